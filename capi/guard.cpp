@@ -1,0 +1,100 @@
+#include "guard.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <new>
+
+namespace synfire::capi {
+namespace {
+
+// Trivially destructible, so that the library needs no thread-exit hook.
+struct LastError {
+  int32_t cuda_error;
+  char text[1280];
+};
+thread_local constinit LastError last_error = {};
+
+const char* type_name(core::ObjectType type) {
+  switch (type) {
+    case core::ObjectType::context: return "context";
+    case core::ObjectType::buffer: return "buffer";
+    case core::ObjectType::layer: return "layer";
+    case core::ObjectType::graph: return "graph";
+  }
+  return "object";
+}
+
+}  // namespace
+
+synfire_status report_current_exception(const char* function) noexcept {
+  last_error.cuda_error = 0;
+  try {
+    throw;
+  } catch (const core::Failure& failure) {
+    last_error.cuda_error = failure.cuda_error;
+    std::snprintf(last_error.text, sizeof last_error.text, "[%s] %s: %s", failure.rule, function, failure.text.c_str());
+    return failure.status;
+  } catch (const std::bad_alloc&) {
+    std::snprintf(last_error.text, sizeof last_error.text, "[SYN-MEMORY-HOST] %s: host memory is exhausted", function);
+    return SYNFIRE_ERROR_OUT_OF_MEMORY;
+  } catch (const std::exception& exception) {
+    std::snprintf(last_error.text, sizeof last_error.text, "[SYN-INTERNAL] %s: %s", function, exception.what());
+    return SYNFIRE_ERROR_INTERNAL;
+  } catch (...) {
+    std::snprintf(last_error.text, sizeof last_error.text, "[SYN-INTERNAL] %s: unknown exception", function);
+    return SYNFIRE_ERROR_INTERNAL;
+  }
+}
+
+void fail_invalid_handle(uint64_t handle, const char* name, core::ObjectType type) {
+  if (handle == 0)
+    core::fail(SYNFIRE_ERROR_INVALID_HANDLE, "SYN-HANDLE-NULL", "%s is null; a live %s is needed", name, type_name(type));
+  core::fail(SYNFIRE_ERROR_INVALID_HANDLE, "SYN-HANDLE-STALE",
+             "%s is 0x%016llx, which is no live %s: it was destroyed, never created, or is of another type", name,
+             static_cast<unsigned long long>(handle), type_name(type));
+}
+
+void check_same_context(const core::Object& object, const core::Context& context, const char* name) {
+  if (object.context() != &context)
+    core::fail(SYNFIRE_ERROR_INVALID_HANDLE, "SYN-HANDLE-FOREIGN",
+               "%s belongs to another context; everything in one call must belong to one", name);
+}
+
+void fail_null(const char* name) { core::fail_argument("SYN-ARGUMENT-NULL", "%s is null", name); }
+
+void check_struct_size(const void* descriptor, uint32_t size, uint64_t known, uint64_t smallest, const char* name) {
+  if (size < smallest)
+    core::fail(SYNFIRE_ERROR_STRUCT_SIZE, "SYN-STRUCT-SMALL",
+               "%s->struct_size is %u; at least %llu is needed (initialise it with its _INIT macro)", name, size,
+               static_cast<unsigned long long>(smallest));
+  // A size this large is an uninitialised structure, not a newer version of one.
+  constexpr uint32_t largest = 4096;
+  if (size > largest)
+    core::fail(SYNFIRE_ERROR_STRUCT_SIZE, "SYN-STRUCT-SIZE",
+               "%s->struct_size is %u; at most %u is believable (initialise it with its _INIT macro)", name, size,
+               largest);
+  const auto* bytes = static_cast<const unsigned char*>(descriptor);
+  for (uint64_t i = known; i < size; ++i)
+    if (bytes[i] != 0)
+      core::fail(SYNFIRE_ERROR_STRUCT_SIZE, "SYN-STRUCT-NEW",
+                 "%s has a non-zero byte at offset %llu, in a field that this library (ABI %u.%u) does not know", name,
+                 static_cast<unsigned long long>(i), SYNFIRE_ABI_MAJOR, SYNFIRE_ABI_MINOR);
+}
+
+void check_reserved(uint32_t reserved, const char* name) {
+  if (reserved != 0) core::fail_argument("SYN-RESERVED", "%s is %u; it must be 0", name, reserved);
+}
+
+}  // namespace synfire::capi
+
+extern "C" uint64_t SYNFIRE_CALL synfire_last_error(char* text, uint64_t capacity, int32_t* cuda_error) noexcept {
+  using synfire::capi::last_error;
+  const uint64_t length = std::strlen(last_error.text);
+  if (text && capacity > 0) {
+    const uint64_t copied = std::min(length, capacity - 1);
+    std::memcpy(text, last_error.text, copied);
+    text[copied] = '\0';
+  }
+  if (cuda_error) *cuda_error = last_error.cuda_error;
+  return length + 1;
+}

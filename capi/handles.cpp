@@ -1,0 +1,124 @@
+#include "handles.hpp"
+
+#include <core/error.hpp>
+
+#include <mutex>
+#include <new>
+
+namespace synfire::capi {
+namespace {
+
+// Handle: bits 63..56 type tag (0x50 + type: never a canonical address, never all ones), 55..32 slot, 31..0 generation.
+constexpr uint64_t tag_base = 0x50;
+constexpr uint32_t slots_per_chunk = 4096;
+constexpr uint32_t n_chunks = 4096;
+constexpr uint32_t no_slot = 0xFFFFFFFFu;
+
+// Slot state: bits 63..32 generation, bit 31 alive, bits 30..0 pins.
+constexpr uint64_t alive_bit = uint64_t{1} << 31;
+constexpr uint64_t pin_mask = alive_bit - 1;
+
+struct Slot {
+  std::atomic<uint64_t> state{uint64_t{1} << 32};
+  core::Object* object = nullptr;
+  std::atomic<uint32_t> next_free{no_slot};
+};
+
+struct Chunk {
+  Slot slots[slots_per_chunk];
+};
+
+// Chunks are never moved or freed, so a lookup needs no lock. Constant-initialised and trivially destructible.
+constinit std::atomic<Chunk*> chunks[n_chunks] = {};
+constinit std::atomic<uint32_t> first_free{no_slot};
+constinit uint32_t n_slots = 0;  // guarded by allocation_mutex
+constinit std::mutex allocation_mutex;
+
+Slot& slot_at(uint32_t index) noexcept {
+  return chunks[index / slots_per_chunk].load(std::memory_order_acquire)->slots[index % slots_per_chunk];
+}
+
+// Pops a free slot or opens a new one. Only one thread pops at a time, so a concurrent push cannot confuse it.
+uint32_t take_slot() {
+  const std::lock_guard lock(allocation_mutex);
+  uint32_t index = first_free.load(std::memory_order_acquire);
+  while (index != no_slot) {
+    const uint32_t next = slot_at(index).next_free.load(std::memory_order_relaxed);
+    if (first_free.compare_exchange_weak(index, next, std::memory_order_acq_rel)) return index;
+  }
+  if (n_slots == slots_per_chunk * n_chunks)
+    core::fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-HANDLE-LIMIT", "%u handles are in use, the most there can be", n_slots);
+  auto& chunk = chunks[n_slots / slots_per_chunk];
+  if (!chunk.load(std::memory_order_relaxed)) chunk.store(new Chunk, std::memory_order_release);
+  return n_slots++;
+}
+
+// Invalidates every copy of the handle, returns the slot and drops the table's reference. Lock-free.
+void retire(uint32_t index, Slot& slot, uint64_t generation) noexcept {
+  core::Object* const object = slot.object;
+  slot.object = nullptr;
+  const uint64_t next_generation = (generation & 0xFFFFFFFFu) == 0xFFFFFFFFu ? 1 : generation + 1;
+  slot.state.store(next_generation << 32, std::memory_order_release);
+  uint32_t head = first_free.load(std::memory_order_relaxed);
+  do {
+    slot.next_free.store(head, std::memory_order_relaxed);
+  } while (!first_free.compare_exchange_weak(head, index, std::memory_order_release, std::memory_order_relaxed));
+  object->release();
+}
+
+// The slot a handle names, or null when it cannot name one.
+Slot* locate(uint64_t handle, core::ObjectType type, uint32_t& index) noexcept {
+  if (handle >> 56 != tag_base + static_cast<uint64_t>(type)) return nullptr;
+  index = static_cast<uint32_t>(handle >> 32) & 0xFFFFFFu;
+  Chunk* const chunk = chunks[index / slots_per_chunk].load(std::memory_order_acquire);
+  return chunk ? &chunk->slots[index % slots_per_chunk] : nullptr;
+}
+
+bool names(uint64_t state, uint64_t handle) noexcept {
+  return (state & alive_bit) && (state >> 32) == (handle & 0xFFFFFFFFu);
+}
+
+}  // namespace
+
+uint64_t register_object(core::Object* object) {
+  const uint32_t index = take_slot();
+  Slot& slot = slot_at(index);
+  slot.object = object;
+  const uint64_t generation = slot.state.load(std::memory_order_relaxed) >> 32;
+  slot.state.store(generation << 32 | alive_bit, std::memory_order_release);
+  return (tag_base + static_cast<uint64_t>(object->type())) << 56 | uint64_t{index} << 32 | generation;
+}
+
+core::Object* pin(uint64_t handle, core::ObjectType type) noexcept {
+  uint32_t index = 0;
+  Slot* const slot = locate(handle, type, index);
+  if (!slot) return nullptr;
+  uint64_t state = slot->state.load(std::memory_order_acquire);
+  while (names(state, handle)) {
+    if (slot->state.compare_exchange_weak(state, state + 1, std::memory_order_acq_rel)) return slot->object;
+  }
+  return nullptr;
+}
+
+void unpin(uint64_t handle) noexcept {
+  const uint32_t index = static_cast<uint32_t>(handle >> 32) & 0xFFFFFFu;
+  Slot& slot = slot_at(index);
+  const uint64_t before = slot.state.fetch_sub(1, std::memory_order_acq_rel);
+  if (!(before & alive_bit) && (before & pin_mask) == 1) retire(index, slot, before >> 32);
+}
+
+bool remove(uint64_t handle, core::ObjectType type) noexcept {
+  uint32_t index = 0;
+  Slot* const slot = locate(handle, type, index);
+  if (!slot) return false;
+  // Pin it as well, so that the object outlives abandon().
+  uint64_t state = slot->state.load(std::memory_order_acquire);
+  do {
+    if (!names(state, handle)) return false;
+  } while (!slot->state.compare_exchange_weak(state, (state & ~alive_bit) + 1, std::memory_order_acq_rel));
+  slot->object->abandon();
+  unpin(handle);
+  return true;
+}
+
+}  // namespace synfire::capi

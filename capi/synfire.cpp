@@ -1,0 +1,460 @@
+// The functions of synfire.h: check, look up, call, translate. Nothing is decided here.
+#include "guard.hpp"
+
+#include "select.hpp"
+
+#include <core/graph.hpp>
+
+namespace {
+
+using namespace synfire;
+using capi::check_pointer;
+using capi::check_reserved;
+using capi::check_same_context;
+using capi::guarded;
+using capi::read_descriptor;
+using capi::value_of;
+
+using PinnedContext = capi::Pinned<core::Context>;
+using PinnedBuffer = capi::Pinned<core::Buffer>;
+using PinnedLayer = capi::Pinned<core::Layer>;
+using PinnedGraph = capi::Pinned<core::Graph>;
+
+PinnedContext pinned(synfire_context handle) { return {value_of(handle), "context", core::ObjectType::context}; }
+PinnedLayer pinned(synfire_layer handle) { return {value_of(handle), "layer", core::ObjectType::layer}; }
+PinnedGraph pinned(synfire_graph handle) { return {value_of(handle), "graph", core::ObjectType::graph}; }
+PinnedBuffer pinned(synfire_buffer handle, const char* name = "buffer") {
+  return {value_of(handle), name, core::ObjectType::buffer};
+}
+
+// A buffer argument that may be null, of the context of the call.
+PinnedBuffer optional(synfire_buffer handle, const char* name, const core::Context& context) {
+  if (!handle) return {};
+  PinnedBuffer buffer = pinned(handle, name);
+  check_same_context(*buffer, context, name);
+  return buffer;
+}
+
+template <class Handle>
+Handle registered(core::Object* object) {
+  try {
+    return reinterpret_cast<Handle>(capi::register_object(object));
+  } catch (...) {
+    object->release();
+    throw;
+  }
+}
+
+// The buffers of a forward, pinned while the call lasts.
+class PinnedForward {
+ public:
+  PinnedForward(const synfire_forward_desc* descriptor, const core::Context& context)
+      : desc_(read_descriptor(descriptor, "desc")),
+        x_(optional(desc_.x, "desc.x", context)),
+        spikes_(optional(desc_.spikes, "desc.spikes", context)),
+        v_init_(optional(desc_.v_init, "desc.v_init", context)),
+        v_final_(optional(desc_.v_final, "desc.v_final", context)),
+        v_seq_(optional(desc_.v_seq, "desc.v_seq", context)),
+        h_seq_(optional(desc_.h_seq, "desc.h_seq", context)) {
+    if (desc_.tape != SYNFIRE_TAPE_RECOMPUTE && desc_.tape != SYNFIRE_TAPE_NONE)
+      core::fail_argument("SYN-FORWARD-TAPE",
+                          "desc.tape is %d; allowed are SYNFIRE_TAPE_RECOMPUTE (0) and SYNFIRE_TAPE_NONE (1)",
+                          desc_.tape);
+  }
+  core::ForwardRequest request() const {
+    return {desc_.tape == SYNFIRE_TAPE_RECOMPUTE, x_.get(), spikes_.get(), v_init_.get(), v_final_.get(),
+            v_seq_.get(), h_seq_.get()};
+  }
+
+ private:
+  synfire_forward_desc desc_;
+  PinnedBuffer x_, spikes_, v_init_, v_final_, v_seq_, h_seq_;
+};
+
+// The buffers of a backward, pinned while the call lasts.
+class PinnedBackward {
+ public:
+  PinnedBackward(const synfire_backward_desc* descriptor, const core::Context& context)
+      : desc_(read_descriptor(descriptor, "desc")),
+        grad_spike_seq_(optional(desc_.grad_spike_seq, "desc.grad_spike_seq", context)),
+        grad_v_seq_(optional(desc_.grad_v_seq, "desc.grad_v_seq", context)),
+        grad_v_final_(optional(desc_.grad_v_final, "desc.grad_v_final", context)),
+        grad_x_seq_(optional(desc_.grad_x_seq, "desc.grad_x_seq", context)),
+        grad_v_init_(optional(desc_.grad_v_init, "desc.grad_v_init", context)) {
+    check_reserved(desc_.reserved, "desc.reserved");
+  }
+  core::BackwardRequest request() const {
+    return {grad_spike_seq_.get(), grad_v_seq_.get(), grad_v_final_.get(), grad_x_seq_.get(), grad_v_init_.get()};
+  }
+
+ private:
+  synfire_backward_desc desc_;
+  PinnedBuffer grad_spike_seq_, grad_v_seq_, grad_v_final_, grad_x_seq_, grad_v_init_;
+};
+
+}  // namespace
+
+extern "C" {
+
+// ---- version --------------------------------------------------------------------------------------------------------
+
+uint32_t SYNFIRE_CALL synfire_abi_version(void) noexcept { return SYNFIRE_ABI_VERSION; }
+
+const char* SYNFIRE_CALL synfire_version_string(void) noexcept { return capi::version_string(); }
+
+const char* SYNFIRE_CALL synfire_status_name(synfire_status status) noexcept {
+  switch (status) {
+    case SYNFIRE_OK: return "SYNFIRE_OK";
+    case SYNFIRE_PENDING: return "SYNFIRE_PENDING";
+    case SYNFIRE_HOST_FALLBACK: return "SYNFIRE_HOST_FALLBACK";
+    case SYNFIRE_ERROR_INVALID_ARGUMENT: return "SYNFIRE_ERROR_INVALID_ARGUMENT";
+    case SYNFIRE_ERROR_INVALID_HANDLE: return "SYNFIRE_ERROR_INVALID_HANDLE";
+    case SYNFIRE_ERROR_STRUCT_SIZE: return "SYNFIRE_ERROR_STRUCT_SIZE";
+    case SYNFIRE_ERROR_OUT_OF_MEMORY: return "SYNFIRE_ERROR_OUT_OF_MEMORY";
+    case SYNFIRE_ERROR_NO_DEVICE: return "SYNFIRE_ERROR_NO_DEVICE";
+    case SYNFIRE_ERROR_BUSY: return "SYNFIRE_ERROR_BUSY";
+    case SYNFIRE_ERROR_CAPTURING: return "SYNFIRE_ERROR_CAPTURING";
+    case SYNFIRE_ERROR_STALE_TAPE: return "SYNFIRE_ERROR_STALE_TAPE";
+    case SYNFIRE_ERROR_WRONG_ORDER: return "SYNFIRE_ERROR_WRONG_ORDER";
+    case SYNFIRE_ERROR_DEVICE_LOST: return "SYNFIRE_ERROR_DEVICE_LOST";
+    case SYNFIRE_ERROR_UNSUPPORTED: return "SYNFIRE_ERROR_UNSUPPORTED";
+    case SYNFIRE_ERROR_CUDA: return "SYNFIRE_ERROR_CUDA";
+    case SYNFIRE_ERROR_INTERNAL: return "SYNFIRE_ERROR_INTERNAL";
+    default: return "SYNFIRE_UNKNOWN_STATUS";
+  }
+}
+
+// ---- contexts -------------------------------------------------------------------------------------------------------
+
+synfire_status SYNFIRE_CALL synfire_context_create(const synfire_context_desc* desc, synfire_context* context) noexcept {
+  return guarded(__func__, [&] {
+    check_pointer(context, "context");
+    *context = nullptr;
+    core::drain();
+    synfire_context_desc checked = SYNFIRE_CONTEXT_DESC_INIT;
+    if (desc) checked = read_descriptor(desc, "desc");
+    check_reserved(checked.reserved, "desc.reserved");
+    int32_t fallback_reason = SYNFIRE_FALLBACK_NONE;
+    auto device = capi::select_device(checked, fallback_reason);
+    *context = registered<synfire_context>(new core::Context(std::move(device), fallback_reason));
+    return fallback_reason == SYNFIRE_FALLBACK_NONE ? SYNFIRE_OK : SYNFIRE_HOST_FALLBACK;
+  });
+}
+
+void SYNFIRE_CALL synfire_context_destroy(synfire_context context) noexcept {
+  capi::remove(value_of(context), core::ObjectType::context);
+}
+
+synfire_status SYNFIRE_CALL synfire_context_reclaim(synfire_context context, uint64_t* still_queued) noexcept {
+  return guarded(__func__, [&] {
+    if (!context) {
+      core::drain();
+      if (still_queued) *still_queued = core::abandoned_objects();
+      return SYNFIRE_OK;
+    }
+    const auto owner = pinned(context);
+    core::drain();
+    if (still_queued) *still_queued = owner->abandoned();
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_context_synchronize(synfire_context context) noexcept {
+  return guarded(__func__, [&] {
+    pinned(context)->device().synchronize();
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_context_get_properties(synfire_context context,
+                                                           synfire_context_properties* properties) noexcept {
+  return guarded(__func__, [&] {
+    const auto owner = pinned(context);
+    read_descriptor(properties, "properties");
+    synfire_context_properties answer = SYNFIRE_CONTEXT_PROPERTIES_INIT;
+    owner->describe(answer);
+    capi::write_properties(answer, properties);
+    return SYNFIRE_OK;
+  });
+}
+
+// ---- buffers --------------------------------------------------------------------------------------------------------
+
+synfire_status SYNFIRE_CALL synfire_buffer_create(synfire_context context, const synfire_buffer_desc* desc,
+                                                  synfire_buffer* buffer) noexcept {
+  return guarded(__func__, [&] {
+    check_pointer(buffer, "buffer");
+    *buffer = nullptr;
+    core::drain();
+    const auto owner = pinned(context);
+    const synfire_buffer_desc checked = read_descriptor(desc, "desc");
+    check_reserved(checked.reserved, "desc.reserved");
+    *buffer = registered<synfire_buffer>(new core::Buffer(*owner, checked));
+    return SYNFIRE_OK;
+  });
+}
+
+void SYNFIRE_CALL synfire_buffer_destroy(synfire_buffer buffer) noexcept {
+  capi::remove(value_of(buffer), core::ObjectType::buffer);
+}
+
+synfire_status SYNFIRE_CALL synfire_buffer_get_data(synfire_buffer buffer, void** data, uint64_t* bytes) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned(buffer);
+    if (data) *data = found->array().data;
+    if (bytes) *bytes = found->array().bytes;
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_buffer_upload(synfire_buffer buffer, uint64_t offset, const void* source,
+                                                  uint64_t bytes) noexcept {
+  return guarded(__func__, [&] {
+    pinned(buffer)->upload(offset, source, bytes);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_buffer_download(synfire_buffer buffer, uint64_t offset, void* destination,
+                                                    uint64_t bytes) noexcept {
+  return guarded(__func__, [&] {
+    pinned(buffer)->download(offset, destination, bytes);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_buffer_fill(synfire_buffer buffer, double value) noexcept {
+  return guarded(__func__, [&] {
+    pinned(buffer)->fill(value);
+    return SYNFIRE_OK;
+  });
+}
+
+// ---- layers ---------------------------------------------------------------------------------------------------------
+
+synfire_status SYNFIRE_CALL synfire_layer_query_memory(const synfire_layer_desc* desc,
+                                                       synfire_layer_memory* memory) noexcept {
+  return guarded(__func__, [&] {
+    const synfire_layer_desc checked = read_descriptor(desc, "desc");
+    check_reserved(checked.reserved, "desc.reserved");
+    read_descriptor(memory, "memory");
+    const core::LayerSpec spec(checked);
+    synfire_layer_memory answer = SYNFIRE_LAYER_MEMORY_INIT;
+    answer.checkpoint_interval = model::checkpoint_interval;
+    answer.state_bytes = spec.row_bytes();
+    answer.parameter_bytes = spec.block_bytes();
+    answer.per_neuron_parameter_bytes = spec.per_neuron_bytes();
+    answer.tape_bytes = spec.tape_bytes();
+    capi::write_properties(answer, memory);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_layer_create(synfire_context context, const synfire_layer_desc* desc,
+                                                 synfire_layer* layer) noexcept {
+  return guarded(__func__, [&] {
+    check_pointer(layer, "layer");
+    *layer = nullptr;
+    core::drain();
+    const auto owner = pinned(context);
+    const synfire_layer_desc checked = read_descriptor(desc, "desc");
+    check_reserved(checked.reserved, "desc.reserved");
+    *layer = registered<synfire_layer>(new core::Layer(*owner, core::LayerSpec(checked)));
+    return SYNFIRE_OK;
+  });
+}
+
+void SYNFIRE_CALL synfire_layer_destroy(synfire_layer layer) noexcept {
+  capi::remove(value_of(layer), core::ObjectType::layer);
+}
+
+synfire_status SYNFIRE_CALL synfire_layer_set_parameter(synfire_layer layer, const char* name, const double* values,
+                                                        uint64_t count) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned(layer);
+    check_pointer(name, "name");
+    const uint32_t index = found->parameters().find(name);
+    check_pointer(values, "values");
+    found->set_parameter(index, {values, count});
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_layer_get_parameter(synfire_layer layer, const char* name, double* values,
+                                                        uint64_t count) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned(layer);
+    check_pointer(name, "name");
+    const uint32_t index = found->parameters().find(name);
+    check_pointer(values, "values");
+    const auto lock = found->lock_parameters();
+    const auto held = found->parameters().values(index);
+    const auto n_neurons = static_cast<uint64_t>(found->spec().extents.n_neurons);
+    if (count != n_neurons && !(count == 1 && held.size() == 1))
+      core::fail_argument("SYN-PARAMETER-COUNT", "count is %llu; \"%s\" holds %s, so %s%llu is allowed",
+                          static_cast<unsigned long long>(count), found->parameters().spec(index).name,
+                          held.size() == 1 ? "one number" : "one number per neuron", held.size() == 1 ? "1 or " : "",
+                          static_cast<unsigned long long>(n_neurons));
+    for (uint64_t i = 0; i < count; ++i) values[i] = held[held.size() == 1 ? 0 : i];
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_layer_get_parameter_info(synfire_layer layer, uint32_t index,
+                                                             synfire_parameter_info* info) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned(layer);
+    read_descriptor(info, "info");
+    const core::ParameterSet& parameters = found->parameters();
+    if (index >= parameters.size())
+      core::fail_argument("SYN-PARAMETER-INDEX", "index is %u; this layer has %u parameters", index, parameters.size());
+    const auto lock = found->lock_parameters();
+    const auto& spec = parameters.spec(index);
+    synfire_parameter_info answer = SYNFIRE_PARAMETER_INFO_INIT;
+    answer.open_range = spec.open_range;
+    answer.length = parameters.values(index).size();
+    answer.default_value = spec.default_value;
+    answer.minimum = spec.minimum;
+    answer.maximum = spec.maximum;
+    answer.name = spec.name;
+    capi::write_properties(answer, info);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_layer_reset_state(synfire_layer layer, synfire_stream stream) noexcept {
+  return guarded(__func__, [&] {
+    core::run_reset_state(*pinned(layer), stream);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_layer_read_state(synfire_layer layer, const char* name, void* values,
+                                                     uint64_t bytes) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned(layer);
+    check_pointer(name, "name");
+    found->read_state(name, values, bytes);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_layer_write_state(synfire_layer layer, const char* name, const void* values,
+                                                      uint64_t bytes) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned(layer);
+    check_pointer(name, "name");
+    found->write_state(name, values, bytes);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_layer_forward(synfire_layer layer, const synfire_forward_desc* desc,
+                                                  synfire_stream stream) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned(layer);
+    const PinnedForward forward(desc, *found->context());
+    core::run_forward(*found, forward.request(), stream);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_layer_backward(synfire_layer layer, const synfire_backward_desc* desc,
+                                                   synfire_stream stream) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned(layer);
+    const PinnedBackward backward(desc, *found->context());
+    core::run_backward(*found, backward.request(), stream);
+    return SYNFIRE_OK;
+  });
+}
+
+// ---- graphs ---------------------------------------------------------------------------------------------------------
+
+synfire_status SYNFIRE_CALL synfire_graph_create(synfire_context context, const synfire_graph_desc* desc,
+                                                 synfire_graph* graph) noexcept {
+  return guarded(__func__, [&] {
+    check_pointer(graph, "graph");
+    *graph = nullptr;
+    core::drain();
+    const auto owner = pinned(context);
+    if (desc) check_reserved(read_descriptor(desc, "desc").reserved, "desc.reserved");
+    *graph = registered<synfire_graph>(new core::Graph(*owner));
+    return SYNFIRE_OK;
+  });
+}
+
+void SYNFIRE_CALL synfire_graph_destroy(synfire_graph graph) noexcept {
+  capi::remove(value_of(graph), core::ObjectType::graph);
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_record_forward(synfire_graph graph, synfire_layer layer,
+                                                         const synfire_forward_desc* desc) noexcept {
+  return guarded(__func__, [&] {
+    const auto target = pinned(graph);
+    const auto found = pinned(layer);
+    check_same_context(*found, *target->context(), "layer");
+    const PinnedForward forward(desc, *target->context());
+    target->record_forward(*found, forward.request());
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_record_backward(synfire_graph graph, synfire_layer layer,
+                                                          const synfire_backward_desc* desc) noexcept {
+  return guarded(__func__, [&] {
+    const auto target = pinned(graph);
+    const auto found = pinned(layer);
+    check_same_context(*found, *target->context(), "layer");
+    const PinnedBackward backward(desc, *target->context());
+    target->record_backward(*found, backward.request());
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_record_copy(synfire_graph graph, const synfire_copy_desc* desc) noexcept {
+  return guarded(__func__, [&] {
+    const auto target = pinned(graph);
+    const synfire_copy_desc checked = read_descriptor(desc, "desc");
+    check_reserved(checked.reserved, "desc.reserved");
+    const auto source = pinned(checked.source, "desc.source");
+    const auto destination = pinned(checked.destination, "desc.destination");
+    check_same_context(*source, *target->context(), "desc.source");
+    check_same_context(*destination, *target->context(), "desc.destination");
+    target->record_copy(*source, checked.source_offset, *destination, checked.destination_offset, checked.bytes);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_instantiate(synfire_graph graph) noexcept {
+  return guarded(__func__, [&] {
+    pinned(graph)->instantiate();
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_launch(synfire_graph graph, synfire_stream stream, uint64_t* ticket) noexcept {
+  return guarded(__func__, [&] {
+    const uint64_t number = pinned(graph)->launch(stream);
+    if (ticket) *ticket = number;
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_wait(synfire_graph graph, uint64_t ticket, int32_t policy,
+                                               int64_t timeout_ns) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned(graph);
+    if (policy < SYNFIRE_WAIT_SPIN || policy > SYNFIRE_WAIT_BLOCK)
+      core::fail_argument("SYN-WAIT-POLICY",
+                          "policy is %d; allowed are SYNFIRE_WAIT_SPIN (0), _YIELD (1) and _BLOCK (2)", policy);
+    if (policy == SYNFIRE_WAIT_BLOCK) core::drain();
+    return found->wait(ticket, static_cast<core::WaitPolicy>(policy), timeout_ns);
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_poll(synfire_graph graph, uint64_t ticket) noexcept {
+  return guarded(__func__, [&] { return pinned(graph)->wait(ticket, core::WaitPolicy::spin, 0); });
+}
+
+}  // extern "C"

@@ -1,0 +1,34 @@
+# synfire_compile_options: what every target of Synfire is compiled with. Linked PRIVATE; nothing of it reaches users.
+#
+# The numeric options are part of the contract that host and GPU, gcc and clang produce the same bits: contraction is off,
+# so that a*b + c is fused exactly where the source says fma. -fno-math-errno and -fno-trapping-math change no bit and let
+# branchy code vectorise.
+add_library(synfire_compile_options INTERFACE)
+set_target_properties(synfire_compile_options PROPERTIES INTERFACE_POSITION_INDEPENDENT_CODE ON)
+
+set(synfire_numeric -ffp-contract=off -fno-math-errno -fno-trapping-math)
+set(synfire_warnings -Wall -Wextra)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND synfire_warnings -Wshadow)   # clang's also objects to parameters named like a static member
+endif()
+set(synfire_strict_warnings -Wpedantic -Wconversion)   # nvcc's generated host code does not survive these two
+
+target_compile_options(synfire_compile_options INTERFACE
+  "$<$<COMPILE_LANGUAGE:C,CXX>:${synfire_numeric};-fvisibility=hidden;${synfire_warnings};${synfire_strict_warnings}>"
+  "$<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>")
+
+if(SYNFIRE_HAVE_CUDA)
+  list(JOIN synfire_numeric "," synfire_cuda_numeric)
+  list(JOIN synfire_warnings "," synfire_cuda_warnings)
+  target_compile_options(synfire_compile_options INTERFACE
+    "$<$<COMPILE_LANGUAGE:CUDA>:--fmad=false;-Xcompiler=${synfire_cuda_numeric};-Xcompiler=-fvisibility=hidden,-fvisibility-inlines-hidden;-Xcompiler=${synfire_cuda_warnings}>")
+  if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
+    target_compile_options(synfire_compile_options INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:--compress-mode=size>")
+  endif()
+endif()
+
+if(SYNFIRE_WARNINGS_AS_ERRORS)
+  target_compile_options(synfire_compile_options INTERFACE
+    "$<$<COMPILE_LANGUAGE:C,CXX>:-Werror>"
+    "$<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings;-Xcompiler=-Werror>")
+endif()

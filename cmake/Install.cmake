@@ -1,0 +1,55 @@
+# Installing: the library, its headers, a CMake package and a pkg-config file.
+include(CMakePackageConfigHelpers)
+
+set(synfire_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/synfire")
+
+get_target_property(synfire_library_type synfire TYPE)
+get_target_property(synfire_output_name synfire OUTPUT_NAME)
+
+# What a static library's users must link besides it; a shared library brings its own.
+set(synfire_static_libraries "")
+if(synfire_library_type STREQUAL "STATIC_LIBRARY")
+  set(synfire_static_libraries stdc++ m pthread dl)
+  if(NOT SYNFIRE_HOST_THREADING STREQUAL "serial")
+    find_package(OpenMP QUIET COMPONENTS CXX)
+    list(APPEND synfire_static_libraries ${OpenMP_CXX_LIB_NAMES})
+  endif()
+  if(SYNFIRE_HAVE_CUDA)
+    list(APPEND synfire_static_libraries cudart_static rt)
+  endif()
+  list(REMOVE_DUPLICATES synfire_static_libraries)
+endif()
+
+install(TARGETS synfire EXPORT synfire-targets
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT development
+  RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT runtime
+  INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(EXPORT synfire-targets NAMESPACE synfire:: DESTINATION "${synfire_cmake_dir}" COMPONENT development)
+
+# The C ABI alone: the mathematics of include/synfire/model is the library's own and not promised to stay.
+install(FILES "${PROJECT_SOURCE_DIR}/include/synfire/synfire.h"
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/synfire" COMPONENT development)
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
+  DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT runtime)
+if(TARGET synfire-golden)
+  install(TARGETS synfire-golden RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)
+endif()
+
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/synfire-config.cmake.in"
+  "${PROJECT_BINARY_DIR}/synfire-config.cmake" INSTALL_DESTINATION "${synfire_cmake_dir}")
+# Before 1.0 a minor version may break; from 1.0 on this becomes SameMajorVersion.
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/synfire-config-version.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/synfire-config.cmake" "${PROJECT_BINARY_DIR}/synfire-config-version.cmake"
+  DESTINATION "${synfire_cmake_dir}" COMPONENT development)
+
+# pkg-config: the paths are relative to the file, so the prefix can be moved.
+file(RELATIVE_PATH synfire_pc_to_prefix
+  "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
+string(REGEX REPLACE "/$" "" synfire_pc_to_prefix "${synfire_pc_to_prefix}")
+set(synfire_pc_libs "-L\${libdir} -l${synfire_output_name}")
+foreach(library IN LISTS synfire_static_libraries)
+  string(APPEND synfire_pc_libs " -l${library}")
+endforeach()
+configure_file("${PROJECT_SOURCE_DIR}/cmake/synfire.pc.in" "${PROJECT_BINARY_DIR}/synfire.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/synfire.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT development)

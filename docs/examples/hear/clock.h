@@ -1,0 +1,18 @@
+/* clock.h - time, in nanoseconds that only ever grow.
+ *
+ * What lives here: reading the clock and sleeping until a moment; the only file that needs POSIX for time.
+ * What does not: what is measured with it (latency.h).
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef HEAR_CLOCK_H
+#define HEAR_CLOCK_H
+
+#include <stdint.h>
+
+/* Nanoseconds since some fixed moment. */
+int64_t clock_now(void);
+
+/* Returns when clock_now() has reached `moment`; at once when it already has. */
+void clock_sleep_until(int64_t moment);
+
+#endif

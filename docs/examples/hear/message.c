@@ -1,0 +1,25 @@
+/* message.c - see message.h.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "message.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <synfire/synfire.h>
+
+bool complain(const char *format, ...) {
+  va_list arguments;
+  fputs("hear: ", stderr);
+  va_start(arguments, format);
+  vfprintf(stderr, format, arguments);
+  va_end(arguments);
+  fputc('\n', stderr);
+  return false;
+}
+
+bool complain_about_call(void) {
+  char text[512] = "";
+  synfire_last_error(text, sizeof text, NULL);
+  return complain("%s", text);
+}

@@ -1,0 +1,149 @@
+/* options.c - see options.h.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <synfire/synfire.h>
+
+#include "message.h"
+
+static const char USAGE[] = "usage: hear SOUND.wav [options]     (hear --help lists them)\n";
+
+static const char HELP[] =
+    "usage: hear SOUND.wav [options]\n"
+    "\n"
+    "Turns sound into spikes: a silicon cochlea of 128 channels drives spiking neurons, one frame of a millisecond\n"
+    "after the other, through one graph that is recorded once and replayed for every frame.\n"
+    "\n"
+    "  SOUND.wav            16-bit PCM, mono or stereo (averaged), 4000 to 192000 samples per second\n"
+    "  --learn              adapt a gain per channel by backpropagation through time, in the same graph, until every\n"
+    "                       channel fires at the target rate; prints the distance before and after\n"
+    "  --target HZ          the target rate, 1 to 1000 (default 40)\n"
+    "  --population K       K neurons for every channel, with time constants from 2.5 to 40 ms; 1 to 4096 (default 1)\n"
+    "  --realtime           pace the frames to true time (default: as fast as they go)\n"
+    "  --loop SECONDS       listen for so long, repeating the sound (default: once through; with --learn the\n"
+    "                       learning lasts 10 times the sound); up to 1000000\n"
+    "  --frames N           the same, in frames; 1 to 1000000000\n"
+    "  --backend NAME       auto, host or cuda (default auto: CUDA when a GPU answers, else the host)\n"
+    "  --device N           which CUDA device (default 0)\n"
+    "  --threads N          threads of the host backend; 0 is automatic (default), 1 is this thread only; up to 1024\n"
+    "  --output DIR         write raster.svg and spikes.npy into this folder, which is made if needed\n"
+    "  --help               this text\n"
+    "\n"
+    "raster.svg shows the waveform and the spikes of the first pass over the sound (with --learn: of the last).\n"
+    "spikes.npy holds the same spikes, packed: a NumPy array '<u4' [steps, words], bit i of word w is neuron 32 w + "
+    "i;\n"
+    "neuron c K + k is the k-th of channel c. In Python:\n"
+    "    words = numpy.load('spikes.npy')\n"
+    "    spikes = numpy.unpackbits(words.view(numpy.uint8), axis=1, bitorder='little')\n"
+    "\n"
+    "The result is a table on stdout; progress goes to stderr. Exit status: 0 done, 1 failed, 2 wrong usage.\n";
+
+static bool read_whole(const char *name, const char *text, long long least, long long most, long long *value) {
+  char *end = NULL;
+  errno = 0;
+  *value = strtoll(text, &end, 10);
+  if (end == text || *end != '\0' || errno != 0 || *value < least || *value > most)
+    return complain("%s %s: allowed: a whole number from %lld to %lld", name, text, least, most);
+  return true;
+}
+
+static bool read_number(const char *name, const char *text, double least, double most, double *value) {
+  char *end = NULL;
+  *value = strtod(text, &end);
+  if (end == text || *end != '\0' || !(*value >= least && *value <= most)) /* refuses NaN too */
+    return complain("%s %s: allowed: a number from %g to %g", name, text, least, most);
+  return true;
+}
+
+static bool read_backend(const char *text, int32_t *backend) {
+  if (strcmp(text, "auto") == 0)
+    *backend = SYNFIRE_BACKEND_AUTO;
+  else if (strcmp(text, "host") == 0)
+    *backend = SYNFIRE_BACKEND_HOST;
+  else if (strcmp(text, "cuda") == 0)
+    *backend = SYNFIRE_BACKEND_CUDA;
+  else
+    return complain("--backend %s: allowed: auto, host, cuda", text);
+  return true;
+}
+
+/* An option with a value. */
+static bool read_option(options *chosen, const char *name, const char *text) {
+  long long whole = 0;
+  bool good;
+  if (strcmp(name, "--output") == 0) {
+    chosen->output = text;
+    return *text != '\0' || complain("--output: allowed: the name of a folder");
+  }
+  if (strcmp(name, "--backend") == 0) return read_backend(text, &chosen->backend);
+  if (strcmp(name, "--loop") == 0) return read_number(name, text, 0.001, 1e6, &chosen->loop_seconds);
+  if (strcmp(name, "--target") == 0) return read_number(name, text, 1.0, 1000.0, &chosen->target_hz);
+  if (strcmp(name, "--population") == 0) {
+    good = read_whole(name, text, 1, 4096, &whole);
+    chosen->population = (uint32_t)whole;
+  } else if (strcmp(name, "--frames") == 0) {
+    good = read_whole(name, text, 1, 1000000000, &whole);
+    chosen->frames = (uint64_t)whole;
+  } else if (strcmp(name, "--device") == 0) {
+    good = read_whole(name, text, 0, 1023, &whole);
+    chosen->device = (int32_t)whole;
+  } else {
+    good = read_whole(name, text, 0, 1024, &whole);
+    chosen->threads = (int32_t)whole;
+  }
+  return good;
+}
+
+static bool takes_value(const char *name) {
+  static const char *const names[] = {"--output",     "--backend", "--loop",   "--target",
+                                      "--population", "--frames",  "--device", "--threads"};
+  size_t i;
+  for (i = 0; i < sizeof names / sizeof *names; ++i)
+    if (strcmp(name, names[i]) == 0) return true;
+  return false;
+}
+
+static bool read_arguments(options *chosen, int argc, char **argv) {
+  int i;
+  for (i = 1; i < argc; ++i) {
+    const char *const argument = argv[i];
+    if (strcmp(argument, "--learn") == 0)
+      chosen->learn = true;
+    else if (strcmp(argument, "--realtime") == 0)
+      chosen->realtime = true;
+    else if (takes_value(argument)) {
+      if (i + 1 >= argc) return complain("%s: needs a value", argument);
+      if (!read_option(chosen, argument, argv[++i])) return false;
+    } else if (argument[0] == '-' && argument[1] != '\0')
+      return complain("%s: unknown option", argument);
+    else if (chosen->sound != NULL)
+      return complain("%s: a second sound; allowed: one", argument);
+    else
+      chosen->sound = argument;
+  }
+  if (chosen->sound == NULL) return complain("no sound given");
+  if (chosen->frames > 0 && chosen->loop_seconds > 0.0) return complain("--frames and --loop: allowed: one of them");
+  return true;
+}
+
+options_verdict options_read(options *chosen, int argc, char **argv) {
+  int i;
+  memset(chosen, 0, sizeof *chosen);
+  chosen->backend = SYNFIRE_BACKEND_AUTO;
+  chosen->population = 1;
+  chosen->target_hz = 40.0;
+  for (i = 1; i < argc; ++i)
+    if (strcmp(argv[i], "--help") == 0) {
+      fputs(HELP, stdout);
+      return OPTIONS_HELP;
+    }
+  if (read_arguments(chosen, argc, argv)) return OPTIONS_RUN;
+  fputs(USAGE, stderr);
+  return OPTIONS_WRONG;
+}

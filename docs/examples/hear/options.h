@@ -1,0 +1,32 @@
+/* options.h - the command line of `hear`.
+ *
+ * What lives here: reading and checking it, and the help text.
+ * What does not: what the options do.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef HEAR_OPTIONS_H
+#define HEAR_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct options {
+  const char *sound;  /* the WAV file */
+  const char *output; /* folder for raster.svg and spikes.npy; null: nothing is written */
+  int32_t backend;    /* SYNFIRE_BACKEND_* */
+  int32_t device;
+  int32_t threads;
+  uint32_t population; /* neurons of every channel */
+  uint64_t frames;     /* 0: not given */
+  double loop_seconds; /* 0: not given */
+  double target_hz;
+  bool learn;
+  bool realtime;
+} options;
+
+typedef enum options_verdict { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_WRONG } options_verdict;
+
+/* On OPTIONS_HELP the help is on stdout; on OPTIONS_WRONG the complaint and the usage are on stderr. */
+options_verdict options_read(options *chosen, int argc, char **argv);
+
+#endif

@@ -1,0 +1,248 @@
+/* raster.c - see raster.h.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "raster.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cochlea.h"
+#include "message.h"
+
+/* The page, in pixels. */
+enum {
+  WIDTH = 1200,
+  HEIGHT = 660,
+  LEFT = 84,
+  RIGHT = 1176,
+  WAVE_TOP = 64,
+  WAVE_BOTTOM = 152,
+  SPIKES_TOP = 168,
+  SPIKES_BOTTOM = 594,
+  MOST_MOMENTS = 2000,
+  SHADES = 4
+};
+
+#define INK "#1f2430"
+#define FAINT "#5c6370"
+#define GRID "#e4e7ec"
+
+bool raster_init(raster *self, size_t n_channels, size_t population, size_t n_frames, size_t frame_samples) {
+  memset(self, 0, sizeof *self);
+  self->n_channels = n_channels;
+  self->population = population;
+  self->n_frames = n_frames;
+  self->frame_samples = frame_samples;
+  self->frames_per_moment = (n_frames + MOST_MOMENTS - 1) / MOST_MOMENTS;
+  self->n_moments = (n_frames + self->frames_per_moment - 1) / self->frames_per_moment;
+  self->spikes = calloc(n_channels * self->n_moments, sizeof *self->spikes);
+  return self->spikes != NULL || complain("no memory for a picture of %lu frames", (unsigned long)n_frames);
+}
+
+void raster_add(raster *self, size_t frame, const uint32_t *counts) {
+  const size_t moment = frame / self->frames_per_moment;
+  size_t c;
+  for (c = 0; c < self->n_channels; ++c) self->spikes[c * self->n_moments + moment] += counts[c];
+}
+
+/* Text inside an element: what XML reserves is escaped, what is not plain ASCII becomes '?'. */
+static void write_text(FILE *out, const char *text) {
+  for (; *text != '\0'; ++text) switch (*text) {
+      case '&':
+        fputs("&amp;", out);
+        break;
+      case '<':
+        fputs("&lt;", out);
+        break;
+      case '>':
+        fputs("&gt;", out);
+        break;
+      default:
+        fputc(*text >= 0x20 && *text < 0x7F ? *text : '?', out);
+    }
+}
+
+static double seconds(const raster *self, const wav *sound) {
+  return (double)self->n_frames * (double)self->frame_samples / (double)sound->rate;
+}
+
+/* 1, 2 or 5 times a power of ten, so that between 5 and 12 of it fill the range. */
+static double tick_step(double range) {
+  const double decade = pow(10.0, floor(log10(range / 5.0)));
+  const double rest = range / 5.0 / decade;
+  return decade * (rest < 2.0 ? 1.0 : rest < 5.0 ? 2.0 : 5.0);
+}
+
+static void write_time_axis(const raster *self, FILE *out, const wav *sound) {
+  const double end = seconds(self, sound);
+  const double step = tick_step(end);
+  const int digits = step < 1.0 ? (int)ceil(-log10(step) - 1e-9) : 0;
+  int i;
+  for (i = 0; (double)i * step <= end * (1.0 + 1e-9); ++i) {
+    const double x = LEFT + (RIGHT - LEFT) * (double)i * step / end;
+    fprintf(out, "<path d=\"M%.1f %dV%dM%.1f %dV%d\" stroke=\"" GRID "\"/>\n", x, (int)WAVE_TOP, (int)WAVE_BOTTOM, x,
+            (int)SPIKES_TOP, (int)SPIKES_BOTTOM);
+    fprintf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.*f</text>\n", x, SPIKES_BOTTOM + 20, digits,
+            (double)i * step);
+  }
+  fprintf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\" fill=\"" FAINT "\">time (s)</text>\n",
+          (LEFT + RIGHT) / 2, SPIKES_BOTTOM + 46);
+}
+
+/* Middle of the row of a channel, counted in rows from the bottom; between channels for frequencies between theirs. */
+static double row_of(const raster *self, const double *centre_hz, double hz) {
+  const double from = cochlea_erb_number(centre_hz[0]);
+  const double to = cochlea_erb_number(centre_hz[self->n_channels - 1]);
+  return 0.5 + (cochlea_erb_number(hz) - from) / (to - from) * (double)(self->n_channels - 1);
+}
+
+static void write_frequency_axis(const raster *self, FILE *out, const double *centre_hz) {
+  static const int ticks[] = {100, 200, 500, 1000, 2000, 5000};
+  const double row_height = (double)(SPIKES_BOTTOM - SPIKES_TOP) / (double)self->n_channels;
+  size_t i;
+  for (i = 0; i < sizeof ticks / sizeof *ticks; ++i) {
+    const double y = SPIKES_BOTTOM - row_height * row_of(self, centre_hz, ticks[i]);
+    if (ticks[i] > centre_hz[self->n_channels - 1]) break;
+    fprintf(out, "<path d=\"M%d %.1fH%d\" stroke=\"" GRID "\"/>\n", (int)LEFT, y, (int)RIGHT);
+    fprintf(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%d</text>\n", LEFT - 8, y + 4.5, ticks[i]);
+  }
+  fprintf(out,
+          "<text transform=\"translate(24 %d) rotate(-90)\" text-anchor=\"middle\" fill=\"" FAINT
+          "\">channel centre frequency (Hz)</text>\n",
+          (SPIKES_TOP + SPIKES_BOTTOM) / 2);
+}
+
+/* The lowest and the highest sample of every pixel column, as one outline. */
+static void write_waveform(const raster *self, FILE *out, const wav *sound) {
+  const size_t span = self->n_frames * self->frame_samples;
+  const double middle = (WAVE_TOP + WAVE_BOTTOM) / 2.0;
+  double peak = 0.0, scale;
+  int column, side;
+  size_t i;
+  for (i = 0; i < sound->n_samples && i < span; ++i) peak = fmax(peak, fabs((double)sound->samples[i]));
+  peak = peak > 0.0 ? ceil(peak * 10.0) / 10.0 : 1.0;
+  scale = (WAVE_BOTTOM - WAVE_TOP) / 2.0 / peak;
+  fprintf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%.1f</text>\n", LEFT - 8, WAVE_TOP + 5, peak);
+  fprintf(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">0</text>\n", LEFT - 8, middle + 4.5);
+  fprintf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">-%.1f</text>\n", LEFT - 8, WAVE_BOTTOM + 5, peak);
+  fprintf(out,
+          "<text transform=\"translate(24 %.1f) rotate(-90)\" text-anchor=\"middle\" fill=\"" FAINT
+          "\">amplitude</text>\n",
+          middle);
+  fputs("<path fill=\"#3d4663\" stroke=\"#3d4663\" stroke-width=\"0.7\" stroke-linejoin=\"round\" d=\"", out);
+  for (side = 0; side < 2; ++side) /* the upper outline forwards, the lower one backwards */
+    for (column = 0; column < RIGHT - LEFT; ++column) {
+      const int at = side == 0 ? column : RIGHT - LEFT - 1 - column;
+      const size_t from = (size_t)((double)span * at / (RIGHT - LEFT));
+      const size_t to = (size_t)((double)span * (at + 1) / (RIGHT - LEFT));
+      float extreme = 0.0F;
+      for (i = from; (i < to || i == from) && i < sound->n_samples; ++i)
+        if (i == from || (side == 0 ? sound->samples[i] > extreme : sound->samples[i] < extreme))
+          extreme = sound->samples[i];
+      fprintf(out, "%c%d %.1f", side == 0 && column == 0 ? 'M' : 'L', LEFT + at, middle - scale * (double)extreme);
+    }
+  fputs("Z\"/>\n", out);
+}
+
+/* How dark a moment is: 0 (nothing) to SHADES. Alone, a neuron fired or not; of many, the share of the busiest counts,
+ * by its square root so that a few spikes remain visible. */
+static int shade(const raster *self, uint32_t spikes, uint32_t busiest) {
+  if (spikes == 0) return 0;
+  if (self->population == 1) return SHADES;
+  return (int)ceil(SHADES * sqrt((double)spikes / (double)busiest));
+}
+
+/* Violet (low), blue, teal, amber, red (high). */
+static void write_colour(FILE *out, double at) {
+  static const double anchors[5][3] = {{91, 33, 182}, {29, 98, 214}, {9, 134, 126}, {196, 118, 4}, {205, 40, 40}};
+  const int from = at < 0.25 ? 0 : at < 0.5 ? 1 : at < 0.75 ? 2 : 3;
+  const double share = 4.0 * at - from;
+  int i;
+  fputc('#', out);
+  for (i = 0; i < 3; ++i)
+    fprintf(out, "%02x", (unsigned)lround(anchors[from][i] + share * (anchors[from + 1][i] - anchors[from][i])));
+}
+
+/* One path a channel and shade; neighbouring moments of one shade are one stroke. Units: a moment by a row. */
+static void write_spikes(const raster *self, FILE *out) {
+  static const char *const opacity[SHADES + 1] = {"0", "0.25", "0.5", "0.75", "1"};
+  uint32_t busiest = 1;
+  size_t i, c;
+  for (i = 0; i < self->n_channels * self->n_moments; ++i)
+    if (self->spikes[i] > busiest) busiest = self->spikes[i];
+  fprintf(out, "<g transform=\"translate(%d %d) scale(%.6f %.6f)\" fill=\"none\" stroke-width=\"0.86\">\n", (int)LEFT,
+          (int)SPIKES_BOTTOM, (double)(RIGHT - LEFT) * (double)self->frames_per_moment / (double)self->n_frames,
+          -(double)(SPIKES_BOTTOM - SPIKES_TOP) / (double)self->n_channels);
+  for (c = 0; c < self->n_channels; ++c) {
+    const uint32_t *const row = self->spikes + c * self->n_moments;
+    int level;
+    for (level = 1; level <= SHADES; ++level) {
+      size_t moment = 0, drawn_to = 0;
+      bool open = false;
+      while (moment < self->n_moments) {
+        const size_t from = moment;
+        while (moment < self->n_moments && shade(self, row[moment], busiest) == level) ++moment;
+        if (moment == from) {
+          ++moment;
+          continue;
+        }
+        if (!open) {
+          fputs("<path stroke=\"", out);
+          write_colour(out, (double)c / (double)(self->n_channels - 1));
+          fprintf(out, "\" stroke-opacity=\"%s\" d=\"M%lu %.1fh%lu", opacity[level], (unsigned long)from,
+                  (double)c + 0.5, (unsigned long)(moment - from));
+        } else {
+          fprintf(out, "m%lu 0h%lu", (unsigned long)(from - drawn_to), (unsigned long)(moment - from));
+        }
+        open = true;
+        drawn_to = moment;
+      }
+      if (open) fputs("\"/>\n", out);
+    }
+  }
+  fputs("</g>\n", out);
+}
+
+static void write_title(const raster *self, FILE *out, const char *name, const wav *sound) {
+  uint64_t spikes = 0;
+  size_t i;
+  for (i = 0; i < self->n_channels * self->n_moments; ++i) spikes += self->spikes[i];
+  fprintf(out, "<text x=\"%d\" y=\"40\" font-size=\"21\" font-weight=\"600\">", (int)LEFT);
+  write_text(out, name);
+  fprintf(out, ", heard by %lu ", (unsigned long)self->n_channels);
+  if (self->population > 1) fprintf(out, "x %lu ", (unsigned long)self->population);
+  fprintf(out, "spiking neurons</text>\n<text x=\"%d\" y=\"40\" text-anchor=\"end\" fill=\"" FAINT "\">", (int)RIGHT);
+  fprintf(out, "%llu spikes in %.2f s</text>\n", (unsigned long long)spikes, seconds(self, sound));
+}
+
+bool raster_write(const raster *self, const char *path, const char *name, const wav *sound, const double *centre_hz) {
+  FILE *out;
+  bool good;
+  errno = 0;
+  out = fopen(path, "wb");
+  if (out == NULL) return complain("%s: cannot be written: %s", path, strerror(errno));
+  fprintf(out,
+          "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
+          "font-family=\"system-ui, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif\" font-size=\"14\" fill=\"" INK
+          "\">\n<title>Spike raster of a silicon cochlea</title>\n"
+          "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
+          (int)WIDTH, (int)HEIGHT, (int)WIDTH, (int)HEIGHT);
+  write_title(self, out, name, sound);
+  write_time_axis(self, out, sound);
+  write_frequency_axis(self, out, centre_hz);
+  write_waveform(self, out, sound);
+  write_spikes(self, out);
+  fprintf(out, "<path d=\"M%d %dV%dM%d %dV%dH%d\" fill=\"none\" stroke=\"" FAINT "\"/>\n</svg>\n", (int)LEFT,
+          (int)WAVE_TOP, (int)WAVE_BOTTOM, (int)LEFT, (int)SPIKES_TOP, (int)SPIKES_BOTTOM, (int)RIGHT);
+  good = !ferror(out);
+  if (fclose(out) != 0) good = false; /* a full disk may show only here */
+  return good || complain("%s: cannot be written: %s", path, errno != 0 ? strerror(errno) : "output error");
+}
+
+void raster_free(raster *self) {
+  free(self->spikes);
+  self->spikes = NULL;
+}

@@ -1,0 +1,77 @@
+/* report.c - see report.h.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "report.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "message.h"
+
+static const char *fallback_text(int32_t reason) {
+  switch (reason) {
+    case SYNFIRE_FALLBACK_NOT_BUILT:
+      return "the library was built without CUDA";
+    case SYNFIRE_FALLBACK_NO_DRIVER:
+      return "no NVIDIA driver answers";
+    case SYNFIRE_FALLBACK_DRIVER_TOO_OLD:
+      return "the NVIDIA driver is too old for this library";
+    case SYNFIRE_FALLBACK_NO_DEVICE:
+      return "the NVIDIA driver shows no GPU";
+    case SYNFIRE_FALLBACK_DEVICE_FAILED:
+      return "a GPU was found but could not be used";
+    default:
+      return "unknown";
+  }
+}
+
+static void print_device(const synfire_context_properties *properties) {
+  if (properties->backend == SYNFIRE_BACKEND_CUDA)
+    printf("backend           cuda: %s (device %ld)\n", properties->name, (long)properties->device);
+  else
+    printf("backend           host: %s (up to %ld thread%s)\n", properties->name, (long)properties->n_threads,
+           properties->n_threads == 1 ? "" : "s");
+  if (properties->fallback_reason != SYNFIRE_FALLBACK_NONE)
+    printf("why not a GPU     %s\n", fallback_text(properties->fallback_reason));
+}
+
+static void print_learning(const listener *heard) {
+  const plan *const course = heard->course;
+  printf("learning          %llu passes, gradient by BPTT in the same graph; target %.1f Hz for every channel\n",
+         (unsigned long long)(course->frames / course->pass_frames - 2), heard->teacher->target_hz);
+  printf("|rate - target|   mean over channels: %.2f Hz before (first pass), %.2f Hz after (last pass)", heard->before,
+         heard->after);
+  if (heard->after > 0.0) printf(": fell %.1f x", heard->before / heard->after);
+  putchar('\n');
+}
+
+bool report_print(const listener *heard) {
+  const ear *const ears = heard->ears;
+  const plan *const course = heard->course;
+  const double frame_ms = 1000.0 * course->frame_samples / heard->sound->rate;
+  const double sound_s = (double)course->frames * frame_ms / 1000.0;
+  const double elapsed_s = (double)heard->elapsed / 1e9;
+  print_device(&ears->properties);
+  printf("sound             %s: %lu Hz, %s, %.3f s\n", heard->chosen->sound, (unsigned long)heard->sound->rate,
+         heard->sound->channels == 1 ? "mono" : "stereo", (double)heard->sound->n_samples / heard->sound->rate);
+  printf("layer             LIF, %lu channels x %lu = %lu neurons, %lu steps a frame%s\n",
+         (unsigned long)ears->n_channels, (unsigned long)ears->population, (unsigned long)ears->n_neurons,
+         (unsigned long)ears->n_steps, heard->teacher != NULL ? ", forward and backward" : "");
+  printf("frames            %llu of %.3f ms: %.3f s of sound in %.3f s (%.1f x %s)\n",
+         (unsigned long long)course->frames, frame_ms, sound_s, elapsed_s, sound_s / elapsed_s,
+         heard->chosen->realtime ? "real time, paced" : "real time");
+  printf("spikes            %llu\n", (unsigned long long)heard->spikes);
+  printf("mean rate         %.2f Hz a neuron\n", (double)heard->spikes / (double)ears->n_neurons / sound_s);
+  if (heard->teacher != NULL) print_learning(heard);
+  printf("launch->done      p50 %.1f us, p99 %.1f us, p99.9 %.1f us, max %.1f us\n",
+         latency_percentile(heard->replays, 0.5), latency_percentile(heard->replays, 0.99),
+         latency_percentile(heard->replays, 0.999), latency_percentile(heard->replays, 1.0));
+  printf("missed deadlines  %llu of %llu (deadline: %.3f ms after the frame)\n", (unsigned long long)heard->missed,
+         (unsigned long long)course->frames, frame_ms);
+  if (heard->chosen->output != NULL)
+    printf("written           %s/raster.svg, %s/spikes.npy\n", heard->chosen->output, heard->chosen->output);
+  errno = 0;
+  if (fflush(stdout) == 0 && !ferror(stdout)) return true;
+  return complain("the table cannot be written: %s", errno != 0 ? strerror(errno) : "output error");
+}

@@ -1,0 +1,17 @@
+/* report.h - the table at the end.
+ *
+ * What lives here: printing the results on stdout.
+ * What does not: measuring them.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef HEAR_REPORT_H
+#define HEAR_REPORT_H
+
+#include <stdbool.h>
+
+#include "listen.h"
+
+/* `replays` must be sorted. Complains and answers false when stdout cannot be written. */
+bool report_print(const listener *heard);
+
+#endif

@@ -1,0 +1,219 @@
+#!/bin/sh
+# hear_test.sh - runs the program as a user would and looks at what it leaves:
+#
+#     hear_test.sh CASE HEAR SOUND WORK [EXTRA]
+#
+# What lives here: one function per case. WORK is a folder that is emptied first. EXTRA is what the case needs besides.
+# Exit status: 0 passed, 77 skipped (something it needs is missing here), else failed.
+# What does not: numbers of the parts (parts_test.c), what the deadline does (late_test.c).
+#
+# SPDX-License-Identifier: MIT
+set -u
+case_name=$1
+hear=$2
+sound=$3
+work=$4
+extra=${5:-}
+
+fail() {
+  echo "FAILED: $*"
+  for file in "$work/out" "$work/err"; do
+    if [ -s "$file" ]; then
+      echo "--- $file"
+      head -n 30 "$file"
+    fi
+  done
+  exit 1
+}
+
+# Runs the program; its exit status is in $status, its words are in $work/out and $work/err.
+run() {
+  "$hear" "$@" >"$work/out" 2>"$work/err"
+  status=$?
+}
+
+run_well() {
+  run "$@"
+  [ "$status" -eq 0 ] || fail "exit status $status of: hear $*"
+}
+
+has() {
+  grep -q -- "$2" "$work/$1" || fail "no '$2' in std$1"
+}
+
+# The first number after a word at the beginning of a line of the table.
+number() {
+  sed -n "s/^$1 *\([0-9][0-9.]*\).*/\1/p" "$work/out" | head -n 1
+}
+
+find_python() { # with module $1
+  for python in python3 /usr/bin/python3; do
+    "$python" -c "import $1" 2>/dev/null && return 0
+  done
+  echo "skipped: no python3 with module $1"
+  exit 77
+}
+
+case_plain() {
+  run_well "$sound" --backend host --output "$work/result"
+  for row in 'backend  *host: ' 'sound ' 'layer  *LIF, 128 channels x 1 = 128 neurons' 'frames  *2750 of 1.000 ms' \
+    'spikes ' 'mean rate ' 'launch->done  *p50 [0-9.]* us, p99 [0-9.]* us, p99.9 [0-9.]* us, max [0-9.]* us' \
+    'missed deadlines  *[0-9]* of 2750' 'written '; do
+    has out "^$row"
+  done
+  [ "$(number spikes)" -gt 5000 ] || fail "hardly any spikes"
+  [ -s "$work/result/spikes.npy" ] || fail "no spikes.npy"
+  size=$(wc -c <"$work/result/raster.svg")
+  { [ "$size" -gt 10000 ] && [ "$size" -lt 1500000 ]; } || fail "raster.svg has $size bytes"
+}
+
+# Silence between the words, and as many bursts as words: what a person sees in the raster, counted.
+case_words() {
+  find_python numpy
+  run_well "$sound" --backend host --output "$work/result"
+  "$python" "$extra" "$work/result/spikes.npy" "$(number spikes)" || fail "spikes.npy"
+}
+
+case_population() {
+  find_python numpy
+  run_well "$sound" --backend host --population 4 --output "$work/result"
+  has out '^layer  *LIF, 128 channels x 4 = 512 neurons'
+  "$python" "$extra" "$work/result/spikes.npy" "$(number spikes)" 512 || fail "spikes.npy"
+}
+
+case_raster() {
+  find_python xml.dom.minidom
+  cp "$sound" "$work/a<b>&\"c.wav"
+  for population in 1 3; do
+    run_well "$work/a<b>&\"c.wav" --backend host --frames 700 --population $population --output "$work/result"
+    "$python" -c 'import sys, xml.dom.minidom as m; t = m.parse(sys.argv[1]).documentElement
+assert t.tagName == "svg" and len(t.getElementsByTagName("path")) > 60
+texts = ["".join(n.data for n in e.childNodes) for e in t.getElementsByTagName("text")]
+assert "time (s)" in texts and "channel centre frequency (Hz)" in texts and "1000" in texts
+assert any(x.startswith("a<b>&\"c.wav, heard by 128") for x in texts)' "$work/result/raster.svg" ||
+      fail "raster.svg is not what it should be"
+  done
+}
+
+case_learn() {
+  run_well "$sound" --backend host --learn --output "$work/result"
+  has out '^|rate - target|  *mean over channels: [0-9.]* Hz before (first pass), [0-9.]* Hz after (last pass)'
+  sed -n 's/^|rate.*: \([0-9.]*\) Hz before.*, \([0-9.]*\) Hz after.*/\1 \2/p' "$work/out" |
+    awk '{ print "before", $1, "after", $2; good = $1 > 1 && $1 >= 5 * $2 } END { exit !good }' ||
+    fail "the distance did not fall five times"
+}
+
+# Enough neurons that a second thread gets work.
+case_threads() {
+  for threads in 1 2; do
+    run_well "$sound" --backend host --threads $threads --population 64 --frames 300 --output "$work/$threads"
+    [ "$(number spikes)" -gt 1000 ] || fail "hardly any spikes"
+  done
+  cmp "$work/1/spikes.npy" "$work/2/spikes.npy" || fail "one thread and two differ"
+}
+
+case_realtime() {
+  run_well "$sound" --backend host --realtime --loop 0.5
+  has out 'frames  *500 of 1.000 ms: 0.500 s of sound'
+  sed -n 's/^frames .* in \([0-9.]*\) s .*paced.*/\1/p' "$work/out" | awk '{ good = $1 >= 0.5 } END { exit !good }' ||
+    fail "500 frames of 1 ms took less than half a second"
+}
+
+# Half a million neurons are never done in a millisecond: every frame is late, and the run still ends well.
+case_late() {
+  run_well "$sound" --backend host --population 4096 --frames 5
+  has out '^missed deadlines  *5 of 5'
+}
+
+case_wav() {
+  "$extra" "$work" || fail "cannot write the WAV files"
+  for file in "$work"/good_*.wav; do
+    run_well "$file" --backend host --output "$work/result"
+    has out '^frames  *301 of 1.000 ms'
+    [ "$(number spikes)" -gt 100 ] || fail "$file: hardly any spikes"
+    [ -e "$work/first.npy" ] || cp "$work/result/spikes.npy" "$work/first.npy"
+    cmp "$work/first.npy" "$work/result/spikes.npy" || fail "$file: other spikes than the same sound before"
+  done
+  for file in "$work"/rate_*.wav; do run_well "$file" --backend host; done
+  count=0
+  for file in "$work"/bad_*.wav; do
+    refused "$file" "$(cat "${file%.wav}.txt")"
+    count=$((count + 1))
+  done
+  [ "$count" -ge 35 ] || fail "only $count bad files were tried"
+  refused "$work/missing.wav" 'cannot be opened: No such file'
+  refused "$work" 'cannot be'
+  echo "$count bad files refused"
+}
+
+# One line that names the file and says the expected, nothing on stdout, nothing written, exit status 1.
+refused() {
+  rm -rf "$work/result"
+  run "$1" --backend host --output "$work/result"
+  [ "$status" -eq 1 ] || fail "exit status $status for $1"
+  [ ! -s "$work/out" ] || fail "words on stdout for $1"
+  [ "$(wc -l <"$work/err")" -eq 1 ] || fail "not one line for $1"
+  case $(cat "$work/err") in
+    "hear: $1: "*) ;;
+    *) fail "the complaint does not begin with the file $1" ;;
+  esac
+  grep -qF -- "$2" "$work/err" || fail "no '$2' for $1"
+  [ ! -e "$work/result" ] || fail "something was written for $1"
+}
+
+wrong_usage() {
+  expected=$1
+  shift
+  run "$@"
+  [ "$status" -eq 2 ] || fail "exit status $status of: hear $*"
+  has err "$expected"
+  has err '^usage: '
+}
+
+case_options() {
+  wrong_usage '--loud: unknown option' "$sound" --loud
+  wrong_usage '-x: unknown option' -x
+  wrong_usage 'no sound given'
+  wrong_usage 'a second sound' "$sound" "$sound"
+  wrong_usage '--population: needs a value' "$sound" --population
+  wrong_usage '--population 0: allowed: a whole number from 1 to 4096' "$sound" --population 0
+  wrong_usage '--population 4097: allowed' "$sound" --population 4097
+  wrong_usage '--population 2x: allowed' "$sound" --population 2x
+  wrong_usage '--threads -1: allowed: a whole number from 0 to 1024' "$sound" --threads -1
+  wrong_usage '--frames 99999999999999999999: allowed' "$sound" --frames 99999999999999999999
+  wrong_usage '--loop nan: allowed: a number from' "$sound" --loop nan
+  wrong_usage '--target 0: allowed' "$sound" --target 0
+  wrong_usage '--backend tpu: allowed: auto, host, cuda' "$sound" --backend tpu
+  wrong_usage '--frames and --loop: allowed: one of them' "$sound" --frames 5 --loop 5
+  wrong_usage '--output: allowed: the name of a folder' "$sound" --output ''
+  run_well --help
+  has out '^usage: hear SOUND.wav'
+  run "$sound" --backend host --device 1 # the library refuses, and its text is passed on
+  [ "$status" -eq 1 ] || fail "exit status $status for a device on the host"
+  has err 'device'
+}
+
+case_full_disk() {
+  [ -w /dev/full ] || exit 77
+  for file in spikes.npy raster.svg; do
+    rm -rf "$work/result"
+    mkdir "$work/result"
+    ln -s /dev/full "$work/result/$file"
+    run "$sound" --backend host --output "$work/result"
+    [ "$status" -eq 1 ] || fail "exit status $status with a full disk for $file"
+    has err "result/$file: cannot be written: No space left on device"
+  done
+  "$hear" "$sound" --backend host >/dev/full 2>"$work/err" && fail "a table that could not be written"
+  has err 'the table cannot be written'
+  run "$sound" --backend host --output "$work/err"
+  [ "$status" -eq 1 ] || fail "a file as the folder"
+  has err 'is no folder'
+  run "$sound" --backend host --output "$work/no/such"
+  [ "$status" -eq 1 ] || fail "a folder in no folder"
+  has err 'cannot be made'
+}
+
+rm -rf "$work"
+mkdir -p "$work" || exit 1
+"case_$case_name"
+echo passed

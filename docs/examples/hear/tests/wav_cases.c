@@ -1,0 +1,202 @@
+/* wav_cases.c - writes WAV files into a folder: `wav_cases DIR`.
+ *
+ * What lives here: good_*.wav, which all hold the same tone in different clothes and must give the same spikes;
+ * rate_*.wav, good sound at other rates; bad_*.wav, each with one thing wrong, and beside it bad_*.txt with words that
+ * the complaint must contain.
+ * What does not: reading them (hear_test.sh runs the program on each).
+ *
+ * SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RATE = 8000, SAMPLES = 2403, CAPACITY = 1 << 20 }; /* 300 frames of 8 samples, and 3 samples more */
+
+static const char *folder;
+static unsigned char bytes[CAPACITY];
+static size_t length;
+
+static void put(const void *data, size_t n) {
+  memcpy(bytes + length, data, n);
+  length += n;
+}
+
+static void put_u16(uint32_t value) {
+  const unsigned char b[2] = {(unsigned char)(value & 0xFFu), (unsigned char)(value >> 8 & 0xFFu)};
+  put(b, 2);
+}
+
+static void put_u32(uint32_t value) {
+  put_u16(value & 0xFFFFu);
+  put_u16(value >> 16);
+}
+
+static void begin(void) {
+  length = 0;
+  put("RIFF", 4);
+  put_u32(0); /* never needed; end() does not even correct it */
+  put("WAVE", 4);
+}
+
+static void format(uint32_t tag, uint32_t channels, uint32_t rate, uint32_t bits) {
+  put("fmt ", 4);
+  put_u32(16);
+  put_u16(tag);
+  put_u16(channels);
+  put_u32(rate);
+  put_u32(rate * channels * bits / 8);
+  put_u16(channels * bits / 8);
+  put_u16(bits);
+}
+
+static void extensible(uint32_t subformat, uint32_t bits, unsigned char last_of_guid) {
+  const unsigned char tail[13] = {0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x80, 0x00, 0x00, 0xAA, 0x00, 0x38, 0x9B};
+  put("fmt ", 4);
+  put_u32(40);
+  put_u16(0xFFFE);
+  put_u16(1);
+  put_u32(RATE);
+  put_u32(RATE * bits / 8);
+  put_u16(bits / 8);
+  put_u16(bits);
+  put_u16(22);
+  put_u16(bits);
+  put_u32(4); /* front centre */
+  put_u16(subformat);
+  put(tail, sizeof tail);
+  put(&last_of_guid, 1);
+}
+
+static void data(uint32_t size) {
+  put("data", 4);
+  put_u32(size);
+}
+
+/* A tone that comes and goes, quieter on the left and louder on the right by the same amount in stereo. */
+static void tone(uint32_t rate, uint32_t channels, uint32_t samples) {
+  uint32_t i;
+  for (i = 0; i < samples; ++i) {
+    const double t = (double)i / rate;
+    const long value = lround(8000.0 * sin(2.0 * 3.14159265358979 * 440.0 * t) * sin(20.0 * t) * sin(20.0 * t));
+    if (channels == 1) {
+      put_u16((uint32_t)value & 0xFFFFu);
+    } else {
+      put_u16((uint32_t)(value - 1000) & 0xFFFFu);
+      put_u16((uint32_t)(value + 1000) & 0xFFFFu);
+    }
+  }
+}
+
+static void write_file(const char *name, const char *ending, const void *content, size_t n) {
+  char path[1024];
+  FILE *file;
+  snprintf(path, sizeof path, "%s/%s.%s", folder, name, ending);
+  file = fopen(path, "wb");
+  if (file == NULL || fwrite(content, 1, n, file) != n || fclose(file) != 0) {
+    perror(path);
+    exit(EXIT_FAILURE);
+  }
+}
+
+static void good(const char *name) {
+  write_file(name, "wav", bytes, length);
+}
+
+static void bad(const char *name, const char *complaint) {
+  write_file(name, "wav", bytes, length);
+  write_file(name, "txt", complaint, strlen(complaint));
+}
+
+static void write_good(void) {
+  begin(), format(1, 1, RATE, 16), data(2 * SAMPLES), tone(RATE, 1, SAMPLES), good("good_mono");
+  begin(), format(1, 2, RATE, 16), data(4 * SAMPLES), tone(RATE, 2, SAMPLES), good("good_stereo");
+  begin(), extensible(1, 16, 0x71), data(2 * SAMPLES), tone(RATE, 1, SAMPLES), good("good_extensible");
+
+  begin(), put("LIST", 4), put_u32(5), put("INFOx", 6); /* an odd size is followed by one byte of padding */
+  format(1, 1, RATE, 16), put("fact", 4), put_u32(4), put_u32(SAMPLES), data(2 * SAMPLES), tone(RATE, 1, SAMPLES);
+  put("junk after the samples", 22), good("good_more_chunks");
+
+  begin(), put("fmt ", 4), put_u32(18), put_u16(1), put_u16(1), put_u32(RATE), put_u32(2 * RATE), put_u16(2);
+  put_u16(16), put_u16(0), data(2 * SAMPLES), tone(RATE, 1, SAMPLES), good("good_long_format");
+}
+
+static void write_rates(void) {
+  static const uint32_t rates[] = {4000, 11025, 22050, 44100, 192000};
+  size_t i;
+  for (i = 0; i < sizeof rates / sizeof *rates; ++i) {
+    const uint32_t samples = rates[i] / 10 + 1; /* 0.1 s and a bit */
+    char name[32];
+    snprintf(name, sizeof name, "rate_%lu", (unsigned long)rates[i]);
+    begin(), format(1, 1, rates[i], 16), data(2 * samples), tone(rates[i], 1, samples), good(name);
+  }
+}
+
+static void write_bad_headers(void) {
+  length = 0, bad("bad_empty", "empty");
+  length = 0, put("RIFF\0", 5), bad("bad_five_bytes", "truncated: 5 bytes");
+  begin(), bad("bad_no_chunk", "truncated: ends before its 'fmt ' chunk");
+  begin(), memcpy(bytes, "RIFX", 4), format(1, 1, RATE, 16), bad("bad_magic", "'RIFX'");
+  begin(), memcpy(bytes + 8, "AVI ", 4), format(1, 1, RATE, 16), bad("bad_form", "'AVI '");
+  length = 0, put("\x89PNG\r\n\x1a\n\0\0\0\0", 12), bad("bad_picture", "'?PNG'");
+  begin(), format(1, 1, RATE, 16), bad("bad_no_data", "truncated: ends before its 'data' chunk");
+  begin(), data(2 * SAMPLES), tone(RATE, 1, SAMPLES), bad("bad_data_first", "before any 'fmt ' chunk");
+  begin(), format(1, 1, RATE, 16), length -= 6,
+      bad("bad_format_cut", "truncated: the 'fmt ' chunk ends after 10 of 16");
+  begin(), put("fmt ", 4), put_u32(14), put("\1\0\1\0\0\0\0\0\0\0\0\0\0\0", 14);
+  bad("bad_format_short", "14 bytes; allowed: 16 or more");
+  begin(), put("LIST", 4), put_u32(0xFFFFFFF0u), put("INFO", 4), bad("bad_chunk_size", "truncated: the 'LIST' chunk");
+  begin(), put("fmt ", 4), put_u32(0xFFFFFFFFu), format(1, 1, RATE, 16), bad("bad_format_size", "truncated");
+}
+
+static void write_bad_formats(void) {
+  begin(), format(1, 1, RATE, 24), data(3 * 100), length += 300,
+      bad("bad_24_bit", "24-bit samples; allowed: 16-bit PCM");
+  begin(), format(1, 1, RATE, 8), data(100), length += 100, bad("bad_8_bit", "8-bit samples; allowed: 16-bit PCM");
+  begin(), format(1, 1, RATE, 0), data(100), length += 100, bad("bad_0_bit", "0-bit samples");
+  begin(), format(3, 1, RATE, 32), data(400), length += 400, bad("bad_float", "0x0003 (floating point)");
+  begin(), format(7, 1, RATE, 8), data(100), length += 100, bad("bad_mu_law", "0x0007 (mu-law)");
+  begin(), format(1, 0, RATE, 16), data(100), length += 100, bad("bad_0_channels", "0 channels; allowed: 1 (mono)");
+  begin(), format(1, 6, RATE, 16), data(120), length += 120, bad("bad_6_channels", "6 channels; allowed: 1 (mono)");
+  begin(), format(1, 1, 3999, 16), data(100), length += 100, bad("bad_slow", "3999 samples per second; allowed: 4000");
+  begin(), format(1, 1, 0, 16), data(100), length += 100, bad("bad_rate_0", "0 samples per second");
+  begin(), format(1, 1, 192001, 16), data(100), length += 100, bad("bad_fast", "192001 samples per second");
+  begin(), format(1, 1, 0xFFFFFFFFu, 16), data(100), length += 100,
+      bad("bad_rate_huge", "4294967295 samples per second");
+  begin(), format(1, 1, RATE, 16), bytes[32] = 3, data(300), length += 300,
+                                   bad("bad_block", "3 bytes for every moment");
+  begin(), extensible(3, 32, 0x71), data(400), length += 400, bad("bad_extensible_float", "0x0003 (floating point)");
+  begin(), extensible(1, 24, 0x71), data(300), length += 300, bad("bad_extensible_24", "24-bit samples");
+  begin(), extensible(1, 16, 0x72), data(200), length += 200, bad("bad_extensible_private", "private subformat");
+  begin(), format(0xFFFE, 1, RATE, 16), data(200), length += 200, bad("bad_extensible_short", "16 bytes; allowed: 40");
+}
+
+static void write_bad_data(void) {
+  begin(), format(1, 1, RATE, 16), data(0), bad("bad_0_samples", "0 samples; allowed: 1 or more");
+  begin(), format(1, 1, RATE, 16), data(201), length += 201,
+      bad("bad_odd_mono", "201 bytes of samples; allowed: a multiple of 2");
+  begin(), format(1, 2, RATE, 16), data(202), length += 202,
+      bad("bad_odd_stereo", "202 bytes of samples; allowed: a multiple of 4");
+  begin(), format(1, 1, RATE, 16), data(2 * SAMPLES), tone(RATE, 1, SAMPLES), length -= 1;
+  bad("bad_cut", "truncated: its 'data' chunk says 4806 bytes, the file holds 4805 of them");
+  begin(), format(1, 1, RATE, 16), data(2 * SAMPLES),
+      bad("bad_cut_at_once", "says 4806 bytes, the file holds 0 of them");
+  begin(), format(1, 1, RATE, 16), data(0xFFFFFFFEu), tone(RATE, 1, SAMPLES);
+  bad("bad_data_size", "truncated: its 'data' chunk says 4294967294 bytes, the file holds 4806 of them");
+  begin(), format(1, 1, RATE, 16), length += 3, bad("bad_half_chunk", "truncated: ends before its 'data' chunk");
+}
+
+int main(int argc, char **argv) {
+  if (argc != 2) {
+    fputs("usage: wav_cases DIR\n", stderr);
+    return 2;
+  }
+  folder = argv[1];
+  write_good();
+  write_rates();
+  write_bad_headers();
+  write_bad_formats();
+  write_bad_data();
+  return EXIT_SUCCESS;
+}

@@ -1,0 +1,28 @@
+/* wav.h - a sound file, read whole.
+ *
+ * What lives here: RIFF/WAVE with 16-bit PCM, mono or stereo (averaged), from 4 kHz to 192 kHz; everything else is
+ * refused with a text that names the file, what was found and what is allowed. No size field is believed before the
+ * bytes are there.
+ * What does not: other formats, resampling, loudness (cochlea.h).
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef HEAR_WAV_H
+#define HEAR_WAV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct wav {
+  float *samples; /* [n_samples], within [-1, 1) */
+  size_t n_samples;
+  uint32_t rate;     /* samples per second */
+  uint32_t channels; /* in the file: 1 or 2 */
+} wav;
+
+/* Reads the file. On failure complains, answers false and leaves nothing to free. */
+bool wav_read(const char *path, wav *sound);
+
+void wav_free(wav *sound);
+
+#endif

@@ -1,0 +1,116 @@
+// Dual numbers: a value together with its derivative along one variable. A neuron's charge function, instantiated on
+// them, yields every derivative that backpropagation needs; nobody writes a gradient by hand.
+//
+// The derivative is a *type*: Zero, One and MinusOne are known to the compiler, because strict IEEE arithmetic may not
+// fold 0·x or x + 0 at run time (measured: naive duals cost 12 % in f32). The value part performs exactly the
+// operations of the plain number, so that a recomputed H has the bits of the forward's H.
+#ifndef SYNFIRE_MODEL_DUAL_HPP
+#define SYNFIRE_MODEL_DUAL_HPP
+
+#include "elementary.hpp"
+
+SYNFIRE_MODEL_BEGIN
+
+// ---- derivatives known at compile time ------------------------------------------------------------------------------
+
+struct Zero {};
+struct One {};
+struct MinusOne {};
+
+SYNFIRE_MODEL_FN Zero negate(Zero) { return {}; }
+SYNFIRE_MODEL_FN MinusOne negate(One) { return {}; }
+SYNFIRE_MODEL_FN One negate(MinusOne) { return {}; }
+SYNFIRE_MODEL_FN float negate(float d) { return -d; }
+SYNFIRE_MODEL_FN double negate(double d) { return -d; }
+
+// The derivative as a number.
+template <class R>
+SYNFIRE_MODEL_FN R number(Zero) { return R(0); }
+template <class R>
+SYNFIRE_MODEL_FN R number(One) { return R(1); }
+template <class R>
+SYNFIRE_MODEL_FN R number(MinusOne) { return R(-1); }
+template <class R>
+SYNFIRE_MODEL_FN R number(R d) { return d; }
+
+template <class T>
+constexpr bool is_zero = false;
+template <>
+inline constexpr bool is_zero<Zero> = true;
+
+// a + b
+template <class R, class A, class B>
+SYNFIRE_MODEL_FN auto sum(A a, B b) {
+  if constexpr (is_zero<A>) return b;
+  else if constexpr (is_zero<B>) return a;
+  else return number<R>(a) + number<R>(b);
+}
+
+// a·factor, where `factor` is a number
+template <class R>
+SYNFIRE_MODEL_FN Zero scale(Zero, R) { return {}; }
+template <class R>
+SYNFIRE_MODEL_FN R scale(One, R factor) { return factor; }
+template <class R>
+SYNFIRE_MODEL_FN R scale(MinusOne, R factor) { return -factor; }
+template <class R>
+SYNFIRE_MODEL_FN R scale(R a, R factor) { return a * factor; }
+
+// a·factor + c, fused where nothing is known at compile time
+template <class R, class A, class C>
+SYNFIRE_MODEL_FN auto scale_add(A a, R factor, C c) {
+  if constexpr (is_zero<A>) return c;
+  else if constexpr (is_zero<C>) return scale(a, factor);
+  else if constexpr (sizeof(A) == sizeof(R)) return fma(a, factor, number<R>(c));
+  else return scale(a, factor) + number<R>(c);
+}
+
+// ---- dual numbers ---------------------------------------------------------------------------------------------------
+
+template <class R, class D>
+struct Dual {
+  R value;
+  D derivative;
+};
+
+template <class R, class D>
+SYNFIRE_MODEL_FN Dual<R, D> make_dual(R value, D derivative) { return {value, derivative}; }
+
+template <class R>
+SYNFIRE_MODEL_FN Dual<R, One> variable(R value) { return {value, {}}; }
+template <class R>
+SYNFIRE_MODEL_FN Dual<R, Zero> constant(R value) { return {value, {}}; }
+
+template <class R, class A, class B>
+SYNFIRE_MODEL_FN auto operator+(Dual<R, A> a, Dual<R, B> b) {
+  return make_dual(a.value + b.value, sum<R>(a.derivative, b.derivative));
+}
+template <class R, class A, class B>
+SYNFIRE_MODEL_FN auto operator-(Dual<R, A> a, Dual<R, B> b) {
+  return make_dual(a.value - b.value, sum<R>(a.derivative, negate(b.derivative)));
+}
+template <class R, class A, class B>
+SYNFIRE_MODEL_FN auto operator*(Dual<R, A> a, Dual<R, B> b) {
+  return make_dual(a.value * b.value, scale_add<R>(a.derivative, b.value, scale(b.derivative, a.value)));
+}
+template <class R, class A>
+SYNFIRE_MODEL_FN auto operator-(Dual<R, A> a) {
+  return make_dual(-a.value, negate(a.derivative));
+}
+
+// a·b + c with one rounding in the value
+template <class R, class A, class B, class C>
+SYNFIRE_MODEL_FN auto fma(Dual<R, A> a, Dual<R, B> b, Dual<R, C> c) {
+  return make_dual(fma(a.value, b.value, c.value),
+                   scale_add<R>(a.derivative, b.value, scale_add<R>(b.derivative, a.value, c.derivative)));
+}
+
+template <class R, class A>
+SYNFIRE_MODEL_FN auto exponential(Dual<R, A> a) {
+  const R e = exponential(a.value);
+  return make_dual(e, scale(a.derivative, e));
+}
+
+SYNFIRE_MODEL_END
+
+#endif

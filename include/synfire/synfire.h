@@ -1,0 +1,960 @@
+/* synfire.h - the whole C ABI of Synfire: spiking-neuron layers whose forward and backward passes through time
+ * are recorded once and replayed as one graph.  Needs <stddef.h> and <stdint.h>, nothing else; C89-clean.
+ *
+ * What lives here: every type, constant and function a caller in any language needs.
+ * What does not: C++ (synfire.hpp), CUDA types (a stream is a pointer to an incomplete struct), the mathematics (model/).
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef SYNFIRE_SYNFIRE_H
+#define SYNFIRE_SYNFIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if !defined(_WIN64) && !defined(__LP64__)
+#error "Synfire supports 64-bit platforms only: a handle carries a type tag, a slot and a generation in 64 bits"
+#endif
+
+/**
+ * @file
+ * @brief The C ABI of Synfire.
+ *
+ * Conventions that hold for every function:
+ *
+ * - The result is a ::synfire_status: 0 is success, a positive value is success with a note, a negative value is an
+ *   error. After an error, synfire_last_error() holds a text that names the argument, the value received and what is
+ *   allowed, and begins with a stable rule id in brackets. A failed call changes nothing and creates nothing.
+ * - Descriptors begin with `struct_size` and are initialised with their `_INIT` macro, which is all zeros plus the
+ *   size. A zero field means its documented default. A descriptor larger than the library knows is accepted when the
+ *   unknown tail is all zero.
+ * - Handles are generation-checked: a null, stale or wrong-type handle, or one of another context, answers
+ *   ::SYNFIRE_ERROR_INVALID_HANDLE and is never dereferenced. Any destroy order is legal: children keep what they need.
+ * - Arrays are row-major and time-major: `[T, B, N]` is T steps of B batch rows of N neurons.
+ * - Nothing throws, aborts or exits. No function changes the caller's current CUDA device or last CUDA error.
+ */
+
+/** @defgroup version Version and errors */
+/** @defgroup context Contexts */
+/** @defgroup buffer Buffers */
+/** @defgroup layer Layers */
+/** @defgroup graph Graphs */
+
+/** @addtogroup version
+ * @{ */
+
+/** ABI major version; equals the digit in the library's file name. */
+#define SYNFIRE_ABI_MAJOR 0
+/** ABI minor version; grows when functions, constants or trailing descriptor fields are added. */
+#define SYNFIRE_ABI_MINOR 1
+/** Major and minor in one number, comparable with synfire_abi_version(). */
+#define SYNFIRE_ABI_VERSION (((uint32_t)SYNFIRE_ABI_MAJOR << 16) | (uint32_t)SYNFIRE_ABI_MINOR)
+
+/** @cond PLATFORM */
+#if defined(_WIN32)
+#define SYNFIRE_CALL __cdecl
+#if defined(SYNFIRE_BUILDING)
+#define SYNFIRE_API __declspec(dllexport)
+#elif defined(SYNFIRE_STATIC)
+#define SYNFIRE_API
+#else
+#define SYNFIRE_API __declspec(dllimport)
+#endif
+#else
+#define SYNFIRE_CALL
+#if defined(__GNUC__)
+#define SYNFIRE_API __attribute__((visibility("default")))
+#else
+#define SYNFIRE_API
+#endif
+#endif
+#ifdef __cplusplus
+#if __cplusplus >= 201103L || (defined(_MSC_VER) && _MSC_VER >= 1900)
+#define SYNFIRE_NOEXCEPT noexcept
+#else
+#define SYNFIRE_NOEXCEPT throw()
+#endif
+#else
+#define SYNFIRE_NOEXCEPT
+#endif
+/* Marks for tools that read this header; they expand to nothing. */
+#ifndef SYNFIRE_NULLABLE
+#define SYNFIRE_NULLABLE
+#endif
+#ifdef __cplusplus
+extern "C" {
+#endif
+/** @endcond */
+
+/** Result of a call: 0 success, > 0 success with a note, < 0 error. Values are never reused. */
+typedef int32_t synfire_status;
+
+/** Every ::synfire_status. */
+enum {
+  /** Success. */
+  SYNFIRE_OK = 0,
+  /** Success so far: the replay has not finished yet (poll), or not before the time-out (wait). */
+  SYNFIRE_PENDING = 1,
+  /** Success: automatic selection found no usable GPU, so the context runs on the host;
+   *  synfire_context_properties::fallback_reason says why. */
+  SYNFIRE_HOST_FALLBACK = 2,
+  /** An argument is outside what is allowed; the text names it. */
+  SYNFIRE_ERROR_INVALID_ARGUMENT = -1,
+  /** A handle is null, stale, of the wrong type or of another context. */
+  SYNFIRE_ERROR_INVALID_HANDLE = -2,
+  /** A descriptor is too small, or carries non-zero fields that this library does not know. */
+  SYNFIRE_ERROR_STRUCT_SIZE = -3,
+  /** Host or device memory is exhausted, or the size asked for cannot be represented. */
+  SYNFIRE_ERROR_OUT_OF_MEMORY = -4,
+  /** No driver, no visible GPU, a device number that does not exist, or a library built without CUDA. */
+  SYNFIRE_ERROR_NO_DEVICE = -5,
+  /** The graph is in use on another thread. */
+  SYNFIRE_ERROR_BUSY = -6,
+  /** The call is not legal while the stream (or this thread) is capturing. */
+  SYNFIRE_ERROR_CAPTURING = -7,
+  /** The tape that backward needs does not exist, was left by an older forward, or parameters changed since. */
+  SYNFIRE_ERROR_STALE_TAPE = -8,
+  /** Calls came in an order that is not allowed: for example launch before instantiate. */
+  SYNFIRE_ERROR_WRONG_ORDER = -9,
+  /** The device failed for good (a sticky CUDA error): the context can only be destroyed. */
+  SYNFIRE_ERROR_DEVICE_LOST = -10,
+  /** The combination is meaningful but not built in this version. */
+  SYNFIRE_ERROR_UNSUPPORTED = -11,
+  /** A CUDA call failed for another reason; the text and the CUDA error number say which. */
+  SYNFIRE_ERROR_CUDA = -12,
+  /** A defect in Synfire itself. */
+  SYNFIRE_ERROR_INTERNAL = -99
+};
+
+/** A CUDA stream: `cudaStream_t` and `CUstream` convert without a cast. Null means the context's own stream. */
+typedef struct CUstream_st *synfire_stream;
+
+/**
+ * Version of the loaded library, as `(major << 16) | minor`.
+ *
+ * A caller compiled against this header works with a library of the same major and an equal or greater minor.
+ *
+ * @return ::SYNFIRE_ABI_VERSION of the library that was loaded.
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API uint32_t SYNFIRE_CALL synfire_abi_version(void) SYNFIRE_NOEXCEPT;
+
+/**
+ * Human-readable version and build facts, such as `"0.1.0 (cuda 13.0; host: thrust-openmp)"`.
+ *
+ * @return A constant string that lives as long as the library.
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API const char *SYNFIRE_CALL synfire_version_string(void) SYNFIRE_NOEXCEPT;
+
+/**
+ * The name of a status, such as `"SYNFIRE_ERROR_STALE_TAPE"`.
+ *
+ * @param status Any value.
+ * @return A constant string; `"SYNFIRE_UNKNOWN_STATUS"` for values this library does not know.
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API const char *SYNFIRE_CALL synfire_status_name(synfire_status status) SYNFIRE_NOEXCEPT;
+
+/**
+ * Copies the text of the last error on this thread, always null-terminated when `capacity` > 0.
+ *
+ * The text stays until the next failing call on the same thread; destroy functions never touch it.
+ *
+ * @param[out] text       Receives the text; may be null when `capacity` is 0.
+ * @param capacity        Bytes at `text`.
+ * @param[out] cuda_error Receives the `cudaError_t` behind the error, or 0; may be null.
+ * @return Bytes the whole text needs, including the terminating null.
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any (per-thread text). @since ABI 0.1
+ */
+SYNFIRE_API uint64_t SYNFIRE_CALL synfire_last_error(char *text SYNFIRE_NULLABLE, uint64_t capacity,
+                                                     int32_t *cuda_error SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/** @} */
+/** @addtogroup context
+ * @{ */
+
+/** One device, a CUDA GPU or the host, and everything created on it. */
+typedef struct synfire_context_s *synfire_context;
+
+/** What a context may run on: synfire_context_desc::backend. */
+enum {
+  /** CUDA when a usable GPU answers, else the host (with ::SYNFIRE_HOST_FALLBACK). */
+  SYNFIRE_BACKEND_AUTO = 0,
+  /** The host backend: same mathematics, same bits in f32. */
+  SYNFIRE_BACKEND_HOST = 1,
+  /** An NVIDIA GPU. */
+  SYNFIRE_BACKEND_CUDA = 2
+};
+
+/** Why automatic selection ended on the host: synfire_context_properties::fallback_reason. */
+enum {
+  /** No fallback happened. */
+  SYNFIRE_FALLBACK_NONE = 0,
+  /** The library was built without CUDA. */
+  SYNFIRE_FALLBACK_NOT_BUILT = 1,
+  /** No NVIDIA driver answers. */
+  SYNFIRE_FALLBACK_NO_DRIVER = 2,
+  /** The driver is older than the CUDA runtime in this library needs. */
+  SYNFIRE_FALLBACK_DRIVER_TOO_OLD = 3,
+  /** The driver answers but shows no GPU. */
+  SYNFIRE_FALLBACK_NO_DEVICE = 4,
+  /** A GPU was found but could not be used; synfire_context_properties::name of the host context still answers. */
+  SYNFIRE_FALLBACK_DEVICE_FAILED = 5
+};
+
+/** How to create a context. Zero means default in every field but `struct_size`. */
+typedef struct synfire_context_desc {
+  /** `sizeof(synfire_context_desc)`. */
+  uint32_t struct_size;
+  /** One of `SYNFIRE_BACKEND_*`. Default: automatic. */
+  int32_t backend;
+  /** CUDA device ordinal, as CUDA numbers the visible devices. Default: 0. Ignored by the host backend when 0,
+   *  refused otherwise. */
+  int32_t device;
+  /** Threads of the host backend: 1 is the calling thread only and no pool is ever created; 0 (default) is automatic:
+   *  the processors this process may run on; up to 1024. Small work never leaves the calling thread. */
+  int32_t n_threads;
+  /** Priority of the context's own CUDA stream, as CUDA counts (lower is more urgent). Default: 0. Values outside
+   *  the device's range are clamped to it. */
+  int32_t stream_priority;
+  /** Must be zero. */
+  uint32_t reserved;
+} synfire_context_desc;
+
+/** All zeros plus the size. */
+#define SYNFIRE_CONTEXT_DESC_INIT { (uint32_t)sizeof(synfire_context_desc), 0, 0, 0, 0, 0u }
+
+/** What a context runs on. */
+typedef struct synfire_context_properties {
+  /** `sizeof(synfire_context_properties)`; set before the call. */
+  uint32_t struct_size;
+  /** ::SYNFIRE_BACKEND_HOST or ::SYNFIRE_BACKEND_CUDA. */
+  int32_t backend;
+  /** CUDA device ordinal; -1 on the host. */
+  int32_t device;
+  /** One of `SYNFIRE_FALLBACK_*`: why automatic selection ended on the host. */
+  int32_t fallback_reason;
+  /** Threads the host backend may use; 0 on CUDA. */
+  int32_t n_threads;
+  /** Compute capability, major; 0 on the host. */
+  int32_t compute_major;
+  /** Compute capability, minor; 0 on the host. */
+  int32_t compute_minor;
+  /** Multiprocessors of the GPU; 0 on the host. */
+  int32_t n_multiprocessors;
+  /** CUDA driver version (e.g. 13000); 0 when none answers. */
+  int32_t driver_version;
+  /** CUDA runtime version inside this library; 0 when built without CUDA. */
+  int32_t runtime_version;
+  /** Bytes of device memory; 0 on the host. */
+  uint64_t memory_bytes;
+  /** Name of the GPU, or of the host backend, its instruction level and its threading (e.g. `"host avx512, thrust-openmp"`). */
+  char name[128];
+} synfire_context_properties;
+
+/** All zeros plus the size. */
+#define SYNFIRE_CONTEXT_PROPERTIES_INIT \
+  { (uint32_t)sizeof(synfire_context_properties), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0u, { 0 } }
+
+/**
+ * Creates a context.
+ *
+ * @param desc         What to create; null means all defaults.
+ * @param[out] context Receives the handle, or null on failure.
+ * @return ::SYNFIRE_OK; ::SYNFIRE_HOST_FALLBACK when automatic selection ended on the host;
+ *         ::SYNFIRE_ERROR_NO_DEVICE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_CUDA.
+ * @blocks yes (first use of a GPU initialises CUDA). @allocates yes. @enqueues no.
+ * @capture legal. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_context_create(const synfire_context_desc *desc SYNFIRE_NULLABLE,
+                                                               synfire_context *context) SYNFIRE_NOEXCEPT;
+
+/**
+ * Destroys a context. Objects created on it stay valid until they are destroyed too; the last one releases the device.
+ *
+ * @param context A context, or null (nothing happens). A stale handle is ignored.
+ * @blocks no (it queues; later create, wait and reclaim calls free). @allocates no. @enqueues no.
+ * @capture legal. @threads any, also finalizers. @since ABI 0.1
+ */
+SYNFIRE_API void SYNFIRE_CALL synfire_context_destroy(synfire_context context SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Frees what earlier destroy calls queued. Create and wait calls do the same in passing; call this to free at a time
+ * of your choosing, or after the last context was destroyed.
+ *
+ * @param context           A context, or null for everything queued in the process.
+ * @param[out] still_queued Receives how many objects are still in use or in flight, may be null.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE.
+ * @blocks until GPU work that uses the freed objects is done. @allocates no. @enqueues no.
+ * @capture legal (it leaves other captures alone). @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_context_reclaim(synfire_context context SYNFIRE_NULLABLE,
+                                                                uint64_t *still_queued SYNFIRE_NULLABLE)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Waits until everything enqueued on the context's own stream is done. Returns at once on the host.
+ *
+ * @param context A context.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks yes. @allocates no. @enqueues no. @capture refused by CUDA while this thread captures.
+ * @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_context_synchronize(synfire_context context) SYNFIRE_NOEXCEPT;
+
+/**
+ * Tells what a context runs on.
+ *
+ * @param context            A context.
+ * @param[in,out] properties `struct_size` in, everything else out.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE.
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL
+synfire_context_get_properties(synfire_context context, synfire_context_properties *properties) SYNFIRE_NOEXCEPT;
+
+/** @} */
+/** @addtogroup buffer
+ * @{ */
+
+/** Typed memory of a context, owned or borrowed. */
+typedef struct synfire_buffer_s *synfire_buffer;
+
+/** Kinds of memory: synfire_buffer_desc::memory. */
+enum {
+  /** Memory of the device. On a host context: ordinary memory. */
+  SYNFIRE_MEMORY_DEVICE = 0,
+  /** Page-locked host memory that the GPU reads and writes: the kind for frames in and out of a graph.
+   *  On a host context: ordinary memory. */
+  SYNFIRE_MEMORY_PINNED = 1,
+  /** Ordinary (pageable) host memory. On a CUDA context it can be uploaded from and downloaded to, not recorded. */
+  SYNFIRE_MEMORY_HOST = 2
+};
+
+/** Types of elements: synfire_buffer_desc::dtype and synfire_layer_desc::dtype. */
+enum {
+  /** IEEE binary32. */
+  SYNFIRE_DTYPE_F32 = 0,
+  /** IEEE binary64: the reference mode. */
+  SYNFIRE_DTYPE_F64 = 1,
+  /** Neuron-packed spikes: `uint32` words `[T, B, ceil(N/32)]`, bit i of word w is neuron 32w+i, tail bits zero.
+   *  One element is one word. */
+  SYNFIRE_DTYPE_BITS = 2
+};
+
+/** How to create a buffer. Zero means default in every field but `struct_size` and `n_elements`. */
+typedef struct synfire_buffer_desc {
+  /** `sizeof(synfire_buffer_desc)`. */
+  uint32_t struct_size;
+  /** One of `SYNFIRE_MEMORY_*`. Default: device. */
+  int32_t memory;
+  /** One of `SYNFIRE_DTYPE_*`. Default: f32. */
+  int32_t dtype;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** Number of elements (words for ::SYNFIRE_DTYPE_BITS), at least 1. */
+  uint64_t n_elements;
+  /** Null (default): the library allocates, zero-filled and aligned to 256 bytes. Otherwise memory to borrow: it must
+   *  be of the stated kind (on CUDA this is checked), aligned to its element and outlive the buffer's last use. */
+  void *data SYNFIRE_NULLABLE;
+} synfire_buffer_desc;
+
+/** All zeros plus the size. */
+#define SYNFIRE_BUFFER_DESC_INIT { (uint32_t)sizeof(synfire_buffer_desc), 0, 0, 0u, 0u, NULL }
+
+/**
+ * Creates a buffer, allocated (zero-filled) or borrowed.
+ *
+ * @param context     The context it belongs to.
+ * @param desc        What to create.
+ * @param[out] buffer Receives the handle, or null on failure.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks yes. @allocates yes, unless borrowed. @enqueues a fill, waited for. @capture legal.
+ * @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_buffer_create(synfire_context context, const synfire_buffer_desc *desc,
+                                                              synfire_buffer *buffer) SYNFIRE_NOEXCEPT;
+
+/**
+ * Destroys a buffer. Graphs that use it keep its memory until they are destroyed too; borrowed memory is never freed.
+ *
+ * @param buffer A buffer, or null (nothing happens). A stale handle is ignored.
+ * @blocks no (it queues). @allocates no. @enqueues no. @capture legal. @threads any, also finalizers. @since ABI 0.1
+ */
+SYNFIRE_API void SYNFIRE_CALL synfire_buffer_destroy(synfire_buffer buffer SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * The address and size of a buffer's memory. The host may read and write pinned and host memory (and, on a host
+ * context, all kinds) while no replay uses it.
+ *
+ * @param buffer     A buffer.
+ * @param[out] data  Receives the address: a device address for device memory. May be null.
+ * @param[out] bytes Receives the size in bytes. May be null.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE.
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_buffer_get_data(synfire_buffer buffer, void **data SYNFIRE_NULLABLE,
+                                                                uint64_t *bytes SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Copies host memory into a buffer, after everything already enqueued on the context's own stream.
+ *
+ * @param buffer A buffer of any kind.
+ * @param offset First byte in the buffer.
+ * @param source `bytes` bytes of host memory.
+ * @param bytes  How many bytes; `offset + bytes` must not exceed the buffer.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_DEVICE_LOST,
+ *         ::SYNFIRE_ERROR_CUDA.
+ * @blocks until the copy is done. @allocates no. @enqueues a copy on the context's own stream.
+ * @capture legal (it does not enter a capture). @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_buffer_upload(synfire_buffer buffer, uint64_t offset,
+                                                              const void *source, uint64_t bytes) SYNFIRE_NOEXCEPT;
+
+/**
+ * Copies a buffer into host memory, after everything already enqueued on the context's own stream.
+ *
+ * @param buffer      A buffer of any kind.
+ * @param offset      First byte in the buffer.
+ * @param destination `bytes` bytes of host memory.
+ * @param bytes       How many bytes; `offset + bytes` must not exceed the buffer.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_DEVICE_LOST,
+ *         ::SYNFIRE_ERROR_CUDA.
+ * @blocks until the copy is done. @allocates no. @enqueues a copy on the context's own stream.
+ * @capture legal (it does not enter a capture). @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_buffer_download(synfire_buffer buffer, uint64_t offset,
+                                                                void *destination, uint64_t bytes) SYNFIRE_NOEXCEPT;
+
+/**
+ * Sets every element of a buffer to one value.
+ *
+ * @param buffer A buffer of any kind.
+ * @param value  Rounded to the buffer's type; for ::SYNFIRE_DTYPE_BITS, 0 clears and any whole number in
+ *               [0, 2^32) is written to each word.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_DEVICE_LOST,
+ *         ::SYNFIRE_ERROR_CUDA.
+ * @blocks until the fill is done. @allocates no. @enqueues a fill on the context's own stream.
+ * @capture legal (it does not enter a capture). @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_buffer_fill(synfire_buffer buffer, double value) SYNFIRE_NOEXCEPT;
+
+/** @} */
+/** @addtogroup layer
+ * @{ */
+
+/** A neuron model with a fixed shape, its parameters, its state and its tape. */
+typedef struct synfire_layer_s *synfire_layer;
+
+/** Neuron models: synfire_layer_desc::model. */
+enum {
+  /** The default model: ::SYNFIRE_MODEL_LIF. */
+  SYNFIRE_MODEL_DEFAULT = 0,
+  /** Integrate and fire: \f$H[t] = V[t-1] + X[t]\f$. Parameters `v_threshold`, `v_reset`. */
+  SYNFIRE_MODEL_IF = 1,
+  /** Leaky integrate and fire: \f$H[t] = V[t-1] + (X[t] - (V[t-1] - V_{rest}))/\tau\f$; with undecayed input
+   *  \f$H[t] = V[t-1] - (V[t-1] - V_{rest})/\tau + X[t]\f$. Parameters `tau`, `v_rest`, `v_threshold`, `v_reset`. */
+  SYNFIRE_MODEL_LIF = 2
+};
+
+/** Surrogate derivatives of the spike: synfire_layer_desc::surrogate. */
+enum {
+  /** The default surrogate: ::SYNFIRE_SURROGATE_SIGMOID. */
+  SYNFIRE_SURROGATE_DEFAULT = 0,
+  /** \f$g'(x) = \alpha\,\sigma(\alpha x)(1-\sigma(\alpha x))\f$, `alpha` = 4. */
+  SYNFIRE_SURROGATE_SIGMOID = 1,
+  /** \f$g'(x) = \alpha / (2(1 + (\pi\alpha x/2)^2))\f$, `alpha` = 2. */
+  SYNFIRE_SURROGATE_ATAN = 2
+};
+
+/** What a spike does to V: synfire_layer_desc::reset. */
+enum {
+  /** \f$V = V_{reset}\f$ after a spike, else \f$V = H\f$. */
+  SYNFIRE_RESET_HARD = 0,
+  /** \f$V = H - V_{threshold}\f$ after a spike, else \f$V = H\f$. */
+  SYNFIRE_RESET_SOFT = 1
+};
+
+/** What a forward leaves for a backward: synfire_forward_desc::tape. */
+enum {
+  /** The forward keeps what backward needs: V at every 32nd step; H is recomputed from X, which must stay unchanged
+   *  until the backward has run. */
+  SYNFIRE_TAPE_RECOMPUTE = 0,
+  /** Inference: the forward keeps nothing, and no backward can follow it. */
+  SYNFIRE_TAPE_NONE = 1
+};
+
+/** How to create a layer. Zero means default in every field but `struct_size`, `n_steps` and `n_neurons`. */
+typedef struct synfire_layer_desc {
+  /** `sizeof(synfire_layer_desc)`. */
+  uint32_t struct_size;
+  /** One of `SYNFIRE_MODEL_*`. Default: LIF. */
+  int32_t model;
+  /** Steps T of one forward, at least 1. */
+  int64_t n_steps;
+  /** Neurons N of one batch row, at least 1. */
+  int64_t n_neurons;
+  /** Batch rows B that share the parameters. Default: 1. */
+  int64_t batch;
+  /** One of `SYNFIRE_DTYPE_F32` (default) and `SYNFIRE_DTYPE_F64`: storage and arithmetic. */
+  int32_t dtype;
+  /** One of `SYNFIRE_RESET_*`. Default: hard. */
+  int32_t reset;
+  /** One of `SYNFIRE_SURROGATE_*`. Default: sigmoid. */
+  int32_t surrogate;
+  /** 1: the gradient does not flow through the spike inside the reset. Default 0: it does. */
+  int32_t detach_reset;
+  /** LIF only. 1: X is added undivided by tau. Default 0: X decays with tau. */
+  int32_t undecayed_input;
+  /** Must be zero. */
+  uint32_t reserved;
+} synfire_layer_desc;
+
+/** All zeros plus the size. */
+#define SYNFIRE_LAYER_DESC_INIT { (uint32_t)sizeof(synfire_layer_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0u }
+
+/** Bytes a layer needs on its device, known before anything is allocated. */
+typedef struct synfire_layer_memory {
+  /** `sizeof(synfire_layer_memory)`; set before the call. */
+  uint32_t struct_size;
+  /** Steps between two checkpoints of V on the tape. */
+  uint32_t checkpoint_interval;
+  /** State V `[B, N]`. */
+  uint64_t state_bytes;
+  /** Parameter block, with every parameter one number. */
+  uint64_t parameter_bytes;
+  /** Each parameter that becomes one number per neuron adds this much. */
+  uint64_t per_neuron_parameter_bytes;
+  /** The tape `[ceil(T/checkpoint_interval), B, N]`; allocated with the first taped forward, never for inference. */
+  uint64_t tape_bytes;
+} synfire_layer_memory;
+
+/** All zeros plus the size. */
+#define SYNFIRE_LAYER_MEMORY_INIT { (uint32_t)sizeof(synfire_layer_memory), 0u, 0u, 0u, 0u, 0u }
+
+/** One parameter of a layer. */
+typedef struct synfire_parameter_info {
+  /** `sizeof(synfire_parameter_info)`; set before the call. */
+  uint32_t struct_size;
+  /** 1 when an endpoint of the range is itself not allowed: `minimum < value < maximum`. */
+  int32_t open_range;
+  /** Values held now: 1, or N. */
+  uint64_t length;
+  /** The value of a fresh layer. */
+  double default_value;
+  /** Smallest value allowed. */
+  double minimum;
+  /** Largest value allowed. */
+  double maximum;
+  /** The name, a constant string that lives as long as the library. */
+  const char *name;
+} synfire_parameter_info;
+
+/** All zeros plus the size. */
+#define SYNFIRE_PARAMETER_INFO_INIT { (uint32_t)sizeof(synfire_parameter_info), 0, 0u, 0.0, 0.0, 0.0, NULL }
+
+/** One forward pass through time. Buffers marked optional may be null. Shapes are elements of the layer's dtype. */
+typedef struct synfire_forward_desc {
+  /** `sizeof(synfire_forward_desc)`. */
+  uint32_t struct_size;
+  /** One of `SYNFIRE_TAPE_*`. Default: recompute. */
+  int32_t tape;
+  /** X `[T, B, N]`, read. */
+  synfire_buffer x;
+  /** S, written: dense `[T, B, N]` of 0 and 1 in the layer's dtype, or ::SYNFIRE_DTYPE_BITS `[T, B, ceil(N/32)]`.
+   *  Optional. */
+  synfire_buffer spikes SYNFIRE_NULLABLE;
+  /** V before the first step `[B, N]`, read. Null (default): the layer's own state, which this forward then advances,
+   *  so that the next one continues. Given: the layer's state is neither read nor written. */
+  synfire_buffer v_init SYNFIRE_NULLABLE;
+  /** V after the last step `[B, N]`, written. Optional. */
+  synfire_buffer v_final SYNFIRE_NULLABLE;
+  /** V after reset, every step `[T, B, N]`, written. Optional. */
+  synfire_buffer v_seq SYNFIRE_NULLABLE;
+  /** H, the charged potential before firing `[T, B, N]`, written. Optional. */
+  synfire_buffer h_seq SYNFIRE_NULLABLE;
+} synfire_forward_desc;
+
+/** All zeros plus the size. */
+#define SYNFIRE_FORWARD_DESC_INIT { (uint32_t)sizeof(synfire_forward_desc), 0, NULL, NULL, NULL, NULL, NULL, NULL }
+
+/** One backward pass through time, of the layer's latest taped forward. A null gradient in means zero. */
+typedef struct synfire_backward_desc {
+  /** `sizeof(synfire_backward_desc)`. */
+  uint32_t struct_size;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** dL/dS `[T, B, N]`, read. Optional. */
+  synfire_buffer grad_spike_seq SYNFIRE_NULLABLE;
+  /** dL/dV of every step `[T, B, N]`, read. Optional. */
+  synfire_buffer grad_v_seq SYNFIRE_NULLABLE;
+  /** dL/dV of the final state `[B, N]`, read; added to the last step's: the grad_v_init of the window that follows.
+   *  Optional. */
+  synfire_buffer grad_v_final SYNFIRE_NULLABLE;
+  /** dL/dX `[T, B, N]`, written. Optional; at least one output is needed. */
+  synfire_buffer grad_x_seq SYNFIRE_NULLABLE;
+  /** dL/dV_init `[B, N]`, written. Optional; at least one output is needed. */
+  synfire_buffer grad_v_init SYNFIRE_NULLABLE;
+} synfire_backward_desc;
+
+/** All zeros plus the size. */
+#define SYNFIRE_BACKWARD_DESC_INIT { (uint32_t)sizeof(synfire_backward_desc), 0u, NULL, NULL, NULL, NULL, NULL }
+
+/**
+ * Tells what a layer would take, before anything is allocated.
+ *
+ * @param desc           The layer.
+ * @param[in,out] memory `struct_size` in, everything else out.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (a
+ *         size that cannot be represented).
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_query_memory(const synfire_layer_desc *desc,
+                                                                   synfire_layer_memory *memory) SYNFIRE_NOEXCEPT;
+
+/**
+ * Creates a layer with default parameters and a reset state.
+ *
+ * @param context    The context it belongs to.
+ * @param desc       What to create.
+ * @param[out] layer Receives the handle, or null on failure.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks yes. @allocates yes. @enqueues a state reset, waited for. @capture legal. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_create(synfire_context context, const synfire_layer_desc *desc,
+                                                             synfire_layer *layer) SYNFIRE_NOEXCEPT;
+
+/**
+ * Destroys a layer. Graphs that use it keep it until they are destroyed too.
+ *
+ * @param layer A layer, or null (nothing happens). A stale handle is ignored.
+ * @blocks no (it queues). @allocates no. @enqueues no. @capture legal. @threads any, also finalizers. @since ABI 0.1
+ */
+SYNFIRE_API void SYNFIRE_CALL synfire_layer_destroy(synfire_layer layer SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Sets a parameter: one number for the whole layer, or one per neuron (shared across the batch).
+ *
+ * The next launch or eager call sees it; replays already launched do not. Graphs need no re-recording. A tape left by
+ * an earlier forward becomes stale. All values are checked before any is taken over.
+ *
+ * @param layer  A layer.
+ * @param name   The parameter's name, e.g. `"tau"`; the surrogate's are named `"alpha"` and the like.
+ * @param values `count` finite values inside the parameter's range (synfire_layer_get_parameter_info()); `tau` is in
+ *               steps, potentials in units of the threshold's.
+ * @param count  1, or N.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks no for one number; for one per neuron until the copy is done and earlier work on the context's own stream
+ * has finished. @allocates on the first per-neuron value of a parameter. @enqueues no for one number, else a copy.
+ * @capture legal (it does not enter a capture). @threads any; not while another thread launches a graph with this
+ * layer. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_set_parameter(synfire_layer layer, const char *name,
+                                                                    const double *values, uint64_t count)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Reads a parameter back, exactly as it was set.
+ *
+ * @param layer       A layer.
+ * @param name        The parameter's name.
+ * @param[out] values Receives `count` values; one number held is repeated.
+ * @param count       1 (only when one number is held), or N.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT.
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_get_parameter(synfire_layer layer, const char *name,
+                                                                    double *values, uint64_t count) SYNFIRE_NOEXCEPT;
+
+/**
+ * Describes the parameters of a layer, one by one.
+ *
+ * @param layer        A layer.
+ * @param index        0, 1, 2 ... in the model's documented order, the surrogate's last.
+ * @param[in,out] info `struct_size` in, everything else out.
+ * @return ::SYNFIRE_OK; ::SYNFIRE_ERROR_INVALID_ARGUMENT when `index` is past the last one (`info` is then untouched);
+ *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_STRUCT_SIZE.
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_get_parameter_info(synfire_layer layer, uint32_t index,
+                                                                         synfire_parameter_info *info)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Puts the state back to its start: V = `v_reset` under hard reset, 0 under soft reset.
+ *
+ * @param layer  A layer.
+ * @param stream The stream to use; null is the context's own. Ignored on the host.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_CAPTURING, ::SYNFIRE_ERROR_DEVICE_LOST,
+ *         ::SYNFIRE_ERROR_CUDA.
+ * @blocks no. @allocates no. @enqueues a fill on `stream`. @capture refused (::SYNFIRE_ERROR_CAPTURING).
+ * @threads one at a time per layer. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_reset_state(synfire_layer layer,
+                                                                  synfire_stream stream SYNFIRE_NULLABLE)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Reads the state, after everything enqueued on the context's own stream. Work given to other streams must be done.
+ *
+ * @param layer  A layer.
+ * @param name   The state variable: `"v"`.
+ * @param[out] values Receives B·N elements of the layer's dtype, host memory.
+ * @param bytes  Size of `values`; exactly B·N elements.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_DEVICE_LOST,
+ *         ::SYNFIRE_ERROR_CUDA.
+ * @blocks until done. @allocates no. @enqueues a copy on the context's own stream.
+ * @capture legal (it does not enter a capture). @threads one at a time per layer. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_read_state(synfire_layer layer, const char *name, void *values,
+                                                                 uint64_t bytes) SYNFIRE_NOEXCEPT;
+
+/**
+ * Writes the state, after everything enqueued on the context's own stream. Work given to other streams must be done.
+ *
+ * @param layer  A layer.
+ * @param name   The state variable: `"v"`.
+ * @param values B·N elements of the layer's dtype, host memory.
+ * @param bytes  Size of `values`; exactly B·N elements.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_DEVICE_LOST,
+ *         ::SYNFIRE_ERROR_CUDA.
+ * @blocks until done. @allocates no. @enqueues a copy on the context's own stream.
+ * @capture legal (it does not enter a capture). @threads one at a time per layer. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_write_state(synfire_layer layer, const char *name,
+                                                                  const void *values, uint64_t bytes) SYNFIRE_NOEXCEPT;
+
+/**
+ * Runs one forward now: the same operation that synfire_graph_record_forward() records.
+ *
+ * \f{eqnarray*}{
+ *   H[t] &=& f(V[t-1], X[t]) \\
+ *   S[t] &=& [H[t] \ge V_{threshold}] \qquad \textrm{(a NaN never fires)} \\
+ *   V[t] &=& S[t]\ ?\ V_{reset} : H[t] \quad \textrm{(hard)} \qquad H[t] - V_{threshold} S[t] \quad \textrm{(soft)}
+ * \f}
+ *
+ * @param layer  A layer.
+ * @param desc   What to read and write.
+ * @param stream The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
+ *         ::SYNFIRE_ERROR_CAPTURING, ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks no on CUDA, until done on the host. @allocates the tape, with the first taped forward of a layer.
+ * @enqueues one kernel on `stream` (two after a parameter change). @capture refused (::SYNFIRE_ERROR_CAPTURING).
+ * @threads one at a time per layer. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_forward(synfire_layer layer, const synfire_forward_desc *desc,
+                                                              synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Runs one backward through time now, of the layer's latest forward, which must have left a tape.
+ *
+ * With \f$g_s = g'(H[t]-V_{threshold})\f$ and \f$D = 1\f$ when the reset is detached:
+ * \f{eqnarray*}{
+ *   \partial V/\partial H &=& 1 - S[t] + (1-D)\,(V_{reset}-H[t])\,g_s \quad \textrm{(hard)} \qquad
+ *                             1 - (1-D)\,V_{threshold}\,g_s \quad \textrm{(soft)} \\
+ *   G_H[t] &=& G_S[t]\,g_s + (G_V[t] + G_H[t+1]\,\partial H[t+1]/\partial V[t])\,\partial V/\partial H \\
+ *   G_X[t] &=& G_H[t]\,\partial H[t]/\partial X[t] \qquad G_{V_{init}} = G_H[1]\,\partial H[1]/\partial V[0]
+ * \f}
+ * The formulas are those of backpropagation through time with a surrogate derivative (Neftci, Mostafa and Zenke 2019).
+ *
+ * @param layer  A layer.
+ * @param desc   What to read and write.
+ * @param stream The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_STALE_TAPE, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_CAPTURING, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks no on CUDA, until done on the host. @allocates no. @enqueues one kernel on `stream`.
+ * @capture refused (::SYNFIRE_ERROR_CAPTURING). @threads one at a time per layer. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_backward(synfire_layer layer, const synfire_backward_desc *desc,
+                                                               synfire_stream stream SYNFIRE_NULLABLE)
+    SYNFIRE_NOEXCEPT;
+
+/** @} */
+/** @addtogroup graph
+ * @{ */
+
+/** An ordered list of operations, recorded once, instantiated once, replayed many times. */
+typedef struct synfire_graph_s *synfire_graph;
+
+/** How synfire_graph_wait() waits. */
+enum {
+  /** Poll without pause: the lowest latency, one busy processor. */
+  SYNFIRE_WAIT_SPIN = 0,
+  /** Poll, giving the processor to other threads in between. */
+  SYNFIRE_WAIT_YIELD = 1,
+  /** Sleep until done: the lowest load, the highest latency. */
+  SYNFIRE_WAIT_BLOCK = 2
+};
+
+/** How to create a graph. There is nothing to choose yet. */
+typedef struct synfire_graph_desc {
+  /** `sizeof(synfire_graph_desc)`. */
+  uint32_t struct_size;
+  /** Must be zero. */
+  uint32_t reserved;
+} synfire_graph_desc;
+
+/** All zeros plus the size. */
+#define SYNFIRE_GRAPH_DESC_INIT { (uint32_t)sizeof(synfire_graph_desc), 0u }
+
+/** A copy between two buffers of one context. */
+typedef struct synfire_copy_desc {
+  /** `sizeof(synfire_copy_desc)`. */
+  uint32_t struct_size;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** Read. */
+  synfire_buffer source;
+  /** Written; may not overlap what is read. */
+  synfire_buffer destination;
+  /** First byte in `source`. */
+  uint64_t source_offset;
+  /** First byte in `destination`. */
+  uint64_t destination_offset;
+  /** How many bytes; 0 (default) means the whole of `source`, from `source_offset`. */
+  uint64_t bytes;
+} synfire_copy_desc;
+
+/** All zeros plus the size. */
+#define SYNFIRE_COPY_DESC_INIT { (uint32_t)sizeof(synfire_copy_desc), 0u, NULL, NULL, 0u, 0u, 0u }
+
+/**
+ * Creates an empty graph.
+ *
+ * @param context    The context it belongs to.
+ * @param desc       What to create; null means all defaults.
+ * @param[out] graph Receives the handle, or null on failure.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST.
+ * @blocks yes. @allocates yes. @enqueues no. @capture legal. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_create(synfire_context context,
+                                                             const synfire_graph_desc *desc SYNFIRE_NULLABLE,
+                                                             synfire_graph *graph) SYNFIRE_NOEXCEPT;
+
+/**
+ * Destroys a graph.
+ *
+ * @param graph A graph, or null (nothing happens). A stale handle is ignored. Replays in flight finish first.
+ * @blocks no (it queues). @allocates no. @enqueues no. @capture legal. @threads any, also finalizers. @since ABI 0.1
+ */
+SYNFIRE_API void SYNFIRE_CALL synfire_graph_destroy(synfire_graph graph SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends a forward pass. All checks happen here, none at launch.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param layer A layer of the same context.
+ * @param desc  What to read and write; on a CUDA context device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory; the tape, with the first taped forward of a layer. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_forward(synfire_graph graph, synfire_layer layer,
+                                                                     const synfire_forward_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends a backward pass through time of the layer's latest forward: the one recorded last in this graph, or, when
+ * this graph has none, the one that ran last when the graph is launched (checked by each launch).
+ *
+ * @param graph A graph that is not instantiated.
+ * @param layer A layer of the same context.
+ * @param desc  What to read and write; on a CUDA context device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_STALE_TAPE (no taped forward of this layer was ever recorded or run, or the
+ *         latest one was recorded for inference), ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated),
+ *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_backward(synfire_graph graph, synfire_layer layer,
+                                                                      const synfire_backward_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends a copy.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to copy; on a CUDA context between device and pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_copy(synfire_graph graph, const synfire_copy_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Prepares the recorded list for replay: everything slow happens here (one arena allocation, kernel loading, a warm-up
+ * that touches no data, capture on a private stream, upload). Once per graph.
+ *
+ * @param graph A graph with at least one operation.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (empty, or already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks yes. @allocates yes. @enqueues a warm-up, waited for. @capture legal (it leaves other captures alone).
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_instantiate(synfire_graph graph) SYNFIRE_NOEXCEPT;
+
+/**
+ * Replays the graph once.
+ *
+ * On CUDA this enqueues and returns; several replays may be in flight and run in order. On the host the replay runs
+ * before the call returns. Replays that share a layer must be ordered: by one stream, or by waiting.
+ *
+ * @param graph       An instantiated graph.
+ * @param stream      The CUDA stream; null is the context's own. Must be null on the host.
+ * @param[out] ticket Receives the number of this replay: 1, 2, 3 ...; may be null.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (not instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STALE_TAPE, ::SYNFIRE_ERROR_CAPTURING,
+ *         ::SYNFIRE_ERROR_BUSY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks no on CUDA, until done on the host. @allocates no. @enqueues the graph on `stream` (and a kernel of one
+ * block per layer whose parameters changed). @capture refused (::SYNFIRE_ERROR_CAPTURING); the capture stays intact.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_launch(synfire_graph graph,
+                                                             synfire_stream stream SYNFIRE_NULLABLE,
+                                                             uint64_t *ticket SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Waits for a replay and returns its own verdict. After ::SYNFIRE_OK everything it wrote is visible to the host.
+ *
+ * @param graph      An instantiated graph.
+ * @param ticket     A ticket that a launch of this graph returned.
+ * @param policy     One of `SYNFIRE_WAIT_*`.
+ * @param timeout_ns Nanoseconds to wait at most; 0 looks once, negative waits for ever.
+ * @return ::SYNFIRE_OK when done; ::SYNFIRE_PENDING when the time was up first; ::SYNFIRE_ERROR_INVALID_ARGUMENT (a
+ *         ticket never handed out, an unknown policy), ::SYNFIRE_ERROR_WRONG_ORDER (not instantiated),
+ *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_DEVICE_LOST.
+ * @blocks yes, by `policy`. @allocates no. @enqueues no. @capture legal with ::SYNFIRE_WAIT_SPIN and
+ * ::SYNFIRE_WAIT_YIELD. @threads any, also while another thread launches. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_wait(synfire_graph graph, uint64_t ticket, int32_t policy,
+                                                           int64_t timeout_ns) SYNFIRE_NOEXCEPT;
+
+/**
+ * Looks whether a replay is done. Never blocks.
+ *
+ * @param graph  An instantiated graph.
+ * @param ticket A ticket that a launch of this graph returned.
+ * @return As synfire_graph_wait() with a time-out of 0.
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_poll(synfire_graph graph, uint64_t ticket) SYNFIRE_NOEXCEPT;
+
+/** @} */
+/** @cond PLATFORM */
+#ifdef __cplusplus
+}
+#endif
+/** @endcond */
+
+#endif /* SYNFIRE_SYNFIRE_H */

@@ -1,0 +1,71 @@
+// The operation list: what a graph records and what an eager call runs. Both backends execute this one list.
+// An operation holds addresses that were checked when it was made; whoever holds the list keeps the memory alive.
+#ifndef SYNFIRE_CORE_OPERATION_HPP
+#define SYNFIRE_CORE_OPERATION_HPP
+
+#include <synfire/synfire.h>
+
+#include <variant>
+#include <vector>
+
+namespace synfire::core {
+
+class Layer;
+
+// A stretch of memory of a known kind; null data means "not given".
+struct Array {
+  void* data = nullptr;
+  uint64_t bytes = 0;
+  int32_t memory = SYNFIRE_MEMORY_DEVICE;
+};
+
+enum class SpikeFormat : int32_t { none, dense, bits };
+
+struct ForwardOperation {
+  Layer* layer;
+  SpikeFormat spike_format;
+  Array x;        // [T, B, N]
+  Array spikes;   // [T, B, N] or words [T, B, ceil(N/32)]
+  Array v_in;     // [B, N]
+  Array v_out;    // [B, N], the layer's state when v_in is; else not given
+  Array v_final;  // [B, N]
+  Array v_seq;    // [T, B, N]
+  Array h_seq;    // [T, B, N]
+  void* tape;     // [ceil(T/checkpoint_interval), B, N], or null for inference
+};
+
+struct BackwardOperation {
+  Layer* layer;
+  Array x;             // what the taped forward read
+  const void* tape;
+  Array grad_spike;    // [T, B, N]
+  Array grad_v_seq;    // [T, B, N]
+  Array grad_v_final;  // [B, N]
+  Array grad_x;        // [T, B, N]
+  Array grad_v_init;   // [B, N]
+};
+
+struct CopyOperation {
+  Array source;
+  Array destination;  // the same number of bytes
+};
+
+// Every element of an array becomes one value; dtype is one of SYNFIRE_DTYPE_*.
+struct FillOperation {
+  Array array;
+  int32_t dtype;
+  double value;
+};
+
+// V = v_reset (hard) or 0 (soft), from the parameters on the device.
+struct ResetStateOperation {
+  Layer* layer;
+};
+
+using Operation =
+    std::variant<ForwardOperation, BackwardOperation, CopyOperation, FillOperation, ResetStateOperation>;
+using OperationList = std::vector<Operation>;
+
+}  // namespace synfire::core
+
+#endif

@@ -1,0 +1,73 @@
+#include "api.hpp"
+
+#include <core/error.hpp>
+
+namespace synfire::cuda {
+namespace {
+
+constinit Api table;
+
+template <class Function>
+bool resolve(const char* name, Function& function) noexcept {
+  void* entry = nullptr;
+  cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+#if CUDART_VERSION >= 12050
+  const cudaError_t error = cudaGetDriverEntryPointByVersion(name, &entry, 12000, cudaEnableDefault, &found);
+#else
+  const cudaError_t error = cudaGetDriverEntryPoint(name, &entry, cudaEnableDefault, &found);
+#endif
+  if (error != cudaSuccess || found != cudaDriverEntryPointSuccess) return false;
+  function = reinterpret_cast<Function>(entry);
+  return true;
+}
+
+}  // namespace
+
+Api& api() noexcept { return table; }
+
+bool resolve_driver_calls() noexcept {
+  if (table.context_get_current && table.context_set_current) return true;
+  return resolve("cuCtxGetCurrent", table.context_get_current) && resolve("cuCtxSetCurrent", table.context_set_current);
+}
+
+bool is_sticky(cudaError_t error) noexcept {
+  switch (static_cast<int>(error)) {
+    case 214:  // uncorrectable ECC error
+    case 226:  // contained memory error
+    case 700:  // illegal address
+    case 702:  // launch time-out
+    case 710:  // device-side assert
+    case 714:  // hardware stack error
+    case 715:  // illegal instruction
+    case 716:  // misaligned address
+    case 717:  // invalid address space
+    case 718:  // invalid program counter
+    case 719:  // launch failure
+    case 721:  // tensor memory leak
+    case 810:  // MPS client terminated
+    case 911:  // external device
+    case 999:  // unknown
+      return true;
+    default:
+      return false;
+  }
+}
+
+void check(cudaError_t error, const char* call) {
+  if (error == cudaSuccess) return;
+  api().get_last_error();  // the runtime linked into this library keeps its own; leave it clean
+  synfire_status status = SYNFIRE_ERROR_CUDA;
+  const char* rule = "SYN-CUDA";
+  if (error == cudaErrorMemoryAllocation) {
+    status = SYNFIRE_ERROR_OUT_OF_MEMORY;
+    rule = "SYN-MEMORY-DEVICE";
+  } else if (is_sticky(error)) {
+    status = SYNFIRE_ERROR_DEVICE_LOST;
+    rule = "SYN-DEVICE-LOST";
+  }
+  throw core::Failure{status, static_cast<int32_t>(error), rule,
+                      std::string(call) + " failed: " + cudaGetErrorName(error) + " (" +
+                          std::to_string(static_cast<int>(error)) + "), " + cudaGetErrorString(error)};
+}
+
+}  // namespace synfire::cuda

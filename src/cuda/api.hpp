@@ -1,0 +1,67 @@
+// The CUDA runtime calls that Synfire makes, in one table. Production fills it from the runtime; a test may replace any
+// entry to count calls or to make the n-th one fail. No file of src/cuda calls the runtime around this table.
+#ifndef SYNFIRE_CUDA_API_HPP
+#define SYNFIRE_CUDA_API_HPP
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+namespace synfire::cuda {
+
+// Opaque here: the driver's CUctx_st.
+struct DriverContext;
+
+struct Api {
+  decltype(&cudaGetDeviceCount) get_device_count = &cudaGetDeviceCount;
+  decltype(&cudaGetDeviceProperties) get_device_properties = &cudaGetDeviceProperties;
+  decltype(&cudaDriverGetVersion) driver_get_version = &cudaDriverGetVersion;
+  decltype(&cudaSetDevice) set_device = &cudaSetDevice;
+  decltype(&cudaGetLastError) get_last_error = &cudaGetLastError;
+  decltype(&cudaMalloc) malloc = &cudaMalloc;
+  decltype(&cudaFree) free = &cudaFree;
+  decltype(&cudaHostAlloc) host_alloc = &cudaHostAlloc;
+  decltype(&cudaFreeHost) free_host = &cudaFreeHost;
+  decltype(&cudaPointerGetAttributes) pointer_get_attributes = &cudaPointerGetAttributes;
+  decltype(&cudaMemcpyAsync) memcpy_async = &cudaMemcpyAsync;
+  decltype(&cudaMemsetAsync) memset_async = &cudaMemsetAsync;
+  decltype(&cudaStreamCreateWithPriority) stream_create_with_priority = &cudaStreamCreateWithPriority;
+  decltype(&cudaStreamGetPriority) stream_get_priority = &cudaStreamGetPriority;
+  decltype(&cudaStreamDestroy) stream_destroy = &cudaStreamDestroy;
+  decltype(&cudaStreamSynchronize) stream_synchronize = &cudaStreamSynchronize;
+  decltype(&cudaStreamQuery) stream_query = &cudaStreamQuery;
+  decltype(&cudaStreamIsCapturing) stream_is_capturing = &cudaStreamIsCapturing;
+  decltype(&cudaStreamBeginCapture) stream_begin_capture = &cudaStreamBeginCapture;
+  decltype(&cudaStreamEndCapture) stream_end_capture = &cudaStreamEndCapture;
+  decltype(&cudaThreadExchangeStreamCaptureMode) exchange_capture_mode = &cudaThreadExchangeStreamCaptureMode;
+  decltype(&cudaGraphGetNodes) graph_get_nodes = &cudaGraphGetNodes;
+  decltype(&cudaGraphNodeGetType) graph_node_get_type = &cudaGraphNodeGetType;
+  decltype(&cudaGraphInstantiateWithParams) graph_instantiate = &cudaGraphInstantiateWithParams;
+  decltype(&cudaGraphLaunch) graph_launch = &cudaGraphLaunch;
+  decltype(&cudaGraphDestroy) graph_destroy = &cudaGraphDestroy;
+  decltype(&cudaGraphExecDestroy) graph_exec_destroy = &cudaGraphExecDestroy;
+  decltype(&cudaFuncGetAttributes) func_get_attributes = &cudaFuncGetAttributes;
+  decltype(&cudaLaunchKernel) launch_kernel = &cudaLaunchKernel;
+  decltype(&cudaDeviceGetStreamPriorityRange) get_stream_priority_range = &cudaDeviceGetStreamPriorityRange;
+
+  // Two driver calls, resolved when the first device is made: the runtime's own switch (cudaSetDevice) cannot restore
+  // a context that the caller made through the driver API.
+  int (*context_get_current)(DriverContext**) = nullptr;
+  int (*context_set_current)(DriverContext*) = nullptr;
+};
+
+// The table in use.
+Api& api() noexcept;
+
+// Fills in the driver calls; false when the driver does not have them.
+bool resolve_driver_calls() noexcept;
+
+// True for errors after which CUDA says that the process's context on the device is gone.
+bool is_sticky(cudaError_t error) noexcept;
+
+// Throws a Failure naming the call, unless error is cudaSuccess.
+void check(cudaError_t error, const char* call);
+
+}  // namespace synfire::cuda
+
+#endif

@@ -1,0 +1,247 @@
+#include "cuda_device.hpp"
+
+#include "device_state.hpp"
+
+#include <core/error.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+namespace synfire::cuda {
+
+using namespace synfire::core;
+
+namespace {
+
+constexpr std::align_val_t host_alignment{256};
+
+}  // namespace
+
+// ---- what the device and its replays share --------------------------------------------------------------------------
+
+void DeviceState::require_alive() const {
+  if (lost.load(std::memory_order_relaxed))
+    fail(SYNFIRE_ERROR_DEVICE_LOST, "SYN-DEVICE-LOST",
+         "an earlier CUDA error destroyed the process's context on device %d; this context can only be destroyed",
+         ordinal);
+}
+
+void DeviceState::check(cudaError_t error, const char* call) {
+  if (is_sticky(error)) lost.store(true, std::memory_order_relaxed);
+  cuda::check(error, call);
+}
+
+void* allocate(DeviceState& device, int32_t memory, uint64_t bytes) {
+  device.require_alive();
+  void* data = nullptr;
+  if (memory == SYNFIRE_MEMORY_HOST) {
+    data = ::operator new(bytes, host_alignment, std::nothrow);
+    if (!data)
+      fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-MEMORY-HOST", "%llu bytes of host memory are not to be had",
+           static_cast<unsigned long long>(bytes));
+    std::memset(data, 0, bytes);
+    return data;
+  }
+  const CurrentContext current(device.context);
+  const RelaxedCapture relaxed;
+  if (memory == SYNFIRE_MEMORY_PINNED) {
+    device.check(api().host_alloc(&data, bytes, cudaHostAllocPortable | cudaHostAllocMapped), "cudaHostAlloc");
+    std::memset(data, 0, bytes);
+    return data;
+  }
+  device.check(api().malloc(&data, bytes), "cudaMalloc");
+  cudaError_t error = api().memset_async(data, 0, bytes, device.stream);
+  if (error == cudaSuccess) error = api().stream_synchronize(device.stream);
+  if (error != cudaSuccess) {
+    api().free(data);
+    device.check(error, "cudaMemsetAsync");
+  }
+  return data;
+}
+
+void release(DeviceState& device, int32_t memory, void* data) noexcept {
+  if (memory == SYNFIRE_MEMORY_HOST) {
+    ::operator delete(data, host_alignment);
+    return;
+  }
+  const CurrentContext current(device.context);
+  const RelaxedCapture relaxed;
+  const cudaError_t error = memory == SYNFIRE_MEMORY_PINNED ? api().free_host(data) : api().free(data);
+  if (error != cudaSuccess) api().get_last_error();  // a lost device has freed its memory already
+}
+
+namespace {
+
+// ---- the device -----------------------------------------------------------------------------------------------------
+
+class CudaDevice final : public Device {
+ public:
+  CudaDevice(int ordinal, int stream_priority) {
+    if (!resolve_driver_calls())
+      fail(SYNFIRE_ERROR_CUDA, "SYN-CUDA-DRIVER", "the driver lacks cuCtxGetCurrent or cuCtxSetCurrent");
+    DriverContext* previous = nullptr;
+    api().context_get_current(&previous);
+    const RelaxedCapture relaxed;
+    try {
+      state_.ordinal = ordinal;
+      state_.check(api().set_device(ordinal), "cudaSetDevice");
+      api().context_get_current(&state_.context);
+      state_.check(api().get_device_properties(&properties_, ordinal), "cudaGetDeviceProperties");
+      state_.shape.n_multiprocessors = properties_.multiProcessorCount;
+      int least = 0, greatest = 0;
+      state_.check(api().get_stream_priority_range(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
+      const int priority = std::clamp(stream_priority, greatest, least);
+      state_.check(api().stream_create_with_priority(&state_.stream, cudaStreamNonBlocking, priority),
+                   "cudaStreamCreateWithPriority");
+    } catch (...) {
+      api().context_set_current(previous);
+      throw;
+    }
+    api().context_set_current(previous);
+  }
+
+  ~CudaDevice() override {
+    const CurrentContext current(state_.context);
+    const RelaxedCapture relaxed;
+    if (api().stream_destroy(state_.stream) != cudaSuccess) api().get_last_error();
+  }
+
+  bool is_host() const noexcept override { return false; }
+
+  void describe(synfire_context_properties& properties) const override {
+    properties.backend = SYNFIRE_BACKEND_CUDA;
+    properties.device = state_.ordinal;
+    properties.compute_major = properties_.major;
+    properties.compute_minor = properties_.minor;
+    properties.n_multiprocessors = properties_.multiProcessorCount;
+    int driver = 0;
+    api().driver_get_version(&driver);
+    properties.driver_version = driver;
+    properties.runtime_version = CUDART_VERSION;
+    properties.memory_bytes = properties_.totalGlobalMem;
+    std::snprintf(properties.name, sizeof properties.name, "%.*s", static_cast<int>(sizeof properties.name - 1),
+                  properties_.name);
+  }
+
+  void* allocate(int32_t memory, uint64_t bytes) override { return cuda::allocate(state_, memory, bytes); }
+  void release(int32_t memory, void* data) noexcept override { cuda::release(state_, memory, data); }
+
+  void check_borrowed(int32_t memory, const void* data) override {
+    if (memory == SYNFIRE_MEMORY_HOST) return;
+    state_.require_alive();
+    const CurrentContext current(state_.context);
+    cudaPointerAttributes attributes = {};
+    state_.check(api().pointer_get_attributes(&attributes, data), "cudaPointerGetAttributes");
+    const bool managed = attributes.type == cudaMemoryTypeManaged;
+    if (memory == SYNFIRE_MEMORY_PINNED) {
+      if (attributes.type != cudaMemoryTypeHost && !managed)
+        fail_argument("SYN-BUFFER-BORROWED",
+                      "desc.data is %p, which is not page-locked host memory, as SYNFIRE_MEMORY_PINNED says", data);
+    } else if ((attributes.type != cudaMemoryTypeDevice || attributes.device != state_.ordinal) && !managed) {
+      fail_argument("SYN-BUFFER-BORROWED",
+                    "desc.data is %p, which is not memory of device %d, as SYNFIRE_MEMORY_DEVICE says", data,
+                    state_.ordinal);
+    }
+  }
+
+  void upload(void* destination, const void* source, uint64_t bytes) override { copy(destination, source, bytes); }
+  void download(void* destination, const void* source, uint64_t bytes) override { copy(destination, source, bytes); }
+
+  void write_small(void* destination, const void* source, uint64_t bytes, synfire_stream stream) override {
+    state_.require_alive();
+    const CurrentContext current(state_.context);
+    remember_loss([&] { enqueue_write_small(destination, source, bytes, state_.choose(stream)); });
+  }
+
+  void check_stream(synfire_stream stream) override {
+    state_.require_alive();
+    if (!stream) return;
+    const CurrentContext current(state_.context);
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    state_.check(api().stream_is_capturing(stream, &status), "cudaStreamIsCapturing");
+    if (status != cudaStreamCaptureStatusNone)
+      fail(SYNFIRE_ERROR_CAPTURING, "SYN-STREAM-CAPTURING",
+           "stream is being captured; launch on a stream that is not, or null for the context's own");
+  }
+
+  void execute(std::span<const Operation> operations, synfire_stream stream) override {
+    state_.require_alive();
+    const CurrentContext current(state_.context);
+    for (const Operation& operation : operations) {
+      // Pageable memory is out of the GPU's reach, and only a fill can name it.
+      if (const auto* fill = std::get_if<FillOperation>(&operation); fill && fill->array.memory == SYNFIRE_MEMORY_HOST)
+        fill_host(*fill);
+      else
+        remember_loss([&] { enqueue(operation, state_.shape, Enqueue::run, state_.choose(stream)); });
+    }
+  }
+
+  void synchronize() override {
+    state_.require_alive();
+    const CurrentContext current(state_.context);
+    const RelaxedCapture relaxed;
+    state_.check(api().stream_synchronize(state_.stream), "cudaStreamSynchronize");
+  }
+
+  std::unique_ptr<Replay> instantiate(const OperationList& operations) override {
+    return make_replay(state_, operations);
+  }
+
+ private:
+  void copy(void* destination, const void* source, uint64_t bytes) {
+    state_.require_alive();
+    const CurrentContext current(state_.context);
+    const RelaxedCapture relaxed;
+    state_.check(api().memcpy_async(destination, source, bytes, cudaMemcpyDefault, state_.stream), "cudaMemcpyAsync");
+    state_.check(api().stream_synchronize(state_.stream), "cudaStreamSynchronize");
+  }
+
+  template <class Body>
+  void remember_loss(Body body) {
+    try {
+      body();
+    } catch (const Failure& failure) {
+      if (failure.status == SYNFIRE_ERROR_DEVICE_LOST) state_.lost.store(true, std::memory_order_relaxed);
+      throw;
+    }
+  }
+
+  template <class E>
+  static void fill_elements(const FillOperation& op) {
+    std::fill_n(static_cast<E*>(op.array.data), op.array.bytes / sizeof(E), static_cast<E>(op.value));
+  }
+  static void fill_host(const FillOperation& op) {
+    if (op.dtype == SYNFIRE_DTYPE_F64) fill_elements<double>(op);
+    else if (op.dtype == SYNFIRE_DTYPE_BITS) fill_elements<uint32_t>(op);
+    else fill_elements<float>(op);
+  }
+
+  DeviceState state_;
+  cudaDeviceProp properties_ = {};
+};
+
+}  // namespace
+
+Probe probe() noexcept {
+  int n_devices = 0;
+  const cudaError_t error = api().get_device_count(&n_devices);
+  if (error == cudaSuccess && n_devices > 0) return {n_devices, SYNFIRE_FALLBACK_NONE, 0, ""};
+  api().get_last_error();
+  const auto number = static_cast<int32_t>(error);
+  if (error == cudaSuccess || error == cudaErrorNoDevice)
+    return {0, SYNFIRE_FALLBACK_NO_DEVICE, number, "the driver shows no GPU"};
+  int driver = 0;
+  const bool answers = api().driver_get_version(&driver) == cudaSuccess && driver > 0;
+  if (!answers) return {0, SYNFIRE_FALLBACK_NO_DRIVER, number, "no NVIDIA driver answers"};
+  if (error == cudaErrorInsufficientDriver)
+    return {0, SYNFIRE_FALLBACK_DRIVER_TOO_OLD, number, "the NVIDIA driver is older than this library's CUDA runtime needs"};
+  return {0, SYNFIRE_FALLBACK_DEVICE_FAILED, number, "the driver answers with an error"};
+}
+
+std::unique_ptr<core::Device> make_device(int32_t ordinal, int32_t stream_priority) {
+  return std::make_unique<CudaDevice>(ordinal, stream_priority);
+}
+
+}  // namespace synfire::cuda

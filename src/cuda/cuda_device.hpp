@@ -1,0 +1,25 @@
+// The CUDA backend: one GPU. No CUDA type leaves src/cuda.
+#ifndef SYNFIRE_CUDA_CUDA_DEVICE_HPP
+#define SYNFIRE_CUDA_CUDA_DEVICE_HPP
+
+#include <core/device.hpp>
+
+#include <memory>
+
+namespace synfire::cuda {
+
+// What the driver answers, without creating anything.
+struct Probe {
+  int32_t n_devices;
+  int32_t fallback_reason;  // SYNFIRE_FALLBACK_*, when there are none
+  int32_t cuda_error;
+  const char* explanation;
+};
+
+Probe probe() noexcept;
+
+std::unique_ptr<core::Device> make_device(int32_t ordinal, int32_t stream_priority);
+
+}  // namespace synfire::cuda
+
+#endif

@@ -1,0 +1,86 @@
+// The kernels as the host code sees them: their arguments and their addresses. kernels.cu defines them.
+#ifndef SYNFIRE_CUDA_KERNELS_HPP
+#define SYNFIRE_CUDA_KERNELS_HPP
+
+#include <core/arguments.hpp>
+
+#include <cstdint>
+
+namespace synfire::cuda {
+
+inline constexpr int threads_per_block = 128;
+
+// How a thread finds its neurons. Thread p owns `width` neighbouring elements of a row [B, N] from p·width on. Where
+// packed words must not cross batch rows (N not a multiple of 32), lanes are counted over rows padded to whole words:
+// lane p is neuron p mod padded of batch row p / padded. Zero lanes is a launch that touches no data (warm-up).
+struct Lanes {
+  int64_t count;           // lanes, a multiple of the width
+  int64_t padded_neurons;  // lanes per batch row, or 0: lanes are elements
+  int64_t words_per_step;  // packed words of one step
+};
+
+template <class R>
+struct ForwardLaunch {
+  core::ForwardArguments<R> arguments;
+  Lanes lanes;
+};
+
+template <class R>
+struct BackwardLaunch {
+  core::BackwardArguments<R> arguments;
+  Lanes lanes;
+};
+
+template <class R>
+struct ResetStateLaunch {
+  core::ResetStateArguments<R> arguments;
+};
+
+template <class E>
+struct FillLaunch {
+  E* data;
+  int64_t count;
+  E value;
+};
+
+inline constexpr int small_bytes = 256;
+struct WriteSmallLaunch {
+  unsigned char* destination;
+  int32_t bytes;
+  alignas(8) unsigned char source[small_bytes];
+};
+
+// Counts replays: increments *count and publishes it to host memory after everything before it in the stream.
+struct SignalLaunch {
+  uint64_t* count;
+  uint64_t* published;
+};
+
+// Addresses to launch; null when there is no such instance. Widths are elements per thread.
+template <class R>
+const void* forward_kernel(int32_t model, int width);
+template <class R>
+const void* backward_kernel(int32_t model, int32_t surrogate, int width);
+template <class R>
+const void* reset_state_kernel();
+template <class E>
+const void* fill_kernel();
+const void* write_small_kernel();
+const void* signal_kernel();
+
+// The widest instance: 16-byte accesses forward, 8-byte backward, where H of one checkpoint interval is in shared memory.
+template <class R>
+inline constexpr int forward_width = static_cast<int>(16 / sizeof(R));
+template <class R>
+inline constexpr int backward_width = static_cast<int>(8 / sizeof(R));
+
+// Shared memory of a backward block: H of one interval (or of all steps, when fewer), for every element it owns.
+template <class R>
+int64_t backward_shared_bytes(int64_t n_steps, int width) {
+  const int64_t steps = n_steps < model::checkpoint_interval ? n_steps : model::checkpoint_interval;
+  return steps * threads_per_block * width * static_cast<int64_t>(sizeof(R));
+}
+
+}  // namespace synfire::cuda
+
+#endif

@@ -1,0 +1,45 @@
+// From an operation to a launch: which instance, how many threads, how much shared memory. Planning touches no device,
+// so it can be tested with any extents on a machine without one.
+#ifndef SYNFIRE_CUDA_LAUNCH_HPP
+#define SYNFIRE_CUDA_LAUNCH_HPP
+
+#include "api.hpp"
+#include "kernels.hpp"
+
+#include <core/operation.hpp>
+
+#include <vector>
+
+namespace synfire::cuda {
+
+// The part of a GPU that launch planning looks at.
+struct GpuShape {
+  int n_multiprocessors;
+};
+
+struct Plan {
+  int width;  // elements per thread
+  Lanes lanes;
+  uint32_t n_blocks;
+  uint32_t shared_bytes;
+};
+
+// Throws UNSUPPORTED when the layer needs more blocks than a grid can have.
+Plan plan_forward(const core::ForwardOperation& op, const GpuShape& gpu);
+Plan plan_backward(const core::BackwardOperation& op, const GpuShape& gpu);
+
+// How an operation list is enqueued: for real, or with empty extents, which loads every kernel and touches no data.
+enum class Enqueue { run, warm_up };
+
+// Puts one operation on a stream. All addresses must be accessible to the GPU.
+void enqueue(const core::Operation& operation, const GpuShape& gpu, Enqueue how, cudaStream_t stream);
+// Rewrites up to small_bytes of device memory with a kernel that carries the bytes in its arguments.
+void enqueue_write_small(void* destination, const void* source, uint64_t bytes, cudaStream_t stream);
+void enqueue_signal(uint64_t* count, uint64_t* published, cudaStream_t stream);
+
+// Every kernel that enqueue() would launch for an operation, to have it loaded before a capture.
+const void* kernel_of(const core::Operation& operation, const GpuShape& gpu);
+
+}  // namespace synfire::cuda
+
+#endif

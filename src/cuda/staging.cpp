@@ -1,0 +1,137 @@
+#include "staging.hpp"
+
+namespace synfire::cuda {
+
+using namespace synfire::core;
+
+namespace {
+
+// Marks an array whose data is an offset into the arena until place() makes it an address.
+constexpr int32_t memory_arena = -1;
+
+void* offset_pointer(uint64_t offset) { return reinterpret_cast<void*>(static_cast<uintptr_t>(offset)); }
+
+bool overlaps(const void* a, uint64_t a_bytes, const void* b, uint64_t b_bytes) {
+  const auto a0 = reinterpret_cast<uintptr_t>(a), b0 = reinterpret_cast<uintptr_t>(b);
+  return a0 < b0 + b_bytes && b0 < a0 + a_bytes;
+}
+
+}  // namespace
+
+Staging::Staging(const OperationList& operations) {
+  for (const Operation& operation : operations) std::visit([this](const auto& op) { add(op); }, operation);
+}
+
+Staging::Staged& Staging::staged(const Array& array) {
+  for (Staged& s : staged_)
+    if (s.host == array.data && s.bytes >= array.bytes) return s;
+  constexpr uint64_t alignment = 256;
+  const uint64_t offset = arena_bytes_;
+  arena_bytes_ += (array.bytes + alignment - 1) / alignment * alignment;
+  return staged_.emplace_back(Staged{array.data, array.bytes, offset, false});
+}
+
+// Redirects an input from pinned memory to the arena, with a copy unless the arena already holds it.
+void Staging::read(Array& array) {
+  if (!array.data || array.memory != SYNFIRE_MEMORY_PINNED) return;
+  Staged& s = staged(array);
+  const Array place = {offset_pointer(s.offset), array.bytes, memory_arena};
+  if (!s.current) operations_.emplace_back(CopyOperation{array, place});
+  s.current = true;
+  array = place;
+}
+
+// Redirects a large output to the arena; true when a copy back must follow.
+bool Staging::written_through_arena(Array& array) {
+  if (!array.data) return false;
+  forget(array);
+  if (array.memory != SYNFIRE_MEMORY_PINNED || array.bytes <= zero_copy_bytes) return false;
+  Staged& s = staged(array);
+  array = {offset_pointer(s.offset), array.bytes, memory_arena};
+  return true;
+}
+
+void Staging::forget(const Array& written) {
+  if (written.memory != SYNFIRE_MEMORY_PINNED) return;
+  for (Staged& s : staged_)
+    if (overlaps(s.host, s.bytes, written.data, written.bytes)) s.current = false;
+}
+
+void Staging::add(const ForwardOperation& original) {
+  ForwardOperation op = original;
+  read(op.x);
+  if (!op.v_out.data) read(op.v_in);
+  Array* const outputs[] = {&op.spikes, &op.v_final, &op.v_seq, &op.h_seq};
+  std::vector<CopyOperation> copies;
+  for (Array* output : outputs) {
+    const Array host = *output;
+    if (written_through_arena(*output)) copies.push_back({*output, host});
+  }
+  operations_.emplace_back(op);
+  for (const CopyOperation& copy : copies) operations_.emplace_back(copy);
+}
+
+void Staging::add(const BackwardOperation& original) {
+  BackwardOperation op = original;
+  read(op.x);
+  read(op.grad_spike);
+  read(op.grad_v_seq);
+  read(op.grad_v_final);
+  Array* const outputs[] = {&op.grad_x, &op.grad_v_init};
+  std::vector<CopyOperation> copies;
+  for (Array* output : outputs) {
+    const Array host = *output;
+    if (written_through_arena(*output)) copies.push_back({*output, host});
+  }
+  operations_.emplace_back(op);
+  for (const CopyOperation& copy : copies) operations_.emplace_back(copy);
+}
+
+void Staging::add(const CopyOperation& op) {
+  forget(op.destination);
+  operations_.emplace_back(op);
+}
+
+void Staging::add(const FillOperation& op) {
+  forget(op.array);
+  operations_.emplace_back(op);
+}
+
+void Staging::add(const ResetStateOperation& op) { operations_.emplace_back(op); }
+
+namespace {
+
+// Turns the arena offsets of one operation into addresses.
+struct Place {
+  char* arena;
+
+  void operator()(Array& array) const {
+    if (array.memory != memory_arena) return;
+    array.data = arena + reinterpret_cast<uintptr_t>(array.data);
+    array.memory = SYNFIRE_MEMORY_DEVICE;
+  }
+  template <class... Arrays>
+  void all(Arrays&... arrays) const {
+    ((*this)(arrays), ...);
+  }
+  void operator()(ForwardOperation& op) const {
+    all(op.x, op.spikes, op.v_in, op.v_out, op.v_final, op.v_seq, op.h_seq);
+  }
+  void operator()(BackwardOperation& op) const {
+    all(op.x, op.grad_spike, op.grad_v_seq, op.grad_v_final, op.grad_x, op.grad_v_init);
+  }
+  void operator()(CopyOperation& op) const { all(op.source, op.destination); }
+  void operator()(FillOperation& op) const { all(op.array); }
+  void operator()(ResetStateOperation&) const {}
+};
+
+}  // namespace
+
+OperationList Staging::place(void* arena) const {
+  OperationList placed = operations_;
+  const Place place = {static_cast<char*>(arena)};
+  for (Operation& operation : placed) std::visit(place, operation);
+  return placed;
+}
+
+}  // namespace synfire::cuda

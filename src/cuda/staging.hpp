@@ -1,0 +1,49 @@
+// How a graph moves frames between pinned host memory and the GPU. Inputs are copied to the device by a copy node before
+// their first reader; small outputs are written straight to host memory, large ones to the device and copied back.
+#ifndef SYNFIRE_CUDA_STAGING_HPP
+#define SYNFIRE_CUDA_STAGING_HPP
+
+#include <core/operation.hpp>
+
+namespace synfire::cuda {
+
+// An operation list whose pinned arrays have been replaced by offsets into an arena, with the copies that fill and
+// empty them.
+class Staging {
+ public:
+  // Outputs up to this size stay where they are: over PCIe 5 a copy node costs more than writing them.
+  static constexpr uint64_t zero_copy_bytes = 64 * 1024;
+
+  explicit Staging(const core::OperationList& operations);
+
+  // Bytes of the arena that place() needs; 0 when nothing is staged.
+  uint64_t arena_bytes() const noexcept { return arena_bytes_; }
+  // The list to run, with its staged arrays in this arena.
+  core::OperationList place(void* arena) const;
+
+ private:
+  struct Staged {
+    void* host;
+    uint64_t bytes;
+    uint64_t offset;
+    bool current;  // the arena holds what the host memory holds
+  };
+
+  void add(const core::ForwardOperation& op);
+  void add(const core::BackwardOperation& op);
+  void add(const core::CopyOperation& op);
+  void add(const core::FillOperation& op);
+  void add(const core::ResetStateOperation& op);
+  Staged& staged(const core::Array& array);
+  void read(core::Array& array);
+  bool written_through_arena(core::Array& array);
+  void forget(const core::Array& written);
+
+  core::OperationList operations_;
+  std::vector<Staged> staged_;
+  uint64_t arena_bytes_ = 0;
+};
+
+}  // namespace synfire::cuda
+
+#endif

@@ -1,0 +1,44 @@
+// IEEE arithmetic for the duration of a task: round to nearest, subnormals kept. Game engines set flush-to-zero on
+// their threads, and worker threads do not inherit the caller's setting; both would change bits.
+#ifndef SYNFIRE_HOST_FLOAT_ENVIRONMENT_HPP
+#define SYNFIRE_HOST_FLOAT_ENVIRONMENT_HPP
+
+#include <cstdint>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+namespace synfire::host {
+
+class FloatEnvironment {
+ public:
+#if defined(__x86_64__)
+  FloatEnvironment() noexcept : saved_(_mm_getcsr()) {
+    constexpr unsigned ieee_all_masked = 0x1F80;
+    if (saved_ != ieee_all_masked) _mm_setcsr(ieee_all_masked);
+  }
+  ~FloatEnvironment() { _mm_setcsr(saved_); }
+#elif defined(__aarch64__)
+  FloatEnvironment() noexcept {
+    asm volatile("mrs %0, fpcr" : "=r"(saved_));
+    asm volatile("msr fpcr, %0" : : "r"(uint64_t{0}));
+  }
+  ~FloatEnvironment() { asm volatile("msr fpcr, %0" : : "r"(saved_)); }
+#else
+#error "the floating-point control register of this architecture is not known here"
+#endif
+  FloatEnvironment(const FloatEnvironment&) = delete;
+  FloatEnvironment& operator=(const FloatEnvironment&) = delete;
+
+ private:
+#if defined(__x86_64__)
+  unsigned saved_;
+#else
+  uint64_t saved_ = 0;
+#endif
+};
+
+}  // namespace synfire::host
+
+#endif

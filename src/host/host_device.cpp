@@ -1,0 +1,238 @@
+#include "host_device.hpp"
+
+#include "float_environment.hpp"
+#include "kernels.hpp"
+#include "parallel.hpp"
+
+#include <core/error.hpp>
+#include <core/layer.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+namespace synfire::host {
+namespace {
+
+using namespace synfire::core;
+
+constexpr std::align_val_t alignment{256};
+
+// Neuron-steps below which a second thread costs more than it brings: waking one takes about 5 us, in which one
+// processor does about this many forward steps.
+constexpr int64_t parallel_threshold = 1 << 16;
+
+template <class R>
+R* typed(const Array& array) {
+  return static_cast<R*>(array.data);
+}
+
+template <class R>
+ForwardArguments<R> arguments_of(const ForwardOperation& op) {
+  const LayerSpec& spec = op.layer->spec();
+  const bool bits = op.spike_format == SpikeFormat::bits;
+  return {static_cast<const ParameterBlock<R>*>(op.layer->block()),
+          spec.extents,
+          spec.rules,
+          typed<R>(op.x),
+          bits ? nullptr : typed<R>(op.spikes),
+          bits ? typed<uint32_t>(op.spikes) : nullptr,
+          typed<R>(op.v_in),
+          typed<R>(op.v_out),
+          typed<R>(op.v_final),
+          typed<R>(op.v_seq),
+          typed<R>(op.h_seq),
+          static_cast<R*>(op.tape)};
+}
+
+template <class R>
+BackwardArguments<R> arguments_of(const BackwardOperation& op) {
+  const LayerSpec& spec = op.layer->spec();
+  return {static_cast<const ParameterBlock<R>*>(op.layer->block()),
+          spec.extents,
+          spec.rules,
+          typed<R>(op.x),
+          static_cast<const R*>(op.tape),
+          typed<R>(op.grad_spike),
+          typed<R>(op.grad_v_seq),
+          typed<R>(op.grad_v_final),
+          typed<R>(op.grad_x),
+          typed<R>(op.grad_v_init)};
+}
+
+// How the rows [B, N] of a layer are cut into tiles. Batch rows are cut one by one where a tile must not cross from one
+// to the next: per-neuron constants, and packed words when N is not a multiple of 32. Otherwise [B, N] is one long row.
+class Tiling {
+ public:
+  Tiling(const Extents& extents, bool keep_rows, int tile_size)
+      : row_length_(keep_rows ? extents.n_neurons : extents.row()),
+        tiles_per_row_((row_length_ + tile_size - 1) / tile_size),
+        n_tiles_(tiles_per_row_ * (keep_rows ? extents.batch : 1)),
+        words_per_row_((row_length_ + 31) / 32),
+        words_per_step_(words_per_row_ * (keep_rows ? extents.batch : 1)),
+        tile_size_(tile_size) {}
+
+  int64_t n_tiles() const { return n_tiles_; }
+  Tile operator[](int64_t index) const {
+    const int64_t row = index / tiles_per_row_;
+    const int64_t neuron = index % tiles_per_row_ * tile_size_;
+    return {row * row_length_ + neuron, neuron, row * words_per_row_ + neuron / 32, words_per_step_,
+            static_cast<int>(std::min<int64_t>(tile_size_, row_length_ - neuron))};
+  }
+
+ private:
+  int64_t row_length_, tiles_per_row_, n_tiles_, words_per_row_, words_per_step_;
+  int tile_size_;
+};
+
+class HostReplay;
+
+class HostDevice final : public Device {
+ public:
+  explicit HostDevice(int n_threads)
+      : kernels_(select_kernels()), n_threads_(std::min(n_threads == 0 ? automatic_threads() : n_threads, max_threads)) {}
+
+  bool is_host() const noexcept override { return true; }
+
+  void describe(synfire_context_properties& properties) const override {
+    properties.backend = SYNFIRE_BACKEND_HOST;
+    properties.device = -1;
+    properties.n_threads = n_threads_;
+    std::snprintf(properties.name, sizeof properties.name, "host %s, %s", kernels_.level, threading_name());
+  }
+
+  void* allocate(int32_t /*memory*/, uint64_t bytes) override {
+    void* const data = ::operator new(bytes, alignment, std::nothrow);
+    if (!data)
+      fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-MEMORY-HOST", "%llu bytes of host memory are not to be had",
+           static_cast<unsigned long long>(bytes));
+    std::memset(data, 0, bytes);
+    return data;
+  }
+  void release(int32_t /*memory*/, void* data) noexcept override { ::operator delete(data, alignment); }
+  void check_borrowed(int32_t /*memory*/, const void* /*data*/) override {}
+
+  void upload(void* destination, const void* source, uint64_t bytes) override {
+    std::memcpy(destination, source, bytes);
+  }
+  void download(void* destination, const void* source, uint64_t bytes) override {
+    std::memcpy(destination, source, bytes);
+  }
+  void write_small(void* destination, const void* source, uint64_t bytes, synfire_stream) override {
+    std::memcpy(destination, source, bytes);
+  }
+
+  void check_stream(synfire_stream stream) override {
+    if (stream)
+      fail_argument("SYN-STREAM-HOST", "stream is %p; a host context has no streams, null is needed",
+                    static_cast<void*>(stream));
+  }
+  void execute(std::span<const Operation> operations, synfire_stream /*stream*/) override {
+    for (const Operation& operation : operations) std::visit([this](const auto& op) { run(op); }, operation);
+  }
+  void synchronize() override {}
+  std::unique_ptr<Replay> instantiate(const OperationList& operations) override;
+
+ private:
+  // Calls f(tile) for every tile, in parallel when there is enough work.
+  template <class F>
+  void for_each_tile(const Tiling& tiling, int64_t n_steps, int64_t row, F f) const {
+    const int64_t n_tiles = tiling.n_tiles();
+    const bool alone = n_threads_ == 1 || row * n_steps < parallel_threshold;
+    // A few blocks per thread even out what other programs take from a processor.
+    const int64_t n_blocks = alone ? 1 : std::min<int64_t>(n_tiles, int64_t{4} * n_threads_);
+    auto block = [&](int64_t index) {
+      const FloatEnvironment ieee;
+      const int64_t end = n_tiles * (index + 1) / n_blocks;
+      for (int64_t tile = n_tiles * index / n_blocks; tile < end; ++tile) f(tiling[tile]);
+    };
+    for_each_block(n_blocks, n_threads_, block);
+  }
+
+  template <class R>
+  void run_forward(const ForwardOperation& op) const {
+    const LayerSpec& spec = op.layer->spec();
+    const auto arguments = arguments_of<R>(op);
+    const bool rows = arguments.parameters->per_neuron || (arguments.spike_bits && spec.extents.n_neurons % 32 != 0);
+    for_each_tile(Tiling(spec.extents, rows, forward_tile), spec.extents.n_steps, spec.extents.row(),
+                  [&](const Tile& tile) { kernels_.forward(spec.model->id, arguments, tile); });
+  }
+  template <class R>
+  void run_backward(const BackwardOperation& op) const {
+    const LayerSpec& spec = op.layer->spec();
+    const auto arguments = arguments_of<R>(op);
+    for_each_tile(Tiling(spec.extents, arguments.parameters->per_neuron, backward_tile), spec.extents.n_steps,
+                  spec.extents.row(), [&](const Tile& tile) {
+                    kernels_.backward(spec.model->id, spec.surrogate->id, arguments, tile);
+                  });
+  }
+  template <class R>
+  void run_reset(const ResetStateOperation& op) const {
+    const LayerSpec& spec = op.layer->spec();
+    const auto& block = *static_cast<const ParameterBlock<R>*>(op.layer->block());
+    const int64_t n = spec.extents.n_neurons;
+    R* const v = static_cast<R*>(op.layer->state());
+    for (int64_t i = 0; i < spec.extents.row(); ++i) {
+      const R v_reset = block.per_neuron ? block.per_neuron[model::constant_v_reset * n + i % n]
+                                         : block.shared[model::constant_v_reset];
+      v[i] = spec.rules.soft_reset ? R(0) : v_reset;
+    }
+  }
+
+  void run(const ForwardOperation& op) const {
+    if (op.layer->spec().dtype == SYNFIRE_DTYPE_F64) run_forward<double>(op);
+    else run_forward<float>(op);
+  }
+  void run(const BackwardOperation& op) const {
+    if (op.layer->spec().dtype == SYNFIRE_DTYPE_F64) run_backward<double>(op);
+    else run_backward<float>(op);
+  }
+  void run(const CopyOperation& op) const { std::memcpy(op.destination.data, op.source.data, op.source.bytes); }
+  void run(const FillOperation& op) const {
+    switch (op.dtype) {
+      case SYNFIRE_DTYPE_F64: return fill<double>(op);
+      case SYNFIRE_DTYPE_BITS: return fill<uint32_t>(op);
+      default: return fill<float>(op);
+    }
+  }
+  void run(const ResetStateOperation& op) const {
+    if (op.layer->spec().dtype == SYNFIRE_DTYPE_F64) run_reset<double>(op);
+    else run_reset<float>(op);
+  }
+  template <class E>
+  static void fill(const FillOperation& op) {
+    std::fill_n(static_cast<E*>(op.array.data), op.array.bytes / sizeof(E), static_cast<E>(op.value));
+  }
+
+  const Kernels& kernels_;
+  const int n_threads_;
+};
+
+// A replay runs the list again, on the launching thread.
+class HostReplay final : public Replay {
+ public:
+  HostReplay(HostDevice& device, const OperationList& operations) : device_(device), operations_(operations) {}
+
+  void launch(synfire_stream stream) override {
+    device_.execute(operations_, stream);
+    finished_.fetch_add(1, std::memory_order_release);
+  }
+  uint64_t finished() const noexcept override { return finished_.load(std::memory_order_acquire); }
+  void check() override {}
+
+ private:
+  HostDevice& device_;
+  const OperationList operations_;
+  std::atomic<uint64_t> finished_{0};
+};
+
+std::unique_ptr<Replay> HostDevice::instantiate(const OperationList& operations) {
+  return std::make_unique<HostReplay>(*this, operations);
+}
+
+}  // namespace
+
+std::unique_ptr<core::Device> make_device(int n_threads) { return std::make_unique<HostDevice>(n_threads); }
+
+}  // namespace synfire::host

@@ -1,0 +1,18 @@
+// The host backend: runs the operation list on processors of this machine.
+#ifndef SYNFIRE_HOST_HOST_DEVICE_HPP
+#define SYNFIRE_HOST_HOST_DEVICE_HPP
+
+#include <core/device.hpp>
+
+#include <memory>
+
+namespace synfire::host {
+
+inline constexpr int max_threads = 1024;
+
+// n_threads: 1 is the calling thread only, 0 automatic.
+std::unique_ptr<core::Device> make_device(int n_threads);
+
+}  // namespace synfire::host
+
+#endif

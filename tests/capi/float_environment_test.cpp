@@ -1,0 +1,177 @@
+// The caller's floating-point mode: results do not depend on it, and it is left as found. Game engines set flush-to-zero,
+// numeric programs other rounding modes.
+// What does not live here: what the results are (forward_backward_test.cpp).
+#include <cfenv>
+
+#include "oracle.hpp"
+
+#if defined(__x86_64__) || defined(_M_X64)
+#include <xmmintrin.h>
+#define SYNFIRE_TEST_HAS_MXCSR 1
+#endif
+
+namespace synfire_test {
+namespace {
+
+// Everything but the sticky exception flags, which any arithmetic may raise.
+#ifdef SYNFIRE_TEST_HAS_MXCSR
+constexpr unsigned flush_to_zero = 0x8000, denormals_are_zero = 0x0040, exception_flags = 0x003F;
+unsigned control_word() { return _mm_getcsr() & ~exception_flags; }
+#elif defined(__aarch64__)
+constexpr uint64_t flush_to_zero = uint64_t{1} << 24;
+uint64_t control_word() {
+  uint64_t word = 0;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(word));
+  return word;
+}
+#else
+int control_word() { return std::fegetround(); }
+#endif
+
+// Sets a mode for a scope.
+class Mode {
+ public:
+  explicit Mode(int rounding, bool flush = false) {
+    std::fegetenv(&saved_);
+    std::fesetround(rounding);
+    if (flush) set_flush();
+  }
+  ~Mode() { std::fesetenv(&saved_); }
+  Mode(const Mode&) = delete;
+  Mode& operator=(const Mode&) = delete;
+
+ private:
+  static void set_flush() {
+#ifdef SYNFIRE_TEST_HAS_MXCSR
+    _mm_setcsr(_mm_getcsr() | flush_to_zero | denormals_are_zero);
+#elif defined(__aarch64__)
+    __asm__ volatile("msr fpcr, %0" : : "r"(control_word() | flush_to_zero));
+#endif
+  }
+  std::fenv_t saved_;
+};
+
+template <typename Scalar>
+class FloatEnvironment : public testing::Test {
+ protected:
+  struct Everything {
+    ForwardOutputs<Scalar> forward, replayed;
+    BackwardOutputs<Scalar> backward;
+    std::vector<Scalar> reset_state;
+  };
+
+  // A whole life under the mode of the moment: parameters set, layer run eagerly and as a graph. Checks after every call
+  // that the mode is the caller's.
+  static Everything live(const Neuron& neuron, const Shape& shape, const Inputs<Scalar>& inputs, int32_t n_threads) {
+    const auto mode = control_word();
+    const auto expect_mode = [&](const char* call) { EXPECT_EQ(control_word(), mode) << "after " << call; };
+    const Context context = make_context(n_threads);
+    expect_mode("synfire_context_create");
+    Rig<Scalar> rig(context, describe(neuron, shape, dtype_of<Scalar>));
+    expect_mode("synfire_layer_create");
+    Parameters parameters;  // 1/3.3 and v_rest/tau round differently in every mode
+    parameters.tau = {3.3};
+    parameters.v_rest = {0.1};
+    parameters.v_reset = {-0.1};
+    parameters.alpha = {3.7};
+    set_parameters(rig.layer, neuron, parameters);
+    if (neuron.model == SYNFIRE_MODEL_LIF) {
+      std::vector<double> taus(static_cast<size_t>(shape.n_neurons));
+      for (size_t n = 0; n < taus.size(); ++n) taus[n] = 1.1 + 0.7 * static_cast<double>(n % 9);
+      set_parameter(rig.layer, "tau", taus);
+    }
+    expect_mode("synfire_layer_set_parameter");
+    rig.load(inputs);
+    expect_mode("synfire_buffer_upload");
+    Everything result;
+    EXPECT_OK(rig.run_forward());
+    expect_mode("synfire_layer_forward");
+    result.forward = rig.forward_outputs();
+    EXPECT_OK(rig.run_backward());
+    expect_mode("synfire_layer_backward");
+    result.backward = rig.backward_outputs();
+    const Graph graph = make_graph(context);
+    const synfire_forward_desc desc = rig.forward_desc({.spikes = Spikes::bits});
+    EXPECT_OK(synfire_graph_record_forward(graph, rig.layer, &desc));
+    EXPECT_OK(synfire_graph_instantiate(graph));
+    expect_mode("synfire_graph_instantiate");
+    uint64_t ticket = 0;
+    EXPECT_OK(synfire_graph_launch(graph, nullptr, &ticket));
+    expect_mode("synfire_graph_launch");
+    EXPECT_OK(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_YIELD, -1));
+    expect_mode("synfire_graph_wait");
+    result.replayed = rig.forward_outputs();
+    EXPECT_OK(synfire_layer_reset_state(rig.layer, nullptr));
+    expect_mode("synfire_layer_reset_state");
+    result.reset_state = read_state<Scalar>(rig.layer, shape.row());
+    return result;
+  }
+
+  static void expect_same(const Everything& a, const Everything& b) {
+    EXPECT_TRUE(same_bits(a.forward, b.forward));
+    EXPECT_TRUE(same_bits(a.replayed, b.replayed));
+    EXPECT_TRUE(same_bits(a.backward, b.backward));
+    EXPECT_TRUE(same_bits(a.reset_state, b.reset_state));
+  }
+
+  // Inputs of which a third is denormal, so that flush-to-zero would show.
+  static Inputs<Scalar> inputs_with_denormals(const Shape& shape) {
+    Inputs<Scalar> inputs = random_inputs<Scalar>(shape, 1);
+    const Scalar tiny = std::numeric_limits<Scalar>::denorm_min();
+    for (std::vector<Scalar>* array : {&inputs.x, &inputs.v_init, &inputs.grad_spike_seq, &inputs.grad_v_seq})
+      for (size_t i = 0; i < array->size(); i += 3) (*array)[i] = tiny * static_cast<Scalar>(i % 1000 + 1);
+    return inputs;
+  }
+};
+struct TypeNames {
+  template <typename Scalar>
+  static std::string GetName(int) {
+    return std::is_same_v<Scalar, float> ? "f32" : "f64";
+  }
+};
+using Scalars = testing::Types<float, double>;
+TYPED_TEST_SUITE(FloatEnvironment, Scalars, TypeNames);
+
+TYPED_TEST(FloatEnvironment, ResultsDoNotDependOnIt) {
+  // Small work stays on the calling thread, large work goes to others, which inherit no mode.
+  for (const auto& [shape, n_threads] :
+       {std::pair{Shape{6, 2, 33}, 1}, std::pair{Shape{16, 1, 40000}, 1}, std::pair{Shape{16, 1, 40000}, 4}}) {
+    const Inputs<TypeParam> inputs = this->inputs_with_denormals(shape);
+    for (const int32_t model : {SYNFIRE_MODEL_IF, SYNFIRE_MODEL_LIF}) {
+      Neuron neuron;
+      neuron.model = model;
+      const auto usual = this->live(neuron, shape, inputs, n_threads);
+      for (const int rounding : {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+        for (const bool flush : {false, true}) {
+          SCOPED_TRACE(testing::Message() << shape << ", " << n_threads << " threads, model " << model << ", rounding "
+                                          << rounding << ", flush " << flush);
+          const Mode mode(rounding, flush);
+          const auto unusual = this->live(neuron, shape, inputs, n_threads);
+          this->expect_same(unusual, usual);
+          if (this->HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// Denormals are numbers: IF adds them up exactly.
+TYPED_TEST(FloatEnvironment, DenormalsAreKept) {
+  const TypeParam tiny = std::numeric_limits<TypeParam>::denorm_min();
+  const Context context = make_context();
+  Neuron neuron;
+  neuron.model = SYNFIRE_MODEL_IF;
+  const Shape shape{4, 1, 3};
+  for (const bool flush : {false, true}) {
+    SCOPED_TRACE(flush);
+    Rig<TypeParam> rig(context, describe(neuron, shape, dtype_of<TypeParam>));
+    upload(rig.x, std::vector<TypeParam>(shape.sequence(), tiny));
+    const Mode mode(FE_TONEAREST, flush);
+    EXPECT_OK(rig.run_forward());
+    const std::vector<TypeParam> v = download<TypeParam>(rig.v_final, 3);
+    for (const TypeParam value : v) EXPECT_EQ(bits_of(value), 4u) << "four times the smallest denormal";
+  }
+}
+
+}  // namespace
+}  // namespace synfire_test

@@ -1,0 +1,488 @@
+// How long things live: every order of destruction, destruction from other threads while calls run, handles that must stay
+// dead, and memory that must come back.
+// What does not live here: refusals of bad handles by each function (errors_test.cpp).
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <memory>
+#include <numeric>
+#include <set>
+#include <thread>
+
+#include "support.hpp"
+
+namespace synfire_test {
+namespace {
+
+uint64_t still_queued(synfire_context context = nullptr) {
+  uint64_t count = ~uint64_t{0};
+  EXPECT_OK(synfire_context_reclaim(context, &count));
+  return count;
+}
+
+const Shape shape{6, 1, 40};
+
+// ---- Orders ---------------------------------------------------------------------------------------------------------
+
+// A context, a layer, the input and output of a forward, and an instantiated graph of it.
+class Household {
+ public:
+  Household() {
+    Context context = make_context();
+    Layer layer = make_layer(context, describe(shape, SYNFIRE_DTYPE_F32));
+    Buffer x = make_buffer_of(context, std::vector<float>(shape.sequence(), 1.5f));
+    Buffer spikes = make_buffer(context, SYNFIRE_DTYPE_F32, shape.sequence());
+    Graph graph = make_graph(context);
+    synfire_forward_desc desc = SYNFIRE_FORWARD_DESC_INIT;
+    desc.x = x;
+    desc.spikes = spikes;
+    EXPECT_OK(synfire_graph_record_forward(graph, layer, &desc));
+    EXPECT_OK(synfire_graph_instantiate(graph));
+    context_ = std::move(context);
+    layer_ = std::move(layer);
+    x_ = std::move(x);
+    spikes_ = std::move(spikes);
+    graph_ = std::move(graph);
+  }
+
+  static constexpr size_t n_members = 5;
+
+  // 0 context, 1 layer, 2 x, 3 spikes, 4 graph
+  void destroy_member(size_t member) {
+    const auto end = [](auto& owner, auto& copy) {
+      copy = owner.get();
+      owner.reset();
+    };
+    switch (member) {
+      case 0: return end(context_, dead_context_);
+      case 1: return end(layer_, dead_layer_);
+      case 2: return end(x_, dead_x_);
+      case 3: return end(spikes_, dead_spikes_);
+      default: return end(graph_, dead_graph_);
+    }
+  }
+
+  // What is alive works, whatever else is gone; what is dead answers INVALID_HANDLE.
+  void check() {
+    double tau = 0;
+    void* data = nullptr;
+    synfire_context_properties properties = SYNFIRE_CONTEXT_PROPERTIES_INIT;
+    if (context_.get() != nullptr) {
+      EXPECT_OK(synfire_context_get_properties(context_, &properties));
+      EXPECT_OK(synfire_context_synchronize(context_));
+    } else if (dead_context_ != nullptr) {
+      EXPECT_EQ(synfire_context_get_properties(dead_context_, &properties), SYNFIRE_ERROR_INVALID_HANDLE);
+    }
+    if (layer_.get() != nullptr) {
+      EXPECT_OK(synfire_layer_get_parameter(layer_, "tau", &tau, 1));
+      EXPECT_OK(synfire_layer_reset_state(layer_, nullptr));
+    } else if (dead_layer_ != nullptr) {
+      EXPECT_EQ(synfire_layer_get_parameter(dead_layer_, "tau", &tau, 1), SYNFIRE_ERROR_INVALID_HANDLE);
+    }
+    if (x_.get() != nullptr) {
+      EXPECT_EQ(download<float>(x_, 1)[0], 1.5f);
+    } else if (dead_x_ != nullptr) {
+      EXPECT_EQ(synfire_buffer_get_data(dead_x_, &data, nullptr), SYNFIRE_ERROR_INVALID_HANDLE);
+    }
+    if (spikes_.get() != nullptr) {
+      EXPECT_OK(synfire_buffer_fill(spikes_, 7));
+    } else if (dead_spikes_ != nullptr) {
+      EXPECT_EQ(synfire_buffer_get_data(dead_spikes_, &data, nullptr), SYNFIRE_ERROR_INVALID_HANDLE);
+    }
+    if (graph_.get() != nullptr) {
+      replay(graph_);
+      if (spikes_.get() != nullptr) {  // X = 1.5 drives a LIF of tau 2 over its threshold within 6 steps
+        const std::vector<float> spikes = download<float>(spikes_, shape.sequence());
+        EXPECT_EQ(std::count(spikes.begin(), spikes.end(), 7.0f), 0);
+        EXPECT_GT(std::count(spikes.begin(), spikes.end(), 1.0f), 0);
+      }
+    } else if (dead_graph_ != nullptr) {
+      EXPECT_EQ(synfire_graph_launch(dead_graph_, nullptr, nullptr), SYNFIRE_ERROR_INVALID_HANDLE);
+    }
+  }
+
+ private:
+  Context context_;
+  Layer layer_;
+  Buffer x_, spikes_;
+  Graph graph_;
+  synfire_context dead_context_ = nullptr;
+  synfire_layer dead_layer_ = nullptr;
+  synfire_buffer dead_x_ = nullptr, dead_spikes_ = nullptr;
+  synfire_graph dead_graph_ = nullptr;
+};
+
+// All 120 orders; `between` runs after each destruction.
+void destroy_in_every_order(void (*between)(Household&)) {
+  std::array<size_t, Household::n_members> order;
+  std::iota(order.begin(), order.end(), size_t{0});
+  int n_orders = 0;
+  do {
+    SCOPED_TRACE(testing::PrintToString(order));
+    Household household;
+    for (const size_t member : order) {
+      household.destroy_member(member);
+      between(household);
+    }
+    EXPECT_EQ(still_queued(), 0u);
+    ++n_orders;
+  } while (std::next_permutation(order.begin(), order.end()) && !testing::Test::HasFailure());
+  EXPECT_TRUE(n_orders == 120 || testing::Test::HasFailure());
+}
+
+TEST(Lifetime, AnyOrderOfDestruction) {
+  destroy_in_every_order([](Household& household) { household.check(); });
+}
+
+TEST(Lifetime, AnyOrderOfDestructionReclaimedInBetween) {
+  destroy_in_every_order([](Household& household) {
+    EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));
+    household.check();
+  });
+}
+
+TEST(Lifetime, AnyOrderOfDestructionFromOtherThreads) {
+  std::array<size_t, Household::n_members> order;
+  std::iota(order.begin(), order.end(), size_t{0});
+  do {
+    Household household;
+    std::vector<std::thread> threads;
+    for (const size_t member : order) threads.emplace_back([&, member] { household.destroy_member(member); });
+    for (std::thread& thread : threads) thread.join();
+    household.check();
+    ASSERT_EQ(still_queued(), 0u);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST(Lifetime, ALayerKeepsItsContext) {
+  Context context = make_context();
+  Rig<float> rig(context, describe(shape, SYNFIRE_DTYPE_F32));
+  const Inputs<float> inputs = random_inputs<float>(shape, 1);
+  rig.load(inputs);
+  const ForwardOutputs<float> before = rig.forward();
+  context.reset();
+  EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));
+  rig.load(inputs);
+  EXPECT_TRUE(same_bits(rig.forward(), before));
+  EXPECT_OK(rig.run_backward());
+}
+
+TEST(Lifetime, ADestroyedContextCreatesNothing) {
+  Context context = make_context();
+  const Layer layer = make_layer(context, describe(shape, SYNFIRE_DTYPE_F32));  // keeps the device
+  const synfire_context dead = context;
+  context.reset();
+  synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
+  desc.n_elements = 1;
+  synfire_buffer buffer = nullptr;
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("context"), synfire_buffer_create(dead, &desc, &buffer));
+}
+
+// ---- Twice, never, and null -----------------------------------------------------------------------------------------
+
+TEST(Lifetime, DestroyingNullOrStaleDoesNothing) {
+  Context context = make_context();
+  Layer layer = make_layer(context, describe(shape, SYNFIRE_DTYPE_F32));
+  Buffer buffer = make_buffer(context, SYNFIRE_DTYPE_F32, 4);
+  Graph graph = make_graph(context);
+  for (int time = 0; time < 3; ++time) {
+    synfire_context_destroy(nullptr);
+    synfire_layer_destroy(nullptr);
+    synfire_buffer_destroy(nullptr);
+    synfire_graph_destroy(nullptr);
+  }
+  // The wrong destroy function, and values that never were handles.
+  synfire_layer_destroy(reinterpret_cast<synfire_layer>(context.get()));
+  synfire_context_destroy(reinterpret_cast<synfire_context>(layer.get()));
+  synfire_graph_destroy(reinterpret_cast<synfire_graph>(buffer.get()));
+  synfire_buffer_destroy(reinterpret_cast<synfire_buffer>(graph.get()));
+  for (const uintptr_t value : {uintptr_t{1}, ~uintptr_t{0}, uintptr_t{0x5000000000000000}, uintptr_t{0x51FFFFFF00000001},
+                                uintptr_t{0x52FFFFFF00000001}, uintptr_t{0x53FFFFFF00000001}}) {
+    synfire_context_destroy(reinterpret_cast<synfire_context>(value));
+    synfire_layer_destroy(reinterpret_cast<synfire_layer>(value));
+    synfire_buffer_destroy(reinterpret_cast<synfire_buffer>(value));
+    synfire_graph_destroy(reinterpret_cast<synfire_graph>(value));
+  }
+  EXPECT_OK(synfire_context_synchronize(context));
+  EXPECT_OK(synfire_layer_reset_state(layer, nullptr));
+  EXPECT_OK(synfire_buffer_fill(buffer, 1));
+  EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("graph"), synfire_graph_instantiate(graph));
+
+  const synfire_context old_context = context;
+  const synfire_layer old_layer = layer;
+  const synfire_buffer old_buffer = buffer;
+  const synfire_graph old_graph = graph;
+  for (int time = 0; time < 3; ++time) {
+    synfire_graph_destroy(old_graph);
+    synfire_layer_destroy(old_layer);
+    synfire_buffer_destroy(old_buffer);
+    synfire_context_destroy(old_context);
+    EXPECT_EQ(still_queued(), 0u);
+  }
+}
+
+TEST(Lifetime, AReusedSlotDoesNotReviveAStaleHandle) {
+  const Context context = make_context();
+  std::set<synfire_buffer> seen;
+  std::vector<synfire_buffer> stale;
+  for (int round = 0; round < 3000; ++round) {
+    Buffer buffer = make_buffer(context, SYNFIRE_DTYPE_F32, 4);
+    EXPECT_TRUE(seen.insert(buffer.get()).second) << "round " << round << ": a handle came back";
+    if (round % 100 == 0) {
+      EXPECT_OK(synfire_buffer_fill(buffer, 5));
+      for (const synfire_buffer old : stale) {
+        EXPECT_EQ(synfire_buffer_fill(old, 1), SYNFIRE_ERROR_INVALID_HANDLE);
+        synfire_buffer_destroy(old);
+      }
+      EXPECT_EQ(download<float>(buffer, 4), std::vector<float>(4, 5.0f)) << "a stale handle reached a live buffer";
+      stale.push_back(buffer.get());
+    }
+  }
+}
+
+TEST(Lifetime, HandlesAreNeverNullOrAllOnesNorOfTwoTypes) {
+  const Context context = make_context();
+  const Layer layer = make_layer(context, describe(shape, SYNFIRE_DTYPE_F32));
+  const Buffer buffer = make_buffer(context, SYNFIRE_DTYPE_F32, 4);
+  const Graph graph = make_graph(context);
+  std::set<uintptr_t> values;
+  for (const uintptr_t value : {reinterpret_cast<uintptr_t>(context.get()), reinterpret_cast<uintptr_t>(layer.get()),
+                                reinterpret_cast<uintptr_t>(buffer.get()), reinterpret_cast<uintptr_t>(graph.get())}) {
+    EXPECT_NE(value, 0u);
+    EXPECT_NE(value, ~uintptr_t{0});
+    values.insert(value);
+  }
+  EXPECT_EQ(values.size(), 4u);
+}
+
+// ---- Many, and what comes back --------------------------------------------------------------------------------------
+
+TEST(Lifetime, AThousandHandles) {
+  EXPECT_EQ(still_queued(), 0u);
+  {
+    const Context context = make_context();
+    std::vector<Layer> layers;
+    std::vector<Buffer> buffers;
+    std::vector<Graph> graphs;
+    std::set<uintptr_t> values;
+    for (int i = 0; i < 1000; ++i) {
+      layers.push_back(make_layer(context, describe(Shape{2, 1, 3}, SYNFIRE_DTYPE_F32)));
+      buffers.push_back(make_buffer(context, SYNFIRE_DTYPE_F32, 6));
+      graphs.push_back(make_graph(context));
+      values.insert({reinterpret_cast<uintptr_t>(layers.back().get()), reinterpret_cast<uintptr_t>(buffers.back().get()),
+                     reinterpret_cast<uintptr_t>(graphs.back().get())});
+      set_parameter(layers.back(), "tau", {1.0 + i});
+      EXPECT_OK(synfire_buffer_fill(buffers.back(), i));
+    }
+    EXPECT_EQ(values.size(), 3000u);
+    for (size_t i = 0; i < 1000; i += 2) {
+      layers[i].reset();
+      buffers[i].reset();
+      graphs[i].reset();
+    }
+    EXPECT_EQ(still_queued(context), 0u);
+    for (size_t i = 1; i < 1000; i += 2) {
+      double tau = 0;
+      EXPECT_OK(synfire_layer_get_parameter(layers[i], "tau", &tau, 1));
+      EXPECT_EQ(tau, 1.0 + static_cast<double>(i));
+      EXPECT_EQ(download<float>(buffers[i], 6)[5], static_cast<float>(i));
+      synfire_copy_desc copy = SYNFIRE_COPY_DESC_INIT;
+      copy.source = buffers[i];
+      copy.destination = buffers[i == 999 ? 1 : i + 2];
+      EXPECT_OK(synfire_graph_record_copy(graphs[i], &copy));
+    }
+  }
+  EXPECT_EQ(still_queued(), 0u);
+}
+
+TEST(Lifetime, ReclaimCountsWhatIsStillInUse) {
+  EXPECT_EQ(still_queued(), 0u);
+  const Context context = make_context(), other = make_context();
+  Layer layer = make_layer(context, describe(shape, SYNFIRE_DTYPE_F32));
+  Buffer x = make_buffer(context, SYNFIRE_DTYPE_F32, shape.sequence()), unused = make_buffer(context, SYNFIRE_DTYPE_F32, 1);
+  Graph graph = make_graph(context);
+  synfire_forward_desc desc = SYNFIRE_FORWARD_DESC_INIT;
+  desc.x = x;
+  EXPECT_OK(synfire_graph_record_forward(graph, layer, &desc));
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  EXPECT_EQ(still_queued(context), 0u);
+  unused.reset();
+  EXPECT_EQ(still_queued(context), 0u) << "nothing holds it";
+  x.reset();
+  EXPECT_EQ(still_queued(context), 1u) << "the graph holds X";
+  layer.reset();
+  EXPECT_EQ(still_queued(context), 2u) << "the graph holds the layer";
+  EXPECT_EQ(still_queued(other), 0u) << "objects of another context";
+  EXPECT_EQ(still_queued(), 2u);
+  replay(graph);
+  graph.reset();
+  EXPECT_EQ(still_queued(context), 0u);
+  EXPECT_EQ(still_queued(), 0u);
+}
+
+TEST(Lifetime, BorrowedMemoryIsNeverFreed) {
+  const Context context = make_context();
+  const Buffer owner = make_buffer_of(context, std::vector<float>{1, 2, 3, 4});
+  for (int round = 0; round < 100; ++round) {
+    Buffer window = make_window(context, owner, SYNFIRE_DTYPE_F32, 4, 2);
+    EXPECT_EQ(download<float>(window, 2), (std::vector<float>{2, 3}));
+    window.reset();
+    EXPECT_EQ(still_queued(), 0u);
+  }
+  EXPECT_EQ(download<float>(owner, 4), (std::vector<float>{1, 2, 3, 4}));
+}
+
+TEST(Lifetime, OwnedMemoryIsZeroedAndAligned) {
+  const Context context = make_context();
+  for (const int32_t memory : {SYNFIRE_MEMORY_DEVICE, SYNFIRE_MEMORY_PINNED, SYNFIRE_MEMORY_HOST}) {
+    for (const uint64_t n_elements : {1u, 7u, 1000u, 100000u}) {
+      for (int round = 0; round < 2; ++round) {  // the second one may get the first one's memory
+        synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
+        desc.memory = memory;
+        desc.n_elements = n_elements;
+        synfire_buffer handle = nullptr;
+        ASSERT_OK(synfire_buffer_create(context, &desc, &handle));
+        const Buffer buffer(handle);
+        void* data = nullptr;
+        uint64_t bytes = 0;
+        EXPECT_OK(synfire_buffer_get_data(buffer, &data, &bytes));
+        EXPECT_EQ(reinterpret_cast<uintptr_t>(data) % 256, 0u);
+        EXPECT_EQ(bytes, n_elements * 4);
+        EXPECT_TRUE(all_are(download<float>(buffer, n_elements), 0.0f));
+        EXPECT_OK(synfire_buffer_fill(buffer, 3));
+      }
+    }
+  }
+}
+
+// ---- Other threads --------------------------------------------------------------------------------------------------
+
+// One thread calls in a loop while another destroys: every call either succeeds or finds the handle gone for good.
+template <typename Make, typename Call>
+void destroy_while_called(Make make, Call call) {
+  const Context context = make_context();
+  int n_succeeded = 0;
+  for (int round = 0; round < 60; ++round) {
+    auto object = make(context);
+    const auto handle = object.get();
+    std::atomic<bool> started = false;
+    std::atomic<int> n_ok = 0;
+    synfire_status end = SYNFIRE_OK;
+    std::thread caller([&] {
+      do {
+        end = call(handle);
+        if (end == SYNFIRE_OK) n_ok.fetch_add(1);
+        started = true;
+      } while (end == SYNFIRE_OK);
+    });
+    while (!started) std::this_thread::yield();
+    if (round % 2 == 0) std::this_thread::yield();
+    object.reset();
+    caller.join();
+    EXPECT_EQ(end, SYNFIRE_ERROR_INVALID_HANDLE);
+    EXPECT_EQ(call(handle), SYNFIRE_ERROR_INVALID_HANDLE);
+    n_succeeded += n_ok;
+  }
+  EXPECT_GT(n_succeeded, 0);
+  EXPECT_EQ(still_queued(context), 0u);
+}
+
+TEST(Lifetime, DestroyWhileABufferIsFilled) {
+  destroy_while_called([](synfire_context context) { return make_buffer(context, SYNFIRE_DTYPE_F32, 1000); },
+                       [](synfire_buffer buffer) { return synfire_buffer_fill(buffer, 1); });
+}
+
+TEST(Lifetime, DestroyWhileAParameterIsRead) {
+  destroy_while_called(
+      [](synfire_context context) { return make_layer(context, describe(shape, SYNFIRE_DTYPE_F32)); },
+      [](synfire_layer layer) {
+        double tau = 0;
+        return synfire_layer_get_parameter(layer, "tau", &tau, 1);
+      });
+}
+
+TEST(Lifetime, DestroyWhileALayerRuns) {
+  synfire_forward_desc desc = SYNFIRE_FORWARD_DESC_INIT;
+  Buffer x;
+  destroy_while_called(
+      [&](synfire_context owner) {
+        x = make_buffer(owner, SYNFIRE_DTYPE_F32, shape.sequence());
+        desc.x = x;
+        return make_layer(owner, describe(shape, SYNFIRE_DTYPE_F32));
+      },
+      [&](synfire_layer layer) { return synfire_layer_forward(layer, &desc, nullptr); });
+}
+
+TEST(Lifetime, DestroyWhileAGraphIsReplayed) {
+  destroy_while_called(
+      [](synfire_context owner) {
+        const Layer layer = make_layer(owner, describe(shape, SYNFIRE_DTYPE_F32));
+        const Buffer x = make_buffer(owner, SYNFIRE_DTYPE_F32, shape.sequence());
+        synfire_forward_desc desc = SYNFIRE_FORWARD_DESC_INIT;
+        desc.x = x;
+        Graph graph = make_graph(owner);
+        EXPECT_OK(synfire_graph_record_forward(graph, layer, &desc));
+        EXPECT_OK(synfire_graph_instantiate(graph));
+        return graph;
+      },
+      [](synfire_graph graph) {
+        uint64_t ticket = 0;
+        const synfire_status status = synfire_graph_launch(graph, nullptr, &ticket);
+        return status == SYNFIRE_OK ? synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_YIELD, -1) : status;
+      });
+}
+
+// Threads that create, use and destroy, and hand half of what they made to be destroyed elsewhere, as finalizers do.
+TEST(Lifetime, CreateAndDestroyOnManyThreads) {
+  EXPECT_EQ(still_queued(), 0u);
+  {
+    const Context context = make_context();
+    constexpr int n_threads = 4, n_rounds = 150;
+    std::vector<std::vector<synfire_layer>> left_over(n_threads);
+    std::vector<std::thread> threads;
+    std::atomic<int> n_wrong = 0;
+    for (int t = 0; t < n_threads; ++t) {
+      threads.emplace_back([&, t] {
+        for (int round = 0; round < n_rounds; ++round) {
+          Layer layer = make_layer(context, describe(Shape{2, 1, 3}, SYNFIRE_DTYPE_F32));
+          const Buffer buffer = make_buffer(context, SYNFIRE_DTYPE_F32, 6);
+          const double tau = 2.0 + t + round;
+          double back = 0;
+          if (synfire_layer_set_parameter(layer, "tau", &tau, 1) != SYNFIRE_OK ||
+              synfire_layer_get_parameter(layer, "tau", &back, 1) != SYNFIRE_OK || back != tau ||
+              synfire_buffer_fill(buffer, tau) != SYNFIRE_OK)
+            n_wrong.fetch_add(1);
+          if (round % 2 == 0) left_over[static_cast<size_t>(t)].push_back(layer.release());
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    threads.clear();
+    EXPECT_EQ(n_wrong, 0);
+    for (size_t t = 0; t < n_threads; ++t)
+      threads.emplace_back([&, t] {
+        for (const synfire_layer layer : left_over[(t + 1) % n_threads]) synfire_layer_destroy(layer);
+      });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(still_queued(context), 0u);
+  }
+  EXPECT_EQ(still_queued(), 0u);
+}
+
+// The same handles destroyed by several threads at once: exactly one of them counts.
+TEST(Lifetime, DoubleDestroyFromTwoThreads) {
+  const Context context = make_context();
+  for (int round = 0; round < 100; ++round) {
+    Buffer kept = make_buffer(context, SYNFIRE_DTYPE_F32, 4);
+    EXPECT_OK(synfire_buffer_fill(kept, 5));
+    const synfire_buffer twice = kept.release();
+    std::array<std::thread, 3> threads;
+    for (std::thread& thread : threads) thread = std::thread([twice] { synfire_buffer_destroy(twice); });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(synfire_buffer_fill(twice, 1), SYNFIRE_ERROR_INVALID_HANDLE);
+    EXPECT_EQ(still_queued(context), 0u);
+  }
+}
+
+}  // namespace
+}  // namespace synfire_test

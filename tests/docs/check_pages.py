@@ -1,0 +1,37 @@
+"""The built documentation shows compiled code only, and loads nothing from a network.
+
+Usage: check_pages.py SOURCE_DIRECTORY HTML_DIRECTORY
+"""
+
+import pathlib
+import re
+import sys
+
+
+def main():
+    root, html = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    problems = []
+    pages = sorted((root / "docs" / "pages").glob("*.md"))
+    snippets = 0
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        snippets += len(re.findall(r"^[@\\]snippet", text, flags=re.M))
+        if re.search(r"^(```|~~~)\s*(c|cpp|c\+\+|\{\.c)", text, flags=re.M | re.I) or re.search(r"[@\\]code\b", text):
+            problems.append(f"{page.name}: code of C by hand; take it from a compiled example with @snippet")
+    if not snippets:
+        problems.append("no page shows a snippet")
+    shown = sorted(html.glob("*.html"))
+    for path in shown:
+        text = path.read_text(encoding="utf-8")
+        for address in re.findall(r"<(?:script|link|img|object|iframe)\b[^>]*?\b(?:src|href|data)=\"(https?:[^\"]+)\"", text):
+            problems.append(f"{path.name}: loads {address}")
+    for needed in ("index.html", "mathjax/MathJax.js", "mathjax/jax/output/HTML-CSS/jax.js"):
+        if not (html / needed).exists():
+            problems.append(f"{needed} is missing")
+    print("\n".join(problems))
+    print(f"{len(pages)} pages, {snippets} snippets, {len(shown)} HTML files, {len(problems)} problems")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,197 @@
+// Synfire beside a program's own CUDA work: the caller's device, stream and captures are left as they were.
+#include <synfire/synfire.h>
+
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace {
+
+class GoodNeighbour : public testing::Test {
+ protected:
+  void SetUp() override {
+    synfire_context_desc cd = SYNFIRE_CONTEXT_DESC_INIT;
+    cd.backend = SYNFIRE_BACKEND_CUDA;
+    ASSERT_EQ(synfire_context_create(&cd, &context), SYNFIRE_OK);
+    synfire_layer_desc ld = SYNFIRE_LAYER_DESC_INIT;
+    ld.n_steps = 4, ld.n_neurons = 64;
+    ASSERT_EQ(synfire_layer_create(context, &ld, &layer), SYNFIRE_OK);
+    synfire_buffer_desc bd = SYNFIRE_BUFFER_DESC_INIT;
+    bd.n_elements = 4 * 64;
+    ASSERT_EQ(synfire_buffer_create(context, &bd, &x), SYNFIRE_OK);
+    ASSERT_EQ(synfire_buffer_create(context, &bd, &spikes), SYNFIRE_OK);
+    forward.x = x, forward.spikes = spikes;
+    ASSERT_EQ(synfire_graph_create(context, nullptr, &graph), SYNFIRE_OK);
+    ASSERT_EQ(synfire_graph_record_forward(graph, layer, &forward), SYNFIRE_OK);
+    ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  }
+  void TearDown() override {
+    synfire_graph_destroy(graph);
+    synfire_layer_destroy(layer);
+    synfire_buffer_destroy(x);
+    synfire_buffer_destroy(spikes);
+    synfire_context_destroy(context);
+    EXPECT_EQ(synfire_context_reclaim(nullptr, nullptr), SYNFIRE_OK);
+    EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+  }
+  static std::string last_error() {
+    char text[1024] = "";
+    synfire_last_error(text, sizeof text, nullptr);
+    return text;
+  }
+
+  synfire_context context = nullptr;
+  synfire_layer layer = nullptr;
+  synfire_buffer x = nullptr, spikes = nullptr;
+  synfire_graph graph = nullptr;
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+  cudaStream_t stream = nullptr;
+};
+
+TEST_F(GoodNeighbour, CallersStreamIsUsedAndStaysUsable) {
+  ASSERT_EQ(synfire_graph_instantiate(graph), SYNFIRE_OK);
+  uint64_t ticket = 0;
+  ASSERT_EQ(synfire_graph_launch(graph, stream, &ticket), SYNFIRE_OK);
+  EXPECT_EQ(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_BLOCK, -1), SYNFIRE_OK);
+  EXPECT_EQ(synfire_layer_forward(layer, &forward, stream), SYNFIRE_OK);
+  EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+}
+
+TEST_F(GoodNeighbour, ACapturingStreamIsRefusedAndItsCaptureSurvives) {
+  ASSERT_EQ(synfire_graph_instantiate(graph), SYNFIRE_OK);
+  void* memory = nullptr;
+  ASSERT_EQ(cudaMalloc(&memory, 64), cudaSuccess);
+  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  uint64_t ticket = 0;
+  EXPECT_EQ(synfire_graph_launch(graph, stream, &ticket), SYNFIRE_ERROR_CAPTURING) << last_error();
+  EXPECT_NE(last_error().find("stream"), std::string::npos);
+  EXPECT_EQ(synfire_layer_forward(layer, &forward, stream), SYNFIRE_ERROR_CAPTURING);
+  EXPECT_EQ(synfire_layer_reset_state(layer, stream), SYNFIRE_ERROR_CAPTURING);
+  EXPECT_EQ(cudaMemsetAsync(memory, 0, 64, stream), cudaSuccess);
+  cudaGraph_t captured = nullptr;
+  EXPECT_EQ(cudaStreamEndCapture(stream, &captured), cudaSuccess);
+  size_t n_nodes = 0;
+  EXPECT_EQ(cudaGraphGetNodes(captured, nullptr, &n_nodes), cudaSuccess);
+  EXPECT_EQ(n_nodes, 1u);
+  EXPECT_EQ(cudaGraphDestroy(captured), cudaSuccess);
+  EXPECT_EQ(cudaFree(memory), cudaSuccess);
+}
+
+// Everything slow, on this thread, while this thread captures in the strictest mode: nothing breaks the capture.
+TEST_F(GoodNeighbour, CreatingInstantiatingAndReclaimingDuringACaptureLeaveItAlone) {
+  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  synfire_buffer_desc bd = SYNFIRE_BUFFER_DESC_INIT;
+  bd.n_elements = 1000;
+  synfire_buffer buffer = nullptr;
+  EXPECT_EQ(synfire_buffer_create(context, &bd, &buffer), SYNFIRE_OK) << last_error();
+  const std::vector<float> zeros(1000);
+  EXPECT_EQ(synfire_buffer_upload(buffer, 0, zeros.data(), 4000), SYNFIRE_OK) << last_error();
+  EXPECT_EQ(synfire_graph_instantiate(graph), SYNFIRE_OK) << last_error();
+  uint64_t ticket = 0;
+  EXPECT_EQ(synfire_graph_launch(graph, nullptr, &ticket), SYNFIRE_OK) << last_error();
+  EXPECT_EQ(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_SPIN, -1), SYNFIRE_OK) << last_error();
+  synfire_buffer_destroy(buffer);
+  EXPECT_EQ(synfire_context_reclaim(context, nullptr), SYNFIRE_OK) << last_error();
+  cudaGraph_t captured = nullptr;
+  EXPECT_EQ(cudaStreamEndCapture(stream, &captured), cudaSuccess);
+  EXPECT_EQ(cudaGraphDestroy(captured), cudaSuccess);
+}
+
+TEST_F(GoodNeighbour, TheCallersLastErrorAndDeviceStay) {
+  int before = -1, after = -1;
+  ASSERT_EQ(cudaGetDevice(&before), cudaSuccess);
+  EXPECT_NE(cudaMemcpy(nullptr, nullptr, 16, static_cast<cudaMemcpyKind>(99)), cudaSuccess);
+  const cudaError_t dirty = cudaPeekAtLastError();
+  ASSERT_NE(dirty, cudaSuccess);
+  ASSERT_EQ(synfire_graph_instantiate(graph), SYNFIRE_OK) << last_error();
+  uint64_t ticket = 0;
+  ASSERT_EQ(synfire_graph_launch(graph, nullptr, &ticket), SYNFIRE_OK);
+  ASSERT_EQ(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_SPIN, -1), SYNFIRE_OK);
+  EXPECT_EQ(cudaPeekAtLastError(), dirty);
+  ASSERT_EQ(cudaGetDevice(&after), cudaSuccess);
+  EXPECT_EQ(before, after);
+  cudaGetLastError();
+}
+
+TEST_F(GoodNeighbour, BorrowedMemoryOfTheWrongKindIsRefused) {
+  std::vector<float> pageable(1000);
+  void* device_memory = nullptr;
+  ASSERT_EQ(cudaMalloc(&device_memory, 4000), cudaSuccess);
+  synfire_buffer_desc bd = SYNFIRE_BUFFER_DESC_INIT;
+  bd.n_elements = 1000;
+  synfire_buffer buffer = nullptr;
+  bd.data = pageable.data();
+  bd.memory = SYNFIRE_MEMORY_DEVICE;
+  EXPECT_EQ(synfire_buffer_create(context, &bd, &buffer), SYNFIRE_ERROR_INVALID_ARGUMENT);
+  EXPECT_NE(last_error().find("desc.data"), std::string::npos);
+  EXPECT_EQ(buffer, nullptr);
+  bd.memory = SYNFIRE_MEMORY_PINNED;
+  EXPECT_EQ(synfire_buffer_create(context, &bd, &buffer), SYNFIRE_ERROR_INVALID_ARGUMENT);
+  bd.data = device_memory;
+  EXPECT_EQ(synfire_buffer_create(context, &bd, &buffer), SYNFIRE_ERROR_INVALID_ARGUMENT);
+  bd.memory = SYNFIRE_MEMORY_DEVICE;
+  EXPECT_EQ(synfire_buffer_create(context, &bd, &buffer), SYNFIRE_OK);
+  synfire_buffer_destroy(buffer);
+  EXPECT_EQ(synfire_context_reclaim(nullptr, nullptr), SYNFIRE_OK);
+  EXPECT_EQ(cudaFree(device_memory), cudaSuccess);
+}
+
+TEST_F(GoodNeighbour, PageableBuffersAreRefusedInOperations) {
+  synfire_buffer_desc bd = SYNFIRE_BUFFER_DESC_INIT;
+  bd.n_elements = 4 * 64;
+  bd.memory = SYNFIRE_MEMORY_HOST;
+  synfire_buffer host = nullptr;
+  ASSERT_EQ(synfire_buffer_create(context, &bd, &host), SYNFIRE_OK);
+  synfire_forward_desc bad = forward;
+  bad.x = host;
+  EXPECT_EQ(synfire_graph_record_forward(graph, layer, &bad), SYNFIRE_ERROR_INVALID_ARGUMENT);
+  EXPECT_NE(last_error().find("desc.x"), std::string::npos);
+  EXPECT_EQ(synfire_layer_forward(layer, &bad, nullptr), SYNFIRE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(synfire_buffer_fill(host, 3), SYNFIRE_OK);
+  float value = 0;
+  EXPECT_EQ(synfire_buffer_download(host, 8, &value, 4), SYNFIRE_OK);
+  EXPECT_EQ(value, 3.0f);
+  synfire_buffer_destroy(host);
+}
+
+TEST_F(GoodNeighbour, MoreMemoryThanThereIsIsAnErrorAndNothingElse) {
+  synfire_buffer_desc bd = SYNFIRE_BUFFER_DESC_INIT;
+  bd.n_elements = uint64_t{1} << 50;
+  synfire_buffer buffer = nullptr;
+  EXPECT_EQ(synfire_buffer_create(context, &bd, &buffer), SYNFIRE_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(buffer, nullptr);
+  ASSERT_EQ(synfire_graph_instantiate(graph), SYNFIRE_OK) << last_error();
+  uint64_t ticket = 0;
+  ASSERT_EQ(synfire_graph_launch(graph, nullptr, &ticket), SYNFIRE_OK);
+  EXPECT_EQ(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_YIELD, -1), SYNFIRE_OK);
+}
+
+TEST_F(GoodNeighbour, ADeviceThatDoesNotExistIsNamed) {
+  synfire_context_desc cd = SYNFIRE_CONTEXT_DESC_INIT;
+  cd.device = 1000;
+  for (const int32_t backend : {SYNFIRE_BACKEND_AUTO, SYNFIRE_BACKEND_CUDA}) {
+    cd.backend = backend;
+    synfire_context none = nullptr;
+    EXPECT_EQ(synfire_context_create(&cd, &none), SYNFIRE_ERROR_NO_DEVICE);
+    EXPECT_EQ(none, nullptr);
+    EXPECT_NE(last_error().find("1000"), std::string::npos);
+  }
+}
+
+// Replays in flight when their graph, layer and buffers are destroyed finish first.
+TEST_F(GoodNeighbour, DestroyingWhileReplaysAreInFlight) {
+  for (int round = 0; round < 20; ++round) {
+    synfire_graph flying = nullptr;
+    ASSERT_EQ(synfire_graph_create(context, nullptr, &flying), SYNFIRE_OK);
+    ASSERT_EQ(synfire_graph_record_forward(flying, layer, &forward), SYNFIRE_OK);
+    ASSERT_EQ(synfire_graph_instantiate(flying), SYNFIRE_OK);
+    for (int i = 0; i < 50; ++i) ASSERT_EQ(synfire_graph_launch(flying, nullptr, nullptr), SYNFIRE_OK);
+    synfire_graph_destroy(flying);
+    ASSERT_EQ(synfire_context_reclaim(context, nullptr), SYNFIRE_OK) << last_error();
+  }
+  EXPECT_EQ(synfire_context_synchronize(context), SYNFIRE_OK);
+}
+
+}  // namespace

@@ -1,0 +1,267 @@
+"""What runs on a GPU and what is recorded of it. tests/gpu/run.sh finds the build and calls this.
+
+Stages, in this order:
+  device      which GPU, driver and toolkit
+  tests       every GoogleTest test of the build with the CUDA backend, one process per test, so that a lost device
+              fails one test and not all that follow
+  golden      synfire-golden on tests/golden, both types, on the GPU and on the host
+  sanitizers  compute-sanitizer's four tools over the tests named *Sanitizer* and a short run of hear
+  hear        its tables on the GPU and on the host: plain, --learn, --population 512; nothing else runs meanwhile
+
+The last line is "N passed, N failed"; the exit status is 0 only when something ran and nothing failed. The evidence is
+written in either case.
+"""
+
+import argparse
+import concurrent.futures
+import datetime
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import wave
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SOUND = ROOT / "docs" / "examples" / "hear" / "speech.wav"
+GOLDEN = ROOT / "tests" / "golden"
+SANITIZER_TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
+SANITIZER_FILTER = "*Sanitizer*"
+SANITIZER_ERROR = 99
+
+
+class Suite:
+    def __init__(self, arguments):
+        self.bin = pathlib.Path(arguments.build).resolve() / "bin"
+        self.jobs = arguments.jobs
+        self.passed = 0
+        self.failed = 0
+        self.failures = []
+        self.evidence = {
+            "commit": arguments.commit,
+            "gpu_sources_sha256": arguments.gpu_sources_sha256,
+            "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        }
+
+    def count(self, good, name, output=""):
+        if good:
+            self.passed += 1
+            return
+        self.failed += 1
+        self.failures.append(name)
+        print(f"    FAILED: {name}")
+        for line in output.splitlines()[-60:]:
+            print(f"    | {line}")
+
+    def run(self, command, timeout=300, **environment):
+        """The exit status (-1 after a time-out) and everything the command printed."""
+        try:
+            done = subprocess.run(
+                [str(word) for word in command],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=timeout,
+                cwd=ROOT,
+                env={**os.environ, **environment},
+            )
+        except subprocess.TimeoutExpired as late:
+            return -1, (late.stdout or b"").decode(errors="replace") + f"\nstopped after {timeout} s"
+        except OSError as error:
+            return -1, str(error)
+        return done.returncode, done.stdout.decode(errors="replace")
+
+    # ---- device ------------------------------------------------------------------------------------------------------
+
+    def device(self):
+        status, output = self.run(
+            ["nvidia-smi", "--query-gpu=name,driver_version,memory.total,compute_cap", "--format=csv,noheader"]
+        )
+        first = output.splitlines()[0] if status == 0 and output.strip() else ""
+        fields = [field.strip() for field in first.split(",")] + [""] * 4
+        self.evidence["device"], self.evidence["driver"] = fields[0], fields[1]
+        self.evidence["device_memory"], self.evidence["compute_capability"] = fields[2], fields[3]
+        self.count(bool(fields[0]), "nvidia-smi names a GPU", output)
+        print(f"    {first}")
+
+    # ---- tests -------------------------------------------------------------------------------------------------------
+
+    def test_programs(self):
+        for path in sorted(self.bin.iterdir()):
+            if path.is_file() and os.access(path, os.X_OK) and b"gtest_list_tests" in path.read_bytes():
+                yield path
+
+    def list_tests(self, program, test_filter="*"):
+        status, output = self.run([program, "--gtest_list_tests", f"--gtest_filter={test_filter}"])
+        if status != 0:
+            self.count(False, f"{program.name} lists its tests", output)
+            return []
+        names, suite = [], ""
+        for line in output.splitlines():
+            line = line.split("#")[0].rstrip()
+            if line.startswith("  "):
+                names.append(suite + line.strip())
+            elif line.endswith("."):
+                suite = line
+        return [name for name in names if "DISABLED_" not in name]
+
+    def tests(self):
+        record = self.evidence["tests"] = {"backend": "cuda", "process_per_test": True, "programs": {}}
+        programs = list(self.test_programs())
+        self.count(bool(programs), "the build has test programs")
+        for program in programs:
+            names = self.list_tests(program)
+            began = time.monotonic()
+
+            def run_one(name, program=program):
+                return self.run([program, f"--gtest_filter={name}"], SYNFIRE_TEST_BACKEND="cuda")
+
+            with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
+                results = list(pool.map(run_one, names))
+            passed, failed, skipped = 0, 0, []
+            for name, (status, output) in zip(names, results):
+                if status == 0 and "[  SKIPPED ]" in output:
+                    skipped.append(name)
+                    continue
+                # A filter that matches nothing exits with 0: "1 test ran" must be there.
+                good = status == 0 and re.search(r"^\[  PASSED  \] 1 test", output, flags=re.M)
+                passed, failed = (passed + 1, failed) if good else (passed, failed + 1)
+                self.count(good, f"{program.name} {name}", output)
+            record["programs"][program.name] = {"passed": passed, "failed": failed, "skipped": skipped}
+            print(f"    {program.name}: {passed} passed, {failed} failed, {len(skipped)} skipped, "
+                  f"{time.monotonic() - began:.0f} s")
+
+    # ---- golden ------------------------------------------------------------------------------------------------------
+
+    def golden(self):
+        record = self.evidence["golden"] = {}
+        for backend in ("cuda", "host"):
+            for dtype in ("f32", "f64"):
+                name = f"synfire-golden --backend {backend} --dtype {dtype}"
+                status, output = self.run(
+                    [self.bin / "synfire-golden", GOLDEN, "--backend", backend, "--dtype", dtype]
+                )
+                counts = re.search(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", output, flags=re.M)
+                passed, failed, skipped = (int(n) for n in counts.groups()) if counts else (0, 0, 0)
+                record[f"{backend} {dtype}"] = {"passed": passed, "failed": failed, "skipped": skipped,
+                                                "largest_errors": largest_errors(output)}
+                self.count(status == 0 and passed > 0 and failed == 0, name, output)
+                print(f"    {name}: {passed} passed, {failed} failed, {skipped} skipped")
+
+    # ---- sanitizers --------------------------------------------------------------------------------------------------
+
+    def sanitizers(self):
+        record = self.evidence["compute_sanitizer"] = {}
+        sanitizer = shutil.which("compute-sanitizer") or shutil.which(
+            "compute-sanitizer", path="/usr/local/cuda/bin:/usr/local/cuda/compute-sanitizer")
+        self.count(sanitizer is not None, "compute-sanitizer is installed")
+        if sanitizer is None:
+            return
+        subjects = [
+            (f"{program.name} {name}", [program, f"--gtest_filter={name}"])
+            for program in self.test_programs()
+            for name in self.list_tests(program, SANITIZER_FILTER)
+        ]
+        self.count(bool(subjects), f"there are tests named {SANITIZER_FILTER}")
+        with tempfile.TemporaryDirectory() as folder:
+            short = pathlib.Path(folder) / "short.wav"
+            cut_sound(SOUND, short, seconds=0.02)
+            hear = [self.bin / "hear", short, "--backend", "cuda"]
+            subjects.append(("hear", hear))
+            subjects.append(("hear --learn", [*hear, "--learn", "--frames", "40"]))
+            subjects.append(("hear --population 40", [*hear, "--population", "40"]))
+            self.sanitize(sanitizer, subjects, record)
+
+    def sanitize(self, sanitizer, subjects, record):
+        record["version"] = self.run([sanitizer, "--version"])[1].strip().splitlines()[-1:]
+        for tool in SANITIZER_TOOLS:
+
+            def run_one(subject, tool=tool):
+                return self.run([sanitizer, "--tool", tool, "--error-exitcode", SANITIZER_ERROR, *subject[1]],
+                                timeout=420, SYNFIRE_TEST_BACKEND="cuda")
+
+            with concurrent.futures.ThreadPoolExecutor(min(self.jobs, 4)) as pool:
+                results = list(pool.map(run_one, subjects))
+            findings = 0
+            for (name, _), (status, output) in zip(subjects, results):
+                found = sanitizer_findings(output)
+                findings += found or 0
+                self.count(status == 0 and found == 0, f"{tool} {name}", output)
+            record[tool] = {"runs": len(subjects), "findings": findings}
+            print(f"    {tool}: {len(subjects)} runs, {findings} findings")
+
+    # ---- hear --------------------------------------------------------------------------------------------------------
+
+    def hear(self):
+        record = self.evidence["hear"] = {}
+        for options in ([], ["--learn"], ["--population", "512"], ["--realtime"]):
+            for backend in ("cuda", "host"):
+                name = " ".join(["hear", *options, "--backend", backend])
+                status, output = self.run([self.bin / "hear", SOUND, *options, "--backend", backend], timeout=400)
+                table = [line.rstrip() for line in output.splitlines() if re.match(r"\S.{15,16}  ?\S", line)]
+                table = [line for line in table if "\r" not in line and "\x1b" not in line]
+                record[name] = table
+                self.count(status == 0 and any(line.startswith("launch->done") for line in table), name, output)
+                print(f"    {name}")
+                for line in table:
+                    print(f"        {line}")
+
+    # ---- everything --------------------------------------------------------------------------------------------------
+
+    def everything(self):
+        for stage in (self.device, self.tests, self.golden, self.sanitizers, self.hear):
+            print(f"==> {stage.__name__}")
+            began = time.monotonic()
+            stage()
+            print(f"<== {stage.__name__}: {time.monotonic() - began:.0f} s")
+        self.evidence["passed"], self.evidence["failed"] = self.passed, self.failed
+        self.evidence["failures"] = self.failures
+
+
+def cut_sound(source, target, seconds):
+    """The first moments of speech in a WAV file."""
+    with wave.open(str(source)) as read, wave.open(str(target), "wb") as write:
+        write.setparams(read.getparams())
+        read.setpos(read.getframerate() // 5)  # the recording begins with silence
+        write.writeframes(read.readframes(round(seconds * read.getframerate())))
+
+
+def largest_errors(output):
+    """The largest error of each array over all cases of one synfire-golden report."""
+    largest = {}
+    for name, error in re.findall(r"^ +(\w+) +([0-9.e+-]+) of [0-9.e+-]+", output, flags=re.M):
+        largest[name] = max(largest.get(name, 0.0), float(error))
+    return largest
+
+
+def sanitizer_findings(output):
+    """Errors in a compute-sanitizer report, or None when it has no summary (the tool did not run)."""
+    totals = [int(n) for n in re.findall(r"ERROR SUMMARY: (\d+) error", output)]
+    totals += [int(n) for n in re.findall(r"RACECHECK SUMMARY: (\d+) hazard", output)]
+    return sum(totals) if totals else None
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--evidence", required=True)
+    parser.add_argument("--commit", required=True)
+    parser.add_argument("--gpu-sources-sha256", required=True)
+    parser.add_argument("--jobs", type=int, default=max(1, min(8, (os.cpu_count() or 2) // 2)))
+    arguments = parser.parse_args()
+    suite = Suite(arguments)
+    suite.everything()
+    evidence = pathlib.Path(arguments.evidence)
+    evidence.parent.mkdir(parents=True, exist_ok=True)
+    evidence.write_text(json.dumps(suite.evidence, indent=2) + "\n", encoding="utf-8")
+    print(f"evidence: {evidence}")
+    print(f"{suite.passed} passed, {suite.failed} failed")
+    return 0 if suite.failed == 0 and suite.passed > 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

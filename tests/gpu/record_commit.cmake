@@ -1,0 +1,7 @@
+# Writes the commit of SOURCE_DIR to OUTPUT, so that a build folder that is carried to another machine knows it.
+execute_process(COMMAND "${GIT}" -C "${SOURCE_DIR}" describe --always --dirty=-modified --abbrev=40 --exclude=*
+  OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE result)
+if(NOT result EQUAL 0)
+  set(commit unknown)
+endif()
+file(WRITE "${OUTPUT}" "${commit}\n")

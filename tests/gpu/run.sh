@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# The GPU suite: everything that must be seen on a real GPU, as one command; the last line is "N passed, N failed".
+#
+#   tests/gpu/run.sh [EVIDENCE]   writes its findings to EVIDENCE (default: docs/evidence/h200.json)
+#   tests/gpu/run.sh --hash       prints the hash of the sources that run on a GPU
+#
+# It runs the programs of build/gpu, which may have been built on another machine (only its bin/ and lib/ are needed);
+# without one it builds it (cmake --workflow --preset gpu).
+#   SYNFIRE_BUILD_DIR   another build folder
+#   SYNFIRE_COMMIT      the commit to record, where there is no git
+#
+# What lives here: finding or making the build. What runs and what is recorded: gpu_suite.py beside it.
+set -u
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd) || exit 1
+cd "$root" || exit 1
+export LC_ALL=C.UTF-8
+
+# Content, not history: the same on a clone, a copy and an archive.
+gpu_sources_hash() {
+  find src/cuda include/synfire/model -type f | sort | xargs sha256sum | sha256sum | cut -d ' ' -f 1
+}
+
+if [ "${1:-}" = --hash ]; then
+  gpu_sources_hash
+  exit
+fi
+
+build=${SYNFIRE_BUILD_DIR:-build/gpu}
+evidence=${1:-docs/evidence/h200.json}
+if [ ! -x "$build/bin/synfire-golden" ]; then
+  echo "no programs in $build/bin: building them"
+  cmake --workflow --preset gpu || exit 1
+  build=build/gpu
+fi
+
+commit=${SYNFIRE_COMMIT:-}
+[ -n "$commit" ] || commit=$(git describe --always --dirty=-modified --abbrev=40 '--exclude=*' 2>/dev/null)
+[ -n "$commit" ] || commit=$(cat "$build/bin/commit.txt" 2>/dev/null || echo unknown)
+
+case $build in
+  /*) libraries=$build/lib ;;
+  *) libraries=$root/$build/lib ;;
+esac
+export LD_LIBRARY_PATH=$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} PYTHONUNBUFFERED=1
+exec python3 tests/gpu/gpu_suite.py --build "$build" --evidence "$evidence" --commit "$commit" \
+  --gpu-sources-sha256 "$(gpu_sources_hash)"

@@ -1,0 +1,103 @@
+# One step of the install tests; CMakeLists.txt beside it says which variables arrive.
+cmake_minimum_required(VERSION 3.22)
+
+function(execute)
+  execute_process(COMMAND ${ARGV} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  message("$ ${ARGV}\n${output}")
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "failed with ${result}: ${ARGV}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+function(expect_file path)
+  if(NOT EXISTS "${path}")
+    message(FATAL_ERROR "${path} is missing")
+  endif()
+endfunction()
+
+# Configures, builds and runs the project in TEST_DIR/consumer against an install prefix.
+function(build_consumer prefix)
+  execute("${CMAKE_COMMAND}" -S "${TEST_DIR}/consumer" -B "${WORK_DIR}/build" -G "${GENERATOR}"
+    "-DCMAKE_BUILD_TYPE=Release" "-DCMAKE_C_COMPILER=${C_COMPILER}" "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}"
+    "-DCMAKE_PREFIX_PATH=${prefix}" ${ARGN})
+  execute("${CMAKE_COMMAND}" --build "${WORK_DIR}/build")
+  execute("${WORK_DIR}/build/consumer")
+endfunction()
+
+file(REMOVE_RECURSE "${WORK_DIR}")
+file(MAKE_DIRECTORY "${WORK_DIR}")
+
+if(STEP STREQUAL "prefix")
+  file(REMOVE_RECURSE "${PREFIX}")
+  execute("${CMAKE_COMMAND}" --install "${BUILD_DIR}" --prefix "${PREFIX}" --config "${CONFIG}")
+  expect_file("${PREFIX}/include/synfire/synfire.h")
+  expect_file("${PREFIX}/${LIBDIR}/cmake/synfire/synfire-config.cmake")
+  expect_file("${PREFIX}/${LIBDIR}/cmake/synfire/synfire-config-version.cmake")
+  expect_file("${PREFIX}/${LIBDIR}/pkgconfig/synfire.pc")
+  # Nothing installed may remember where it was built.
+  file(GLOB_RECURSE texts "${PREFIX}/*.cmake" "${PREFIX}/*.pc" "${PREFIX}/*.h" "${PREFIX}/*.hpp")
+  foreach(path IN LISTS texts)
+    file(READ "${path}" text)
+    foreach(folder "${SOURCE_DIR}/src" "${BUILD_DIR}/capi" "${BUILD_DIR}/src")
+      string(FIND "${text}" "${folder}" position)
+      if(NOT position EQUAL -1)
+        message(FATAL_ERROR "${path} names ${folder}")
+      endif()
+    endforeach()
+  endforeach()
+
+elseif(STEP STREQUAL "find_package")
+  build_consumer("${PREFIX}" "-DWANTED_VERSION=${VERSION}")
+
+elseif(STEP STREQUAL "find_package_version")
+  # Before 1.0 a minor version may break; a request for another one must be refused.
+  string(REGEX MATCH "^([0-9]+)\\.([0-9]+)" ignored "${VERSION}")
+  math(EXPR next "${CMAKE_MATCH_2} + 1")
+  execute_process(COMMAND "${CMAKE_COMMAND}" -S "${TEST_DIR}/consumer" -B "${WORK_DIR}/build" -G "${GENERATOR}"
+      "-DCMAKE_C_COMPILER=${C_COMPILER}" "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}"
+      "-DCMAKE_PREFIX_PATH=${PREFIX}" "-DWANTED_VERSION=${CMAKE_MATCH_1}.${next}"
+    RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  message("${output}")
+  if(result EQUAL 0)
+    message(FATAL_ERROR "version ${VERSION} was accepted as ${CMAKE_MATCH_1}.${next}")
+  endif()
+  if(NOT output MATCHES "version: ${VERSION}")
+    message(FATAL_ERROR "the configuration failed for another reason than the version")
+  endif()
+
+elseif(STEP STREQUAL "pkg_config")
+  # Only pkg-config and a C compiler; the prefix's own path is the one thing that is set.
+  set(ENV{PKG_CONFIG_PATH} "${PREFIX}/${LIBDIR}/pkgconfig")
+  execute("$ENV{PKG_CONFIG}" --modversion synfire)
+  string(STRIP "${output}" found)
+  if(NOT found STREQUAL VERSION)
+    message(FATAL_ERROR "pkg-config says version ${found}, the project is ${VERSION}")
+  endif()
+  execute("$ENV{PKG_CONFIG}" --cflags --libs synfire)
+  string(STRIP "${output}" flags)
+  separate_arguments(flags UNIX_COMMAND "${flags}")
+  execute("${C_COMPILER}" -std=c99 -Wall -Wextra -Wpedantic -Werror "${TEST_DIR}/consumer/main.c"
+    -o "${WORK_DIR}/consumer" ${flags} "-Wl,-rpath,${PREFIX}/${LIBDIR}")
+  execute("${WORK_DIR}/consumer")
+
+elseif(STEP STREQUAL "fetch_content")
+  execute("${CMAKE_COMMAND}" -S "${TEST_DIR}/fetch" -B "${WORK_DIR}/build" -G "${GENERATOR}"
+    "-DCMAKE_BUILD_TYPE=Release" "-DCMAKE_C_COMPILER=${C_COMPILER}" "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}"
+    "-DCMAKE_C_COMPILER_LAUNCHER=${LAUNCHER}" "-DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}"
+    "-DSYNFIRE_SOURCE_DIR=${SOURCE_DIR}" "-DBUILD_SHARED_LIBS=OFF" "-DSYNFIRE_CUDA=OFF" "-DSYNFIRE_INSTALL=ON")
+  execute("${CMAKE_COMMAND}" --build "${WORK_DIR}/build" --parallel 2)
+  execute("${WORK_DIR}/build/consumer")
+  file(GLOB_RECURSE extra "${WORK_DIR}/build/*synfire-golden*" "${WORK_DIR}/build/*/hear" "${WORK_DIR}/build/*gtest*")
+  if(extra)
+    message(FATAL_ERROR "a parent project got more than the library: ${extra}")
+  endif()
+
+elseif(STEP STREQUAL "static_find_package")
+  get_filename_component(folder "${WORK_DIR}" DIRECTORY)
+  execute("${CMAKE_COMMAND}" --install "${folder}/fetch_content/build" --prefix "${WORK_DIR}/prefix" --config Release)
+  build_consumer("${WORK_DIR}/prefix" "-DWANTED_VERSION=${VERSION}")
+
+else()
+  message(FATAL_ERROR "unknown step \"${STEP}\"")
+endif()

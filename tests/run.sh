@@ -1,0 +1,385 @@
+#!/usr/bin/env bash
+# The one test command: sets up what is missing, builds and runs every test; the last line is "N passed, N failed".
+#
+#   tests/run.sh               every step
+#   tests/run.sh STEP...       only these
+#   tests/run.sh --list        the steps, with what each one shows
+#
+# What lives here: the order of the steps and the counting. The tests themselves are CTest tests in the rooms' folders;
+# tests on a GPU are a command of their own, tests/gpu/run.sh.
+set -u
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd) || exit 1
+cd "$root" || exit 1
+export LC_ALL=C.UTF-8 CTEST_OUTPUT_ON_FAILURE=1
+export CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1
+jobs=$(nproc 2>/dev/null || echo 2)
+logs=$root/build/logs
+
+passed=0
+failed=0
+skips=()      # what was not tested, said loudly before the last line
+warnings=()
+
+step_names=(setup scripts dev clang thrust openmp serial bits asan tsan docs install demo evidence)
+declare -A step_text=(
+  [setup]="installs what the other steps need (Debian packages, as root), or says what is missing"
+  [scripts]="the shell and Python scripts pass their linters"
+  [dev]="g++ build with warnings as errors, CUDA when a toolkit is found; every test"
+  [clang]="clang build, host only; every test"
+  [thrust]="host-only build over Thrust's OpenMP system; every test"
+  [openmp]="host-only build over plain OpenMP; every test"
+  [serial]="host-only build with one thread; every test"
+  [bits]="all builds above print the same hashes of spikes, potentials and gradients"
+  [asan]="AddressSanitizer and UndefinedBehaviorSanitizer; every test"
+  [tsan]="ThreadSanitizer; every test"
+  [docs]="the documentation builds without a warning; every function states its contract"
+  [install]="installed, a C program finds it by CMake, by pkg-config and by FetchContent"
+  [demo]="the demo command, in a copy of the sources without any build folder"
+  [evidence]="warns when GPU code changed after the last recorded run on a GPU"
+)
+
+# ---- Counting and logging --------------------------------------------------------------------------------------------
+
+step=""       # the running step; its output goes to $logs/$step.log
+
+say() { printf '%s\n' "$*"; }
+skip() { skips+=("$step: $*"); say "    SKIPPED: $*"; }
+warn() { warnings+=("$step: $*"); say "    WARNING: $*"; }
+
+# What a failing command printed: the end of it, where compilers and CTest put what matters.
+show_log() {
+  say "    ---- $1 (last 150 lines) ----"
+  tail -n 150 "$1" | sed 's/^/    | /'
+  say "    ----"
+}
+
+# run LOG COMMAND...: the command's output goes to LOG; its status is returned.
+run() {
+  local log=$1
+  shift
+  { printf '$'; printf ' %q' "$@"; printf '\n'; } >"$log"
+  "$@" >>"$log" 2>&1 </dev/null
+}
+
+# check NAME COMMAND...: one counted check.
+check() {
+  local name=$1 log
+  shift
+  log=$logs/$step-${name//[^A-Za-z0-9]/_}.log
+  if run "$log" "$@"; then
+    passed=$((passed + 1))
+    say "    ok: $name"
+    return 0
+  fi
+  failed=$((failed + 1))
+  say "    FAILED: $name"
+  show_log "$log"
+  return 1
+}
+
+# run_ctest BUILD_DIR CTEST_ARGUMENTS...: counts each test of CTest's summary. "Not run" counts as failed there.
+run_ctest() {
+  local build=$1 log=$logs/$step-ctest.log status=0 summary total bad skipped
+  shift
+  run "$log" ctest --test-dir "$build" -j "$jobs" --no-tests=error "$@" || status=$?
+  summary=$(grep -E '^[0-9]+% tests passed, [0-9]+ tests? failed out of [0-9]+' "$log" | tail -n 1)
+  if [ -z "$summary" ]; then
+    failed=$((failed + 1))
+    say "    FAILED: ctest ran no test"
+    show_log "$log"
+    return 1
+  fi
+  bad=$(sed -E 's/.*passed, ([0-9]+) tests? failed.*/\1/' <<<"$summary")
+  total=$(sed -E 's/.*out of ([0-9]+).*/\1/' <<<"$summary")
+  if [ "$status" -ne 0 ] && [ "$bad" -eq 0 ]; then
+    bad=1
+    total=$((total + 1))
+  fi
+  passed=$((passed + total - bad))
+  failed=$((failed + bad))
+  say "    ctest: $((total - bad)) passed, $bad failed"
+  skipped=$(grep -cE '^[[:space:]]*[0-9]+ - .* \((Skipped|Disabled)\)$' "$log")
+  if [ "$skipped" -gt 0 ]; then
+    skip "$skipped tests skipped themselves:"
+    grep -E '^[[:space:]]*[0-9]+ - .* \((Skipped|Disabled)\)$' "$log" | sed -E 's/^[[:space:]]*[0-9]+ - /        /'
+  fi
+  if [ "$bad" -gt 0 ]; then show_log "$log"; fi
+  [ "$bad" -eq 0 ]
+}
+
+# ---- Building --------------------------------------------------------------------------------------------------------
+
+# The generator of an existing build folder, else Ninja where it is found, else CMake's default.
+generator_of() {
+  local cache=$1/CMakeCache.txt
+  if [ -f "$cache" ]; then
+    sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' "$cache"
+  elif command -v ninja >/dev/null 2>&1; then
+    echo Ninja
+  else
+    echo "Unix Makefiles"
+  fi
+}
+
+# The Python that can load NumPy; the first one on the path may be another.
+python_with_numpy() {
+  local candidate
+  for candidate in "$(command -v python3)" /usr/bin/python3; do
+    if [ -x "$candidate" ] && "$candidate" -c 'import numpy' >/dev/null 2>&1; then
+      echo "$candidate"
+      return 0
+    fi
+  done
+  return 1
+}
+
+# configure_and_build DIR TARGET CMAKE_ARGUMENTS...
+configure_and_build() {
+  local dir=$1 target=$2
+  shift 2
+  cmake -G "$(generator_of "$dir")" "$@" -B "$dir" && cmake --build "$dir" --target "$target" --parallel "$jobs"
+}
+
+# build_preset PRESET DIR CMAKE_ARGUMENTS...: configures and builds PRESET in build/DIR; counted as one check.
+build_preset() {
+  local preset=$1 dir=build/$2 python
+  shift 2
+  if python=$(python_with_numpy); then set -- "$@" "-DPython3_EXECUTABLE=$python"; fi
+  check "build $dir" configure_and_build "$dir" "$([ "$preset" = docs ] && echo docs || echo all)" \
+    --preset "$preset" "$@" || return 1
+  grep -hE '^-- Synfire' "$logs/$step-build_${dir//[^A-Za-z0-9]/_}.log" | sed 's/^-- /    /'
+}
+
+# build_and_test_variant NAME CMAKE_ARGUMENTS...: preset dev, host only, in build/NAME; then its tests. Those of
+# installing and of the documentation depend on neither compiler nor threads: dev has them.
+build_and_test_variant() {
+  local name=$1
+  shift
+  build_preset dev "$name" -DSYNFIRE_CUDA=OFF "$@" && run_ctest "build/$name" -LE '^(install|docs)$'
+}
+
+have_cuda_toolkit() { command -v nvcc >/dev/null 2>&1 || [ -x /usr/local/cuda/bin/nvcc ]; }
+
+# ---- Steps -----------------------------------------------------------------------------------------------------------
+
+step_setup() {
+  # tool or file that shows a package is there -> the Debian package
+  local -a missing=() failed_packages=()
+  need() {
+    local package=$1
+    shift
+    "$@" >/dev/null 2>&1 || missing+=("$package")
+  }
+  need g++ command -v g++
+  need cmake command -v cmake
+  need make command -v make
+  need ninja-build command -v ninja
+  need ccache command -v ccache
+  need pkg-config command -v pkg-config
+  need binutils command -v readelf
+  need libgtest-dev test -e /usr/include/gtest/gtest.h
+  need nlohmann-json3-dev test -e /usr/include/nlohmann/json.hpp
+  need clang command -v clang++
+  need libomp-dev clang_has_openmp
+  need libclang-rt-dev clang_has_tsan
+  need doxygen command -v doxygen
+  need doxygen-awesome-css test -d /usr/share/doxygen-awesome-css
+  need graphviz command -v dot
+  need libjs-mathjax test -d /usr/share/javascript/mathjax
+  need python3-numpy python_with_numpy
+  need shellcheck command -v shellcheck
+  if ! have_cuda_toolkit; then need libthrust-dev test -d /usr/include/thrust; fi
+
+  if [ ${#missing[@]} -eq 0 ]; then
+    say "    everything is there"
+  elif [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null 2>&1; then
+    skip "not installed (this needs root and Debian's apt); install: ${missing[*]}"
+  else
+    say "    installing: ${missing[*]}"
+    export DEBIAN_FRONTEND=noninteractive
+    run "$logs/setup-update.log" apt-get update || say "    apt-get update reported errors; going on with what it has"
+    if ! run "$logs/setup-install.log" apt-get install -y --no-install-recommends "${missing[@]}"; then
+      # One name that this release does not know must not keep the others away.
+      local package
+      for package in "${missing[@]}"; do
+        run "$logs/setup-install-$package.log" apt-get install -y --no-install-recommends "$package" ||
+          failed_packages+=("$package")
+      done
+      [ ${#failed_packages[@]} -eq 0 ] || skip "could not be installed: ${failed_packages[*]}"
+    fi
+  fi
+}
+
+clang_links() {
+  local dir status
+  command -v clang++ >/dev/null 2>&1 || return 1
+  dir=$(mktemp -d) || return 1
+  echo 'int main() { return 0; }' >"$dir/probe.cpp"
+  clang++ "$@" "$dir/probe.cpp" -o "$dir/probe" >/dev/null 2>&1 && "$dir/probe"
+  status=$?
+  rm -rf "$dir"
+  return $status
+}
+clang_has_tsan() { clang_links -fsanitize=thread; }
+clang_has_openmp() { clang_links -fopenmp; }
+
+step_scripts() {
+  local -a scripts
+  mapfile -t scripts < <(find tests docs cmake .ci -type f \( -name '*.sh' -o -path .ci/run \) | sort)
+  if command -v shellcheck >/dev/null 2>&1; then
+    check "shellcheck" shellcheck "${scripts[@]}"
+  else
+    skip "shellcheck is not installed"
+  fi
+  mapfile -t scripts < <(find tests docs tools -type f -name '*.py' | sort)
+  check "python syntax" python3 -c 'import ast, sys
+for path in sys.argv[1:]: ast.parse(open(path, encoding="utf-8").read(), path)' "${scripts[@]}"
+}
+
+step_dev() { build_preset dev dev && run_ctest build/dev -LE '^install$'; }
+
+step_clang() {
+  if ! command -v clang++ >/dev/null 2>&1; then skip "clang is not installed"; return; fi
+  build_and_test_variant clang -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
+}
+
+step_thrust() {
+  if ! have_cuda_toolkit && [ ! -d /usr/include/thrust ]; then skip "no Thrust: neither a CUDA toolkit nor libthrust-dev"; return; fi
+  build_and_test_variant thrust -DSYNFIRE_HOST_PARALLEL=THRUST
+}
+step_openmp() { build_and_test_variant openmp -DSYNFIRE_HOST_PARALLEL=OPENMP; }
+step_serial() { build_and_test_variant serial -DSYNFIRE_HOST_PARALLEL=NONE; }
+
+# Every build has a program synfire-bits that prints one hash per case; all must print the same text, at every
+# instruction level: the one that the library picks by itself, and each that it can be told to take. (On a processor that
+# lacks a level it takes the baseline instead.)
+step_bits() {
+  local name level program hashes reference="" reference_name=""
+  local -a with_level
+  for name in dev clang thrust openmp serial; do
+    [ -d "build/$name/bin" ] || continue
+    program=build/$name/bin/synfire-bits
+    check "build/$name has synfire-bits" test -x "$program" || continue
+    for level in own baseline avx2 avx512; do
+      hashes=$logs/bits-$name-$level.txt
+      with_level=(env "SYNFIRE_HOST_LEVEL=$level")
+      [ "$level" != own ] || with_level=(env -u SYNFIRE_HOST_LEVEL)
+      if ! run "$hashes" "${with_level[@]}" "$program"; then
+        check "$name, $level level: synfire-bits runs" "${with_level[@]}" "$program"
+        continue
+      fi
+      sed -i 1d "$hashes" # the command
+      if [ -z "$reference" ]; then
+        reference=$hashes
+        reference_name="$name, $level level"
+        say "    $(wc -l <"$reference") hashes"
+      else
+        check "$name, $level level: the bits of $reference_name" diff -u "$reference" "$hashes"
+      fi
+    done
+  done
+  [ -n "$reference" ] || skip "no build of the steps before: run dev, clang, thrust, openmp, serial first"
+}
+
+step_asan() { build_preset asan asan && run_ctest build/asan -LE '^(install|docs)$'; }
+
+step_tsan() {
+  if clang_has_tsan; then
+    build_preset tsan tsan && run_ctest build/tsan -LE '^(install|docs)$'
+  else
+    skip "clang with ThreadSanitizer is not installed"
+  fi
+}
+
+step_docs() {
+  if ! command -v doxygen >/dev/null 2>&1; then skip "doxygen is not installed"; return; fi
+  build_preset docs docs && run_ctest build/docs
+}
+
+step_install() {
+  if [ ! -f build/dev/CMakeCache.txt ]; then build_preset dev dev || return; fi
+  run_ctest build/dev -L '^install$'
+}
+
+# A fresh clone has the committed files and nothing else; here, those and what is not committed yet.
+step_demo() {
+  local copy
+  copy=$(mktemp -d) || return
+  if git rev-parse --git-dir >/dev/null 2>&1; then
+    git ls-files -z --cached --others --exclude-standard |
+      tar -cf - --null --files-from=- --ignore-failed-read 2>/dev/null | tar -xf - -C "$copy"
+  else
+    tar -cf - --exclude=./build . | tar -xf - -C "$copy"
+  fi
+  if check "cmake --workflow --preset demo" env -C "$copy" CCACHE_BASEDIR="$copy" cmake --workflow --preset demo; then
+    sed -n '/demo-run/,$p' "$logs/demo-cmake___workflow___preset_demo.log" | tail -n 40 | sed 's/^/    | /'
+    check "it leaves raster.svg" test -s "$copy/build/demo/raster.svg"
+    check "it leaves spikes.npy" test -s "$copy/build/demo/spikes.npy"
+  fi
+  rm -rf "$copy"
+}
+
+step_evidence() {
+  local evidence=docs/evidence/h200.json now tested commit
+  if [ ! -f "$evidence" ]; then
+    warn "$evidence is missing: the GPU code has no recorded run on a GPU (tests/gpu/run.sh makes it)"
+    return
+  fi
+  now=$(tests/gpu/run.sh --hash)
+  tested=$(sed -n 's/.*"gpu_sources_sha256": *"\([0-9a-f]*\)".*/\1/p' "$evidence")
+  commit=$(sed -n 's/.*"commit": *"\([^"]*\)".*/\1/p' "$evidence" | head -n 1)
+  if [ "$now" = "$tested" ]; then
+    say "    src/cuda and include/synfire/model are as tested on the GPU at commit $commit"
+  else
+    warn "src/cuda or include/synfire/model changed after commit $commit, the last one tested on a GPU: run tests/gpu/run.sh"
+  fi
+}
+
+# ---- Main ------------------------------------------------------------------------------------------------------------
+
+case ${1:-} in
+  --list)
+    for name in "${step_names[@]}"; do printf '%-10s %s\n' "$name" "${step_text[$name]}"; done
+    exit 0 ;;
+  -h | --help)
+    sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+    exit 0 ;;
+esac
+
+selected=("$@")
+[ $# -gt 0 ] || selected=("${step_names[@]}")
+for name in "${selected[@]}"; do
+  if [ -z "${step_text[$name]:-}" ]; then
+    say "unknown step '$name'; the steps are: ${step_names[*]}" >&2
+    exit 2
+  fi
+done
+
+mkdir -p "$logs"
+begin=$SECONDS
+for step in "${selected[@]}"; do
+  say ""
+  say "==> $step: ${step_text[$step]}"
+  step_begin=$SECONDS
+  before_passed=$passed
+  before_failed=$failed
+  "step_$step"
+  say "<== $step: $((passed - before_passed)) passed, $((failed - before_failed)) failed, $((SECONDS - step_begin)) s"
+done
+
+say ""
+say "All steps took $(((SECONDS - begin) / 60)) min $(((SECONDS - begin) % 60)) s; their logs are in build/logs."
+if [ ${#skips[@]} -gt 0 ]; then
+  say ""
+  say "!!! SKIPPED, so not tested:"
+  printf '!!!   %s\n' "${skips[@]}"
+fi
+if [ ${#warnings[@]} -gt 0 ]; then
+  say ""
+  say "!!! WARNINGS:"
+  printf '!!!   %s\n' "${warnings[@]}"
+fi
+say ""
+say "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -1,0 +1,316 @@
+// run_case.cpp - runs one golden case four times (eager and graph, dense spikes and bits) and compares.
+//
+// What lives here: handles, upload, forward, backward, comparison. What does not: files, printing.
+//
+// SPDX-License-Identifier: MIT
+#include "run_case.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+#include <type_traits>
+
+#include "known_names.hpp"
+
+namespace synfire_golden {
+namespace {
+
+// A call of the library that failed; the text is the library's own.
+struct CallFailed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// The library knows the names but not their combination.
+struct NotBuilt : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+std::string last_error_text() {
+  std::string text(static_cast<std::size_t>(synfire_last_error(nullptr, 0, nullptr)), '\0');
+  synfire_last_error(text.data(), text.size(), nullptr);
+  text.resize(text.empty() ? 0 : text.size() - 1);
+  return text;
+}
+
+void check(synfire_status status, const char *call) {
+  if (status == SYNFIRE_OK) {
+    return;
+  }
+  throw CallFailed(std::string(call) + " answered " + synfire_status_name(status) + ": " + last_error_text());
+}
+
+struct Destroy {
+  void operator()(synfire_layer layer) const { synfire_layer_destroy(layer); }
+  void operator()(synfire_buffer buffer) const { synfire_buffer_destroy(buffer); }
+  void operator()(synfire_graph graph) const { synfire_graph_destroy(graph); }
+};
+template <typename Handle>
+using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroy>;
+
+// What one run leaves on the host.
+template <typename Scalar>
+struct Outputs {
+  std::vector<Scalar> h_seq, v_seq, v_final, grad_x_seq, grad_v_init;
+  std::vector<std::uint32_t> spike_words;  // [T, ceil(N/32)]
+};
+
+enum class Mode { eager, graph };
+enum class Spikes { dense, bits };
+
+template <typename Scalar>
+class CaseRunner {
+ public:
+  CaseRunner(synfire_context context, const Case &golden, const synfire_layer_desc &desc)
+      : context_(context),
+        golden_(golden),
+        desc_(desc),
+        row_(static_cast<std::size_t>(golden.n_neurons)),
+        sequence_(static_cast<std::size_t>(golden.n_steps) * row_),
+        words_(static_cast<std::size_t>(golden.n_steps) * ((row_ + 31) / 32)) {}
+
+  Outputs<Scalar> run(Mode mode, Spikes spikes) const {
+    const Owned<synfire_layer> layer = make_layer();
+    const Owned<synfire_buffer> x = input("x_seq"), v_init = input("v_init");
+    const Owned<synfire_buffer> grad_spike_seq = input("grad_spike_seq"), grad_v_seq = input("grad_v_seq");
+    const Owned<synfire_buffer> h_seq = output(sequence_), v_seq = output(sequence_), v_final = output(row_);
+    const Owned<synfire_buffer> grad_x_seq = output(sequence_), grad_v_init = output(row_);
+    const Owned<synfire_buffer> spike_buffer = spikes == Spikes::dense ? output(sequence_) : bits_output();
+
+    synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+    forward.tape = SYNFIRE_TAPE_RECOMPUTE;
+    forward.x = x.get();
+    forward.v_init = v_init.get();
+    forward.spikes = spike_buffer.get();
+    forward.v_final = v_final.get();
+    forward.v_seq = v_seq.get();
+    forward.h_seq = h_seq.get();
+    synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
+    backward.grad_spike_seq = grad_spike_seq.get();
+    backward.grad_v_seq = grad_v_seq.get();
+    backward.grad_x_seq = grad_x_seq.get();
+    backward.grad_v_init = grad_v_init.get();
+
+    if (mode == Mode::eager) {
+      check(synfire_layer_forward(layer.get(), &forward, nullptr), "synfire_layer_forward");
+      check(synfire_layer_backward(layer.get(), &backward, nullptr), "synfire_layer_backward");
+    } else {
+      replay(layer.get(), forward, backward);
+    }
+
+    Outputs<Scalar> result;
+    result.h_seq = download<Scalar>(h_seq.get(), sequence_);
+    result.v_seq = download<Scalar>(v_seq.get(), sequence_);
+    result.v_final = download<Scalar>(v_final.get(), row_);
+    result.grad_x_seq = download<Scalar>(grad_x_seq.get(), sequence_);
+    result.grad_v_init = download<Scalar>(grad_v_init.get(), row_);
+    result.spike_words = spikes == Spikes::bits ? download<std::uint32_t>(spike_buffer.get(), words_)
+                                                : pack(download<Scalar>(spike_buffer.get(), sequence_));
+    return result;
+  }
+
+  // Reference spikes as words, so that dense and packed runs compare with the same thing.
+  std::vector<std::uint32_t> reference_words() const { return pack(golden_.arrays.at("spike_seq").values); }
+
+ private:
+  Owned<synfire_layer> make_layer() const {
+    synfire_layer handle = nullptr;
+    const synfire_status status = synfire_layer_create(context_, &desc_, &handle);
+    if (status == SYNFIRE_ERROR_UNSUPPORTED) {
+      throw NotBuilt(last_error_text());
+    }
+    check(status, "synfire_layer_create");
+    Owned<synfire_layer> layer(handle);
+    for (const auto *parameters : {&golden_.parameters, &golden_.surrogate_parameters}) {
+      for (const auto &[name, value] : *parameters) {
+        check(synfire_layer_set_parameter(handle, name.c_str(), &value, 1), "synfire_layer_set_parameter");
+      }
+    }
+    return layer;
+  }
+
+  Owned<synfire_buffer> make_buffer(std::int32_t dtype, std::size_t n_elements) const {
+    synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
+    desc.dtype = dtype;
+    desc.n_elements = n_elements;
+    synfire_buffer handle = nullptr;
+    check(synfire_buffer_create(context_, &desc, &handle), "synfire_buffer_create");
+    return Owned<synfire_buffer>(handle);
+  }
+
+  Owned<synfire_buffer> input(const char *name) const {
+    const std::vector<double> &values = golden_.arrays.at(name).values;
+    std::vector<Scalar> converted(values.size());
+    std::transform(values.begin(), values.end(), converted.begin(), [](double v) { return static_cast<Scalar>(v); });
+    Owned<synfire_buffer> buffer = make_buffer(desc_.dtype, converted.size());
+    check(synfire_buffer_upload(buffer.get(), 0, converted.data(), converted.size() * sizeof(Scalar)),
+          "synfire_buffer_upload");
+    return buffer;
+  }
+
+  // Outputs start as NaN (bits: all ones), so that an element never written cannot look right.
+  Owned<synfire_buffer> output(std::size_t n_elements) const {
+    Owned<synfire_buffer> buffer = make_buffer(desc_.dtype, n_elements);
+    check(synfire_buffer_fill(buffer.get(), std::numeric_limits<double>::quiet_NaN()), "synfire_buffer_fill");
+    return buffer;
+  }
+
+  Owned<synfire_buffer> bits_output() const {
+    Owned<synfire_buffer> buffer = make_buffer(SYNFIRE_DTYPE_BITS, words_);
+    check(synfire_buffer_fill(buffer.get(), 4294967295.0), "synfire_buffer_fill");
+    return buffer;
+  }
+
+  template <typename Element>
+  static std::vector<Element> download(synfire_buffer buffer, std::size_t n_elements) {
+    std::vector<Element> values(n_elements);
+    check(synfire_buffer_download(buffer, 0, values.data(), n_elements * sizeof(Element)), "synfire_buffer_download");
+    return values;
+  }
+
+  void replay(synfire_layer layer, const synfire_forward_desc &forward, const synfire_backward_desc &backward) const {
+    synfire_graph handle = nullptr;
+    check(synfire_graph_create(context_, nullptr, &handle), "synfire_graph_create");
+    const Owned<synfire_graph> graph(handle);
+    check(synfire_graph_record_forward(handle, layer, &forward), "synfire_graph_record_forward");
+    check(synfire_graph_record_backward(handle, layer, &backward), "synfire_graph_record_backward");
+    check(synfire_graph_instantiate(handle), "synfire_graph_instantiate");
+    std::uint64_t ticket = 0;
+    check(synfire_graph_launch(handle, nullptr, &ticket), "synfire_graph_launch");
+    check(synfire_graph_wait(handle, ticket, SYNFIRE_WAIT_YIELD, -1), "synfire_graph_wait");
+  }
+
+  // Dense spikes [T, N] to words [T, ceil(N/32)]; anything but 0 and 1 is an error of its own.
+  template <typename Element>
+  std::vector<std::uint32_t> pack(const std::vector<Element> &dense) const {
+    std::vector<std::uint32_t> words(words_, 0);
+    const std::size_t words_per_step = (row_ + 31) / 32;
+    for (std::size_t i = 0; i < dense.size(); ++i) {
+      if (dense[i] == Element{1}) {
+        words[i / row_ * words_per_step + i % row_ / 32] |= std::uint32_t{1} << (i % row_ % 32);
+      } else if (!(dense[i] == Element{0})) {
+        throw CallFailed("dense spikes hold a value that is neither 0 nor 1");
+      }
+    }
+    return words;
+  }
+
+  synfire_context context_;
+  const Case &golden_;
+  const synfire_layer_desc &desc_;
+  std::size_t row_, sequence_, words_;
+};
+
+template <typename Scalar>
+double relative_error(const std::vector<Scalar> &out, const double *reference) {
+  double largest = 0, error = 0;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const double difference = std::fabs(static_cast<double>(out[i]) - reference[i]);
+    largest = std::max(largest, std::fabs(reference[i]));
+    error = difference <= error ? error : difference;  // a NaN difference stays and fails every bound
+    if (std::isnan(difference)) {
+      return difference;
+    }
+  }
+  return largest == 0 ? error : error / largest;
+}
+
+template <typename Element>
+bool same_bits(const std::vector<Element> &a, const std::vector<Element> &b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(Element)) == 0;
+}
+
+template <typename Scalar>
+void require_same(const Outputs<Scalar> &eager, const Outputs<Scalar> &other, const char *other_name,
+                  CaseResult &result) {
+  const auto require = [&](bool same, const char *array) {
+    if (!same) {
+      result.notes.push_back(std::string(array) + " of the " + other_name + " run differs from the eager dense run");
+    }
+  };
+  require(eager.spike_words == other.spike_words, "spikes");
+  require(same_bits(eager.h_seq, other.h_seq), "h_seq");
+  require(same_bits(eager.v_seq, other.v_seq), "v_seq");
+  require(same_bits(eager.v_final, other.v_final), "v_final");
+  require(same_bits(eager.grad_x_seq, other.grad_x_seq), "grad_x_seq");
+  require(same_bits(eager.grad_v_init, other.grad_v_init), "grad_v_init");
+}
+
+template <typename Scalar>
+CaseResult run_as(synfire_context context, const Case &golden, const synfire_layer_desc &desc) {
+  const CaseRunner<Scalar> runner(context, golden, desc);
+  const Outputs<Scalar> eager = runner.run(Mode::eager, Spikes::dense);
+  CaseResult result;
+
+  const std::vector<std::uint32_t> reference_words = runner.reference_words();
+  double wrong_spikes = 0;
+  for (std::size_t i = 0; i < reference_words.size(); ++i) {
+    wrong_spikes += std::popcount(reference_words[i] ^ eager.spike_words[i]);
+  }
+  const Bounds bounds = bounds_for(golden.model, desc.dtype);
+  const auto compare = [&](const char *name, const std::vector<Scalar> &out, double bound) {
+    result.errors.push_back({name, relative_error(out, golden.arrays.at(name).values.data()), bound});
+  };
+  result.errors.push_back({"spike_seq", wrong_spikes, 0});
+  compare("h_seq", eager.h_seq, bounds.potential);
+  compare("v_seq", eager.v_seq, bounds.potential);
+  compare("grad_x_seq", eager.grad_x_seq, bounds.gradient);
+  compare("grad_v_init", eager.grad_v_init, bounds.gradient);
+  const std::vector<Scalar> last_row(eager.v_seq.end() - golden.n_neurons, eager.v_seq.end());
+  if (!same_bits(eager.v_final, last_row)) {
+    result.notes.push_back("v_final differs from the last step of v_seq");
+  }
+
+  require_same(eager, runner.run(Mode::eager, Spikes::bits), "eager bits", result);
+  require_same(eager, runner.run(Mode::graph, Spikes::dense), "graph dense", result);
+  require_same(eager, runner.run(Mode::graph, Spikes::bits), "graph bits", result);
+
+  const bool within = std::all_of(result.errors.begin(), result.errors.end(),
+                                  [](const ArrayError &array) { return array.error <= array.bound; });
+  result.verdict = within && result.notes.empty() ? Verdict::passed : Verdict::failed;
+  return result;
+}
+
+CaseResult skipped(const std::string &reason) { return {Verdict::skipped, {}, {reason}}; }
+
+}  // namespace
+
+CaseResult run_case(synfire_context context, std::int32_t dtype, const Case &golden) {
+  const std::optional<std::int32_t> model = find_id(models, golden.model);
+  if (!model) {
+    return skipped("model '" + golden.model + "' is not built yet");
+  }
+  const std::optional<std::int32_t> surrogate = find_id(surrogates, golden.surrogate);
+  if (!surrogate) {
+    return skipped("surrogate '" + golden.surrogate + "' is not built yet");
+  }
+  synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
+  desc.model = *model;
+  desc.surrogate = *surrogate;
+  desc.n_steps = golden.n_steps;
+  desc.n_neurons = golden.n_neurons;
+  desc.dtype = dtype;
+  desc.reset = golden.soft_reset ? SYNFIRE_RESET_SOFT : SYNFIRE_RESET_HARD;
+  desc.detach_reset = golden.detach_reset ? 1 : 0;
+  CaseResult failed;
+  for (const auto &[name, value] : golden.switches) {
+    if (name == "decay_input") {
+      desc.undecayed_input = value ? 0 : 1;
+    } else {
+      failed.notes.push_back("the switch '" + name + "' has no counterpart in synfire_layer_desc");
+      return failed;
+    }
+  }
+  try {
+    return dtype == SYNFIRE_DTYPE_F64 ? run_as<double>(context, golden, desc) : run_as<float>(context, golden, desc);
+  } catch (const NotBuilt &error) {
+    return skipped(error.what());
+  } catch (const CallFailed &error) {
+    failed.notes.push_back(error.what());
+    return failed;
+  }
+}
+
+}  // namespace synfire_golden

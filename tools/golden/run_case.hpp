@@ -1,0 +1,36 @@
+// run_case.hpp - one golden case through the C ABI: eagerly and as a graph, with dense spikes and with bits.
+//
+// What lives here: the run and its verdict. What does not: files, printing.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <synfire/synfire.h>
+
+#include <string>
+#include <vector>
+
+#include "case_folder.hpp"
+
+namespace synfire_golden {
+
+/// The error of one array against the reference.
+struct ArrayError {
+  std::string name;
+  double error;  ///< relative to the reference's largest magnitude; for spikes, how many differ
+  double bound;  ///< the largest error allowed
+};
+
+enum class Verdict { passed, failed, skipped };
+
+struct CaseResult {
+  Verdict verdict = Verdict::failed;
+  std::vector<ArrayError> errors;
+  /// Why it was skipped, or what failed besides a bound; one sentence each.
+  std::vector<std::string> notes;
+};
+
+/// Runs a case on a context, with f32 or f64 storage.
+CaseResult run_case(synfire_context context, std::int32_t dtype, const Case &golden);
+
+}  // namespace synfire_golden
