@@ -27,12 +27,17 @@ PinnedBuffer pinned(synfire_buffer handle, const char* name = "buffer") {
   return {value_of(handle), name, core::ObjectType::buffer};
 }
 
-// A buffer argument that may be null, of the context of the call.
-PinnedBuffer optional(synfire_buffer handle, const char* name, const core::Context& context) {
-  if (!handle) return {};
+// A buffer argument, of the context of the call.
+PinnedBuffer required(synfire_buffer handle, const char* name, const core::Context& context) {
   PinnedBuffer buffer = pinned(handle, name);
   check_same_context(*buffer, context, name);
   return buffer;
+}
+
+// A buffer argument that may be null.
+PinnedBuffer optional(synfire_buffer handle, const char* name, const core::Context& context) {
+  if (!handle) return {};
+  return required(handle, name, context);
 }
 
 template <class Handle>
@@ -50,7 +55,7 @@ class PinnedForward {
  public:
   PinnedForward(const synfire_forward_desc* descriptor, const core::Context& context)
       : desc_(read_descriptor(descriptor, "desc")),
-        x_(optional(desc_.x, "desc.x", context)),
+        x_(required(desc_.x, "desc.x", context)),
         spikes_(optional(desc_.spikes, "desc.spikes", context)),
         v_init_(optional(desc_.v_init, "desc.v_init", context)),
         v_final_(optional(desc_.v_final, "desc.v_final", context)),
@@ -417,10 +422,8 @@ synfire_status SYNFIRE_CALL synfire_graph_record_copy(synfire_graph graph, const
     const auto target = pinned(graph);
     const synfire_copy_desc checked = read_descriptor(desc, "desc");
     check_reserved(checked.reserved, "desc.reserved");
-    const auto source = pinned(checked.source, "desc.source");
-    const auto destination = pinned(checked.destination, "desc.destination");
-    check_same_context(*source, *target->context(), "desc.source");
-    check_same_context(*destination, *target->context(), "desc.destination");
+    const auto source = required(checked.source, "desc.source", *target->context());
+    const auto destination = required(checked.destination, "desc.destination", *target->context());
     target->record_copy(*source, checked.source_offset, *destination, checked.destination_offset, checked.bytes);
     return SYNFIRE_OK;
   });

@@ -7,10 +7,7 @@ add_library(synfire_compile_options INTERFACE)
 set_target_properties(synfire_compile_options PROPERTIES INTERFACE_POSITION_INDEPENDENT_CODE ON)
 
 set(synfire_numeric -ffp-contract=off -fno-math-errno -fno-trapping-math)
-set(synfire_warnings -Wall -Wextra)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  list(APPEND synfire_warnings -Wshadow)   # clang's also objects to parameters named like a static member
-endif()
+set(synfire_warnings -Wall -Wextra -Wshadow)
 set(synfire_strict_warnings -Wpedantic -Wconversion)   # nvcc's generated host code does not survive these two
 
 target_compile_options(synfire_compile_options INTERFACE

@@ -274,14 +274,14 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_context_create(const synfire_con
  * Destroys a context. Objects created on it stay valid until they are destroyed too; the last one releases the device.
  *
  * @param context A context, or null (nothing happens). A stale handle is ignored.
- * @blocks no (it queues; later create, wait and reclaim calls free). @allocates no. @enqueues no.
+ * @blocks no (it queues; later create, reclaim and blocking wait calls free). @allocates no. @enqueues no.
  * @capture legal. @threads any, also finalizers. @since ABI 0.1
  */
 SYNFIRE_API void SYNFIRE_CALL synfire_context_destroy(synfire_context context SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
 /**
- * Frees what earlier destroy calls queued. Create and wait calls do the same in passing; call this to free at a time
- * of your choosing, or after the last context was destroyed.
+ * Frees what earlier destroy calls queued. Create calls and blocking waits do the same in passing; call this to free at a
+ * time of your choosing, or after the last context was destroyed.
  *
  * @param context           A context, or null for everything queued in the process.
  * @param[out] still_queued Receives how many objects are still in use or in flight, may be null.
@@ -525,7 +525,7 @@ typedef struct synfire_layer_memory {
   uint64_t state_bytes;
   /** Parameter block, with every parameter one number. */
   uint64_t parameter_bytes;
-  /** Each parameter that becomes one number per neuron adds this much. */
+  /** Added once, with the first parameter that becomes one number per neuron. */
   uint64_t per_neuron_parameter_bytes;
   /** The tape `[ceil(T/checkpoint_interval), B, N]`; allocated with the first taped forward, never for inference. */
   uint64_t tape_bytes;
@@ -688,8 +688,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_get_parameter_info(synfire
  * Puts the state back to its start: V = `v_reset` under hard reset, 0 under soft reset.
  *
  * @param layer  A layer.
- * @param stream The stream to use; null is the context's own. Ignored on the host.
- * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_CAPTURING, ::SYNFIRE_ERROR_DEVICE_LOST,
+ * @param stream The stream to use; null is the context's own. Must be null on the host.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_CAPTURING, ::SYNFIRE_ERROR_DEVICE_LOST,
  *         ::SYNFIRE_ERROR_CUDA.
  * @blocks no. @allocates no. @enqueues a fill on `stream`. @capture refused (::SYNFIRE_ERROR_CAPTURING).
  * @threads one at a time per layer. @since ABI 0.1

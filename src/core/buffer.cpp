@@ -1,6 +1,7 @@
 #include "buffer.hpp"
 
 #include "error.hpp"
+#include "float_environment.hpp"
 
 #include <cmath>
 
@@ -78,6 +79,7 @@ void Buffer::fill(double value) {
   if (dtype_ == SYNFIRE_DTYPE_BITS && !(value >= 0 && value < 4294967296.0 && value == std::floor(value)))
     fail_argument("SYN-BUFFER-FILL", "value is %g; a buffer of bits takes a whole number in [0, 2^32) for each word",
                   value);
+  const FloatEnvironment ieee;  // the value is rounded to the buffer's type
   const Operation operation = FillOperation{array_, dtype_, value};
   device().execute({&operation, 1}, nullptr);
   device().synchronize();

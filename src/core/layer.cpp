@@ -1,6 +1,7 @@
 #include "layer.hpp"
 
 #include "error.hpp"
+#include "float_environment.hpp"
 
 #include <cstdio>
 #include <cstring>
@@ -127,6 +128,7 @@ void Layer::set_parameter(uint32_t index, std::span<const double> values) {
 
 template <class R>
 void Layer::upload_per_neuron() {
+  const FloatEnvironment ieee;
   const int64_t n = spec_.extents.n_neurons;
   const int rows = parameters_.n_constants();
   std::vector<R> constants(static_cast<size_t>(rows) * static_cast<size_t>(n));
@@ -140,6 +142,7 @@ void Layer::upload_per_neuron() {
 
 template <class R>
 void Layer::fill_block(void* bytes) const {
+  const FloatEnvironment ieee;
   ParameterBlock<R> block = {};
   double derived[model::max_constants];
   parameters_.derive(0, derived);
@@ -259,7 +262,6 @@ ForwardOperation Layer::forward(const ForwardRequest& request) {
   const Checker check(spec_, device().is_host());
   ForwardOperation op = {};
   op.layer = this;
-  if (!request.x) fail_argument("SYN-FORWARD-X", "desc.x is null; the input %s is needed", shape_text(spec_, true).c_str());
   op.x = check.sequence(request.x, "desc.x");
   op.spikes = check.spikes(request.spikes, op.spike_format);
   op.v_in = check.row(request.v_init, "desc.v_init");

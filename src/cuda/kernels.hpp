@@ -19,6 +19,11 @@ struct Lanes {
   int64_t words_per_step;  // packed words of one step
 };
 
+// What a forward writes for every step: only packed bits, only dense spikes, or any combination, decided at run time.
+enum class ForwardOutputs { bits, dense, any };
+// What a backward reads and writes: grad_spike_seq in and grad_x_seq out, or any combination.
+enum class BackwardInputs { spikes, any };
+
 template <class R>
 struct ForwardLaunch {
   core::ForwardArguments<R> arguments;
@@ -43,6 +48,13 @@ struct FillLaunch {
   E value;
 };
 
+// Chunks of 16 bytes, both sides aligned to them.
+struct CopyLaunch {
+  void* destination;
+  const void* source;
+  int64_t count;
+};
+
 inline constexpr int small_bytes = 256;
 struct WriteSmallLaunch {
   unsigned char* destination;
@@ -58,13 +70,14 @@ struct SignalLaunch {
 
 // Addresses to launch; null when there is no such instance. Widths are elements per thread.
 template <class R>
-const void* forward_kernel(int32_t model, int width);
+const void* forward_kernel(int32_t model, int width, ForwardOutputs outputs);
 template <class R>
-const void* backward_kernel(int32_t model, int32_t surrogate, int width);
+const void* backward_kernel(int32_t model, int32_t surrogate, int width, BackwardInputs inputs);
 template <class R>
 const void* reset_state_kernel();
 template <class E>
 const void* fill_kernel();
+const void* copy_kernel();
 const void* write_small_kernel();
 const void* signal_kernel();
 

@@ -81,14 +81,27 @@ auto with_type(int32_t dtype, F f) {
 
 const void* kernel_for(const ForwardOperation& op, const Plan& plan) {
   const LayerSpec& spec = spec_of(op.layer);
-  return with_type(spec.dtype, [&](auto r) { return forward_kernel<decltype(r)>(spec.model->id, plan.width); });
+  const bool spikes_only = !op.v_seq.data && !op.h_seq.data;
+  const ForwardOutputs outputs = !spikes_only                             ? ForwardOutputs::any
+                                 : op.spike_format == SpikeFormat::bits  ? ForwardOutputs::bits
+                                 : op.spike_format == SpikeFormat::dense ? ForwardOutputs::dense
+                                                                         : ForwardOutputs::any;
+  return with_type(spec.dtype, [&](auto r) { return forward_kernel<decltype(r)>(spec.model->id, plan.width, outputs); });
 }
 
 const void* kernel_for(const BackwardOperation& op, const Plan& plan) {
   const LayerSpec& spec = spec_of(op.layer);
+  const BackwardInputs inputs =
+      op.grad_spike.data && op.grad_x.data && !op.grad_v_seq.data ? BackwardInputs::spikes : BackwardInputs::any;
   return with_type(spec.dtype, [&](auto r) {
-    return backward_kernel<decltype(r)>(spec.model->id, spec.surrogate->id, plan.width);
+    return backward_kernel<decltype(r)>(spec.model->id, spec.surrogate->id, plan.width, inputs);
   });
+}
+
+// Within the GPU our own kernel copies faster than a captured copy node does; across the bus the copy engine is best.
+bool copies_by_kernel(const CopyOperation& op) {
+  return op.source.memory == SYNFIRE_MEMORY_DEVICE && op.destination.memory == SYNFIRE_MEMORY_DEVICE &&
+         op.source.bytes % 16 == 0 && aligned(op.source.data, 16) && aligned(op.destination.data, 16);
 }
 
 class Enqueuer {
@@ -115,7 +128,13 @@ class Enqueuer {
   }
 
   void operator()(const CopyOperation& op) const {
-    if (warm_up_) return;  // a copy has no code to load
+    if (copies_by_kernel(op)) {
+      CopyLaunch arguments = {op.destination.data, op.source.data, static_cast<int64_t>(op.source.bytes / 16)};
+      if (warm_up_) arguments.count = 0;
+      launch(copy_kernel(), strided_blocks(arguments.count), threads_per_block, &arguments, 0, stream_);
+      return;
+    }
+    if (warm_up_) return;  // a copy node has no code to load
     check(api().memcpy_async(op.destination.data, op.source.data, op.source.bytes, cudaMemcpyDefault, stream_),
           "cudaMemcpyAsync");
   }
@@ -217,6 +236,7 @@ void enqueue_signal(uint64_t* count, uint64_t* published, cudaStream_t stream) {
 const void* kernel_of(const Operation& operation, const GpuShape& gpu) {
   if (const auto* op = std::get_if<ForwardOperation>(&operation)) return kernel_for(*op, plan_forward(*op, gpu));
   if (const auto* op = std::get_if<BackwardOperation>(&operation)) return kernel_for(*op, plan_backward(*op, gpu));
+  if (const auto* op = std::get_if<CopyOperation>(&operation)) return copies_by_kernel(*op) ? copy_kernel() : nullptr;
   return nullptr;
 }
 

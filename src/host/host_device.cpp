@@ -1,10 +1,10 @@
 #include "host_device.hpp"
 
-#include "float_environment.hpp"
 #include "kernels.hpp"
 #include "parallel.hpp"
 
 #include <core/error.hpp>
+#include <core/float_environment.hpp>
 #include <core/layer.hpp>
 
 #include <algorithm>
@@ -19,9 +19,11 @@ using namespace synfire::core;
 
 constexpr std::align_val_t alignment{256};
 
-// Neuron-steps below which a second thread costs more than it brings: waking one takes about 5 us, in which one
-// processor does about this many forward steps.
-constexpr int64_t parallel_threshold = 1 << 16;
+// Neuron-steps of a forward below which the calling thread works alone. One processor does this many in about 100 us; a
+// second thread would save at most half of that, and on a busy machine may be scheduled milliseconds late.
+constexpr int64_t parallel_threshold = 1 << 19;
+// A backward step costs about four forward steps.
+constexpr int64_t backward_weight = 4;
 
 template <class R>
 R* typed(const Array& array) {
@@ -135,11 +137,11 @@ class HostDevice final : public Device {
   std::unique_ptr<Replay> instantiate(const OperationList& operations) override;
 
  private:
-  // Calls f(tile) for every tile, in parallel when there is enough work.
+  // Calls f(tile) for every tile, in parallel when there is enough work (in neuron-steps of a forward).
   template <class F>
-  void for_each_tile(const Tiling& tiling, int64_t n_steps, int64_t row, F f) const {
+  void for_each_tile(const Tiling& tiling, int64_t work, F f) const {
     const int64_t n_tiles = tiling.n_tiles();
-    const bool alone = n_threads_ == 1 || row * n_steps < parallel_threshold;
+    const bool alone = n_threads_ == 1 || work < parallel_threshold;
     // A few blocks per thread even out what other programs take from a processor.
     const int64_t n_blocks = alone ? 1 : std::min<int64_t>(n_tiles, int64_t{4} * n_threads_);
     auto block = [&](int64_t index) {
@@ -155,15 +157,15 @@ class HostDevice final : public Device {
     const LayerSpec& spec = op.layer->spec();
     const auto arguments = arguments_of<R>(op);
     const bool rows = arguments.parameters->per_neuron || (arguments.spike_bits && spec.extents.n_neurons % 32 != 0);
-    for_each_tile(Tiling(spec.extents, rows, forward_tile), spec.extents.n_steps, spec.extents.row(),
+    for_each_tile(Tiling(spec.extents, rows, forward_tile), spec.extents.n_steps * spec.extents.row(),
                   [&](const Tile& tile) { kernels_.forward(spec.model->id, arguments, tile); });
   }
   template <class R>
   void run_backward(const BackwardOperation& op) const {
     const LayerSpec& spec = op.layer->spec();
     const auto arguments = arguments_of<R>(op);
-    for_each_tile(Tiling(spec.extents, arguments.parameters->per_neuron, backward_tile), spec.extents.n_steps,
-                  spec.extents.row(), [&](const Tile& tile) {
+    for_each_tile(Tiling(spec.extents, arguments.parameters->per_neuron, backward_tile),
+                  backward_weight * spec.extents.n_steps * spec.extents.row(), [&](const Tile& tile) {
                     kernels_.backward(spec.model->id, spec.surrogate->id, arguments, tile);
                   });
   }

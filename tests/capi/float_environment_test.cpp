@@ -1,6 +1,6 @@
-// The caller's floating-point mode: results do not depend on it, and it is left as found. Game engines set flush-to-zero,
-// numeric programs other rounding modes.
-// What does not live here: what the results are (forward_backward_test.cpp).
+// The caller's floating-point mode: results do not depend on it, and it is left as found. Game engines set
+// flush-to-zero, numeric programs other rounding modes. What does not live here: what the results are
+// (forward_backward_test.cpp).
 #include <cfenv>
 
 #include "oracle.hpp"
@@ -16,7 +16,9 @@ namespace {
 // Everything but the sticky exception flags, which any arithmetic may raise.
 #ifdef SYNFIRE_TEST_HAS_MXCSR
 constexpr unsigned flush_to_zero = 0x8000, denormals_are_zero = 0x0040, exception_flags = 0x003F;
-unsigned control_word() { return _mm_getcsr() & ~exception_flags; }
+unsigned control_word() {
+  return _mm_getcsr() & ~exception_flags;
+}
 #elif defined(__aarch64__)
 constexpr uint64_t flush_to_zero = uint64_t{1} << 24;
 uint64_t control_word() {
@@ -25,7 +27,9 @@ uint64_t control_word() {
   return word;
 }
 #else
-int control_word() { return std::fegetround(); }
+int control_word() {
+  return std::fegetround();
+}
 #endif
 
 // Sets a mode for a scope.
@@ -60,26 +64,26 @@ class FloatEnvironment : public testing::Test {
     std::vector<Scalar> reset_state;
   };
 
-  // A whole life under the mode of the moment: parameters set, layer run eagerly and as a graph. Checks after every call
-  // that the mode is the caller's.
-  static Everything live(const Neuron& neuron, const Shape& shape, const Inputs<Scalar>& inputs, int32_t n_threads) {
+  // A whole life under the mode of the moment: parameters set, layer run eagerly and as a graph. Checks after every
+  // call that the mode is the caller's.
+  static Everything live(const Neuron& neuron, const Shape& shape, const Inputs<Scalar>& inputs, int32_t n_threads,
+                         bool per_neuron) {
     const auto mode = control_word();
     const auto expect_mode = [&](const char* call) { EXPECT_EQ(control_word(), mode) << "after " << call; };
     const Context context = make_context(n_threads);
     expect_mode("synfire_context_create");
     Rig<Scalar> rig(context, describe(neuron, shape, dtype_of<Scalar>));
     expect_mode("synfire_layer_create");
-    Parameters parameters;  // 1/3.3 and v_rest/tau round differently in every mode
+    Parameters parameters;  // 1/tau, v_rest/tau and the conversions to f32 round differently in every mode
     parameters.tau = {3.3};
     parameters.v_rest = {0.1};
     parameters.v_reset = {-0.1};
     parameters.alpha = {3.7};
-    set_parameters(rig.layer, neuron, parameters);
-    if (neuron.model == SYNFIRE_MODEL_LIF) {
-      std::vector<double> taus(static_cast<size_t>(shape.n_neurons));
-      for (size_t n = 0; n < taus.size(); ++n) taus[n] = 1.1 + 0.7 * static_cast<double>(n % 9);
-      set_parameter(rig.layer, "tau", taus);
+    if (per_neuron) {
+      parameters.tau.assign(static_cast<size_t>(shape.n_neurons), 3.3);
+      for (size_t n = 0; n < parameters.tau.size(); n += 3) parameters.tau[n] = 1.7;
     }
+    set_parameters(rig.layer, neuron, parameters);
     expect_mode("synfire_layer_set_parameter");
     rig.load(inputs);
     expect_mode("synfire_buffer_upload");
@@ -123,30 +127,23 @@ class FloatEnvironment : public testing::Test {
     return inputs;
   }
 };
-struct TypeNames {
-  template <typename Scalar>
-  static std::string GetName(int) {
-    return std::is_same_v<Scalar, float> ? "f32" : "f64";
-  }
-};
 using Scalars = testing::Types<float, double>;
-TYPED_TEST_SUITE(FloatEnvironment, Scalars, TypeNames);
+TYPED_TEST_SUITE(FloatEnvironment, Scalars);
 
 TYPED_TEST(FloatEnvironment, ResultsDoNotDependOnIt) {
   // Small work stays on the calling thread, large work goes to others, which inherit no mode.
   for (const auto& [shape, n_threads] :
        {std::pair{Shape{6, 2, 33}, 1}, std::pair{Shape{16, 1, 40000}, 1}, std::pair{Shape{16, 1, 40000}, 4}}) {
     const Inputs<TypeParam> inputs = this->inputs_with_denormals(shape);
-    for (const int32_t model : {SYNFIRE_MODEL_IF, SYNFIRE_MODEL_LIF}) {
-      Neuron neuron;
-      neuron.model = model;
-      const auto usual = this->live(neuron, shape, inputs, n_threads);
+    for (const bool per_neuron : {false, true}) {
+      const Neuron neuron;
+      const auto usual = this->live(neuron, shape, inputs, n_threads, per_neuron);
       for (const int rounding : {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
         for (const bool flush : {false, true}) {
-          SCOPED_TRACE(testing::Message() << shape << ", " << n_threads << " threads, model " << model << ", rounding "
-                                          << rounding << ", flush " << flush);
+          SCOPED_TRACE(testing::Message() << shape << ", " << n_threads << " threads, per neuron "
+                                          << per_neuron << ", rounding " << rounding << ", flush " << flush);
           const Mode mode(rounding, flush);
-          const auto unusual = this->live(neuron, shape, inputs, n_threads);
+          const auto unusual = this->live(neuron, shape, inputs, n_threads, per_neuron);
           this->expect_same(unusual, usual);
           if (this->HasFailure()) return;
         }

@@ -11,22 +11,16 @@ namespace {
 
 template <typename Scalar>
 class ForwardBackward : public testing::Test {};
-struct TypeNames {
-  template <typename Scalar>
-  static std::string GetName(int) {
-    return std::is_same_v<Scalar, float> ? "f32" : "f64";
-  }
-};
 using Scalars = testing::Types<float, double>;
-TYPED_TEST_SUITE(ForwardBackward, Scalars, TypeNames);
+TYPED_TEST_SUITE(ForwardBackward, Scalars);
 
 // ---- Against the oracle ---------------------------------------------------------------------------------------------
 
 // Every neuron the library has: 3 charges, 2 resets, 2 gradients through the reset, 2 surrogates.
 std::vector<Neuron> all_neurons() {
   std::vector<Neuron> neurons;
-  for (const auto& [model, undecayed] : {std::pair{SYNFIRE_MODEL_IF, false}, std::pair{SYNFIRE_MODEL_LIF, false},
-                                         std::pair{SYNFIRE_MODEL_LIF, true}})
+  for (const auto& [model, undecayed] :
+       {std::pair{SYNFIRE_MODEL_IF, false}, std::pair{SYNFIRE_MODEL_LIF, false}, std::pair{SYNFIRE_MODEL_LIF, true}})
     for (const int32_t reset : {SYNFIRE_RESET_HARD, SYNFIRE_RESET_SOFT})
       for (const bool detach : {false, true})
         for (const int32_t surrogate : {SYNFIRE_SURROGATE_SIGMOID, SYNFIRE_SURROGATE_ATAN})
@@ -35,7 +29,9 @@ std::vector<Neuron> all_neurons() {
 }
 
 std::string text_of(const Neuron& neuron) {
-  return std::string(neuron.model == SYNFIRE_MODEL_IF ? "IF" : neuron.undecayed_input ? "LIF undecayed" : "LIF") +
+  return std::string(neuron.model == SYNFIRE_MODEL_IF ? "IF"
+                     : neuron.undecayed_input         ? "LIF undecayed"
+                                                      : "LIF") +
          (neuron.reset == SYNFIRE_RESET_HARD ? " hard" : " soft") + (neuron.detach_reset ? " detached" : " attached") +
          (neuron.surrogate == SYNFIRE_SURROGATE_SIGMOID ? " sigmoid" : " atan");
 }
@@ -65,8 +61,8 @@ Inputs<Scalar> spiking_inputs(const Neuron& neuron, const Parameters& parameters
   return inputs;
 }
 
-// f32 bounds: those of tests/golden/README.md for 12 steps; the error of a neuron without leak grows with every step, so
-// longer runs are allowed proportionally more. f64 has one bound for all.
+// f32 bounds: those of tests/golden/README.md for 12 steps; the error of a neuron without leak grows with every step,
+// so longer runs are allowed proportionally more. f64 has one bound for all.
 template <typename Scalar>
 double bound(double f32_bound, const Shape& shape) {
   if (std::is_same_v<Scalar, double>) return 1e-12;
@@ -155,7 +151,8 @@ ForwardOutputs<Scalar> one_step(const std::vector<Scalar>& x, int32_t reset) {
 }
 
 TYPED_TEST(ForwardBackward, FiresExactlyAtTheThreshold) {
-  const TypeParam below = std::nextafter(TypeParam(1), TypeParam(0)), above = std::nextafter(TypeParam(1), TypeParam(2));
+  const TypeParam below = std::nextafter(TypeParam(1), TypeParam(0)),
+                  above = std::nextafter(TypeParam(1), TypeParam(2));
   const ForwardOutputs<TypeParam> hard = one_step<TypeParam>({below, 1, above}, SYNFIRE_RESET_HARD);
   EXPECT_TRUE(same_bits(hard.spikes, {0, 1, 1}));
   EXPECT_TRUE(same_bits(hard.v_final, {below, 0, 0}));
@@ -277,7 +274,10 @@ TYPED_TEST(ForwardBackward, PerNeuronParametersEqualSingleNeuronLayers) {
       };
       Rig<TypeParam> single(context, describe(neuron, single_shape, dtype_of<TypeParam>));
       set_parameters(single.layer, neuron,
-                     {{parameters.tau[n]}, {parameters.v_rest[n]}, {parameters.v_threshold[n]}, {parameters.v_reset[n]},
+                     {{parameters.tau[n]},
+                      {parameters.v_rest[n]},
+                      {parameters.v_threshold[n]},
+                      {parameters.v_reset[n]},
                       {parameters.alpha[n]}});
       single.load({column(inputs.x), column(inputs.v_init), column(inputs.grad_spike_seq), column(inputs.grad_v_seq),
                    column(inputs.grad_v_final)});
@@ -296,7 +296,8 @@ TYPED_TEST(ForwardBackward, PerNeuronParametersEqualSingleNeuronLayers) {
 TYPED_TEST(ForwardBackward, OneNumberEqualsTheSameNumberForEveryNeuron) {
   const Context context = make_context();
   const Shape shape{33, 3, 41};
-  Rig<TypeParam> one(context, describe(shape, dtype_of<TypeParam>)), many(context, describe(shape, dtype_of<TypeParam>));
+  Rig<TypeParam> one(context, describe(shape, dtype_of<TypeParam>)),
+      many(context, describe(shape, dtype_of<TypeParam>));
   for (const auto& [name, value] : {std::pair{"tau", 3.3}, std::pair{"v_rest", 0.1}, std::pair{"v_threshold", 0.9},
                                     std::pair{"v_reset", -0.1}, std::pair{"alpha", 3.0}}) {
     set_parameter(one.layer, name, {value});
@@ -373,7 +374,8 @@ TYPED_TEST(ForwardBackward, EveryChoiceOfForwardOutputsGivesTheSameBits) {
       EXPECT_TRUE(same_bits(out.v_final, choice.v_final ? all.v_final : poison.v_final));
       EXPECT_TRUE(same_bits(out.v_seq, choice.v_seq ? all.v_seq : poison.v_seq));
       EXPECT_TRUE(same_bits(out.h_seq, choice.h_seq ? all.h_seq : poison.h_seq));
-      EXPECT_TRUE(same_bits(read_state<TypeParam>(rig.layer, shape.row()), choice.v_init ? inputs.v_init : all.v_final));
+      EXPECT_TRUE(
+          same_bits(read_state<TypeParam>(rig.layer, shape.row()), choice.v_init ? inputs.v_init : all.v_final));
       if (this->HasFailure()) return;
     }
   }
@@ -460,8 +462,8 @@ TYPED_TEST(ForwardBackward, AnyElementAlignmentAndNothingBeyondTheArrays) {
       places.push_back({&target, count * width, dtype, offset});
       end = offset + count * width + canary;
     };
-    for (Buffer* buffer : {&rig.x, &rig.spikes, &rig.v_seq, &rig.h_seq, &rig.grad_spike_seq, &rig.grad_v_seq,
-                           &rig.grad_x_seq})
+    for (Buffer* buffer :
+         {&rig.x, &rig.spikes, &rig.v_seq, &rig.h_seq, &rig.grad_spike_seq, &rig.grad_v_seq, &rig.grad_x_seq})
       place(*buffer, shape.sequence(), dtype_of<TypeParam>);
     for (Buffer* buffer : {&rig.v_init, &rig.v_final, &rig.grad_v_final, &rig.grad_v_init})
       place(*buffer, shape.row(), dtype_of<TypeParam>);

@@ -1,6 +1,6 @@
-// Graphs: replay against eager calls, several layers and copies in one list, what may change between replays, tickets and
-// waiting, and two threads at one graph.
-// What does not live here: refusals (errors_test.cpp), tapes across graphs (tape_test.cpp), destruction (lifetime_test.cpp).
+// Graphs: replay against eager calls, several layers and copies in one list, what may change between replays, tickets
+// and waiting, and two threads at one graph. What does not live here: refusals (errors_test.cpp), tapes across graphs
+// (tape_test.cpp), destruction (lifetime_test.cpp).
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -37,14 +37,8 @@ class Graphs : public testing::Test {
     EXPECT_OK(synfire_graph_record_copy(graph, &desc));
   }
 };
-struct TypeNames {
-  template <typename Scalar>
-  static std::string GetName(int) {
-    return std::is_same_v<Scalar, float> ? "f32" : "f64";
-  }
-};
 using Scalars = testing::Types<float, double>;
-TYPED_TEST_SUITE(Graphs, Scalars, TypeNames);
+TYPED_TEST_SUITE(Graphs, Scalars);
 
 // ---- Replay is the eager call ---------------------------------------------------------------------------------------
 
@@ -195,7 +189,8 @@ TYPED_TEST(Graphs, TwoLayersCopiesAndBothDirections) {
 
 TYPED_TEST(Graphs, ABufferPassedOnWithoutACopy) {
   const Shape shape{8, 1, 33};
-  Rig<TypeParam> a(this->context_, describe(shape, dtype_of<TypeParam>)), b(this->context_, describe(shape, dtype_of<TypeParam>));
+  Rig<TypeParam> a(this->context_, describe(shape, dtype_of<TypeParam>)),
+      b(this->context_, describe(shape, dtype_of<TypeParam>));
   a.load(random_inputs<TypeParam>(shape, 32));
   const ForwardOutputs<TypeParam> first = a.forward();
   upload(b.x, first.spikes);
@@ -273,8 +268,8 @@ TYPED_TEST(Graphs, CopiesMoveExactlyTheBytesAskedFor) {
   constexpr uint64_t element = sizeof(TypeParam);
   const Graph graph = make_graph(this->context_);
   this->record_copy(graph, source, destination, 3 * element, 1 * element, 2 * element);
-  this->record_copy(graph, source, destination, 17 * element, 10 * element);  // to the end of the source
-  this->record_copy(graph, source, source, 0, 10 * element, 4 * element);     // beside itself
+  this->record_copy(graph, source, destination, 17 * element, 10 * element);           // to the end of the source
+  this->record_copy(graph, source, source, 0, 10 * element, 4 * element);              // beside itself
   this->record_copy(graph, source, destination, 12 * element, 29 * element, element);  // sees the copy before it
   EXPECT_OK(synfire_graph_instantiate(graph));
   replay(graph);
@@ -399,7 +394,8 @@ TEST_F(Waiting, TwoThreadsAtOneGraph) {
         if (status == SYNFIRE_OK) {
           tickets[t].push_back(ticket);
           if (synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_YIELD, -1) != SYNFIRE_OK) n_wrong.fetch_add(1);
-        } else if (status == SYNFIRE_ERROR_BUSY && ticket == 0 && last_error_text().find("graph") != std::string::npos) {
+        } else if (status == SYNFIRE_ERROR_BUSY && ticket == 0 &&
+                   last_error_text().find("graph") != std::string::npos) {
           n_busy.fetch_add(1);
         } else {
           n_wrong.fetch_add(1);

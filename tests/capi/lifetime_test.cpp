@@ -1,6 +1,6 @@
-// How long things live: every order of destruction, destruction from other threads while calls run, handles that must stay
-// dead, and memory that must come back.
-// What does not live here: refusals of bad handles by each function (errors_test.cpp).
+// How long things live: every order of destruction, destruction from other threads while calls run, handles that must
+// stay dead, and memory that must come back. What does not live here: refusals of bad handles by each function
+// (errors_test.cpp).
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -54,11 +54,16 @@ class Household {
       owner.reset();
     };
     switch (member) {
-      case 0: return end(context_, dead_context_);
-      case 1: return end(layer_, dead_layer_);
-      case 2: return end(x_, dead_x_);
-      case 3: return end(spikes_, dead_spikes_);
-      default: return end(graph_, dead_graph_);
+      case 0:
+        return end(context_, dead_context_);
+      case 1:
+        return end(layer_, dead_layer_);
+      case 2:
+        return end(x_, dead_x_);
+      case 3:
+        return end(spikes_, dead_spikes_);
+      default:
+        return end(graph_, dead_graph_);
     }
   }
 
@@ -196,8 +201,9 @@ TEST(Lifetime, DestroyingNullOrStaleDoesNothing) {
   synfire_context_destroy(reinterpret_cast<synfire_context>(layer.get()));
   synfire_graph_destroy(reinterpret_cast<synfire_graph>(buffer.get()));
   synfire_buffer_destroy(reinterpret_cast<synfire_buffer>(graph.get()));
-  for (const uintptr_t value : {uintptr_t{1}, ~uintptr_t{0}, uintptr_t{0x5000000000000000}, uintptr_t{0x51FFFFFF00000001},
-                                uintptr_t{0x52FFFFFF00000001}, uintptr_t{0x53FFFFFF00000001}}) {
+  for (const uintptr_t value :
+       {uintptr_t{1}, ~uintptr_t{0}, uintptr_t{0x5000000000000000}, uintptr_t{0x51FFFFFF00000001},
+        uintptr_t{0x52FFFFFF00000001}, uintptr_t{0x53FFFFFF00000001}}) {
     synfire_context_destroy(reinterpret_cast<synfire_context>(value));
     synfire_layer_destroy(reinterpret_cast<synfire_layer>(value));
     synfire_buffer_destroy(reinterpret_cast<synfire_buffer>(value));
@@ -269,7 +275,8 @@ TEST(Lifetime, AThousandHandles) {
       layers.push_back(make_layer(context, describe(Shape{2, 1, 3}, SYNFIRE_DTYPE_F32)));
       buffers.push_back(make_buffer(context, SYNFIRE_DTYPE_F32, 6));
       graphs.push_back(make_graph(context));
-      values.insert({reinterpret_cast<uintptr_t>(layers.back().get()), reinterpret_cast<uintptr_t>(buffers.back().get()),
+      values.insert({reinterpret_cast<uintptr_t>(layers.back().get()),
+                     reinterpret_cast<uintptr_t>(buffers.back().get()),
                      reinterpret_cast<uintptr_t>(graphs.back().get())});
       set_parameter(layers.back(), "tau", {1.0 + i});
       EXPECT_OK(synfire_buffer_fill(buffers.back(), i));
@@ -299,7 +306,8 @@ TEST(Lifetime, ReclaimCountsWhatIsStillInUse) {
   EXPECT_EQ(still_queued(), 0u);
   const Context context = make_context(), other = make_context();
   Layer layer = make_layer(context, describe(shape, SYNFIRE_DTYPE_F32));
-  Buffer x = make_buffer(context, SYNFIRE_DTYPE_F32, shape.sequence()), unused = make_buffer(context, SYNFIRE_DTYPE_F32, 1);
+  Buffer x = make_buffer(context, SYNFIRE_DTYPE_F32, shape.sequence()),
+         unused = make_buffer(context, SYNFIRE_DTYPE_F32, 1);
   Graph graph = make_graph(context);
   synfire_forward_desc desc = SYNFIRE_FORWARD_DESC_INIT;
   desc.x = x;
@@ -393,12 +401,11 @@ TEST(Lifetime, DestroyWhileABufferIsFilled) {
 }
 
 TEST(Lifetime, DestroyWhileAParameterIsRead) {
-  destroy_while_called(
-      [](synfire_context context) { return make_layer(context, describe(shape, SYNFIRE_DTYPE_F32)); },
-      [](synfire_layer layer) {
-        double tau = 0;
-        return synfire_layer_get_parameter(layer, "tau", &tau, 1);
-      });
+  destroy_while_called([](synfire_context context) { return make_layer(context, describe(shape, SYNFIRE_DTYPE_F32)); },
+                       [](synfire_layer layer) {
+                         double tau = 0;
+                         return synfire_layer_get_parameter(layer, "tau", &tau, 1);
+                       });
 }
 
 TEST(Lifetime, DestroyWhileALayerRuns) {

@@ -1,6 +1,7 @@
 // The parts of support.hpp that need no template.
 #include "support.hpp"
 
+#include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 
@@ -53,6 +54,12 @@ std::string last_error_text() {
   std::string text(synfire_last_error(nullptr, 0, nullptr), '\0');
   synfire_last_error(text.data(), text.size(), nullptr);
   if (!text.empty()) text.pop_back();
+  return text;
+}
+
+std::string hexadecimal(uint64_t bits) {
+  char text[19];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(bits));
   return text;
 }
 

@@ -39,8 +39,8 @@ void poison_last_error();
 
 testing::AssertionResult is_ok(synfire_status status);
 
-/// The call failed with `expected`, left a fresh text that begins with a rule id in brackets, and the text contains each
-/// of `words` as a whole word; a word may list alternatives: "n_steps|n_neurons".
+/// The call failed with `expected`, left a fresh text that begins with a rule id in brackets, and the text contains
+/// each of `words` as a whole word; a word may list alternatives: "n_steps|n_neurons".
 testing::AssertionResult fails_with(synfire_status status, synfire_status expected,
                                     std::initializer_list<std::string_view> words);
 
@@ -54,10 +54,18 @@ testing::AssertionResult fails_with(synfire_status status, synfire_status expect
 
 // ---- Handles --------------------------------------------------------------------------------------------------------
 
-inline void destroy(synfire_context handle) { synfire_context_destroy(handle); }
-inline void destroy(synfire_buffer handle) { synfire_buffer_destroy(handle); }
-inline void destroy(synfire_layer handle) { synfire_layer_destroy(handle); }
-inline void destroy(synfire_graph handle) { synfire_graph_destroy(handle); }
+inline void destroy(synfire_context handle) {
+  synfire_context_destroy(handle);
+}
+inline void destroy(synfire_buffer handle) {
+  synfire_buffer_destroy(handle);
+}
+inline void destroy(synfire_layer handle) {
+  synfire_layer_destroy(handle);
+}
+inline void destroy(synfire_graph handle) {
+  synfire_graph_destroy(handle);
+}
 
 /// A handle with one owner.
 template <typename Handle>
@@ -87,7 +95,9 @@ using Graph = Owned<synfire_graph>;
 
 /// What SYNFIRE_TEST_BACKEND asks for: "host" (also when unset) or "cuda".
 int32_t backend();
-inline bool on_host() { return backend() == SYNFIRE_BACKEND_HOST; }
+inline bool on_host() {
+  return backend() == SYNFIRE_BACKEND_HOST;
+}
 
 /// A context of the backend under test. All makers throw when the library refuses: the test then fails with its text.
 Context make_context(int32_t n_threads = 1);
@@ -144,14 +154,17 @@ auto bits_of(Element value) {
   }
 }
 
+std::string hexadecimal(uint64_t bits);
+
 /// Same length and, element by element, the same bits; any NaN equals any NaN.
 template <typename Element>
 testing::AssertionResult same_bits(const std::vector<Element>& a, const std::vector<Element>& b) {
   if (a.size() != b.size()) return testing::AssertionFailure() << a.size() << " elements against " << b.size();
   for (size_t i = 0; i < a.size(); ++i) {
     if (bits_of(a[i]) == bits_of(b[i]) || (a[i] != a[i] && b[i] != b[i])) continue;
-    return testing::AssertionFailure() << "element " << i << " of " << a.size() << ": " << std::hexfloat << a[i]
-                                       << " against " << b[i] << std::defaultfloat;
+    return testing::AssertionFailure() << "element " << i << " of " << a.size() << ": " << a[i] << " ("
+                                       << hexadecimal(bits_of(a[i])) << ") against " << b[i] << " ("
+                                       << hexadecimal(bits_of(b[i])) << ")";
   }
   return testing::AssertionSuccess();
 }
@@ -186,9 +199,7 @@ class Random {
     return z ^ (z >> 31);
   }
   /// Uniform in [low, high).
-  double uniform(double low, double high) {
-    return low + (high - low) * (static_cast<double>(next() >> 11) * 0x1p-53);
-  }
+  double uniform(double low, double high) { return low + (high - low) * (static_cast<double>(next() >> 11) * 0x1p-53); }
   /// Uniform in [low, high], whole.
   int64_t whole(int64_t low, int64_t high) {
     return low + static_cast<int64_t>(next() % static_cast<uint64_t>(high - low + 1));
@@ -323,8 +334,8 @@ class Rig {
 
   void poison() {
     const double nan = std::numeric_limits<double>::quiet_NaN();
-    for (synfire_buffer output : {spikes.get(), v_final.get(), v_seq.get(), h_seq.get(), grad_x_seq.get(),
-                                  grad_v_init.get()})
+    for (synfire_buffer output :
+         {spikes.get(), v_final.get(), v_seq.get(), h_seq.get(), grad_x_seq.get(), grad_v_init.get()})
       EXPECT_OK(synfire_buffer_fill(output, nan));
     EXPECT_OK(synfire_buffer_fill(spike_bits, 4294967295.0));
   }
@@ -334,7 +345,9 @@ class Rig {
     desc.tape = choice.tape;
     desc.x = x;
     desc.v_init = choice.v_init ? v_init.get() : nullptr;
-    desc.spikes = choice.spikes == Spikes::dense ? spikes.get() : choice.spikes == Spikes::bits ? spike_bits.get() : nullptr;
+    desc.spikes = choice.spikes == Spikes::dense  ? spikes.get()
+                  : choice.spikes == Spikes::bits ? spike_bits.get()
+                                                  : nullptr;
     desc.v_final = choice.v_final ? v_final.get() : nullptr;
     desc.v_seq = choice.v_seq ? v_seq.get() : nullptr;
     desc.h_seq = choice.h_seq ? h_seq.get() : nullptr;

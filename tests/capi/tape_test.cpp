@@ -1,6 +1,6 @@
-// Which backward belongs to which forward, and truncated backpropagation through time: tapes, when they are stale, windows
-// chained forwards by the state and backwards by grad_v_final.
-// What does not live here: what a single pass computes (forward_backward_test.cpp).
+// Which backward belongs to which forward, and truncated backpropagation through time: tapes, when they are stale,
+// windows chained forwards by the state and backwards by grad_v_final. What does not live here: what a single pass
+// computes (forward_backward_test.cpp).
 #include <cmath>
 
 #include "oracle.hpp"
@@ -67,7 +67,9 @@ class Tape : public testing::Test {
 
 // ---- Eager calls ----------------------------------------------------------------------------------------------------
 
-TEST_F(Tape, NoForwardLeftOne) { expect_stale(); }
+TEST_F(Tape, NoForwardLeftOne) {
+  expect_stale();
+}
 
 TEST_F(Tape, InferenceLeavesNone) {
   EXPECT_OK(rig.run_forward({.tape = SYNFIRE_TAPE_NONE}));
@@ -118,7 +120,8 @@ TEST_F(Tape, ARefusedForwardLeavesItAlone) {
 
 TEST_F(Tape, BelongsToTheLatestForward) {
   EXPECT_OK(rig.run_forward());
-  const Buffer other_x = make_buffer_of(context, other_inputs.x), other_v = make_buffer_of(context, other_inputs.v_init);
+  const Buffer other_x = make_buffer_of(context, other_inputs.x),
+               other_v = make_buffer_of(context, other_inputs.v_init);
   synfire_forward_desc desc = rig.forward_desc();
   desc.x = other_x;
   desc.v_init = other_v;
@@ -270,7 +273,7 @@ uint64_t heap_bytes() {
 TEST(TapeMemory, InferenceKeepsNotOneByte) {
   if (!on_host()) GTEST_SKIP() << "device memory is not on the heap";
   const Context context = make_context();
-  const Shape large{640, 4, 5000};  // a tape of 20 rows: 1.6 MB
+  const Shape large{640, 4, 500};  // a tape of 20 rows: 160 KB
   const synfire_layer_desc desc = describe(large, SYNFIRE_DTYPE_F32);
   synfire_layer_memory memory = SYNFIRE_LAYER_MEMORY_INIT;
   ASSERT_OK(synfire_layer_query_memory(&desc, &memory));
@@ -281,13 +284,16 @@ TEST(TapeMemory, InferenceKeepsNotOneByte) {
   forward.tape = SYNFIRE_TAPE_NONE;
   const uint64_t before = heap_bytes();
   EXPECT_OK(synfire_layer_forward(layer, &forward, nullptr));
-  EXPECT_OK(synfire_layer_forward(layer, &forward, nullptr));
-  EXPECT_EQ(heap_bytes(), before);
+  // The C library's per-thread cache counts what was freed into it as used: a few bytes with the first call.
+  const uint64_t after_first = heap_bytes();
+  EXPECT_LT(after_first - before, 512u);
+  for (int time = 0; time < 5; ++time) EXPECT_OK(synfire_layer_forward(layer, &forward, nullptr));
+  EXPECT_EQ(heap_bytes(), after_first);
   forward.tape = SYNFIRE_TAPE_RECOMPUTE;
   EXPECT_OK(synfire_layer_forward(layer, &forward, nullptr));
   const uint64_t taped = heap_bytes();
-  EXPECT_GE(taped - before, memory.tape_bytes);
-  EXPECT_LE(taped - before, memory.tape_bytes + 16384) << "allocator overhead only";
+  EXPECT_GE(taped - after_first, memory.tape_bytes);
+  EXPECT_LE(taped - after_first, memory.tape_bytes + 16384) << "allocator overhead only";
   EXPECT_OK(synfire_layer_forward(layer, &forward, nullptr));
   EXPECT_EQ(heap_bytes(), taped) << "the second taped forward uses the same tape";
 }
@@ -313,8 +319,8 @@ class Windows : public testing::Test {
     for (const int32_t model : {SYNFIRE_MODEL_IF, SYNFIRE_MODEL_LIF})
       for (const int32_t reset : {SYNFIRE_RESET_HARD, SYNFIRE_RESET_SOFT})
         for (const bool detach : {false, true})
-          result.push_back({{model, reset, detach ? SYNFIRE_SURROGATE_ATAN : SYNFIRE_SURROGATE_SIGMOID, detach, false},
-                            parameters});
+          result.push_back(
+              {{model, reset, detach ? SYNFIRE_SURROGATE_ATAN : SYNFIRE_SURROGATE_SIGMOID, detach, false}, parameters});
     return result;
   }
 
@@ -333,14 +339,8 @@ class Windows : public testing::Test {
     return rig;
   }
 };
-struct TypeNames {
-  template <typename Scalar>
-  static std::string GetName(int) {
-    return std::is_same_v<Scalar, float> ? "f32" : "f64";
-  }
-};
 using Scalars = testing::Types<float, double>;
-TYPED_TEST_SUITE(Windows, Scalars, TypeNames);
+TYPED_TEST_SUITE(Windows, Scalars);
 
 TYPED_TEST(Windows, TheStateContinuesFromCallToCall) {
   for (const int64_t n_steps : {1, 7, 32, 45}) {
@@ -406,14 +406,14 @@ TYPED_TEST(Windows, ResetStateIsVResetOrZero) {
     set_parameter(rig.layer, "v_reset", {-0.5, 0.125, 0.25});
     EXPECT_OK(synfire_layer_reset_state(rig.layer, nullptr));
     const std::vector<TypeParam> per_neuron = {-0.5, 0.125, 0.25, -0.5, 0.125, 0.25};
-    EXPECT_TRUE(same_bits(read_state<TypeParam>(rig.layer, of.row()),
-                          hard ? per_neuron : std::vector<TypeParam>(of.row(), 0)));
+    EXPECT_TRUE(
+        same_bits(read_state<TypeParam>(rig.layer, of.row()), hard ? per_neuron : std::vector<TypeParam>(of.row(), 0)));
   }
 }
 
-// The adjoint carried over a step is dL/dV[t-1] = G_H[t]·∂H/∂V, rounded to the layer's type and then added to the incoming
-// dL/dV: the very number that a window hands over as grad_v_init and takes in as grad_v_final. So a chain of windows gives
-// the bits of one long backward, whatever the gradients are.
+// The adjoint carried over a step is dL/dV[t-1] = G_H[t]·∂H/∂V, rounded to the layer's type and then added to the
+// incoming dL/dV: the very number that a window hands over as grad_v_init and takes in as grad_v_final. So a chain of
+// windows gives the bits of one long backward, whatever the gradients are.
 TYPED_TEST(Windows, ChainedBackwardsEqualOneLongBackward) {
   for (const int64_t n_steps : {1, 5, 31, 32, 33}) {
     for (const auto& [neuron, parameters] : this->neurons()) {

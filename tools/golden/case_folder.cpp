@@ -25,22 +25,22 @@ constexpr std::int64_t largest_extent = std::int64_t{1} << 24;
 enum class Shape { steps_by_neurons, neurons, one };
 
 struct KnownArray {
-  const char *name;
+  const char* name;
   Shape shape;
   bool required;
 };
 
 constexpr KnownArray known_arrays[] = {
-    {"x_seq", Shape::steps_by_neurons, true},          {"v_init", Shape::neurons, true},
-    {"h_seq", Shape::steps_by_neurons, true},          {"spike_seq", Shape::steps_by_neurons, true},
-    {"v_seq", Shape::steps_by_neurons, true},          {"grad_spike_seq", Shape::steps_by_neurons, true},
-    {"grad_v_seq", Shape::steps_by_neurons, true},     {"grad_x_seq", Shape::steps_by_neurons, true},
-    {"grad_v_init", Shape::neurons, true},             {"w_init", Shape::neurons, false},
-    {"w_seq", Shape::steps_by_neurons, false},         {"grad_w_seq", Shape::steps_by_neurons, false},
-    {"grad_w_init", Shape::neurons, false},            {"grad_reciprocal_tau", Shape::one, false},
+    {"x_seq", Shape::steps_by_neurons, true},      {"v_init", Shape::neurons, true},
+    {"h_seq", Shape::steps_by_neurons, true},      {"spike_seq", Shape::steps_by_neurons, true},
+    {"v_seq", Shape::steps_by_neurons, true},      {"grad_spike_seq", Shape::steps_by_neurons, true},
+    {"grad_v_seq", Shape::steps_by_neurons, true}, {"grad_x_seq", Shape::steps_by_neurons, true},
+    {"grad_v_init", Shape::neurons, true},         {"w_init", Shape::neurons, false},
+    {"w_seq", Shape::steps_by_neurons, false},     {"grad_w_seq", Shape::steps_by_neurons, false},
+    {"grad_w_init", Shape::neurons, false},        {"grad_reciprocal_tau", Shape::one, false},
 };
 
-std::string shape_text(const std::vector<std::uint64_t> &shape) {
+std::string shape_text(const std::vector<std::uint64_t>& shape) {
   std::string text = "[";
   for (std::size_t i = 0; i < shape.size(); ++i) {
     text += (i != 0 ? ", " : "") + std::to_string(shape[i]);
@@ -48,7 +48,7 @@ std::string shape_text(const std::vector<std::uint64_t> &shape) {
   return text + "]";
 }
 
-std::string read_file(const std::string &path) {
+std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     throw MalformedFolder("cannot open " + path + ": " + std::strerror(errno));
@@ -63,7 +63,7 @@ std::string read_file(const std::string &path) {
 // Turns one JSON object into a Case. Keeps the words for error texts: which case, which key.
 class CaseReader {
  public:
-  CaseReader(const Json &object, std::size_t index, const std::string &binary)
+  CaseReader(const Json& object, std::size_t index, const std::string& binary)
       : object_(object), where_("cases.json: cases[" + std::to_string(index) + "]"), binary_(binary) {}
 
   Case read() {
@@ -80,7 +80,7 @@ class CaseReader {
       throw MalformedFolder(where_ + ": reset is \"" + reset + "\"; allowed are \"hard\" and \"soft\"");
     }
     result.soft_reset = reset == "soft";
-    const Json &detach = member(object_, "detach_reset");
+    const Json& detach = member(object_, "detach_reset");
     if (!detach.is_boolean()) {
       throw MalformedFolder(where_ + ": detach_reset is not true or false");
     }
@@ -94,7 +94,7 @@ class CaseReader {
   }
 
  private:
-  const Json &member(const Json &object, const char *key) const {
+  const Json& member(const Json& object, const char* key) const {
     const auto found = object.find(key);
     if (found == object.end()) {
       throw MalformedFolder(where_ + ": \"" + key + "\" is missing");
@@ -102,16 +102,16 @@ class CaseReader {
     return *found;
   }
 
-  std::string text(const char *key) const {
-    const Json &value = member(object_, key);
-    if (!value.is_string() || value.get_ref<const std::string &>().empty()) {
+  std::string text(const char* key) const {
+    const Json& value = member(object_, key);
+    if (!value.is_string() || value.get_ref<const std::string&>().empty()) {
       throw MalformedFolder(where_ + ": \"" + key + "\" is not a non-empty string");
     }
     return value.get<std::string>();
   }
 
   // A whole number in [0, 2^63), however the file writes it.
-  std::uint64_t whole_number(const Json &value, const std::string &name) const {
+  std::uint64_t whole_number(const Json& value, const std::string& name) const {
     if (!value.is_number_integer() || (!value.is_number_unsigned() && value.get<std::int64_t>() < 0) ||
         value.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
       throw MalformedFolder(where_ + ": " + name + " is " + value.dump() + "; a whole number of at least 0 is needed");
@@ -119,7 +119,7 @@ class CaseReader {
     return value.get<std::uint64_t>();
   }
 
-  std::int64_t extent(const char *key) const {
+  std::int64_t extent(const char* key) const {
     const std::uint64_t value = whole_number(member(object_, key), key);
     if (value < 1 || value > static_cast<std::uint64_t>(largest_extent)) {
       throw MalformedFolder(where_ + ": " + key + " is " + std::to_string(value) + "; allowed are 1 to " +
@@ -128,13 +128,13 @@ class CaseReader {
     return static_cast<std::int64_t>(value);
   }
 
-  void read_parameters(const char *key, std::map<std::string, double> &numbers,
-                       std::map<std::string, bool> *switches) const {
-    const Json &object = member(object_, key);
+  void read_parameters(const char* key, std::map<std::string, double>& numbers,
+                       std::map<std::string, bool>* switches) const {
+    const Json& object = member(object_, key);
     if (!object.is_object()) {
       throw MalformedFolder(where_ + ": \"" + key + "\" is not an object");
     }
-    for (const auto &[name, value] : object.items()) {
+    for (const auto& [name, value] : object.items()) {
       if (value.is_null()) {
         continue;
       }
@@ -148,34 +148,34 @@ class CaseReader {
     }
   }
 
-  void read_arrays(Case &result) const {
-    const Json &arrays = member(object_, "arrays");
+  void read_arrays(Case& result) const {
+    const Json& arrays = member(object_, "arrays");
     if (!arrays.is_object()) {
       throw MalformedFolder(where_ + ": \"arrays\" is not an object");
     }
-    for (const KnownArray &known : known_arrays) {
+    for (const KnownArray& known : known_arrays) {
       if (known.required && !arrays.contains(known.name)) {
         throw MalformedFolder(where_ + ": the array \"" + known.name + "\" is missing");
       }
     }
-    for (const auto &[name, description] : arrays.items()) {
+    for (const auto& [name, description] : arrays.items()) {
       result.arrays.emplace(name, read_array(name, description, result));
     }
   }
 
-  Array read_array(const std::string &name, const Json &description, const Case &owner) const {
+  Array read_array(const std::string& name, const Json& description, const Case& owner) const {
     const std::string what = "array \"" + name + "\"";
     if (!description.is_object()) {
       throw MalformedFolder(where_ + ": " + what + " is not an object");
     }
-    const Json &shape = member(description, "shape");
+    const Json& shape = member(description, "shape");
     if (!shape.is_array() || shape.empty()) {
       throw MalformedFolder(where_ + ": " + what + ": shape is not a list of numbers");
     }
     Array result;
     std::uint64_t count = 1;
     const std::uint64_t largest_count = binary_.size() / sizeof(double);
-    for (const Json &item : shape) {
+    for (const Json& item : shape) {
       result.shape.push_back(whole_number(item, what + ": shape"));
       const std::uint64_t size = result.shape.back();
       if (size != 0 && count > largest_count / size) {
@@ -197,10 +197,10 @@ class CaseReader {
     return result;
   }
 
-  void require_known_shape(const std::string &name, const std::vector<std::uint64_t> &shape, const Case &owner) const {
+  void require_known_shape(const std::string& name, const std::vector<std::uint64_t>& shape, const Case& owner) const {
     const auto steps = static_cast<std::uint64_t>(owner.n_steps);
     const auto neurons = static_cast<std::uint64_t>(owner.n_neurons);
-    for (const KnownArray &known : known_arrays) {
+    for (const KnownArray& known : known_arrays) {
       if (name != known.name) {
         continue;
       }
@@ -209,28 +209,28 @@ class CaseReader {
                                                   : known.shape == Shape::neurons ? std::vector<std::uint64_t>{neurons}
                                                                                   : std::vector<std::uint64_t>{1};
       if (shape != expected) {
-        throw MalformedFolder(where_ + ": array \"" + name + "\" has shape " + shape_text(shape) + ", but T = " +
-                              std::to_string(steps) + " and N = " + std::to_string(neurons) + " ask for " +
-                              shape_text(expected));
+        throw MalformedFolder(where_ + ": array \"" + name + "\" has shape " + shape_text(shape) +
+                              ", but T = " + std::to_string(steps) + " and N = " + std::to_string(neurons) +
+                              " ask for " + shape_text(expected));
       }
     }
   }
 
-  const Json &object_;
+  const Json& object_;
   std::string where_;
-  const std::string &binary_;
+  const std::string& binary_;
 };
 
 }  // namespace
 
-std::vector<Case> read_case_folder(const std::string &folder) {
+std::vector<Case> read_case_folder(const std::string& folder) {
   const std::string json_path = folder + "/cases.json";
   const std::string json_text = read_file(json_path);
   const std::string binary = read_file(folder + "/cases.bin");
   Json document;
   try {
     document = Json::parse(json_text);
-  } catch (const Json::exception &error) {
+  } catch (const Json::exception& error) {
     throw MalformedFolder(json_path + " is not JSON: " + error.what());
   }
   if (!document.is_object() || !document.contains("cases") || !document["cases"].is_array()) {
@@ -238,7 +238,7 @@ std::vector<Case> read_case_folder(const std::string &folder) {
   }
   std::vector<Case> cases;
   std::set<std::string> ids;
-  for (const Json &object : document["cases"]) {
+  for (const Json& object : document["cases"]) {
     cases.push_back(CaseReader(object, cases.size(), binary).read());
     if (!ids.insert(cases.back().id).second) {
       throw MalformedFolder(json_path + ": the id \"" + cases.back().id + "\" occurs twice");

@@ -4,7 +4,8 @@
 // What does not: names the library understands (known_names.hpp), running a case (run_case.hpp).
 //
 // SPDX-License-Identifier: MIT
-#pragma once
+#ifndef SYNFIRE_TOOLS_GOLDEN_CASE_FOLDER_HPP
+#define SYNFIRE_TOOLS_GOLDEN_CASE_FOLDER_HPP
 
 #include <cstdint>
 #include <map>
@@ -43,6 +44,8 @@ struct Case {
 };
 
 /// Reads and checks a whole folder; throws MalformedFolder.
-std::vector<Case> read_case_folder(const std::string &folder);
+std::vector<Case> read_case_folder(const std::string& folder);
 
 }  // namespace synfire_golden
+
+#endif

@@ -4,7 +4,8 @@
 // What does not: reading (case_folder.hpp), running (run_case.hpp).
 //
 // SPDX-License-Identifier: MIT
-#pragma once
+#ifndef SYNFIRE_TOOLS_GOLDEN_KNOWN_NAMES_HPP
+#define SYNFIRE_TOOLS_GOLDEN_KNOWN_NAMES_HPP
 
 #include <synfire/synfire.h>
 
@@ -30,8 +31,8 @@ inline constexpr NamedId surrogates[] = {
 };
 
 template <typename Table>
-constexpr std::optional<std::int32_t> find_id(const Table &table, std::string_view name) {
-  for (const NamedId &entry : table) {
+constexpr std::optional<std::int32_t> find_id(const Table& table, std::string_view name) {
+  for (const NamedId& entry : table) {
     if (entry.name == name) {
       return entry.id;
     }
@@ -58,3 +59,5 @@ constexpr Bounds bounds_for(std::string_view model, std::int32_t dtype) {
 }
 
 }  // namespace synfire_golden
+
+#endif

@@ -1,4 +1,5 @@
-// main.cpp - synfire-golden: runs a folder of golden cases through the C ABI and prints the largest error of each array.
+// main.cpp - synfire-golden: runs a folder of golden cases through the C ABI and prints the largest error of each
+// array.
 //
 // What lives here: the command line, the report and the exit status. What does not: files (case_folder.hpp), runs
 // (run_case.hpp).
@@ -28,7 +29,7 @@ constexpr int exit_passed = 0;
 constexpr int exit_failed = 1;
 constexpr int exit_unusable = 2;
 
-constexpr const char *usage =
+constexpr const char* usage =
     "usage: synfire-golden DIR [--backend host|cuda|auto] [--dtype f32|f64] [--threads N] [--list-skipped]\n"
     "\n"
     "Runs every case of DIR (cases.json + cases.bin) through the C ABI: forward and backward, eagerly and as a graph,\n"
@@ -60,12 +61,12 @@ constexpr NamedId backends[] = {
 constexpr NamedId dtypes[] = {{"f32", SYNFIRE_DTYPE_F32}, {"f64", SYNFIRE_DTYPE_F64}};
 
 template <typename Table>
-std::int32_t parse_name(const Table &table, std::string_view option, std::string_view value) {
+std::int32_t parse_name(const Table& table, std::string_view option, std::string_view value) {
   if (const std::optional<std::int32_t> id = find_id(table, value)) {
     return *id;
   }
   std::string allowed;
-  for (const NamedId &entry : table) {
+  for (const NamedId& entry : table) {
     allowed += (allowed.empty() ? "" : ", ") + std::string(entry.name);
   }
   throw UsageError{std::string(option) + " is \"" + std::string(value) + "\"; allowed are " + allowed};
@@ -80,7 +81,7 @@ std::int32_t parse_threads(std::string_view value) {
   return number;
 }
 
-Options parse_options(int argument_count, char **arguments) {
+Options parse_options(int argument_count, char** arguments) {
   Options options;
   for (int i = 1; i < argument_count; ++i) {
     const std::string_view argument = arguments[i];
@@ -126,28 +127,28 @@ struct Totals {
   std::map<std::string, std::vector<std::string>> skipped_by_reason;
 };
 
-void print_case(const Case &golden, const CaseResult &result) {
-  const char *const words[] = {"pass", "FAIL", "skip"};
+void print_case(const Case& golden, const CaseResult& result) {
+  const char* const words[] = {"pass", "FAIL", "skip"};
   std::printf("%s  %s", words[static_cast<int>(result.verdict)], golden.id.c_str());
   if (result.verdict == Verdict::skipped) {
     std::printf(": %s\n", result.notes.front().c_str());
     return;
   }
   std::printf("\n");
-  for (const ArrayError &array : result.errors) {
-    const char *const mark = array.error <= array.bound ? "" : "  <- beyond its bound";
+  for (const ArrayError& array : result.errors) {
+    const char* const mark = array.error <= array.bound ? "" : "  <- beyond its bound";
     if (array.name == "spike_seq") {
       std::printf("        %-12s %.0f spikes differ (exact)%s\n", array.name.c_str(), array.error, mark);
     } else {
       std::printf("        %-12s %.2e of %.0e%s\n", array.name.c_str(), array.error, array.bound, mark);
     }
   }
-  for (const std::string &note : result.notes) {
+  for (const std::string& note : result.notes) {
     std::printf("        %s\n", note.c_str());
   }
 }
 
-int run_folder(const Options &options, const std::vector<Case> &cases) {
+int run_folder(const Options& options, const std::vector<Case>& cases) {
   synfire_context_desc context_desc = SYNFIRE_CONTEXT_DESC_INIT;
   context_desc.backend = options.backend;
   context_desc.n_threads = options.n_threads;
@@ -162,7 +163,7 @@ int run_folder(const Options &options, const std::vector<Case> &cases) {
                 options.dtype == SYNFIRE_DTYPE_F64 ? "f64" : "f32");
   }
   Totals totals;
-  for (const Case &golden : cases) {
+  for (const Case& golden : cases) {
     const CaseResult result = run_case(context, options.dtype, golden);
     print_case(golden, result);
     switch (result.verdict) {
@@ -181,9 +182,9 @@ int run_folder(const Options &options, const std::vector<Case> &cases) {
   synfire_context_destroy(context);
   synfire_context_reclaim(nullptr, nullptr);
   if (options.list_skipped) {
-    for (const auto &[reason, ids] : totals.skipped_by_reason) {
+    for (const auto& [reason, ids] : totals.skipped_by_reason) {
       std::printf("skipped %zu: %s\n", ids.size(), reason.c_str());
-      for (const std::string &id : ids) {
+      for (const std::string& id : ids) {
         std::printf("        %s\n", id.c_str());
       }
     }
@@ -198,7 +199,7 @@ int run_folder(const Options &options, const std::vector<Case> &cases) {
 }  // namespace
 }  // namespace synfire_golden
 
-int main(int argument_count, char **arguments) {
+int main(int argument_count, char** arguments) {
   using namespace synfire_golden;
   try {
     const Options options = parse_options(argument_count, arguments);
@@ -213,11 +214,11 @@ int main(int argument_count, char **arguments) {
       return exit_failed;
     }
     return status;
-  } catch (const UsageError &error) {
+  } catch (const UsageError& error) {
     std::fprintf(stderr, "synfire-golden: %s\n\n%s", error.text.c_str(), usage);
-  } catch (const MalformedFolder &error) {
+  } catch (const MalformedFolder& error) {
     std::fprintf(stderr, "synfire-golden: %s\n", error.what());
-  } catch (const std::exception &error) {
+  } catch (const std::exception& error) {
     std::fprintf(stderr, "synfire-golden: %s\n", error.what());
   }
   return exit_unusable;

@@ -35,7 +35,7 @@ std::string last_error_text() {
   return text;
 }
 
-void check(synfire_status status, const char *call) {
+void check(synfire_status status, const char* call) {
   if (status == SYNFIRE_OK) {
     return;
   }
@@ -63,7 +63,7 @@ enum class Spikes { dense, bits };
 template <typename Scalar>
 class CaseRunner {
  public:
-  CaseRunner(synfire_context context, const Case &golden, const synfire_layer_desc &desc)
+  CaseRunner(synfire_context context, const Case& golden, const synfire_layer_desc& desc)
       : context_(context),
         golden_(golden),
         desc_(desc),
@@ -123,8 +123,8 @@ class CaseRunner {
     }
     check(status, "synfire_layer_create");
     Owned<synfire_layer> layer(handle);
-    for (const auto *parameters : {&golden_.parameters, &golden_.surrogate_parameters}) {
-      for (const auto &[name, value] : *parameters) {
+    for (const auto* parameters : {&golden_.parameters, &golden_.surrogate_parameters}) {
+      for (const auto& [name, value] : *parameters) {
         check(synfire_layer_set_parameter(handle, name.c_str(), &value, 1), "synfire_layer_set_parameter");
       }
     }
@@ -140,8 +140,8 @@ class CaseRunner {
     return Owned<synfire_buffer>(handle);
   }
 
-  Owned<synfire_buffer> input(const char *name) const {
-    const std::vector<double> &values = golden_.arrays.at(name).values;
+  Owned<synfire_buffer> input(const char* name) const {
+    const std::vector<double>& values = golden_.arrays.at(name).values;
     std::vector<Scalar> converted(values.size());
     std::transform(values.begin(), values.end(), converted.begin(), [](double v) { return static_cast<Scalar>(v); });
     Owned<synfire_buffer> buffer = make_buffer(desc_.dtype, converted.size());
@@ -170,7 +170,7 @@ class CaseRunner {
     return values;
   }
 
-  void replay(synfire_layer layer, const synfire_forward_desc &forward, const synfire_backward_desc &backward) const {
+  void replay(synfire_layer layer, const synfire_forward_desc& forward, const synfire_backward_desc& backward) const {
     synfire_graph handle = nullptr;
     check(synfire_graph_create(context_, nullptr, &handle), "synfire_graph_create");
     const Owned<synfire_graph> graph(handle);
@@ -184,7 +184,7 @@ class CaseRunner {
 
   // Dense spikes [T, N] to words [T, ceil(N/32)]; anything but 0 and 1 is an error of its own.
   template <typename Element>
-  std::vector<std::uint32_t> pack(const std::vector<Element> &dense) const {
+  std::vector<std::uint32_t> pack(const std::vector<Element>& dense) const {
     std::vector<std::uint32_t> words(words_, 0);
     const std::size_t words_per_step = (row_ + 31) / 32;
     for (std::size_t i = 0; i < dense.size(); ++i) {
@@ -198,13 +198,13 @@ class CaseRunner {
   }
 
   synfire_context context_;
-  const Case &golden_;
-  const synfire_layer_desc &desc_;
+  const Case& golden_;
+  const synfire_layer_desc& desc_;
   std::size_t row_, sequence_, words_;
 };
 
 template <typename Scalar>
-double relative_error(const std::vector<Scalar> &out, const double *reference) {
+double relative_error(const std::vector<Scalar>& out, const double* reference) {
   double largest = 0, error = 0;
   for (std::size_t i = 0; i < out.size(); ++i) {
     const double difference = std::fabs(static_cast<double>(out[i]) - reference[i]);
@@ -218,14 +218,14 @@ double relative_error(const std::vector<Scalar> &out, const double *reference) {
 }
 
 template <typename Element>
-bool same_bits(const std::vector<Element> &a, const std::vector<Element> &b) {
+bool same_bits(const std::vector<Element>& a, const std::vector<Element>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(Element)) == 0;
 }
 
 template <typename Scalar>
-void require_same(const Outputs<Scalar> &eager, const Outputs<Scalar> &other, const char *other_name,
-                  CaseResult &result) {
-  const auto require = [&](bool same, const char *array) {
+void require_same(const Outputs<Scalar>& eager, const Outputs<Scalar>& other, const char* other_name,
+                  CaseResult& result) {
+  const auto require = [&](bool same, const char* array) {
     if (!same) {
       result.notes.push_back(std::string(array) + " of the " + other_name + " run differs from the eager dense run");
     }
@@ -239,7 +239,7 @@ void require_same(const Outputs<Scalar> &eager, const Outputs<Scalar> &other, co
 }
 
 template <typename Scalar>
-CaseResult run_as(synfire_context context, const Case &golden, const synfire_layer_desc &desc) {
+CaseResult run_as(synfire_context context, const Case& golden, const synfire_layer_desc& desc) {
   const CaseRunner<Scalar> runner(context, golden, desc);
   const Outputs<Scalar> eager = runner.run(Mode::eager, Spikes::dense);
   CaseResult result;
@@ -250,7 +250,7 @@ CaseResult run_as(synfire_context context, const Case &golden, const synfire_lay
     wrong_spikes += std::popcount(reference_words[i] ^ eager.spike_words[i]);
   }
   const Bounds bounds = bounds_for(golden.model, desc.dtype);
-  const auto compare = [&](const char *name, const std::vector<Scalar> &out, double bound) {
+  const auto compare = [&](const char* name, const std::vector<Scalar>& out, double bound) {
     result.errors.push_back({name, relative_error(out, golden.arrays.at(name).values.data()), bound});
   };
   result.errors.push_back({"spike_seq", wrong_spikes, 0});
@@ -268,16 +268,18 @@ CaseResult run_as(synfire_context context, const Case &golden, const synfire_lay
   require_same(eager, runner.run(Mode::graph, Spikes::bits), "graph bits", result);
 
   const bool within = std::all_of(result.errors.begin(), result.errors.end(),
-                                  [](const ArrayError &array) { return array.error <= array.bound; });
+                                  [](const ArrayError& array) { return array.error <= array.bound; });
   result.verdict = within && result.notes.empty() ? Verdict::passed : Verdict::failed;
   return result;
 }
 
-CaseResult skipped(const std::string &reason) { return {Verdict::skipped, {}, {reason}}; }
+CaseResult skipped(const std::string& reason) {
+  return {Verdict::skipped, {}, {reason}};
+}
 
 }  // namespace
 
-CaseResult run_case(synfire_context context, std::int32_t dtype, const Case &golden) {
+CaseResult run_case(synfire_context context, std::int32_t dtype, const Case& golden) {
   const std::optional<std::int32_t> model = find_id(models, golden.model);
   if (!model) {
     return skipped("model '" + golden.model + "' is not built yet");
@@ -295,7 +297,7 @@ CaseResult run_case(synfire_context context, std::int32_t dtype, const Case &gol
   desc.reset = golden.soft_reset ? SYNFIRE_RESET_SOFT : SYNFIRE_RESET_HARD;
   desc.detach_reset = golden.detach_reset ? 1 : 0;
   CaseResult failed;
-  for (const auto &[name, value] : golden.switches) {
+  for (const auto& [name, value] : golden.switches) {
     if (name == "decay_input") {
       desc.undecayed_input = value ? 0 : 1;
     } else {
@@ -305,9 +307,9 @@ CaseResult run_case(synfire_context context, std::int32_t dtype, const Case &gol
   }
   try {
     return dtype == SYNFIRE_DTYPE_F64 ? run_as<double>(context, golden, desc) : run_as<float>(context, golden, desc);
-  } catch (const NotBuilt &error) {
+  } catch (const NotBuilt& error) {
     return skipped(error.what());
-  } catch (const CallFailed &error) {
+  } catch (const CallFailed& error) {
     failed.notes.push_back(error.what());
     return failed;
   }

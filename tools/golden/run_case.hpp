@@ -3,7 +3,8 @@
 // What lives here: the run and its verdict. What does not: files, printing.
 //
 // SPDX-License-Identifier: MIT
-#pragma once
+#ifndef SYNFIRE_TOOLS_GOLDEN_RUN_CASE_HPP
+#define SYNFIRE_TOOLS_GOLDEN_RUN_CASE_HPP
 
 #include <synfire/synfire.h>
 
@@ -31,6 +32,8 @@ struct CaseResult {
 };
 
 /// Runs a case on a context, with f32 or f64 storage.
-CaseResult run_case(synfire_context context, std::int32_t dtype, const Case &golden);
+CaseResult run_case(synfire_context context, std::int32_t dtype, const Case& golden);
 
 }  // namespace synfire_golden
+
+#endif

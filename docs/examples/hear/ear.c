@@ -24,6 +24,7 @@ double ear_time_constant(size_t k, size_t population) {
   return TIME_CONSTANT * pow(TIME_CONSTANT_SPREAD, 2.0 * (double)k / (double)(population - 1) - 1.0);
 }
 
+/* [time constants] */
 /* One value per neuron; `tau` is in steps. */
 static bool set_time_constants(const ear *self, uint32_t rate) {
   double *tau = malloc(self->n_neurons * sizeof *tau);
@@ -36,6 +37,7 @@ static bool set_time_constants(const ear *self, uint32_t rate) {
   free(tau);
   return status >= 0 || complain_about_call();
 }
+/* [time constants] */
 
 /* Page-locked memory, which host and GPU both reach: frames go in and out without a copy of their own. */
 static bool create_pinned(const ear *self, int32_t dtype, size_t n_elements, synfire_buffer *buffer, void **data) {
@@ -65,6 +67,7 @@ static bool create_buffers(ear *self, bool learn) {
   return self->previous_spikes != NULL || complain("no memory for the spikes of a frame");
 }
 
+/* [record] */
 static bool record(ear *self, bool learn) {
   synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
   synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
@@ -79,6 +82,7 @@ static bool record(ear *self, bool learn) {
   CHECK(synfire_graph_instantiate(self->step)); /* everything slow happens here */
   return true;
 }
+/* [record] */
 
 bool ear_open(ear *self, const ear_config *config) {
   const synfire_context_properties properties = SYNFIRE_CONTEXT_PROPERTIES_INIT;
@@ -109,6 +113,7 @@ bool ear_launch(ear *self) {
   return true;
 }
 
+/* [wait] */
 bool ear_wait(ear *self, int64_t deadline, bool *late) {
   const int64_t left = deadline - clock_now();
   const synfire_status status = synfire_graph_wait(self->step, self->ticket, SYNFIRE_WAIT_SPIN, left > 0 ? left : 0);
@@ -118,6 +123,7 @@ bool ear_wait(ear *self, int64_t deadline, bool *late) {
   *late = self->pending || self->done > deadline; /* the host backend is done when launch returns, on time or not */
   return true;
 }
+/* [wait] */
 
 bool ear_finish(ear *self) {
   if (self->pending) {

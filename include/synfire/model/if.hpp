@@ -19,7 +19,7 @@ struct If {
   static constexpr bool has_input_decay = false;
   static constexpr const ParameterSpec* parameters = nullptr;
 
-  static void derive(const double* /*parameters*/, bool /*undecayed_input*/, double* /*constants*/) {}
+  static void derive(const double* /*values*/, bool /*undecayed_input*/, double* /*constants*/) {}
 
   template <class C, class V, class X>
   static SYNFIRE_MODEL_FN auto charge(const C* /*constants*/, V v, X x) {

@@ -25,8 +25,8 @@ struct Lif {
       {"v_rest", 0.0, -unbounded, unbounded, false},
   };
 
-  static void derive(const double* parameters, bool undecayed_input, double* constants) {
-    const double tau = parameters[0], v_rest = parameters[1];
+  static void derive(const double* values, bool undecayed_input, double* constants) {
+    const double tau = values[0], v_rest = values[1];
     constants[0] = 1.0 - 1.0 / tau;
     constants[1] = undecayed_input ? 1.0 : 1.0 / tau;
     constants[2] = v_rest / tau;

@@ -15,7 +15,7 @@ struct Sigmoid {
   static constexpr int n_constants = 1;
   static constexpr ParameterSpec parameters[n_parameters] = {{"alpha", 4.0, 0.0, unbounded, true}};
 
-  static void derive(const double* parameters, double* constants) { constants[0] = parameters[0]; }
+  static void derive(const double* values, double* constants) { constants[0] = values[0]; }
 
   template <class R>
   static SYNFIRE_MODEL_FN R derivative(const R* constants, R x) {
@@ -35,9 +35,9 @@ struct Atan {
   static constexpr int n_constants = 2;  // π·alpha/2, alpha/2
   static constexpr ParameterSpec parameters[n_parameters] = {{"alpha", 2.0, 0.0, unbounded, true}};
 
-  static void derive(const double* parameters, double* constants) {
-    constants[0] = 1.57079632679489661923 * parameters[0];
-    constants[1] = 0.5 * parameters[0];
+  static void derive(const double* values, double* constants) {
+    constants[0] = 1.57079632679489661923 * values[0];
+    constants[1] = 0.5 * values[0];
   }
 
   template <class R>

@@ -1,7 +1,8 @@
 // IEEE arithmetic for the duration of a task: round to nearest, subnormals kept. Game engines set flush-to-zero on
-// their threads, and worker threads do not inherit the caller's setting; both would change bits.
-#ifndef SYNFIRE_HOST_FLOAT_ENVIRONMENT_HPP
-#define SYNFIRE_HOST_FLOAT_ENVIRONMENT_HPP
+// their threads, and worker threads do not inherit the caller's setting; both would change bits. Used around host kernels
+// and wherever a parameter is rounded to a layer's type.
+#ifndef SYNFIRE_CORE_FLOAT_ENVIRONMENT_HPP
+#define SYNFIRE_CORE_FLOAT_ENVIRONMENT_HPP
 
 #include <cstdint>
 
@@ -9,7 +10,7 @@
 #include <xmmintrin.h>
 #endif
 
-namespace synfire::host {
+namespace synfire::core {
 
 class FloatEnvironment {
  public:
@@ -39,6 +40,6 @@ class FloatEnvironment {
 #endif
 };
 
-}  // namespace synfire::host
+}  // namespace synfire::core
 
 #endif

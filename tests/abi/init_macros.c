@@ -1,0 +1,34 @@
+/* Every _INIT macro equals "all bytes zero, then struct_size": the promise for languages that cannot use macros. */
+#include <stdio.h>
+#include <string.h>
+
+#include <synfire/synfire.h>
+
+static int n_failed = 0;
+
+#define CHECK_INIT(type, INIT)                                         \
+  do {                                                                 \
+    const type from_macro = INIT;                                      \
+    type by_hand;                                                      \
+    memset(&by_hand, 0, sizeof by_hand);                               \
+    by_hand.struct_size = (uint32_t)sizeof by_hand;                    \
+    if (memcmp(&from_macro, &by_hand, sizeof by_hand) != 0) {          \
+      printf("failed: " #INIT " is not all zeros plus struct_size\n"); \
+      ++n_failed;                                                      \
+    }                                                                  \
+  } while (0)
+
+int main(void) {
+  CHECK_INIT(synfire_context_desc, SYNFIRE_CONTEXT_DESC_INIT);
+  CHECK_INIT(synfire_context_properties, SYNFIRE_CONTEXT_PROPERTIES_INIT);
+  CHECK_INIT(synfire_buffer_desc, SYNFIRE_BUFFER_DESC_INIT);
+  CHECK_INIT(synfire_layer_desc, SYNFIRE_LAYER_DESC_INIT);
+  CHECK_INIT(synfire_layer_memory, SYNFIRE_LAYER_MEMORY_INIT);
+  CHECK_INIT(synfire_parameter_info, SYNFIRE_PARAMETER_INFO_INIT);
+  CHECK_INIT(synfire_forward_desc, SYNFIRE_FORWARD_DESC_INIT);
+  CHECK_INIT(synfire_backward_desc, SYNFIRE_BACKWARD_DESC_INIT);
+  CHECK_INIT(synfire_graph_desc, SYNFIRE_GRAPH_DESC_INIT);
+  CHECK_INIT(synfire_copy_desc, SYNFIRE_COPY_DESC_INIT);
+  if (n_failed == 0) printf("every initialiser is all zeros plus struct_size\n");
+  return n_failed == 0 ? 0 : 1;
+}

@@ -1,0 +1,211 @@
+/* Prints the layout of every structure and the value of every constant of synfire.h, one per line, tab-separated; the
+ * record of it is layout.tsv. Fields must tile their structure: a field missing here, or padding, ends the program
+ * with 1. records.cmake sees to it that no structure or constant of the header is missing. */
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <synfire/synfire.h>
+
+static int n_failed = 0;
+static const char *struct_name;
+static size_t struct_bytes, next_offset;
+
+static void begin_struct(const char *name, size_t bytes) {
+  struct_name = name;
+  struct_bytes = bytes;
+  next_offset = 0;
+  printf("struct\t%s\t%u\n", name, (unsigned)bytes);
+}
+
+static void field(const char *name, size_t offset, size_t bytes) {
+  printf("field\t%s.%s\t%u\t%u\n", struct_name, name, (unsigned)offset, (unsigned)bytes);
+  if (offset != next_offset) {
+    fprintf(stderr, "%s.%s begins at %u, but the field before it ends at %u\n", struct_name, name, (unsigned)offset,
+            (unsigned)next_offset);
+    ++n_failed;
+  }
+  next_offset = offset + bytes;
+}
+
+static void end_struct(void) {
+  if (next_offset != struct_bytes) {
+    fprintf(stderr, "%s has %u bytes, but its fields end at %u\n", struct_name, (unsigned)struct_bytes,
+            (unsigned)next_offset);
+    ++n_failed;
+  }
+}
+
+#define FIELD(type, name) field(#name, offsetof(type, name), sizeof(((type *)0)->name))
+#define TYPE(type) printf("type\t" #type "\t%u\n", (unsigned)sizeof(type))
+#define CONSTANT(name) printf("constant\t" #name "\t%ld\n", (long)(name))
+
+static void print_structs(void) {
+  begin_struct("synfire_context_desc", sizeof(synfire_context_desc));
+  FIELD(synfire_context_desc, struct_size);
+  FIELD(synfire_context_desc, backend);
+  FIELD(synfire_context_desc, device);
+  FIELD(synfire_context_desc, n_threads);
+  FIELD(synfire_context_desc, stream_priority);
+  FIELD(synfire_context_desc, reserved);
+  end_struct();
+
+  begin_struct("synfire_context_properties", sizeof(synfire_context_properties));
+  FIELD(synfire_context_properties, struct_size);
+  FIELD(synfire_context_properties, backend);
+  FIELD(synfire_context_properties, device);
+  FIELD(synfire_context_properties, fallback_reason);
+  FIELD(synfire_context_properties, n_threads);
+  FIELD(synfire_context_properties, compute_major);
+  FIELD(synfire_context_properties, compute_minor);
+  FIELD(synfire_context_properties, n_multiprocessors);
+  FIELD(synfire_context_properties, driver_version);
+  FIELD(synfire_context_properties, runtime_version);
+  FIELD(synfire_context_properties, memory_bytes);
+  FIELD(synfire_context_properties, name);
+  end_struct();
+
+  begin_struct("synfire_buffer_desc", sizeof(synfire_buffer_desc));
+  FIELD(synfire_buffer_desc, struct_size);
+  FIELD(synfire_buffer_desc, memory);
+  FIELD(synfire_buffer_desc, dtype);
+  FIELD(synfire_buffer_desc, reserved);
+  FIELD(synfire_buffer_desc, n_elements);
+  FIELD(synfire_buffer_desc, data);
+  end_struct();
+
+  begin_struct("synfire_layer_desc", sizeof(synfire_layer_desc));
+  FIELD(synfire_layer_desc, struct_size);
+  FIELD(synfire_layer_desc, model);
+  FIELD(synfire_layer_desc, n_steps);
+  FIELD(synfire_layer_desc, n_neurons);
+  FIELD(synfire_layer_desc, batch);
+  FIELD(synfire_layer_desc, dtype);
+  FIELD(synfire_layer_desc, reset);
+  FIELD(synfire_layer_desc, surrogate);
+  FIELD(synfire_layer_desc, detach_reset);
+  FIELD(synfire_layer_desc, undecayed_input);
+  FIELD(synfire_layer_desc, reserved);
+  end_struct();
+
+  begin_struct("synfire_layer_memory", sizeof(synfire_layer_memory));
+  FIELD(synfire_layer_memory, struct_size);
+  FIELD(synfire_layer_memory, checkpoint_interval);
+  FIELD(synfire_layer_memory, state_bytes);
+  FIELD(synfire_layer_memory, parameter_bytes);
+  FIELD(synfire_layer_memory, per_neuron_parameter_bytes);
+  FIELD(synfire_layer_memory, tape_bytes);
+  end_struct();
+
+  begin_struct("synfire_parameter_info", sizeof(synfire_parameter_info));
+  FIELD(synfire_parameter_info, struct_size);
+  FIELD(synfire_parameter_info, open_range);
+  FIELD(synfire_parameter_info, length);
+  FIELD(synfire_parameter_info, default_value);
+  FIELD(synfire_parameter_info, minimum);
+  FIELD(synfire_parameter_info, maximum);
+  FIELD(synfire_parameter_info, name);
+  end_struct();
+
+  begin_struct("synfire_forward_desc", sizeof(synfire_forward_desc));
+  FIELD(synfire_forward_desc, struct_size);
+  FIELD(synfire_forward_desc, tape);
+  FIELD(synfire_forward_desc, x);
+  FIELD(synfire_forward_desc, spikes);
+  FIELD(synfire_forward_desc, v_init);
+  FIELD(synfire_forward_desc, v_final);
+  FIELD(synfire_forward_desc, v_seq);
+  FIELD(synfire_forward_desc, h_seq);
+  end_struct();
+
+  begin_struct("synfire_backward_desc", sizeof(synfire_backward_desc));
+  FIELD(synfire_backward_desc, struct_size);
+  FIELD(synfire_backward_desc, reserved);
+  FIELD(synfire_backward_desc, grad_spike_seq);
+  FIELD(synfire_backward_desc, grad_v_seq);
+  FIELD(synfire_backward_desc, grad_v_final);
+  FIELD(synfire_backward_desc, grad_x_seq);
+  FIELD(synfire_backward_desc, grad_v_init);
+  end_struct();
+
+  begin_struct("synfire_graph_desc", sizeof(synfire_graph_desc));
+  FIELD(synfire_graph_desc, struct_size);
+  FIELD(synfire_graph_desc, reserved);
+  end_struct();
+
+  begin_struct("synfire_copy_desc", sizeof(synfire_copy_desc));
+  FIELD(synfire_copy_desc, struct_size);
+  FIELD(synfire_copy_desc, reserved);
+  FIELD(synfire_copy_desc, source);
+  FIELD(synfire_copy_desc, destination);
+  FIELD(synfire_copy_desc, source_offset);
+  FIELD(synfire_copy_desc, destination_offset);
+  FIELD(synfire_copy_desc, bytes);
+  end_struct();
+}
+
+static void print_types(void) {
+  TYPE(synfire_status);
+  TYPE(synfire_stream);
+  TYPE(synfire_context);
+  TYPE(synfire_buffer);
+  TYPE(synfire_layer);
+  TYPE(synfire_graph);
+}
+
+static void print_constants(void) {
+  CONSTANT(SYNFIRE_ABI_MAJOR);
+  CONSTANT(SYNFIRE_ABI_MINOR);
+  CONSTANT(SYNFIRE_ABI_VERSION);
+  CONSTANT(SYNFIRE_OK);
+  CONSTANT(SYNFIRE_PENDING);
+  CONSTANT(SYNFIRE_HOST_FALLBACK);
+  CONSTANT(SYNFIRE_ERROR_INVALID_ARGUMENT);
+  CONSTANT(SYNFIRE_ERROR_INVALID_HANDLE);
+  CONSTANT(SYNFIRE_ERROR_STRUCT_SIZE);
+  CONSTANT(SYNFIRE_ERROR_OUT_OF_MEMORY);
+  CONSTANT(SYNFIRE_ERROR_NO_DEVICE);
+  CONSTANT(SYNFIRE_ERROR_BUSY);
+  CONSTANT(SYNFIRE_ERROR_CAPTURING);
+  CONSTANT(SYNFIRE_ERROR_STALE_TAPE);
+  CONSTANT(SYNFIRE_ERROR_WRONG_ORDER);
+  CONSTANT(SYNFIRE_ERROR_DEVICE_LOST);
+  CONSTANT(SYNFIRE_ERROR_UNSUPPORTED);
+  CONSTANT(SYNFIRE_ERROR_CUDA);
+  CONSTANT(SYNFIRE_ERROR_INTERNAL);
+  CONSTANT(SYNFIRE_BACKEND_AUTO);
+  CONSTANT(SYNFIRE_BACKEND_HOST);
+  CONSTANT(SYNFIRE_BACKEND_CUDA);
+  CONSTANT(SYNFIRE_FALLBACK_NONE);
+  CONSTANT(SYNFIRE_FALLBACK_NOT_BUILT);
+  CONSTANT(SYNFIRE_FALLBACK_NO_DRIVER);
+  CONSTANT(SYNFIRE_FALLBACK_DRIVER_TOO_OLD);
+  CONSTANT(SYNFIRE_FALLBACK_NO_DEVICE);
+  CONSTANT(SYNFIRE_FALLBACK_DEVICE_FAILED);
+  CONSTANT(SYNFIRE_MEMORY_DEVICE);
+  CONSTANT(SYNFIRE_MEMORY_PINNED);
+  CONSTANT(SYNFIRE_MEMORY_HOST);
+  CONSTANT(SYNFIRE_DTYPE_F32);
+  CONSTANT(SYNFIRE_DTYPE_F64);
+  CONSTANT(SYNFIRE_DTYPE_BITS);
+  CONSTANT(SYNFIRE_MODEL_DEFAULT);
+  CONSTANT(SYNFIRE_MODEL_IF);
+  CONSTANT(SYNFIRE_MODEL_LIF);
+  CONSTANT(SYNFIRE_SURROGATE_DEFAULT);
+  CONSTANT(SYNFIRE_SURROGATE_SIGMOID);
+  CONSTANT(SYNFIRE_SURROGATE_ATAN);
+  CONSTANT(SYNFIRE_RESET_HARD);
+  CONSTANT(SYNFIRE_RESET_SOFT);
+  CONSTANT(SYNFIRE_TAPE_RECOMPUTE);
+  CONSTANT(SYNFIRE_TAPE_NONE);
+  CONSTANT(SYNFIRE_WAIT_SPIN);
+  CONSTANT(SYNFIRE_WAIT_YIELD);
+  CONSTANT(SYNFIRE_WAIT_BLOCK);
+}
+
+int main(void) {
+  print_structs();
+  print_types();
+  print_constants();
+  return n_failed == 0 ? 0 : 1;
+}
