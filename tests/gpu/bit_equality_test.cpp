@@ -64,7 +64,7 @@ class Run {
     cd.backend = backend_;
     REQUIRE_OK(synfire_context_create(&cd, &context_));
     REQUIRE_OK(synfire_layer_create(context_, &c_.layer, &layer_));
-    REQUIRE_OK_parameters();
+    set_parameters();
     if (HasFatalFailure()) return;
 
     const uint64_t row = static_cast<uint64_t>(batch() * c_.layer.n_neurons);
@@ -73,7 +73,9 @@ class Run {
     std::mt19937 random(c_.seed);
     synfire_buffer x = nullptr, v_init = nullptr, grad_spike = nullptr, grad_v = nullptr, grad_v_final = nullptr;
     ASSERT_NO_FATAL_FAILURE(input(x, sequence, random, -0.5, 2.5, c_.special_values));
-    if (c_.explicit_v_init) ASSERT_NO_FATAL_FAILURE(input(v_init, row, random, -1, 1, false));
+    if (c_.explicit_v_init) {
+      ASSERT_NO_FATAL_FAILURE(input(v_init, row, random, -1, 1, false));
+    }
     ASSERT_NO_FATAL_FAILURE(input(grad_spike, sequence, random, -1, 1, false));
     if (c_.gradient_v) {
       ASSERT_NO_FATAL_FAILURE(input(grad_v, sequence, random, -1, 1, false));
@@ -127,7 +129,7 @@ class Run {
   int64_t batch() const { return c_.layer.batch == 0 ? 1 : c_.layer.batch; }
   uint64_t element() const { return c_.layer.dtype == SYNFIRE_DTYPE_F64 ? 8 : 4; }
 
-  void REQUIRE_OK_parameters() {
+  void set_parameters() {
     if (!c_.per_neuron) return;
     std::mt19937 random(c_.seed + 1);
     std::uniform_real_distribution<double> uniform(0.2, 1.0);

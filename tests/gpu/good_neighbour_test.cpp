@@ -102,7 +102,7 @@ TEST_F(GoodNeighbour, CreatingInstantiatingAndReclaimingDuringACaptureLeaveItAlo
 TEST_F(GoodNeighbour, TheCallersLastErrorAndDeviceStay) {
   int before = -1, after = -1;
   ASSERT_EQ(cudaGetDevice(&before), cudaSuccess);
-  EXPECT_NE(cudaMemcpy(nullptr, nullptr, 16, static_cast<cudaMemcpyKind>(99)), cudaSuccess);
+  EXPECT_NE(cudaSetDevice(100000), cudaSuccess);
   const cudaError_t dirty = cudaPeekAtLastError();
   ASSERT_NE(dirty, cudaSuccess);
   ASSERT_EQ(synfire_graph_instantiate(graph), SYNFIRE_OK) << last_error();

@@ -4,6 +4,7 @@ Stages, in this order:
   device      which GPU, driver and toolkit
   tests       every GoogleTest test of the build with the CUDA backend, one process per test, so that a lost device
               fails one test and not all that follow
+  bits        the checked-in hashes of every model, on the GPU and on the host
   golden      synfire-golden on tests/golden, both types, on the GPU and on the host
   sanitizers  compute-sanitizer's four tools over some of the tests and a short run of hear
   hear        its tables on the GPU and on the host: plain, --learn, --population 512; nothing else runs meanwhile
@@ -166,6 +167,20 @@ class Suite:
                 self.count(status == 0 and passed > 0 and failed == 0, name, output)
                 print(f"    {name}: {passed} passed, {failed} failed, {skipped} skipped")
 
+    # ---- bits --------------------------------------------------------------------------------------------------------
+
+    def bits(self):
+        """The hashes that the host backend is held to, from the GPU."""
+        record = self.evidence["bits"] = {}
+        for backend in ("cuda", "host"):
+            name = f"synfire-bits --backend {backend}"
+            status, output = self.run([self.bin / "synfire-bits", "--backend", backend, "--compare",
+                                       ROOT / "tests" / "host" / "bits.txt"])
+            last = output.strip().splitlines()[-1:]
+            record[backend] = last
+            self.count(status == 0, name, output)
+            print(f"    {name}: {' '.join(last)}")
+
     # ---- sanitizers --------------------------------------------------------------------------------------------------
 
     def sanitizers(self):
@@ -229,7 +244,7 @@ class Suite:
     # ---- everything --------------------------------------------------------------------------------------------------
 
     def everything(self):
-        for stage in (self.device, self.tests, self.golden, self.sanitizers, self.hear):
+        for stage in (self.device, self.tests, self.golden, self.bits, self.sanitizers, self.hear):
             print(f"==> {stage.__name__}")
             began = time.monotonic()
             stage()
