@@ -60,7 +60,10 @@ class PinnedForward {
         v_init_(optional(desc_.v_init, "desc.v_init", context)),
         v_final_(optional(desc_.v_final, "desc.v_final", context)),
         v_seq_(optional(desc_.v_seq, "desc.v_seq", context)),
-        h_seq_(optional(desc_.h_seq, "desc.h_seq", context)) {
+        h_seq_(optional(desc_.h_seq, "desc.h_seq", context)),
+        w_init_(optional(desc_.w_init, "desc.w_init", context)),
+        w_final_(optional(desc_.w_final, "desc.w_final", context)),
+        w_seq_(optional(desc_.w_seq, "desc.w_seq", context)) {
     if (desc_.tape != SYNFIRE_TAPE_RECOMPUTE && desc_.tape != SYNFIRE_TAPE_NONE)
       core::fail_argument("SYN-FORWARD-TAPE",
                           "desc.tape is %d; allowed are SYNFIRE_TAPE_RECOMPUTE (0) and SYNFIRE_TAPE_NONE (1)",
@@ -68,12 +71,12 @@ class PinnedForward {
   }
   core::ForwardRequest request() const {
     return {desc_.tape == SYNFIRE_TAPE_RECOMPUTE, x_.get(), spikes_.get(), v_init_.get(), v_final_.get(),
-            v_seq_.get(), h_seq_.get()};
+            v_seq_.get(), h_seq_.get(), w_init_.get(), w_final_.get(), w_seq_.get()};
   }
 
  private:
   synfire_forward_desc desc_;
-  PinnedBuffer x_, spikes_, v_init_, v_final_, v_seq_, h_seq_;
+  PinnedBuffer x_, spikes_, v_init_, v_final_, v_seq_, h_seq_, w_init_, w_final_, w_seq_;
 };
 
 // The buffers of a backward, pinned while the call lasts.
@@ -85,16 +88,44 @@ class PinnedBackward {
         grad_v_seq_(optional(desc_.grad_v_seq, "desc.grad_v_seq", context)),
         grad_v_final_(optional(desc_.grad_v_final, "desc.grad_v_final", context)),
         grad_x_seq_(optional(desc_.grad_x_seq, "desc.grad_x_seq", context)),
-        grad_v_init_(optional(desc_.grad_v_init, "desc.grad_v_init", context)) {
+        grad_v_init_(optional(desc_.grad_v_init, "desc.grad_v_init", context)),
+        grad_w_seq_(optional(desc_.grad_w_seq, "desc.grad_w_seq", context)),
+        grad_w_final_(optional(desc_.grad_w_final, "desc.grad_w_final", context)),
+        grad_w_init_(optional(desc_.grad_w_init, "desc.grad_w_init", context)) {
     check_reserved(desc_.reserved, "desc.reserved");
+    if (desc_.n_parameter_gradients == 0) return;
+    check_pointer(desc_.parameter_gradients, "desc.parameter_gradients");
+    constexpr uint64_t most = 64;  // more than any layer has; the layer checks its own number
+    if (desc_.n_parameter_gradients > most)
+      core::fail_argument("SYN-GRADIENT-COUNT", "desc.n_parameter_gradients is %llu; at most %llu are believable",
+                          static_cast<unsigned long long>(desc_.n_parameter_gradients),
+                          static_cast<unsigned long long>(most));
+    for (uint64_t i = 0; i < desc_.n_parameter_gradients; ++i) {
+      check_pointer(desc_.parameter_gradients[i].name, gradient_field(i, "name").c_str());
+      gradients_.push_back(
+          required(desc_.parameter_gradients[i].gradient, gradient_field(i, "gradient").c_str(), context));
+    }
   }
-  core::BackwardRequest request() const {
-    return {grad_spike_seq_.get(), grad_v_seq_.get(), grad_v_final_.get(), grad_x_seq_.get(), grad_v_init_.get()};
+  core::BackwardRequest request(const core::Layer& layer) const {
+    core::BackwardRequest request = buffers();
+    for (uint64_t i = 0; i < desc_.n_parameter_gradients; ++i)
+      request.gradients.push_back({layer.parameters().find(desc_.parameter_gradients[i].name, gradient_field(i, "name").c_str()),
+                                   gradients_[i].get()});
+    return request;
   }
 
  private:
+  static std::string gradient_field(uint64_t index, const char* field) {
+    return "desc.parameter_gradients[" + std::to_string(index) + "]." + field;
+  }
+  core::BackwardRequest buffers() const {
+    return {grad_spike_seq_.get(), grad_v_seq_.get(), grad_v_final_.get(), grad_x_seq_.get(),
+            grad_v_init_.get(),    grad_w_seq_.get(), grad_w_final_.get(), grad_w_init_.get(), {}};
+  }
+
   synfire_backward_desc desc_;
-  PinnedBuffer grad_spike_seq_, grad_v_seq_, grad_v_final_, grad_x_seq_, grad_v_init_;
+  PinnedBuffer grad_spike_seq_, grad_v_seq_, grad_v_final_, grad_x_seq_, grad_v_init_, grad_w_seq_, grad_w_final_, grad_w_init_;
+  std::vector<PinnedBuffer> gradients_;
 };
 
 }  // namespace
@@ -246,7 +277,7 @@ synfire_status SYNFIRE_CALL synfire_layer_query_memory(const synfire_layer_desc*
     const core::LayerSpec spec(checked);
     synfire_layer_memory answer = SYNFIRE_LAYER_MEMORY_INIT;
     answer.checkpoint_interval = model::checkpoint_interval;
-    answer.state_bytes = spec.row_bytes();
+    answer.state_bytes = spec.state_bytes();
     answer.parameter_bytes = spec.block_bytes();
     answer.per_neuron_parameter_bytes = spec.per_neuron_bytes();
     answer.tape_bytes = spec.tape_bytes();
@@ -278,9 +309,9 @@ synfire_status SYNFIRE_CALL synfire_layer_set_parameter(synfire_layer layer, con
   return guarded(__func__, [&] {
     const auto found = pinned(layer);
     check_pointer(name, "name");
-    const uint32_t index = found->parameters().find(name);
+    const core::ParameterName parameter = found->parameters().find(name);
     check_pointer(values, "values");
-    found->set_parameter(index, {values, count});
+    found->set_parameter(parameter, {values, count});
     return SYNFIRE_OK;
   });
 }
@@ -290,17 +321,20 @@ synfire_status SYNFIRE_CALL synfire_layer_get_parameter(synfire_layer layer, con
   return guarded(__func__, [&] {
     const auto found = pinned(layer);
     check_pointer(name, "name");
-    const uint32_t index = found->parameters().find(name);
+    const auto [index, reciprocal] = found->parameters().find(name);
     check_pointer(values, "values");
     const auto lock = found->lock_parameters();
     const auto held = found->parameters().values(index);
     const auto n_neurons = static_cast<uint64_t>(found->spec().extents.n_neurons);
     if (count != n_neurons && !(count == 1 && held.size() == 1))
       core::fail_argument("SYN-PARAMETER-COUNT", "count is %llu; \"%s\" holds %s, so %s%llu is allowed",
-                          static_cast<unsigned long long>(count), found->parameters().spec(index).name,
+                          static_cast<unsigned long long>(count), name,
                           held.size() == 1 ? "one number" : "one number per neuron", held.size() == 1 ? "1 or " : "",
                           static_cast<unsigned long long>(n_neurons));
-    for (uint64_t i = 0; i < count; ++i) values[i] = held[held.size() == 1 ? 0 : i];
+    for (uint64_t i = 0; i < count; ++i) {
+      const double value = held[held.size() == 1 ? 0 : i];
+      values[i] = reciprocal ? 1.0 / value : value;
+    }
     return SYNFIRE_OK;
   });
 }
@@ -369,7 +403,7 @@ synfire_status SYNFIRE_CALL synfire_layer_backward(synfire_layer layer, const sy
   return guarded(__func__, [&] {
     const auto found = pinned(layer);
     const PinnedBackward backward(desc, *found->context());
-    core::run_backward(*found, backward.request(), stream);
+    core::run_backward(*found, backward.request(*found), stream);
     return SYNFIRE_OK;
   });
 }
@@ -412,7 +446,7 @@ synfire_status SYNFIRE_CALL synfire_graph_record_backward(synfire_graph graph, s
     const auto found = pinned(layer);
     check_same_context(*found, *target->context(), "layer");
     const PinnedBackward backward(desc, *target->context());
-    target->record_backward(*found, backward.request());
+    target->record_backward(*found, backward.request(*found));
     return SYNFIRE_OK;
   });
 }

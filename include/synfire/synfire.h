@@ -25,8 +25,8 @@
  *   error. After an error, synfire_last_error() holds a text that names the argument, the value received and what is
  *   allowed, and begins with a stable rule id in brackets. A failed call changes nothing and creates nothing.
  * - Descriptors begin with `struct_size` and are initialised with their `_INIT` macro, which is all zeros plus the
- *   size. A zero field means its documented default. A descriptor larger than the library knows is accepted when the
- *   unknown tail is all zero.
+ *   size. A zero field means its documented default. A descriptor larger than the library knows, up to 4096 bytes, is
+ *   accepted when the unknown tail is all zero.
  * - Handles are generation-checked: a null, stale or wrong-type handle, or one of another context, answers
  *   ::SYNFIRE_ERROR_INVALID_HANDLE and is never dereferenced. Any destroy order is legal: children keep what they need.
  * - Arrays are row-major and time-major: `[T, B, N]` is T steps of B batch rows of N neurons.
@@ -456,7 +456,22 @@ enum {
   SYNFIRE_MODEL_IF = 1,
   /** Leaky integrate and fire: \f$H[t] = V[t-1] + (X[t] - (V[t-1] - V_{rest}))/\tau\f$; with undecayed input
    *  \f$H[t] = V[t-1] - (V[t-1] - V_{rest})/\tau + X[t]\f$. Parameters `tau`, `v_rest`, `v_threshold`, `v_reset`. */
-  SYNFIRE_MODEL_LIF = 2
+  SYNFIRE_MODEL_LIF = 2,
+  /** Parametric LIF: LIF whose one stored value is 1/tau, the parameter that learns. Parameters `reciprocal_tau` (also
+   *  set and read as `tau`), `v_rest`, `v_threshold`, `v_reset`. */
+  SYNFIRE_MODEL_PLIF = 3,
+  /** Quadratic integrate and fire: \f$H[t] = V[t-1] + (X[t] + a_0 (V[t-1]-V_{rest})(V[t-1]-V_c))/\tau\f$. Parameters
+   *  `tau`, `v_c`, `a0`, `v_rest`, `v_threshold`, `v_reset`. */
+  SYNFIRE_MODEL_QIF = 4,
+  /** Exponential integrate and fire:
+   *  \f$H[t] = V[t-1] + (X[t] - V[t-1] + V_{rest} + \Delta_T e^{(V[t-1]-\theta_{rh})/\Delta_T})/\tau\f$. Parameters
+   *  `tau`, `delta_T`, `theta_rh`, `v_rest`, `v_threshold`, `v_reset`. */
+  SYNFIRE_MODEL_EIF = 5,
+  /** Izhikevich's adaptive quadratic neuron, with a second variable W:
+   *  \f$H[t] = V[t-1] + (X[t] + a_0 (V[t-1]-V_{rest})(V[t-1]-V_c) - W[t-1])/\tau\f$,
+   *  \f$W[t] = W[t-1] + (a (H[t]-V_{rest}) - W[t-1])/\tau_w + b S[t]\f$. Parameters `tau`, `v_c`, `a0`, `v_rest`,
+   *  `tau_w`, `a`, `b`, `v_threshold`, `v_reset`. */
+  SYNFIRE_MODEL_IZHIKEVICH = 6
 };
 
 /** Surrogate derivatives of the spike: synfire_layer_desc::surrogate. */
@@ -466,7 +481,36 @@ enum {
   /** \f$g'(x) = \alpha\,\sigma(\alpha x)(1-\sigma(\alpha x))\f$, `alpha` = 4. */
   SYNFIRE_SURROGATE_SIGMOID = 1,
   /** \f$g'(x) = \alpha / (2(1 + (\pi\alpha x/2)^2))\f$, `alpha` = 2. */
-  SYNFIRE_SURROGATE_ATAN = 2
+  SYNFIRE_SURROGATE_ATAN = 2,
+  /** \f$g'(x) = \max(0, \alpha - \alpha^2 |x|)\f$, `alpha` = 1. */
+  SYNFIRE_SURROGATE_PIECEWISE_QUADRATIC = 3,
+  /** \f$g'(x) = \frac{\alpha}{2} e^{-\alpha |x|}\f$, `alpha` = 1. */
+  SYNFIRE_SURROGATE_PIECEWISE_EXP = 4,
+  /** \f$g'(x) = \alpha / (2(1 + \alpha |x|)^2)\f$, `alpha` = 2. */
+  SYNFIRE_SURROGATE_SOFT_SIGN = 5,
+  /** \f$g'(x) = \alpha / (1 + |x|)^2\f$, `alpha` = 1. */
+  SYNFIRE_SURROGATE_SUPER_SPIKE = 6,
+  /** \f$g'(x) = \frac{\alpha}{\sqrt\pi} e^{-\alpha^2 x^2}\f$, `alpha` = 2. */
+  SYNFIRE_SURROGATE_ERF = 7,
+  /** \f$g'(x) = 1/(2w)\f$ for \f$|x| < w\f$, else c; `w` = 1, `c` = 0.01. */
+  SYNFIRE_SURROGATE_PIECEWISE_LEAKY_RELU = 8,
+  /** \f$g'(x) = \alpha\,\sigma(\alpha x)(1-\sigma(\alpha x))\f$ for x < 0, else \f$\beta/(x+1)\f$; `alpha` = 4,
+   *  `beta` = 1. */
+  SYNFIRE_SURROGATE_S2NN = 9,
+  /** \f$g'(x) = (1 + 2|x|/(\alpha-1))^{-\alpha}\f$, `alpha` = 2; alpha > 1. */
+  SYNFIRE_SURROGATE_Q_PSEUDO_SPIKE = 10,
+  /** \f$g'(x) = k\f$ for x >= 0, else leak; `leak` = 0, `k` = 1. */
+  SYNFIRE_SURROGATE_LEAKY_K_RELU = 11,
+  /** \f$g'(x) = \min(1/|x|, \alpha)\f$, `alpha` = 0.3. */
+  SYNFIRE_SURROGATE_FAKE_NUMERICAL_GRADIENT = 12,
+  /** \f$g'(x) = \alpha\f$ for x <= 0, 1 for 0 < x <= 1, \f$1/x\f$ for x > 1; `alpha` = 0. */
+  SYNFIRE_SURROGATE_LOG_TAILED_RELU = 13,
+  /** \f$g'(x) = 1/(1/\alpha + |x|)\f$, `alpha` = 1. */
+  SYNFIRE_SURROGATE_NONZERO_SIGN_LOG_ABS = 14,
+  /** \f$g'(x) = \frac{4}{T} \sum_{i=1}^{n-1} \cos((2i-1) 2\pi x/T)\f$, `n` = 2, T = `T_period` = 8. */
+  SYNFIRE_SURROGATE_SQUAREWAVE_FOURIER_SERIES = 15,
+  /** \f$g'(x) = \alpha\f$ for \f$|x| < 1/(2\alpha)\f$, else 0; `alpha` = 1. */
+  SYNFIRE_SURROGATE_RECT = 16
 };
 
 /** What a spike does to V: synfire_layer_desc::reset. */
@@ -521,13 +565,13 @@ typedef struct synfire_layer_memory {
   uint32_t struct_size;
   /** Steps between two checkpoints of V on the tape. */
   uint32_t checkpoint_interval;
-  /** State V `[B, N]`. */
+  /** State V `[B, N]` (and W), each rounded up to 256 bytes. */
   uint64_t state_bytes;
   /** Parameter block, with every parameter one number. */
   uint64_t parameter_bytes;
   /** Added once, with the first parameter that becomes one number per neuron. */
   uint64_t per_neuron_parameter_bytes;
-  /** The tape `[ceil(T/checkpoint_interval), B, N]`; allocated with the first taped forward, never for inference. */
+  /** The tape, V (and W) as `[ceil(T/checkpoint_interval), B, N]`; allocated with the first taped forward, never for inference. */
   uint64_t tape_bytes;
 } synfire_layer_memory;
 
@@ -538,7 +582,7 @@ typedef struct synfire_layer_memory {
 typedef struct synfire_parameter_info {
   /** `sizeof(synfire_parameter_info)`; set before the call. */
   uint32_t struct_size;
-  /** 1 when an endpoint of the range is itself not allowed: `minimum < value < maximum`. */
+  /** 1 when the minimum itself is not allowed: `minimum < value <= maximum`. */
   int32_t open_range;
   /** Values held now: 1, or N. */
   uint64_t length;
@@ -575,10 +619,29 @@ typedef struct synfire_forward_desc {
   synfire_buffer v_seq SYNFIRE_NULLABLE;
   /** H, the charged potential before firing `[T, B, N]`, written. Optional. */
   synfire_buffer h_seq SYNFIRE_NULLABLE;
+  /** W before the first step `[B, N]`, read: given together with `v_init`, or both null. The w fields are for models with
+   *  a second variable only. */
+  synfire_buffer w_init SYNFIRE_NULLABLE;
+  /** W after the last step `[B, N]`, written. Optional. */
+  synfire_buffer w_final SYNFIRE_NULLABLE;
+  /** W after every step `[T, B, N]`, written. Optional. */
+  synfire_buffer w_seq SYNFIRE_NULLABLE;
 } synfire_forward_desc;
 
 /** All zeros plus the size. */
-#define SYNFIRE_FORWARD_DESC_INIT { (uint32_t)sizeof(synfire_forward_desc), 0, NULL, NULL, NULL, NULL, NULL, NULL }
+#define SYNFIRE_FORWARD_DESC_INIT \
+  { (uint32_t)sizeof(synfire_forward_desc), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+
+/** A parameter whose gradient a backward shall compute. */
+typedef struct synfire_parameter_gradient {
+  /** A parameter of the model, `v_threshold` or `v_reset`; not one of the surrogate. A second name (`tau` of PLIF) gives
+   *  the gradient along that. */
+  const char *name;
+  /** dL/dp, overwritten: a buffer of the layer's dtype with one element, the sum over all neurons, batch rows and steps,
+   *  or with N, the sum over batch rows and steps of each neuron. Sums are taken in f64 in a fixed order, so that every
+   *  run and every machine gives the same bits. */
+  synfire_buffer gradient;
+} synfire_parameter_gradient;
 
 /** One backward pass through time, of the layer's latest taped forward. A null gradient in means zero. */
 typedef struct synfire_backward_desc {
@@ -597,10 +660,22 @@ typedef struct synfire_backward_desc {
   synfire_buffer grad_x_seq SYNFIRE_NULLABLE;
   /** dL/dV_init `[B, N]`, written. Optional; at least one output is needed. */
   synfire_buffer grad_v_init SYNFIRE_NULLABLE;
+  /** dL/dW of every step `[T, B, N]`, read. Optional. The w fields are for models with a second variable only. */
+  synfire_buffer grad_w_seq SYNFIRE_NULLABLE;
+  /** dL/dW of the final state `[B, N]`, read. Optional. */
+  synfire_buffer grad_w_final SYNFIRE_NULLABLE;
+  /** dL/dW_init `[B, N]`, written. Optional. */
+  synfire_buffer grad_w_init SYNFIRE_NULLABLE;
+  /** `n_parameter_gradients` gradients to compute. Default: none. A detached reset drops the paths through S inside the
+   *  reset; direct terms stay. */
+  const synfire_parameter_gradient *parameter_gradients SYNFIRE_NULLABLE;
+  /** How many. Default: 0. */
+  uint64_t n_parameter_gradients;
 } synfire_backward_desc;
 
 /** All zeros plus the size. */
-#define SYNFIRE_BACKWARD_DESC_INIT { (uint32_t)sizeof(synfire_backward_desc), 0u, NULL, NULL, NULL, NULL, NULL }
+#define SYNFIRE_BACKWARD_DESC_INIT \
+  { (uint32_t)sizeof(synfire_backward_desc), 0u, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0u }
 
 /**
  * Tells what a layer would take, before anything is allocated.
@@ -658,7 +733,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_set_parameter(synfire_laye
     SYNFIRE_NOEXCEPT;
 
 /**
- * Reads a parameter back, exactly as it was set.
+ * Reads a parameter back, exactly as it was set (under a second name: the reciprocal of what is stored).
  *
  * @param layer       A layer.
  * @param name        The parameter's name.
@@ -685,7 +760,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_get_parameter_info(synfire
     SYNFIRE_NOEXCEPT;
 
 /**
- * Puts the state back to its start: V = `v_reset` under hard reset, 0 under soft reset.
+ * Puts the state back to its start: V = `v_reset` under hard reset, 0 under soft reset; W = 0.
  *
  * @param layer  A layer.
  * @param stream The stream to use; null is the context's own. Must be null on the host.
@@ -702,7 +777,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_reset_state(synfire_layer 
  * Reads the state, after everything enqueued on the context's own stream. Work given to other streams must be done.
  *
  * @param layer  A layer.
- * @param name   The state variable: `"v"`.
+ * @param name   The state variable: `"v"`, or `"w"` in models with two variables.
  * @param[out] values Receives B·N elements of the layer's dtype, host memory.
  * @param bytes  Size of `values`; exactly B·N elements.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_DEVICE_LOST,
@@ -717,7 +792,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_read_state(synfire_layer l
  * Writes the state, after everything enqueued on the context's own stream. Work given to other streams must be done.
  *
  * @param layer  A layer.
- * @param name   The state variable: `"v"`.
+ * @param name   The state variable: `"v"`, or `"w"` in models with two variables.
  * @param values B·N elements of the layer's dtype, host memory.
  * @param bytes  Size of `values`; exactly B·N elements.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_DEVICE_LOST,
@@ -759,7 +834,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_forward(synfire_layer laye
  *   G_H[t] &=& G_S[t]\,g_s + (G_V[t] + G_H[t+1]\,\partial H[t+1]/\partial V[t])\,\partial V/\partial H \\
  *   G_X[t] &=& G_H[t]\,\partial H[t]/\partial X[t] \qquad G_{V_{init}} = G_H[1]\,\partial H[1]/\partial V[0]
  * \f}
- * The formulas are those of backpropagation through time with a surrogate derivative (Neftci, Mostafa and Zenke 2019).
+ * W's own terms and the gradients of parameters follow by the chain rule; derivatives of the charge function are taken by
+ * dual numbers. The formulas are those of backpropagation through time with a surrogate derivative (Neftci, Mostafa and
+ * Zenke 2019).
  *
  * @param layer  A layer.
  * @param desc   What to read and write.

@@ -15,6 +15,15 @@ template <class R>
 struct ParameterBlock {
   R shared[model::max_constants];
   const R* per_neuron;  // [n_constants, N] as soon as any parameter is one number per neuron, else null
+  // Slopes of the model's constants along its parameters, for gradients of parameters.
+  R slopes[model::max_slope_rows * model::max_model_constants];  // [row, constant]
+  const R* slopes_per_neuron;  // [row, constant, N] when constants are per neuron and a gradient was asked for
+};
+
+// Which gradients of parameters a backward accumulates: rows of slopes, or model::gradient_of_*.
+struct GradientRows {
+  int32_t count;
+  int32_t rows[model::max_gradients];
 };
 
 struct Extents {
@@ -40,6 +49,10 @@ struct ForwardArguments {
   R* v_seq;
   R* h_seq;
   R* tape;
+  const R* w_in;  // the second variable: given exactly when the model has one
+  R* w_out;
+  R* w_final;
+  R* w_seq;
 };
 
 template <class R>
@@ -47,6 +60,7 @@ struct BackwardArguments {
   const ParameterBlock<R>* parameters;
   Extents extents;
   model::Rules rules;
+  int32_t surrogate;
   const R* x;
   const R* tape;
   const R* grad_spike;
@@ -54,6 +68,11 @@ struct BackwardArguments {
   const R* grad_v_final;
   R* grad_x;
   R* grad_v_init;
+  const R* grad_w_seq;
+  const R* grad_w_final;
+  R* grad_w_init;
+  GradientRows gradients;
+  double* gradient_partials;  // [gradients.count, B, N]: sums over the steps
 };
 
 template <class R>
@@ -62,6 +81,7 @@ struct ResetStateArguments {
   Extents extents;
   model::Rules rules;
   R* v;
+  R* w;  // null in models with one variable
 };
 
 }  // namespace synfire::core

@@ -64,7 +64,8 @@ void Graph::record_forward(Layer& layer, const ForwardRequest& request) {
   operations_.reserve(operations_.size() + 1);
   tapes_.reserve(tapes_.size() + 1);
   const ForwardOperation operation = layer.forward(request);
-  keep({request.x, request.spikes, request.v_init, request.v_final, request.v_seq, request.h_seq});
+  keep({request.x, request.spikes, request.v_init, request.v_final, request.v_seq, request.h_seq, request.w_init,
+        request.w_final, request.w_seq});
   TapeUse& use = use_of(layer);
   use.ran_forward = true;
   use.left_x = request.taped ? request.x : nullptr;
@@ -82,14 +83,15 @@ void Graph::record_backward(Layer& layer, const BackwardRequest& request) {
     fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-INFERENCE",
          "the latest forward of the layer in this graph was recorded for inference (SYNFIRE_TAPE_NONE)");
   const Ref<Buffer> x = inside ? Ref<Buffer>(known->left_x) : layer.expected_input();
-  operations_.reserve(operations_.size() + 1);
+  const OperationList operations = layer.backward(request, *x);
+  operations_.reserve(operations_.size() + operations.size());
   tapes_.reserve(tapes_.size() + 1);
-  const BackwardOperation operation = layer.backward(request, *x);
   keep({x.get(), request.grad_spike_seq, request.grad_v_seq, request.grad_v_final, request.grad_x_seq,
-        request.grad_v_init});
+        request.grad_v_init, request.grad_w_seq, request.grad_w_final, request.grad_w_init});
+  for (const GradientRequest& gradient : request.gradients) keep({gradient.gradient});
   TapeUse& use = use_of(layer);
   if (!inside) use.needed_x = x.get();
-  operations_.emplace_back(operation);
+  operations_.insert(operations_.end(), operations.begin(), operations.end());
 }
 
 void Graph::record_copy(Buffer& source, uint64_t source_offset, Buffer& destination, uint64_t destination_offset,
@@ -200,18 +202,19 @@ synfire_status Graph::wait(uint64_t ticket, WaitPolicy policy, int64_t timeout_n
 
 namespace {
 
-void run(Layer& layer, const Operation& operation, synfire_stream stream) {
-  Device& device = layer.context()->device();
+void run(Layer& layer, std::span<const Operation> operations, synfire_stream stream) {
   layer.refresh(stream);
-  device.execute({&operation, 1}, stream);
+  layer.context()->device().execute(operations, stream);
 }
+
+void run(Layer& layer, const Operation& operation, synfire_stream stream) { run(layer, {&operation, 1}, stream); }
 
 }  // namespace
 
 void run_forward(Layer& layer, const ForwardRequest& request, synfire_stream stream) {
   layer.context()->device().check_stream(stream);
   const ForwardOperation operation = layer.forward(request);
-  run(layer, operation, stream);
+  run(layer, Operation(operation), stream);
   layer.set_tape(request.taped ? request.x : nullptr);
 }
 
@@ -223,7 +226,7 @@ void run_backward(Layer& layer, const BackwardRequest& request, synfire_stream s
 
 void run_reset_state(Layer& layer, synfire_stream stream) {
   layer.context()->device().check_stream(stream);
-  run(layer, ResetStateOperation{&layer}, stream);
+  run(layer, Operation(ResetStateOperation{&layer}), stream);
 }
 
 }  // namespace synfire::core

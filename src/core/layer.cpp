@@ -3,6 +3,8 @@
 #include "error.hpp"
 #include "float_environment.hpp"
 
+#include <synfire/model/reduction.hpp>
+
 #include <cstdio>
 #include <cstring>
 
@@ -67,7 +69,7 @@ LayerSpec::LayerSpec(const synfire_layer_desc& desc) {
 
 uint64_t LayerSpec::tape_bytes() const {
   constexpr int64_t interval = model::checkpoint_interval;
-  return static_cast<uint64_t>((extents.n_steps + interval - 1) / interval) * row_bytes();
+  return static_cast<uint64_t>((extents.n_steps + interval - 1) / interval * model->n_states) * row_bytes();
 }
 
 uint64_t LayerSpec::block_bytes() const {
@@ -75,7 +77,7 @@ uint64_t LayerSpec::block_bytes() const {
 }
 
 uint64_t LayerSpec::per_neuron_bytes() const {
-  return static_cast<uint64_t>(n_constants(*model, *surrogate)) * static_cast<uint64_t>(extents.n_neurons) *
+  return static_cast<uint64_t>(n_constants(*model)) * static_cast<uint64_t>(extents.n_neurons) *
          element_bytes();
 }
 
@@ -86,7 +88,7 @@ Layer::Layer(Context& context, const LayerSpec& spec)
       spec_(spec),
       parameters_(*spec.model, *spec.surrogate, spec.extents.n_neurons, spec.undecayed_input) {
   try {
-    state_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.row_bytes());
+    state_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.state_bytes());
     block_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.block_bytes());
     refresh(nullptr);
     const Operation reset = ResetStateOperation{this};
@@ -101,29 +103,61 @@ Layer::Layer(Context& context, const LayerSpec& spec)
 Layer::~Layer() { release_memory(); }
 
 void Layer::release_memory() noexcept {
-  for (void* memory : {state_, block_, per_neuron_, tape_})
+  for (void* memory : {state_, block_, per_neuron_, tape_, static_cast<void*>(gradient_partials_), slopes_per_neuron_})
     if (memory) device().release(SYNFIRE_MEMORY_DEVICE, memory);
+}
+
+void* Layer::state(int variable) const noexcept {
+  if (variable >= spec_.model->n_states) return nullptr;
+  return static_cast<char*>(state_) + static_cast<uint64_t>(variable) * spec_.state_stride();
 }
 
 // ---- parameters -----------------------------------------------------------------------------------------------------
 
-void Layer::set_parameter(uint32_t index, std::span<const double> values) {
+void Layer::set_parameter(ParameterName name, std::span<const double> values) {
   const auto lock = lock_parameters();
-  parameters_.check(index, values);
-  std::vector<double> next(values.begin(), values.end());
-  if (next.size() > 1 && !per_neuron_) per_neuron_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.per_neuron_bytes());
+  const uint32_t index = name.index;
+  std::vector<double> next = parameters_.checked(name, values);
   std::vector<double> previous(parameters_.values(index).begin(), parameters_.values(index).end());
   parameters_.set(index, std::move(next));
   try {
-    if (parameters_.per_neuron()) {
-      if (spec_.dtype == SYNFIRE_DTYPE_F64) upload_per_neuron<double>();
-      else upload_per_neuron<float>();
-    }
+    upload_arrays();
   } catch (...) {
     parameters_.set(index, std::move(previous));
     throw;
   }
   version_.fetch_add(1, std::memory_order_release);
+}
+
+// Brings what is held per neuron up to date with the parameters.
+void Layer::upload_arrays() {
+  if (!parameters_.per_neuron()) return;
+  const bool f64 = spec_.dtype == SYNFIRE_DTYPE_F64;
+  if (!per_neuron_) per_neuron_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.per_neuron_bytes());
+  if (f64) upload_per_neuron<double>();
+  else upload_per_neuron<float>();
+  if (!wants_gradients_) return;
+  if (!slopes_per_neuron_)
+    slopes_per_neuron_ = device().allocate(
+        SYNFIRE_MEMORY_DEVICE, static_cast<uint64_t>(parameters_.n_slope_rows() * model::max_model_constants) *
+                                       static_cast<uint64_t>(spec_.extents.n_neurons) * spec_.element_bytes() +
+                                   1);
+  if (f64) upload_slopes<double>();
+  else upload_slopes<float>();
+}
+
+template <class R>
+void Layer::upload_slopes() {
+  const FloatEnvironment ieee;
+  const int64_t n = spec_.extents.n_neurons;
+  const int rows = parameters_.n_slope_rows() * model::max_model_constants;
+  std::vector<R> slopes(static_cast<size_t>(rows) * static_cast<size_t>(n));
+  for (int64_t i = 0; i < n; ++i) {
+    double derived[model::max_slope_rows * model::max_model_constants];
+    parameters_.slopes(i, derived);
+    for (int k = 0; k < rows; ++k) slopes[static_cast<size_t>(k * n + i)] = static_cast<R>(derived[k]);
+  }
+  if (!slopes.empty()) device().upload(slopes_per_neuron_, slopes.data(), slopes.size() * sizeof(R));
 }
 
 template <class R>
@@ -148,6 +182,11 @@ void Layer::fill_block(void* bytes) const {
   parameters_.derive(0, derived);
   for (int k = 0; k < parameters_.n_constants(); ++k) block.shared[k] = static_cast<R>(derived[k]);
   block.per_neuron = parameters_.per_neuron() ? static_cast<const R*>(per_neuron_) : nullptr;
+  double slopes[model::max_slope_rows * model::max_model_constants] = {};
+  parameters_.slopes(0, slopes);
+  for (int k = 0; k < model::max_slope_rows * model::max_model_constants; ++k)
+    block.slopes[k] = static_cast<R>(slopes[k]);
+  block.slopes_per_neuron = parameters_.per_neuron() ? static_cast<const R*>(slopes_per_neuron_) : nullptr;
   std::memcpy(bytes, &block, sizeof block);
 }
 
@@ -238,6 +277,18 @@ class Checker {
   bool host_device_;
 };
 
+struct NamedBuffer {
+  const Buffer* buffer;
+  const char* name;
+};
+
+void check_second_variable(const LayerSpec& spec, std::initializer_list<NamedBuffer> buffers) {
+  for (const NamedBuffer& given : buffers)
+    if (given.buffer && spec.model->n_states < 2)
+      fail_argument("SYN-LAYER-NO-W", "%s is given; model \"%s\" has no second variable W, null is needed", given.name,
+                    spec.model->name);
+}
+
 struct Named {
   const char* name;
   const Array& array;
@@ -268,11 +319,24 @@ ForwardOperation Layer::forward(const ForwardRequest& request) {
   op.v_final = check.row(request.v_final, "desc.v_final");
   op.v_seq = check.sequence(request.v_seq, "desc.v_seq");
   op.h_seq = check.sequence(request.h_seq, "desc.h_seq");
-  const Named arrays[] = {{"desc.x", op.x, false},           {"desc.spikes", op.spikes, true},
-                          {"desc.v_init", op.v_in, false},   {"desc.v_final", op.v_final, true},
-                          {"desc.v_seq", op.v_seq, true},    {"desc.h_seq", op.h_seq, true}};
+  check_second_variable(spec_, {{request.w_init, "desc.w_init"}, {request.w_final, "desc.w_final"}, {request.w_seq, "desc.w_seq"}});
+  op.w_in = check.row(request.w_init, "desc.w_init");
+  op.w_final = check.row(request.w_final, "desc.w_final");
+  op.w_seq = check.sequence(request.w_seq, "desc.w_seq");
+  const Named arrays[] = {{"desc.x", op.x, false},          {"desc.spikes", op.spikes, true},
+                          {"desc.v_init", op.v_in, false},  {"desc.v_final", op.v_final, true},
+                          {"desc.v_seq", op.v_seq, true},   {"desc.h_seq", op.h_seq, true},
+                          {"desc.w_init", op.w_in, false},  {"desc.w_final", op.w_final, true},
+                          {"desc.w_seq", op.w_seq, true}};
   check_overlap(arrays);
-  if (!op.v_in.data) op.v_in = op.v_out = {state_, spec_.row_bytes(), SYNFIRE_MEMORY_DEVICE};
+  const bool two_variables = spec_.model->n_states == 2;
+  if (two_variables && !op.v_in.data != !op.w_in.data)
+    fail_argument("SYN-FORWARD-INIT", "%s is given and %s is null; a forward begins from both or from the layer's state",
+                  op.v_in.data ? "desc.v_init" : "desc.w_init", op.v_in.data ? "desc.w_init" : "desc.v_init");
+  if (!op.v_in.data) {
+    op.v_in = op.v_out = {state(0), spec_.row_bytes(), SYNFIRE_MEMORY_DEVICE};
+    if (two_variables) op.w_in = op.w_out = {state(1), spec_.row_bytes(), SYNFIRE_MEMORY_DEVICE};
+  }
   if (request.taped) {
     const auto lock = lock_parameters();
     if (!tape_) tape_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.tape_bytes());
@@ -282,7 +346,7 @@ ForwardOperation Layer::forward(const ForwardRequest& request) {
   return op;
 }
 
-BackwardOperation Layer::backward(const BackwardRequest& request, const Buffer& x) {
+OperationList Layer::backward(const BackwardRequest& request, const Buffer& x) {
   const Checker check(spec_, device().is_host());
   BackwardOperation op = {};
   op.layer = this;
@@ -294,16 +358,107 @@ BackwardOperation Layer::backward(const BackwardRequest& request, const Buffer& 
   op.grad_v_final = check.row(request.grad_v_final, "desc.grad_v_final");
   op.grad_x = check.sequence(request.grad_x_seq, "desc.grad_x_seq");
   op.grad_v_init = check.row(request.grad_v_init, "desc.grad_v_init");
-  if (!op.grad_x.data && !op.grad_v_init.data)
-    fail_argument("SYN-BACKWARD-OUTPUT", "desc.grad_x_seq and desc.grad_v_init are both null; at least one is needed");
+  check_second_variable(spec_, {{request.grad_w_seq, "desc.grad_w_seq"}, {request.grad_w_final, "desc.grad_w_final"}, {request.grad_w_init, "desc.grad_w_init"}});
+  op.grad_w_seq = check.sequence(request.grad_w_seq, "desc.grad_w_seq");
+  op.grad_w_final = check.row(request.grad_w_final, "desc.grad_w_final");
+  op.grad_w_init = check.row(request.grad_w_init, "desc.grad_w_init");
+  if (!op.grad_x.data && !op.grad_v_init.data && !op.grad_w_init.data && request.gradients.empty())
+    fail_argument("SYN-BACKWARD-OUTPUT",
+                  "desc.grad_x_seq, desc.grad_v_init and desc.grad_w_init are all null and desc.n_parameter_gradients is "
+                  "0; at least one output is needed");
   const Named arrays[] = {{"the forward's x", op.x, false},
                           {"desc.grad_spike_seq", op.grad_spike, false},
                           {"desc.grad_v_seq", op.grad_v_seq, false},
                           {"desc.grad_v_final", op.grad_v_final, false},
                           {"desc.grad_x_seq", op.grad_x, true},
-                          {"desc.grad_v_init", op.grad_v_init, true}};
-  check_overlap(arrays);
-  return op;
+                          {"desc.grad_v_init", op.grad_v_init, true},
+                          {"desc.grad_w_seq", op.grad_w_seq, false},
+                          {"desc.grad_w_final", op.grad_w_final, false},
+                          {"desc.grad_w_init", op.grad_w_init, true}};
+  std::vector<Named> all(std::begin(arrays), std::end(arrays));
+  std::vector<std::string> names;
+  names.reserve(request.gradients.size());
+  for (const GradientRequest& gradient : request.gradients) {
+    names.push_back("desc.parameter_gradients[" + std::to_string(names.size()) + "].gradient");
+    all.push_back({names.back().c_str(), gradient.gradient->array(), true});
+  }
+  check_overlap(all);
+  OperationList operations = {op};
+  if (!request.gradients.empty()) append_gradients(request, operations);
+  return operations;
+}
+
+// ---- gradients of parameters ----------------------------------------------------------------------------------------
+
+namespace {
+
+int64_t chunks_of(int64_t count) { return (count + model::reduction_chunk - 1) / model::reduction_chunk; }
+
+}  // namespace
+
+// From the first gradient on, the slopes of the constants are kept beside the constants.
+void Layer::prepare_gradients() {
+  const auto lock = lock_parameters();
+  if (wants_gradients_) return;
+  const int64_t rows = parameters_.n_slope_rows() + 2;
+  const int64_t values = rows * (spec_.extents.row() + chunks_of(spec_.extents.row()));
+  if (!gradient_partials_)
+    gradient_partials_ = static_cast<double*>(
+        device().allocate(SYNFIRE_MEMORY_DEVICE, static_cast<uint64_t>(values) * sizeof(double)));
+  wants_gradients_ = true;
+  try {
+    upload_arrays();
+  } catch (...) {
+    wants_gradients_ = false;
+    throw;
+  }
+  uploaded_version_.store(0, std::memory_order_relaxed);  // the block must name the slopes
+}
+
+void Layer::append_gradients(const BackwardRequest& request, OperationList& operations) {
+  const size_t most = static_cast<size_t>(parameters_.n_slope_rows()) + 2;
+  if (request.gradients.size() > most)
+    fail_argument("SYN-GRADIENT-COUNT", "desc.n_parameter_gradients is %zu; this layer has %zu gradients to ask for",
+                  request.gradients.size(), most);
+  const auto n_neurons = static_cast<uint64_t>(spec_.extents.n_neurons);
+  GradientRows rows = {};
+  for (size_t i = 0; i < request.gradients.size(); ++i) {
+    char name[64];
+    std::snprintf(name, sizeof name, "desc.parameter_gradients[%zu].name", i);
+    rows.rows[rows.count++] = parameters_.gradient_row(request.gradients[i].parameter, name);
+    const Buffer& gradient = *request.gradients[i].gradient;
+    std::snprintf(name, sizeof name, "desc.parameter_gradients[%zu].gradient", i);
+    if (gradient.dtype() != spec_.dtype)
+      fail_argument("SYN-BUFFER-TYPE", "%s holds %s; %s is needed", name, name_of_dtype(gradient.dtype()),
+                    name_of_dtype(spec_.dtype));
+    const uint64_t held = gradient.array().bytes / spec_.element_bytes();
+    if (held != 1 && held != n_neurons)
+      fail_argument("SYN-GRADIENT-LENGTH",
+                    "%s holds %llu elements; allowed are 1 (the sum over all neurons) and %llu (one per neuron)", name,
+                    static_cast<unsigned long long>(held), static_cast<unsigned long long>(n_neurons));
+    check_memory(gradient, name, device().is_host());
+  }
+  prepare_gradients();
+
+  auto& backward = std::get<BackwardOperation>(operations.front());
+  backward.gradients = rows;
+  backward.gradient_partials = gradient_partials_;
+  const int64_t row = spec_.extents.row(), n_chunks = chunks_of(row);
+  double* const chunk_sums = gradient_partials_ + row * static_cast<int64_t>(most);
+  for (size_t i = 0; i < request.gradients.size(); ++i) {
+    const auto index = static_cast<int64_t>(i);
+    const double* const partial = gradient_partials_ + row * index;
+    const Array out = request.gradients[i].gradient->array();
+    if (out.bytes == spec_.element_bytes() && n_neurons != 1) {
+      const Array sums = {chunk_sums + n_chunks * index, static_cast<uint64_t>(n_chunks) * sizeof(double),
+                          SYNFIRE_MEMORY_DEVICE};
+      operations.emplace_back(ReduceOperation{ReduceKind::chunks, spec_.dtype, partial, 1, row, sums});
+      operations.emplace_back(ReduceOperation{ReduceKind::total, spec_.dtype, sums.data, 1, n_chunks, out});
+    } else {
+      operations.emplace_back(
+          ReduceOperation{ReduceKind::batch, spec_.dtype, partial, spec_.extents.batch, spec_.extents.n_neurons, out});
+    }
+  }
 }
 
 // ---- the tape -------------------------------------------------------------------------------------------------------
@@ -356,25 +511,28 @@ Ref<Buffer> Layer::expected_input() const {
 
 // ---- state ----------------------------------------------------------------------------------------------------------
 
-void Layer::check_state_request(const char* name, const void* values, uint64_t bytes) const {
-  if (std::string_view(name) != "v")
-    fail_argument("SYN-STATE-NAME", "name is \"%.64s\"; model \"%s\" has the state variable \"v\"", name,
-                  spec_.model->name);
+void* Layer::find_state(const char* name, const void* values, uint64_t bytes) const {
+  const std::string_view wanted = name;
+  void* const found = wanted == "v" ? state(0) : wanted == "w" ? state(1) : nullptr;
+  if (!found)
+    fail_argument("SYN-STATE-NAME", "name is \"%.64s\"; model \"%s\" has %s", name, spec_.model->name,
+                  spec_.model->n_states == 2 ? "the state variables \"v\" and \"w\"" : "the state variable \"v\"");
   if (!values) fail_argument("SYN-ARGUMENT-NULL", "values is null");
   if (bytes != spec_.row_bytes())
     fail_argument("SYN-STATE-SIZE", "bytes is %llu; exactly %llu, %s, are needed",
                   static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(spec_.row_bytes()),
                   shape_text(spec_, false).c_str());
+  return found;
 }
 
 void Layer::read_state(const char* name, void* values, uint64_t bytes) {
-  check_state_request(name, values, bytes);
-  device().download(values, state_, bytes);
+  const void* const state = find_state(name, values, bytes);
+  device().download(values, state, bytes);
 }
 
 void Layer::write_state(const char* name, const void* values, uint64_t bytes) {
-  check_state_request(name, values, bytes);
-  device().upload(state_, values, bytes);
+  void* const state = find_state(name, values, bytes);
+  device().upload(state, values, bytes);
 }
 
 }  // namespace synfire::core

@@ -25,6 +25,9 @@ struct LayerSpec {
   uint64_t element_bytes() const { return bytes_of_dtype(dtype); }
   uint64_t row_bytes() const { return static_cast<uint64_t>(extents.row()) * element_bytes(); }
   uint64_t sequence_bytes() const { return static_cast<uint64_t>(extents.n_steps) * row_bytes(); }
+  // Distance of two state variables in memory.
+  uint64_t state_stride() const { return (row_bytes() + 255) / 256 * 256; }
+  uint64_t state_bytes() const { return static_cast<uint64_t>(model->n_states) * state_stride(); }
   uint64_t packed_bytes() const {
     return static_cast<uint64_t>(extents.n_steps * extents.batch * extents.words_per_row()) * 4;
   }
@@ -36,10 +39,15 @@ struct LayerSpec {
 // Buffers of a forward or backward; null means "not given".
 struct ForwardRequest {
   bool taped;
-  Buffer *x, *spikes, *v_init, *v_final, *v_seq, *h_seq;
+  Buffer *x, *spikes, *v_init, *v_final, *v_seq, *h_seq, *w_init, *w_final, *w_seq;
+};
+struct GradientRequest {
+  ParameterName parameter;
+  Buffer* gradient;  // one element, or one per neuron
 };
 struct BackwardRequest {
-  Buffer *grad_spike_seq, *grad_v_seq, *grad_v_final, *grad_x_seq, *grad_v_init;
+  Buffer *grad_spike_seq, *grad_v_seq, *grad_v_final, *grad_x_seq, *grad_v_init, *grad_w_seq, *grad_w_final, *grad_w_init;
+  std::vector<GradientRequest> gradients;
 };
 
 class Layer final : public Child {
@@ -48,12 +56,13 @@ class Layer final : public Child {
 
   const LayerSpec& spec() const noexcept { return spec_; }
   const void* block() const noexcept { return block_; }
-  void* state() const noexcept { return state_; }
+  // The state variables, each [B, N]: 0 is V, 1 is W (null in models with one variable).
+  void* state(int variable) const noexcept;
 
   // ---- parameters
   const ParameterSet& parameters() const noexcept { return parameters_; }
   std::unique_lock<std::mutex> lock_parameters() const { return std::unique_lock(mutex_); }
-  void set_parameter(uint32_t index, std::span<const double> values);
+  void set_parameter(ParameterName name, std::span<const double> values);
   uint64_t parameter_version() const noexcept { return version_.load(std::memory_order_acquire); }
   // Brings the device's parameter block up to date, in stream order; no work when nothing changed.
   void refresh(synfire_stream stream) {
@@ -62,8 +71,8 @@ class Layer final : public Child {
 
   // ---- operations
   ForwardOperation forward(const ForwardRequest& request);
-  // Of the taped forward that read x.
-  BackwardOperation backward(const BackwardRequest& request, const Buffer& x);
+  // Of the taped forward that read x: one backward, and the sums that gradients of parameters need.
+  OperationList backward(const BackwardRequest& request, const Buffer& x);
 
   // ---- the tape: what the forward that ran last, eagerly or in a replay, left for a backward
   // `x` is what it read, null when it ran for inference. Lock-free while x stays the same from replay to replay.
@@ -90,9 +99,14 @@ class Layer final : public Child {
   void fill_block(void* block) const;
   template <class R>
   void upload_per_neuron();
+  template <class R>
+  void upload_slopes();
+  void upload_arrays();
+  void prepare_gradients();
+  void append_gradients(const BackwardRequest& request, OperationList& operations);
   void replace_tape_input(Buffer* x);
   void check_tape_parameters() const;
-  void check_state_request(const char* name, const void* values, uint64_t bytes) const;
+  void* find_state(const char* name, const void* values, uint64_t bytes) const;
 
   LayerSpec spec_;
   ParameterSet parameters_;
@@ -104,6 +118,10 @@ class Layer final : public Child {
   void* block_ = nullptr;
   void* per_neuron_ = nullptr;  // null until a parameter becomes one number per neuron
   void* tape_ = nullptr;        // null until a forward is taped
+  // Null until the gradient of a parameter is asked for:
+  bool wants_gradients_ = false;
+  double* gradient_partials_ = nullptr;  // f64 [slope rows + 2, B, N], then the sums of the chunks of each
+  void* slopes_per_neuron_ = nullptr;    // [row, constant, N], only while constants are per neuron
 
   std::atomic<Buffer*> tape_x_{nullptr};
   std::atomic<uint64_t> tape_version_{0};

@@ -3,6 +3,8 @@
 #ifndef SYNFIRE_CORE_OPERATION_HPP
 #define SYNFIRE_CORE_OPERATION_HPP
 
+#include "arguments.hpp"
+
 #include <synfire/synfire.h>
 
 #include <variant>
@@ -31,7 +33,11 @@ struct ForwardOperation {
   Array v_final;  // [B, N]
   Array v_seq;    // [T, B, N]
   Array h_seq;    // [T, B, N]
-  void* tape;     // [ceil(T/checkpoint_interval), B, N], or null for inference
+  Array w_in;     // [B, N], as V; models with two variables only
+  Array w_out;    // [B, N]
+  Array w_final;  // [B, N]
+  Array w_seq;    // [T, B, N]
+  void* tape;     // [ceil(T/checkpoint_interval), n_states, B, N], or null for inference
 };
 
 struct BackwardOperation {
@@ -43,11 +49,31 @@ struct BackwardOperation {
   Array grad_v_final;  // [B, N]
   Array grad_x;        // [T, B, N]
   Array grad_v_init;   // [B, N]
+  Array grad_w_seq;    // [T, B, N], as V; models with two variables only
+  Array grad_w_final;  // [B, N]
+  Array grad_w_init;   // [B, N]
+  GradientRows gradients;
+  double* gradient_partials;  // [gradients.count, B, N]
 };
 
 struct CopyOperation {
   Array source;
   Array destination;  // the same number of bytes
+};
+
+// A fixed-order sum (model/reduction.hpp) over what a backward left per neuron.
+enum class ReduceKind : int32_t {
+  batch,   // f64 [B, N] to [N], over the batch rows
+  chunks,  // f64 [n] to f64 [ceil(n/reduction_chunk)]
+  total,   // f64 [n] to [1]
+};
+struct ReduceOperation {
+  ReduceKind kind;
+  int32_t dtype;  // of the output (batch, total)
+  const void* input;
+  int64_t batch;  // B for batch, else 1
+  int64_t count;  // N for batch, else n
+  Array output;
 };
 
 // Every element of an array becomes one value; dtype is one of SYNFIRE_DTYPE_*.
@@ -57,13 +83,14 @@ struct FillOperation {
   double value;
 };
 
-// V = v_reset (hard) or 0 (soft), from the parameters on the device.
+// V = v_reset (hard) or 0 (soft), from the parameters on the device; W = 0.
 struct ResetStateOperation {
   Layer* layer;
 };
 
 using Operation =
-    std::variant<ForwardOperation, BackwardOperation, CopyOperation, FillOperation, ResetStateOperation>;
+    std::variant<ForwardOperation, BackwardOperation, ReduceOperation, CopyOperation, FillOperation,
+                 ResetStateOperation>;
 using OperationList = std::vector<Operation>;
 
 }  // namespace synfire::core

@@ -4,6 +4,7 @@
 
 #include <synfire/model/models.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string>
@@ -11,11 +12,21 @@
 namespace synfire::core {
 namespace {
 
+// One parameter as the variable, the others constant.
+template <class Model>
+void derive_along(const double* parameters, int parameter, bool undecayed_input, double* slopes) {
+  using Number = model::Dual<double, double>;
+  Number values[model::max_slope_rows], constants[model::max_model_constants];
+  for (int i = 0; i < Model::n_parameters; ++i) values[i] = {parameters[i], i == parameter ? 1.0 : 0.0};
+  Model::derive(static_cast<const Number*>(values), undecayed_input, constants);
+  for (int k = 0; k < Model::n_constants; ++k) slopes[k] = constants[k].derivative;
+}
+
 template <class... E>
 constexpr std::array<ModelRow, sizeof...(E)> model_table(model::List<E...>) {
-  return {ModelRow{E::id, E::type::name, E::type::n_constants, E::type::default_v_reset, E::type::has_input_decay,
+  return {ModelRow{E::id, E::type::name, E::type::n_states, E::type::n_constants, E::type::default_v_reset, E::type::has_input_decay,
                    std::span<const model::ParameterSpec>(E::type::parameters, E::type::n_parameters),
-                   &E::type::derive}...};
+                   &E::type::template derive<double>, &derive_along<typename E::type>}...};
 }
 
 template <class... E>
@@ -27,6 +38,21 @@ constexpr std::array<SurrogateRow, sizeof...(E)> surrogate_table(model::List<E..
 
 constexpr auto models = model_table(model::Models{});
 constexpr auto surrogates = surrogate_table(model::Surrogates{});
+
+constexpr bool constants_fit() {
+  for (const auto& surrogate : surrogates)
+    if (surrogate.n_constants > model::max_surrogate_constants) return false;
+  for (const auto& model : models) {
+    if (model::first_model_constant + model.n_constants + model::max_surrogate_constants > model::max_constants ||
+        model.n_constants > model::max_model_constants)
+      return false;
+    int rows = 0;
+    for (const auto& parameter : model.parameters) rows += parameter.reciprocal_name ? 2 : 1;
+    if (rows > model::max_slope_rows) return false;
+  }
+  return true;
+}
+static_assert(constants_fit(), "raise the limits in model/layout.hpp");
 
 template <class Table>
 auto find_row(const Table& table, int32_t id) -> decltype(&table[0]) {
@@ -60,8 +86,8 @@ const char* surrogate_names() {
   return names_of(surrogates, text);
 }
 
-int n_constants(const ModelRow& model, const SurrogateRow& surrogate) {
-  return model::first_model_constant + model.n_constants + surrogate.n_constants;
+int n_constants(const ModelRow& model) {
+  return model::first_model_constant + model.n_constants + model::max_surrogate_constants;
 }
 
 ParameterSet::ParameterSet(const ModelRow& model, const SurrogateRow& surrogate, int64_t n_neurons,
@@ -70,7 +96,7 @@ ParameterSet::ParameterSet(const ModelRow& model, const SurrogateRow& surrogate,
       surrogate_(surrogate),
       n_neurons_(n_neurons),
       undecayed_input_(undecayed_input),
-      n_constants_(core::n_constants(model, surrogate)) {
+      n_constants_(core::n_constants(model)) {
   using model::unbounded;
   specs_.assign(model.parameters.begin(), model.parameters.end());
   specs_.push_back({"v_threshold", 1.0, -unbounded, unbounded, false});
@@ -79,30 +105,39 @@ ParameterSet::ParameterSet(const ModelRow& model, const SurrogateRow& surrogate,
   for (const auto& spec : specs_) values_.push_back({spec.default_value});
 }
 
-uint32_t ParameterSet::find(std::string_view name) const {
+ParameterName ParameterSet::find(std::string_view name, const char* argument) const {
   std::string known;
   for (uint32_t i = 0; i < size(); ++i) {
-    if (name == specs_[i].name) return i;
-    known += (i == 0 ? "" : ", ") + std::string(specs_[i].name);
+    const char* const reciprocal = specs_[i].reciprocal_name;
+    if (name == specs_[i].name) return {i, false};
+    if (reciprocal && name == reciprocal) return {i, true};
+    known += (i == 0 ? "" : ", ") + std::string(specs_[i].name) + (reciprocal ? std::string(" or ") + reciprocal : "");
   }
-  fail_argument("SYN-PARAMETER-NAME", "name is \"%.*s\"; this layer has %s", static_cast<int>(std::min<size_t>(name.size(), 64)),
-                name.data(), known.c_str());
+  fail_argument("SYN-PARAMETER-NAME", "%s is \"%.*s\"; this layer has %s", argument,
+                static_cast<int>(std::min<size_t>(name.size(), 64)), name.data(), known.c_str());
 }
 
-void ParameterSet::check(uint32_t index, std::span<const double> values) const {
-  const auto& spec = specs_[index];
+std::vector<double> ParameterSet::checked(ParameterName name, std::span<const double> values) const {
+  const auto& spec = specs_[name.index];
+  const char* const known_as = name.reciprocal ? spec.reciprocal_name : spec.name;
   if (values.size() != 1 && values.size() != static_cast<uint64_t>(n_neurons_))
     fail_argument("SYN-PARAMETER-COUNT", "count is %llu; \"%s\" takes 1 value, or %lld, one per neuron",
-                  static_cast<unsigned long long>(values.size()), spec.name, static_cast<long long>(n_neurons_));
+                  static_cast<unsigned long long>(values.size()), known_as, static_cast<long long>(n_neurons_));
+  std::vector<double> stored(values.begin(), values.end());
   for (size_t i = 0; i < values.size(); ++i) {
-    const double v = values[i];
+    double& v = stored[i];
+    if (name.reciprocal) v = 1.0 / v;
     const bool above = spec.open_range ? v > spec.minimum : v >= spec.minimum;
-    if (std::isfinite(v) && above && v <= spec.maximum) continue;
+    if (std::isfinite(values[i]) && std::isfinite(v) && above && v <= spec.maximum) continue;
     if (spec.minimum == -model::unbounded)
-      fail_argument("SYN-PARAMETER-RANGE", "values[%zu] is %g; \"%s\" must be finite", i, v, spec.name);
-    fail_argument("SYN-PARAMETER-RANGE", "values[%zu] is %g; \"%s\" must be finite and %s %g", i, v, spec.name,
+      fail_argument("SYN-PARAMETER-RANGE", "values[%zu] is %g; \"%s\" must be finite", i, values[i], known_as);
+    if (spec.maximum != model::unbounded)
+      fail_argument("SYN-PARAMETER-RANGE", "values[%zu] is %g; \"%s\" must be %s %g and at most %g", i, values[i],
+                    known_as, spec.open_range ? "greater than" : "at least", spec.minimum, spec.maximum);
+    fail_argument("SYN-PARAMETER-RANGE", "values[%zu] is %g; \"%s\" must be finite and %s %g", i, values[i], known_as,
                   spec.open_range ? "greater than" : "at least", spec.minimum);
   }
+  return stored;
 }
 
 bool ParameterSet::per_neuron() const noexcept {
@@ -112,9 +147,9 @@ bool ParameterSet::per_neuron() const noexcept {
 }
 
 void ParameterSet::derive(int64_t neuron, double* constants) const {
+  std::fill_n(constants, n_constants_, 0.0);
   double chosen[model::max_constants] = {};
-  for (uint32_t i = 0; i < size(); ++i)
-    chosen[i] = values_[i][values_[i].size() > 1 ? static_cast<size_t>(neuron) : 0];
+  for (uint32_t i = 0; i < size(); ++i) chosen[i] = value(i, neuron);
   const double* own = chosen;
   const double* common = own + model_.parameters.size();
   const double* surrogate = common + 2;
@@ -122,6 +157,45 @@ void ParameterSet::derive(int64_t neuron, double* constants) const {
   constants[model::constant_v_reset] = common[1];
   model_.derive(own, undecayed_input_, constants + model::first_model_constant);
   surrogate_.derive(surrogate, constants + model::first_model_constant + model_.n_constants);
+}
+
+// ---- gradients ------------------------------------------------------------------------------------------------------
+
+int32_t ParameterSet::gradient_row(ParameterName name, const char* argument) const {
+  const auto n_own = static_cast<uint32_t>(model_.parameters.size());
+  if (name.index == n_own) return model::gradient_of_v_threshold;
+  if (name.index == n_own + 1) return model::gradient_of_v_reset;
+  if (name.index > n_own + 1)
+    fail_argument("SYN-GRADIENT-SURROGATE",
+                  "%s is \"%s\", a parameter of the surrogate, which has no gradient; the model's, v_threshold and "
+                  "v_reset have one",
+                  argument, specs_[name.index].name);
+  if (!name.reciprocal) return static_cast<int32_t>(name.index);
+  int32_t row = static_cast<int32_t>(n_own);
+  for (uint32_t i = 0; i < name.index; ++i) row += specs_[i].reciprocal_name ? 1 : 0;
+  return row;
+}
+
+int ParameterSet::n_slope_rows() const noexcept {
+  int rows = 0;
+  for (const auto& spec : model_.parameters) rows += spec.reciprocal_name ? 2 : 1;
+  return rows;
+}
+
+void ParameterSet::slopes(int64_t neuron, double* slopes) const {
+  const int n_own = static_cast<int>(model_.parameters.size());
+  double own[model::max_slope_rows] = {};
+  for (int i = 0; i < n_own; ++i) own[i] = value(static_cast<uint32_t>(i), neuron);
+  std::fill_n(slopes, n_slope_rows() * model::max_model_constants, 0.0);
+  for (int i = 0; i < n_own; ++i) model_.derive_along(own, i, undecayed_input_, slopes + i * model::max_model_constants);
+  // Along 1/p instead of p: d/d(1/p) = −p²·d/dp.
+  int row = n_own;
+  for (int i = 0; i < n_own; ++i) {
+    if (!specs_[static_cast<size_t>(i)].reciprocal_name) continue;
+    for (int k = 0; k < model_.n_constants; ++k)
+      slopes[row * model::max_model_constants + k] = -own[i] * own[i] * slopes[i * model::max_model_constants + k];
+    ++row;
+  }
 }
 
 }  // namespace synfire::core

@@ -15,11 +15,14 @@ namespace synfire::core {
 struct ModelRow {
   int32_t id;
   const char* name;
+  int n_states;
   int n_constants;
   double default_v_reset;
   bool has_input_decay;
   std::span<const model::ParameterSpec> parameters;
   void (*derive)(const double* parameters, bool undecayed_input, double* constants);
+  // The slopes of the constants along one parameter.
+  void (*derive_along)(const double* parameters, int parameter, bool undecayed_input, double* slopes);
 };
 
 struct SurrogateRow {
@@ -37,8 +40,15 @@ const SurrogateRow* find_surrogate(int32_t id);
 const char* model_names();
 const char* surrogate_names();
 
-// What the constants of a layer are, all models alike: v_threshold, v_reset, the model's, the surrogate's.
-int n_constants(const ModelRow& model, const SurrogateRow& surrogate);
+// Constants a kernel may read for a layer: v_threshold, v_reset, the model's, and as many as any surrogate has, so that
+// one kernel can serve several surrogates.
+int n_constants(const ModelRow& model);
+
+// A parameter as a caller names it: some have a second name for the reciprocal of the stored value.
+struct ParameterName {
+  uint32_t index;
+  bool reciprocal;
+};
 
 class ParameterSet {
  public:
@@ -47,12 +57,13 @@ class ParameterSet {
   uint32_t size() const noexcept { return static_cast<uint32_t>(specs_.size()); }
   const model::ParameterSpec& spec(uint32_t index) const { return specs_[index]; }
   std::span<const double> values(uint32_t index) const { return values_[index]; }
-  // Throws INVALID_ARGUMENT for an unknown name, listing the known ones.
-  uint32_t find(std::string_view name) const;
+  // Throws INVALID_ARGUMENT for an unknown name, listing the known ones; `argument` is what the caller calls it.
+  ParameterName find(std::string_view name, const char* argument = "name") const;
 
-  // Throws unless `values` are as many as allowed, finite and in range.
-  void check(uint32_t index, std::span<const double> values) const;
-  // Takes over values that check() has accepted.
+  // The values to store for what a caller set under this name; throws unless they are as many as allowed, finite and in
+  // range.
+  std::vector<double> checked(ParameterName name, std::span<const double> values) const;
+  // Takes over values that checked() has made.
   void set(uint32_t index, std::vector<double> values) noexcept { values_[index].swap(values); }
 
   bool per_neuron() const noexcept;
@@ -60,9 +71,21 @@ class ParameterSet {
   // The constants of one neuron (of every neuron when nothing is per neuron).
   void derive(int64_t neuron, double* constants) const;
 
+  // ---- gradients
+  // What the gradient of a parameter is taken along: a row of slopes, or model::gradient_of_*. Throws INVALID_ARGUMENT
+  // for the surrogate's, which have none.
+  int32_t gradient_row(ParameterName name, const char* argument) const;
+  int n_slope_rows() const noexcept;
+  // Slopes [n_slope_rows, max_model_constants] of the model's constants of one neuron.
+  void slopes(int64_t neuron, double* slopes) const;
+
  private:
   const ModelRow& model_;
   const SurrogateRow& surrogate_;
+  double value(uint32_t index, int64_t neuron) const {
+    return values_[index][values_[index].size() > 1 ? static_cast<size_t>(neuron) : 0];
+  }
+
   int64_t n_neurons_;
   bool undecayed_input_;
   int n_constants_;

@@ -41,6 +41,7 @@ struct Api {
   decltype(&cudaGraphDestroy) graph_destroy = &cudaGraphDestroy;
   decltype(&cudaGraphExecDestroy) graph_exec_destroy = &cudaGraphExecDestroy;
   decltype(&cudaFuncGetAttributes) func_get_attributes = &cudaFuncGetAttributes;
+  decltype(&cudaFuncSetAttribute) func_set_attribute = &cudaFuncSetAttribute;
   decltype(&cudaLaunchKernel) launch_kernel = &cudaLaunchKernel;
   decltype(&cudaDeviceGetStreamPriorityRange) get_stream_priority_range = &cudaDeviceGetStreamPriorityRange;
 

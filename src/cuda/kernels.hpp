@@ -1,4 +1,4 @@
-// The kernels as the host code sees them: their arguments and their addresses. kernels.cu defines them.
+// The kernels as the host code sees them: their arguments and their addresses. The .cu files define them.
 #ifndef SYNFIRE_CUDA_KERNELS_HPP
 #define SYNFIRE_CUDA_KERNELS_HPP
 
@@ -22,7 +22,8 @@ struct Lanes {
 // What a forward writes for every step: only packed bits, only dense spikes, or any combination, decided at run time.
 enum class ForwardOutputs { bits, dense, any };
 // What a backward reads and writes: grad_spike_seq in and grad_x_seq out, or any combination.
-enum class BackwardInputs { spikes, any };
+// Or any combination and gradients of parameters.
+enum class BackwardInputs { spikes, any, parameters };
 
 template <class R>
 struct ForwardLaunch {
@@ -41,6 +42,15 @@ struct ResetStateLaunch {
   core::ResetStateArguments<R> arguments;
 };
 
+// One block of threads_per_block lanes a chunk (chunks, total), or one thread a neuron (batch); see model/reduction.hpp.
+template <class R>
+struct ReduceLaunch {
+  const double* input;
+  R* output;
+  int64_t batch;
+  int64_t count;
+};
+
 template <class E>
 struct FillLaunch {
   E* data;
@@ -55,7 +65,7 @@ struct CopyLaunch {
   int64_t count;
 };
 
-inline constexpr int small_bytes = 256;
+inline constexpr int small_bytes = 1024;
 struct WriteSmallLaunch {
   unsigned char* destination;
   int32_t bytes;
@@ -75,6 +85,11 @@ template <class R>
 const void* backward_kernel(int32_t model, int32_t surrogate, int width, BackwardInputs inputs);
 template <class R>
 const void* reset_state_kernel();
+template <class R>
+const void* reduce_batch_kernel();
+const void* reduce_chunks_kernel();  // ReduceLaunch<double>
+template <class R>
+const void* reduce_total_kernel();
 template <class E>
 const void* fill_kernel();
 const void* copy_kernel();
@@ -87,11 +102,14 @@ inline constexpr int forward_width = static_cast<int>(16 / sizeof(R));
 template <class R>
 inline constexpr int backward_width = static_cast<int>(8 / sizeof(R));
 
-// Shared memory of a backward block: H of one interval (or of all steps, when fewer), for every element it owns.
+// Shared memory of a backward block: H of one interval (or of all steps, when fewer), for every element it owns, and W
+// before each step in models that have it.
+// One f64 per gradient of a parameter comes on top.
 template <class R>
-int64_t backward_shared_bytes(int64_t n_steps, int width) {
+int64_t backward_shared_bytes(int64_t n_steps, int width, int n_states, int n_gradients) {
   const int64_t steps = n_steps < model::checkpoint_interval ? n_steps : model::checkpoint_interval;
-  return steps * threads_per_block * width * static_cast<int64_t>(sizeof(R));
+  return threads_per_block * (steps * n_states * width * static_cast<int64_t>(sizeof(R)) +
+                              n_gradients * static_cast<int64_t>(sizeof(double)));
 }
 
 }  // namespace synfire::cuda

@@ -3,6 +3,8 @@
 #include <core/error.hpp>
 #include <core/layer.hpp>
 
+#include <synfire/model/reduction.hpp>
+
 #include <algorithm>
 #include <cstring>
 
@@ -53,21 +55,29 @@ ForwardLaunch<R> forward_launch(const ForwardOperation& op, const Lanes& lanes) 
   const bool bits = op.spike_format == SpikeFormat::bits;
   return {{block_of<R>(op.layer), spec.extents, spec.rules, typed<R>(op.x), bits ? nullptr : typed<R>(op.spikes),
            bits ? typed<uint32_t>(op.spikes) : nullptr, typed<R>(op.v_in), typed<R>(op.v_out), typed<R>(op.v_final),
-           typed<R>(op.v_seq), typed<R>(op.h_seq), static_cast<R*>(op.tape)},
+           typed<R>(op.v_seq), typed<R>(op.h_seq), static_cast<R*>(op.tape), typed<R>(op.w_in), typed<R>(op.w_out),
+           typed<R>(op.w_final), typed<R>(op.w_seq)},
           lanes};
 }
 
 template <class R>
 BackwardLaunch<R> backward_launch(const BackwardOperation& op, const Lanes& lanes) {
   const LayerSpec& spec = spec_of(op.layer);
-  return {{block_of<R>(op.layer), spec.extents, spec.rules, typed<R>(op.x), static_cast<const R*>(op.tape),
+  return {{block_of<R>(op.layer), spec.extents, spec.rules, spec.surrogate->id, typed<R>(op.x),
+           static_cast<const R*>(op.tape),
            typed<R>(op.grad_spike), typed<R>(op.grad_v_seq), typed<R>(op.grad_v_final), typed<R>(op.grad_x),
-           typed<R>(op.grad_v_init)},
+           typed<R>(op.grad_v_init), typed<R>(op.grad_w_seq), typed<R>(op.grad_w_final), typed<R>(op.grad_w_init),
+           op.gradients, op.gradient_partials},
           lanes};
 }
 
 void launch(const void* kernel, uint32_t n_blocks, uint32_t n_threads, const void* arguments, uint32_t shared_bytes,
             cudaStream_t stream) {
+  // Beyond this a kernel must ask first; only f64 layers with two variables or gradients of parameters do.
+  constexpr uint32_t shared_bytes_unasked = 48 * 1024;
+  if (shared_bytes > shared_bytes_unasked)
+    check(api().func_set_attribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
+          "cudaFuncSetAttribute");
   void* parameters[] = {const_cast<void*>(arguments)};
   check(api().launch_kernel(kernel, dim3(n_blocks, 1, 1), dim3(n_threads, 1, 1), parameters, shared_bytes, stream),
         "cudaLaunchKernel");
@@ -81,7 +91,7 @@ auto with_type(int32_t dtype, F f) {
 
 const void* kernel_for(const ForwardOperation& op, const Plan& plan) {
   const LayerSpec& spec = spec_of(op.layer);
-  const bool spikes_only = !op.v_seq.data && !op.h_seq.data;
+  const bool spikes_only = !op.v_seq.data && !op.h_seq.data && !op.w_seq.data;
   const ForwardOutputs outputs = !spikes_only                             ? ForwardOutputs::any
                                  : op.spike_format == SpikeFormat::bits  ? ForwardOutputs::bits
                                  : op.spike_format == SpikeFormat::dense ? ForwardOutputs::dense
@@ -92,7 +102,8 @@ const void* kernel_for(const ForwardOperation& op, const Plan& plan) {
 const void* kernel_for(const BackwardOperation& op, const Plan& plan) {
   const LayerSpec& spec = spec_of(op.layer);
   const BackwardInputs inputs =
-      op.grad_spike.data && op.grad_x.data && !op.grad_v_seq.data ? BackwardInputs::spikes : BackwardInputs::any;
+      op.gradients.count > 0 ? BackwardInputs::parameters
+      : op.grad_spike.data && op.grad_x.data && !op.grad_v_seq.data && !op.grad_w_seq.data ? BackwardInputs::spikes : BackwardInputs::any;
   return with_type(spec.dtype, [&](auto r) {
     return backward_kernel<decltype(r)>(spec.model->id, spec.surrogate->id, plan.width, inputs);
   });
@@ -127,6 +138,25 @@ class Enqueuer {
     });
   }
 
+  void operator()(const ReduceOperation& op) const {
+    const auto* const in = static_cast<const double*>(op.input);
+    const int64_t count = warm_up_ ? 0 : op.count;
+    if (op.kind == ReduceKind::chunks) {
+      const ReduceLaunch<double> arguments = {in, typed<double>(op.output), 1, count};
+      const int64_t n_chunks = (count + model::reduction_chunk - 1) / model::reduction_chunk;
+      return launch(reduce_chunks_kernel(), static_cast<uint32_t>(std::clamp<int64_t>(n_chunks, 1, 65535)),
+                    threads_per_block, &arguments, 0, stream_);
+    }
+    with_type(op.dtype, [&](auto r) {
+      using R = decltype(r);
+      const ReduceLaunch<R> arguments = {in, typed<R>(op.output), op.batch, count};
+      if (op.kind == ReduceKind::batch)
+        launch(reduce_batch_kernel<R>(), strided_blocks(count), threads_per_block, &arguments, 0, stream_);
+      else
+        launch(reduce_total_kernel<R>(), 1, threads_per_block, &arguments, 0, stream_);
+    });
+  }
+
   void operator()(const CopyOperation& op) const {
     if (copies_by_kernel(op)) {
       CopyLaunch arguments = {op.destination.data, op.source.data, static_cast<int64_t>(op.source.bytes / 16)};
@@ -151,7 +181,8 @@ class Enqueuer {
     const LayerSpec& spec = spec_of(op.layer);
     with_type(spec.dtype, [&](auto r) {
       using R = decltype(r);
-      ResetStateLaunch<R> arguments = {{block_of<R>(op.layer), spec.extents, spec.rules, static_cast<R*>(op.layer->state())}};
+      ResetStateLaunch<R> arguments = {{block_of<R>(op.layer), spec.extents, spec.rules,
+                                        static_cast<R*>(op.layer->state(0)), static_cast<R*>(op.layer->state(1))}};
       if (warm_up_) arguments.arguments.extents.batch = 0;
       launch(reset_state_kernel<R>(), strided_blocks(spec.extents.row()), threads_per_block, &arguments, 0, stream_);
     });
@@ -197,7 +228,8 @@ Plan plan_forward(const ForwardOperation& op, const GpuShape& gpu) {
   const uint64_t element = spec.element_bytes();
   const int wide = static_cast<int>(16 / element);
   if (worth_widening(row, wide, gpu) &&
-      can_widen(row, wide, element, op.x, bits ? Array{} : op.spikes, op.v_in, op.v_out, op.v_final, op.v_seq, op.h_seq))
+      can_widen(row, wide, element, op.x, bits ? Array{} : op.spikes, op.v_in, op.v_out, op.v_final, op.v_seq, op.h_seq,
+                op.w_in, op.w_out, op.w_final, op.w_seq))
     plan.width = wide;
   plan.n_blocks = blocks_for(row / plan.width, e);
   return plan;
@@ -209,12 +241,15 @@ Plan plan_backward(const BackwardOperation& op, const GpuShape& gpu) {
   const uint64_t element = spec.element_bytes();
   Plan plan = {1, {row, 0, 0}, 0, 0};
   const int wide = static_cast<int>(8 / element);
-  if (wide > 1 && worth_widening(row, wide, gpu) &&
-      can_widen(row, wide, element, op.x, op.grad_spike, op.grad_v_seq, op.grad_v_final, op.grad_x, op.grad_v_init))
+  // Two variables need twice the shared memory: narrow threads keep a block's share small.
+  if (wide > 1 && spec.model->n_states == 1 && op.gradients.count == 0 && worth_widening(row, wide, gpu) &&
+      can_widen(row, wide, element, op.x, op.grad_spike, op.grad_v_seq, op.grad_v_final, op.grad_x, op.grad_v_init,
+                op.grad_w_seq, op.grad_w_final, op.grad_w_init))
     plan.width = wide;
   plan.n_blocks = blocks_for(row / plan.width, spec.extents);
   plan.shared_bytes = static_cast<uint32_t>(
-      with_type(spec.dtype, [&](auto r) { return backward_shared_bytes<decltype(r)>(spec.extents.n_steps, plan.width); }));
+      with_type(spec.dtype, [&](auto r) { return backward_shared_bytes<decltype(r)>(spec.extents.n_steps, plan.width, spec.model->n_states,
+                                                                    op.gradients.count); }));
   return plan;
 }
 

@@ -60,8 +60,11 @@ void Staging::forget(const Array& written) {
 void Staging::add(const ForwardOperation& original) {
   ForwardOperation op = original;
   read(op.x);
-  if (!op.v_out.data) read(op.v_in);
-  Array* const outputs[] = {&op.spikes, &op.v_final, &op.v_seq, &op.h_seq};
+  if (!op.v_out.data) {
+    read(op.v_in);
+    read(op.w_in);
+  }
+  Array* const outputs[] = {&op.spikes, &op.v_final, &op.v_seq, &op.h_seq, &op.w_final, &op.w_seq};
   std::vector<CopyOperation> copies;
   for (Array* output : outputs) {
     const Array host = *output;
@@ -77,7 +80,9 @@ void Staging::add(const BackwardOperation& original) {
   read(op.grad_spike);
   read(op.grad_v_seq);
   read(op.grad_v_final);
-  Array* const outputs[] = {&op.grad_x, &op.grad_v_init};
+  read(op.grad_w_seq);
+  read(op.grad_w_final);
+  Array* const outputs[] = {&op.grad_x, &op.grad_v_init, &op.grad_w_init};
   std::vector<CopyOperation> copies;
   for (Array* output : outputs) {
     const Array host = *output;
@@ -85,6 +90,14 @@ void Staging::add(const BackwardOperation& original) {
   }
   operations_.emplace_back(op);
   for (const CopyOperation& copy : copies) operations_.emplace_back(copy);
+}
+
+void Staging::add(const ReduceOperation& original) {
+  ReduceOperation op = original;
+  const Array host = op.output;
+  const bool copied = written_through_arena(op.output);
+  operations_.emplace_back(op);
+  if (copied) operations_.emplace_back(CopyOperation{op.output, host});
 }
 
 void Staging::add(const CopyOperation& op) {
@@ -115,11 +128,13 @@ struct Place {
     ((*this)(arrays), ...);
   }
   void operator()(ForwardOperation& op) const {
-    all(op.x, op.spikes, op.v_in, op.v_out, op.v_final, op.v_seq, op.h_seq);
+    all(op.x, op.spikes, op.v_in, op.v_out, op.v_final, op.v_seq, op.h_seq, op.w_in, op.w_out, op.w_final, op.w_seq);
   }
   void operator()(BackwardOperation& op) const {
-    all(op.x, op.grad_spike, op.grad_v_seq, op.grad_v_final, op.grad_x, op.grad_v_init);
+    all(op.x, op.grad_spike, op.grad_v_seq, op.grad_v_final, op.grad_x, op.grad_v_init, op.grad_w_seq, op.grad_w_final,
+        op.grad_w_init);
   }
+  void operator()(ReduceOperation& op) const { all(op.output); }
   void operator()(CopyOperation& op) const { all(op.source, op.destination); }
   void operator()(FillOperation& op) const { all(op.array); }
   void operator()(ResetStateOperation&) const {}

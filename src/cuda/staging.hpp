@@ -31,6 +31,7 @@ class Staging {
 
   void add(const core::ForwardOperation& op);
   void add(const core::BackwardOperation& op);
+  void add(const core::ReduceOperation& op);
   void add(const core::CopyOperation& op);
   void add(const core::FillOperation& op);
   void add(const core::ResetStateOperation& op);

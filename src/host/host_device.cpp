@@ -7,6 +7,8 @@
 #include <core/float_environment.hpp>
 #include <core/layer.hpp>
 
+#include <synfire/model/reduction.hpp>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -45,7 +47,11 @@ ForwardArguments<R> arguments_of(const ForwardOperation& op) {
           typed<R>(op.v_final),
           typed<R>(op.v_seq),
           typed<R>(op.h_seq),
-          static_cast<R*>(op.tape)};
+          static_cast<R*>(op.tape),
+          typed<R>(op.w_in),
+          typed<R>(op.w_out),
+          typed<R>(op.w_final),
+          typed<R>(op.w_seq)};
 }
 
 template <class R>
@@ -54,13 +60,19 @@ BackwardArguments<R> arguments_of(const BackwardOperation& op) {
   return {static_cast<const ParameterBlock<R>*>(op.layer->block()),
           spec.extents,
           spec.rules,
+          spec.surrogate->id,
           typed<R>(op.x),
           static_cast<const R*>(op.tape),
           typed<R>(op.grad_spike),
           typed<R>(op.grad_v_seq),
           typed<R>(op.grad_v_final),
           typed<R>(op.grad_x),
-          typed<R>(op.grad_v_init)};
+          typed<R>(op.grad_v_init),
+          typed<R>(op.grad_w_seq),
+          typed<R>(op.grad_w_final),
+          typed<R>(op.grad_w_init),
+          op.gradients,
+          op.gradient_partials};
 }
 
 // How the rows [B, N] of a layer are cut into tiles. Batch rows are cut one by one where a tile must not cross from one
@@ -166,7 +178,7 @@ class HostDevice final : public Device {
     const auto arguments = arguments_of<R>(op);
     for_each_tile(Tiling(spec.extents, arguments.parameters->per_neuron, backward_tile),
                   backward_weight * spec.extents.n_steps * spec.extents.row(), [&](const Tile& tile) {
-                    kernels_.backward(spec.model->id, spec.surrogate->id, arguments, tile);
+                    kernels_.backward(spec.model->id, arguments, tile);
                   });
   }
   template <class R>
@@ -174,7 +186,8 @@ class HostDevice final : public Device {
     const LayerSpec& spec = op.layer->spec();
     const auto& block = *static_cast<const ParameterBlock<R>*>(op.layer->block());
     const int64_t n = spec.extents.n_neurons;
-    R* const v = static_cast<R*>(op.layer->state());
+    R* const v = static_cast<R*>(op.layer->state(0));
+    if (R* const w = static_cast<R*>(op.layer->state(1))) std::fill_n(w, spec.extents.row(), R(0));
     for (int64_t i = 0; i < spec.extents.row(); ++i) {
       const R v_reset = block.per_neuron ? block.per_neuron[model::constant_v_reset * n + i % n]
                                          : block.shared[model::constant_v_reset];
@@ -189,6 +202,40 @@ class HostDevice final : public Device {
   void run(const BackwardOperation& op) const {
     if (op.layer->spec().dtype == SYNFIRE_DTYPE_F64) run_backward<double>(op);
     else run_backward<float>(op);
+  }
+  void run(const ReduceOperation& op) const {
+    const FloatEnvironment ieee;
+    if (op.dtype == SYNFIRE_DTYPE_F64) reduce<double>(op);
+    else reduce<float>(op);
+  }
+  template <class R>
+  static void reduce(const ReduceOperation& op) {
+    const auto* const in = static_cast<const double*>(op.input);
+    switch (op.kind) {
+      case ReduceKind::batch:
+        for (int64_t n = 0; n < op.count; ++n) {
+          double sum = 0;
+          for (int64_t b = 0; b < op.batch; ++b) sum += in[b * op.count + n];
+          typed<R>(op.output)[n] = static_cast<R>(sum);
+        }
+        return;
+      case ReduceKind::chunks:
+        for (int64_t first = 0, chunk = 0; first < op.count; first += model::reduction_chunk, ++chunk)
+          typed<double>(op.output)[chunk] =
+              lane_sum(in + first, std::min<int64_t>(model::reduction_chunk, op.count - first));
+        return;
+      case ReduceKind::total:
+        *typed<R>(op.output) = static_cast<R>(lane_sum(in, op.count));
+        return;
+    }
+  }
+  // The sum of model/reduction.hpp: running sums in lanes, joined by a binary tree.
+  static double lane_sum(const double* values, int64_t count) {
+    double lanes[model::reduction_lanes] = {};
+    for (int64_t i = 0; i < count; ++i) lanes[i % model::reduction_lanes] += values[i];
+    for (int half = model::reduction_lanes / 2; half > 0; half /= 2)
+      for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+    return lanes[0];
   }
   void run(const CopyOperation& op) const { std::memcpy(op.destination.data, op.source.data, op.source.bytes); }
   void run(const FillOperation& op) const {

@@ -24,17 +24,13 @@ struct Kernels {
   const char* level;
   void (*forward_f32)(int32_t model, const core::ForwardArguments<float>&, const Tile&);
   void (*forward_f64)(int32_t model, const core::ForwardArguments<double>&, const Tile&);
-  void (*backward_f32)(int32_t model, int32_t surrogate, const core::BackwardArguments<float>&, const Tile&);
-  void (*backward_f64)(int32_t model, int32_t surrogate, const core::BackwardArguments<double>&, const Tile&);
+  void (*backward_f32)(int32_t model, const core::BackwardArguments<float>&, const Tile&);
+  void (*backward_f64)(int32_t model, const core::BackwardArguments<double>&, const Tile&);
 
   void forward(int32_t m, const core::ForwardArguments<float>& a, const Tile& t) const { forward_f32(m, a, t); }
   void forward(int32_t m, const core::ForwardArguments<double>& a, const Tile& t) const { forward_f64(m, a, t); }
-  void backward(int32_t m, int32_t s, const core::BackwardArguments<float>& a, const Tile& t) const {
-    backward_f32(m, s, a, t);
-  }
-  void backward(int32_t m, int32_t s, const core::BackwardArguments<double>& a, const Tile& t) const {
-    backward_f64(m, s, a, t);
-  }
+  void backward(int32_t m, const core::BackwardArguments<float>& a, const Tile& t) const { backward_f32(m, a, t); }
+  void backward(int32_t m, const core::BackwardArguments<double>& a, const Tile& t) const { backward_f64(m, a, t); }
 };
 
 namespace baseline { extern const Kernels kernels; }

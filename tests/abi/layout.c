@@ -116,6 +116,14 @@ static void print_structs(void) {
   FIELD(synfire_forward_desc, v_final);
   FIELD(synfire_forward_desc, v_seq);
   FIELD(synfire_forward_desc, h_seq);
+  FIELD(synfire_forward_desc, w_init);
+  FIELD(synfire_forward_desc, w_final);
+  FIELD(synfire_forward_desc, w_seq);
+  end_struct();
+
+  begin_struct("synfire_parameter_gradient", sizeof(synfire_parameter_gradient));
+  FIELD(synfire_parameter_gradient, name);
+  FIELD(synfire_parameter_gradient, gradient);
   end_struct();
 
   begin_struct("synfire_backward_desc", sizeof(synfire_backward_desc));
@@ -126,6 +134,11 @@ static void print_structs(void) {
   FIELD(synfire_backward_desc, grad_v_final);
   FIELD(synfire_backward_desc, grad_x_seq);
   FIELD(synfire_backward_desc, grad_v_init);
+  FIELD(synfire_backward_desc, grad_w_seq);
+  FIELD(synfire_backward_desc, grad_w_final);
+  FIELD(synfire_backward_desc, grad_w_init);
+  FIELD(synfire_backward_desc, parameter_gradients);
+  FIELD(synfire_backward_desc, n_parameter_gradients);
   end_struct();
 
   begin_struct("synfire_graph_desc", sizeof(synfire_graph_desc));
@@ -191,9 +204,27 @@ static void print_constants(void) {
   CONSTANT(SYNFIRE_MODEL_DEFAULT);
   CONSTANT(SYNFIRE_MODEL_IF);
   CONSTANT(SYNFIRE_MODEL_LIF);
+  CONSTANT(SYNFIRE_MODEL_PLIF);
+  CONSTANT(SYNFIRE_MODEL_QIF);
+  CONSTANT(SYNFIRE_MODEL_EIF);
+  CONSTANT(SYNFIRE_MODEL_IZHIKEVICH);
   CONSTANT(SYNFIRE_SURROGATE_DEFAULT);
   CONSTANT(SYNFIRE_SURROGATE_SIGMOID);
   CONSTANT(SYNFIRE_SURROGATE_ATAN);
+  CONSTANT(SYNFIRE_SURROGATE_PIECEWISE_QUADRATIC);
+  CONSTANT(SYNFIRE_SURROGATE_PIECEWISE_EXP);
+  CONSTANT(SYNFIRE_SURROGATE_SOFT_SIGN);
+  CONSTANT(SYNFIRE_SURROGATE_SUPER_SPIKE);
+  CONSTANT(SYNFIRE_SURROGATE_ERF);
+  CONSTANT(SYNFIRE_SURROGATE_PIECEWISE_LEAKY_RELU);
+  CONSTANT(SYNFIRE_SURROGATE_S2NN);
+  CONSTANT(SYNFIRE_SURROGATE_Q_PSEUDO_SPIKE);
+  CONSTANT(SYNFIRE_SURROGATE_LEAKY_K_RELU);
+  CONSTANT(SYNFIRE_SURROGATE_FAKE_NUMERICAL_GRADIENT);
+  CONSTANT(SYNFIRE_SURROGATE_LOG_TAILED_RELU);
+  CONSTANT(SYNFIRE_SURROGATE_NONZERO_SIGN_LOG_ABS);
+  CONSTANT(SYNFIRE_SURROGATE_SQUAREWAVE_FOURIER_SERIES);
+  CONSTANT(SYNFIRE_SURROGATE_RECT);
   CONSTANT(SYNFIRE_RESET_HARD);
   CONSTANT(SYNFIRE_RESET_SOFT);
   CONSTANT(SYNFIRE_TAPE_RECOMPUTE);

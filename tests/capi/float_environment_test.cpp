@@ -140,8 +140,8 @@ TYPED_TEST(FloatEnvironment, ResultsDoNotDependOnIt) {
       const auto usual = this->live(neuron, shape, inputs, n_threads, per_neuron);
       for (const int rounding : {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
         for (const bool flush : {false, true}) {
-          SCOPED_TRACE(testing::Message() << shape << ", " << n_threads << " threads, per neuron "
-                                          << per_neuron << ", rounding " << rounding << ", flush " << flush);
+          SCOPED_TRACE(testing::Message() << shape << ", " << n_threads << " threads, per neuron " << per_neuron
+                                          << ", rounding " << rounding << ", flush " << flush);
           const Mode mode(rounding, flush);
           const auto unusual = this->live(neuron, shape, inputs, n_threads, per_neuron);
           this->expect_same(unusual, usual);

@@ -24,7 +24,7 @@ void require(synfire_status status, const char* call) {
 struct Case {
   synfire_layer_desc layer = SYNFIRE_LAYER_DESC_INIT;
   bool bits = false, per_neuron = false, replayed = false, pinned = false, explicit_v_init = false;
-  bool gradient_v = false, special_values = false;
+  bool gradient_v = false, special_values = false, parameter_gradients = false;
   uint32_t seed = 0;
 
   std::string text() const {
@@ -35,7 +35,7 @@ struct Case {
            std::to_string(layer.undecayed_input) + " bits " + std::to_string(bits) + " per_neuron " +
            std::to_string(per_neuron) + " replayed " + std::to_string(replayed) + " pinned " + std::to_string(pinned) +
            " v_init " + std::to_string(explicit_v_init) + " grad_v " + std::to_string(gradient_v) + " special " +
-           std::to_string(special_values) + " seed " + std::to_string(seed);
+           std::to_string(special_values) + " parameter_gradients " + std::to_string(parameter_gradients) + " seed " + std::to_string(seed);
   }
 };
 
@@ -43,6 +43,7 @@ using Bytes = std::vector<unsigned char>;
 
 struct Outputs {
   Bytes spikes, v_final, v_seq, h_seq, grad_x, grad_v_init, state;
+  Bytes w_final, w_seq, grad_w_init, gradients;  // empty unless the case has them
 };
 
 // Runs one case on one backend.
@@ -92,7 +93,34 @@ class Run {
 
     synfire_forward_desc fd = SYNFIRE_FORWARD_DESC_INIT;
     fd.x = x, fd.spikes = spikes, fd.v_init = v_init, fd.v_final = v_final, fd.v_seq = v_seq, fd.h_seq = h_seq;
+    synfire_buffer w_init = nullptr, grad_w = nullptr, grad_w_final = nullptr, w_final = nullptr, w_seq = nullptr,
+                   grad_w_init = nullptr;
+    if (c_.layer.model == SYNFIRE_MODEL_IZHIKEVICH) {
+      if (c_.explicit_v_init) {
+        ASSERT_NO_FATAL_FAILURE(input(w_init, row, random, -1, 1, false));
+      }
+      ASSERT_NO_FATAL_FAILURE(output(w_final, row, false));
+      ASSERT_NO_FATAL_FAILURE(output(w_seq, sequence, false));
+      ASSERT_NO_FATAL_FAILURE(output(grad_w_init, row, false));
+      if (c_.gradient_v) {
+        ASSERT_NO_FATAL_FAILURE(input(grad_w, sequence, random, -1, 1, false));
+        ASSERT_NO_FATAL_FAILURE(input(grad_w_final, row, random, -1, 1, false));
+      }
+      fd.w_init = w_init, fd.w_final = w_final, fd.w_seq = w_seq;
+    }
+    // Every parameter but the surrogate's, half of them as one number, half as one per neuron.
+    std::vector<synfire_parameter_gradient> wanted;
+    for (uint32_t i = 0; c_.parameter_gradients; ++i) {
+      synfire_parameter_info info = SYNFIRE_PARAMETER_INFO_INIT;
+      REQUIRE_OK(synfire_layer_get_parameter_info(layer_, i, &info));
+      synfire_buffer gradient = nullptr;
+      ASSERT_NO_FATAL_FAILURE(output(gradient, i % 2 == 0 ? 1 : static_cast<uint64_t>(c_.layer.n_neurons), false));
+      wanted.push_back({info.name, gradient});
+      if (std::string(info.name) == "v_reset") break;
+    }
     synfire_backward_desc bd = SYNFIRE_BACKWARD_DESC_INIT;
+    bd.grad_w_seq = grad_w, bd.grad_w_final = grad_w_final, bd.grad_w_init = grad_w_init;
+    bd.parameter_gradients = wanted.data(), bd.n_parameter_gradients = wanted.size();
     bd.grad_spike_seq = grad_spike, bd.grad_v_seq = grad_v, bd.grad_v_final = grad_v_final;
     bd.grad_x_seq = grad_x, bd.grad_v_init = grad_v_init;
     constexpr int repeats = 2;  // the second run continues the state of the first
@@ -114,11 +142,21 @@ class Run {
       REQUIRE_OK(synfire_context_synchronize(context_));
     }
     for (const auto& [buffer, bytes] : {std::pair{spikes, &out.spikes}, {v_final, &out.v_final}, {v_seq, &out.v_seq},
-                                        {h_seq, &out.h_seq}, {grad_x, &out.grad_x}, {grad_v_init, &out.grad_v_init}}) {
+                                        {h_seq, &out.h_seq}, {grad_x, &out.grad_x}, {grad_v_init, &out.grad_v_init},
+                                        {w_final, &out.w_final}, {w_seq, &out.w_seq},
+                                        {grad_w_init, &out.grad_w_init}}) {
+      if (!buffer) continue;
       uint64_t size = 0;
       REQUIRE_OK(synfire_buffer_get_data(buffer, nullptr, &size));
       bytes->resize(size);
       REQUIRE_OK(synfire_buffer_download(buffer, 0, bytes->data(), size));
+    }
+    for (const synfire_parameter_gradient& gradient : wanted) {
+      uint64_t size = 0;
+      REQUIRE_OK(synfire_buffer_get_data(gradient.gradient, nullptr, &size));
+      const size_t at = out.gradients.size();
+      out.gradients.resize(at + size);
+      REQUIRE_OK(synfire_buffer_download(gradient.gradient, 0, out.gradients.data() + at, size));
     }
     out.state.resize(row * element());
     REQUIRE_OK(synfire_layer_read_state(layer_, "v", out.state.data(), out.state.size()));
@@ -138,7 +176,7 @@ class Run {
     REQUIRE_OK(synfire_layer_set_parameter(layer_, "v_threshold", values.data(), values.size()));
     for (double& v : values) v = -0.1 * uniform(random);
     REQUIRE_OK(synfire_layer_set_parameter(layer_, "v_reset", values.data(), values.size()));
-    if (c_.layer.model == SYNFIRE_MODEL_LIF) {
+    if (c_.layer.model != SYNFIRE_MODEL_IF) {
       for (double& v : values) v = 1.0 + 10.0 * uniform(random);
       REQUIRE_OK(synfire_layer_set_parameter(layer_, "tau", values.data(), values.size()));
     }
@@ -212,7 +250,9 @@ void expect_same(const Case& c) {
   for (const auto& [name, a, b] :
        {std::tuple{"v_final", &host.v_final, &gpu.v_final}, {"v_seq", &host.v_seq, &gpu.v_seq},
         {"h_seq", &host.h_seq, &gpu.h_seq}, {"grad_x", &host.grad_x, &gpu.grad_x},
-        {"grad_v_init", &host.grad_v_init, &gpu.grad_v_init}, {"state", &host.state, &gpu.state}}) {
+        {"grad_v_init", &host.grad_v_init, &gpu.grad_v_init}, {"state", &host.state, &gpu.state},
+        {"w_final", &host.w_final, &gpu.w_final}, {"w_seq", &host.w_seq, &gpu.w_seq},
+        {"grad_w_init", &host.grad_w_init, &gpu.grad_w_init}, {"gradients", &host.gradients, &gpu.gradients}}) {
     ASSERT_EQ(a->size(), b->size());
     EXPECT_EQ(f64 ? differences<double>(*a, *b) : differences<float>(*a, *b), 0u) << name;
   }
@@ -227,27 +267,29 @@ Case random_case(uint32_t seed, int32_t dtype) {
   Case c;
   c.seed = seed;
   c.layer.dtype = dtype;
-  c.layer.model = static_cast<int32_t>(pick(SYNFIRE_MODEL_IF, SYNFIRE_MODEL_LIF));
-  c.layer.surrogate = static_cast<int32_t>(pick(SYNFIRE_SURROGATE_SIGMOID, SYNFIRE_SURROGATE_ATAN));
+  c.layer.model = static_cast<int32_t>(1 + random() % 6);
+  c.layer.surrogate = static_cast<int32_t>(1 + random() % 16);
   c.layer.reset = static_cast<int32_t>(pick(0, 1));
   c.layer.detach_reset = static_cast<int32_t>(pick(0, 1));
-  c.layer.undecayed_input = c.layer.model == SYNFIRE_MODEL_LIF ? static_cast<int32_t>(pick(0, 1)) : 0;
+  const bool has_input_decay = c.layer.model == SYNFIRE_MODEL_LIF || c.layer.model == SYNFIRE_MODEL_PLIF;
+  c.layer.undecayed_input = has_input_decay ? static_cast<int32_t>(pick(0, 1)) : 0;
   c.layer.n_steps = pick(1, 2, 7, 8, 9, 16, 31, 32, 33, 64, 65, 100);
   c.layer.batch = pick(0, 1, 2, 3, 17);
   c.layer.n_neurons = pick(1, 3, 31, 32, 33, 64, 127, 128, 257, 1000, 1024);
   c.bits = pick(0, 1), c.per_neuron = pick(0, 0, 1), c.replayed = pick(0, 1), c.pinned = pick(0, 1);
   c.explicit_v_init = pick(0, 1), c.gradient_v = pick(0, 1), c.special_values = pick(0, 0, 1);
+  c.parameter_gradients = pick(0, 1);
   return c;
 }
 
 class BitEquality : public testing::TestWithParam<uint32_t> {};
 
 TEST_P(BitEquality, RandomLayersF32) {
-  for (uint32_t i = 0; i < 16; ++i) ASSERT_NO_FATAL_FAILURE(expect_same(random_case(GetParam() * 1000 + i, SYNFIRE_DTYPE_F32)));
+  for (uint32_t i = 0; i < 40; ++i) ASSERT_NO_FATAL_FAILURE(expect_same(random_case(GetParam() * 1000 + i, SYNFIRE_DTYPE_F32)));
 }
 
 TEST_P(BitEquality, RandomLayersF64) {
-  for (uint32_t i = 0; i < 8; ++i) ASSERT_NO_FATAL_FAILURE(expect_same(random_case(GetParam() * 1000 + 500 + i, SYNFIRE_DTYPE_F64)));
+  for (uint32_t i = 0; i < 20; ++i) ASSERT_NO_FATAL_FAILURE(expect_same(random_case(GetParam() * 1000 + 500 + i, SYNFIRE_DTYPE_F64)));
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, BitEquality, testing::Range(1u, 9u));
@@ -263,6 +305,19 @@ TEST(BitEqualityLarge, WideRows) {
         c.bits = bits, c.per_neuron = per_neuron, c.replayed = true, c.gradient_v = bits;
         ASSERT_NO_FATAL_FAILURE(expect_same(c));
       }
+}
+
+// Every model and surrogate at sizes that take the vectorised kernels.
+TEST(BitEqualityLarge, EveryModelAndSurrogate) {
+  for (int32_t model = 1; model <= 6; ++model)
+    for (int32_t surrogate = 1; surrogate <= 16; ++surrogate) {
+      if (model != SYNFIRE_MODEL_LIF && surrogate > 3) continue;
+      Case c;
+      c.seed = static_cast<uint32_t>(model * 100 + surrogate);
+      c.layer.model = model, c.layer.surrogate = surrogate, c.layer.n_steps = 6, c.layer.n_neurons = 262144;
+      c.bits = true;
+      ASSERT_NO_FATAL_FAILURE(expect_same(c));
+    }
 }
 
 // Vectors that run over the end of a batch row, with one number per neuron.

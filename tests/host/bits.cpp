@@ -38,14 +38,18 @@ class Generator {
   uint64_t state_;
 };
 
-// FNV-1a over 32-bit words.
+// FNV-1a over 32-bit words. Any NaN counts as any other: which one an operation makes is not IEEE's to say.
 class Hash {
  public:
-  void add(const std::vector<unsigned char>& bytes) {
-    for (size_t i = 0; i + 4 <= bytes.size(); i += 4) {
-      uint32_t word = 0;
-      std::memcpy(&word, bytes.data() + i, 4);
-      value_ = (value_ ^ word) * 1099511628211u;
+  template <class Bits>
+  void add(const std::vector<unsigned char>& bytes, Bits infinity) {
+    for (size_t i = 0; i + sizeof(Bits) <= bytes.size(); i += sizeof(Bits)) {
+      Bits bits = 0;
+      std::memcpy(&bits, bytes.data() + i, sizeof bits);
+      const bool nan = infinity != 0 && (bits & (~Bits(0) >> 1)) > infinity;
+      const uint64_t word = nan ? uint64_t{infinity} + 1 : uint64_t{bits};
+      value_ = (value_ ^ (word & 0xFFFFFFFFu)) * 1099511628211u;
+      if (sizeof(Bits) == 8) value_ = (value_ ^ (word >> 32)) * 1099511628211u;
     }
   }
   uint64_t value() const { return value_; }
@@ -82,6 +86,7 @@ class Layer {
     Generator values(seed);
     const synfire_buffer x = input(sequence_, values, -0.5, 2.5), grad_spike = input(sequence_, values, -1, 1),
                          grad_v = input(sequence_, values, -1, 1), grad_final = input(row_, values, -1, 1);
+    const bool two_variables = desc_.model == SYNFIRE_MODEL_IZHIKEVICH;
     const synfire_buffer bits = buffer(words_, SYNFIRE_DTYPE_BITS), h = buffer(sequence_, desc_.dtype),
                          v = buffer(sequence_, desc_.dtype), grad_x = buffer(sequence_, desc_.dtype),
                          grad_v_init = buffer(row_, desc_.dtype);
@@ -90,11 +95,32 @@ class Layer {
     synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
     backward.grad_spike_seq = grad_spike, backward.grad_v_seq = grad_v, backward.grad_v_final = grad_final;
     backward.grad_x_seq = grad_x, backward.grad_v_init = grad_v_init;
+    std::vector<synfire_buffer> outputs = {h, v, grad_x, grad_v_init};
+    if (two_variables) {
+      forward.w_seq = buffer(sequence_, desc_.dtype);
+      backward.grad_w_seq = grad_v, backward.grad_w_final = grad_final;
+      backward.grad_w_init = buffer(row_, desc_.dtype);
+      outputs.insert(outputs.end(), {forward.w_seq, backward.grad_w_init});
+    }
+    // The gradient of every parameter but the surrogate's.
+    std::vector<synfire_parameter_gradient> gradients;
+    for (uint32_t i = 0;; ++i) {
+      synfire_parameter_info info = SYNFIRE_PARAMETER_INFO_INIT;
+      REQUIRE(synfire_layer_get_parameter_info(layer_, i, &info));
+      gradients.push_back({info.name, buffer(i % 2 == 0 ? 1 : static_cast<uint64_t>(desc_.n_neurons), desc_.dtype)});
+      outputs.push_back(gradients.back().gradient);
+      if (std::string(info.name) == "v_reset") break;
+    }
+    backward.parameter_gradients = gradients.data(), backward.n_parameter_gradients = gradients.size();
     Hash hash;
     for (int pass = 0; pass < 2; ++pass) {  // the second continues the state of the first
       REQUIRE(synfire_layer_forward(layer_, &forward, nullptr));
       REQUIRE(synfire_layer_backward(layer_, &backward, nullptr));
-      for (const synfire_buffer output : {bits, h, v, grad_x, grad_v_init}) hash.add(read(output));
+      hash.add<uint32_t>(read(bits), 0);
+      for (const synfire_buffer output : outputs) {
+        if (desc_.dtype == SYNFIRE_DTYPE_F64) hash.add<uint64_t>(read(output), 0x7FF0000000000000u);
+        else hash.add<uint32_t>(read(output), 0x7F800000u);
+      }
     }
     return hash.value();
   }
@@ -136,23 +162,26 @@ class Layer {
 };
 
 std::string all_hashes(synfire_context context) {
-  // Odd rows, several checkpoint intervals, and, for one configuration in eight, enough to be worth several threads.
+  // Odd rows, several checkpoint intervals, and, for one configuration of each model, enough to be worth several threads.
   const Shape shapes[] = {{1, 1, 1}, {37, 3, 77}, {100, 1, 64}, {9, 2, 32769}};
   constexpr int64_t large = 10000;
   std::ostringstream out;
   for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64})
-    for (const int32_t model : {SYNFIRE_MODEL_IF, SYNFIRE_MODEL_LIF})
-      for (const int32_t surrogate : {SYNFIRE_SURROGATE_SIGMOID, SYNFIRE_SURROGATE_ATAN})
+    for (int32_t model = SYNFIRE_MODEL_IF; model <= SYNFIRE_MODEL_IZHIKEVICH; ++model)
+      for (int32_t surrogate = SYNFIRE_SURROGATE_SIGMOID; surrogate <= 16; ++surrogate)
         for (const int32_t reset : {SYNFIRE_RESET_HARD, SYNFIRE_RESET_SOFT})
           for (const int32_t detach : {0, 1})
             for (const int32_t undecayed : {0, 1})
               for (const bool per_neuron : {false, true}) {
-                if (undecayed && model == SYNFIRE_MODEL_IF) continue;
+                if (undecayed && model != SYNFIRE_MODEL_LIF && model != SYNFIRE_MODEL_PLIF) continue;
+                const bool plain = !reset && !detach && !undecayed && !per_neuron;
+                // Every surrogate once with LIF; everything else with the two common ones.
+                if (surrogate > SYNFIRE_SURROGATE_ATAN && (model != SYNFIRE_MODEL_LIF || !plain)) continue;
                 out << (dtype == SYNFIRE_DTYPE_F32 ? "f32" : "f64") << " model " << model << " surrogate " << surrogate
                     << " reset " << reset << " detach " << detach << " undecayed " << undecayed << " per_neuron "
                     << per_neuron;
                 for (const Shape& shape : shapes) {
-                  if (shape.n_neurons > large && (reset || detach || undecayed)) continue;
+                  if (shape.n_neurons > large && (!plain || surrogate != SYNFIRE_SURROGATE_SIGMOID)) continue;
                   synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
                   desc.model = model, desc.n_steps = shape.n_steps, desc.n_neurons = shape.n_neurons;
                   desc.batch = shape.batch, desc.dtype = dtype, desc.reset = reset, desc.surrogate = surrogate;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -76,6 +77,112 @@ TEST(Reciprocal, OfPowersOfTwoIsExact) {
     EXPECT_EQ(reciprocal(std::ldexp(1.0f, e)), std::ldexp(1.0f, -e));
     EXPECT_EQ(reciprocal(std::ldexp(1.0, e)), std::ldexp(1.0, -e));
   }
+}
+
+// Random numbers of every exponent, and as many again close to 1, where a logarithm loses most.
+template <class R>
+double worst_logarithm(int smallest_exponent, int largest_exponent) {
+  std::mt19937_64 random(4);
+  std::uniform_real_distribution<double> mantissa(1, 2), near_one(-0.4, 0.6);
+  double worst = 0;
+  for (int i = 0; i < 500000; ++i) {
+    const int exponent = smallest_exponent + i % (largest_exponent - smallest_exponent);
+    const R wide = static_cast<R>(std::ldexp(mantissa(random), exponent));
+    const R close = static_cast<R>(1 + near_one(random) * std::ldexp(1.0, -(i % std::numeric_limits<R>::digits)));
+    for (const R x : {wide, close})
+      if (x != R(1)) worst = std::max(worst, ulps(logarithm(x), std::log(static_cast<long double>(x))));
+  }
+  return worst;
+}
+
+template <class R>
+double worst_logarithm_of_one_plus() {
+  std::mt19937_64 random(5);
+  std::uniform_real_distribution<double> mantissa(1, 2);
+  double worst = 0;
+  for (int i = 0; i < 1000000; ++i) {
+    const R a = static_cast<R>(std::ldexp(mantissa(random), i % 97 - 60));
+    const R b = static_cast<R>(std::ldexp(mantissa(random), i % 89 - 60));
+    const long double product = static_cast<long double>(a) * static_cast<long double>(b);
+    worst = std::max(worst, ulps(logarithm_of_one_plus(a, b), std::log1p(product)));
+  }
+  return worst;
+}
+
+TEST(Logarithm, IsExactToWithinAnUlp) {
+  EXPECT_LE(worst_logarithm<float>(-126, 128), 0.9);
+  EXPECT_LE(worst_logarithm<double>(-1022, 1024), 0.9);
+}
+
+TEST(Logarithm, OfOneIsZero) {
+  EXPECT_EQ(bits_of(logarithm(1.0f)), 0u);
+  EXPECT_EQ(bits_of(logarithm(1.0)), 0u);
+}
+
+TEST(LogarithmOfOnePlus, IsExactToWithinTwoUlp) {
+  EXPECT_LE(worst_logarithm_of_one_plus<float>(), 1.6);
+  EXPECT_LE(worst_logarithm_of_one_plus<double>(), 1.6);
+  EXPECT_EQ(logarithm_of_one_plus(3.0f, 0.0f), 0.0f);
+  EXPECT_EQ(logarithm_of_one_plus(1e-30f, 1e-5f), 1e-30f * 1e-5f);
+  EXPECT_NEAR(logarithm_of_one_plus(1e30f, 1.0f), std::log(1e30), 1e-5);
+}
+
+constexpr long double pi = 3.14159265358979323846264338327950288L;
+
+template <class R>
+double worst_sine_of_half_turn() {
+  std::mt19937_64 random(6);
+  std::uniform_real_distribution<double> uniform(-0.5, 0.5);
+  double worst = 0;
+  for (int i = 0; i < 1000000; ++i) {
+    const R w = static_cast<R>(std::ldexp(uniform(random), i % 2 ? 0 : -(i % 100)));
+    worst = std::max(worst, ulps(sine_of_half_turn(w), std::sin(pi * static_cast<long double>(w))));
+  }
+  return worst;
+}
+
+// Largest absolute error. The first factor has 11 bits, so that long double holds the product exactly.
+template <class R>
+double worst_sine_of_half_turns(int largest_exponent) {
+  std::mt19937_64 random(7);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  double worst = 0;
+  for (int i = 0; i < 1000000; ++i) {
+    const R a = static_cast<R>(std::ldexp(1 + i % 2048, i % (largest_exponent - 11)));
+    const R b = static_cast<R>(uniform(random));
+    const long double half_turns = std::remainder(static_cast<long double>(a) * static_cast<long double>(b), 2.0L);
+    const long double error = static_cast<long double>(sine_of_half_turns(a, b)) - std::sin(pi * half_turns);
+    worst = std::max(worst, static_cast<double>(std::fabs(error)));
+  }
+  return worst;
+}
+
+TEST(SineOfHalfTurns, IsExactToWithinThreeUlp) {
+  EXPECT_LE(worst_sine_of_half_turn<float>(), 2.3);
+  EXPECT_LE(worst_sine_of_half_turn<double>(), 2.2);
+  EXPECT_LE(worst_sine_of_half_turns<float>(20), 2e-7);
+  EXPECT_LE(worst_sine_of_half_turns<double>(49), 4e-16);
+}
+
+TEST(SineOfHalfTurns, AtWholeAndHalfNumbers) {
+  for (int i = -9; i <= 9; ++i) {
+    EXPECT_EQ(sine_of_half_turns(1.0f, static_cast<float>(i)), 0.0f);
+    EXPECT_EQ(sine_of_half_turns(0.5, 2.0 * i), 0.0);
+    EXPECT_EQ(sine_of_half_turns(0.5f, static_cast<float>(2 * i + 1)), i % 2 == 0 ? 1.0f : -1.0f);
+    EXPECT_EQ(sine_of_half_turns(0.5, 2.0 * i + 1.0), i % 2 == 0 ? 1.0 : -1.0);
+  }
+}
+
+TEST(RoundToWhole, GoesToTheEvenOneAtATie) {
+  for (const auto& [x, value, sign] :
+       {std::array{0.5, 0.0, 1.0}, {1.5, 2.0, 1.0}, {-1.4, -1.0, -1.0}, {2.5, 2.0, 1.0}}) {
+    EXPECT_EQ(round_to_whole(x).value, value);
+    EXPECT_EQ(round_to_whole(x).sign, sign);
+    EXPECT_EQ(round_to_whole(static_cast<float>(x)).value, static_cast<float>(value));
+    EXPECT_EQ(round_to_whole(static_cast<float>(x)).sign, static_cast<float>(sign));
+  }
+  EXPECT_EQ(round_to_whole(4194303.0f).sign, -1.0f);
+  EXPECT_EQ(round_to_whole(-2251799813685247.0).sign, -1.0);
 }
 
 TEST(Choose, PicksBitForBit) {

@@ -23,11 +23,29 @@ struct NamedId {
 inline constexpr NamedId models[] = {
     {"if", SYNFIRE_MODEL_IF},
     {"lif", SYNFIRE_MODEL_LIF},
+    {"plif", SYNFIRE_MODEL_PLIF},
+    {"qif", SYNFIRE_MODEL_QIF},
+    {"eif", SYNFIRE_MODEL_EIF},
+    {"izhikevich", SYNFIRE_MODEL_IZHIKEVICH},
 };
 
 inline constexpr NamedId surrogates[] = {
     {"sigmoid", SYNFIRE_SURROGATE_SIGMOID},
     {"atan", SYNFIRE_SURROGATE_ATAN},
+    {"piecewise_quadratic", SYNFIRE_SURROGATE_PIECEWISE_QUADRATIC},
+    {"piecewise_exp", SYNFIRE_SURROGATE_PIECEWISE_EXP},
+    {"soft_sign", SYNFIRE_SURROGATE_SOFT_SIGN},
+    {"super_spike", SYNFIRE_SURROGATE_SUPER_SPIKE},
+    {"erf", SYNFIRE_SURROGATE_ERF},
+    {"piecewise_leaky_relu", SYNFIRE_SURROGATE_PIECEWISE_LEAKY_RELU},
+    {"s2nn", SYNFIRE_SURROGATE_S2NN},
+    {"q_pseudo_spike", SYNFIRE_SURROGATE_Q_PSEUDO_SPIKE},
+    {"leaky_k_relu", SYNFIRE_SURROGATE_LEAKY_K_RELU},
+    {"fake_numerical_gradient", SYNFIRE_SURROGATE_FAKE_NUMERICAL_GRADIENT},
+    {"log_tailed_relu", SYNFIRE_SURROGATE_LOG_TAILED_RELU},
+    {"nonzero_sign_log_abs", SYNFIRE_SURROGATE_NONZERO_SIGN_LOG_ABS},
+    {"squarewave_fourier_series", SYNFIRE_SURROGATE_SQUAREWAVE_FOURIER_SERIES},
+    {"rect", SYNFIRE_SURROGATE_RECT},
 };
 
 template <typename Table>

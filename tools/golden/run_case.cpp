@@ -54,6 +54,8 @@ using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroy>;
 template <typename Scalar>
 struct Outputs {
   std::vector<Scalar> h_seq, v_seq, v_final, grad_x_seq, grad_v_init;
+  std::vector<Scalar> w_seq, w_final, grad_w_init;  // models with a second variable
+  std::vector<Scalar> grad_reciprocal_tau;          // plif: one number
   std::vector<std::uint32_t> spike_words;  // [T, ceil(N/32)]
 };
 
@@ -77,6 +79,19 @@ class CaseRunner {
     const Owned<synfire_buffer> grad_spike_seq = input("grad_spike_seq"), grad_v_seq = input("grad_v_seq");
     const Owned<synfire_buffer> h_seq = output(sequence_), v_seq = output(sequence_), v_final = output(row_);
     const Owned<synfire_buffer> grad_x_seq = output(sequence_), grad_v_init = output(row_);
+    Owned<synfire_buffer> w_init, w_seq, w_final, grad_w_seq, grad_w_init;
+    if (has_w()) {
+      w_init = input("w_init");
+      grad_w_seq = input("grad_w_seq");
+      w_seq = output(sequence_);
+      w_final = output(row_);
+      grad_w_init = output(row_);
+    }
+    Owned<synfire_buffer> grad_reciprocal_tau;
+    if (has_grad_reciprocal_tau()) {
+      grad_reciprocal_tau = output(1);
+    }
+    const synfire_parameter_gradient parameter_gradient = {"reciprocal_tau", grad_reciprocal_tau.get()};
     const Owned<synfire_buffer> spike_buffer = spikes == Spikes::dense ? output(sequence_) : bits_output();
 
     synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
@@ -87,11 +102,20 @@ class CaseRunner {
     forward.v_final = v_final.get();
     forward.v_seq = v_seq.get();
     forward.h_seq = h_seq.get();
+    forward.w_init = w_init.get();
+    forward.w_seq = w_seq.get();
+    forward.w_final = w_final.get();
     synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
     backward.grad_spike_seq = grad_spike_seq.get();
     backward.grad_v_seq = grad_v_seq.get();
     backward.grad_x_seq = grad_x_seq.get();
     backward.grad_v_init = grad_v_init.get();
+    backward.grad_w_seq = grad_w_seq.get();
+    backward.grad_w_init = grad_w_init.get();
+    if (has_grad_reciprocal_tau()) {
+      backward.parameter_gradients = &parameter_gradient;
+      backward.n_parameter_gradients = 1;
+    }
 
     if (mode == Mode::eager) {
       check(synfire_layer_forward(layer.get(), &forward, nullptr), "synfire_layer_forward");
@@ -106,10 +130,21 @@ class CaseRunner {
     result.v_final = download<Scalar>(v_final.get(), row_);
     result.grad_x_seq = download<Scalar>(grad_x_seq.get(), sequence_);
     result.grad_v_init = download<Scalar>(grad_v_init.get(), row_);
+    if (has_w()) {
+      result.w_seq = download<Scalar>(w_seq.get(), sequence_);
+      result.w_final = download<Scalar>(w_final.get(), row_);
+      result.grad_w_init = download<Scalar>(grad_w_init.get(), row_);
+    }
+    if (has_grad_reciprocal_tau()) {
+      result.grad_reciprocal_tau = download<Scalar>(grad_reciprocal_tau.get(), 1);
+    }
     result.spike_words = spikes == Spikes::bits ? download<std::uint32_t>(spike_buffer.get(), words_)
                                                 : pack(download<Scalar>(spike_buffer.get(), sequence_));
     return result;
   }
+
+  bool has_w() const { return golden_.arrays.count("w_init") != 0; }
+  bool has_grad_reciprocal_tau() const { return golden_.arrays.count("grad_reciprocal_tau") != 0; }
 
   // Reference spikes as words, so that dense and packed runs compare with the same thing.
   std::vector<std::uint32_t> reference_words() const { return pack(golden_.arrays.at("spike_seq").values); }
@@ -236,6 +271,10 @@ void require_same(const Outputs<Scalar>& eager, const Outputs<Scalar>& other, co
   require(same_bits(eager.v_final, other.v_final), "v_final");
   require(same_bits(eager.grad_x_seq, other.grad_x_seq), "grad_x_seq");
   require(same_bits(eager.grad_v_init, other.grad_v_init), "grad_v_init");
+  require(same_bits(eager.w_seq, other.w_seq), "w_seq");
+  require(same_bits(eager.w_final, other.w_final), "w_final");
+  require(same_bits(eager.grad_w_init, other.grad_w_init), "grad_w_init");
+  require(same_bits(eager.grad_reciprocal_tau, other.grad_reciprocal_tau), "grad_reciprocal_tau");
 }
 
 template <typename Scalar>
@@ -258,6 +297,13 @@ CaseResult run_as(synfire_context context, const Case& golden, const synfire_lay
   compare("v_seq", eager.v_seq, bounds.potential);
   compare("grad_x_seq", eager.grad_x_seq, bounds.gradient);
   compare("grad_v_init", eager.grad_v_init, bounds.gradient);
+  if (runner.has_w()) {
+    compare("w_seq", eager.w_seq, bounds.potential);
+    compare("grad_w_init", eager.grad_w_init, bounds.gradient);
+  }
+  if (runner.has_grad_reciprocal_tau()) {
+    compare("grad_reciprocal_tau", eager.grad_reciprocal_tau, bounds.gradient);
+  }
   const std::vector<Scalar> last_row(eager.v_seq.end() - golden.n_neurons, eager.v_seq.end());
   if (!same_bits(eager.v_final, last_row)) {
     result.notes.push_back("v_final differs from the last step of v_seq");

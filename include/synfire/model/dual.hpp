@@ -111,6 +111,24 @@ SYNFIRE_MODEL_FN auto exponential(Dual<R, A> a) {
   return make_dual(e, scale(a.derivative, e));
 }
 
+// ---- for derive(), which turns parameters into constants, on numbers or along one parameter -------------------------
+
+template <class T>
+struct Lift;
+template <>
+struct Lift<double> {
+  static double from(double value) { return value; }
+};
+template <>
+struct Lift<Dual<double, double>> {
+  static Dual<double, double> from(double value) { return {value, 0.0}; }
+};
+
+inline double inverse(double x) { return 1.0 / x; }
+inline Dual<double, double> inverse(Dual<double, double> x) {
+  return {1.0 / x.value, -x.derivative / (x.value * x.value)};
+}
+
 SYNFIRE_MODEL_END
 
 #endif

@@ -13,13 +13,15 @@ SYNFIRE_MODEL_BEGIN
 
 struct If {
   static constexpr const char* name = "if";
+  static constexpr int n_states = 1;
   static constexpr int n_parameters = 0;
   static constexpr int n_constants = 0;
   static constexpr double default_v_reset = 0.0;
   static constexpr bool has_input_decay = false;
   static constexpr const ParameterSpec* parameters = nullptr;
 
-  static void derive(const double* /*values*/, bool /*undecayed_input*/, double* /*constants*/) {}
+  template <class T>
+  static void derive(const T* /*values*/, bool /*undecayed_input*/, T* /*constants*/) {}
 
   template <class C, class V, class X>
   static SYNFIRE_MODEL_FN auto charge(const C* /*constants*/, V v, X x) {

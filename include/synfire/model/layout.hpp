@@ -13,7 +13,17 @@ inline constexpr int checkpoint_interval = 32;
 inline constexpr int constant_v_threshold = 0;
 inline constexpr int constant_v_reset = 1;
 inline constexpr int first_model_constant = 2;
+inline constexpr int max_surrogate_constants = 4;
 inline constexpr int max_constants = 16;
+
+// Slopes of a model's constants along each of its parameters: a row per parameter, then one per second name.
+inline constexpr int max_model_constants = 8;
+inline constexpr int max_slope_rows = 8;
+
+// What the gradient of a parameter is taken along: a row of slopes, or one of the two parameters every model has.
+inline constexpr int gradient_of_v_threshold = -1;
+inline constexpr int gradient_of_v_reset = -2;
+inline constexpr int max_gradients = max_slope_rows + 2;
 
 // What is the same for all neurons of a layer and fixed with it.
 struct Rules {
@@ -32,6 +42,7 @@ struct ParameterSpec {
   double minimum;
   double maximum;
   bool open_range;  // the minimum itself is not allowed
+  const char* reciprocal_name = nullptr;  // a second name under which 1/value is set and read
 };
 
 }  // namespace synfire::model

@@ -1,7 +1,8 @@
 // The generic recursion of one neuron through time: firing, reset and adjoint, once for all models and both backends.
 // What does not live here: loops over neurons and steps, memory (the backends' kernels).
 //
-// Notation: X input, H charged potential, S spike, V potential after reset; S[t] = [H[t] ≥ v_threshold].
+// Notation: X input, H charged potential, S spike, V potential after reset, W the second variable of models that have
+// one (adaptation); S[t] = [H[t] ≥ v_threshold].
 #ifndef SYNFIRE_MODEL_RECURSION_HPP
 #define SYNFIRE_MODEL_RECURSION_HPP
 
@@ -14,13 +15,26 @@ SYNFIRE_MODEL_BEGIN
 template <class Model>
 inline constexpr int first_surrogate_constant = first_model_constant + Model::n_constants;
 
+// What a neuron carries from step to step; w stays 0 in models with one variable.
+template <class R>
+struct State {
+  R v, w;
+};
+
 // A NaN never fires.
 template <class R>
 SYNFIRE_MODEL_FN bool fires(const R* constants, R h) { return h >= constants[constant_v_threshold]; }
 
+// H. The arguments may be numbers or dual numbers.
+template <class Model, class C, class V, class W, class X>
+SYNFIRE_MODEL_FN auto charge_of(const C* model_constants, V v, W w, X x) {
+  if constexpr (Model::n_states == 2) return Model::charge(model_constants, v, w, x);
+  else return Model::charge(model_constants, v, x);
+}
+
 template <class Model, class R>
-SYNFIRE_MODEL_FN R charge(const R* constants, R v, R x) {
-  return Model::charge(constants + first_model_constant, v, x);
+SYNFIRE_MODEL_FN R charge(const R* constants, State<R> before, R x) {
+  return charge_of<Model>(constants + first_model_constant, before.v, before.w, x);
 }
 
 // V after reset: a selection, never a blend, so that an infinite H resets cleanly.
@@ -30,35 +44,96 @@ SYNFIRE_MODEL_FN R reset(const R* constants, Rules rules, R h, bool spike) {
   return spike ? after_spike : h;
 }
 
+// The state after a step that charged to h.
+template <class Model, class R>
+SYNFIRE_MODEL_FN State<R> advance(const R* constants, Rules rules, State<R> before, R h, bool spike) {
+  State<R> after = {reset(constants, rules, h, spike), R(0)};
+  if constexpr (Model::n_states == 2)
+    after.w = Model::adapt(constants + first_model_constant, before.w, h, spike ? R(1) : R(0));
+  return after;
+}
+
+// The gradient that arrives at a step: dL/dS[t], dL/dV[t], dL/dW[t], the latter two with what step t+1 carried back.
 template <class R>
-struct StepGradient {
-  R x;         // dL/dX[t]
-  R v_before;  // dL/dV[t−1], carried to the step before
+struct Incoming {
+  R spike, v, w;
 };
 
-// One step of the adjoint. `grad_v` is dL/dV[t]: what arrived from outside plus what step t+1 carried.
+template <class R>
+struct StepGradient {
+  R x;              // dL/dX[t]
+  State<R> before;  // dL/dV[t−1], dL/dW[t−1]: carried to the step before
+  R h;              // dL/dH[t]
+  R spike;          // dL/dS[t] with what flows through reset and adaptation; times g part of dL/dH[t]
+};
+
+// One step of the adjoint; g = g'(H − v_threshold) is the surrogate derivative.
 //
-//     ∂V/∂H = 1 − S + (v_reset − H)·g'   (hard)     1 − v_threshold·g'   (soft)     g' terms absent when detached
-//     G_H   = G_S·g' + G_V·∂V/∂H
-//     G_X   = G_H·∂H/∂X                  dL/dV[t−1] = G_H·∂H/∂V[t−1]
-template <class Model, class Surrogate, class R>
-SYNFIRE_MODEL_FN StepGradient<R> backward_step(const R* constants, Rules rules, R v_before, R x, R h, R grad_spike,
-                                               R grad_v) {
+//     ∂V/∂S = v_reset − H   (hard)     −v_threshold   (soft)     0 when the reset is detached
+//     G_S'  = G_S + G_V·∂V/∂S + G_W·∂W/∂S                       (adaptation is never detached)
+//     G_H   = G_S'·g + G_V·(1 − S or 1) + G_W·∂W/∂H
+//     G_X   = G_H·∂H/∂X      dL/dV[t−1] = G_H·∂H/∂V[t−1]      dL/dW[t−1] = G_H·∂H/∂W[t−1] + G_W·∂W[t]/∂W[t−1]
+template <class Model, class R>
+SYNFIRE_MODEL_FN StepGradient<R> backward_step(const R* constants, Rules rules, State<R> before, R x, R h, R g,
+                                               Incoming<R> in) {
   const R v_threshold = constants[constant_v_threshold];
   const R v_reset = constants[constant_v_reset];
   const bool spike = fires(constants, h);
-  const R g = Surrogate::derivative(constants + first_surrogate_constant<Model>, h - v_threshold);
-
-  const R direct = choose(rules.soft_reset, R(1), spike ? R(0) : R(1));
-  const R jump = choose(rules.soft_reset, -v_threshold, v_reset - h);
-  const R dv_dh = choose(rules.detach_reset, direct, fma(jump, g, direct));
-  const R grad_h = fma(grad_v, dv_dh, grad_spike * g);
 
   Dual<R, Zero> c[Model::n_constants > 0 ? Model::n_constants : 1];
   for (int k = 0; k < Model::n_constants; ++k) c[k] = constant(constants[first_model_constant + k]);
-  const R dh_dv = number<R>(Model::charge(c, variable(v_before), constant(x)).derivative);
-  const R dh_dx = number<R>(Model::charge(c, constant(v_before), variable(x)).derivative);
-  return {grad_h * dh_dx, grad_h * dh_dv};
+  const auto v = constant(before.v), w = constant(before.w), xx = constant(x);
+  const R dh_dv = number<R>(charge_of<Model>(c, variable(before.v), w, xx).derivative);
+  const R dh_dx = number<R>(charge_of<Model>(c, v, w, variable(x)).derivative);
+
+  const R jump = choose(rules.soft_reset, -v_threshold, v_reset - h);
+  R grad_spike = choose(rules.detach_reset, in.spike, fma(in.v, jump, in.spike));
+  const R through = choose(rules.soft_reset, in.v, spike ? R(0) : in.v);
+  if constexpr (Model::n_states == 1) {
+    const R grad_h = fma(grad_spike, g, through);
+    return {grad_h * dh_dx, {grad_h * dh_dv, R(0)}, grad_h, grad_spike};
+  } else {
+    const auto hh = constant(h), s = constant(spike ? R(1) : R(0));
+    const R dw_ds = number<R>(Model::adapt(c, w, hh, variable(s.value)).derivative);
+    const R dw_dh = number<R>(Model::adapt(c, w, variable(h), s).derivative);
+    const R dw_dw = number<R>(Model::adapt(c, variable(before.w), hh, s).derivative);
+    const R dh_dw = number<R>(charge_of<Model>(c, v, variable(before.w), xx).derivative);
+    grad_spike = fma(in.w, dw_ds, grad_spike);
+    const R grad_h = fma(in.w, dw_dh, fma(grad_spike, g, through));
+    return {grad_h * dh_dx, {grad_h * dh_dv, fma(in.w, dw_dw, grad_h * dh_dw)}, grad_h, grad_spike};
+  }
+}
+
+// What one step adds to the gradient of a parameter of the model; `slopes` are those of the model's constants along it.
+//
+//     dL/dp += G_H·∂H/∂p + G_W·∂W/∂p
+template <class Model, class R>
+SYNFIRE_MODEL_FN R parameter_gradient(const R* constants, const R* slopes, State<R> before, R x, R h,
+                                      const StepGradient<R>& step, Incoming<R> in) {
+  Dual<R, R> c[Model::n_constants > 0 ? Model::n_constants : 1];
+  for (int k = 0; k < Model::n_constants; ++k) c[k] = {constants[first_model_constant + k], slopes[k]};
+  const auto v = constant(before.v), w = constant(before.w);
+  const R through_h = step.h * number<R>(charge_of<Model>(c, v, w, constant(x)).derivative);
+  if constexpr (Model::n_states == 1) {
+    return through_h;
+  } else {
+    const R spike = fires(constants, h) ? R(1) : R(0);
+    return fma(in.w, number<R>(Model::adapt(c, w, constant(h), constant(spike)).derivative), through_h);
+  }
+}
+
+// The same for v_threshold: −g·dL/dS, and the soft reset's own −S·G_V.
+template <class R>
+SYNFIRE_MODEL_FN R v_threshold_gradient(const R* constants, Rules rules, R h, R g, const StepGradient<R>& step,
+                                        Incoming<R> in) {
+  const R direct = choose(rules.soft_reset, fires(constants, h) ? in.v : R(0), R(0));
+  return -fma(g, step.spike, direct);
+}
+
+// The same for v_reset: the hard reset's S·G_V.
+template <class R>
+SYNFIRE_MODEL_FN R v_reset_gradient(const R* constants, Rules rules, R h, Incoming<R> in) {
+  return choose(rules.soft_reset, R(0), fires(constants, h) ? in.v : R(0));
 }
 
 SYNFIRE_MODEL_END

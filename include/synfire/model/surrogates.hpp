@@ -1,55 +1,22 @@
 // Surrogate derivatives g'(x), x = H − v_threshold: what backward uses in place of the derivative of the spike's step.
-// Defined for every x: 0 at ±∞, and 0 for a NaN. Parameters are run-time values.
+// Each is defined for every x, infinite ones included, and 0 for a NaN; finite for every allowed parameter, in f32 too;
+// and switches between its pieces by selection. Parameters are run-time values.
+// What does not live here: the structs themselves (one header per family).
+//
+// | family            | surrogates                                                                                  |
+// | ----------------- | ------------------------------------------------------------------------------------------- |
+// | exponential tails | sigmoid, piecewise_exp, erf                                                                 |
+// | power tails       | atan, soft_sign, super_spike, q_pseudo_spike, nonzero_sign_log_abs, fake_numerical_gradient |
+// | one-sided         | s2nn, log_tailed_relu, leaky_k_relu                                                         |
+// | windows           | piecewise_quadratic, rect, piecewise_leaky_relu                                             |
+// | periodic          | squarewave_fourier_series                                                                   |
 #ifndef SYNFIRE_MODEL_SURROGATES_HPP
 #define SYNFIRE_MODEL_SURROGATES_HPP
 
-#include "elementary.hpp"
-#include "layout.hpp"
-
-SYNFIRE_MODEL_BEGIN
-
-// g'(x) = alpha·σ(alpha·x)·(1 − σ(alpha·x)) = alpha·e/(1 + e)², e = exp(−|alpha·x|), which cannot overflow.
-struct Sigmoid {
-  static constexpr const char* name = "sigmoid";
-  static constexpr int n_parameters = 1;
-  static constexpr int n_constants = 1;
-  static constexpr ParameterSpec parameters[n_parameters] = {{"alpha", 4.0, 0.0, unbounded, true}};
-
-  static void derive(const double* values, double* constants) { constants[0] = values[0]; }
-
-  template <class R>
-  static SYNFIRE_MODEL_FN R derivative(const R* constants, R x) {
-    const R alpha = constants[0];
-    const R decayed = exponential(-absolute(alpha * x));
-    const R e = decayed == decayed ? decayed : R(0);
-    const R r = reciprocal(R(1) + e);
-    return (alpha * e) * (r * r);
-  }
-};
-
-// g'(x) = alpha/(2·(1 + (π·alpha·x/2)²)) (Fang et al. 2021). The square is cut off where the result leaves the normal
-// numbers, so that ±∞ gives 0 and the reciprocal stays inside its range.
-struct Atan {
-  static constexpr const char* name = "atan";
-  static constexpr int n_parameters = 1;
-  static constexpr int n_constants = 2;  // π·alpha/2, alpha/2
-  static constexpr ParameterSpec parameters[n_parameters] = {{"alpha", 2.0, 0.0, unbounded, true}};
-
-  static void derive(const double* values, double* constants) {
-    constants[0] = 1.57079632679489661923 * values[0];
-    constants[1] = 0.5 * values[0];
-  }
-
-  template <class R>
-  static SYNFIRE_MODEL_FN R derivative(const R* constants, R x) {
-    const R z = constants[0] * x;
-    const R d = fma(z, z, R(1));
-    const R bounded = d < R(1e30) ? d : R(1e30);  // a NaN is cut off too
-    const R kept = d < R(1e30) ? R(1) : R(0);  // a finite number is multiplied: no blending of infinities
-    return (constants[1] * kept) * reciprocal(bounded);
-  }
-};
-
-SYNFIRE_MODEL_END
+#include "surrogates/exponential_tails.hpp"
+#include "surrogates/one_sided.hpp"
+#include "surrogates/periodic.hpp"
+#include "surrogates/power_tails.hpp"
+#include "surrogates/windows.hpp"
 
 #endif

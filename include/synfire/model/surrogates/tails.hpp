@@ -1,0 +1,35 @@
+// What the surrogates share: two falling functions that are 0 at infinity and for a NaN, and the bound of parameters.
+#ifndef SYNFIRE_MODEL_SURROGATES_TAILS_HPP
+#define SYNFIRE_MODEL_SURROGATES_TAILS_HPP
+
+#include "../elementary.hpp"
+#include "../layout.hpp"
+
+namespace synfire::model {
+
+// No surrogate leaves the numbers of f32 while its parameters stay within ±10³⁰, and those it divides by above 10⁻³⁰.
+inline constexpr double largest_parameter = 1e30;
+inline constexpr double smallest_divisor = 1e-30;
+
+}  // namespace synfire::model
+
+SYNFIRE_MODEL_BEGIN
+
+// e⁻ᶻ for z ≥ 0; 0 for ∞ and for a NaN.
+template <class R>
+SYNFIRE_MODEL_FN R decay(R z) {
+  const R e = exponential(-z);
+  return e == e ? e : R(0);
+}
+
+// 1/d for d ≥ 10⁻³⁰; 0 from d = 10³⁰ on, where reciprocal() ends, and for a NaN. Only finite numbers are multiplied.
+template <class R>
+SYNFIRE_MODEL_FN R reciprocal_or_zero(R d) {
+  const R bounded = d < R(1e30) ? d : R(1e30);  // a NaN is cut off too
+  const R kept = d < R(1e30) ? R(1) : R(0);
+  return kept * reciprocal(bounded);
+}
+
+SYNFIRE_MODEL_END
+
+#endif

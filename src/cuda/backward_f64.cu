@@ -1,0 +1,4 @@
+// BPTT kernels that store f64.
+#include "backward.cuh"
+
+template const void* synfire::cuda::backward_kernel<double>(int32_t, int32_t, int, BackwardInputs);

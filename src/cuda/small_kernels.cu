@@ -1,0 +1,141 @@
+// The small kernels beside FPTT and BPTT: state reset, fill, copy, parameter updates, counting replays.
+#include "kernels.cuh"
+
+#include <synfire/model/reduction.hpp>
+
+namespace synfire::cuda {
+namespace {
+
+template <class R>
+__global__ void __launch_bounds__(threads_per_block) reset_state(const __grid_constant__ ResetStateLaunch<R> launch) {
+  const auto& a = launch.arguments;
+  const int64_t n = a.extents.n_neurons, row = a.extents.row();
+  const int64_t stride = static_cast<int64_t>(gridDim.x) * threads_per_block;
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * threads_per_block + threadIdx.x; i < row; i += stride) {
+    const R v_reset = a.parameters->per_neuron ? a.parameters->per_neuron[constant_v_reset * n + i % n]
+                                               : a.parameters->shared[constant_v_reset];
+    a.v[i] = a.rules.soft_reset ? R(0) : v_reset;
+    if (a.w) a.w[i] = R(0);
+  }
+}
+
+// The sum of a block's lanes, joined by a binary tree; in lane 0.
+__device__ __forceinline__ double tree_sum(double lane, double* lanes) {
+  lanes[threadIdx.x] = lane;
+  for (int half = reduction_lanes / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (static_cast<int>(threadIdx.x) < half) lanes[threadIdx.x] += lanes[threadIdx.x + half];
+  }
+  __syncthreads();
+  return lanes[0];
+}
+
+template <class R>
+__global__ void __launch_bounds__(threads_per_block) reduce_batch(const __grid_constant__ ReduceLaunch<R> launch) {
+  const int64_t stride = static_cast<int64_t>(gridDim.x) * threads_per_block;
+  for (int64_t n = static_cast<int64_t>(blockIdx.x) * threads_per_block + threadIdx.x; n < launch.count; n += stride) {
+    double sum = 0;
+    for (int64_t b = 0; b < launch.batch; ++b) sum += launch.input[b * launch.count + n];
+    launch.output[n] = static_cast<R>(sum);
+  }
+}
+
+__global__ void __launch_bounds__(threads_per_block) reduce_chunks(
+    const __grid_constant__ ReduceLaunch<double> launch) {
+  static_assert(reduction_lanes == threads_per_block);
+  __shared__ double lanes[reduction_lanes];
+  const int64_t n_chunks = (launch.count + reduction_chunk - 1) / reduction_chunk;
+  for (int64_t chunk = blockIdx.x; chunk < n_chunks; chunk += gridDim.x) {
+    const int64_t end = (chunk + 1) * reduction_chunk < launch.count ? (chunk + 1) * reduction_chunk : launch.count;
+    double lane = 0;
+    for (int64_t i = chunk * reduction_chunk + threadIdx.x; i < end; i += reduction_lanes) lane += launch.input[i];
+    const double sum = tree_sum(lane, lanes);
+    if (threadIdx.x == 0) launch.output[chunk] = sum;
+    __syncthreads();
+  }
+}
+
+template <class R>
+__global__ void __launch_bounds__(threads_per_block) reduce_total(
+    const __grid_constant__ ReduceLaunch<R> launch) {
+  __shared__ double lanes[reduction_lanes];
+  if (launch.count == 0) return;
+  double lane = 0;
+  for (int64_t i = threadIdx.x; i < launch.count; i += reduction_lanes) lane += launch.input[i];
+  const double sum = tree_sum(lane, lanes);
+  if (threadIdx.x == 0) *launch.output = static_cast<R>(sum);
+}
+
+template <class E>
+__global__ void __launch_bounds__(threads_per_block) fill(const __grid_constant__ FillLaunch<E> launch) {
+  const int64_t stride = static_cast<int64_t>(gridDim.x) * threads_per_block;
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * threads_per_block + threadIdx.x; i < launch.count; i += stride)
+    launch.data[i] = launch.value;
+}
+
+// 16 bytes at a time, several on their way: a captured copy node runs at two thirds of this on an H200.
+__global__ void __launch_bounds__(threads_per_block) copy(const __grid_constant__ CopyLaunch launch) {
+  constexpr int ahead = 4;
+  using Chunk = Vector<u32, 4>;
+  const auto* source = static_cast<const Chunk*>(launch.source);
+  auto* destination = static_cast<Chunk*>(launch.destination);
+  const int64_t stride = static_cast<int64_t>(gridDim.x) * threads_per_block;
+  int64_t i = static_cast<int64_t>(blockIdx.x) * threads_per_block + threadIdx.x;
+  for (; i + (ahead - 1) * stride < launch.count; i += ahead * stride) {
+    Chunk chunks[ahead];
+#pragma unroll
+    for (int u = 0; u < ahead; ++u) chunks[u] = source[i + u * stride];
+#pragma unroll
+    for (int u = 0; u < ahead; ++u) destination[i + u * stride] = chunks[u];
+  }
+  for (; i < launch.count; i += stride) destination[i] = source[i];
+}
+
+__global__ void __launch_bounds__(threads_per_block) write_small(const __grid_constant__ WriteSmallLaunch launch) {
+  for (int i = static_cast<int>(threadIdx.x); i < launch.bytes; i += threads_per_block)
+    launch.destination[i] = launch.source[i];
+}
+
+__global__ void signal(const __grid_constant__ SignalLaunch launch) {
+  if (!launch.count) return;
+  const uint64_t count = *launch.count + 1;
+  *launch.count = count;
+  // Results that kernels before this one wrote to mapped host memory are visible before the count is.
+  __threadfence_system();
+  *static_cast<volatile uint64_t*>(launch.published) = count;
+}
+
+}  // namespace
+
+template <class R>
+const void* reset_state_kernel() {
+  return address(reset_state<R>);
+}
+template <class R>
+const void* reduce_batch_kernel() {
+  return address(reduce_batch<R>);
+}
+const void* reduce_chunks_kernel() { return address(reduce_chunks); }
+template <class R>
+const void* reduce_total_kernel() {
+  return address(reduce_total<R>);
+}
+template <class E>
+const void* fill_kernel() {
+  return address(fill<E>);
+}
+const void* copy_kernel() { return address(copy); }
+const void* write_small_kernel() { return address(write_small); }
+const void* signal_kernel() { return address(signal); }
+
+template const void* reset_state_kernel<float>();
+template const void* reset_state_kernel<double>();
+template const void* reduce_batch_kernel<float>();
+template const void* reduce_batch_kernel<double>();
+template const void* reduce_total_kernel<float>();
+template const void* reduce_total_kernel<double>();
+template const void* fill_kernel<float>();
+template const void* fill_kernel<double>();
+template const void* fill_kernel<uint32_t>();
+
+}  // namespace synfire::cuda
