@@ -116,7 +116,7 @@ class PinnedBackward {
 
  private:
   static std::string gradient_field(uint64_t index, const char* field) {
-    return "desc.parameter_gradients[" + std::to_string(index) + "]." + field;
+    return std::string("desc.parameter_gradients[").append(std::to_string(index)).append("].").append(field);
   }
   core::BackwardRequest buffers() const {
     return {grad_spike_seq_.get(), grad_v_seq_.get(), grad_v_final_.get(), grad_x_seq_.get(),
@@ -281,6 +281,8 @@ synfire_status SYNFIRE_CALL synfire_layer_query_memory(const synfire_layer_desc*
     answer.parameter_bytes = spec.block_bytes();
     answer.per_neuron_parameter_bytes = spec.per_neuron_bytes();
     answer.tape_bytes = spec.tape_bytes();
+    answer.gradient_bytes = spec.gradient_bytes();
+    answer.per_neuron_gradient_bytes = spec.slope_bytes();
     capi::write_properties(answer, memory);
     return SYNFIRE_OK;
   });

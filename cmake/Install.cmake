@@ -27,14 +27,16 @@ install(TARGETS synfire EXPORT synfire-targets
   INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(EXPORT synfire-targets NAMESPACE synfire:: DESTINATION "${synfire_cmake_dir}" COMPONENT development)
 
-# The C ABI alone: the mathematics of include/synfire/model is the library's own and not promised to stay.
-install(FILES "${PROJECT_SOURCE_DIR}/include/synfire/synfire.h"
+# The C ABI and its C++ wrapper: the mathematics of include/synfire/model is the library's own and not promised to stay.
+install(FILES "${PROJECT_SOURCE_DIR}/include/synfire/synfire.h" "${PROJECT_SOURCE_DIR}/include/synfire/synfire.hpp"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/synfire" COMPONENT development)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
   DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT runtime)
-if(TARGET synfire-golden)
-  install(TARGETS synfire-golden RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)
-endif()
+foreach(tool synfire-golden synfire-bench)
+  if(TARGET ${tool})
+    install(TARGETS ${tool} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)
+  endif()
+endforeach()
 
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/synfire-config.cmake.in"
   "${PROJECT_BINARY_DIR}/synfire-config.cmake" INSTALL_DESTINATION "${synfire_cmake_dir}")

@@ -550,7 +550,7 @@ typedef struct synfire_layer_desc {
   int32_t surrogate;
   /** 1: the gradient does not flow through the spike inside the reset. Default 0: it does. */
   int32_t detach_reset;
-  /** LIF only. 1: X is added undivided by tau. Default 0: X decays with tau. */
+  /** LIF and PLIF only. 1: X is added undivided by tau. Default 0: X decays with tau. */
   int32_t undecayed_input;
   /** Must be zero. */
   uint32_t reserved;
@@ -573,10 +573,14 @@ typedef struct synfire_layer_memory {
   uint64_t per_neuron_parameter_bytes;
   /** The tape, V (and W) as `[ceil(T/checkpoint_interval), B, N]`; allocated with the first taped forward, never for inference. */
   uint64_t tape_bytes;
+  /** Sums over steps of the gradients of parameters; allocated with the first backward that asks for one. */
+  uint64_t gradient_bytes;
+  /** Added once, when gradients of parameters are asked for and parameters are one number per neuron. */
+  uint64_t per_neuron_gradient_bytes;
 } synfire_layer_memory;
 
 /** All zeros plus the size. */
-#define SYNFIRE_LAYER_MEMORY_INIT { (uint32_t)sizeof(synfire_layer_memory), 0u, 0u, 0u, 0u, 0u }
+#define SYNFIRE_LAYER_MEMORY_INIT { (uint32_t)sizeof(synfire_layer_memory), 0u, 0u, 0u, 0u, 0u, 0u, 0u }
 
 /** One parameter of a layer. */
 typedef struct synfire_parameter_info {
@@ -724,7 +728,8 @@ SYNFIRE_API void SYNFIRE_CALL synfire_layer_destroy(synfire_layer layer SYNFIRE_
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
  *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
  * @blocks no for one number; for one per neuron until the copy is done and earlier work on the context's own stream
- * has finished. @allocates on the first per-neuron value of a parameter. @enqueues no for one number, else a copy.
+ * has finished. @allocates host memory; device memory on the
+ * first per-neuron value of a parameter. @enqueues no for one number, else a copy.
  * @capture legal (it does not enter a capture). @threads any; not while another thread launches a graph with this
  * layer. @since ABI 0.1
  */
@@ -842,8 +847,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_forward(synfire_layer laye
  * @param desc   What to read and write.
  * @param stream The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_STALE_TAPE, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
- *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_CAPTURING, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
- * @blocks no on CUDA, until done on the host. @allocates no. @enqueues one kernel on `stream`.
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_CAPTURING, ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks no on CUDA, until done on the host. @allocates with the first parameter gradient of a layer. @enqueues one kernel on
+ * `stream`, and one or two more for each parameter gradient.
  * @capture refused (::SYNFIRE_ERROR_CAPTURING). @threads one at a time per layer. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_backward(synfire_layer layer, const synfire_backward_desc *desc,
@@ -948,7 +954,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_forward(synfire_gra
  *         latest one was recorded for inference), ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated),
  *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
  *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
- * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @blocks no. @allocates host memory; device memory with the first parameter gradient of a layer. @enqueues no. @capture legal.
  * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_backward(synfire_graph graph, synfire_layer layer,

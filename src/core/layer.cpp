@@ -81,6 +81,17 @@ uint64_t LayerSpec::per_neuron_bytes() const {
          element_bytes();
 }
 
+uint64_t LayerSpec::gradient_bytes() const {
+  const int64_t row = extents.row();
+  const int64_t n_chunks = (row + model::reduction_chunk - 1) / model::reduction_chunk;
+  return static_cast<uint64_t>((n_slope_rows(*model) + 2) * (row + n_chunks)) * sizeof(double);
+}
+
+uint64_t LayerSpec::slope_bytes() const {
+  return static_cast<uint64_t>(n_slope_rows(*model) * synfire::model::max_model_constants) *
+         static_cast<uint64_t>(extents.n_neurons) * element_bytes();
+}
+
 // ---- lifetime -------------------------------------------------------------------------------------------------------
 
 Layer::Layer(Context& context, const LayerSpec& spec)
@@ -123,7 +134,13 @@ void Layer::set_parameter(ParameterName name, std::span<const double> values) {
   try {
     upload_arrays();
   } catch (...) {
+    // Back to what was, on the device too, if it still takes it.
     parameters_.set(index, std::move(previous));
+    try {
+      upload_arrays();
+    } catch (...) {
+      // The device is lost, or will be found to be by the next call.
+    }
     throw;
   }
   version_.fetch_add(1, std::memory_order_release);
@@ -136,12 +153,8 @@ void Layer::upload_arrays() {
   if (!per_neuron_) per_neuron_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.per_neuron_bytes());
   if (f64) upload_per_neuron<double>();
   else upload_per_neuron<float>();
-  if (!wants_gradients_) return;
-  if (!slopes_per_neuron_)
-    slopes_per_neuron_ = device().allocate(
-        SYNFIRE_MEMORY_DEVICE, static_cast<uint64_t>(parameters_.n_slope_rows() * model::max_model_constants) *
-                                       static_cast<uint64_t>(spec_.extents.n_neurons) * spec_.element_bytes() +
-                                   1);
+  if (!wants_gradients_ || n_slope_rows(*spec_.model) == 0) return;
+  if (!slopes_per_neuron_) slopes_per_neuron_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.slope_bytes());
   if (f64) upload_slopes<double>();
   else upload_slopes<float>();
 }
@@ -150,14 +163,14 @@ template <class R>
 void Layer::upload_slopes() {
   const FloatEnvironment ieee;
   const int64_t n = spec_.extents.n_neurons;
-  const int rows = parameters_.n_slope_rows() * model::max_model_constants;
+  const int rows = n_slope_rows(*spec_.model) * model::max_model_constants;
   std::vector<R> slopes(static_cast<size_t>(rows) * static_cast<size_t>(n));
   for (int64_t i = 0; i < n; ++i) {
     double derived[model::max_slope_rows * model::max_model_constants];
     parameters_.slopes(i, derived);
     for (int k = 0; k < rows; ++k) slopes[static_cast<size_t>(k * n + i)] = static_cast<R>(derived[k]);
   }
-  if (!slopes.empty()) device().upload(slopes_per_neuron_, slopes.data(), slopes.size() * sizeof(R));
+  device().upload(slopes_per_neuron_, slopes.data(), slopes.size() * sizeof(R));
 }
 
 template <class R>
@@ -400,11 +413,8 @@ int64_t chunks_of(int64_t count) { return (count + model::reduction_chunk - 1) /
 void Layer::prepare_gradients() {
   const auto lock = lock_parameters();
   if (wants_gradients_) return;
-  const int64_t rows = parameters_.n_slope_rows() + 2;
-  const int64_t values = rows * (spec_.extents.row() + chunks_of(spec_.extents.row()));
   if (!gradient_partials_)
-    gradient_partials_ = static_cast<double*>(
-        device().allocate(SYNFIRE_MEMORY_DEVICE, static_cast<uint64_t>(values) * sizeof(double)));
+    gradient_partials_ = static_cast<double*>(device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.gradient_bytes()));
   wants_gradients_ = true;
   try {
     upload_arrays();
@@ -416,7 +426,7 @@ void Layer::prepare_gradients() {
 }
 
 void Layer::append_gradients(const BackwardRequest& request, OperationList& operations) {
-  const size_t most = static_cast<size_t>(parameters_.n_slope_rows()) + 2;
+  const size_t most = static_cast<size_t>(n_slope_rows(*spec_.model)) + 2;
   if (request.gradients.size() > most)
     fail_argument("SYN-GRADIENT-COUNT", "desc.n_parameter_gradients is %zu; this layer has %zu gradients to ask for",
                   request.gradients.size(), most);

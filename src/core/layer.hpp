@@ -34,6 +34,8 @@ struct LayerSpec {
   uint64_t tape_bytes() const;
   uint64_t block_bytes() const;       // the parameter block
   uint64_t per_neuron_bytes() const;  // the arrays behind it, once any parameter is per neuron
+  uint64_t gradient_bytes() const;    // partial sums of gradients of parameters
+  uint64_t slope_bytes() const;       // slopes of the constants, once both
 };
 
 // Buffers of a forward or backward; null means "not given".

@@ -90,6 +90,12 @@ int n_constants(const ModelRow& model) {
   return model::first_model_constant + model.n_constants + model::max_surrogate_constants;
 }
 
+int n_slope_rows(const ModelRow& model) {
+  int rows = 0;
+  for (const auto& parameter : model.parameters) rows += parameter.reciprocal_name ? 2 : 1;
+  return rows;
+}
+
 ParameterSet::ParameterSet(const ModelRow& model, const SurrogateRow& surrogate, int64_t n_neurons,
                            bool undecayed_input)
     : model_(model),
@@ -176,17 +182,11 @@ int32_t ParameterSet::gradient_row(ParameterName name, const char* argument) con
   return row;
 }
 
-int ParameterSet::n_slope_rows() const noexcept {
-  int rows = 0;
-  for (const auto& spec : model_.parameters) rows += spec.reciprocal_name ? 2 : 1;
-  return rows;
-}
-
 void ParameterSet::slopes(int64_t neuron, double* slopes) const {
   const int n_own = static_cast<int>(model_.parameters.size());
   double own[model::max_slope_rows] = {};
   for (int i = 0; i < n_own; ++i) own[i] = value(static_cast<uint32_t>(i), neuron);
-  std::fill_n(slopes, n_slope_rows() * model::max_model_constants, 0.0);
+  std::fill_n(slopes, n_slope_rows(model_) * model::max_model_constants, 0.0);
   for (int i = 0; i < n_own; ++i) model_.derive_along(own, i, undecayed_input_, slopes + i * model::max_model_constants);
   // Along 1/p instead of p: d/d(1/p) = −p²·d/dp.
   int row = n_own;

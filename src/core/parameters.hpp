@@ -43,6 +43,8 @@ const char* surrogate_names();
 // Constants a kernel may read for a layer: v_threshold, v_reset, the model's, and as many as any surrogate has, so that
 // one kernel can serve several surrogates.
 int n_constants(const ModelRow& model);
+// Rows of slopes: one per parameter of the model, then one per second name.
+int n_slope_rows(const ModelRow& model);
 
 // A parameter as a caller names it: some have a second name for the reciprocal of the stored value.
 struct ParameterName {
@@ -75,8 +77,7 @@ class ParameterSet {
   // What the gradient of a parameter is taken along: a row of slopes, or model::gradient_of_*. Throws INVALID_ARGUMENT
   // for the surrogate's, which have none.
   int32_t gradient_row(ParameterName name, const char* argument) const;
-  int n_slope_rows() const noexcept;
-  // Slopes [n_slope_rows, max_model_constants] of the model's constants of one neuron.
+  // Slopes [n_slope_rows, max_model_constants] of the constants of one neuron.
   void slopes(int64_t neuron, double* slopes) const;
 
  private:

@@ -95,6 +95,8 @@ static void print_structs(void) {
   FIELD(synfire_layer_memory, parameter_bytes);
   FIELD(synfire_layer_memory, per_neuron_parameter_bytes);
   FIELD(synfire_layer_memory, tape_bytes);
+  FIELD(synfire_layer_memory, gradient_bytes);
+  FIELD(synfire_layer_memory, per_neuron_gradient_bytes);
   end_struct();
 
   begin_struct("synfire_parameter_info", sizeof(synfire_parameter_info));

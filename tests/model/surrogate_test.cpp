@@ -29,7 +29,7 @@ R derivative(const Parameters& parameters, R x) {
 
 std::string text(const Parameters& parameters) {
   std::string all;
-  for (const double p : parameters) all += " " + std::to_string(p);
+  for (const double p : parameters) (all += ' ') += std::to_string(p);
   return all;
 }
 

@@ -1,0 +1,1133 @@
+/* synfire.hpp - the C ABI as C++ objects: handles that destroy themselves, errors as exceptions, typed views, time-outs
+ * as durations.  C++17; header-only; needs synfire.h and the standard library.
+ *
+ * What lives here: ownership, and the translation of types and errors. What does not: any behaviour of its own. Each
+ * function says which function of synfire.h it calls; blocking, allocation, capture and threads are as documented
+ * there.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef SYNFIRE_SYNFIRE_HPP
+#define SYNFIRE_SYNFIRE_HPP
+
+#include <synfire/synfire.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#if __cplusplus >= 202002L
+#include <version>
+#if defined(__cpp_lib_span) && defined(__cpp_lib_ranges)
+#include <ranges>
+#include <span>
+#endif
+#endif
+
+/**
+ * @file
+ * @brief The C ABI as C++ objects.
+ *
+ * @ref cpp explains what holds for all of them.
+ */
+
+/**
+ * @defgroup cpp C++
+ * @brief The C ABI as C++ objects: `synfire/synfire.hpp`.
+ *
+ * Conventions that hold for everything here:
+ *
+ * - An error is thrown as synfire::error, with everything that synfire_last_error() tells. A late replay is no error:
+ * it is answered as synfire::Waited::pending. Destructors, moves, `get`, `release` and `reset` never throw.
+ * - synfire::Context, synfire::Buffer, synfire::Layer and synfire::Graph own one handle each. They move and do not
+ * copy; one that was moved from is null, and its calls throw ::SYNFIRE_ERROR_INVALID_HANDLE. Any order of destruction
+ * is legal, as in C.
+ * - An object converts to its handle, so it goes wherever the C ABI takes one, in a descriptor too.
+ * - Descriptors are those of the C ABI. A `struct_size` of 0 is filled in, so that the designated initialisers of C++20
+ *   work: `synfire::Layer lif(context, {.n_steps = 16, .n_neurons = 128})` (of which g++ warns with `-Wextra`, for the
+ *   fields left out). The functions named `_desc` do the same in C++17.
+ * - Graph::launch(), Graph::wait() and Graph::poll() allocate nothing, unless they throw.
+ */
+
+/** Everything of the C++ wrapper. */
+namespace synfire {
+
+/** @addtogroup cpp
+ * @{ */
+
+// ---- Errors ---------------------------------------------------------------------------------------------------------
+
+/** What a failed call throws; what() is the text of synfire_last_error(). */
+class error : public std::runtime_error {
+ public:
+  /**
+   * An error of one's own making; check() makes those of the library.
+   *
+   * @param status     A negative status.
+   * @param text       The text, which begins with a rule id in brackets.
+   * @param cuda_error The `cudaError_t` behind it, or 0.
+   */
+  error(synfire_status status, const std::string& text, std::int32_t cuda_error = 0)
+      : std::runtime_error(text), status_(status), cuda_error_(cuda_error) {}
+
+  /**
+   * The status that the call answered.
+   *
+   * @return One of `SYNFIRE_ERROR_*`.
+   */
+  synfire_status status() const noexcept { return status_; }
+
+  /**
+   * The status in words.
+   *
+   * @return As synfire_status_name().
+   */
+  const char* status_name() const noexcept { return synfire_status_name(status_); }
+
+  /**
+   * The CUDA error behind it.
+   *
+   * @return A `cudaError_t`, or 0.
+   */
+  std::int32_t cuda_error() const noexcept { return cuda_error_; }
+
+  /**
+   * The stable rule id, the part of what() that a program may rely on.
+   *
+   * @return The id without its brackets, such as `SYN-PARAMETER-RANGE`, inside what(); empty when there is none.
+   */
+  std::string_view rule() const noexcept {
+    const std::string_view text = what();
+    const std::size_t end = text.find(']');
+    if (text.empty() || text.front() != '[' || end == std::string_view::npos) return {};
+    return std::string_view(text.data() + 1, end - 1);
+  }
+
+ private:
+  synfire_status status_;
+  std::int32_t cuda_error_;
+};
+
+/** @cond DETAIL */
+namespace detail {
+
+[[noreturn]] inline void throw_last_error(synfire_status status) {
+  std::int32_t cuda_error = 0;
+  std::string text(static_cast<std::size_t>(synfire_last_error(nullptr, 0, nullptr)), '\0');
+  synfire_last_error(&text[0], text.size(), &cuda_error);
+  if (!text.empty()) text.pop_back();  // the terminating null
+  throw error(status, text, cuda_error);
+}
+
+}  // namespace detail
+/** @endcond */
+
+/**
+ * Throws when a call of the C ABI failed, from the thread that made the call.
+ *
+ * @param status What the call answered.
+ * @return `status`: 0, or a note such as ::SYNFIRE_PENDING.
+ * @throws error when `status` is negative.
+ */
+inline synfire_status check(synfire_status status) {
+  if (status < 0) detail::throw_last_error(status);
+  return status;
+}
+
+// ---- Types of elements ----------------------------------------------------------------------------------------------
+
+/** @cond DETAIL */
+namespace detail {
+
+template <class T>
+constexpr std::int32_t dtype_of() noexcept {
+  using Element = std::remove_cv_t<T>;
+  static_assert(
+      std::is_same_v<Element, float> || std::is_same_v<Element, double> || std::is_same_v<Element, std::uint32_t>,
+      "Synfire's elements are float, double and, for spikes as bits, std::uint32_t");
+  if (std::is_same_v<Element, double>) return SYNFIRE_DTYPE_F64;
+  if (std::is_same_v<Element, float>) return SYNFIRE_DTYPE_F32;
+  return SYNFIRE_DTYPE_BITS;
+}
+
+inline std::string dtype_name(std::int32_t dtype) {
+  switch (dtype) {
+    case SYNFIRE_DTYPE_F32:
+      return "float";
+    case SYNFIRE_DTYPE_F64:
+      return "double";
+    case SYNFIRE_DTYPE_BITS:
+      return "std::uint32_t";
+    default:
+      return "dtype " + std::to_string(dtype);
+  }
+}
+
+template <class Descriptor>
+constexpr Descriptor empty() noexcept {
+  Descriptor desc{};
+  desc.struct_size = static_cast<std::uint32_t>(sizeof(Descriptor));
+  return desc;
+}
+
+template <class Descriptor>
+constexpr Descriptor sized(Descriptor desc) noexcept {
+  if (desc.struct_size == 0) desc.struct_size = static_cast<std::uint32_t>(sizeof(Descriptor));
+  return desc;
+}
+
+}  // namespace detail
+/** @endcond */
+
+/** The `SYNFIRE_DTYPE_*` whose elements are T: `float`, `double` or, for spikes as bits, `std::uint32_t`. */
+template <class T>
+inline constexpr std::int32_t dtype_of = detail::dtype_of<T>();
+
+/** Elements in host memory that something else owns: a pointer and a count. Converts to `std::span` in C++20. */
+template <class T>
+class View {
+ public:
+  /** T without `const`. */
+  using value_type = std::remove_cv_t<T>;
+  /** A pointer serves. */
+  using iterator = T*;
+
+  /** No elements. */
+  constexpr View() noexcept = default;
+
+  /**
+   * Views memory.
+   *
+   * @param data The first element.
+   * @param size How many.
+   */
+  constexpr View(T* data, std::size_t size) noexcept : data_(data), size_(size) {}
+
+  /**
+   * A view to read from is had from a view to write to.
+   *
+   * @param other What to view.
+   */
+  template <class U, class = std::enable_if_t<std::is_same_v<const U, T>>>
+  constexpr View(const View<U>& other) noexcept : data_(other.data()), size_(other.size()) {}
+
+  /**
+   * Where the elements are.
+   *
+   * @return The address of the first.
+   */
+  constexpr T* data() const noexcept { return data_; }
+
+  /**
+   * How many elements there are.
+   *
+   * @return Elements, not bytes.
+   */
+  constexpr std::size_t size() const noexcept { return size_; }
+
+  /**
+   * Whether there are none.
+   *
+   * @return size() == 0.
+   */
+  constexpr bool empty() const noexcept { return size_ == 0; }
+
+  /**
+   * One element, unchecked.
+   *
+   * @param index Less than size().
+   * @return The element.
+   */
+  constexpr T& operator[](std::size_t index) const noexcept { return data_[index]; }
+
+  /**
+   * The first element.
+   *
+   * @return A pointer.
+   */
+  constexpr T* begin() const noexcept { return data_; }
+
+  /**
+   * The end.
+   *
+   * @return A pointer past the last element.
+   */
+  constexpr T* end() const noexcept { return data_ + size_; }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+// ---- Descriptors ----------------------------------------------------------------------------------------------------
+
+/**
+ * Describes a context.
+ *
+ * @param backend   One of `SYNFIRE_BACKEND_*`.
+ * @param n_threads Threads of the host backend; 0 is automatic.
+ * @return The descriptor, everything else default.
+ */
+constexpr synfire_context_desc context_desc(std::int32_t backend = SYNFIRE_BACKEND_AUTO,
+                                            std::int32_t n_threads = 0) noexcept {
+  auto desc = detail::empty<synfire_context_desc>();
+  desc.backend = backend;
+  desc.n_threads = n_threads;
+  return desc;
+}
+
+/**
+ * Describes a buffer that the library allocates.
+ *
+ * @tparam T         Type of the elements, as dtype_of.
+ * @param n_elements How many; words for spikes as bits.
+ * @param memory     One of `SYNFIRE_MEMORY_*`.
+ * @return The descriptor.
+ */
+template <class T>
+constexpr synfire_buffer_desc buffer_desc(std::uint64_t n_elements,
+                                          std::int32_t memory = SYNFIRE_MEMORY_DEVICE) noexcept {
+  auto desc = detail::empty<synfire_buffer_desc>();
+  desc.memory = memory;
+  desc.dtype = dtype_of<T>;
+  desc.n_elements = n_elements;
+  return desc;
+}
+
+/**
+ * Describes a buffer over borrowed memory, which must outlive the buffer's last use.
+ *
+ * @tparam T         Type of the elements, as dtype_of.
+ * @param data       Memory of the kind `memory`.
+ * @param n_elements How many elements are there.
+ * @param memory     One of `SYNFIRE_MEMORY_*`.
+ * @return The descriptor.
+ */
+template <class T>
+constexpr synfire_buffer_desc borrowed_desc(T* data, std::uint64_t n_elements, std::int32_t memory) noexcept {
+  auto desc = buffer_desc<T>(n_elements, memory);
+  desc.data = data;
+  return desc;
+}
+
+/**
+ * Describes a layer.
+ *
+ * @param model     One of `SYNFIRE_MODEL_*`.
+ * @param n_steps   Steps T of one forward.
+ * @param n_neurons Neurons N of one batch row.
+ * @param batch     Batch rows B.
+ * @return The descriptor, everything else default.
+ */
+constexpr synfire_layer_desc layer_desc(std::int32_t model, std::int64_t n_steps, std::int64_t n_neurons,
+                                        std::int64_t batch = 1) noexcept {
+  auto desc = detail::empty<synfire_layer_desc>();
+  desc.model = model;
+  desc.n_steps = n_steps;
+  desc.n_neurons = n_neurons;
+  desc.batch = batch;
+  return desc;
+}
+
+/**
+ * Describes a forward pass.
+ *
+ * @param x      X, read.
+ * @param spikes S, written; may be null.
+ * @return The descriptor, everything else default.
+ */
+inline synfire_forward_desc forward_desc(synfire_buffer x, synfire_buffer spikes = nullptr) noexcept {
+  auto desc = detail::empty<synfire_forward_desc>();
+  desc.x = x;
+  desc.spikes = spikes;
+  return desc;
+}
+
+/**
+ * Describes a backward pass.
+ *
+ * @param grad_spike_seq dL/dS, read; null means zero.
+ * @param grad_x_seq     dL/dX, written; may be null.
+ * @return The descriptor, everything else default.
+ */
+inline synfire_backward_desc backward_desc(synfire_buffer grad_spike_seq = nullptr,
+                                           synfire_buffer grad_x_seq = nullptr) noexcept {
+  auto desc = detail::empty<synfire_backward_desc>();
+  desc.grad_spike_seq = grad_spike_seq;
+  desc.grad_x_seq = grad_x_seq;
+  return desc;
+}
+
+/**
+ * Describes a copy of a whole buffer to the beginning of another.
+ *
+ * @param source      Read.
+ * @param destination Written.
+ * @return The descriptor; offsets and size may be set in it.
+ */
+inline synfire_copy_desc copy_desc(synfire_buffer source, synfire_buffer destination) noexcept {
+  auto desc = detail::empty<synfire_copy_desc>();
+  desc.source = source;
+  desc.destination = destination;
+  return desc;
+}
+
+// ---- Owning a handle ------------------------------------------------------------------------------------------------
+
+/** @cond DETAIL */
+namespace detail {
+
+inline void destroy(synfire_context handle) noexcept {
+  synfire_context_destroy(handle);
+}
+inline void destroy(synfire_buffer handle) noexcept {
+  synfire_buffer_destroy(handle);
+}
+inline void destroy(synfire_layer handle) noexcept {
+  synfire_layer_destroy(handle);
+}
+inline void destroy(synfire_graph handle) noexcept {
+  synfire_graph_destroy(handle);
+}
+
+}  // namespace detail
+/** @endcond */
+
+/** What Context, Buffer, Layer and Graph share: one handle, destroyed with its owner by the `_destroy` function, which
+ *  never blocks and is legal on any thread. */
+template <class Handle>
+class Owner {
+ public:
+  Owner(const Owner&) = delete;
+  Owner& operator=(const Owner&) = delete;
+
+  /**
+   * The handle, for calls of the C ABI.
+   *
+   * @return The handle, still owned by this object; null when it owns none.
+   */
+  Handle get() const noexcept { return handle_; }
+
+  /**
+   * The handle, wherever the C ABI takes one. A temporary does not convert, because the handle would not outlive it.
+   *
+   * @return As get().
+   */
+  operator Handle() const& noexcept { return handle_; }
+  /** @cond DETAIL */
+  operator Handle() const&& = delete;
+  /** @endcond */
+
+  /**
+   * Gives the handle away; this object is null afterwards.
+   *
+   * @return The handle, which the caller destroys.
+   */
+  [[nodiscard]] Handle release() noexcept { return std::exchange(handle_, nullptr); }
+
+  /** Destroys the handle now; this object is null afterwards. */
+  void reset() noexcept { detail::destroy(release()); }
+
+  /**
+   * Whether there is a handle.
+   *
+   * @return False when default-constructed, moved from, released or reset.
+   */
+  explicit operator bool() const noexcept { return handle_ != nullptr; }
+
+ protected:
+  /** @cond DETAIL */
+  Owner() noexcept = default;
+  explicit Owner(Handle handle) noexcept : handle_(handle) {}
+  Owner(Owner&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Owner& operator=(Owner&& other) noexcept {
+    if (this != &other) {
+      reset();
+      handle_ = other.release();
+    }
+    return *this;
+  }
+  ~Owner() { detail::destroy(handle_); }
+
+  Handle handle_ = nullptr;
+  /** @endcond */
+};
+
+// ---- Contexts -------------------------------------------------------------------------------------------------------
+
+/** One device, a CUDA GPU or the host. See ::synfire_context. */
+class Context : public Owner<synfire_context> {
+ public:
+  /**
+   * Creates a context; that automatic selection ended on the host is no error, see properties(). As
+   * synfire_context_create().
+   *
+   * @param desc What to create. Default: a GPU when one answers, else the host.
+   * @throws error
+   */
+  explicit Context(const synfire_context_desc& desc = context_desc()) {
+    const synfire_context_desc sized = detail::sized(desc);
+    check(synfire_context_create(&sized, &handle_));
+  }
+
+  /**
+   * Takes over a handle.
+   *
+   * @param handle A context that nothing else destroys, or null.
+   */
+  explicit Context(synfire_context handle) noexcept : Owner(handle) {}
+
+  /**
+   * Tells what it runs on. As synfire_context_get_properties().
+   *
+   * @return The properties.
+   * @throws error
+   */
+  synfire_context_properties properties() const {
+    auto properties = detail::empty<synfire_context_properties>();
+    check(synfire_context_get_properties(handle_, &properties));
+    return properties;
+  }
+
+  /**
+   * Waits for everything enqueued on the context's own stream. As synfire_context_synchronize().
+   *
+   * @throws error
+   */
+  void synchronize() const { check(synfire_context_synchronize(handle_)); }
+
+  /**
+   * Frees what was destroyed and is no longer in use. As synfire_context_reclaim() of this context.
+   *
+   * @return How many destroyed objects are still in use.
+   * @throws error
+   */
+  std::uint64_t reclaim() const {
+    std::uint64_t still_queued = 0;
+    check(synfire_context_reclaim(handle_, &still_queued));
+    return still_queued;
+  }
+};
+
+/**
+ * Frees what was destroyed and is no longer in use, on every context of the process. As synfire_context_reclaim() of
+ * null.
+ *
+ * @return How many destroyed objects are still in use.
+ * @throws error
+ */
+inline std::uint64_t reclaim() {
+  std::uint64_t still_queued = 0;
+  check(synfire_context_reclaim(nullptr, &still_queued));
+  return still_queued;
+}
+
+// ---- Buffers --------------------------------------------------------------------------------------------------------
+
+/** Typed memory of a context, owned or borrowed. See ::synfire_buffer. */
+class Buffer : public Owner<synfire_buffer> {
+ public:
+  /** No buffer. */
+  Buffer() noexcept = default;
+
+  /**
+   * Creates a buffer. As synfire_buffer_create().
+   *
+   * @param context The context it belongs to.
+   * @param desc    What to create; buffer_desc() and borrowed_desc() help.
+   * @throws error
+   */
+  Buffer(const Context& context, const synfire_buffer_desc& desc)
+      : dtype_(desc.dtype), host_visible_(is_host_visible(context, desc)) {
+    const synfire_buffer_desc sized = detail::sized(desc);
+    check(synfire_buffer_create(context, &sized, &handle_));
+  }
+
+  /**
+   * Takes over a handle.
+   *
+   * @param context The context it belongs to.
+   * @param handle  A buffer that nothing else destroys.
+   * @param desc    What it was created from.
+   * @throws error; the handle is then not taken over.
+   */
+  Buffer(const Context& context, synfire_buffer handle, const synfire_buffer_desc& desc)
+      : dtype_(desc.dtype), host_visible_(is_host_visible(context, desc)) {
+    handle_ = handle;
+  }
+
+  /**
+   * The type of the elements.
+   *
+   * @return One of `SYNFIRE_DTYPE_*`.
+   */
+  std::int32_t dtype() const noexcept { return dtype_; }
+
+  /**
+   * Whether the host may touch the memory: pinned and host memory and, on a host context, all kinds.
+   *
+   * @return True when data() works.
+   */
+  bool host_visible() const noexcept { return host_visible_; }
+
+  /**
+   * The number of elements. As synfire_buffer_get_data().
+   *
+   * @return Elements; words for spikes as bits.
+   * @throws error
+   */
+  std::size_t size() const { return address().size; }
+
+  /**
+   * The elements of memory that the host may touch, while no replay uses it. As synfire_buffer_get_data().
+   *
+   * @tparam T Type of the elements, the buffer's own as by dtype_of.
+   * @return All elements; valid as long as the buffer.
+   * @throws error with ::SYNFIRE_ERROR_INVALID_ARGUMENT and the rule SYN-BUFFER-TYPE or, for memory of a GPU,
+   *         SYN-BUFFER-KIND.
+   */
+  template <class T>
+  View<T> data() {
+    const Address at = host_address<T>();
+    return View<T>(static_cast<T*>(at.data), at.size);
+  }
+
+  /**
+   * The elements, to read only. As data().
+   *
+   * @tparam T Type of the elements, the buffer's own as by dtype_of.
+   * @return All elements; valid as long as the buffer.
+   * @throws error
+   */
+  template <class T>
+  View<const T> data() const {
+    const Address at = host_address<T>();
+    return View<const T>(static_cast<const T*>(at.data), at.size);
+  }
+
+  /**
+   * Copies elements into the buffer. As synfire_buffer_upload().
+   *
+   * @param values `count` elements of the buffer's type.
+   * @param count  How many.
+   * @param first  The first element of the buffer that is written.
+   * @throws error also with the rule SYN-BUFFER-TYPE, or SYN-BUFFER-RANGE when they do not fit.
+   */
+  template <class T>
+  void upload(const T* values, std::size_t count, std::size_t first = 0) {
+    check_range<T>("upload", count, first);
+    check(synfire_buffer_upload(handle_, first * sizeof(T), values, count * sizeof(T)));
+  }
+
+  /**
+   * Copies the whole buffer in. As synfire_buffer_upload().
+   *
+   * @param values Exactly size() elements of the buffer's type.
+   * @throws error also with the rule SYN-BUFFER-TYPE or SYN-BUFFER-SIZE.
+   */
+  template <class T>
+  void upload(const std::vector<T>& values) {
+    check_whole<T>("upload", values.size());
+    check(synfire_buffer_upload(handle_, 0, values.data(), values.size() * sizeof(T)));
+  }
+
+  /**
+   * Copies elements out of the buffer. As synfire_buffer_download().
+   *
+   * @param[out] values Receives `count` elements of the buffer's type.
+   * @param count       How many.
+   * @param first       The first element of the buffer that is read.
+   * @throws error also with the rule SYN-BUFFER-TYPE, or SYN-BUFFER-RANGE when there are not as many.
+   */
+  template <class T>
+  void download(T* values, std::size_t count, std::size_t first = 0) const {
+    check_range<T>("download", count, first);
+    check(synfire_buffer_download(handle_, first * sizeof(T), values, count * sizeof(T)));
+  }
+
+  /**
+   * Copies the whole buffer out, into memory that is there. As synfire_buffer_download().
+   *
+   * @param[out] values Receives all elements; holds exactly size() already.
+   * @throws error also with the rule SYN-BUFFER-TYPE or SYN-BUFFER-SIZE.
+   */
+  template <class T>
+  void download(std::vector<T>& values) const {
+    check_whole<T>("download", values.size());
+    check(synfire_buffer_download(handle_, 0, values.data(), values.size() * sizeof(T)));
+  }
+
+  /**
+   * Copies the whole buffer out. As synfire_buffer_download().
+   *
+   * @tparam T Type of the elements, the buffer's own as by dtype_of.
+   * @return All elements.
+   * @throws error also with the rule SYN-BUFFER-TYPE.
+   */
+  template <class T>
+  std::vector<T> download() const {
+    check_type<T>("download");
+    std::vector<T> values(size());
+    download(values);
+    return values;
+  }
+
+  /**
+   * Sets every element to one value. As synfire_buffer_fill().
+   *
+   * @param value Rounded to the buffer's type; a whole number for spikes as bits.
+   * @throws error
+   */
+  void fill(double value) { check(synfire_buffer_fill(handle_, value)); }
+
+ private:
+  /** @cond DETAIL */
+  struct Address {
+    void* data;
+    std::size_t size;  // in elements
+  };
+  /** @endcond */
+
+  static bool is_host_visible(const Context& context, const synfire_buffer_desc& desc) {
+    return desc.memory != SYNFIRE_MEMORY_DEVICE || context.properties().backend == SYNFIRE_BACKEND_HOST;
+  }
+
+  Address address() const {
+    void* data = nullptr;
+    std::uint64_t bytes = 0;
+    check(synfire_buffer_get_data(handle_, &data, &bytes));
+    return {data, static_cast<std::size_t>(bytes) / (dtype_ == SYNFIRE_DTYPE_F64 ? sizeof(double) : sizeof(float))};
+  }
+
+  template <class T>
+  Address host_address() const {
+    const Address at = address();  // a null or stale handle is refused before anything else
+    check_type<T>("data");
+    if (!host_visible_)
+      refuse("SYN-BUFFER-KIND", "data",
+             "the buffer is SYNFIRE_MEMORY_DEVICE on a GPU; download it, or use pinned memory");
+    return at;
+  }
+
+  template <class T>
+  void check_type(const char* function) const {
+    if (handle_ != nullptr && dtype_of<T> != dtype_)
+      refuse("SYN-BUFFER-TYPE", function,
+             "T is " + detail::dtype_name(dtype_of<T>) + "; the buffer's elements are " + detail::dtype_name(dtype_));
+  }
+
+  template <class T>
+  void check_range(const char* function, std::size_t count, std::size_t first) const {
+    const std::size_t held = size();
+    check_type<T>(function);
+    if (first > held || count > held - first)
+      refuse("SYN-BUFFER-RANGE", function,
+             "first is " + std::to_string(first) + " and count " + std::to_string(count) + "; the buffer has " +
+                 std::to_string(held) + " elements");
+  }
+
+  template <class T>
+  void check_whole(const char* function, std::size_t count) const {
+    const std::size_t held = size();
+    check_type<T>(function);
+    if (count != held)
+      refuse("SYN-BUFFER-SIZE", function,
+             "values has " + std::to_string(count) + " elements; the buffer has " + std::to_string(held));
+  }
+
+  [[noreturn]] static void refuse(const char* rule, const char* function, const std::string& text) {
+    throw error(SYNFIRE_ERROR_INVALID_ARGUMENT,
+                std::string("[") + rule + "] synfire::Buffer::" + function + ": " + text);
+  }
+
+  std::int32_t dtype_ = SYNFIRE_DTYPE_F32;
+  bool host_visible_ = false;
+};
+
+// ---- Layers ---------------------------------------------------------------------------------------------------------
+
+/**
+ * Tells what a layer would take. As synfire_layer_query_memory().
+ *
+ * @param desc The layer.
+ * @return Bytes.
+ * @throws error
+ */
+inline synfire_layer_memory layer_memory(const synfire_layer_desc& desc) {
+  const synfire_layer_desc sized = detail::sized(desc);
+  auto memory = detail::empty<synfire_layer_memory>();
+  check(synfire_layer_query_memory(&sized, &memory));
+  return memory;
+}
+
+/** A neuron model with a fixed shape, its parameters, its state and its tape. See ::synfire_layer. */
+class Layer : public Owner<synfire_layer> {
+ public:
+  /** No layer. */
+  Layer() noexcept = default;
+
+  /**
+   * Creates a layer. As synfire_layer_create().
+   *
+   * @param context The context it belongs to.
+   * @param desc    What to create; layer_desc() helps.
+   * @throws error
+   */
+  Layer(const Context& context, const synfire_layer_desc& desc) : desc_(detail::sized(desc)) {
+    check(synfire_layer_create(context, &desc_, &handle_));
+  }
+
+  /**
+   * Takes over a handle.
+   *
+   * @param handle A layer that nothing else destroys.
+   * @param desc   What it was created from.
+   */
+  Layer(synfire_layer handle, const synfire_layer_desc& desc) noexcept : Owner(handle), desc_(detail::sized(desc)) {}
+
+  /**
+   * What it was created from.
+   *
+   * @return The descriptor.
+   */
+  const synfire_layer_desc& desc() const noexcept { return desc_; }
+
+  /**
+   * The size of the state.
+   *
+   * @return B * N elements.
+   */
+  std::size_t state_size() const noexcept {
+    return static_cast<std::size_t>(desc_.batch == 0 ? 1 : desc_.batch) * static_cast<std::size_t>(desc_.n_neurons);
+  }
+
+  /**
+   * Sets a parameter to one number for the whole layer. As synfire_layer_set_parameter().
+   *
+   * @param name  The parameter's name.
+   * @param value Inside the parameter's range.
+   * @throws error
+   */
+  void set_parameter(const char* name, double value) { set_parameter(name, &value, 1); }
+
+  /**
+   * Sets a parameter. As synfire_layer_set_parameter().
+   *
+   * @param name   The parameter's name.
+   * @param values One number, or one per neuron.
+   * @throws error
+   */
+  void set_parameter(const char* name, const std::vector<double>& values) {
+    set_parameter(name, values.data(), values.size());
+  }
+
+  /**
+   * Sets a parameter. As synfire_layer_set_parameter().
+   *
+   * @param name   The parameter's name.
+   * @param values `count` numbers.
+   * @param count  1, or N.
+   * @throws error
+   */
+  void set_parameter(const char* name, const double* values, std::size_t count) {
+    check(synfire_layer_set_parameter(handle_, name, values, count));
+  }
+
+  /**
+   * Reads a parameter that is one number for the whole layer. As synfire_layer_get_parameter().
+   *
+   * @param name The parameter's name.
+   * @return Its value.
+   * @throws error also with the rule SYN-PARAMETER-COUNT when there is one number per neuron.
+   */
+  double get_parameter(const char* name) const {
+    double value = 0;
+    check(synfire_layer_get_parameter(handle_, name, &value, 1));
+    return value;
+  }
+
+  /**
+   * Reads a parameter of every neuron. As synfire_layer_get_parameter().
+   *
+   * @param name The parameter's name.
+   * @return N values; one number held is repeated.
+   * @throws error
+   */
+  std::vector<double> get_parameter_values(const char* name) const {
+    std::vector<double> values(static_cast<std::size_t>(desc_.n_neurons));
+    check(synfire_layer_get_parameter(handle_, name, values.data(), values.size()));
+    return values;
+  }
+
+  /**
+   * Lists the parameters. As synfire_layer_get_parameter_info() of 0, 1, 2 ... until one is refused, which leaves its
+   * text in synfire_last_error().
+   *
+   * @return The model's parameters in their documented order, then the surrogate's.
+   * @throws error
+   */
+  std::vector<synfire_parameter_info> parameters() const {
+    std::vector<synfire_parameter_info> list;
+    for (std::uint32_t index = 0;; ++index) {
+      auto info = detail::empty<synfire_parameter_info>();
+      const synfire_status status = synfire_layer_get_parameter_info(handle_, index, &info);
+      if (status == SYNFIRE_ERROR_INVALID_ARGUMENT) return list;
+      check(status);
+      list.push_back(info);
+    }
+  }
+
+  /**
+   * Sets the state back to its start. As synfire_layer_reset_state().
+   *
+   * @param stream The stream; null is the context's own.
+   * @throws error
+   */
+  void reset_state(synfire_stream stream = nullptr) { check(synfire_layer_reset_state(handle_, stream)); }
+
+  /**
+   * Reads the state. As synfire_layer_read_state().
+   *
+   * @tparam T   `float` or `double`, the layer's own type.
+   * @param name The state variable: `"v"`, or `"w"` in models with two variables.
+   * @return state_size() values.
+   * @throws error also with the rule SYN-STATE-SIZE.
+   */
+  template <class T>
+  std::vector<T> read_state(const char* name = "v") const {
+    check_state_type<T>("read_state");
+    std::vector<T> values(state_size());
+    check(synfire_layer_read_state(handle_, name, values.data(), values.size() * sizeof(T)));
+    return values;
+  }
+
+  /**
+   * Writes the state. As synfire_layer_write_state().
+   *
+   * @param name   The state variable: `"v"`, or `"w"` in models with two variables.
+   * @param values Exactly state_size() values, of the layer's own type.
+   * @throws error also with the rule SYN-STATE-SIZE.
+   */
+  template <class T>
+  void write_state(const char* name, const std::vector<T>& values) {
+    check_state_type<T>("write_state");
+    check(synfire_layer_write_state(handle_, name, values.data(), values.size() * sizeof(T)));
+  }
+
+  /**
+   * Runs one forward now. As synfire_layer_forward().
+   *
+   * @param desc   What to read and write; forward_desc() helps.
+   * @param stream The stream; null is the context's own.
+   * @throws error
+   */
+  void forward(const synfire_forward_desc& desc, synfire_stream stream = nullptr) {
+    const synfire_forward_desc sized = detail::sized(desc);
+    check(synfire_layer_forward(handle_, &sized, stream));
+  }
+
+  /**
+   * Runs one backward through time now. As synfire_layer_backward().
+   *
+   * @param desc   What to read and write; backward_desc() helps.
+   * @param stream The stream; null is the context's own.
+   * @throws error
+   */
+  void backward(const synfire_backward_desc& desc, synfire_stream stream = nullptr) {
+    const synfire_backward_desc sized = detail::sized(desc);
+    check(synfire_layer_backward(handle_, &sized, stream));
+  }
+
+ private:
+  template <class T>
+  void check_state_type(const char* function) const {
+    static_assert(std::is_floating_point_v<T>, "a state is float or double");
+    if (handle_ != nullptr && dtype_of<T> != desc_.dtype)
+      throw error(SYNFIRE_ERROR_INVALID_ARGUMENT, std::string("[SYN-STATE-SIZE] synfire::Layer::") + function +
+                                                      ": T is " + detail::dtype_name(dtype_of<T>) +
+                                                      "; the layer's type is " + detail::dtype_name(desc_.dtype));
+  }
+
+  synfire_layer_desc desc_ = detail::empty<synfire_layer_desc>();
+};
+
+// ---- Graphs ---------------------------------------------------------------------------------------------------------
+
+/** The number of one replay: 1, 2, 3 ... */
+using Ticket = std::uint64_t;
+
+/** How Graph::wait() waits. */
+enum class WaitPolicy : std::int32_t {
+  /** ::SYNFIRE_WAIT_SPIN: the lowest latency, one busy processor. */
+  spin = SYNFIRE_WAIT_SPIN,
+  /** ::SYNFIRE_WAIT_YIELD: gives the processor to other threads in between. */
+  yield = SYNFIRE_WAIT_YIELD,
+  /** ::SYNFIRE_WAIT_BLOCK: sleeps; the lowest load, the highest latency. */
+  block = SYNFIRE_WAIT_BLOCK
+};
+
+/** What waiting for a replay ended with. */
+enum class Waited : std::int32_t {
+  /** The replay is done; everything it wrote is visible to the host. */
+  done = SYNFIRE_OK,
+  /** The time was up first; the replay goes on, and its buffers are still its own. */
+  pending = SYNFIRE_PENDING
+};
+
+/** @cond DETAIL */
+namespace detail {
+
+// To what synfire_graph_wait() takes. There a negative time-out waits for ever; a deadline that has passed must not.
+// In double, because durations of large units overflow in whole nanoseconds; exact up to 104 days.
+template <class Rep, class Period>
+std::int64_t timeout_ns(std::chrono::duration<Rep, Period> timeout) noexcept {
+  const double count = std::chrono::duration<double, std::nano>(timeout).count();
+  if (!(count > 0)) return 0;
+  if (count >= 9.2e18) return std::numeric_limits<std::int64_t>::max();
+  return static_cast<std::int64_t>(count);
+}
+
+inline Waited waited(synfire_status status) {
+  return check(status) == SYNFIRE_PENDING ? Waited::pending : Waited::done;
+}
+
+}  // namespace detail
+/** @endcond */
+
+/** A list of operations, recorded once, instantiated once, replayed many times. See ::synfire_graph. */
+class Graph : public Owner<synfire_graph> {
+ public:
+  /** No graph. */
+  Graph() noexcept = default;
+
+  /**
+   * Creates an empty graph. As synfire_graph_create().
+   *
+   * @param context The context it belongs to.
+   * @param desc    What to create.
+   * @throws error
+   */
+  explicit Graph(const Context& context, const synfire_graph_desc& desc = detail::empty<synfire_graph_desc>()) {
+    const synfire_graph_desc sized = detail::sized(desc);
+    check(synfire_graph_create(context, &sized, &handle_));
+  }
+
+  /**
+   * Takes over a handle.
+   *
+   * @param handle A graph that nothing else destroys, or null.
+   */
+  explicit Graph(synfire_graph handle) noexcept : Owner(handle) {}
+
+  /**
+   * Appends a forward pass. As synfire_graph_record_forward().
+   *
+   * @param layer A layer of the same context.
+   * @param desc  What to read and write; forward_desc() helps.
+   * @throws error
+   */
+  void record_forward(const Layer& layer, const synfire_forward_desc& desc) {
+    const synfire_forward_desc sized = detail::sized(desc);
+    check(synfire_graph_record_forward(handle_, layer, &sized));
+  }
+
+  /**
+   * Appends a backward pass of the layer's latest forward. As synfire_graph_record_backward().
+   *
+   * @param layer A layer of the same context.
+   * @param desc  What to read and write; backward_desc() helps.
+   * @throws error
+   */
+  void record_backward(const Layer& layer, const synfire_backward_desc& desc) {
+    const synfire_backward_desc sized = detail::sized(desc);
+    check(synfire_graph_record_backward(handle_, layer, &sized));
+  }
+
+  /**
+   * Appends a copy. As synfire_graph_record_copy().
+   *
+   * @param desc What to copy; copy_desc() helps.
+   * @throws error
+   */
+  void record_copy(const synfire_copy_desc& desc) {
+    const synfire_copy_desc sized = detail::sized(desc);
+    check(synfire_graph_record_copy(handle_, &sized));
+  }
+
+  /**
+   * Prepares the recorded list for replay: everything slow happens here. As synfire_graph_instantiate().
+   *
+   * @throws error
+   */
+  void instantiate() { check(synfire_graph_instantiate(handle_)); }
+
+  /**
+   * Replays the graph once. As synfire_graph_launch().
+   *
+   * @param stream The stream; null is the context's own.
+   * @return The ticket of this replay.
+   * @throws error
+   */
+  Ticket launch(synfire_stream stream = nullptr) {
+    Ticket ticket = 0;
+    check(synfire_graph_launch(handle_, stream, &ticket));
+    return ticket;
+  }
+
+  /**
+   * Waits until a replay is done, however long that takes. As synfire_graph_wait() with a negative time-out.
+   *
+   * @param ticket A ticket that launch() returned.
+   * @param policy How to wait.
+   * @throws error the replay's own.
+   */
+  void wait(Ticket ticket, WaitPolicy policy = WaitPolicy::spin) const {
+    check(synfire_graph_wait(handle_, ticket, static_cast<std::int32_t>(policy), -1));
+  }
+
+  /**
+   * Waits for a replay, but not longer than a time-out. As synfire_graph_wait().
+   *
+   * @param ticket  A ticket that launch() returned.
+   * @param timeout The longest wait; 0 or less looks once, and so does a deadline that has passed.
+   * @param policy  How to wait.
+   * @return Whether the replay is done.
+   * @throws error the replay's own.
+   */
+  template <class Rep, class Period>
+  [[nodiscard]] Waited wait(Ticket ticket, std::chrono::duration<Rep, Period> timeout,
+                            WaitPolicy policy = WaitPolicy::spin) const {
+    return detail::waited(
+        synfire_graph_wait(handle_, ticket, static_cast<std::int32_t>(policy), detail::timeout_ns(timeout)));
+  }
+
+  /**
+   * Looks whether a replay is done, and never blocks. As synfire_graph_poll().
+   *
+   * @param ticket A ticket that launch() returned.
+   * @return Whether the replay is done.
+   * @throws error the replay's own.
+   */
+  [[nodiscard]] Waited poll(Ticket ticket) const { return detail::waited(synfire_graph_poll(handle_, ticket)); }
+};
+
+/** @} */
+
+}  // namespace synfire
+
+/** @cond DETAIL */
+#if defined(__cpp_lib_span) && defined(__cpp_lib_ranges)
+template <class T>
+inline constexpr bool std::ranges::enable_borrowed_range<synfire::View<T>> = true;
+template <class T>
+inline constexpr bool std::ranges::enable_view<synfire::View<T>> = true;
+#endif
+/** @endcond */
+
+#endif  // SYNFIRE_SYNFIRE_HPP

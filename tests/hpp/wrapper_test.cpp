@@ -1,0 +1,458 @@
+// What the C++ wrapper does with a real library behind it: ownership, errors, sizes and types, parameters, state,
+// passes. What does not live here: time-outs and notes, which a host context never answers with (answers_test.cpp), and
+// the counting of allocations (allocation_test.cpp).
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "support.hpp"
+
+namespace synfire_test {
+namespace {
+
+using synfire::Buffer;
+using synfire::Context;
+using synfire::Graph;
+using synfire::Layer;
+
+constexpr int n_steps = 6, n_neurons = 40, n_words = 2;
+
+// Is this handle still known to the library?
+bool lives(synfire_buffer handle) {
+  return synfire_buffer_get_data(handle, nullptr, nullptr) == SYNFIRE_OK;
+}
+bool lives(synfire_context handle) {
+  synfire_context_properties properties = SYNFIRE_CONTEXT_PROPERTIES_INIT;
+  return synfire_context_get_properties(handle, &properties) == SYNFIRE_OK;
+}
+
+Layer make_layer(const Context& context, int32_t model = SYNFIRE_MODEL_LIF) {
+  return Layer(context, synfire::layer_desc(model, n_steps, n_neurons));
+}
+
+Buffer make_pinned(const Context& context, std::size_t n_elements) {
+  return Buffer(context, synfire::buffer_desc<float>(n_elements, SYNFIRE_MEMORY_PINNED));
+}
+
+// ---- Ownership ------------------------------------------------------------------------------------------------------
+
+TEST(Ownership, NothingIsLeftBehind) {
+  synfire_buffer x_handle = nullptr;
+  {
+    const Context context = make_context();
+    Layer layer = make_layer(context);
+    const Buffer x = make_pinned(context, n_steps * n_neurons);
+    Graph graph(context);
+    graph.record_forward(layer, synfire::forward_desc(x));
+    graph.instantiate();
+    graph.wait(graph.launch());
+    x_handle = x.get();
+    EXPECT_TRUE(lives(x_handle));
+    EXPECT_EQ(context.reclaim(), 0u);
+  }
+  EXPECT_FALSE(lives(x_handle));
+  // A child that leaked would hold its context, which is counted.
+  EXPECT_EQ(synfire::reclaim(), 0u);
+}
+
+TEST(Ownership, WhatADestroyedObjectIsNeededForIsCounted) {
+  const Context context = make_context();
+  Buffer x = make_pinned(context, n_steps * n_neurons);
+  Graph graph(context);
+  {
+    const Layer layer = make_layer(context);
+    graph.record_forward(layer, synfire::forward_desc(x));
+  }
+  x.reset();
+  EXPECT_FALSE(x);
+  EXPECT_EQ(context.reclaim(), 2u);
+  EXPECT_EQ(synfire::reclaim(), 2u);
+  graph.instantiate();
+  graph.wait(graph.launch());
+  graph.reset();
+  EXPECT_EQ(context.reclaim(), 0u);
+}
+
+TEST(Ownership, ParentsMayGoFirst) {
+  Context context = make_context();
+  Buffer buffer = make_pinned(context, 3);
+  context.reset();
+  EXPECT_EQ(synfire::reclaim(), 1u);
+  buffer.fill(2);
+  EXPECT_EQ(buffer.download<float>(), std::vector<float>(3, 2.0f));
+  std::thread([&] { buffer.reset(); }).join();
+  EXPECT_EQ(synfire::reclaim(), 0u);
+}
+
+TEST(Ownership, MovingTakesTheHandleAndLeavesNull) {
+  Context context = make_context();
+  const synfire_context handle = context.get();
+  Context moved = std::move(context);
+  EXPECT_EQ(moved.get(), handle);
+  EXPECT_FALSE(context);  // NOLINT: what a moved-from object is, is the point
+  EXPECT_EQ(context.get(), nullptr);
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_HANDLE, "SYN-HANDLE-NULL", "context", [&] { context.properties(); }));
+
+  Buffer first = make_pinned(moved, 2), second = make_pinned(moved, 3);
+  const synfire_buffer first_handle = first.get(), second_handle = second.get();
+  first = std::move(second);  // destroys what it held
+  EXPECT_FALSE(lives(first_handle));
+  EXPECT_TRUE(lives(second_handle));
+  EXPECT_EQ(first.get(), second_handle);
+  EXPECT_EQ(first.size(), 3u);
+  EXPECT_FALSE(second);
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_HANDLE, "SYN-HANDLE-NULL", "buffer", [&] { second.data<float>(); }));
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_HANDLE, "SYN-HANDLE-NULL", "buffer", [&] { second.upload<float>({1}); }));
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_HANDLE, "SYN-HANDLE-NULL", "buffer", [&] { second.download<double>(); }));
+
+  Buffer& same = first;
+  first = std::move(same);
+  EXPECT_EQ(first.get(), second_handle);
+  EXPECT_TRUE(lives(second_handle));
+
+  std::vector<Buffer> buffers;
+  for (std::size_t i = 1; i <= 20; ++i) buffers.push_back(make_pinned(moved, i));
+  for (std::size_t i = 1; i <= 20; ++i) EXPECT_EQ(buffers[i - 1].size(), i);
+  buffers.clear();
+  EXPECT_EQ(moved.reclaim(), 0u);
+
+  Layer layer = make_layer(moved), other_layer;
+  other_layer = std::move(layer);
+  EXPECT_FALSE(layer);  // NOLINT
+  EXPECT_EQ(other_layer.state_size(), std::size_t{n_neurons});
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_HANDLE, "SYN-HANDLE-NULL", "layer", [&] { layer.parameters(); }));
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_HANDLE, "SYN-HANDLE-NULL", "layer", [&] { layer.read_state<float>(); }));
+
+  Graph graph(moved);
+  std::swap(graph, *std::make_unique<Graph>());
+  EXPECT_FALSE(graph);
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_HANDLE, "SYN-HANDLE-NULL", "graph", [&] { graph.launch(); }));
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_HANDLE, "SYN-HANDLE-NULL", "graph", [&] { (void)graph.poll(1); }));
+}
+
+TEST(Ownership, AReleasedHandleIsTheCallers) {
+  Context context = make_context();
+  Buffer buffer = make_pinned(context, 4);
+  Layer layer = make_layer(context);
+  Graph graph(context);
+  const synfire_layer_desc layer_desc = layer.desc();
+  const synfire_context context_handle = context.release();
+  const synfire_buffer buffer_handle = buffer.release();
+  const synfire_layer layer_handle = layer.release();
+  const synfire_graph graph_handle = graph.release();
+  EXPECT_FALSE(context || buffer || layer || graph);
+  EXPECT_TRUE(lives(context_handle));
+  EXPECT_TRUE(lives(buffer_handle));
+
+  {
+    const Context context_again(context_handle);
+    const Buffer buffer_again(context_again, buffer_handle, synfire::buffer_desc<float>(4, SYNFIRE_MEMORY_PINNED));
+    const Layer layer_again(layer_handle, layer_desc);
+    const Graph graph_again(graph_handle);
+    EXPECT_EQ(buffer_again.data<float>().size(), 4u);
+    EXPECT_EQ(layer_again.read_state<float>(), std::vector<float>(n_neurons, 0.0f));
+  }
+  EXPECT_FALSE(lives(context_handle));
+  EXPECT_FALSE(lives(buffer_handle));
+  EXPECT_EQ(synfire::reclaim(), 0u);
+}
+
+TEST(Ownership, NullIsALegalOwner) {
+  Context context(nullptr);
+  EXPECT_FALSE(context);
+  context.reset();
+  Buffer buffer;
+  Layer layer;
+  Graph graph;
+  EXPECT_FALSE(buffer || layer || graph);
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_HANDLE, "SYN-HANDLE-NULL", "context", [&] { make_layer(context); }));
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_HANDLE, "SYN-HANDLE-NULL", "context", [&] { Graph refused(context); }));
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_HANDLE, "SYN-HANDLE-NULL", "context", [&] { make_pinned(context, 1); }));
+}
+
+TEST(Ownership, WhatIsRefusedLeavesNothing) {
+  const Context context = make_context();
+  EXPECT_TRUE(
+      throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-BUFFER-EMPTY", "n_elements", [&] { make_pinned(context, 0); }));
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-LAYER-STEPS", "n_steps",
+                     [&] { Layer(context, synfire::layer_desc(SYNFIRE_MODEL_IF, 0, 1)); }));
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-CONTEXT-BACKEND", "backend",
+                     [] { Context(synfire::context_desc(99)); }));
+  EXPECT_EQ(synfire::reclaim(), 0u);
+}
+
+// ---- Errors ---------------------------------------------------------------------------------------------------------
+
+TEST(Errors, CarryWhatTheLibrarySays) {
+  const Context context = make_context();
+  Layer layer = make_layer(context);
+  try {
+    layer.set_parameter("tau", -1);
+    FAIL() << "nothing was thrown";
+  } catch (const std::runtime_error& caught) {
+    const auto& error = dynamic_cast<const synfire::error&>(caught);
+    std::string text(2000, '\0');
+    text.resize(synfire_last_error(&text[0], text.size(), nullptr) - 1);
+    EXPECT_EQ(error.what(), text);
+    EXPECT_EQ(error.status(), SYNFIRE_ERROR_INVALID_ARGUMENT);
+    EXPECT_STREQ(error.status_name(), "SYNFIRE_ERROR_INVALID_ARGUMENT");
+    EXPECT_EQ(error.cuda_error(), 0);
+    EXPECT_EQ(error.rule(), "SYN-PARAMETER-RANGE");
+    const synfire::error copy = error;
+    EXPECT_EQ(copy.rule(), error.rule());
+    EXPECT_EQ(copy.status(), error.status());
+  }
+  EXPECT_EQ(layer.get_parameter("tau"), 2);  // unchanged
+}
+
+TEST(Errors, OfTheirThread) {
+  const Context context = make_context();
+  Layer layer = make_layer(context);
+  std::thread([&] {
+    EXPECT_TRUE(
+        throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-PARAMETER-NAME", "tua", [&] { layer.set_parameter("tua", 3); }));
+  }).join();
+  EXPECT_TRUE(
+      throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-PARAMETER-RANGE", "tau", [&] { layer.set_parameter("tau", 0); }));
+}
+
+TEST(Errors, ARuleIsWhatStandsInBrackets) {
+  EXPECT_EQ(synfire::error(SYNFIRE_ERROR_CUDA, "[SYN-CUDA] x: [y]", 700).rule(), "SYN-CUDA");
+  EXPECT_EQ(synfire::error(SYNFIRE_ERROR_CUDA, "[SYN-CUDA] x: [y]", 700).cuda_error(), 700);
+  for (const char* text : {"", "no rule", "[unfinished", "late [SYN-CUDA]"})
+    EXPECT_EQ(synfire::error(SYNFIRE_ERROR_CUDA, text).rule(), "") << text;
+}
+
+TEST(Errors, ChecksOfCallsThatAreNotWrapped) {
+  EXPECT_EQ(synfire::check(SYNFIRE_OK), SYNFIRE_OK);
+  EXPECT_EQ(synfire::check(SYNFIRE_HOST_FALLBACK), SYNFIRE_HOST_FALLBACK);
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_HANDLE, "SYN-HANDLE-NULL", "graph",
+                     [] { synfire::check(synfire_graph_instantiate(nullptr)); }));
+}
+
+// ---- Buffers --------------------------------------------------------------------------------------------------------
+
+TEST(Buffers, UploadAndDownload) {
+  const Context context = make_context();
+  Buffer buffer(context, synfire::buffer_desc<double>(5));
+  EXPECT_EQ(buffer.dtype(), SYNFIRE_DTYPE_F64);
+  EXPECT_EQ(buffer.size(), 5u);
+  buffer.upload(std::vector<double>{1, 2, 3, 4, 5});
+  const double two[] = {20, 30};
+  buffer.upload(two, 2, 1);
+  EXPECT_EQ(buffer.download<double>(), (std::vector<double>{1, 20, 30, 4, 5}));
+  double last[2] = {};
+  buffer.download(last, 2, 3);
+  EXPECT_EQ(last[0], 4);
+  EXPECT_EQ(last[1], 5);
+  std::vector<double> all(5);
+  buffer.download(all);
+  EXPECT_EQ(all[2], 30);
+  buffer.fill(0.5);
+  EXPECT_EQ(buffer.download<double>(), std::vector<double>(5, 0.5));
+  buffer.upload(two, 0, 5);  // nothing, at the end
+}
+
+TEST(Buffers, RefuseWrongSizes) {
+  const Context context = make_context();
+  Buffer buffer(context, synfire::buffer_desc<float>(4));
+  const auto size = [](auto call) { return throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-BUFFER-SIZE", "has 4", call); };
+  const auto range = [](auto call) {
+    return throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-BUFFER-RANGE", "has 4", call);
+  };
+  std::vector<float> five(5, 7.0f), three(3, 7.0f), none;
+  EXPECT_TRUE(size([&] { buffer.upload(five); }));
+  EXPECT_TRUE(size([&] { buffer.upload(three); }));
+  EXPECT_TRUE(size([&] { buffer.upload(none); }));
+  EXPECT_TRUE(size([&] { buffer.download(five); }));
+  EXPECT_TRUE(size([&] { buffer.download(three); }));
+  EXPECT_TRUE(range([&] { buffer.upload(five.data(), 5); }));
+  EXPECT_TRUE(range([&] { buffer.upload(five.data(), 1, 4); }));
+  EXPECT_TRUE(range([&] { buffer.upload(five.data(), 2, SIZE_MAX); }));
+  EXPECT_TRUE(range([&] { buffer.upload(five.data(), SIZE_MAX, 2); }));
+  EXPECT_TRUE(range([&] { buffer.download(five.data(), 3, 2); }));
+  // 2^62 floats are 2^64 bytes, which is 0.
+  EXPECT_TRUE(range([&] { buffer.download(five.data(), std::size_t{1} << 62); }));
+  EXPECT_EQ(five, std::vector<float>(5, 7.0f));
+  EXPECT_EQ(buffer.download<float>(), std::vector<float>(4, 0.0f));
+}
+
+TEST(Buffers, RefuseWrongTypes) {
+  const Context context = make_context();
+  Buffer floats = make_pinned(context, 4), bits(context, synfire::buffer_desc<uint32_t>(4, SYNFIRE_MEMORY_PINNED));
+  const auto type = [](auto call) { return throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-BUFFER-TYPE", "float", call); };
+  EXPECT_TRUE(type([&] { floats.upload(std::vector<double>(4)); }));
+  EXPECT_TRUE(type([&] { floats.upload(std::vector<uint32_t>(4)); }));
+  EXPECT_TRUE(type([&] { bits.upload(std::vector<float>(4)); }));
+  EXPECT_TRUE(type([&] { floats.download<double>(); }));
+  EXPECT_TRUE(type([&] { bits.download<float>(); }));
+  EXPECT_TRUE(type([&] { floats.data<double>(); }));
+  EXPECT_TRUE(type([&] { floats.data<uint32_t>(); }));
+  EXPECT_TRUE(type([&] { bits.data<float>(); }));
+}
+
+TEST(Buffers, ViewsAreTheMemoryItself) {
+  const Context context = make_context();
+  Buffer buffer = make_pinned(context, 4);
+  EXPECT_TRUE(buffer.host_visible());
+  const synfire::View<float> view = buffer.data<float>();
+  ASSERT_EQ(view.size(), 4u);
+  EXPECT_FALSE(view.empty());
+  float next = 1;
+  for (float& value : view) value = next++;
+  view[2] = 30;
+  EXPECT_EQ(buffer.download<float>(), (std::vector<float>{1, 2, 30, 4}));
+  const Buffer& constant = buffer;
+  const synfire::View<const float> same = constant.data<float>();
+  EXPECT_EQ(same.data(), view.data());
+  EXPECT_EQ(same.end() - same.begin(), 4);
+  EXPECT_TRUE(synfire::View<float>().empty());
+#if defined(__cpp_lib_span) && defined(__cpp_lib_ranges)
+  const std::span<float> span = buffer.data<float>();
+  EXPECT_EQ(span.data(), view.data());
+  EXPECT_EQ(span.size(), 4u);
+#endif
+}
+
+TEST(Buffers, BorrowMemory) {
+  const Context context = make_context();
+  std::vector<float> memory{1, 2, 3};
+  Buffer buffer(context, synfire::borrowed_desc(memory.data(), memory.size(), SYNFIRE_MEMORY_HOST));
+  EXPECT_EQ(buffer.data<float>().data(), memory.data());
+  buffer.fill(4);
+  EXPECT_EQ(memory, std::vector<float>(3, 4.0f));
+}
+
+TEST(Buffers, OfTheDeviceAreVisibleOnAHostContextOnly) {
+  const Context context = make_context();
+  Buffer buffer(context, synfire::buffer_desc<float>(2));
+  if (context.properties().backend == SYNFIRE_BACKEND_HOST) {
+    EXPECT_EQ(buffer.data<float>().size(), 2u);
+  } else {
+    EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-BUFFER-KIND", "DEVICE", [&] { buffer.data<float>(); }));
+  }
+}
+
+// ---- Layers ---------------------------------------------------------------------------------------------------------
+
+TEST(Layers, Parameters) {
+  const Context context = make_context();
+  Layer layer = make_layer(context);
+  std::vector<std::string> names;
+  for (const synfire_parameter_info& info : layer.parameters()) {
+    names.emplace_back(info.name);
+    EXPECT_EQ(info.length, 1u);
+    EXPECT_EQ(layer.get_parameter(info.name), info.default_value) << info.name;
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"tau", "v_rest", "v_threshold", "v_reset", "alpha"}));
+
+  layer.set_parameter("tau", 20);
+  EXPECT_EQ(layer.get_parameter("tau"), 20);
+  EXPECT_EQ(layer.get_parameter_values("tau"), std::vector<double>(n_neurons, 20.0));
+
+  std::vector<double> each(n_neurons);
+  for (std::size_t i = 0; i < each.size(); ++i) each[i] = 2.0 + static_cast<double>(i);
+  layer.set_parameter("tau", each);
+  EXPECT_EQ(layer.get_parameter_values("tau"), each);
+  EXPECT_EQ(layer.parameters()[0].length, std::uint64_t{n_neurons});
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-PARAMETER-COUNT", "40", [&] { layer.get_parameter("tau"); }));
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-PARAMETER-COUNT", "40",
+                     [&] { layer.set_parameter("tau", std::vector<double>(3, 2.0)); }));
+  EXPECT_TRUE(
+      throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-PARAMETER-NAME", "tau2", [&] { layer.get_parameter("tau2"); }));
+  EXPECT_EQ(layer.get_parameter_values("tau"), each);
+}
+
+TEST(Layers, State) {
+  const Context context = make_context();
+  Layer layer(context, synfire::layer_desc(SYNFIRE_MODEL_IF, n_steps, 3, 2));
+  EXPECT_EQ(layer.state_size(), 6u);
+  const std::vector<float> v{0.5f, 0.25f, 0, -1, -2, -3};
+  layer.write_state("v", v);
+  EXPECT_EQ(layer.read_state<float>(), v);
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-STATE-SIZE", "bytes",
+                     [&] { layer.write_state("v", std::vector<float>(5)); }));
+  // Three doubles have the bytes of six floats.
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-STATE-SIZE", "double",
+                     [&] { layer.write_state("v", std::vector<double>(3)); }));
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-STATE-SIZE", "double", [&] { layer.read_state<double>(); }));
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-STATE-NAME", "x", [&] { layer.read_state<float>("x"); }));
+  EXPECT_EQ(layer.read_state<float>("v"), v);
+  layer.reset_state();
+  context.synchronize();
+  EXPECT_EQ(layer.read_state<float>(), std::vector<float>(6, 0.0f));
+}
+
+TEST(Layers, MemoryIsKnownBefore) {
+  synfire_layer_desc desc{};  // struct_size is filled in
+  desc.n_steps = 64;
+  desc.n_neurons = 128;
+  const synfire_layer_memory memory = synfire::layer_memory(desc);
+  EXPECT_EQ(memory.state_bytes, 512u);
+  EXPECT_EQ(memory.tape_bytes, 64u / memory.checkpoint_interval * 512u);
+  const Context context = make_context();
+  EXPECT_EQ(Layer(context, desc).desc().struct_size, sizeof desc);
+  EXPECT_EQ(Layer(context, desc).state_size(), 128u);
+}
+
+// ---- Passes ---------------------------------------------------------------------------------------------------------
+
+TEST(Passes, EagerAndReplayedAreTheSame) {
+  const Context context = make_context();
+  Layer eager = make_layer(context), replayed = make_layer(context);
+  Buffer x = make_pinned(context, n_steps * n_neurons), grad_spikes = make_pinned(context, n_steps * n_neurons);
+  Buffer bits(context, synfire::buffer_desc<uint32_t>(n_steps * n_words, SYNFIRE_MEMORY_PINNED));
+  Buffer copied(context, synfire::buffer_desc<uint32_t>(n_steps * n_words));
+  Buffer grad_x = make_pinned(context, n_steps * n_neurons);
+  for (std::size_t i = 0; i < x.size(); ++i) x.data<float>()[i] = 0.1f * static_cast<float>(i % 37);
+  grad_spikes.fill(1);
+
+  eager.forward(synfire::forward_desc(x, bits));
+  eager.backward(synfire::backward_desc(grad_spikes, grad_x));
+  context.synchronize();
+  const std::vector<uint32_t> spikes = bits.download<uint32_t>();
+  const std::vector<float> gradient = grad_x.download<float>();
+  EXPECT_NE(spikes, std::vector<uint32_t>(spikes.size(), 0));
+  EXPECT_NE(gradient, std::vector<float>(gradient.size(), 0));
+  bits.fill(0);
+  grad_x.fill(0);
+
+  Graph graph(context);
+  graph.record_forward(replayed, synfire::forward_desc(x, bits));
+  graph.record_backward(replayed, synfire::backward_desc(grad_spikes, grad_x));
+  graph.record_copy(synfire::copy_desc(bits, copied));
+  graph.instantiate();
+  const synfire::Ticket ticket = graph.launch();
+  EXPECT_EQ(ticket, 1u);
+  graph.wait(ticket, synfire::WaitPolicy::yield);
+  EXPECT_EQ(graph.poll(ticket), synfire::Waited::done);
+  EXPECT_EQ(graph.wait(ticket, std::chrono::seconds(-1)), synfire::Waited::done);
+  EXPECT_EQ(bits.download<uint32_t>(), spikes);
+  EXPECT_EQ(copied.download<uint32_t>(), spikes);
+  EXPECT_EQ(grad_x.download<float>(), gradient);
+  EXPECT_EQ(replayed.read_state<float>(), eager.read_state<float>());
+  EXPECT_EQ(graph.launch(), 2u);
+}
+
+TEST(Passes, RefuseTheWrongOrder) {
+  const Context context = make_context();
+  Layer layer = make_layer(context);
+  const Buffer x = make_pinned(context, n_steps * n_neurons);
+  Graph graph(context);
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_WRONG_ORDER, "SYN-GRAPH-NOT-INSTANTIATED", "graph", [&] { graph.launch(); }));
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_WRONG_ORDER, "SYN-GRAPH-EMPTY", "graph", [&] { graph.instantiate(); }));
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-NONE", "forward",
+                     [&] { graph.record_backward(layer, synfire::backward_desc(nullptr, x)); }));
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_HANDLE, "SYN-HANDLE-NULL", "x",
+                     [&] { graph.record_forward(layer, synfire::forward_desc(nullptr)); }));
+  graph.record_forward(layer, synfire::forward_desc(x));
+  graph.instantiate();
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_WRONG_ORDER, "SYN-GRAPH-INSTANTIATED", "graph", [&] { graph.instantiate(); }));
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-GRAPH-TICKET", "ticket is 7", [&] { graph.wait(7); }));
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-GRAPH-TICKET", "ticket is 1", [&] { (void)graph.poll(1); }));
+}
+
+}  // namespace
+}  // namespace synfire_test

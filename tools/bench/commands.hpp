@@ -1,0 +1,18 @@
+// commands.hpp - what synfire-bench does: one function for each command.
+//
+// SPDX-License-Identifier: MIT
+#ifndef SYNFIRE_TOOLS_BENCH_COMMANDS_HPP
+#define SYNFIRE_TOOLS_BENCH_COMMANDS_HPP
+
+#include "options.hpp"
+
+namespace synfire_bench {
+
+void run_layer(const Options& options);
+void run_sweep(const Options& options);
+void run_tutorial(const Options& options);
+void run_plot(const Options& options);
+
+}  // namespace synfire_bench
+
+#endif

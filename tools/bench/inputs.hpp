@@ -1,0 +1,29 @@
+// inputs.hpp - uniformly random arrays, never zero, the same on every machine.
+//
+// SPDX-License-Identifier: MIT
+#ifndef SYNFIRE_TOOLS_BENCH_INPUTS_HPP
+#define SYNFIRE_TOOLS_BENCH_INPUTS_HPP
+
+#include <cstdint>
+#include <vector>
+
+#include "machine.hpp"
+#include "names.hpp"
+
+namespace synfire_bench {
+
+/// Element i of every random array is element i modulo this prime of one sequence: no period falls on a row.
+inline constexpr std::uint64_t random_period = (std::uint64_t{1} << 24) - 3;
+
+/// `count` numbers in (low, high), none of them zero.
+std::vector<float> random_numbers(std::uint64_t count, float low, float high, std::uint64_t seed);
+
+/// Writes the first `count` elements of such an array into the beginning of `buffer`.
+void fill_random(const Machine& machine, synfire_buffer buffer, const Dtype& dtype, std::uint64_t count, float low,
+                 float high, std::uint64_t seed);
+
+inline constexpr std::uint64_t seed_of_x = 1, seed_of_grad_spike = 2, seed_of_copy = 3;
+
+}  // namespace synfire_bench
+
+#endif

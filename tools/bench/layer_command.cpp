@@ -1,0 +1,60 @@
+// layer_command.cpp - `synfire-bench layer`: one shape, one direction.
+//
+// SPDX-License-Identifier: MIT
+#include <cstdio>
+
+#include "commands.hpp"
+#include "measurement.hpp"
+
+namespace synfire_bench {
+namespace {
+
+void print_details(const Machine& machine, const Copy& copy, const Job& job, const Measurement& m) {
+  const auto all = static_cast<double>(m.traffic.all);
+  const double rate = all / m.replay.median;
+  std::printf("\n%u samples of %llu replays: p10 %.2f, p90 %.2f us; launch to done, %u times: p50 %.2f, p99 %.2f us\n",
+              m.replay.samples, static_cast<unsigned long long>(m.replay.replays), m.replay.p10 * 1e6,
+              m.replay.p90 * 1e6, m.done.samples, m.done.p50 * 1e6, m.done.p99 * 1e6);
+  std::printf("with state and tape: %.3f B/element, %.1f GB/s, %.1f %% of copy\n",
+              all / static_cast<double>(job.shape.elements()), rate * 1e-9, rate / copy.bytes_per_second * 100);
+  if (m.traffic.sequences < machine.cold_bytes()) {
+    std::printf("the arrays take less than the %.0f MB that are in no cache: percent of copy may pass 100 when hot\n",
+                static_cast<double>(machine.cold_bytes()) * 1e-6);
+  }
+}
+
+}  // namespace
+
+void run_layer(const Options& options) {
+  const Machine machine(options.backend->id, options.threads);
+  const bool as_text = options.format == Format::text;
+  const Job job{options.shape, options.model, options.surrogate, options.dtype, options.spikes, options.tape};
+  const Direction direction = options.direction->direction;
+  if (as_text) std::printf("%s\n", machine.description().c_str());
+  const Copy copy = measure_copy(machine, options.copy_mib, options.rounds);
+  if (as_text) {
+    std::printf("copy of %.0f MiB in the same run: %.1f GB/s (read + written; %s)\n",
+                static_cast<double>(copy.bytes) / 1048576, copy.bytes_per_second * 1e-9, copy.how.c_str());
+    std::printf("surrogate %s, %s, spikes as %s, tape %s\n\n", job.surrogate->name.data(), job.dtype->name.data(),
+                job.spikes->name.data(), job.tape->name.data());
+    std::fflush(stdout);
+  }
+
+  Arena arena(machine, *job.dtype);
+  const Cache cache = options.cache->cache;
+  Workload workload(machine, arena, job, {direction}, cache == Cache::hot ? 1 : cold_sets(machine, job, direction));
+  const Rotation rotation = workload.rotation(direction, cache);
+  Measurement m;
+  m.replay = measure_replays(rotation, options.rounds);
+  m.done = measure_latency(rotation, 0.5, 10000);
+  m.traffic = traffic(job, direction);
+  m.spike_rate = workload.spike_rate();
+
+  Writer writer(stdout, options.format, measurement_columns());
+  writer.row(
+      measurement_row(machine, copy, job, options.direction->name, cache_label(machine, job, direction, cache), m));
+  writer.finish();
+  if (as_text) print_details(machine, copy, job, m);
+}
+
+}  // namespace synfire_bench

@@ -1,0 +1,103 @@
+// machine.cpp - opening a context and finding out about it.
+//
+// SPDX-License-Identifier: MIT
+#include "machine.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+
+namespace synfire_bench {
+namespace {
+
+constexpr std::uint64_t gib = std::uint64_t{1} << 30;
+
+std::string last_error_text() {
+  std::string text(static_cast<std::size_t>(synfire_last_error(nullptr, 0, nullptr)), '\0');
+  synfire_last_error(text.data(), text.size(), nullptr);
+  text.resize(text.empty() ? 0 : text.size() - 1);
+  return text;
+}
+
+const char* fallback_text(std::int32_t reason) {
+  switch (reason) {
+    case SYNFIRE_FALLBACK_NOT_BUILT:
+      return "the library was built without CUDA";
+    case SYNFIRE_FALLBACK_NO_DRIVER:
+      return "no NVIDIA driver answers";
+    case SYNFIRE_FALLBACK_DRIVER_TOO_OLD:
+      return "the driver is too old for the CUDA runtime of the library";
+    case SYNFIRE_FALLBACK_NO_DEVICE:
+      return "the driver shows no GPU";
+    case SYNFIRE_FALLBACK_DEVICE_FAILED:
+      return "a GPU was found but could not be used";
+    default:
+      return "for a reason that this program does not know";
+  }
+}
+
+// The largest cache of the first processor, as Linux tells; 64 MiB elsewhere.
+std::uint64_t last_level_cache_bytes() {
+  std::uint64_t largest = 0;
+  for (int index = 0; index < 8; ++index) {
+    std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/size");
+    std::uint64_t size = 0;
+    char unit = 0;
+    if (!(file >> size)) continue;
+    file >> unit;
+    largest = std::max(largest, size << (unit == 'K' ? 10 : unit == 'M' ? 20 : 0));
+  }
+  return largest != 0 ? largest : std::uint64_t{64} << 20;
+}
+
+}  // namespace
+
+void check(synfire_status status, const char* call) {
+  if (status >= 0) return;
+  throw CallFailed(std::string(call) + " answered " + synfire_status_name(status) + ": " + last_error_text());
+}
+
+std::uint64_t available_host_memory() {
+  std::ifstream file("/proc/meminfo");
+  std::string key, unit;
+  std::uint64_t kib = 0;
+  while (file >> key >> kib) {
+    if (key == "MemAvailable:") return kib << 10;
+    std::getline(file, unit);
+  }
+  return 8 * gib;
+}
+
+Machine::Machine(std::int32_t backend, std::uint32_t threads) {
+  synfire_context_desc desc = SYNFIRE_CONTEXT_DESC_INIT;
+  desc.backend = backend;
+  desc.n_threads = static_cast<std::int32_t>(threads);
+  synfire_context context = nullptr;
+  const synfire_status status = synfire_context_create(&desc, &context);
+  if (status < 0) throw NoBackend("no context: " + last_error_text());
+  context_.reset(context);
+  check(synfire_context_get_properties(context, &properties_), "synfire_context_get_properties");
+  if (status == SYNFIRE_HOST_FALLBACK) {
+    std::fprintf(stderr, "synfire-bench: running on the host: %s\n", fallback_text(properties_.fallback_reason));
+  }
+  if (is_host()) {
+    cold_bytes_ = 3 * last_level_cache_bytes();
+    memory_limit_ = std::min(24 * gib, available_host_memory() / 2);
+  } else {
+    // L2 is 60 MB on an H200 and 126 MB on compute capability 10.
+    cold_bytes_ = properties_.compute_major < 10 ? 200'000'000 : 400'000'000;
+    memory_limit_ = std::min(24 * gib, properties_.memory_bytes / 10 * 8);
+  }
+}
+
+std::string Machine::description() const {
+  std::string text = std::string("synfire ") + synfire_version_string() + " on " + properties_.name;
+  if (is_host()) return text + ", " + std::to_string(properties_.n_threads) + " threads";
+  char more[160];
+  std::snprintf(more, sizeof more, ", compute capability %d.%d, %d multiprocessors, driver %d, runtime %d",
+                properties_.compute_major, properties_.compute_minor, properties_.n_multiprocessors,
+                properties_.driver_version, properties_.runtime_version);
+  return text + more;
+}
+
+}  // namespace synfire_bench

@@ -1,0 +1,73 @@
+// main.cpp - synfire-bench: how fast layers are, through the C ABI.
+//
+// What lives here: exit statuses. What does not: the command line (options.hpp), the commands (commands.hpp).
+//
+// SPDX-License-Identifier: MIT
+#include <synfire/synfire.h>
+
+#include <cstdio>
+#include <exception>
+
+#include "commands.hpp"
+#include "machine.hpp"
+
+namespace synfire_bench {
+namespace {
+
+constexpr int exit_done = 0;
+constexpr int exit_failed = 1;
+constexpr int exit_unusable = 2;
+
+void run(const Options& options) {
+  switch (options.command) {
+    case Command::none:
+      break;
+    case Command::layer:
+      return run_layer(options);
+    case Command::sweep:
+      return run_sweep(options);
+    case Command::plot:
+      return run_plot(options);
+    case Command::tutorial:
+      return run_tutorial(options);
+  }
+}
+
+// The usage that helps: the command's own where one was named.
+Command named_command(int argument_count, char** arguments) {
+  try {
+    if (argument_count >= 2) return parse_options(2, arguments).command;
+  } catch (const UsageError&) {
+  }
+  return Command::none;
+}
+
+}  // namespace
+}  // namespace synfire_bench
+
+int main(int argument_count, char** arguments) {
+  using namespace synfire_bench;
+  try {
+    const Options options = parse_options(argument_count, arguments);
+    if (options.help) {
+      std::printf("%s", usage(options.command).c_str());
+      return exit_done;
+    }
+    run(options);
+    check(synfire_context_reclaim(nullptr, nullptr), "synfire_context_reclaim");
+    if (std::fflush(stdout) != 0) {
+      std::fprintf(stderr, "synfire-bench: the results could not be written\n");
+      return exit_failed;
+    }
+    return exit_done;
+  } catch (const UsageError& error) {
+    std::fprintf(stderr, "synfire-bench: %s\n\n%s", error.text.c_str(),
+                 usage(named_command(argument_count, arguments)).c_str());
+  } catch (const NoBackend& error) {
+    std::fprintf(stderr, "synfire-bench: %s\n", error.what());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "synfire-bench: %s\n", error.what());
+    return exit_failed;
+  }
+  return exit_unusable;
+}

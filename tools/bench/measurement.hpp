@@ -1,0 +1,33 @@
+// measurement.hpp - one measured point, its columns and its row: what `layer` and `sweep` share.
+//
+// SPDX-License-Identifier: MIT
+#ifndef SYNFIRE_TOOLS_BENCH_MEASUREMENT_HPP
+#define SYNFIRE_TOOLS_BENCH_MEASUREMENT_HPP
+
+#include <span>
+#include <string>
+
+#include "record.hpp"
+#include "timing.hpp"
+#include "workload.hpp"
+
+namespace synfire_bench {
+
+std::span<const Column> measurement_columns();
+
+struct Measurement {
+  Summary replay;
+  Latency done;
+  Traffic traffic;
+  double spike_rate = 0;
+};
+
+/// "any" where one set of arrays is so large that hot and cold are the same.
+std::string cache_label(const Machine& machine, const Job& job, Direction direction, Cache cache);
+
+Row measurement_row(const Machine& machine, const Copy& copy, const Job& job, std::string_view direction,
+                    std::string_view cache, const Measurement& measurement);
+
+}  // namespace synfire_bench
+
+#endif

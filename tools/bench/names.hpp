@@ -1,0 +1,191 @@
+// names.hpp - what synfire-bench can be asked for, by name: dtypes, spike formats, tapes, models, surrogates.
+//
+// What lives here: one table each; what the library gains later is one row more, or `not_built` replaced in its row.
+// What does not: the command line (options.hpp), what is done with the rows (workload.hpp).
+//
+// SPDX-License-Identifier: MIT
+#ifndef SYNFIRE_TOOLS_BENCH_NAMES_HPP
+#define SYNFIRE_TOOLS_BENCH_NAMES_HPP
+
+#include <synfire/synfire.h>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace synfire_bench {
+
+/// The id of names that are known but that this version of the library does not have: asking for one is refused.
+inline constexpr std::int32_t not_built = -1;
+
+/// The id of a spike format whose elements have the layer's own dtype.
+inline constexpr std::int32_t dtype_of_layer = -2;
+
+struct Shape {
+  std::uint64_t steps = 32, batch = 1, neurons = 2097152;
+  std::uint64_t elements() const { return steps * batch * neurons; }
+  std::uint64_t rows() const { return steps * batch; }
+};
+
+// ---- Dtypes
+// ----------------------------------------------------------------------------------------------------------
+
+template <typename Scalar>
+void store_as(const float* from, void* to, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) static_cast<Scalar*>(to)[i] = static_cast<Scalar>(from[i]);
+}
+
+template <typename Scalar>
+void load_from(const void* from, double* to, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<double>(static_cast<const Scalar*>(from)[i]);
+}
+
+struct Dtype {
+  std::string_view name;
+  std::int32_t id;
+  std::uint32_t bytes = 0;
+  void (*store)(const float* from, void* to, std::size_t count) = nullptr;  ///< inputs are made in f32
+  void (*load)(const void* from, double* to, std::size_t count) = nullptr;
+};
+
+inline constexpr Dtype dtypes[] = {
+    {"f32", SYNFIRE_DTYPE_F32, 4, store_as<float>, load_from<float>},
+    {"f64", SYNFIRE_DTYPE_F64, 8, store_as<double>, load_from<double>},
+    {"f16", not_built},
+    {"bf16", not_built},
+};
+
+// ---- Spikes
+// ----------------------------------------------------------------------------------------------------------
+
+inline std::uint64_t one_per_neuron(const Shape& shape) {
+  return shape.elements();
+}
+inline std::uint64_t words_along_neurons(const Shape& shape) {
+  return shape.rows() * ((shape.neurons + 31) / 32);
+}
+
+inline std::uint64_t count_ones(const unsigned char* bytes, std::size_t count, std::uint32_t) {
+  std::uint64_t spikes = 0;
+  for (std::size_t i = 0; i < count; ++i) spikes += static_cast<std::uint64_t>(std::popcount(bytes[i]));
+  return spikes;
+}
+inline std::uint64_t count_nonzero(const unsigned char* bytes, std::size_t count, std::uint32_t element_bytes) {
+  static constexpr unsigned char zeros[16] = {};
+  std::uint64_t spikes = 0;
+  for (std::size_t i = 0; i < count; i += element_bytes) spikes += std::memcmp(bytes + i, zeros, element_bytes) != 0;
+  return spikes;
+}
+
+struct SpikeFormat {
+  std::string_view name;
+  std::int32_t id;                  ///< the buffer's dtype, or dtype_of_layer
+  std::uint32_t element_bytes = 0;  ///< unused with dtype_of_layer
+  std::uint64_t (*elements)(const Shape& shape) = nullptr;
+  std::uint64_t (*count)(const unsigned char* bytes, std::size_t count, std::uint32_t element_bytes) = nullptr;
+};
+
+inline constexpr SpikeFormat spike_formats[] = {
+    {"bits", SYNFIRE_DTYPE_BITS, 4, words_along_neurons, count_ones},
+    {"dense", dtype_of_layer, 0, one_per_neuron, count_nonzero},
+    {"u8", not_built},
+    {"time-bits", not_built},
+};
+
+// ---- Tapes
+// -----------------------------------------------------------------------------------------------------------
+
+struct Tape {
+  std::string_view name;
+  std::int32_t id;
+  bool allows_backward = false;
+};
+
+inline constexpr Tape tapes[] = {
+    {"recompute", SYNFIRE_TAPE_RECOMPUTE, true},
+    {"none", SYNFIRE_TAPE_NONE, false},
+    {"store", not_built},
+};
+
+// ---- Models
+// ----------------------------------------------------------------------------------------------------------
+
+struct Model {
+  std::string_view name;
+  std::int32_t id;
+  float x_low, x_high;  ///< X is uniform in between; chosen so that 10 to 50 % of all neuron-steps spike
+};
+
+inline constexpr Model models[] = {
+    {"lif", SYNFIRE_MODEL_LIF, -0.3F, 2.2F},   {"if", SYNFIRE_MODEL_IF, -0.3F, 0.9F},
+    {"plif", SYNFIRE_MODEL_PLIF, -0.3F, 2.2F}, {"qif", SYNFIRE_MODEL_QIF, -0.3F, 2.2F},
+    {"eif", SYNFIRE_MODEL_EIF, -0.3F, 2.2F},   {"izhikevich", SYNFIRE_MODEL_IZHIKEVICH, -0.3F, 2.2F},
+};
+
+// ---- Surrogates
+// ------------------------------------------------------------------------------------------------------
+
+struct Surrogate {
+  std::string_view name;
+  std::int32_t id;
+};
+
+inline constexpr Surrogate surrogates[] = {
+    {"sigmoid", SYNFIRE_SURROGATE_SIGMOID},
+    {"atan", SYNFIRE_SURROGATE_ATAN},
+    {"piecewise_quadratic", SYNFIRE_SURROGATE_PIECEWISE_QUADRATIC},
+    {"piecewise_exp", SYNFIRE_SURROGATE_PIECEWISE_EXP},
+    {"soft_sign", SYNFIRE_SURROGATE_SOFT_SIGN},
+    {"super_spike", SYNFIRE_SURROGATE_SUPER_SPIKE},
+    {"erf", SYNFIRE_SURROGATE_ERF},
+    {"piecewise_leaky_relu", SYNFIRE_SURROGATE_PIECEWISE_LEAKY_RELU},
+    {"s2nn", SYNFIRE_SURROGATE_S2NN},
+    {"q_pseudo_spike", SYNFIRE_SURROGATE_Q_PSEUDO_SPIKE},
+    {"leaky_k_relu", SYNFIRE_SURROGATE_LEAKY_K_RELU},
+    {"fake_numerical_gradient", SYNFIRE_SURROGATE_FAKE_NUMERICAL_GRADIENT},
+    {"log_tailed_relu", SYNFIRE_SURROGATE_LOG_TAILED_RELU},
+    {"nonzero_sign_log_abs", SYNFIRE_SURROGATE_NONZERO_SIGN_LOG_ABS},
+    {"squarewave_fourier_series", SYNFIRE_SURROGATE_SQUAREWAVE_FOURIER_SERIES},
+    {"rect", SYNFIRE_SURROGATE_RECT},
+};
+
+// ---- What is asked of a layer
+// ----------------------------------------------------------------------------------------
+
+enum class Direction { forward, backward, both };
+
+struct DirectionName {
+  std::string_view name;
+  std::int32_t id;
+  Direction direction;
+};
+
+inline constexpr DirectionName directions[] = {
+    {"forward", 0, Direction::forward},
+    {"backward", 1, Direction::backward},
+    {"both", 2, Direction::both},
+};
+
+enum class Cache { hot, cold };
+
+struct CacheName {
+  std::string_view name;
+  std::int32_t id;
+  Cache cache;
+};
+
+inline constexpr CacheName caches[] = {{"hot", 0, Cache::hot}, {"cold", 1, Cache::cold}};
+
+struct Backend {
+  std::string_view name;
+  std::int32_t id;
+};
+
+inline constexpr Backend backends[] = {
+    {"auto", SYNFIRE_BACKEND_AUTO}, {"cuda", SYNFIRE_BACKEND_CUDA}, {"host", SYNFIRE_BACKEND_HOST}};
+
+}  // namespace synfire_bench
+
+#endif

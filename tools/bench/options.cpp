@@ -1,0 +1,225 @@
+// options.cpp - the command line: one table of options, each with the commands that know it.
+//
+// SPDX-License-Identifier: MIT
+#include "options.hpp"
+
+#include <charconv>
+#include <cstdio>
+#include <string_view>
+
+namespace synfire_bench {
+namespace {
+
+// The row of `table` with that name; its built names are what an error offers.
+template <typename Row, std::size_t size>
+const Row* find_row(const Row (&table)[size], std::string_view option, std::string_view value) {
+  std::string built;
+  bool known = false;
+  for (const Row& row : table) {
+    if (row.name == value) {
+      if (row.id != not_built) return &row;
+      known = true;
+    }
+    if (row.id != not_built) built += (built.empty() ? "" : ", ") + std::string(row.name);
+  }
+  throw UsageError{std::string(option) + " " + std::string(value) +
+                   (known ? " is not built in this version; there are " : " is unknown; there are ") + built};
+}
+
+template <typename Number>
+Number parse_number(std::string_view option, std::string_view value, Number lowest, Number highest) {
+  Number number{};
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error != std::errc() || end != value.data() + value.size() || !(number >= lowest && number <= highest)) {
+    char range[96];
+    std::snprintf(range, sizeof range, "; allowed are %.0f to %.0f", static_cast<double>(lowest),
+                  static_cast<double>(highest));
+    throw UsageError{std::string(option) + " is \"" + std::string(value) + "\"" + range};
+  }
+  return number;
+}
+
+constexpr unsigned in_layer = 1, in_sweep = 2, in_plot = 4, in_tutorial = 8;
+constexpr unsigned measuring = in_layer | in_sweep | in_tutorial;
+
+// An option without a `value` in its help is a switch, and its setter gets an empty value.
+struct Option {
+  std::string_view name;
+  unsigned commands;
+  std::string_view value;
+  std::string_view help;
+  void (*set)(Options& options, std::string_view option, std::string_view value);
+};
+
+using View = std::string_view;
+constexpr std::uint64_t largest = std::uint64_t{1} << 40;
+
+constexpr Option option_table[] = {
+    {"--model", in_layer | in_plot, "NAME", "lif (default), if, plif, qif, eif, izhikevich",
+     [](Options& o, View option, View v) { o.model = find_row(models, option, v); }},
+    {"--steps", in_layer, "T", "steps of one pass (32)",
+     [](Options& o, View option, View v) { o.shape.steps = parse_number<std::uint64_t>(option, v, 1, largest); }},
+    {"--neurons", in_layer | in_tutorial, "N", "neurons of one batch row (2097152)",
+     [](Options& o, View option, View v) { o.shape.neurons = parse_number<std::uint64_t>(option, v, 1, largest); }},
+    {"--batch", in_layer, "B", "batch rows (1)",
+     [](Options& o, View option, View v) { o.shape.batch = parse_number<std::uint64_t>(option, v, 1, largest); }},
+    {"--dtype", in_layer | in_sweep | in_plot, "NAME", "storage and arithmetic: f32 (default) or f64",
+     [](Options& o, View option, View v) { o.dtype = find_row(dtypes, option, v); }},
+    {"--spikes", in_layer | in_sweep, "NAME", "how spikes are written: bits (default) or dense",
+     [](Options& o, View option, View v) { o.spikes = find_row(spike_formats, option, v); }},
+    {"--tape", in_layer, "NAME", "what forward keeps: recompute (default), or none (forward only)",
+     [](Options& o, View option, View v) { o.tape = find_row(tapes, option, v); }},
+    {"--direction", in_layer, "NAME", "forward, backward, or both (default): forward and backward in one graph",
+     [](Options& o, View option, View v) { o.direction = find_row(directions, option, v); }},
+    {"--surrogate", in_layer | in_sweep, "NAME",
+     "sigmoid (default), atan, ...: the names of synfire.h in small letters",
+     [](Options& o, View option, View v) { o.surrogate = find_row(surrogates, option, v); }},
+    {"--cache", in_layer | in_plot, "NAME",
+     "hot (default): the same arrays every time; cold: other arrays every time, so that none is in a cache",
+     [](Options& o, View option, View v) { o.cache = find_row(caches, option, v); }},
+    {"--backend", measuring, "NAME", "cuda, host, or auto (default): a GPU when one answers",
+     [](Options& o, View option, View v) { o.backend = find_row(backends, option, v); }},
+    {"--threads", measuring, "N", "threads of the host backend; 0 (default) is automatic",
+     [](Options& o, View option, View v) { o.threads = parse_number<std::uint32_t>(option, v, 0, 1024); }},
+    {"--rounds", measuring, "R", "samples of each measurement (15)",
+     [](Options& o, View option, View v) { o.rounds = parse_number<std::uint32_t>(option, v, 1, 100000); }},
+    {"--copy-mib", in_layer | in_sweep, "M",
+     "MiB of the copy that is measured beside it (CUDA: 1024; host: beyond the caches)",
+     [](Options& o, View option, View v) { o.copy_mib = parse_number<std::uint32_t>(option, v, 1, 1U << 20); }},
+    {"--full", in_sweep, "", "every model at every point, on either backend, without a time limit",
+     [](Options& o, View, View) { o.full = true; }},
+    {"--limit", in_sweep, "S", "seconds after which no further point is begun (CUDA 280, host 110, --full none)",
+     [](Options& o, View option, View v) { o.limit_seconds = parse_number<double>(option, v, 1, 1e9); }},
+    {"--csv", in_layer | in_tutorial, "", "comma-separated values instead of a table",
+     [](Options& o, View, View) { o.format = Format::csv; }},
+    {"--json", in_layer | in_tutorial, "", "JSON instead of a table",
+     [](Options& o, View, View) { o.format = Format::json; }},
+    {"--csv", in_sweep, "FILE", "comma-separated values into FILE, beside the table",
+     [](Options& o, View, View v) { o.csv_file = v; }},
+    {"--output", in_plot, "FILE", "the picture, SVG", [](Options& o, View, View v) { o.output = v; }},
+};
+
+struct CommandName {
+  std::string_view name;
+  Command command;
+  unsigned bit;
+  std::string_view operands;
+  std::string_view help;
+};
+
+constexpr CommandName command_table[] = {
+    {"layer", Command::layer, in_layer, "",
+     "one layer: time, bytes that must move, GB/s, percent of the copy bandwidth"},
+    {"sweep", Command::sweep, in_sweep, "", "many shapes and all models, hot and cold cache"},
+    {"plot", Command::plot, in_plot, " FILE.csv", "draws a sweep: percent of the copy bandwidth against N"},
+    {"tutorial", Command::tutorial, in_tutorial, "",
+     "forward and backward of T = 2 to 32 on each backend: time, ratio, error against the f64 host"},
+};
+
+const CommandName* find_command(std::string_view name) {
+  for (const CommandName& row : command_table) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
+
+const Option* find_option(std::string_view name, unsigned command_bit) {
+  for (const Option& option : option_table) {
+    if (option.name == name && (option.commands & command_bit) != 0) return &option;
+  }
+  return nullptr;
+}
+
+void check_together(const Options& options) {
+  if (options.command == Command::layer && !options.tape->allows_backward &&
+      options.direction->direction != Direction::forward) {
+    throw UsageError{"--tape " + std::string(options.tape->name) + " keeps nothing for --direction " +
+                     std::string(options.direction->name) + "; only --direction forward goes with it"};
+  }
+  const Shape& shape = options.shape;
+  if (options.command == Command::layer && (shape.steps > largest / shape.batch / shape.neurons)) {
+    throw UsageError{"--steps times --batch times --neurons is beyond 2^40 elements"};
+  }
+  if (options.command == Command::plot && options.input.empty()) throw UsageError{"a CSV file of a sweep is needed"};
+  if (options.command == Command::plot && options.output.empty()) throw UsageError{"--output FILE.svg is needed"};
+}
+
+}  // namespace
+
+Options parse_options(int argument_count, char** arguments) {
+  Options options;
+  if (argument_count < 2) throw UsageError{"a command is needed"};
+  const std::string_view first = arguments[1];
+  if (first == "--help" || first == "-h") {
+    options.help = true;
+    return options;
+  }
+  const CommandName* const command = find_command(first);
+  if (command == nullptr) throw UsageError{"unknown command " + std::string(first)};
+  options.command = command->command;
+  for (int i = 2; i < argument_count; ++i) {
+    const std::string_view argument = arguments[i];
+    if (argument == "--help" || argument == "-h") {
+      options.help = true;
+      return options;
+    }
+    if (argument.substr(0, 1) != "-") {
+      if (options.command != Command::plot || !options.input.empty() || argument.empty()) {
+        throw UsageError{"\"" + std::string(argument) + "\" is one argument too many"};
+      }
+      options.input = argument;
+      continue;
+    }
+    const Option* const option = find_option(argument, command->bit);
+    if (option == nullptr) throw UsageError{std::string(command->name) + ": unknown option " + std::string(argument)};
+    std::string_view value;
+    if (!option->value.empty()) {
+      if (i + 1 == argument_count || arguments[i + 1][0] == '\0') {
+        throw UsageError{std::string(argument) + " needs a value"};
+      }
+      value = arguments[++i];
+    }
+    option->set(options, argument, value);
+  }
+  check_together(options);
+  return options;
+}
+
+std::string usage(Command command) {
+  std::string text;
+  for (const CommandName& row : command_table) {
+    if (command != Command::none && row.command != command) continue;
+    text += (text.empty() ? "usage: synfire-bench " : "       synfire-bench ") + std::string(row.name) +
+            std::string(row.operands) + " [options]\n";
+  }
+  if (command == Command::none) {
+    text += "\nMeasures layers through the C ABI, as graphs that are replayed.\n\n";
+    for (const CommandName& row : command_table) {
+      char line[160];
+      std::snprintf(line, sizeof line, "  %-10.*s%.*s\n", static_cast<int>(row.name.size()), row.name.data(),
+                    static_cast<int>(row.help.size()), row.help.data());
+      text += line;
+    }
+    return text +
+           "\nsynfire-bench COMMAND --help shows the options of a command.\n"
+           "Exit status: 0, or 1 when a measurement failed, 2 for unusable arguments or a backend that does not "
+           "answer.\n";
+  }
+  for (const CommandName& row : command_table) {
+    if (row.command != command) continue;
+    text += '\n';
+    text += row.help;
+    text += "\n\n";
+    for (const Option& option : option_table) {
+      if ((option.commands & row.bit) == 0) continue;
+      const std::string left = std::string(option.name) + (option.value.empty() ? "" : " ") + std::string(option.value);
+      char line[240];
+      std::snprintf(line, sizeof line, "  %-18s%.*s\n", left.c_str(), static_cast<int>(option.help.size()),
+                    option.help.data());
+      text += line;
+    }
+  }
+  return text;
+}
+
+}  // namespace synfire_bench

@@ -1,0 +1,57 @@
+// options.hpp - the command line of synfire-bench.
+//
+// What lives here: every option with its default. What does not: what the names mean (names.hpp).
+//
+// SPDX-License-Identifier: MIT
+#ifndef SYNFIRE_TOOLS_BENCH_OPTIONS_HPP
+#define SYNFIRE_TOOLS_BENCH_OPTIONS_HPP
+
+#include <cstdint>
+#include <string>
+
+#include "names.hpp"
+
+namespace synfire_bench {
+
+/// A command line that cannot be meant: exit status 2, with the usage.
+struct UsageError {
+  std::string text;
+};
+
+enum class Command { none, layer, sweep, plot, tutorial };
+enum class Format { text, csv, json };
+
+struct Options {
+  Command command = Command::none;
+  bool help = false;
+  // what is measured
+  const Model* model = &models[0];
+  const Surrogate* surrogate = &surrogates[0];
+  const Dtype* dtype = &dtypes[0];
+  const SpikeFormat* spikes = &spike_formats[0];
+  const Tape* tape = &tapes[0];
+  const DirectionName* direction = &directions[2];
+  const CacheName* cache = &caches[0];
+  Shape shape;
+  // where and how
+  const Backend* backend = &backends[0];
+  std::uint32_t threads = 0;
+  std::uint32_t rounds = 15;
+  std::uint32_t copy_mib = 0;  ///< 0: the default of the machine
+  bool full = false;
+  double limit_seconds = 0;  ///< 0: the default of the machine
+  // what comes out
+  Format format = Format::text;
+  std::string csv_file;
+  std::string input;
+  std::string output;
+};
+
+Options parse_options(int argument_count, char** arguments);
+
+/// The usage of one command, or of the program.
+std::string usage(Command command);
+
+}  // namespace synfire_bench
+
+#endif

@@ -1,0 +1,56 @@
+// record.hpp - rows of results, as a table that people read, as CSV, as JSON.
+//
+// SPDX-License-Identifier: MIT
+#ifndef SYNFIRE_TOOLS_BENCH_RECORD_HPP
+#define SYNFIRE_TOOLS_BENCH_RECORD_HPP
+
+#include <cstdint>
+#include <cstdio>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "options.hpp"
+
+namespace synfire_bench {
+
+/// A text, a count or a number; a number that is not finite is left empty.
+using Cell = std::variant<std::string, std::uint64_t, double>;
+using Row = std::vector<Cell>;
+
+struct Column {
+  const char* key;    ///< in CSV and JSON
+  const char* title;  ///< in the table; null: not shown there
+  int decimals = 0;   ///< in the table; negative: scientific
+  int width = 7;      ///< in the table, at least the title's
+};
+
+/// Writes rows as they come.
+class Writer {
+ public:
+  Writer(std::FILE* file, Format format, std::span<const Column> columns);
+  void row(const Row& row);
+  void finish();  ///< throws std::runtime_error when something could not be written
+
+ private:
+  void text_row(const Row& row) const;
+  void csv_row(const Row& row) const;
+  void json_row(const Row& row);
+
+  std::FILE* file_;
+  Format format_;
+  std::span<const Column> columns_;
+  bool first_ = true;
+};
+
+/// Reads what Writer wrote as CSV: the header's names, then the rows.
+struct CsvFile {
+  std::vector<std::string> names;
+  std::vector<std::vector<std::string>> rows;
+};
+CsvFile read_csv(const std::string& path);
+
+}  // namespace synfire_bench
+
+#endif

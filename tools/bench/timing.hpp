@@ -1,0 +1,65 @@
+// timing.hpp - how long replays take.
+//
+// What lives here: samples, medians, launch to done, the copy that everything is compared with.
+// What does not: what is replayed (workload.hpp).
+//
+// SPDX-License-Identifier: MIT
+#ifndef SYNFIRE_TOOLS_BENCH_TIMING_HPP
+#define SYNFIRE_TOOLS_BENCH_TIMING_HPP
+
+#include <synfire/synfire.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "machine.hpp"
+
+namespace synfire_bench {
+
+/// Graphs replayed one after the other, over and over. Where they do not fill the caches by themselves, `flush` is
+/// replayed between two rounds, outside of what is timed.
+struct Rotation {
+  std::vector<synfire_graph> graphs;
+  synfire_graph flush = nullptr;
+};
+
+/// Seconds of one replay.
+struct Summary {
+  double median = 0, min = 0, p10 = 0, p90 = 0, max = 0;
+  std::uint32_t samples = 0;
+  std::uint64_t replays = 0;  ///< in each sample
+};
+
+/// Back-to-back replays and one wait make a sample of at least 2 ms; its time divided by its replays counts.
+Summary measure_replays(const Rotation& rotation, std::uint32_t samples);
+
+/// Seconds from a launch to the return of its wait, one replay at a time.
+struct Latency {
+  double p50 = 0, p99 = 0;
+  std::uint32_t samples = 0;
+};
+
+Latency measure_latency(const Rotation& rotation, double budget_seconds, std::uint32_t most_samples);
+
+/// Seconds since some fixed moment.
+double now();
+
+/// Value at `fraction` of sorted values, linear in between.
+double quantile(const std::vector<double>& sorted, double fraction);
+
+struct Copy {
+  double bytes_per_second = 0;  ///< read + written
+  std::uint64_t bytes = 0;      ///< of the array that is copied
+  std::string how;
+};
+
+/// `mib` 0: 1 GiB on CUDA, well beyond the caches on the host.
+Copy measure_copy(const Machine& machine, std::uint32_t mib, std::uint32_t samples);
+
+/// A graph with one copy of the whole of `source`.
+Owned<synfire_graph> copy_graph(const Machine& machine, synfire_buffer source, synfire_buffer destination);
+
+}  // namespace synfire_bench
+
+#endif

@@ -1,0 +1,112 @@
+// workload.hpp - a layer with its arrays and graphs, made to be replayed.
+//
+// What lives here: what is recorded, how many bytes it must move, the arrays it runs on.
+// What does not: clocks (timing.hpp), what is printed (record.hpp).
+//
+// SPDX-License-Identifier: MIT
+#ifndef SYNFIRE_TOOLS_BENCH_WORKLOAD_HPP
+#define SYNFIRE_TOOLS_BENCH_WORKLOAD_HPP
+
+#include <cstdint>
+#include <vector>
+
+#include "machine.hpp"
+#include "names.hpp"
+#include "timing.hpp"
+
+namespace synfire_bench {
+
+/// One layer to be measured.
+struct Job {
+  Shape shape;
+  const Model* model;
+  const Surrogate* surrogate;
+  const Dtype* dtype;
+  const SpikeFormat* spikes;
+  const Tape* tape;
+};
+
+synfire_layer_desc layer_desc(const Job& job);
+
+/// Bytes of one array, and of all that a job holds on its device.
+std::uint64_t sequence_bytes(const Job& job);
+std::uint64_t spike_bytes(const Job& job);
+std::uint64_t device_bytes(const Job& job);
+
+/// Bytes that must move, each array counted once for each pass that reads or writes it.
+struct Traffic {
+  std::uint64_t sequences = 0;  ///< arrays [T, B, N]: what GB/s and percent are computed from
+  std::uint64_t all = 0;        ///< also the state [B, N] in and out, and the tape
+};
+Traffic traffic(const Job& job, Direction direction);
+
+/// How many sets of arrays a rotation needs so that none of them is in a cache when its turn comes. At most 64: beyond,
+/// a flush between the rounds does the rest.
+std::uint64_t cold_sets(const Machine& machine, const Job& job, Direction direction);
+
+/// Memory that many jobs use one after the other, each its slices: inputs are made once.
+class Arena {
+ public:
+  Arena(const Machine& machine, const Dtype& dtype) : machine_(machine), dtype_(dtype) {}
+
+  /// Makes room for `sets` sets of `job`'s arrays, with random inputs in it. No workload may be alive.
+  void prepare(const Job& job, std::uint64_t sets);
+
+  /// Slice `index` of each array; valid while the arena is and until it is prepared again.
+  struct Slices {
+    Owned<synfire_buffer> x, spikes, grad_spike, grad_x;
+  };
+  Slices slices(const Job& job, std::uint64_t index) const;
+
+  /// A copy as large as what is in no cache any more; made when first asked for.
+  synfire_graph flush();
+
+ private:
+  struct Area {
+    Owned<synfire_buffer> buffer;
+    std::uint64_t bytes = 0, filled_elements = 0;
+    const Model* filled_for = nullptr;
+  };
+  void reserve(Area& area, std::uint64_t bytes) const;
+  Owned<synfire_buffer> slice(const Area& area, std::int32_t dtype, std::uint64_t elements, std::uint64_t element_bytes,
+                              std::uint64_t index) const;
+
+  const Machine& machine_;
+  const Dtype& dtype_;
+  Area x_, spikes_, grad_spike_, grad_x_, flush_from_, flush_to_;
+  Owned<synfire_graph> flush_;
+};
+
+/// `sets` layers of one kind with arrays of their own, each with a graph per direction.
+class Workload {
+ public:
+  Workload(const Machine& machine, Arena& arena, const Job& job, const std::vector<Direction>& directions,
+           std::uint64_t sets);
+
+  /// Hot: one set over and over. Cold: all sets in turn, with a flush where they are too small together.
+  Rotation rotation(Direction direction, Cache cache);
+
+  /// The share of neuron-steps that spiked in the first set's last forward, from up to 4 MiB of its spikes, spread over
+  /// all steps.
+  double spike_rate() const;
+
+  const Arena::Slices& arrays() const { return sets_.front().arrays; }
+  synfire_layer layer() const { return sets_.front().layer.get(); }
+
+ private:
+  struct Set {
+    Arena::Slices arrays;
+    Owned<synfire_layer> layer;
+    Owned<synfire_graph> graphs[3];  // by Direction
+  };
+  void record(Set& set, Direction direction) const;
+
+  const Machine& machine_;
+  Arena& arena_;
+  Job job_;
+  std::vector<Set> sets_;
+};
+
+}  // namespace synfire_bench
+
+#endif
