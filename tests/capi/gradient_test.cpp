@@ -160,7 +160,7 @@ TYPED_TEST(Gradients, MatchTheOracleWithEverySurrogate) {
   const Context context = make_context();
   Random random(2);
   for (const ReferenceSurrogate& surrogate : reference_surrogates())
-    for (const size_t count : {1, 7})
+    for (const size_t count : {size_t{1}, size_t{7}})
       for (const ReferenceNeuron& neuron : reference_neurons(surrogate, count, random))
         for (const int64_t n_steps : {1, 5, 40}) {
           compare_with_oracle<TypeParam>(context, neuron, Shape{n_steps, 3, 7}, random);
@@ -261,7 +261,7 @@ TYPED_TEST(Gradients, DoNotDependOnWhatElseIsAsked) {
   const Context context = make_context();
   const Shape shape{35, 3, 67};
   Random random(6);
-  for (const size_t count : {1, 67}) {
+  for (const size_t count : {size_t{1}, size_t{67}}) {
     for (const ReferenceNeuron& neuron :
          reference_neurons(reference_surrogate(SYNFIRE_SURROGATE_ATAN), count, random)) {
       SCOPED_TRACE(neuron.text());
@@ -325,7 +325,7 @@ TYPED_TEST(Gradients, OfLifHaveTheBitsOfPlif) {
 TYPED_TEST(Gradients, AnyNumberOfThreadsAndEveryReplayGiveTheSameBits) {
   const Shape shape{40, 3, 2001};
   Random random(8);
-  for (const size_t count : {1, 2001}) {
+  for (const size_t count : {size_t{1}, size_t{2001}}) {
     for (const ReferenceModel& model : reference_models()) {
       ReferenceNeuron neuron{&model, &reference_surrogate(SYNFIRE_SURROGATE_ATAN)};
       choose_parameters(neuron, count, random);
@@ -383,7 +383,7 @@ TYPED_TEST(Gradients, FollowAParameterThatChangesBetweenReplays) {
     set_parameters(rig.layer, neuron);
     const Graph graph = rig.graph();
     std::vector<std::vector<TypeParam>> previous;
-    for (const size_t count : {1, 1, 21, 1, 21, 21}) {
+    for (const size_t count : std::vector<size_t>{1, 1, 21, 1, 21, 21}) {
       choose_parameters(neuron, count, random);
       set_parameters(rig.layer, neuron);
       rig.poison();
@@ -410,7 +410,7 @@ TYPED_TEST(Gradients, LeaveGraphsWithoutThemAlone) {
   const Context context = make_context();
   const Shape shape{12, 2, 33};
   Random random(10);
-  for (const size_t count : {1, 33}) {
+  for (const size_t count : {size_t{1}, size_t{33}}) {
     ReferenceNeuron neuron{&reference_models()[SYNFIRE_MODEL_IZHIKEVICH - 1],
                            &reference_surrogate(SYNFIRE_SURROGATE_SIGMOID)};
     choose_parameters(neuron, count, random);

@@ -254,7 +254,7 @@ double relative_error(const std::vector<Scalar>& out, const double* reference) {
 
 template <typename Element>
 bool same_bits(const std::vector<Element>& a, const std::vector<Element>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(Element)) == 0;
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(Element)) == 0);
 }
 
 template <typename Scalar>
