@@ -232,7 +232,8 @@ class Suite:
         for options in ([], ["--learn"], ["--population", "512"], ["--realtime"]):
             for backend in ("cuda", "host"):
                 name = " ".join(["hear", *options, "--backend", backend])
-                status, output = self.run([self.bin / "hear", SOUND, *options, "--backend", backend], timeout=400)
+                status, output = self.run([self.bin / "hear", SOUND.relative_to(ROOT), *options, "--backend", backend],
+                                          timeout=400)
                 table = [line.rstrip() for line in output.splitlines() if re.match(r"\S.{15,16}  ?\S", line)]
                 table = [line for line in table if "\r" not in line and "\x1b" not in line]
                 record[name] = table
