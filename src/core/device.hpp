@@ -37,7 +37,7 @@ class Device {
   // Blocking copies between host memory and memory of any kind, after everything on the device's own stream.
   virtual void upload(void* destination, const void* source, uint64_t bytes) = 0;
   virtual void download(void* destination, const void* source, uint64_t bytes) = 0;
-  // Rewrites up to 256 bytes of device memory, in stream order, without blocking.
+  // Rewrites up to 1024 bytes of device memory (a parameter block), in stream order, without blocking.
   virtual void write_small(void* destination, const void* source, uint64_t bytes, synfire_stream stream) = 0;
 
   // Throws CAPTURING while the stream captures, INVALID_ARGUMENT when the device has no streams.

@@ -4,8 +4,8 @@ Stages, in this order:
   device      which GPU, driver and toolkit
   tests       every GoogleTest test of the build with the CUDA backend, one process per test, so that a lost device
               fails one test and not all that follow
-  bits        the checked-in hashes of every model, on the GPU and on the host
   golden      synfire-golden on tests/golden, both types, on the GPU and on the host
+  bits        the checked-in hashes of every model, on the GPU and on the host
   sanitizers  compute-sanitizer's four tools over some of the tests and a short run of hear
   hear        its tables on the GPU and on the host: plain, --learn, --population 512; nothing else runs meanwhile
 
