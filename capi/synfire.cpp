@@ -50,6 +50,11 @@ Handle registered(core::Object* object) {
   }
 }
 
+void check_in_place(int32_t in_place) {
+  if (in_place != 0 && in_place != 1)
+    core::fail_argument("SYN-IN-PLACE", "desc.in_place is %d; allowed are 0 and 1", in_place);
+}
+
 // The buffers of a forward, pinned while the call lasts.
 class PinnedForward {
  public:
@@ -64,13 +69,16 @@ class PinnedForward {
         w_init_(optional(desc_.w_init, "desc.w_init", context)),
         w_final_(optional(desc_.w_final, "desc.w_final", context)),
         w_seq_(optional(desc_.w_seq, "desc.w_seq", context)) {
-    if (desc_.tape != SYNFIRE_TAPE_RECOMPUTE && desc_.tape != SYNFIRE_TAPE_NONE)
+    check_reserved(desc_.reserved, "desc.reserved");
+    if (desc_.tape < SYNFIRE_TAPE_RECOMPUTE || desc_.tape > SYNFIRE_TAPE_STORE_NARROW)
       core::fail_argument("SYN-FORWARD-TAPE",
-                          "desc.tape is %d; allowed are SYNFIRE_TAPE_RECOMPUTE (0) and SYNFIRE_TAPE_NONE (1)",
+                          "desc.tape is %d; allowed are SYNFIRE_TAPE_RECOMPUTE (0), _NONE (1), _STORE (2) and "
+                          "_STORE_NARROW (3)",
                           desc_.tape);
+    check_in_place(desc_.in_place);
   }
   core::ForwardRequest request() const {
-    return {desc_.tape == SYNFIRE_TAPE_RECOMPUTE, x_.get(), spikes_.get(), v_init_.get(), v_final_.get(),
+    return {static_cast<core::Tape>(desc_.tape), desc_.in_place == 1, x_.get(), spikes_.get(), v_init_.get(), v_final_.get(),
             v_seq_.get(), h_seq_.get(), w_init_.get(), w_final_.get(), w_seq_.get()};
   }
 
@@ -92,7 +100,7 @@ class PinnedBackward {
         grad_w_seq_(optional(desc_.grad_w_seq, "desc.grad_w_seq", context)),
         grad_w_final_(optional(desc_.grad_w_final, "desc.grad_w_final", context)),
         grad_w_init_(optional(desc_.grad_w_init, "desc.grad_w_init", context)) {
-    check_reserved(desc_.reserved, "desc.reserved");
+    check_in_place(desc_.in_place);
     if (desc_.n_parameter_gradients == 0) return;
     check_pointer(desc_.parameter_gradients, "desc.parameter_gradients");
     constexpr uint64_t most = 64;  // more than any layer has; the layer checks its own number
@@ -120,7 +128,8 @@ class PinnedBackward {
   }
   core::BackwardRequest buffers() const {
     return {grad_spike_seq_.get(), grad_v_seq_.get(), grad_v_final_.get(), grad_x_seq_.get(),
-            grad_v_init_.get(),    grad_w_seq_.get(), grad_w_final_.get(), grad_w_init_.get(), {}};
+            grad_v_init_.get(),    grad_w_seq_.get(), grad_w_final_.get(), grad_w_init_.get(), {},
+            desc_.in_place == 1};
   }
 
   synfire_backward_desc desc_;
@@ -266,6 +275,13 @@ synfire_status SYNFIRE_CALL synfire_buffer_fill(synfire_buffer buffer, double va
   });
 }
 
+synfire_status SYNFIRE_CALL synfire_buffer_mark_written(synfire_buffer buffer) noexcept {
+  return guarded(__func__, [&] {
+    pinned(buffer)->mark_written();
+    return SYNFIRE_OK;
+  });
+}
+
 // ---- layers ---------------------------------------------------------------------------------------------------------
 
 synfire_status SYNFIRE_CALL synfire_layer_query_memory(const synfire_layer_desc* desc,
@@ -283,6 +299,9 @@ synfire_status SYNFIRE_CALL synfire_layer_query_memory(const synfire_layer_desc*
     answer.tape_bytes = spec.tape_bytes();
     answer.gradient_bytes = spec.gradient_bytes();
     answer.per_neuron_gradient_bytes = spec.slope_bytes();
+    answer.stored_tape_bytes = spec.stored_tape_bytes();
+    answer.narrow_tape_bytes = spec.narrow_tape_bytes();
+    answer.narrow_tape_spike_bytes = spec.narrow_tape_spike_bytes();
     capi::write_properties(answer, memory);
     return SYNFIRE_OK;
   });

@@ -338,9 +338,18 @@ enum {
   SYNFIRE_DTYPE_F32 = 0,
   /** IEEE binary64: the reference mode. */
   SYNFIRE_DTYPE_F64 = 1,
-  /** Neuron-packed spikes: `uint32` words `[T, B, ceil(N/32)]`, bit i of word w is neuron 32w+i, tail bits zero.
-   *  One element is one word. */
-  SYNFIRE_DTYPE_BITS = 2
+  /** Neuron-packed spikes: `uint32` words `[T, B, ceil(N/32)]`, bit i of word w is neuron 32w+i, tail bits zero; its
+   *  bytes are what a little-endian packbits of each row gives. One element is one word. */
+  SYNFIRE_DTYPE_BITS = 2,
+  /** IEEE binary16, as storage: arithmetic and state are f32. */
+  SYNFIRE_DTYPE_F16 = 3,
+  /** bfloat16, the upper half of an f32, as storage: arithmetic and state are f32. */
+  SYNFIRE_DTYPE_BF16 = 4,
+  /** One byte a spike, 0 or 1. For spikes only. */
+  SYNFIRE_DTYPE_U8 = 5,
+  /** Time-packed spikes: `uint32` words `[ceil(T/32), B, N]`, bit t mod 32 of word t / 32 is step t, tail bits zero.
+   *  One element is one word. For spikes only. */
+  SYNFIRE_DTYPE_TIME_BITS = 6
 };
 
 /** How to create a buffer. Zero means default in every field but `struct_size` and `n_elements`. */
@@ -353,15 +362,18 @@ typedef struct synfire_buffer_desc {
   int32_t dtype;
   /** Must be zero. */
   uint32_t reserved;
-  /** Number of elements (words for ::SYNFIRE_DTYPE_BITS), at least 1. */
+  /** Number of elements (words for packed spikes), at least 1. */
   uint64_t n_elements;
   /** Null (default): the library allocates, zero-filled and aligned to 256 bytes. Otherwise memory to borrow: it must
    *  be of the stated kind (on CUDA this is checked), aligned to its element and outlive the buffer's last use. */
   void *data SYNFIRE_NULLABLE;
+  /** Elements (words for packed spikes) from one step to the next, where a layer reads or writes the buffer as `[T, ...]`:
+   *  at least one step's elements. What lies between is left alone. 0 (default): steps follow each other directly. */
+  uint64_t row_pitch;
 } synfire_buffer_desc;
 
 /** All zeros plus the size. */
-#define SYNFIRE_BUFFER_DESC_INIT { (uint32_t)sizeof(synfire_buffer_desc), 0, 0, 0u, 0u, NULL }
+#define SYNFIRE_BUFFER_DESC_INIT { (uint32_t)sizeof(synfire_buffer_desc), 0, 0, 0u, 0u, NULL, 0u }
 
 /**
  * Creates a buffer, allocated (zero-filled) or borrowed.
@@ -432,14 +444,28 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_buffer_download(synfire_buffer b
  * Sets every element of a buffer to one value.
  *
  * @param buffer A buffer of any kind.
- * @param value  Rounded to the buffer's type; for ::SYNFIRE_DTYPE_BITS, 0 clears and any whole number in
- *               [0, 2^32) is written to each word.
+ * @param value  Rounded to the buffer's type; for packed spikes, 0 clears and any whole number in [0, 2^32) is written
+ *               to each word; ::SYNFIRE_DTYPE_U8 takes a whole number in [0, 256).
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_DEVICE_LOST,
  *         ::SYNFIRE_ERROR_CUDA.
  * @blocks until the fill is done. @allocates no. @enqueues a fill on the context's own stream.
  * @capture legal (it does not enter a capture). @threads any. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_buffer_fill(synfire_buffer buffer, double value) SYNFIRE_NOEXCEPT;
+
+/**
+ * Reports that a buffer's memory was written behind the library's back: by the host through its address, or by a kernel
+ * of the caller's own.
+ *
+ * A tape that recomputes needs the X it was made from: after a reported write, a backward answers
+ * ::SYNFIRE_ERROR_STALE_TAPE instead of a gradient of other numbers. Uploads, fills, recorded copies and outputs of other
+ * layers report themselves.
+ *
+ * @param buffer A buffer of any kind.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE.
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_buffer_mark_written(synfire_buffer buffer) SYNFIRE_NOEXCEPT;
 
 /** @} */
 /** @addtogroup layer
@@ -523,11 +549,17 @@ enum {
 
 /** What a forward leaves for a backward: synfire_forward_desc::tape. */
 enum {
-  /** The forward keeps what backward needs: V at every 32nd step; H is recomputed from X, which must stay unchanged
-   *  until the backward has run. */
+  /** The forward keeps V at every 32nd step; H is recomputed from X, which must stay unchanged until the backward has
+   *  run (see synfire_buffer_mark_written()). */
   SYNFIRE_TAPE_RECOMPUTE = 0,
   /** Inference: the forward keeps nothing, and no backward can follow it. */
-  SYNFIRE_TAPE_NONE = 1
+  SYNFIRE_TAPE_NONE = 1,
+  /** The forward also keeps H of every step, in f32 (f64 in f64 layers): the same gradients, bit for bit. X is free
+   *  after the forward, unless gradients of parameters are asked for. */
+  SYNFIRE_TAPE_STORE = 2,
+  /** As ::SYNFIRE_TAPE_STORE with H in the layer's 16-bit dtype beside time-packed spikes: spikes stay exact, gradients
+   *  carry the rounding of H. f16 and bf16 layers only. */
+  SYNFIRE_TAPE_STORE_NARROW = 3
 };
 
 /** How to create a layer. Zero means default in every field but `struct_size`, `n_steps` and `n_neurons`. */
@@ -542,7 +574,9 @@ typedef struct synfire_layer_desc {
   int64_t n_neurons;
   /** Batch rows B that share the parameters. Default: 1. */
   int64_t batch;
-  /** One of `SYNFIRE_DTYPE_F32` (default) and `SYNFIRE_DTYPE_F64`: storage and arithmetic. */
+  /** Storage of the sequences `[T, B, N]`: one of `SYNFIRE_DTYPE_F32` (default), `SYNFIRE_DTYPE_F16`,
+   *  `SYNFIRE_DTYPE_BF16` (state, arithmetic, parameters and their gradients are f32 with all three) and
+   *  `SYNFIRE_DTYPE_F64` (f64 throughout). In a 16-bit layer any single sequence may also be f32. */
   int32_t dtype;
   /** One of `SYNFIRE_RESET_*`. Default: hard. */
   int32_t reset;
@@ -577,10 +611,16 @@ typedef struct synfire_layer_memory {
   uint64_t gradient_bytes;
   /** Added once, when gradients of parameters are asked for and parameters are one number per neuron. */
   uint64_t per_neuron_gradient_bytes;
+  /** H of ::SYNFIRE_TAPE_STORE; added with the first such forward, unless H goes over X. */
+  uint64_t stored_tape_bytes;
+  /** H of ::SYNFIRE_TAPE_STORE_NARROW; added with the first such forward, unless H goes over X. 0 in f32 and f64. */
+  uint64_t narrow_tape_bytes;
+  /** Spikes beside the H of ::SYNFIRE_TAPE_STORE_NARROW; added with the first such forward. 0 in f32 and f64. */
+  uint64_t narrow_tape_spike_bytes;
 } synfire_layer_memory;
 
 /** All zeros plus the size. */
-#define SYNFIRE_LAYER_MEMORY_INIT { (uint32_t)sizeof(synfire_layer_memory), 0u, 0u, 0u, 0u, 0u, 0u, 0u }
+#define SYNFIRE_LAYER_MEMORY_INIT { (uint32_t)sizeof(synfire_layer_memory), 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u }
 
 /** One parameter of a layer. */
 typedef struct synfire_parameter_info {
@@ -603,7 +643,8 @@ typedef struct synfire_parameter_info {
 /** All zeros plus the size. */
 #define SYNFIRE_PARAMETER_INFO_INIT { (uint32_t)sizeof(synfire_parameter_info), 0, 0u, 0.0, 0.0, 0.0, NULL }
 
-/** One forward pass through time. Buffers marked optional may be null. Shapes are elements of the layer's dtype. */
+/** One forward pass through time. Buffers marked optional may be null. Sequences `[T, B, N]` are of the layer's dtype,
+ *  in a 16-bit layer also f32, each on its own; states `[B, N]` are f32, in an f64 layer f64. */
 typedef struct synfire_forward_desc {
   /** `sizeof(synfire_forward_desc)`. */
   uint32_t struct_size;
@@ -611,8 +652,8 @@ typedef struct synfire_forward_desc {
   int32_t tape;
   /** X `[T, B, N]`, read. */
   synfire_buffer x;
-  /** S, written: dense `[T, B, N]` of 0 and 1 in the layer's dtype, or ::SYNFIRE_DTYPE_BITS `[T, B, ceil(N/32)]`.
-   *  Optional. */
+  /** S, written: dense `[T, B, N]` of 0 and 1 (as other sequences, or ::SYNFIRE_DTYPE_U8), ::SYNFIRE_DTYPE_BITS
+   *  `[T, B, ceil(N/32)]`, or ::SYNFIRE_DTYPE_TIME_BITS `[ceil(T/32), B, N]`. Optional. */
   synfire_buffer spikes SYNFIRE_NULLABLE;
   /** V before the first step `[B, N]`, read. Null (default): the layer's own state, which this forward then advances,
    *  so that the next one continues. Given: the layer's state is neither read nor written. */
@@ -630,29 +671,35 @@ typedef struct synfire_forward_desc {
   synfire_buffer w_final SYNFIRE_NULLABLE;
   /** W after every step `[T, B, N]`, written. Optional. */
   synfire_buffer w_seq SYNFIRE_NULLABLE;
+  /** 1: a tape mode that stores H writes it over X, which must be of the type H is stored in. No gradients of parameters
+   *  can follow. Default 0: H gets memory of its own. */
+  int32_t in_place;
+  /** Must be zero. */
+  uint32_t reserved;
 } synfire_forward_desc;
 
 /** All zeros plus the size. */
 #define SYNFIRE_FORWARD_DESC_INIT \
-  { (uint32_t)sizeof(synfire_forward_desc), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+  { (uint32_t)sizeof(synfire_forward_desc), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0u }
 
 /** A parameter whose gradient a backward shall compute. */
 typedef struct synfire_parameter_gradient {
   /** A parameter of the model, `v_threshold` or `v_reset`; not one of the surrogate. A second name (`tau` of PLIF) gives
    *  the gradient along that. */
   const char *name;
-  /** dL/dp, overwritten: a buffer of the layer's dtype with one element, the sum over all neurons, batch rows and steps,
+  /** dL/dp, overwritten: a buffer of f32 (f64 in an f64 layer) with one element, the sum over all neurons, batch rows and steps,
    *  or with N, the sum over batch rows and steps of each neuron. Sums are taken in f64 in a fixed order, so that every
    *  run and every machine gives the same bits. */
   synfire_buffer gradient;
 } synfire_parameter_gradient;
 
-/** One backward pass through time, of the layer's latest taped forward. A null gradient in means zero. */
+/** One backward pass through time, of the layer's latest taped forward. A null gradient in means zero. Types are those of
+ *  ::synfire_forward_desc. */
 typedef struct synfire_backward_desc {
   /** `sizeof(synfire_backward_desc)`. */
   uint32_t struct_size;
-  /** Must be zero. */
-  uint32_t reserved;
+  /** 1: `grad_x_seq` may be the same memory as `grad_spike_seq`, of the same type and pitch. Default 0: refused. */
+  int32_t in_place;
   /** dL/dS `[T, B, N]`, read. Optional. */
   synfire_buffer grad_spike_seq SYNFIRE_NULLABLE;
   /** dL/dV of every step `[T, B, N]`, read. Optional. */
@@ -679,7 +726,7 @@ typedef struct synfire_backward_desc {
 
 /** All zeros plus the size. */
 #define SYNFIRE_BACKWARD_DESC_INIT \
-  { (uint32_t)sizeof(synfire_backward_desc), 0u, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0u }
+  { (uint32_t)sizeof(synfire_backward_desc), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0u }
 
 /**
  * Tells what a layer would take, before anything is allocated.
@@ -783,7 +830,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_reset_state(synfire_layer 
  *
  * @param layer  A layer.
  * @param name   The state variable: `"v"`, or `"w"` in models with two variables.
- * @param[out] values Receives B·N elements of the layer's dtype, host memory.
+ * @param[out] values Receives B·N elements, f32 (f64 in an f64 layer), host memory.
  * @param bytes  Size of `values`; exactly B·N elements.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_DEVICE_LOST,
  *         ::SYNFIRE_ERROR_CUDA.
@@ -798,7 +845,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_read_state(synfire_layer l
  *
  * @param layer  A layer.
  * @param name   The state variable: `"v"`, or `"w"` in models with two variables.
- * @param values B·N elements of the layer's dtype, host memory.
+ * @param values B·N elements, f32 (f64 in an f64 layer), host memory.
  * @param bytes  Size of `values`; exactly B·N elements.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_DEVICE_LOST,
  *         ::SYNFIRE_ERROR_CUDA.

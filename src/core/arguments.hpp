@@ -1,4 +1,5 @@
-// What a kernel receives, on either backend: plain structures of pointers and extents over the storage type R.
+// What a kernel receives, on either backend: plain structures of pointers and extents over the arithmetic type R (f32 or
+// f64). State, parameters and gradients of either are R; sequences [T, B, N] say their own storage type.
 // Pointers that are null mean "not given". All extents are 64-bit.
 #ifndef SYNFIRE_CORE_ARGUMENTS_HPP
 #define SYNFIRE_CORE_ARGUMENTS_HPP
@@ -35,24 +36,44 @@ struct Extents {
   SYNFIRE_MODEL_FN int64_t words_per_row() const { return (n_neurons + 31) / 32; }  // packed words of one batch row
 };
 
+// Rows [B, N], one per step, `pitch` elements apart.
+struct Sequence {
+  void* data;
+  int64_t pitch;
+  int32_t dtype;  // SYNFIRE_DTYPE_F64 beside R = f64; F32, F16, BF16 (spikes also U8) beside R = f32
+
+  SYNFIRE_MODEL_FN explicit operator bool() const { return data != nullptr; }
+};
+
+// Packed words, `pitch` words apart: of one step (neuron-packed), or of 32 steps (time-packed).
+struct Words {
+  uint32_t* data;
+  int64_t pitch;
+
+  SYNFIRE_MODEL_FN explicit operator bool() const { return data != nullptr; }
+};
+
 template <class R>
 struct ForwardArguments {
   const ParameterBlock<R>* parameters;
   Extents extents;
   model::Rules rules;
-  const R* x;
-  R* spikes;
-  uint32_t* spike_bits;
+  Sequence x;
+  Sequence spikes;
+  Words spike_bits;       // neuron-packed
+  Words spike_time_bits;  // time-packed
   const R* v_in;
   R* v_out;
   R* v_final;
-  R* v_seq;
-  R* h_seq;
-  R* tape;
-  const R* w_in;  // the second variable: given exactly when the model has one
+  Sequence v_seq;
+  Sequence h_seq;
+  R* tape;               // checkpoints
+  Sequence tape_h;       // H of every step, in tape modes that store it
+  uint32_t* tape_spikes; // time-packed [ceil(T/32), B, N], beside an H that is stored narrower than R
+  const R* w_in;         // the second variable: given exactly when the model has one
   R* w_out;
   R* w_final;
-  R* w_seq;
+  Sequence w_seq;
 };
 
 template <class R>
@@ -61,14 +82,16 @@ struct BackwardArguments {
   Extents extents;
   model::Rules rules;
   int32_t surrogate;
-  const R* x;
+  Sequence x;  // not given when H is stored and nothing else needs X
   const R* tape;
-  const R* grad_spike;
-  const R* grad_v_seq;
+  Sequence tape_h;              // null: H is recomputed from X and the checkpoints
+  const uint32_t* tape_spikes;  // as in ForwardArguments
+  Sequence grad_spike;
+  Sequence grad_v_seq;
   const R* grad_v_final;
-  R* grad_x;
+  Sequence grad_x;
   R* grad_v_init;
-  const R* grad_w_seq;
+  Sequence grad_w_seq;
   const R* grad_w_final;
   R* grad_w_init;
   GradientRows gradients;

@@ -3,19 +3,35 @@
 #include "error.hpp"
 #include "float_environment.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace synfire::core {
 
-uint64_t bytes_of_dtype(int32_t dtype) { return dtype == SYNFIRE_DTYPE_F64 ? 8 : 4; }
+uint64_t bytes_of_dtype(int32_t dtype) {
+  switch (dtype) {
+    case SYNFIRE_DTYPE_F64: return 8;
+    case SYNFIRE_DTYPE_F16:
+    case SYNFIRE_DTYPE_BF16: return 2;
+    case SYNFIRE_DTYPE_U8: return 1;
+    default: return 4;
+  }
+}
 
 const char* name_of_dtype(int32_t dtype) {
   switch (dtype) {
     case SYNFIRE_DTYPE_F32: return "f32";
     case SYNFIRE_DTYPE_F64: return "f64";
+    case SYNFIRE_DTYPE_F16: return "f16";
+    case SYNFIRE_DTYPE_BF16: return "bf16";
+    case SYNFIRE_DTYPE_U8: return "u8";
+    case SYNFIRE_DTYPE_TIME_BITS: return "time-packed bits (32-bit words)";
     default: return "bits (32-bit words)";
   }
 }
+
+bool is_packed(int32_t dtype) { return dtype == SYNFIRE_DTYPE_BITS || dtype == SYNFIRE_DTYPE_TIME_BITS; }
 
 const char* name_of_memory(int32_t memory) {
   switch (memory) {
@@ -25,13 +41,55 @@ const char* name_of_memory(int32_t memory) {
   }
 }
 
+namespace {
+
+// The nearest number with `precision` significant bits and no finer steps than 2^(minimum_exponent + 1 − precision).
+double rounded_to(double value, int precision, int minimum_exponent) {
+  if (value == 0 || !std::isfinite(value)) return value;
+  const int exponent = std::max(std::ilogb(value), minimum_exponent) - (precision - 1);
+  return std::ldexp(std::nearbyint(std::ldexp(value, -exponent)), exponent);
+}
+
+uint64_t f16_bits(double value) {
+  const uint64_t sign = std::signbit(value) ? 0x8000 : 0;
+  if (std::isnan(value)) return 0x7FFF;
+  const double magnitude = std::fabs(rounded_to(value, 11, -14));
+  if (magnitude >= 65536) return sign | 0x7C00;
+  if (magnitude < 0x1p-14) return sign | static_cast<uint64_t>(magnitude * 0x1p24);
+  const int exponent = std::ilogb(magnitude);
+  const auto significand = static_cast<uint64_t>(std::ldexp(magnitude, 10 - exponent));  // with the leading one
+  return sign | ((static_cast<uint64_t>(exponent + 14) << 10) + significand);
+}
+
+uint64_t bf16_bits(double value) {
+  if (std::isnan(value)) return 0x7FFF;
+  return std::bit_cast<uint32_t>(static_cast<float>(rounded_to(value, 8, -126))) >> 16;
+}
+
+}  // namespace
+
+uint64_t element_bits(int32_t dtype, double value) {
+  switch (dtype) {
+    case SYNFIRE_DTYPE_F64: return std::bit_cast<uint64_t>(value);
+    case SYNFIRE_DTYPE_F32: return std::bit_cast<uint32_t>(static_cast<float>(value));
+    case SYNFIRE_DTYPE_F16: return f16_bits(value);
+    case SYNFIRE_DTYPE_BF16: return bf16_bits(value);
+    default: return static_cast<uint64_t>(value);
+  }
+}
+
 Buffer::Buffer(Context& context, const synfire_buffer_desc& desc)
-    : Child(ObjectType::buffer, context), dtype_(desc.dtype), owned_(desc.data == nullptr) {
+    : Child(ObjectType::buffer, context),
+      dtype_(desc.dtype),
+      owned_(desc.data == nullptr),
+      row_pitch_(desc.row_pitch) {
   if (desc.memory < SYNFIRE_MEMORY_DEVICE || desc.memory > SYNFIRE_MEMORY_HOST)
     fail_argument("SYN-BUFFER-MEMORY", "desc.memory is %d; allowed are SYNFIRE_MEMORY_DEVICE (0), _PINNED (1), _HOST (2)",
                   desc.memory);
-  if (desc.dtype < SYNFIRE_DTYPE_F32 || desc.dtype > SYNFIRE_DTYPE_BITS)
-    fail_argument("SYN-BUFFER-DTYPE", "desc.dtype is %d; allowed are SYNFIRE_DTYPE_F32 (0), _F64 (1), _BITS (2)",
+  if (desc.dtype < SYNFIRE_DTYPE_F32 || desc.dtype > SYNFIRE_DTYPE_TIME_BITS)
+    fail_argument("SYN-BUFFER-DTYPE",
+                  "desc.dtype is %d; allowed are SYNFIRE_DTYPE_F32 (0), _F64 (1), _BITS (2), _F16 (3), _BF16 (4), _U8 (5), "
+                  "_TIME_BITS (6)",
                   desc.dtype);
   const uint64_t element = bytes_of_dtype(desc.dtype);
   if (desc.n_elements == 0)
@@ -40,8 +98,12 @@ Buffer::Buffer(Context& context, const synfire_buffer_desc& desc)
     fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-BUFFER-OVERFLOW",
          "desc.n_elements is %llu; at most 2^62 bytes can be addressed",
          static_cast<unsigned long long>(desc.n_elements));
+  if (desc.row_pitch > desc.n_elements)
+    fail_argument("SYN-BUFFER-PITCH", "desc.row_pitch is %llu; the buffer has %llu elements in all",
+                  static_cast<unsigned long long>(desc.row_pitch), static_cast<unsigned long long>(desc.n_elements));
   array_.bytes = desc.n_elements * element;
   array_.memory = desc.memory;
+  array_.dtype = desc.dtype;
   if (owned_) {
     array_.data = device().allocate(desc.memory, array_.bytes);
     return;
@@ -67,7 +129,9 @@ void Buffer::check_range(uint64_t offset, const void* host, const char* host_nam
 
 void Buffer::upload(uint64_t offset, const void* source, uint64_t bytes) {
   check_range(offset, source, "source", bytes);
-  if (bytes > 0) device().upload(static_cast<char*>(array_.data) + offset, source, bytes);
+  if (bytes == 0) return;
+  mark_written();
+  device().upload(static_cast<char*>(array_.data) + offset, source, bytes);
 }
 
 void Buffer::download(uint64_t offset, void* destination, uint64_t bytes) const {
@@ -76,9 +140,12 @@ void Buffer::download(uint64_t offset, void* destination, uint64_t bytes) const 
 }
 
 void Buffer::fill(double value) {
-  if (dtype_ == SYNFIRE_DTYPE_BITS && !(value >= 0 && value < 4294967296.0 && value == std::floor(value)))
+  if (is_packed(dtype_) && !(value >= 0 && value < 4294967296.0 && value == std::floor(value)))
     fail_argument("SYN-BUFFER-FILL", "value is %g; a buffer of bits takes a whole number in [0, 2^32) for each word",
                   value);
+  if (dtype_ == SYNFIRE_DTYPE_U8 && !(value >= 0 && value < 256 && value == std::floor(value)))
+    fail_argument("SYN-BUFFER-FILL", "value is %g; a buffer of u8 takes a whole number in [0, 256)", value);
+  mark_written();
   const FloatEnvironment ieee;  // the value is rounded to the buffer's type
   const Operation operation = FillOperation{array_, dtype_, value};
   device().execute({&operation, 1}, nullptr);

@@ -4,10 +4,15 @@
 
 #include "context.hpp"
 
+#include <atomic>
+
 namespace synfire::core {
 
 uint64_t bytes_of_dtype(int32_t dtype);
 const char* name_of_dtype(int32_t dtype);
+bool is_packed(int32_t dtype);  // words of 32 spikes
+// The bits of one element that holds the value, rounded to nearest, ties to even. Words and bytes hold whole numbers.
+uint64_t element_bits(int32_t dtype, double value);
 const char* name_of_memory(int32_t memory);
 
 class Buffer final : public Child {
@@ -16,6 +21,12 @@ class Buffer final : public Child {
 
   int32_t dtype() const noexcept { return dtype_; }
   const Array& array() const noexcept { return array_; }
+  // Elements from one step to the next; 0 when steps follow each other directly.
+  uint64_t row_pitch() const noexcept { return row_pitch_; }
+
+  // Grows with every write that the library makes or is told of: what a tape made of this buffer's contents is worth.
+  uint64_t version() const noexcept { return version_.load(std::memory_order_acquire); }
+  void mark_written() noexcept { version_.fetch_add(1, std::memory_order_release); }
 
   void upload(uint64_t offset, const void* source, uint64_t bytes);
   void download(uint64_t offset, void* destination, uint64_t bytes) const;
@@ -27,7 +38,9 @@ class Buffer final : public Child {
 
   int32_t dtype_;
   bool owned_;
+  uint64_t row_pitch_;
   Array array_;
+  std::atomic<uint64_t> version_{0};
 };
 
 }  // namespace synfire::core

@@ -58,6 +58,16 @@ void Graph::keep(std::initializer_list<Buffer*> buffers) {
     if (buffer) buffers_.emplace_back(buffer);
 }
 
+// Operations report what they write: a tape made of it before is worth nothing after.
+void Graph::note_written(std::initializer_list<Buffer*> buffers) {
+  for (Buffer* buffer : buffers) {
+    if (!buffer) continue;
+    for (TapeUse& use : tapes_)
+      if (use.left.x == buffer) use.overwritten = true;
+    if (std::find(written_.begin(), written_.end(), buffer) == written_.end()) written_.push_back(buffer);
+  }
+}
+
 void Graph::record_forward(Layer& layer, const ForwardRequest& request) {
   const Exclusive exclusive(busy_);
   check_recording();
@@ -66,9 +76,12 @@ void Graph::record_forward(Layer& layer, const ForwardRequest& request) {
   const ForwardOperation operation = layer.forward(request);
   keep({request.x, request.spikes, request.v_init, request.v_final, request.v_seq, request.h_seq, request.w_init,
         request.w_final, request.w_seq});
+  note_written({request.spikes, request.v_final, request.v_seq, request.h_seq, request.w_final, request.w_seq,
+                request.in_place ? request.x : nullptr});
   TapeUse& use = use_of(layer);
   use.ran_forward = true;
-  use.left_x = request.taped ? request.x : nullptr;
+  use.left = request.tape == Tape::none ? TapeShape{} : TapeShape{request.x, request.tape, request.in_place};
+  use.overwritten = false;
   operations_.emplace_back(operation);
 }
 
@@ -79,19 +92,30 @@ void Graph::record_backward(Layer& layer, const BackwardRequest& request) {
   for (const TapeUse& use : tapes_)
     if (use.layer == &layer) known = &use;
   const bool inside = known && known->ran_forward;
-  if (inside && !known->left_x)
+  if (inside && !known->left.x)
     fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-INFERENCE",
          "the latest forward of the layer in this graph was recorded for inference (SYNFIRE_TAPE_NONE)");
-  const Ref<Buffer> x = inside ? Ref<Buffer>(known->left_x) : layer.expected_input();
-  const OperationList operations = layer.backward(request, *x);
+  std::pair<TapeShape, Ref<Buffer>> expected;
+  if (inside) expected = {known->left, Ref<Buffer>(known->left.x)};
+  else expected = layer.expected_tape();
+  const TapeShape& tape = expected.first;
+  if (inside && known->overwritten && (layer.reads_input(request, tape) || tape.in_place))
+    fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-WRITTEN",
+         "an operation of this graph writes x after the forward that read it, and this backward reads it again");
+  const OperationList operations = layer.backward(request, tape);
   operations_.reserve(operations_.size() + operations.size());
   tapes_.reserve(tapes_.size() + 1);
-  keep({x.get(), request.grad_spike_seq, request.grad_v_seq, request.grad_v_final, request.grad_x_seq,
+  keep({tape.x, request.grad_spike_seq, request.grad_v_seq, request.grad_v_final, request.grad_x_seq,
         request.grad_v_init, request.grad_w_seq, request.grad_w_final, request.grad_w_init});
   for (const GradientRequest& gradient : request.gradients) keep({gradient.gradient});
   TapeUse& use = use_of(layer);
-  if (!inside) use.needed_x = x.get();
+  if (!inside) {
+    use.needed = tape;
+    use.needs_input |= layer.reads_input(request, tape) || tape.in_place;
+  }
   operations_.insert(operations_.end(), operations.begin(), operations.end());
+  note_written({request.grad_x_seq, request.grad_v_init, request.grad_w_init});
+  for (const GradientRequest& gradient : request.gradients) note_written({gradient.gradient});
 }
 
 void Graph::record_copy(Buffer& source, uint64_t source_offset, Buffer& destination, uint64_t destination_offset,
@@ -127,6 +151,7 @@ void Graph::record_copy(Buffer& source, uint64_t source_offset, Buffer& destinat
     fail_argument("SYN-BUFFER-OVERLAP", "desc.source and desc.destination overlap in memory");
   operations_.reserve(operations_.size() + 1);
   keep({&source, &destination});
+  note_written({&destination});
   operations_.emplace_back(CopyOperation{from, to});
 }
 
@@ -149,11 +174,12 @@ uint64_t Graph::launch(synfire_stream stream) {
          "the graph is not instantiated; call synfire_graph_instantiate first");
   if (stream) device().check_stream(stream);
   for (const TapeUse& use : tapes_)
-    if (use.needed_x) use.layer->require_tape_of(use.needed_x);
+    if (use.needed.x) use.layer->require_tape(use.needed, use.needs_input);
   for (const TapeUse& use : tapes_) use.layer->refresh(stream);
   replay_->launch(stream);
+  for (Buffer* buffer : written_) buffer->mark_written();
   for (const TapeUse& use : tapes_)
-    if (use.ran_forward) use.layer->set_tape(use.left_x);
+    if (use.ran_forward) use.layer->set_tape(use.left, use.overwritten);
   const uint64_t ticket = launched_.load(std::memory_order_relaxed) + 1;
   launched_.store(ticket, std::memory_order_release);
   return ticket;
@@ -215,13 +241,19 @@ void run_forward(Layer& layer, const ForwardRequest& request, synfire_stream str
   layer.context()->device().check_stream(stream);
   const ForwardOperation operation = layer.forward(request);
   run(layer, Operation(operation), stream);
-  layer.set_tape(request.taped ? request.x : nullptr);
+  for (Buffer* written : {request.spikes, request.v_final, request.v_seq, request.h_seq, request.w_final, request.w_seq,
+                          request.in_place ? request.x : nullptr})
+    if (written) written->mark_written();
+  layer.set_tape(request.tape == Tape::none ? TapeShape{} : TapeShape{request.x, request.tape, request.in_place}, false);
 }
 
 void run_backward(Layer& layer, const BackwardRequest& request, synfire_stream stream) {
   layer.context()->device().check_stream(stream);
-  const Ref<Buffer> x = layer.require_tape();
-  run(layer, layer.backward(request, *x), stream);
+  const auto [tape, input] = layer.require_tape(request);
+  run(layer, layer.backward(request, tape), stream);
+  for (Buffer* written : {request.grad_x_seq, request.grad_v_init, request.grad_w_init})
+    if (written) written->mark_written();
+  for (const GradientRequest& gradient : request.gradients) gradient.gradient->mark_written();
 }
 
 void run_reset_state(Layer& layer, synfire_stream stream) {

@@ -11,9 +11,11 @@ namespace synfire::core {
 // alive by the graph.
 struct TapeUse {
   Layer* layer;
-  const Buffer* needed_x = nullptr;  // the replay begins with a backward of a forward that read this
-  bool ran_forward = false;          // the replay contains a forward ...
-  Buffer* left_x = nullptr;          // ... whose last one leaves a tape of this input, or none
+  TapeShape needed = {};        // the replay begins with a backward of a forward that left this
+  bool needs_input = false;     // ... and that reads X again
+  bool ran_forward = false;     // the replay contains a forward ...
+  TapeShape left = {};          // ... whose last one leaves this
+  bool overwritten = false;     // ... and whose X a later operation of the replay writes
 };
 
 enum class WaitPolicy : int32_t { spin = SYNFIRE_WAIT_SPIN, yield = SYNFIRE_WAIT_YIELD, block = SYNFIRE_WAIT_BLOCK };
@@ -38,10 +40,12 @@ class Graph final : public Child {
   void check_recording() const;
   TapeUse& use_of(Layer& layer);
   void keep(std::initializer_list<Buffer*> buffers);
+  void note_written(std::initializer_list<Buffer*> buffers);
 
   std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
   OperationList operations_;
   std::vector<Ref<Buffer>> buffers_;
+  std::vector<Buffer*> written_;  // by operations of the replay
   std::vector<Ref<Layer>> layers_;
   std::vector<TapeUse> tapes_;
   std::unique_ptr<Replay> replay_;

@@ -48,9 +48,10 @@ LayerSpec::LayerSpec(const synfire_layer_desc& desc) {
   if (desc.batch < 0)
     fail_argument("SYN-LAYER-BATCH", "desc.batch is %lld; at least 1 is needed (0 means 1)",
                   static_cast<long long>(desc.batch));
-  if (desc.dtype != SYNFIRE_DTYPE_F32 && desc.dtype != SYNFIRE_DTYPE_F64)
-    fail_argument("SYN-LAYER-DTYPE", "desc.dtype is %d; allowed are SYNFIRE_DTYPE_F32 (0) and SYNFIRE_DTYPE_F64 (1)",
-                  desc.dtype);
+  if (desc.dtype != SYNFIRE_DTYPE_F32 && desc.dtype != SYNFIRE_DTYPE_F64 && desc.dtype != SYNFIRE_DTYPE_F16 &&
+      desc.dtype != SYNFIRE_DTYPE_BF16)
+    fail_argument("SYN-LAYER-DTYPE",
+                  "desc.dtype is %d; allowed are SYNFIRE_DTYPE_F32 (0), _F64 (1), _F16 (3) and _BF16 (4)", desc.dtype);
   if (desc.reset != SYNFIRE_RESET_HARD && desc.reset != SYNFIRE_RESET_SOFT)
     fail_argument("SYN-LAYER-RESET", "desc.reset is %d; allowed are SYNFIRE_RESET_HARD (0) and SYNFIRE_RESET_SOFT (1)",
                   desc.reset);
@@ -92,6 +93,18 @@ uint64_t LayerSpec::slope_bytes() const {
          static_cast<uint64_t>(extents.n_neurons) * element_bytes();
 }
 
+std::string LayerSpec::shape_text(bool sequence, int32_t element) const {
+  char text[128];
+  const auto& e = extents;
+  if (sequence)
+    std::snprintf(text, sizeof text, "%s [%lld, %lld, %lld]", name_of_dtype(element), static_cast<long long>(e.n_steps),
+                  static_cast<long long>(e.batch), static_cast<long long>(e.n_neurons));
+  else
+    std::snprintf(text, sizeof text, "%s [%lld, %lld]", name_of_dtype(element), static_cast<long long>(e.batch),
+                  static_cast<long long>(e.n_neurons));
+  return text;
+}
+
 // ---- lifetime -------------------------------------------------------------------------------------------------------
 
 Layer::Layer(Context& context, const LayerSpec& spec)
@@ -114,7 +127,8 @@ Layer::Layer(Context& context, const LayerSpec& spec)
 Layer::~Layer() { release_memory(); }
 
 void Layer::release_memory() noexcept {
-  for (void* memory : {state_, block_, per_neuron_, tape_, static_cast<void*>(gradient_partials_), slopes_per_neuron_})
+  for (void* memory : {state_, block_, per_neuron_, checkpoints_, stored_h_, narrow_h_, narrow_spikes_,
+                       static_cast<void*>(gradient_partials_), slopes_per_neuron_})
     if (memory) device().release(SYNFIRE_MEMORY_DEVICE, memory);
 }
 
@@ -213,264 +227,6 @@ void Layer::upload_block(synfire_stream stream) {
   uploaded_version_.store(version, std::memory_order_relaxed);
 }
 
-// ---- operations -----------------------------------------------------------------------------------------------------
-
-namespace {
-
-// "f32 [16, 1, 128]"
-std::string shape_text(const LayerSpec& spec, bool sequence) {
-  char text[128];
-  const auto& e = spec.extents;
-  if (sequence)
-    std::snprintf(text, sizeof text, "%s [%lld, %lld, %lld]", name_of_dtype(spec.dtype),
-                  static_cast<long long>(e.n_steps), static_cast<long long>(e.batch),
-                  static_cast<long long>(e.n_neurons));
-  else
-    std::snprintf(text, sizeof text, "%s [%lld, %lld]", name_of_dtype(spec.dtype), static_cast<long long>(e.batch),
-                  static_cast<long long>(e.n_neurons));
-  return text;
-}
-
-void check_size(const Buffer& buffer, const char* name, uint64_t needed, const std::string& shape) {
-  if (buffer.array().bytes < needed)
-    fail_argument("SYN-BUFFER-SIZE", "%s holds %llu bytes; at least %llu bytes, %s, are needed", name,
-                  static_cast<unsigned long long>(buffer.array().bytes), static_cast<unsigned long long>(needed),
-                  shape.c_str());
-}
-
-void check_memory(const Buffer& buffer, const char* name, bool host_device) {
-  if (!host_device && buffer.array().memory == SYNFIRE_MEMORY_HOST)
-    fail_argument("SYN-BUFFER-KIND",
-                  "%s is a buffer of pageable host memory; a CUDA context computes on device or pinned buffers", name);
-}
-
-class Checker {
- public:
-  Checker(const LayerSpec& spec, bool host_device) : spec_(spec), host_device_(host_device) {}
-
-  Array sequence(Buffer* buffer, const char* name) const { return real(buffer, name, true); }
-  Array row(Buffer* buffer, const char* name) const { return real(buffer, name, false); }
-
-  Array spikes(Buffer* buffer, SpikeFormat& format) const {
-    format = SpikeFormat::none;
-    if (!buffer) return {};
-    if (buffer->dtype() != SYNFIRE_DTYPE_BITS) {
-      const Array array = real(buffer, "desc.spikes", true);
-      format = SpikeFormat::dense;
-      return array;
-    }
-    char shape[128];
-    std::snprintf(shape, sizeof shape, "bits [%lld, %lld, %lld words]", static_cast<long long>(spec_.extents.n_steps),
-                  static_cast<long long>(spec_.extents.batch), static_cast<long long>(spec_.extents.words_per_row()));
-    check_size(*buffer, "desc.spikes", spec_.packed_bytes(), shape);
-    check_memory(*buffer, "desc.spikes", host_device_);
-    format = SpikeFormat::bits;
-    return trimmed(*buffer, spec_.packed_bytes());
-  }
-
- private:
-  static Array trimmed(const Buffer& buffer, uint64_t bytes) {
-    Array array = buffer.array();
-    array.bytes = bytes;
-    return array;
-  }
-
-  Array real(Buffer* buffer, const char* name, bool sequence) const {
-    if (!buffer) return {};
-    if (buffer->dtype() != spec_.dtype)
-      fail_argument("SYN-BUFFER-TYPE", "%s holds %s; %s is needed", name, name_of_dtype(buffer->dtype()),
-                    shape_text(spec_, sequence).c_str());
-    const uint64_t bytes = sequence ? spec_.sequence_bytes() : spec_.row_bytes();
-    check_size(*buffer, name, bytes, shape_text(spec_, sequence));
-    check_memory(*buffer, name, host_device_);
-    return trimmed(*buffer, bytes);
-  }
-
-  const LayerSpec& spec_;
-  bool host_device_;
-};
-
-struct NamedBuffer {
-  const Buffer* buffer;
-  const char* name;
-};
-
-void check_second_variable(const LayerSpec& spec, std::initializer_list<NamedBuffer> buffers) {
-  for (const NamedBuffer& given : buffers)
-    if (given.buffer && spec.model->n_states < 2)
-      fail_argument("SYN-LAYER-NO-W", "%s is given; model \"%s\" has no second variable W, null is needed", given.name,
-                    spec.model->name);
-}
-
-struct Named {
-  const char* name;
-  const Array& array;
-  bool written;
-};
-
-// An output may share no memory with any other array of the operation.
-void check_overlap(std::span<const Named> arrays) {
-  for (const Named& a : arrays)
-    for (const Named& b : arrays) {
-      if (&a == &b || !a.written || !a.array.data || !b.array.data) continue;
-      const auto a0 = reinterpret_cast<uintptr_t>(a.array.data), b0 = reinterpret_cast<uintptr_t>(b.array.data);
-      if (a0 < b0 + b.array.bytes && b0 < a0 + a.array.bytes)
-        fail_argument("SYN-BUFFER-OVERLAP", "%s is written and overlaps %s; each output needs memory of its own",
-                      a.name, b.name);
-    }
-}
-
-}  // namespace
-
-ForwardOperation Layer::forward(const ForwardRequest& request) {
-  const Checker check(spec_, device().is_host());
-  ForwardOperation op = {};
-  op.layer = this;
-  op.x = check.sequence(request.x, "desc.x");
-  op.spikes = check.spikes(request.spikes, op.spike_format);
-  op.v_in = check.row(request.v_init, "desc.v_init");
-  op.v_final = check.row(request.v_final, "desc.v_final");
-  op.v_seq = check.sequence(request.v_seq, "desc.v_seq");
-  op.h_seq = check.sequence(request.h_seq, "desc.h_seq");
-  check_second_variable(spec_, {{request.w_init, "desc.w_init"}, {request.w_final, "desc.w_final"}, {request.w_seq, "desc.w_seq"}});
-  op.w_in = check.row(request.w_init, "desc.w_init");
-  op.w_final = check.row(request.w_final, "desc.w_final");
-  op.w_seq = check.sequence(request.w_seq, "desc.w_seq");
-  const Named arrays[] = {{"desc.x", op.x, false},          {"desc.spikes", op.spikes, true},
-                          {"desc.v_init", op.v_in, false},  {"desc.v_final", op.v_final, true},
-                          {"desc.v_seq", op.v_seq, true},   {"desc.h_seq", op.h_seq, true},
-                          {"desc.w_init", op.w_in, false},  {"desc.w_final", op.w_final, true},
-                          {"desc.w_seq", op.w_seq, true}};
-  check_overlap(arrays);
-  const bool two_variables = spec_.model->n_states == 2;
-  if (two_variables && !op.v_in.data != !op.w_in.data)
-    fail_argument("SYN-FORWARD-INIT", "%s is given and %s is null; a forward begins from both or from the layer's state",
-                  op.v_in.data ? "desc.v_init" : "desc.w_init", op.v_in.data ? "desc.w_init" : "desc.v_init");
-  if (!op.v_in.data) {
-    op.v_in = op.v_out = {state(0), spec_.row_bytes(), SYNFIRE_MEMORY_DEVICE};
-    if (two_variables) op.w_in = op.w_out = {state(1), spec_.row_bytes(), SYNFIRE_MEMORY_DEVICE};
-  }
-  if (request.taped) {
-    const auto lock = lock_parameters();
-    if (!tape_) tape_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.tape_bytes());
-    op.tape = tape_;
-    latest_input_ = Ref<Buffer>(request.x);
-  }
-  return op;
-}
-
-OperationList Layer::backward(const BackwardRequest& request, const Buffer& x) {
-  const Checker check(spec_, device().is_host());
-  BackwardOperation op = {};
-  op.layer = this;
-  op.x = x.array();
-  op.x.bytes = spec_.sequence_bytes();
-  op.tape = tape_;
-  op.grad_spike = check.sequence(request.grad_spike_seq, "desc.grad_spike_seq");
-  op.grad_v_seq = check.sequence(request.grad_v_seq, "desc.grad_v_seq");
-  op.grad_v_final = check.row(request.grad_v_final, "desc.grad_v_final");
-  op.grad_x = check.sequence(request.grad_x_seq, "desc.grad_x_seq");
-  op.grad_v_init = check.row(request.grad_v_init, "desc.grad_v_init");
-  check_second_variable(spec_, {{request.grad_w_seq, "desc.grad_w_seq"}, {request.grad_w_final, "desc.grad_w_final"}, {request.grad_w_init, "desc.grad_w_init"}});
-  op.grad_w_seq = check.sequence(request.grad_w_seq, "desc.grad_w_seq");
-  op.grad_w_final = check.row(request.grad_w_final, "desc.grad_w_final");
-  op.grad_w_init = check.row(request.grad_w_init, "desc.grad_w_init");
-  if (!op.grad_x.data && !op.grad_v_init.data && !op.grad_w_init.data && request.gradients.empty())
-    fail_argument("SYN-BACKWARD-OUTPUT",
-                  "desc.grad_x_seq, desc.grad_v_init and desc.grad_w_init are all null and desc.n_parameter_gradients is "
-                  "0; at least one output is needed");
-  const Named arrays[] = {{"the forward's x", op.x, false},
-                          {"desc.grad_spike_seq", op.grad_spike, false},
-                          {"desc.grad_v_seq", op.grad_v_seq, false},
-                          {"desc.grad_v_final", op.grad_v_final, false},
-                          {"desc.grad_x_seq", op.grad_x, true},
-                          {"desc.grad_v_init", op.grad_v_init, true},
-                          {"desc.grad_w_seq", op.grad_w_seq, false},
-                          {"desc.grad_w_final", op.grad_w_final, false},
-                          {"desc.grad_w_init", op.grad_w_init, true}};
-  std::vector<Named> all(std::begin(arrays), std::end(arrays));
-  std::vector<std::string> names;
-  names.reserve(request.gradients.size());
-  for (const GradientRequest& gradient : request.gradients) {
-    names.push_back("desc.parameter_gradients[" + std::to_string(names.size()) + "].gradient");
-    all.push_back({names.back().c_str(), gradient.gradient->array(), true});
-  }
-  check_overlap(all);
-  OperationList operations = {op};
-  if (!request.gradients.empty()) append_gradients(request, operations);
-  return operations;
-}
-
-// ---- gradients of parameters ----------------------------------------------------------------------------------------
-
-namespace {
-
-int64_t chunks_of(int64_t count) { return (count + model::reduction_chunk - 1) / model::reduction_chunk; }
-
-}  // namespace
-
-// From the first gradient on, the slopes of the constants are kept beside the constants.
-void Layer::prepare_gradients() {
-  const auto lock = lock_parameters();
-  if (wants_gradients_) return;
-  if (!gradient_partials_)
-    gradient_partials_ = static_cast<double*>(device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.gradient_bytes()));
-  wants_gradients_ = true;
-  try {
-    upload_arrays();
-  } catch (...) {
-    wants_gradients_ = false;
-    throw;
-  }
-  uploaded_version_.store(0, std::memory_order_relaxed);  // the block must name the slopes
-}
-
-void Layer::append_gradients(const BackwardRequest& request, OperationList& operations) {
-  const size_t most = static_cast<size_t>(n_slope_rows(*spec_.model)) + 2;
-  if (request.gradients.size() > most)
-    fail_argument("SYN-GRADIENT-COUNT", "desc.n_parameter_gradients is %zu; this layer has %zu gradients to ask for",
-                  request.gradients.size(), most);
-  const auto n_neurons = static_cast<uint64_t>(spec_.extents.n_neurons);
-  GradientRows rows = {};
-  for (size_t i = 0; i < request.gradients.size(); ++i) {
-    char name[64];
-    std::snprintf(name, sizeof name, "desc.parameter_gradients[%zu].name", i);
-    rows.rows[rows.count++] = parameters_.gradient_row(request.gradients[i].parameter, name);
-    const Buffer& gradient = *request.gradients[i].gradient;
-    std::snprintf(name, sizeof name, "desc.parameter_gradients[%zu].gradient", i);
-    if (gradient.dtype() != spec_.dtype)
-      fail_argument("SYN-BUFFER-TYPE", "%s holds %s; %s is needed", name, name_of_dtype(gradient.dtype()),
-                    name_of_dtype(spec_.dtype));
-    const uint64_t held = gradient.array().bytes / spec_.element_bytes();
-    if (held != 1 && held != n_neurons)
-      fail_argument("SYN-GRADIENT-LENGTH",
-                    "%s holds %llu elements; allowed are 1 (the sum over all neurons) and %llu (one per neuron)", name,
-                    static_cast<unsigned long long>(held), static_cast<unsigned long long>(n_neurons));
-    check_memory(gradient, name, device().is_host());
-  }
-  prepare_gradients();
-
-  auto& backward = std::get<BackwardOperation>(operations.front());
-  backward.gradients = rows;
-  backward.gradient_partials = gradient_partials_;
-  const int64_t row = spec_.extents.row(), n_chunks = chunks_of(row);
-  double* const chunk_sums = gradient_partials_ + row * static_cast<int64_t>(most);
-  for (size_t i = 0; i < request.gradients.size(); ++i) {
-    const auto index = static_cast<int64_t>(i);
-    const double* const partial = gradient_partials_ + row * index;
-    const Array out = request.gradients[i].gradient->array();
-    if (out.bytes == spec_.element_bytes() && n_neurons != 1) {
-      const Array sums = {chunk_sums + n_chunks * index, static_cast<uint64_t>(n_chunks) * sizeof(double),
-                          SYNFIRE_MEMORY_DEVICE};
-      operations.emplace_back(ReduceOperation{ReduceKind::chunks, spec_.dtype, partial, 1, row, sums});
-      operations.emplace_back(ReduceOperation{ReduceKind::total, spec_.dtype, sums.data, 1, n_chunks, out});
-    } else {
-      operations.emplace_back(
-          ReduceOperation{ReduceKind::batch, spec_.dtype, partial, spec_.extents.batch, spec_.extents.n_neurons, out});
-    }
-  }
-}
-
 // ---- the tape -------------------------------------------------------------------------------------------------------
 
 namespace {
@@ -482,41 +238,62 @@ namespace {
 
 }  // namespace
 
-void Layer::replace_tape_input(Buffer* x) {
+void Layer::replace_tape(const TapeShape& tape) {
   const auto lock = lock_parameters();
-  tape_reference_ = Ref<Buffer>(x);
-  if (x) latest_input_ = tape_reference_;
-  tape_x_.store(x, std::memory_order_release);
+  tape_ = {tape, Ref<Buffer>(tape.x)};
+  if (tape.x) latest_ = tape_;
+  tape_kind_.store(tape.kind(), std::memory_order_relaxed);
+  tape_x_.store(tape.x, std::memory_order_release);
 }
 
-void Layer::check_tape_parameters() const {
+void Layer::check_tape(bool reads_input) const {
+  const Buffer* const x = tape_x_.load(std::memory_order_acquire);
+  if (!x) fail_no_tape();
   if (tape_version_.load(std::memory_order_relaxed) != parameter_version())
     fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-PARAMETERS",
          "a parameter of the layer changed after the forward that left the tape; run a forward first");
+  if (reads_input && tape_x_version_.load(std::memory_order_relaxed) != x->version())
+    fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-WRITTEN",
+         "x was written after the forward that left the tape, and this backward reads it again; run a forward first, or "
+         "let the forward store H (SYNFIRE_TAPE_STORE)");
 }
 
-Ref<Buffer> Layer::require_tape() const {
+std::pair<TapeShape, Ref<Buffer>> Layer::require_tape(const BackwardRequest& request) const {
   const auto lock = lock_parameters();
-  if (!tape_reference_) fail_no_tape();
-  check_tape_parameters();
-  return tape_reference_;
+  if (!tape_.reference) fail_no_tape();
+  check_tape(reads_input(request, tape_.shape) || tape_.shape.in_place);
+  return {tape_.shape, tape_.reference};
 }
 
-void Layer::require_tape_of(const Buffer* x) const {
+void Layer::require_tape(const TapeShape& tape, bool reads_input) const {
   const Buffer* const latest = tape_x_.load(std::memory_order_acquire);
-  if (!latest) fail_no_tape();
-  check_tape_parameters();
-  if (latest != x)
+  if (latest && latest != tape.x)
     fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-INPUT",
          "the latest forward of the layer read another x than the one this graph was recorded for");
+  if (latest && tape_kind_.load(std::memory_order_relaxed) != tape.kind())
+    fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-MODE",
+         "the latest forward of the layer left its tape in another mode than the one this graph was recorded for");
+  check_tape(reads_input);
 }
 
-Ref<Buffer> Layer::expected_input() const {
+std::pair<TapeShape, Ref<Buffer>> Layer::expected_tape() const {
   const auto lock = lock_parameters();
-  if (!latest_input_)
+  if (!latest_.reference)
     fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-NONE",
          "the layer has no tape: no forward with a tape was recorded or run before");
-  return latest_input_;
+  return {latest_.shape, latest_.reference};
+}
+
+void Layer::allocate_tape(Tape tape, bool in_place) {
+  const auto provide = [&](void*& memory, uint64_t bytes) {
+    if (!memory) memory = device().allocate(SYNFIRE_MEMORY_DEVICE, bytes);
+  };
+  provide(checkpoints_, spec_.tape_bytes());
+  if (tape == Tape::store && !in_place) provide(stored_h_, spec_.stored_tape_bytes());
+  if (tape == Tape::store_narrow) {
+    if (!in_place) provide(narrow_h_, spec_.narrow_tape_bytes());
+    provide(narrow_spikes_, spec_.narrow_tape_spike_bytes());
+  }
 }
 
 // ---- state ----------------------------------------------------------------------------------------------------------
@@ -531,7 +308,7 @@ void* Layer::find_state(const char* name, const void* values, uint64_t bytes) co
   if (bytes != spec_.row_bytes())
     fail_argument("SYN-STATE-SIZE", "bytes is %llu; exactly %llu, %s, are needed",
                   static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(spec_.row_bytes()),
-                  shape_text(spec_, false).c_str());
+                  spec_.shape_text(false, spec_.arithmetic()).c_str());
   return found;
 }
 

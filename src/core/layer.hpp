@@ -8,6 +8,7 @@
 #include "parameters.hpp"
 
 #include <mutex>
+#include <string>
 
 namespace synfire::core {
 
@@ -22,25 +23,51 @@ struct LayerSpec {
 
   explicit LayerSpec(const synfire_layer_desc& desc);
 
-  uint64_t element_bytes() const { return bytes_of_dtype(dtype); }
+  // Of state, arithmetic, parameters and their gradients; `dtype` is the storage of sequences.
+  int32_t arithmetic() const { return dtype == SYNFIRE_DTYPE_F64 ? SYNFIRE_DTYPE_F64 : SYNFIRE_DTYPE_F32; }
+  bool is_narrow() const { return bytes_of_dtype(dtype) == 2; }
+  uint64_t element_bytes() const { return bytes_of_dtype(arithmetic()); }
   uint64_t row_bytes() const { return static_cast<uint64_t>(extents.row()) * element_bytes(); }
-  uint64_t sequence_bytes() const { return static_cast<uint64_t>(extents.n_steps) * row_bytes(); }
+  uint64_t sequence_elements() const { return static_cast<uint64_t>(extents.n_steps * extents.row()); }
   // Distance of two state variables in memory.
   uint64_t state_stride() const { return (row_bytes() + 255) / 256 * 256; }
   uint64_t state_bytes() const { return static_cast<uint64_t>(model->n_states) * state_stride(); }
-  uint64_t packed_bytes() const {
-    return static_cast<uint64_t>(extents.n_steps * extents.batch * extents.words_per_row()) * 4;
+  int64_t time_words() const { return (extents.n_steps + 31) / 32; }  // time-packed words of one neuron
+  uint64_t tape_bytes() const;         // checkpoints
+  uint64_t stored_tape_bytes() const { return sequence_elements() * element_bytes(); }
+  uint64_t narrow_tape_bytes() const { return is_narrow() ? sequence_elements() * 2 : 0; }
+  uint64_t narrow_tape_spike_bytes() const {
+    return is_narrow() ? static_cast<uint64_t>(time_words() * extents.row()) * 4 : 0;
   }
-  uint64_t tape_bytes() const;
   uint64_t block_bytes() const;       // the parameter block
   uint64_t per_neuron_bytes() const;  // the arrays behind it, once any parameter is per neuron
   uint64_t gradient_bytes() const;    // partial sums of gradients of parameters
   uint64_t slope_bytes() const;       // slopes of the constants, once both
+  // "f32 [16, 1, 128]", for error texts.
+  std::string shape_text(bool sequence, int32_t element) const;
+};
+
+// What a forward leaves for a backward.
+enum class Tape : int32_t {
+  recompute = SYNFIRE_TAPE_RECOMPUTE,
+  none = SYNFIRE_TAPE_NONE,
+  store = SYNFIRE_TAPE_STORE,
+  store_narrow = SYNFIRE_TAPE_STORE_NARROW,
+};
+
+// A tape as a backward must know it: of which input, and how H is found.
+struct TapeShape {
+  Buffer* x = nullptr;  // null: there is none
+  Tape tape = Tape::none;
+  bool in_place = false;  // H lies over X
+
+  int32_t kind() const noexcept { return static_cast<int32_t>(tape) | (in_place ? 256 : 0); }
 };
 
 // Buffers of a forward or backward; null means "not given".
 struct ForwardRequest {
-  bool taped;
+  Tape tape;
+  bool in_place;
   Buffer *x, *spikes, *v_init, *v_final, *v_seq, *h_seq, *w_init, *w_final, *w_seq;
 };
 struct GradientRequest {
@@ -50,6 +77,7 @@ struct GradientRequest {
 struct BackwardRequest {
   Buffer *grad_spike_seq, *grad_v_seq, *grad_v_final, *grad_x_seq, *grad_v_init, *grad_w_seq, *grad_w_final, *grad_w_init;
   std::vector<GradientRequest> gradients;
+  bool in_place;
 };
 
 class Layer final : public Child {
@@ -73,21 +101,26 @@ class Layer final : public Child {
 
   // ---- operations
   ForwardOperation forward(const ForwardRequest& request);
-  // Of the taped forward that read x: one backward, and the sums that gradients of parameters need.
-  OperationList backward(const BackwardRequest& request, const Buffer& x);
+  // Of the forward that left such a tape: one backward, and the sums that gradients of parameters need.
+  OperationList backward(const BackwardRequest& request, const TapeShape& tape);
+  // Whether a backward reads the contents of X as the forward saw them.
+  bool reads_input(const BackwardRequest& request, const TapeShape& tape) const;
 
   // ---- the tape: what the forward that ran last, eagerly or in a replay, left for a backward
-  // `x` is what it read, null when it ran for inference. Lock-free while x stays the same from replay to replay.
-  void set_tape(Buffer* x) {
+  // Lock-free while the tape stays the same from replay to replay. `overwritten`: X was written again after it was read.
+  void set_tape(const TapeShape& tape, bool overwritten) {
     tape_version_.store(parameter_version(), std::memory_order_relaxed);
-    if (tape_x_.load(std::memory_order_relaxed) != x) replace_tape_input(x);
+    if (tape_x_.load(std::memory_order_relaxed) != tape.x || tape_kind_.load(std::memory_order_relaxed) != tape.kind())
+      replace_tape(tape);
+    if (tape.x) tape_x_version_.store(tape.x->version() - (overwritten ? 1 : 0), std::memory_order_relaxed);
   }
-  // Throws STALE_TAPE unless the latest forward left a tape with the parameters of now; returns its input.
-  Ref<Buffer> require_tape() const;
-  // The same check for a replay that was recorded against a tape with input x: no lock, no reference.
-  void require_tape_of(const Buffer* x) const;
-  // The input of the latest taped forward, recorded or run; throws STALE_TAPE when there was none.
-  Ref<Buffer> expected_input() const;
+  // Throws STALE_TAPE unless the latest forward left a tape with the parameters and, where it is read, the X of now.
+  // Returns the tape, and a reference that keeps its input alive.
+  std::pair<TapeShape, Ref<Buffer>> require_tape(const BackwardRequest& request) const;
+  // The same check for a replay that was recorded against such a tape: no lock, no reference.
+  void require_tape(const TapeShape& tape, bool reads_input) const;
+  // The latest tape, recorded or run; throws STALE_TAPE when there was none.
+  std::pair<TapeShape, Ref<Buffer>> expected_tape() const;
 
   // ---- state
   void read_state(const char* name, void* values, uint64_t bytes);
@@ -104,10 +137,13 @@ class Layer final : public Child {
   template <class R>
   void upload_slopes();
   void upload_arrays();
+  Array stored_h(Tape tape, bool in_place, const Array& x) const;
+  void check_tape_request(const ForwardRequest& request) const;
   void prepare_gradients();
   void append_gradients(const BackwardRequest& request, OperationList& operations);
-  void replace_tape_input(Buffer* x);
-  void check_tape_parameters() const;
+  void replace_tape(const TapeShape& tape);
+  void check_tape(bool reads_input) const;
+  void allocate_tape(Tape tape, bool in_place);
   void* find_state(const char* name, const void* values, uint64_t bytes) const;
 
   LayerSpec spec_;
@@ -119,16 +155,27 @@ class Layer final : public Child {
   void* state_ = nullptr;
   void* block_ = nullptr;
   void* per_neuron_ = nullptr;  // null until a parameter becomes one number per neuron
-  void* tape_ = nullptr;        // null until a forward is taped
+  // Null until a forward needs them:
+  void* checkpoints_ = nullptr;
+  void* stored_h_ = nullptr;
+  void* narrow_h_ = nullptr;
+  void* narrow_spikes_ = nullptr;
   // Null until the gradient of a parameter is asked for:
   bool wants_gradients_ = false;
   double* gradient_partials_ = nullptr;  // f64 [slope rows + 2, B, N], then the sums of the chunks of each
   void* slopes_per_neuron_ = nullptr;    // [row, constant, N], only while constants are per neuron
 
-  std::atomic<Buffer*> tape_x_{nullptr};
-  std::atomic<uint64_t> tape_version_{0};
-  Ref<Buffer> tape_reference_;  // keeps tape_x_ alive
-  Ref<Buffer> latest_input_;    // of the taped forward made or run last
+  // A tape's shape with a reference that keeps its input alive.
+  struct HeldTape {
+    TapeShape shape;
+    Ref<Buffer> reference;
+  };
+  std::atomic<Buffer*> tape_x_{nullptr};  // tape_.shape, to look at without a lock
+  std::atomic<int32_t> tape_kind_{-1};
+  std::atomic<uint64_t> tape_version_{0};     // of the parameters
+  std::atomic<uint64_t> tape_x_version_{0};   // of the input's contents
+  HeldTape tape_;        // left by the forward that ran last
+  HeldTape latest_;      // of the taped forward made or run last
 };
 
 }  // namespace synfire::core

@@ -19,15 +19,18 @@ struct Array {
   void* data = nullptr;
   uint64_t bytes = 0;
   int32_t memory = SYNFIRE_MEMORY_DEVICE;
+  int32_t dtype = SYNFIRE_DTYPE_F32;
+  int64_t pitch = 0;    // elements from one step to the next, for arrays that have steps
+  bool padded = false;  // the pitch is more than a row: there is foreign memory between the rows
 };
 
-enum class SpikeFormat : int32_t { none, dense, bits };
+enum class SpikeFormat : int32_t { none, dense, bits, time_bits };
 
 struct ForwardOperation {
   Layer* layer;
   SpikeFormat spike_format;
   Array x;        // [T, B, N]
-  Array spikes;   // [T, B, N] or words [T, B, ceil(N/32)]
+  Array spikes;   // [T, B, N], words [T, B, ceil(N/32)] or words [ceil(T/32), B, N]
   Array v_in;     // [B, N]
   Array v_out;    // [B, N], the layer's state when v_in is; else not given
   Array v_final;  // [B, N]
@@ -38,12 +41,16 @@ struct ForwardOperation {
   Array w_final;  // [B, N]
   Array w_seq;    // [T, B, N]
   void* tape;     // [ceil(T/checkpoint_interval), n_states, B, N], or null for inference
+  Array tape_h;   // [T, B, N] in tape modes that store H; x itself when H goes over it
+  uint32_t* tape_spikes;  // words [ceil(T/32), B, N] beside an H of 16 bits
 };
 
 struct BackwardOperation {
   Layer* layer;
-  Array x;             // what the taped forward read
+  Array x;             // what the taped forward read; not given when H is stored and X is not needed
   const void* tape;
+  Array tape_h;        // not given when H is recomputed
+  const uint32_t* tape_spikes;
   Array grad_spike;    // [T, B, N]
   Array grad_v_seq;    // [T, B, N]
   Array grad_v_final;  // [B, N]

@@ -7,11 +7,6 @@
 namespace synfire::cuda {
 namespace {
 
-template <class A, class B>
-inline constexpr bool is_same = false;
-template <class A>
-inline constexpr bool is_same<A, A> = true;
-
 inline constexpr int backward_ahead = 8;
 
 // Any surrogate, found by its id at run time.
@@ -41,17 +36,46 @@ __device__ __forceinline__ R derivative(int32_t surrogate, const R* constants, R
   else return Surrogate::derivative(constants, x);
 }
 
-// One thread's neurons, backward through time: interval by interval, H is recomputed from the checkpoint into shared
-// memory and then walked in reverse.
-template <class Model, class Surrogate, class R, int W, bool PerNeuron, BackwardInputs Inputs>
+// How a reader sees an H of arithmetic R on a tape.
+template <class R>
+struct StoredAs {
+  using type = AnyStorage;
+};
+template <>
+struct StoredAs<double> {
+  using type = double;
+};
+
+template <class Surrogate, class... Entries>
+constexpr int32_t id_in(List<Entries...>) {
+  return ((is_same<typename Entries::type, Surrogate> ? Entries::id : 0) + ...);
+}
+template <class Surrogate>
+inline constexpr int32_t surrogate_id = id_in<Surrogate>(Surrogates{});
+
+// The most common rules, known when compiling: their selections cost nothing.
+struct HardAttached {
+  __device__ __forceinline__ explicit HardAttached(const Rules&) {}
+  __device__ __forceinline__ operator Rules() const { return {false, false}; }
+};
+
+// One thread's neurons, backward through time: interval by interval, H is recomputed from the checkpoint (or read from
+// the tape) into shared memory and then walked in reverse.
+template <class Model, class Surrogate, class E, int W, bool PerNeuron, class KnownRules, BackwardInputs Inputs>
 class BackwardThread {
  public:
+  using R = Arithmetic<E>;
+  using Sequence = Reader<E, W>;
+  using Row = typename Sequence::Row;
   static constexpr int ahead = backward_ahead;
   static constexpr bool two_variables = Model::n_states == 2;
+  static constexpr bool any = Inputs != BackwardInputs::spikes;
+  static constexpr bool reads_input = slope_reads_input<Model> || Inputs == BackwardInputs::parameters;
   static constexpr int step_stride = Model::n_states * threads_per_block;  // in shared memory
 
   __device__ __forceinline__ BackwardThread(const BackwardLaunch<R>& launch, const Position& at, Vector<R, W>* shared)
       : a_(launch.arguments),
+        rules_(a_.rules),
         element_(at.element),
         constants_(*a_.parameters, a_.extents, at),
         row_(a_.extents.row()),
@@ -59,6 +83,14 @@ class BackwardThread {
     carried_v_ = carried_w_ = {};
     if (a_.grad_v_final) carried_v_ = load<W>(a_.grad_v_final + at.element);
     if (two_variables && a_.grad_w_final) carried_w_ = load<W>(a_.grad_w_final + at.element);
+    const int64_t last = a_.extents.n_steps - 1;
+    if (a_.grad_spike) grad_spike_ = Sequence(a_.grad_spike, last, at.element, -1);
+    if (a_.grad_x) grad_x_ = Writer<E, W>(a_.grad_x, last, at.element, -1);
+    if constexpr (any) {
+      if (a_.grad_v_seq) grad_v_ = Sequence(a_.grad_v_seq, last, at.element, -1);
+      if (two_variables && a_.grad_w_seq) grad_w_ = Sequence(a_.grad_w_seq, last, at.element, -1);
+    }
+    if constexpr (reads_input) x_again_ = Sequence(a_.x, last, at.element, -1);
     if constexpr (Inputs == BackwardInputs::parameters) {
       static_assert(W == 1, "gradients of parameters are taken one neuron a thread");
       const int64_t n_steps = a_.extents.n_steps;
@@ -77,22 +109,22 @@ class BackwardThread {
       v_start_ = load<W>(checkpoint);
       Vector<R, W> w_start = {};
       if constexpr (two_variables) w_start = load<W>(checkpoint + row_);
-      offset_ = (first + length - 1) * row_ + element_;
-      grad_spike_next_ = a_.grad_spike + offset_;
 
       // Incoming gradients of the last steps, on their way while H is recomputed.
-      Vector<R, W> grad_spike[ahead];
+      Row grad_spike[ahead];
 #pragma unroll
-      for (int u = 0; u < ahead; ++u) grad_spike[u] = u < length ? next_grad_spike() : Vector<R, W>{};
+      for (int u = 0; u < ahead; ++u)
+        if (u < length) grad_spike[u] = next_grad_spike();
 
-      recompute(a_.x + first * row_ + element_, w_start, length);
+      if (a_.tape_h) read_h(first, w_start, length);
+      else recompute(first, w_start, length);
 
       h_now_ = h_[(length - 1) * step_stride];
       int s = length - 1;
       for (; s + 1 >= 2 * ahead; s -= ahead) {
 #pragma unroll
         for (int u = 0; u < ahead; ++u) {
-          const Vector<R, W> now = grad_spike[u];
+          const Row now = grad_spike[u];
           grad_spike[u] = next_grad_spike();
           step(now, s - u);
         }
@@ -101,7 +133,7 @@ class BackwardThread {
 #pragma unroll
         for (int u = 0; u < ahead; ++u)
           if (s - u >= 0) {
-            const Vector<R, W> now = grad_spike[u];
+            const Row now = grad_spike[u];
             if (s - u - ahead >= 0) grad_spike[u] = next_grad_spike();
             step(now, s - u);
           }
@@ -115,85 +147,108 @@ class BackwardThread {
   }
 
  private:
-  __device__ __forceinline__ Vector<R, W> next_grad_spike() {
-    if (Inputs != BackwardInputs::spikes && !a_.grad_spike) return {};
-    const Vector<R, W> grad = load<W>(grad_spike_next_);
-    grad_spike_next_ -= row_;
-    return grad;
+  // Bits of zero are zero in every storage type.
+  __device__ __forceinline__ Row next_grad_spike() {
+    if (any && !a_.grad_spike) return {};
+    return grad_spike_.take();
   }
 
-  // H of the interval's steps (and W before them) into shared memory, [step][variable][thread]: neighbouring threads use
-  // neighbouring banks.
-  __device__ __forceinline__ void recompute(const R* x_next, Vector<R, W> w_now, int length) {
-    const auto next_x = [&] {
-      const Vector<R, W> x = load<W>(x_next);
-      x_next += row_;
-      return x;
-    };
-    Vector<R, W> v = v_start_, x[ahead];
-    const auto step = [&](const Vector<R, W>& now, int s) {
-      if constexpr (two_variables) h_[s * step_stride + threads_per_block] = w_now;
-      Vector<R, W> h;
-#pragma unroll
-      for (int w = 0; w < W; ++w) {
-        const State<R> before = {v.e[w], w_now.e[w]};
-        h.e[w] = charge<Model>(constants_[w], before, now.e[w]);
-        const State<R> after =
-            advance<Model>(constants_[w], a_.rules, before, h.e[w], fires(constants_[w], h.e[w]));
-        v.e[w] = after.v;
-        w_now.e[w] = after.w;
-      }
-      h_[s * step_stride] = h;
-    };
+  // Rows of the interval, several loads ahead: step(row, s) for every step in order.
+  template <class Source, class F>
+  __device__ __forceinline__ void for_each_row(Source source, int length, F step) {
+    typename Source::Row rows[ahead];
 #pragma unroll
     for (int u = 0; u < ahead; ++u)
-      if (u < length) x[u] = next_x();
+      if (u < length) rows[u] = source.take();
     int s = 0;
     for (; s + 2 * ahead <= length; s += ahead) {
 #pragma unroll
       for (int u = 0; u < ahead; ++u) {
-        const Vector<R, W> now = x[u];
-        x[u] = next_x();
-        step(now, s + u);
+        const typename Source::Row now = rows[u];
+        rows[u] = source.take();
+        step(source.decoded(now), s + u);
       }
     }
     for (; s < length; s += ahead) {
 #pragma unroll
       for (int u = 0; u < ahead; ++u)
         if (s + u < length) {
-          const Vector<R, W> now = x[u];
-          if (s + u + ahead < length) x[u] = next_x();
-          step(now, s + u);
+          const typename Source::Row now = rows[u];
+          if (s + u + ahead < length) rows[u] = source.take();
+          step(source.decoded(now), s + u);
         }
     }
   }
 
-  __device__ __forceinline__ void step(const Vector<R, W>& grad_spike, int s) {
-    Vector<R, W> grad_v = {}, grad_w = {};
-    if (Inputs != BackwardInputs::spikes && a_.grad_v_seq) grad_v = load<W>(a_.grad_v_seq + offset_);
-    if (two_variables && Inputs != BackwardInputs::spikes && a_.grad_w_seq) grad_w = load<W>(a_.grad_w_seq + offset_);
-    const Vector<R, W> x = load<W>(a_.x + offset_);  // read by models whose slope depends on the input, else dropped
+  // H of the interval's steps (and W before them) into shared memory, [step][variable][thread]: neighbouring threads use
+  // neighbouring banks.
+  __device__ __forceinline__ void recompute(int64_t first, Vector<R, W> w_now, int length) {
+    Vector<R, W> v = v_start_;
+    for_each_row(Sequence(a_.x, first, element_, 1), length, [&](const Vector<R, W>& x, int s) {
+      if constexpr (two_variables) h_[s * step_stride + threads_per_block] = w_now;
+      Vector<R, W> h;
+#pragma unroll
+      for (int w = 0; w < W; ++w) {
+        const State<R> before = {v.e[w], w_now.e[w]};
+        h.e[w] = charge<Model>(constants_[w], before, x.e[w]);
+        const State<R> after = advance<Model>(constants_[w], rules_, before, h.e[w], fires(constants_[w], h.e[w]));
+        v.e[w] = after.v;
+        w_now.e[w] = after.w;
+      }
+      h_[s * step_stride] = h;
+    });
+  }
+
+  // The same from a tape that holds H, in the arithmetic type or in 16 bits beside time-packed spikes.
+  __device__ __forceinline__ void read_h(int64_t first, Vector<R, W> w_now, int length) {
+    using Stored = Reader<typename StoredAs<R>::type, W>;
+    u32 spikes[W];
+#pragma unroll
+    for (int w = 0; w < W; ++w)
+      spikes[w] = a_.tape_spikes ? a_.tape_spikes[first / checkpoint_interval * row_ + element_ + w] : 0;
+    static_assert(checkpoint_interval == 32, "one word of packed spikes per interval");
+    for_each_row(Stored(a_.tape_h, first, element_, 1), length, [&](Vector<R, W> h, int s) {
+#pragma unroll
+      for (int w = 0; w < W; ++w) {
+        if constexpr (sizeof(R) == 4)
+          if (a_.tape_spikes)
+            h.e[w] = on_the_side_of((spikes[w] >> s & 1u) != 0, h.e[w], constants_[w][constant_v_threshold]);
+        if constexpr (two_variables) {
+          const State<R> before = {R(0), w_now.e[w]};
+          h_[s * step_stride + threads_per_block].e[w] = before.w;
+          w_now.e[w] = advance<Model>(constants_[w], rules_, before, h.e[w], fires(constants_[w], h.e[w])).w;
+        }
+      }
+      h_[s * step_stride] = h;
+    });
+  }
+
+  __device__ __forceinline__ void step(const Row& grad_spike_row, int s) {
+    const Vector<R, W> grad_spike = grad_spike_.decoded(grad_spike_row);
+    Vector<R, W> grad_v = {}, grad_w = {}, x = {};
+    if (any && a_.grad_v_seq) grad_v = grad_v_.decoded(grad_v_.take());
+    if (two_variables && any && a_.grad_w_seq) grad_w = grad_w_.decoded(grad_w_.take());
+    if constexpr (reads_input) x = x_again_.decoded(x_again_.take());
     Vector<R, W> h_before = {}, w_before = {}, grad_x;
     if (s > 0) h_before = h_[(s - 1) * step_stride];
     if constexpr (two_variables) w_before = h_[s * step_stride + threads_per_block];
 #pragma unroll
     for (int w = 0; w < W; ++w) {
       const R v_before =
-          s > 0 ? reset(constants_[w], a_.rules, h_before.e[w], fires(constants_[w], h_before.e[w])) : v_start_.e[w];
+          s > 0 ? reset(constants_[w], rules_, h_before.e[w], fires(constants_[w], h_before.e[w])) : v_start_.e[w];
       const R g = derivative<Surrogate>(a_.surrogate, constants_[w] + first_surrogate_constant<Model>,
                                         h_now_.e[w] - constants_[w][constant_v_threshold]);
       const State<R> before = {v_before, w_before.e[w]};
       const Incoming<R> incoming = {grad_spike.e[w], grad_v.e[w] + carried_v_.e[w], grad_w.e[w] + carried_w_.e[w]};
       const StepGradient<R> step =
-          backward_step<Model>(constants_[w], a_.rules, before, x.e[w], h_now_.e[w], g, incoming);
+          backward_step<Model>(constants_[w], rules_, before, x.e[w], h_now_.e[w], g, incoming);
       if constexpr (Inputs == BackwardInputs::parameters) add_gradients(before, x.e[w], h_now_.e[w], g, step, incoming);
       grad_x.e[w] = step.x;
       carried_v_.e[w] = step.before.v;
       carried_w_.e[w] = step.before.w;
     }
-    if (Inputs == BackwardInputs::spikes || a_.grad_x) store<W>(a_.grad_x + offset_, grad_x);
+    if (!any || a_.grad_x) grad_x_.put(grad_x, true);
     h_now_ = h_before;
-    offset_ -= row_;
   }
 
   // One step's share of the gradients of parameters, summed in shared memory.
@@ -206,9 +261,9 @@ class BackwardThread {
       const int slope_row = a_.gradients.rows[q];
       R share;
       if (slope_row == gradient_of_v_threshold) {
-        share = v_threshold_gradient(constants_[0], a_.rules, h, g, step, incoming);
+        share = v_threshold_gradient(constants_[0], rules_, h, g, step, incoming);
       } else if (slope_row == gradient_of_v_reset) {
-        share = v_reset_gradient(constants_[0], a_.rules, h, incoming);
+        share = v_reset_gradient(constants_[0], rules_, h, incoming);
       } else {
         R slopes[max_model_constants];
 #pragma unroll
@@ -223,64 +278,78 @@ class BackwardThread {
   }
 
   const core::BackwardArguments<R>& a_;
+  const KnownRules rules_;
   const int64_t element_;
   const Constants<R, first_surrogate_constant<Model> + Surrogate::n_constants, W, PerNeuron> constants_;
   const int64_t row_;
   Vector<R, W>* const h_;
   double* gradients_ = nullptr;  // [gradient][thread], behind H in shared memory
   Vector<R, W> carried_v_, carried_w_, v_start_, h_now_;
-  int64_t offset_;  // of the step to differentiate
-  const R* grad_spike_next_;
+  Sequence grad_spike_, grad_v_, grad_w_, x_again_;
+  Writer<E, W> grad_x_;
 };
 
-template <class Model, class Surrogate, class R, int W, BackwardInputs Inputs>
-__global__ void __launch_bounds__(threads_per_block) backward(const __grid_constant__ BackwardLaunch<R> launch) {
+template <class Model, class Surrogate, class E, int W, BackwardInputs Inputs>
+__global__ void __launch_bounds__(threads_per_block)
+    backward(const __grid_constant__ BackwardLaunch<Arithmetic<E>> launch) {
   extern __shared__ __align__(16) unsigned char shared[];
   if (launch.lanes.count == 0) return;
   const Position at = position<W>(launch.lanes, launch.arguments.extents);
   if (!at.writes) return;
-  auto* h = reinterpret_cast<Vector<R, W>*>(shared);
-  if (launch.arguments.parameters->per_neuron)
-    BackwardThread<Model, Surrogate, R, W, true, Inputs>(launch, at, h).run();
-  else
-    BackwardThread<Model, Surrogate, R, W, false, Inputs>(launch, at, h).run();
+  auto* h = reinterpret_cast<Vector<Arithmetic<E>, W>*>(shared);
+  const Rules rules = launch.arguments.rules;
+  if (launch.arguments.parameters->per_neuron) {
+    BackwardThread<Model, Surrogate, E, W, true, Rules, Inputs>(launch, at, h).run();
+    return;
+  }
+  // Worth instances of their own where instructions bind.
+  if constexpr (Inputs == BackwardInputs::spikes && W > 1) {
+    if (!rules.soft_reset && !rules.detach_reset) {
+      BackwardThread<Model, Surrogate, E, W, false, HardAttached, Inputs>(launch, at, h).run();
+      return;
+    }
+  }
+  BackwardThread<Model, Surrogate, E, W, false, Rules, Inputs>(launch, at, h).run();
 }
 
-}  // namespace
+// ---- instances -------------------------------------------------------------------------------------------------------
 
-namespace {
-
-template <class Model, class Surrogate, class R, int W>
-const void* backward_address(BackwardInputs inputs) {
-  return inputs == BackwardInputs::spikes ? address(backward<Model, Surrogate, R, W, BackwardInputs::spikes>)
-                                          : address(backward<Model, Surrogate, R, W, BackwardInputs::any>);
-}
-
-template <class Model, class Surrogate, class R>
-const void* backward_address(int width, BackwardInputs inputs) {
-  if (width == 1) return backward_address<Model, Surrogate, R, 1>(inputs);
-  if (width == backward_width<R>) return backward_address<Model, Surrogate, R, backward_width<R>>(inputs);
+template <class Model, class Surrogate, class E>
+const void* spikes_address(int width) {
+  if (width == 1) return address(backward<Model, Surrogate, E, 1, BackwardInputs::spikes>);
+  // Two variables need twice the shared memory: narrow threads keep a block's share small.
+  if constexpr (Model::n_states == 1)
+    if (width == backward_width<E>)
+      return address(backward<Model, Surrogate, E, backward_width<E>, BackwardInputs::spikes>);
   return nullptr;
 }
 
 // Rarely used surrogates share one instance, which finds theirs at run time; the common ones are not slowed. Gradients
-// of parameters are taken one neuron a thread, for any surrogate.
-template <class Model, class R>
+// of parameters, and sequences beside spikes and inputs, are taken one neuron a thread, for any surrogate.
+template <class Model, class E>
 const void* backward_address(int32_t surrogate, int width, BackwardInputs inputs) {
-  if (inputs == BackwardInputs::parameters)
-    return address(backward<Model, AnySurrogate, R, 1, BackwardInputs::parameters>);
-  if (surrogate == 1) return backward_address<Model, Sigmoid, R>(width, inputs);
-  if (surrogate == 2) return backward_address<Model, Atan, R>(width, inputs);
-  return backward_address<Model, AnySurrogate, R>(width, inputs);
+  constexpr bool any_type = is_same<E, AnyStorage> || is_same<E, double>;
+  if constexpr (any_type) {
+    if (inputs == BackwardInputs::parameters) return address(backward<Model, AnySurrogate, E, 1, BackwardInputs::parameters>);
+    if (inputs == BackwardInputs::any) return address(backward<Model, AnySurrogate, E, 1, BackwardInputs::any>);
+  }
+  if constexpr (!is_same<E, AnyStorage>) {
+    if (inputs == BackwardInputs::spikes) {
+      if (surrogate == surrogate_id<Sigmoid>) return spikes_address<Model, Sigmoid, E>(width);
+      if (surrogate == surrogate_id<Atan>) return spikes_address<Model, Atan, E>(width);
+      return spikes_address<Model, AnySurrogate, E>(width);
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace
 
-template <class R>
+template <class E>
 const void* backward_kernel(int32_t model, int32_t surrogate, int width, BackwardInputs inputs) {
   const void* found = nullptr;
   visit(Models{}, model, [&](auto entry) {
-    found = backward_address<typename decltype(entry)::dynamics, R>(surrogate, width, inputs);
+    found = backward_address<typename decltype(entry)::dynamics, E>(surrogate, width, inputs);
   });
   return found;
 }

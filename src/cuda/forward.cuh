@@ -25,12 +25,49 @@ __device__ __forceinline__ u32 gather_bits(u32 own_bits) {
   }
 }
 
+// Time-packed words of one thread's neurons: bit t mod 32, written every 32 steps.
+template <int W>
+class TimeWords {
+ public:
+  TimeWords() = default;
+  __device__ __forceinline__ TimeWords(const core::Words& words, int64_t element)
+      : next_(words ? words.data + element : nullptr), step_(words.pitch) {}
+
+  __device__ __forceinline__ explicit operator bool() const { return next_ != nullptr; }
+  __device__ __forceinline__ void put(u32 spikes, bool writes) {
+#pragma unroll
+    for (int w = 0; w < W; ++w) words_.e[w] |= (spikes >> w & 1u) != 0 ? bit_ : 0u;
+    bit_ <<= 1;
+    if (bit_ == 0) flush(writes);
+  }
+  // The last word, when it is not full.
+  __device__ __forceinline__ void finish(bool writes) {
+    if (bit_ != 1u) flush(writes);
+  }
+
+ private:
+  __device__ __forceinline__ void flush(bool writes) {
+    if (writes) store_words<W>(next_, words_);
+    next_ += step_;
+    words_ = {};
+    bit_ = 1u;
+  }
+
+  u32* next_ = nullptr;
+  int64_t step_ = 0;
+  Vector<u32, W> words_ = {};
+  u32 bit_ = 1u;
+};
+
 // One thread's neurons, step by step.
-template <class Model, class R, int W, bool PerNeuron, ForwardOutputs Outputs>
+template <class Model, class E, int W, bool PerNeuron, ForwardOutputs Outputs>
 class ForwardThread {
  public:
+  using R = Arithmetic<E>;
+  using Input = Reader<E, W>;
   static constexpr int ahead = forward_ahead<W>;
   static constexpr bool two_variables = Model::n_states == 2;
+  static constexpr bool any = Outputs == ForwardOutputs::any;
   static_assert(checkpoint_interval % ahead == 0);
 
   __device__ __forceinline__ ForwardThread(const ForwardLaunch<R>& launch, const Position& at)
@@ -38,33 +75,42 @@ class ForwardThread {
         at_(at),
         constants_(*a_.parameters, a_.extents, at),
         row_(a_.extents.row()),
-        x_next_(a_.x + at.element),
-        element_(at.element) {
+        x_(a_.x, 0, at.element, 1) {
     v_ = load<W>(a_.v_in + at.element);
     w_ = {};
     if constexpr (two_variables) w_ = load<W>(a_.w_in + at.element);
     if constexpr (Outputs != ForwardOutputs::dense) {
-      word_ = a_.spike_bits ? a_.spike_bits + at.lane / 32 : nullptr;
+      word_ = a_.spike_bits ? a_.spike_bits.data + at.lane / 32 : nullptr;
       writes_word_ = word_ && threadIdx.x % (32 / W) == 0 && at.lane < launch.lanes.count;
-      words_per_step_ = launch.lanes.words_per_step;
+      words_per_step_ = a_.spike_bits.pitch;
+      time_words_ = TimeWords<W>(a_.spike_time_bits, at.element);
+    }
+    if constexpr (Outputs != ForwardOutputs::packed)
+      if (a_.spikes) spikes_ = SpikeWriter<E, W>(a_.spikes, at.element);
+    if constexpr (any) {
+      tape_spikes_ = TimeWords<W>(core::Words{a_.tape_spikes, row_}, at.element);
+      if (a_.h_seq) h_seq_ = Writer<E, W>(a_.h_seq, 0, at.element, 1);
+      if (a_.tape_h) tape_h_ = Writer<E, W>(a_.tape_h, 0, at.element, 1);
+      if (a_.v_seq) v_seq_ = Writer<E, W>(a_.v_seq, 0, at.element, 1);
+      if (a_.w_seq) w_seq_ = Writer<E, W>(a_.w_seq, 0, at.element, 1);
     }
   }
 
   __device__ __forceinline__ void run() {
     const int64_t n_steps = a_.extents.n_steps;
-    Vector<R, W> x[ahead];
+    typename Input::Row x[ahead];
 #pragma unroll
     for (int u = 0; u < ahead; ++u)
-      if (u < n_steps) x[u] = next_x();
+      if (u < n_steps) x[u] = x_.take();
 
     int64_t t = 0;
     for (; t + 2 * ahead <= n_steps; t += ahead) {
       checkpoint(t);
 #pragma unroll
       for (int u = 0; u < ahead; ++u) {
-        const Vector<R, W> now = x[u];
-        x[u] = next_x();
-        step(now);
+        const typename Input::Row now = x[u];
+        x[u] = x_.take();
+        step(x_.decoded(now));
       }
     }
     for (; t < n_steps; t += ahead) {
@@ -72,11 +118,15 @@ class ForwardThread {
 #pragma unroll
       for (int u = 0; u < ahead; ++u)
         if (t + u < n_steps) {
-          const Vector<R, W> now = x[u];
-          if (t + u + ahead < n_steps) x[u] = next_x();
-          step(now);
+          const typename Input::Row now = x[u];
+          if (t + u + ahead < n_steps) x[u] = x_.take();
+          step(x_.decoded(now));
         }
     }
+    if constexpr (Outputs != ForwardOutputs::dense)
+      if (time_words_) time_words_.finish(at_.writes);
+    if constexpr (any)
+      if (tape_spikes_) tape_spikes_.finish(at_.writes);
     if (!at_.writes) return;
     if (a_.v_out) store<W>(a_.v_out + at_.element, v_);
     if (a_.v_final) store<W>(a_.v_final + at_.element, v_);
@@ -87,12 +137,6 @@ class ForwardThread {
   }
 
  private:
-  __device__ __forceinline__ Vector<R, W> next_x() {
-    const Vector<R, W> x = load<W>(x_next_);
-    x_next_ += row_;
-    return x;
-  }
-
   __device__ __forceinline__ void checkpoint(int64_t t) const {
     if (!a_.tape || t % checkpoint_interval != 0 || !at_.writes) return;
     R* const place = a_.tape + t / checkpoint_interval * Model::n_states * row_ + at_.element;
@@ -101,7 +145,7 @@ class ForwardThread {
   }
 
   __device__ __forceinline__ void step(const Vector<R, W>& x) {
-    Vector<R, W> h, s;
+    Vector<R, W> h;
     u32 bits = 0;
 #pragma unroll
     for (int w = 0; w < W; ++w) {
@@ -109,26 +153,26 @@ class ForwardThread {
       h.e[w] = charge<Model>(constants_[w], before, x.e[w]);
       const bool spike = fires(constants_[w], h.e[w]);
       bits |= static_cast<u32>(spike) << w;
-      s.e[w] = spike ? R(1) : R(0);
       const State<R> after = advance<Model>(constants_[w], a_.rules, before, h.e[w], spike);
       v_.e[w] = after.v;
       w_.e[w] = after.w;
     }
-    if constexpr (Outputs == ForwardOutputs::bits) write_word(bits);
-    if constexpr (Outputs == ForwardOutputs::dense) {
-      if (at_.writes) store<W>(a_.spikes + element_, s);
+    if constexpr (Outputs == ForwardOutputs::packed) {
+      if (time_words_) time_words_.put(bits, at_.writes);
+      else write_word(bits);
     }
-    if constexpr (Outputs == ForwardOutputs::any) {
+    if constexpr (Outputs == ForwardOutputs::dense) spikes_.put(bits, at_.writes);
+    if constexpr (any) {
       if (a_.spike_bits) write_word(bits);
-      if (at_.writes) {
-        if (a_.spikes) store<W>(a_.spikes + element_, s);
-        if (a_.h_seq) store<W>(a_.h_seq + element_, h);
-        if (a_.v_seq) store<W>(a_.v_seq + element_, v_);
-        if constexpr (two_variables)
-          if (a_.w_seq) store<W>(a_.w_seq + element_, w_);
-      }
+      if (time_words_) time_words_.put(bits, at_.writes);
+      if (tape_spikes_) tape_spikes_.put(bits, at_.writes);
+      if (a_.spikes) spikes_.put(bits, at_.writes);
+      if (a_.h_seq) h_seq_.put(h, at_.writes);
+      if (a_.tape_h) tape_h_.put(h, at_.writes);
+      if (a_.v_seq) v_seq_.put(v_, at_.writes);
+      if constexpr (two_variables)
+        if (a_.w_seq) w_seq_.put(w_, at_.writes);
     }
-    element_ += row_;
   }
 
   __device__ __forceinline__ void write_word(u32 bits) {
@@ -141,39 +185,45 @@ class ForwardThread {
   const Position at_;
   const Constants<R, first_model_constant + Model::n_constants, W, PerNeuron> constants_;
   const int64_t row_;
-  const R* x_next_;
-  int64_t element_;  // of the step to write
+  Input x_;
   uint32_t* word_ = nullptr;
   int64_t words_per_step_ = 0;
   bool writes_word_ = false;
+  TimeWords<W> time_words_, tape_spikes_;
+  SpikeWriter<E, W> spikes_;
+  Writer<E, W> h_seq_, tape_h_, v_seq_, w_seq_;
   Vector<R, W> v_, w_;
 };
 
-template <class Model, class R, int W, ForwardOutputs Outputs>
-__global__ void __launch_bounds__(threads_per_block) forward(const __grid_constant__ ForwardLaunch<R> launch) {
+template <class Model, class E, int W, ForwardOutputs Outputs>
+__global__ void __launch_bounds__(threads_per_block)
+    forward(const __grid_constant__ ForwardLaunch<Arithmetic<E>> launch) {
   if (launch.lanes.count == 0) return;
   const Position at = position<W>(launch.lanes, launch.arguments.extents);
-  if (launch.arguments.parameters->per_neuron) ForwardThread<Model, R, W, true, Outputs>(launch, at).run();
-  else ForwardThread<Model, R, W, false, Outputs>(launch, at).run();
+  if (launch.arguments.parameters->per_neuron) ForwardThread<Model, E, W, true, Outputs>(launch, at).run();
+  else ForwardThread<Model, E, W, false, Outputs>(launch, at).run();
 }
 
 }  // namespace
 
-template <class R>
+template <class E>
 const void* forward_kernel(int32_t model, int width, ForwardOutputs outputs) {
+  constexpr bool any_type = is_same<E, AnyStorage> || is_same<E, double>;
+  constexpr bool one_type = !is_same<E, AnyStorage>;
   const void* found = nullptr;
   visit(Models{}, model, [&](auto entry) {
     using Model = typename decltype(entry)::dynamics;
     const auto with_width = [&](auto w) {
       constexpr int W = decltype(w)::value;
-      switch (outputs) {
-        case ForwardOutputs::bits: found = address(forward<Model, R, W, ForwardOutputs::bits>); break;
-        case ForwardOutputs::dense: found = address(forward<Model, R, W, ForwardOutputs::dense>); break;
-        case ForwardOutputs::any: found = address(forward<Model, R, W, ForwardOutputs::any>); break;
+      if constexpr (one_type) {
+        if (outputs == ForwardOutputs::packed) found = address(forward<Model, E, W, ForwardOutputs::packed>);
+        if (outputs == ForwardOutputs::dense) found = address(forward<Model, E, W, ForwardOutputs::dense>);
       }
+      if constexpr (any_type)
+        if (outputs == ForwardOutputs::any) found = address(forward<Model, E, W, ForwardOutputs::any>);
     };
     if (width == 1) with_width(Width<1>{});
-    else if (width == forward_width<R>) with_width(Width<forward_width<R>>{});
+    else if (width == forward_width<E>) with_width(Width<forward_width<E>>{});
   });
   return found;
 }

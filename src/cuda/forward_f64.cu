@@ -1,4 +1,4 @@
-// FPTT kernels that store f64.
+// FPTT kernels in f64.
 #include "forward.cuh"
 
-template const void* synfire::cuda::forward_kernel<double>(int32_t, int, ForwardOutputs);
+template const void* synfire::cuda::forward_kernel<double>(int32_t, int, synfire::cuda::ForwardOutputs);

@@ -7,11 +7,20 @@
 #include "kernels.hpp"
 
 #include <synfire/model/models.hpp>
+#include <synfire/synfire.h>
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
 namespace synfire::cuda {
 namespace {
 
 using namespace synfire::model;
+
+template <class A, class B>
+inline constexpr bool is_same = false;
+template <class A>
+inline constexpr bool is_same<A, A> = true;
 
 // ---- vectors of W neighbouring elements ------------------------------------------------------------------------------
 
@@ -28,6 +37,221 @@ template <int W, class R>
 __device__ __forceinline__ void store(R* at, const Vector<R, W>& value) {
   *reinterpret_cast<Vector<R, W>*>(at) = value;
 }
+
+// Sixteen bytes at most in one access.
+template <int W>
+__device__ __forceinline__ void store_words(u32* at, const Vector<u32, W>& value) {
+  constexpr int part = W < 4 ? W : 4;
+#pragma unroll
+  for (int w = 0; w < W; w += part) {
+    Vector<u32, part> words;
+#pragma unroll
+    for (int k = 0; k < part; ++k) words.e[k] = value.e[w + k];
+    store<part>(at + w, words);
+  }
+}
+
+// ---- storage types ---------------------------------------------------------------------------------------------------
+
+__device__ __forceinline__ float decode(float stored) { return stored; }
+__device__ __forceinline__ double decode(double stored) { return stored; }
+__device__ __forceinline__ float decode(F16 stored) { return __half2float(__ushort_as_half(stored.bits)); }
+__device__ __forceinline__ float decode(Bf16 stored) { return __uint_as_float(static_cast<u32>(stored.bits) << 16); }
+
+template <class E, class R>
+__device__ __forceinline__ E encode(R value) {
+  if constexpr (sizeof(E) == sizeof(R)) return value;
+  else if constexpr (is_same<E, F16>) return {__half_as_ushort(__float2half_rn(value))};
+  else return {__bfloat16_as_ushort(__float2bfloat16_rn(value))};
+}
+
+// Rows of a sequence for one thread's neurons, one after the other, forwards or backwards in time. take() only loads:
+// what waits for the memory is decode(), several steps later.
+template <class E, int W>
+class Reader {
+ public:
+  using R = Arithmetic<E>;
+  using Row = Vector<E, W>;
+
+  Reader() = default;
+  __device__ __forceinline__ Reader(const core::Sequence& sequence, int64_t first_step, int64_t element, int direction)
+      : next_(static_cast<const E*>(sequence.data) + first_step * sequence.pitch + element),
+        step_(direction * sequence.pitch) {}
+
+  __device__ __forceinline__ Row take() {
+    const Row row = load<W>(next_);
+    next_ += step_;
+    return row;
+  }
+  __device__ __forceinline__ Vector<R, W> decoded(const Row& row) const {
+    if constexpr (sizeof(E) == sizeof(R)) {
+      return row;
+    } else {
+      Vector<R, W> values;
+#pragma unroll
+      for (int w = 0; w < W; ++w) values.e[w] = decode(row.e[w]);
+      return values;
+    }
+  }
+
+ private:
+  const E* next_ = nullptr;
+  int64_t step_ = 0;
+};
+
+template <int W>
+class Reader<AnyStorage, W> {
+ public:
+  using R = float;
+  using Row = Vector<u32, W>;  // an element's bits as they are stored
+
+  Reader() = default;
+  __device__ __forceinline__ Reader(const core::Sequence& sequence, int64_t first_step, int64_t element, int direction)
+      : dtype_(sequence.dtype) {
+    const int64_t bytes = sequence.dtype == SYNFIRE_DTYPE_F32 ? 4 : 2;
+    next_ = static_cast<const char*>(sequence.data) + (first_step * sequence.pitch + element) * bytes;
+    step_ = direction * sequence.pitch * bytes;
+  }
+
+  __device__ __forceinline__ Row take() {
+    Row row;
+    if (dtype_ == SYNFIRE_DTYPE_F32) {
+      row = load<W>(reinterpret_cast<const u32*>(next_));
+    } else {
+      const auto narrow = load<W>(reinterpret_cast<const uint16_t*>(next_));
+#pragma unroll
+      for (int w = 0; w < W; ++w) row.e[w] = narrow.e[w];
+    }
+    next_ += step_;
+    return row;
+  }
+  __device__ __forceinline__ Vector<R, W> decoded(const Row& row) const {
+    Vector<R, W> values;
+#pragma unroll
+    for (int w = 0; w < W; ++w) {
+      const auto half = static_cast<uint16_t>(row.e[w]);
+      values.e[w] = dtype_ == SYNFIRE_DTYPE_F32   ? __uint_as_float(row.e[w])
+                    : dtype_ == SYNFIRE_DTYPE_F16 ? decode(F16{half})
+                                                  : decode(Bf16{half});
+    }
+    return values;
+  }
+
+ private:
+  const char* next_ = nullptr;
+  int64_t step_ = 0;
+  int32_t dtype_ = SYNFIRE_DTYPE_F32;
+};
+
+template <class E, int W>
+class Writer {
+ public:
+  using R = Arithmetic<E>;
+
+  Writer() = default;
+  __device__ __forceinline__ Writer(const core::Sequence& sequence, int64_t first_step, int64_t element, int direction)
+      : next_(static_cast<E*>(sequence.data) + first_step * sequence.pitch + element),
+        step_(direction * sequence.pitch) {}
+
+  __device__ __forceinline__ void put(const Vector<R, W>& values, bool writes) {
+    if (writes) {
+      Vector<E, W> row;
+#pragma unroll
+      for (int w = 0; w < W; ++w) row.e[w] = encode<E>(values.e[w]);
+      store<W>(next_, row);
+    }
+    next_ += step_;
+  }
+
+ private:
+  E* next_ = nullptr;
+  int64_t step_ = 0;
+};
+
+// A type at run time: any that `spikes` or another sequence may have beside f32.
+template <int W>
+class Writer<AnyStorage, W> {
+ public:
+  Writer() = default;
+  __device__ __forceinline__ Writer(const core::Sequence& sequence, int64_t first_step, int64_t element, int direction)
+      : dtype_(sequence.dtype) {
+    const int64_t bytes = dtype_ == SYNFIRE_DTYPE_F32 ? 4 : dtype_ == SYNFIRE_DTYPE_U8 ? 1 : 2;
+    next_ = static_cast<char*>(sequence.data) + (first_step * sequence.pitch + element) * bytes;
+    step_ = direction * sequence.pitch * bytes;
+  }
+
+  __device__ __forceinline__ void put(const Vector<float, W>& values, bool writes) {
+    if (writes) {
+      if (dtype_ == SYNFIRE_DTYPE_F32) {
+        store<W>(reinterpret_cast<float*>(next_), values);
+      } else if (dtype_ == SYNFIRE_DTYPE_U8) {
+        Vector<uint8_t, W> row;
+#pragma unroll
+        for (int w = 0; w < W; ++w) row.e[w] = values.e[w] != 0.0f;
+        store<W>(reinterpret_cast<uint8_t*>(next_), row);
+      } else {
+        Vector<uint16_t, W> row;
+#pragma unroll
+        for (int w = 0; w < W; ++w)
+          row.e[w] = dtype_ == SYNFIRE_DTYPE_F16 ? encode<F16>(values.e[w]).bits : encode<Bf16>(values.e[w]).bits;
+        store<W>(reinterpret_cast<uint16_t*>(next_), row);
+      }
+    }
+    next_ += step_;
+  }
+
+ private:
+  char* next_ = nullptr;
+  int64_t step_ = 0;
+  int32_t dtype_ = SYNFIRE_DTYPE_F32;
+};
+
+// Dense spikes in E or, as the sequence says, in u8.
+template <class E, int W>
+class SpikeWriter {
+ public:
+  using R = Arithmetic<E>;
+
+  SpikeWriter() = default;
+  __device__ __forceinline__ SpikeWriter(const core::Sequence& sequence, int64_t element)
+      : bytes_(sequence.dtype == SYNFIRE_DTYPE_U8), wide_(sequence, 0, element, 1), narrow_(sequence, 0, element, 1) {}
+
+  __device__ __forceinline__ void put(u32 bits, bool writes) {
+    if (bytes_) {
+      narrow_.put(bits, writes);
+    } else {
+      Vector<R, W> s;
+#pragma unroll
+      for (int w = 0; w < W; ++w) s.e[w] = (bits >> w & 1u) != 0 ? R(1) : R(0);
+      wide_.put(s, writes);
+    }
+  }
+
+ private:
+  class ByteWriter {
+   public:
+    ByteWriter() = default;
+    __device__ __forceinline__ ByteWriter(const core::Sequence& sequence, int64_t, int64_t element, int)
+        : next_(static_cast<uint8_t*>(sequence.data) + element), step_(sequence.pitch) {}
+    __device__ __forceinline__ void put(u32 bits, bool writes) {
+      if (writes) {
+        Vector<uint8_t, W> row;
+#pragma unroll
+        for (int w = 0; w < W; ++w) row.e[w] = bits >> w & 1u;
+        store<W>(next_, row);
+      }
+      next_ += step_;
+    }
+
+   private:
+    uint8_t* next_ = nullptr;
+    int64_t step_ = 0;
+  };
+
+  bool bytes_ = false;
+  Writer<E, W> wide_;
+  ByteWriter narrow_;
+};
 
 // ---- which neurons a thread owns -------------------------------------------------------------------------------------
 

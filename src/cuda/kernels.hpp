@@ -16,14 +16,37 @@ inline constexpr int threads_per_block = 128;
 struct Lanes {
   int64_t count;           // lanes, a multiple of the width
   int64_t padded_neurons;  // lanes per batch row, or 0: lanes are elements
-  int64_t words_per_step;  // packed words of one step
 };
 
-// What a forward writes for every step: only packed bits, only dense spikes, or any combination, decided at run time.
-enum class ForwardOutputs { bits, dense, any };
+// What a forward writes for every step: only packed spikes (neuron- or time-packed), only dense spikes (in the storage
+// type or u8), or any combination, decided at run time.
+enum class ForwardOutputs { packed, dense, any };
 // What a backward reads and writes: grad_spike_seq in and grad_x_seq out, or any combination.
 // Or any combination and gradients of parameters.
 enum class BackwardInputs { spikes, any, parameters };
+
+// How an instance reads and writes sequences: each in one type, or, as AnyStorage, in what each says at run time (f32, f16
+// or bf16, all beside f32 arithmetic).
+struct F16 {
+  uint16_t bits;
+};
+struct Bf16 {
+  uint16_t bits;
+};
+struct AnyStorage {
+  uint32_t bits;
+};
+
+template <class E>
+struct ArithmeticOf {
+  using type = float;
+};
+template <>
+struct ArithmeticOf<double> {
+  using type = double;
+};
+template <class E>
+using Arithmetic = typename ArithmeticOf<E>::type;
 
 template <class R>
 struct ForwardLaunch {
@@ -51,6 +74,7 @@ struct ReduceLaunch {
   int64_t count;
 };
 
+// E is an unsigned integer of the element's size.
 template <class E>
 struct FillLaunch {
   E* data;
@@ -78,10 +102,11 @@ struct SignalLaunch {
   uint64_t* published;
 };
 
-// Addresses to launch; null when there is no such instance. Widths are elements per thread.
-template <class R>
+// Addresses to launch; null when there is no such instance. Widths are elements per thread. E is float, double, F16 or
+// Bf16 (outputs or inputs of known types only), or AnyStorage; f64 has no other storage, and double stands for both.
+template <class E>
 const void* forward_kernel(int32_t model, int width, ForwardOutputs outputs);
-template <class R>
+template <class E>
 const void* backward_kernel(int32_t model, int32_t surrogate, int width, BackwardInputs inputs);
 template <class R>
 const void* reset_state_kernel();
@@ -96,19 +121,19 @@ const void* copy_kernel();
 const void* write_small_kernel();
 const void* signal_kernel();
 
-// The widest instance: 16-byte accesses forward, 8-byte backward, where H of one checkpoint interval is in shared memory.
-template <class R>
-inline constexpr int forward_width = static_cast<int>(16 / sizeof(R));
-template <class R>
-inline constexpr int backward_width = static_cast<int>(8 / sizeof(R));
+// The widest instances: 16-byte accesses forward, 8-byte backward, where H of one checkpoint interval is in shared memory.
+template <class E>
+inline constexpr int forward_width = static_cast<int>(16 / sizeof(E));
+template <class E>
+inline constexpr int backward_width = static_cast<int>(8 / sizeof(E));
 
 // Shared memory of a backward block: H of one interval (or of all steps, when fewer), for every element it owns, and W
 // before each step in models that have it.
 // One f64 per gradient of a parameter comes on top.
-template <class R>
-int64_t backward_shared_bytes(int64_t n_steps, int width, int n_states, int n_gradients) {
+inline int64_t backward_shared_bytes(int64_t n_steps, int width, int n_states, int n_gradients,
+                                     int64_t arithmetic_bytes) {
   const int64_t steps = n_steps < model::checkpoint_interval ? n_steps : model::checkpoint_interval;
-  return threads_per_block * (steps * n_states * width * static_cast<int64_t>(sizeof(R)) +
+  return threads_per_block * (steps * n_states * width * arithmetic_bytes +
                               n_gradients * static_cast<int64_t>(sizeof(double)));
 }
 

@@ -2,6 +2,7 @@
 
 #include <core/error.hpp>
 #include <core/layer.hpp>
+#include <core/operation_arguments.hpp>
 
 #include <synfire/model/reduction.hpp>
 
@@ -12,11 +13,6 @@ namespace synfire::cuda {
 namespace {
 
 using namespace synfire::core;
-
-template <class R>
-R* typed(const Array& array) {
-  return static_cast<R*>(array.data);
-}
 
 bool aligned(const void* data, uint64_t bytes) { return reinterpret_cast<uintptr_t>(data) % bytes == 0; }
 
@@ -35,11 +31,21 @@ bool worth_widening(int64_t row, int width, const GpuShape& gpu) {
   return row / width >= int64_t{2} * gpu.n_multiprocessors * threads_per_block;
 }
 
-// Widths need every row of every array on a multiple of the access.
+// Widths need every row of every array on a multiple of the access, each at its own element size.
+bool can_widen(const Array& array, int width) {
+  const uint64_t access = static_cast<uint64_t>(width) * bytes_of_dtype(array.dtype);
+  return !array.data || (aligned(array.data, std::min<uint64_t>(access, 16)) &&
+                         (array.pitch * static_cast<int64_t>(bytes_of_dtype(array.dtype))) % static_cast<int64_t>(access) == 0);
+}
 template <class... Arrays>
-bool can_widen(int64_t row, int width, uint64_t element_bytes, const Arrays&... arrays) {
-  const uint64_t access = static_cast<uint64_t>(width) * element_bytes;
-  return row % width == 0 && (aligned(arrays.data, access) && ...);
+bool can_widen(int64_t row, int width, const Arrays&... arrays) {
+  return row % width == 0 && (can_widen(arrays, width) && ...);
+}
+
+// Sequences of one type take the instances for that type.
+template <class... Arrays>
+bool all_of_type(int32_t dtype, const Arrays&... arrays) {
+  return ((!arrays.data || arrays.dtype == dtype) && ...);
 }
 
 const LayerSpec& spec_of(const Layer* layer) { return layer->spec(); }
@@ -47,28 +53,6 @@ const LayerSpec& spec_of(const Layer* layer) { return layer->spec(); }
 template <class R>
 const ParameterBlock<R>* block_of(const Layer* layer) {
   return static_cast<const ParameterBlock<R>*>(layer->block());
-}
-
-template <class R>
-ForwardLaunch<R> forward_launch(const ForwardOperation& op, const Lanes& lanes) {
-  const LayerSpec& spec = spec_of(op.layer);
-  const bool bits = op.spike_format == SpikeFormat::bits;
-  return {{block_of<R>(op.layer), spec.extents, spec.rules, typed<R>(op.x), bits ? nullptr : typed<R>(op.spikes),
-           bits ? typed<uint32_t>(op.spikes) : nullptr, typed<R>(op.v_in), typed<R>(op.v_out), typed<R>(op.v_final),
-           typed<R>(op.v_seq), typed<R>(op.h_seq), static_cast<R*>(op.tape), typed<R>(op.w_in), typed<R>(op.w_out),
-           typed<R>(op.w_final), typed<R>(op.w_seq)},
-          lanes};
-}
-
-template <class R>
-BackwardLaunch<R> backward_launch(const BackwardOperation& op, const Lanes& lanes) {
-  const LayerSpec& spec = spec_of(op.layer);
-  return {{block_of<R>(op.layer), spec.extents, spec.rules, spec.surrogate->id, typed<R>(op.x),
-           static_cast<const R*>(op.tape),
-           typed<R>(op.grad_spike), typed<R>(op.grad_v_seq), typed<R>(op.grad_v_final), typed<R>(op.grad_x),
-           typed<R>(op.grad_v_init), typed<R>(op.grad_w_seq), typed<R>(op.grad_w_final), typed<R>(op.grad_w_init),
-           op.gradients, op.gradient_partials},
-          lanes};
 }
 
 void launch(const void* kernel, uint32_t n_blocks, uint32_t n_threads, const void* arguments, uint32_t shared_bytes,
@@ -83,29 +67,49 @@ void launch(const void* kernel, uint32_t n_blocks, uint32_t n_threads, const voi
         "cudaLaunchKernel");
 }
 
-// Calls f with a value of the layer's type.
+// Calls f with a value of the type of arithmetic.
 template <class F>
-auto with_type(int32_t dtype, F f) {
+auto with_arithmetic(int32_t dtype, F f) {
   return dtype == SYNFIRE_DTYPE_F64 ? f(double{}) : f(float{});
 }
 
-const void* kernel_for(const ForwardOperation& op, const Plan& plan) {
-  const LayerSpec& spec = spec_of(op.layer);
-  const bool spikes_only = !op.v_seq.data && !op.h_seq.data && !op.w_seq.data;
-  const ForwardOutputs outputs = !spikes_only                             ? ForwardOutputs::any
-                                 : op.spike_format == SpikeFormat::bits  ? ForwardOutputs::bits
-                                 : op.spike_format == SpikeFormat::dense ? ForwardOutputs::dense
-                                                                         : ForwardOutputs::any;
-  return with_type(spec.dtype, [&](auto r) { return forward_kernel<decltype(r)>(spec.model->id, plan.width, outputs); });
+// Calls f with a value of the storage type of an instance.
+template <class F>
+auto with_storage(const LayerSpec& spec, bool any, F f) {
+  if (spec.dtype == SYNFIRE_DTYPE_F64) return f(double{});
+  if (any) return f(AnyStorage{});
+  if (spec.dtype == SYNFIRE_DTYPE_F16) return f(F16{});
+  if (spec.dtype == SYNFIRE_DTYPE_BF16) return f(Bf16{});
+  return f(float{});
 }
 
-const void* kernel_for(const BackwardOperation& op, const Plan& plan) {
-  const LayerSpec& spec = spec_of(op.layer);
-  const BackwardInputs inputs =
-      op.gradients.count > 0 ? BackwardInputs::parameters
-      : op.grad_spike.data && op.grad_x.data && !op.grad_v_seq.data && !op.grad_w_seq.data ? BackwardInputs::spikes : BackwardInputs::any;
-  return with_type(spec.dtype, [&](auto r) {
-    return backward_kernel<decltype(r)>(spec.model->id, spec.surrogate->id, plan.width, inputs);
+ForwardOutputs outputs_of(const LayerSpec& spec, const ForwardOperation& op) {
+  const bool dense = op.spike_format == SpikeFormat::dense;
+  if (op.v_seq.data || op.h_seq.data || op.w_seq.data || op.tape_h.data || op.spike_format == SpikeFormat::none ||
+      !all_of_type(spec.dtype, op.x) || (dense && op.spikes.dtype != SYNFIRE_DTYPE_U8 && op.spikes.dtype != spec.dtype))
+    return ForwardOutputs::any;
+  return dense ? ForwardOutputs::dense : ForwardOutputs::packed;
+}
+
+BackwardInputs inputs_of(const LayerSpec& spec, const BackwardOperation& op) {
+  if (op.gradients.count > 0) return BackwardInputs::parameters;
+  if (op.grad_spike.data && op.grad_x.data && !op.grad_v_seq.data && !op.grad_w_seq.data &&
+      all_of_type(spec.dtype, op.x, op.grad_spike, op.grad_x))
+    return BackwardInputs::spikes;
+  return BackwardInputs::any;
+}
+
+const void* kernel_for(const LayerSpec& spec, const ForwardOperation& op, const Plan& plan) {
+  const ForwardOutputs outputs = outputs_of(spec, op);
+  return with_storage(spec, outputs == ForwardOutputs::any, [&](auto e) {
+    return forward_kernel<decltype(e)>(spec.model->id, plan.width, outputs);
+  });
+}
+
+const void* kernel_for(const LayerSpec& spec, const BackwardOperation& op, const Plan& plan) {
+  const BackwardInputs inputs = inputs_of(spec, op);
+  return with_storage(spec, inputs != BackwardInputs::spikes, [&](auto e) {
+    return backward_kernel<decltype(e)>(spec.model->id, spec.surrogate->id, plan.width, inputs);
   });
 }
 
@@ -121,20 +125,22 @@ class Enqueuer {
       : gpu_(gpu), warm_up_(how == Enqueue::warm_up), stream_(stream) {}
 
   void operator()(const ForwardOperation& op) const {
-    Plan plan = plan_forward(op, gpu_);
+    const LayerSpec& spec = spec_of(op.layer);
+    Plan plan = plan_forward(spec, op, gpu_);
     if (warm_up_) plan.lanes.count = 0;
-    with_type(spec_of(op.layer).dtype, [&](auto r) {
-      const auto arguments = forward_launch<decltype(r)>(op, plan.lanes);
-      launch(kernel_for(op, plan), blocks(plan), threads_per_block, &arguments, 0, stream_);
+    with_arithmetic(spec.dtype, [&](auto r) {
+      const ForwardLaunch<decltype(r)> arguments = {arguments_of<decltype(r)>(spec, op.layer->block(), op), plan.lanes};
+      launch(kernel_for(spec, op, plan), blocks(plan), threads_per_block, &arguments, 0, stream_);
     });
   }
 
   void operator()(const BackwardOperation& op) const {
-    Plan plan = plan_backward(op, gpu_);
+    const LayerSpec& spec = spec_of(op.layer);
+    Plan plan = plan_backward(spec, op, gpu_);
     if (warm_up_) plan.lanes.count = 0;
-    with_type(spec_of(op.layer).dtype, [&](auto r) {
-      const auto arguments = backward_launch<decltype(r)>(op, plan.lanes);
-      launch(kernel_for(op, plan), blocks(plan), threads_per_block, &arguments, plan.shared_bytes, stream_);
+    with_arithmetic(spec.dtype, [&](auto r) {
+      const BackwardLaunch<decltype(r)> arguments = {arguments_of<decltype(r)>(spec, op.layer->block(), op), plan.lanes};
+      launch(kernel_for(spec, op, plan), blocks(plan), threads_per_block, &arguments, plan.shared_bytes, stream_);
     });
   }
 
@@ -142,14 +148,14 @@ class Enqueuer {
     const auto* const in = static_cast<const double*>(op.input);
     const int64_t count = warm_up_ ? 0 : op.count;
     if (op.kind == ReduceKind::chunks) {
-      const ReduceLaunch<double> arguments = {in, typed<double>(op.output), 1, count};
+      const ReduceLaunch<double> arguments = {in, row_of<double>(op.output), 1, count};
       const int64_t n_chunks = (count + model::reduction_chunk - 1) / model::reduction_chunk;
       return launch(reduce_chunks_kernel(), static_cast<uint32_t>(std::clamp<int64_t>(n_chunks, 1, 65535)),
                     threads_per_block, &arguments, 0, stream_);
     }
-    with_type(op.dtype, [&](auto r) {
+    with_arithmetic(op.dtype, [&](auto r) {
       using R = decltype(r);
-      const ReduceLaunch<R> arguments = {in, typed<R>(op.output), op.batch, count};
+      const ReduceLaunch<R> arguments = {in, row_of<R>(op.output), op.batch, count};
       if (op.kind == ReduceKind::batch)
         launch(reduce_batch_kernel<R>(), strided_blocks(count), threads_per_block, &arguments, 0, stream_);
       else
@@ -170,16 +176,17 @@ class Enqueuer {
   }
 
   void operator()(const FillOperation& op) const {
-    switch (op.dtype) {
-      case SYNFIRE_DTYPE_F64: return fill<double>(op);
-      case SYNFIRE_DTYPE_BITS: return fill<uint32_t>(op);
-      default: return fill<float>(op);
+    switch (bytes_of_dtype(op.dtype)) {
+      case 1: return fill<uint8_t>(op);
+      case 2: return fill<uint16_t>(op);
+      case 4: return fill<uint32_t>(op);
+      default: return fill<uint64_t>(op);
     }
   }
 
   void operator()(const ResetStateOperation& op) const {
     const LayerSpec& spec = spec_of(op.layer);
-    with_type(spec.dtype, [&](auto r) {
+    with_arithmetic(spec.dtype, [&](auto r) {
       using R = decltype(r);
       ResetStateLaunch<R> arguments = {{block_of<R>(op.layer), spec.extents, spec.rules,
                                         static_cast<R*>(op.layer->state(0)), static_cast<R*>(op.layer->state(1))}};
@@ -199,8 +206,8 @@ class Enqueuer {
 
   template <class E>
   void fill(const FillOperation& op) const {
-    FillLaunch<E> arguments = {typed<E>(op.array), static_cast<int64_t>(op.array.bytes / sizeof(E)),
-                               static_cast<E>(op.value)};
+    FillLaunch<E> arguments = {row_of<E>(op.array), static_cast<int64_t>(op.array.bytes / sizeof(E)),
+                               static_cast<E>(element_bits(op.dtype, op.value))};
     if (warm_up_) arguments.count = 0;
     launch(fill_kernel<E>(), strided_blocks(arguments.count), threads_per_block, &arguments, 0, stream_);
   }
@@ -212,44 +219,41 @@ class Enqueuer {
 
 }  // namespace
 
-Plan plan_forward(const ForwardOperation& op, const GpuShape& gpu) {
-  const LayerSpec& spec = spec_of(op.layer);
+Plan plan_forward(const LayerSpec& spec, const ForwardOperation& op, const GpuShape& gpu) {
   const Extents& e = spec.extents;
   const int64_t row = e.row();
   const bool bits = op.spike_format == SpikeFormat::bits;
-  Plan plan = {1, {row, 0, (row + 31) / 32}, 0, 0};
+  Plan plan = {1, {row, 0}, 0, 0};
   // Packed words end with their batch row: lanes are counted over rows of whole words.
   if (bits && e.batch > 1 && e.n_neurons % 32 != 0) {
     const int64_t padded = e.words_per_row() * 32;
-    plan.lanes = {e.batch * padded, padded, e.batch * e.words_per_row()};
+    plan.lanes = {e.batch * padded, padded};
     plan.n_blocks = blocks_for(plan.lanes.count, e);
     return plan;
   }
-  const uint64_t element = spec.element_bytes();
-  const int wide = static_cast<int>(16 / element);
+  const bool any = outputs_of(spec, op) == ForwardOutputs::any;
+  const int wide = with_storage(spec, any, [](auto s) { return forward_width<decltype(s)>; });
+  const Array time_words = {op.tape_spikes, 0, SYNFIRE_MEMORY_DEVICE, SYNFIRE_DTYPE_TIME_BITS, row, false};
   if (worth_widening(row, wide, gpu) &&
-      can_widen(row, wide, element, op.x, bits ? Array{} : op.spikes, op.v_in, op.v_out, op.v_final, op.v_seq, op.h_seq,
-                op.w_in, op.w_out, op.w_final, op.w_seq))
+      can_widen(row, wide, op.x, bits ? Array{} : op.spikes, op.v_in, op.v_out, op.v_final, op.v_seq, op.h_seq, op.tape_h,
+                op.w_in, op.w_out, op.w_final, op.w_seq, time_words))
     plan.width = wide;
   plan.n_blocks = blocks_for(row / plan.width, e);
   return plan;
 }
 
-Plan plan_backward(const BackwardOperation& op, const GpuShape& gpu) {
-  const LayerSpec& spec = spec_of(op.layer);
+Plan plan_backward(const LayerSpec& spec, const BackwardOperation& op, const GpuShape& gpu) {
   const int64_t row = spec.extents.row();
-  const uint64_t element = spec.element_bytes();
-  Plan plan = {1, {row, 0, 0}, 0, 0};
-  const int wide = static_cast<int>(8 / element);
-  // Two variables need twice the shared memory: narrow threads keep a block's share small.
-  if (wide > 1 && spec.model->n_states == 1 && op.gradients.count == 0 && worth_widening(row, wide, gpu) &&
-      can_widen(row, wide, element, op.x, op.grad_spike, op.grad_v_seq, op.grad_v_final, op.grad_x, op.grad_v_init,
-                op.grad_w_seq, op.grad_w_final, op.grad_w_init))
+  Plan plan = {1, {row, 0}, 0, 0};
+  const int wide = with_storage(spec, false, [](auto s) { return backward_width<decltype(s)>; });
+  if (wide > 1 && spec.model->n_states == 1 && inputs_of(spec, op) == BackwardInputs::spikes &&
+      worth_widening(row, wide, gpu) &&
+      can_widen(row, wide, op.x, op.tape_h, op.grad_spike, op.grad_v_final, op.grad_x, op.grad_v_init))
     plan.width = wide;
   plan.n_blocks = blocks_for(row / plan.width, spec.extents);
   plan.shared_bytes = static_cast<uint32_t>(
-      with_type(spec.dtype, [&](auto r) { return backward_shared_bytes<decltype(r)>(spec.extents.n_steps, plan.width, spec.model->n_states,
-                                                                    op.gradients.count); }));
+      backward_shared_bytes(spec.extents.n_steps, plan.width, spec.model->n_states, op.gradients.count,
+                            static_cast<int64_t>(spec.element_bytes())));
   return plan;
 }
 
@@ -269,8 +273,14 @@ void enqueue_signal(uint64_t* count, uint64_t* published, cudaStream_t stream) {
 }
 
 const void* kernel_of(const Operation& operation, const GpuShape& gpu) {
-  if (const auto* op = std::get_if<ForwardOperation>(&operation)) return kernel_for(*op, plan_forward(*op, gpu));
-  if (const auto* op = std::get_if<BackwardOperation>(&operation)) return kernel_for(*op, plan_backward(*op, gpu));
+  if (const auto* op = std::get_if<ForwardOperation>(&operation)) {
+    const LayerSpec& spec = spec_of(op->layer);
+    return kernel_for(spec, *op, plan_forward(spec, *op, gpu));
+  }
+  if (const auto* op = std::get_if<BackwardOperation>(&operation)) {
+    const LayerSpec& spec = spec_of(op->layer);
+    return kernel_for(spec, *op, plan_backward(spec, *op, gpu));
+  }
   if (const auto* op = std::get_if<CopyOperation>(&operation)) return copies_by_kernel(*op) ? copy_kernel() : nullptr;
   return nullptr;
 }

@@ -6,6 +6,7 @@
 #include "api.hpp"
 #include "kernels.hpp"
 
+#include <core/layer.hpp>
 #include <core/operation.hpp>
 
 #include <vector>
@@ -25,8 +26,8 @@ struct Plan {
 };
 
 // Throws UNSUPPORTED when the layer needs more blocks than a grid can have.
-Plan plan_forward(const core::ForwardOperation& op, const GpuShape& gpu);
-Plan plan_backward(const core::BackwardOperation& op, const GpuShape& gpu);
+Plan plan_forward(const core::LayerSpec& spec, const core::ForwardOperation& op, const GpuShape& gpu);
+Plan plan_backward(const core::LayerSpec& spec, const core::BackwardOperation& op, const GpuShape& gpu);
 
 // How an operation list is enqueued: for real, or with empty extents, which loads every kernel and touches no data.
 enum class Enqueue { run, warm_up };

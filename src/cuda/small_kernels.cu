@@ -134,8 +134,9 @@ template const void* reduce_batch_kernel<float>();
 template const void* reduce_batch_kernel<double>();
 template const void* reduce_total_kernel<float>();
 template const void* reduce_total_kernel<double>();
-template const void* fill_kernel<float>();
-template const void* fill_kernel<double>();
+template const void* fill_kernel<uint8_t>();
+template const void* fill_kernel<uint16_t>();
 template const void* fill_kernel<uint32_t>();
+template const void* fill_kernel<uint64_t>();
 
 }  // namespace synfire::cuda

@@ -35,7 +35,9 @@ Staging::Staged& Staging::staged(const Array& array) {
 void Staging::read(Array& array) {
   if (!array.data || array.memory != SYNFIRE_MEMORY_PINNED) return;
   Staged& s = staged(array);
-  const Array place = {offset_pointer(s.offset), array.bytes, memory_arena};
+  Array place = array;
+  place.data = offset_pointer(s.offset);
+  place.memory = memory_arena;
   if (!s.current) operations_.emplace_back(CopyOperation{array, place});
   s.current = true;
   array = place;
@@ -45,9 +47,11 @@ void Staging::read(Array& array) {
 bool Staging::written_through_arena(Array& array) {
   if (!array.data) return false;
   forget(array);
-  if (array.memory != SYNFIRE_MEMORY_PINNED || array.bytes <= zero_copy_bytes) return false;
+  // A copy back would also write what lies between padded rows.
+  if (array.memory != SYNFIRE_MEMORY_PINNED || array.bytes <= zero_copy_bytes || array.padded) return false;
   Staged& s = staged(array);
-  array = {offset_pointer(s.offset), array.bytes, memory_arena};
+  array.data = offset_pointer(s.offset);
+  array.memory = memory_arena;
   return true;
 }
 

@@ -6,6 +6,7 @@
 #include <core/error.hpp>
 #include <core/float_environment.hpp>
 #include <core/layer.hpp>
+#include <core/operation_arguments.hpp>
 
 #include <synfire/model/reduction.hpp>
 
@@ -32,47 +33,10 @@ R* typed(const Array& array) {
   return static_cast<R*>(array.data);
 }
 
-template <class R>
-ForwardArguments<R> arguments_of(const ForwardOperation& op) {
-  const LayerSpec& spec = op.layer->spec();
-  const bool bits = op.spike_format == SpikeFormat::bits;
-  return {static_cast<const ParameterBlock<R>*>(op.layer->block()),
-          spec.extents,
-          spec.rules,
-          typed<R>(op.x),
-          bits ? nullptr : typed<R>(op.spikes),
-          bits ? typed<uint32_t>(op.spikes) : nullptr,
-          typed<R>(op.v_in),
-          typed<R>(op.v_out),
-          typed<R>(op.v_final),
-          typed<R>(op.v_seq),
-          typed<R>(op.h_seq),
-          static_cast<R*>(op.tape),
-          typed<R>(op.w_in),
-          typed<R>(op.w_out),
-          typed<R>(op.w_final),
-          typed<R>(op.w_seq)};
-}
-
-template <class R>
-BackwardArguments<R> arguments_of(const BackwardOperation& op) {
-  const LayerSpec& spec = op.layer->spec();
-  return {static_cast<const ParameterBlock<R>*>(op.layer->block()),
-          spec.extents,
-          spec.rules,
-          spec.surrogate->id,
-          typed<R>(op.x),
-          static_cast<const R*>(op.tape),
-          typed<R>(op.grad_spike),
-          typed<R>(op.grad_v_seq),
-          typed<R>(op.grad_v_final),
-          typed<R>(op.grad_x),
-          typed<R>(op.grad_v_init),
-          typed<R>(op.grad_w_seq),
-          typed<R>(op.grad_w_final),
-          typed<R>(op.grad_w_init),
-          op.gradients,
-          op.gradient_partials};
+// Calls f with a value of the layer's arithmetic type.
+template <class F>
+auto with_arithmetic(const Layer& layer, F f) {
+  return layer.spec().dtype == SYNFIRE_DTYPE_F64 ? f(double{}) : f(float{});
 }
 
 // How the rows [B, N] of a layer are cut into tiles. Batch rows are cut one by one where a tile must not cross from one
@@ -84,19 +48,18 @@ class Tiling {
         tiles_per_row_((row_length_ + tile_size - 1) / tile_size),
         n_tiles_(tiles_per_row_ * (keep_rows ? extents.batch : 1)),
         words_per_row_((row_length_ + 31) / 32),
-        words_per_step_(words_per_row_ * (keep_rows ? extents.batch : 1)),
         tile_size_(tile_size) {}
 
   int64_t n_tiles() const { return n_tiles_; }
   Tile operator[](int64_t index) const {
     const int64_t row = index / tiles_per_row_;
     const int64_t neuron = index % tiles_per_row_ * tile_size_;
-    return {row * row_length_ + neuron, neuron, row * words_per_row_ + neuron / 32, words_per_step_,
+    return {row * row_length_ + neuron, neuron, row * words_per_row_ + neuron / 32,
             static_cast<int>(std::min<int64_t>(tile_size_, row_length_ - neuron))};
   }
 
  private:
-  int64_t row_length_, tiles_per_row_, n_tiles_, words_per_row_, words_per_step_;
+  int64_t row_length_, tiles_per_row_, n_tiles_, words_per_row_;
   int tile_size_;
 };
 
@@ -167,7 +130,7 @@ class HostDevice final : public Device {
   template <class R>
   void run_forward(const ForwardOperation& op) const {
     const LayerSpec& spec = op.layer->spec();
-    const auto arguments = arguments_of<R>(op);
+    const auto arguments = arguments_of<R>(spec, op.layer->block(), op);
     const bool rows = arguments.parameters->per_neuron || (arguments.spike_bits && spec.extents.n_neurons % 32 != 0);
     for_each_tile(Tiling(spec.extents, rows, forward_tile), spec.extents.n_steps * spec.extents.row(),
                   [&](const Tile& tile) { kernels_.forward(spec.model->id, arguments, tile); });
@@ -175,7 +138,7 @@ class HostDevice final : public Device {
   template <class R>
   void run_backward(const BackwardOperation& op) const {
     const LayerSpec& spec = op.layer->spec();
-    const auto arguments = arguments_of<R>(op);
+    const auto arguments = arguments_of<R>(spec, op.layer->block(), op);
     for_each_tile(Tiling(spec.extents, arguments.parameters->per_neuron, backward_tile),
                   backward_weight * spec.extents.n_steps * spec.extents.row(), [&](const Tile& tile) {
                     kernels_.backward(spec.model->id, arguments, tile);
@@ -196,12 +159,10 @@ class HostDevice final : public Device {
   }
 
   void run(const ForwardOperation& op) const {
-    if (op.layer->spec().dtype == SYNFIRE_DTYPE_F64) run_forward<double>(op);
-    else run_forward<float>(op);
+    with_arithmetic(*op.layer, [&](auto r) { run_forward<decltype(r)>(op); });
   }
   void run(const BackwardOperation& op) const {
-    if (op.layer->spec().dtype == SYNFIRE_DTYPE_F64) run_backward<double>(op);
-    else run_backward<float>(op);
+    with_arithmetic(*op.layer, [&](auto r) { run_backward<decltype(r)>(op); });
   }
   void run(const ReduceOperation& op) const {
     const FloatEnvironment ieee;
@@ -239,19 +200,19 @@ class HostDevice final : public Device {
   }
   void run(const CopyOperation& op) const { std::memcpy(op.destination.data, op.source.data, op.source.bytes); }
   void run(const FillOperation& op) const {
-    switch (op.dtype) {
-      case SYNFIRE_DTYPE_F64: return fill<double>(op);
-      case SYNFIRE_DTYPE_BITS: return fill<uint32_t>(op);
-      default: return fill<float>(op);
+    switch (bytes_of_dtype(op.dtype)) {
+      case 1: return fill<uint8_t>(op);
+      case 2: return fill<uint16_t>(op);
+      case 4: return fill<uint32_t>(op);
+      default: return fill<uint64_t>(op);
     }
   }
   void run(const ResetStateOperation& op) const {
-    if (op.layer->spec().dtype == SYNFIRE_DTYPE_F64) run_reset<double>(op);
-    else run_reset<float>(op);
+    with_arithmetic(*op.layer, [&](auto r) { run_reset<decltype(r)>(op); });
   }
   template <class E>
   static void fill(const FillOperation& op) {
-    std::fill_n(static_cast<E*>(op.array.data), op.array.bytes / sizeof(E), static_cast<E>(op.value));
+    std::fill_n(static_cast<E*>(op.array.data), op.array.bytes / sizeof(E), static_cast<E>(element_bits(op.dtype, op.value)));
   }
 
   const Kernels& kernels_;

@@ -3,9 +3,7 @@
 //
 // This file is compiled once per instruction level, with SYNFIRE_MODEL_LEVEL naming the level's namespace. It uses no
 // standard-library templates: an instance compiled here for AVX-512 could otherwise replace everybody else's at link time.
-#include "kernels.hpp"
-
-#include <synfire/model/models.hpp>
+#include "storage.hpp"
 
 namespace synfire::host::SYNFIRE_MODEL_LEVEL {
 namespace {
@@ -13,11 +11,6 @@ namespace {
 using namespace synfire::model;
 using core::BackwardArguments;
 using core::ForwardArguments;
-
-constexpr int max_tile = forward_tile > backward_tile ? forward_tile : backward_tile;
-
-template <class R>
-constexpr R zeros[max_tile] = {};
 
 // Some of the constants of neuron i of a tile: shared by all, or one row per constant in memory.
 template <class R, int Count, bool PerNeuron>
@@ -36,71 +29,65 @@ struct Constants {
   }
 };
 
-template <class R>
-void copy_row(R* __restrict to, const R* __restrict from, int count) {
-  for (int i = 0; i < count; ++i) to[i] = from[i];
-}
-
-// Neuron-packed spikes of one row: bit i of word w is neuron 32w + i, tail bits zero.
-template <class R>
-void pack_row(uint32_t* __restrict words, const R* __restrict spikes, int count) {
-  int i = 0;
-  for (; i + 32 <= count; i += 32) {
-    uint32_t word = 0;
-    for (int j = 0; j < 32; ++j) word |= static_cast<uint32_t>(spikes[i + j] != R(0)) << j;
-    words[i / 32] = word;
-  }
-  if (i < count) {
-    uint32_t word = 0;
-    for (int j = 0; i + j < count; ++j) word |= static_cast<uint32_t>(spikes[i + j] != R(0)) << j;
-    words[i / 32] = word;
+// One step of one row: H, S and the state after it. Functions of their own for the loops that must be vectorised: inlined
+// into larger ones the compiler gives up on some of them.
+template <class Model, class R, bool PerNeuron>
+[[gnu::noinline]] void forward_row(const Constants<R, first_model_constant + Model::n_constants, PerNeuron>& source, Rules rules,
+                 const R* __restrict x, R* __restrict v, R* __restrict w, R* __restrict h, R* __restrict spikes,
+                 int count) {
+  constexpr bool two_variables = Model::n_states == 2;
+  for (int i = 0; i < count; ++i) {
+    R c[first_model_constant + Model::n_constants];
+    source.load(c, i);
+    const State<R> before = {v[i], two_variables ? w[i] : R(0)};
+    const R charged = charge<Model>(c, before, x[i]);
+    const bool spike = fires(c, charged);
+    const State<R> after = advance<Model>(c, rules, before, charged, spike);
+    h[i] = charged;
+    spikes[i] = spike ? R(1) : R(0);
+    v[i] = after.v;
+    if constexpr (two_variables) w[i] = after.w;
   }
 }
 
 template <class Model, class R, bool PerNeuron>
 void forward_tile_of(const ForwardArguments<R>& a, const Tile& tile) {
-  constexpr int n_constants = first_model_constant + Model::n_constants;
   constexpr bool two_variables = Model::n_states == 2;
-  const Constants<R, n_constants, PerNeuron> source(*a.parameters, 0, a.extents.n_neurons, tile);
-  const int64_t row = a.extents.row();
+  const Constants<R, first_model_constant + Model::n_constants, PerNeuron> source(*a.parameters, 0, a.extents.n_neurons,
+                                                                                  tile);
+  const int64_t row = a.extents.row(), element = tile.element;
   const int count = tile.count;
-  const Rules rules = a.rules;
-  R v[forward_tile], w[two_variables ? forward_tile : 1], h[forward_tile], spikes[forward_tile];
-  copy_row(v, a.v_in + tile.element, count);
-  if constexpr (two_variables) copy_row(w, a.w_in + tile.element, count);
+  R v[forward_tile], w[two_variables ? forward_tile : 1], h[forward_tile], spikes[forward_tile], scratch[forward_tile];
+  uint32_t words[forward_tile];  // time-packed, of up to 32 steps
+  copy_row(v, a.v_in + element, count);
+  if constexpr (two_variables) copy_row(w, a.w_in + element, count);
 
   for (int64_t t = 0; t < a.extents.n_steps; ++t) {
-    const int64_t at = t * row + tile.element;
     if (a.tape && t % checkpoint_interval == 0) {
-      R* const checkpoint = a.tape + t / checkpoint_interval * Model::n_states * row + tile.element;
+      R* const checkpoint = a.tape + t / checkpoint_interval * Model::n_states * row + element;
       copy_row(checkpoint, v, count);
       if constexpr (two_variables) copy_row(checkpoint + row, w, count);
     }
-    const R* __restrict x = a.x + at;
-    for (int i = 0; i < count; ++i) {
-      R c[n_constants];
-      source.load(c, i);
-      const State<R> before = {v[i], two_variables ? w[i] : R(0)};
-      const R charged = charge<Model>(c, before, x[i]);
-      const bool spike = fires(c, charged);
-      const State<R> after = advance<Model>(c, rules, before, charged, spike);
-      h[i] = charged;
-      spikes[i] = spike ? R(1) : R(0);
-      v[i] = after.v;
-      if constexpr (two_variables) w[i] = after.w;
+    forward_row<Model, R, PerNeuron>(source, a.rules, read_row(a.x, t, element, count, scratch), v, w, h, spikes, count);
+    write_row(a.spikes, t, element, count, spikes);
+    if (a.spike_bits) pack_row(a.spike_bits.data + t * a.spike_bits.pitch + tile.word, spikes, count);
+    if (a.spike_time_bits || a.tape_spikes) {
+      pack_step(words, spikes, static_cast<int>(t % 32), count);
+      if (t % 32 == 31 || t == a.extents.n_steps - 1) {
+        if (a.spike_time_bits) copy_row(a.spike_time_bits.data + t / 32 * a.spike_time_bits.pitch + element, words, count);
+        if (a.tape_spikes) copy_row(a.tape_spikes + t / 32 * row + element, words, count);
+      }
     }
-    if (a.spikes) copy_row(a.spikes + at, spikes, count);
-    if (a.spike_bits) pack_row(a.spike_bits + t * tile.words_per_step + tile.word, spikes, count);
-    if (a.h_seq) copy_row(a.h_seq + at, h, count);
-    if (a.v_seq) copy_row(a.v_seq + at, v, count);
-    if constexpr (two_variables)
-      if (a.w_seq) copy_row(a.w_seq + at, w, count);
+    write_row(a.h_seq, t, element, count, h);
+    write_row(a.tape_h, t, element, count, h);
+    write_row(a.v_seq, t, element, count, v);
+    if constexpr (two_variables) write_row(a.w_seq, t, element, count, w);
   }
-  if (a.v_out) copy_row(a.v_out + tile.element, v, count);
-  if (a.v_final) copy_row(a.v_final + tile.element, v, count);
+  if (a.v_out) copy_row(a.v_out + element, v, count);
+  if (a.v_final) copy_row(a.v_final + element, v, count);
   if constexpr (two_variables) {
-    if (a.w_out) copy_row(a.w_out + tile.element, w, count);
-    if (a.w_final) copy_row(a.w_final + tile.element, w, count);
+    if (a.w_out) copy_row(a.w_out + element, w, count);
+    if (a.w_final) copy_row(a.w_final + element, w, count);
   }
 }
 
@@ -138,98 +125,170 @@ struct Slopes {
 template <class R>
 using SurrogateRow = void (*)(R*, const R*, const core::ParameterBlock<R>&, int, int64_t, const Tile&);
 
-template <class Model, class R, bool PerNeuron>
-void backward_tile_of(SurrogateRow<R> surrogate_row, const BackwardArguments<R>& a, const Tile& tile) {
-  constexpr int n_constants = first_model_constant + Model::n_constants;
-  constexpr bool two_variables = Model::n_states == 2;
-  constexpr int w_tile = two_variables ? backward_tile : 1, w_interval = two_variables ? checkpoint_interval : 1;
-  const Constants<R, n_constants, PerNeuron> source(*a.parameters, 0, a.extents.n_neurons, tile);
-  const int64_t row = a.extents.row();
+// H of one step from the tape; `step` counts from the start of the sequence.
+template <class R, bool PerNeuron>
+void stored_row(const BackwardArguments<R>& a, const Tile& tile, int64_t step, R* h) {
   const int count = tile.count;
-  const Rules rules = a.rules;
-  R carried_v[backward_tile], carried_w[w_tile], v[backward_tile], w[w_tile], unwanted[backward_tile], g[backward_tile];
-  R h[checkpoint_interval][backward_tile];          // H of one interval
-  R v_before[checkpoint_interval][backward_tile];   // V before each of its steps
-  R w_before[w_interval][w_tile];                   // W before each of its steps
-  const int n_gradients = a.gradients.count;
-  for (int q = 0; q < n_gradients; ++q) copy_row(a.gradient_partials + q * row + tile.element, zeros<double>, count);
-  copy_row(carried_v, a.grad_v_final ? a.grad_v_final + tile.element : zeros<R>, count);
-  if constexpr (two_variables) copy_row(carried_w, a.grad_w_final ? a.grad_w_final + tile.element : zeros<R>, count);
-
-  for (int64_t interval = (a.extents.n_steps - 1) / checkpoint_interval; interval >= 0; --interval) {
-    const int64_t first = interval * checkpoint_interval;
-    const int64_t left = a.extents.n_steps - first;
-    const int length = left < checkpoint_interval ? static_cast<int>(left) : checkpoint_interval;
-    const R* const checkpoint = a.tape + interval * Model::n_states * row + tile.element;
-    copy_row(v, checkpoint, count);
-    if constexpr (two_variables) copy_row(w, checkpoint + row, count);
-    for (int s = 0; s < length; ++s) {
-      const R* __restrict x = a.x + (first + s) * row + tile.element;
-      for (int i = 0; i < count; ++i) {
-        R c[n_constants];
-        source.load(c, i);
-        const State<R> before = {v[i], two_variables ? w[i] : R(0)};
-        const R charged = charge<Model>(c, before, x[i]);
-        const State<R> after = advance<Model>(c, rules, before, charged, fires(c, charged));
-        v_before[s][i] = before.v;
-        h[s][i] = charged;
-        v[i] = after.v;
-        if constexpr (two_variables) {
-          w_before[s][i] = before.w;
-          w[i] = after.w;
-        }
-      }
+  const R* const stored = read_row(a.tape_h, step, tile.element, count, h);
+  if (stored != h) copy_row(h, stored, count);
+  if constexpr (sizeof(R) == 4) {
+    if (!a.tape_spikes) return;
+    const Constants<R, 1, PerNeuron> thresholds(*a.parameters, constant_v_threshold, a.extents.n_neurons, tile);
+    const uint32_t* __restrict words = a.tape_spikes + step / 32 * a.extents.row() + tile.element;
+    const uint32_t bit = uint32_t{1} << (step % 32);
+    for (int i = 0; i < count; ++i) {
+      R v_threshold[1];
+      thresholds.load(v_threshold, i);
+      h[i] = on_the_side_of((words[i] & bit) != 0, h[i], v_threshold[0]);
     }
-    for (int s = length - 1; s >= 0; --s) {
-      const int64_t at = (first + s) * row + tile.element;
-      surrogate_row(g, h[s], *a.parameters, n_constants, a.extents.n_neurons, tile);
-      const R* __restrict x = a.x + at;
-      const R* __restrict grad_spike = a.grad_spike ? a.grad_spike + at : zeros<R>;
-      const R* __restrict grad_v = a.grad_v_seq ? a.grad_v_seq + at : zeros<R>;
-      const R* __restrict grad_w = two_variables && a.grad_w_seq ? a.grad_w_seq + at : zeros<R>;
-      R* __restrict grad_x = a.grad_x ? a.grad_x + at : unwanted;
-      for (int q = 0; q < n_gradients; ++q) {
-        double* __restrict partial = a.gradient_partials + q * row + tile.element;
-        const int slope_row = a.gradients.rows[q];
-        const Slopes<R, PerNeuron> along(*a.parameters, slope_row < 0 ? 0 : slope_row, a.extents.n_neurons, tile);
-        for (int i = 0; i < count; ++i) {
-          R c[n_constants], slopes[max_model_constants];
-          source.load(c, i);
-          const State<R> before = {v_before[s][i], two_variables ? w_before[two_variables ? s : 0][two_variables ? i : 0] : R(0)};
-          const Incoming<R> incoming = {grad_spike[i], grad_v[i] + carried_v[i],
-                                        two_variables ? grad_w[i] + carried_w[two_variables ? i : 0] : R(0)};
-          const StepGradient<R> step = backward_step<Model>(c, rules, before, x[i], h[s][i], g[i], incoming);
-          if (slope_row == gradient_of_v_threshold) {
-            partial[i] += static_cast<double>(v_threshold_gradient(c, rules, h[s][i], g[i], step, incoming));
-          } else if (slope_row == gradient_of_v_reset) {
-            partial[i] += static_cast<double>(v_reset_gradient(c, rules, h[s][i], incoming));
-          } else {
-            along.load(slopes, Model::n_constants, i);
-            const R share = parameter_gradient<Model>(c, slopes, before, x[i], h[s][i], step, incoming);
-            partial[i] += static_cast<double>(share);
-          }
-        }
+  }
+}
+
+// What follows one step that charged to h: the state before the next one.
+template <class Model, class R, bool PerNeuron>
+void advance_row(const Constants<R, first_model_constant + Model::n_constants, PerNeuron>& source, Rules rules,
+                 const R* __restrict h, R* __restrict v, R* __restrict w, int count) {
+  constexpr bool two_variables = Model::n_states == 2;
+  for (int i = 0; i < count; ++i) {
+    R c[first_model_constant + Model::n_constants];
+    source.load(c, i);
+    const State<R> before = {v[i], two_variables ? w[i] : R(0)};
+    const State<R> after = advance<Model>(c, rules, before, h[i], fires(c, h[i]));
+    v[i] = after.v;
+    if constexpr (two_variables) w[i] = after.w;
+  }
+}
+
+// One tile, backward through time: interval by interval, H is recomputed from the checkpoint (or read from the tape) and
+// then walked in reverse.
+template <class Model, class R, bool PerNeuron>
+class BackwardTile {
+ public:
+  BackwardTile(const BackwardArguments<R>& a, SurrogateRow<R> surrogate_row, const Tile& tile)
+      : a_(a),
+        tile_(tile),
+        surrogate_row_(surrogate_row),
+        source_(*a.parameters, 0, a.extents.n_neurons, tile),
+        row_(a.extents.row()),
+        element_(tile.element),
+        count_(tile.count) {}
+
+  void run() {
+    for (int q = 0; q < a_.gradients.count; ++q)
+      copy_row(a_.gradient_partials + q * row_ + element_, zeros<double>, count_);
+    copy_row(carried_v_, a_.grad_v_final ? a_.grad_v_final + element_ : zeros<R>, count_);
+    if constexpr (two_variables) copy_row(carried_w_, a_.grad_w_final ? a_.grad_w_final + element_ : zeros<R>, count_);
+    for (int64_t interval = (a_.extents.n_steps - 1) / checkpoint_interval; interval >= 0; --interval) {
+      const int64_t first = interval * checkpoint_interval;
+      const int64_t left = a_.extents.n_steps - first;
+      const int length = left < checkpoint_interval ? static_cast<int>(left) : checkpoint_interval;
+      const R* const checkpoint = a_.tape + interval * Model::n_states * row_ + element_;
+      copy_row(v_before_[0], checkpoint, count_);
+      if constexpr (two_variables) copy_row(w_before_[0], checkpoint + row_, count_);
+      for (int s = 0; s < length; ++s) find_h(first + s, s);
+      for (int s = length - 1; s >= 0; --s) step(first + s, s);
+    }
+    if (a_.grad_v_init) copy_row(a_.grad_v_init + element_, carried_v_, count_);
+    if constexpr (two_variables)
+      if (a_.grad_w_init) copy_row(a_.grad_w_init + element_, carried_w_, count_);
+  }
+
+ private:
+  static constexpr int n_constants = first_model_constant + Model::n_constants;
+  static constexpr bool two_variables = Model::n_states == 2;
+  static constexpr int w_tile = two_variables ? backward_tile : 1;
+  static constexpr int w_interval = two_variables ? checkpoint_interval + 1 : 1;
+
+  // H of one step, and the state before the next.
+  void find_h(int64_t t, int s) {
+    R* const w_next = w_before_[two_variables ? s + 1 : 0];
+    copy_row(v_before_[s + 1], v_before_[s], count_);
+    if constexpr (two_variables) copy_row(w_next, w_before_[s], count_);
+    if (a_.tape_h) {
+      stored_row<R, PerNeuron>(a_, tile_, t, h_[s]);
+      advance_row<Model, R, PerNeuron>(source_, a_.rules, h_[s], v_before_[s + 1], w_next, count_);
+    } else {
+      forward_row<Model, R, PerNeuron>(source_, a_.rules, read_row(a_.x, t, element_, count_, x_), v_before_[s + 1], w_next,
+                                       h_[s], unwanted_, count_);
+    }
+  }
+
+  void step(int64_t t, int s) {
+    surrogate_row_(g_, h_[s], *a_.parameters, n_constants, a_.extents.n_neurons, tile_);
+    const R* const x = read_row(a_.x, t, element_, count_, x_);
+    const R* const grad_spike = read_row(a_.grad_spike, t, element_, count_, grad_spike_);
+    const R* const grad_v = read_row(a_.grad_v_seq, t, element_, count_, grad_v_);
+    const R* const grad_w = two_variables ? read_row(a_.grad_w_seq, t, element_, count_, grad_w_) : zeros<R>;
+    const R* const w = w_before_[two_variables ? s : 0];
+    for (int q = 0; q < a_.gradients.count; ++q) add_gradient(q, v_before_[s], w, h_[s], x, grad_spike, grad_v, grad_w);
+    // Where grad_x lies over grad_spike, a row is read whole before it is written.
+    const bool direct = a_.grad_x && holds(a_.grad_x, R()) && a_.grad_x.data != a_.grad_spike.data;
+    R* const grad_x = direct ? host::SYNFIRE_MODEL_LEVEL::element<R>(a_.grad_x, t, element_) : unwanted_;
+    adjoint_row(v_before_[s], w, h_[s], x, grad_spike, grad_v, grad_w, grad_x);
+    if (!direct) write_row(a_.grad_x, t, element_, count_, grad_x);
+  }
+
+  [[gnu::noinline]] void adjoint_row(const R* __restrict v, const R* __restrict w, const R* __restrict h, const R* __restrict x,
+                                   const R* __restrict grad_spike, const R* __restrict grad_v,
+                                   const R* __restrict grad_w, R* __restrict grad_x) {
+    R* __restrict carried_v = carried_v_;
+    R* __restrict carried_w = carried_w_;
+    const R* __restrict g = g_;
+    const Rules rules = a_.rules;
+    for (int i = 0; i < count_; ++i) {
+      R c[n_constants];
+      source_.load(c, i);
+      State<R> before = {v[i], R(0)};
+      Incoming<R> incoming = {grad_spike[i], grad_v[i] + carried_v[i], R(0)};
+      if constexpr (two_variables) {
+        before.w = w[i];
+        incoming.w = grad_w[i] + carried_w[i];
       }
-      for (int i = 0; i < count; ++i) {
-        R c[n_constants];
-        source.load(c, i);
-        State<R> before = {v_before[s][i], R(0)};
-        Incoming<R> incoming = {grad_spike[i], grad_v[i] + carried_v[i], R(0)};
-        if constexpr (two_variables) {
-          before.w = w_before[s][i];
-          incoming.w = grad_w[i] + carried_w[i];
-        }
-        const StepGradient<R> step = backward_step<Model>(c, rules, before, x[i], h[s][i], g[i], incoming);
-        grad_x[i] = step.x;
-        carried_v[i] = step.before.v;
-        if constexpr (two_variables) carried_w[i] = step.before.w;
+      const StepGradient<R> step = backward_step<Model>(c, rules, before, x[i], h[i], g[i], incoming);
+      grad_x[i] = step.x;
+      carried_v[i] = step.before.v;
+      if constexpr (two_variables) carried_w[i] = step.before.w;
+    }
+  }
+
+  // One step's share of the gradient of one parameter.
+  void add_gradient(int q, const R* __restrict v, const R* __restrict w, const R* __restrict h, const R* __restrict x,
+                    const R* __restrict grad_spike, const R* __restrict grad_v, const R* __restrict grad_w) {
+    double* __restrict partial = a_.gradient_partials + q * row_ + element_;
+    const R* __restrict g = g_;
+    const Rules rules = a_.rules;
+    const int slope_row = a_.gradients.rows[q];
+    const Slopes<R, PerNeuron> along(*a_.parameters, slope_row < 0 ? 0 : slope_row, a_.extents.n_neurons, tile_);
+    for (int i = 0; i < count_; ++i) {
+      R c[n_constants], slopes[max_model_constants];
+      source_.load(c, i);
+      const State<R> before = {v[i], two_variables ? w[i] : R(0)};
+      const Incoming<R> incoming = {grad_spike[i], grad_v[i] + carried_v_[i],
+                                    two_variables ? grad_w[i] + carried_w_[two_variables ? i : 0] : R(0)};
+      const StepGradient<R> step = backward_step<Model>(c, rules, before, x[i], h[i], g[i], incoming);
+      if (slope_row == gradient_of_v_threshold) {
+        partial[i] += static_cast<double>(v_threshold_gradient(c, rules, h[i], g[i], step, incoming));
+      } else if (slope_row == gradient_of_v_reset) {
+        partial[i] += static_cast<double>(v_reset_gradient(c, rules, h[i], incoming));
+      } else {
+        along.load(slopes, Model::n_constants, i);
+        partial[i] += static_cast<double>(parameter_gradient<Model>(c, slopes, before, x[i], h[i], step, incoming));
       }
     }
   }
-  if (a.grad_v_init) copy_row(a.grad_v_init + tile.element, carried_v, count);
-  if constexpr (two_variables)
-    if (a.grad_w_init) copy_row(a.grad_w_init + tile.element, carried_w, count);
-}
+
+  const BackwardArguments<R>& a_;
+  const Tile& tile_;
+  const SurrogateRow<R> surrogate_row_;
+  const Constants<R, n_constants, PerNeuron> source_;
+  const int64_t row_, element_;
+  const int count_;
+  R carried_v_[backward_tile], carried_w_[w_tile], g_[backward_tile], unwanted_[backward_tile];
+  R x_[backward_tile], grad_spike_[backward_tile], grad_v_[backward_tile], grad_w_[w_tile];
+  R h_[checkpoint_interval][backward_tile];             // H of one interval
+  R v_before_[checkpoint_interval + 1][backward_tile];  // V before each of its steps, and after the last
+  R w_before_[w_interval][w_tile];                      // W, likewise
+};
 
 template <class R>
 void forward(int32_t model, const ForwardArguments<R>& a, const Tile& tile) {
@@ -250,8 +309,8 @@ void backward(int32_t model, const BackwardArguments<R>& a, const Tile& tile) {
   });
   visit(Models{}, model, [&](auto entry) {
     using Model = typename decltype(entry)::dynamics;
-    if (per_neuron) backward_tile_of<Model, R, true>(surrogate_row, a, tile);
-    else backward_tile_of<Model, R, false>(surrogate_row, a, tile);
+    if (per_neuron) BackwardTile<Model, R, true>(a, surrogate_row, tile).run();
+    else BackwardTile<Model, R, false>(a, surrogate_row, tile).run();
   });
 }
 

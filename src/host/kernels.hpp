@@ -11,12 +11,12 @@ namespace synfire::host {
 // H of one checkpoint interval, stay in the first-level cache.
 inline constexpr int forward_tile = 512;
 inline constexpr int backward_tile = 128;
+inline constexpr int max_tile = forward_tile > backward_tile ? forward_tile : backward_tile;
 
 struct Tile {
   int64_t element;       // first element within a row [B, N]
   int64_t neuron;        // first neuron within its batch row: indexes per-neuron constants
   int64_t word;          // first packed word within a step
-  int64_t words_per_step;
   int count;             // neurons
 };
 

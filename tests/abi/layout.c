@@ -72,6 +72,7 @@ static void print_structs(void) {
   FIELD(synfire_buffer_desc, reserved);
   FIELD(synfire_buffer_desc, n_elements);
   FIELD(synfire_buffer_desc, data);
+  FIELD(synfire_buffer_desc, row_pitch);
   end_struct();
 
   begin_struct("synfire_layer_desc", sizeof(synfire_layer_desc));
@@ -97,6 +98,9 @@ static void print_structs(void) {
   FIELD(synfire_layer_memory, tape_bytes);
   FIELD(synfire_layer_memory, gradient_bytes);
   FIELD(synfire_layer_memory, per_neuron_gradient_bytes);
+  FIELD(synfire_layer_memory, stored_tape_bytes);
+  FIELD(synfire_layer_memory, narrow_tape_bytes);
+  FIELD(synfire_layer_memory, narrow_tape_spike_bytes);
   end_struct();
 
   begin_struct("synfire_parameter_info", sizeof(synfire_parameter_info));
@@ -121,6 +125,8 @@ static void print_structs(void) {
   FIELD(synfire_forward_desc, w_init);
   FIELD(synfire_forward_desc, w_final);
   FIELD(synfire_forward_desc, w_seq);
+  FIELD(synfire_forward_desc, in_place);
+  FIELD(synfire_forward_desc, reserved);
   end_struct();
 
   begin_struct("synfire_parameter_gradient", sizeof(synfire_parameter_gradient));
@@ -130,7 +136,7 @@ static void print_structs(void) {
 
   begin_struct("synfire_backward_desc", sizeof(synfire_backward_desc));
   FIELD(synfire_backward_desc, struct_size);
-  FIELD(synfire_backward_desc, reserved);
+  FIELD(synfire_backward_desc, in_place);
   FIELD(synfire_backward_desc, grad_spike_seq);
   FIELD(synfire_backward_desc, grad_v_seq);
   FIELD(synfire_backward_desc, grad_v_final);
@@ -203,6 +209,10 @@ static void print_constants(void) {
   CONSTANT(SYNFIRE_DTYPE_F32);
   CONSTANT(SYNFIRE_DTYPE_F64);
   CONSTANT(SYNFIRE_DTYPE_BITS);
+  CONSTANT(SYNFIRE_DTYPE_F16);
+  CONSTANT(SYNFIRE_DTYPE_BF16);
+  CONSTANT(SYNFIRE_DTYPE_U8);
+  CONSTANT(SYNFIRE_DTYPE_TIME_BITS);
   CONSTANT(SYNFIRE_MODEL_DEFAULT);
   CONSTANT(SYNFIRE_MODEL_IF);
   CONSTANT(SYNFIRE_MODEL_LIF);
@@ -231,6 +241,8 @@ static void print_constants(void) {
   CONSTANT(SYNFIRE_RESET_SOFT);
   CONSTANT(SYNFIRE_TAPE_RECOMPUTE);
   CONSTANT(SYNFIRE_TAPE_NONE);
+  CONSTANT(SYNFIRE_TAPE_STORE);
+  CONSTANT(SYNFIRE_TAPE_STORE_NARROW);
   CONSTANT(SYNFIRE_WAIT_SPIN);
   CONSTANT(SYNFIRE_WAIT_YIELD);
   CONSTANT(SYNFIRE_WAIT_BLOCK);

@@ -503,9 +503,13 @@ TEST_F(Errors, ReservedFieldsMustBeZero) {
   EXPECT_OK(rig.run_forward());
   rig.poison();
   synfire_backward_desc backward_desc = rig.backward_desc();
-  backward_desc.reserved = 1;
-  EXPECT_FAILS(refused, WORDS("reserved"), synfire_layer_backward(rig.layer, &backward_desc, nullptr));
-  EXPECT_FAILS(refused, WORDS("reserved"), synfire_graph_record_backward(graph, rig.layer, &backward_desc));
+  backward_desc.in_place = 2;
+  EXPECT_FAILS(refused, WORDS("in_place", "2"), synfire_layer_backward(rig.layer, &backward_desc, nullptr));
+  EXPECT_FAILS(refused, WORDS("in_place", "2"), synfire_graph_record_backward(graph, rig.layer, &backward_desc));
+  synfire_forward_desc forward_desc = rig.forward_desc();
+  forward_desc.reserved = 1;
+  EXPECT_FAILS(refused, WORDS("reserved"), synfire_layer_forward(rig.layer, &forward_desc, nullptr));
+  EXPECT_FAILS(refused, WORDS("reserved"), synfire_graph_record_forward(graph, rig.layer, &forward_desc));
   synfire_copy_desc copy_desc = SYNFIRE_COPY_DESC_INIT;
   copy_desc.source = rig.x;
   copy_desc.destination = rig.spikes;
@@ -677,10 +681,10 @@ TEST_F(Errors, BufferDescriptions) {
     synfire_buffer_destroy(handle);
     return status;
   };
-  for (const int32_t bad : {-1, 3, std::numeric_limits<int32_t>::max()}) {
+  for (const int32_t bad : {-1, 3, std::numeric_limits<int32_t>::max()})
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("memory"), create([&](auto& desc) { desc.memory = bad; }));
+  for (const int32_t bad : {-1, 7, std::numeric_limits<int32_t>::max()})
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("dtype"), create([&](auto& desc) { desc.dtype = bad; }));
-  }
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("n_elements"), create([](auto& desc) { desc.n_elements = 0; }));
   for (const uint64_t huge : {~uint64_t{0}, uint64_t{1} << 63, uint64_t{1} << 62, (uint64_t{1} << 61) + 1}) {
     for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_BITS}) {
@@ -1014,7 +1018,7 @@ TEST_F(Errors, StateNamesAndSizes) {
 // ---- Passes and streams ---------------------------------------------------------------------------------------------
 
 TEST_F(BadBuffers, UnknownTape) {
-  for (const int32_t bad : {-1, 2, std::numeric_limits<int32_t>::min()}) {
+  for (const int32_t bad : {-1, 4, std::numeric_limits<int32_t>::min()}) {
     synfire_forward_desc desc = rig.forward_desc({.v_init = false});
     desc.tape = bad;
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("tape"), synfire_layer_forward(rig.layer, &desc, nullptr));

@@ -19,6 +19,7 @@ struct Eif {
   static constexpr int n_constants = 6;  // 1 − 1/tau, 1/tau, v_rest/tau, delta_T/tau, 1/delta_T, −theta_rh/delta_T
   static constexpr double default_v_reset = -0.1;
   static constexpr bool has_input_decay = false;
+  static constexpr bool slope_reads_input = false;
   static constexpr ParameterSpec parameters[n_parameters] = {
       {"tau", 2.0, 0.0, unbounded, true},
       {"delta_T", 1.0, 0.0, unbounded, true},

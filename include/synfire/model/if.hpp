@@ -18,6 +18,7 @@ struct If {
   static constexpr int n_constants = 0;
   static constexpr double default_v_reset = 0.0;
   static constexpr bool has_input_decay = false;
+  static constexpr bool slope_reads_input = false;
   static constexpr const ParameterSpec* parameters = nullptr;
 
   template <class T>

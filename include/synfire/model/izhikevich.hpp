@@ -21,6 +21,7 @@ struct Izhikevich {
   static constexpr int n_constants = 7;  // 1/tau, a0/tau, v_rest, v_c, 1 − 1/tau_w, a/tau_w, b
   static constexpr double default_v_reset = 0.0;
   static constexpr bool has_input_decay = false;
+  static constexpr bool slope_reads_input = false;
   static constexpr ParameterSpec parameters[n_parameters] = {
       {"tau", 2.0, 0.0, unbounded, true},
       {"v_c", 0.8, -unbounded, unbounded, false},

@@ -22,6 +22,7 @@ struct Lif {
   static constexpr int n_constants = 3;  // decay, gain, drive
   static constexpr double default_v_reset = 0.0;
   static constexpr bool has_input_decay = true;
+  static constexpr bool slope_reads_input = false;
   static constexpr ParameterSpec parameters[n_parameters] = {
       {"tau", 2.0, 0.0, unbounded, true},
       {"v_rest", 0.0, -unbounded, unbounded, false},
@@ -49,6 +50,7 @@ struct Plif {
   static constexpr int n_constants = Lif::n_constants;
   static constexpr double default_v_reset = 0.0;
   static constexpr bool has_input_decay = true;
+  static constexpr bool slope_reads_input = false;
   static constexpr ParameterSpec parameters[n_parameters] = {
       {"reciprocal_tau", 0.5, 0.0, unbounded, true, "tau"},
       {"v_rest", 0.0, -unbounded, unbounded, false},

@@ -19,6 +19,7 @@ struct Qif {
   static constexpr int n_constants = 4;  // 1/tau, a0/tau, v_rest, v_c
   static constexpr double default_v_reset = -0.1;
   static constexpr bool has_input_decay = false;
+  static constexpr bool slope_reads_input = false;
   static constexpr ParameterSpec parameters[n_parameters] = {
       {"tau", 2.0, 0.0, unbounded, true},
       {"v_c", 0.8, -unbounded, unbounded, false},

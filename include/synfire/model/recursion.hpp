@@ -15,6 +15,13 @@ SYNFIRE_MODEL_BEGIN
 template <class Model>
 inline constexpr int first_surrogate_constant = first_model_constant + Model::n_constants;
 
+// Whether ∂H/∂V or ∂H/∂X depends on X, so that backward needs X beside H. A model that does not say is taken to.
+template <class Model>
+inline constexpr bool slope_reads_input = true;
+template <class Model>
+  requires requires { Model::slope_reads_input; }
+inline constexpr bool slope_reads_input<Model> = Model::slope_reads_input;
+
 // What a neuron carries from step to step; w stays 0 in models with one variable.
 template <class R>
 struct State {
@@ -35,6 +42,18 @@ SYNFIRE_MODEL_FN auto charge_of(const C* model_constants, V v, W w, X x) {
 template <class Model, class R>
 SYNFIRE_MODEL_FN R charge(const R* constants, State<R> before, R x) {
   return charge_of<Model>(constants + first_model_constant, before.v, before.w, x);
+}
+
+// H as a tape keeps it in 16 bits beside the spike that was fired: pulled to the spike's side of the threshold, so that
+// fires() still answers what it answered for the exact H. A NaN stays a NaN.
+SYNFIRE_MODEL_FN float next_below(float x) {
+  const u32 bits = bits_of(x);
+  return from_bits(x > 0.0f ? bits - 1u : (x < 0.0f ? bits + 1u : 0x80000001u));
+}
+
+SYNFIRE_MODEL_FN float on_the_side_of(bool spike, float h, float v_threshold) {
+  const bool over = h >= v_threshold;
+  return spike ? (over ? h : v_threshold) : (over ? next_below(v_threshold) : h);
 }
 
 // V after reset: a selection, never a blend, so that an infinite H resets cleanly.

@@ -1,0 +1,349 @@
+// How a layer turns requests into checked operations: types, sizes, pitches and overlaps of the buffers, what a tape mode
+// needs, and the sums behind gradients of parameters.
+#include "error.hpp"
+#include "layer.hpp"
+
+#include <synfire/model/reduction.hpp>
+
+#include <cstdio>
+
+namespace synfire::core {
+
+namespace {
+
+void check_memory(const Buffer& buffer, const char* name, bool host_device) {
+  if (!host_device && buffer.array().memory == SYNFIRE_MEMORY_HOST)
+    fail_argument("SYN-BUFFER-KIND",
+                  "%s is a buffer of pageable host memory; a CUDA context computes on device or pinned buffers", name);
+}
+
+class Checker {
+ public:
+  Checker(const LayerSpec& spec, bool host_device) : spec_(spec), host_device_(host_device) {}
+
+  // [T, B, N] in the layer's dtype or, beside 16-bit ones, in f32.
+  Array sequence(Buffer* buffer, const char* name) const {
+    if (!buffer) return {};
+    if (buffer->dtype() != spec_.dtype && buffer->dtype() != spec_.arithmetic()) fail_type(*buffer, name, true);
+    return stepped(*buffer, name, spec_.extents.n_steps, spec_.extents.row(), spec_.shape_text(true, buffer->dtype()));
+  }
+
+  // [B, N] in the type of the arithmetic.
+  Array row(Buffer* buffer, const char* name) const {
+    if (!buffer) return {};
+    if (buffer->dtype() != spec_.arithmetic()) fail_type(*buffer, name, false);
+    return stepped(*buffer, name, 1, spec_.extents.row(), spec_.shape_text(false, spec_.arithmetic()));
+  }
+
+  Array spikes(Buffer* buffer, SpikeFormat& format) const {
+    const char* const name = "desc.spikes";
+    const Extents& e = spec_.extents;
+    format = SpikeFormat::none;
+    if (!buffer) return {};
+    switch (buffer->dtype()) {
+      case SYNFIRE_DTYPE_BITS:
+        format = SpikeFormat::bits;
+        return stepped(*buffer, name, e.n_steps, e.batch * e.words_per_row(),
+                       words_text("bits", e.n_steps, e.batch, e.words_per_row()));
+      case SYNFIRE_DTYPE_TIME_BITS:
+        format = SpikeFormat::time_bits;
+        return stepped(*buffer, name, spec_.time_words(), e.row(),
+                       words_text("time-packed bits", spec_.time_words(), e.batch, e.n_neurons));
+      case SYNFIRE_DTYPE_U8:
+        format = SpikeFormat::dense;
+        return stepped(*buffer, name, e.n_steps, e.row(), spec_.shape_text(true, SYNFIRE_DTYPE_U8));
+      default:
+        format = SpikeFormat::dense;
+        return sequence(buffer, name);
+    }
+  }
+
+ private:
+  static std::string words_text(const char* kind, int64_t steps, int64_t batch, int64_t words) {
+    char text[128];
+    std::snprintf(text, sizeof text, "%s [%lld, %lld, %lld words]", kind, static_cast<long long>(steps),
+                  static_cast<long long>(batch), static_cast<long long>(words));
+    return text;
+  }
+
+  [[noreturn]] void fail_type(const Buffer& buffer, const char* name, bool sequence) const {
+    const bool either = sequence && spec_.is_narrow();
+    fail_argument("SYN-BUFFER-TYPE", "%s holds %s; %s%s is needed", name, name_of_dtype(buffer.dtype()),
+                  spec_.shape_text(sequence, sequence ? spec_.dtype : spec_.arithmetic()).c_str(),
+                  either ? ", or the same in f32," : "");
+  }
+
+  // The part of a buffer that `steps` rows of `row` elements take, at the buffer's pitch.
+  Array stepped(const Buffer& buffer, const char* name, int64_t steps, int64_t row, const std::string& shape) const {
+    Array array = buffer.array();
+    const auto wanted = static_cast<uint64_t>(row);
+    const uint64_t pitch = buffer.row_pitch() == 0 ? wanted : buffer.row_pitch();
+    if (steps > 1 && pitch < wanted)
+      fail_argument("SYN-BUFFER-PITCH",
+                    "%s has a row_pitch of %llu elements; a step of %s has %llu. Rows may be spaced out, not overlap, and "
+                    "elements of a row follow each other directly: copy other strides into such a buffer first "
+                    "(synfire_buffer_upload() takes any part of it)",
+                    name, static_cast<unsigned long long>(pitch), shape.c_str(), static_cast<unsigned long long>(wanted));
+    const uint64_t element = bytes_of_dtype(buffer.dtype());
+    uint64_t bytes = 0;
+    if (__builtin_mul_overflow(static_cast<uint64_t>(steps - 1), pitch * element, &bytes)) bytes = ~uint64_t{0} - wanted * element;
+    bytes += wanted * element;
+    if (array.bytes < bytes)
+      fail_argument("SYN-BUFFER-SIZE", "%s holds %llu bytes; at least %llu bytes, %s%s, are needed", name,
+                    static_cast<unsigned long long>(array.bytes), static_cast<unsigned long long>(bytes), shape.c_str(),
+                    pitch == wanted ? "" : " at its row_pitch");
+    check_memory(buffer, name, host_device_);
+    array.bytes = bytes;
+    array.pitch = static_cast<int64_t>(pitch);
+    array.padded = steps > 1 && pitch != wanted;
+    return array;
+  }
+
+  const LayerSpec& spec_;
+  bool host_device_;
+};
+
+struct NamedBuffer {
+  const Buffer* buffer;
+  const char* name;
+};
+
+void check_second_variable(const LayerSpec& spec, std::initializer_list<NamedBuffer> buffers) {
+  for (const NamedBuffer& given : buffers)
+    if (given.buffer && spec.model->n_states < 2)
+      fail_argument("SYN-LAYER-NO-W", "%s is given; model \"%s\" has no second variable W, null is needed", given.name,
+                    spec.model->name);
+}
+
+struct Named {
+  const char* name;
+  const Array& array;
+  bool written;
+};
+
+// Rows of one matrix: both arrays have the same padded pitch, and their rows do not meet.
+bool interleaved(const Array& a, const Array& b, uint64_t a_row, uint64_t b_row) {
+  const uint64_t pitch = static_cast<uint64_t>(a.pitch) * bytes_of_dtype(a.dtype);
+  if (!a.padded || !b.padded || pitch != static_cast<uint64_t>(b.pitch) * bytes_of_dtype(b.dtype)) return false;
+  const auto a0 = reinterpret_cast<uintptr_t>(a.data), b0 = reinterpret_cast<uintptr_t>(b.data);
+  const uint64_t ahead = b0 >= a0 ? (b0 - a0) % pitch : (pitch - (a0 - b0) % pitch) % pitch;  // of a's row to b's
+  return ahead >= a_row && ahead + b_row <= pitch;
+}
+
+// An output may share no memory with any other array of the operation, but the one it is allowed to replace.
+void check_overlap(std::span<const Named> arrays, int64_t row, const Array* output, const Array* replaced) {
+  const auto row_bytes = [row](const Array& array) { return static_cast<uint64_t>(row) * bytes_of_dtype(array.dtype); };
+  for (const Named& a : arrays)
+    for (const Named& b : arrays) {
+      if (&a == &b || !a.written || !a.array.data || !b.array.data) continue;
+      if ((&a.array == output && &b.array == replaced) || (&a.array == replaced && &b.array == output)) continue;
+      const auto a0 = reinterpret_cast<uintptr_t>(a.array.data), b0 = reinterpret_cast<uintptr_t>(b.array.data);
+      if (a0 < b0 + b.array.bytes && b0 < a0 + a.array.bytes &&
+          !interleaved(a.array, b.array, row_bytes(a.array), row_bytes(b.array)))
+        fail_argument("SYN-BUFFER-OVERLAP", "%s is written and overlaps %s; each output needs memory of its own",
+                      a.name, b.name);
+    }
+}
+
+bool same_place(const Array& a, const Array& b) {
+  return a.data == b.data && a.dtype == b.dtype && a.pitch == b.pitch;
+}
+
+}  // namespace
+
+// The H that a tape mode keeps: memory of the layer's own, or X itself.
+Array Layer::stored_h(Tape tape, bool in_place, const Array& x) const {
+  if (tape != Tape::store && tape != Tape::store_narrow) return {};
+  if (in_place) return x;
+  const bool narrow = tape == Tape::store_narrow;
+  return {narrow ? narrow_h_ : stored_h_, narrow ? spec_.narrow_tape_bytes() : spec_.stored_tape_bytes(),
+          SYNFIRE_MEMORY_DEVICE, narrow ? spec_.dtype : spec_.arithmetic(), spec_.extents.row(), false};
+}
+
+// Refuses tape modes that this layer does not have, and an X that H cannot go over.
+void Layer::check_tape_request(const ForwardRequest& request) const {
+  if (request.tape == Tape::store_narrow && !spec_.is_narrow())
+    fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-TAPE-NARROW",
+         "desc.tape is SYNFIRE_TAPE_STORE_NARROW; the layer's dtype is %s, only f16 and bf16 layers have it",
+         name_of_dtype(spec_.dtype));
+  if (!request.in_place) return;
+  if (request.tape != Tape::store && request.tape != Tape::store_narrow)
+    fail_argument("SYN-FORWARD-IN-PLACE", "desc.in_place is 1; desc.tape must be one that stores H");
+  const int32_t stored = request.tape == Tape::store ? spec_.arithmetic() : spec_.dtype;
+  if (request.x->dtype() != stored)
+    fail_argument("SYN-FORWARD-IN-PLACE", "desc.in_place is 1; desc.x holds %s, and H would be stored in %s",
+                  name_of_dtype(request.x->dtype()), name_of_dtype(stored));
+  if (!device().is_host() && request.x->array().memory != SYNFIRE_MEMORY_DEVICE)
+    fail_argument("SYN-FORWARD-IN-PLACE", "desc.in_place is 1; desc.x is a buffer of %s memory, device memory is needed",
+                  name_of_memory(request.x->array().memory));
+  if (spec_.model->slope_reads_input)
+    fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-FORWARD-IN-PLACE",
+         "desc.in_place is 1; the backward of model \"%s\" needs X beside H", spec_.model->name);
+}
+
+ForwardOperation Layer::forward(const ForwardRequest& request) {
+  const Checker check(spec_, device().is_host());
+  check_tape_request(request);
+  ForwardOperation op = {};
+  op.layer = this;
+  op.x = check.sequence(request.x, "desc.x");
+  op.spikes = check.spikes(request.spikes, op.spike_format);
+  op.v_in = check.row(request.v_init, "desc.v_init");
+  op.v_final = check.row(request.v_final, "desc.v_final");
+  op.v_seq = check.sequence(request.v_seq, "desc.v_seq");
+  op.h_seq = check.sequence(request.h_seq, "desc.h_seq");
+  check_second_variable(spec_, {{request.w_init, "desc.w_init"}, {request.w_final, "desc.w_final"}, {request.w_seq, "desc.w_seq"}});
+  op.w_in = check.row(request.w_init, "desc.w_init");
+  op.w_final = check.row(request.w_final, "desc.w_final");
+  op.w_seq = check.sequence(request.w_seq, "desc.w_seq");
+  const Named arrays[] = {{"desc.x", op.x, request.in_place}, {"desc.spikes", op.spikes, true},
+                          {"desc.v_init", op.v_in, false},    {"desc.v_final", op.v_final, true},
+                          {"desc.v_seq", op.v_seq, true},     {"desc.h_seq", op.h_seq, true},
+                          {"desc.w_init", op.w_in, false},    {"desc.w_final", op.w_final, true},
+                          {"desc.w_seq", op.w_seq, true}};
+  check_overlap(arrays, spec_.extents.row(), nullptr, nullptr);
+  const bool two_variables = spec_.model->n_states == 2;
+  if (two_variables && !op.v_in.data != !op.w_in.data)
+    fail_argument("SYN-FORWARD-INIT", "%s is given and %s is null; a forward begins from both or from the layer's state",
+                  op.v_in.data ? "desc.v_init" : "desc.w_init", op.v_in.data ? "desc.w_init" : "desc.v_init");
+  if (!op.v_in.data) {
+    op.v_in = op.v_out = {state(0), spec_.row_bytes(), SYNFIRE_MEMORY_DEVICE};
+    if (two_variables) op.w_in = op.w_out = {state(1), spec_.row_bytes(), SYNFIRE_MEMORY_DEVICE};
+  }
+  if (request.tape != Tape::none) {
+    const auto lock = lock_parameters();
+    allocate_tape(request.tape, request.in_place);
+    op.tape = checkpoints_;
+    op.tape_h = stored_h(request.tape, request.in_place, op.x);
+    if (request.tape == Tape::store_narrow) op.tape_spikes = static_cast<uint32_t*>(narrow_spikes_);
+    latest_ = {{request.x, request.tape, request.in_place}, Ref<Buffer>(request.x)};
+  }
+  return op;
+}
+
+bool Layer::reads_input(const BackwardRequest& request, const TapeShape& tape) const {
+  return tape.tape == Tape::recompute || spec_.model->slope_reads_input || !request.gradients.empty();
+}
+
+OperationList Layer::backward(const BackwardRequest& request, const TapeShape& tape) {
+  const Checker check(spec_, device().is_host());
+  if (tape.in_place && !request.gradients.empty())
+    fail_argument("SYN-GRADIENT-IN-PLACE",
+                  "desc.n_parameter_gradients is %zu; the forward wrote H over X (in_place), which gradients of parameters "
+                  "need",
+                  request.gradients.size());
+  BackwardOperation op = {};
+  op.layer = this;
+  const Array x = check.sequence(tape.x, "the forward's x");
+  if (reads_input(request, tape)) op.x = x;
+  op.tape = checkpoints_;
+  op.tape_h = stored_h(tape.tape, tape.in_place, x);
+  if (tape.tape == Tape::store_narrow) op.tape_spikes = static_cast<const uint32_t*>(narrow_spikes_);
+  op.grad_spike = check.sequence(request.grad_spike_seq, "desc.grad_spike_seq");
+  op.grad_v_seq = check.sequence(request.grad_v_seq, "desc.grad_v_seq");
+  op.grad_v_final = check.row(request.grad_v_final, "desc.grad_v_final");
+  op.grad_x = check.sequence(request.grad_x_seq, "desc.grad_x_seq");
+  op.grad_v_init = check.row(request.grad_v_init, "desc.grad_v_init");
+  check_second_variable(spec_, {{request.grad_w_seq, "desc.grad_w_seq"}, {request.grad_w_final, "desc.grad_w_final"}, {request.grad_w_init, "desc.grad_w_init"}});
+  op.grad_w_seq = check.sequence(request.grad_w_seq, "desc.grad_w_seq");
+  op.grad_w_final = check.row(request.grad_w_final, "desc.grad_w_final");
+  op.grad_w_init = check.row(request.grad_w_init, "desc.grad_w_init");
+  if (!op.grad_x.data && !op.grad_v_init.data && !op.grad_w_init.data && request.gradients.empty())
+    fail_argument("SYN-BACKWARD-OUTPUT",
+                  "desc.grad_x_seq, desc.grad_v_init and desc.grad_w_init are all null and desc.n_parameter_gradients is "
+                  "0; at least one output is needed");
+  const bool replaces = request.in_place && same_place(op.grad_x, op.grad_spike);
+  const Named arrays[] = {{"the forward's x", op.x, false},
+                          {"the tape's H", op.tape_h, false},
+                          {"desc.grad_spike_seq", op.grad_spike, false},
+                          {"desc.grad_v_seq", op.grad_v_seq, false},
+                          {"desc.grad_v_final", op.grad_v_final, false},
+                          {"desc.grad_x_seq", op.grad_x, true},
+                          {"desc.grad_v_init", op.grad_v_init, true},
+                          {"desc.grad_w_seq", op.grad_w_seq, false},
+                          {"desc.grad_w_final", op.grad_w_final, false},
+                          {"desc.grad_w_init", op.grad_w_init, true}};
+  std::vector<Named> all(std::begin(arrays), std::end(arrays));
+  std::vector<std::string> names;
+  names.reserve(request.gradients.size());
+  for (const GradientRequest& gradient : request.gradients) {
+    names.push_back("desc.parameter_gradients[" + std::to_string(names.size()) + "].gradient");
+    all.push_back({names.back().c_str(), gradient.gradient->array(), true});
+  }
+  check_overlap(all, spec_.extents.row(), replaces ? &op.grad_x : nullptr, replaces ? &op.grad_spike : nullptr);
+  OperationList operations = {op};
+  if (!request.gradients.empty()) append_gradients(request, operations);
+  return operations;
+}
+
+// ---- gradients of parameters ----------------------------------------------------------------------------------------
+
+namespace {
+
+int64_t chunks_of(int64_t count) { return (count + model::reduction_chunk - 1) / model::reduction_chunk; }
+
+}  // namespace
+
+// From the first gradient on, the slopes of the constants are kept beside the constants.
+void Layer::prepare_gradients() {
+  const auto lock = lock_parameters();
+  if (wants_gradients_) return;
+  if (!gradient_partials_)
+    gradient_partials_ = static_cast<double*>(device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.gradient_bytes()));
+  wants_gradients_ = true;
+  try {
+    upload_arrays();
+  } catch (...) {
+    wants_gradients_ = false;
+    throw;
+  }
+  uploaded_version_.store(0, std::memory_order_relaxed);  // the block must name the slopes
+}
+
+void Layer::append_gradients(const BackwardRequest& request, OperationList& operations) {
+  const size_t most = static_cast<size_t>(n_slope_rows(*spec_.model)) + 2;
+  if (request.gradients.size() > most)
+    fail_argument("SYN-GRADIENT-COUNT", "desc.n_parameter_gradients is %zu; this layer has %zu gradients to ask for",
+                  request.gradients.size(), most);
+  const auto n_neurons = static_cast<uint64_t>(spec_.extents.n_neurons);
+  GradientRows rows = {};
+  for (size_t i = 0; i < request.gradients.size(); ++i) {
+    char name[64];
+    std::snprintf(name, sizeof name, "desc.parameter_gradients[%zu].name", i);
+    rows.rows[rows.count++] = parameters_.gradient_row(request.gradients[i].parameter, name);
+    const Buffer& gradient = *request.gradients[i].gradient;
+    std::snprintf(name, sizeof name, "desc.parameter_gradients[%zu].gradient", i);
+    if (gradient.dtype() != spec_.arithmetic())
+      fail_argument("SYN-BUFFER-TYPE", "%s holds %s; %s is needed", name, name_of_dtype(gradient.dtype()),
+                    name_of_dtype(spec_.arithmetic()));
+    const uint64_t held = gradient.array().bytes / spec_.element_bytes();
+    if (held != 1 && held != n_neurons)
+      fail_argument("SYN-GRADIENT-LENGTH",
+                    "%s holds %llu elements; allowed are 1 (the sum over all neurons) and %llu (one per neuron)", name,
+                    static_cast<unsigned long long>(held), static_cast<unsigned long long>(n_neurons));
+    check_memory(gradient, name, device().is_host());
+  }
+  prepare_gradients();
+
+  auto& backward = std::get<BackwardOperation>(operations.front());
+  backward.gradients = rows;
+  backward.gradient_partials = gradient_partials_;
+  const int64_t row = spec_.extents.row(), n_chunks = chunks_of(row);
+  double* const chunk_sums = gradient_partials_ + row * static_cast<int64_t>(most);
+  for (size_t i = 0; i < request.gradients.size(); ++i) {
+    const auto index = static_cast<int64_t>(i);
+    const double* const partial = gradient_partials_ + row * index;
+    const Array out = request.gradients[i].gradient->array();
+    if (out.bytes == spec_.element_bytes() && n_neurons != 1) {
+      const Array sums = {chunk_sums + n_chunks * index, static_cast<uint64_t>(n_chunks) * sizeof(double),
+                          SYNFIRE_MEMORY_DEVICE};
+      operations.emplace_back(ReduceOperation{ReduceKind::chunks, spec_.arithmetic(), partial, 1, row, sums});
+      operations.emplace_back(ReduceOperation{ReduceKind::total, spec_.arithmetic(), sums.data, 1, n_chunks, out});
+    } else {
+      operations.emplace_back(
+          ReduceOperation{ReduceKind::batch, spec_.arithmetic(), partial, spec_.extents.batch, spec_.extents.n_neurons, out});
+    }
+  }
+}
+
+}  // namespace synfire::core

@@ -1,0 +1,152 @@
+// Rows of sequences between their storage type and the arithmetic type R, and rows of packed spikes. Conversions are
+// branch-free integer arithmetic that the compiler vectorises at every level; they round to nearest, ties to even, and
+// keep subnormals, as the GPU's conversion instructions do.
+//
+// Included by kernels.cpp only, once per instruction level.
+#ifndef SYNFIRE_HOST_STORAGE_HPP
+#define SYNFIRE_HOST_STORAGE_HPP
+
+#include "kernels.hpp"
+
+#include <synfire/model/models.hpp>
+#include <synfire/synfire.h>
+
+namespace synfire::host::SYNFIRE_MODEL_LEVEL {
+namespace {
+
+using namespace synfire::model;
+using core::Sequence;
+
+// ---- one number ------------------------------------------------------------------------------------------------------
+
+struct F16 {
+  uint16_t bits;
+};
+struct Bf16 {
+  uint16_t bits;
+};
+struct U8 {
+  uint8_t bits;
+};
+
+SYNFIRE_MODEL_FN float decode(F16 stored) {
+  const u32 magnitude = stored.bits & 0x7FFFu, sign = static_cast<u32>(stored.bits & 0x8000u) << 16;
+  // 2¹¹² moves the exponent from its place in f16 to that in f32, and normalises subnormals.
+  const u32 finite = bits_of(from_bits(magnitude << 13) * from_bits(0x77800000u));
+  return from_bits(sign | (magnitude >= 0x7C00u ? (finite | 0x7F800000u) : finite));
+}
+SYNFIRE_MODEL_FN float decode(Bf16 stored) { return from_bits(static_cast<u32>(stored.bits) << 16); }
+
+template <class E>
+E encode(float value) = delete;
+
+template <>
+SYNFIRE_MODEL_FN F16 encode<F16>(float value) {
+  const u32 bits = bits_of(value), magnitude = bits & 0x7FFFFFFFu, sign = bits >> 31 << 15;
+  // Adding ½ rounds a number below 2⁻¹⁴ at the last place that an f16 subnormal has.
+  const u32 subnormal = bits_of(from_bits(magnitude) + 0.5f) - 0x3F000000u;
+  const u32 normal = (magnitude + 0xC8000FFFu + ((magnitude >> 13) & 1u)) >> 13;
+  u32 f16 = magnitude < 0x38800000u ? subnormal : normal;
+  f16 = magnitude >= 0x477FF000u ? 0x7C00u : f16;  // 65520 and more round to infinity
+  f16 = magnitude > 0x7F800000u ? 0x7FFFu : f16;
+  return {static_cast<uint16_t>(sign | f16)};
+}
+template <>
+SYNFIRE_MODEL_FN Bf16 encode<Bf16>(float value) {
+  const u32 bits = bits_of(value);
+  const u32 rounded = (bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16;
+  return {static_cast<uint16_t>((bits & 0x7FFFFFFFu) > 0x7F800000u ? 0x7FFFu : rounded)};
+}
+template <>
+SYNFIRE_MODEL_FN U8 encode<U8>(float value) {
+  return {static_cast<uint8_t>(static_cast<int>(value))};
+}
+
+// ---- rows ------------------------------------------------------------------------------------------------------------
+
+template <class R>
+void copy_row(R* __restrict to, const R* __restrict from, int count) {
+  for (int i = 0; i < count; ++i) to[i] = from[i];
+}
+
+template <class E>
+void decode_row(float* __restrict to, const E* __restrict from, int count) {
+  for (int i = 0; i < count; ++i) to[i] = decode(from[i]);
+}
+
+template <class E>
+void encode_row(E* __restrict to, const float* __restrict from, int count) {
+  for (int i = 0; i < count; ++i) to[i] = encode<E>(from[i]);
+}
+
+template <class E>
+E* element(const Sequence& sequence, int64_t step, int64_t at) {
+  return static_cast<E*>(sequence.data) + step * sequence.pitch + at;
+}
+
+inline bool holds(const Sequence& sequence, float) { return sequence.dtype == SYNFIRE_DTYPE_F32; }
+inline bool holds(const Sequence& sequence, double) { return sequence.dtype == SYNFIRE_DTYPE_F64; }
+
+template <class R>
+constexpr R zeros[max_tile] = {};
+
+// A row as R: where it lies if it is stored so, else converted into `scratch`; zeros when it is not given.
+template <class R>
+const R* read_row(const Sequence& sequence, int64_t step, int64_t at, int count, R* scratch) {
+  if (!sequence) return zeros<R>;
+  if (holds(sequence, R())) return element<const R>(sequence, step, at);
+  if constexpr (sizeof(R) == 4) {
+    if (sequence.dtype == SYNFIRE_DTYPE_F16) decode_row(scratch, element<const F16>(sequence, step, at), count);
+    else decode_row(scratch, element<const Bf16>(sequence, step, at), count);
+  }
+  return scratch;
+}
+
+template <class R>
+void write_row(const Sequence& sequence, int64_t step, int64_t at, int count, const R* row) {
+  if (!sequence) return;
+  if (holds(sequence, R())) return copy_row(element<R>(sequence, step, at), row, count);
+  if constexpr (sizeof(R) == 4) {
+    switch (sequence.dtype) {
+      case SYNFIRE_DTYPE_F16: return encode_row(element<F16>(sequence, step, at), row, count);
+      case SYNFIRE_DTYPE_BF16: return encode_row(element<Bf16>(sequence, step, at), row, count);
+      default: return encode_row(element<U8>(sequence, step, at), row, count);
+    }
+  } else {  // the only other type beside f64 is u8, for spikes
+    auto* const bytes = element<uint8_t>(sequence, step, at);
+    for (int i = 0; i < count; ++i) bytes[i] = static_cast<uint8_t>(row[i] != R(0));
+  }
+}
+
+// ---- packed spikes ---------------------------------------------------------------------------------------------------
+
+// Neuron-packed spikes of one row: bit i of word w is neuron 32w + i, tail bits zero.
+template <class R>
+void pack_row(uint32_t* __restrict words, const R* __restrict spikes, int count) {
+  int i = 0;
+  for (; i + 32 <= count; i += 32) {
+    uint32_t word = 0;
+    for (int j = 0; j < 32; ++j) word |= static_cast<uint32_t>(spikes[i + j] != R(0)) << j;
+    words[i / 32] = word;
+  }
+  if (i < count) {
+    uint32_t word = 0;
+    for (int j = 0; i + j < count; ++j) word |= static_cast<uint32_t>(spikes[i + j] != R(0)) << j;
+    words[i / 32] = word;
+  }
+}
+
+// Adds one step to the time-packed words of a row.
+template <class R>
+void pack_step(uint32_t* __restrict words, const R* __restrict spikes, int step, int count) {
+  const uint32_t bit = uint32_t{1} << step;
+  if (step == 0)
+    for (int i = 0; i < count; ++i) words[i] = spikes[i] != R(0) ? bit : 0u;
+  else
+    for (int i = 0; i < count; ++i) words[i] |= spikes[i] != R(0) ? bit : 0u;
+}
+
+}  // namespace
+}  // namespace synfire::host::SYNFIRE_MODEL_LEVEL
+
+#endif
