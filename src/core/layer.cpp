@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <limits>
 
 namespace synfire::core {
 namespace {
@@ -146,6 +147,8 @@ void Layer::set_parameter(ParameterName name, std::span<const double> values) {
   std::vector<double> previous(parameters_.values(index).begin(), parameters_.values(index).end());
   parameters_.set(index, std::move(next));
   try {
+    parameters_.check_constants(name, spec_.dtype == SYNFIRE_DTYPE_F64 ? std::numeric_limits<double>::max()
+                                                                       : std::numeric_limits<float>::max());
     upload_arrays();
   } catch (...) {
     // Back to what was, on the device too, if it still takes it.

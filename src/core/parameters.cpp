@@ -104,10 +104,10 @@ ParameterSet::ParameterSet(const ModelRow& model, const SurrogateRow& surrogate,
       n_neurons_(n_neurons),
       undecayed_input_(undecayed_input),
       n_constants_(core::n_constants(model)) {
-  using model::unbounded;
   specs_.assign(model.parameters.begin(), model.parameters.end());
-  specs_.push_back({"v_threshold", 1.0, -unbounded, unbounded, false});
-  specs_.push_back({"v_reset", model.default_v_reset, -unbounded, unbounded, false});
+  specs_.push_back(model::v_threshold_parameter);
+  specs_.push_back(model::v_reset_parameter);
+  specs_.back().default_value = model.default_v_reset;
   specs_.insert(specs_.end(), surrogate.parameters.begin(), surrogate.parameters.end());
   for (const auto& spec : specs_) values_.push_back({spec.default_value});
 }
@@ -145,6 +145,25 @@ std::vector<double> ParameterSet::checked(ParameterName name, std::span<const do
                   spec.open_range ? "greater than" : "at least", spec.minimum);
   }
   return stored;
+}
+
+void ParameterSet::check_constants(ParameterName changed, double largest) const {
+  const auto& spec = specs_[changed.index];
+  const char* const known_as = changed.reciprocal ? spec.reciprocal_name : spec.name;
+  const int n_checked = model::first_model_constant + model_.n_constants;
+  for (int64_t neuron = 0; neuron < (per_neuron() ? n_neurons_ : 1); ++neuron) {
+    double constants[model::max_constants];
+    derive(neuron, constants);
+    for (int k = 0; k < n_checked; ++k) {
+      if (std::fabs(constants[k]) <= largest) continue;  // false for a NaN
+      const size_t i = values_[changed.index].size() > 1 ? static_cast<size_t>(neuron) : 0;
+      const double stored = value(changed.index, neuron);
+      fail_argument("SYN-PARAMETER-OVERFLOW",
+                    "values[%zu] is %g; with it, and the other parameters as they are, \"%s\" gives model \"%s\" a "
+                    "constant, such as 1/tau, of %g; at most %g is allowed in the layer's arithmetic",
+                    i, changed.reciprocal ? 1.0 / stored : stored, known_as, model_.name, constants[k], largest);
+    }
+  }
 }
 
 bool ParameterSet::per_neuron() const noexcept {

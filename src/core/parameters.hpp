@@ -69,6 +69,10 @@ class ParameterSet {
   // Takes over values that checked() has made.
   void set(uint32_t index, std::vector<double> values) noexcept { values_[index].swap(values); }
 
+  // Throws unless every constant of the model's formula is a number of at most this size, which the kernels can hold;
+  // `changed` is the parameter that was set last.
+  void check_constants(ParameterName changed, double largest) const;
+
   bool per_neuron() const noexcept;
   int n_constants() const noexcept { return n_constants_; }
   // The constants of one neuron (of every neuron when nothing is per neuron).

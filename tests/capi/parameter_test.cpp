@@ -224,6 +224,53 @@ TEST(Parameters, RefuseValuesOutsideTheirRange) {
   }
 }
 
+// Values in range whose constants are no numbers of the layer's arithmetic: 1/tau of a tau below 1/FLT_MAX, a potential
+// beyond FLT_MAX, a product of two parameters. f64 layers take what f32 layers refuse.
+TEST(Parameters, RefuseValuesThatLeaveTheArithmetic) {
+  struct Beyond {
+    int32_t model;
+    const char* name;
+    double value;
+    bool f64_too;
+  };
+  const Beyond all[] = {
+      {SYNFIRE_MODEL_LIF, "tau", 2.9e-39, false},        {SYNFIRE_MODEL_LIF, "tau", 5e-324, true},
+      {SYNFIRE_MODEL_PLIF, "tau", 2.9e-39, false},       {SYNFIRE_MODEL_PLIF, "reciprocal_tau", 3.5e38, false},
+      {SYNFIRE_MODEL_QIF, "a0", 1e39, false},            {SYNFIRE_MODEL_EIF, "delta_T", 1e-39, false},
+      {SYNFIRE_MODEL_IZHIKEVICH, "tau_w", 1e-39, false}, {SYNFIRE_MODEL_IF, "v_threshold", 3.5e38, false},
+      {SYNFIRE_MODEL_IF, "v_reset", -3.5e38, false},     {SYNFIRE_MODEL_LIF, "v_rest", 1e300, false},
+  };
+  const Context context = make_context();
+  for (const Beyond& beyond : all) {
+    for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64}) {
+      SCOPED_TRACE(testing::Message() << beyond.name << " of model " << beyond.model << ", dtype " << dtype);
+      const Layer layer = make_layer_of(context, beyond.model, SYNFIRE_SURROGATE_DEFAULT, dtype);
+      const auto before = all_values(layer);
+      std::vector<double> values(n_neurons, 0.5);
+      values[5] = beyond.value;
+      if (dtype == SYNFIRE_DTYPE_F64 && !beyond.f64_too) {
+        EXPECT_OK(synfire_layer_set_parameter(layer, beyond.name, &beyond.value, 1));
+        EXPECT_OK(synfire_layer_set_parameter(layer, beyond.name, values.data(), values.size()));
+        continue;
+      }
+      EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS(beyond.name),
+                   synfire_layer_set_parameter(layer, beyond.name, &beyond.value, 1));
+      EXPECT_NE(last_error_text().find("[SYN-PARAMETER-OVERFLOW]"), std::string::npos) << last_error_text();
+      EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS(beyond.name),
+                   synfire_layer_set_parameter(layer, beyond.name, values.data(), values.size()));
+      EXPECT_NE(last_error_text().find("values[5]"), std::string::npos) << last_error_text();
+      EXPECT_EQ(all_values(layer), before);
+      for (const synfire_parameter_info& info : all_parameters(layer)) EXPECT_EQ(info.length, 1u) << info.name;
+    }
+  }
+  // Each in range and harmless alone; together v_rest/tau overflows.
+  const Layer layer = make_layer_of(context, SYNFIRE_MODEL_LIF);
+  const double v_rest = 1e30, tau = 1e-20;
+  EXPECT_OK(synfire_layer_set_parameter(layer, "v_rest", &v_rest, 1));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("tau"), synfire_layer_set_parameter(layer, "tau", &tau, 1));
+  EXPECT_EQ(value_of(layer, "tau"), 2.0);
+}
+
 TEST(Parameters, OfSurrogatesKeepToTheirRanges) {
   const Context context = make_context();
   for (const ReferenceSurrogate& surrogate : reference_surrogates()) {

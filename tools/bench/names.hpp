@@ -1,6 +1,7 @@
 // names.hpp - what synfire-bench can be asked for, by name: dtypes, spike formats, tapes, models, surrogates.
 //
-// What lives here: one table each; what the library gains later is one row more, or `not_built` replaced in its row.
+// What lives here: one table each, of the library's own lists where it has one (../names/names.hpp); what the library
+// gains later is one row more, or `not_built` replaced in its row.
 // What does not: the command line (options.hpp), what is done with the rows (workload.hpp).
 //
 // SPDX-License-Identifier: MIT
@@ -9,11 +10,14 @@
 
 #include <synfire/synfire.h>
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+
+#include "../names/names.hpp"
 
 namespace synfire_bench {
 
@@ -110,7 +114,7 @@ inline constexpr Tape tapes[] = {
 };
 
 // ---- Models
-// ----------------------------------------------------------------------------------------------------------
+// -----------------------------------------------------------------------------------------------------------
 
 struct Model {
   std::string_view name;
@@ -118,38 +122,22 @@ struct Model {
   float x_low, x_high;  ///< X is uniform in between; chosen so that 10 to 50 % of all neuron-steps spike
 };
 
-inline constexpr Model models[] = {
-    {"lif", SYNFIRE_MODEL_LIF, -0.3F, 2.2F},   {"if", SYNFIRE_MODEL_IF, -0.3F, 0.9F},
-    {"plif", SYNFIRE_MODEL_PLIF, -0.3F, 2.2F}, {"qif", SYNFIRE_MODEL_QIF, -0.3F, 2.2F},
-    {"eif", SYNFIRE_MODEL_EIF, -0.3F, 2.2F},   {"izhikevich", SYNFIRE_MODEL_IZHIKEVICH, -0.3F, 2.2F},
-};
+// The default first, then the library's others in its order. IF does not forget, so it needs less.
+inline constexpr auto models = [] {
+  std::array<Model, synfire_tools::models.size()> rows{};
+  std::size_t next = 1;
+  for (const synfire_tools::NamedId& entry : synfire_tools::models) {
+    Model& row = entry.id == SYNFIRE_MODEL_LIF ? rows[0] : rows[next++];
+    row = {entry.name, entry.id, -0.3F, entry.id == SYNFIRE_MODEL_IF ? 0.9F : 2.2F};
+  }
+  return rows;
+}();
 
 // ---- Surrogates
 // ------------------------------------------------------------------------------------------------------
 
-struct Surrogate {
-  std::string_view name;
-  std::int32_t id;
-};
-
-inline constexpr Surrogate surrogates[] = {
-    {"sigmoid", SYNFIRE_SURROGATE_SIGMOID},
-    {"atan", SYNFIRE_SURROGATE_ATAN},
-    {"piecewise_quadratic", SYNFIRE_SURROGATE_PIECEWISE_QUADRATIC},
-    {"piecewise_exp", SYNFIRE_SURROGATE_PIECEWISE_EXP},
-    {"soft_sign", SYNFIRE_SURROGATE_SOFT_SIGN},
-    {"super_spike", SYNFIRE_SURROGATE_SUPER_SPIKE},
-    {"erf", SYNFIRE_SURROGATE_ERF},
-    {"piecewise_leaky_relu", SYNFIRE_SURROGATE_PIECEWISE_LEAKY_RELU},
-    {"s2nn", SYNFIRE_SURROGATE_S2NN},
-    {"q_pseudo_spike", SYNFIRE_SURROGATE_Q_PSEUDO_SPIKE},
-    {"leaky_k_relu", SYNFIRE_SURROGATE_LEAKY_K_RELU},
-    {"fake_numerical_gradient", SYNFIRE_SURROGATE_FAKE_NUMERICAL_GRADIENT},
-    {"log_tailed_relu", SYNFIRE_SURROGATE_LOG_TAILED_RELU},
-    {"nonzero_sign_log_abs", SYNFIRE_SURROGATE_NONZERO_SIGN_LOG_ABS},
-    {"squarewave_fourier_series", SYNFIRE_SURROGATE_SQUAREWAVE_FOURIER_SERIES},
-    {"rect", SYNFIRE_SURROGATE_RECT},
-};
+using Surrogate = synfire_tools::NamedId;
+using synfire_tools::surrogates;
 
 // ---- What is asked of a layer
 // ----------------------------------------------------------------------------------------
@@ -178,13 +166,8 @@ struct CacheName {
 
 inline constexpr CacheName caches[] = {{"hot", 0, Cache::hot}, {"cold", 1, Cache::cold}};
 
-struct Backend {
-  std::string_view name;
-  std::int32_t id;
-};
-
-inline constexpr Backend backends[] = {
-    {"auto", SYNFIRE_BACKEND_AUTO}, {"cuda", SYNFIRE_BACKEND_CUDA}, {"host", SYNFIRE_BACKEND_HOST}};
+using Backend = synfire_tools::NamedId;
+using synfire_tools::backends;
 
 }  // namespace synfire_bench
 

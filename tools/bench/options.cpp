@@ -11,11 +11,11 @@ namespace synfire_bench {
 namespace {
 
 // The row of `table` with that name; its built names are what an error offers.
-template <typename Row, std::size_t size>
-const Row* find_row(const Row (&table)[size], std::string_view option, std::string_view value) {
+template <typename Table>
+auto find_row(const Table& table, std::string_view option, std::string_view value) -> decltype(&table[0]) {
   std::string built;
   bool known = false;
-  for (const Row& row : table) {
+  for (const auto& row : table) {
     if (row.name == value) {
       if (row.id != not_built) return &row;
       known = true;
@@ -55,7 +55,7 @@ using View = std::string_view;
 constexpr std::uint64_t largest = std::uint64_t{1} << 40;
 
 constexpr Option option_table[] = {
-    {"--model", in_layer | in_plot, "NAME", "lif (default), if, plif, qif, eif, izhikevich",
+    {"--model", in_layer | in_plot, "NAME", "lif (default), if, ...: the names of synfire.h in small letters",
      [](Options& o, View option, View v) { o.model = find_row(models, option, v); }},
     {"--steps", in_layer, "T", "steps of one pass (32)",
      [](Options& o, View option, View v) { o.shape.steps = parse_number<std::uint64_t>(option, v, 1, largest); }},

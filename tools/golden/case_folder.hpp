@@ -1,7 +1,7 @@
 // case_folder.hpp - a folder of golden cases (cases.json + cases.bin) in memory.
 //
 // What lives here: reading and checking the two files; nothing of it knows the library.
-// What does not: names the library understands (known_names.hpp), running a case (run_case.hpp).
+// What does not: names the library understands (../names/names.hpp), running a case (run_case.hpp).
 //
 // SPDX-License-Identifier: MIT
 #ifndef SYNFIRE_TOOLS_GOLDEN_CASE_FOLDER_HPP

@@ -1,8 +1,8 @@
 // main.cpp - synfire-golden: runs a folder of golden cases through the C ABI and prints the largest error of each
-// array.
+// array; lists what the library has.
 //
 // What lives here: the command line, the report and the exit status. What does not: files (case_folder.hpp), runs
-// (run_case.hpp).
+// (run_case.hpp), the list (list.hpp).
 //
 // SPDX-License-Identifier: MIT
 #include <synfire/synfire.h>
@@ -18,8 +18,9 @@
 #include <string_view>
 #include <vector>
 
+#include "../names/names.hpp"
 #include "case_folder.hpp"
-#include "known_names.hpp"
+#include "list.hpp"
 #include "run_case.hpp"
 
 namespace synfire_golden {
@@ -31,6 +32,7 @@ constexpr int exit_unusable = 2;
 
 constexpr const char* usage =
     "usage: synfire-golden DIR [--backend host|cuda|auto] [--dtype f32|f64] [--threads N] [--list-skipped]\n"
+    "       synfire-golden --list [--markdown]\n"
     "\n"
     "Runs every case of DIR (cases.json + cases.bin) through the C ABI: forward and backward, eagerly and as a graph,\n"
     "with dense spikes and with bits; all four must agree bit for bit and stay within the bounds of the reference.\n"
@@ -39,6 +41,9 @@ constexpr const char* usage =
     "  --dtype         storage and arithmetic: f32 (default) or f64\n"
     "  --threads       threads of the host backend: 1 to 1024, 0 (default) is automatic\n"
     "  --list-skipped  repeats the skipped cases at the end, grouped by reason\n"
+    "  --list          runs nothing: every model and surrogate of this build with its parameters, their defaults, ranges,\n"
+    "                  units, and whether they have a gradient and can be one number per neuron\n"
+    "  --markdown      with --list: the tables of the documentation\n"
     "\n"
     "Exit status: 0 when at least one case ran and none failed, 1 otherwise, 2 for unusable arguments, a folder that\n"
     "cannot be read or is malformed, or a backend that does not answer.\n";
@@ -49,6 +54,8 @@ struct Options {
   std::int32_t dtype = SYNFIRE_DTYPE_F32;
   std::int32_t n_threads = 0;
   bool list_skipped = false;
+  bool list = false;
+  bool markdown = false;
   bool help = false;
 };
 
@@ -56,13 +63,13 @@ struct UsageError {
   std::string text;
 };
 
-constexpr NamedId backends[] = {
-    {"auto", SYNFIRE_BACKEND_AUTO}, {"host", SYNFIRE_BACKEND_HOST}, {"cuda", SYNFIRE_BACKEND_CUDA}};
+using synfire_tools::backends;
+using synfire_tools::NamedId;
 constexpr NamedId dtypes[] = {{"f32", SYNFIRE_DTYPE_F32}, {"f64", SYNFIRE_DTYPE_F64}};
 
 template <typename Table>
 std::int32_t parse_name(const Table& table, std::string_view option, std::string_view value) {
-  if (const std::optional<std::int32_t> id = find_id(table, value)) {
+  if (const std::optional<std::int32_t> id = synfire_tools::find_id(table, value)) {
     return *id;
   }
   std::string allowed;
@@ -102,6 +109,10 @@ Options parse_options(int argument_count, char** arguments) {
       return options;
     } else if (argument == "--list-skipped") {
       options.list_skipped = true;
+    } else if (argument == "--list") {
+      options.list = true;
+    } else if (argument == "--markdown") {
+      options.markdown = true;
     } else if (argument.substr(0, 1) == "-") {
       throw UsageError{"unknown option " + std::string(argument)};
     } else if (options.folder.empty() && !argument.empty()) {
@@ -110,7 +121,13 @@ Options parse_options(int argument_count, char** arguments) {
       throw UsageError{"one folder is needed, \"" + std::string(argument) + "\" is one too many"};
     }
   }
-  if (options.folder.empty()) {
+  if (options.markdown && !options.list) {
+    throw UsageError{"--markdown is a form of --list, which is missing"};
+  }
+  if (options.list && !options.folder.empty()) {
+    throw UsageError{"--list runs nothing, \"" + options.folder + "\" is one argument too many"};
+  }
+  if (options.folder.empty() && !options.list) {
     throw UsageError{"a folder is needed"};
   }
   return options;
@@ -207,8 +224,12 @@ int main(int argument_count, char** arguments) {
       std::printf("%s", usage);
       return exit_passed;
     }
-    const std::vector<Case> cases = read_case_folder(options.folder);
-    const int status = run_folder(options, cases);
+    int status = exit_passed;
+    if (options.list) {
+      std::printf("%s", (options.markdown ? list_as_markdown() : list_as_text()).c_str());
+    } else {
+      status = run_folder(options, read_case_folder(options.folder));
+    }
     if (std::fflush(stdout) != 0) {
       std::fprintf(stderr, "synfire-golden: the report could not be written\n");
       return exit_failed;

@@ -13,7 +13,8 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "known_names.hpp"
+#include "../names/names.hpp"
+#include "bounds.hpp"
 
 namespace synfire_golden {
 namespace {
@@ -326,11 +327,12 @@ CaseResult skipped(const std::string& reason) {
 }  // namespace
 
 CaseResult run_case(synfire_context context, std::int32_t dtype, const Case& golden) {
-  const std::optional<std::int32_t> model = find_id(models, golden.model);
+  const std::optional<std::int32_t> model = synfire_tools::find_id(synfire_tools::models, golden.model);
   if (!model) {
     return skipped("model '" + golden.model + "' is not built yet");
   }
-  const std::optional<std::int32_t> surrogate = find_id(surrogates, golden.surrogate);
+  const std::optional<std::int32_t> surrogate =
+      synfire_tools::find_id(synfire_tools::surrogates, golden.surrogate);
   if (!surrogate) {
     return skipped("surrogate '" + golden.surrogate + "' is not built yet");
   }

@@ -21,10 +21,10 @@ struct Eif {
   static constexpr bool has_input_decay = false;
   static constexpr bool slope_reads_input = false;
   static constexpr ParameterSpec parameters[n_parameters] = {
-      {"tau", 2.0, 0.0, unbounded, true},
-      {"delta_T", 1.0, 0.0, unbounded, true},
-      {"theta_rh", 0.8, -unbounded, unbounded, false},
-      {"v_rest", 0.0, -unbounded, unbounded, false},
+      {"tau", 2.0, 0.0, unbounded, true, nullptr, "steps"},
+      {"delta_T", 1.0, 0.0, unbounded, true, nullptr, "potential"},
+      {"theta_rh", 0.8, -unbounded, unbounded, false, nullptr, "potential"},
+      {"v_rest", 0.0, -unbounded, unbounded, false, nullptr, "potential"},
   };
 
   template <class T>

@@ -23,13 +23,13 @@ struct Izhikevich {
   static constexpr bool has_input_decay = false;
   static constexpr bool slope_reads_input = false;
   static constexpr ParameterSpec parameters[n_parameters] = {
-      {"tau", 2.0, 0.0, unbounded, true},
-      {"v_c", 0.8, -unbounded, unbounded, false},
-      {"a0", 1.0, 0.0, unbounded, true},
-      {"v_rest", -0.1, -unbounded, unbounded, false},
-      {"tau_w", 2.0, 0.0, unbounded, true},
-      {"a", 0.0, -unbounded, unbounded, false},
-      {"b", 0.0, -unbounded, unbounded, false},
+      {"tau", 2.0, 0.0, unbounded, true, nullptr, "steps"},
+      {"v_c", 0.8, -unbounded, unbounded, false, nullptr, "potential"},
+      {"a0", 1.0, 0.0, unbounded, true, nullptr, "1/potential"},
+      {"v_rest", -0.1, -unbounded, unbounded, false, nullptr, "potential"},
+      {"tau_w", 2.0, 0.0, unbounded, true, nullptr, "steps"},
+      {"a", 0.0, -unbounded, unbounded, false, nullptr, "W/potential"},
+      {"b", 0.0, -unbounded, unbounded, false, nullptr, "W/spike"},
   };
 
   template <class T>

@@ -24,8 +24,8 @@ struct Lif {
   static constexpr bool has_input_decay = true;
   static constexpr bool slope_reads_input = false;
   static constexpr ParameterSpec parameters[n_parameters] = {
-      {"tau", 2.0, 0.0, unbounded, true},
-      {"v_rest", 0.0, -unbounded, unbounded, false},
+      {"tau", 2.0, 0.0, unbounded, true, nullptr, "steps"},
+      {"v_rest", 0.0, -unbounded, unbounded, false, nullptr, "potential"},
   };
 
   template <class T>
@@ -52,8 +52,8 @@ struct Plif {
   static constexpr bool has_input_decay = true;
   static constexpr bool slope_reads_input = false;
   static constexpr ParameterSpec parameters[n_parameters] = {
-      {"reciprocal_tau", 0.5, 0.0, unbounded, true, "tau"},
-      {"v_rest", 0.0, -unbounded, unbounded, false},
+      {"reciprocal_tau", 0.5, 0.0, unbounded, true, "tau", "1/steps", "steps"},
+      {"v_rest", 0.0, -unbounded, unbounded, false, nullptr, "potential"},
   };
 
   template <class T>

@@ -1,0 +1,76 @@
+// canvas.hpp - one picture as SVG, made of panels with axes, lines and marks.
+//
+// What lives here: drawing. What does not: what is drawn (membrane.hpp, curves.hpp).
+//
+// SPDX-License-Identifier: MIT
+#ifndef SYNFIRE_TOOLS_PICTURES_CANVAS_HPP
+#define SYNFIRE_TOOLS_PICTURES_CANVAS_HPP
+
+#include <string>
+#include <vector>
+
+namespace synfire_pictures {
+
+struct Point {
+  double x, y;
+};
+
+/// Colours that differ in lightness too; of lines 0, 1, 2 of a panel.
+const char* color(std::size_t line);
+
+/// A rectangle of the picture, in pixels, and the part of the plane that it shows.
+class Panel {
+ public:
+  Panel(Point corner, double width, double height, Point low, Point high)
+      : corner_(corner), width_(width), height_(height), low_(low), high_(high) {}
+
+  void frame(const std::string& title);
+  /// Labels along the bottom, and a line of the grid at each.
+  void x_labels(const std::vector<double>& values, const std::string& name);
+  void y_labels(const std::vector<double>& values);
+  /// A dashed line from left to right, named at its right end.
+  void level(double y, const std::string& name);
+  void line(const std::vector<Point>& points, const char* color, bool thin = false);
+  /// A vertical stroke from y = 0 to y = 1.
+  void mark(double x, const char* color);
+
+  const std::string& svg() const { return svg_; }
+
+ private:
+  double x(double value) const { return corner_.x + (value - low_.x) / (high_.x - low_.x) * width_; }
+  double y(double value) const { return corner_.y + (high_.y - value) / (high_.y - low_.y) * height_; }
+  void text(double at_x, double at_y, const char* style, const std::string& words);
+
+  Point corner_;
+  double width_, height_;
+  Point low_, high_;
+  std::string svg_;
+};
+
+struct LegendEntry {
+  const char* color;
+  std::string text;
+};
+
+struct Picture {
+  double width, height;
+  std::string title, subtitle;
+  std::vector<LegendEntry> legend;  ///< in one row under the subtitle
+  std::vector<Panel> panels;
+
+  std::string svg() const;
+};
+
+/// A range of y that holds all values with some room, and three to six round labels in it.
+struct Scale {
+  double low, high;
+  std::vector<double> labels;
+};
+Scale scale_of(const std::vector<std::vector<Point>>& lines);
+
+/// "0.25", "10": as short as it can be.
+std::string short_number(double value);
+
+}  // namespace synfire_pictures
+
+#endif
