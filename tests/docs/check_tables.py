@@ -15,6 +15,10 @@ import sys
 BLOCK = re.compile(r"<!-- table (\S+) -->\n(.*?)<!-- end of table -->\n", flags=re.S)
 
 
+def block(name, content):
+    return f"<!-- table {name} -->\n{content}<!-- end of table -->\n"
+
+
 def main():
     root, program = pathlib.Path(sys.argv[1]), sys.argv[2]
     update = sys.argv[3:] == ["--update"]
@@ -31,7 +35,7 @@ def main():
                 difference = difflib.unified_diff(content.split("\n"), generated[name].split("\n"), page.name, "generated")
                 problems.append("\n".join(line.rstrip("\n") for line in difference))
         if update:
-            changed = BLOCK.sub(lambda m: m.group(0).replace(m.group(2), generated.get(m.group(1), m.group(2))), text)
+            changed = BLOCK.sub(lambda m: block(m.group(1), generated.get(m.group(1), m.group(2))), text)
             if changed != text:
                 page.write_text(changed, encoding="utf-8")
         if text.count("<!-- table ") != len(BLOCK.findall(text)):

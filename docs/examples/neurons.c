@@ -1,0 +1,251 @@
+/* neurons.c - each model in ten lines: one neuron, a constant input, its spikes.
+ *
+ * What lives here: the examples of the pages on models, compiled and run by the tests, with what each of them must answer.
+ * What does not: graphs (quickstart.c), learning (hear/).
+ *
+ * SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <synfire/synfire.h>
+
+enum { STEPS = 300 };
+
+/* Stops at the first error. */
+static void check(synfire_status status) {
+  char text[512];
+  if (status >= 0) return;
+  synfire_last_error(text, sizeof text, NULL);
+  fprintf(stderr, "%s\n", text);
+  exit(EXIT_FAILURE);
+}
+
+/* What an example claims; a claim that does not hold ends the program. */
+static void expect(int holds, const char *claim) {
+  if (holds) return;
+  fprintf(stderr, "this does not hold: %s\n", claim);
+  exit(EXIT_FAILURE);
+}
+
+/* n elements of f32, each `value`. */
+static synfire_buffer array(synfire_context context, uint64_t n, double value) {
+  synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
+  synfire_buffer buffer;
+  desc.n_elements = n;
+  check(synfire_buffer_create(context, &desc, &buffer));
+  check(synfire_buffer_fill(buffer, value));
+  return buffer;
+}
+
+/* The steps at which one neuron fired, into `at`; returns how often. Frees what the example made. */
+static int spikes_of(synfire_layer layer, synfire_forward_desc *forward, int at[STEPS]) {
+  float dense[STEPS];
+  int t, n = 0;
+  check(synfire_buffer_download(forward->spikes, 0, dense, sizeof dense));
+  for (t = 0; t < STEPS; ++t)
+    if (dense[t] != 0) at[n++] = t;
+  synfire_buffer_destroy(forward->x);
+  synfire_buffer_destroy(forward->spikes);
+  synfire_layer_destroy(layer);
+  return n;
+}
+
+static void show(const char *model, int n, const int *at) {
+  printf("%-24s %3d spikes in %d steps", model, n, (int)STEPS);
+  if (n > 1) printf(", the first at %d and %d", at[0], at[1]);
+  printf("\n");
+}
+
+static void run_if(synfire_context context) {
+  int at[STEPS], n;
+  /* [if] */
+  synfire_layer layer;
+  synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+  desc.model = SYNFIRE_MODEL_IF;
+  desc.n_steps = STEPS;
+  desc.n_neurons = 1;
+  desc.reset = SYNFIRE_RESET_SOFT; /* what is beyond the threshold stays: a rate that is exact on average */
+  check(synfire_layer_create(context, &desc, &layer));
+  forward.x = array(context, STEPS, 0.375); /* three spikes every eight steps */
+  forward.spikes = array(context, STEPS, 0);
+  check(synfire_layer_forward(layer, &forward, NULL));
+  /* [if] */
+  n = spikes_of(layer, &forward, at);
+  show("if, soft reset", n, at);
+  expect(n == STEPS * 3 / 8 && at[0] == 2 && at[1] == 5 && at[2] == 7, "IF fires three times in eight steps");
+}
+
+static void run_lif(synfire_context context) {
+  int at[STEPS], n, first;
+  const double x = 1.5;
+  /* [lif] */
+  const double tau = 10.0; /* steps */
+  synfire_layer layer;
+  synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+  desc.model = SYNFIRE_MODEL_LIF;
+  desc.n_steps = STEPS;
+  desc.n_neurons = 1;
+  check(synfire_layer_create(context, &desc, &layer));
+  check(synfire_layer_set_parameter(layer, "tau", &tau, 1));
+  forward.x = array(context, STEPS, x);
+  forward.spikes = array(context, STEPS, 0);
+  check(synfire_layer_forward(layer, &forward, NULL));
+  /* [lif] */
+  n = spikes_of(layer, &forward, at);
+  show("lif", n, at);
+  first = (int)ceil(log(1 - 1 / x) / log(1 - 1 / tau)); /* steps from 0 to the threshold */
+  expect(at[0] == first - 1 && at[1] == 2 * first - 1 && n == STEPS / first, "LIF fires when the formula says");
+}
+
+static void run_plif(synfire_context context) {
+  int at[STEPS], n;
+  float slope;
+  double reciprocal_tau;
+  /* [plif] */
+  const double tau = 8.0;
+  synfire_layer layer;
+  synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+  synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
+  synfire_parameter_gradient gradient = {"reciprocal_tau", NULL};
+  desc.model = SYNFIRE_MODEL_PLIF;
+  desc.n_steps = STEPS;
+  desc.n_neurons = 1;
+  check(synfire_layer_create(context, &desc, &layer));
+  check(synfire_layer_set_parameter(layer, "tau", &tau, 1)); /* stores 1/tau */
+  check(synfire_layer_get_parameter(layer, "reciprocal_tau", &reciprocal_tau, 1));
+  forward.x = array(context, STEPS, 1.5);
+  forward.spikes = array(context, STEPS, 0);
+  check(synfire_layer_forward(layer, &forward, NULL));
+  backward.grad_spike_seq = array(context, STEPS, 1); /* L = the number of spikes */
+  backward.parameter_gradients = &gradient;
+  backward.n_parameter_gradients = 1;
+  gradient.gradient = array(context, 1, 0); /* dL/d(1/tau), one number */
+  check(synfire_layer_backward(layer, &backward, NULL));
+  /* [plif] */
+  check(synfire_buffer_download(gradient.gradient, 0, &slope, sizeof slope));
+  synfire_buffer_destroy(gradient.gradient);
+  synfire_buffer_destroy(backward.grad_spike_seq);
+  n = spikes_of(layer, &forward, at);
+  show("plif", n, at);
+  expect(reciprocal_tau == 0.125, "1/tau is stored");
+  expect(slope > 0, "a shorter time constant lets PLIF fire more");
+}
+
+static int run_qif_with(synfire_context context, double x, int at[STEPS]) {
+  /* [qif] */
+  const double tau = 4.0, v_c = 0.8, a0 = 1.0; /* steps, potential, 1/potential */
+  synfire_layer layer;
+  synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+  desc.model = SYNFIRE_MODEL_QIF;
+  desc.n_steps = STEPS;
+  desc.n_neurons = 1;
+  check(synfire_layer_create(context, &desc, &layer));
+  check(synfire_layer_set_parameter(layer, "tau", &tau, 1));
+  check(synfire_layer_set_parameter(layer, "v_c", &v_c, 1));
+  check(synfire_layer_set_parameter(layer, "a0", &a0, 1));
+  forward.x = array(context, STEPS, x); /* fires for ever above a0 (v_c - v_rest)^2 / 4 = 0.16, never below */
+  forward.spikes = array(context, STEPS, 0);
+  check(synfire_layer_forward(layer, &forward, NULL));
+  /* [qif] */
+  return spikes_of(layer, &forward, at);
+}
+
+static void run_qif(synfire_context context) {
+  int at[STEPS];
+  const int below = run_qif_with(context, 0.155, at), above = run_qif_with(context, 0.2, at);
+  show("qif above its rheobase", above, at);
+  expect(below == 0 && above > 1, "QIF fires above its rheobase only");
+}
+
+static int run_eif_with(synfire_context context, double x, int at[STEPS]) {
+  /* [eif] */
+  const double tau = 4.0, delta_t = 0.1, theta_rh = 0.8; /* steps, potential, potential */
+  synfire_layer layer;
+  synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+  desc.model = SYNFIRE_MODEL_EIF;
+  desc.n_steps = STEPS;
+  desc.n_neurons = 1;
+  check(synfire_layer_create(context, &desc, &layer));
+  check(synfire_layer_set_parameter(layer, "tau", &tau, 1));
+  check(synfire_layer_set_parameter(layer, "delta_T", &delta_t, 1));
+  check(synfire_layer_set_parameter(layer, "theta_rh", &theta_rh, 1));
+  forward.x = array(context, STEPS, x); /* fires for ever above theta_rh - v_rest - delta_T = 0.7, never below */
+  forward.spikes = array(context, STEPS, 0);
+  check(synfire_layer_forward(layer, &forward, NULL));
+  /* [eif] */
+  return spikes_of(layer, &forward, at);
+}
+
+/* With every parameter at its default the rheobase is negative: the neuron fires without input. */
+static int run_eif_by_default(synfire_context context, int at[STEPS]) {
+  synfire_layer layer;
+  synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+  desc.model = SYNFIRE_MODEL_EIF;
+  desc.n_steps = STEPS;
+  desc.n_neurons = 1;
+  check(synfire_layer_create(context, &desc, &layer));
+  forward.x = array(context, STEPS, 0);
+  forward.spikes = array(context, STEPS, 0);
+  check(synfire_layer_forward(layer, &forward, NULL));
+  return spikes_of(layer, &forward, at);
+}
+
+static void run_eif(synfire_context context) {
+  int at[STEPS];
+  const int below = run_eif_with(context, 0.69, at), by_default = run_eif_by_default(context, at),
+            above = run_eif_with(context, 0.75, at);
+  show("eif above its rheobase", above, at);
+  expect(below == 0 && above > 1, "EIF fires above its rheobase only");
+  expect(by_default > 1, "EIF fires without input when delta_T exceeds theta_rh - v_rest");
+}
+
+static void run_izhikevich(synfire_context context) {
+  int at[STEPS], n, i;
+  float w[STEPS];
+  /* [izhikevich] */
+  const double tau = 10.0, tau_w = 40.0, a = 0.2, b = 0.15; /* steps, steps, W per potential, W per spike */
+  synfire_layer layer;
+  synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+  desc.model = SYNFIRE_MODEL_IZHIKEVICH;
+  desc.n_steps = STEPS;
+  desc.n_neurons = 1;
+  check(synfire_layer_create(context, &desc, &layer));
+  check(synfire_layer_set_parameter(layer, "tau", &tau, 1));
+  check(synfire_layer_set_parameter(layer, "tau_w", &tau_w, 1));
+  check(synfire_layer_set_parameter(layer, "a", &a, 1));
+  check(synfire_layer_set_parameter(layer, "b", &b, 1));
+  forward.x = array(context, STEPS, 1.0);
+  forward.spikes = array(context, STEPS, 0);
+  forward.w_seq = array(context, STEPS, 0); /* W after every step */
+  check(synfire_layer_forward(layer, &forward, NULL));
+  /* [izhikevich] */
+  check(synfire_buffer_download(forward.w_seq, 0, w, sizeof w));
+  synfire_buffer_destroy(forward.w_seq);
+  n = spikes_of(layer, &forward, at);
+  show("izhikevich", n, at);
+  expect(n > 8, "Izhikevich goes on firing");
+  for (i = 2; i < 6; ++i)
+    expect(at[i] - at[i - 1] > at[i - 1] - at[i - 2], "each interval is longer than the one before");
+  expect(w[at[2]] > w[at[1]] && w[at[1]] > w[at[0]] && w[at[0]] > 0, "W grows with each of the first spikes");
+}
+
+int main(void) {
+  synfire_context context;
+  check(synfire_context_create(NULL, &context));
+  run_if(context);
+  run_lif(context);
+  run_plif(context);
+  run_qif(context);
+  run_eif(context);
+  run_izhikevich(context);
+  synfire_context_destroy(context);
+  check(synfire_context_reclaim(NULL, NULL));
+  return EXIT_SUCCESS;
+}
