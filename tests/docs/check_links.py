@@ -1,4 +1,5 @@
-"""Every file that README.md, CHANGELOG.md or a page of docs/ links to exists.
+"""Every file that README.md, CHANGELOG.md or a page of docs/ links to exists; every page can be reached by links, from the
+README and from the main page of the built documentation, and is built.
 
 Usage: check_links.py SOURCE_DIRECTORY
 """
@@ -10,21 +11,42 @@ import sys
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)|<(?:img|a)\b[^>]*\b(?:src|href)=\"([^\"]+)\"")
 
 
+def targets_of(page):
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    for match in LINK.finditer(text):
+        target = (match.group(1) or match.group(2)).split("#")[0]
+        if target and not re.match(r"[a-z]+:", target) and not target.startswith("@"):
+            yield target
+
+
+def reachable_from(start, targets):
+    reached, waiting = set(), [start]
+    while waiting:
+        page = waiting.pop()
+        if page in reached or page not in targets:
+            continue
+        reached.add(page)
+        waiting += [(page.parent / target).resolve() for target in targets[page]]
+    return reached
+
+
 def main():
-    root = pathlib.Path(sys.argv[1])
+    root = pathlib.Path(sys.argv[1]).resolve()
     pages = [root / "README.md", root / "CHANGELOG.md", *sorted((root / "docs").glob("**/*.md"))]
-    problems, links = [], 0
-    for page in pages:
-        text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
-        for match in LINK.finditer(text):
-            target = (match.group(1) or match.group(2)).split("#")[0]
-            if not target or re.match(r"[a-z]+:", target) or target.startswith("@"):
-                continue
-            links += 1
-            if not (page.parent / target).exists():
-                problems.append(f"{page.relative_to(root)}: {target} does not exist")
+    targets = {page: list(targets_of(page)) for page in pages}
+    problems = [f"{page.relative_to(root)}: {target} does not exist"
+                for page in pages for target in targets[page] if not (page.parent / target).exists()]
+    built = (root / "docs" / "Doxyfile.in").read_text(encoding="utf-8")
+    for start in (root / "README.md", root / "docs" / "pages" / "mainpage.md"):
+        reached = reachable_from(start, targets)
+        problems += [f"{page.relative_to(root)}: no way of links from {start.relative_to(root)}"
+                     for page in pages if page.parent == root / "docs" / "pages" and page not in reached
+                     and page.name != "mainpage.md"]
+    problems += [f"{page.relative_to(root)}: not in docs/Doxyfile.in"
+                 for page in pages if page.parent == root / "docs" / "pages" and f"/docs/pages/{page.name}\"" not in built]
+    links = sum(len(some) for some in targets.values())
     print("\n".join(problems))
-    print(f"{len(pages)} pages, {links} links to files, {len(problems)} broken")
+    print(f"{len(pages)} pages, {links} links to files, {len(problems)} problems")
     return 1 if problems or not links else 0
 
 

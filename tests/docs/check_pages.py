@@ -1,4 +1,4 @@
-"""The built documentation shows compiled code only, and loads nothing from a network.
+"""The built documentation shows compiled code only, has its pictures, and loads nothing from a network.
 
 Usage: check_pages.py SOURCE_DIRECTORY HTML_DIRECTORY
 """
@@ -21,15 +21,22 @@ def main():
     if not snippets:
         problems.append("no page shows a snippet")
     shown = sorted(html.glob("*.html"))
+    pictures = 0
     for path in shown:
         text = path.read_text(encoding="utf-8")
         for address in re.findall(r"<(?:script|link|img|object|iframe)\b[^>]*?\b(?:src|href|data)=\"(https?:[^\"]+)\"", text):
             problems.append(f"{path.name}: loads {address}")
+        if "\\ilinebr" in text:
+            problems.append(f"{path.name}: a cell of a table ran into the next: Doxygen ends code at an apostrophe")
+        for name in re.findall(r"<(?:img|object)\b[^>]*?\b(?:src|data)=\"([^\":]+)\"", text):
+            pictures += 1
+            if not (html / name).is_file() or ".." in name:
+                problems.append(f"{path.name}: the picture {name} is not among the files")
     for needed in ("index.html", "mathjax/MathJax.js", "mathjax/jax/output/HTML-CSS/jax.js"):
         if not (html / needed).exists():
             problems.append(f"{needed} is missing")
     print("\n".join(problems))
-    print(f"{len(pages)} pages, {snippets} snippets, {len(shown)} HTML files, {len(problems)} problems")
+    print(f"{len(pages)} pages, {snippets} snippets, {len(shown)} HTML files, {pictures} pictures, {len(problems)} problems")
     return 1 if problems else 0
 
 
