@@ -1,7 +1,7 @@
-/* neurons.c - each model in ten lines: one neuron, a constant input, its spikes.
+/* neurons.c - each model in a dozen lines: one neuron, a constant input, its spikes.
  *
- * What lives here: the examples of the pages on models, compiled and run by the tests, with what each of them must answer.
- * What does not: graphs (quickstart.c), learning (hear/).
+ * What lives here: the examples of the pages on models, compiled and run by the tests, with what each of them must
+ * answer. What does not: graphs (quickstart.c), learning (hear/).
  *
  * SPDX-License-Identifier: MIT */
 #include <math.h>

@@ -1,5 +1,5 @@
-// What the page "Coming from SpikingJelly" claims, one test for each row, named in the row: the call on the right computes
-// what the formulas behind the call on the left say. check_spikingjelly_rows.py holds page and tests together.
+// What the page "Coming from SpikingJelly" claims, one test for each row, named in the row: the call on the right
+// computes what the formulas behind the call on the left say. check_spikingjelly_rows.py holds page and tests together.
 // What does not live here: SpikingJelly. Its dynamics are written down below from their formulas, one scalar at a time.
 #include <cmath>
 #include <optional>
@@ -60,7 +60,9 @@ struct Node {
         return 1 + a0 / tau * (2 * v - v_rest - v_c);
     }
   }
-  double slope_x() const { return kind == Kind::if_node || (kind <= Kind::parametric_lif && !decay_input) ? 1 : 1 / tau; }
+  double slope_x() const {
+    return kind == Kind::if_node || (kind <= Kind::parametric_lif && !decay_input) ? 1 : 1 / tau;
+  }
 };
 
 Node node_of(Kind kind) {
@@ -77,8 +79,8 @@ struct Sequence {
   double grad_v_init = 0, grad_w_init = 0, grad_reciprocal_tau = 0;
 };
 
-// How the jump of V is differentiated when the reset is detached: fully, or as Izhikevich's hard reset there, where only
-// the factor 1 − S is.
+// How the jump of V is differentiated when the reset is detached: fully, or as Izhikevich's hard reset there, where
+// only the factor 1 − S is.
 enum class Detached { fully, factor_only };
 
 Sequence run(const Node& node, const std::vector<double>& x, double v_init, double w_init,
@@ -102,12 +104,11 @@ Sequence run(const Node& node, const std::vector<double>& x, double v_init, doub
   for (size_t t = n_steps; t-- > 0;) {
     const double before = t == 0 ? v_init : out.v[t - 1], e = sigma(node.alpha * (out.h[t] - node.v_threshold)),
                  g = node.alpha * e * (1 - e), attached = node.detach_reset ? 0 : 1;
-    double jump = node.v_reset ? 1 - out.s[t] + (*node.v_reset - out.h[t]) * g * attached
-                               : 1 - node.v_threshold * g * attached;
+    double jump =
+        node.v_reset ? 1 - out.s[t] + (*node.v_reset - out.h[t]) * g * attached : 1 - node.v_threshold * g * attached;
     if (node.detach_reset && node.v_reset && detached == Detached::factor_only) jump += *node.v_reset * g;
     const double into_w = (two ? grad_w[t] : 0) + carried_w, into_v = grad_v[t] + carried_v;
-    const double grad_h =
-        grad_s[t] * g + into_v * jump + (two ? into_w * (node.a / node.tau_w + node.b * g) : 0);
+    const double grad_h = grad_s[t] * g + into_v * jump + (two ? into_w * (node.a / node.tau_w + node.b * g) : 0);
     out.grad_x[t] = grad_h * node.slope_x();
     out.grad_reciprocal_tau += grad_h * ((node.decay_input ? x[t] : 0) - (before - node.leak_target()));
     carried_v = grad_h * node.slope_v(before);
@@ -355,7 +356,8 @@ TEST_F(ComingFromSpikingJelly, Threshold) {
 }
 
 TEST_F(ComingFromSpikingJelly, SoftReset) {
-  for (const auto& [kind, model] : {std::pair{Kind::if_node, SYNFIRE_MODEL_IF}, std::pair{Kind::lif, SYNFIRE_MODEL_LIF}}) {
+  for (const auto& [kind, model] :
+       {std::pair{Kind::if_node, SYNFIRE_MODEL_IF}, std::pair{Kind::lif, SYNFIRE_MODEL_LIF}}) {
     Node node = node_of(kind);
     node.v_reset.reset();
     synfire_layer_desc desc = layer_desc(model);
@@ -371,10 +373,9 @@ TEST_F(ComingFromSpikingJelly, HardReset) {
 }
 
 TEST_F(ComingFromSpikingJelly, DetachReset) {
-  for (const auto& [kind, model] :
-       {std::pair{Kind::if_node, SYNFIRE_MODEL_IF}, std::pair{Kind::lif, SYNFIRE_MODEL_LIF},
-        std::pair{Kind::parametric_lif, SYNFIRE_MODEL_PLIF}, std::pair{Kind::qif, SYNFIRE_MODEL_QIF},
-        std::pair{Kind::eif, SYNFIRE_MODEL_EIF}}) {
+  for (const auto& [kind, model] : {std::pair{Kind::if_node, SYNFIRE_MODEL_IF}, std::pair{Kind::lif, SYNFIRE_MODEL_LIF},
+                                    std::pair{Kind::parametric_lif, SYNFIRE_MODEL_PLIF},
+                                    std::pair{Kind::qif, SYNFIRE_MODEL_QIF}, std::pair{Kind::eif, SYNFIRE_MODEL_EIF}}) {
     for (const bool soft : {false, true}) {
       SCOPED_TRACE(testing::Message() << "model " << model << (soft ? ", soft" : ", hard"));
       Node node = node_of(kind);
@@ -410,34 +411,64 @@ TEST_F(ComingFromSpikingJelly, SurrogateClasses) {
     double (*derivative)(double x, double pi);
   };
   const std::vector<Class> classes = {
-      {"Sigmoid", SYNFIRE_SURROGATE_SIGMOID, {{"alpha", 4}},
+      {"Sigmoid",
+       SYNFIRE_SURROGATE_SIGMOID,
+       {{"alpha", 4}},
        [](double x, double) { return 4 * sigma(4 * x) * (1 - sigma(4 * x)); }},
       {"ATan", SYNFIRE_SURROGATE_ATAN, {{"alpha", 2}}, [](double x, double p) { return 1 / (1 + p * p * x * x); }},
-      {"PiecewiseQuadratic", SYNFIRE_SURROGATE_PIECEWISE_QUADRATIC, {{"alpha", 1}},
+      {"PiecewiseQuadratic",
+       SYNFIRE_SURROGATE_PIECEWISE_QUADRATIC,
+       {{"alpha", 1}},
        [](double x, double) { return std::fmax(0, 1 - std::fabs(x)); }},
-      {"PiecewiseExp", SYNFIRE_SURROGATE_PIECEWISE_EXP, {{"alpha", 1}},
+      {"PiecewiseExp",
+       SYNFIRE_SURROGATE_PIECEWISE_EXP,
+       {{"alpha", 1}},
        [](double x, double) { return 0.5 * std::exp(-std::fabs(x)); }},
-      {"SoftSign", SYNFIRE_SURROGATE_SOFT_SIGN, {{"alpha", 2}},
+      {"SoftSign",
+       SYNFIRE_SURROGATE_SOFT_SIGN,
+       {{"alpha", 2}},
        [](double x, double) { return 1 / std::pow(1 + 2 * std::fabs(x), 2); }},
-      {"SuperSpike", SYNFIRE_SURROGATE_SUPER_SPIKE, {{"alpha", 1}},
+      {"SuperSpike",
+       SYNFIRE_SURROGATE_SUPER_SPIKE,
+       {{"alpha", 1}},
        [](double x, double) { return 1 / std::pow(1 + std::fabs(x), 2); }},
-      {"Erf", SYNFIRE_SURROGATE_ERF, {{"alpha", 2}},
+      {"Erf",
+       SYNFIRE_SURROGATE_ERF,
+       {{"alpha", 2}},
        [](double x, double p) { return 2 / std::sqrt(p) * std::exp(-4 * x * x); }},
-      {"PiecewiseLeakyReLU", SYNFIRE_SURROGATE_PIECEWISE_LEAKY_RELU, {{"w", 1}, {"c", 0.01}},
+      {"PiecewiseLeakyReLU",
+       SYNFIRE_SURROGATE_PIECEWISE_LEAKY_RELU,
+       {{"w", 1}, {"c", 0.01}},
        [](double x, double) { return std::fabs(x) < 1 ? 0.5 : 0.01; }},
-      {"S2NN", SYNFIRE_SURROGATE_S2NN, {{"alpha", 4}, {"beta", 1}},
+      {"S2NN",
+       SYNFIRE_SURROGATE_S2NN,
+       {{"alpha", 4}, {"beta", 1}},
        [](double x, double) { return x < 0 ? 4 * sigma(4 * x) * (1 - sigma(4 * x)) : 1 / (x + 1); }},
-      {"QPseudoSpike", SYNFIRE_SURROGATE_Q_PSEUDO_SPIKE, {{"alpha", 2}},
+      {"QPseudoSpike",
+       SYNFIRE_SURROGATE_Q_PSEUDO_SPIKE,
+       {{"alpha", 2}},
        [](double x, double) { return std::pow(1 + 2 * std::fabs(x), -2); }},
-      {"LeakyKReLU", SYNFIRE_SURROGATE_LEAKY_K_RELU, {{"leak", 0}, {"k", 1}},
+      {"LeakyKReLU",
+       SYNFIRE_SURROGATE_LEAKY_K_RELU,
+       {{"leak", 0}, {"k", 1}},
        [](double x, double) { return x >= 0 ? 1.0 : 0.0; }},
-      {"FakeNumericalGradient", SYNFIRE_SURROGATE_FAKE_NUMERICAL_GRADIENT, {{"alpha", 0.3}},
+      {"FakeNumericalGradient",
+       SYNFIRE_SURROGATE_FAKE_NUMERICAL_GRADIENT,
+       {{"alpha", 0.3}},
        [](double x, double) { return std::fmin(1 / std::fabs(x), 0.3); }},
-      {"LogTailedReLU", SYNFIRE_SURROGATE_LOG_TAILED_RELU, {{"alpha", 0}},
-       [](double x, double) { return x <= 0 ? 0 : x <= 1 ? 1 : 1 / x; }},
-      {"NonzeroSignLogAbs", SYNFIRE_SURROGATE_NONZERO_SIGN_LOG_ABS, {{"alpha", 1}},
+      {"LogTailedReLU",
+       SYNFIRE_SURROGATE_LOG_TAILED_RELU,
+       {{"alpha", 0}},
+       [](double x, double) { return x <= 0   ? 0
+                                     : x <= 1 ? 1
+                                              : 1 / x; }},
+      {"NonzeroSignLogAbs",
+       SYNFIRE_SURROGATE_NONZERO_SIGN_LOG_ABS,
+       {{"alpha", 1}},
        [](double x, double) { return 1 / (1 + std::fabs(x)); }},
-      {"SquarewaveFourierSeries", SYNFIRE_SURROGATE_SQUAREWAVE_FOURIER_SERIES, {{"n", 2}, {"T_period", 8}},
+      {"SquarewaveFourierSeries",
+       SYNFIRE_SURROGATE_SQUAREWAVE_FOURIER_SERIES,
+       {{"n", 2}, {"T_period", 8}},
        [](double x, double p) { return 0.5 * std::cos(p * x / 4); }},
       {"Rect", SYNFIRE_SURROGATE_RECT, {{"alpha", 1}}, [](double x, double) { return std::fabs(x) < 0.5 ? 1.0 : 0.0; }},
   };
@@ -626,17 +657,63 @@ TEST_F(ComingFromSpikingJelly, Backend) {
   }
 }
 
+// An f32 that f16 and bf16 hold exactly, as their bits.
+uint16_t as_bf16(float value) {
+  return static_cast<uint16_t>(bits_of(value) >> 16);
+}
+uint16_t as_f16(float value) {
+  const uint32_t bits = bits_of(value), exponent = bits >> 23 & 0xFFu;
+  if (value == 0) return static_cast<uint16_t>(bits >> 16 & 0x8000u);
+  return static_cast<uint16_t>((bits >> 16 & 0x8000u) | (exponent - 112u) << 10 | (bits >> 13 & 0x3FFu));
+}
+
+// X stored in 16 bits, arithmetic and state in f32: from the same numbers, the spikes and the final V of an f32 layer.
+TEST_F(ComingFromSpikingJelly, HalfPrecision) {
+  Inputs<float> inputs = random_inputs<float>(shape, 14);
+  for (float& x : inputs.x) x = std::round(x * 64) / 64;
+  Rig<float> wide(context, layer_desc(SYNFIRE_MODEL_LIF, SYNFIRE_DTYPE_F32));
+  wide.load(inputs);
+  const auto expected = wide.forward({.spikes = Spikes::bits});
+  for (const int32_t dtype : {SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16}) {
+    SCOPED_TRACE(dtype);
+    std::vector<uint16_t> narrow;
+    for (const float x : inputs.x) narrow.push_back(dtype == SYNFIRE_DTYPE_F16 ? as_f16(x) : as_bf16(x));
+    const Layer layer = make_layer(context, layer_desc(SYNFIRE_MODEL_LIF, dtype));
+    const Buffer x = make_buffer(context, dtype, shape.sequence()),
+                 spikes = make_buffer(context, SYNFIRE_DTYPE_BITS, shape.words()),
+                 v_init = make_buffer_of(context, inputs.v_init),
+                 v_final = make_buffer(context, SYNFIRE_DTYPE_F32, shape.row());
+    ASSERT_OK(synfire_buffer_upload(x, 0, narrow.data(), narrow.size() * sizeof narrow[0]));
+    synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+    forward.x = x;
+    forward.spikes = spikes;
+    forward.v_init = v_init;
+    forward.v_final = v_final;
+    ASSERT_OK(synfire_layer_forward(layer, &forward, nullptr));
+    EXPECT_EQ(download<uint32_t>(spikes, shape.words()), expected.spike_bits);
+    EXPECT_TRUE(same_bits(download<float>(v_final, shape.row()), expected.v_final));
+  }
+}
+
 TEST_F(ComingFromSpikingJelly, LossBackward) {
   FullRig<float> rig(context, layer_desc(SYNFIRE_MODEL_LIF, SYNFIRE_DTYPE_F32));
   const FullInputs<double> inputs = drive(13);
-  const auto narrow = [](const std::vector<double>& values) { return std::vector<float>(values.begin(), values.end()); };
-  rig.load({narrow(inputs.x), narrow(inputs.v_init), {}, narrow(inputs.grad_spike_seq), narrow(inputs.grad_v_seq),
-            std::vector<float>(n_neurons, 0), {}, {}});
+  const auto narrow = [](const std::vector<double>& values) {
+    return std::vector<float>(values.begin(), values.end());
+  };
+  rig.load({narrow(inputs.x),
+            narrow(inputs.v_init),
+            {},
+            narrow(inputs.grad_spike_seq),
+            narrow(inputs.grad_v_seq),
+            std::vector<float>(n_neurons, 0),
+            {},
+            {}});
   const FullOutputs<float> out = rig.run();
   for (size_t i = 0; i < n_neurons; ++i) {
-    const Sequence expected = run(node_of(Kind::lif), column(inputs.x, i), inputs.v_init[i], 0,
-                                  column(inputs.grad_spike_seq, i), column(inputs.grad_v_seq, i),
-                                  column(inputs.grad_w_seq, i));
+    const Sequence expected =
+        run(node_of(Kind::lif), column(inputs.x, i), inputs.v_init[i], 0, column(inputs.grad_spike_seq, i),
+            column(inputs.grad_v_seq, i), column(inputs.grad_w_seq, i));
     for (size_t t = 0; t < n_steps; ++t) EXPECT_NEAR(out.grad_x_seq[t * n_neurons + i], expected.grad_x[t], 1e-5);
     EXPECT_NEAR(out.grad_v_init[i], expected.grad_v_init, 1e-5);
   }
@@ -650,7 +727,8 @@ TEST_F(ComingFromSpikingJelly, NoGrad) {
   EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("tape|forward"), rig.run_backward());
 }
 
-// Two windows of T/2: with the gradient handed over at the cut it is the whole sequence's, without it is truncated there.
+// Two windows of T/2: with the gradient handed over at the cut it is the whole sequence's, without it is truncated
+// there.
 TEST_F(ComingFromSpikingJelly, Truncation) {
   constexpr size_t half = n_steps / 2 * n_neurons;
   const Inputs<double> inputs = random_inputs<double>(shape, 10);
@@ -680,8 +758,10 @@ TEST_F(ComingFromSpikingJelly, CudaGraph) {
   FullRig<float> eager(context, layer_desc(SYNFIRE_MODEL_LIF, SYNFIRE_DTYPE_F32)),
       replayed(context, layer_desc(SYNFIRE_MODEL_LIF, SYNFIRE_DTYPE_F32));
   const FullInputs<double> wide = drive(15);
-  const auto narrow = [](const std::vector<double>& values) { return std::vector<float>(values.begin(), values.end()); };
-  const FullInputs<float> inputs = {narrow(wide.x), narrow(wide.v_init), {}, narrow(wide.grad_spike_seq),
+  const auto narrow = [](const std::vector<double>& values) {
+    return std::vector<float>(values.begin(), values.end());
+  };
+  const FullInputs<float> inputs = {narrow(wide.x),          narrow(wide.v_init),       {}, narrow(wide.grad_spike_seq),
                                     narrow(wide.grad_v_seq), narrow(wide.grad_v_final), {}, {}};
   eager.load(inputs);
   replayed.load(inputs);
@@ -740,7 +820,8 @@ TEST_F(ComingFromSpikingJelly, NanNeverFires) {
   for (int32_t model = SYNFIRE_MODEL_IF; model <= SYNFIRE_MODEL_IZHIKEVICH; ++model) {
     synfire_layer_desc desc = layer_desc(model, SYNFIRE_DTYPE_F32);
     FullRig<float> rig(context, desc);
-    FullInputs<float> inputs = {std::vector<float>(shape.sequence(), std::numeric_limits<float>::quiet_NaN()), {}, {}, {}, {}, {}, {}, {}};
+    FullInputs<float> inputs = {
+        std::vector<float>(shape.sequence(), std::numeric_limits<float>::quiet_NaN()), {}, {}, {}, {}, {}, {}, {}};
     const std::vector<float> row(n_neurons, 0), sequence(shape.sequence(), 0);
     inputs.v_init = inputs.w_init = inputs.grad_v_final = inputs.grad_w_final = row;
     inputs.grad_spike_seq = inputs.grad_v_seq = inputs.grad_w_seq = sequence;

@@ -1,6 +1,6 @@
-// What `synfire-golden --list` says is what the library answers: names, order, defaults, ranges, what has a gradient, what
-// can be one number per neuron.
-// What does not live here: the pages that show the list (tests/docs/check_tables.py).
+// What `synfire-golden --list` says is what the library answers: names, order, defaults, ranges, what has a gradient,
+// what can be one number per neuron. What does not live here: the pages that show the list
+// (tests/docs/check_tables.py).
 #include <gtest/gtest.h>
 #include <synfire/synfire.h>
 

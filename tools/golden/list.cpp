@@ -56,19 +56,22 @@ double derivative_by_default(double x) {
 
 template <typename... E>
 std::vector<Model> all_models(model::List<E...>) {
-  return {{E::type::name, E::id, E::type::n_states == 2, E::type::has_input_decay, parameters_of<typename E::type>()}...};
+  return {
+      {E::type::name, E::id, E::type::n_states == 2, E::type::has_input_decay, parameters_of<typename E::type>()}...};
 }
 
 template <typename... E>
 std::vector<Surrogate> all_surrogates(model::List<E...>) {
-  return {{E::type::name, E::id, {E::type::parameters, static_cast<std::size_t>(E::type::n_parameters)},
+  return {{E::type::name,
+           E::id,
+           {E::type::parameters, static_cast<std::size_t>(E::type::n_parameters)},
            &derivative_by_default<typename E::type>}...};
 }
 
 // Where derivatives are shown: both infinities, both zeros, on either side of the threshold, no number.
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr std::array<double, 10> shown_x = {
-    -infinity, -1, -0.5, -0.0, 0, 0.5, 1, 10, infinity, std::numeric_limits<double>::quiet_NaN()};
+constexpr std::array<double, 10> shown_x = {-infinity, -1, -0.5, -0.0,     0,
+                                            0.5,       1,  10,   infinity, std::numeric_limits<double>::quiet_NaN()};
 
 // ---- Words
 // -----------------------------------------------------------------------------------------------------------
@@ -251,7 +254,8 @@ std::string list_as_text() {
             '\n';
   for (const Surrogate& s : all_surrogates(model::Surrogates{}))
     text += "surrogate " + s.name + " (" + std::to_string(s.id) + ")\n" + as_text(table_of(s)) + '\n';
-  return text + "Every parameter is one number, or one per neuron. Gradients are those of parameters, along that name.\n";
+  return text +
+         "Every parameter is one number, or one per neuron. Gradients are those of parameters, along that name.\n";
 }
 
 std::string list_as_markdown() {
@@ -262,9 +266,8 @@ std::string list_as_markdown() {
                      block("surrogates", as_markdown(overview(surrogates)));
   for (const Model& m : models) text += block("model-" + m.name, as_markdown(table_of(m)));
   for (const Surrogate& s : surrogates)
-    text += block("surrogate-" + s.name,
-                  as_markdown(table_of(s)) + "\nWith every parameter at its default:\n\n" +
-                      as_markdown(values_of(s), false));
+    text += block("surrogate-" + s.name, as_markdown(table_of(s)) + "\nWith every parameter at its default:\n\n" +
+                                             as_markdown(values_of(s), false));
   return text;
 }
 

@@ -92,7 +92,8 @@ void Panel::frame(const std::string& title) {
 
 void Panel::x_labels(const std::vector<double>& values, const std::string& name) {
   for (const double value : values) {
-    svg_ += "<path d=\"M" + pixels(x(value)) + " " + pixels(corner_.y) + "v" + pixels(height_) + "\" class=\"grid\"/>\n";
+    svg_ +=
+        "<path d=\"M" + pixels(x(value)) + " " + pixels(corner_.y) + "v" + pixels(height_) + "\" class=\"grid\"/>\n";
     text(x(value), corner_.y + height_ + 16, "middle", short_number(value));
   }
   text(corner_.x + width_ / 2, corner_.y + height_ + 34, "middle", name);
@@ -126,17 +127,17 @@ void Panel::mark(double at, const char* stroke) {
 }
 
 std::string Picture::svg() const {
-  std::string all = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + pixels(width) + "\" height=\"" +
-                    pixels(height) + "\" viewBox=\"0 0 " + pixels(width) + " " + pixels(height) +
-                    "\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#333333\">\n<title>" +
-                    escaped(title) +
-                    "</title>\n<style>.title{font-size:16px;font-weight:bold}.sub{fill:#666666}"
-                    ".panel{font-weight:bold}.middle{text-anchor:middle}.end{text-anchor:end}"
-                    ".grid{stroke:#e4e4e4}.frame{fill:none;stroke:#999999}"
-                    ".level{stroke:#999999;stroke-dasharray:5 4}</style>\n"
-                    "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
-                    "<text x=\"16\" y=\"26\" class=\"title\">" +
-                    escaped(title) + "</text>\n<text x=\"16\" y=\"46\" class=\"sub\">" + escaped(subtitle) + "</text>\n";
+  std::string all =
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + pixels(width) + "\" height=\"" + pixels(height) +
+      "\" viewBox=\"0 0 " + pixels(width) + " " + pixels(height) +
+      "\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#333333\">\n<title>" + escaped(title) +
+      "</title>\n<style>.title{font-size:16px;font-weight:bold}.sub{fill:#666666}"
+      ".panel{font-weight:bold}.middle{text-anchor:middle}.end{text-anchor:end}"
+      ".grid{stroke:#e4e4e4}.frame{fill:none;stroke:#999999}"
+      ".level{stroke:#999999;stroke-dasharray:5 4}</style>\n"
+      "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
+      "<text x=\"16\" y=\"26\" class=\"title\">" +
+      escaped(title) + "</text>\n<text x=\"16\" y=\"46\" class=\"sub\">" + escaped(subtitle) + "</text>\n";
   double at = 16;
   for (const LegendEntry& entry : legend) {
     all += "<path d=\"M" + pixels(at) + " 62h22\" stroke=\"" + entry.color + "\" stroke-width=\"3\"/>\n<text x=\"" +

@@ -1,4 +1,5 @@
-// curves.cpp - one scene for each surrogate: the range of x, a second value of one parameter, where the primitive starts.
+// curves.cpp - one scene for each surrogate: the range of x, a second value of one parameter, where the primitive
+// starts.
 //
 // SPDX-License-Identifier: MIT
 #include "curves.hpp"
@@ -81,8 +82,8 @@ std::vector<Point> derivative(const synfire::Context& context, std::int32_t id, 
 std::vector<Point> primitive(const std::vector<Point>& slopes, double at_zero) {
   std::vector<Point> points = {{slopes[0].x, 0}};
   for (std::size_t i = 1; i < slopes.size(); ++i)
-    points.push_back({slopes[i].x, points.back().y + 0.5 * (slopes[i].x - slopes[i - 1].x) *
-                                                         (slopes[i].y + slopes[i - 1].y)});
+    points.push_back(
+        {slopes[i].x, points.back().y + 0.5 * (slopes[i].x - slopes[i - 1].x) * (slopes[i].y + slopes[i - 1].y)});
   const double offset = at_zero - points[points.size() / 2].y;
   for (Point& point : points) point.y += offset;
   return points;
@@ -102,21 +103,23 @@ void add_panel(Picture& picture, double left, const char* title, double x_end,
 }  // namespace
 
 std::string draw_curves(const synfire::Context& context, std::string_view surrogate, std::int32_t id) {
-  const auto* const scene = std::find_if(std::begin(scenes), std::end(scenes),
-                                         [&](const Scene& s) { return s.surrogate == surrogate; });
+  const auto* const scene =
+      std::find_if(std::begin(scenes), std::end(scenes), [&](const Scene& s) { return s.surrogate == surrogate; });
   if (scene == std::end(scenes)) return {};
   synfire_layer_desc desc = synfire::layer_desc(SYNFIRE_MODEL_IF, 1, 1);
   desc.surrogate = id;
   const double by_default = synfire::Layer(context, desc).get_parameter(scene->varied);
 
-  const std::vector<std::vector<Point>> slopes = {
-      derivative(context, id, scene->x_end, nullptr, 0),
-      derivative(context, id, scene->x_end, scene->varied, scene->other)};
+  const std::vector<std::vector<Point>> slopes = {derivative(context, id, scene->x_end, nullptr, 0),
+                                                  derivative(context, id, scene->x_end, scene->varied, scene->other)};
   const bool has_primitive = !std::isnan(scene->at_zero);
-  Picture picture = {has_primitive ? 760.0 : 400.0, 340, std::string(surrogate),
+  Picture picture = {has_primitive ? 760.0 : 400.0,
+                     340,
+                     std::string(surrogate),
                      has_primitive ? "derivative and primitive, with two values of " + std::string(scene->varied)
                                    : "derivative, with two values of " + std::string(scene->varied),
-                     {}, {}};
+                     {},
+                     {}};
   picture.legend = {{color(0), std::string(scene->varied) + " = " + short_number(by_default) + ", the default"},
                     {color(1), std::string(scene->varied) + " = " + short_number(scene->other)}};
   add_panel(picture, 56, "g'(x)", scene->x_end, slopes);

@@ -42,8 +42,7 @@ int draw_all(const std::filesystem::path& folder) {
     ++files;
   };
   for (const synfire_tools::NamedId& model : synfire_tools::models)
-    write("model-" + std::string(model.name) + ".svg",
-          synfire_pictures::draw_membrane(context, model.name, model.id));
+    write("model-" + std::string(model.name) + ".svg", synfire_pictures::draw_membrane(context, model.name, model.id));
   for (const synfire_tools::NamedId& surrogate : synfire_tools::surrogates)
     write("surrogate-" + std::string(surrogate.name) + ".svg",
           synfire_pictures::draw_curves(context, surrogate.name, surrogate.id));

@@ -29,7 +29,12 @@ const std::vector<Scene>& scenes() {
   static const std::vector<Scene> all = {
       {"if", "IF: adds up its input, forgets nothing", {}, 0.12, 100, 1},
       {"lif", "LIF: leaks towards v_rest", {{"tau", {10}}}, 1.5, 100, 1},
-      {"plif", "PLIF: LIF with a leak that learns; three of them", {{"reciprocal_tau", {0.25, 0.1, 0.05}}}, 1.5, 100, 3},
+      {"plif",
+       "PLIF: LIF with a leak that learns; three of them",
+       {{"reciprocal_tau", {0.25, 0.1, 0.05}}},
+       1.5,
+       100,
+       3},
       {"qif", "QIF: slow below v_c, by itself beyond", {{"tau", {10}}}, 0.5, 100, 1},
       {"eif", "EIF: a leak and an exponential upstroke", {{"tau", {10}}, {"delta_T", {0.1}}}, 1.2, 100, 1},
       {"izhikevich",
@@ -49,8 +54,8 @@ struct Run {
 
 Run run(const synfire::Context& context, std::int32_t id, const Scene& scene, bool has_w) {
   const std::size_t size = scene.n_steps * scene.n_neurons;
-  synfire_layer_desc desc = synfire::layer_desc(id, static_cast<std::int64_t>(scene.n_steps),
-                                                static_cast<std::int64_t>(scene.n_neurons));
+  synfire_layer_desc desc =
+      synfire::layer_desc(id, static_cast<std::int64_t>(scene.n_steps), static_cast<std::int64_t>(scene.n_neurons));
   desc.dtype = SYNFIRE_DTYPE_F64;
   synfire::Layer layer(context, desc);
   for (const Setting& setting : scene.settings) layer.set_parameter(setting.name, setting.values);
@@ -116,8 +121,7 @@ std::string settings_text(const Scene& scene) {
 }  // namespace
 
 std::string draw_membrane(const synfire::Context& context, std::string_view model, std::int32_t id) {
-  const auto scene =
-      std::find_if(scenes().begin(), scenes().end(), [&](const Scene& s) { return s.model == model; });
+  const auto scene = std::find_if(scenes().begin(), scenes().end(), [&](const Scene& s) { return s.model == model; });
   if (scene == scenes().end()) return {};
   const bool has_w = model == "izhikevich";
   const Run result = run(context, id, *scene, has_w);
@@ -125,13 +129,12 @@ std::string draw_membrane(const synfire::Context& context, std::string_view mode
   constexpr double left = 56, width = 620, input_height = 44, membrane_height = 200, raster_height = 18, w_height = 80;
   const auto n_steps = static_cast<double>(scene->n_steps);
   const std::size_t n = scene->n_neurons;
-  Picture picture = {left + width + 96, 0, scene->title,
-                     "a step of X, hard reset, " + settings_text(*scene), {}, {}};
+  Picture picture = {left + width + 96, 0, scene->title, "a step of X, hard reset, " + settings_text(*scene), {}, {}};
   double top = 78;
   if (n > 1) {
     for (std::size_t i = 0; i < n; ++i)
-      picture.legend.push_back({color(i), std::string(scene->settings[0].name) + " = " +
-                                              short_number(scene->settings[0].values[i])});
+      picture.legend.push_back(
+          {color(i), std::string(scene->settings[0].name) + " = " + short_number(scene->settings[0].values[i])});
     top += 16;
   }
 
