@@ -71,7 +71,10 @@ class BackwardThread {
   static constexpr bool two_variables = Model::n_states == 2;
   static constexpr bool any = Inputs != BackwardInputs::spikes;
   static constexpr bool reads_input = slope_reads_input<Model> || Inputs == BackwardInputs::parameters;
-  static constexpr int step_stride = Model::n_states * threads_per_block;  // in shared memory
+  // Long unrolled code, so only for what is common: one variable, f32, one of the surrogates with instances of their own.
+  static constexpr bool deep = W == 1 && !any && !PerNeuron && !two_variables && is_same<E, float> &&
+                               !is_same<Surrogate, AnySurrogate>;
+  static constexpr int step_stride = Model::n_states * backward_threads;  // in shared memory
 
   __device__ __forceinline__ BackwardThread(const BackwardLaunch<R>& launch, const Position& at, Vector<R, W>* shared)
       : a_(launch.arguments),
@@ -96,57 +99,110 @@ class BackwardThread {
       const int64_t n_steps = a_.extents.n_steps;
       const int64_t steps = n_steps < checkpoint_interval ? n_steps : checkpoint_interval;
       gradients_ = reinterpret_cast<double*>(shared + steps * step_stride) + threadIdx.x;
-      for (int q = 0; q < a_.gradients.count; ++q) gradients_[q * threads_per_block] = 0;
+      for (int q = 0; q < a_.gradients.count; ++q) gradients_[q * backward_threads] = 0;
     }
   }
 
   __device__ __forceinline__ void run() {
     const int64_t n_steps = a_.extents.n_steps;
-    for (int64_t interval = (n_steps - 1) / checkpoint_interval; interval >= 0; --interval) {
-      const int64_t first = interval * checkpoint_interval;
-      const int length = n_steps - first < checkpoint_interval ? static_cast<int>(n_steps - first) : checkpoint_interval;
-      const R* const checkpoint = a_.tape + interval * Model::n_states * row_ + element_;
-      v_start_ = load<W>(checkpoint);
-      Vector<R, W> w_start = {};
-      if constexpr (two_variables) w_start = load<W>(checkpoint + row_);
-
-      // Incoming gradients of the last steps, on their way while H is recomputed.
-      Row grad_spike[ahead];
-#pragma unroll
-      for (int u = 0; u < ahead; ++u)
-        if (u < length) grad_spike[u] = next_grad_spike();
-
-      if (a_.tape_h) read_h(first, w_start, length);
-      else recompute(first, w_start, length);
-
-      h_now_ = h_[(length - 1) * step_stride];
-      int s = length - 1;
-      for (; s + 1 >= 2 * ahead; s -= ahead) {
-#pragma unroll
-        for (int u = 0; u < ahead; ++u) {
-          const Row now = grad_spike[u];
-          grad_spike[u] = next_grad_spike();
-          step(now, s - u);
-        }
-      }
-      for (; s >= 0; s -= ahead) {
-#pragma unroll
-        for (int u = 0; u < ahead; ++u)
-          if (s - u >= 0) {
-            const Row now = grad_spike[u];
-            if (s - u - ahead >= 0) grad_spike[u] = next_grad_spike();
-            step(now, s - u);
-          }
+    int64_t interval = (n_steps - 1) / checkpoint_interval;
+    if constexpr (deep) {
+      if (n_steps >= 2 * checkpoint_interval && !a_.tape_h) {
+        if (n_steps % checkpoint_interval != 0) walk(interval--);
+        walk_deep(interval);
+        interval = -1;
       }
     }
+    for (; interval >= 0; --interval) walk(interval);
     if (a_.grad_v_init) store<W>(a_.grad_v_init + element_, carried_v_);
     if (two_variables && a_.grad_w_init) store<W>(a_.grad_w_init + element_, carried_w_);
     if constexpr (Inputs == BackwardInputs::parameters)
       for (int q = 0; q < a_.gradients.count; ++q)
-        a_.gradient_partials[q * row_ + element_] = gradients_[q * threads_per_block];
+        a_.gradient_partials[q * row_ + element_] = gradients_[q * backward_threads];
   }
 
  private:
+  // One interval: H first, then its steps in reverse.
+  __device__ __forceinline__ void walk(int64_t interval) {
+    const int64_t first = interval * checkpoint_interval, left = a_.extents.n_steps - first;
+    const int length = left < checkpoint_interval ? static_cast<int>(left) : checkpoint_interval;
+    const R* const checkpoint = a_.tape + interval * Model::n_states * row_ + element_;
+    v_start_ = load<W>(checkpoint);
+    Vector<R, W> w_start = {};
+    if constexpr (two_variables) w_start = load<W>(checkpoint + row_);
+
+    // Incoming gradients of the last steps, on their way while H is recomputed.
+    Row grad_spike[ahead];
+#pragma unroll
+    for (int u = 0; u < ahead; ++u)
+      if (u < length) grad_spike[u] = next_grad_spike();
+
+    if (a_.tape_h) read_h(first, w_start, length);
+    else recompute(first, w_start, length);
+
+    h_now_ = h_[(length - 1) * step_stride];
+    int s = length - 1;
+    for (; s + 1 >= 2 * ahead; s -= ahead) chunk<Chunk::loading>(grad_spike, s);
+    if (s + 1 == ahead) chunk<Chunk::last>(grad_spike, s);
+    else
+      for (; s >= 0; s -= ahead) chunk<Chunk::partial>(grad_spike, s);
+  }
+
+  // Whole intervals from this one down, every row loaded a whole interval before it is used: few neurons over many steps
+  // wait for the memory otherwise (H200, 1,024 neurons, T = 1,024: 80 us with 8 rows ahead).
+  __device__ __forceinline__ void walk_deep(int64_t interval) {
+    constexpr int length = checkpoint_interval;
+    Row x[length], grad_spike[length];
+    Sequence x_rows(a_.x, interval * length + length - 1, element_, -1);
+#pragma unroll
+    for (int u = 0; u < length; ++u) x[length - 1 - u] = x_rows.take();
+#pragma unroll
+    for (int u = 0; u < length; ++u) grad_spike[u] = grad_spike_.take();
+    const R* checkpoint = a_.tape + interval * Model::n_states * row_ + element_;
+    Vector<R, W> v_next = load<W>(checkpoint), w_next = {};
+    if constexpr (two_variables) w_next = load<W>(checkpoint + row_);
+    for (; interval >= 0; --interval) {
+      v_start_ = v_next;
+      Vector<R, W> v = v_next, w_now = w_next;
+      if (interval == 0) {
+        x_rows.hold();
+        grad_spike_.hold();
+      } else {
+        checkpoint -= Model::n_states * row_;
+        v_next = load<W>(checkpoint);
+        if constexpr (two_variables) w_next = load<W>(checkpoint + row_);
+      }
+#pragma unroll
+      for (int s = 0; s < length; ++s) charge_step(x_rows.decoded(x[s]), s, v, w_now);
+      h_now_ = h_[(length - 1) * step_stride];
+#pragma unroll
+      for (int u = 0; u < length; ++u) {
+        const Row now = grad_spike[u];
+        grad_spike[u] = grad_spike_.take();
+        x[length - 1 - u] = x_rows.take();
+        step(now, length - 1 - u, u == length - 1);
+      }
+    }
+  }
+
+  // The next `ahead` steps: with as many to load after them, with none, or with steps and loads wherever there are any.
+  enum class Chunk { loading, last, partial };
+  template <Chunk Kind>
+  struct Known {
+    static constexpr Chunk value = Kind;
+  };
+
+  template <Chunk Kind>
+  __device__ __forceinline__ void chunk(Row (&grad_spike)[ahead], int s) {
+#pragma unroll
+    for (int u = 0; u < ahead; ++u) {
+      if (Kind == Chunk::partial && s - u < 0) continue;
+      const Row now = grad_spike[u];
+      if (Kind == Chunk::loading || (Kind == Chunk::partial && s - u - ahead >= 0)) grad_spike[u] = next_grad_spike();
+      step(now, s - u, Kind == Chunk::last ? u == ahead - 1 : Kind == Chunk::partial && s == u);
+    }
+  }
+
   // Bits of zero are zero in every storage type.
   __device__ __forceinline__ Row next_grad_spike() {
     if (any && !a_.grad_spike) return {};
@@ -160,43 +216,43 @@ class BackwardThread {
 #pragma unroll
     for (int u = 0; u < ahead; ++u)
       if (u < length) rows[u] = source.take();
-    int s = 0;
-    for (; s + 2 * ahead <= length; s += ahead) {
+    const auto chunk = [&](auto kind, int s) {
+      constexpr Chunk Kind = decltype(kind)::value;
 #pragma unroll
       for (int u = 0; u < ahead; ++u) {
+        if (Kind == Chunk::partial && s + u >= length) continue;
         const typename Source::Row now = rows[u];
-        rows[u] = source.take();
+        if (Kind == Chunk::loading || (Kind == Chunk::partial && s + u + ahead < length)) rows[u] = source.take();
         step(source.decoded(now), s + u);
       }
-    }
-    for (; s < length; s += ahead) {
-#pragma unroll
-      for (int u = 0; u < ahead; ++u)
-        if (s + u < length) {
-          const typename Source::Row now = rows[u];
-          if (s + u + ahead < length) rows[u] = source.take();
-          step(source.decoded(now), s + u);
-        }
-    }
+    };
+    int s = 0;
+    for (; s + 2 * ahead <= length; s += ahead) chunk(Known<Chunk::loading>{}, s);
+    if (s + ahead == length) chunk(Known<Chunk::last>{}, s);
+    else
+      for (; s < length; s += ahead) chunk(Known<Chunk::partial>{}, s);
   }
 
-  // H of the interval's steps (and W before them) into shared memory, [step][variable][thread]: neighbouring threads use
-  // neighbouring banks.
+  // H of one step (and W before it) into shared memory, [step][variable][thread]: neighbouring threads use neighbouring
+  // banks. The state moves on.
+  __device__ __forceinline__ void charge_step(const Vector<R, W>& x, int s, Vector<R, W>& v, Vector<R, W>& w_now) {
+    if constexpr (two_variables) h_[s * step_stride + backward_threads] = w_now;
+    Vector<R, W> h;
+#pragma unroll
+    for (int w = 0; w < W; ++w) {
+      const State<R> before = {v.e[w], w_now.e[w]};
+      h.e[w] = charge<Model>(constants_[w], before, x.e[w]);
+      const State<R> after = advance<Model>(constants_[w], rules_, before, h.e[w], fires(constants_[w], h.e[w]));
+      v.e[w] = after.v;
+      w_now.e[w] = after.w;
+    }
+    h_[s * step_stride] = h;
+  }
+
   __device__ __forceinline__ void recompute(int64_t first, Vector<R, W> w_now, int length) {
     Vector<R, W> v = v_start_;
-    for_each_row(Sequence(a_.x, first, element_, 1), length, [&](const Vector<R, W>& x, int s) {
-      if constexpr (two_variables) h_[s * step_stride + threads_per_block] = w_now;
-      Vector<R, W> h;
-#pragma unroll
-      for (int w = 0; w < W; ++w) {
-        const State<R> before = {v.e[w], w_now.e[w]};
-        h.e[w] = charge<Model>(constants_[w], before, x.e[w]);
-        const State<R> after = advance<Model>(constants_[w], rules_, before, h.e[w], fires(constants_[w], h.e[w]));
-        v.e[w] = after.v;
-        w_now.e[w] = after.w;
-      }
-      h_[s * step_stride] = h;
-    });
+    for_each_row(Sequence(a_.x, first, element_, 1), length,
+                 [&](const Vector<R, W>& x, int s) { charge_step(x, s, v, w_now); });
   }
 
   // The same from a tape that holds H, in the arithmetic type or in 16 bits beside time-packed spikes.
@@ -215,7 +271,7 @@ class BackwardThread {
             h.e[w] = on_the_side_of((spikes[w] >> s & 1u) != 0, h.e[w], constants_[w][constant_v_threshold]);
         if constexpr (two_variables) {
           const State<R> before = {R(0), w_now.e[w]};
-          h_[s * step_stride + threads_per_block].e[w] = before.w;
+          h_[s * step_stride + backward_threads].e[w] = before.w;
           w_now.e[w] = advance<Model>(constants_[w], rules_, before, h.e[w], fires(constants_[w], h.e[w])).w;
         }
       }
@@ -223,19 +279,22 @@ class BackwardThread {
     });
   }
 
-  __device__ __forceinline__ void step(const Row& grad_spike_row, int s) {
+  // `first`: the interval begins with this step.
+  __device__ __forceinline__ void step(const Row& grad_spike_row, int s, bool first) {
     const Vector<R, W> grad_spike = grad_spike_.decoded(grad_spike_row);
-    Vector<R, W> grad_v = {}, grad_w = {}, x = {};
+    Vector<R, W> grad_v, grad_w, x = {};
+#pragma unroll
+    for (int w = 0; w < W; ++w) grad_v.e[w] = grad_w.e[w] = R(-0.0);  // added to anything, −0 changes nothing
     if (any && a_.grad_v_seq) grad_v = grad_v_.decoded(grad_v_.take());
     if (two_variables && any && a_.grad_w_seq) grad_w = grad_w_.decoded(grad_w_.take());
     if constexpr (reads_input) x = x_again_.decoded(x_again_.take());
     Vector<R, W> h_before = {}, w_before = {}, grad_x;
-    if (s > 0) h_before = h_[(s - 1) * step_stride];
-    if constexpr (two_variables) w_before = h_[s * step_stride + threads_per_block];
+    if (!first) h_before = h_[(s - 1) * step_stride];
+    if constexpr (two_variables) w_before = h_[s * step_stride + backward_threads];
 #pragma unroll
     for (int w = 0; w < W; ++w) {
       const R v_before =
-          s > 0 ? reset(constants_[w], rules_, h_before.e[w], fires(constants_[w], h_before.e[w])) : v_start_.e[w];
+          first ? v_start_.e[w] : reset(constants_[w], rules_, h_before.e[w], fires(constants_[w], h_before.e[w]));
       const R g = derivative<Surrogate>(a_.surrogate, constants_[w] + first_surrogate_constant<Model>,
                                         h_now_.e[w] - constants_[w][constant_v_threshold]);
       const State<R> before = {v_before, w_before.e[w]};
@@ -273,7 +332,7 @@ class BackwardThread {
         }
         share = parameter_gradient<Model>(constants_[0], slopes, before, x, h, step, incoming);
       }
-      gradients_[q * threads_per_block] += static_cast<double>(share);
+      gradients_[q * backward_threads] += static_cast<double>(share);
     }
   }
 
@@ -289,12 +348,18 @@ class BackwardThread {
   Writer<E, W> grad_x_;
 };
 
+// Blocks a multiprocessor shall hold. f32 is bound by the memory, which more warps only disturb (226 us against 205); 16
+// bits by instructions, which more warps issue faster (135 us against 150).
+template <class E, int W>
+inline constexpr int backward_blocks_at_least = W == 1 ? 1 : sizeof(E) == 2 ? 12 : 10;
+
 template <class Model, class Surrogate, class E, int W, BackwardInputs Inputs>
-__global__ void __launch_bounds__(threads_per_block)
+__global__ void __launch_bounds__(backward_threads, backward_blocks_at_least<E, W>)
     backward(const __grid_constant__ BackwardLaunch<Arithmetic<E>> launch) {
   extern __shared__ __align__(16) unsigned char shared[];
   if (launch.lanes.count == 0) return;
-  const Position at = position<W>(launch.lanes, launch.arguments.extents);
+  // From the last neurons down: theirs is the X that the forward left in the second-level cache.
+  const Position at = position<W>(launch.lanes, launch.arguments.extents, gridDim.x - 1 - blockIdx.x);
   if (!at.writes) return;
   auto* h = reinterpret_cast<Vector<Arithmetic<E>, W>*>(shared);
   const Rules rules = launch.arguments.rules;

@@ -65,13 +65,79 @@ __device__ __forceinline__ E encode(R value) {
   else return {__bfloat16_as_ushort(__float2bfloat16_rn(value))};
 }
 
+// How the row of one thread's neurons lies in registers between load and use: 16-bit elements in pairs, as the conversion
+// instructions take them.
+template <class E, int W>
+inline constexpr bool in_pairs = sizeof(E) == 2 && W % 2 == 0;
+template <class E, int W, bool Pairs = in_pairs<E, W>>
+struct RowOf {
+  using type = Vector<E, W>;
+};
+template <class E, int W>
+struct RowOf<E, W, true> {
+  using type = Vector<u32, W / 2>;
+};
+
+template <class E>
+__device__ __forceinline__ float2 decode_pair(u32 pair) {
+  if constexpr (is_same<E, F16>) {
+    __half2 halves;
+    memcpy(&halves, &pair, sizeof halves);
+    return __half22float2(halves);
+  } else {
+    return {__uint_as_float(pair << 16), __uint_as_float(pair & 0xFFFF0000u)};
+  }
+}
+template <class E>
+__device__ __forceinline__ u32 encode_pair(float low, float high) {
+  u32 pair;
+  if constexpr (is_same<E, F16>) {
+    const __half2 halves = __floats2half2_rn(low, high);
+    memcpy(&pair, &halves, sizeof pair);
+  } else {
+    const __nv_bfloat162 halves = __floats2bfloat162_rn(low, high);
+    memcpy(&pair, &halves, sizeof pair);
+  }
+  return pair;
+}
+
+template <class E, int W>
+__device__ __forceinline__ Vector<Arithmetic<E>, W> decoded_row(const typename RowOf<E, W>::type& row) {
+  Vector<Arithmetic<E>, W> values;
+  if constexpr (in_pairs<E, W>) {
+#pragma unroll
+    for (int w = 0; w < W; w += 2) {
+      const float2 pair = decode_pair<E>(row.e[w / 2]);
+      values.e[w] = pair.x;
+      values.e[w + 1] = pair.y;
+    }
+  } else {
+#pragma unroll
+    for (int w = 0; w < W; ++w) values.e[w] = decode(row.e[w]);
+  }
+  return values;
+}
+
+template <class E, int W>
+__device__ __forceinline__ typename RowOf<E, W>::type encoded_row(const Vector<Arithmetic<E>, W>& values) {
+  typename RowOf<E, W>::type row;
+  if constexpr (in_pairs<E, W>) {
+#pragma unroll
+    for (int w = 0; w < W; w += 2) row.e[w / 2] = encode_pair<E>(values.e[w], values.e[w + 1]);
+  } else {
+#pragma unroll
+    for (int w = 0; w < W; ++w) row.e[w] = encode<E>(values.e[w]);
+  }
+  return row;
+}
+
 // Rows of a sequence for one thread's neurons, one after the other, forwards or backwards in time. take() only loads:
-// what waits for the memory is decode(), several steps later.
+// what waits for the memory is decoded(), several steps later.
 template <class E, int W>
 class Reader {
  public:
   using R = Arithmetic<E>;
-  using Row = Vector<E, W>;
+  using Row = typename RowOf<E, W>::type;
 
   Reader() = default;
   __device__ __forceinline__ Reader(const core::Sequence& sequence, int64_t first_step, int64_t element, int direction)
@@ -79,19 +145,15 @@ class Reader {
         step_(direction * sequence.pitch) {}
 
   __device__ __forceinline__ Row take() {
-    const Row row = load<W>(next_);
+    const Row row = *reinterpret_cast<const Row*>(next_);
     next_ += step_;
     return row;
   }
-  __device__ __forceinline__ Vector<R, W> decoded(const Row& row) const {
-    if constexpr (sizeof(E) == sizeof(R)) {
-      return row;
-    } else {
-      Vector<R, W> values;
-#pragma unroll
-      for (int w = 0; w < W; ++w) values.e[w] = decode(row.e[w]);
-      return values;
-    }
+  __device__ __forceinline__ Vector<R, W> decoded(const Row& row) const { return decoded_row<E, W>(row); }
+  // Past the last row: from here on take() gives that one again and again.
+  __device__ __forceinline__ void hold() {
+    next_ -= step_;
+    step_ = 0;
   }
 
  private:
@@ -154,12 +216,8 @@ class Writer {
         step_(direction * sequence.pitch) {}
 
   __device__ __forceinline__ void put(const Vector<R, W>& values, bool writes) {
-    if (writes) {
-      Vector<E, W> row;
-#pragma unroll
-      for (int w = 0; w < W; ++w) row.e[w] = encode<E>(values.e[w]);
-      store<W>(next_, row);
-    }
+    using Row = typename RowOf<E, W>::type;
+    if (writes) *reinterpret_cast<Row*>(next_) = encoded_row<E, W>(values);
     next_ += step_;
   }
 
@@ -168,14 +226,13 @@ class Writer {
   int64_t step_ = 0;
 };
 
-// A type at run time: any that `spikes` or another sequence may have beside f32.
 template <int W>
 class Writer<AnyStorage, W> {
  public:
   Writer() = default;
   __device__ __forceinline__ Writer(const core::Sequence& sequence, int64_t first_step, int64_t element, int direction)
       : dtype_(sequence.dtype) {
-    const int64_t bytes = dtype_ == SYNFIRE_DTYPE_F32 ? 4 : dtype_ == SYNFIRE_DTYPE_U8 ? 1 : 2;
+    const int64_t bytes = dtype_ == SYNFIRE_DTYPE_F32 ? 4 : 2;
     next_ = static_cast<char*>(sequence.data) + (first_step * sequence.pitch + element) * bytes;
     step_ = direction * sequence.pitch * bytes;
   }
@@ -184,11 +241,6 @@ class Writer<AnyStorage, W> {
     if (writes) {
       if (dtype_ == SYNFIRE_DTYPE_F32) {
         store<W>(reinterpret_cast<float*>(next_), values);
-      } else if (dtype_ == SYNFIRE_DTYPE_U8) {
-        Vector<uint8_t, W> row;
-#pragma unroll
-        for (int w = 0; w < W; ++w) row.e[w] = values.e[w] != 0.0f;
-        store<W>(reinterpret_cast<uint8_t*>(next_), row);
       } else {
         Vector<uint16_t, W> row;
 #pragma unroll
@@ -206,51 +258,27 @@ class Writer<AnyStorage, W> {
   int32_t dtype_ = SYNFIRE_DTYPE_F32;
 };
 
-// Dense spikes in E or, as the sequence says, in u8.
-template <class E, int W>
-class SpikeWriter {
+// Dense spikes in u8.
+template <int W>
+class ByteWriter {
  public:
-  using R = Arithmetic<E>;
-
-  SpikeWriter() = default;
-  __device__ __forceinline__ SpikeWriter(const core::Sequence& sequence, int64_t element)
-      : bytes_(sequence.dtype == SYNFIRE_DTYPE_U8), wide_(sequence, 0, element, 1), narrow_(sequence, 0, element, 1) {}
+  ByteWriter() = default;
+  __device__ __forceinline__ ByteWriter(const core::Sequence& sequence, int64_t element)
+      : next_(static_cast<uint8_t*>(sequence.data) + element), step_(sequence.pitch) {}
 
   __device__ __forceinline__ void put(u32 bits, bool writes) {
-    if (bytes_) {
-      narrow_.put(bits, writes);
-    } else {
-      Vector<R, W> s;
+    if (writes) {
+      Vector<uint8_t, W> row;
 #pragma unroll
-      for (int w = 0; w < W; ++w) s.e[w] = (bits >> w & 1u) != 0 ? R(1) : R(0);
-      wide_.put(s, writes);
+      for (int w = 0; w < W; ++w) row.e[w] = bits >> w & 1u;
+      store<W>(next_, row);
     }
+    next_ += step_;
   }
 
  private:
-  class ByteWriter {
-   public:
-    ByteWriter() = default;
-    __device__ __forceinline__ ByteWriter(const core::Sequence& sequence, int64_t, int64_t element, int)
-        : next_(static_cast<uint8_t*>(sequence.data) + element), step_(sequence.pitch) {}
-    __device__ __forceinline__ void put(u32 bits, bool writes) {
-      if (writes) {
-        Vector<uint8_t, W> row;
-#pragma unroll
-        for (int w = 0; w < W; ++w) row.e[w] = bits >> w & 1u;
-        store<W>(next_, row);
-      }
-      next_ += step_;
-    }
-
-   private:
-    uint8_t* next_ = nullptr;
-    int64_t step_ = 0;
-  };
-
-  bool bytes_ = false;
-  Writer<E, W> wide_;
-  ByteWriter narrow_;
+  uint8_t* next_ = nullptr;
+  int64_t step_ = 0;
 };
 
 // ---- which neurons a thread owns -------------------------------------------------------------------------------------
@@ -264,8 +292,8 @@ struct Position {
 };
 
 template <int W>
-__device__ __forceinline__ Position position(const Lanes& lanes, const core::Extents& extents) {
-  const int64_t lane = (static_cast<int64_t>(blockIdx.x) * threads_per_block + threadIdx.x) * W;
+__device__ __forceinline__ Position position(const Lanes& lanes, const core::Extents& extents, unsigned block) {
+  const int64_t lane = (static_cast<int64_t>(block) * blockDim.x + threadIdx.x) * W;
   if (lanes.padded_neurons == 0) {
     const bool inside = lane < lanes.count;
     return {inside, inside ? lane : lanes.count - W, lane};

@@ -16,8 +16,8 @@ using namespace synfire::core;
 
 bool aligned(const void* data, uint64_t bytes) { return reinterpret_cast<uintptr_t>(data) % bytes == 0; }
 
-uint32_t blocks_for(int64_t threads, const Extents& extents) {
-  const int64_t blocks = (threads + threads_per_block - 1) / threads_per_block;
+uint32_t blocks_for(int64_t threads, int block_threads, const Extents& extents) {
+  const int64_t blocks = (threads + block_threads - 1) / block_threads;
   if (blocks > 0x7FFFFFFF)
     fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-LAUNCH-GRID", "batch %lld times n_neurons %lld needs %lld blocks; a grid has at most 2^31 - 1",
          static_cast<long long>(extents.batch), static_cast<long long>(extents.n_neurons),
@@ -84,11 +84,17 @@ auto with_storage(const LayerSpec& spec, bool any, F f) {
 }
 
 ForwardOutputs outputs_of(const LayerSpec& spec, const ForwardOperation& op) {
-  const bool dense = op.spike_format == SpikeFormat::dense;
-  if (op.v_seq.data || op.h_seq.data || op.w_seq.data || op.tape_h.data || op.spike_format == SpikeFormat::none ||
-      !all_of_type(spec.dtype, op.x) || (dense && op.spikes.dtype != SYNFIRE_DTYPE_U8 && op.spikes.dtype != spec.dtype))
+  if (op.v_seq.data || op.h_seq.data || op.w_seq.data || op.tape_h.data || !all_of_type(spec.dtype, op.x))
     return ForwardOutputs::any;
-  return dense ? ForwardOutputs::dense : ForwardOutputs::packed;
+  switch (op.spike_format) {
+    case SpikeFormat::bits: return ForwardOutputs::bits;
+    case SpikeFormat::time_bits: return ForwardOutputs::time_bits;
+    case SpikeFormat::dense:
+      if (op.spikes.dtype == SYNFIRE_DTYPE_U8) return ForwardOutputs::bytes;
+      return op.spikes.dtype == spec.dtype ? ForwardOutputs::dense : ForwardOutputs::any;
+    case SpikeFormat::none: break;
+  }
+  return ForwardOutputs::any;
 }
 
 BackwardInputs inputs_of(const LayerSpec& spec, const BackwardOperation& op) {
@@ -116,7 +122,7 @@ const void* kernel_for(const LayerSpec& spec, const BackwardOperation& op, const
 // Within the GPU our own kernel copies faster than a captured copy node does; across the bus the copy engine is best.
 bool copies_by_kernel(const CopyOperation& op) {
   return op.source.memory == SYNFIRE_MEMORY_DEVICE && op.destination.memory == SYNFIRE_MEMORY_DEVICE &&
-         op.source.bytes % 16 == 0 && aligned(op.source.data, 16) && aligned(op.destination.data, 16);
+         op.source.bytes % 16 == 0 && op.source.bytes / 16 < uint64_t{0x7FFFFFFF} * copy_threads && aligned(op.source.data, 16) && aligned(op.destination.data, 16);
 }
 
 class Enqueuer {
@@ -140,7 +146,7 @@ class Enqueuer {
     if (warm_up_) plan.lanes.count = 0;
     with_arithmetic(spec.dtype, [&](auto r) {
       const BackwardLaunch<decltype(r)> arguments = {arguments_of<decltype(r)>(spec, op.layer->block(), op), plan.lanes};
-      launch(kernel_for(spec, op, plan), blocks(plan), threads_per_block, &arguments, plan.shared_bytes, stream_);
+      launch(kernel_for(spec, op, plan), blocks(plan), backward_threads, &arguments, plan.shared_bytes, stream_);
     });
   }
 
@@ -167,7 +173,8 @@ class Enqueuer {
     if (copies_by_kernel(op)) {
       CopyLaunch arguments = {op.destination.data, op.source.data, static_cast<int64_t>(op.source.bytes / 16)};
       if (warm_up_) arguments.count = 0;
-      launch(copy_kernel(), strided_blocks(arguments.count), threads_per_block, &arguments, 0, stream_);
+      const int64_t n_blocks = (arguments.count + copy_threads - 1) / copy_threads;
+      launch(copy_kernel(), static_cast<uint32_t>(std::max<int64_t>(n_blocks, 1)), copy_threads, &arguments, 0, stream_);
       return;
     }
     if (warm_up_) return;  // a copy node has no code to load
@@ -228,7 +235,7 @@ Plan plan_forward(const LayerSpec& spec, const ForwardOperation& op, const GpuSh
   if (bits && e.batch > 1 && e.n_neurons % 32 != 0) {
     const int64_t padded = e.words_per_row() * 32;
     plan.lanes = {e.batch * padded, padded};
-    plan.n_blocks = blocks_for(plan.lanes.count, e);
+    plan.n_blocks = blocks_for(plan.lanes.count, threads_per_block, e);
     return plan;
   }
   const bool any = outputs_of(spec, op) == ForwardOutputs::any;
@@ -238,7 +245,7 @@ Plan plan_forward(const LayerSpec& spec, const ForwardOperation& op, const GpuSh
       can_widen(row, wide, op.x, bits ? Array{} : op.spikes, op.v_in, op.v_out, op.v_final, op.v_seq, op.h_seq, op.tape_h,
                 op.w_in, op.w_out, op.w_final, op.w_seq, time_words))
     plan.width = wide;
-  plan.n_blocks = blocks_for(row / plan.width, e);
+  plan.n_blocks = blocks_for(row / plan.width, threads_per_block, e);
   return plan;
 }
 
@@ -250,7 +257,7 @@ Plan plan_backward(const LayerSpec& spec, const BackwardOperation& op, const Gpu
       worth_widening(row, wide, gpu) &&
       can_widen(row, wide, op.x, op.tape_h, op.grad_spike, op.grad_v_final, op.grad_x, op.grad_v_init))
     plan.width = wide;
-  plan.n_blocks = blocks_for(row / plan.width, spec.extents);
+  plan.n_blocks = blocks_for(row / plan.width, backward_threads, spec.extents);
   plan.shared_bytes = static_cast<uint32_t>(
       backward_shared_bytes(spec.extents.n_steps, plan.width, spec.model->n_states, op.gradients.count,
                             static_cast<int64_t>(spec.element_bytes())));

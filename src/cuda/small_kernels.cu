@@ -73,22 +73,12 @@ __global__ void __launch_bounds__(threads_per_block) fill(const __grid_constant_
     launch.data[i] = launch.value;
 }
 
-// 16 bytes at a time, several on their way: a captured copy node runs at two thirds of this on an H200.
-__global__ void __launch_bounds__(threads_per_block) copy(const __grid_constant__ CopyLaunch launch) {
-  constexpr int ahead = 4;
-  using Chunk = Vector<u32, 4>;
-  const auto* source = static_cast<const Chunk*>(launch.source);
-  auto* destination = static_cast<Chunk*>(launch.destination);
-  const int64_t stride = static_cast<int64_t>(gridDim.x) * threads_per_block;
-  int64_t i = static_cast<int64_t>(blockIdx.x) * threads_per_block + threadIdx.x;
-  for (; i + (ahead - 1) * stride < launch.count; i += ahead * stride) {
-    Chunk chunks[ahead];
-#pragma unroll
-    for (int u = 0; u < ahead; ++u) chunks[u] = source[i + u * stride];
-#pragma unroll
-    for (int u = 0; u < ahead; ++u) destination[i + u * stride] = chunks[u];
-  }
-  for (; i < launch.count; i += stride) destination[i] = source[i];
+// One access a thread, and hints that nothing is read again: 4.20 TB/s on an H200, as cudaMemcpyAsync, where loops with
+// several accesses on their way reach 4.06. A captured copy node runs at two thirds of this.
+__global__ void __launch_bounds__(copy_threads) copy(const __grid_constant__ CopyLaunch launch) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * copy_threads + threadIdx.x;
+  if (i >= launch.count) return;
+  __stcs(static_cast<uint4*>(launch.destination) + i, __ldcs(static_cast<const uint4*>(launch.source) + i));
 }
 
 __global__ void __launch_bounds__(threads_per_block) write_small(const __grid_constant__ WriteSmallLaunch launch) {

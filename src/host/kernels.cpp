@@ -175,9 +175,13 @@ class BackwardTile {
 
   void run() {
     for (int q = 0; q < a_.gradients.count; ++q)
-      copy_row(a_.gradient_partials + q * row_ + element_, zeros<double>, count_);
-    copy_row(carried_v_, a_.grad_v_final ? a_.grad_v_final + element_ : zeros<R>, count_);
-    if constexpr (two_variables) copy_row(carried_w_, a_.grad_w_final ? a_.grad_w_final + element_ : zeros<R>, count_);
+      fill_row(a_.gradient_partials + q * row_ + element_, 0.0, count_);
+    if (a_.grad_v_final) copy_row(carried_v_, a_.grad_v_final + element_, count_);
+    else fill_row(carried_v_, R(0), count_);
+    if constexpr (two_variables) {
+      if (a_.grad_w_final) copy_row(carried_w_, a_.grad_w_final + element_, count_);
+      else fill_row(carried_w_, R(0), count_);
+    }
     for (int64_t interval = (a_.extents.n_steps - 1) / checkpoint_interval; interval >= 0; --interval) {
       const int64_t first = interval * checkpoint_interval;
       const int64_t left = a_.extents.n_steps - first;
@@ -217,8 +221,10 @@ class BackwardTile {
     surrogate_row_(g_, h_[s], *a_.parameters, n_constants, a_.extents.n_neurons, tile_);
     const R* const x = read_row(a_.x, t, element_, count_, x_);
     const R* const grad_spike = read_row(a_.grad_spike, t, element_, count_, grad_spike_);
-    const R* const grad_v = read_row(a_.grad_v_seq, t, element_, count_, grad_v_);
-    const R* const grad_w = two_variables ? read_row(a_.grad_w_seq, t, element_, count_, grad_w_) : zeros<R>;
+    const R* const grad_v = read_row(a_.grad_v_seq, t, element_, count_, grad_v_, negative_zeros<R>);
+    const R* const grad_w = two_variables
+                                ? read_row(a_.grad_w_seq, t, element_, count_, grad_w_, negative_zeros<R>)
+                                : negative_zeros<R>.values;
     const R* const w = w_before_[two_variables ? s : 0];
     for (int q = 0; q < a_.gradients.count; ++q) add_gradient(q, v_before_[s], w, h_[s], x, grad_spike, grad_v, grad_w);
     // Where grad_x lies over grad_spike, a row is read whole before it is written.

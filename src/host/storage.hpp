@@ -69,6 +69,11 @@ void copy_row(R* __restrict to, const R* __restrict from, int count) {
   for (int i = 0; i < count; ++i) to[i] = from[i];
 }
 
+template <class R>
+void fill_row(R* to, R value, int count) {
+  for (int i = 0; i < count; ++i) to[i] = value;
+}
+
 template <class E>
 void decode_row(float* __restrict to, const E* __restrict from, int count) {
   for (int i = 0; i < count; ++i) to[i] = decode(from[i]);
@@ -88,12 +93,23 @@ inline bool holds(const Sequence& sequence, float) { return sequence.dtype == SY
 inline bool holds(const Sequence& sequence, double) { return sequence.dtype == SYNFIRE_DTYPE_F64; }
 
 template <class R>
-constexpr R zeros[max_tile] = {};
-
-// A row as R: where it lies if it is stored so, else converted into `scratch`; zeros when it is not given.
+struct Row {
+  R values[max_tile];
+  constexpr explicit Row(R value) : values() {
+    for (R& v : values) v = value;
+  }
+};
 template <class R>
-const R* read_row(const Sequence& sequence, int64_t step, int64_t at, int count, R* scratch) {
-  if (!sequence) return zeros<R>;
+constexpr Row<R> zeros(R(0));
+// What a gradient that is added stands for when it is not given: added to anything, −0 changes nothing.
+template <class R>
+constexpr Row<R> negative_zeros(R(-0.0));
+
+// A row as R: where it lies if it is stored so, else converted into `scratch`; `absent` when it is not given.
+template <class R>
+const R* read_row(const Sequence& sequence, int64_t step, int64_t at, int count, R* scratch,
+                  const Row<R>& absent = zeros<R>) {
+  if (!sequence) return absent.values;
   if (holds(sequence, R())) return element<const R>(sequence, step, at);
   if constexpr (sizeof(R) == 4) {
     if (sequence.dtype == SYNFIRE_DTYPE_F16) decode_row(scratch, element<const F16>(sequence, step, at), count);

@@ -11,16 +11,18 @@ SYNFIRE_MODEL_BEGIN
 struct Sigmoid {
   static constexpr const char* name = "sigmoid";
   static constexpr int n_parameters = 1;
-  static constexpr int n_constants = 1;
+  static constexpr int n_constants = 2;  // alpha, alpha/ln 2
   static constexpr ParameterSpec parameters[n_parameters] = {{"alpha", 4.0, 0.0, largest_parameter, true}};
 
-  static void derive(const double* values, double* constants) { constants[0] = values[0]; }
+  static void derive(const double* values, double* constants) {
+    constants[0] = values[0];
+    constants[1] = 1.44269504088896340736 * values[0];
+  }
 
   template <class R>
   static SYNFIRE_MODEL_FN R derivative(const R* constants, R x) {
-    const R alpha = constants[0];
-    const R e = decay(absolute(alpha * x));
-    return (alpha * e) * reciprocal(fma(e, e + R(2), R(1)));
+    const R e = decay_by_halves(absolute(constants[1] * x));
+    return (constants[0] * e) * reciprocal(fma(e, e + R(2), R(1)));
   }
 };
 

@@ -12,22 +12,22 @@ SYNFIRE_MODEL_BEGIN
 struct S2nn {
   static constexpr const char* name = "s2nn";
   static constexpr int n_parameters = 2;
-  static constexpr int n_constants = 2;
+  static constexpr int n_constants = Sigmoid::n_constants + 1;
   static constexpr ParameterSpec parameters[n_parameters] = {
       {"alpha", 4.0, 0.0, largest_parameter, true},
       {"beta", 1.0, 0.0, largest_parameter, true},
   };
 
   static void derive(const double* values, double* constants) {
-    constants[0] = values[0];
-    constants[1] = values[1];
+    Sigmoid::derive(values, constants);
+    constants[Sigmoid::n_constants] = values[1];
   }
 
   template <class R>
   static SYNFIRE_MODEL_FN R derivative(const R* constants, R x) {
     const R left = Sigmoid::derivative(constants, x);  // 0 for a NaN
     const R above = x > R(0) ? x : R(0);
-    const R right = constants[1] * reciprocal_or_zero(above + R(1));
+    const R right = constants[Sigmoid::n_constants] * reciprocal_or_zero(above + R(1));
     return x >= R(0) ? right : left;
   }
 };

@@ -18,9 +18,16 @@ SYNFIRE_MODEL_BEGIN
 // e⁻ᶻ for z ≥ 0; 0 for ∞ and for a NaN.
 template <class R>
 SYNFIRE_MODEL_FN R decay(R z) {
-  const R e = exponential(-z);
-  return e == e ? e : R(0);
+  const R e = exponential_inside(-z);
+  return z <= -smallest_exponent<R> ? e : R(0);
 }
+
+// 2⁻ᶻ for z ≥ 0; 0 for z > 124 (f32), for ∞ and for a NaN.
+SYNFIRE_MODEL_FN float decay_by_halves(float z) {
+  const float e = power_of_two_inside(-z);
+  return z <= 124.0f ? e : 0.0f;
+}
+SYNFIRE_MODEL_FN double decay_by_halves(double z) { return decay(0.693147180559945309417 * z); }
 
 // 1/d for d ≥ 10⁻³⁰; 0 from d = 10³⁰ on, where reciprocal() ends, and for a NaN. Only finite numbers are multiplied.
 template <class R>
