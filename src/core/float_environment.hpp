@@ -1,7 +1,7 @@
 // IEEE arithmetic for the duration of a task: round to nearest, subnormals kept. Game engines set flush-to-zero on
-// their threads, and worker threads do not inherit the caller's setting; both would change bits. Used around host kernels
-// and wherever a parameter is rounded to a layer's type. Restored afterwards, on AArch64 but for the sticky exception
-// flags, which are in a register of their own there.
+// their threads, and worker threads do not inherit the caller's setting; both would change bits. Used around host
+// kernels and wherever a parameter is rounded to a layer's type. Restored afterwards, on AArch64 but for the sticky
+// exception flags, which are in a register of their own there.
 #ifndef SYNFIRE_CORE_FLOAT_ENVIRONMENT_HPP
 #define SYNFIRE_CORE_FLOAT_ENVIRONMENT_HPP
 
@@ -44,7 +44,9 @@ class FloatEnvironment {
 
  private:
   // Compilers do not know that arithmetic depends on the control register; what is loaded or stored stays inside.
-  static void keep_order() noexcept { asm volatile("" : : : "memory"); }
+  static void keep_order() noexcept {
+    asm volatile("" : : : "memory");
+  }
 
 #if defined(__x86_64__)
   unsigned saved_;
