@@ -21,7 +21,7 @@ failed=0
 skips=()      # what was not tested, said loudly before the last line
 warnings=()
 
-step_names=(setup scripts dev clang thrust openmp serial bits asan tsan docs install demo evidence)
+step_names=(setup scripts dev clang thrust openmp serial aarch64 bits asan tsan docs install demo evidence)
 declare -A step_text=(
   [setup]="installs what the other steps need (Debian packages, as root), or says what is missing"
   [scripts]="the shell and Python scripts pass their linters"
@@ -30,6 +30,7 @@ declare -A step_text=(
   [thrust]="host-only build over Thrust's OpenMP system; every test"
   [openmp]="host-only build over plain OpenMP; every test"
   [serial]="host-only build with one thread; every test"
+  [aarch64]="cross-built for 64-bit Arm and run under qemu: the same bits, the golden cases, the mathematics"
   [bits]="all builds above print the same hashes of spikes, potentials and gradients"
   [asan]="AddressSanitizer and UndefinedBehaviorSanitizer; every test"
   [tsan]="ThreadSanitizer; every test"
@@ -186,6 +187,9 @@ step_setup() {
   need libjs-mathjax test -d /usr/share/javascript/mathjax
   need python3-numpy python_with_numpy
   need shellcheck command -v shellcheck
+  need g++-aarch64-linux-gnu command -v aarch64-linux-gnu-g++
+  need qemu-user command -v qemu-aarch64
+  need googletest test -e /usr/src/googletest/CMakeLists.txt
   if ! have_cuda_toolkit; then need libthrust-dev test -d /usr/include/thrust; fi
 
   if [ ${#missing[@]} -eq 0 ]; then
@@ -247,6 +251,20 @@ step_thrust() {
 }
 step_openmp() { build_and_test_variant openmp -DSYNFIRE_HOST_PARALLEL=OPENMP; }
 step_serial() { build_and_test_variant serial -DSYNFIRE_HOST_PARALLEL=NONE; }
+
+# Emulation is slow, so the presets build and run only what depends on the architecture: bits, mathematics, golden cases,
+# the floating-point control register, gradients and graphs through the ABI.
+build_aarch64() {
+  cmake -G "$(generator_of build/aarch64)" --preset aarch64 && cmake --build --preset aarch64 --parallel "$jobs"
+}
+step_aarch64() {
+  if [ "$(uname -m)" = aarch64 ]; then skip "this machine is one: the steps above have tested it"; return; fi
+  if ! command -v aarch64-linux-gnu-g++ >/dev/null 2>&1 || ! command -v qemu-aarch64 >/dev/null 2>&1; then
+    skip "g++-aarch64-linux-gnu or qemu-user is not installed"
+    return
+  fi
+  check "build build/aarch64" build_aarch64 && run_ctest build/aarch64 --preset aarch64
+}
 
 # synfire-bits prints one hash per case. CTest compares it with the record at every instruction level and thread count,
 # in each of these builds; here the builds are compared with one another, which needs no record.

@@ -1,6 +1,6 @@
 // What a forward and a backward compute: against the oracle, in every layout, with every choice of optional buffers, at
 // odd addresses, with any number of threads.
-// What does not live here: tapes and truncation (tape_test.cpp), graphs (graph_test.cpp), refusals (errors_test.cpp).
+// What does not live here: tapes and truncation (tape_test.cpp), graphs (graph_test.cpp), refusals (errors/).
 #include <cmath>
 #include <limits>
 

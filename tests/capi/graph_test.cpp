@@ -1,5 +1,5 @@
 // Graphs: replay against eager calls, several layers and copies in one list, what may change between replays, tickets
-// and waiting, and two threads at one graph. What does not live here: refusals (errors_test.cpp), tapes across graphs
+// and waiting, and two threads at one graph. What does not live here: refusals (errors/), tapes across graphs
 // (tape_test.cpp), destruction (lifetime_test.cpp).
 #include <algorithm>
 #include <atomic>

@@ -1,6 +1,6 @@
 // How long things live: every order of destruction, destruction from other threads while calls run, handles that must
 // stay dead, and memory that must come back. What does not live here: refusals of bad handles by each function
-// (errors_test.cpp).
+// (errors/).
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -195,7 +195,8 @@ TYPED_TEST(TwoVariables, ChainedWindowsEqualOneLongBackward) {
         magnitude[0] += std::fabs(static_cast<double>(gradients[0][0]));
         for (size_t n = 0; n < 35; ++n) {
           b[n] += static_cast<double>(gradients[1][n]);
-          magnitude[0] = std::fmax(magnitude[0], std::fabs(static_cast<double>(gradients[1][n])));
+          const double of_b = std::fabs(static_cast<double>(gradients[1][n]));
+          magnitude[0] = std::max(magnitude[0], of_b);  // fmax() here crashes gcc 12 for AArch64
         }
       }
       EXPECT_TRUE(same_bits(windows[0].outputs().grad_v_init, expected.grad_v_init));

@@ -122,7 +122,10 @@ static void write_waveform(const raster *self, FILE *out, const wav *sound) {
   double peak = 0.0, scale;
   int column, side;
   size_t i;
-  for (i = 0; i < sound->n_samples && i < span; ++i) peak = fmax(peak, fabs((double)sound->samples[i]));
+  for (i = 0; i < sound->n_samples && i < span; ++i) { /* fmax() here crashes gcc 12 for AArch64 */
+    const double magnitude = fabs((double)sound->samples[i]);
+    if (magnitude > peak) peak = magnitude;
+  }
   peak = peak > 0.0 ? ceil(peak * 10.0) / 10.0 : 1.0;
   scale = (WAVE_BOTTOM - WAVE_TOP) / 2.0 / peak;
   fprintf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%.1f</text>\n", LEFT - 8, WAVE_TOP + 5, peak);

@@ -1,6 +1,16 @@
 // Elementary functions with the same bits on every machine: built from IEEE additions, multiplications, fused
-// multiply-adds and integer operations only, without branches. Largest errors are measured by tests/model.
+// multiply-adds and integer operations only, without branches.
 // What does not live here: anything a formula can write with + − × itself.
+//
+// Largest errors in units in the last place, against long double; tests/model/elementary_test.cpp holds them there.
+//
+// |                        | f32: every number, * samples | f64: 10⁸ samples, * 10⁶ |
+// | ---------------------- | ---------------------------- | ----------------------- |
+// | reciprocal             | 0.78                         | 0.51                    |
+// | exponential            | 1.10                         | 1.01                    |
+// | logarithm              | 0.89                         | 0.87                    |
+// | logarithm_of_one_plus  | 1.6 *                        | 1.6 *                   |
+// | sine_of_half_turn      | 2.3 *                        | 2.2 *                   |
 #ifndef SYNFIRE_MODEL_ELEMENTARY_HPP
 #define SYNFIRE_MODEL_ELEMENTARY_HPP
 
