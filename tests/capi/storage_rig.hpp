@@ -286,6 +286,7 @@ class StorageRig {
   }
 
   void load(const StorageInputs& in) {
+    EXPECT_OK(synfire_layer_reset_state(layer, nullptr));
     const auto put = [](const std::unique_ptr<Rows>& to, const std::vector<double>& values) {
       if (to) to->put(values);
     };
