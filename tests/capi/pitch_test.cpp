@@ -130,7 +130,7 @@ TEST_F(Pitch, TheLastRowNeedsNoPadding) {
   const Layer layer = make_layer(context, describe(shape, SYNFIRE_DTYPE_F32));
   synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
   desc.row_pitch = 16;
-  for (const uint64_t n_elements : {3 * 16 + 10, 3 * 16 + 9}) {
+  for (const uint64_t n_elements : {58u, 57u}) {
     desc.n_elements = n_elements;
     synfire_buffer handle = nullptr;
     ASSERT_OK(synfire_buffer_create(context, &desc, &handle));
@@ -152,7 +152,7 @@ TEST_F(Pitch, RowsThatWouldOverlapAreRefusedWithAWayOut) {
   const Buffer x = make_buffer(context, SYNFIRE_DTYPE_F32, 40);
   synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
   desc.n_elements = 40;
-  for (const uint64_t pitch : {1, 9}) {
+  for (const uint64_t pitch : {1u, 9u}) {
     desc.row_pitch = pitch;
     synfire_buffer handle = nullptr;
     ASSERT_OK(synfire_buffer_create(context, &desc, &handle));
