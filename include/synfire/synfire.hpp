@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -145,15 +146,135 @@ inline synfire_status check(synfire_status status) {
 /** @cond DETAIL */
 namespace detail {
 
+inline std::uint32_t bits_of(float value) noexcept {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+inline float float_of(std::uint32_t bits) noexcept {
+  float value = 0;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+// `bits` without its lowest `count` ones, rounded to nearest, ties to even.
+constexpr std::uint32_t rounded_shift(std::uint32_t bits, std::uint32_t count) noexcept {
+  const std::uint32_t kept = bits >> count, rest = bits & ((1U << count) - 1), half = 1U << (count - 1);
+  return kept + (rest > half || (rest == half && (kept & 1U) != 0) ? 1U : 0U);
+}
+
+inline std::uint16_t f16_bits(float value) noexcept {
+  const std::uint32_t bits = bits_of(value), sign = bits >> 16 & 0x8000U, magnitude = bits & 0x7FFFFFFFU;
+  std::uint32_t f16 = 0x7C00U;
+  if (magnitude > 0x7F800000U) {
+    f16 = 0x7E00U;
+  } else if (magnitude >= 0x38800000U && magnitude < 0x47800000U) {
+    f16 = rounded_shift(magnitude - 0x38000000U, 13);
+  } else if (magnitude < 0x38800000U) {  // below 2^-14, in units of 2^-24
+    const std::uint32_t exponent = magnitude >> 23;
+    f16 = exponent < 102 ? 0U : rounded_shift((magnitude & 0x7FFFFFU) | 0x800000U, 126 - exponent);
+  }
+  return static_cast<std::uint16_t>(sign | f16);
+}
+inline float f16_value(std::uint16_t stored) noexcept {
+  const std::uint32_t sign = static_cast<std::uint32_t>(stored & 0x8000U) << 16, magnitude = stored & 0x7FFFU;
+  if (magnitude >= 0x7C00U) return float_of(sign | 0x7F800000U | (magnitude & 0x3FFU) << 13);
+  if (magnitude >= 0x400U) return float_of(sign | ((magnitude << 13) + 0x38000000U));
+  const float value = static_cast<float>(magnitude) * 5.9604644775390625e-8F;  // 2^-24
+  return sign != 0 ? -value : value;
+}
+
+inline std::uint16_t bf16_bits(float value) noexcept {
+  const std::uint32_t bits = bits_of(value);
+  if ((bits & 0x7FFFFFFFU) > 0x7F800000U) return static_cast<std::uint16_t>(bits >> 16 | 0x40U);
+  return static_cast<std::uint16_t>(rounded_shift(bits, 16));
+}
+inline float bf16_value(std::uint16_t stored) noexcept {
+  return float_of(static_cast<std::uint32_t>(stored) << 16);
+}
+
+}  // namespace detail
+/** @endcond */
+
+/** One element of ::SYNFIRE_DTYPE_F16, IEEE binary16: two bytes to convert to and from `float`. */
+struct f16 {
+  /** The encoding: sign, five bits of exponent, ten of fraction. */
+  std::uint16_t bits = 0;
+
+  /** Zero. */
+  constexpr f16() noexcept = default;
+  /**
+   * Rounds to nearest, ties to even; 65520 and more become infinity.
+   *
+   * @param value Any number.
+   */
+  explicit f16(float value) noexcept : bits(detail::f16_bits(value)) {}
+  /**
+   * The number, exactly.
+   *
+   * @return Its value.
+   */
+  explicit operator float() const noexcept { return detail::f16_value(bits); }
+};
+
+/** One element of ::SYNFIRE_DTYPE_BF16, the upper half of a `float`: two bytes to convert to and from `float`. */
+struct bf16 {
+  /** The encoding: sign, eight bits of exponent, seven of fraction. */
+  std::uint16_t bits = 0;
+
+  /** Zero. */
+  constexpr bf16() noexcept = default;
+  /**
+   * Rounds to nearest, ties to even.
+   *
+   * @param value Any number.
+   */
+  explicit bf16(float value) noexcept : bits(detail::bf16_bits(value)) {}
+  /**
+   * The number, exactly.
+   *
+   * @return Its value.
+   */
+  explicit operator float() const noexcept { return detail::bf16_value(bits); }
+};
+
+/** @cond DETAIL */
+namespace detail {
+
 template <class T>
 constexpr std::int32_t dtype_of() noexcept {
   using Element = std::remove_cv_t<T>;
-  static_assert(
-      std::is_same_v<Element, float> || std::is_same_v<Element, double> || std::is_same_v<Element, std::uint32_t>,
-      "Synfire's elements are float, double and, for spikes as bits, std::uint32_t");
+  static_assert(std::is_same_v<Element, float> || std::is_same_v<Element, double> || std::is_same_v<Element, f16> ||
+                    std::is_same_v<Element, bf16> || std::is_same_v<Element, std::uint32_t> ||
+                    std::is_same_v<Element, std::uint8_t>,
+                "Synfire's elements are float, double, synfire::f16, synfire::bf16 and, for spikes, std::uint32_t (packed) "
+                "and std::uint8_t");
   if (std::is_same_v<Element, double>) return SYNFIRE_DTYPE_F64;
   if (std::is_same_v<Element, float>) return SYNFIRE_DTYPE_F32;
+  if (std::is_same_v<Element, f16>) return SYNFIRE_DTYPE_F16;
+  if (std::is_same_v<Element, bf16>) return SYNFIRE_DTYPE_BF16;
+  if (std::is_same_v<Element, std::uint8_t>) return SYNFIRE_DTYPE_U8;
   return SYNFIRE_DTYPE_BITS;
+}
+
+// Whether a buffer of `dtype` holds elements T: words serve both packings.
+template <class T>
+constexpr bool holds(std::int32_t dtype) noexcept {
+  return dtype == dtype_of<T>() || (dtype == SYNFIRE_DTYPE_TIME_BITS && dtype_of<T>() == SYNFIRE_DTYPE_BITS);
+}
+
+constexpr std::size_t element_size(std::int32_t dtype) noexcept {
+  switch (dtype) {
+    case SYNFIRE_DTYPE_F64:
+      return 8;
+    case SYNFIRE_DTYPE_F16:
+    case SYNFIRE_DTYPE_BF16:
+      return 2;
+    case SYNFIRE_DTYPE_U8:
+      return 1;
+    default:
+      return 4;
+  }
 }
 
 inline std::string dtype_name(std::int32_t dtype) {
@@ -162,7 +283,14 @@ inline std::string dtype_name(std::int32_t dtype) {
       return "float";
     case SYNFIRE_DTYPE_F64:
       return "double";
+    case SYNFIRE_DTYPE_F16:
+      return "synfire::f16";
+    case SYNFIRE_DTYPE_BF16:
+      return "synfire::bf16";
+    case SYNFIRE_DTYPE_U8:
+      return "std::uint8_t";
     case SYNFIRE_DTYPE_BITS:
+    case SYNFIRE_DTYPE_TIME_BITS:
       return "std::uint32_t";
     default:
       return "dtype " + std::to_string(dtype);
@@ -185,7 +313,8 @@ constexpr Descriptor sized(Descriptor desc) noexcept {
 }  // namespace detail
 /** @endcond */
 
-/** The `SYNFIRE_DTYPE_*` whose elements are T: `float`, `double` or, for spikes as bits, `std::uint32_t`. */
+/** The `SYNFIRE_DTYPE_*` whose elements are T: `float`, `double`, f16, bf16 or, for spikes, `std::uint8_t` and, packed,
+ *  `std::uint32_t`, which names ::SYNFIRE_DTYPE_BITS; a buffer made by time_bits_desc() takes it as well. */
 template <class T>
 inline constexpr std::int32_t dtype_of = detail::dtype_of<T>();
 
@@ -288,15 +417,32 @@ constexpr synfire_context_desc context_desc(std::int32_t backend = SYNFIRE_BACKE
  * @tparam T         Type of the elements, as dtype_of.
  * @param n_elements How many; words for spikes as bits.
  * @param memory     One of `SYNFIRE_MEMORY_*`.
+ * @param row_pitch  Elements from one step to the next; 0: steps follow each other directly.
  * @return The descriptor.
  */
 template <class T>
-constexpr synfire_buffer_desc buffer_desc(std::uint64_t n_elements,
-                                          std::int32_t memory = SYNFIRE_MEMORY_DEVICE) noexcept {
+constexpr synfire_buffer_desc buffer_desc(std::uint64_t n_elements, std::int32_t memory = SYNFIRE_MEMORY_DEVICE,
+                                          std::uint64_t row_pitch = 0) noexcept {
   auto desc = detail::empty<synfire_buffer_desc>();
   desc.memory = memory;
   desc.dtype = dtype_of<T>;
   desc.n_elements = n_elements;
+  desc.row_pitch = row_pitch;
+  return desc;
+}
+
+/**
+ * Describes a buffer of time-packed spikes that the library allocates; its elements are `std::uint32_t`.
+ *
+ * @param n_words   How many words: ceil(T/32) * B * N.
+ * @param memory    One of `SYNFIRE_MEMORY_*`.
+ * @param row_pitch Words from one row of words, of 32 steps, to the next; 0: they follow each other directly.
+ * @return The descriptor.
+ */
+constexpr synfire_buffer_desc time_bits_desc(std::uint64_t n_words, std::int32_t memory = SYNFIRE_MEMORY_DEVICE,
+                                             std::uint64_t row_pitch = 0) noexcept {
+  auto desc = buffer_desc<std::uint32_t>(n_words, memory, row_pitch);
+  desc.dtype = SYNFIRE_DTYPE_TIME_BITS;
   return desc;
 }
 
@@ -307,11 +453,13 @@ constexpr synfire_buffer_desc buffer_desc(std::uint64_t n_elements,
  * @param data       Memory of the kind `memory`.
  * @param n_elements How many elements are there.
  * @param memory     One of `SYNFIRE_MEMORY_*`.
+ * @param row_pitch  Elements from one step to the next; 0: steps follow each other directly.
  * @return The descriptor.
  */
 template <class T>
-constexpr synfire_buffer_desc borrowed_desc(T* data, std::uint64_t n_elements, std::int32_t memory) noexcept {
-  auto desc = buffer_desc<T>(n_elements, memory);
+constexpr synfire_buffer_desc borrowed_desc(T* data, std::uint64_t n_elements, std::int32_t memory,
+                                            std::uint64_t row_pitch = 0) noexcept {
+  auto desc = buffer_desc<T>(n_elements, memory, row_pitch);
   desc.data = data;
   return desc;
 }
@@ -340,10 +488,13 @@ constexpr synfire_layer_desc layer_desc(std::int32_t model, std::int64_t n_steps
  *
  * @param x      X, read.
  * @param spikes S, written; may be null.
+ * @param tape   One of `SYNFIRE_TAPE_*`.
  * @return The descriptor, everything else default.
  */
-inline synfire_forward_desc forward_desc(synfire_buffer x, synfire_buffer spikes = nullptr) noexcept {
+inline synfire_forward_desc forward_desc(synfire_buffer x, synfire_buffer spikes = nullptr,
+                                         std::int32_t tape = SYNFIRE_TAPE_RECOMPUTE) noexcept {
   auto desc = detail::empty<synfire_forward_desc>();
+  desc.tape = tape;
   desc.x = x;
   desc.spikes = spikes;
   return desc;
@@ -686,6 +837,14 @@ class Buffer : public Owner<synfire_buffer> {
    */
   void fill(double value) { check(synfire_buffer_fill(handle_, value)); }
 
+  /**
+   * Reports that the memory was written behind the library's back, through data() for one: a tape that needs what was
+   * there is then stale. As synfire_buffer_mark_written().
+   *
+   * @throws error
+   */
+  void mark_written() { check(synfire_buffer_mark_written(handle_)); }
+
  private:
   /** @cond DETAIL */
   struct Address {
@@ -702,7 +861,7 @@ class Buffer : public Owner<synfire_buffer> {
     void* data = nullptr;
     std::uint64_t bytes = 0;
     check(synfire_buffer_get_data(handle_, &data, &bytes));
-    return {data, static_cast<std::size_t>(bytes) / (dtype_ == SYNFIRE_DTYPE_F64 ? sizeof(double) : sizeof(float))};
+    return {data, static_cast<std::size_t>(bytes) / detail::element_size(dtype_)};
   }
 
   template <class T>
@@ -717,7 +876,7 @@ class Buffer : public Owner<synfire_buffer> {
 
   template <class T>
   void check_type(const char* function) const {
-    if (handle_ != nullptr && dtype_of<T> != dtype_)
+    if (handle_ != nullptr && !detail::holds<T>(dtype_))
       refuse("SYN-BUFFER-TYPE", function,
              "T is " + detail::dtype_name(dtype_of<T>) + "; the buffer's elements are " + detail::dtype_name(dtype_));
   }
@@ -894,7 +1053,7 @@ class Layer : public Owner<synfire_layer> {
   /**
    * Reads the state. As synfire_layer_read_state().
    *
-   * @tparam T   `float` or `double`, the layer's own type.
+   * @tparam T   `double` in f64 layers, `float` in all others.
    * @param name The state variable: `"v"`, or `"w"` in models with two variables.
    * @return state_size() values.
    * @throws error also with the rule SYN-STATE-SIZE.
@@ -911,7 +1070,7 @@ class Layer : public Owner<synfire_layer> {
    * Writes the state. As synfire_layer_write_state().
    *
    * @param name   The state variable: `"v"`, or `"w"` in models with two variables.
-   * @param values Exactly state_size() values, of the layer's own type.
+   * @param values Exactly state_size() values, `double` in f64 layers, `float` in all others.
    * @throws error also with the rule SYN-STATE-SIZE.
    */
   template <class T>
@@ -948,10 +1107,11 @@ class Layer : public Owner<synfire_layer> {
   template <class T>
   void check_state_type(const char* function) const {
     static_assert(std::is_floating_point_v<T>, "a state is float or double");
-    if (handle_ != nullptr && dtype_of<T> != desc_.dtype)
+    const std::int32_t held = desc_.dtype == SYNFIRE_DTYPE_F64 ? SYNFIRE_DTYPE_F64 : SYNFIRE_DTYPE_F32;
+    if (handle_ != nullptr && dtype_of<T> != held)
       throw error(SYNFIRE_ERROR_INVALID_ARGUMENT, std::string("[SYN-STATE-SIZE] synfire::Layer::") + function +
                                                       ": T is " + detail::dtype_name(dtype_of<T>) +
-                                                      "; the layer's type is " + detail::dtype_name(desc_.dtype));
+                                                      "; the layer's state is " + detail::dtype_name(held));
   }
 
   synfire_layer_desc desc_ = detail::empty<synfire_layer_desc>();

@@ -4,7 +4,7 @@ Stages, in this order:
   device      which GPU, driver and toolkit
   tests       every GoogleTest test of the build with the CUDA backend, one process per test, so that a lost device
               fails one test and not all that follow
-  golden      synfire-golden on tests/golden, both types, on the GPU and on the host
+  golden      synfire-golden on tests/golden, all types, on the GPU and on the host
   bits        the checked-in hashes of every model, on the GPU and on the host
   sanitizers  compute-sanitizer's four tools over some of the tests and a short run of hear
   hear        its tables on the GPU and on the host: plain, --learn, --population 512; nothing else runs meanwhile
@@ -155,7 +155,7 @@ class Suite:
     def golden(self):
         record = self.evidence["golden"] = {}
         for backend in ("cuda", "host"):
-            for dtype in ("f32", "f64"):
+            for dtype in ("f32", "f64", "f16", "bf16"):
                 name = f"synfire-golden --backend {backend} --dtype {dtype}"
                 status, output = self.run(
                     [self.bin / "synfire-golden", GOLDEN, "--backend", backend, "--dtype", dtype]

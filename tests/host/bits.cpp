@@ -1,16 +1,20 @@
 // Hashes everything that forward and backward compute, over models, resets, surrogates, input modes, dtypes and shapes,
-// through the C ABI. The inputs come from an integer generator, so that they are the same everywhere.
+// through the C ABI. The inputs come from an integer generator, so that they are the same everywhere. On one shape the
+// other spike formats and tapes run as well: their hash must be the same, else the line says which is not.
 //
 //   synfire-bits [--backend host|cuda] [--threads N] [--compare FILE]
-#include <synfire/synfire.h>
+#include <synfire/synfire.hpp>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <limits>
 #include <sstream>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -46,7 +50,8 @@ class Hash {
     for (size_t i = 0; i + sizeof(Bits) <= bytes.size(); i += sizeof(Bits)) {
       Bits bits = 0;
       std::memcpy(&bits, bytes.data() + i, sizeof bits);
-      const bool nan = infinity != 0 && (bits & (~Bits(0) >> 1)) > infinity;
+      constexpr Bits magnitude = std::numeric_limits<Bits>::max() / 2;
+      const bool nan = infinity != 0 && (bits & magnitude) > infinity;
       const uint64_t word = nan ? uint64_t{infinity} + 1 : uint64_t{bits};
       value_ = (value_ ^ (word & 0xFFFFFFFFu)) * 1099511628211u;
       if (sizeof(Bits) == 8) value_ = (value_ ^ (word >> 32)) * 1099511628211u;
@@ -62,10 +67,28 @@ struct Shape {
   int64_t n_steps, batch, n_neurons;
 };
 
+// Sequences of a layer in f16 and bf16 are stored so; state, parameters and their gradients are f32.
+int32_t arithmetic_of(int32_t dtype) { return dtype == SYNFIRE_DTYPE_F64 ? SYNFIRE_DTYPE_F64 : SYNFIRE_DTYPE_F32; }
+
+const char* name_of(int32_t dtype) {
+  switch (dtype) {
+    case SYNFIRE_DTYPE_F64: return "f64";
+    case SYNFIRE_DTYPE_F16: return "f16";
+    case SYNFIRE_DTYPE_BF16: return "bf16";
+    default: return "f32";
+  }
+}
+
+struct Variant {
+  const char* name;
+  int32_t spikes;  // SYNFIRE_DTYPE_BITS, _U8 or _TIME_BITS
+  int32_t tape;
+};
+
 class Layer {
  public:
   Layer(synfire_context context, const synfire_layer_desc& desc, const Shape& shape, bool per_neuron)
-      : context_(context), desc_(desc), row_(static_cast<uint64_t>(shape.batch * shape.n_neurons)),
+      : context_(context), desc_(desc), shape_(shape), row_(static_cast<uint64_t>(shape.batch * shape.n_neurons)),
         sequence_(static_cast<uint64_t>(shape.n_steps) * row_),
         words_(static_cast<uint64_t>(shape.n_steps * shape.batch * ((shape.n_neurons + 31) / 32))) {
     REQUIRE(synfire_layer_create(context, &desc, &layer_));
@@ -82,33 +105,38 @@ class Layer {
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;
 
-  uint64_t hash(uint64_t seed) {
+  uint64_t hash(uint64_t seed, const Variant& variant) {
     Generator values(seed);
-    const synfire_buffer x = input(sequence_, values, -0.5, 2.5), grad_spike = input(sequence_, values, -1, 1),
-                         grad_v = input(sequence_, values, -1, 1), grad_final = input(row_, values, -1, 1);
+    const int32_t stored = desc_.dtype, arithmetic = arithmetic_of(stored);
+    const synfire_buffer x = input(sequence_, stored, values, -0.5, 2.5),
+                         grad_spike = input(sequence_, stored, values, -1, 1),
+                         grad_v = input(sequence_, stored, values, -1, 1),
+                         grad_final = input(row_, arithmetic, values, -1, 1);
     const bool two_variables = desc_.model == SYNFIRE_MODEL_IZHIKEVICH;
-    const synfire_buffer bits = buffer(words_, SYNFIRE_DTYPE_BITS), h = buffer(sequence_, desc_.dtype),
-                         v = buffer(sequence_, desc_.dtype), grad_x = buffer(sequence_, desc_.dtype),
-                         grad_v_init = buffer(row_, desc_.dtype);
+    const synfire_buffer spikes = spike_buffer(variant.spikes), h = buffer(sequence_, stored),
+                         v = buffer(sequence_, stored), grad_x = buffer(sequence_, stored),
+                         grad_v_init = buffer(row_, arithmetic);
     synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
-    forward.x = x, forward.spikes = bits, forward.h_seq = h, forward.v_seq = v;
+    forward.tape = variant.tape;
+    forward.x = x, forward.spikes = spikes, forward.h_seq = h, forward.v_seq = v;
     synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
     backward.grad_spike_seq = grad_spike, backward.grad_v_seq = grad_v, backward.grad_v_final = grad_final;
     backward.grad_x_seq = grad_x, backward.grad_v_init = grad_v_init;
-    std::vector<synfire_buffer> outputs = {h, v, grad_x, grad_v_init};
+    std::vector<std::pair<synfire_buffer, int32_t>> outputs = {
+        {h, stored}, {v, stored}, {grad_x, stored}, {grad_v_init, arithmetic}};
     if (two_variables) {
-      forward.w_seq = buffer(sequence_, desc_.dtype);
+      forward.w_seq = buffer(sequence_, stored);
       backward.grad_w_seq = grad_v, backward.grad_w_final = grad_final;
-      backward.grad_w_init = buffer(row_, desc_.dtype);
-      outputs.insert(outputs.end(), {forward.w_seq, backward.grad_w_init});
+      backward.grad_w_init = buffer(row_, arithmetic);
+      outputs.insert(outputs.end(), {{forward.w_seq, stored}, {backward.grad_w_init, arithmetic}});
     }
     // The gradient of every parameter but the surrogate's.
     std::vector<synfire_parameter_gradient> gradients;
     for (uint32_t i = 0;; ++i) {
       synfire_parameter_info info = SYNFIRE_PARAMETER_INFO_INIT;
       REQUIRE(synfire_layer_get_parameter_info(layer_, i, &info));
-      gradients.push_back({info.name, buffer(i % 2 == 0 ? 1 : static_cast<uint64_t>(desc_.n_neurons), desc_.dtype)});
-      outputs.push_back(gradients.back().gradient);
+      gradients.push_back({info.name, buffer(i % 2 == 0 ? 1 : static_cast<uint64_t>(desc_.n_neurons), arithmetic)});
+      outputs.emplace_back(gradients.back().gradient, arithmetic);
       if (std::string(info.name) == "v_reset") break;
     }
     backward.parameter_gradients = gradients.data(), backward.n_parameter_gradients = gradients.size();
@@ -116,10 +144,14 @@ class Layer {
     for (int pass = 0; pass < 2; ++pass) {  // the second continues the state of the first
       REQUIRE(synfire_layer_forward(layer_, &forward, nullptr));
       REQUIRE(synfire_layer_backward(layer_, &backward, nullptr));
-      hash.add<uint32_t>(read(bits), 0);
-      for (const synfire_buffer output : outputs) {
-        if (desc_.dtype == SYNFIRE_DTYPE_F64) hash.add<uint64_t>(read(output), 0x7FF0000000000000u);
-        else hash.add<uint32_t>(read(output), 0x7F800000u);
+      hash.add<uint32_t>(neuron_packed(read(spikes), variant.spikes), 0);
+      for (const auto& [output, dtype] : outputs) {
+        switch (dtype) {
+          case SYNFIRE_DTYPE_F64: hash.add<uint64_t>(read(output), 0x7FF0000000000000u); break;
+          case SYNFIRE_DTYPE_F16: hash.add<uint16_t>(read(output), 0x7C00u); break;
+          case SYNFIRE_DTYPE_BF16: hash.add<uint16_t>(read(output), 0x7F80u); break;
+          default: hash.add<uint32_t>(read(output), 0x7F800000u); break;
+        }
       }
     }
     return hash.value();
@@ -137,14 +169,55 @@ class Layer {
   template <class R>
   void upload(synfire_buffer to, uint64_t n, Generator& values, double low, double high) {
     std::vector<R> drawn(n);
-    for (R& value : drawn) value = static_cast<R>(values(low, high));
+    for (R& value : drawn) value = R(static_cast<std::conditional_t<sizeof(R) == 8, double, float>>(values(low, high)));
     REQUIRE(synfire_buffer_upload(to, 0, drawn.data(), n * sizeof(R)));
   }
-  synfire_buffer input(uint64_t n, Generator& values, double low, double high) {
-    const synfire_buffer made = buffer(n, desc_.dtype);
-    if (desc_.dtype == SYNFIRE_DTYPE_F64) upload<double>(made, n, values, low, high);
-    else upload<float>(made, n, values, low, high);
+  synfire_buffer input(uint64_t n, int32_t dtype, Generator& values, double low, double high) {
+    const synfire_buffer made = buffer(n, dtype);
+    switch (dtype) {
+      case SYNFIRE_DTYPE_F64: upload<double>(made, n, values, low, high); break;
+      case SYNFIRE_DTYPE_F16: upload<synfire::f16>(made, n, values, low, high); break;
+      case SYNFIRE_DTYPE_BF16: upload<synfire::bf16>(made, n, values, low, high); break;
+      default: upload<float>(made, n, values, low, high); break;
+    }
     return made;
+  }
+  synfire_buffer spike_buffer(int32_t format) {
+    const auto time_words = static_cast<uint64_t>((shape_.n_steps + 31) / 32);
+    const synfire_buffer made = buffer(format == SYNFIRE_DTYPE_BITS ? words_
+                                       : format == SYNFIRE_DTYPE_U8 ? sequence_
+                                                                    : time_words * row_,
+                                       format);
+    REQUIRE(synfire_buffer_fill(made, format == SYNFIRE_DTYPE_U8 ? 255 : 4294967295.0));
+    return made;
+  }
+  // Spikes as neuron-packed words, whatever they were written as. A byte other than 0 and 1, or a bit beyond the last
+  // step, changes the result.
+  std::vector<unsigned char> neuron_packed(const std::vector<unsigned char>& bytes, int32_t format) const {
+    if (format == SYNFIRE_DTYPE_BITS) return bytes;
+    const auto n_neurons = static_cast<uint64_t>(shape_.n_neurons), per_row = (n_neurons + 31) / 32;
+    std::vector<uint32_t> words(words_);
+    const auto set = [&](uint64_t step, uint64_t column, uint32_t spike) {
+      const uint64_t neuron = column % n_neurons;
+      words[(step * row_ + column) / n_neurons * per_row + neuron / 32] |= spike << (neuron % 32);
+    };
+    if (format == SYNFIRE_DTYPE_U8) {
+      for (uint64_t i = 0; i < sequence_; ++i) set(i / row_, i % row_, bytes[i]);
+    } else {
+      for (uint64_t i = 0; i < bytes.size() / 4; ++i) {
+        uint32_t word = 0;
+        std::memcpy(&word, &bytes[i * 4], sizeof word);
+        for (uint64_t bit = 0; bit < 32; ++bit) {
+          const uint64_t step = i / row_ * 32 + bit;
+          const uint32_t spike = word >> bit & 1u;
+          if (step * row_ < sequence_) set(step, i % row_, spike);
+          else if (spike != 0) words[0] = ~words[0];
+        }
+      }
+    }
+    std::vector<unsigned char> packed(words.size() * sizeof(uint32_t));
+    std::memcpy(packed.data(), words.data(), packed.size());
+    return packed;
   }
   static std::vector<unsigned char> read(synfire_buffer from) {
     uint64_t bytes = 0;
@@ -156,6 +229,7 @@ class Layer {
 
   synfire_context context_;
   synfire_layer_desc desc_;
+  Shape shape_;
   uint64_t row_, sequence_, words_;
   synfire_layer layer_ = nullptr;
   std::vector<synfire_buffer> buffers_;
@@ -165,21 +239,28 @@ std::string all_hashes(synfire_context context) {
   // Odd rows, several checkpoint intervals, and, for one configuration of each model, enough to be worth several threads.
   const Shape shapes[] = {{1, 1, 1}, {37, 3, 77}, {100, 1, 64}, {9, 2, 32769}};
   constexpr int64_t large = 10000;
+  constexpr size_t shape_of_variants = 1;
+  constexpr Variant first = {"bits recompute", SYNFIRE_DTYPE_BITS, SYNFIRE_TAPE_RECOMPUTE};
+  constexpr Variant variants[] = {{"u8 store", SYNFIRE_DTYPE_U8, SYNFIRE_TAPE_STORE},
+                                  {"time-bits store", SYNFIRE_DTYPE_TIME_BITS, SYNFIRE_TAPE_STORE}};
   std::ostringstream out;
-  for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64})
+  for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16})
     for (int32_t model = SYNFIRE_MODEL_IF; model <= SYNFIRE_MODEL_IZHIKEVICH; ++model)
       for (int32_t surrogate = SYNFIRE_SURROGATE_SIGMOID; surrogate <= 16; ++surrogate)
         for (const int32_t reset : {SYNFIRE_RESET_HARD, SYNFIRE_RESET_SOFT})
           for (const int32_t detach : {0, 1})
             for (const int32_t undecayed : {0, 1})
               for (const bool per_neuron : {false, true}) {
+                const bool narrow = dtype == SYNFIRE_DTYPE_F16 || dtype == SYNFIRE_DTYPE_BF16;
+                if (undecayed && narrow) continue;
                 if (undecayed && model != SYNFIRE_MODEL_LIF && model != SYNFIRE_MODEL_PLIF) continue;
                 const bool plain = !reset && !detach && !undecayed && !per_neuron;
                 // Every surrogate once with LIF; everything else with the two common ones.
                 if (surrogate > SYNFIRE_SURROGATE_ATAN && (model != SYNFIRE_MODEL_LIF || !plain)) continue;
-                out << (dtype == SYNFIRE_DTYPE_F32 ? "f32" : "f64") << " model " << model << " surrogate " << surrogate
+                out << name_of(dtype) << " model " << model << " surrogate " << surrogate
                     << " reset " << reset << " detach " << detach << " undecayed " << undecayed << " per_neuron "
                     << per_neuron;
+                std::string differing;
                 for (const Shape& shape : shapes) {
                   if (shape.n_neurons > large && (!plain || surrogate != SYNFIRE_SURROGATE_SIGMOID)) continue;
                   synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
@@ -187,11 +268,15 @@ std::string all_hashes(synfire_context context) {
                   desc.batch = shape.batch, desc.dtype = dtype, desc.reset = reset, desc.surrogate = surrogate;
                   desc.detach_reset = detach, desc.undecayed_input = undecayed;
                   char text[32];
-                  std::snprintf(text, sizeof text, " %016llx",
-                                static_cast<unsigned long long>(Layer(context, desc, shape, per_neuron).hash(7)));
+                  const uint64_t hash = Layer(context, desc, shape, per_neuron).hash(7, first);
+                  std::snprintf(text, sizeof text, " %016llx", static_cast<unsigned long long>(hash));
+                  if (&shape == &shapes[shape_of_variants])
+                    for (const Variant& variant : variants)
+                      if (Layer(context, desc, shape, per_neuron).hash(7, variant) != hash)
+                        differing += std::string(" ") + variant.name + " differs";
                   out << text;
                 }
-                out << "\n";
+                out << differing << "\n";
               }
   return out.str();
 }

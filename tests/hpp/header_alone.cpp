@@ -34,6 +34,10 @@ static_assert(std::is_nothrow_copy_constructible<synfire::error>::value, "as the
 static_assert(synfire::dtype_of<float> == SYNFIRE_DTYPE_F32, "");
 static_assert(synfire::dtype_of<const double> == SYNFIRE_DTYPE_F64, "");
 static_assert(synfire::dtype_of<std::uint32_t> == SYNFIRE_DTYPE_BITS, "");
+static_assert(synfire::dtype_of<std::uint8_t> == SYNFIRE_DTYPE_U8, "");
+static_assert(synfire::dtype_of<synfire::f16> == SYNFIRE_DTYPE_F16, "");
+static_assert(synfire::dtype_of<const synfire::bf16> == SYNFIRE_DTYPE_BF16, "");
+static_assert(synfire::time_bits_desc(4).dtype == SYNFIRE_DTYPE_TIME_BITS, "");
 static_assert(synfire::layer_desc(SYNFIRE_MODEL_IF, 16, 128).struct_size == sizeof(synfire_layer_desc), "");
 static_assert(std::is_convertible<synfire::View<float>, synfire::View<const float>>::value, "");
 static_assert(!std::is_convertible<synfire::View<const float>, synfire::View<float>>::value, "");

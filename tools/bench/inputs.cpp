@@ -28,10 +28,19 @@ std::vector<float> random_numbers(std::uint64_t count, float low, float high, st
   return numbers;
 }
 
-void fill_random(const Machine& machine, synfire_buffer buffer, const Dtype& dtype, std::uint64_t count, float low,
-                 float high, std::uint64_t seed) {
+void fill_random(const Machine& machine, synfire_buffer buffer, const Dtype& dtype, const Dtype& inputs_as,
+                 std::uint64_t count, float low, float high, std::uint64_t seed) {
   const std::uint64_t block = std::min(count, random_period);
-  const std::vector<float> numbers = random_numbers(block, low, high, seed);
+  std::vector<float> numbers = random_numbers(block, low, high, seed);
+  if (inputs_as.bytes < sizeof(float)) {
+    std::uint64_t stored = 0;
+    double value = 0;
+    for (float& number : numbers) {
+      inputs_as.store(&number, &stored, 1);
+      inputs_as.load(&stored, &value, 1);
+      number = static_cast<float>(value);
+    }
+  }
   // Uploads from page-locked memory run at the bus's speed.
   synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
   desc.memory = SYNFIRE_MEMORY_PINNED;

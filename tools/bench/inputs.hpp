@@ -18,9 +18,10 @@ inline constexpr std::uint64_t random_period = (std::uint64_t{1} << 24) - 3;
 /// `count` numbers in (low, high), none of them zero.
 std::vector<float> random_numbers(std::uint64_t count, float low, float high, std::uint64_t seed);
 
-/// Writes the first `count` elements of such an array into the beginning of `buffer`.
-void fill_random(const Machine& machine, synfire_buffer buffer, const Dtype& dtype, std::uint64_t count, float low,
-                 float high, std::uint64_t seed);
+/// Writes the first `count` elements of such an array, each as `inputs_as` would store it, into the beginning of
+/// `buffer`.
+void fill_random(const Machine& machine, synfire_buffer buffer, const Dtype& dtype, const Dtype& inputs_as,
+                 std::uint64_t count, float low, float high, std::uint64_t seed);
 
 inline constexpr std::uint64_t seed_of_x = 1, seed_of_grad_spike = 2, seed_of_copy = 3;
 

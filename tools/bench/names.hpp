@@ -8,7 +8,7 @@
 #ifndef SYNFIRE_TOOLS_BENCH_NAMES_HPP
 #define SYNFIRE_TOOLS_BENCH_NAMES_HPP
 
-#include <synfire/synfire.h>
+#include <synfire/synfire.hpp>
 
 #include <array>
 #include <bit>
@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+#include <type_traits>
 
 #include "../names/names.hpp"
 
@@ -43,7 +44,8 @@ void store_as(const float* from, void* to, std::size_t count) {
 
 template <typename Scalar>
 void load_from(const void* from, double* to, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<double>(static_cast<const Scalar*>(from)[i]);
+  using Number = std::conditional_t<sizeof(Scalar) == 8, double, float>;
+  for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<Number>(static_cast<const Scalar*>(from)[i]);
 }
 
 struct Dtype {
@@ -57,8 +59,8 @@ struct Dtype {
 inline constexpr Dtype dtypes[] = {
     {"f32", SYNFIRE_DTYPE_F32, 4, store_as<float>, load_from<float>},
     {"f64", SYNFIRE_DTYPE_F64, 8, store_as<double>, load_from<double>},
-    {"f16", not_built},
-    {"bf16", not_built},
+    {"f16", SYNFIRE_DTYPE_F16, 2, store_as<synfire::f16>, load_from<synfire::f16>},
+    {"bf16", SYNFIRE_DTYPE_BF16, 2, store_as<synfire::bf16>, load_from<synfire::bf16>},
 };
 
 // ---- Spikes
@@ -69,6 +71,9 @@ inline std::uint64_t one_per_neuron(const Shape& shape) {
 }
 inline std::uint64_t words_along_neurons(const Shape& shape) {
   return shape.rows() * ((shape.neurons + 31) / 32);
+}
+inline std::uint64_t words_along_time(const Shape& shape) {
+  return (shape.steps + 31) / 32 * shape.batch * shape.neurons;
 }
 
 inline std::uint64_t count_ones(const unsigned char* bytes, std::size_t count, std::uint32_t) {
@@ -94,8 +99,8 @@ struct SpikeFormat {
 inline constexpr SpikeFormat spike_formats[] = {
     {"bits", SYNFIRE_DTYPE_BITS, 4, words_along_neurons, count_ones},
     {"dense", dtype_of_layer, 0, one_per_neuron, count_nonzero},
-    {"u8", not_built},
-    {"time-bits", not_built},
+    {"u8", SYNFIRE_DTYPE_U8, 1, one_per_neuron, count_nonzero},
+    {"time-bits", SYNFIRE_DTYPE_TIME_BITS, 4, words_along_time, count_ones},
 };
 
 // ---- Tapes
@@ -110,7 +115,8 @@ struct Tape {
 inline constexpr Tape tapes[] = {
     {"recompute", SYNFIRE_TAPE_RECOMPUTE, true},
     {"none", SYNFIRE_TAPE_NONE, false},
-    {"store", not_built},
+    {"store", SYNFIRE_TAPE_STORE, true},
+    {"store-narrow", SYNFIRE_TAPE_STORE_NARROW, true},
 };
 
 // ---- Models

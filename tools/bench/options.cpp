@@ -63,11 +63,11 @@ constexpr Option option_table[] = {
      [](Options& o, View option, View v) { o.shape.neurons = parse_number<std::uint64_t>(option, v, 1, largest); }},
     {"--batch", in_layer, "B", "batch rows (1)",
      [](Options& o, View option, View v) { o.shape.batch = parse_number<std::uint64_t>(option, v, 1, largest); }},
-    {"--dtype", in_layer | in_sweep | in_plot, "NAME", "storage and arithmetic: f32 (default) or f64",
+    {"--dtype", in_layer | in_sweep | in_plot, "NAME", "storage: f32 (default), f64, f16 or bf16",
      [](Options& o, View option, View v) { o.dtype = find_row(dtypes, option, v); }},
-    {"--spikes", in_layer | in_sweep, "NAME", "how spikes are written: bits (default) or dense",
+    {"--spikes", in_layer | in_sweep, "NAME", "how spikes are written: bits (default), dense, u8 or time-bits",
      [](Options& o, View option, View v) { o.spikes = find_row(spike_formats, option, v); }},
-    {"--tape", in_layer, "NAME", "what forward keeps: recompute (default), or none (forward only)",
+    {"--tape", in_layer, "NAME", "what forward keeps: recompute (default), store, store-narrow (f16 and bf16), or none (forward only)",
      [](Options& o, View option, View v) { o.tape = find_row(tapes, option, v); }},
     {"--direction", in_layer, "NAME", "forward, backward, or both (default): forward and backward in one graph",
      [](Options& o, View option, View v) { o.direction = find_row(directions, option, v); }},
@@ -135,6 +135,9 @@ void check_together(const Options& options) {
       options.direction->direction != Direction::forward) {
     throw UsageError{"--tape " + std::string(options.tape->name) + " keeps nothing for --direction " +
                      std::string(options.direction->name) + "; only --direction forward goes with it"};
+  }
+  if (options.command == Command::layer && options.tape->id == SYNFIRE_TAPE_STORE_NARROW && options.dtype->bytes != 2) {
+    throw UsageError{"--tape store-narrow goes with --dtype f16 and bf16, not with " + std::string(options.dtype->name)};
   }
   const Shape& shape = options.shape;
   if (options.command == Command::layer && (shape.steps > largest / shape.batch / shape.neurons)) {

@@ -166,7 +166,7 @@ Copy measure_copy(const Machine& machine, std::uint32_t mib, std::uint32_t sampl
   Copy copy{0, bytes, "recorded copy"};
   {
     const Owned<synfire_buffer> source = byte_buffer(machine, bytes), destination = byte_buffer(machine, bytes);
-    fill_random(machine, source.get(), dtypes[0], bytes / sizeof(float), -1.0F, 1.0F, seed_of_copy);
+    fill_random(machine, source.get(), dtypes[0], dtypes[0], bytes / sizeof(float), -1.0F, 1.0F, seed_of_copy);
     const Owned<synfire_graph> graph = copy_graph(machine, source.get(), destination.get());
     copy.bytes_per_second = 2.0 * static_cast<double>(bytes) / measure_replays({{graph.get()}}, samples).median;
     // A recorded copy on the host is one thread's work; what all threads of the context reach is the measure.

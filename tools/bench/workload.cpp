@@ -30,6 +30,19 @@ synfire_layer_memory layer_memory(const Job& job) {
   return memory;
 }
 
+// What the tape keeps of every step: H, and spikes beside an H of 16 bits.
+std::uint64_t stored_bytes(const Job& job) {
+  const synfire_layer_memory memory = layer_memory(job);
+  switch (job.tape->id) {
+    case SYNFIRE_TAPE_STORE:
+      return memory.stored_tape_bytes;
+    case SYNFIRE_TAPE_STORE_NARROW:
+      return memory.narrow_tape_bytes + memory.narrow_tape_spike_bytes;
+    default:
+      return 0;
+  }
+}
+
 }  // namespace
 
 synfire_layer_desc layer_desc(const Job& job) {
@@ -53,16 +66,18 @@ std::uint64_t spike_bytes(const Job& job) {
 
 std::uint64_t device_bytes(const Job& job) {
   const synfire_layer_memory memory = layer_memory(job);
-  return 3 * sequence_bytes(job) + spike_bytes(job) + memory.state_bytes + memory.tape_bytes;
+  return 3 * sequence_bytes(job) + spike_bytes(job) + memory.state_bytes + memory.tape_bytes + stored_bytes(job);
 }
 
 Traffic traffic(const Job& job, Direction direction) {
   const synfire_layer_memory memory = layer_memory(job);
   const std::uint64_t tape = job.tape->allows_backward ? memory.tape_bytes : 0;
   Traffic forward, backward;
-  forward.sequences = sequence_bytes(job) + spike_bytes(job);  // X in, S out
+  const std::uint64_t stored = stored_bytes(job);
+  forward.sequences = sequence_bytes(job) + spike_bytes(job) + stored;  // X in, S and a stored H out
   forward.all = forward.sequences + 2 * memory.state_bytes + tape;
-  backward.sequences = 3 * sequence_bytes(job);  // X and dL/dS in, dL/dX out
+  // X, or a stored H in its place, and dL/dS in, dL/dX out.
+  backward.sequences = 2 * sequence_bytes(job) + (stored != 0 ? stored : sequence_bytes(job));
   backward.all = backward.sequences + tape;
   switch (direction) {
     case Direction::forward:
@@ -103,12 +118,13 @@ void Arena::prepare(const Job& job, std::uint64_t sets) {
   reserve(spikes_, aligned(spike_bytes(job)) * sets);
   const std::uint64_t elements = sequences / dtype_.bytes;
   if (x_.filled_for != job.model || x_.filled_elements < elements) {
-    fill_random(machine_, x_.buffer.get(), dtype_, elements, job.model->x_low, job.model->x_high, seed_of_x);
+    fill_random(machine_, x_.buffer.get(), dtype_, inputs_as_, elements, job.model->x_low, job.model->x_high,
+                seed_of_x);
     x_.filled_for = job.model;
     x_.filled_elements = elements;
   }
   if (grad_spike_.filled_elements < elements) {
-    fill_random(machine_, grad_spike_.buffer.get(), dtype_, elements, -1.0F, 1.0F, seed_of_grad_spike);
+    fill_random(machine_, grad_spike_.buffer.get(), dtype_, inputs_as_, elements, -1.0F, 1.0F, seed_of_grad_spike);
     grad_spike_.filled_elements = elements;
   }
   machine_.reclaim();

@@ -47,7 +47,10 @@ std::uint64_t cold_sets(const Machine& machine, const Job& job, Direction direct
 /// Memory that many jobs use one after the other, each its slices: inputs are made once.
 class Arena {
  public:
-  Arena(const Machine& machine, const Dtype& dtype) : machine_(machine), dtype_(dtype) {}
+  Arena(const Machine& machine, const Dtype& dtype) : Arena(machine, dtype, dtype) {}
+  /// Arrays of `dtype` that hold what `inputs_as` would store.
+  Arena(const Machine& machine, const Dtype& dtype, const Dtype& inputs_as)
+      : machine_(machine), dtype_(dtype), inputs_as_(inputs_as) {}
 
   /// Makes room for `sets` sets of `job`'s arrays, with random inputs in it. No workload may be alive.
   void prepare(const Job& job, std::uint64_t sets);
@@ -73,6 +76,7 @@ class Arena {
 
   const Machine& machine_;
   const Dtype& dtype_;
+  const Dtype& inputs_as_;
   Area x_, spikes_, grad_spike_, grad_x_, flush_from_, flush_to_;
   Owned<synfire_graph> flush_;
 };

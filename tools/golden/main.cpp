@@ -31,14 +31,16 @@ constexpr int exit_failed = 1;
 constexpr int exit_unusable = 2;
 
 constexpr const char* usage =
-    "usage: synfire-golden DIR [--backend host|cuda|auto] [--dtype f32|f64] [--threads N] [--list-skipped]\n"
+    "usage: synfire-golden DIR [--backend host|cuda|auto] [--dtype f32|f64|f16|bf16] [--threads N] [--list-skipped]\n"
     "       synfire-golden --list [--markdown]\n"
     "\n"
     "Runs every case of DIR (cases.json + cases.bin) through the C ABI: forward and backward, eagerly and as a graph,\n"
-    "with dense spikes and with bits; all four must agree bit for bit and stay within the bounds of the reference.\n"
+    "with spikes dense, as bytes and packed both ways, with a tape that recomputes H and one that stores it; all must\n"
+    "agree bit for bit and stay within the bounds of the reference. With 16-bit storage they must also be what the f32\n"
+    "layer gives, rounded to nearest even.\n"
     "\n"
     "  --backend       where to run; auto (default) takes a GPU when one answers, else the host\n"
-    "  --dtype         storage and arithmetic: f32 (default) or f64\n"
+    "  --dtype         storage: f32 (default), f64, f16 or bf16 (arithmetic in f32)\n"
     "  --threads       threads of the host backend: 1 to 1024, 0 (default) is automatic\n"
     "  --list-skipped  repeats the skipped cases at the end, grouped by reason\n"
     "  --list          runs nothing: every model and surrogate of this build with its parameters, their defaults, ranges,\n"
@@ -65,7 +67,10 @@ struct UsageError {
 
 using synfire_tools::backends;
 using synfire_tools::NamedId;
-constexpr NamedId dtypes[] = {{"f32", SYNFIRE_DTYPE_F32}, {"f64", SYNFIRE_DTYPE_F64}};
+constexpr NamedId dtypes[] = {{"f32", SYNFIRE_DTYPE_F32},
+                              {"f64", SYNFIRE_DTYPE_F64},
+                              {"f16", SYNFIRE_DTYPE_F16},
+                              {"bf16", SYNFIRE_DTYPE_BF16}};
 
 template <typename Table>
 std::int32_t parse_name(const Table& table, std::string_view option, std::string_view value) {
@@ -77,6 +82,16 @@ std::int32_t parse_name(const Table& table, std::string_view option, std::string
     allowed += (allowed.empty() ? "" : ", ") + std::string(entry.name);
   }
   throw UsageError{std::string(option) + " is \"" + std::string(value) + "\"; allowed are " + allowed};
+}
+
+template <typename Table>
+const char* name_of(const Table& table, std::int32_t id) {
+  for (const NamedId& entry : table) {
+    if (entry.id == id) {
+      return entry.name.data();
+    }
+  }
+  return "";
 }
 
 std::int32_t parse_threads(std::string_view value) {
@@ -177,7 +192,7 @@ int run_folder(const Options& options, const std::vector<Case>& cases) {
   synfire_context_properties properties = SYNFIRE_CONTEXT_PROPERTIES_INIT;
   if (synfire_context_get_properties(context, &properties) == SYNFIRE_OK) {
     std::printf("synfire %s on %s, %s\n", synfire_version_string(), properties.name,
-                options.dtype == SYNFIRE_DTYPE_F64 ? "f64" : "f32");
+                name_of(dtypes, options.dtype));
   }
   Totals totals;
   for (const Case& golden : cases) {

@@ -1,9 +1,12 @@
-// run_case.cpp - runs one golden case four times (eager and graph, dense spikes and bits) and compares.
+// run_case.cpp - runs one golden case ten times (eager and graph; spikes dense, as bytes and packed both ways; tapes that
+// recompute and that store H) and compares; with 16-bit storage also with the same layer in f32.
 //
 // What lives here: handles, upload, forward, backward, comparison. What does not: files, printing.
 //
 // SPDX-License-Identifier: MIT
 #include "run_case.hpp"
+
+#include <synfire/synfire.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -51,7 +54,52 @@ struct Destroy {
 template <typename Handle>
 using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroy>;
 
-// What one run leaves on the host.
+// ---- 16-bit storage ---------------------------------------------------------------------------------------------------
+
+bool is_narrow(std::int32_t dtype) {
+  return dtype == SYNFIRE_DTYPE_F16 || dtype == SYNFIRE_DTYPE_BF16;
+}
+
+// Each number as `dtype` stores it.
+template <typename Element>
+std::vector<float> through(const std::vector<float>& values) {
+  std::vector<float> stored(values.size());
+  std::transform(values.begin(), values.end(), stored.begin(), [](float v) { return static_cast<float>(Element(v)); });
+  return stored;
+}
+std::vector<float> as_stored(const std::vector<float>& values, std::int32_t dtype) {
+  return dtype == SYNFIRE_DTYPE_F16    ? through<synfire::f16>(values)
+         : dtype == SYNFIRE_DTYPE_BF16 ? through<synfire::bf16>(values)
+                                       : values;
+}
+std::vector<double> as_stored(const std::vector<double>& values, std::int32_t) {
+  return values;
+}
+
+template <typename Element>
+std::vector<std::uint16_t> encoded_as(const std::vector<float>& values) {
+  std::vector<std::uint16_t> stored(values.size());
+  std::transform(values.begin(), values.end(), stored.begin(), [](float v) { return Element(v).bits; });
+  return stored;
+}
+std::vector<std::uint16_t> encoded(const std::vector<float>& values, std::int32_t dtype) {
+  return dtype == SYNFIRE_DTYPE_F16 ? encoded_as<synfire::f16>(values) : encoded_as<synfire::bf16>(values);
+}
+
+float decoded(std::uint16_t bits, std::int32_t dtype) {
+  if (dtype == SYNFIRE_DTYPE_F16) {
+    synfire::f16 stored;
+    stored.bits = bits;
+    return static_cast<float>(stored);
+  }
+  synfire::bf16 stored;
+  stored.bits = bits;
+  return static_cast<float>(stored);
+}
+
+// ---- runs -------------------------------------------------------------------------------------------------------------
+
+// What one run leaves on the host, 16-bit elements as the f32 they stand for.
 template <typename Scalar>
 struct Outputs {
   std::vector<Scalar> h_seq, v_seq, v_final, grad_x_seq, grad_v_init;
@@ -61,30 +109,33 @@ struct Outputs {
 };
 
 enum class Mode { eager, graph };
-enum class Spikes { dense, bits };
+enum class Spikes { dense, bits, bytes, time_bits };
 
 template <typename Scalar>
 class CaseRunner {
  public:
-  CaseRunner(synfire_context context, const Case& golden, const synfire_layer_desc& desc)
+  // Sequences go in as `inputs_as` stores them, so that runs in two types can be given the same ones.
+  CaseRunner(synfire_context context, const Case& golden, const synfire_layer_desc& desc, std::int32_t inputs_as)
       : context_(context),
         golden_(golden),
         desc_(desc),
+        inputs_as_(inputs_as),
         row_(static_cast<std::size_t>(golden.n_neurons)),
         sequence_(static_cast<std::size_t>(golden.n_steps) * row_),
         words_(static_cast<std::size_t>(golden.n_steps) * ((row_ + 31) / 32)) {}
 
-  Outputs<Scalar> run(Mode mode, Spikes spikes) const {
+  Outputs<Scalar> run(Mode mode, Spikes spikes, std::int32_t tape = SYNFIRE_TAPE_RECOMPUTE) const {
     const Owned<synfire_layer> layer = make_layer();
-    const Owned<synfire_buffer> x = input("x_seq"), v_init = input("v_init");
-    const Owned<synfire_buffer> grad_spike_seq = input("grad_spike_seq"), grad_v_seq = input("grad_v_seq");
-    const Owned<synfire_buffer> h_seq = output(sequence_), v_seq = output(sequence_), v_final = output(row_);
-    const Owned<synfire_buffer> grad_x_seq = output(sequence_), grad_v_init = output(row_);
+    const Owned<synfire_buffer> x = input_sequence("x_seq"), v_init = input_row("v_init");
+    const Owned<synfire_buffer> grad_spike_seq = input_sequence("grad_spike_seq"),
+                                grad_v_seq = input_sequence("grad_v_seq");
+    const Owned<synfire_buffer> h_seq = output_sequence(), v_seq = output_sequence(), v_final = output(row_);
+    const Owned<synfire_buffer> grad_x_seq = output_sequence(), grad_v_init = output(row_);
     Owned<synfire_buffer> w_init, w_seq, w_final, grad_w_seq, grad_w_init;
     if (has_w()) {
-      w_init = input("w_init");
-      grad_w_seq = input("grad_w_seq");
-      w_seq = output(sequence_);
+      w_init = input_row("w_init");
+      grad_w_seq = input_sequence("grad_w_seq");
+      w_seq = output_sequence();
       w_final = output(row_);
       grad_w_init = output(row_);
     }
@@ -93,10 +144,10 @@ class CaseRunner {
       grad_reciprocal_tau = output(1);
     }
     const synfire_parameter_gradient parameter_gradient = {"reciprocal_tau", grad_reciprocal_tau.get()};
-    const Owned<synfire_buffer> spike_buffer = spikes == Spikes::dense ? output(sequence_) : bits_output();
+    const Owned<synfire_buffer> spike_buffer = spikes_output(spikes);
 
     synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
-    forward.tape = SYNFIRE_TAPE_RECOMPUTE;
+    forward.tape = tape;
     forward.x = x.get();
     forward.v_init = v_init.get();
     forward.spikes = spike_buffer.get();
@@ -126,21 +177,33 @@ class CaseRunner {
     }
 
     Outputs<Scalar> result;
-    result.h_seq = download<Scalar>(h_seq.get(), sequence_);
-    result.v_seq = download<Scalar>(v_seq.get(), sequence_);
+    result.h_seq = download_sequence(h_seq.get());
+    result.v_seq = download_sequence(v_seq.get());
     result.v_final = download<Scalar>(v_final.get(), row_);
-    result.grad_x_seq = download<Scalar>(grad_x_seq.get(), sequence_);
+    result.grad_x_seq = download_sequence(grad_x_seq.get());
     result.grad_v_init = download<Scalar>(grad_v_init.get(), row_);
     if (has_w()) {
-      result.w_seq = download<Scalar>(w_seq.get(), sequence_);
+      result.w_seq = download_sequence(w_seq.get());
       result.w_final = download<Scalar>(w_final.get(), row_);
       result.grad_w_init = download<Scalar>(grad_w_init.get(), row_);
     }
     if (has_grad_reciprocal_tau()) {
       result.grad_reciprocal_tau = download<Scalar>(grad_reciprocal_tau.get(), 1);
     }
-    result.spike_words = spikes == Spikes::bits ? download<std::uint32_t>(spike_buffer.get(), words_)
-                                                : pack(download<Scalar>(spike_buffer.get(), sequence_));
+    switch (spikes) {
+      case Spikes::dense:
+        result.spike_words = pack(download_sequence(spike_buffer.get()));
+        break;
+      case Spikes::bits:
+        result.spike_words = download<std::uint32_t>(spike_buffer.get(), words_);
+        break;
+      case Spikes::bytes:
+        result.spike_words = pack(download<std::uint8_t>(spike_buffer.get(), sequence_));
+        break;
+      case Spikes::time_bits:
+        result.spike_words = pack(unpacked(download<std::uint32_t>(spike_buffer.get(), time_words())));
+        break;
+    }
     return result;
   }
 
@@ -176,27 +239,54 @@ class CaseRunner {
     return Owned<synfire_buffer>(handle);
   }
 
-  Owned<synfire_buffer> input(const char* name) const {
-    const std::vector<double>& values = golden_.arrays.at(name).values;
-    std::vector<Scalar> converted(values.size());
-    std::transform(values.begin(), values.end(), converted.begin(), [](double v) { return static_cast<Scalar>(v); });
-    Owned<synfire_buffer> buffer = make_buffer(desc_.dtype, converted.size());
-    check(synfire_buffer_upload(buffer.get(), 0, converted.data(), converted.size() * sizeof(Scalar)),
+  template <typename Element>
+  Owned<synfire_buffer> uploaded(std::int32_t dtype, const std::vector<Element>& values) const {
+    Owned<synfire_buffer> buffer = make_buffer(dtype, values.size());
+    check(synfire_buffer_upload(buffer.get(), 0, values.data(), values.size() * sizeof(Element)),
           "synfire_buffer_upload");
     return buffer;
   }
 
-  // Outputs start as NaN (bits: all ones), so that an element never written cannot look right.
-  Owned<synfire_buffer> output(std::size_t n_elements) const {
-    Owned<synfire_buffer> buffer = make_buffer(desc_.dtype, n_elements);
-    check(synfire_buffer_fill(buffer.get(), std::numeric_limits<double>::quiet_NaN()), "synfire_buffer_fill");
-    return buffer;
+  std::vector<Scalar> values_of(const char* name) const {
+    const std::vector<double>& values = golden_.arrays.at(name).values;
+    std::vector<Scalar> converted(values.size());
+    std::transform(values.begin(), values.end(), converted.begin(), [](double v) { return static_cast<Scalar>(v); });
+    return converted;
   }
 
-  Owned<synfire_buffer> bits_output() const {
-    Owned<synfire_buffer> buffer = make_buffer(SYNFIRE_DTYPE_BITS, words_);
-    check(synfire_buffer_fill(buffer.get(), 4294967295.0), "synfire_buffer_fill");
+  Owned<synfire_buffer> input_row(const char* name) const { return uploaded(arithmetic(), values_of(name)); }
+
+  Owned<synfire_buffer> input_sequence(const char* name) const {
+    const std::vector<Scalar> values = as_stored(values_of(name), inputs_as_);
+    if constexpr (sizeof(Scalar) == sizeof(float)) {
+      if (is_narrow(desc_.dtype)) return uploaded(desc_.dtype, encoded(values, desc_.dtype));
+    }
+    return uploaded(desc_.dtype, values);
+  }
+
+  // Outputs start as NaN (packed: all ones), so that an element never written cannot look right.
+  Owned<synfire_buffer> filled(std::int32_t dtype, std::size_t n_elements, double value) const {
+    Owned<synfire_buffer> buffer = make_buffer(dtype, n_elements);
+    check(synfire_buffer_fill(buffer.get(), value), "synfire_buffer_fill");
     return buffer;
+  }
+  Owned<synfire_buffer> output(std::size_t n_elements) const {
+    return filled(arithmetic(), n_elements, std::numeric_limits<double>::quiet_NaN());
+  }
+  Owned<synfire_buffer> output_sequence() const {
+    return filled(desc_.dtype, sequence_, std::numeric_limits<double>::quiet_NaN());
+  }
+  Owned<synfire_buffer> spikes_output(Spikes spikes) const {
+    switch (spikes) {
+      case Spikes::bits:
+        return filled(SYNFIRE_DTYPE_BITS, words_, 4294967295.0);
+      case Spikes::bytes:
+        return filled(SYNFIRE_DTYPE_U8, sequence_, 255.0);
+      case Spikes::time_bits:
+        return filled(SYNFIRE_DTYPE_TIME_BITS, time_words(), 4294967295.0);
+      default:
+        return output_sequence();
+    }
   }
 
   template <typename Element>
@@ -205,6 +295,37 @@ class CaseRunner {
     check(synfire_buffer_download(buffer, 0, values.data(), n_elements * sizeof(Element)), "synfire_buffer_download");
     return values;
   }
+
+  std::vector<Scalar> download_sequence(synfire_buffer buffer) const {
+    if constexpr (sizeof(Scalar) == sizeof(float)) {
+      if (is_narrow(desc_.dtype)) {
+        const std::vector<std::uint16_t> stored = download<std::uint16_t>(buffer, sequence_);
+        std::vector<float> values(stored.size());
+        std::transform(stored.begin(), stored.end(), values.begin(),
+                       [this](std::uint16_t bits) { return decoded(bits, desc_.dtype); });
+        return values;
+      }
+    }
+    return download<Scalar>(buffer, sequence_);
+  }
+
+  // Words [ceil(T/32), N] to dense spikes [T, N]; bits beyond the last step must be zero.
+  std::vector<std::uint8_t> unpacked(const std::vector<std::uint32_t>& words) const {
+    std::vector<std::uint8_t> dense(sequence_);
+    for (std::size_t i = 0; i < words.size() * 32; ++i) {
+      const std::size_t word = i / 32, bit = i % 32, step = word / row_ * 32 + bit;
+      const bool spike = (words[word] >> bit & 1U) != 0;
+      if (step * row_ < sequence_) {
+        dense[step * row_ + word % row_] = spike ? 1 : 0;
+      } else if (spike) {
+        throw CallFailed("time-packed spikes have a tail bit set");
+      }
+    }
+    return dense;
+  }
+
+  std::int32_t arithmetic() const { return desc_.dtype == SYNFIRE_DTYPE_F64 ? SYNFIRE_DTYPE_F64 : SYNFIRE_DTYPE_F32; }
+  std::size_t time_words() const { return (static_cast<std::size_t>(golden_.n_steps) + 31) / 32 * row_; }
 
   void replay(synfire_layer layer, const synfire_forward_desc& forward, const synfire_backward_desc& backward) const {
     synfire_graph handle = nullptr;
@@ -236,6 +357,7 @@ class CaseRunner {
   synfire_context context_;
   const Case& golden_;
   const synfire_layer_desc& desc_;
+  std::int32_t inputs_as_;
   std::size_t row_, sequence_, words_;
 };
 
@@ -253,13 +375,31 @@ double relative_error(const std::vector<Scalar>& out, const double* reference) {
   return largest == 0 ? error : error / largest;
 }
 
+// The largest |out - ref| over u|ref| + s + 1e-5 max|ref|: at most 1 for a correct result that was rounded once to 16 bits.
+double narrow_error(const std::vector<float>& out, const std::vector<double>& reference, std::int32_t dtype) {
+  const double u = dtype == SYNFIRE_DTYPE_F16 ? 0x1p-11 : 0x1p-8, s = dtype == SYNFIRE_DTYPE_F16 ? 0x1p-25 : 0;
+  double largest = 0, error = 0;
+  for (const double value : reference) largest = std::max(largest, std::fabs(value));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const double difference = std::fabs(static_cast<double>(out[i]) - reference[i]);
+    if (std::isnan(difference)) {
+      return difference;
+    }
+    const double allowed = u * std::fabs(reference[i]) + s + 1e-5 * largest;
+    if (difference != 0) {
+      error = std::max(error, difference / allowed);
+    }
+  }
+  return error;
+}
+
 template <typename Element>
 bool same_bits(const std::vector<Element>& a, const std::vector<Element>& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(Element)) == 0);
 }
 
 template <typename Scalar>
-void require_same(const Outputs<Scalar>& eager, const Outputs<Scalar>& other, const char* other_name,
+void require_same(const Outputs<Scalar>& eager, const Outputs<Scalar>& other, const std::string& other_name,
                   CaseResult& result) {
   const auto require = [&](bool same, const char* array) {
     if (!same) {
@@ -278,10 +418,22 @@ void require_same(const Outputs<Scalar>& eager, const Outputs<Scalar>& other, co
   require(same_bits(eager.grad_reciprocal_tau, other.grad_reciprocal_tau), "grad_reciprocal_tau");
 }
 
+// The same case in f32, its sequences rounded to the 16-bit type: what a 16-bit layer must give, bit for bit.
+Outputs<float> rounded_f32_run(synfire_context context, const Case& golden, const synfire_layer_desc& desc) {
+  synfire_layer_desc wide = desc;
+  wide.dtype = SYNFIRE_DTYPE_F32;
+  Outputs<float> outputs = CaseRunner<float>(context, golden, wide, desc.dtype).run(Mode::eager, Spikes::dense);
+  for (std::vector<float>* sequence : {&outputs.h_seq, &outputs.v_seq, &outputs.w_seq, &outputs.grad_x_seq}) {
+    *sequence = as_stored(*sequence, desc.dtype);
+  }
+  return outputs;
+}
+
 template <typename Scalar>
 CaseResult run_as(synfire_context context, const Case& golden, const synfire_layer_desc& desc) {
-  const CaseRunner<Scalar> runner(context, golden, desc);
+  const CaseRunner<Scalar> runner(context, golden, desc, desc.dtype);
   const Outputs<Scalar> eager = runner.run(Mode::eager, Spikes::dense);
+  const bool narrow = is_narrow(desc.dtype);
   CaseResult result;
 
   const std::vector<std::uint32_t> reference_words = runner.reference_words();
@@ -293,26 +445,46 @@ CaseResult run_as(synfire_context context, const Case& golden, const synfire_lay
   const auto compare = [&](const char* name, const std::vector<Scalar>& out, double bound) {
     result.errors.push_back({name, relative_error(out, golden.arrays.at(name).values.data()), bound});
   };
+  const auto compare_sequence = [&](const char* name, const std::vector<Scalar>& out, double bound) {
+    if constexpr (sizeof(Scalar) == sizeof(float)) {
+      if (narrow) {
+        result.errors.push_back({name, narrow_error(out, golden.arrays.at(name).values, desc.dtype), 1});
+        return;
+      }
+    }
+    compare(name, out, bound);
+  };
   result.errors.push_back({"spike_seq", wrong_spikes, 0});
-  compare("h_seq", eager.h_seq, bounds.potential);
-  compare("v_seq", eager.v_seq, bounds.potential);
-  compare("grad_x_seq", eager.grad_x_seq, bounds.gradient);
+  compare_sequence("h_seq", eager.h_seq, bounds.potential);
+  compare_sequence("v_seq", eager.v_seq, bounds.potential);
+  compare_sequence("grad_x_seq", eager.grad_x_seq, bounds.gradient);
   compare("grad_v_init", eager.grad_v_init, bounds.gradient);
   if (runner.has_w()) {
-    compare("w_seq", eager.w_seq, bounds.potential);
+    compare_sequence("w_seq", eager.w_seq, bounds.potential);
     compare("grad_w_init", eager.grad_w_init, bounds.gradient);
   }
   if (runner.has_grad_reciprocal_tau()) {
     compare("grad_reciprocal_tau", eager.grad_reciprocal_tau, bounds.gradient);
   }
   const std::vector<Scalar> last_row(eager.v_seq.end() - golden.n_neurons, eager.v_seq.end());
-  if (!same_bits(eager.v_final, last_row)) {
+  if (!same_bits(as_stored(eager.v_final, desc.dtype), last_row)) {
     result.notes.push_back("v_final differs from the last step of v_seq");
   }
 
-  require_same(eager, runner.run(Mode::eager, Spikes::bits), "eager bits", result);
-  require_same(eager, runner.run(Mode::graph, Spikes::dense), "graph dense", result);
-  require_same(eager, runner.run(Mode::graph, Spikes::bits), "graph bits", result);
+  constexpr std::pair<Spikes, const char*> formats[] = {
+      {Spikes::dense, "dense"}, {Spikes::bits, "bits"}, {Spikes::bytes, "u8"}, {Spikes::time_bits, "time-bits"}};
+  for (const auto& [mode, mode_name] : {std::pair{Mode::eager, "eager "}, std::pair{Mode::graph, "graph "}}) {
+    for (const auto& [spikes, format_name] : formats) {
+      if (mode == Mode::eager && spikes == Spikes::dense) continue;
+      require_same(eager, runner.run(mode, spikes), std::string(mode_name) + format_name, result);
+    }
+    require_same(eager, runner.run(mode, Spikes::dense, SYNFIRE_TAPE_STORE), std::string(mode_name) + "stored H", result);
+  }
+  if constexpr (sizeof(Scalar) == sizeof(float)) {
+    if (narrow) {
+      require_same(rounded_f32_run(context, golden, desc), eager, "16-bit", result);
+    }
+  }
 
   const bool within = std::all_of(result.errors.begin(), result.errors.end(),
                                   [](const ArrayError& array) { return array.error <= array.bound; });

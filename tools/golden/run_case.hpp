@@ -1,4 +1,4 @@
-// run_case.hpp - one golden case through the C ABI: eagerly and as a graph, with dense spikes and with bits.
+// run_case.hpp - one golden case through the C ABI: eagerly and as a graph, with every spike format and tape.
 //
 // What lives here: the run and its verdict. What does not: files, printing.
 //
@@ -18,7 +18,9 @@ namespace synfire_golden {
 /// The error of one array against the reference.
 struct ArrayError {
   std::string name;
-  double error;  ///< relative to the reference's largest magnitude; for spikes, how many differ
+  /// Relative to the reference's largest magnitude; of 16-bit elements, in units of their own bound, so that 1 is allowed;
+  /// for spikes, how many differ.
+  double error;
   double bound;  ///< the largest error allowed
 };
 
@@ -31,7 +33,7 @@ struct CaseResult {
   std::vector<std::string> notes;
 };
 
-/// Runs a case on a context, with f32 or f64 storage.
+/// Runs a case on a context, with sequences stored in `dtype`.
 CaseResult run_case(synfire_context context, std::int32_t dtype, const Case& golden);
 
 }  // namespace synfire_golden

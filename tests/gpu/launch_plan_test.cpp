@@ -1,0 +1,400 @@
+// From layers of any extents to kernel launches: grids, widths, 64-bit arguments and limits. Runs without a GPU: device
+// memory is a row of numbers that nobody reads, kernels are names, and a launch is written down.
+// What does not live here: what kernels compute (bit_equality_test.cpp).
+#include <core/buffer.hpp>
+#include <core/error.hpp>
+#include <cuda/launch.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+namespace synfire::cuda {
+
+// ---- Kernels that are only names --------------------------------------------------------------------------------------
+
+namespace {
+const void* named(int direction, int storage, int width, int kind) {
+  return reinterpret_cast<const void*>(static_cast<uintptr_t>(direction * 1000000 + storage * 10000 + width * 100 + kind + 1));
+}
+template <class E>
+constexpr int storage_number = sizeof(E) == 8 ? 0 : 1;
+template <>
+constexpr int storage_number<F16> = 2;
+template <>
+constexpr int storage_number<Bf16> = 3;
+template <>
+constexpr int storage_number<AnyStorage> = 4;
+}  // namespace
+
+template <class E>
+const void* forward_kernel(int32_t, int width, ForwardOutputs outputs) {
+  return named(1, storage_number<E>, width, static_cast<int>(outputs));
+}
+template <class E>
+const void* backward_kernel(int32_t, int32_t, int width, BackwardInputs inputs) {
+  return named(2, storage_number<E>, width, static_cast<int>(inputs));
+}
+template <class R>
+const void* reset_state_kernel() {
+  return named(3, storage_number<R>, 1, 0);
+}
+template <class R>
+const void* reduce_batch_kernel() {
+  return named(4, storage_number<R>, 1, 0);
+}
+template <class R>
+const void* reduce_total_kernel() {
+  return named(5, storage_number<R>, 1, 0);
+}
+template <class E>
+const void* fill_kernel() {
+  return named(6, 0, static_cast<int>(sizeof(E)), 0);
+}
+const void* reduce_chunks_kernel() { return named(7, 0, 1, 0); }
+const void* copy_kernel() { return named(8, 0, 1, 0); }
+const void* write_small_kernel() { return named(9, 0, 1, 0); }
+const void* signal_kernel() { return named(10, 0, 1, 0); }
+
+template const void* forward_kernel<float>(int32_t, int, ForwardOutputs);
+template const void* forward_kernel<double>(int32_t, int, ForwardOutputs);
+template const void* forward_kernel<F16>(int32_t, int, ForwardOutputs);
+template const void* forward_kernel<Bf16>(int32_t, int, ForwardOutputs);
+template const void* forward_kernel<AnyStorage>(int32_t, int, ForwardOutputs);
+template const void* backward_kernel<float>(int32_t, int32_t, int, BackwardInputs);
+template const void* backward_kernel<double>(int32_t, int32_t, int, BackwardInputs);
+template const void* backward_kernel<F16>(int32_t, int32_t, int, BackwardInputs);
+template const void* backward_kernel<Bf16>(int32_t, int32_t, int, BackwardInputs);
+template const void* backward_kernel<AnyStorage>(int32_t, int32_t, int, BackwardInputs);
+template const void* reset_state_kernel<float>();
+template const void* reset_state_kernel<double>();
+template const void* reduce_batch_kernel<float>();
+template const void* reduce_batch_kernel<double>();
+template const void* reduce_total_kernel<float>();
+template const void* reduce_total_kernel<double>();
+template const void* fill_kernel<uint8_t>();
+template const void* fill_kernel<uint16_t>();
+template const void* fill_kernel<uint32_t>();
+template const void* fill_kernel<uint64_t>();
+
+namespace {
+
+// ---- A device that is only numbers ------------------------------------------------------------------------------------
+
+class NumberDevice final : public core::Device {
+ public:
+  explicit NumberDevice(std::map<const void*, uint64_t>& allocated) : allocated_(allocated) {}
+
+  void describe(synfire_context_properties&) const override {}
+  bool is_host() const noexcept override { return false; }
+  void* allocate(int32_t, uint64_t bytes) override {
+    void* const at = reinterpret_cast<void*>(next_);
+    next_ += (bytes + 511) / 256 * 256;
+    allocated_[at] = bytes;
+    return at;
+  }
+  void release(int32_t, void*) noexcept override {}
+  void check_borrowed(int32_t, const void*) override {}
+  void upload(void*, const void*, uint64_t) override {}
+  void download(void*, const void*, uint64_t) override {}
+  void write_small(void*, const void*, uint64_t, synfire_stream) override {}
+  void check_stream(synfire_stream) override {}
+  void execute(std::span<const core::Operation>, synfire_stream) override {}
+  void synchronize() override {}
+  std::unique_ptr<core::Replay> instantiate(const core::OperationList&) override { return nullptr; }
+
+ private:
+  std::map<const void*, uint64_t>& allocated_;
+  uintptr_t next_ = uintptr_t{1} << 40;
+};
+
+struct Launch {
+  const void* kernel = nullptr;
+  uint64_t n_blocks = 0, n_threads = 0, shared_bytes = 0;
+  alignas(16) unsigned char arguments[2048] = {};
+
+  template <class T>
+  T as() const {
+    static_assert(sizeof(T) <= sizeof arguments);
+    T value;
+    std::memcpy(static_cast<void*>(&value), arguments, sizeof value);
+    return value;
+  }
+};
+Launch latest;
+
+cudaError_t write_down(const void* kernel, dim3 grid, dim3 block, void** parameters, size_t shared_bytes, cudaStream_t) {
+  latest.kernel = kernel;
+  latest.n_blocks = uint64_t{grid.x} * grid.y * grid.z;
+  latest.n_threads = uint64_t{block.x} * block.y * block.z;
+  latest.shared_bytes = shared_bytes;
+  // Only forwards are launched here; both arithmetics have arguments of one size.
+  static_assert(sizeof(ForwardLaunch<float>) == sizeof(ForwardLaunch<double>));
+  std::memcpy(latest.arguments, parameters[0], sizeof(ForwardLaunch<float>));
+  return cudaSuccess;
+}
+cudaError_t accept_attribute(const void*, cudaFuncAttribute, int) { return cudaSuccess; }
+
+constexpr GpuShape h200 = {132};
+
+template <class T>
+core::Ref<T> taken(T* made) {
+  core::Ref<T> reference(made);
+  made->release();  // the reference that it was born with
+  return reference;
+}
+
+// ---- Layers of any extents --------------------------------------------------------------------------------------------
+
+struct Given {
+  int64_t n_steps, batch, n_neurons;
+  int32_t dtype = SYNFIRE_DTYPE_F32;
+  int32_t spikes = SYNFIRE_DTYPE_BITS;
+  int32_t tape = SYNFIRE_TAPE_RECOMPUTE;
+  int32_t model = SYNFIRE_MODEL_LIF;
+  uint64_t misaligned = 0;  // elements by which x begins too late
+  uint64_t padding = 0;     // elements between its rows
+};
+
+class Planned {
+ public:
+  explicit Planned(const Given& given)
+      : given_(given), context_(taken(new core::Context(std::make_unique<NumberDevice>(allocated), 0))) {
+    api().launch_kernel = &write_down;
+    api().func_set_attribute = &accept_attribute;
+    synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
+    desc.model = given.model;
+    desc.n_steps = given.n_steps;
+    desc.batch = given.batch;
+    desc.n_neurons = given.n_neurons;
+    desc.dtype = given.dtype;
+    layer = taken(new core::Layer(*context_, core::LayerSpec(desc)));
+    const auto row = static_cast<uint64_t>(given.batch * given.n_neurons), steps = static_cast<uint64_t>(given.n_steps);
+    x = buffer(given.dtype, steps * (row + given.padding), given.misaligned, given.padding == 0 ? 0 : row + given.padding);
+    grad_spike = buffer(given.dtype, steps * row);
+    grad_x = buffer(given.dtype, steps * row);
+    const auto words = static_cast<uint64_t>((given.n_neurons + 31) / 32);
+    spikes = buffer(given.spikes, given.spikes == SYNFIRE_DTYPE_BITS        ? steps * static_cast<uint64_t>(given.batch) * words
+                                  : given.spikes == SYNFIRE_DTYPE_TIME_BITS ? (steps + 31) / 32 * row
+                                                                            : steps * row);
+  }
+  ~Planned() {
+    x = {}, grad_spike = {}, grad_x = {}, spikes = {};
+    layer = {};
+    context_ = {};
+    core::drain();
+  }
+
+  core::ForwardOperation forward() const {
+    core::ForwardRequest request = {};
+    request.tape = static_cast<core::Tape>(given_.tape);
+    request.x = x.get();
+    request.spikes = spikes.get();
+    return layer->forward(request);
+  }
+  core::BackwardOperation backward() const {
+    core::BackwardRequest request = {};
+    request.grad_spike_seq = grad_spike.get();
+    request.grad_x_seq = grad_x.get();
+    const core::TapeShape tape = {x.get(), static_cast<core::Tape>(given_.tape), false};
+    return std::get<core::BackwardOperation>(layer->backward(request, tape).front());
+  }
+  const core::LayerSpec& spec() const { return layer->spec(); }
+
+  core::Ref<core::Buffer> buffer(int32_t dtype, uint64_t n_elements, uint64_t first = 0, uint64_t pitch = 0) {
+    synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
+    desc.dtype = dtype;
+    desc.n_elements = n_elements + first;
+    core::Ref<core::Buffer> owner = taken(new core::Buffer(*context_, desc));
+    if (first == 0 && pitch == 0) return owner;
+    owners_.push_back(owner);
+    desc.n_elements = n_elements;
+    desc.row_pitch = pitch;
+    desc.data = static_cast<char*>(owner->array().data) + first * core::bytes_of_dtype(dtype);
+    return taken(new core::Buffer(*context_, desc));
+  }
+
+  std::map<const void*, uint64_t> allocated;
+  core::Ref<core::Layer> layer;
+  core::Ref<core::Buffer> x, spikes, grad_spike, grad_x;
+
+ private:
+  Given given_;
+  core::Ref<core::Context> context_;
+  std::vector<core::Ref<core::Buffer>> owners_;
+};
+
+// Blocks cover the lanes, and the last one is needed.
+void expect_covered(const Plan& plan, int64_t lanes) {
+  EXPECT_EQ(plan.lanes.count, lanes);
+  const __int128 per_block = static_cast<__int128>(threads_per_block) * plan.width;
+  EXPECT_TRUE(static_cast<__int128>(plan.n_blocks) * per_block >= lanes);
+  EXPECT_TRUE((static_cast<__int128>(plan.n_blocks) - 1) * per_block < lanes);
+}
+
+constexpr int64_t two31 = int64_t{1} << 31, two32 = int64_t{1} << 32;
+
+const Given extents[] = {
+    {64, 1, two31 / 64, SYNFIRE_DTYPE_F32},        // T·N = 2^31
+    {65, 1, two31 / 64, SYNFIRE_DTYPE_F16},        // beyond
+    {2047, 1, 1 << 21, SYNFIRE_DTYPE_F32},         // (T + 1)·N = 2^32
+    {2048, 1, 1 << 21, SYNFIRE_DTYPE_BF16},        // T·N = 2^32
+    {4099, 3, 1000003, SYNFIRE_DTYPE_F32},         // odd rows, more than 2^33 in all
+    {2, 1, two31 - 1, SYNFIRE_DTYPE_F32},          // N just below 2^31
+    {2, 1, two31, SYNFIRE_DTYPE_F16},
+    {3, 1, two31 + 13, SYNFIRE_DTYPE_F32},         // and beyond
+    {2, 7, two31 + 13, SYNFIRE_DTYPE_BF16},        // padded lanes
+    {1, 1, two32 * 8, SYNFIRE_DTYPE_F64},
+    {int64_t{1} << 33, 1, 5, SYNFIRE_DTYPE_F32},   // T beyond 2^32
+};
+
+TEST(LaunchPlan, ExtentsBeyond32Bits) {
+  for (const Given& given : extents) {
+    SCOPED_TRACE(testing::Message() << given.n_steps << " x " << given.batch << " x " << given.n_neurons << " dtype "
+                                    << given.dtype);
+    Planned planned(given);
+    const int64_t row = given.batch * given.n_neurons;
+    const core::ForwardOperation forward = planned.forward();
+    const Plan plan = plan_forward(planned.spec(), forward, h200);
+    const bool padded = given.batch > 1 && given.n_neurons % 32 != 0;
+    const int64_t lanes = padded ? given.batch * ((given.n_neurons + 31) / 32 * 32) : row;
+    expect_covered(plan, lanes);
+    EXPECT_EQ(plan.lanes.padded_neurons, padded ? (given.n_neurons + 31) / 32 * 32 : 0);
+    const core::BackwardOperation backward = planned.backward();
+    expect_covered(plan_backward(planned.spec(), backward, h200), row);
+
+    // The tape is as large as T and N say, in 64 bits.
+    const uint64_t element = given.dtype == SYNFIRE_DTYPE_F64 ? 8 : 4;
+    EXPECT_EQ(planned.allocated.at(forward.tape), static_cast<uint64_t>((given.n_steps + 31) / 32) *
+                                                      static_cast<uint64_t>(row) * element);
+    EXPECT_EQ(forward.x.bytes, static_cast<uint64_t>(given.n_steps) * static_cast<uint64_t>(row) *
+                                   core::bytes_of_dtype(given.dtype));
+
+    enqueue(core::Operation(forward), h200, Enqueue::run, nullptr);
+    EXPECT_EQ(latest.n_blocks, plan.n_blocks);
+    EXPECT_EQ(latest.n_threads, static_cast<uint64_t>(threads_per_block));
+    EXPECT_EQ(latest.kernel, kernel_of(core::Operation(forward), h200));
+    if (given.dtype == SYNFIRE_DTYPE_F64) continue;
+    const auto arguments = latest.as<ForwardLaunch<float>>();
+    EXPECT_EQ(arguments.lanes.count, lanes);
+    EXPECT_EQ(arguments.arguments.extents.n_steps, given.n_steps);
+    EXPECT_EQ(arguments.arguments.extents.row(), row);
+    EXPECT_EQ(arguments.arguments.x.pitch, row);
+    EXPECT_EQ(arguments.arguments.x.data, planned.x->array().data);
+    EXPECT_EQ(arguments.arguments.spike_bits.pitch, given.batch * ((given.n_neurons + 31) / 32));
+    EXPECT_EQ(arguments.arguments.tape, forward.tape);
+    enqueue(core::Operation(forward), h200, Enqueue::warm_up, nullptr);
+    EXPECT_EQ(latest.as<ForwardLaunch<float>>().lanes.count, 0) << "a warm-up touches no data";
+    EXPECT_EQ(latest.n_blocks, 1u);
+  }
+}
+
+TEST(LaunchPlan, AGridHasALargestSize) {
+  // 2^31 − 1 blocks of 128 threads; rows of one element a thread, then of the widest access.
+  for (const int64_t n_neurons : {(int64_t{1} << 38) - 127, int64_t{1} << 40}) {
+    Given given = {1, 1, n_neurons, SYNFIRE_DTYPE_F32};
+    given.misaligned = 1;
+    Planned planned(given);
+    const core::ForwardOperation forward = planned.forward();
+    for (const bool backward : {false, true}) {
+      try {
+        if (backward) plan_backward(planned.spec(), planned.backward(), h200);
+        else plan_forward(planned.spec(), forward, h200);
+        ADD_FAILURE() << "planned";
+      } catch (const core::Failure& failure) {
+        EXPECT_EQ(failure.status, SYNFIRE_ERROR_UNSUPPORTED);
+        EXPECT_STREQ(failure.rule, "SYN-LAUNCH-GRID");
+        EXPECT_NE(failure.text.find(std::to_string(n_neurons)), std::string::npos) << failure.text;
+      }
+    }
+  }
+  Given largest = {1, 1, (int64_t{1} << 38) - 128, SYNFIRE_DTYPE_F32};
+  largest.misaligned = 1;
+  Planned planned(largest);
+  EXPECT_EQ(plan_forward(planned.spec(), planned.forward(), h200).n_blocks, 0x7FFFFFFFu);
+}
+
+// ---- Widths -----------------------------------------------------------------------------------------------------------
+
+int forward_width_of(const Given& given) {
+  Planned planned(given);
+  return plan_forward(planned.spec(), planned.forward(), h200).width;
+}
+int backward_width_of(const Given& given) {
+  Planned planned(given);
+  (void)planned.forward();
+  return plan_backward(planned.spec(), planned.backward(), h200).width;
+}
+
+TEST(LaunchPlan, WidthsFollowTheStorageType) {
+  constexpr int64_t many = 1 << 22, few = 4096;
+  const std::tuple<int32_t, int, int> types[] = {{SYNFIRE_DTYPE_F32, forward_width<float>, backward_width<float>},
+                                                 {SYNFIRE_DTYPE_F64, forward_width<double>, backward_width<double>},
+                                                 {SYNFIRE_DTYPE_F16, forward_width<F16>, backward_width<F16>},
+                                                 {SYNFIRE_DTYPE_BF16, forward_width<Bf16>, backward_width<Bf16>}};
+  for (const auto& [dtype, forward, backward] : types)
+    for (const int32_t spikes : {SYNFIRE_DTYPE_BITS, SYNFIRE_DTYPE_U8, SYNFIRE_DTYPE_TIME_BITS}) {
+      SCOPED_TRACE(testing::Message() << "dtype " << dtype << " spikes " << spikes);
+      EXPECT_EQ(forward_width_of({4, 1, many, dtype, spikes}), forward);
+      EXPECT_EQ(backward_width_of({4, 1, many, dtype, spikes}), backward);
+      EXPECT_EQ(forward_width_of({4, 1, few, dtype, spikes}), 1) << "few neurons: more threads, not wider ones";
+      EXPECT_EQ(forward_width_of({4, 1, many + 1, dtype, spikes}), 1) << "rows that are no multiple";
+      EXPECT_EQ(backward_width_of({4, 1, many + 1, dtype, spikes}), 1);
+      Given late = {4, 1, many, dtype, spikes};
+      late.misaligned = 1;
+      EXPECT_EQ(forward_width_of(late), 1) << "x begins one element late";
+      EXPECT_EQ(backward_width_of(late), 1);
+      Given spaced = {4, 1, many, dtype, spikes};
+      spaced.padding = 1;
+      EXPECT_EQ(forward_width_of(spaced), 1) << "only its first row is aligned";
+      EXPECT_EQ(backward_width_of(spaced), 1);
+      spaced.padding = 64;
+      EXPECT_EQ(forward_width_of(spaced), forward) << "every row is aligned";
+    }
+}
+
+TEST(LaunchPlan, SharedMemoryFitsAnyLayer) {
+  constexpr uint32_t most = 227 * 1024;  // of compute capability 9.0; 99 KiB is the least of those built for
+  for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_F16})
+    for (int32_t model = SYNFIRE_MODEL_IF; model <= SYNFIRE_MODEL_IZHIKEVICH; ++model)
+      for (const int64_t n_steps : {1, 31, 32, 33, 100000}) {
+        Given given = {n_steps, 1, 1 << 20, dtype};
+        given.model = model;
+        Planned planned(given);
+        (void)planned.forward();
+        core::BackwardOperation op = planned.backward();
+        const Plan plain = plan_backward(planned.spec(), op, h200);
+        EXPECT_LE(plain.shared_bytes, most);
+        EXPECT_GT(plain.shared_bytes, 0u);
+        op.gradients.count = model::max_gradients;
+        const Plan with_gradients = plan_backward(planned.spec(), op, h200);
+        EXPECT_LE(with_gradients.shared_bytes, most);
+        expect_covered(with_gradients, 1 << 20);
+      }
+}
+
+TEST(LaunchPlan, TapesThatStoreHAreAsLargeAsTold) {
+  for (const int32_t tape : {SYNFIRE_TAPE_STORE, SYNFIRE_TAPE_STORE_NARROW}) {
+    Given given = {2049, 1, 1 << 21, SYNFIRE_DTYPE_F16};  // more than 2^32 elements
+    given.tape = tape;
+    Planned planned(given);
+    const core::ForwardOperation forward = planned.forward();
+    const uint64_t elements = uint64_t{2049} << 21;
+    EXPECT_EQ(planned.allocated.at(forward.tape_h.data), elements * (tape == SYNFIRE_TAPE_STORE ? 4 : 2));
+    EXPECT_EQ(forward.tape_h.pitch, int64_t{1} << 21);
+    if (tape == SYNFIRE_TAPE_STORE_NARROW) {
+      EXPECT_EQ(planned.allocated.at(forward.tape_spikes), (uint64_t{65} << 21) * 4);
+    }
+    expect_covered(plan_forward(planned.spec(), forward, h200), int64_t{1} << 21);
+    const core::BackwardOperation backward = planned.backward();
+    EXPECT_EQ(backward.x.data, nullptr) << "X is not read beside a stored H";
+    expect_covered(plan_backward(planned.spec(), backward, h200), int64_t{1} << 21);
+  }
+}
+
+}  // namespace
+}  // namespace synfire::cuda
