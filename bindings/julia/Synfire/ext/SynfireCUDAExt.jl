@@ -10,7 +10,6 @@ using Synfire, CUDA
 # A CuArray goes wherever Synfire borrows an array: Buffer(context, array), forward!(layer; x=array).
 Synfire.memory_pointer(array::CuArray) = Ptr{Cvoid}(UInt(pointer(array)))
 Synfire.default_memory(::CuArray) = :device
-Synfire.is_host_array(::CuArray) = false
 
 # A contiguous view of a CuArray is a CuArray too; one with gaps is refused with the words for host arrays.
 Synfire.stream_pointer(stream::CuStream) = Synfire.LibSynfire.synfire_stream(UInt(stream.handle))

@@ -123,7 +123,6 @@ end
 
 # How an array's memory is reached, or an error that says why not. CUDA.jl's arrays have methods of their own.
 default_memory(array) = :host
-is_host_array(array) = true
 function memory_pointer(array)
     array isa StridedArray && isbitstype(eltype(array)) ||
         throw(ArgumentError("a $(typeof(array)) has no memory of its own to borrow or copy; allowed: dense arrays (try collect)"))
