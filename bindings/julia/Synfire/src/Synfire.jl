@@ -26,7 +26,7 @@ Arrays are column-major: `[N, T]` here is the C library's `[T, N]`, the same mem
 module Synfire
 
 export Context, ContextProperties, Buffer, BFloat16, HostArray, Layer, ParameterInfo, Graph, Handle, SynfireError
-export properties, synchronize, reclaim, hostarray
+export properties, synchronize, reclaim, hostarray, mark_written!
 export query_memory, parameters, reset_state!, state, state!, sequence_buffer, state_buffer, spike_buffer, isspike
 export record, forward!, backward!, instantiate!, launch!, isdone
 export abi_version, version_string, library_path, status_name, live_handles, extension_file

@@ -6,7 +6,7 @@
 # SPDX-License-Identifier: MIT
 
 """
-    Buffer{E}(context, dims...; memory=:device, dtype=...)
+    Buffer{E}(context, dims...; memory=:device, dtype=..., row_pitch=0)
     Buffer(context, array; memory=:host)
     Buffer(f, ...)
 
@@ -29,6 +29,9 @@ context all three are ordinary memory.
 `dims` are the dimensions of the array, time last: `[N, T]` or `[N, batch, T]`, or any other with as many elements. See
 [`sequence_buffer`](@ref), [`spike_buffer`](@ref) and [`state_buffer`](@ref) for those that fit a layer.
 
+`row_pitch` is how many elements lie from one step to the next, 0 when steps follow each other directly. What lies between is left
+alone; `copyto!` and `Array` skip it.
+
 A borrowed array is kept alive by the buffer, by graphs that use it and by a layer whose tape needs it. It must be dense: a
 strided view with gaps is refused, an element type without a `dtype` too.
 
@@ -40,6 +43,7 @@ mutable struct Buffer{E,D} <: Handle
     is_open::Threads.Atomic{Int}
     context::Context
     dims::NTuple{D,Int}
+    row_pitch::Int     # 0: steps follow each other
     dtype::Symbol
     pointer::Ptr{E}
     on_host::Bool      # the host may read and write at `pointer`
@@ -47,20 +51,25 @@ mutable struct Buffer{E,D} <: Handle
     borrowed::Any      # the array whose memory this is, or nothing
     retained::LibSynfire.synfire_buffer # of a closed buffer whose memory is still looked at
 
-    function Buffer{E,D}(context::Context, dims::NTuple{D,Int}, dtype::Symbol, memory, borrowed, data::Ptr) where {E,D}
+    function Buffer{E,D}(context::Context, dims::NTuple{D,Int}, dtype::Symbol, memory, row_pitch::Integer, borrowed,
+                         data::Ptr) where {E,D}
         for length in dims
             whole_size("a dimension", length)
         end
+        step = reduce(Base.checked_mul, Base.front(dims); init=1)
+        row_pitch == 0 || row_pitch >= step ||
+            throw(ArgumentError("row_pitch = $row_pitch; allowed: 0, or $step elements of a step or more"))
         desc = Ref(LibSynfire.synfire_buffer_desc(memory=constant("memory", LibSynfire.memory_names, memory),
                                                   dtype=constant("dtype", LibSynfire.dtype_names, dtype),
-                                                  n_elements=reduce(Base.checked_mul, dims; init=1), data=data))
+                                                  n_elements=Base.checked_mul(row_pitch == 0 ? step : Int(row_pitch), last(dims)),
+                                                  data=data, row_pitch=row_pitch))
         handle = Ref(LibSynfire.synfire_buffer(C_NULL))
         GC.@preserve borrowed check(LibSynfire.synfire_buffer_create(context, desc, handle))
         address = Ref{Ptr{Cvoid}}(C_NULL)
         check(LibSynfire.synfire_buffer_get_data(handle[], address, C_NULL))
         on_host = context.is_host || desc[].memory != LibSynfire.SYNFIRE_MEMORY_DEVICE
-        return adopt(new{E,D}(handle[], Threads.Atomic{Int}(1), context, dims, dtype, Ptr{E}(address[]), on_host, false,
-                              borrowed, C_NULL))
+        return adopt(new{E,D}(handle[], Threads.Atomic{Int}(1), context, dims, row_pitch, dtype, Ptr{E}(address[]),
+                              on_host, false, borrowed, C_NULL))
     end
 end
 
@@ -133,14 +142,15 @@ end
 
 # ---- Construction ----------------------------------------------------------------------------------------------------
 
-function Buffer{E}(context::Context, dims::Integer...; memory=:device, dtype=nothing) where {E}
-    return Buffer{E,length(dims)}(context, map(Int, dims), checked_dtype(E, dtype), memory, nothing, C_NULL)
+function Buffer{E}(context::Context, dims::Integer...; memory=:device, dtype=nothing, row_pitch::Integer=0) where {E}
+    isempty(dims) && throw(ArgumentError("no dimensions; allowed: 1 or more"))
+    return Buffer{E,length(dims)}(context, map(Int, dims), checked_dtype(E, dtype), memory, row_pitch, nothing, C_NULL)
 end
 Buffer{E}(context::Context, dims::Tuple; keywords...) where {E} = Buffer{E}(context, dims...; keywords...)
 
 function Buffer(context::Context, array::AbstractArray; memory=default_memory(array), dtype=nothing)
     kind = checked_dtype(eltype(array), dtype)
-    return Buffer{eltype(array),ndims(array)}(context, size(array), kind, memory, array, memory_pointer(array))
+    return Buffer{eltype(array),ndims(array)}(context, size(array), kind, memory, 0, array, memory_pointer(array))
 end
 
 Buffer{E}(f::Base.Callable, context::Context, arguments...; keywords...) where {E} =
@@ -174,6 +184,13 @@ Base.ndims(::Buffer{E,D}) where {E,D} = D
 Base.eltype(::Buffer{E}) where {E} = E
 Base.sizeof(buffer::Buffer{E}) where {E} = length(buffer) * sizeof(E)
 
+# What of a buffer is copied at once: first byte in it, first byte in the array, how many. Whole, or step by step.
+function pieces(buffer::Buffer{E}) where {E}
+    buffer.row_pitch == 0 && return [(0, 0, sizeof(buffer))]
+    step = sizeof(buffer) ÷ last(buffer.dims)
+    return [(t * buffer.row_pitch * sizeof(E), t * step, step) for t in 0:last(buffer.dims)-1]
+end
+
 function require_same(buffer::Buffer{E}, array) where {E}
     eltype(array) === E || throw(ArgumentError("elements of type $(eltype(array)) with a buffer of $E"))
     length(array) == length(buffer) || throw(DimensionMismatch(
@@ -189,7 +206,9 @@ context's own stream. The shapes may differ.
 """
 function Base.copyto!(buffer::Buffer, array::AbstractArray)
     require_same(buffer, array)
-    GC.@preserve array check(LibSynfire.synfire_buffer_upload(buffer, 0, memory_pointer(array), sizeof(buffer)))
+    GC.@preserve array for (at, offset, bytes) in pieces(buffer)
+        check(LibSynfire.synfire_buffer_upload(buffer, at, memory_pointer(array) + offset, bytes))
+    end
     return buffer
 end
 
@@ -201,7 +220,9 @@ context's own stream. The shapes may differ.
 """
 function Base.copyto!(array::AbstractArray, buffer::Buffer)
     require_same(buffer, array)
-    GC.@preserve array check(LibSynfire.synfire_buffer_download(buffer, 0, memory_pointer(array), sizeof(buffer)))
+    GC.@preserve array for (at, offset, bytes) in pieces(buffer)
+        check(LibSynfire.synfire_buffer_download(buffer, at, memory_pointer(array) + offset, bytes))
+    end
     return array
 end
 
@@ -238,7 +259,7 @@ The memory of a [`Buffer`](@ref) as an array, without a copy: see [`hostarray`](
 struct HostArray{E,D} <: DenseArray{E,D}
     pointer::Ptr{E}
     dims::NTuple{D,Int}
-    buffer::Buffer{E,D}
+    buffer::Buffer{E}
 end
 
 """
@@ -247,6 +268,9 @@ end
 The memory of a buffer as an array, without a copy: pinned and host memory, and on a host context all memory. Read and write it
 while no replay uses it, that is between a `wait` that answered `true` and the next [`launch!`](@ref).
 
+With a `row_pitch` the array is `[row_pitch, T]`. A layer that keeps its tape by recomputing must learn of changes of its X after
+the forward: [`mark_written!`](@ref).
+
 The array is safe to use after the buffer was closed: the memory stays until no such array is left.
 """
 function hostarray(buffer::Buffer)
@@ -254,7 +278,19 @@ function hostarray(buffer::Buffer)
     buffer.on_host || throw(ArgumentError(
         "the host cannot reach memory = :device of a GPU; allowed: :pinned, :host, or copyto!"))
     buffer.is_viewed = true
-    return HostArray(buffer.pointer, buffer.dims, buffer)
+    buffer.row_pitch == 0 && return HostArray(buffer.pointer, buffer.dims, buffer)
+    return HostArray(buffer.pointer, (buffer.row_pitch, last(buffer.dims)), buffer)
+end
+
+"""
+    mark_written!(buffer::Buffer)
+
+Reports that a buffer's memory was written behind the library's back, through its [`hostarray`](@ref) or by a kernel of your own:
+a tape that was made from it is stale then, and a backward says so instead of answering a gradient of other numbers.
+"""
+function mark_written!(buffer::Buffer)
+    check(LibSynfire.synfire_buffer_mark_written(buffer))
+    return buffer
 end
 
 Base.size(array::HostArray) = array.dims
@@ -266,14 +302,12 @@ Base.pointer(array::HostArray) = array.pointer
 
 @inline function Base.getindex(array::HostArray, i::Int)
     @boundscheck checkbounds(array, i)
-    buffer = array.buffer
-    return GC.@preserve buffer unsafe_load(array.pointer, i)
+    return GC.@preserve array unsafe_load(array.pointer, i)
 end
 
 @inline function Base.setindex!(array::HostArray{E}, value, i::Int) where {E}
     @boundscheck checkbounds(array, i)
-    buffer = array.buffer
-    GC.@preserve buffer unsafe_store!(array.pointer, convert(E, value)::E, i)
+    GC.@preserve array unsafe_store!(array.pointer, convert(E, value)::E, i)
     return array
 end
 

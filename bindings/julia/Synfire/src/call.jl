@@ -4,7 +4,7 @@
 #
 # SPDX-License-Identifier: MIT
 
-# The buffers of layer(x), made with the first call.
+# The buffers of layer(x), made with the first call: f32, which 16-bit layers take too, or f64.
 struct Workspace
     x::Buffer
     spikes::Buffer
@@ -13,7 +13,8 @@ struct Workspace
 end
 
 function workspace(layer::Layer)
-    layer.workspace === nothing && (layer.workspace = Workspace(ntuple(_ -> sequence_buffer(layer), 4)...))
+    layer.workspace === nothing && (layer.workspace = Workspace(
+        ntuple(_ -> sequence_buffer(layer; dtype=layer.dtype === :f64 ? :f64 : :f32), 4)...))
     return layer.workspace::Workspace
 end
 

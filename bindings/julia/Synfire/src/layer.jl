@@ -202,12 +202,12 @@ end
 sequence_dims(layer::Layer) = (state_dims(layer)..., layer.steps)
 
 """
-    sequence_buffer(layer; memory=:device, dtype=...) -> Buffer
+    sequence_buffer(layer; memory=:device, dtype=..., row_pitch=0) -> Buffer
 
 A buffer for a sequence of a layer, `[N, T]` or `[N, batch, T]`: X, V, H, their gradients.
 """
-sequence_buffer(layer::Layer; memory=:device, dtype=layer.dtype) =
-    Buffer{element_type(dtype)}(layer.context, sequence_dims(layer)...; memory=memory, dtype=dtype)
+sequence_buffer(layer::Layer; memory=:device, dtype=layer.dtype, row_pitch=0) =
+    Buffer{element_type(dtype)}(layer.context, sequence_dims(layer)...; memory=memory, dtype=dtype, row_pitch=row_pitch)
 
 """
     state_buffer(layer; memory=:device) -> Buffer
@@ -284,7 +284,7 @@ One forward pass through time now. `x` is needed, the others are optional: each 
 used directly (on a host context a dense host array; with CUDA.jl a `CuArray`).
 
 Without `v_init` the layer's own state is used and advanced, so that the next forward continues. `tape` is what it leaves for
-[`backward!`](@ref): `:recompute`, `:store`, or `:none` for inference.
+[`backward!`](@ref): `:recompute`, `:store`, `:store_narrow`, or `:none` for inference.
 """
 function forward!(layer::Layer; tape=:recompute, in_place::Bool=false, stream=nothing, arrays...)
     layer.n_forwards += 1

@@ -73,6 +73,10 @@ const SYNFIRE_MEMORY_HOST = Int32(2)
 const SYNFIRE_DTYPE_F32 = Int32(0)
 const SYNFIRE_DTYPE_F64 = Int32(1)
 const SYNFIRE_DTYPE_BITS = Int32(2)
+const SYNFIRE_DTYPE_F16 = Int32(3)
+const SYNFIRE_DTYPE_BF16 = Int32(4)
+const SYNFIRE_DTYPE_U8 = Int32(5)
+const SYNFIRE_DTYPE_TIME_BITS = Int32(6)
 const SYNFIRE_MODEL_DEFAULT = Int32(0)
 const SYNFIRE_MODEL_IF = Int32(1)
 const SYNFIRE_MODEL_LIF = Int32(2)
@@ -101,6 +105,8 @@ const SYNFIRE_RESET_HARD = Int32(0)
 const SYNFIRE_RESET_SOFT = Int32(1)
 const SYNFIRE_TAPE_RECOMPUTE = Int32(0)
 const SYNFIRE_TAPE_NONE = Int32(1)
+const SYNFIRE_TAPE_STORE = Int32(2)
+const SYNFIRE_TAPE_STORE_NARROW = Int32(3)
 const SYNFIRE_WAIT_SPIN = Int32(0)
 const SYNFIRE_WAIT_YIELD = Int32(1)
 const SYNFIRE_WAIT_BLOCK = Int32(2)
@@ -110,11 +116,11 @@ const status_names = (Symbol("ok") => SYNFIRE_OK, Symbol("pending") => SYNFIRE_P
 const backend_names = (Symbol("auto") => SYNFIRE_BACKEND_AUTO, Symbol("host") => SYNFIRE_BACKEND_HOST, Symbol("cuda") => SYNFIRE_BACKEND_CUDA,)
 const fallback_names = (Symbol("none") => SYNFIRE_FALLBACK_NONE, Symbol("not_built") => SYNFIRE_FALLBACK_NOT_BUILT, Symbol("no_driver") => SYNFIRE_FALLBACK_NO_DRIVER, Symbol("driver_too_old") => SYNFIRE_FALLBACK_DRIVER_TOO_OLD, Symbol("no_device") => SYNFIRE_FALLBACK_NO_DEVICE, Symbol("device_failed") => SYNFIRE_FALLBACK_DEVICE_FAILED,)
 const memory_names = (Symbol("device") => SYNFIRE_MEMORY_DEVICE, Symbol("pinned") => SYNFIRE_MEMORY_PINNED, Symbol("host") => SYNFIRE_MEMORY_HOST,)
-const dtype_names = (Symbol("f32") => SYNFIRE_DTYPE_F32, Symbol("f64") => SYNFIRE_DTYPE_F64, Symbol("bits") => SYNFIRE_DTYPE_BITS,)
+const dtype_names = (Symbol("f32") => SYNFIRE_DTYPE_F32, Symbol("f64") => SYNFIRE_DTYPE_F64, Symbol("bits") => SYNFIRE_DTYPE_BITS, Symbol("f16") => SYNFIRE_DTYPE_F16, Symbol("bf16") => SYNFIRE_DTYPE_BF16, Symbol("u8") => SYNFIRE_DTYPE_U8, Symbol("time_bits") => SYNFIRE_DTYPE_TIME_BITS,)
 const model_names = (Symbol("default") => SYNFIRE_MODEL_DEFAULT, Symbol("if") => SYNFIRE_MODEL_IF, Symbol("lif") => SYNFIRE_MODEL_LIF, Symbol("plif") => SYNFIRE_MODEL_PLIF, Symbol("qif") => SYNFIRE_MODEL_QIF, Symbol("eif") => SYNFIRE_MODEL_EIF, Symbol("izhikevich") => SYNFIRE_MODEL_IZHIKEVICH,)
 const surrogate_names = (Symbol("default") => SYNFIRE_SURROGATE_DEFAULT, Symbol("sigmoid") => SYNFIRE_SURROGATE_SIGMOID, Symbol("atan") => SYNFIRE_SURROGATE_ATAN, Symbol("piecewise_quadratic") => SYNFIRE_SURROGATE_PIECEWISE_QUADRATIC, Symbol("piecewise_exp") => SYNFIRE_SURROGATE_PIECEWISE_EXP, Symbol("soft_sign") => SYNFIRE_SURROGATE_SOFT_SIGN, Symbol("super_spike") => SYNFIRE_SURROGATE_SUPER_SPIKE, Symbol("erf") => SYNFIRE_SURROGATE_ERF, Symbol("piecewise_leaky_relu") => SYNFIRE_SURROGATE_PIECEWISE_LEAKY_RELU, Symbol("s2nn") => SYNFIRE_SURROGATE_S2NN, Symbol("q_pseudo_spike") => SYNFIRE_SURROGATE_Q_PSEUDO_SPIKE, Symbol("leaky_k_relu") => SYNFIRE_SURROGATE_LEAKY_K_RELU, Symbol("fake_numerical_gradient") => SYNFIRE_SURROGATE_FAKE_NUMERICAL_GRADIENT, Symbol("log_tailed_relu") => SYNFIRE_SURROGATE_LOG_TAILED_RELU, Symbol("nonzero_sign_log_abs") => SYNFIRE_SURROGATE_NONZERO_SIGN_LOG_ABS, Symbol("squarewave_fourier_series") => SYNFIRE_SURROGATE_SQUAREWAVE_FOURIER_SERIES, Symbol("rect") => SYNFIRE_SURROGATE_RECT,)
 const reset_names = (Symbol("hard") => SYNFIRE_RESET_HARD, Symbol("soft") => SYNFIRE_RESET_SOFT,)
-const tape_names = (Symbol("recompute") => SYNFIRE_TAPE_RECOMPUTE, Symbol("none") => SYNFIRE_TAPE_NONE,)
+const tape_names = (Symbol("recompute") => SYNFIRE_TAPE_RECOMPUTE, Symbol("none") => SYNFIRE_TAPE_NONE, Symbol("store") => SYNFIRE_TAPE_STORE, Symbol("store_narrow") => SYNFIRE_TAPE_STORE_NARROW,)
 const wait_names = (Symbol("spin") => SYNFIRE_WAIT_SPIN, Symbol("yield") => SYNFIRE_WAIT_YIELD, Symbol("block") => SYNFIRE_WAIT_BLOCK,)
 
 # ---- Structures --------------------------------------------------------------------------------------------------------
@@ -163,9 +169,10 @@ struct synfire_buffer_desc
     reserved::UInt32
     n_elements::UInt64
     data::Ptr{Cvoid}
+    row_pitch::UInt64
 end
-synfire_buffer_desc(; memory=0, dtype=0, reserved=0, n_elements=0, data=C_NULL) =
-    synfire_buffer_desc(sizeof(synfire_buffer_desc), memory, dtype, reserved, n_elements, data)
+synfire_buffer_desc(; memory=0, dtype=0, reserved=0, n_elements=0, data=C_NULL, row_pitch=0) =
+    synfire_buffer_desc(sizeof(synfire_buffer_desc), memory, dtype, reserved, n_elements, data, row_pitch)
 
 """
 How to create a layer. Zero means default in every field but `struct_size`, `n_steps` and `n_neurons`.
@@ -198,9 +205,12 @@ struct synfire_layer_memory
     tape_bytes::UInt64
     gradient_bytes::UInt64
     per_neuron_gradient_bytes::UInt64
+    stored_tape_bytes::UInt64
+    narrow_tape_bytes::UInt64
+    narrow_tape_spike_bytes::UInt64
 end
-synfire_layer_memory(; checkpoint_interval=0, state_bytes=0, parameter_bytes=0, per_neuron_parameter_bytes=0, tape_bytes=0, gradient_bytes=0, per_neuron_gradient_bytes=0) =
-    synfire_layer_memory(sizeof(synfire_layer_memory), checkpoint_interval, state_bytes, parameter_bytes, per_neuron_parameter_bytes, tape_bytes, gradient_bytes, per_neuron_gradient_bytes)
+synfire_layer_memory(; checkpoint_interval=0, state_bytes=0, parameter_bytes=0, per_neuron_parameter_bytes=0, tape_bytes=0, gradient_bytes=0, per_neuron_gradient_bytes=0, stored_tape_bytes=0, narrow_tape_bytes=0, narrow_tape_spike_bytes=0) =
+    synfire_layer_memory(sizeof(synfire_layer_memory), checkpoint_interval, state_bytes, parameter_bytes, per_neuron_parameter_bytes, tape_bytes, gradient_bytes, per_neuron_gradient_bytes, stored_tape_bytes, narrow_tape_bytes, narrow_tape_spike_bytes)
 
 """
 One parameter of a layer.
@@ -218,7 +228,7 @@ synfire_parameter_info(; open_range=0, length=0, default_value=0, minimum=0, max
     synfire_parameter_info(sizeof(synfire_parameter_info), open_range, length, default_value, minimum, maximum, name)
 
 """
-One forward pass through time. Buffers marked optional may be null. Shapes are elements of the layer's dtype.
+One forward pass through time. Buffers marked optional may be null. Sequences `[T, B, N]` are of the layer's dtype, in a 16-bit layer also f32, each on its own; states `[B, N]` are f32, in an f64 layer f64.
 """
 struct synfire_forward_desc
     struct_size::UInt32
@@ -232,9 +242,11 @@ struct synfire_forward_desc
     w_init::synfire_buffer
     w_final::synfire_buffer
     w_seq::synfire_buffer
+    in_place::Int32
+    reserved::UInt32
 end
-synfire_forward_desc(; tape=0, x=C_NULL, spikes=C_NULL, v_init=C_NULL, v_final=C_NULL, v_seq=C_NULL, h_seq=C_NULL, w_init=C_NULL, w_final=C_NULL, w_seq=C_NULL) =
-    synfire_forward_desc(sizeof(synfire_forward_desc), tape, x, spikes, v_init, v_final, v_seq, h_seq, w_init, w_final, w_seq)
+synfire_forward_desc(; tape=0, x=C_NULL, spikes=C_NULL, v_init=C_NULL, v_final=C_NULL, v_seq=C_NULL, h_seq=C_NULL, w_init=C_NULL, w_final=C_NULL, w_seq=C_NULL, in_place=0, reserved=0) =
+    synfire_forward_desc(sizeof(synfire_forward_desc), tape, x, spikes, v_init, v_final, v_seq, h_seq, w_init, w_final, w_seq, in_place, reserved)
 
 """
 A parameter whose gradient a backward shall compute.
@@ -247,11 +259,11 @@ synfire_parameter_gradient(; name=C_NULL, gradient=C_NULL) =
     synfire_parameter_gradient(name, gradient)
 
 """
-One backward pass through time, of the layer's latest taped forward. A null gradient in means zero.
+One backward pass through time, of the layer's latest taped forward. A null gradient in means zero. Types are those of synfire_forward_desc.
 """
 struct synfire_backward_desc
     struct_size::UInt32
-    reserved::UInt32
+    in_place::Int32
     grad_spike_seq::synfire_buffer
     grad_v_seq::synfire_buffer
     grad_v_final::synfire_buffer
@@ -263,8 +275,8 @@ struct synfire_backward_desc
     parameter_gradients::Ptr{synfire_parameter_gradient}
     n_parameter_gradients::UInt64
 end
-synfire_backward_desc(; reserved=0, grad_spike_seq=C_NULL, grad_v_seq=C_NULL, grad_v_final=C_NULL, grad_x_seq=C_NULL, grad_v_init=C_NULL, grad_w_seq=C_NULL, grad_w_final=C_NULL, grad_w_init=C_NULL, parameter_gradients=C_NULL, n_parameter_gradients=0) =
-    synfire_backward_desc(sizeof(synfire_backward_desc), reserved, grad_spike_seq, grad_v_seq, grad_v_final, grad_x_seq, grad_v_init, grad_w_seq, grad_w_final, grad_w_init, parameter_gradients, n_parameter_gradients)
+synfire_backward_desc(; in_place=0, grad_spike_seq=C_NULL, grad_v_seq=C_NULL, grad_v_final=C_NULL, grad_x_seq=C_NULL, grad_v_init=C_NULL, grad_w_seq=C_NULL, grad_w_final=C_NULL, grad_w_init=C_NULL, parameter_gradients=C_NULL, n_parameter_gradients=0) =
+    synfire_backward_desc(sizeof(synfire_backward_desc), in_place, grad_spike_seq, grad_v_seq, grad_v_final, grad_x_seq, grad_v_init, grad_w_seq, grad_w_final, grad_w_init, parameter_gradients, n_parameter_gradients)
 
 """
 How to create a graph. There is nothing to choose yet.
@@ -310,6 +322,7 @@ mutable struct FunctionTable
     synfire_buffer_upload::Ptr{Cvoid}
     synfire_buffer_download::Ptr{Cvoid}
     synfire_buffer_fill::Ptr{Cvoid}
+    synfire_buffer_mark_written::Ptr{Cvoid}
     synfire_layer_query_memory::Ptr{Cvoid}
     synfire_layer_create::Ptr{Cvoid}
     synfire_layer_destroy::Ptr{Cvoid}
@@ -330,7 +343,7 @@ mutable struct FunctionTable
     synfire_graph_launch::Ptr{Cvoid}
     synfire_graph_wait::Ptr{Cvoid}
     synfire_graph_poll::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -497,6 +510,17 @@ Sets every element of a buffer to one value.
     address = functions.synfire_buffer_fill
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_buffer, Float64), buffer, value)
+end
+
+"""
+    synfire_buffer_mark_written(buffer)
+
+Reports that a buffer's memory was written behind the library's back: by the host through its address, or by a kernel of the caller's own.
+"""
+@inline function synfire_buffer_mark_written(buffer)
+    address = functions.synfire_buffer_mark_written
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_buffer,), buffer)
 end
 
 """
