@@ -267,7 +267,7 @@ end
 
 function with_backward_desc(f, context::Context, in_place, gradients, arrays)
     buffers = map(array -> as_buffer(context, array), values(arrays))
-    outputs = map(array -> as_buffer(context, array), values(gradients))
+    outputs = map(array -> as_buffer(context, array), (; gradients...))
     names = String[String(name) for name in keys(outputs)]
     list = [LibSynfire.synfire_parameter_gradient(pointer(name), raw(buffer)) for (name, buffer) in zip(names, outputs)]
     others = (parameter_gradients=isempty(list) ? C_NULL : pointer(list), n_parameter_gradients=length(list))
