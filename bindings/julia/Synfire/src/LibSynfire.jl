@@ -80,7 +80,7 @@ function load()
         isempty(problem) && return true
         push!(problems, "  $path: $problem")
     end
-    where = haskey(ENV, "SYNFIRE_LIBRARY") ? "SYNFIRE_LIBRARY is set, so nothing else was tried." :
+    where = !isempty(get(ENV, "SYNFIRE_LIBRARY", "")) ? "SYNFIRE_LIBRARY is set, so nothing else was tried." :
             "SYNFIRE_LIBRARY is not set, so the system's loader was asked; set it to the library or to its folder."
     loading.failure = string("Synfire's C library could not be loaded. Tried:\n", join(problems, '\n'), '\n', where)
     return false

@@ -53,6 +53,7 @@ mutable struct Layer <: Handle
             for (name, value) in pairs(parameters)
                 layer[name] = value
             end
+            isempty(parameters) || reset_state!(layer)    # a v_reset given here is where V starts
         catch
             close(layer)
             rethrow()
