@@ -7,17 +7,16 @@ for name in names(Synfire)
     found || println("no documentation: ", name)
     @test found
 end
-@test length(names(Synfire)) > 40
-@test haskey(documented, Base.Docs.Binding(Synfire, :LibSynfire))
+@test length(names(Synfire)) > 30
 
 # So does every function of the raw layer.
 raw_documented = Base.Docs.meta(Synfire.LibSynfire)
+@test haskey(raw_documented, Base.Docs.Binding(Synfire, :LibSynfire))
 for name in fieldnames(Synfire.LibSynfire.FunctionTable)
     @test haskey(raw_documented, Base.Docs.Binding(Synfire.LibSynfire, name))
 end
 
 # What this package adds to functions of Base says so.
-base_methods(f) = [Base.Docs.Binding(Base, f) in keys(documented)]
 for f in (:close, :copyto!, :fill!, :wait, :getindex, :setindex!)
     @test haskey(documented, Base.Docs.Binding(Base, f))
 end
