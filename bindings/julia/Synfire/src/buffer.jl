@@ -260,6 +260,9 @@ struct HostArray{E,D} <: DenseArray{E,D}
     pointer::Ptr{E}
     dims::NTuple{D,Int}
     buffer::Buffer{E}
+    plain::Array{E,D}    # the same memory, without a hold on it
+    HostArray(pointer::Ptr{E}, dims::NTuple{D,Int}, buffer::Buffer{E}) where {E,D} =
+        new{E,D}(pointer, dims, buffer, unsafe_wrap(Array, pointer, dims))
 end
 
 """
@@ -294,7 +297,7 @@ function mark_written!(buffer::Buffer)
 end
 
 Base.size(array::HostArray) = array.dims
-Base.strides(array::HostArray) = Base.size_to_strides(1, array.dims...)
+Base.strides(array::HostArray) = cumprod((1, Base.front(array.dims)...))
 Base.IndexStyle(::Type{<:HostArray}) = IndexLinear()
 Base.elsize(::Type{<:HostArray{E}}) where {E} = sizeof(E)
 Base.unsafe_convert(::Type{Ptr{E}}, array::HostArray{E}) where {E} = array.pointer
@@ -310,6 +313,20 @@ end
     GC.@preserve array unsafe_store!(array.pointer, convert(E, value)::E, i)
     return array
 end
+
+# Whole-array work keeps the buffer alive once, around the loop, not at every element, and works on a plain Array: only so is it
+# as fast as on one. The plain Array never leaves such a block, so nobody can hold it when the memory goes.
+bare(array::HostArray) = array.plain
+bare(other) = other
+bare(expression::Broadcast.Broadcasted{Style}) where {Style} =
+    Broadcast.Broadcasted{Style}(expression.f, map(bare, expression.args), expression.axes)
+
+@inline function Base.copyto!(to::HostArray, expression::Broadcast.Broadcasted{Nothing})
+    GC.@preserve to expression copyto!(bare(to), bare(expression))
+    return to
+end
+Base.mapreduce(f, op, array::HostArray; keywords...) = GC.@preserve array mapreduce(f, op, bare(array); keywords...)
+Base.fill!(array::HostArray, value) = GC.@preserve array (fill!(bare(array), value); array)
 
 function copy_memory!(to::DenseArray{E}, from::DenseArray{E}) where {E}
     length(from) <= length(to) || throw(BoundsError(to, length(from)))

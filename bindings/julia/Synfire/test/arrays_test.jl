@@ -64,6 +64,15 @@ Context(backend=:host) do context
         @test Array(buffer)[3, 2] == 4
         view_of_it .= 1.5
         @test sum(view_of_it) == 15
+        view_of_it .= view_of_it .* 2 .+ (1:5)
+        @test view_of_it == Float32[3 + i for i in 1:5, _ in 1:2] && sum(view_of_it) == 60 && maximum(view_of_it) == 8
+        plain = zeros(Float32, 5, 2)
+        plain .= 2 .* view_of_it
+        @test plain == 2view_of_it && sum(view_of_it; dims=1) == [30 30] && view_of_it[2:3, 2] == [5, 6]
+        fill!(view_of_it, 1.5)
+        assign!(to, from) = (to .= 2 .* from .+ 1; nothing)
+        assign!(view_of_it, plain)
+        @test (@allocated assign!(view_of_it, plain)) == 0
         @test copyto!(view_of_it, rand(Float32, 5, 2)) == Array(buffer)
         @test copyto!(zeros(Float32, 10), view_of_it) == vec(view_of_it)
         @test_throws BoundsError view_of_it[6, 1]
