@@ -127,7 +127,8 @@ class Header:
         if match:
             self.enum(match[1])
             return match.end()
-        match = re.compile(r"typedef ([\w\s*]+?)\(\s*(?:SYNFIRE_CALL)?\s*\*\s*(\w+)\)\s*\((.*?)\)[^;()]*;", re.S).match(text, at)
+        callback = r"typedef ([\w\s*]+?)\(\s*(?:SYNFIRE_CALL)?\s*\*\s*(\w+)\)\s*\((.*?)\)[^;()]*;"
+        match = re.compile(callback, re.S).match(text, at)
         if match:
             self.result["callbacks"].append({"name": match[2], "returns": clean_type(match[1]),
                                              "parameters": parameters(match[3]), "doc": brief(doc)})
@@ -191,7 +192,8 @@ class Header:
         prefix = prefix[:prefix.rindex("_") + 1]
         group = prefix[len("SYNFIRE_"):].rstrip("_").lower() or "status"
         for name, value, text in read:
-            self.result["constants"].append({"name": name, "value": value, "type": "int32_t", "group": group, "doc": text})
+            self.result["constants"].append({"name": name, "value": value, "type": "int32_t", "group": group,
+                                             "doc": text})
 
 
 def main():

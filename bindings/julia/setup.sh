@@ -4,12 +4,12 @@
 #   setup.sh           finds or unpacks
 #   setup.sh --find    finds only: answers status 1 when there is none
 #
-# What lives here: where the tests' Julia comes from. Nothing is installed: the system's packages, its apt sources and its
-# libraries stay as they are, so no root is needed, and removing the folder removes everything.
+# What lives here: where the tests' Julia comes from. Nothing is installed: the system's packages, its apt sources and
+# its libraries stay as they are, so no root is needed, and removing the folder removes everything.
 #
-# Debian ships Julia in bullseye only (1.5.3). Its packages are fetched from wherever this machine fetches its own, unpacked,
-# and run with their own libraries, among them bullseye's libunwind: with the one of later releases that Julia crashes
-# when an exception is thrown.
+# Debian ships Julia in bullseye only (1.5.3). Its packages are fetched from wherever this machine fetches its own,
+# unpacked, and run with their own libraries, among them bullseye's libunwind: with the one of later releases that Julia
+# crashes when an exception is thrown.
 #
 #   JULIA                 the program to use; nothing else is tried
 #   SYNFIRE_JULIA_HOME    the private folder; default: synfire/julia in the user's cache folder

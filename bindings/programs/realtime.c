@@ -1,10 +1,12 @@
-/* realtime.c - the real-time loop that every binding has as an example, in C: a tick each millisecond that never blocks.
+/* realtime.c - the real-time loop that every binding has as an example, in C: a tick each millisecond that never
+ * blocks.
  *
- * Every tick looks whether the replay of the tick before is done. If so, it acts on its spikes and launches the next one; if
- * not, it acts on nothing and lets the replay go on: it never waits. How long each tick took is reported as percentiles.
+ * Every tick looks whether the replay of the tick before is done. If so, it acts on its spikes and launches the next
+ * one; if not, it acts on nothing and lets the replay go on: it never waits. How long each tick took is reported as
+ * percentiles.
  *
- * What lives here: the numbers that the bindings' programs must reproduce (replays, spikes), and C's own times beside them.
- * What does not: a lesson in C (docs/examples).
+ * What lives here: the numbers that the bindings' programs must reproduce (replays, spikes), and C's own times beside
+ * them. What does not: a lesson in C (docs/examples).
  *
  * SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L
@@ -55,7 +57,8 @@ static void sleep_until(int64_t moment) {
 static void read_sensor(float *x, uint64_t k) {
   int t, n;
   for (t = 0; t < STEPS; ++t)
-    for (n = 0; n < NEURONS; ++n) x[t * NEURONS + n] = (float)((k * STEPS + (uint64_t)t + 3 * (uint64_t)n) % 96) / 32.0F;
+    for (n = 0; n < NEURONS; ++n)
+      x[t * NEURONS + n] = (float)((k * STEPS + (uint64_t)t + 3 * (uint64_t)n) % 96) / 32.0F;
 }
 
 static int compare(const void *left, const void *right) {

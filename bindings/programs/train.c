@@ -1,11 +1,11 @@
 /* train.c - the training loop that every binding has as an example, in C: thresholds that learn how often to fire.
  *
- * 128 LIF neurons hear the same noise in every replay. A teacher with a threshold for each neuron says how many spikes are
- * wanted; the student starts with all thresholds 1 and follows the gradient of L = sum over neurons of (count - wanted)^2.
- * One graph holds forward and backward. The gradient that it reads is that of the replay before.
+ * 128 LIF neurons hear the same noise in every replay. A teacher with a threshold for each neuron says how many spikes
+ * are wanted; the student starts with all thresholds 1 and follows the gradient of L = sum over neurons of (count -
+ * wanted)^2. One graph holds forward and backward. The gradient that it reads is that of the replay before.
  *
- * What lives here: the numbers that the bindings' programs must reproduce, printed exactly. What does not: a lesson in C
- * (docs/examples).
+ * What lives here: the numbers that the bindings' programs must reproduce, printed exactly. What does not: a lesson in
+ * C (docs/examples).
  *
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>
@@ -35,7 +35,8 @@ static synfire_buffer make_buffer(synfire_context context, int32_t dtype, uint64
   return buffer;
 }
 
-/* Noise in [0, 3): the upper 24 bits of Knuth's 64-bit linear congruential generator (MMIX), so that every language has the same. */
+/* Noise in [0, 3): the upper 24 bits of Knuth's 64-bit linear congruential generator (MMIX), so that every language has
+ * the same. */
 static void write_noise(float *x) {
   uint64_t seed = 1;
   int i;

@@ -1,10 +1,11 @@
 # realtime.jl - a tick each millisecond that never blocks.
 #
-# Every tick looks whether the replay of the tick before is done. If so, it acts on its spikes and launches the next one; if
-# not, it acts on nothing and lets the replay go on: it never waits. How long each tick took is reported as percentiles.
+# Every tick looks whether the replay of the tick before is done. If so, it acts on its spikes and launches the next
+# one; if not, it acts on nothing and lets the replay go on: it never waits. How long each tick took is reported as
+# percentiles.
 #
-# Its first line is that of bindings/programs/realtime.c; the times are this program's own. A tick allocates nothing, so the
-# garbage collector has no reason to run.
+# Its first line is that of bindings/programs/realtime.c; the times are this program's own. A tick allocates nothing, so
+# the garbage collector has no reason to run.
 #
 #   julia realtime.jl [TICKS]
 #

@@ -1,8 +1,8 @@
 # train.jl - thresholds that learn how often to fire.
 #
-# 128 LIF neurons hear the same noise in every replay. A teacher with a threshold for each neuron says how many spikes are
-# wanted; the student starts with all thresholds 1 and follows the gradient of L = sum over neurons of (count - wanted)^2.
-# One graph holds forward and backward. The gradient that it reads is that of the replay before.
+# 128 LIF neurons hear the same noise in every replay. A teacher with a threshold for each neuron says how many spikes
+# are wanted; the student starts with all thresholds 1 and follows the gradient of L = sum over neurons of (count -
+# wanted)^2. One graph holds forward and backward. The gradient that it reads is that of the replay before.
 #
 # It prints what bindings/programs/train.c prints: the loss of every epoch, then the bits of the thresholds.
 #

@@ -17,7 +17,7 @@ Synfire.stream_pointer(stream::CuStream) = Synfire.LibSynfire.synfire_stream(UIn
 # The memory of a buffer on a GPU as a CuArray, without a copy. It is valid while the buffer is open.
 function Base.unsafe_wrap(::Type{CuArray}, buffer::Buffer{E,D}) where {E,D}
     isopen(buffer) || Synfire.throw_closed(buffer)
-    buffer.row_pitch == 0 || throw(ArgumentError("a buffer with row_pitch = $(buffer.row_pitch) has gaps; allowed: none"))
+    buffer.row_pitch == 0 || throw(ArgumentError("row_pitch = $(buffer.row_pitch) leaves gaps; allowed: 0"))
     buffer.on_host && throw(ArgumentError("memory of the host; allowed: memory = :device on a GPU (see hostarray)"))
     return unsafe_wrap(CuArray, CuPtr{E}(UInt(buffer.pointer)), buffer.dims)
 end

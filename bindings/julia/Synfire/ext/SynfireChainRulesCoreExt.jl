@@ -1,4 +1,5 @@
-# SynfireChainRulesCoreExt.jl - Synfire with ChainRulesCore: layer(x) can be differentiated, so Zygote and Flux train through it.
+# SynfireChainRulesCoreExt.jl - Synfire with ChainRulesCore: layer(x) can be differentiated, so Zygote and Flux train
+# through it.
 #
 # What lives here: the rule in ChainRulesCore's words. What does not: the arithmetic (src/call.jl).
 #

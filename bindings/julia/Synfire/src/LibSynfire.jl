@@ -8,9 +8,9 @@
 """
 Every type, constant and function of the C ABI under its own name, for what the idiomatic layer does not cover.
 
-The functions take what `ccall` takes: handles of the idiomatic layer, pointers, `Ref`s, arrays. They answer statuses and throw
-only when the library was not found. Structures have a constructor by keywords, where all is zero but what is given and
-`struct_size` is filled in: `synfire_layer_desc(n_steps=16, n_neurons=128)`.
+The functions take what `ccall` takes: handles of the idiomatic layer, pointers, `Ref`s, arrays. They answer statuses
+and throw only when the library was not found. Structures have a constructor by keywords, where all is zero but what is
+given and `struct_size` is filled in: `synfire_layer_desc(n_steps=16, n_neurons=128)`.
 """
 module LibSynfire
 

@@ -1,6 +1,7 @@
 # Synfire.jl - spiking-neuron layers, recorded once and replayed as one graph: the package's own words.
 #
-# What lives here: what is exported, and what happens when the package is loaded. Each file beside this one is one concern.
+# What lives here: what is exported, and what happens when the package is loaded. Each file beside this one is one
+# concern.
 #
 # SPDX-License-Identifier: MIT
 
@@ -71,8 +72,8 @@ end
 """
     extension_file(package) -> String
 
-The file that makes Synfire work with `"CUDA"` or `"ChainRulesCore"`. From Julia 1.9 on it is loaded by itself with that package;
-before, include it after both: `include(extension_file("ChainRulesCore"))`.
+The file that makes Synfire work with `"CUDA"` or `"ChainRulesCore"`. From Julia 1.9 on it is loaded by itself with that
+package; before, include it after both: `include(extension_file("ChainRulesCore"))`.
 """
 function extension_file(package::AbstractString)
     file = normpath(joinpath(@__DIR__, "..", "ext", "Synfire$(package)Ext.jl"))

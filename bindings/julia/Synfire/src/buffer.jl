@@ -1,7 +1,7 @@
 # buffer.jl - typed memory of a context, and its views as Julia arrays.
 #
-# Julia's arrays are column-major and the C library's are row-major: the C array [T, B, N] is the Julia array [N, B, T], the
-# same memory with the dimensions written the other way round. Nothing is ever transposed or copied because of that.
+# Julia's arrays are column-major and the C library's are row-major: the C array [T, B, N] is the Julia array [N, B, T],
+# the same memory with the dimensions written the other way round. Nothing is ever transposed or copied because of that.
 #
 # SPDX-License-Identifier: MIT
 
@@ -23,20 +23,20 @@ Typed memory of a context: allocated and zero-filled, or borrowed from an array 
 | `UInt8` | `:u8`, one spike a byte |
 | `UInt32` | `:bits` (default), 32 neurons a word; `:time_bits`, 32 steps a word |
 
-`memory` is `:device`, `:pinned` (host memory that a GPU reaches: for what goes in and out of a graph) or `:host`. On a host
-context all three are ordinary memory.
+`memory` is `:device`, `:pinned` (host memory that a GPU reaches: for what goes in and out of a graph) or `:host`. On a
+host context all three are ordinary memory.
 
 `dims` are the dimensions of the array, time last: `[N, T]` or `[N, batch, T]`, or any other with as many elements. See
 [`sequence_buffer`](@ref), [`spike_buffer`](@ref) and [`state_buffer`](@ref) for those that fit a layer.
 
-`row_pitch` is how many elements lie from one step to the next, 0 when steps follow each other directly. What lies between is left
-alone; `copyto!` and `Array` skip it.
+`row_pitch` is how many elements lie from one step to the next, 0 when steps follow each other directly. What lies
+between is left alone; `copyto!` and `Array` skip it.
 
-A borrowed array is kept alive by the buffer, by graphs that use it and by a layer whose tape needs it. It must be dense: a
-strided view with gaps is refused, an element type without a `dtype` too.
+A borrowed array is kept alive by the buffer, by graphs that use it and by a layer whose tape needs it. It must be
+dense: a strided view with gaps is refused, an element type without a `dtype` too.
 
-Move data with `copyto!(buffer, array)`, `copyto!(array, buffer)`, `Array(buffer)` and `fill!(buffer, value)`, or work in the
-memory itself with [`hostarray`](@ref).
+Move data with `copyto!(buffer, array)`, `copyto!(array, buffer)`, `Array(buffer)` and `fill!(buffer, value)`, or work
+in the memory itself with [`hostarray`](@ref).
 """
 mutable struct Buffer{E,D} <: Handle
     handle::LibSynfire.synfire_buffer
@@ -61,7 +61,7 @@ mutable struct Buffer{E,D} <: Handle
             throw(ArgumentError("row_pitch = $row_pitch; allowed: 0, or $step elements of a step or more"))
         desc = Ref(LibSynfire.synfire_buffer_desc(memory=constant("memory", LibSynfire.memory_names, memory),
                                                   dtype=constant("dtype", LibSynfire.dtype_names, dtype),
-                                                  n_elements=Base.checked_mul(row_pitch == 0 ? step : Int(row_pitch), last(dims)),
+                                                  n_elements=Base.checked_mul(max(step, Int(row_pitch)), last(dims)),
                                                   data=data, row_pitch=row_pitch))
         handle = Ref(LibSynfire.synfire_buffer(C_NULL))
         GC.@preserve borrowed check(LibSynfire.synfire_buffer_create(context, desc, handle))
@@ -117,7 +117,8 @@ function checked_dtype(E, dtype)
     allowed = dtypes_for(E)
     dtype === nothing && return first(allowed)
     dtype in allowed && return dtype
-    throw(ArgumentError("dtype = :$dtype with elements of type $E; allowed: $(join((string(':', d) for d in allowed), ", "))"))
+    names = join((string(':', name) for name in allowed), ", ")
+    throw(ArgumentError("dtype = :$dtype with elements of type $E; allowed: $names"))
 end
 
 # Whether elements follow each other without gaps, in Julia's order.
@@ -134,9 +135,9 @@ end
 default_memory(array) = :host
 function memory_pointer(array)
     array isa StridedArray && isbitstype(eltype(array)) ||
-        throw(ArgumentError("a $(typeof(array)) has no memory of its own to borrow or copy; allowed: dense arrays (try collect)"))
+        throw(ArgumentError("a $(typeof(array)) has no memory of its own; allowed: dense arrays (try collect)"))
     is_dense(array) || throw(ArgumentError(
-        "an array of size $(size(array)) with strides $(strides(array)) is not contiguous; allowed: dense arrays (try copy)"))
+        "an array of size $(size(array)) with strides $(strides(array)) has gaps; allowed: dense arrays (try copy)"))
     return Ptr{Cvoid}(pointer(array))
 end
 
@@ -268,11 +269,11 @@ end
 """
     hostarray(buffer::Buffer) -> HostArray
 
-The memory of a buffer as an array, without a copy: pinned and host memory, and on a host context all memory. Read and write it
-while no replay uses it, that is between a `wait` that answered `true` and the next [`launch!`](@ref).
+The memory of a buffer as an array, without a copy: pinned and host memory, and on a host context all memory. Read and
+write it while no replay uses it, that is between a `wait` that answered `true` and the next [`launch!`](@ref).
 
-With a `row_pitch` the array is `[row_pitch, T]`. A layer that keeps its tape by recomputing must learn of changes of its X after
-the forward: [`mark_written!`](@ref).
+With a `row_pitch` the array is `[row_pitch, T]`. A layer that keeps its tape by recomputing must learn of changes of
+its X after the forward: [`mark_written!`](@ref).
 
 The array is safe to use after the buffer was closed: the memory stays until no such array is left.
 """
@@ -288,8 +289,9 @@ end
 """
     mark_written!(buffer::Buffer)
 
-Reports that a buffer's memory was written behind the library's back, through its [`hostarray`](@ref) or by a kernel of your own:
-a tape that was made from it is stale then, and a backward says so instead of answering a gradient of other numbers.
+Reports that a buffer's memory was written behind the library's back, through its [`hostarray`](@ref) or by a kernel of
+your own: a tape that was made from it is stale then, and a backward says so instead of answering a gradient of other
+numbers.
 """
 function mark_written!(buffer::Buffer)
     check(LibSynfire.synfire_buffer_mark_written(buffer))
@@ -314,8 +316,8 @@ end
     return array
 end
 
-# Whole-array work keeps the buffer alive once, around the loop, not at every element, and works on a plain Array: only so is it
-# as fast as on one. The plain Array never leaves such a block, so nobody can hold it when the memory goes.
+# Whole-array work keeps the buffer alive once, around the loop, not at every element, and works on a plain Array: only
+# so is it as fast as on one. The plain Array never leaves such a block, so nobody can hold it when the memory goes.
 bare(array::HostArray) = array.plain
 bare(other) = other
 bare(expression::Broadcast.Broadcasted{Style}) where {Style} =

@@ -33,12 +33,13 @@ dense(E, array::AbstractArray) =
     layer(x) -> spikes
     layer(x, parameters) -> spikes
 
-The spikes, 0 or 1, that a layer at rest answers to `x`, an array of any rank with time as its last dimension: they come back
-in the shape of `x`. `parameters`, such as `(tau=2.0, v_threshold=ones(128))`, are set first.
+The spikes, 0 or 1, that a layer at rest answers to `x`, an array of any rank with time as its last dimension: they come
+back in the shape of `x`. `parameters`, such as `(tau=2.0, v_threshold=ones(128))`, are set first.
 
-With ChainRulesCore loaded (Zygote and Flux load it) this can be differentiated, by `x` and by `parameters`: the gradient of a
-spike is the layer's surrogate. A layer has one tape: in one training step call each layer once, or use several layers; a
-pullback whose tape is gone throws [`SynfireError`](@ref) (stale tape) instead of answering a wrong gradient.
+With ChainRulesCore loaded (Zygote and Flux load it) this can be differentiated, by `x` and by `parameters`: the
+gradient of a spike is the layer's surrogate. A layer has one tape: in one training step call each layer once, or use
+several layers; a pullback whose tape is gone throws [`SynfireError`](@ref) (stale tape) instead of answering a wrong
+gradient.
 """
 function (layer::Layer)(x::AbstractArray{<:Real}, parameters::NamedTuple=NamedTuple())
     return first(call(layer, x, parameters))
@@ -71,8 +72,10 @@ function pull_back(layer::Layer, n_forwards::Int, grad_spikes::AbstractArray, pa
     outputs = map(value -> Buffer{state_type(layer)}(layer.context, length(value)), parameters)
     try
         backward!(layer; grad_spike_seq=space.grad_spikes, grad_x_seq=space.grad_x, parameter_gradients=outputs)
-        grads = map((value, buffer) -> value isa Real ? Float64(Array(buffer)[1]) : convert(Vector{Float64}, Array(buffer)),
-                    parameters, outputs)
+        grads = map(parameters, outputs) do value, buffer
+            grad = convert(Vector{Float64}, Array(buffer))
+            value isa Real ? grad[1] : grad
+        end
         return reshape(Array(space.grad_x), size(grad_spikes)), grads
     finally
         foreach(close, outputs)

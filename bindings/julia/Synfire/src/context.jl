@@ -6,8 +6,9 @@
     Context(; backend=:auto, device=0, threads=0, stream_priority=0)
     Context(f; ...)
 
-One device and everything created on it. `backend` is `:auto` (a GPU when one answers, else the host), `:host` or `:cuda`;
-`threads` is how many threads the host backend may use, 0 for all processors. `f` gets the context, which is closed after it.
+One device and everything created on it. `backend` is `:auto` (a GPU when one answers, else the host), `:host` or
+`:cuda`; `threads` is how many threads the host backend may use, 0 for all processors. `f` gets the context, which is
+closed after it.
 
 ```julia
 Context(backend=:host) do context
@@ -39,8 +40,8 @@ destroy(::Context, handle) = LibSynfire.synfire_context_destroy(handle)
     ContextProperties
 
 What a context runs on: `backend` (`:host` or `:cuda`), `device`, `fallback_reason` (`:none`, or why automatic selection
-ended on the host), `threads`, `compute_capability`, `multiprocessors`, `driver_version`, `runtime_version`, `memory_bytes`
-and `name`.
+ended on the host), `threads`, `compute_capability`, `multiprocessors`, `driver_version`, `runtime_version`,
+`memory_bytes` and `name`.
 """
 struct ContextProperties
     backend::Symbol
@@ -89,12 +90,13 @@ end
 """
     reclaim([context]) -> Int
 
-Frees what closed handles left behind, of one context or of all; answers how many objects are still in use. Later calls do the
-same in passing: this is for freeing at a time of your choosing.
+Frees what closed handles left behind, of one context or of all; answers how many objects are still in use. Later calls
+do the same in passing: this is for freeing at a time of your choosing.
 """
 function reclaim(context::Union{Context,Nothing}=nothing)
     still_queued = Ref{UInt64}(0)
-    check(LibSynfire.synfire_context_reclaim(context === nothing ? LibSynfire.synfire_context(C_NULL) : context, still_queued))
+    of = context === nothing ? LibSynfire.synfire_context(C_NULL) : context
+    check(LibSynfire.synfire_context_reclaim(of, still_queued))
     return Int(still_queued[])
 end
 

@@ -29,8 +29,8 @@ end
 """
     status_name(status) -> String
 
-The name of a status, such as `"SYNFIRE_ERROR_STALE_TAPE"`; `"SYNFIRE_UNKNOWN_STATUS"` for numbers that the loaded library
-does not know.
+The name of a status, such as `"SYNFIRE_ERROR_STALE_TAPE"`; `"SYNFIRE_UNKNOWN_STATUS"` for numbers that the loaded
+library does not know.
 """
 status_name(status::Integer) = unsafe_string(LibSynfire.synfire_status_name(status))
 

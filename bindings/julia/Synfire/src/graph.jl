@@ -50,8 +50,8 @@ end
 """
     record(f, context) -> Graph
 
-A graph that is ready to be replayed: `f` gets an empty one and records into it, then it is instantiated. When `f` throws, the
-graph is closed.
+A graph that is ready to be replayed: `f` gets an empty one and records into it, then it is instantiated. When `f`
+throws, the graph is closed.
 
 ```julia
 step = record(context) do graph
@@ -80,7 +80,8 @@ end
 """
     forward!(graph, layer; x, spikes, ..., tape=:recompute)
 
-Appends a forward pass to a graph: the arguments are those of `forward!(layer; ...)`. All checks happen here, none at launch.
+Appends a forward pass to a graph: the arguments are those of `forward!(layer; ...)`. All checks happen here, none at
+launch.
 """
 function forward!(graph::Graph, layer::Layer; tape=:recompute, in_place::Bool=false, arrays...)
     buffers = with_forward_desc(graph.context, tape, in_place, arrays) do desc
@@ -132,8 +133,8 @@ end
 """
     launch!(graph, stream=nothing) -> UInt64
 
-Replays a graph once and answers the ticket of this replay. On a GPU it enqueues and returns; on the host the replay is done when
-it returns. Allocates nothing. Replays of one graph are launched by one thread at a time.
+Replays a graph once and answers the ticket of this replay. On a GPU it enqueues and returns; on the host the replay is
+done when it returns. Allocates nothing. Replays of one graph are launched by one thread at a time.
 """
 function launch!(graph::Graph, stream=nothing)
     ticket = Ref{UInt64}(0)
@@ -150,9 +151,9 @@ const slice_ns = Int64(1_000_000)
 """
     wait(graph, ticket; timeout=Inf, policy=:spin) -> Bool
 
-Waits for a replay, `timeout` seconds at most. Answers true when it is done, and everything it wrote is there; false when
-the time was up first. An error of the replay is thrown here. `policy` is `:spin` (lowest latency), `:yield` or `:block` (lowest
-load). Allocates nothing.
+Waits for a replay, `timeout` seconds at most. Answers true when it is done, and everything it wrote is there; false
+when the time was up first. An error of the replay is thrown here. `policy` is `:spin` (lowest latency), `:yield` or
+`:block` (lowest load). Allocates nothing.
 """
 function Base.wait(graph::Graph, ticket::Integer; timeout::Real=Inf, policy=:spin)
     how = constant("policy", LibSynfire.wait_names, policy)

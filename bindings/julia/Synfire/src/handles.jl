@@ -1,8 +1,8 @@
 # handles.jl - what contexts, buffers, layers and graphs have in common: a handle that is closed once, by hand or by the
 # garbage collector.
 #
-# The C library checks every handle, and destroying never blocks, locks or allocates: so finalizers may run in any order, on
-# any thread, at exit and while a graph is captured, and a call that races with a close answers an error.
+# The C library checks every handle, and destroying never blocks, locks or allocates: so finalizers may run in any
+# order, on any thread, at exit and while a graph is captured, and a call that races with a close answers an error.
 #
 # SPDX-License-Identifier: MIT
 
@@ -10,8 +10,8 @@
     Handle
 
 A [`Context`](@ref), [`Buffer`](@ref), [`Layer`](@ref) or [`Graph`](@ref). `close` gives it back at once, the garbage
-collector at some time; `isopen` tells whether it can be used. Using a closed one throws [`SynfireError`](@ref). Any order of
-closing is allowed.
+collector at some time; `isopen` tells whether it can be used. Using a closed one throws [`SynfireError`](@ref). Any
+order of closing is allowed.
 
 Each constructor takes a function as its first argument too, and closes the handle after it: use it with `do`.
 """

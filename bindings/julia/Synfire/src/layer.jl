@@ -82,8 +82,8 @@ destroy(::Layer, handle) = LibSynfire.synfire_layer_destroy(handle)
 
 The bytes a [`Layer`](@ref) with these arguments takes on its device, before anything is allocated.
 """
-function query_memory(neurons, steps::Integer; model=:lif, batch::Integer=1, dtype=:f32, reset=:hard, surrogate=:sigmoid,
-                      detach_reset::Bool=false, undecayed_input::Bool=false)
+function query_memory(neurons, steps::Integer; model=:lif, batch::Integer=1, dtype=:f32, reset=:hard,
+                      surrogate=:sigmoid, detach_reset::Bool=false, undecayed_input::Bool=false)
     desc = layer_desc(neurons, steps, model, batch, dtype, reset, surrogate, detach_reset, undecayed_input)
     memory = Ref(LibSynfire.synfire_layer_memory())
     check(LibSynfire.synfire_layer_query_memory(desc, memory))
@@ -96,7 +96,8 @@ end
 """
     layer[name] = value
 
-Sets a parameter to one number, or to one per neuron. The next launch sees it; a tape left by an earlier forward becomes stale.
+Sets a parameter to one number, or to one per neuron. The next launch sees it; a tape left by an earlier forward becomes
+stale.
 """
 function Base.setindex!(layer::Layer, value::Real, name::Union{Symbol,AbstractString})
     check(LibSynfire.synfire_layer_set_parameter(layer, String(name), Ref(Float64(value)), 1))
@@ -124,8 +125,8 @@ end
 """
     ParameterInfo
 
-One parameter of a layer: `name`, `length` (1 or N values held), `default`, `minimum`, `maximum` and `is_open`, true when the
-minimum itself is not allowed.
+One parameter of a layer: `name`, `length` (1 or N values held), `default`, `minimum`, `maximum` and `is_open`, true
+when the minimum itself is not allowed.
 """
 struct ParameterInfo
     name::Symbol
@@ -215,13 +216,14 @@ sequence_buffer(layer::Layer; memory=:device, dtype=layer.dtype, row_pitch=0) =
 
 A buffer for a state of a layer, `[N]` or `[N, batch]`.
 """
-state_buffer(layer::Layer; memory=:device) = Buffer{state_type(layer)}(layer.context, state_dims(layer)...; memory=memory)
+state_buffer(layer::Layer; memory=:device) =
+    Buffer{state_type(layer)}(layer.context, state_dims(layer)...; memory=memory)
 
 """
     spike_buffer(layer; memory=:device, dtype=:bits) -> Buffer
 
-A buffer for the spikes of a layer. As `:bits` it has `cld(N, 32)` words of 32 neurons a step, `[words, T]` or
-`[words, batch, T]`: bit i of word w (both counted from 0) is neuron 32w + i. As `:time_bits` it has `cld(T, 32)` words of 32
+A buffer for the spikes of a layer. As `:bits` it has `cld(N, 32)` words of 32 neurons a step, `[words, T]` or `[words,
+batch, T]`: bit i of word w (both counted from 0) is neuron 32w + i. As `:time_bits` it has `cld(T, 32)` words of 32
 steps for each neuron, `[N, words]`. With any other `dtype` it is as long as X.
 """
 function spike_buffer(layer::Layer; memory=:device, dtype=:bits)
@@ -281,17 +283,17 @@ end
     forward!(layer; x, spikes, v_init, v_final, v_seq, h_seq, w_init, w_final, w_seq, tape=:recompute, in_place=false,
              stream=nothing)
 
-One forward pass through time now. `x` is needed, the others are optional: each a [`Buffer`](@ref), or an array whose memory is
-used directly (on a host context a dense host array; with CUDA.jl a `CuArray`).
+One forward pass through time now. `x` is needed, the others are optional: each a [`Buffer`](@ref), or an array whose
+memory is used directly (on a host context a dense host array; with CUDA.jl a `CuArray`).
 
-Without `v_init` the layer's own state is used and advanced, so that the next forward continues. `tape` is what it leaves for
-[`backward!`](@ref): `:recompute`, `:store`, `:store_narrow`, or `:none` for inference.
+Without `v_init` the layer's own state is used and advanced, so that the next forward continues. `tape` is what it
+leaves for [`backward!`](@ref): `:recompute`, `:store`, `:store_narrow`, or `:none` for inference.
 """
 function forward!(layer::Layer; tape=:recompute, in_place::Bool=false, stream=nothing, arrays...)
-    layer.n_forwards += 1
     layer.tape_keeps = with_forward_desc(layer.context, tape, in_place, arrays) do desc
         check(LibSynfire.synfire_layer_forward(layer, desc, stream_pointer(stream)))
     end
+    layer.n_forwards += 1
     return layer
 end
 
@@ -299,8 +301,8 @@ end
     backward!(layer; grad_spike_seq, grad_v_seq, grad_v_final, grad_x_seq, grad_v_init, grad_w_seq, grad_w_final,
               grad_w_init, parameter_gradients=(;), in_place=false, stream=nothing)
 
-One backward pass through time now, of the layer's latest forward. What is read may be left out and then is zero; at least one
-output is needed. `parameter_gradients` names buffers or arrays of 1 or N elements: `(tau=buffer,)`.
+One backward pass through time now, of the layer's latest forward. What is read may be left out and then is zero; at
+least one output is needed. `parameter_gradients` names buffers or arrays of 1 or N elements: `(tau=buffer,)`.
 """
 function backward!(layer::Layer; parameter_gradients=NamedTuple(), in_place::Bool=false, stream=nothing, arrays...)
     with_backward_desc(layer.context, in_place, parameter_gradients, arrays) do desc

@@ -23,7 +23,8 @@ const C = Synfire.LibSynfire
         for wrong in (zeros(Float32, 4, 2), zeros(Float32, 11), zeros(Float32, 3, 3))
             @test failure(() -> forward!(layer; x=wrong)).status == C.SYNFIRE_ERROR_INVALID_ARGUMENT
             @test failure(() -> forward!(layer; x=x, spikes=wrong)).status == C.SYNFIRE_ERROR_INVALID_ARGUMENT
-            @test failure(() -> record(g -> forward!(g, layer; x=wrong), context)).status == C.SYNFIRE_ERROR_INVALID_ARGUMENT
+            recording = failure(() -> record(g -> forward!(g, layer; x=wrong), context))
+            @test recording.status == C.SYNFIRE_ERROR_INVALID_ARGUMENT
         end
         @test failure(() -> layer[:tau] = [1.0, 2.0]).status == C.SYNFIRE_ERROR_INVALID_ARGUMENT
         @test failure(() -> layer[:tau] = Float64[]).status == C.SYNFIRE_ERROR_INVALID_ARGUMENT
@@ -135,7 +136,8 @@ const C = Synfire.LibSynfire
         @test C.synfire_graph_launch(C_NULL, C_NULL, C_NULL) == C.SYNFIRE_ERROR_INVALID_HANDLE
     end
 
-    # The C library calls no function of the user's; what the user's functions throw inside this package's comes out as it was.
+    # The C library calls no function of the user's; what the user's functions throw inside this package's comes out as
+    # it was.
     @testset "exceptions of the user" begin
         @test_throws KeyError Context(c -> throw(KeyError(1)), backend=:host)
         @test_throws KeyError Layer(l -> throw(KeyError(1)), context, 4, 3)

@@ -8,7 +8,8 @@ lines_of(text) = split(chomp(text), '\n')
     output, good = example("quickstart")
     @test good && occursin("1000 frames of 16 steps: ", output)
     spikes(text) = match(r": (\d+) spikes", text).captures[1]
-    # How many frames were late is the machine's affair, and a late frame shows the spikes before it: without any they agree.
+    # How many frames were late is the machine's affair, and a late frame shows the spikes before it: without any they
+    # agree.
     expected = program("quickstart")
     if occursin(" 0 late", output) && occursin(" 0 late", expected)
         @test spikes(output) == spikes(expected)

@@ -38,6 +38,11 @@ Context(backend=:host) do context
         # A Float32 x gets a Float32 gradient back, from an f64 layer too.
         @test eltype(rrule(layer, Float32.(x))[2](grad)[2]) == Float32
 
+        # A forward that fails changes nothing.
+        _, back = rrule(layer, x)
+        @test failure(() -> forward!(layer; x=zeros(3))).status == Synfire.LibSynfire.SYNFIRE_ERROR_INVALID_ARGUMENT
+        @test vec(back(grad)[2]) == vec(grad_x)
+
         # A tape belongs to one forward.
         _, stale = rrule(layer, x)
         layer(x)

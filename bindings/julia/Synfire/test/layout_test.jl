@@ -1,4 +1,5 @@
-# Every structure, handle type and constant of the raw layer is what the C compiler says, and nothing is missing on either side.
+# Every structure, handle type and constant of the raw layer is what the C compiler says, and nothing is missing on
+# either side.
 #
 # SPDX-License-Identifier: MIT
 const Raw = Synfire.LibSynfire

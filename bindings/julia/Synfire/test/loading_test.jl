@@ -33,7 +33,8 @@ output, good = run_julia("-e", attempt; SYNFIRE_LIBRARY="", LD_LIBRARY_PATH=dirn
 @test good && occursin("worked: $(dirname(real))", output)
 
 # Of another version, or something else: the text names the file that was loaded.
-for (kind, words) in (("newer_major", "has ABI 99.0"), ("incomplete", "but has no synfire_version_string"))
+for (kind, words) in (("newer_major", "has ABI 99.0; this package needs"), ("older_minor", "; this package needs"),
+                      ("incomplete", "but has no synfire_version_string"))
     file = joinpath(ENV["SYNFIRE_FOREIGN_LIBRARIES"], "libbindings-$kind.so")
     @test isfile(file)
     local output, good = run_julia("-e", attempt; SYNFIRE_LIBRARY=file)

@@ -2,8 +2,8 @@
 #
 #   julia test/runtests.jl [layout lifetime ...]
 #
-# What lives here: the list. Each file beside this one is one concern. The C programs that some compare with are found through
-# SYNFIRE_PROGRAMS, the folder they were built in (bindings/CMakeLists.txt sets it).
+# What lives here: the list. Each file beside this one is one concern. The C programs that some compare with are found
+# through SYNFIRE_PROGRAMS, the folder they were built in (bindings/CMakeLists.txt sets it).
 #
 # SPDX-License-Identifier: MIT
 using Synfire

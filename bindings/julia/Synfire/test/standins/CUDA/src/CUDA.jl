@@ -1,5 +1,6 @@
-# CUDA.jl - a stand-in for the package of that name: the few names that Synfire's extension uses, over host memory, for machines
-# without a GPU or without the package. It is not the package: that it fits the real one is not shown by tests that use this.
+# CUDA.jl - a stand-in for the package of that name: the few names that Synfire's extension uses, over host memory, for
+# machines without a GPU or without the package. It is not the package: that it fits the real one is not shown by tests
+# that use this.
 #
 # SPDX-License-Identifier: MIT
 module CUDA

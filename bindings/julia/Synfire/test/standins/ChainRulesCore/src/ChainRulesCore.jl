@@ -1,5 +1,6 @@
 # ChainRulesCore.jl - a stand-in for the package of that name: the few names that Synfire's extension uses, for machines
-# where the package cannot be installed. It is not the package: that it fits the real one is not shown by tests that use this.
+# where the package cannot be installed. It is not the package: that it fits the real one is not shown by tests that use
+# this.
 #
 # SPDX-License-Identifier: MIT
 module ChainRulesCore
