@@ -20,6 +20,15 @@ SCALARS = {"int8_t": "Int8", "uint8_t": "UInt8", "int16_t": "Int16", "uint16_t":
            "uint32_t": "UInt32", "int64_t": "Int64", "uint64_t": "UInt64", "float": "Float32", "double": "Float64",
            "char": "UInt8"}
 
+RESERVED = {"baremodule", "begin", "break", "catch", "const", "continue", "do", "else", "elseif", "end", "export", "false",
+            "finally", "for", "function", "global", "if", "import", "let", "local", "macro", "module", "quote", "return",
+            "struct", "true", "try", "using", "while"}
+
+
+def identifier(name):
+    """A name of C as a name of Julia, where some are reserved."""
+    return f'var"{name}"' if name in RESERVED else name
+
 
 class Types:
     def __init__(self, api):
@@ -88,7 +97,7 @@ def generate(api):
         out.append("\n" + docstring(struct["doc"]) + f"struct {struct['name']}\n")
         for field in struct["fields"]:
             kind = types.julia(field["type"])
-            out.append(f"    {field['name']}::" + (f"NTuple{{{field['array']},{kind}}}" if field["array"] else kind) + "\n")
+            out.append(f"    {identifier(field['name'])}::" + (f"NTuple{{{field['array']},{kind}}}" if field["array"] else kind) + "\n")
         out.append("end\n")
         keywords, values = [], []
         for field in struct["fields"]:
@@ -96,12 +105,12 @@ def generate(api):
             if field["name"] == "struct_size":
                 values.append(f"sizeof({struct['name']})")
                 continue
-            values.append(field["name"])
+            values.append(identifier(field["name"]))
             zero = "C_NULL" if kind.startswith("Ptr") or field["type"] in {h["name"] for h in api["handles"]} | {
                 c["name"] for c in api["callbacks"]} else "0"
             if field["array"]:
                 zero = f"ntuple(_ -> zero({kind}), {field['array']})"
-            keywords.append(f"{field['name']}={zero}")
+            keywords.append(f"{identifier(field['name'])}={zero}")
         out.append(f"{struct['name']}(; {', '.join(keywords)}) =\n    {struct['name']}({', '.join(values)})\n")
 
     out.append("\n# ---- Functions " + "-" * 105 + "\n\n"
@@ -111,7 +120,7 @@ def generate(api):
     out.append("    FunctionTable() = new(" + ", ".join(["C_NULL"] * len(api["functions"])) + ")\nend\n"
                "const functions = FunctionTable()\n")
     for function in api["functions"]:
-        names = [p["name"] for p in function["parameters"]]
+        names = [identifier(p["name"]) for p in function["parameters"]]
         argument_types = "".join(types.julia(p["type"], "Cstring") + ", " for p in function["parameters"]).rstrip()
         signature = f"{function['name']}({', '.join(names)})"
         tail = "".join(", " + name for name in names)
