@@ -21,7 +21,7 @@ failed=0
 skips=()      # what was not tested, said loudly before the last line
 warnings=()
 
-step_names=(setup scripts dev clang thrust openmp serial aarch64 bits asan tsan docs install demo evidence)
+step_names=(setup scripts dev clang thrust openmp serial aarch64 bits asan tsan docs install bindings demo evidence)
 declare -A step_text=(
   [setup]="installs what the other steps need (Debian packages, as root), or says what is missing"
   [scripts]="the shell and Python scripts pass their linters"
@@ -36,6 +36,7 @@ declare -A step_text=(
   [tsan]="ThreadSanitizer; every test"
   [docs]="the documentation builds without a warning; every function states its contract"
   [install]="installed, a C program finds it by CMake, by pkg-config and by FetchContent"
+  [bindings]="the bindings' raw layers are up to date; each language's own tests"
   [demo]="the demo command, in a copy of the sources without any build folder"
   [evidence]="warns when GPU code changed after the last recorded run on a GPU"
 )
@@ -210,6 +211,11 @@ step_setup() {
       [ ${#failed_packages[@]} -eq 0 ] || skip "could not be installed: ${failed_packages[*]}"
     fi
   fi
+
+  # Julia is in no release after bullseye: it is unpacked into a folder of its own, which needs no root.
+  if ! bindings/julia/setup.sh --find >/dev/null 2>&1 && ! run "$logs/setup-julia.log" bindings/julia/setup.sh; then
+    skip "no Julia, and none could be fetched: $(tail -n 1 "$logs/setup-julia.log")"
+  fi
 }
 
 clang_links() {
@@ -227,13 +233,13 @@ clang_has_openmp() { clang_links -fopenmp; }
 
 step_scripts() {
   local -a scripts
-  mapfile -t scripts < <(find tests docs cmake .ci -type f \( -name '*.sh' -o -path .ci/run \) | sort)
+  mapfile -t scripts < <(find tests docs cmake bindings .ci -type f \( -name '*.sh' -o -path .ci/run \) | sort)
   if command -v shellcheck >/dev/null 2>&1; then
     check "shellcheck" shellcheck "${scripts[@]}"
   else
     skip "shellcheck is not installed"
   fi
-  mapfile -t scripts < <(find tests docs tools -type f -name '*.py' | sort)
+  mapfile -t scripts < <(find tests docs tools bindings -type f -name '*.py' | sort)
   check "python syntax" python3 -c 'import ast, sys
 for path in sys.argv[1:]: ast.parse(open(path, encoding="utf-8").read(), path)' "${scripts[@]}"
 }
@@ -309,6 +315,14 @@ step_docs() {
 step_install() {
   if [ ! -f build/dev/CMakeCache.txt ]; then build_preset dev dev || return; fi
   run_ctest build/dev -L '^install$'
+}
+
+# One host-only build serves every language. A language whose tools are missing is left out, and that is said.
+step_bindings() {
+  local julia
+  julia=$(bindings/julia/setup.sh --find) || skip "Julia: not found (the setup step fetches it)"
+  build_preset dev bindings -DSYNFIRE_CUDA=OFF -DSYNFIRE_BUILD_TESTS=OFF -DSYNFIRE_BUILD_TOOLS=OFF \
+    -DSYNFIRE_BUILD_BINDINGS_TESTS=ON "-DSYNFIRE_JULIA=$julia" && run_ctest build/bindings -R '^bindings\.'
 }
 
 # A fresh clone has the committed files and nothing else; here, those and what is not committed yet.

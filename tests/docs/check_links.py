@@ -1,5 +1,5 @@
-"""Every file that README.md, CHANGELOG.md or a page of docs/ links to exists; every page can be reached by links, from the
-README and from the main page of the built documentation, and is built.
+"""Every file that README.md, CHANGELOG.md, a page of docs/ or of bindings/ links to exists; every page of docs/ can be reached by
+links, from the README and from the main page of the built documentation, and is built.
 
 Usage: check_links.py SOURCE_DIRECTORY
 """
@@ -32,7 +32,8 @@ def reachable_from(start, targets):
 
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
-    pages = [root / "README.md", root / "CHANGELOG.md", *sorted((root / "docs").glob("**/*.md"))]
+    pages = [root / "README.md", root / "CHANGELOG.md", *sorted((root / "docs").glob("**/*.md")),
+             *sorted((root / "bindings").glob("**/*.md"))]
     targets = {page: list(targets_of(page)) for page in pages}
     problems = [f"{page.relative_to(root)}: {target} does not exist"
                 for page in pages for target in targets[page] if not (page.parent / target).exists()]

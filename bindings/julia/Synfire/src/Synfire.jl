@@ -1,0 +1,87 @@
+# Synfire.jl - spiking-neuron layers, recorded once and replayed as one graph: the package's own words.
+#
+# What lives here: what is exported, and what happens when the package is loaded. Each file beside this one is one
+# concern.
+#
+# SPDX-License-Identifier: MIT
+
+"""
+Spiking-neuron layers whose forward and backward passes through time are recorded once and replayed as one graph.
+
+```julia
+using Synfire
+
+context = Context()                                 # a GPU when one answers, else the host
+lif = Layer(context, 128, 16; tau=20.0)             # 128 neurons, 16 steps
+x = sequence_buffer(lif; memory=:pinned)            # Float32 [128, 16]
+spikes = spike_buffer(lif; memory=:pinned)          # UInt32 [4, 16], 32 neurons a word
+step = record(graph -> forward!(graph, lif; x=x, spikes=spikes), context)
+
+hostarray(x) .= 2 .* rand.(Float32)
+ticket = launch!(step)
+wait(step, ticket; timeout=1e-3) && hostarray(spikes)
+```
+
+Arrays are column-major: `[N, T]` here is the C library's `[T, N]`, the same memory.
+"""
+module Synfire
+
+export Context, ContextProperties, Buffer, BFloat16, HostArray, Layer, ParameterInfo, Graph, Handle, SynfireError
+export properties, synchronize, reclaim, hostarray, mark_written!
+export query_memory, parameters, reset_state!, state, state!, sequence_buffer, state_buffer, spike_buffer, isspike
+export record, forward!, backward!, instantiate!, launch!, isdone
+export abi_version, version_string, library_path, status_name, live_handles, extension_file
+
+include("LibSynfire.jl")
+include("errors.jl")
+include("handles.jl")
+include("context.jl")
+include("buffer.jl")
+include("layer.jl")
+include("graph.jl")
+include("call.jl")
+
+"""
+    abi_version() -> VersionNumber
+
+The version of the C ABI that the loaded library has.
+"""
+function abi_version()
+    version = LibSynfire.synfire_abi_version()
+    return VersionNumber(version >> 16, version & 0xffff)
+end
+
+"""
+    version_string() -> String
+
+Version and build facts of the loaded library.
+"""
+version_string() = unsafe_string(LibSynfire.synfire_version_string())
+
+"""
+    library_path() -> String
+
+The file that the C library was loaded from. The environment variable `SYNFIRE_LIBRARY`, a file or a folder, chooses it;
+without that the system's loader does. Throws what was tried when no usable library was found.
+"""
+function library_path()
+    isempty(LibSynfire.loading.path) && LibSynfire.not_loaded()
+    return LibSynfire.loading.path
+end
+
+"""
+    extension_file(package) -> String
+
+The file that makes Synfire work with `"CUDA"` or `"ChainRulesCore"`. From Julia 1.9 on it is loaded by itself with that
+package; before, include it after both: `include(extension_file("ChainRulesCore"))`.
+"""
+function extension_file(package::AbstractString)
+    file = normpath(joinpath(@__DIR__, "..", "ext", "Synfire$(package)Ext.jl"))
+    isfile(file) || throw(ArgumentError("package = \"$package\"; allowed: \"CUDA\", \"ChainRulesCore\""))
+    return file
+end
+
+# A missing library is no reason to fail here: a program may want to go on without. The first call tells.
+__init__() = (LibSynfire.load(); nothing)
+
+end # module

@@ -1,0 +1,75 @@
+# errors.jl - the C library's errors as exceptions, and names of constants as symbols.
+#
+# SPDX-License-Identifier: MIT
+
+"""
+    SynfireError <: Exception
+
+What a call of the C library answered.
+
+- `status`: the `SYNFIRE_ERROR_*` number; [`status_name`](@ref) names it
+- `rule`: the stable id of the rule that was broken, such as `"SYN-LAYER-STEPS"`; empty when there is none
+- `text`: what was received, and what is allowed
+- `cuda_error`: the `cudaError_t` behind it, or 0
+"""
+struct SynfireError <: Exception
+    status::Int32
+    rule::String
+    text::String
+    cuda_error::Int32
+end
+
+function Base.showerror(io::IO, problem::SynfireError)
+    print(io, "SynfireError: ", status_name(problem.status))
+    isempty(problem.rule) || print(io, " [", problem.rule, "]")
+    print(io, ": ", problem.text)
+    problem.cuda_error == 0 || print(io, " (CUDA error ", problem.cuda_error, ")")
+end
+
+"""
+    status_name(status) -> String
+
+The name of a status, such as `"SYNFIRE_ERROR_STALE_TAPE"`; `"SYNFIRE_UNKNOWN_STATUS"` for numbers that the loaded
+library does not know.
+"""
+status_name(status::Integer) = unsafe_string(LibSynfire.synfire_status_name(status))
+
+# Throws for an error, else hands the status back: 0, or a note.
+@inline function check(status::Int32)
+    status < 0 && throw_last_error(status)
+    return status
+end
+
+# The text belongs to this thread: nothing here switches tasks before it is read, and destroy functions never touch it.
+@noinline function throw_last_error(status::Int32)
+    text = Vector{UInt8}(undef, 4096)
+    cuda_error = Ref{Int32}(0)
+    needed = LibSynfire.synfire_last_error(text, length(text), cuda_error)
+    message = String(resize!(text, clamp(Int(needed) - 1, 0, 4095)))
+    found = match(r"^\[([^\]]+)\] (.*)$"s, message)
+    found === nothing && throw(SynfireError(status, "", message, cuda_error[]))
+    throw(SynfireError(status, found.captures[1], found.captures[2], cuda_error[]))
+end
+
+# The number of a constant: looked up by its symbol, or taken as it is, so that a newer library's constants can be used.
+constant(what::String, names::Tuple, value::Integer) = Int32(value)
+function constant(what::String, names::Tuple, value::Symbol)
+    for (name, number) in names
+        name === value && return number
+    end
+    throw(ArgumentError("$what = :$value; allowed: $(join((string(':', name) for (name, _) in names), ", "))"))
+end
+
+# The symbol of a number; the number itself when this package does not know it.
+function constant_name(names::Tuple, value::Integer)
+    for (name, number) in names
+        number == value && return name
+    end
+    return Symbol("unknown(", value, ")")
+end
+
+# A size as the C library takes it: the C library would see a negative one as a huge one.
+function whole_size(what::String, value::Integer)
+    value >= 0 || throw(ArgumentError("$what = $value; allowed: 1 or more"))
+    return Int64(value)
+end

@@ -1,0 +1,178 @@
+# graph.jl - an ordered list of operations: recorded once, instantiated once, replayed many times.
+#
+# SPDX-License-Identifier: MIT
+
+"""
+    Graph(context)
+    Graph(f, context)
+
+An empty graph; `f` gets it, and it is closed afterwards. [`record`](@ref) makes one that is ready to be replayed.
+
+Record with [`forward!`](@ref), [`backward!`](@ref) and `copyto!`, which take the graph as their first argument; then
+[`instantiate!`](@ref) once and [`launch!`](@ref) as often as you like. A graph keeps the buffers and layers it uses.
+"""
+mutable struct Graph <: Handle
+    handle::LibSynfire.synfire_graph
+    is_open::Threads.Atomic{Int}
+    context::Context
+    last_ticket::UInt64
+    layers::Vector{Layer}  # those with a forward in this graph
+    keeps::Vector{Any}     # all that the operations use
+    borrows::Bool          # memory among it belongs to arrays
+
+    function Graph(context::Context)
+        handle = Ref(LibSynfire.synfire_graph(C_NULL))
+        check(LibSynfire.synfire_graph_create(context, C_NULL, handle))
+        return adopt(new(handle[], Threads.Atomic{Int}(1), context, 0, Layer[], Any[], false))
+    end
+end
+
+Graph(f, context::Context) = with_handle(f, Graph(context))
+
+destroy(::Graph, handle) = LibSynfire.synfire_graph_destroy(handle)
+
+# A replay in flight may still use memory that belongs to arrays: the graph then lives until the next collection.
+function collected(graph::Graph)
+    if graph.borrows && isopen(graph) && graph.last_ticket > 0 &&
+       LibSynfire.synfire_graph_poll(graph.handle, graph.last_ticket) == LibSynfire.SYNFIRE_PENDING
+        finalizer(collected, graph)
+    else
+        close(graph)
+    end
+    return nothing
+end
+
+function Base.show(io::IO, graph::Graph)
+    print(io, "Graph, ", graph.last_ticket, " replays")
+    isopen(graph) || print(io, " (closed)")
+end
+
+"""
+    record(f, context) -> Graph
+
+A graph that is ready to be replayed: `f` gets an empty one and records into it, then it is instantiated. When `f`
+throws, the graph is closed.
+
+```julia
+step = record(context) do graph
+    forward!(graph, layer; x=x, spikes=spikes)
+end
+```
+"""
+function record(f, context::Context)
+    graph = Graph(context)
+    try
+        f(graph)
+        instantiate!(graph)
+    catch
+        close(graph)
+        rethrow()
+    end
+    return graph
+end
+
+function keep!(graph::Graph, layer, buffers)
+    push!(graph.keeps, layer, buffers...)
+    graph.borrows |= any(buffer -> buffer.borrowed !== nothing, buffers)
+    return graph
+end
+
+"""
+    forward!(graph, layer; x, spikes, ..., tape=:recompute)
+
+Appends a forward pass to a graph: the arguments are those of `forward!(layer; ...)`. All checks happen here, none at
+launch.
+"""
+function forward!(graph::Graph, layer::Layer; tape=:recompute, in_place::Bool=false, arrays...)
+    buffers = with_forward_desc(graph.context, tape, in_place, arrays) do desc
+        check(LibSynfire.synfire_graph_record_forward(graph, layer, desc))
+    end
+    layer in graph.layers || push!(graph.layers, layer)
+    return keep!(graph, layer, Tuple(buffers))
+end
+
+"""
+    backward!(graph, layer; grad_spike_seq, grad_x_seq, ..., parameter_gradients=(;))
+
+Appends a backward pass through time of the layer's latest forward: the arguments are those of `backward!(layer; ...)`.
+"""
+function backward!(graph::Graph, layer::Layer; parameter_gradients=NamedTuple(), in_place::Bool=false, arrays...)
+    buffers, outputs = with_backward_desc(graph.context, in_place, parameter_gradients, arrays) do desc
+        check(LibSynfire.synfire_graph_record_backward(graph, layer, desc))
+    end
+    return keep!(graph, layer, (Tuple(buffers)..., Tuple(outputs)...))
+end
+
+"""
+    copyto!(graph, destination::Buffer, source::Buffer; source_offset=0, destination_offset=0, bytes=0)
+
+Appends a copy to a graph. Offsets and `bytes` are in bytes; 0 bytes means all of `source` from its offset.
+"""
+function Base.copyto!(graph::Graph, destination::Buffer, source::Buffer; source_offset::Integer=0,
+                      destination_offset::Integer=0, bytes::Integer=0)
+    GC.@preserve destination source begin
+        desc = Ref(LibSynfire.synfire_copy_desc(source=raw(source), destination=raw(destination),
+                                                source_offset=whole_size("source_offset", source_offset),
+                                                destination_offset=whole_size("destination_offset", destination_offset),
+                                                bytes=whole_size("bytes", bytes)))
+        check(LibSynfire.synfire_graph_record_copy(graph, desc))
+    end
+    return keep!(graph, nothing, (destination, source))
+end
+
+"""
+    instantiate!(graph)
+
+Prepares a recorded graph for replay: everything slow happens here. Once per graph; [`record`](@ref) does it by itself.
+"""
+function instantiate!(graph::Graph)
+    check(LibSynfire.synfire_graph_instantiate(graph))
+    return graph
+end
+
+"""
+    launch!(graph, stream=nothing) -> UInt64
+
+Replays a graph once and answers the ticket of this replay. On a GPU it enqueues and returns; on the host the replay is
+done when it returns. Allocates nothing. Replays of one graph are launched by one thread at a time.
+"""
+function launch!(graph::Graph, stream=nothing)
+    ticket = Ref{UInt64}(0)
+    check(LibSynfire.synfire_graph_launch(graph, stream_pointer(stream), ticket))
+    for layer in graph.layers
+        layer.n_forwards += 1
+    end
+    return graph.last_ticket = ticket[]
+end
+
+# Waiting in slices lets other threads collect garbage in between.
+const slice_ns = Int64(1_000_000)
+
+"""
+    wait(graph, ticket; timeout=Inf, policy=:spin) -> Bool
+
+Waits for a replay, `timeout` seconds at most. Answers true when it is done, and everything it wrote is there; false
+when the time was up first. An error of the replay is thrown here. `policy` is `:spin` (lowest latency), `:yield` or
+`:block` (lowest load). Allocates nothing.
+"""
+function Base.wait(graph::Graph, ticket::Integer; timeout::Real=Inf, policy=:spin)
+    how = constant("policy", LibSynfire.wait_names, policy)
+    isnan(timeout) && throw(ArgumentError("timeout = NaN; allowed: seconds"))
+    left = timeout >= 9.0e9 ? typemax(Int64) : timeout <= 0 ? Int64(0) : round(Int64, timeout * 1e9)
+    while true
+        now = min(left, slice_ns)
+        status = check(LibSynfire.synfire_graph_wait(graph, ticket, how, now))
+        status == LibSynfire.SYNFIRE_PENDING || return true
+        left -= now
+        left > 0 || return false
+        GC.safepoint()
+    end
+end
+
+"""
+    isdone(graph, ticket) -> Bool
+
+Whether a replay is done. Never blocks, allocates nothing.
+"""
+isdone(graph::Graph, ticket::Integer) =
+    check(LibSynfire.synfire_graph_poll(graph, ticket)) != LibSynfire.SYNFIRE_PENDING

@@ -1,0 +1,312 @@
+# layer.jl - a neuron model with a fixed shape, its parameters and its state; one forward or backward now.
+#
+# What lives here: layers, what they read and write. What does not: recording (graph.jl), layers as functions (call.jl).
+#
+# SPDX-License-Identifier: MIT
+
+"""
+    Layer(context, neurons, steps; model=:lif, batch=1, dtype=:f32, reset=:hard, surrogate=:sigmoid, detach_reset=false,
+          undecayed_input=false, parameters...)
+    Layer(f, ...)
+
+A neuron model with a fixed shape: `neurons` N, `steps` T of one forward, `batch` rows that share the parameters.
+
+- `model`: `:if`, `:lif`, `:plif`, `:qif`, `:eif`, `:izhikevich`
+- `surrogate`: `:sigmoid`, `:atan` and fourteen others; its parameters are parameters of the layer
+- `reset`: `:hard` or `:soft`; `detach_reset=true` keeps gradients from flowing through the reset
+- `dtype`: the type of the sequences, as a symbol ([`Buffer`](@ref) lists them)
+- every other keyword is a parameter: `tau=20.0`, or one value per neuron
+
+`neurons` may be a tuple, the shape of one step: calls then take and give arrays of that shape, time last.
+
+Parameters are read and set by indexing, at any time, without recording again:
+
+```julia
+layer = Layer(context, 128, 16; tau=20.0)
+layer[:tau] = 10.0                 # one number
+layer[:v_threshold] = ones(128)    # one per neuron
+layer[:tau]
+```
+"""
+mutable struct Layer <: Handle
+    handle::LibSynfire.synfire_layer
+    is_open::Threads.Atomic{Int}
+    context::Context
+    neurons::Int
+    steps::Int
+    batch::Int
+    model::Symbol
+    dtype::Symbol
+    n_forwards::Int     # changes with each forward that this package starts: tells whose tape it is
+    tape_keeps::Any     # what the latest forward read and wrote
+    workspace::Any      # of call.jl; nothing before the first call
+
+    function Layer(context::Context, neurons, steps::Integer; model=:lif, batch::Integer=1, dtype=:f32, reset=:hard,
+                   surrogate=:sigmoid, detach_reset::Bool=false, undecayed_input::Bool=false, parameters...)
+        desc = layer_desc(neurons, steps, model, batch, dtype, reset, surrogate, detach_reset, undecayed_input)
+        handle = Ref(LibSynfire.synfire_layer(C_NULL))
+        check(LibSynfire.synfire_layer_create(context, desc, handle))
+        layer = adopt(new(handle[], Threads.Atomic{Int}(1), context, prod(neurons), steps, batch,
+                          constant_name(LibSynfire.model_names, desc[].model),
+                          constant_name(LibSynfire.dtype_names, desc[].dtype), 0, nothing, nothing))
+        try
+            for (name, value) in pairs(parameters)
+                layer[name] = value
+            end
+            isempty(parameters) || reset_state!(layer)    # a v_reset given here is where V starts
+        catch
+            close(layer)
+            rethrow()
+        end
+        return layer
+    end
+end
+
+Layer(f, context::Context, neurons, steps::Integer; keywords...) =
+    with_handle(f, Layer(context, neurons, steps; keywords...))
+
+function layer_desc(neurons, steps, model, batch, dtype, reset, surrogate, detach_reset, undecayed_input)
+    n_neurons = reduce(Base.checked_mul, map(n -> whole_size("neurons", n), Tuple(neurons)); init=Int64(1))
+    return Ref(LibSynfire.synfire_layer_desc(
+        model=constant("model", LibSynfire.model_names, model), n_steps=whole_size("steps", steps), n_neurons=n_neurons,
+        batch=whole_size("batch", batch), dtype=constant("dtype", LibSynfire.dtype_names, dtype),
+        reset=constant("reset", LibSynfire.reset_names, reset),
+        surrogate=constant("surrogate", LibSynfire.surrogate_names, surrogate), detach_reset=detach_reset,
+        undecayed_input=undecayed_input))
+end
+
+destroy(::Layer, handle) = LibSynfire.synfire_layer_destroy(handle)
+
+"""
+    query_memory(neurons, steps; keywords...) -> NamedTuple
+
+The bytes a [`Layer`](@ref) with these arguments takes on its device, before anything is allocated.
+"""
+function query_memory(neurons, steps::Integer; model=:lif, batch::Integer=1, dtype=:f32, reset=:hard,
+                      surrogate=:sigmoid, detach_reset::Bool=false, undecayed_input::Bool=false)
+    desc = layer_desc(neurons, steps, model, batch, dtype, reset, surrogate, detach_reset, undecayed_input)
+    memory = Ref(LibSynfire.synfire_layer_memory())
+    check(LibSynfire.synfire_layer_query_memory(desc, memory))
+    names = filter(name -> name !== :struct_size, fieldnames(LibSynfire.synfire_layer_memory))
+    return NamedTuple{names}(map(name -> Int(getfield(memory[], name)), names))
+end
+
+# ---- Parameters and state --------------------------------------------------------------------------------------------
+
+"""
+    layer[name] = value
+
+Sets a parameter to one number, or to one per neuron. The next launch sees it; a tape left by an earlier forward becomes
+stale.
+"""
+function Base.setindex!(layer::Layer, value::Real, name::Union{Symbol,AbstractString})
+    check(LibSynfire.synfire_layer_set_parameter(layer, String(name), Ref(Float64(value)), 1))
+    return layer
+end
+function Base.setindex!(layer::Layer, values::AbstractVector{<:Real}, name::Union{Symbol,AbstractString})
+    numbers = convert(Vector{Float64}, values)
+    check(LibSynfire.synfire_layer_set_parameter(layer, String(name), numbers, length(numbers)))
+    return layer
+end
+
+"""
+    layer[name]
+
+A parameter: a `Float64`, or a `Vector{Float64}` when it is one number per neuron.
+"""
+function Base.getindex(layer::Layer, name::Union{Symbol,AbstractString})
+    one = Ref(0.0)
+    LibSynfire.synfire_layer_get_parameter(layer, String(name), one, 1) >= 0 && return one[]
+    many = Vector{Float64}(undef, layer.neurons)
+    check(LibSynfire.synfire_layer_get_parameter(layer, String(name), many, layer.neurons))
+    return many
+end
+
+"""
+    ParameterInfo
+
+One parameter of a layer: `name`, `length` (1 or N values held), `default`, `minimum`, `maximum` and `is_open`, true
+when the minimum itself is not allowed.
+"""
+struct ParameterInfo
+    name::Symbol
+    length::Int
+    default::Float64
+    minimum::Float64
+    maximum::Float64
+    is_open::Bool
+end
+
+"""
+    parameters(layer) -> Vector{ParameterInfo}
+
+The parameters of a layer, in the model's documented order, the surrogate's last.
+"""
+function parameters(layer::Layer)
+    found = ParameterInfo[]
+    info = Ref(LibSynfire.synfire_parameter_info())
+    raw(layer)
+    while LibSynfire.synfire_layer_get_parameter_info(layer, length(found), info) >= 0
+        p = info[]
+        push!(found, ParameterInfo(Symbol(unsafe_string(p.name)), p.length, p.default_value, p.minimum, p.maximum,
+                                   p.open_range != 0))
+    end
+    return found
+end
+
+Base.keys(layer::Layer) = Symbol[info.name for info in parameters(layer)]
+
+"""
+    reset_state!(layer; stream=nothing)
+
+Puts the state back to its start: V = `v_reset` under hard reset, 0 under soft reset; W = 0.
+"""
+function reset_state!(layer::Layer; stream=nothing)
+    check(LibSynfire.synfire_layer_reset_state(layer, stream_pointer(stream)))
+    return layer
+end
+
+state_type(layer::Layer) = layer.dtype === :f64 ? Float64 : Float32
+state_dims(layer::Layer) = layer.batch == 1 ? (layer.neurons,) : (layer.neurons, layer.batch)
+
+"""
+    state(layer, name=:v) -> Array
+
+A copy of the state `:v`, or `:w` in models with two variables: `[N]`, or `[N, batch]`.
+"""
+function state(layer::Layer, name=:v)
+    values = Array{state_type(layer)}(undef, state_dims(layer))
+    check(LibSynfire.synfire_layer_read_state(layer, String(name), values, sizeof(values)))
+    return values
+end
+
+"""
+    state!(layer, name, values)
+
+Writes the state `:v`, or `:w` in models with two variables.
+"""
+function state!(layer::Layer, name, values::AbstractArray)
+    eltype(values) === state_type(layer) ||
+        throw(ArgumentError("a state of $(eltype(values)); allowed: $(state_type(layer))"))
+    GC.@preserve values check(LibSynfire.synfire_layer_write_state(layer, String(name), memory_pointer(values),
+                                                                   sizeof(eltype(values)) * length(values)))
+    return layer
+end
+
+function Base.show(io::IO, layer::Layer)
+    print(io, "Layer :", layer.model, ", ", layer.neurons, " neurons, ", layer.steps, " steps")
+    layer.batch == 1 || print(io, ", batch of ", layer.batch)
+    isopen(layer) || print(io, " (closed)")
+end
+
+# ---- Buffers that fit ------------------------------------------------------------------------------------------------
+
+sequence_dims(layer::Layer) = (state_dims(layer)..., layer.steps)
+
+"""
+    sequence_buffer(layer; memory=:device, dtype=..., row_pitch=0) -> Buffer
+
+A buffer for a sequence of a layer, `[N, T]` or `[N, batch, T]`: X, V, H, their gradients.
+"""
+sequence_buffer(layer::Layer; memory=:device, dtype=layer.dtype, row_pitch=0) =
+    Buffer{element_type(dtype)}(layer.context, sequence_dims(layer)...; memory=memory, dtype=dtype, row_pitch=row_pitch)
+
+"""
+    state_buffer(layer; memory=:device) -> Buffer
+
+A buffer for a state of a layer, `[N]` or `[N, batch]`.
+"""
+state_buffer(layer::Layer; memory=:device) =
+    Buffer{state_type(layer)}(layer.context, state_dims(layer)...; memory=memory)
+
+"""
+    spike_buffer(layer; memory=:device, dtype=:bits) -> Buffer
+
+A buffer for the spikes of a layer. As `:bits` it has `cld(N, 32)` words of 32 neurons a step, `[words, T]` or `[words,
+batch, T]`: bit i of word w (both counted from 0) is neuron 32w + i. As `:time_bits` it has `cld(T, 32)` words of 32
+steps for each neuron, `[N, words]`. With any other `dtype` it is as long as X.
+"""
+function spike_buffer(layer::Layer; memory=:device, dtype=:bits)
+    dims = sequence_dims(layer)
+    dtype === :bits && (dims = (cld(layer.neurons, 32), Base.tail(dims)...))
+    dtype === :time_bits && (dims = (Base.front(dims)..., cld(layer.steps, 32)))
+    return Buffer{element_type(dtype)}(layer.context, dims...; memory=memory, dtype=dtype)
+end
+
+"""
+    isspike(words, neuron, step, row=1) -> Bool
+
+Whether a neuron fired, from words of 32 neurons as [`spike_buffer`](@ref) has them; all counted from 1.
+"""
+Base.@propagate_inbounds isspike(words::AbstractMatrix{UInt32}, neuron::Integer, step::Integer) =
+    isodd(words[(neuron - 1) >> 5 + 1, step] >> ((neuron - 1) & 31))
+Base.@propagate_inbounds isspike(words::AbstractArray{UInt32,3}, neuron::Integer, step::Integer, row::Integer=1) =
+    isodd(words[(neuron - 1) >> 5 + 1, row, step] >> ((neuron - 1) & 31))
+
+# ---- One pass --------------------------------------------------------------------------------------------------------
+
+# A buffer as it is; an array borrowed for as long as the pass needs it.
+as_buffer(::Context, buffer::Buffer) = buffer
+as_buffer(context::Context, array::AbstractArray) = Buffer(context, array)
+as_buffer(::Context, other) = throw(ArgumentError("a $(typeof(other)); allowed: a Buffer or an array"))
+
+# Buffers by name as a descriptor, checked so that a wrong name says which there are. The caller keeps `buffers` alive.
+function pass_desc(Desc, buffers::NamedTuple, others::NamedTuple)
+    for name in keys(buffers)
+        hasfield(Desc, name) && fieldtype(Desc, name) === LibSynfire.synfire_buffer && continue
+        allowed = filter(n -> fieldtype(Desc, n) === LibSynfire.synfire_buffer, collect(fieldnames(Desc)))
+        throw(ArgumentError("$name; allowed: $(join(allowed, ", "))"))
+    end
+    return Desc(; map(raw, buffers)..., others...)
+end
+
+function with_forward_desc(f, context::Context, tape, in_place, arrays)
+    buffers = map(array -> as_buffer(context, array), values(arrays))
+    others = (tape=constant("tape", LibSynfire.tape_names, tape),)
+    in_place && (others = merge(others, (in_place=1,)))
+    GC.@preserve buffers f(Ref(pass_desc(LibSynfire.synfire_forward_desc, buffers, others)))
+    return buffers
+end
+
+function with_backward_desc(f, context::Context, in_place, gradients, arrays)
+    buffers = map(array -> as_buffer(context, array), values(arrays))
+    outputs = map(array -> as_buffer(context, array), (; gradients...))
+    names = String[String(name) for name in keys(outputs)]
+    list = [LibSynfire.synfire_parameter_gradient(pointer(name), raw(buffer)) for (name, buffer) in zip(names, outputs)]
+    others = (parameter_gradients=isempty(list) ? C_NULL : pointer(list), n_parameter_gradients=length(list))
+    in_place && (others = merge(others, (in_place=1,)))
+    GC.@preserve buffers outputs names list f(Ref(pass_desc(LibSynfire.synfire_backward_desc, buffers, others)))
+    return (buffers, outputs)
+end
+
+"""
+    forward!(layer; x, spikes, v_init, v_final, v_seq, h_seq, w_init, w_final, w_seq, tape=:recompute, in_place=false,
+             stream=nothing)
+
+One forward pass through time now. `x` is needed, the others are optional: each a [`Buffer`](@ref), or an array whose
+memory is used directly (on a host context a dense host array; with CUDA.jl a `CuArray`).
+
+Without `v_init` the layer's own state is used and advanced, so that the next forward continues. `tape` is what it
+leaves for [`backward!`](@ref): `:recompute`, `:store`, `:store_narrow`, or `:none` for inference.
+"""
+function forward!(layer::Layer; tape=:recompute, in_place::Bool=false, stream=nothing, arrays...)
+    layer.tape_keeps = with_forward_desc(layer.context, tape, in_place, arrays) do desc
+        check(LibSynfire.synfire_layer_forward(layer, desc, stream_pointer(stream)))
+    end
+    layer.n_forwards += 1
+    return layer
+end
+
+"""
+    backward!(layer; grad_spike_seq, grad_v_seq, grad_v_final, grad_x_seq, grad_v_init, grad_w_seq, grad_w_final,
+              grad_w_init, parameter_gradients=(;), in_place=false, stream=nothing)
+
+One backward pass through time now, of the layer's latest forward. What is read may be left out and then is zero; at
+least one output is needed. `parameter_gradients` names buffers or arrays of 1 or N elements: `(tau=buffer,)`.
+"""
+function backward!(layer::Layer; parameter_gradients=NamedTuple(), in_place::Bool=false, stream=nothing, arrays...)
+    with_backward_desc(layer.context, in_place, parameter_gradients, arrays) do desc
+        check(LibSynfire.synfire_layer_backward(layer, desc, stream_pointer(stream)))
+    end
+    return layer
+end

@@ -1,0 +1,49 @@
+# The four programs print and write what their twins in C do.
+#
+# SPDX-License-Identifier: MIT
+example(name, arguments...) = run_julia(joinpath(@__DIR__, "..", "examples", "$name.jl"), arguments...)
+lines_of(text) = split(chomp(text), '\n')
+
+@testset "quickstart" begin
+    output, good = example("quickstart")
+    @test good && occursin("1000 frames of 16 steps: ", output)
+    spikes(text) = match(r": (\d+) spikes", text).captures[1]
+    # How many frames were late is the machine's affair, and a late frame shows the spikes before it: without any they
+    # agree.
+    expected = program("quickstart")
+    if occursin(" 0 late", output) && occursin(" 0 late", expected)
+        @test spikes(output) == spikes(expected)
+    else
+        @test parse(Int, spikes(output)) > 0
+    end
+end
+
+@testset "hear" begin
+    mktempdir() do folder
+        sound = ENV["SYNFIRE_SOUND"]
+        output, good = example("hear", sound, joinpath(folder, "julia"))
+        @test good
+        run(pipeline(`$(joinpath(ENV["SYNFIRE_PROGRAMS"], "hear")) $sound --backend host --output $(joinpath(folder, "c"))`;
+                     stdout=devnull))
+        ours, theirs = (read(joinpath(folder, language, "spikes.npy")) for language in ("julia", "c"))
+        println("hear: ", chomp(output), "; spikes.npy of ", length(ours), " bytes")
+        @test ours == theirs && length(ours) > 100_000
+    end
+end
+
+@testset "train" begin
+    output, good = example("train")
+    @test good && output == program("bindings-train")
+    losses = [parse(Int, split(line)[2]) for line in lines_of(output) if occursin(' ', line)]
+    println("train: the loss falls from $(losses[1]) to $(losses[end])")
+    @test length(losses) == 60 && losses[1] >= 10 * losses[end]
+end
+
+@testset "realtime" begin
+    output, good = example("realtime", 500)
+    @test good
+    print("realtime, Julia: ", lines_of(output)[end], "\nrealtime, C:     ", lines_of(program("bindings-realtime", 500))[end], "\n")
+    # On the host a replay is done when launch returns, so no tick finds one that is not.
+    @test lines_of(output)[1] == lines_of(program("bindings-realtime", 500))[1]
+    @test occursin(r"p50 [\d.]+ us, p99 [\d.]+ us, max [\d.]+ us; 0 late", output)
+end

@@ -1,0 +1,140 @@
+# Layers: parameters, state, every dtype, passes now; gradients against an implementation of their formulas in Julia.
+#
+# SPDX-License-Identifier: MIT
+
+# LIF, hard reset, gradient through the reset attached, sigmoid: the formulas of synfire.h in plain loops. x is [N, T].
+function oracle(x, grad_s; tau, threshold=1.0, v_reset=0.0, v_rest=0.0, alpha=4.0)
+    N, T = size(x)
+    H, S, grad_x, grad_tau = zeros(N, T), zeros(N, T), zeros(N, T), 0.0
+    V = zeros(N, T + 1)
+    for t in 1:T, n in 1:N
+        H[n, t] = V[n, t] + (x[n, t] - (V[n, t] - v_rest)) / tau
+        S[n, t] = H[n, t] >= threshold
+        V[n, t+1] = S[n, t] == 1 ? v_reset : H[n, t]
+    end
+    for n in 1:N
+        grad_v = 0.0
+        for t in T:-1:1
+            sigma = 1 / (1 + exp(-alpha * (H[n, t] - threshold)))
+            surrogate = alpha * sigma * (1 - sigma)
+            grad_h = grad_s[n, t] * surrogate + grad_v * (1 - S[n, t] + (v_reset - H[n, t]) * surrogate)
+            grad_x[n, t] = grad_h / tau
+            grad_tau -= grad_h * (x[n, t] - (V[n, t] - v_rest)) / tau^2
+            grad_v = grad_h * (1 - 1 / tau)
+        end
+    end
+    return S, H, grad_x, grad_tau
+end
+
+Context(backend=:host) do context
+    @testset "parameters" begin
+        layer = Layer(context, 6, 4; model=:lif, tau=5, v_threshold=collect(1:6), surrogate=:atan, alpha=3.0)
+        @test layer[:tau] === 5.0 && layer["v_threshold"] == 1:6 && layer[:alpha] === 3.0
+        layer[:tau] = 2:7
+        @test layer[:tau] == 2:7
+        layer[:tau] = 3
+        @test layer[:tau] === 3.0
+        @test keys(layer) == [:tau, :v_rest, :v_threshold, :v_reset, :alpha]
+        info = parameters(layer)[1]
+        @test info.name === :tau && info.default == 2 && info.minimum == 0 && info.is_open && info.length == 1
+        plif = Layer(context, 6, 4; model=:plif)
+        plif[:tau] = 8.0
+        @test plif[:reciprocal_tau] == 0.125 && plif[:tau] == 8.0
+        for (model, _) in Synfire.LibSynfire.model_names
+            model === :default || @test Layer(context, 2, 2; model=model).model === model
+        end
+        for (surrogate, _) in Synfire.LibSynfire.surrogate_names
+            @test isopen(Layer(context, 2, 2; surrogate=surrogate))
+        end
+        @test query_memory(128, 16).state_bytes == 512
+        @test query_memory((16, 8), 16) == query_memory(128, 16)
+    end
+
+    @testset "state" begin
+        layer = Layer(context, 3, 2; model=:izhikevich, batch=2, v_reset=-0.25)
+        @test state(layer) == fill(-0.25f0, 3, 2)
+        values = rand(Float32, 3, 2)
+        @test state(state!(layer, :w, values), :w) == values
+        @test state(reset_state!(layer), :w) == zeros(3, 2)
+        @test_throws ArgumentError state!(layer, :v, rand(3, 2))
+        @test failure(() -> state!(layer, :v, rand(Float32, 7))).status == Synfire.LibSynfire.SYNFIRE_ERROR_INVALID_ARGUMENT
+        @test failure(() -> state(layer, :u)).rule != ""
+    end
+
+    @testset "a batch in every shape" begin
+        x = 3 .* rand(Float32, 4, 6, 5, 7)                     # 24 neurons as 4 x 6, batch of 5, 7 steps
+        layer = Layer(context, (4, 6), 7; batch=5)
+        spikes = layer(x)
+        @test size(spikes) == size(x) && spikes isa Array{Float32,4}
+        @test vec(layer(reshape(x, 24, 5, 7))) == vec(spikes) == vec(layer(reshape(x, 120, 7)))
+        @test_throws DimensionMismatch layer(rand(Float32, 4, 6, 7, 5))
+        @test_throws DimensionMismatch layer(rand(Float32, 23, 5, 7))
+        # Rows of the batch do not know of each other.
+        one = Layer(context, 24, 7)
+        for row in 1:5
+            @test vec(one(reshape(x[:, :, row, :], 24, 7))) == vec(spikes[:, :, row, :])
+        end
+        @test layer(Float64.(x)) == spikes && layer(PermutedDimsArray(permutedims(x, (4, 3, 2, 1)), (4, 3, 2, 1))) == spikes
+    end
+
+    @testset "spikes in every form" begin
+        layer = Layer(context, 70, 45; tau=2.5)
+        x = Float32.(3 .* rand(70, 45))
+        dense = layer(x)
+        for dtype in (:bits, :time_bits, :u8, :f32)
+            buffer = spike_buffer(layer; dtype=dtype)
+            reset_state!(layer)
+            forward!(layer; x=x, spikes=buffer, tape=:none)
+            words = Array(buffer)
+            if dtype === :bits
+                @test size(words) == (3, 45) && [isspike(words, n, t) for n in 1:70, t in 1:45] == dense
+            elseif dtype === :time_bits
+                @test size(words) == (70, 2)
+                @test [isodd(words[n, (t - 1) ÷ 32 + 1] >> ((t - 1) % 32)) for n in 1:70, t in 1:45] == dense
+            else
+                @test words == dense
+            end
+        end
+        batched = Layer(context, 40, 5; batch=3, tau=1.0)
+        y = rand(Float32, 40, 3, 5) .+ 0.5f0
+        words = spike_buffer(batched)
+        forward!(batched; x=y, spikes=words)
+        @test [isspike(Array(words), n, t, b) for n in 1:40, b in 1:3, t in 1:5] == (y .>= 1)
+    end
+
+    @testset "16-bit storage" begin
+        x = rand(Float16, 8, 5) .* Float16(2)
+        half = Layer(context, 8, 5; dtype=:f16)
+        buffer = copyto!(sequence_buffer(half), x)
+        @test eltype(buffer) == Float16
+        forward!(half; x=buffer, spikes=(spikes = sequence_buffer(half)))
+        @test Array(spikes) == Layer(context, 8, 5)(Float32.(x)) == half(x)
+        brain = Layer(context, 8, 5; dtype=:bf16)
+        @test eltype(sequence_buffer(brain)) == BFloat16 && size(brain(rand(8, 5))) == (8, 5)
+    end
+
+    @testset "gradients" begin
+        rest, x, grad_s = zeros(9), 3 .* rand(9, 40), randn(9, 40)
+        layer = Layer(context, 9, 40; dtype=:f64, tau=3.0)
+        S, H, grad_x, grad_tau = oracle(x, grad_s; tau=3.0)
+        spikes, h_seq, grad, tau_gradient = similar(x), similar(x), similar(x), zeros(1)
+        forward!(layer; x=x, spikes=spikes, h_seq=h_seq, v_init=rest)
+        backward!(layer; grad_spike_seq=grad_s, grad_x_seq=grad, parameter_gradients=(tau=tau_gradient,))
+        @test spikes == S && sum(S) > 20
+        @test isapprox(h_seq, H; rtol=1e-12)
+        @test isapprox(grad, grad_x; rtol=1e-12)
+        @test isapprox(tau_gradient[1], grad_tau; rtol=1e-10)
+        # A stored tape gives the same bits.
+        stored = similar(x)
+        forward!(layer; x=x, v_init=rest, tape=:store)
+        backward!(layer; grad_spike_seq=grad_s, grad_x_seq=stored)
+        @test stored == grad
+        # A tape made by recomputing must learn of a change of its X.
+        kept = copyto!(sequence_buffer(layer), x)
+        forward!(layer; x=kept, v_init=rest)
+        hostarray(kept)[1] += 1
+        mark_written!(kept)
+        @test failure(() -> backward!(layer; grad_spike_seq=grad_s, grad_x_seq=stored)).status ==
+              Synfire.LibSynfire.SYNFIRE_ERROR_STALE_TAPE
+    end
+end

@@ -1,0 +1,132 @@
+/* realtime.c - the real-time loop that every binding has as an example, in C: a tick each millisecond that never
+ * blocks.
+ *
+ * Every tick looks whether the replay of the tick before is done. If so, it acts on its spikes and launches the next
+ * one; if not, it acts on nothing and lets the replay go on: it never waits. How long each tick took is reported as
+ * percentiles.
+ *
+ * What lives here: the numbers that the bindings' programs must reproduce (replays, spikes), and C's own times beside
+ * them. What does not: a lesson in C (docs/examples).
+ *
+ * SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200809L
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <synfire/synfire.h>
+#include <time.h>
+
+enum { NEURONS = 128, STEPS = 16, WORDS = NEURONS / 32, LARGEST_TICKS = 1000000, NANOSECONDS_PER_SECOND = 1000000000 };
+
+static void check(synfire_status status) {
+  char text[512];
+  if (status >= 0) return;
+  synfire_last_error(text, sizeof text, NULL);
+  fprintf(stderr, "%s\n", text);
+  exit(EXIT_FAILURE);
+}
+
+static synfire_buffer make_buffer(synfire_context context, int32_t dtype, uint64_t n_elements, void **data) {
+  synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
+  synfire_buffer buffer;
+  desc.memory = SYNFIRE_MEMORY_PINNED;
+  desc.dtype = dtype;
+  desc.n_elements = n_elements;
+  check(synfire_buffer_create(context, &desc, &buffer));
+  check(synfire_buffer_get_data(buffer, data, NULL));
+  return buffer;
+}
+
+static int64_t now(void) {
+  struct timespec moment;
+  clock_gettime(CLOCK_MONOTONIC, &moment);
+  return (int64_t)moment.tv_sec * NANOSECONDS_PER_SECOND + (int64_t)moment.tv_nsec;
+}
+
+static void sleep_until(int64_t moment) {
+  int64_t left;
+  while ((left = moment - now()) > 0) {
+    struct timespec pause;
+    pause.tv_sec = 0;
+    pause.tv_nsec = (long)(left < 1000000 ? left : 1000000);
+    nanosleep(&pause, NULL);
+  }
+}
+
+/* Input number k of neuron n: a wave that travels over the neurons. */
+static void read_sensor(float *x, uint64_t k) {
+  int t, n;
+  for (t = 0; t < STEPS; ++t)
+    for (n = 0; n < NEURONS; ++n)
+      x[t * NEURONS + n] = (float)((k * STEPS + (uint64_t)t + 3 * (uint64_t)n) % 96) / 32.0F;
+}
+
+static int compare(const void *left, const void *right) {
+  const int64_t a = *(const int64_t *)left;
+  const int64_t b = *(const int64_t *)right;
+  return (a > b) - (a < b);
+}
+
+int main(int argc, char **argv) {
+  static int64_t taken[LARGEST_TICKS];
+  synfire_context_desc host = SYNFIRE_CONTEXT_DESC_INIT;
+  synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+  synfire_context context;
+  synfire_layer layer;
+  synfire_graph step;
+  void *x, *words;
+  const double tau = 4.0;
+  const int ticks = argc > 1 ? atoi(argv[1]) : 1000;
+  uint64_t ticket = 0, spikes = 0;
+  int64_t start;
+  int tick, late = 0;
+  if (ticks < 1 || ticks > LARGEST_TICKS) return 2;
+
+  host.backend = SYNFIRE_BACKEND_HOST;
+  check(synfire_context_create(&host, &context));
+  desc.n_neurons = NEURONS;
+  desc.n_steps = STEPS;
+  check(synfire_layer_create(context, &desc, &layer));
+  check(synfire_layer_set_parameter(layer, "tau", &tau, 1));
+  forward.x = make_buffer(context, SYNFIRE_DTYPE_F32, NEURONS * STEPS, &x);
+  forward.spikes = make_buffer(context, SYNFIRE_DTYPE_BITS, WORDS * STEPS, &words);
+  forward.tape = SYNFIRE_TAPE_NONE;
+  check(synfire_graph_create(context, NULL, &step));
+  check(synfire_graph_record_forward(step, layer, &forward));
+  check(synfire_graph_instantiate(step));
+
+  start = now();
+  for (tick = 0; tick < ticks; ++tick) {
+    int64_t begin;
+    synfire_status status = SYNFIRE_OK;
+    int i;
+    sleep_until(start + (int64_t)tick * 1000000);
+    begin = now();
+    if (ticket > 0) check(status = synfire_graph_poll(step, ticket));
+    if (status == SYNFIRE_PENDING) {
+      ++late;
+    } else {
+      if (ticket > 0)
+        for (i = 0; i < WORDS * STEPS; ++i) {
+          uint32_t word = ((const uint32_t *)words)[i];
+          for (; word != 0; word &= word - 1) ++spikes;
+        }
+      read_sensor(x, ticket);
+      check(synfire_graph_launch(step, NULL, &ticket));
+    }
+    taken[tick] = now() - begin;
+  }
+  qsort(taken, (size_t)ticks, sizeof *taken, compare);
+  printf("%llu replays, %llu spikes read\n", (unsigned long long)ticket, (unsigned long long)spikes);
+  printf("tick: p50 %.1f us, p99 %.1f us, max %.1f us; %d late\n", (double)taken[(ticks - 1) / 2] / 1e3,
+         (double)taken[(ticks - 1) * 99 / 100] / 1e3, (double)taken[ticks - 1] / 1e3, late);
+
+  synfire_graph_destroy(step);
+  synfire_layer_destroy(layer);
+  synfire_buffer_destroy(forward.x);
+  synfire_buffer_destroy(forward.spikes);
+  synfire_context_destroy(context);
+  check(synfire_context_reclaim(NULL, NULL));
+  return EXIT_SUCCESS;
+}
