@@ -33,7 +33,8 @@ SOUND = ROOT / "docs" / "examples" / "hear" / "speech.wav"
 GOLDEN = ROOT / "tests" / "golden"
 SANITIZER_TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 # compute-sanitizer slows a test down a hundredfold, so it sees those that between them launch every kind of kernel,
-# copy and replay: random layers, vectorised rows, ends of rows, a stream of the caller's, destruction in flight.
+# copy and replay: random layers, vectorised rows, ends of rows, a stream of the caller's, destruction in flight,
+# 16-bit storage, stored tapes.
 SANITIZED = ":".join([
     "Seeds/BitEquality.RandomLayersF32/0",
     "Seeds/BitEquality.RandomLayersF64/0",
@@ -45,6 +46,8 @@ SANITIZED = ":".join([
     "ForwardBackward/*.PerNeuronParametersEqualSingleNeuronLayers",
     "Graphs/*.TwoLayersCopiesAndBothDirections",
     "Windows/*.ChainedBackwardsEqualOneLongBackward",
+    "Types/Storage.PerNeuronParametersAndReplays/*",
+    "Pitch.TapesOfSpacedOutX",
 ])
 SANITIZER_ERROR = 99
 
