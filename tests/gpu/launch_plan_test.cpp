@@ -132,7 +132,8 @@ cudaError_t write_down(const void* kernel, dim3 grid, dim3 block, void** paramet
   latest.n_blocks = uint64_t{grid.x} * grid.y * grid.z;
   latest.n_threads = uint64_t{block.x} * block.y * block.z;
   latest.shared_bytes = shared_bytes;
-  // Only forwards are launched here; both arithmetics have arguments of one size.
+  // What is looked at is a forward's, the same size in both arithmetics; a backward's is larger.
+  static_assert(sizeof(ForwardLaunch<float>) <= sizeof(BackwardLaunch<float>));
   static_assert(sizeof(ForwardLaunch<float>) == sizeof(ForwardLaunch<double>));
   std::memcpy(latest.arguments, parameters[0], sizeof(ForwardLaunch<float>));
   return cudaSuccess;
@@ -229,9 +230,9 @@ class Planned {
 };
 
 // Blocks cover the lanes, and the last one is needed.
-void expect_covered(const Plan& plan, int64_t lanes) {
+void expect_covered(const Plan& plan, int64_t lanes, int block_threads = threads_per_block) {
   EXPECT_EQ(plan.lanes.count, lanes);
-  const __int128 per_block = static_cast<__int128>(threads_per_block) * plan.width;
+  const __int128 per_block = static_cast<__int128>(block_threads) * plan.width;
   EXPECT_TRUE(static_cast<__int128>(plan.n_blocks) * per_block >= lanes);
   EXPECT_TRUE((static_cast<__int128>(plan.n_blocks) - 1) * per_block < lanes);
 }
@@ -265,7 +266,13 @@ TEST(LaunchPlan, ExtentsBeyond32Bits) {
     expect_covered(plan, lanes);
     EXPECT_EQ(plan.lanes.padded_neurons, padded ? (given.n_neurons + 31) / 32 * 32 : 0);
     const core::BackwardOperation backward = planned.backward();
-    expect_covered(plan_backward(planned.spec(), backward, h200), row);
+    const Plan backward_plan = plan_backward(planned.spec(), backward, h200);
+    expect_covered(backward_plan, row, backward_threads);
+    enqueue(core::Operation(backward), h200, Enqueue::run, nullptr);
+    EXPECT_EQ(latest.n_blocks, backward_plan.n_blocks);
+    EXPECT_EQ(latest.n_threads, static_cast<uint64_t>(backward_threads));
+    EXPECT_EQ(latest.shared_bytes, backward_plan.shared_bytes);
+    EXPECT_EQ(latest.kernel, kernel_of(core::Operation(backward), h200));
 
     // The tape is as large as T and N say, in 64 bits.
     const uint64_t element = given.dtype == SYNFIRE_DTYPE_F64 ? 8 : 4;
@@ -294,7 +301,7 @@ TEST(LaunchPlan, ExtentsBeyond32Bits) {
 }
 
 TEST(LaunchPlan, AGridHasALargestSize) {
-  // 2^31 − 1 blocks of 128 threads; rows of one element a thread, then of the widest access.
+  // 2^31 − 1 blocks of at most 128 threads; rows of one element a thread.
   for (const int64_t n_neurons : {(int64_t{1} << 38) - 127, int64_t{1} << 40}) {
     Given given = {1, 1, n_neurons, SYNFIRE_DTYPE_F32};
     given.misaligned = 1;
@@ -373,7 +380,7 @@ TEST(LaunchPlan, SharedMemoryFitsAnyLayer) {
         op.gradients.count = model::max_gradients;
         const Plan with_gradients = plan_backward(planned.spec(), op, h200);
         EXPECT_LE(with_gradients.shared_bytes, most);
-        expect_covered(with_gradients, 1 << 20);
+        expect_covered(with_gradients, 1 << 20, backward_threads);
       }
 }
 
@@ -392,7 +399,7 @@ TEST(LaunchPlan, TapesThatStoreHAreAsLargeAsTold) {
     expect_covered(plan_forward(planned.spec(), forward, h200), int64_t{1} << 21);
     const core::BackwardOperation backward = planned.backward();
     EXPECT_EQ(backward.x.data, nullptr) << "X is not read beside a stored H";
-    expect_covered(plan_backward(planned.spec(), backward, h200), int64_t{1} << 21);
+    expect_covered(plan_backward(planned.spec(), backward, h200), int64_t{1} << 21, backward_threads);
   }
 }
 
