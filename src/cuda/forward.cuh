@@ -184,11 +184,21 @@ class ForwardThread {
       if (a_.spikes && a_.spikes.dtype == SYNFIRE_DTYPE_U8) bytes_.put(bits, at_.writes);
       else if (a_.spikes) spikes_.put(dense(bits), at_.writes);
       if (a_.h_seq) h_seq_.put(h, at_.writes);
-      if (a_.tape_h) tape_h_.put(h, at_.writes);
+      if (a_.tape_h) tape_h_.put(a_.tape_spikes ? kept_finite(h) : h, at_.writes);
       if (a_.v_seq) v_seq_.put(v_, at_.writes);
       if constexpr (two_variables)
         if (a_.w_seq) w_seq_.put(w_, at_.writes);
     }
+  }
+
+  // H that goes on a tape in 16 bits.
+  __device__ __forceinline__ Vector<R, W> kept_finite(Vector<R, W> h) const {
+    if constexpr (sizeof(R) == 4) {
+      const float largest = a_.tape_h.dtype == SYNFIRE_DTYPE_F16 ? largest_f16 : largest_bf16;
+#pragma unroll
+      for (int w = 0; w < W; ++w) h.e[w] = within(largest, h.e[w]);
+    }
+    return h;
   }
 
   __device__ __forceinline__ static Vector<R, W> dense(u32 bits) {

@@ -50,6 +50,15 @@ template <class Model, class R, bool PerNeuron>
   }
 }
 
+// H that goes on a tape in 16 bits.
+template <class R>
+void keep_finite(R* h, int32_t dtype, int count) {
+  if constexpr (sizeof(R) == 4) {
+    const float largest = dtype == SYNFIRE_DTYPE_F16 ? largest_f16 : largest_bf16;
+    for (int i = 0; i < count; ++i) h[i] = within(largest, h[i]);
+  }
+}
+
 template <class Model, class R, bool PerNeuron>
 void forward_tile_of(const ForwardArguments<R>& a, const Tile& tile) {
   constexpr bool two_variables = Model::n_states == 2;
@@ -79,6 +88,7 @@ void forward_tile_of(const ForwardArguments<R>& a, const Tile& tile) {
       }
     }
     write_row(a.h_seq, t, element, count, h);
+    if (a.tape_spikes) keep_finite(h, a.tape_h.dtype, count);
     write_row(a.tape_h, t, element, count, h);
     write_row(a.v_seq, t, element, count, v);
     if constexpr (two_variables) write_row(a.w_seq, t, element, count, w);

@@ -121,6 +121,24 @@ TEST_F(TapeMode, NarrowHKeepsSpikesExactAndGradientsClose) {
   }
 }
 
+TEST_F(TapeMode, NarrowHStaysFinite) {
+  for (const int32_t dtype : {SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16}) {
+    synfire_layer_desc desc = describe({3, 1, 2}, dtype);
+    desc.model = SYNFIRE_MODEL_IF;
+    const bool f16 = dtype == SYNFIRE_DTYPE_F16;
+    const double step = f16 ? 60000.0 : 2.9e38;
+    StorageInputs in = storage_inputs({3, 1, 2}, 1, dtype);
+    in.x = {step, -step, f16 ? step : 0.45e38, f16 ? -step : -0.45e38, 0.5, 0.5};
+    StorageChoice choice;
+    choice.tape = SYNFIRE_TAPE_STORE_NARROW;
+    choice.parameter_gradients = false;
+    StorageRig rig(context, desc, choice);
+    set_parameter(rig.layer, "v_threshold", std::vector<double>{f16 ? 1e5 : 3e38});
+    const StorageOutputs out = rig.run(in);
+    EXPECT_EQ(std::count_if(out.grad_x_seq.begin(), out.grad_x_seq.end(), [](double g) { return std::isnan(g); }), 0);
+  }
+}
+
 TEST_F(TapeMode, NarrowHIsForNarrowLayers) {
   for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64}) {
     StorageChoice choice;

@@ -232,9 +232,8 @@ class Planned {
 // Blocks cover the lanes, and the last one is needed.
 void expect_covered(const Plan& plan, int64_t lanes, int block_threads = threads_per_block) {
   EXPECT_EQ(plan.lanes.count, lanes);
-  const __int128 per_block = static_cast<__int128>(block_threads) * plan.width;
-  EXPECT_TRUE(static_cast<__int128>(plan.n_blocks) * per_block >= lanes);
-  EXPECT_TRUE((static_cast<__int128>(plan.n_blocks) - 1) * per_block < lanes);
+  const int64_t per_block = int64_t{block_threads} * plan.width;
+  EXPECT_EQ(int64_t{plan.n_blocks}, lanes / per_block + (lanes % per_block != 0 ? 1 : 0));
 }
 
 constexpr int64_t two31 = int64_t{1} << 31, two32 = int64_t{1} << 32;

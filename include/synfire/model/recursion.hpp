@@ -51,6 +51,14 @@ SYNFIRE_MODEL_FN float next_below(float x) {
   return from_bits(x > 0.0f ? bits - 1u : (x < 0.0f ? bits + 1u : 0x80000001u));
 }
 
+// A finite H stays finite where it is stored in a narrower type, whose largest number is `largest`.
+SYNFIRE_MODEL_FN float within(float largest, float h) {
+  const float bounded = h > largest ? largest : (h < -largest ? -largest : h);
+  return absolute(h) <= 3.4028234663852886e38f ? bounded : h;
+}
+inline constexpr float largest_f16 = 65504.0f;
+inline constexpr float largest_bf16 = 3.3895313892515355e38f;
+
 SYNFIRE_MODEL_FN float on_the_side_of(bool spike, float h, float v_threshold) {
   const bool over = h >= v_threshold;
   return spike ? (over ? h : v_threshold) : (over ? next_below(v_threshold) : h);

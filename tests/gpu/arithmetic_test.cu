@@ -1,0 +1,33 @@
+// Arithmetic that a GPU does in another way than the host: the reciprocal, a guess with one Newton step, is division.
+#include <synfire/model/elementary.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cuda_runtime.h>
+
+namespace {
+
+constexpr unsigned significands = 1u << 23;
+
+// Counts the significands, over exponents from end to end of the range, whose reciprocal is not what division gives.
+__global__ void compare_with_division(unsigned* wrong) {
+  const unsigned significand = blockIdx.x * blockDim.x + threadIdx.x;
+  if (significand >= significands) return;
+  for (unsigned exponent = 127 - 100; exponent < 127 + 100; exponent += 5) {
+    const float x = __uint_as_float(exponent << 23 | significand);
+    if (__float_as_uint(synfire::model::reciprocal(x)) != __float_as_uint(__fdiv_rn(1.0f, x))) atomicAdd(wrong, 1u);
+  }
+}
+
+TEST(Arithmetic, TheReciprocalIsCorrectlyRounded) {
+  unsigned* wrong = nullptr;
+  ASSERT_EQ(cudaMalloc(&wrong, sizeof *wrong), cudaSuccess);
+  ASSERT_EQ(cudaMemset(wrong, 0, sizeof *wrong), cudaSuccess);
+  compare_with_division<<<significands / 256, 256>>>(wrong);
+  unsigned counted = 1;
+  ASSERT_EQ(cudaMemcpy(&counted, wrong, sizeof counted, cudaMemcpyDeviceToHost), cudaSuccess);
+  cudaFree(wrong);
+  EXPECT_EQ(counted, 0u);
+}
+
+}  // namespace
