@@ -55,6 +55,45 @@ void check_in_place(int32_t in_place) {
     core::fail_argument("SYN-IN-PLACE", "desc.in_place is %d; allowed are 0 and 1", in_place);
 }
 
+// The two buffers of a conversion or a count of spikes, pinned while the call lasts.
+class PinnedConvertSpikes {
+ public:
+  PinnedConvertSpikes(const synfire_convert_spikes_desc* descriptor, const core::Context& context)
+      : desc_(read_descriptor(descriptor, "desc")),
+        source_(required(desc_.source, "desc.source", context)),
+        destination_(required(desc_.destination, "desc.destination", context)) {
+    check_reserved(desc_.reserved, "desc.reserved");
+  }
+  core::ConvertSpikesRequest request() const {
+    return {{desc_.n_steps, desc_.batch, desc_.n_neurons}, source_.get(), destination_.get()};
+  }
+
+ private:
+  synfire_convert_spikes_desc desc_;
+  PinnedBuffer source_, destination_;
+};
+
+class PinnedCountSpikes {
+ public:
+  PinnedCountSpikes(const synfire_count_spikes_desc* descriptor, const core::Context& context)
+      : desc_(read_descriptor(descriptor, "desc")),
+        spikes_(required(desc_.spikes, "desc.spikes", context)),
+        counts_(required(desc_.counts, "desc.counts", context)) {
+    if (desc_.kind < SYNFIRE_COUNT_PER_NEURON || desc_.kind > SYNFIRE_COUNT_TOTAL)
+      core::fail_argument("SYN-COUNT-KIND",
+                          "desc.kind is %d; allowed are SYNFIRE_COUNT_PER_NEURON (0), _PER_STEP (1) and _TOTAL (2)",
+                          desc_.kind);
+  }
+  core::CountSpikesRequest request() const {
+    return {static_cast<core::CountKind>(desc_.kind), {desc_.n_steps, desc_.batch, desc_.n_neurons}, spikes_.get(),
+            counts_.get()};
+  }
+
+ private:
+  synfire_count_spikes_desc desc_;
+  PinnedBuffer spikes_, counts_;
+};
+
 // The buffers of a forward, pinned while the call lasts.
 class PinnedForward {
  public:
@@ -429,6 +468,28 @@ synfire_status SYNFIRE_CALL synfire_layer_backward(synfire_layer layer, const sy
   });
 }
 
+// ---- spikes ---------------------------------------------------------------------------------------------------------
+
+synfire_status SYNFIRE_CALL synfire_convert_spikes(synfire_context context, const synfire_convert_spikes_desc* desc,
+                                                   synfire_stream stream) noexcept {
+  return guarded(__func__, [&] {
+    const auto owner = pinned(context);
+    const PinnedConvertSpikes conversion(desc, *owner);
+    core::run_convert_spikes(*owner, conversion.request(), stream);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_count_spikes(synfire_context context, const synfire_count_spikes_desc* desc,
+                                                 synfire_stream stream) noexcept {
+  return guarded(__func__, [&] {
+    const auto owner = pinned(context);
+    const PinnedCountSpikes count(desc, *owner);
+    core::run_count_spikes(*owner, count.request(), stream);
+    return SYNFIRE_OK;
+  });
+}
+
 // ---- graphs ---------------------------------------------------------------------------------------------------------
 
 synfire_status SYNFIRE_CALL synfire_graph_create(synfire_context context, const synfire_graph_desc* desc,
@@ -480,6 +541,26 @@ synfire_status SYNFIRE_CALL synfire_graph_record_copy(synfire_graph graph, const
     const auto source = required(checked.source, "desc.source", *target->context());
     const auto destination = required(checked.destination, "desc.destination", *target->context());
     target->record_copy(*source, checked.source_offset, *destination, checked.destination_offset, checked.bytes);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_record_convert_spikes(synfire_graph graph,
+                                                                const synfire_convert_spikes_desc* desc) noexcept {
+  return guarded(__func__, [&] {
+    const auto target = pinned(graph);
+    const PinnedConvertSpikes conversion(desc, *target->context());
+    target->record_convert_spikes(conversion.request());
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_record_count_spikes(synfire_graph graph,
+                                                              const synfire_count_spikes_desc* desc) noexcept {
+  return guarded(__func__, [&] {
+    const auto target = pinned(graph);
+    const PinnedCountSpikes count(desc, *target->context());
+    target->record_count_spikes(count.request());
     return SYNFIRE_OK;
   });
 }

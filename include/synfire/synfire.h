@@ -37,6 +37,8 @@
 /** @defgroup context Contexts */
 /** @defgroup buffer Buffers */
 /** @defgroup layer Layers */
+/** @defgroup spikes Spikes
+ * Conversions between the formats of spikes, and counts of them: at once, or recorded into a graph. */
 /** @defgroup graph Graphs */
 
 /** @addtogroup version
@@ -349,7 +351,11 @@ enum {
   SYNFIRE_DTYPE_U8 = 5,
   /** Time-packed spikes: `uint32` words `[ceil(T/32), B, N]`, bit t mod 32 of word t / 32 is step t, tail bits zero.
    *  One element is one word. For spikes only. */
-  SYNFIRE_DTYPE_TIME_BITS = 6
+  SYNFIRE_DTYPE_TIME_BITS = 6,
+  /** Unsigned whole numbers of 32 bits: counts of spikes. */
+  SYNFIRE_DTYPE_U32 = 7,
+  /** Unsigned whole numbers of 64 bits: counts of spikes. */
+  SYNFIRE_DTYPE_U64 = 8
 };
 
 /** How to create a buffer. Zero means default in every field but `struct_size` and `n_elements`. */
@@ -445,7 +451,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_buffer_download(synfire_buffer b
  *
  * @param buffer A buffer of any kind.
  * @param value  Rounded to the buffer's type; for packed spikes, 0 clears and any whole number in [0, 2^32) is written
- *               to each word; ::SYNFIRE_DTYPE_U8 takes a whole number in [0, 256).
+ *               to each word; ::SYNFIRE_DTYPE_U8, ::SYNFIRE_DTYPE_U32 and ::SYNFIRE_DTYPE_U64 take whole numbers that
+ *               they hold.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_DEVICE_LOST,
  *         ::SYNFIRE_ERROR_CUDA.
  * @blocks until the fill is done. @allocates no. @enqueues a fill on the context's own stream.
@@ -904,6 +911,99 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_backward(synfire_layer lay
     SYNFIRE_NOEXCEPT;
 
 /** @} */
+/** @addtogroup spikes
+ * @{ */
+
+/** Spikes `[T, B, N]` in one format, to be written in another: packed, unpacked, transposed or as another type. The types
+ * of the two buffers say what is converted. A buffer's `row_pitch` holds as in a layer's passes. */
+typedef struct synfire_convert_spikes_desc {
+  /** `sizeof(synfire_convert_spikes_desc)`. */
+  uint32_t struct_size;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** Steps T, at least 1. */
+  int64_t n_steps;
+  /** Neurons N of one batch row, at least 1. */
+  int64_t n_neurons;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Read. Dense `[T, B, N]` in f32, f64, f16, bf16 or u8, where every element that is not zero is a spike: a NaN is one,
+   *  a subnormal number is one, -0 is none. Or packed, ::SYNFIRE_DTYPE_BITS or ::SYNFIRE_DTYPE_TIME_BITS, whose tail bits
+   *  are not looked at. */
+  synfire_buffer source;
+  /** Written, in any of these types: 1 and 0 when dense; all words, tail bits zero, when packed. May not overlap what is
+   *  read. */
+  synfire_buffer destination;
+} synfire_convert_spikes_desc;
+
+/** All zeros plus the size. */
+#define SYNFIRE_CONVERT_SPIKES_DESC_INIT { (uint32_t)sizeof(synfire_convert_spikes_desc), 0u, 0, 0, 0, NULL, NULL }
+
+/** What is counted: synfire_count_spikes_desc::kind. */
+enum {
+  /** Spikes of each neuron over all steps: `[B, N]`. */
+  SYNFIRE_COUNT_PER_NEURON = 0,
+  /** Spikes of each step, of all neurons of all batch rows: `[T]`. */
+  SYNFIRE_COUNT_PER_STEP = 1,
+  /** All spikes: one element. */
+  SYNFIRE_COUNT_TOTAL = 2
+};
+
+/** Spikes `[T, B, N]` to be counted, exactly. */
+typedef struct synfire_count_spikes_desc {
+  /** `sizeof(synfire_count_spikes_desc)`. */
+  uint32_t struct_size;
+  /** One of `SYNFIRE_COUNT_*`. Default: per neuron. */
+  int32_t kind;
+  /** Steps T, at least 1. */
+  int64_t n_steps;
+  /** Neurons N of one batch row, at least 1. */
+  int64_t n_neurons;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Read, in any format that synfire_convert_spikes_desc::source may have. */
+  synfire_buffer spikes;
+  /** Written, not added to: ::SYNFIRE_DTYPE_U32 or ::SYNFIRE_DTYPE_U64, which must hold the largest count that the shape
+   *  allows. May not overlap what is read. */
+  synfire_buffer counts;
+} synfire_count_spikes_desc;
+
+/** All zeros plus the size. */
+#define SYNFIRE_COUNT_SPIKES_DESC_INIT { (uint32_t)sizeof(synfire_count_spikes_desc), 0, 0, 0, 0, NULL, NULL }
+
+/**
+ * Converts spikes from one format to another now: the same operation that synfire_graph_record_convert_spikes() records.
+ *
+ * @param context The context of both buffers.
+ * @param desc    What to read and write; on a CUDA context device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed), ::SYNFIRE_ERROR_CAPTURING,
+ *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks no on CUDA, until done on the host. @allocates no. @enqueues one kernel on `stream`.
+ * @capture refused (::SYNFIRE_ERROR_CAPTURING). @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_convert_spikes(synfire_context context,
+                                                               const synfire_convert_spikes_desc *desc,
+                                                               synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Counts spikes now: the same operation that synfire_graph_record_count_spikes() records.
+ *
+ * @param context The context of both buffers.
+ * @param desc    What to read and write; on a CUDA context device or pinned buffers. Counts in device memory are faster.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed), ::SYNFIRE_ERROR_CAPTURING,
+ *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks no on CUDA, until done on the host. @allocates no. @enqueues two kernels on `stream`.
+ * @capture refused (::SYNFIRE_ERROR_CAPTURING). @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_count_spikes(synfire_context context,
+                                                             const synfire_count_spikes_desc *desc,
+                                                             synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/** @} */
 /** @addtogroup graph
  * @{ */
 
@@ -1021,6 +1121,34 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_backward(synfire_gr
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_copy(synfire_graph graph, const synfire_copy_desc *desc)
     SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends a conversion of spikes from one format to another.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL
+synfire_graph_record_convert_spikes(synfire_graph graph, const synfire_convert_spikes_desc *desc) SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends a count of spikes.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL
+synfire_graph_record_count_spikes(synfire_graph graph, const synfire_count_spikes_desc *desc) SYNFIRE_NOEXCEPT;
 
 /**
  * Prepares the recorded list for replay: everything slow happens here (one arena allocation, kernel loading, a warm-up

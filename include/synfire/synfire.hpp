@@ -246,26 +246,29 @@ constexpr std::int32_t dtype_of() noexcept {
   using Element = std::remove_cv_t<T>;
   static_assert(std::is_same_v<Element, float> || std::is_same_v<Element, double> || std::is_same_v<Element, f16> ||
                     std::is_same_v<Element, bf16> || std::is_same_v<Element, std::uint32_t> ||
-                    std::is_same_v<Element, std::uint8_t>,
-                "Synfire's elements are float, double, synfire::f16, synfire::bf16 and, for spikes, std::uint32_t (packed) "
-                "and std::uint8_t");
+                    std::is_same_v<Element, std::uint8_t> || std::is_same_v<Element, std::uint64_t>,
+                "Synfire's elements are float, double, synfire::f16, synfire::bf16, for spikes std::uint32_t (packed) and "
+                "std::uint8_t, and for counts std::uint32_t and std::uint64_t");
   if (std::is_same_v<Element, double>) return SYNFIRE_DTYPE_F64;
   if (std::is_same_v<Element, float>) return SYNFIRE_DTYPE_F32;
   if (std::is_same_v<Element, f16>) return SYNFIRE_DTYPE_F16;
   if (std::is_same_v<Element, bf16>) return SYNFIRE_DTYPE_BF16;
   if (std::is_same_v<Element, std::uint8_t>) return SYNFIRE_DTYPE_U8;
+  if (std::is_same_v<Element, std::uint64_t>) return SYNFIRE_DTYPE_U64;
   return SYNFIRE_DTYPE_BITS;
 }
 
-// Whether a buffer of `dtype` holds elements T: words serve both packings.
+// Whether a buffer of `dtype` holds elements T: words serve both packings, and counts.
 template <class T>
 constexpr bool holds(std::int32_t dtype) noexcept {
-  return dtype == dtype_of<T>() || (dtype == SYNFIRE_DTYPE_TIME_BITS && dtype_of<T>() == SYNFIRE_DTYPE_BITS);
+  return dtype == dtype_of<T>() || ((dtype == SYNFIRE_DTYPE_TIME_BITS || dtype == SYNFIRE_DTYPE_U32) &&
+                                    dtype_of<T>() == SYNFIRE_DTYPE_BITS);
 }
 
 constexpr std::size_t element_size(std::int32_t dtype) noexcept {
   switch (dtype) {
     case SYNFIRE_DTYPE_F64:
+    case SYNFIRE_DTYPE_U64:
       return 8;
     case SYNFIRE_DTYPE_F16:
     case SYNFIRE_DTYPE_BF16:
@@ -291,7 +294,10 @@ inline std::string dtype_name(std::int32_t dtype) {
       return "std::uint8_t";
     case SYNFIRE_DTYPE_BITS:
     case SYNFIRE_DTYPE_TIME_BITS:
+    case SYNFIRE_DTYPE_U32:
       return "std::uint32_t";
+    case SYNFIRE_DTYPE_U64:
+      return "std::uint64_t";
     default:
       return "dtype " + std::to_string(dtype);
   }
@@ -313,8 +319,9 @@ constexpr Descriptor sized(Descriptor desc) noexcept {
 }  // namespace detail
 /** @endcond */
 
-/** The `SYNFIRE_DTYPE_*` whose elements are T: `float`, `double`, f16, bf16 or, for spikes, `std::uint8_t` and, packed,
- *  `std::uint32_t`, which names ::SYNFIRE_DTYPE_BITS; a buffer made by time_bits_desc() takes it as well. */
+/** The `SYNFIRE_DTYPE_*` whose elements are T: `float`, `double`, f16, bf16, for spikes `std::uint8_t` and, packed,
+ *  `std::uint32_t`, which names ::SYNFIRE_DTYPE_BITS, and for counts `std::uint64_t`. Buffers made by time_bits_desc() and
+ *  counts_desc() take `std::uint32_t` as well. */
 template <class T>
 inline constexpr std::int32_t dtype_of = detail::dtype_of<T>();
 
@@ -447,6 +454,20 @@ constexpr synfire_buffer_desc time_bits_desc(std::uint64_t n_words, std::int32_t
 }
 
 /**
+ * Describes a buffer of counts in 32 bits that the library allocates; its elements are `std::uint32_t`. For counts in 64
+ * bits, buffer_desc() of `std::uint64_t` does.
+ *
+ * @param n_elements How many counts.
+ * @param memory     One of `SYNFIRE_MEMORY_*`.
+ * @return The descriptor.
+ */
+constexpr synfire_buffer_desc counts_desc(std::uint64_t n_elements, std::int32_t memory = SYNFIRE_MEMORY_DEVICE) noexcept {
+  auto desc = buffer_desc<std::uint32_t>(n_elements, memory);
+  desc.dtype = SYNFIRE_DTYPE_U32;
+  return desc;
+}
+
+/**
  * Describes a buffer over borrowed memory, which must outlive the buffer's last use.
  *
  * @tparam T         Type of the elements, as dtype_of.
@@ -526,6 +547,52 @@ inline synfire_copy_desc copy_desc(synfire_buffer source, synfire_buffer destina
   auto desc = detail::empty<synfire_copy_desc>();
   desc.source = source;
   desc.destination = destination;
+  return desc;
+}
+
+/**
+ * Describes a conversion of spikes `[T, B, N]` from the format of one buffer to that of another.
+ *
+ * @param source      Read.
+ * @param destination Written.
+ * @param n_steps     Steps T.
+ * @param n_neurons   Neurons N of one batch row.
+ * @param batch       Batch rows B.
+ * @return The descriptor.
+ */
+inline synfire_convert_spikes_desc convert_spikes_desc(synfire_buffer source, synfire_buffer destination,
+                                                       std::int64_t n_steps, std::int64_t n_neurons,
+                                                       std::int64_t batch = 1) noexcept {
+  auto desc = detail::empty<synfire_convert_spikes_desc>();
+  desc.n_steps = n_steps;
+  desc.n_neurons = n_neurons;
+  desc.batch = batch;
+  desc.source = source;
+  desc.destination = destination;
+  return desc;
+}
+
+/**
+ * Describes a count of spikes `[T, B, N]`.
+ *
+ * @param spikes    Read.
+ * @param counts    Written: a buffer of counts_desc(), or of `std::uint64_t`.
+ * @param kind      One of `SYNFIRE_COUNT_*`.
+ * @param n_steps   Steps T.
+ * @param n_neurons Neurons N of one batch row.
+ * @param batch     Batch rows B.
+ * @return The descriptor.
+ */
+inline synfire_count_spikes_desc count_spikes_desc(synfire_buffer spikes, synfire_buffer counts, std::int32_t kind,
+                                                   std::int64_t n_steps, std::int64_t n_neurons,
+                                                   std::int64_t batch = 1) noexcept {
+  auto desc = detail::empty<synfire_count_spikes_desc>();
+  desc.kind = kind;
+  desc.n_steps = n_steps;
+  desc.n_neurons = n_neurons;
+  desc.batch = batch;
+  desc.spikes = spikes;
+  desc.counts = counts;
   return desc;
 }
 
@@ -1117,6 +1184,35 @@ class Layer : public Owner<synfire_layer> {
   synfire_layer_desc desc_ = detail::empty<synfire_layer_desc>();
 };
 
+// ---- Spikes ---------------------------------------------------------------------------------------------------------
+
+/**
+ * Converts spikes from one format to another now. As synfire_convert_spikes().
+ *
+ * @param context The context of both buffers.
+ * @param desc    What to convert; convert_spikes_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void convert_spikes(const Context& context, const synfire_convert_spikes_desc& desc,
+                           synfire_stream stream = nullptr) {
+  const synfire_convert_spikes_desc sized = detail::sized(desc);
+  check(synfire_convert_spikes(context, &sized, stream));
+}
+
+/**
+ * Counts spikes now. As synfire_count_spikes().
+ *
+ * @param context The context of both buffers.
+ * @param desc    What to count; count_spikes_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void count_spikes(const Context& context, const synfire_count_spikes_desc& desc, synfire_stream stream = nullptr) {
+  const synfire_count_spikes_desc sized = detail::sized(desc);
+  check(synfire_count_spikes(context, &sized, stream));
+}
+
 // ---- Graphs ---------------------------------------------------------------------------------------------------------
 
 /** The number of one replay: 1, 2, 3 ... */
@@ -1218,6 +1314,28 @@ class Graph : public Owner<synfire_graph> {
   void record_copy(const synfire_copy_desc& desc) {
     const synfire_copy_desc sized = detail::sized(desc);
     check(synfire_graph_record_copy(handle_, &sized));
+  }
+
+  /**
+   * Appends a conversion of spikes. As synfire_graph_record_convert_spikes().
+   *
+   * @param desc What to convert; convert_spikes_desc() helps.
+   * @throws error
+   */
+  void record_convert_spikes(const synfire_convert_spikes_desc& desc) {
+    const synfire_convert_spikes_desc sized = detail::sized(desc);
+    check(synfire_graph_record_convert_spikes(handle_, &sized));
+  }
+
+  /**
+   * Appends a count of spikes. As synfire_graph_record_count_spikes().
+   *
+   * @param desc What to count; count_spikes_desc() helps.
+   * @throws error
+   */
+  void record_count_spikes(const synfire_count_spikes_desc& desc) {
+    const synfire_count_spikes_desc sized = detail::sized(desc);
+    check(synfire_graph_record_count_spikes(handle_, &sized));
   }
 
   /**

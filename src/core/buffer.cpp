@@ -11,7 +11,8 @@ namespace synfire::core {
 
 uint64_t bytes_of_dtype(int32_t dtype) {
   switch (dtype) {
-    case SYNFIRE_DTYPE_F64: return 8;
+    case SYNFIRE_DTYPE_F64:
+    case SYNFIRE_DTYPE_U64: return 8;
     case SYNFIRE_DTYPE_F16:
     case SYNFIRE_DTYPE_BF16: return 2;
     case SYNFIRE_DTYPE_U8: return 1;
@@ -27,6 +28,8 @@ const char* name_of_dtype(int32_t dtype) {
     case SYNFIRE_DTYPE_BF16: return "bf16";
     case SYNFIRE_DTYPE_U8: return "u8";
     case SYNFIRE_DTYPE_TIME_BITS: return "time-packed bits (32-bit words)";
+    case SYNFIRE_DTYPE_U32: return "u32";
+    case SYNFIRE_DTYPE_U64: return "u64";
     default: return "bits (32-bit words)";
   }
 }
@@ -86,10 +89,10 @@ Buffer::Buffer(Context& context, const synfire_buffer_desc& desc)
   if (desc.memory < SYNFIRE_MEMORY_DEVICE || desc.memory > SYNFIRE_MEMORY_HOST)
     fail_argument("SYN-BUFFER-MEMORY", "desc.memory is %d; allowed are SYNFIRE_MEMORY_DEVICE (0), _PINNED (1), _HOST (2)",
                   desc.memory);
-  if (desc.dtype < SYNFIRE_DTYPE_F32 || desc.dtype > SYNFIRE_DTYPE_TIME_BITS)
+  if (desc.dtype < SYNFIRE_DTYPE_F32 || desc.dtype > SYNFIRE_DTYPE_U64)
     fail_argument("SYN-BUFFER-DTYPE",
                   "desc.dtype is %d; allowed are SYNFIRE_DTYPE_F32 (0), _F64 (1), _BITS (2), _F16 (3), _BF16 (4), _U8 (5), "
-                  "_TIME_BITS (6)",
+                  "_TIME_BITS (6), _U32 (7), _U64 (8)",
                   desc.dtype);
   const uint64_t element = bytes_of_dtype(desc.dtype);
   if (desc.n_elements == 0)
@@ -143,8 +146,10 @@ void Buffer::fill(double value) {
   if (is_packed(dtype_) && !(value >= 0 && value < 4294967296.0 && value == std::floor(value)))
     fail_argument("SYN-BUFFER-FILL", "value is %g; a buffer of bits takes a whole number in [0, 2^32) for each word",
                   value);
-  if (dtype_ == SYNFIRE_DTYPE_U8 && !(value >= 0 && value < 256 && value == std::floor(value)))
-    fail_argument("SYN-BUFFER-FILL", "value is %g; a buffer of u8 takes a whole number in [0, 256)", value);
+  const int width = dtype_ == SYNFIRE_DTYPE_U8 ? 8 : dtype_ == SYNFIRE_DTYPE_U32 ? 32 : dtype_ == SYNFIRE_DTYPE_U64 ? 64 : 0;
+  if (width > 0 && !(value >= 0 && value < std::ldexp(1.0, width) && value == std::floor(value)))
+    fail_argument("SYN-BUFFER-FILL", "value is %g; a buffer of %s takes a whole number in [0, 2^%d)", value,
+                  name_of_dtype(dtype_), width);
   mark_written();
   const FloatEnvironment ieee;  // the value is rounded to the buffer's type
   const Operation operation = FillOperation{array_, dtype_, value};

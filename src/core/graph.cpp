@@ -155,6 +155,26 @@ void Graph::record_copy(Buffer& source, uint64_t source_offset, Buffer& destinat
   operations_.emplace_back(CopyOperation{from, to});
 }
 
+void Graph::record_convert_spikes(const ConvertSpikesRequest& request) {
+  const Exclusive exclusive(busy_);
+  check_recording();
+  operations_.reserve(operations_.size() + 1);
+  const ConvertSpikesOperation operation = convert_spikes(request, device().is_host());
+  keep({request.source, request.destination});
+  note_written({request.destination});
+  operations_.emplace_back(operation);
+}
+
+void Graph::record_count_spikes(const CountSpikesRequest& request) {
+  const Exclusive exclusive(busy_);
+  check_recording();
+  operations_.reserve(operations_.size() + 1);
+  const CountSpikesOperation operation = count_spikes(request, device().is_host());
+  keep({request.spikes, request.counts});
+  note_written({request.counts});
+  operations_.emplace_back(operation);
+}
+
 void Graph::instantiate() {
   const Exclusive exclusive(busy_);
   check_recording();
@@ -259,6 +279,22 @@ void run_backward(Layer& layer, const BackwardRequest& request, synfire_stream s
 void run_reset_state(Layer& layer, synfire_stream stream) {
   layer.context()->device().check_stream(stream);
   run(layer, Operation(ResetStateOperation{&layer}), stream);
+}
+
+void run_convert_spikes(Context& context, const ConvertSpikesRequest& request, synfire_stream stream) {
+  Device& device = context.device();
+  device.check_stream(stream);
+  const Operation operation = convert_spikes(request, device.is_host());
+  device.execute({&operation, 1}, stream);
+  request.destination->mark_written();
+}
+
+void run_count_spikes(Context& context, const CountSpikesRequest& request, synfire_stream stream) {
+  Device& device = context.device();
+  device.check_stream(stream);
+  const Operation operation = count_spikes(request, device.is_host());
+  device.execute({&operation, 1}, stream);
+  request.counts->mark_written();
 }
 
 }  // namespace synfire::core

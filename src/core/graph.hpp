@@ -4,6 +4,7 @@
 #define SYNFIRE_CORE_GRAPH_HPP
 
 #include "layer.hpp"
+#include "spike_operations.hpp"
 
 namespace synfire::core {
 
@@ -28,6 +29,8 @@ class Graph final : public Child {
   void record_backward(Layer& layer, const BackwardRequest& request);
   void record_copy(Buffer& source, uint64_t source_offset, Buffer& destination, uint64_t destination_offset,
                    uint64_t bytes);
+  void record_convert_spikes(const ConvertSpikesRequest& request);
+  void record_count_spikes(const CountSpikesRequest& request);
   void instantiate();
 
   // Returns the ticket.
@@ -57,6 +60,8 @@ class Graph final : public Child {
 void run_forward(Layer& layer, const ForwardRequest& request, synfire_stream stream);
 void run_backward(Layer& layer, const BackwardRequest& request, synfire_stream stream);
 void run_reset_state(Layer& layer, synfire_stream stream);
+void run_convert_spikes(Context& context, const ConvertSpikesRequest& request, synfire_stream stream);
+void run_count_spikes(Context& context, const CountSpikesRequest& request, synfire_stream stream);
 
 }  // namespace synfire::core
 

@@ -1,5 +1,6 @@
-// How a layer turns requests into checked operations: types, sizes, pitches and overlaps of the buffers, what a tape mode
-// needs, and the sums behind gradients of parameters.
+// How a layer turns requests into checked operations: types and shapes of the buffers, what a tape mode needs, and the sums
+// behind gradients of parameters.
+#include "array_checks.hpp"
 #include "error.hpp"
 #include "layer.hpp"
 
@@ -10,12 +11,6 @@
 namespace synfire::core {
 
 namespace {
-
-void check_memory(const Buffer& buffer, const char* name, bool host_device) {
-  if (!host_device && buffer.array().memory == SYNFIRE_MEMORY_HOST)
-    fail_argument("SYN-BUFFER-KIND",
-                  "%s is a buffer of pageable host memory; a CUDA context computes on device or pinned buffers", name);
-}
 
 class Checker {
  public:
@@ -59,13 +54,6 @@ class Checker {
   }
 
  private:
-  static std::string words_text(const char* kind, int64_t steps, int64_t batch, int64_t words) {
-    char text[128];
-    std::snprintf(text, sizeof text, "%s [%lld, %lld, %lld words]", kind, static_cast<long long>(steps),
-                  static_cast<long long>(batch), static_cast<long long>(words));
-    return text;
-  }
-
   [[noreturn]] void fail_type(const Buffer& buffer, const char* name, bool sequence) const {
     const bool either = sequence && spec_.is_narrow();
     fail_argument("SYN-BUFFER-TYPE", "%s holds %s; %s%s is needed", name, name_of_dtype(buffer.dtype()),
@@ -73,30 +61,8 @@ class Checker {
                   either ? ", or the same in f32," : "");
   }
 
-  // The part of a buffer that `steps` rows of `row` elements take, at the buffer's pitch.
   Array stepped(const Buffer& buffer, const char* name, int64_t steps, int64_t row, const std::string& shape) const {
-    Array array = buffer.array();
-    const auto wanted = static_cast<uint64_t>(row);
-    const uint64_t pitch = buffer.row_pitch() == 0 ? wanted : buffer.row_pitch();
-    if (steps > 1 && pitch < wanted)
-      fail_argument("SYN-BUFFER-PITCH",
-                    "%s has a row_pitch of %llu elements; a step of %s has %llu. Rows may be spaced out, not overlap, and "
-                    "elements of a row follow each other directly: copy other strides into such a buffer first "
-                    "(synfire_buffer_upload() takes any part of it)",
-                    name, static_cast<unsigned long long>(pitch), shape.c_str(), static_cast<unsigned long long>(wanted));
-    const uint64_t element = bytes_of_dtype(buffer.dtype());
-    uint64_t bytes = 0;
-    if (__builtin_mul_overflow(static_cast<uint64_t>(steps - 1), pitch * element, &bytes)) bytes = ~uint64_t{0} - wanted * element;
-    bytes += wanted * element;
-    if (array.bytes < bytes)
-      fail_argument("SYN-BUFFER-SIZE", "%s holds %llu bytes; at least %llu bytes, %s%s, are needed", name,
-                    static_cast<unsigned long long>(array.bytes), static_cast<unsigned long long>(bytes), shape.c_str(),
-                    pitch == wanted ? "" : " at its row_pitch");
-    check_memory(buffer, name, host_device_);
-    array.bytes = bytes;
-    array.pitch = static_cast<int64_t>(pitch);
-    array.padded = steps > 1 && pitch != wanted;
-    return array;
+    return core::stepped(buffer, name, steps, row, shape, host_device_);
   }
 
   const LayerSpec& spec_;
@@ -113,36 +79,6 @@ void check_second_variable(const LayerSpec& spec, std::initializer_list<NamedBuf
     if (given.buffer && spec.model->n_states < 2)
       fail_argument("SYN-LAYER-NO-W", "%s is given; model \"%s\" has no second variable W, null is needed", given.name,
                     spec.model->name);
-}
-
-struct Named {
-  const char* name;
-  const Array& array;
-  bool written;
-};
-
-// Rows of one matrix: both arrays have the same padded pitch, and their rows do not meet.
-bool interleaved(const Array& a, const Array& b, uint64_t a_row, uint64_t b_row) {
-  const uint64_t pitch = static_cast<uint64_t>(a.pitch) * bytes_of_dtype(a.dtype);
-  if (!a.padded || !b.padded || pitch != static_cast<uint64_t>(b.pitch) * bytes_of_dtype(b.dtype)) return false;
-  const auto a0 = reinterpret_cast<uintptr_t>(a.data), b0 = reinterpret_cast<uintptr_t>(b.data);
-  const uint64_t ahead = b0 >= a0 ? (b0 - a0) % pitch : (pitch - (a0 - b0) % pitch) % pitch;  // of a's row to b's
-  return ahead >= a_row && ahead + b_row <= pitch;
-}
-
-// An output may share no memory with any other array of the operation, but the one it is allowed to replace.
-void check_overlap(std::span<const Named> arrays, int64_t row, const Array* output, const Array* replaced) {
-  const auto row_bytes = [row](const Array& array) { return static_cast<uint64_t>(row) * bytes_of_dtype(array.dtype); };
-  for (const Named& a : arrays)
-    for (const Named& b : arrays) {
-      if (&a == &b || !a.written || !a.array.data || !b.array.data) continue;
-      if ((&a.array == output && &b.array == replaced) || (&a.array == replaced && &b.array == output)) continue;
-      const auto a0 = reinterpret_cast<uintptr_t>(a.array.data), b0 = reinterpret_cast<uintptr_t>(b.array.data);
-      if (a0 < b0 + b.array.bytes && b0 < a0 + a.array.bytes &&
-          !interleaved(a.array, b.array, row_bytes(a.array), row_bytes(b.array)))
-        fail_argument("SYN-BUFFER-OVERLAP", "%s is written and overlaps %s; each output needs memory of its own",
-                      a.name, b.name);
-    }
 }
 
 bool same_place(const Array& a, const Array& b) {
@@ -196,12 +132,12 @@ ForwardOperation Layer::forward(const ForwardRequest& request) {
   op.w_in = check.row(request.w_init, "desc.w_init");
   op.w_final = check.row(request.w_final, "desc.w_final");
   op.w_seq = check.sequence(request.w_seq, "desc.w_seq");
-  const Named arrays[] = {{"desc.x", op.x, request.in_place}, {"desc.spikes", op.spikes, true},
+  const NamedArray arrays[] = {{"desc.x", op.x, request.in_place}, {"desc.spikes", op.spikes, true},
                           {"desc.v_init", op.v_in, false},    {"desc.v_final", op.v_final, true},
                           {"desc.v_seq", op.v_seq, true},     {"desc.h_seq", op.h_seq, true},
                           {"desc.w_init", op.w_in, false},    {"desc.w_final", op.w_final, true},
                           {"desc.w_seq", op.w_seq, true}};
-  check_overlap(arrays, spec_.extents.row(), nullptr, nullptr);
+  check_overlap(arrays);
   const bool two_variables = spec_.model->n_states == 2;
   if (two_variables && !op.v_in.data != !op.w_in.data)
     fail_argument("SYN-FORWARD-INIT", "%s is given and %s is null; a forward begins from both or from the layer's state",
@@ -253,7 +189,7 @@ OperationList Layer::backward(const BackwardRequest& request, const TapeShape& t
                   "desc.grad_x_seq, desc.grad_v_init and desc.grad_w_init are all null and desc.n_parameter_gradients is "
                   "0; at least one output is needed");
   const bool replaces = request.in_place && same_place(op.grad_x, op.grad_spike);
-  const Named arrays[] = {{"the forward's x", op.x, false},
+  const NamedArray arrays[] = {{"the forward's x", op.x, false},
                           {"the tape's H", op.tape_h, false},
                           {"desc.grad_spike_seq", op.grad_spike, false},
                           {"desc.grad_v_seq", op.grad_v_seq, false},
@@ -263,14 +199,14 @@ OperationList Layer::backward(const BackwardRequest& request, const TapeShape& t
                           {"desc.grad_w_seq", op.grad_w_seq, false},
                           {"desc.grad_w_final", op.grad_w_final, false},
                           {"desc.grad_w_init", op.grad_w_init, true}};
-  std::vector<Named> all(std::begin(arrays), std::end(arrays));
+  std::vector<NamedArray> all(std::begin(arrays), std::end(arrays));
   std::vector<std::string> names;
   names.reserve(request.gradients.size());
   for (const GradientRequest& gradient : request.gradients) {
     names.push_back("desc.parameter_gradients[" + std::to_string(names.size()) + "].gradient");
     all.push_back({names.back().c_str(), gradient.gradient->array(), true});
   }
-  check_overlap(all, spec_.extents.row(), replaces ? &op.grad_x : nullptr, replaces ? &op.grad_spike : nullptr);
+  check_overlap(all, replaces ? &op.grad_x : nullptr, replaces ? &op.grad_spike : nullptr);
   OperationList operations = {op};
   if (!request.gradients.empty()) append_gradients(request, operations);
   return operations;

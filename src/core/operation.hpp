@@ -22,6 +22,7 @@ struct Array {
   int32_t dtype = SYNFIRE_DTYPE_F32;
   int64_t pitch = 0;    // elements from one step to the next, for arrays that have steps
   bool padded = false;  // the pitch is more than a row: there is foreign memory between the rows
+  int64_t row = 0;      // elements of one step, for arrays that have steps
 };
 
 enum class SpikeFormat : int32_t { none, dense, bits, time_bits };
@@ -95,9 +96,29 @@ struct ResetStateOperation {
   Layer* layer;
 };
 
+// Spikes [T, B, N] from one format to another; the dtypes of the arrays say which.
+struct ConvertSpikesOperation {
+  Extents extents;
+  Array source;
+  Array destination;
+};
+
+enum class CountKind : int32_t {
+  per_neuron = SYNFIRE_COUNT_PER_NEURON,
+  per_step = SYNFIRE_COUNT_PER_STEP,
+  total = SYNFIRE_COUNT_TOTAL
+};
+// The counts are written, whatever they held before.
+struct CountSpikesOperation {
+  CountKind kind;
+  Extents extents;
+  Array spikes;
+  Array counts;  // u32 or u64: [B, N], [T] or [1]
+};
+
 using Operation =
     std::variant<ForwardOperation, BackwardOperation, ReduceOperation, CopyOperation, FillOperation,
-                 ResetStateOperation>;
+                 ResetStateOperation, ConvertSpikesOperation, CountSpikesOperation>;
 using OperationList = std::vector<Operation>;
 
 }  // namespace synfire::core

@@ -3,6 +3,7 @@
 #define SYNFIRE_CORE_OPERATION_ARGUMENTS_HPP
 
 #include "layer.hpp"
+#include "spike_arrays.hpp"
 
 namespace synfire::core {
 
@@ -11,6 +12,24 @@ inline Sequence sequence_of(const Array& array) { return {array.data, array.pitc
 inline Words words_of(const Array& array, bool wanted) {
   if (!wanted) return {nullptr, 0};
   return {static_cast<uint32_t*>(array.data), array.pitch};
+}
+
+inline SpikeStorage storage_of(int32_t dtype) {
+  switch (dtype) {
+    case SYNFIRE_DTYPE_BITS: return SpikeStorage::bits;
+    case SYNFIRE_DTYPE_TIME_BITS: return SpikeStorage::time_bits;
+    case SYNFIRE_DTYPE_F64: return SpikeStorage::bytes8;
+    case SYNFIRE_DTYPE_F16:
+    case SYNFIRE_DTYPE_BF16: return SpikeStorage::bytes2;
+    case SYNFIRE_DTYPE_U8: return SpikeStorage::bytes1;
+    default: return SpikeStorage::bytes4;
+  }
+}
+
+inline SpikeArray spikes_of(const Array& array) {
+  // u8 is the one dense type without a sign.
+  const uint64_t magnitude = array.dtype == SYNFIRE_DTYPE_U8 ? 0xFF : ~uint64_t{0} >> (65 - 8 * bytes_of_dtype(array.dtype));
+  return {array.data, array.pitch, magnitude, is_packed(array.dtype) ? 0 : element_bits(array.dtype, 1)};
 }
 
 template <class R>

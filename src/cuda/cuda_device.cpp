@@ -210,12 +210,15 @@ class CudaDevice final : public Device {
 
   template <class E>
   static void fill_elements(const FillOperation& op) {
-    std::fill_n(static_cast<E*>(op.array.data), op.array.bytes / sizeof(E), static_cast<E>(op.value));
+    std::fill_n(static_cast<E*>(op.array.data), op.array.bytes / sizeof(E), static_cast<E>(element_bits(op.dtype, op.value)));
   }
   static void fill_host(const FillOperation& op) {
-    if (op.dtype == SYNFIRE_DTYPE_F64) fill_elements<double>(op);
-    else if (op.dtype == SYNFIRE_DTYPE_BITS) fill_elements<uint32_t>(op);
-    else fill_elements<float>(op);
+    switch (bytes_of_dtype(op.dtype)) {
+      case 1: return fill_elements<uint8_t>(op);
+      case 2: return fill_elements<uint16_t>(op);
+      case 4: return fill_elements<uint32_t>(op);
+      default: return fill_elements<uint64_t>(op);
+    }
   }
 
   DeviceState state_;

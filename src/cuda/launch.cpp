@@ -1,5 +1,7 @@
 #include "launch.hpp"
 
+#include "spike_kernels.hpp"
+
 #include <core/error.hpp>
 #include <core/layer.hpp>
 #include <core/operation_arguments.hpp>
@@ -119,6 +121,15 @@ const void* kernel_for(const LayerSpec& spec, const BackwardOperation& op, const
   });
 }
 
+const void* kernel_for(const ConvertSpikesOperation& op) {
+  return convert_spikes_kernel(storage_of(op.source.dtype), storage_of(op.destination.dtype));
+}
+
+const void* kernel_for(const CountSpikesOperation& op) {
+  const SpikeStorage spikes = storage_of(op.spikes.dtype);
+  return op.counts.dtype == SYNFIRE_DTYPE_U64 ? count_spikes_kernel<uint64_t>(spikes) : count_spikes_kernel<uint32_t>(spikes);
+}
+
 // Within the GPU our own kernel copies faster than a captured copy node does; across the bus the copy engine is best.
 bool copies_by_kernel(const CopyOperation& op) {
   return op.source.memory == SYNFIRE_MEMORY_DEVICE && op.destination.memory == SYNFIRE_MEMORY_DEVICE &&
@@ -202,6 +213,26 @@ class Enqueuer {
     });
   }
 
+  void operator()(const ConvertSpikesOperation& op) const {
+    const Extents& e = op.extents;
+    const int64_t n_tiles = warm_up_ ? 0 : layers_of(e) * e.batch * tiles_per_row(e);
+    const ConvertSpikesLaunch arguments = {e, n_tiles, spikes_of(op.source), spikes_of(op.destination)};
+    launch(kernel_for(op), looping_blocks(n_tiles), spike_threads, &arguments, 0, stream_);
+  }
+
+  void operator()(const CountSpikesOperation& op) const {
+    (*this)(FillOperation{op.counts, op.counts.dtype, 0});
+    const Extents& e = op.extents;
+    const bool neurons = op.kind == CountKind::per_neuron;
+    const int64_t length = neurons ? layers_of(e) : tiles_per_row(e);
+    const int64_t lines = e.batch * (neurons ? tiles_per_row(e) : layers_of(e));
+    // Long runs add seldom; short ones keep every multiprocessor busy.
+    const int64_t run = std::clamp<int64_t>(lines * length / (int64_t{16} * gpu_.n_multiprocessors), 1, std::min<int64_t>(length, 64));
+    const int64_t n_runs = warm_up_ ? 0 : lines * ((length + run - 1) / run);
+    const CountSpikesLaunch arguments = {e, n_runs, run, spikes_of(op.spikes), op.counts.data, static_cast<int32_t>(op.kind)};
+    launch(kernel_for(op), looping_blocks(n_runs), spike_threads, &arguments, 0, stream_);
+  }
+
  private:
   uint32_t blocks(const Plan& plan) const { return warm_up_ ? 1 : plan.n_blocks; }
 
@@ -209,6 +240,11 @@ class Enqueuer {
   uint32_t strided_blocks(int64_t count) const {
     const int64_t needed = (count + threads_per_block - 1) / threads_per_block;
     return static_cast<uint32_t>(std::clamp<int64_t>(needed, 1, int64_t{16} * gpu_.n_multiprocessors));
+  }
+
+  // A grid whose blocks take one piece of work after the other.
+  uint32_t looping_blocks(int64_t count) const {
+    return static_cast<uint32_t>(std::clamp<int64_t>(count, 1, int64_t{16} * gpu_.n_multiprocessors));
   }
 
   template <class E>
@@ -268,6 +304,10 @@ void enqueue(const Operation& operation, const GpuShape& gpu, Enqueue how, cudaS
   std::visit(Enqueuer(gpu, how, stream), operation);
 }
 
+int nodes_of(const Operation& operation) {
+  return std::holds_alternative<CountSpikesOperation>(operation) ? 2 : 1;  // counts are cleared first
+}
+
 void enqueue_write_small(void* destination, const void* source, uint64_t bytes, cudaStream_t stream) {
   WriteSmallLaunch arguments = {static_cast<unsigned char*>(destination), static_cast<int32_t>(bytes), {}};
   std::memcpy(arguments.source, source, bytes);
@@ -289,6 +329,8 @@ const void* kernel_of(const Operation& operation, const GpuShape& gpu) {
     return kernel_for(spec, *op, plan_backward(spec, *op, gpu));
   }
   if (const auto* op = std::get_if<CopyOperation>(&operation)) return copies_by_kernel(*op) ? copy_kernel() : nullptr;
+  if (const auto* op = std::get_if<ConvertSpikesOperation>(&operation)) return kernel_for(*op);
+  if (const auto* op = std::get_if<CountSpikesOperation>(&operation)) return kernel_for(*op);
   return nullptr;
 }
 

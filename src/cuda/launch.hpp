@@ -34,6 +34,8 @@ enum class Enqueue { run, warm_up };
 
 // Puts one operation on a stream. All addresses must be accessible to the GPU.
 void enqueue(const core::Operation& operation, const GpuShape& gpu, Enqueue how, cudaStream_t stream);
+// How many nodes of a graph that gives.
+int nodes_of(const core::Operation& operation);
 // Rewrites up to small_bytes of device memory with a kernel that carries the bytes in its arguments.
 void enqueue_write_small(void* destination, const void* source, uint64_t bytes, cudaStream_t stream);
 void enqueue_signal(uint64_t* count, uint64_t* published, cudaStream_t stream);

@@ -43,12 +43,12 @@ void Staging::read(Array& array) {
   array = place;
 }
 
-// Redirects a large output to the arena; true when a copy back must follow.
-bool Staging::written_through_arena(Array& array) {
+// Redirects an output to the arena unless it is small enough to be written in place; true when a copy back must follow.
+bool Staging::written_through_arena(Array& array, uint64_t in_place_bytes) {
   if (!array.data) return false;
   forget(array);
   // A copy back would also write what lies between padded rows.
-  if (array.memory != SYNFIRE_MEMORY_PINNED || array.bytes <= zero_copy_bytes || array.padded) return false;
+  if (array.memory != SYNFIRE_MEMORY_PINNED || array.bytes <= in_place_bytes || array.padded) return false;
   Staged& s = staged(array);
   array.data = offset_pointer(s.offset);
   array.memory = memory_arena;
@@ -116,6 +116,25 @@ void Staging::add(const FillOperation& op) {
 
 void Staging::add(const ResetStateOperation& op) { operations_.emplace_back(op); }
 
+void Staging::add(const ConvertSpikesOperation& original) {
+  ConvertSpikesOperation op = original;
+  read(op.source);
+  const Array host = op.destination;
+  const bool copied = written_through_arena(op.destination);
+  operations_.emplace_back(op);
+  if (copied) operations_.emplace_back(CopyOperation{op.destination, host});
+}
+
+void Staging::add(const CountSpikesOperation& original) {
+  CountSpikesOperation op = original;
+  read(op.spikes);
+  const Array host = op.counts;
+  // Counts are added up, which is slow across the bus however few they are.
+  const bool copied = written_through_arena(op.counts, 0);
+  operations_.emplace_back(op);
+  if (copied) operations_.emplace_back(CopyOperation{op.counts, host});
+}
+
 namespace {
 
 // Turns the arena offsets of one operation into addresses.
@@ -142,6 +161,8 @@ struct Place {
   void operator()(CopyOperation& op) const { all(op.source, op.destination); }
   void operator()(FillOperation& op) const { all(op.array); }
   void operator()(ResetStateOperation&) const {}
+  void operator()(ConvertSpikesOperation& op) const { all(op.source, op.destination); }
+  void operator()(CountSpikesOperation& op) const { all(op.spikes, op.counts); }
 };
 
 }  // namespace

@@ -35,9 +35,11 @@ class Staging {
   void add(const core::CopyOperation& op);
   void add(const core::FillOperation& op);
   void add(const core::ResetStateOperation& op);
+  void add(const core::ConvertSpikesOperation& op);
+  void add(const core::CountSpikesOperation& op);
   Staged& staged(const core::Array& array);
   void read(core::Array& array);
-  bool written_through_arena(core::Array& array);
+  bool written_through_arena(core::Array& array, uint64_t in_place_bytes = zero_copy_bytes);
   void forget(const core::Array& written);
 
   core::OperationList operations_;

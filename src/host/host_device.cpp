@@ -2,6 +2,7 @@
 
 #include "kernels.hpp"
 #include "parallel.hpp"
+#include "spike_rows.hpp"
 
 #include <core/error.hpp>
 #include <core/float_environment.hpp>
@@ -210,6 +211,8 @@ class HostDevice final : public Device {
   void run(const ResetStateOperation& op) const {
     with_arithmetic(*op.layer, [&](auto r) { run_reset<decltype(r)>(op); });
   }
+  void run(const ConvertSpikesOperation& op) const { convert_spikes(op, n_threads_); }
+  void run(const CountSpikesOperation& op) const { count_spikes(op, n_threads_); }
   template <class E>
   static void fill(const FillOperation& op) {
     std::fill_n(static_cast<E*>(op.array.data), op.array.bytes / sizeof(E), static_cast<E>(element_bits(op.dtype, op.value)));

@@ -27,6 +27,8 @@ int main(void) {
   CHECK_INIT(synfire_parameter_info, SYNFIRE_PARAMETER_INFO_INIT);
   CHECK_INIT(synfire_forward_desc, SYNFIRE_FORWARD_DESC_INIT);
   CHECK_INIT(synfire_backward_desc, SYNFIRE_BACKWARD_DESC_INIT);
+  CHECK_INIT(synfire_convert_spikes_desc, SYNFIRE_CONVERT_SPIKES_DESC_INIT);
+  CHECK_INIT(synfire_count_spikes_desc, SYNFIRE_COUNT_SPIKES_DESC_INIT);
   CHECK_INIT(synfire_graph_desc, SYNFIRE_GRAPH_DESC_INIT);
   CHECK_INIT(synfire_copy_desc, SYNFIRE_COPY_DESC_INIT);
   if (n_failed == 0) printf("every initialiser is all zeros plus struct_size\n");

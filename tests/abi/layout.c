@@ -149,6 +149,26 @@ static void print_structs(void) {
   FIELD(synfire_backward_desc, n_parameter_gradients);
   end_struct();
 
+  begin_struct("synfire_convert_spikes_desc", sizeof(synfire_convert_spikes_desc));
+  FIELD(synfire_convert_spikes_desc, struct_size);
+  FIELD(synfire_convert_spikes_desc, reserved);
+  FIELD(synfire_convert_spikes_desc, n_steps);
+  FIELD(synfire_convert_spikes_desc, n_neurons);
+  FIELD(synfire_convert_spikes_desc, batch);
+  FIELD(synfire_convert_spikes_desc, source);
+  FIELD(synfire_convert_spikes_desc, destination);
+  end_struct();
+
+  begin_struct("synfire_count_spikes_desc", sizeof(synfire_count_spikes_desc));
+  FIELD(synfire_count_spikes_desc, struct_size);
+  FIELD(synfire_count_spikes_desc, kind);
+  FIELD(synfire_count_spikes_desc, n_steps);
+  FIELD(synfire_count_spikes_desc, n_neurons);
+  FIELD(synfire_count_spikes_desc, batch);
+  FIELD(synfire_count_spikes_desc, spikes);
+  FIELD(synfire_count_spikes_desc, counts);
+  end_struct();
+
   begin_struct("synfire_graph_desc", sizeof(synfire_graph_desc));
   FIELD(synfire_graph_desc, struct_size);
   FIELD(synfire_graph_desc, reserved);
@@ -213,6 +233,8 @@ static void print_constants(void) {
   CONSTANT(SYNFIRE_DTYPE_BF16);
   CONSTANT(SYNFIRE_DTYPE_U8);
   CONSTANT(SYNFIRE_DTYPE_TIME_BITS);
+  CONSTANT(SYNFIRE_DTYPE_U32);
+  CONSTANT(SYNFIRE_DTYPE_U64);
   CONSTANT(SYNFIRE_MODEL_DEFAULT);
   CONSTANT(SYNFIRE_MODEL_IF);
   CONSTANT(SYNFIRE_MODEL_LIF);
@@ -243,6 +265,9 @@ static void print_constants(void) {
   CONSTANT(SYNFIRE_TAPE_NONE);
   CONSTANT(SYNFIRE_TAPE_STORE);
   CONSTANT(SYNFIRE_TAPE_STORE_NARROW);
+  CONSTANT(SYNFIRE_COUNT_PER_NEURON);
+  CONSTANT(SYNFIRE_COUNT_PER_STEP);
+  CONSTANT(SYNFIRE_COUNT_TOTAL);
   CONSTANT(SYNFIRE_WAIT_SPIN);
   CONSTANT(SYNFIRE_WAIT_YIELD);
   CONSTANT(SYNFIRE_WAIT_BLOCK);

@@ -65,7 +65,10 @@ inline bool is_packed(int32_t dtype) {
   return dtype == SYNFIRE_DTYPE_BITS || dtype == SYNFIRE_DTYPE_TIME_BITS;
 }
 inline size_t element_bytes(int32_t dtype) {
-  return dtype == SYNFIRE_DTYPE_F64 ? 8 : dtype == SYNFIRE_DTYPE_U8 ? 1 : is_narrow(dtype) ? 2 : 4;
+  return dtype == SYNFIRE_DTYPE_F64 || dtype == SYNFIRE_DTYPE_U64 ? 8
+         : dtype == SYNFIRE_DTYPE_U8                              ? 1
+         : is_narrow(dtype)                                       ? 2
+                                                                  : 4;
 }
 inline int32_t arithmetic_of(int32_t dtype) {
   return dtype == SYNFIRE_DTYPE_F64 ? SYNFIRE_DTYPE_F64 : SYNFIRE_DTYPE_F32;
@@ -75,7 +78,8 @@ inline void store(unsigned char* to, int32_t dtype, double value) {
   const auto put = [to](auto element) { std::memcpy(to, &element, sizeof element); };
   if (dtype == SYNFIRE_DTYPE_F64) put(value);
   else if (dtype == SYNFIRE_DTYPE_U8) put(static_cast<uint8_t>(value));
-  else if (is_packed(dtype)) put(static_cast<uint32_t>(value));
+  else if (dtype == SYNFIRE_DTYPE_U64) put(static_cast<uint64_t>(value));
+  else if (is_packed(dtype) || dtype == SYNFIRE_DTYPE_U32) put(static_cast<uint32_t>(value));
   else if (is_narrow(dtype)) put(encode16(dtype, value));
   else put(static_cast<float>(value));
 }
@@ -86,7 +90,8 @@ inline double load(const unsigned char* from, int32_t dtype) {
   };
   if (dtype == SYNFIRE_DTYPE_F64) return get(double{});
   if (dtype == SYNFIRE_DTYPE_U8) return get(uint8_t{});
-  if (is_packed(dtype)) return get(uint32_t{});
+  if (dtype == SYNFIRE_DTYPE_U64) return static_cast<double>(get(uint64_t{}));
+  if (is_packed(dtype) || dtype == SYNFIRE_DTYPE_U32) return get(uint32_t{});
   if (is_narrow(dtype)) return decode16(dtype, get(uint16_t{}));
   return static_cast<double>(get(float{}));
 }

@@ -4,6 +4,7 @@
 #include <core/buffer.hpp>
 #include <core/error.hpp>
 #include <cuda/launch.hpp>
+#include <cuda/spike_kernels.hpp>
 
 #include <gtest/gtest.h>
 
@@ -59,6 +60,13 @@ const void* reduce_chunks_kernel() { return named(7, 0, 1, 0); }
 const void* copy_kernel() { return named(8, 0, 1, 0); }
 const void* write_small_kernel() { return named(9, 0, 1, 0); }
 const void* signal_kernel() { return named(10, 0, 1, 0); }
+const void* convert_spikes_kernel(core::SpikeStorage from, core::SpikeStorage to) {
+  return named(11, static_cast<int>(from), 1, static_cast<int>(to));
+}
+template <class C>
+const void* count_spikes_kernel(core::SpikeStorage spikes) {
+  return named(12, static_cast<int>(spikes), 1, static_cast<int>(sizeof(C)));
+}
 
 template const void* forward_kernel<float>(int32_t, int, ForwardOutputs);
 template const void* forward_kernel<double>(int32_t, int, ForwardOutputs);
@@ -80,6 +88,8 @@ template const void* fill_kernel<uint8_t>();
 template const void* fill_kernel<uint16_t>();
 template const void* fill_kernel<uint32_t>();
 template const void* fill_kernel<uint64_t>();
+template const void* count_spikes_kernel<uint32_t>(core::SpikeStorage);
+template const void* count_spikes_kernel<uint64_t>(core::SpikeStorage);
 
 namespace {
 

@@ -436,6 +436,47 @@ TEST(Passes, EagerAndReplayedAreTheSame) {
   EXPECT_EQ(graph.launch(), 2u);
 }
 
+TEST(Spikes, ConvertedAndCountedAtOnceAndInAGraph) {
+  const Context context = make_context();
+  Buffer dense(context, synfire::buffer_desc<float>(2 * 35)), bits(context, synfire::buffer_desc<uint32_t>(2 * 2));
+  Buffer by_time(context, synfire::time_bits_desc(35)), bytes(context, synfire::buffer_desc<std::uint8_t>(2 * 35));
+  Buffer per_neuron(context, synfire::counts_desc(35)), total(context, synfire::buffer_desc<std::uint64_t>(1));
+  std::vector<float> spikes(2 * 35, 0);
+  spikes[0] = spikes[33] = spikes[35] = 1;
+  dense.upload(spikes);
+  const auto check = [&] {
+    EXPECT_EQ(bits.download<uint32_t>(), (std::vector<uint32_t>{1, 2, 1, 0}));
+    std::vector<uint32_t> trains(35, 0);
+    trains[0] = 3;
+    trains[33] = 1;
+    EXPECT_EQ(by_time.download<uint32_t>(), trains);
+    EXPECT_EQ(bytes.download<std::uint8_t>(), std::vector<std::uint8_t>(spikes.begin(), spikes.end()));
+    std::vector<uint32_t> counts(35, 0);
+    counts[0] = 2;
+    counts[33] = 1;
+    EXPECT_EQ(per_neuron.download<uint32_t>(), counts);
+    EXPECT_EQ(total.download<std::uint64_t>(), std::vector<std::uint64_t>{3});
+    for (Buffer* written : {&bits, &by_time, &bytes, &per_neuron, &total}) written->fill(9);
+  };
+  const auto pack = synfire::convert_spikes_desc(dense, bits, 2, 35), transpose = synfire::convert_spikes_desc(bits, by_time, 2, 35),
+             unpack = synfire::convert_spikes_desc(by_time, bytes, 2, 35);
+  const auto neurons = synfire::count_spikes_desc(bytes, per_neuron, SYNFIRE_COUNT_PER_NEURON, 2, 35),
+             all = synfire::count_spikes_desc(bits, total, SYNFIRE_COUNT_TOTAL, 2, 35);
+  for (const auto& desc : {pack, transpose, unpack}) synfire::convert_spikes(context, desc);
+  for (const auto& desc : {neurons, all}) synfire::count_spikes(context, desc);
+  check();
+  Graph graph(context);
+  for (const auto& desc : {pack, transpose, unpack}) graph.record_convert_spikes(desc);
+  for (const auto& desc : {neurons, all}) graph.record_count_spikes(desc);
+  graph.instantiate();
+  graph.wait(graph.launch());
+  check();
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-BUFFER-TYPE", "desc.counts", [&] {
+    synfire::count_spikes(context, synfire::count_spikes_desc(bytes, bits, SYNFIRE_COUNT_TOTAL, 2, 35));
+  }));
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_WRONG_ORDER, "SYN-GRAPH-INSTANTIATED", "graph", [&] { graph.record_convert_spikes(pack); }));
+}
+
 TEST(Passes, RefuseTheWrongOrder) {
   const Context context = make_context();
   Layer layer = make_layer(context);

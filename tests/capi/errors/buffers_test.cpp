@@ -153,7 +153,7 @@ TEST_F(Errors, BufferDescriptions) {
   };
   for (const int32_t bad : {-1, 3, std::numeric_limits<int32_t>::max()})
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("memory"), create([&](auto& desc) { desc.memory = bad; }));
-  for (const int32_t bad : {-1, 7, std::numeric_limits<int32_t>::max()})
+  for (const int32_t bad : {-1, 9, std::numeric_limits<int32_t>::max()})
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("dtype"), create([&](auto& desc) { desc.dtype = bad; }));
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("n_elements"), create([](auto& desc) { desc.n_elements = 0; }));
   for (const uint64_t huge : {~uint64_t{0}, uint64_t{1} << 63, uint64_t{1} << 62, (uint64_t{1} << 61) + 1}) {

@@ -1,0 +1,42 @@
+// The kernels that convert and count spikes, as the host code sees them: their arguments, addresses and tiles.
+#ifndef SYNFIRE_CUDA_SPIKE_KERNELS_HPP
+#define SYNFIRE_CUDA_SPIKE_KERNELS_HPP
+
+#include <core/arguments.hpp>
+#include <core/spike_arrays.hpp>
+
+namespace synfire::cuda {
+
+inline constexpr int spike_threads = 256;
+// A warp works on 32 steps of 32 neurons; a block's warps lie beside each other in one batch row, so that eight words of
+// neuron-packed spikes fill a sector of 32 bytes.
+inline constexpr int words_per_tile = spike_threads / 32;
+
+inline int64_t layers_of(const core::Extents& e) { return (e.n_steps + 31) / 32; }  // of 32 steps
+inline int64_t tiles_per_row(const core::Extents& e) { return (e.words_per_row() + words_per_tile - 1) / words_per_tile; }
+
+struct ConvertSpikesLaunch {
+  core::Extents extents;
+  int64_t n_tiles;  // layers, batch rows, tiles of a row; 0 touches no data
+  core::SpikeArray source, destination;
+};
+
+// Adds to counts that are zero. A block takes `run` tiles, one after the other along the steps (per neuron) or along the
+// row, before it adds what they held.
+struct CountSpikesLaunch {
+  core::Extents extents;
+  int64_t n_runs;  // 0 touches no data
+  int64_t run;
+  core::SpikeArray spikes;
+  void* counts;
+  int32_t kind;  // one of SYNFIRE_COUNT_*
+};
+
+const void* convert_spikes_kernel(core::SpikeStorage from, core::SpikeStorage to);
+// C is uint32_t or uint64_t.
+template <class C>
+const void* count_spikes_kernel(core::SpikeStorage spikes);
+
+}  // namespace synfire::cuda
+
+#endif
