@@ -77,6 +77,8 @@ const SYNFIRE_DTYPE_F16 = Int32(3)
 const SYNFIRE_DTYPE_BF16 = Int32(4)
 const SYNFIRE_DTYPE_U8 = Int32(5)
 const SYNFIRE_DTYPE_TIME_BITS = Int32(6)
+const SYNFIRE_DTYPE_U32 = Int32(7)
+const SYNFIRE_DTYPE_U64 = Int32(8)
 const SYNFIRE_MODEL_DEFAULT = Int32(0)
 const SYNFIRE_MODEL_IF = Int32(1)
 const SYNFIRE_MODEL_LIF = Int32(2)
@@ -107,6 +109,9 @@ const SYNFIRE_TAPE_RECOMPUTE = Int32(0)
 const SYNFIRE_TAPE_NONE = Int32(1)
 const SYNFIRE_TAPE_STORE = Int32(2)
 const SYNFIRE_TAPE_STORE_NARROW = Int32(3)
+const SYNFIRE_COUNT_PER_NEURON = Int32(0)
+const SYNFIRE_COUNT_PER_STEP = Int32(1)
+const SYNFIRE_COUNT_TOTAL = Int32(2)
 const SYNFIRE_WAIT_SPIN = Int32(0)
 const SYNFIRE_WAIT_YIELD = Int32(1)
 const SYNFIRE_WAIT_BLOCK = Int32(2)
@@ -116,11 +121,12 @@ const status_names = (Symbol("ok") => SYNFIRE_OK, Symbol("pending") => SYNFIRE_P
 const backend_names = (Symbol("auto") => SYNFIRE_BACKEND_AUTO, Symbol("host") => SYNFIRE_BACKEND_HOST, Symbol("cuda") => SYNFIRE_BACKEND_CUDA,)
 const fallback_names = (Symbol("none") => SYNFIRE_FALLBACK_NONE, Symbol("not_built") => SYNFIRE_FALLBACK_NOT_BUILT, Symbol("no_driver") => SYNFIRE_FALLBACK_NO_DRIVER, Symbol("driver_too_old") => SYNFIRE_FALLBACK_DRIVER_TOO_OLD, Symbol("no_device") => SYNFIRE_FALLBACK_NO_DEVICE, Symbol("device_failed") => SYNFIRE_FALLBACK_DEVICE_FAILED,)
 const memory_names = (Symbol("device") => SYNFIRE_MEMORY_DEVICE, Symbol("pinned") => SYNFIRE_MEMORY_PINNED, Symbol("host") => SYNFIRE_MEMORY_HOST,)
-const dtype_names = (Symbol("f32") => SYNFIRE_DTYPE_F32, Symbol("f64") => SYNFIRE_DTYPE_F64, Symbol("bits") => SYNFIRE_DTYPE_BITS, Symbol("f16") => SYNFIRE_DTYPE_F16, Symbol("bf16") => SYNFIRE_DTYPE_BF16, Symbol("u8") => SYNFIRE_DTYPE_U8, Symbol("time_bits") => SYNFIRE_DTYPE_TIME_BITS,)
+const dtype_names = (Symbol("f32") => SYNFIRE_DTYPE_F32, Symbol("f64") => SYNFIRE_DTYPE_F64, Symbol("bits") => SYNFIRE_DTYPE_BITS, Symbol("f16") => SYNFIRE_DTYPE_F16, Symbol("bf16") => SYNFIRE_DTYPE_BF16, Symbol("u8") => SYNFIRE_DTYPE_U8, Symbol("time_bits") => SYNFIRE_DTYPE_TIME_BITS, Symbol("u32") => SYNFIRE_DTYPE_U32, Symbol("u64") => SYNFIRE_DTYPE_U64,)
 const model_names = (Symbol("default") => SYNFIRE_MODEL_DEFAULT, Symbol("if") => SYNFIRE_MODEL_IF, Symbol("lif") => SYNFIRE_MODEL_LIF, Symbol("plif") => SYNFIRE_MODEL_PLIF, Symbol("qif") => SYNFIRE_MODEL_QIF, Symbol("eif") => SYNFIRE_MODEL_EIF, Symbol("izhikevich") => SYNFIRE_MODEL_IZHIKEVICH,)
 const surrogate_names = (Symbol("default") => SYNFIRE_SURROGATE_DEFAULT, Symbol("sigmoid") => SYNFIRE_SURROGATE_SIGMOID, Symbol("atan") => SYNFIRE_SURROGATE_ATAN, Symbol("piecewise_quadratic") => SYNFIRE_SURROGATE_PIECEWISE_QUADRATIC, Symbol("piecewise_exp") => SYNFIRE_SURROGATE_PIECEWISE_EXP, Symbol("soft_sign") => SYNFIRE_SURROGATE_SOFT_SIGN, Symbol("super_spike") => SYNFIRE_SURROGATE_SUPER_SPIKE, Symbol("erf") => SYNFIRE_SURROGATE_ERF, Symbol("piecewise_leaky_relu") => SYNFIRE_SURROGATE_PIECEWISE_LEAKY_RELU, Symbol("s2nn") => SYNFIRE_SURROGATE_S2NN, Symbol("q_pseudo_spike") => SYNFIRE_SURROGATE_Q_PSEUDO_SPIKE, Symbol("leaky_k_relu") => SYNFIRE_SURROGATE_LEAKY_K_RELU, Symbol("fake_numerical_gradient") => SYNFIRE_SURROGATE_FAKE_NUMERICAL_GRADIENT, Symbol("log_tailed_relu") => SYNFIRE_SURROGATE_LOG_TAILED_RELU, Symbol("nonzero_sign_log_abs") => SYNFIRE_SURROGATE_NONZERO_SIGN_LOG_ABS, Symbol("squarewave_fourier_series") => SYNFIRE_SURROGATE_SQUAREWAVE_FOURIER_SERIES, Symbol("rect") => SYNFIRE_SURROGATE_RECT,)
 const reset_names = (Symbol("hard") => SYNFIRE_RESET_HARD, Symbol("soft") => SYNFIRE_RESET_SOFT,)
 const tape_names = (Symbol("recompute") => SYNFIRE_TAPE_RECOMPUTE, Symbol("none") => SYNFIRE_TAPE_NONE, Symbol("store") => SYNFIRE_TAPE_STORE, Symbol("store_narrow") => SYNFIRE_TAPE_STORE_NARROW,)
+const count_names = (Symbol("per_neuron") => SYNFIRE_COUNT_PER_NEURON, Symbol("per_step") => SYNFIRE_COUNT_PER_STEP, Symbol("total") => SYNFIRE_COUNT_TOTAL,)
 const wait_names = (Symbol("spin") => SYNFIRE_WAIT_SPIN, Symbol("yield") => SYNFIRE_WAIT_YIELD, Symbol("block") => SYNFIRE_WAIT_BLOCK,)
 
 # ---- Structures --------------------------------------------------------------------------------------------------------
@@ -279,6 +285,36 @@ synfire_backward_desc(; in_place=0, grad_spike_seq=C_NULL, grad_v_seq=C_NULL, gr
     synfire_backward_desc(sizeof(synfire_backward_desc), in_place, grad_spike_seq, grad_v_seq, grad_v_final, grad_x_seq, grad_v_init, grad_w_seq, grad_w_final, grad_w_init, parameter_gradients, n_parameter_gradients)
 
 """
+Spikes `[T, B, N]` in one format, to be written in another: packed, unpacked, transposed or as another type. The types of the two buffers say what is converted. A buffer's `row_pitch` holds as in a layer's passes.
+"""
+struct synfire_convert_spikes_desc
+    struct_size::UInt32
+    reserved::UInt32
+    n_steps::Int64
+    n_neurons::Int64
+    batch::Int64
+    source::synfire_buffer
+    destination::synfire_buffer
+end
+synfire_convert_spikes_desc(; reserved=0, n_steps=0, n_neurons=0, batch=0, source=C_NULL, destination=C_NULL) =
+    synfire_convert_spikes_desc(sizeof(synfire_convert_spikes_desc), reserved, n_steps, n_neurons, batch, source, destination)
+
+"""
+Spikes `[T, B, N]` to be counted, exactly.
+"""
+struct synfire_count_spikes_desc
+    struct_size::UInt32
+    kind::Int32
+    n_steps::Int64
+    n_neurons::Int64
+    batch::Int64
+    spikes::synfire_buffer
+    counts::synfire_buffer
+end
+synfire_count_spikes_desc(; kind=0, n_steps=0, n_neurons=0, batch=0, spikes=C_NULL, counts=C_NULL) =
+    synfire_count_spikes_desc(sizeof(synfire_count_spikes_desc), kind, n_steps, n_neurons, batch, spikes, counts)
+
+"""
 How to create a graph. There is nothing to choose yet.
 """
 struct synfire_graph_desc
@@ -334,16 +370,20 @@ mutable struct FunctionTable
     synfire_layer_write_state::Ptr{Cvoid}
     synfire_layer_forward::Ptr{Cvoid}
     synfire_layer_backward::Ptr{Cvoid}
+    synfire_convert_spikes::Ptr{Cvoid}
+    synfire_count_spikes::Ptr{Cvoid}
     synfire_graph_create::Ptr{Cvoid}
     synfire_graph_destroy::Ptr{Cvoid}
     synfire_graph_record_forward::Ptr{Cvoid}
     synfire_graph_record_backward::Ptr{Cvoid}
     synfire_graph_record_copy::Ptr{Cvoid}
+    synfire_graph_record_convert_spikes::Ptr{Cvoid}
+    synfire_graph_record_count_spikes::Ptr{Cvoid}
     synfire_graph_instantiate::Ptr{Cvoid}
     synfire_graph_launch::Ptr{Cvoid}
     synfire_graph_wait::Ptr{Cvoid}
     synfire_graph_poll::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -645,6 +685,28 @@ Runs one backward through time now, of the layer's latest forward, which must ha
 end
 
 """
+    synfire_convert_spikes(context, desc, stream)
+
+Converts spikes from one format to another now: the same operation that synfire_graph_record_convert_spikes() records.
+"""
+@inline function synfire_convert_spikes(context, desc, stream)
+    address = functions.synfire_convert_spikes
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_convert_spikes_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
+    synfire_count_spikes(context, desc, stream)
+
+Counts spikes now: the same operation that synfire_graph_record_count_spikes() records.
+"""
+@inline function synfire_count_spikes(context, desc, stream)
+    address = functions.synfire_count_spikes
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_count_spikes_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
     synfire_graph_create(context, desc, graph)
 
 Creates an empty graph.
@@ -697,6 +759,28 @@ Appends a copy.
     address = functions.synfire_graph_record_copy
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_graph, Ptr{synfire_copy_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_convert_spikes(graph, desc)
+
+Appends a conversion of spikes from one format to another.
+"""
+@inline function synfire_graph_record_convert_spikes(graph, desc)
+    address = functions.synfire_graph_record_convert_spikes
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_convert_spikes_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_count_spikes(graph, desc)
+
+Appends a count of spikes.
+"""
+@inline function synfire_graph_record_count_spikes(graph, desc)
+    address = functions.synfire_graph_record_count_spikes
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_count_spikes_desc}), graph, desc)
 end
 
 """
