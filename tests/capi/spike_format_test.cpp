@@ -11,9 +11,8 @@ namespace {
 
 const int32_t every_format[] = {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64,  SYNFIRE_DTYPE_F16,      SYNFIRE_DTYPE_BF16,
                                 SYNFIRE_DTYPE_U8,  SYNFIRE_DTYPE_BITS, SYNFIRE_DTYPE_TIME_BITS};
-const Shape shapes[] = {{1, 1, 1},   {1, 3, 7},    {31, 1, 37},  {32, 2, 33}, {33, 3, 31},
-                        {35, 2, 32}, {64, 1, 64},  {100, 2, 129}, {33, 1, 300}, {65, 40, 5},
-                        {3, 2, 544}, {600, 1, 1}};
+const Shape shapes[] = {{1, 1, 1},   {1, 3, 7},     {31, 1, 37},  {32, 2, 33}, {33, 3, 31}, {35, 2, 32},
+                        {64, 1, 64}, {100, 2, 129}, {33, 1, 300}, {65, 40, 5}, {3, 2, 544}, {600, 1, 1}};
 const Placement placements[] = {{0, 0}, {1, 0}, {0, 3}, {1, 5}, {3, 32}};
 
 using Spikes = std::vector<uint8_t>;  // [T, B, N], 0 or 1
@@ -25,7 +24,8 @@ Spikes random_spikes(const Shape& shape, uint64_t seed) {
   return spikes;
 }
 
-// Little-endian: bit i of byte k is flag 8k + i. Filled up with zero bytes to whole words, and those are read byte by byte.
+// Little-endian: bit i of byte k is flag 8k + i. Filled up with zero bytes to whole words, and those are read byte by
+// byte.
 std::vector<uint32_t> packbits(const std::vector<uint8_t>& flags) {
   std::vector<uint8_t> bytes((flags.size() + 31) / 32 * 4, 0);
   for (size_t i = 0; i < flags.size(); ++i)
@@ -81,7 +81,8 @@ std::vector<double> source_elements(int32_t dtype, const Shape& shape, const Spi
                                                        : 0x1p-133;  // f32, bf16
   const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
   const bool bytes = dtype == SYNFIRE_DTYPE_U8;
-  const double set[] = {1, bytes ? 255 : -2.5, bytes ? 2 : nan, smallest, bytes ? 64 : -infinity, bytes ? 3 : -smallest};
+  const double set[] = {1,        bytes ? 255 : -2.5,     bytes ? 2 : nan,
+                        smallest, bytes ? 64 : -infinity, bytes ? 3 : -smallest};
   for (size_t i = 0; i < values.size(); ++i) values[i] = values[i] != 0 ? set[i % 6] : bytes || i % 2 == 0 ? 0.0 : -0.0;
   return values;
 }
@@ -233,10 +234,11 @@ TEST_F(SpikeFormats, PinnedMemory) {
     const auto count = counting(shape, SYNFIRE_COUNT_PER_NEURON, bits, counts);
     const auto check = [&] {
       const std::vector<uint32_t> words = download<uint32_t>(bits, shape.words());
-      EXPECT_TRUE(same_bits(std::vector<double>(words.begin(), words.end()), elements(SYNFIRE_DTYPE_BITS, shape, spikes)));
+      EXPECT_TRUE(
+          same_bits(std::vector<double>(words.begin(), words.end()), elements(SYNFIRE_DTYPE_BITS, shape, spikes)));
       const std::vector<uint32_t> held = download<uint32_t>(counts, shape.row());
-      EXPECT_TRUE(same_bits(std::vector<double>(held.begin(), held.end()),
-                            counts_of(shape, SYNFIRE_COUNT_PER_NEURON, spikes)));
+      EXPECT_TRUE(
+          same_bits(std::vector<double>(held.begin(), held.end()), counts_of(shape, SYNFIRE_COUNT_PER_NEURON, spikes)));
       EXPECT_OK(synfire_buffer_fill(bits, 7));
       EXPECT_OK(synfire_buffer_fill(counts, 7));
     };
@@ -260,7 +262,8 @@ TEST_F(SpikeFormats, BehindALayerInOneGraph) {
   const synfire_layer_desc layer_desc = describe(shape, SYNFIRE_DTYPE_F32);
   const Inputs<float> in = random_inputs<float>(shape, 3);
   const Buffer x = make_buffer_of(context, in.x), bytes = make_buffer(context, SYNFIRE_DTYPE_U8, shape.sequence());
-  const Buffer bits = make_buffer(context, SYNFIRE_DTYPE_BITS, shape.words()), own = make_buffer(context, SYNFIRE_DTYPE_BITS, shape.words());
+  const Buffer bits = make_buffer(context, SYNFIRE_DTYPE_BITS, shape.words()),
+               own = make_buffer(context, SYNFIRE_DTYPE_BITS, shape.words());
   const Buffer by_time = make_buffer(context, SYNFIRE_DTYPE_TIME_BITS, time_words(shape) * shape.row());
   const Buffer own_by_time = make_buffer(context, SYNFIRE_DTYPE_TIME_BITS, time_words(shape) * shape.row());
   const Buffer total = make_buffer(context, SYNFIRE_DTYPE_U64, 1);

@@ -75,27 +75,33 @@ TEST_F(SpikeErrors, Shapes) {
   }
   for (const int64_t huge : {int64_t{1} << 59, std::numeric_limits<int64_t>::max()}) {
     expect_bad(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-SPIKES-OVERFLOW", "n_steps", [&](auto& desc) { desc.n_steps = huge; });
-    expect_bad(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-SPIKES-OVERFLOW", "n_neurons", [&](auto& desc) { desc.n_neurons = huge; });
+    expect_bad(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-SPIKES-OVERFLOW", "n_neurons",
+               [&](auto& desc) { desc.n_neurons = huge; });
     expect_bad(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-SPIKES-OVERFLOW", "batch", [&](auto& desc) { desc.batch = huge; });
   }
 }
 
 TEST_F(SpikeErrors, BuffersThatAreTooSmall) {
   const int64_t time_words = (shape.n_steps + 31) / 32;
-  const std::pair<int32_t, uint64_t> sizes[] = {{SYNFIRE_DTYPE_F32, shape.sequence()},
-                                                {SYNFIRE_DTYPE_F64, shape.sequence()},
-                                                {SYNFIRE_DTYPE_BF16, shape.sequence()},
-                                                {SYNFIRE_DTYPE_U8, shape.sequence()},
-                                                {SYNFIRE_DTYPE_BITS, shape.words()},
-                                                {SYNFIRE_DTYPE_TIME_BITS, static_cast<uint64_t>(time_words) * shape.row()}};
+  const std::pair<int32_t, uint64_t> sizes[] = {
+      {SYNFIRE_DTYPE_F32, shape.sequence()},
+      {SYNFIRE_DTYPE_F64, shape.sequence()},
+      {SYNFIRE_DTYPE_BF16, shape.sequence()},
+      {SYNFIRE_DTYPE_U8, shape.sequence()},
+      {SYNFIRE_DTYPE_BITS, shape.words()},
+      {SYNFIRE_DTYPE_TIME_BITS, static_cast<uint64_t>(time_words) * shape.row()}};
   for (const auto& [dtype, n_elements] : sizes) {
     const Buffer small = make(dtype, n_elements - 1);
-    expect_bad(refused, "SYN-BUFFER-SIZE", "desc.source", [&](synfire_convert_spikes_desc& desc) { desc.source = small; });
-    expect_bad(refused, "SYN-BUFFER-SIZE", "desc.destination", [&](synfire_convert_spikes_desc& desc) { desc.destination = small; });
-    expect_bad(refused, "SYN-BUFFER-SIZE", "desc.spikes", [&](synfire_count_spikes_desc& desc) { desc.spikes = small; });
+    expect_bad(refused, "SYN-BUFFER-SIZE", "desc.source",
+               [&](synfire_convert_spikes_desc& desc) { desc.source = small; });
+    expect_bad(refused, "SYN-BUFFER-SIZE", "desc.destination",
+               [&](synfire_convert_spikes_desc& desc) { desc.destination = small; });
+    expect_bad(refused, "SYN-BUFFER-SIZE", "desc.spikes",
+               [&](synfire_count_spikes_desc& desc) { desc.spikes = small; });
   }
   for (const int32_t type : {SYNFIRE_DTYPE_U32, SYNFIRE_DTYPE_U64})
-    for (const auto& [kind, length] : {std::pair{SYNFIRE_COUNT_PER_NEURON, shape.row()}, {SYNFIRE_COUNT_PER_STEP, size_t{4}}}) {
+    for (const auto& [kind, length] :
+         {std::pair{SYNFIRE_COUNT_PER_NEURON, shape.row()}, {SYNFIRE_COUNT_PER_STEP, size_t{4}}}) {
       const Buffer small = make(type, length - 1);
       expect_bad(refused, "SYN-BUFFER-SIZE", "desc.counts", [&, kind = kind](synfire_count_spikes_desc& desc) {
         desc.counts = small;
@@ -106,9 +112,12 @@ TEST_F(SpikeErrors, BuffersThatAreTooSmall) {
 
 TEST_F(SpikeErrors, Pitches) {
   const Buffer narrow = make_pitched(SYNFIRE_DTYPE_U8, 1000, shape.row() - 1);
-  expect_bad(refused, "SYN-BUFFER-PITCH", "desc.source", [&](synfire_convert_spikes_desc& desc) { desc.source = narrow; });
-  expect_bad(refused, "SYN-BUFFER-PITCH", "desc.destination", [&](synfire_convert_spikes_desc& desc) { desc.destination = narrow; });
-  expect_bad(refused, "SYN-BUFFER-PITCH", "desc.spikes", [&](synfire_count_spikes_desc& desc) { desc.spikes = narrow; });
+  expect_bad(refused, "SYN-BUFFER-PITCH", "desc.source",
+             [&](synfire_convert_spikes_desc& desc) { desc.source = narrow; });
+  expect_bad(refused, "SYN-BUFFER-PITCH", "desc.destination",
+             [&](synfire_convert_spikes_desc& desc) { desc.destination = narrow; });
+  expect_bad(refused, "SYN-BUFFER-PITCH", "desc.spikes",
+             [&](synfire_count_spikes_desc& desc) { desc.spikes = narrow; });
   const Buffer wide = make_pitched(SYNFIRE_DTYPE_U8, 1000, 999);
   expect_bad(refused, "SYN-BUFFER-SIZE", "desc.source", [&](synfire_convert_spikes_desc& desc) { desc.source = wide; });
 }
@@ -116,9 +125,12 @@ TEST_F(SpikeErrors, Pitches) {
 TEST_F(SpikeErrors, Types) {
   for (const int32_t type : {SYNFIRE_DTYPE_U32, SYNFIRE_DTYPE_U64}) {
     const Buffer numbers = make(type, shape.sequence());
-    expect_bad(refused, "SYN-BUFFER-TYPE", "desc.source", [&](synfire_convert_spikes_desc& desc) { desc.source = numbers; });
-    expect_bad(refused, "SYN-BUFFER-TYPE", "desc.destination", [&](synfire_convert_spikes_desc& desc) { desc.destination = numbers; });
-    expect_bad(refused, "SYN-BUFFER-TYPE", "desc.spikes", [&](synfire_count_spikes_desc& desc) { desc.spikes = numbers; });
+    expect_bad(refused, "SYN-BUFFER-TYPE", "desc.source",
+               [&](synfire_convert_spikes_desc& desc) { desc.source = numbers; });
+    expect_bad(refused, "SYN-BUFFER-TYPE", "desc.destination",
+               [&](synfire_convert_spikes_desc& desc) { desc.destination = numbers; });
+    expect_bad(refused, "SYN-BUFFER-TYPE", "desc.spikes",
+               [&](synfire_count_spikes_desc& desc) { desc.spikes = numbers; });
     // Nor are they sequences or spikes of a layer.
     synfire_forward_desc forward = rig.forward_desc();
     forward.x = numbers;
@@ -129,7 +141,8 @@ TEST_F(SpikeErrors, Types) {
   }
   for (int32_t type = SYNFIRE_DTYPE_F32; type <= SYNFIRE_DTYPE_TIME_BITS; ++type) {
     const Buffer no_counts = make(type, 1000);
-    expect_bad(refused, "SYN-BUFFER-TYPE", "desc.counts", [&](synfire_count_spikes_desc& desc) { desc.counts = no_counts; });
+    expect_bad(refused, "SYN-BUFFER-TYPE", "desc.counts",
+               [&](synfire_count_spikes_desc& desc) { desc.counts = no_counts; });
   }
 }
 
@@ -154,7 +167,8 @@ TEST_F(SpikeErrors, Overlaps) {
   const Buffer first = make_window(context, large, SYNFIRE_DTYPE_F32, 0, shape.sequence());
   const Buffer last_of_it = make_window(context, large, SYNFIRE_DTYPE_BITS, bytes - 4, shape.words());
   const Buffer counted = make_window(context, large, SYNFIRE_DTYPE_U32, bytes - 4, shape.row());
-  expect_bad(refused, "SYN-BUFFER-OVERLAP", "desc.destination", [&](synfire_convert_spikes_desc& desc) { desc.destination = dense; });
+  expect_bad(refused, "SYN-BUFFER-OVERLAP", "desc.destination",
+             [&](synfire_convert_spikes_desc& desc) { desc.destination = dense; });
   expect_bad(refused, "SYN-BUFFER-OVERLAP", "desc.source", [&](synfire_convert_spikes_desc& desc) {
     desc.source = first;
     desc.destination = last_of_it;
@@ -174,7 +188,8 @@ TEST_F(SpikeErrors, Handles) {
   const Buffer foreign = make_buffer(other, SYNFIRE_DTYPE_F32, shape.sequence());
   const auto field = [&](const char* rule, synfire_buffer bad) {
     expect_bad(bad_handle, rule, "desc.source", [&](synfire_convert_spikes_desc& desc) { desc.source = bad; });
-    expect_bad(bad_handle, rule, "desc.destination", [&](synfire_convert_spikes_desc& desc) { desc.destination = bad; });
+    expect_bad(bad_handle, rule, "desc.destination",
+               [&](synfire_convert_spikes_desc& desc) { desc.destination = bad; });
     expect_bad(bad_handle, rule, "desc.spikes", [&](synfire_count_spikes_desc& desc) { desc.spikes = bad; });
     expect_bad(bad_handle, rule, "desc.counts", [&](synfire_count_spikes_desc& desc) { desc.counts = bad; });
   };
@@ -182,13 +197,15 @@ TEST_F(SpikeErrors, Handles) {
   field("SYN-HANDLE-STALE", stale);
   field("SYN-HANDLE-STALE", as<synfire_buffer>(rig.layer.get()));
   field("SYN-HANDLE-FOREIGN", foreign);
-  for (const auto& [what, bad] : bad_handles<synfire_context>(nullptr, {value_of(rig.layer), value_of(rig.x), value_of(graph)})) {
+  for (const auto& [what, bad] :
+       bad_handles<synfire_context>(nullptr, {value_of(rig.layer), value_of(rig.x), value_of(graph)})) {
     SCOPED_TRACE(what);
     EXPECT_FAILS(bad_handle, WORDS("context"), synfire_convert_spikes(bad, &convert, nullptr));
     EXPECT_FAILS(bad_handle, WORDS("context"), synfire_count_spikes(bad, &count, nullptr));
   }
   EXPECT_FAILS(bad_handle, WORDS("desc.source"), synfire_convert_spikes(other, &convert, nullptr));
-  for (const auto& [what, bad] : bad_handles<synfire_graph>(nullptr, {value_of(rig.layer), value_of(rig.x), value_of(context)})) {
+  for (const auto& [what, bad] :
+       bad_handles<synfire_graph>(nullptr, {value_of(rig.layer), value_of(rig.x), value_of(context)})) {
     SCOPED_TRACE(what);
     EXPECT_FAILS(bad_handle, WORDS("graph"), synfire_graph_record_convert_spikes(bad, &convert));
     EXPECT_FAILS(bad_handle, WORDS("graph"), synfire_graph_record_count_spikes(bad, &count));
@@ -198,7 +215,8 @@ TEST_F(SpikeErrors, Handles) {
 TEST_F(SpikeErrors, Descriptors) {
   expect_bad(refused, "SYN-RESERVED", "reserved", [&](synfire_convert_spikes_desc& desc) { desc.reserved = 1; });
   for (const uint32_t size : {0u, 1u, static_cast<uint32_t>(sizeof(synfire_convert_spikes_desc) - 1)})
-    expect_bad(SYNFIRE_ERROR_STRUCT_SIZE, "SYN-STRUCT-SMALL", "struct_size", [&](auto& desc) { desc.struct_size = size; });
+    expect_bad(SYNFIRE_ERROR_STRUCT_SIZE, "SYN-STRUCT-SMALL", "struct_size",
+               [&](auto& desc) { desc.struct_size = size; });
   expect_bad(SYNFIRE_ERROR_STRUCT_SIZE, "SYN-STRUCT-SIZE", "struct_size", [&](auto& desc) { desc.struct_size = 4097; });
   EXPECT_FAILS(refused, WORDS("desc"), synfire_convert_spikes(context, nullptr, nullptr));
   EXPECT_FAILS(refused, WORDS("desc"), synfire_graph_record_convert_spikes(graph, nullptr));
