@@ -162,7 +162,7 @@ TEST_F(SpikeFormats, FromEveryFormatToEveryFormat) {
 TEST_F(SpikeFormats, TheBytesAreThoseOfPackbits) {
   const Shape shape{2, 1, 35};
   std::vector<float> dense(shape.sequence(), 0);
-  for (const size_t neuron : {0, 3, 8, 32, 34}) dense[neuron] = 1;
+  for (const size_t neuron : {0u, 3u, 8u, 32u, 34u}) dense[neuron] = 1;
   const Buffer source = make_buffer_of(context, dense), words = make_buffer(context, SYNFIRE_DTYPE_BITS, shape.words());
   const auto desc = conversion(shape, source, words);
   ASSERT_OK(synfire_convert_spikes(context, &desc, nullptr));
