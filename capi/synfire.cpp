@@ -323,6 +323,30 @@ synfire_status SYNFIRE_CALL synfire_buffer_mark_written(synfire_buffer buffer) n
 
 // ---- layers ---------------------------------------------------------------------------------------------------------
 
+synfire_status SYNFIRE_CALL synfire_model_id(const char* name, int32_t* id) noexcept {
+  return guarded(__func__, [&] {
+    check_pointer(name, "name");
+    check_pointer(id, "id");
+    const core::ModelRow* const found = core::find_model(std::string_view(name));
+    if (!found)
+      core::fail_argument("SYN-MODEL-NAME", "name is \"%.64s\"; this library has %s", name, core::model_names());
+    *id = found->id;
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_surrogate_id(const char* name, int32_t* id) noexcept {
+  return guarded(__func__, [&] {
+    check_pointer(name, "name");
+    check_pointer(id, "id");
+    const core::SurrogateRow* const found = core::find_surrogate(std::string_view(name));
+    if (!found)
+      core::fail_argument("SYN-SURROGATE-NAME", "name is \"%.64s\"; this library has %s", name, core::surrogate_names());
+    *id = found->id;
+    return SYNFIRE_OK;
+  });
+}
+
 synfire_status SYNFIRE_CALL synfire_layer_query_memory(const synfire_layer_desc* desc,
                                                        synfire_layer_memory* memory) noexcept {
   return guarded(__func__, [&] {

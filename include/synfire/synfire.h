@@ -546,6 +546,30 @@ enum {
   SYNFIRE_SURROGATE_RECT = 16
 };
 
+/**
+ * The id of a model by its name: that of ::SYNFIRE_MODEL_LIF is `"lif"`. Models that were added to this build of the
+ * library have ids from 1000 on, which depend on the order of addition; their names do not.
+ *
+ * @param name    The model's name.
+ * @param[out] id Receives what synfire_layer_desc::model takes; untouched on failure.
+ * @return ::SYNFIRE_OK; ::SYNFIRE_ERROR_INVALID_ARGUMENT, with a text that lists the known ones, when there is none of
+ *         this name.
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_model_id(const char *name, int32_t *id) SYNFIRE_NOEXCEPT;
+
+/**
+ * The id of a surrogate by its name: that of ::SYNFIRE_SURROGATE_SUPER_SPIKE is `"super_spike"`. Added ones have ids from
+ * 1000 on, as models have; the two do not share their ids.
+ *
+ * @param name    The surrogate's name.
+ * @param[out] id Receives what synfire_layer_desc::surrogate takes; untouched on failure.
+ * @return ::SYNFIRE_OK; ::SYNFIRE_ERROR_INVALID_ARGUMENT, with a text that lists the known ones, when there is none of
+ *         this name.
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_surrogate_id(const char *name, int32_t *id) SYNFIRE_NOEXCEPT;
+
 /** What a spike does to V: synfire_layer_desc::reset. */
 enum {
   /** \f$V = V_{reset}\f$ after a spike, else \f$V = H\f$. */
@@ -573,7 +597,7 @@ enum {
 typedef struct synfire_layer_desc {
   /** `sizeof(synfire_layer_desc)`. */
   uint32_t struct_size;
-  /** One of `SYNFIRE_MODEL_*`. Default: LIF. */
+  /** One of `SYNFIRE_MODEL_*`, or what synfire_model_id() gave. Default: LIF. */
   int32_t model;
   /** Steps T of one forward, at least 1. */
   int64_t n_steps;
@@ -587,7 +611,7 @@ typedef struct synfire_layer_desc {
   int32_t dtype;
   /** One of `SYNFIRE_RESET_*`. Default: hard. */
   int32_t reset;
-  /** One of `SYNFIRE_SURROGATE_*`. Default: sigmoid. */
+  /** One of `SYNFIRE_SURROGATE_*`, or what synfire_surrogate_id() gave. Default: sigmoid. */
   int32_t surrogate;
   /** 1: the gradient does not flow through the spike inside the reset. Default 0: it does. */
   int32_t detach_reset;

@@ -979,6 +979,32 @@ class Buffer : public Owner<synfire_buffer> {
 // ---- Layers ---------------------------------------------------------------------------------------------------------
 
 /**
+ * Finds a model by its name, also one that was added to the library. As synfire_model_id().
+ *
+ * @param name The model's name, such as `"lif"`.
+ * @return What synfire_layer_desc::model takes.
+ * @throws error
+ */
+inline std::int32_t model_id(const char* name) {
+  std::int32_t id = 0;
+  check(synfire_model_id(name, &id));
+  return id;
+}
+
+/**
+ * Finds a surrogate by its name, also one that was added to the library. As synfire_surrogate_id().
+ *
+ * @param name The surrogate's name, such as `"atan"`.
+ * @return What synfire_layer_desc::surrogate takes.
+ * @throws error
+ */
+inline std::int32_t surrogate_id(const char* name) {
+  std::int32_t id = 0;
+  check(synfire_surrogate_id(name, &id));
+  return id;
+}
+
+/**
  * Tells what a layer would take. As synfire_layer_query_memory().
  *
  * @param desc The layer.

@@ -62,9 +62,16 @@ auto find_row(const Table& table, int32_t id) -> decltype(&table[0]) {
   return nullptr;
 }
 
+template <class Table>
+auto find_row(const Table& table, std::string_view name) -> decltype(&table[0]) {
+  for (const auto& row : table)
+    if (name == row.name) return &row;
+  return nullptr;
+}
+
 // "if (1), lif (2)", built once into storage that needs no destructor.
 template <class Table>
-const char* names_of(const Table& table, char (&text)[512]) {
+const char* names_of(const Table& table, char (&text)[1024]) {
   std::string names;
   for (const auto& row : table) names += (names.empty() ? "" : ", ") + std::string(row.name) + " (" + std::to_string(row.id) + ")";
   names.resize(std::min(names.size(), sizeof text - 1));
@@ -76,14 +83,16 @@ const char* names_of(const Table& table, char (&text)[512]) {
 
 const ModelRow* find_model(int32_t id) { return find_row(models, id); }
 const SurrogateRow* find_surrogate(int32_t id) { return find_row(surrogates, id); }
+const ModelRow* find_model(std::string_view name) { return find_row(models, name); }
+const SurrogateRow* find_surrogate(std::string_view name) { return find_row(surrogates, name); }
 
 const char* model_names() {
-  static thread_local char text[512];
+  static thread_local char text[1024];
   return names_of(models, text);
 }
 
 const char* surrogate_names() {
-  static thread_local char text[512];
+  static thread_local char text[1024];
   return names_of(surrogates, text);
 }
 

@@ -37,6 +37,8 @@ struct SurrogateRow {
 // Null when there is no such model or surrogate.
 const ModelRow* find_model(int32_t id);
 const SurrogateRow* find_surrogate(int32_t id);
+const ModelRow* find_model(std::string_view name);
+const SurrogateRow* find_surrogate(std::string_view name);
 // "if (1), lif (2)": what an error text lists as allowed.
 const char* model_names();
 const char* surrogate_names();

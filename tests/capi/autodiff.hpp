@@ -85,6 +85,14 @@ inline Number exp(const Number& a) {
   return Tape::result(std::exp(a.value()), a, std::exp(a.value()));
 }
 
+/// max(0, a), whose slope at 0 is 0.
+inline double rectified(double a) {
+  return a > 0 ? a : 0;
+}
+inline Number rectified(const Number& a) {
+  return Tape::result(rectified(a.value()), a, a.value() > 0 ? 1 : 0);
+}
+
 }  // namespace synfire_test
 
 #endif

@@ -12,6 +12,7 @@
 //     EIF         H = V + (X - V + v_rest + delta_T*exp((V - theta_rh)/delta_T))/tau
 //     Izhikevich  H = V + (X + a0*(V - v_rest)*(V - v_c) - W)/tau
 //                 W = W + (a*(H - v_rest) - W)/tau_w + b*S
+//     KLIF        H = relu(relu_k*(the H of LIF)), of docs/examples/models; not built in
 //     V = H*(1 - S) + v_reset*S (hard)       V = H - v_threshold*S (soft)
 //
 // A detached reset takes S as a constant in the last line, and only there. The loss is the sum of the incoming
@@ -53,11 +54,21 @@ struct ReferenceSurrogate {
   std::vector<double> (*kinks)(const double* p) = nullptr;  // where the derivative jumps or bends, besides 0
 };
 
+/// What a library has that docs/examples/models was added to, in its order.
+inline constexpr int32_t added_klif = 1000, added_multi_gaussian = 1000;
+
+inline bool library_has_added() {
+  int32_t model = 0, surrogate = 0;
+  return synfire_model_id("klif", &model) == SYNFIRE_OK && model == added_klif &&
+         synfire_surrogate_id("multi_gaussian", &surrogate) == SYNFIRE_OK && surrogate == added_multi_gaussian;
+}
+
+/// The built-in ones, and behind them the added one where the library has it.
 inline const std::vector<ReferenceSurrogate>& reference_surrogates() {
   using std::numbers::pi;
   using P = const double*;
   static const auto sigma = [](double z) { return 1 / (1 + std::exp(-z)); };
-  static const std::vector<ReferenceSurrogate> surrogates = {
+  static std::vector<ReferenceSurrogate> surrogates = {
       {SYNFIRE_SURROGATE_SIGMOID,
        "sigmoid",
        {{"alpha", 4, 2, 5}},
@@ -168,6 +179,30 @@ inline const std::vector<ReferenceSurrogate>& reference_surrogates() {
          return std::vector{-1 / (2 * p[0]), 1 / (2 * p[0])};
        }},
   };
+  static const auto normal = [](double x, double mean, double deviation) {
+    const double z = (x - mean) / deviation;
+    return std::exp(-z * z / 2) / (std::sqrt(2 * pi) * deviation);
+  };
+  static const auto distribution = [](double x, double mean, double deviation) {
+    return std::erfc((mean - x) / (std::sqrt(2.0) * deviation)) / 2;
+  };
+  static const bool with_added = [] {
+    if (!library_has_added()) return false;
+    surrogates.push_back(
+        {added_multi_gaussian,
+         "multi_gaussian",
+         {{"sigma", 0.5, 0.3, 0.7}, {"h", 0.15, 0.1, 0.3}, {"s", 6, 2, 4}},
+         [](P p, double x) {
+           return (1 + p[1]) * normal(x, 0, p[0]) - p[1] * normal(x, p[0], p[2] * p[0]) -
+                  p[1] * normal(x, -p[0], p[2] * p[0]);
+         },
+         [](P p, double x) {
+           return (1 + p[1]) * distribution(x, 0, p[0]) - p[1] * distribution(x, p[0], p[2] * p[0]) -
+                  p[1] * distribution(x, -p[0], p[2] * p[0]);
+         }});
+    return true;
+  }();
+  static_cast<void>(with_added);
   return surrogates;
 }
 
@@ -182,8 +217,9 @@ struct ReferenceModel {
   bool two_variables = false, has_input_decay = false;
 };
 
+/// The built-in ones, and behind them the added one where the library has it.
 inline const std::vector<ReferenceModel>& reference_models() {
-  static const std::vector<ReferenceModel> models = {
+  static std::vector<ReferenceModel> models = {
       {SYNFIRE_MODEL_IF, "if", {}, 0},
       {SYNFIRE_MODEL_LIF, "lif", {{"tau", 2, 1.2, 6}, {"v_rest", 0, -0.2, 0.2}}, 0, false, true},
       {SYNFIRE_MODEL_PLIF, "plif", {{"reciprocal_tau", 0.5, 0.2, 1.5}, {"v_rest", 0, -0.2, 0.2}}, 0, false, true},
@@ -207,6 +243,17 @@ inline const std::vector<ReferenceModel>& reference_models() {
        0,
        true},
   };
+  static const bool with_added = [] {
+    if (!library_has_added()) return false;
+    models.push_back({added_klif,
+                      "klif",
+                      {{"tau", 2, 1.2, 6}, {"relu_k", 1, 0.6, 1.5}, {"v_rest", 0, -0.2, 0.2}},
+                      0,
+                      false,
+                      true});
+    return true;
+  }();
+  static_cast<void>(with_added);
   return models;
 }
 
@@ -215,9 +262,9 @@ struct Step {
   Value v, w;
 };
 
-/// H; p are the model's own parameters.
+/// H before it is rectified, which only KLIF does; p are the model's own parameters. It grows with X.
 template <typename Value>
-Value reference_charge(int32_t model, bool undecayed_input, const Value* p, const Step<Value>& before, const Value& x) {
+Value reference_membrane(int32_t model, bool undecayed_input, const Value* p, const Step<Value>& before, const Value& x) {
   using std::exp;
   const Value &v = before.v, &w = before.w;
   switch (model) {
@@ -241,9 +288,20 @@ Value reference_charge(int32_t model, bool undecayed_input, const Value* p, cons
       const Value &tau = p[0], &v_c = p[1], &a0 = p[2], &v_rest = p[3];
       return v + (x + a0 * (v - v_rest) * (v - v_c) - w) / tau;
     }
+    case added_klif: {
+      const Value &tau = p[0], &k = p[1], &v_rest = p[2];
+      return k * (undecayed_input ? v - (v - v_rest) / tau + x : v + (x - (v - v_rest)) / tau);
+    }
     default:
       return v + x;
   }
+}
+
+/// H.
+template <typename Value>
+Value reference_charge(int32_t model, bool undecayed_input, const Value* p, const Step<Value>& before, const Value& x) {
+  const Value membrane = reference_membrane(model, undecayed_input, p, before, x);
+  return model == added_klif ? Value(rectified(membrane)) : membrane;
 }
 
 /// W after a step.
@@ -335,7 +393,7 @@ inline std::vector<ReferenceNeuron> reference_neurons(const ReferenceSurrogate& 
 }
 
 inline const ReferenceSurrogate& reference_surrogate(int32_t id) {
-  return reference_surrogates()[static_cast<size_t>(id - 1)];
+  return id == added_multi_gaussian ? reference_surrogates().back() : reference_surrogates()[static_cast<size_t>(id - 1)];
 }
 
 // ---- The oracle -----------------------------------------------------------------------------------------------------
@@ -471,8 +529,8 @@ class NeuronOracle {
     return out;
   }
 
-  /// Inputs that take H to places chosen around the threshold, at least `margin` away from it and from the
-  /// surrogate's kinks. H grows with X in every model, so X follows from H.
+  /// Inputs that take H to places chosen around the threshold, at least `margin` away from it, from the surrogate's
+  /// kinks and from KLIF's own. H before it is rectified grows with X in every model, so X follows from it.
   template <typename Scalar>
   FullInputs<Scalar> drive(Random& random, double margin) const {
     FullInputs<Scalar> inputs;
@@ -496,9 +554,11 @@ class NeuronOracle {
       Step<double> state = {e.v_init, e.w_init};
       for (size_t t = 0; t < steps(); ++t) {
         const auto h_of = [&](double x) {
-          return reference_charge(neuron_.model->id, neuron_.undecayed_input, own, state, x);
+          return reference_membrane(neuron_.model->id, neuron_.undecayed_input, own, state, x);
         };
+        const bool rectifies = neuron_.model->id == added_klif;
         const auto too_close = [&](double h) {
+          if (rectifies && std::fabs(h) < margin) return true;
           return std::any_of(forbidden.begin(), forbidden.end(),
                              [&](double place) { return std::fabs(h - v_threshold - place) < margin; });
         };
@@ -509,6 +569,7 @@ class NeuronOracle {
           x = static_cast<Scalar>((wanted - h_of(0)) / (h_of(1) - h_of(0)));
           h = h_of(static_cast<double>(x));
         } while (too_close(h));
+        h = reference_charge(neuron_.model->id, neuron_.undecayed_input, own, state, static_cast<double>(x));
         const double s = spike<double>(e, h - v_threshold);
         state.w = reference_adapt(neuron_.model->id, own, state.w, h, s);
         state.v = neuron_.soft_reset ? h - v_threshold * s : h * (1 - s) + v_reset * s;

@@ -23,8 +23,10 @@ struct RandomLayer {
     // Small rows as often as wide ones; odd ones, tails of a word and single neurons among both.
     shape = {coin() ? random.whole(1, 6) : random.whole(1, 70), coin() ? 1 : random.whole(1, 4),
              coin() ? random.whole(1, 40) : random.whole(1, 300)};
-    neuron.model = &reference_models()[static_cast<size_t>(random.whole(0, 5))];
-    neuron.surrogate = &reference_surrogates()[static_cast<size_t>(random.whole(0, 15))];
+    const auto n_models = static_cast<int64_t>(reference_models().size());
+    const auto n_surrogates = static_cast<int64_t>(reference_surrogates().size());
+    neuron.model = &reference_models()[static_cast<size_t>(random.whole(0, n_models - 1))];
+    neuron.surrogate = &reference_surrogates()[static_cast<size_t>(random.whole(0, n_surrogates - 1))];
     neuron.soft_reset = coin();
     neuron.detach_reset = coin();
     neuron.undecayed_input = neuron.model->has_input_decay && coin();

@@ -2,7 +2,10 @@
 // through the C ABI. The inputs come from an integer generator, so that they are the same everywhere. On one shape the
 // other spike formats and tapes run as well: their hash must be the same, else the line says which is not.
 //
-//   synfire-bits [--backend host|cuda] [--threads N] [--compare FILE]
+//   synfire-bits [--backend host|cuda] [--threads N] [--compare FILE] [--model NAME --surrogate NAME]
+//
+// With names, those of models and surrogates that were added to the library: the model with the common surrogates and
+// with the added one, and LIF with the added one.
 #include <synfire/synfire.hpp>
 
 #include <cstdio>
@@ -235,7 +238,28 @@ class Layer {
   std::vector<synfire_buffer> buffers_;
 };
 
-std::string all_hashes(synfire_context context) {
+// What is hashed: models by surrogates, each id once.
+struct Choice {
+  std::vector<int32_t> models, surrogates;
+  int32_t added_surrogate = 0;  // hashed with every model here
+};
+
+Choice built_in() {
+  Choice choice;
+  for (int32_t model = SYNFIRE_MODEL_IF; model <= SYNFIRE_MODEL_IZHIKEVICH; ++model) choice.models.push_back(model);
+  for (int32_t surrogate = SYNFIRE_SURROGATE_SIGMOID; surrogate <= SYNFIRE_SURROGATE_RECT; ++surrogate)
+    choice.surrogates.push_back(surrogate);
+  return choice;
+}
+
+Choice added(const std::string& model_name, const std::string& surrogate_name) {
+  int32_t model = 0, surrogate = 0;
+  REQUIRE(synfire_model_id(model_name.c_str(), &model));
+  REQUIRE(synfire_surrogate_id(surrogate_name.c_str(), &surrogate));
+  return {{SYNFIRE_MODEL_LIF, model}, {SYNFIRE_SURROGATE_SIGMOID, SYNFIRE_SURROGATE_ATAN, surrogate}, surrogate};
+}
+
+std::string all_hashes(synfire_context context, const Choice& choice) {
   // Odd rows, several checkpoint intervals, and, for one configuration of each model, enough to be worth several threads.
   const Shape shapes[] = {{1, 1, 1}, {37, 3, 77}, {100, 1, 64}, {9, 2, 32769}};
   constexpr int64_t large = 10000;
@@ -245,18 +269,22 @@ std::string all_hashes(synfire_context context) {
                                   {"time-bits store", SYNFIRE_DTYPE_TIME_BITS, SYNFIRE_TAPE_STORE}};
   std::ostringstream out;
   for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16})
-    for (int32_t model = SYNFIRE_MODEL_IF; model <= SYNFIRE_MODEL_IZHIKEVICH; ++model)
-      for (int32_t surrogate = SYNFIRE_SURROGATE_SIGMOID; surrogate <= 16; ++surrogate)
+    for (const int32_t model : choice.models)
+      for (const int32_t surrogate : choice.surrogates)
         for (const int32_t reset : {SYNFIRE_RESET_HARD, SYNFIRE_RESET_SOFT})
           for (const int32_t detach : {0, 1})
             for (const int32_t undecayed : {0, 1})
               for (const bool per_neuron : {false, true}) {
                 const bool narrow = dtype == SYNFIRE_DTYPE_F16 || dtype == SYNFIRE_DTYPE_BF16;
                 if (undecayed && narrow) continue;
-                if (undecayed && model != SYNFIRE_MODEL_LIF && model != SYNFIRE_MODEL_PLIF) continue;
+                const bool has_input_decay =
+                    model == SYNFIRE_MODEL_LIF || model == SYNFIRE_MODEL_PLIF || model > SYNFIRE_MODEL_IZHIKEVICH;
+                if (undecayed && !has_input_decay) continue;
                 const bool plain = !reset && !detach && !undecayed && !per_neuron;
                 // Every surrogate once with LIF; everything else with the two common ones.
-                if (surrogate > SYNFIRE_SURROGATE_ATAN && (model != SYNFIRE_MODEL_LIF || !plain)) continue;
+                const bool common = surrogate <= SYNFIRE_SURROGATE_ATAN || surrogate == choice.added_surrogate;
+                if (choice.added_surrogate != 0 && model == SYNFIRE_MODEL_LIF && surrogate != choice.added_surrogate) continue;
+                if (!common && (model != SYNFIRE_MODEL_LIF || !plain)) continue;
                 out << name_of(dtype) << " model " << model << " surrogate " << surrogate
                     << " reset " << reset << " detach " << detach << " undecayed " << undecayed << " per_neuron "
                     << per_neuron;
@@ -286,21 +314,24 @@ std::string all_hashes(synfire_context context) {
 int main(int argc, char** argv) {
   synfire_context_desc desc = SYNFIRE_CONTEXT_DESC_INIT;
   desc.backend = SYNFIRE_BACKEND_HOST;
-  std::string compare;
+  std::string compare, model, surrogate;
   for (int i = 1; i < argc; ++i) {
     const std::string option = argv[i];
     if (i + 1 == argc) {
-      std::cerr << "usage: synfire-bits [--backend host|cuda] [--threads N] [--compare FILE]\n";
+      std::cerr << "usage: synfire-bits [--backend host|cuda] [--threads N] [--compare FILE] [--model NAME --surrogate NAME]\n";
       return 2;
     }
     const std::string value = argv[++i];
     if (option == "--threads") desc.n_threads = std::atoi(value.c_str());
     else if (option == "--backend") desc.backend = value == "cuda" ? SYNFIRE_BACKEND_CUDA : SYNFIRE_BACKEND_HOST;
     else if (option == "--compare") compare = value;
+    else if (option == "--model") model = value;
+    else if (option == "--surrogate") surrogate = value;
   }
   synfire_context context = nullptr;
   REQUIRE(synfire_context_create(&desc, &context));
-  const std::string hashes = all_hashes(context);
+  const Choice choice = model.empty() && surrogate.empty() ? built_in() : added(model, surrogate);
+  const std::string hashes = all_hashes(context, choice);
   synfire_context_destroy(context);
   REQUIRE(synfire_context_reclaim(nullptr, nullptr));
   if (compare.empty()) {

@@ -477,6 +477,13 @@ TEST(Spikes, ConvertedAndCountedAtOnceAndInAGraph) {
   EXPECT_TRUE(throws(SYNFIRE_ERROR_WRONG_ORDER, "SYN-GRAPH-INSTANTIATED", "graph", [&] { graph.record_convert_spikes(pack); }));
 }
 
+TEST(Names, FindModelsAndSurrogates) {
+  EXPECT_EQ(synfire::model_id("izhikevich"), SYNFIRE_MODEL_IZHIKEVICH);
+  EXPECT_EQ(synfire::surrogate_id("rect"), SYNFIRE_SURROGATE_RECT);
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-MODEL-NAME", "\"rect\"", [] { synfire::model_id("rect"); }));
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-SURROGATE-NAME", "\"if\"", [] { synfire::surrogate_id("if"); }));
+}
+
 TEST(Passes, RefuseTheWrongOrder) {
   const Context context = make_context();
   Layer layer = make_layer(context);

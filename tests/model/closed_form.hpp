@@ -7,6 +7,7 @@
 //     QIF         H = V + (X + a0·(V − v_rest)·(V − v_c))/tau
 //     EIF         H = V + (X − V + v_rest + delta_T·E)/tau,  E = exp((V − theta_rh)/delta_T)
 //     Izhikevich  H = V + (X + a0·(V − v_rest)·(V − v_c) − W)/tau,  W' = W + (a·(H − v_rest) − W)/tau_w + b·S
+//     KLIF        H = max(0, relu_k·(the H of LIF)), of docs/examples/models; not built in
 //
 // What does not live here: the recursion through time (tests/capi/closed_form_test.cpp).
 #ifndef SYNFIRE_TESTS_MODEL_CLOSED_FORM_HPP
@@ -18,7 +19,7 @@
 namespace closed_form {
 
 /// The ids of synfire.h.
-enum Model : int { if_neuron = 1, lif, plif, qif, eif, izhikevich };
+enum Model : int { if_neuron = 1, lif, plif, qif, eif, izhikevich, klif = 1000 };
 
 /// The step that begins at (v, w), gets x, charges to h and emits the spike s.
 struct Step {
@@ -83,6 +84,15 @@ inline Slopes slopes(int model, bool undecayed_input, const double* p, const Ste
       d.w_h = a / tau_w;
       d.w_s = b;
       d.w_p = {0, 0, 0, -a / tau_w, (w - a * (h - v_rest)) / (tau_w * tau_w), (h - v_rest) / tau_w, s};
+      break;
+    }
+    case klif: {
+      const double tau = p[0], k = p[1], v_rest = p[2];
+      const double membrane = undecayed_input ? v - (v - v_rest) / tau + x : v + (x - (v - v_rest)) / tau;
+      const double on = k * membrane > 0 ? 1 : 0;
+      d.h_v = on * k * (1 - 1 / tau);
+      d.h_x = on * k * (undecayed_input ? 1 : 1 / tau);
+      d.h_p = {on * k * (undecayed_input ? v - v_rest : v - v_rest - x) / (tau * tau), on * membrane, on * k / tau};
       break;
     }
     default:

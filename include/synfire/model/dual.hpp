@@ -111,6 +111,37 @@ SYNFIRE_MODEL_FN auto exponential(Dual<R, A> a) {
   return make_dual(e, scale(a.derivative, e));
 }
 
+// ---- selections -----------------------------------------------------------------------------------------------------
+
+// The value of a number or a dual number: what a condition may be asked of.
+SYNFIRE_MODEL_FN float value_of(float x) { return x; }
+SYNFIRE_MODEL_FN double value_of(double x) { return x; }
+template <class R, class D>
+SYNFIRE_MODEL_FN R value_of(Dual<R, D> x) { return x.value; }
+
+// max(0, x), 0 for −0, and a NaN for a NaN. Its derivative at 0 is 0. A selection, which the host's vectoriser takes.
+template <class R>
+SYNFIRE_MODEL_FN R positive_part(R x) { return x <= R(0) ? R(0) : x; }
+template <class R, class D>
+SYNFIRE_MODEL_FN auto positive_part(Dual<R, D> x) {
+  const bool off = x.value <= R(0);
+  if constexpr (is_zero<D>) return make_dual(off ? R(0) : x.value, Zero{});
+  else return make_dual(off ? R(0) : x.value, off ? R(0) : number<R>(x.derivative));
+}
+
+// first ? a : b, for a condition on values; one of the two may be a plain number, a constant.
+template <class R>
+SYNFIRE_MODEL_FN R select(bool first, R a, R b) { return first ? a : b; }
+template <class R, class A, class B>
+SYNFIRE_MODEL_FN auto select(bool first, Dual<R, A> a, Dual<R, B> b) {
+  if constexpr (is_zero<A> && is_zero<B>) return make_dual(first ? a.value : b.value, Zero{});
+  else return make_dual(first ? a.value : b.value, first ? number<R>(a.derivative) : number<R>(b.derivative));
+}
+template <class R, class A>
+SYNFIRE_MODEL_FN auto select(bool first, Dual<R, A> a, R b) { return select(first, a, constant(b)); }
+template <class R, class B>
+SYNFIRE_MODEL_FN auto select(bool first, R a, Dual<R, B> b) { return select(first, constant(a), b); }
+
 // ---- for derive(), which turns parameters into constants, on numbers or along one parameter -------------------------
 
 template <class T>

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <string>
 
 #include "errors.hpp"
 
@@ -43,6 +44,45 @@ TEST_F(LayerErrors, UnknownIds) {
     desc.model = SYNFIRE_MODEL_IF;  // has no input decay to switch off
     desc.undecayed_input = 1;
   });
+  expect_usable();
+}
+
+// Every built-in model and surrogate has the name of its constant; an unknown one is refused with the known ones listed.
+TEST_F(LayerErrors, NamesOfModelsAndSurrogates) {
+  const char* const models[] = {"if", "lif", "plif", "qif", "eif", "izhikevich"};
+  const char* const surrogates[] = {"sigmoid",      "atan",
+                                    "piecewise_quadratic", "piecewise_exp",
+                                    "soft_sign",    "super_spike",
+                                    "erf",          "piecewise_leaky_relu",
+                                    "s2nn",         "q_pseudo_spike",
+                                    "leaky_k_relu", "fake_numerical_gradient",
+                                    "log_tailed_relu", "nonzero_sign_log_abs",
+                                    "squarewave_fourier_series", "rect"};
+  int32_t expected = 0, id = 0;
+  for (const char* const name : models) {
+    EXPECT_OK(synfire_model_id(name, &id));
+    EXPECT_EQ(id, ++expected) << name;
+  }
+  EXPECT_EQ(id, SYNFIRE_MODEL_IZHIKEVICH);
+  expected = 0;
+  for (const char* const name : surrogates) {
+    EXPECT_OK(synfire_surrogate_id(name, &id));
+    EXPECT_EQ(id, ++expected) << name;
+  }
+  EXPECT_EQ(id, SYNFIRE_SURROGATE_RECT);
+
+  id = -7;
+  for (const char* const name : {"", "LIF", "lif ", "li", "sigmoid", "no_such_thing"})
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("name", "lif", "izhikevich"), synfire_model_id(name, &id));
+  for (const char* const name : {"", "Atan", "lif", "sigmoi"})
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("name", "sigmoid", "rect"), synfire_surrogate_id(name, &id));
+  const std::string endless(100000, 'x');
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("name"), synfire_model_id(endless.c_str(), &id));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("name"), synfire_model_id(nullptr, &id));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("name"), synfire_surrogate_id(nullptr, &id));
+  EXPECT_EQ(id, -7);
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("id"), synfire_model_id("lif", nullptr));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("id"), synfire_surrogate_id("atan", nullptr));
   expect_usable();
 }
 

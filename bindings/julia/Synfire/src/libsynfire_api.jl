@@ -359,6 +359,8 @@ mutable struct FunctionTable
     synfire_buffer_download::Ptr{Cvoid}
     synfire_buffer_fill::Ptr{Cvoid}
     synfire_buffer_mark_written::Ptr{Cvoid}
+    synfire_model_id::Ptr{Cvoid}
+    synfire_surrogate_id::Ptr{Cvoid}
     synfire_layer_query_memory::Ptr{Cvoid}
     synfire_layer_create::Ptr{Cvoid}
     synfire_layer_destroy::Ptr{Cvoid}
@@ -383,7 +385,7 @@ mutable struct FunctionTable
     synfire_graph_launch::Ptr{Cvoid}
     synfire_graph_wait::Ptr{Cvoid}
     synfire_graph_poll::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -561,6 +563,28 @@ Reports that a buffer's memory was written behind the library's back: by the hos
     address = functions.synfire_buffer_mark_written
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_buffer,), buffer)
+end
+
+"""
+    synfire_model_id(name, id)
+
+The id of a model by its name: that of SYNFIRE_MODEL_LIF is `\"lif\"`. Models that were added to this build of the library have ids from 1000 on, which depend on the order of addition; their names do not.
+"""
+@inline function synfire_model_id(name, id)
+    address = functions.synfire_model_id
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (Cstring, Ptr{Int32}), name, id)
+end
+
+"""
+    synfire_surrogate_id(name, id)
+
+The id of a surrogate by its name: that of SYNFIRE_SURROGATE_SUPER_SPIKE is `\"super_spike\"`. Added ones have ids from 1000 on, as models have; the two do not share their ids.
+"""
+@inline function synfire_surrogate_id(name, id)
+    address = functions.synfire_surrogate_id
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (Cstring, Ptr{Int32}), name, id)
 end
 
 """

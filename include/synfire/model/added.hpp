@@ -1,0 +1,226 @@
+// Models and surrogates that a user's build added with synfire_add_model() of cmake/AddModel.cmake: their lists, their
+// ids, and the checks of what such a header must hold. A library to which nothing was added has two empty lists.
+// What does not live here: the headers themselves (docs/examples/models/ has two, docs/pages/add-a-model.md the rules).
+#ifndef SYNFIRE_MODEL_ADDED_HPP
+#define SYNFIRE_MODEL_ADDED_HPP
+
+#include "dual.hpp"
+#include "layout.hpp"
+#include "list.hpp"
+
+namespace synfire::model {
+
+// Ids of added models, and of added surrogates, count from here in the order in which they were added.
+inline constexpr int first_added_id = 1000;
+
+}  // namespace synfire::model
+
+SYNFIRE_MODEL_BEGIN
+
+// The structs of the added headers, in order.
+template <class... T>
+struct Types {};
+
+SYNFIRE_MODEL_END
+
+#if defined(SYNFIRE_ADDED_MODELS)
+#include <synfire/added_models.hpp>  // generated; it includes the headers and defines AddedTypes
+#else
+SYNFIRE_MODEL_BEGIN
+using AddedTypes = Types<>;
+SYNFIRE_MODEL_END
+#endif
+
+SYNFIRE_MODEL_BEGIN
+
+// ---- What a header is -----------------------------------------------------------------------------------------------
+
+template <class T>
+concept HasCharge = requires(const float* c, float x) { T::charge(c, x, x); } ||
+                    requires(const float* c, float x) { T::charge(c, x, x, x); };
+template <class T>
+concept HasDerivative = requires(const float* c, float x) { T::derivative(c, x); };
+
+// ---- Names and ranges -----------------------------------------------------------------------------------------------
+
+constexpr bool same_text(const char* a, const char* b) {
+  if (!a || !b) return false;
+  for (; *a && *a == *b; ++a) ++b;
+  return *a == *b;
+}
+
+// Letters, digits and underscores after a letter.
+constexpr bool is_name(const char* text) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  if (!text || !is_letter(*text)) return false;
+  for (; *text; ++text)
+    if (!is_letter(*text) && *text != '_' && !(*text >= '0' && *text <= '9')) return false;
+  return true;
+}
+
+constexpr bool is_finite(double x) { return x >= -unbounded && x <= unbounded; }
+
+// Whether one of the parameters goes by this name.
+template <class T>
+constexpr int count_parameter(const char* name) {
+  int count = 0;
+  for (int i = 0; i < T::n_parameters; ++i)
+    count += (same_text(T::parameters[i].name, name) ? 1 : 0) + (same_text(T::parameters[i].reciprocal_name, name) ? 1 : 0);
+  return count;
+}
+
+template <class T>
+constexpr bool parameters_have_names() {
+  for (int i = 0; i < T::n_parameters; ++i)
+    if (!is_name(T::parameters[i].name) || (T::parameters[i].reciprocal_name && !is_name(T::parameters[i].reciprocal_name)))
+      return false;
+  return true;
+}
+
+template <class T>
+constexpr bool parameters_are_distinct() {
+  for (int i = 0; i < T::n_parameters; ++i) {
+    const ParameterSpec& p = T::parameters[i];
+    if (count_parameter<T>(p.name) != 1 || (p.reciprocal_name && count_parameter<T>(p.reciprocal_name) != 1)) return false;
+  }
+  return count_parameter<T>(v_threshold_parameter.name) == 0 && count_parameter<T>(v_reset_parameter.name) == 0;
+}
+
+template <class T>
+constexpr bool ranges_hold_defaults() {
+  for (int i = 0; i < T::n_parameters; ++i) {
+    const ParameterSpec& p = T::parameters[i];
+    if (!is_finite(p.minimum) || !is_finite(p.maximum) || !is_finite(p.default_value)) return false;
+    if (p.minimum >= p.maximum || p.default_value > p.maximum) return false;
+    if (p.open_range ? p.default_value <= p.minimum : p.default_value < p.minimum) return false;
+    if (p.reciprocal_name && p.minimum <= 0 && !(p.minimum == 0 && p.open_range)) return false;
+  }
+  return true;
+}
+
+template <class T>
+constexpr int count_slope_rows() {
+  int rows = 0;
+  for (int i = 0; i < T::n_parameters; ++i) rows += T::parameters[i].reciprocal_name ? 2 : 1;
+  return rows;
+}
+
+template <class... Entries>
+constexpr int count_name(List<Entries...>, const char* name) {
+  return ((same_text(Entries::type::name, name) ? 1 : 0) + ... + 0);
+}
+
+// Whether T and an entry of the list share the name of a parameter.
+template <class T, class... Entries>
+constexpr bool shares_parameter(List<Entries...>) {
+  bool shares = false;
+  const auto with = [&](auto entry) {
+    using Other = typename decltype(entry)::type;
+    for (int i = 0; i < T::n_parameters; ++i) {
+      const ParameterSpec& p = T::parameters[i];
+      shares = shares || count_parameter<Other>(p.name) || (p.reciprocal_name && count_parameter<Other>(p.reciprocal_name));
+    }
+  };
+  (with(Entries{}), ...);
+  return shares;
+}
+
+// ---- Checks, one after the other so that the first message is the one that helps ------------------------------------
+
+template <class T>
+struct IsAddable {
+  static_assert(HasCharge<T> || HasDerivative<T>,
+                "synfire_add_model: the struct has neither charge(constants, v, x), which makes it a model, nor "
+                "derivative(constants, x), which makes it a surrogate");
+  static_assert(!(HasCharge<T> && HasDerivative<T>),
+                "synfire_add_model: the struct has charge() and derivative(); a header adds a model or a surrogate");
+  static_assert(requires { T::name; }, "synfire_add_model: the struct has no `static constexpr const char* name`");
+  static_assert(requires { T::n_parameters; T::parameters; },
+                "synfire_add_model: the struct has no `n_parameters` or no `parameters`");
+  static_assert(requires { T::n_constants; }, "synfire_add_model: the struct has no `n_constants`");
+  static constexpr bool value = true;
+};
+
+template <class T>
+struct IsWellFormed {
+  static_assert(is_name(T::name), "synfire_add_model: `name` must be letters, digits and underscores after a letter");
+  static_assert(parameters_have_names<T>(),
+                "synfire_add_model: a parameter's name must be letters, digits and underscores after a letter");
+  static_assert(parameters_are_distinct<T>(),
+                "synfire_add_model: two parameters share a name, or one is called v_threshold or v_reset");
+  static_assert(ranges_hold_defaults<T>(),
+                "synfire_add_model: bad range: a parameter needs finite minimum < maximum with its default inside, and "
+                "a minimum > 0 (or an open range from 0) where it has a reciprocal name");
+  static constexpr bool value = true;
+};
+
+template <class T>
+struct IsModel : IsWellFormed<T> {
+  static_assert(requires { T::n_states; T::default_v_reset; T::has_input_decay; },
+                "synfire_add_model: a model needs `n_states`, `default_v_reset` and `has_input_decay`");
+  static_assert(T::n_states == 1 || T::n_states == 2, "synfire_add_model: `n_states` must be 1 (V) or 2 (V and W)");
+  static_assert(is_finite(T::default_v_reset), "synfire_add_model: `default_v_reset` must be finite");
+  static_assert(T::n_constants >= 0 && T::n_constants <= max_model_constants,
+                "synfire_add_model: a model has at most 8 constants (max_model_constants)");
+  static_assert(count_slope_rows<T>() <= max_slope_rows,
+                "synfire_add_model: a model has at most 8 parameters, reciprocal names counted (max_slope_rows)");
+  static constexpr bool value = true;
+};
+
+template <class T>
+struct IsSurrogate : IsWellFormed<T> {
+  static_assert(T::n_constants >= 1 && T::n_constants <= max_surrogate_constants,
+                "synfire_add_model: a surrogate has 1 to 4 constants (max_surrogate_constants)");
+  static_assert(T::n_parameters <= max_surrogate_constants, "synfire_add_model: a surrogate has at most 4 parameters");
+  static constexpr bool value = true;
+};
+
+// T among all models or surrogates, of which `Others` are those of the other kind.
+template <class T, class All, class Others>
+struct IsDistinct {
+  static_assert(count_name(All{}, T::name) == 1,
+                "synfire_add_model: duplicate name: another model or surrogate of this library has the same `name`");
+  static_assert(!shares_parameter<T>(Others{}),
+                "synfire_add_model: a model and a surrogate share the name of a parameter, which could then not be set "
+                "in a layer that has both");
+  static constexpr bool value = true;
+};
+
+// ---- The lists ------------------------------------------------------------------------------------------------------
+
+template <class Models, class Surrogates, class... Left>
+struct Sort {
+  using models = Models;
+  using surrogates = Surrogates;
+};
+template <class... M, class... S, class T, class... Left>
+  requires(HasCharge<T>)
+struct Sort<List<M...>, List<S...>, T, Left...>
+    : Sort<List<M..., Entry<first_added_id + int(sizeof...(M)), T>>, List<S...>, Left...> {
+  static_assert(IsModel<T>::value);
+};
+template <class... M, class... S, class T, class... Left>
+  requires(!HasCharge<T>)
+struct Sort<List<M...>, List<S...>, T, Left...>
+    : Sort<List<M...>, List<S..., Entry<first_added_id + int(sizeof...(S)), T>>, Left...> {
+  static_assert(IsSurrogate<T>::value);
+};
+
+template <class T>
+struct SortAdded;
+template <class... T>
+struct SortAdded<Types<T...>> : Sort<List<>, List<>, T...> {
+  static_assert((IsAddable<T>::value && ... && true));
+};
+
+using AddedModels = SortAdded<AddedTypes>::models;
+using AddedSurrogates = SortAdded<AddedTypes>::surrogates;
+
+template <class All, class Others, class... Entries>
+constexpr bool are_distinct(List<Entries...>) {
+  return (IsDistinct<typename Entries::type, All, Others>::value && ... && true);
+}
+
+SYNFIRE_MODEL_END
+
+#endif
