@@ -11,7 +11,7 @@
 #include <string>
 #include <synfire/synfire.hpp>
 
-#include "../names/names.hpp"
+#include "../../tools/names/names.hpp"
 #include "curves.hpp"
 #include "membrane.hpp"
 
