@@ -3,11 +3,13 @@
 // What does not live here: what kernels compute (bit_equality_test.cpp).
 #include <core/buffer.hpp>
 #include <core/error.hpp>
+#include <core/spike_operations.hpp>
 #include <cuda/launch.hpp>
 #include <cuda/spike_kernels.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -142,6 +144,13 @@ cudaError_t write_down(const void* kernel, dim3 grid, dim3 block, void** paramet
   latest.n_blocks = uint64_t{grid.x} * grid.y * grid.z;
   latest.n_threads = uint64_t{block.x} * block.y * block.z;
   latest.shared_bytes = shared_bytes;
+  if (const auto direction = reinterpret_cast<uintptr_t>(kernel) / 1000000; direction == 6 || direction > 10) {
+    const size_t bytes = direction == 6    ? sizeof(FillLaunch<uint8_t>)
+                         : direction == 11 ? sizeof(ConvertSpikesLaunch)
+                                           : sizeof(CountSpikesLaunch);
+    std::memcpy(latest.arguments, parameters[0], bytes);
+    return cudaSuccess;
+  }
   // What is looked at is a forward's, the same size in both arithmetics; a backward's is larger.
   static_assert(sizeof(ForwardLaunch<float>) <= sizeof(BackwardLaunch<float>));
   static_assert(sizeof(ForwardLaunch<float>) == sizeof(ForwardLaunch<double>));
@@ -409,6 +418,51 @@ TEST(LaunchPlan, TapesThatStoreHAreAsLargeAsTold) {
     const core::BackwardOperation backward = planned.backward();
     EXPECT_EQ(backward.x.data, nullptr) << "X is not read beside a stored H";
     expect_covered(plan_backward(planned.spec(), backward, h200), int64_t{1} << 21, backward_threads);
+  }
+}
+
+// ---- Spikes of any extents --------------------------------------------------------------------------------------------
+
+TEST(LaunchPlan, ConversionsAndCountsCoverEverySpike) {
+  constexpr int64_t tile_neurons = 32 * words_per_tile, most_blocks = 16 * 132;
+  for (const Given& given : {Given{1, 1, 1}, Given{33, 3, 257}, Given{4099, 3, 1000003}, Given{3, 1, two31 + 13},
+                             Given{two32, 1, 40}, Given{2, two31 + 1, 5}}) {
+    SCOPED_TRACE(testing::Message() << given.n_steps << " x " << given.batch << " x " << given.n_neurons);
+    Planned planned({1, 1, 1});
+    const core::Extents e = {given.n_steps, given.batch, given.n_neurons};
+    const int64_t layers = (e.n_steps + 31) / 32;
+    const auto dense = planned.buffer(SYNFIRE_DTYPE_U8, static_cast<uint64_t>(e.n_steps * e.row()));
+    const auto bits = planned.buffer(SYNFIRE_DTYPE_BITS, static_cast<uint64_t>(e.n_steps * e.batch * e.words_per_row()));
+    const auto by_time = planned.buffer(SYNFIRE_DTYPE_TIME_BITS, static_cast<uint64_t>(layers * e.row()));
+    for (const auto& [source, destination, rows] : {std::tuple{dense, bits, true}, {by_time, dense, false}}) {
+      enqueue(core::convert_spikes({e, source.get(), destination.get()}, false), h200, Enqueue::run, nullptr);
+      const auto launch = latest.as<ConvertSpikesLaunch>();
+      const bool long_row = !rows || e.n_neurons % 32 == 0;
+      const int64_t batch = long_row ? 1 : e.batch, neurons = long_row ? e.row() : e.n_neurons;
+      EXPECT_EQ(launch.extents.batch, batch);
+      EXPECT_EQ(launch.extents.n_neurons, neurons);
+      EXPECT_EQ(launch.n_tiles, layers * batch * ((neurons + tile_neurons - 1) / tile_neurons));
+      EXPECT_EQ(latest.n_threads, uint64_t{spike_threads});
+      EXPECT_EQ(latest.n_blocks, static_cast<uint64_t>(std::min(launch.n_tiles, most_blocks)));
+      enqueue(core::convert_spikes({e, source.get(), destination.get()}, false), h200, Enqueue::warm_up, nullptr);
+      EXPECT_EQ(latest.as<ConvertSpikesLaunch>().n_tiles, 0);
+    }
+    for (const auto kind : {core::CountKind::per_neuron, core::CountKind::per_step, core::CountKind::total}) {
+      const int64_t counted = kind == core::CountKind::per_neuron ? e.row() : kind == core::CountKind::per_step ? e.n_steps : 1;
+      const auto counts = planned.buffer(SYNFIRE_DTYPE_U64, static_cast<uint64_t>(counted));
+      const core::Operation op = core::count_spikes({kind, e, bits.get(), counts.get()}, false);
+      EXPECT_EQ(nodes_of(op), 2);
+      enqueue(op, h200, Enqueue::run, nullptr);
+      const auto launch = latest.as<CountSpikesLaunch>();
+      const int64_t tiles = tiles_per_row(launch.extents);
+      const int64_t length = kind == core::CountKind::per_neuron ? layers : tiles;
+      const int64_t lines = launch.extents.batch * (kind == core::CountKind::per_neuron ? tiles : layers);
+      ASSERT_GE(launch.run, 1);
+      EXPECT_EQ(launch.n_runs % lines, 0);
+      EXPECT_GE(launch.n_runs / lines * launch.run, length);
+      EXPECT_LT((launch.n_runs / lines - 1) * launch.run, length) << "the last run is needed";
+      EXPECT_EQ(latest.n_blocks, static_cast<uint64_t>(std::min(launch.n_runs, most_blocks)));
+    }
   }
 }
 
