@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 #include <type_traits>
 
@@ -48,6 +49,37 @@ TEST(Dual, ValueIsThePlainValueAndDerivativeThatOfCentralDifferences) {
     const float fa = static_cast<float>(a), fb = static_cast<float>(b);
     EXPECT_EQ(bits_of(formula(variable(fa), constant(fb)).value), bits_of(formula(fa, fb)));
   }
+}
+
+// A number and its dual agree in every bit, ±0, infinities and NaN included; the derivative is that of the side taken.
+TEST(Dual, SelectionsTakeOneSide) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const float x : {-1.0f, -0.0f, 0.0f, 1e-45f, 2.5f, infinity, -infinity}) {
+    const float expected = x > 0 ? x : 0.0f;
+    EXPECT_EQ(bits_of(positive_part(x)), bits_of(expected)) << x;
+    EXPECT_EQ(bits_of(positive_part(variable(x)).value), bits_of(expected)) << x;
+    EXPECT_EQ(positive_part(variable(x)).derivative, x > 0 ? 1.0f : 0.0f) << x;
+    EXPECT_EQ(positive_part(Dual<float, float>{x, 3.0f}).derivative, x > 0 ? 3.0f : 0.0f) << x;
+  }
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_NE(positive_part(nan), positive_part(nan));
+  EXPECT_NE(positive_part(variable(nan)).value, positive_part(variable(nan)).value);
+  static_assert(std::is_same_v<decltype(positive_part(constant(1.0))), Dual<double, Zero>>);
+
+  // x² below 1, else 7; and the same with both sides variable.
+  const auto piecewise = [](auto x) { return select(value_of(x) < 1.0, x * x, 7.0); };
+  EXPECT_EQ(piecewise(0.5), 0.25);
+  EXPECT_EQ(piecewise(1.0), 7.0);
+  EXPECT_EQ(piecewise(variable(0.5)).value, 0.25);
+  EXPECT_EQ(piecewise(variable(0.5)).derivative, 1.0);
+  EXPECT_EQ(piecewise(variable(1.0)).value, 7.0);
+  EXPECT_EQ(piecewise(variable(1.0)).derivative, 0.0);
+  EXPECT_EQ(select(false, 3.0, variable(2.0)).derivative, 1.0);
+  EXPECT_EQ(select(true, 3.0, variable(2.0)).value, 3.0);
+  EXPECT_EQ(select(true, -variable(2.0), variable(2.0)).derivative, -1.0);
+  static_assert(std::is_same_v<decltype(select(true, constant(1.0), 2.0)), Dual<double, Zero>>);
+  // What is infinite on the other side leaves no trace.
+  EXPECT_EQ(select(false, exponential(variable(1e9)), variable(2.0)).derivative, 1.0);
 }
 
 TEST(Dual, SlopesOfTheModels) {

@@ -14,6 +14,7 @@
 
 SYNFIRE_MODEL_BEGIN
 
+// [klif]
 struct Klif {
   static constexpr const char* name = "klif";
   static constexpr int n_states = 1;
@@ -41,6 +42,7 @@ struct Klif {
     return positive_part(fma(constants[0], v, fma(constants[1], x, constants[2])));
   }
 };
+// [klif]
 
 SYNFIRE_MODEL_END
 

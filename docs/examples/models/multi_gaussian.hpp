@@ -14,6 +14,7 @@
 
 SYNFIRE_MODEL_BEGIN
 
+// [multi_gaussian]
 struct MultiGaussian {
   static constexpr const char* name = "multi_gaussian";
   static constexpr int n_parameters = 3;
@@ -41,6 +42,7 @@ struct MultiGaussian {
     return fma(constants[1], decay(z * z), -(constants[2] * sides));
   }
 };
+// [multi_gaussian]
 
 SYNFIRE_MODEL_END
 

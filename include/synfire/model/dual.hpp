@@ -130,8 +130,8 @@ SYNFIRE_MODEL_FN auto positive_part(Dual<R, D> x) {
 }
 
 // first ? a : b, for a condition on values; one of the two may be a plain number, a constant.
-template <class R>
-SYNFIRE_MODEL_FN R select(bool first, R a, R b) { return first ? a : b; }
+SYNFIRE_MODEL_FN float select(bool first, float a, float b) { return first ? a : b; }
+SYNFIRE_MODEL_FN double select(bool first, double a, double b) { return first ? a : b; }
 template <class R, class A, class B>
 SYNFIRE_MODEL_FN auto select(bool first, Dual<R, A> a, Dual<R, B> b) {
   if constexpr (is_zero<A> && is_zero<B>) return make_dual(first ? a.value : b.value, Zero{});
