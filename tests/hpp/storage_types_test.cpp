@@ -34,7 +34,7 @@ double value_of(std::uint32_t code) {
 template <class Element>
 class Elements : public testing::Test {};
 using SixteenBits = testing::Types<f16, bf16>;
-TYPED_TEST_SUITE(Elements, SixteenBits);
+TYPED_TEST_SUITE(Elements, SixteenBits, );
 
 TYPED_TEST(Elements, EveryCodeIsItsNumberAndBack) {
   static_assert(sizeof(TypeParam) == 2);
