@@ -4,7 +4,7 @@ use std::{env, path::Path, path::PathBuf, process::Command};
 
 fn link(folder: &Path) {
     println!("cargo:rustc-link-search=native={}", folder.display());
-    println!("cargo:rustc-link-lib=dylib=synfire");
+    println!("cargo:rustc-link-lib=dylib=synfire0");
     println!("cargo:root={}", folder.display());
 }
 
@@ -17,14 +17,21 @@ fn pkg_config() -> Option<PathBuf> {
 fn from_repository(source: &Path) -> PathBuf {
     let build = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("synfire");
     let configure = Command::new("cmake")
-        .arg("-S").arg(source).arg("-B").arg(&build)
+        .arg("-S")
+        .arg(source)
+        .arg("-B")
+        .arg(&build)
         .args(["-DCMAKE_BUILD_TYPE=Release", "-DSYNFIRE_CUDA=OFF", "-DSYNFIRE_BUILD_TESTS=OFF"])
         .arg(format!("-DCMAKE_LIBRARY_OUTPUT_DIRECTORY={}", build.join("lib").display()))
         .status();
     let good = matches!(configure, Ok(status) if status.success())
         && matches!(Command::new("cmake").arg("--build").arg(&build).args(["--target", "synfire"]).status(),
                     Ok(status) if status.success());
-    assert!(good, "cmake could not build libsynfire from {}; set SYNFIRE_LIB_DIR to a folder that has it", source.display());
+    assert!(
+        good,
+        "cmake could not build libsynfire from {}; set SYNFIRE_LIB_DIR to a folder that has it",
+        source.display()
+    );
     build.join("lib")
 }
 

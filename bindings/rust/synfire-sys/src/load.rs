@@ -30,7 +30,12 @@ static ONCE: Once = Once::new();
 static mut VERDICT: Result<(), String> = Ok(());
 
 fn path_of(address: *const c_void) -> String {
-    let mut info = DlInfo { file: std::ptr::null(), base: std::ptr::null_mut(), symbol: std::ptr::null(), address: std::ptr::null_mut() };
+    let mut info = DlInfo {
+        file: std::ptr::null(),
+        base: std::ptr::null_mut(),
+        symbol: std::ptr::null(),
+        address: std::ptr::null_mut(),
+    };
     // SAFETY: dladdr only writes `info`, and what it answers lives as long as the loaded file.
     unsafe {
         if dladdr(address, &mut info) == 0 || info.file.is_null() {
@@ -55,7 +60,7 @@ fn check_version(version: u32, file: &str) -> Result<(), String> {
 /// Opens the library (feature `load-dynamic`) and checks its version, once; later calls repeat the first answer.
 ///
 /// With `load-dynamic` the library is what the environment's `SYNFIRE_LIBRARY` names, a file or a folder, else
-/// `libsynfire.so.0` or `libsynfire.so` wherever the dynamic linker looks.
+/// `libsynfire0.so.0` or `libsynfire0.so` wherever the dynamic linker looks.
 ///
 /// # Errors
 ///
@@ -112,10 +117,10 @@ fn open() -> Result<(), String> {
     use std::ffi::CString;
     let candidates: Vec<String> = match std::env::var("SYNFIRE_LIBRARY") {
         Ok(given) if std::path::Path::new(&given).is_dir() => {
-            ["libsynfire.so.0", "libsynfire.so"].iter().map(|name| format!("{given}/{name}")).collect()
+            ["libsynfire0.so.0", "libsynfire0.so"].iter().map(|name| format!("{given}/{name}")).collect()
         }
         Ok(given) if !given.is_empty() => vec![given],
-        _ => vec!["libsynfire.so.0".into(), "libsynfire.so".into()],
+        _ => vec!["libsynfire0.so.0".into(), "libsynfire0.so".into()],
     };
     let mut tried = Vec::new();
     for candidate in &candidates {

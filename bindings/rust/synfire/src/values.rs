@@ -1,0 +1,165 @@
+// values.rs - the enumerations of the C ABI. A value that this crate does not know is kept as Unknown(n).
+
+macro_rules! values {
+    ($(#[$doc:meta])* $name:ident { $($(#[$item_doc:meta])* $item:ident = $constant:ident),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum $name {
+            $($(#[$item_doc])* $item,)*
+            /// A value that this crate does not know.
+            Unknown(i32),
+        }
+        impl $name {
+            /// The value as C writes it.
+            pub fn to_raw(self) -> i32 {
+                match self { $($name::$item => synfire_sys::$constant as i32,)* $name::Unknown(value) => value }
+            }
+            /// From a value of C.
+            pub fn from_raw(value: i32) -> Self {
+                $(if value == synfire_sys::$constant as i32 { return $name::$item; })*
+                $name::Unknown(value)
+            }
+        }
+    };
+}
+pub(crate) use values;
+
+values! {
+    /// What a context runs on.
+    Backend {
+        /// CUDA when a usable GPU answers, else the host.
+        Auto = SYNFIRE_BACKEND_AUTO,
+        /// The host: same mathematics, same bits in f32.
+        Host = SYNFIRE_BACKEND_HOST,
+        /// An NVIDIA GPU.
+        Cuda = SYNFIRE_BACKEND_CUDA,
+    }
+}
+values! {
+    /// Why automatic selection ended on the host.
+    Fallback {
+        /// No fallback happened.
+        None = SYNFIRE_FALLBACK_NONE,
+        /// The library was built without CUDA.
+        NotBuilt = SYNFIRE_FALLBACK_NOT_BUILT,
+        /// No NVIDIA driver answers.
+        NoDriver = SYNFIRE_FALLBACK_NO_DRIVER,
+        /// The driver is older than the library needs.
+        DriverTooOld = SYNFIRE_FALLBACK_DRIVER_TOO_OLD,
+        /// The driver shows no GPU.
+        NoDevice = SYNFIRE_FALLBACK_NO_DEVICE,
+        /// A GPU was found but could not be used.
+        DeviceFailed = SYNFIRE_FALLBACK_DEVICE_FAILED,
+    }
+}
+values! {
+    /// Kinds of memory.
+    Memory {
+        /// Memory of the device; ordinary memory on the host.
+        Device = SYNFIRE_MEMORY_DEVICE,
+        /// Host memory that the GPU reaches: for frames in and out.
+        Pinned = SYNFIRE_MEMORY_PINNED,
+        /// Ordinary host memory.
+        Host = SYNFIRE_MEMORY_HOST,
+    }
+}
+values! {
+    /// Types of elements.
+    DType {
+        /// IEEE binary32.
+        F32 = SYNFIRE_DTYPE_F32,
+        /// IEEE binary64.
+        F64 = SYNFIRE_DTYPE_F64,
+        /// Spikes, 32 neurons a word: `[T, B, ceil(N/32)]`.
+        Bits = SYNFIRE_DTYPE_BITS,
+        /// IEEE binary16, as storage.
+        F16 = SYNFIRE_DTYPE_F16,
+        /// bfloat16, as storage.
+        Bf16 = SYNFIRE_DTYPE_BF16,
+        /// Spikes, one byte each.
+        U8 = SYNFIRE_DTYPE_U8,
+        /// Spikes, 32 steps a word: `[ceil(T/32), B, N]`.
+        TimeBits = SYNFIRE_DTYPE_TIME_BITS,
+    }
+}
+values! {
+    /// Neuron models.
+    Model {
+        /// The library's default.
+        Default = SYNFIRE_MODEL_DEFAULT,
+        /// Integrate and fire.
+        If = SYNFIRE_MODEL_IF,
+        /// Leaky integrate and fire.
+        Lif = SYNFIRE_MODEL_LIF,
+        /// LIF with a learnt time constant.
+        Plif = SYNFIRE_MODEL_PLIF,
+        /// Quadratic.
+        Qif = SYNFIRE_MODEL_QIF,
+        /// Exponential.
+        Eif = SYNFIRE_MODEL_EIF,
+        /// Izhikevich.
+        Izhikevich = SYNFIRE_MODEL_IZHIKEVICH,
+    }
+}
+values! {
+    /// What follows a spike.
+    Reset {
+        /// V becomes V_reset.
+        Hard = SYNFIRE_RESET_HARD,
+        /// V_threshold is subtracted.
+        Soft = SYNFIRE_RESET_SOFT,
+    }
+}
+values! {
+    /// What a forward leaves for its backward.
+    Tape {
+        /// Backward recomputes H.
+        Recompute = SYNFIRE_TAPE_RECOMPUTE,
+        /// Nothing: inference.
+        None = SYNFIRE_TAPE_NONE,
+        /// H is stored.
+        Store = SYNFIRE_TAPE_STORE,
+        /// H is stored in the layer's storage type, with the spikes.
+        StoreNarrow = SYNFIRE_TAPE_STORE_NARROW,
+    }
+}
+values! {
+    /// Surrogate derivatives of the spike; the C header has their formulas.
+    Surrogate {
+        /// The library's default.
+        Default = SYNFIRE_SURROGATE_DEFAULT,
+        /// Sigmoid.
+        Sigmoid = SYNFIRE_SURROGATE_SIGMOID,
+        /// Arc tangent.
+        Atan = SYNFIRE_SURROGATE_ATAN,
+        /// Piecewise quadratic.
+        PiecewiseQuadratic = SYNFIRE_SURROGATE_PIECEWISE_QUADRATIC,
+        /// Piecewise exponential.
+        PiecewiseExp = SYNFIRE_SURROGATE_PIECEWISE_EXP,
+        /// Soft sign.
+        SoftSign = SYNFIRE_SURROGATE_SOFT_SIGN,
+        /// SuperSpike.
+        SuperSpike = SYNFIRE_SURROGATE_SUPER_SPIKE,
+        /// Error function.
+        Erf = SYNFIRE_SURROGATE_ERF,
+        /// Piecewise leaky ReLU.
+        PiecewiseLeakyRelu = SYNFIRE_SURROGATE_PIECEWISE_LEAKY_RELU,
+        /// S2NN.
+        S2nn = SYNFIRE_SURROGATE_S2NN,
+        /// q-PseudoSpike.
+        QPseudoSpike = SYNFIRE_SURROGATE_Q_PSEUDO_SPIKE,
+        /// Leaky k-ReLU.
+        LeakyKRelu = SYNFIRE_SURROGATE_LEAKY_K_RELU,
+        /// Fake numerical gradient.
+        FakeNumericalGradient = SYNFIRE_SURROGATE_FAKE_NUMERICAL_GRADIENT,
+        /// Log-tailed ReLU.
+        LogTailedRelu = SYNFIRE_SURROGATE_LOG_TAILED_RELU,
+        /// Nonzero sign log abs.
+        NonzeroSignLogAbs = SYNFIRE_SURROGATE_NONZERO_SIGN_LOG_ABS,
+        /// Fourier series of a square wave.
+        SquarewaveFourierSeries = SYNFIRE_SURROGATE_SQUAREWAVE_FOURIER_SERIES,
+        /// Rectangle.
+        Rect = SYNFIRE_SURROGATE_RECT,
+    }
+}
