@@ -192,6 +192,7 @@ step_setup() {
   need qemu-user command -v qemu-aarch64
   need googletest test -e /usr/src/googletest/CMakeLists.txt
   if ! have_cuda_toolkit; then need libthrust-dev test -d /usr/include/thrust; fi
+  need bindgen command -v bindgen
 
   if [ ${#missing[@]} -eq 0 ]; then
     say "    everything is there"
