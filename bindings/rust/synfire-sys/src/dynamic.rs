@@ -24,6 +24,8 @@ pub(crate) struct Table {
     pub synfire_buffer_download: unsafe extern "C" fn(synfire_buffer, u64, *mut c_void, u64) -> synfire_status,
     pub synfire_buffer_fill: unsafe extern "C" fn(synfire_buffer, f64) -> synfire_status,
     pub synfire_buffer_mark_written: unsafe extern "C" fn(synfire_buffer) -> synfire_status,
+    pub synfire_model_id: unsafe extern "C" fn(*const c_char, *mut i32) -> synfire_status,
+    pub synfire_surrogate_id: unsafe extern "C" fn(*const c_char, *mut i32) -> synfire_status,
     pub synfire_layer_query_memory: unsafe extern "C" fn(*const synfire_layer_desc, *mut synfire_layer_memory) -> synfire_status,
     pub synfire_layer_create: unsafe extern "C" fn(synfire_context, *const synfire_layer_desc, *mut synfire_layer) -> synfire_status,
     pub synfire_layer_destroy: unsafe extern "C" fn(synfire_layer),
@@ -35,11 +37,15 @@ pub(crate) struct Table {
     pub synfire_layer_write_state: unsafe extern "C" fn(synfire_layer, *const c_char, *const c_void, u64) -> synfire_status,
     pub synfire_layer_forward: unsafe extern "C" fn(synfire_layer, *const synfire_forward_desc, synfire_stream) -> synfire_status,
     pub synfire_layer_backward: unsafe extern "C" fn(synfire_layer, *const synfire_backward_desc, synfire_stream) -> synfire_status,
+    pub synfire_convert_spikes: unsafe extern "C" fn(synfire_context, *const synfire_convert_spikes_desc, synfire_stream) -> synfire_status,
+    pub synfire_count_spikes: unsafe extern "C" fn(synfire_context, *const synfire_count_spikes_desc, synfire_stream) -> synfire_status,
     pub synfire_graph_create: unsafe extern "C" fn(synfire_context, *const synfire_graph_desc, *mut synfire_graph) -> synfire_status,
     pub synfire_graph_destroy: unsafe extern "C" fn(synfire_graph),
     pub synfire_graph_record_forward: unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_forward_desc) -> synfire_status,
     pub synfire_graph_record_backward: unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_backward_desc) -> synfire_status,
     pub synfire_graph_record_copy: unsafe extern "C" fn(synfire_graph, *const synfire_copy_desc) -> synfire_status,
+    pub synfire_graph_record_convert_spikes: unsafe extern "C" fn(synfire_graph, *const synfire_convert_spikes_desc) -> synfire_status,
+    pub synfire_graph_record_count_spikes: unsafe extern "C" fn(synfire_graph, *const synfire_count_spikes_desc) -> synfire_status,
     pub synfire_graph_instantiate: unsafe extern "C" fn(synfire_graph) -> synfire_status,
     pub synfire_graph_launch: unsafe extern "C" fn(synfire_graph, synfire_stream, *mut u64) -> synfire_status,
     pub synfire_graph_wait: unsafe extern "C" fn(synfire_graph, u64, i32, i64) -> synfire_status,
@@ -65,6 +71,8 @@ impl Table {
             synfire_buffer_download: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_buffer, u64, *mut c_void, u64) -> synfire_status>(find("synfire_buffer_download\0")?),
             synfire_buffer_fill: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_buffer, f64) -> synfire_status>(find("synfire_buffer_fill\0")?),
             synfire_buffer_mark_written: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_buffer) -> synfire_status>(find("synfire_buffer_mark_written\0")?),
+            synfire_model_id: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const c_char, *mut i32) -> synfire_status>(find("synfire_model_id\0")?),
+            synfire_surrogate_id: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const c_char, *mut i32) -> synfire_status>(find("synfire_surrogate_id\0")?),
             synfire_layer_query_memory: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const synfire_layer_desc, *mut synfire_layer_memory) -> synfire_status>(find("synfire_layer_query_memory\0")?),
             synfire_layer_create: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_layer_desc, *mut synfire_layer) -> synfire_status>(find("synfire_layer_create\0")?),
             synfire_layer_destroy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer)>(find("synfire_layer_destroy\0")?),
@@ -76,11 +84,15 @@ impl Table {
             synfire_layer_write_state: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const c_char, *const c_void, u64) -> synfire_status>(find("synfire_layer_write_state\0")?),
             synfire_layer_forward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const synfire_forward_desc, synfire_stream) -> synfire_status>(find("synfire_layer_forward\0")?),
             synfire_layer_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const synfire_backward_desc, synfire_stream) -> synfire_status>(find("synfire_layer_backward\0")?),
+            synfire_convert_spikes: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_convert_spikes_desc, synfire_stream) -> synfire_status>(find("synfire_convert_spikes\0")?),
+            synfire_count_spikes: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_count_spikes_desc, synfire_stream) -> synfire_status>(find("synfire_count_spikes\0")?),
             synfire_graph_create: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_graph_desc, *mut synfire_graph) -> synfire_status>(find("synfire_graph_create\0")?),
             synfire_graph_destroy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph)>(find("synfire_graph_destroy\0")?),
             synfire_graph_record_forward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_forward_desc) -> synfire_status>(find("synfire_graph_record_forward\0")?),
             synfire_graph_record_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_backward_desc) -> synfire_status>(find("synfire_graph_record_backward\0")?),
             synfire_graph_record_copy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_copy_desc) -> synfire_status>(find("synfire_graph_record_copy\0")?),
+            synfire_graph_record_convert_spikes: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_convert_spikes_desc) -> synfire_status>(find("synfire_graph_record_convert_spikes\0")?),
+            synfire_graph_record_count_spikes: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_count_spikes_desc) -> synfire_status>(find("synfire_graph_record_count_spikes\0")?),
             synfire_graph_instantiate: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph) -> synfire_status>(find("synfire_graph_instantiate\0")?),
             synfire_graph_launch: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, synfire_stream, *mut u64) -> synfire_status>(find("synfire_graph_launch\0")?),
             synfire_graph_wait: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, u64, i32, i64) -> synfire_status>(find("synfire_graph_wait\0")?),
@@ -219,6 +231,22 @@ pub unsafe fn synfire_buffer_mark_written(buffer: synfire_buffer) -> synfire_sta
 
 /// # Safety
 ///
+/// As `synfire_model_id` in synfire.h.
+#[inline]
+pub unsafe fn synfire_model_id(name: *const c_char, id: *mut i32) -> synfire_status {
+    (crate::load::table().synfire_model_id)(name, id)
+}
+
+/// # Safety
+///
+/// As `synfire_surrogate_id` in synfire.h.
+#[inline]
+pub unsafe fn synfire_surrogate_id(name: *const c_char, id: *mut i32) -> synfire_status {
+    (crate::load::table().synfire_surrogate_id)(name, id)
+}
+
+/// # Safety
+///
 /// As `synfire_layer_query_memory` in synfire.h.
 #[inline]
 pub unsafe fn synfire_layer_query_memory(desc: *const synfire_layer_desc, memory: *mut synfire_layer_memory) -> synfire_status {
@@ -307,6 +335,22 @@ pub unsafe fn synfire_layer_backward(layer: synfire_layer, desc: *const synfire_
 
 /// # Safety
 ///
+/// As `synfire_convert_spikes` in synfire.h.
+#[inline]
+pub unsafe fn synfire_convert_spikes(context: synfire_context, desc: *const synfire_convert_spikes_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_convert_spikes)(context, desc, stream)
+}
+
+/// # Safety
+///
+/// As `synfire_count_spikes` in synfire.h.
+#[inline]
+pub unsafe fn synfire_count_spikes(context: synfire_context, desc: *const synfire_count_spikes_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_count_spikes)(context, desc, stream)
+}
+
+/// # Safety
+///
 /// As `synfire_graph_create` in synfire.h.
 #[inline]
 pub unsafe fn synfire_graph_create(context: synfire_context, desc: *const synfire_graph_desc, graph: *mut synfire_graph) -> synfire_status {
@@ -343,6 +387,22 @@ pub unsafe fn synfire_graph_record_backward(graph: synfire_graph, layer: synfire
 #[inline]
 pub unsafe fn synfire_graph_record_copy(graph: synfire_graph, desc: *const synfire_copy_desc) -> synfire_status {
     (crate::load::table().synfire_graph_record_copy)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_convert_spikes` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_convert_spikes(graph: synfire_graph, desc: *const synfire_convert_spikes_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_convert_spikes)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_count_spikes` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_count_spikes(graph: synfire_graph, desc: *const synfire_count_spikes_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_count_spikes)(graph, desc)
 }
 
 /// # Safety

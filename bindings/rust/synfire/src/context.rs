@@ -2,6 +2,7 @@
 use crate::error::{check, loaded, Result};
 use crate::values::{Backend, Fallback};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::Arc;
 use synfire_sys as sys;
 
 static LIVE: AtomicU64 = AtomicU64::new(0);
@@ -26,12 +27,29 @@ pub fn reclaim() -> Result<u64> {
     Ok(left)
 }
 
+/// The C handle of a context. Layers keep it too: an eager call waits for the context's own stream, also after the
+/// [`Context`] was dropped.
+#[derive(Debug)]
+pub(crate) struct ContextHandle(pub(crate) sys::synfire_context);
+// SAFETY: as Context.
+unsafe impl Send for ContextHandle {}
+unsafe impl Sync for ContextHandle {}
+
+impl Drop for ContextHandle {
+    fn drop(&mut self) {
+        // SAFETY: our own handle, destroyed once; legal on any thread.
+        unsafe { sys::synfire_context_destroy(self.0) };
+        gone();
+    }
+}
+
 /// One device, a GPU or the host, and everything created on it.
 ///
 /// Objects created on it stay valid when it is dropped.
 #[derive(Debug)]
 pub struct Context {
     pub(crate) raw: sys::synfire_context,
+    pub(crate) handle: Arc<ContextHandle>,
     pub(crate) on_host: bool,
 }
 // SAFETY: the C library takes contexts on any thread, also at the same time.
@@ -97,7 +115,7 @@ impl ContextBuilder {
         // SAFETY: both pointers are valid; the handle is written on success.
         check(unsafe { sys::synfire_context_create(&self.0, &mut raw) })?;
         born();
-        let mut context = Context { raw, on_host: false };
+        let mut context = Context { raw, handle: Arc::new(ContextHandle(raw)), on_host: false };
         context.on_host = context.properties()?.backend == Backend::Host;
         Ok(context)
     }
@@ -150,12 +168,4 @@ impl Context {
     }
     /// Closes it now; dropping does the same.
     pub fn close(self) {}
-}
-
-impl Drop for Context {
-    fn drop(&mut self) {
-        // SAFETY: our own handle, destroyed once; legal on any thread.
-        unsafe { sys::synfire_context_destroy(self.raw) };
-        gone();
-    }
 }

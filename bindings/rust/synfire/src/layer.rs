@@ -1,6 +1,6 @@
 // layer.rs - layers: a neuron model of a fixed shape, its parameters and its state.
 use crate::buffer::Element;
-use crate::context::{born, gone, Context};
+use crate::context::{born, gone, Context, ContextHandle};
 use crate::error::{c_string, check, loaded, Error, Result, Status};
 use crate::graph::{Backward, Forward};
 use crate::held::Held;
@@ -26,12 +26,12 @@ impl Drop for Core {
 /// A layer of neurons. Graphs that use it keep it alive.
 pub struct Layer {
     pub(crate) core: Arc<Core>,
-    context: sys::synfire_context,
+    context: Arc<ContextHandle>,
     on_host: bool,
     state_elements: u64,
     dtype: DType,
 }
-// SAFETY: as Core; `context` is a number to the C library, checked by it.
+// SAFETY: as Core.
 unsafe impl Send for Layer {}
 unsafe impl Sync for Layer {}
 
@@ -139,7 +139,7 @@ impl LayerBuilder {
         born();
         Ok(Layer {
             core: Arc::new(Core { raw, held: Held::default() }),
-            context: context.raw,
+            context: context.handle.clone(),
             on_host: context.on_host,
             state_elements: (self.0.n_neurons * self.0.batch.max(1)) as u64,
             dtype: DType::from_raw(self.0.dtype),
@@ -255,8 +255,8 @@ impl Layer {
         if answer.is_ok() {
             answer = check(call()).map(drop);
             if !self.on_host && answer.is_ok() {
-                // SAFETY: a context handle; a stale one is an error.
-                answer = check(unsafe { sys::synfire_context_synchronize(self.context) }).map(drop);
+                // SAFETY: the layer keeps the context's handle alive.
+                answer = check(unsafe { sys::synfire_context_synchronize(self.context.0) }).map(drop);
             }
         }
         held[..taken].iter().for_each(|one| one.end_write());

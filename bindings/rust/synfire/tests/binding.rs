@@ -57,6 +57,19 @@ fn a_replay_allocates_nothing() {
 }
 
 #[test]
+fn a_layer_outlives_its_context() {
+    let _alone = ALONE.lock().unwrap();
+    let context = host();
+    let layer = Layer::builder(4, 32).create(&context).unwrap();
+    let x = Buffer::<f32>::zeros(&context, Memory::Pinned, 128).unwrap();
+    context.close();
+    layer.forward(Forward::new(&x).tape(Tape::None)).unwrap();
+    layer.close();
+    x.close();
+    assert_eq!(live_handles(), 0);
+}
+
+#[test]
 fn a_thousand_handles() {
     let _alone = ALONE.lock().unwrap();
     let context = host();
