@@ -46,12 +46,14 @@ struct StoredAs<double> {
   using type = double;
 };
 
+template <class Surrogate, class Entries>
+struct IdIn;
 template <class Surrogate, class... Entries>
-constexpr int32_t id_in(List<Entries...>) {
-  return ((is_same<typename Entries::type, Surrogate> ? Entries::id : 0) + ...);
-}
+struct IdIn<Surrogate, List<Entries...>> {
+  static constexpr int32_t value = ((is_same<typename Entries::type, Surrogate> ? Entries::id : 0) + ...);
+};
 template <class Surrogate>
-inline constexpr int32_t surrogate_id = id_in<Surrogate>(Surrogates{});
+inline constexpr int32_t surrogate_id = IdIn<Surrogate, Surrogates>::value;
 
 // The most common rules, known when compiling: their selections cost nothing.
 struct HardAttached {
