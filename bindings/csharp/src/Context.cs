@@ -1,0 +1,283 @@
+// Context.cs - one device, a GPU or the host, and everything created on it.
+//
+// SPDX-License-Identifier: MIT
+using System;
+using System.Buffers;
+using System.Runtime.CompilerServices;
+using Synfire.Raw;
+
+namespace Synfire
+{
+    /// <summary>One device, an NVIDIA GPU or the host, and everything created on it. Safe for use from any thread.</summary>
+    public sealed unsafe class Context : SynfireObject
+    {
+        /// <summary>
+        /// Creates a context: by default on a GPU when one answers, else on the host.
+        /// </summary>
+        /// <param name="backend">What to run on.</param>
+        /// <param name="device">Number of the GPU.</param>
+        /// <param name="threads">Threads the host backend may use; 0 means all processors.</param>
+        /// <param name="streamPriority">Priority of the context's own CUDA stream; lower is more urgent.</param>
+        public Context(Backend backend = Backend.Auto, int device = 0, int threads = 0, int streamPriority = 0)
+            : base(new ContextHandle())
+        {
+            SynfireLibrary.Require();
+            synfire_context_desc desc = synfire_context_desc.Init;
+            desc.backend = (int)backend;
+            desc.device = device;
+            desc.n_threads = threads;
+            desc.stream_priority = streamPriority;
+            Handle.Adopt(Create(&desc));
+            IsHost = Properties.Backend == Backend.Host;
+        }
+
+        // Apart from the constructor, which has to see to the library first: Mono looks for functions when it compiles.
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static IntPtr Create(synfire_context_desc* desc)
+        {
+            synfire_context made;
+            Errors.Check(Native.synfire_context_create(desc, &made));
+            return made.Value;
+        }
+
+        internal synfire_context Raw { get { return new synfire_context(Handle.Value); } }
+
+        /// <summary>Whether it runs on the host: then the program reaches all of its memory.</summary>
+        public bool IsHost { get; }
+
+        /// <summary>What it runs on.</summary>
+        public ContextProperties Properties
+        {
+            get
+            {
+                synfire_context_properties properties = synfire_context_properties.Init;
+                Errors.Check(Native.synfire_context_get_properties(Raw, &properties));
+                GC.KeepAlive(this);
+                return new ContextProperties(properties);
+            }
+        }
+
+        /// <summary>Waits until everything enqueued on the context's own stream is done. Returns at once on the host.</summary>
+        public void Synchronize()
+        {
+            Errors.Check(Native.synfire_context_synchronize(Raw));
+            GC.KeepAlive(this);
+        }
+
+        /// <summary>Frees what closed objects of this context left behind, and answers how many are still in use.</summary>
+        public long Reclaim()
+        {
+            ulong stillQueued;
+            Errors.Check(Native.synfire_context_reclaim(Raw, &stillQueued));
+            GC.KeepAlive(this);
+            return (long)stillQueued;
+        }
+
+        // ---- Buffers ---------------------------------------------------------------------------------------------
+
+        /// <summary>Memory of the library, filled with zeros.</summary>
+        /// <typeparam name="T">float, double, uint, ulong, byte, <see cref="Float16"/> or <see cref="BFloat16"/>.</typeparam>
+        /// <param name="memory">Which kind of memory.</param>
+        /// <param name="shape">The length of each dimension, such as <c>16, 128</c>; the last is contiguous.</param>
+        public Buffer<T> CreateBuffer<T>(MemoryKind memory, params long[] shape) where T : struct
+        {
+            return new Buffer<T>(this, memory, ElementTypes.Of(typeof(T)), 0, shape);
+        }
+
+        /// <summary>Memory of the library, with its element type and row pitch stated.</summary>
+        /// <param name="memory">Which kind of memory.</param>
+        /// <param name="dtype">What the elements are: uint may be packed spikes of either kind, or counts.</param>
+        /// <param name="rowPitch">Elements from one step to the next; 0 means that they follow each other directly.</param>
+        /// <param name="shape">The length of each dimension.</param>
+        public Buffer<T> CreateBuffer<T>(MemoryKind memory, DType dtype, long rowPitch, params long[] shape) where T : struct
+        {
+            return new Buffer<T>(this, memory, dtype, rowPitch, shape);
+        }
+
+        /// <summary>A copy of an array of any rank, in its shape: <c>float[,]</c>, <c>double[,,]</c> ...</summary>
+        public Buffer<T> CreateBuffer<T>(Array values, MemoryKind memory = MemoryKind.Device) where T : struct
+        {
+            ElementTypes.RequireArray<T>(values, "values");
+            long[] shape = new long[values.Rank];
+            for (int i = 0; i < shape.Length; ++i) shape[i] = values.GetLongLength(i);
+            Buffer<T> made = new Buffer<T>(this, memory, ElementTypes.Of(typeof(T)), 0, shape);
+            try
+            {
+                made.CopyFrom(values);
+            }
+            catch
+            {
+                made.Dispose();
+                throw;
+            }
+            return made;
+        }
+
+        /// <summary>
+        /// Borrows memory of the program without a copy: a buffer of <see cref="MemoryKind.Host"/>. It stays pinned until
+        /// the buffer, and every graph and layer that uses it, is closed or collected.
+        /// </summary>
+        /// <param name="values">The memory; its length is the product of the shape.</param>
+        /// <param name="shape">The length of each dimension; nothing means one dimension.</param>
+        public Buffer<T> Borrow<T>(Memory<T> values, params long[] shape) where T : struct
+        {
+            return Borrow(values, ElementTypes.Of(typeof(T)), shape);
+        }
+
+        /// <summary>Borrows memory of the program, with its element type stated.</summary>
+        public Buffer<T> Borrow<T>(Memory<T> values, DType dtype, params long[] shape) where T : struct
+        {
+            ElementTypes.Require(typeof(T), dtype);
+            if (Errors.Given(shape, "shape").Length == 0) shape = new long[] { values.Length };
+            if (Shapes.Count(shape) != values.Length)
+                throw new ArgumentException("has " + values.Length + " elements; the shape " + Shapes.Text(shape) + " has " +
+                                            Shapes.Count(shape), "values");
+            MemoryHandle memory = values.Pin();
+            Pin pin = new Pin(memory);
+            try
+            {
+                return new Buffer<T>(this, MemoryKind.Host, dtype, 0, shape, (IntPtr)memory.Pointer, pin);
+            }
+            catch
+            {
+                pin.Release();
+                throw;
+            }
+        }
+
+        /// <summary>
+        /// Borrows memory by its address, such as that of Unity's <c>NativeArray</c>
+        /// (<c>NativeArrayUnsafeUtility.GetUnsafePtr</c>) or of a CUDA allocation. It must outlive the last use.
+        /// </summary>
+        /// <param name="data">The address of as many elements as the shape has.</param>
+        /// <param name="memory">Which kind of memory it is.</param>
+        /// <param name="shape">The length of each dimension.</param>
+        public Buffer<T> Borrow<T>(void* data, MemoryKind memory, params long[] shape) where T : struct
+        {
+            return Borrow<T>((IntPtr)data, memory, ElementTypes.Of(typeof(T)), shape);
+        }
+
+        /// <summary>Borrows memory by its address, with its element type stated.</summary>
+        public Buffer<T> Borrow<T>(IntPtr data, MemoryKind memory, DType dtype, params long[] shape) where T : struct
+        {
+            if (data == IntPtr.Zero) throw new ArgumentNullException("data");
+            return new Buffer<T>(this, memory, dtype, 0, shape, data, null);
+        }
+
+        // ---- Spikes ----------------------------------------------------------------------------------------------
+
+        /// <summary>Writes spikes <c>[T, B, N]</c> in another format: packed, unpacked, transposed or as another type, now.</summary>
+        /// <param name="steps">Steps T.</param>
+        /// <param name="neurons">Neurons N of one batch row.</param>
+        /// <param name="source">Read.</param>
+        /// <param name="destination">Written.</param>
+        /// <param name="batch">Batch rows B.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void ConvertSpikes(long steps, long neurons, BufferBase source, BufferBase destination, long batch = 1,
+                                  IntPtr stream = default(IntPtr))
+        {
+            using (new Use(Handle, Errors.Given(source, "source").Handle, Errors.Given(destination, "destination").Handle))
+            {
+                synfire_convert_spikes_desc desc = Spikes.Conversion(steps, neurons, batch, source, destination);
+                Errors.Check(Native.synfire_convert_spikes(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+
+        /// <summary>Counts spikes <c>[T, B, N]</c> exactly, now.</summary>
+        /// <param name="kind">What is counted.</param>
+        /// <param name="steps">Steps T.</param>
+        /// <param name="neurons">Neurons N of one batch row.</param>
+        /// <param name="spikes">Read, in any format.</param>
+        /// <param name="counts">Written: uint as <see cref="DType.U32"/>, or ulong.</param>
+        /// <param name="batch">Batch rows B.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void CountSpikes(CountKind kind, long steps, long neurons, BufferBase spikes, BufferBase counts, long batch = 1,
+                                IntPtr stream = default(IntPtr))
+        {
+            using (new Use(Handle, Errors.Given(spikes, "spikes").Handle, Errors.Given(counts, "counts").Handle))
+            {
+                synfire_count_spikes_desc desc = Spikes.Count(kind, steps, neurons, batch, spikes, counts);
+                Errors.Check(Native.synfire_count_spikes(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+
+        /// <summary>What it runs on, in words.</summary>
+        public override string ToString() { return IsClosed ? "Context (closed)" : "Context on " + Properties.Name; }
+    }
+
+    internal static class Spikes
+    {
+        public static synfire_convert_spikes_desc Conversion(long steps, long neurons, long batch, BufferBase source,
+                                                             BufferBase destination)
+        {
+            synfire_convert_spikes_desc desc = synfire_convert_spikes_desc.Init;
+            desc.n_steps = Errors.NotNegative(steps, "steps");
+            desc.n_neurons = Errors.NotNegative(neurons, "neurons");
+            desc.batch = Errors.NotNegative(batch, "batch");
+            desc.source = source.Raw;
+            desc.destination = destination.Raw;
+            return desc;
+        }
+
+        public static synfire_count_spikes_desc Count(CountKind kind, long steps, long neurons, long batch, BufferBase spikes,
+                                                      BufferBase counts)
+        {
+            synfire_count_spikes_desc desc = synfire_count_spikes_desc.Init;
+            desc.kind = (int)kind;
+            desc.n_steps = Errors.NotNegative(steps, "steps");
+            desc.n_neurons = Errors.NotNegative(neurons, "neurons");
+            desc.batch = Errors.NotNegative(batch, "batch");
+            desc.spikes = spikes.Raw;
+            desc.counts = counts.Raw;
+            return desc;
+        }
+    }
+
+    /// <summary>What a context runs on.</summary>
+    public sealed class ContextProperties
+    {
+        internal unsafe ContextProperties(synfire_context_properties raw)
+        {
+            Backend = (Backend)raw.backend;
+            Device = raw.device;
+            FallbackReason = (FallbackReason)raw.fallback_reason;
+            Threads = raw.n_threads;
+            ComputeCapability = new Version(raw.compute_major, raw.compute_minor);
+            Multiprocessors = raw.n_multiprocessors;
+            DriverVersion = raw.driver_version;
+            RuntimeVersion = raw.runtime_version;
+            MemoryBytes = raw.memory_bytes;
+            Name = Errors.TextOf(raw.name, 128);
+        }
+
+        /// <summary>The host or CUDA.</summary>
+        public Backend Backend { get; }
+
+        /// <summary>Number of the GPU; -1 on the host.</summary>
+        public int Device { get; }
+
+        /// <summary>Why automatic selection ended on the host.</summary>
+        public FallbackReason FallbackReason { get; }
+
+        /// <summary>Threads the host backend may use; 0 on CUDA.</summary>
+        public int Threads { get; }
+
+        /// <summary>Compute capability; 0.0 on the host.</summary>
+        public Version ComputeCapability { get; }
+
+        /// <summary>Multiprocessors of the GPU; 0 on the host.</summary>
+        public int Multiprocessors { get; }
+
+        /// <summary>CUDA driver version; 0 when none answers.</summary>
+        public int DriverVersion { get; }
+
+        /// <summary>CUDA runtime version inside the library; 0 when built without CUDA.</summary>
+        public int RuntimeVersion { get; }
+
+        /// <summary>Bytes of device memory; 0 on the host.</summary>
+        public ulong MemoryBytes { get; }
+
+        /// <summary>Name of the GPU, or of the host backend.</summary>
+        public string Name { get; }
+    }
+}

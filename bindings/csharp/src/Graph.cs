@@ -1,0 +1,212 @@
+// Graph.cs - an ordered list of operations: recorded once, instantiated once, replayed many times.
+//
+// SPDX-License-Identifier: MIT
+using System;
+using System.Collections.Generic;
+using Synfire.Raw;
+
+namespace Synfire
+{
+    /// <summary>
+    /// An ordered list of operations: record with <see cref="Forward"/>, <see cref="Backward"/> and the others, then
+    /// <see cref="Instantiate"/> once and <see cref="Launch"/> as often as you like. A graph keeps the buffers and layers it
+    /// uses. One thread at a time records or launches; any thread may wait.
+    /// </summary>
+    public sealed unsafe class Graph : SynfireObject
+    {
+        private readonly List<SynfireObject> keeps_ = new List<SynfireObject>();
+
+        /// <summary>Creates an empty graph.</summary>
+        public Graph(Context context) : base(new GraphHandle())
+        {
+            Context = Errors.Given(context, "context");
+            synfire_graph made;
+            Errors.Check(Native.synfire_graph_create(context.Raw, null, &made));
+            Handle.Adopt(made.Value);
+            GC.KeepAlive(context);
+        }
+
+        /// <summary>A graph that is ready to be replayed: <paramref name="record"/> gets an empty one and records into it.</summary>
+        /// <param name="context">The context it belongs to.</param>
+        /// <param name="record">Records. What it throws comes out, and the graph is closed.</param>
+        public static Graph Record(Context context, Action<Graph> record)
+        {
+            Errors.Given(record, "record");
+            Graph graph = new Graph(context);
+            try
+            {
+                record(graph);
+                graph.Instantiate();
+            }
+            catch
+            {
+                graph.Dispose();
+                throw;
+            }
+            return graph;
+        }
+
+        internal synfire_graph Raw { get { return new synfire_graph(Handle.Value); } }
+
+        /// <summary>The context it belongs to.</summary>
+        public Context Context { get; }
+
+        // ---- Recording -----------------------------------------------------------------------------------------------
+
+        /// <summary>Appends a forward pass. All checks happen here, none at launch.</summary>
+        public Graph Forward(Layer layer, ForwardArguments arguments)
+        {
+            BufferBase[] buffers = Errors.Given(arguments, "arguments").All;
+            using (new Use(Passes.Handles(Handle, Errors.Given(layer, "layer").Handle, buffers)))
+            {
+                synfire_forward_desc desc = arguments.Desc();
+                Errors.Check(Native.synfire_graph_record_forward(Raw, layer.Raw, &desc));
+                Keep(layer, buffers);
+                // A backward of this tape outside of this graph reads X again.
+                if (arguments.Tape != Tape.None && arguments.X.Pinned != null) layer.Handle.Hold(arguments.X.Pinned);
+            }
+            return this;
+        }
+
+        /// <summary>Appends a backward pass through time of the layer's latest forward.</summary>
+        public Graph Backward(Layer layer, BackwardArguments arguments)
+        {
+            BufferBase[] buffers = Errors.Given(arguments, "arguments").All;
+            using (new Use(Passes.Handles(Handle, Errors.Given(layer, "layer").Handle, buffers)))
+            {
+                Passes.Backward(arguments, desc => Native.synfire_graph_record_backward(Raw, layer.Raw, desc));
+                Keep(layer, buffers);
+            }
+            return this;
+        }
+
+        /// <summary>Appends a copy. Offsets and <paramref name="bytes"/> are in bytes; 0 bytes means all of the source from its offset.</summary>
+        /// <param name="source">Read.</param>
+        /// <param name="destination">Written.</param>
+        /// <param name="sourceOffset">First byte in the source.</param>
+        /// <param name="destinationOffset">First byte in the destination.</param>
+        /// <param name="bytes">How many bytes.</param>
+        public Graph Copy(BufferBase source, BufferBase destination, long sourceOffset = 0, long destinationOffset = 0, long bytes = 0)
+        {
+            using (new Use(Handle, Errors.Given(source, "source").Handle, Errors.Given(destination, "destination").Handle))
+            {
+                synfire_copy_desc desc = synfire_copy_desc.Init;
+                desc.source = source.Raw;
+                desc.destination = destination.Raw;
+                desc.source_offset = (ulong)Errors.NotNegative(sourceOffset, "sourceOffset");
+                desc.destination_offset = (ulong)Errors.NotNegative(destinationOffset, "destinationOffset");
+                desc.bytes = (ulong)Errors.NotNegative(bytes, "bytes");
+                Errors.Check(Native.synfire_graph_record_copy(Raw, &desc));
+                Keep(null, new[] { source, destination });
+            }
+            return this;
+        }
+
+        /// <summary>Appends a conversion of spikes <c>[T, B, N]</c> into another format.</summary>
+        public Graph ConvertSpikes(long steps, long neurons, BufferBase source, BufferBase destination, long batch = 1)
+        {
+            using (new Use(Handle, Errors.Given(source, "source").Handle, Errors.Given(destination, "destination").Handle))
+            {
+                synfire_convert_spikes_desc desc = Spikes.Conversion(steps, neurons, batch, source, destination);
+                Errors.Check(Native.synfire_graph_record_convert_spikes(Raw, &desc));
+                Keep(null, new[] { source, destination });
+            }
+            return this;
+        }
+
+        /// <summary>Appends an exact count of spikes <c>[T, B, N]</c>.</summary>
+        public Graph CountSpikes(CountKind kind, long steps, long neurons, BufferBase spikes, BufferBase counts, long batch = 1)
+        {
+            using (new Use(Handle, Errors.Given(spikes, "spikes").Handle, Errors.Given(counts, "counts").Handle))
+            {
+                synfire_count_spikes_desc desc = Spikes.Count(kind, steps, neurons, batch, spikes, counts);
+                Errors.Check(Native.synfire_graph_record_count_spikes(Raw, &desc));
+                Keep(null, new[] { spikes, counts });
+            }
+            return this;
+        }
+
+        private void Keep(Layer layer, BufferBase[] buffers)
+        {
+            lock (keeps_)
+            {
+                if (layer != null && !keeps_.Contains(layer)) keeps_.Add(layer);
+                foreach (BufferBase buffer in buffers)
+                    if (buffer != null && !keeps_.Contains(buffer)) keeps_.Add(buffer);
+            }
+            Passes.HoldPins(Handle, buffers);
+        }
+
+        /// <summary>Prepares the recorded list for replay: everything slow happens here. Once per graph.</summary>
+        public Graph Instantiate()
+        {
+            Errors.Check(Native.synfire_graph_instantiate(Raw));
+            GC.KeepAlive(this);
+            return this;
+        }
+
+        // ---- Replaying -----------------------------------------------------------------------------------------------
+
+        /// <summary>
+        /// Replays the graph once, and answers the ticket of this replay: 1, 2, 3 ... On a GPU it enqueues and returns; on
+        /// the host the replay is done when it returns. Allocates nothing.
+        /// </summary>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public ulong Launch(IntPtr stream = default(IntPtr))
+        {
+            NativeHandle handle = Handle;
+            ulong ticket;
+            if (handle.HasPins)
+            {
+                // Memory of the program stays pinned until the call is back, whoever closes the graph meanwhile.
+                bool held = false;
+                handle.DangerousAddRef(ref held);
+                try
+                {
+                    Errors.Check(Native.synfire_graph_launch(Raw, new synfire_stream(stream), &ticket));
+                }
+                finally
+                {
+                    handle.DangerousRelease();
+                }
+            }
+            else
+            {
+                Errors.Check(Native.synfire_graph_launch(new synfire_graph(handle.Value), new synfire_stream(stream), &ticket));
+            }
+            GC.KeepAlive(this);
+            return ticket;
+        }
+
+        /// <summary>
+        /// Waits for a replay. Answers true when it is done, and everything it wrote is there; false when the time was up
+        /// first. An error of the replay is thrown here. Allocates nothing.
+        /// </summary>
+        /// <param name="ticket">What <see cref="Launch"/> answered.</param>
+        /// <param name="timeoutNanoseconds">How long at most; 0 looks once, negative waits for ever.</param>
+        /// <param name="policy">How: spinning has the lowest latency, blocking the lowest load.</param>
+        public bool Wait(ulong ticket, long timeoutNanoseconds = -1, WaitPolicy policy = WaitPolicy.Spin)
+        {
+            int status = Native.synfire_graph_wait(new synfire_graph(Handle.Value), ticket, (int)policy, timeoutNanoseconds);
+            GC.KeepAlive(this);
+            return Errors.Check(status) != Native.SYNFIRE_PENDING;
+        }
+
+        /// <summary>Waits for a replay, as the other overload does.</summary>
+        /// <param name="ticket">What <see cref="Launch"/> answered.</param>
+        /// <param name="timeout">How long at most; <c>Timeout.InfiniteTimeSpan</c> waits for ever.</param>
+        /// <param name="policy">How.</param>
+        public bool Wait(ulong ticket, TimeSpan timeout, WaitPolicy policy = WaitPolicy.Spin)
+        {
+            return Wait(ticket, timeout.Ticks < 0 ? -1 : timeout.Ticks > long.MaxValue / 100 ? long.MaxValue : timeout.Ticks * 100, policy);
+        }
+
+        /// <summary>Whether a replay is done. Never blocks, allocates nothing.</summary>
+        public bool IsDone(ulong ticket)
+        {
+            int status = Native.synfire_graph_poll(new synfire_graph(Handle.Value), ticket);
+            GC.KeepAlive(this);
+            return Errors.Check(status) != Native.SYNFIRE_PENDING;
+        }
+    }
+}

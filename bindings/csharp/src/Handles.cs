@@ -1,0 +1,188 @@
+// Handles.cs - what every object of the C library has in common: one handle, closed once, by hand or by the collector.
+//
+// What lives here: the SafeHandle of each type, what a handle keeps alive, the base of the public classes.
+//
+// SPDX-License-Identifier: MIT
+using System;
+using System.Collections.Generic;
+using System.Runtime.InteropServices;
+using System.Threading;
+using Synfire.Raw;
+
+namespace Synfire
+{
+    // Memory of the program that the C library reads and writes: pinned until the last handle that uses it is gone.
+    internal sealed class Pin
+    {
+        private System.Buffers.MemoryHandle memory_;
+        private int users_ = 1;
+
+        public Pin(System.Buffers.MemoryHandle memory) { memory_ = memory; }
+
+        public void Hold() { Interlocked.Increment(ref users_); }
+
+        public void Release()
+        {
+            if (Interlocked.Decrement(ref users_) == 0) memory_.Dispose();
+        }
+    }
+
+    // The value is a type tag, a slot and a generation, never an address: one that is stale is refused by the C library.
+    // So nothing has to be held back while a call runs, except memory of the program: a graph or layer holds its pins,
+    // and gives them back after the last call that uses the handle.
+    internal abstract class NativeHandle : SafeHandle
+    {
+        private static long n_live_;
+        private List<Pin> pins_;
+        private Pin latest_;
+
+        protected NativeHandle() : base(IntPtr.Zero, true) { }
+
+        public static long LiveCount { get { return Interlocked.Read(ref n_live_); } }
+
+        public override bool IsInvalid { get { return handle == IntPtr.Zero; } }
+
+        public bool HasPins { get { return Volatile.Read(ref pins_) != null; } }
+
+        public void Adopt(IntPtr value)
+        {
+            SetHandle(value);
+            Interlocked.Increment(ref n_live_);
+        }
+
+        // The number of an open handle.
+        public IntPtr Value
+        {
+            get
+            {
+                if (IsClosed || IsInvalid) throw Closed();
+                return handle;
+            }
+        }
+
+        public void Hold(Pin pin)
+        {
+            lock (this)
+            {
+                List<Pin> pins = pins_ ?? new List<Pin>();
+                if (pins.Contains(pin)) return;
+                pin.Hold();
+                pins.Add(pin);
+                Volatile.Write(ref pins_, pins);
+            }
+        }
+
+        // In place of the one that this held before.
+        public void HoldLatest(Pin pin)
+        {
+            if (pin != null) pin.Hold();
+            Pin before = Interlocked.Exchange(ref latest_, pin);
+            if (before != null) before.Release();
+        }
+
+        // A pin whose count is handed over.
+        public void Own(Pin pin) { Volatile.Write(ref pins_, new List<Pin> { pin }); }
+
+        protected abstract void Destroy();
+
+        protected sealed override bool ReleaseHandle()
+        {
+            Destroy();
+            Interlocked.Decrement(ref n_live_);
+            if (pins_ != null)
+                foreach (Pin pin in pins_) pin.Release();
+            if (latest_ != null) latest_.Release();
+            return true;
+        }
+
+        protected abstract string TypeName { get; }
+
+        private ObjectDisposedException Closed() { return new ObjectDisposedException("Synfire." + TypeName); }
+    }
+
+    internal sealed class ContextHandle : NativeHandle
+    {
+        protected override string TypeName { get { return "Context"; } }
+
+        protected override void Destroy() { Native.synfire_context_destroy(new synfire_context(handle)); }
+    }
+
+    internal sealed class BufferHandle : NativeHandle
+    {
+        protected override string TypeName { get { return "Buffer"; } }
+
+        protected override void Destroy() { Native.synfire_buffer_destroy(new synfire_buffer(handle)); }
+    }
+
+    internal sealed class LayerHandle : NativeHandle
+    {
+        protected override string TypeName { get { return "Layer"; } }
+
+        protected override void Destroy() { Native.synfire_layer_destroy(new synfire_layer(handle)); }
+    }
+
+    internal sealed class GraphHandle : NativeHandle
+    {
+        protected override string TypeName { get { return "Graph"; } }
+
+        protected override void Destroy() { Native.synfire_graph_destroy(new synfire_graph(handle)); }
+    }
+
+    // Keeps handles from being released by another thread for the length of a call.
+    internal struct Use : IDisposable
+    {
+        private readonly SafeHandle[] handles_;
+        private int n_held_;
+
+        public Use(params SafeHandle[] handles)
+        {
+            handles_ = handles;
+            n_held_ = 0;
+            try
+            {
+                foreach (SafeHandle handle in handles)
+                {
+                    bool held = false;
+                    if (handle != null) handle.DangerousAddRef(ref held);
+                    ++n_held_;
+                }
+            }
+            catch
+            {
+                Dispose();
+                throw;
+            }
+        }
+
+        public void Dispose()
+        {
+            for (int i = 0; i < n_held_; ++i)
+                if (handles_[i] != null) handles_[i].DangerousRelease();
+            n_held_ = 0;
+        }
+    }
+
+    /// <summary>
+    /// An object of the C library. <see cref="Dispose"/> closes it; else the garbage collector does, at some time. Any
+    /// order is legal, on any thread: what was made on a context, or is used by a graph, keeps what it needs.
+    /// </summary>
+    public abstract class SynfireObject : IDisposable
+    {
+        internal readonly NativeHandle Handle;
+
+        internal SynfireObject(NativeHandle handle) { Handle = handle; }
+
+        /// <summary>Whether it was closed. Every other use of a closed object throws ObjectDisposedException.</summary>
+        public bool IsClosed { get { return Handle.IsClosed; } }
+
+        /// <summary>The handle as the C library knows it, for calls of <see cref="Native"/>. Keep the object alive meanwhile.</summary>
+        public IntPtr NativeValue { get { return Handle.Value; } }
+
+        /// <summary>Closes it. Never blocks; twice is fine. What is in use is freed later.</summary>
+        public void Dispose()
+        {
+            Handle.Dispose();
+            GC.SuppressFinalize(this);
+        }
+    }
+}

@@ -1,0 +1,533 @@
+// Layer.cs - a neuron model with a fixed shape, its parameters and its state; one forward or backward now.
+//
+// What lives here: layers, what they read and write. What does not: recording (Graph.cs).
+//
+// SPDX-License-Identifier: MIT
+using System;
+using System.Collections.Generic;
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+using Synfire.Raw;
+
+namespace Synfire
+{
+    /// <summary>What a layer is besides its shape; everything has a default.</summary>
+    public sealed class LayerOptions
+    {
+        /// <summary>The neuron model. Default: LIF.</summary>
+        public Model Model { get; set; }
+
+        /// <summary>Batch rows B that share the parameters. Default: 1.</summary>
+        public long Batch { get; set; } = 1;
+
+        /// <summary>Storage of the sequences: f32 (default), f16, bf16 or f64.</summary>
+        public DType DType { get; set; }
+
+        /// <summary>What a spike does to V. Default: hard.</summary>
+        public Reset Reset { get; set; }
+
+        /// <summary>The surrogate derivative of the spike. Default: sigmoid.</summary>
+        public Surrogate Surrogate { get; set; }
+
+        /// <summary>Whether the gradient stops at the spike inside the reset.</summary>
+        public bool DetachReset { get; set; }
+
+        /// <summary>LIF and PLIF: whether X is added undivided by tau.</summary>
+        public bool UndecayedInput { get; set; }
+    }
+
+    /// <summary>
+    /// What one forward reads and writes: X is needed, everything else is optional. Sequences are <c>[T, B, N]</c>, states
+    /// <c>[B, N]</c>.
+    /// </summary>
+    public sealed class ForwardArguments
+    {
+        /// <summary>X, read.</summary>
+        public BufferBase X { get; set; }
+
+        /// <summary>The spikes, written: dense, or packed along neurons or time.</summary>
+        public BufferBase Spikes { get; set; }
+
+        /// <summary>V before the first step, read. Null: the layer's own state, which is then advanced.</summary>
+        public BufferBase VInit { get; set; }
+
+        /// <summary>V after the last step, written.</summary>
+        public BufferBase VFinal { get; set; }
+
+        /// <summary>V after reset at every step, written.</summary>
+        public BufferBase VSeq { get; set; }
+
+        /// <summary>H, the charged potential before firing, at every step, written.</summary>
+        public BufferBase HSeq { get; set; }
+
+        /// <summary>W before the first step, read: given together with VInit.</summary>
+        public BufferBase WInit { get; set; }
+
+        /// <summary>W after the last step, written.</summary>
+        public BufferBase WFinal { get; set; }
+
+        /// <summary>W after every step, written.</summary>
+        public BufferBase WSeq { get; set; }
+
+        /// <summary>What is left for a backward. Default: recompute.</summary>
+        public Tape Tape { get; set; }
+
+        /// <summary>Whether a tape mode that stores H writes it over X.</summary>
+        public bool InPlace { get; set; }
+
+        internal BufferBase[] All { get { return new[] { X, Spikes, VInit, VFinal, VSeq, HSeq, WInit, WFinal, WSeq }; } }
+
+        internal synfire_forward_desc Desc()
+        {
+            synfire_forward_desc desc = synfire_forward_desc.Init;
+            desc.tape = (int)Tape;
+            desc.in_place = InPlace ? 1 : 0;
+            desc.x = Passes.Raw(Errors.Given(X, "X"));
+            desc.spikes = Passes.Raw(Spikes);
+            desc.v_init = Passes.Raw(VInit);
+            desc.v_final = Passes.Raw(VFinal);
+            desc.v_seq = Passes.Raw(VSeq);
+            desc.h_seq = Passes.Raw(HSeq);
+            desc.w_init = Passes.Raw(WInit);
+            desc.w_final = Passes.Raw(WFinal);
+            desc.w_seq = Passes.Raw(WSeq);
+            return desc;
+        }
+    }
+
+    /// <summary>
+    /// What one backward reads and writes: what is read may be null and then is zero; at least one output is needed.
+    /// </summary>
+    public sealed class BackwardArguments
+    {
+        /// <summary>dL/dS <c>[T, B, N]</c>, read.</summary>
+        public BufferBase GradSpikeSeq { get; set; }
+
+        /// <summary>dL/dV of every step, read.</summary>
+        public BufferBase GradVSeq { get; set; }
+
+        /// <summary>dL/dV of the final state, read.</summary>
+        public BufferBase GradVFinal { get; set; }
+
+        /// <summary>dL/dX <c>[T, B, N]</c>, written.</summary>
+        public BufferBase GradXSeq { get; set; }
+
+        /// <summary>dL/dV of the first state, written.</summary>
+        public BufferBase GradVInit { get; set; }
+
+        /// <summary>dL/dW of every step, read.</summary>
+        public BufferBase GradWSeq { get; set; }
+
+        /// <summary>dL/dW of the final state, read.</summary>
+        public BufferBase GradWFinal { get; set; }
+
+        /// <summary>dL/dW of the first state, written.</summary>
+        public BufferBase GradWInit { get; set; }
+
+        /// <summary>
+        /// Gradients of parameters by name, written: of one element, the sum over all neurons, or one per neuron.
+        /// </summary>
+        public IDictionary<string, BufferBase> ParameterGradients { get; } = new Dictionary<string, BufferBase>();
+
+        /// <summary>Whether GradXSeq may be the same memory as GradSpikeSeq.</summary>
+        public bool InPlace { get; set; }
+
+        internal BufferBase[] All
+        {
+            get
+            {
+                List<BufferBase> all = new List<BufferBase>(ParameterGradients.Values)
+                {
+                    GradSpikeSeq, GradVSeq, GradVFinal, GradXSeq, GradVInit, GradWSeq, GradWFinal, GradWInit
+                };
+                return all.ToArray();
+            }
+        }
+
+        internal synfire_backward_desc Desc()
+        {
+            synfire_backward_desc desc = synfire_backward_desc.Init;
+            desc.in_place = InPlace ? 1 : 0;
+            desc.grad_spike_seq = Passes.Raw(GradSpikeSeq);
+            desc.grad_v_seq = Passes.Raw(GradVSeq);
+            desc.grad_v_final = Passes.Raw(GradVFinal);
+            desc.grad_x_seq = Passes.Raw(GradXSeq);
+            desc.grad_v_init = Passes.Raw(GradVInit);
+            desc.grad_w_seq = Passes.Raw(GradWSeq);
+            desc.grad_w_final = Passes.Raw(GradWFinal);
+            desc.grad_w_init = Passes.Raw(GradWInit);
+            return desc;
+        }
+    }
+
+    // What running and recording a pass have in common: descriptors whose buffers stay open for the call.
+    internal static unsafe class Passes
+    {
+        public static synfire_buffer Raw(BufferBase buffer)
+        {
+            return buffer == null ? default(synfire_buffer) : buffer.Raw;
+        }
+
+        public static SafeHandle[] Handles(NativeHandle first, NativeHandle second, BufferBase[] buffers)
+        {
+            SafeHandle[] handles = new SafeHandle[buffers.Length + 2];
+            handles[0] = first;
+            handles[1] = second;
+            for (int i = 0; i < buffers.Length; ++i) handles[i + 2] = buffers[i] == null ? null : buffers[i].Handle;
+            return handles;
+        }
+
+        // Memory of the program among the buffers stays pinned for as long as `holder` is open.
+        public static void HoldPins(NativeHandle holder, BufferBase[] buffers)
+        {
+            foreach (BufferBase buffer in buffers)
+                if (buffer != null && buffer.Pinned != null) holder.Hold(buffer.Pinned);
+        }
+
+        public delegate int BackwardCall(synfire_backward_desc* desc);
+
+        // With the names of parameters as C strings, for the length of the call.
+        public static void Backward(BackwardArguments arguments, BackwardCall call)
+        {
+            synfire_backward_desc desc = arguments.Desc();
+            int n = arguments.ParameterGradients.Count;
+            byte* names = stackalloc byte[checked(Name.Capacity * Math.Max(1, Math.Min(n, 64)))];
+            synfire_parameter_gradient* gradients = stackalloc synfire_parameter_gradient[Math.Max(1, Math.Min(n, 64))];
+            if (n > 64) throw new ArgumentException("has " + n + " entries; allowed: 64", "ParameterGradients");
+            int i = 0;
+            foreach (KeyValuePair<string, BufferBase> pair in arguments.ParameterGradients)
+            {
+                Name.Write(pair.Key, names + i * Name.Capacity);
+                gradients[i].name = names + i * Name.Capacity;
+                gradients[i].gradient = Raw(Errors.Given(pair.Value, "ParameterGradients"));
+                ++i;
+            }
+            desc.parameter_gradients = n == 0 ? null : gradients;
+            desc.n_parameter_gradients = (ulong)n;
+            Errors.Check(call(&desc));
+        }
+    }
+
+    /// <summary>One parameter of a layer.</summary>
+    public sealed class ParameterInfo
+    {
+        internal unsafe ParameterInfo(synfire_parameter_info raw)
+        {
+            Name = Errors.TextOf(raw.name, 256);
+            Length = (long)raw.length;
+            DefaultValue = raw.default_value;
+            Minimum = raw.minimum;
+            Maximum = raw.maximum;
+            IsOpenRange = raw.open_range != 0;
+        }
+
+        /// <summary>Its name.</summary>
+        public string Name { get; }
+
+        /// <summary>Values held now: 1, or one per neuron.</summary>
+        public long Length { get; }
+
+        /// <summary>The value of a fresh layer.</summary>
+        public double DefaultValue { get; }
+
+        /// <summary>Smallest value allowed.</summary>
+        public double Minimum { get; }
+
+        /// <summary>Largest value allowed.</summary>
+        public double Maximum { get; }
+
+        /// <summary>Whether the minimum itself is not allowed.</summary>
+        public bool IsOpenRange { get; }
+    }
+
+    /// <summary>Bytes a layer needs on its device.</summary>
+    public sealed class LayerMemory
+    {
+        internal LayerMemory(synfire_layer_memory raw)
+        {
+            CheckpointInterval = raw.checkpoint_interval;
+            StateBytes = raw.state_bytes;
+            ParameterBytes = raw.parameter_bytes;
+            PerNeuronParameterBytes = raw.per_neuron_parameter_bytes;
+            TapeBytes = raw.tape_bytes;
+            GradientBytes = raw.gradient_bytes;
+            PerNeuronGradientBytes = raw.per_neuron_gradient_bytes;
+            StoredTapeBytes = raw.stored_tape_bytes;
+            NarrowTapeBytes = raw.narrow_tape_bytes;
+            NarrowTapeSpikeBytes = raw.narrow_tape_spike_bytes;
+        }
+
+        /// <summary>Steps between two checkpoints of V on the tape.</summary>
+        public uint CheckpointInterval { get; }
+
+        /// <summary>The state.</summary>
+        public ulong StateBytes { get; }
+
+        /// <summary>The parameter block, with every parameter one number.</summary>
+        public ulong ParameterBytes { get; }
+
+        /// <summary>Added once, with the first parameter that becomes one number per neuron.</summary>
+        public ulong PerNeuronParameterBytes { get; }
+
+        /// <summary>The tape; never for inference.</summary>
+        public ulong TapeBytes { get; }
+
+        /// <summary>Added with the first gradient of a parameter.</summary>
+        public ulong GradientBytes { get; }
+
+        /// <summary>Added once, when gradients of parameters are asked for and parameters are one number per neuron.</summary>
+        public ulong PerNeuronGradientBytes { get; }
+
+        /// <summary>H of <see cref="Tape.Store"/>.</summary>
+        public ulong StoredTapeBytes { get; }
+
+        /// <summary>H of <see cref="Tape.StoreNarrow"/>.</summary>
+        public ulong NarrowTapeBytes { get; }
+
+        /// <summary>Spikes beside the H of <see cref="Tape.StoreNarrow"/>.</summary>
+        public ulong NarrowTapeSpikeBytes { get; }
+    }
+
+    /// <summary>A neuron model with a fixed shape, its parameters, its state and its tape.</summary>
+    public sealed unsafe class Layer : SynfireObject
+    {
+        private readonly DType dtype_;
+
+        /// <summary>Creates a layer with default parameters and a reset state.</summary>
+        /// <param name="context">The context it belongs to.</param>
+        /// <param name="neurons">Neurons N of one batch row.</param>
+        /// <param name="steps">Steps T of one forward.</param>
+        /// <param name="options">Everything else; null means all defaults.</param>
+        public Layer(Context context, long neurons, long steps, LayerOptions options = null) : base(new LayerHandle())
+        {
+            Context = Errors.Given(context, "context");
+            synfire_layer_desc desc = Desc(neurons, steps, options);
+            synfire_layer made;
+            Errors.Check(Native.synfire_layer_create(context.Raw, &desc, &made));
+            Handle.Adopt(made.Value);
+            GC.KeepAlive(context);
+            Neurons = neurons;
+            Steps = steps;
+            Batch = desc.batch == 0 ? 1 : desc.batch;
+            dtype_ = (DType)desc.dtype;
+        }
+
+        private static synfire_layer_desc Desc(long neurons, long steps, LayerOptions options)
+        {
+            LayerOptions chosen = options ?? new LayerOptions();
+            synfire_layer_desc desc = synfire_layer_desc.Init;
+            desc.model = (int)chosen.Model;
+            desc.n_steps = Errors.NotNegative(steps, "steps");
+            desc.n_neurons = Errors.NotNegative(neurons, "neurons");
+            desc.batch = Errors.NotNegative(chosen.Batch, "Batch");
+            desc.dtype = (int)chosen.DType;
+            desc.reset = (int)chosen.Reset;
+            desc.surrogate = (int)chosen.Surrogate;
+            desc.detach_reset = chosen.DetachReset ? 1 : 0;
+            desc.undecayed_input = chosen.UndecayedInput ? 1 : 0;
+            return desc;
+        }
+
+        internal synfire_layer Raw { get { return new synfire_layer(Handle.Value); } }
+
+        /// <summary>The context it belongs to.</summary>
+        public Context Context { get; }
+
+        /// <summary>Neurons N of one batch row.</summary>
+        public long Neurons { get; }
+
+        /// <summary>Steps T of one forward.</summary>
+        public long Steps { get; }
+
+        /// <summary>Batch rows B.</summary>
+        public long Batch { get; }
+
+        /// <summary>The bytes that a layer would need, before anything is allocated.</summary>
+        public static LayerMemory QueryMemory(long neurons, long steps, LayerOptions options = null)
+        {
+            SynfireLibrary.Require();
+            return Query(Desc(neurons, steps, options));
+        }
+
+        // Apart, because Mono looks for functions when it compiles a method.
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static LayerMemory Query(synfire_layer_desc desc)
+        {
+            synfire_layer_memory memory = synfire_layer_memory.Init;
+            Errors.Check(Native.synfire_layer_query_memory(&desc, &memory));
+            return new LayerMemory(memory);
+        }
+
+        // ---- Parameters and state ----------------------------------------------------------------------------------
+
+        /// <summary>
+        /// Sets a parameter to one number for all neurons. The next replay or call sees it: nothing is recorded again.
+        /// Allocates nothing here.
+        /// </summary>
+        public void SetParameter(string name, double value)
+        {
+            byte* text = stackalloc byte[Name.Capacity];
+            Name.Write(name, text);
+            Errors.Check(Native.synfire_layer_set_parameter(Raw, text, &value, 1));
+            GC.KeepAlive(this);
+        }
+
+        /// <summary>Sets a parameter to one number for each neuron. The next replay or call sees it.</summary>
+        public void SetParameter(string name, ReadOnlySpan<double> values)
+        {
+            byte* text = stackalloc byte[Name.Capacity];
+            Name.Write(name, text);
+            fixed (double* data = &MemoryMarshal.GetReference(values))
+                Errors.Check(Native.synfire_layer_set_parameter(Raw, text, data, (ulong)values.Length));
+            GC.KeepAlive(this);
+        }
+
+        /// <summary>Sets a parameter to one number for each neuron.</summary>
+        public void SetParameter(string name, double[] values)
+        {
+            SetParameter(name, new ReadOnlySpan<double>(Errors.Given(values, "values")));
+        }
+
+        /// <summary>Reads a parameter, as it was set: one number, or one for each neuron.</summary>
+        public double[] GetParameter(string name)
+        {
+            byte* text = stackalloc byte[Name.Capacity];
+            Name.Write(name, text);
+            double one;
+            double[] all = new double[Neurons];
+            fixed (double* data = all)
+                Errors.Check(Native.synfire_layer_get_parameter(Raw, text, data, (ulong)Neurons));
+            // One number is answered alone when one is held; asking for it when there are many is refused.
+            bool single = Neurons > 1 && Native.synfire_layer_get_parameter(Raw, text, &one, 1) >= 0;
+            GC.KeepAlive(this);
+            return single ? new[] { all[0] } : all;
+        }
+
+        /// <summary>All parameters, the surrogate's last.</summary>
+        public IReadOnlyList<ParameterInfo> Parameters
+        {
+            get
+            {
+                List<ParameterInfo> all = new List<ParameterInfo>();
+                synfire_layer open = Raw;
+                for (uint i = 0; ; ++i)
+                {
+                    synfire_parameter_info info = synfire_parameter_info.Init;
+                    int status = Native.synfire_layer_get_parameter_info(open, i, &info);
+                    if (status == Native.SYNFIRE_ERROR_INVALID_ARGUMENT && i > 0) break;
+                    Errors.Check(status);
+                    all.Add(new ParameterInfo(info));
+                }
+                GC.KeepAlive(this);
+                return all;
+            }
+        }
+
+        /// <summary>Puts the state back to its start.</summary>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void ResetState(IntPtr stream = default(IntPtr))
+        {
+            Errors.Check(Native.synfire_layer_reset_state(Raw, new synfire_stream(stream)));
+            GC.KeepAlive(this);
+        }
+
+        /// <summary>Reads the state <c>[B, N]</c>.</summary>
+        /// <param name="name">The variable: <c>v</c>, or <c>w</c> in models with two.</param>
+        /// <param name="values">Receives it: float, in an f64 layer double.</param>
+        public void ReadState<T>(string name, Span<T> values) where T : struct
+        {
+            RequireState<T>();
+            byte* text = stackalloc byte[Name.Capacity];
+            Name.Write(name, text);
+            Span<byte> bytes = MemoryMarshal.AsBytes(values);
+            fixed (byte* data = &MemoryMarshal.GetReference(bytes))
+                Errors.Check(Native.synfire_layer_read_state(Raw, text, data, (ulong)bytes.Length));
+            GC.KeepAlive(this);
+        }
+
+        /// <summary>Writes the state <c>[B, N]</c>.</summary>
+        /// <param name="name">The variable: <c>v</c>, or <c>w</c> in models with two.</param>
+        /// <param name="values">The values: float, in an f64 layer double.</param>
+        public void WriteState<T>(string name, ReadOnlySpan<T> values) where T : struct
+        {
+            RequireState<T>();
+            byte* text = stackalloc byte[Name.Capacity];
+            Name.Write(name, text);
+            ReadOnlySpan<byte> bytes = MemoryMarshal.AsBytes(values);
+            fixed (byte* data = &MemoryMarshal.GetReference(bytes))
+                Errors.Check(Native.synfire_layer_write_state(Raw, text, data, (ulong)bytes.Length));
+            GC.KeepAlive(this);
+        }
+
+        private void RequireState<T>()
+        {
+            Type state = dtype_ == DType.F64 ? typeof(double) : typeof(float);
+            if (typeof(T) != state)
+                throw new ArgumentException("a state of " + typeof(T).Name + "; allowed: " + state.Name, "values");
+        }
+
+        // ---- Buffers of the right shape ----------------------------------------------------------------------------
+
+        /// <summary>A buffer for a sequence of this layer: <c>[T, N]</c>, or <c>[T, B, N]</c>. In a 16-bit layer float may be used too.</summary>
+        public Buffer<T> CreateSequence<T>(MemoryKind memory = MemoryKind.Device) where T : struct
+        {
+            return Context.CreateBuffer<T>(memory, Dims(Steps, Neurons));
+        }
+
+        /// <summary>A buffer for a state of this layer: <c>[N]</c>, or <c>[B, N]</c>; float, in an f64 layer double.</summary>
+        public Buffer<T> CreateState<T>(MemoryKind memory = MemoryKind.Device) where T : struct
+        {
+            return Context.CreateBuffer<T>(memory, Batch == 1 ? new[] { Neurons } : new[] { Batch, Neurons });
+        }
+
+        /// <summary>
+        /// A buffer for spikes, 32 neurons a word: <c>[T, ceil(N/32)]</c>, or with the batch in between. Bit i of word w is
+        /// neuron 32 w + i.
+        /// </summary>
+        public Buffer<uint> CreateSpikes(MemoryKind memory = MemoryKind.Device)
+        {
+            return Context.CreateBuffer<uint>(memory, Dims(Steps, (Neurons + 31) / 32));
+        }
+
+        /// <summary>A buffer for spikes, 32 steps a word: <c>[ceil(T/32), N]</c>, or with the batch in between.</summary>
+        public Buffer<uint> CreateTimePackedSpikes(MemoryKind memory = MemoryKind.Device)
+        {
+            return Context.CreateBuffer<uint>(memory, DType.TimeBits, 0, Dims((Steps + 31) / 32, Neurons));
+        }
+
+        private long[] Dims(long first, long last) { return Batch == 1 ? new[] { first, last } : new[] { first, Batch, last }; }
+
+        // ---- One pass now ------------------------------------------------------------------------------------------
+
+        /// <summary>Runs one forward now: the same operation that <see cref="Graph.Forward"/> records.</summary>
+        /// <param name="arguments">What to read and write.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void Forward(ForwardArguments arguments, IntPtr stream = default(IntPtr))
+        {
+            BufferBase[] buffers = Errors.Given(arguments, "arguments").All;
+            using (new Use(Passes.Handles(Handle, null, buffers)))
+            {
+                synfire_forward_desc desc = arguments.Desc();
+                Errors.Check(Native.synfire_layer_forward(Raw, &desc, new synfire_stream(stream)));
+                // A backward of this tape reads X again; the tape before is gone.
+                if (arguments.Tape != Tape.None) Handle.HoldLatest(arguments.X.Pinned);
+            }
+        }
+
+        /// <summary>Runs one backward through time now, of the latest forward, which must have left a tape.</summary>
+        /// <param name="arguments">What to read and write.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void Backward(BackwardArguments arguments, IntPtr stream = default(IntPtr))
+        {
+            using (new Use(Passes.Handles(Handle, null, Errors.Given(arguments, "arguments").All)))
+                Passes.Backward(arguments, desc => Native.synfire_layer_backward(Raw, desc, new synfire_stream(stream)));
+        }
+
+        /// <summary>Its shape in words.</summary>
+        public override string ToString()
+        {
+            return "Layer of " + Neurons + " neurons, " + Steps + " steps" + (Batch > 1 ? ", " + Batch + " batch rows" : "") +
+                   (IsClosed ? " (closed)" : "");
+        }
+    }
+}
