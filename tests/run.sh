@@ -193,6 +193,8 @@ step_setup() {
   need googletest test -e /usr/src/googletest/CMakeLists.txt
   if ! have_cuda_toolkit; then need libthrust-dev test -d /usr/include/thrust; fi
   need bindgen command -v bindgen
+  need mono-mcs command -v mcs
+  need mono-runtime command -v mono
 
   if [ ${#missing[@]} -eq 0 ]; then
     say "    everything is there"
@@ -216,6 +218,11 @@ step_setup() {
   # Julia is in no release after bullseye: it is unpacked into a folder of its own, which needs no root.
   if ! bindings/julia/setup.sh --find >/dev/null 2>&1 && ! run "$logs/setup-julia.log" bindings/julia/setup.sh; then
     skip "no Julia, and none could be fetched: $(tail -n 1 "$logs/setup-julia.log")"
+  fi
+
+  # Debian has Mono, and no .NET: an SDK is unpacked into a folder of its own too.
+  if ! bindings/csharp/setup.sh --find >/dev/null 2>&1 && ! run "$logs/setup-dotnet.log" bindings/csharp/setup.sh; then
+    skip "no .NET SDK, and none could be fetched: $(tail -n 1 "$logs/setup-dotnet.log")"
   fi
 }
 
@@ -320,10 +327,14 @@ step_install() {
 
 # One host-only build serves every language. A language whose tools are missing is left out, and that is said.
 step_bindings() {
-  local julia
+  local julia dotnet
   julia=$(bindings/julia/setup.sh --find) || skip "Julia: not found (the setup step fetches it)"
+  dotnet=$(bindings/csharp/setup.sh --find) || skip "C# on .NET: no SDK found (the setup step fetches one)"
+  if ! command -v mcs >/dev/null 2>&1 || ! command -v mono >/dev/null 2>&1; then
+    skip "C# on Mono: mono-mcs or mono-runtime is not installed"
+  fi
   build_preset dev bindings -DSYNFIRE_CUDA=OFF -DSYNFIRE_BUILD_TESTS=OFF -DSYNFIRE_BUILD_TOOLS=OFF \
-    -DSYNFIRE_BUILD_BINDINGS_TESTS=ON "-DSYNFIRE_JULIA=$julia" && run_ctest build/bindings -R '^bindings\.'
+    -DSYNFIRE_BUILD_BINDINGS_TESTS=ON "-DSYNFIRE_JULIA=$julia" "-DSYNFIRE_DOTNET=$dotnet" && run_ctest build/bindings -R '^bindings\.'
 }
 
 # A fresh clone has the committed files and nothing else; here, those and what is not committed yet.

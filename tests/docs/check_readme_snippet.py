@@ -1,6 +1,6 @@
-"""The C code in README.md is the snippet of docs/examples/quickstart.c, line for line.
+"""The code in a README is the snippet of an example, line for line.
 
-Usage: check_readme_snippet.py README.md quickstart.c
+Usage: check_readme_snippet.py README.md quickstart.c [LANGUAGE]     # the language of the block in the README, default c
 """
 
 import difflib
@@ -10,8 +10,8 @@ import sys
 import textwrap
 
 
-def readme_code(readme):
-    blocks = re.findall(r"^```c\n(.*?)^```$", readme.read_text(encoding="utf-8"), flags=re.M | re.S)
+def readme_code(readme, language):
+    blocks = re.findall(rf"^```{language}\n(.*?)^```$", readme.read_text(encoding="utf-8"), flags=re.M | re.S)
     return [block.rstrip("\n").split("\n") for block in blocks]
 
 
@@ -25,9 +25,10 @@ def snippet(source):
 
 def main():
     readme, source = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
-    blocks = readme_code(readme)
+    language = sys.argv[3] if len(sys.argv) > 3 else "c"
+    blocks = readme_code(readme, language)
     if len(blocks) != 1:
-        sys.exit(f"{readme}: expected one block of C, found {len(blocks)}")
+        sys.exit(f"{readme}: expected one block of {language}, found {len(blocks)}")
     expected = snippet(source)
     difference = list(difflib.unified_diff(expected, blocks[0], str(source), str(readme), lineterm=""))
     print("\n".join(difference))

@@ -1,0 +1,168 @@
+// Layers.cs - parameters, states, forward and backward; recording, replaying, waiting.
+//
+// SPDX-License-Identifier: MIT
+using System;
+using System.Linq;
+using System.Runtime.CompilerServices;
+
+namespace Synfire.Tests
+{
+    public static class Layers
+    {
+        public static void ParametersAndState()
+        {
+            using (Context context = new Context(Backend.Host, threads: 1))
+            using (Layer layer = new Layer(context, 5, 3, new LayerOptions { Model = Model.Izhikevich, Batch = 2, Surrogate = Surrogate.Atan }))
+            {
+                Check.That(context.IsHost && context.Properties.Threads == 1 && context.Properties.Name.StartsWith("host", StringComparison.Ordinal), "properties");
+                Check.That(layer.Neurons == 5 && layer.Steps == 3 && layer.Batch == 2 && layer.Context == context, "shape");
+                string names = string.Join(" ", layer.Parameters.Select(p => p.Name));
+                Check.That(names.Contains("tau_w") && names.EndsWith("alpha", StringComparison.Ordinal), "parameters: " + names);
+                ParameterInfo tau = layer.Parameters.First(p => p.Name == "tau");
+                Check.That(tau.Length == 1 && tau.DefaultValue > 0 && tau.Minimum < tau.Maximum, "what is allowed of tau");
+                layer.SetParameter("tau", 7.5);
+                Check.That(layer.GetParameter("tau").SequenceEqual(new[] { 7.5 }), "one number");
+                double[] many = { 1.5, 2.5, 3.5, 4.5, 5.5 };
+                layer.SetParameter("tau", many);
+                Check.That(layer.GetParameter("tau").SequenceEqual(many), "one per neuron");
+                Check.Equal(layer.Parameters.First(p => p.Name == "tau").Length, 5L, "length");
+                float[] v = Enumerable.Range(0, 10).Select(i => i * 0.1f).ToArray(), back = new float[10];
+                layer.WriteState<float>("w", v);
+                layer.ReadState<float>("w", back);
+                Check.That(back.SequenceEqual(v), "state");
+                layer.ResetState();
+                layer.ReadState<float>("w", back);
+                Check.That(back.All(w => w == 0), "state after a reset");
+                LayerMemory memory = Layer.QueryMemory(5, 3, new LayerOptions { Batch = 2 });
+                Check.That(memory.StateBytes == 256 && memory.TapeBytes > 0 && memory.CheckpointInterval == 32, "bytes");
+                Check.Equal(SynfireLibrary.FindModel("izhikevich"), Model.Izhikevich, "a model by its name");
+                Check.Equal(SynfireLibrary.FindSurrogate("super_spike"), Surrogate.SuperSpike, "a surrogate by its name");
+            }
+        }
+
+        // IF, one step: dL/dX is the derivative of the surrogate.
+        public static void Gradients()
+        {
+            using (Context context = new Context(Backend.Host))
+            using (Layer layer = new Layer(context, 6, 1, new LayerOptions { Model = Model.If, DType = DType.F64 }))
+            using (Buffer<double> x = context.CreateBuffer<double>(new double[,] { { 0, 0.5, 0.9, 1, 1.5, 2 } }))
+            using (Buffer<double> seed = layer.CreateSequence<double>())
+            using (Buffer<double> gradX = layer.CreateSequence<double>())
+            using (Buffer<double> gradThreshold = layer.CreateState<double>())
+            {
+                seed.Fill(1);
+                BackwardArguments backward = new BackwardArguments { GradSpikeSeq = seed, GradXSeq = gradX };
+                backward.ParameterGradients["v_threshold"] = gradThreshold;
+                layer.Forward(new ForwardArguments { X = x });
+                layer.Backward(backward);
+                for (int i = 0; i < 6; ++i)
+                {
+                    double s = 1 / (1 + Math.Exp(-4 * (x[0, i] - 1))), wanted = 4 * s * (1 - s);
+                    Check.That(Math.Abs(gradX[0, i] - wanted) < 1e-12, "gradient " + i + ": " + gradX[0, i] + ", wanted " + wanted);
+                    Check.That(Math.Abs(gradThreshold[i] + wanted) < 1e-12, "gradient of the threshold " + i);
+                }
+            }
+        }
+
+        public static void SpikesInAnyFormat()
+        {
+            using (Context context = new Context(Backend.Host))
+            using (Layer layer = new Layer(context, 70, 40, new LayerOptions { Batch = 2 }))
+            using (Buffer<float> x = layer.CreateSequence<float>())
+            using (Buffer<uint> bits = layer.CreateSpikes())
+            using (Buffer<uint> inTime = layer.CreateTimePackedSpikes())
+            using (Buffer<byte> dense = layer.CreateSequence<byte>())
+            using (Buffer<ulong> total = context.CreateBuffer<ulong>(MemoryKind.Host, 1))
+            using (Buffer<uint> perStep = context.CreateBuffer<uint>(MemoryKind.Host, DType.U32, 0, 40))
+            {
+                Random random = new Random(1);
+                Span<float> input = x.Span;
+                for (int i = 0; i < input.Length; ++i) input[i] = (float)random.NextDouble() * 4;
+                Check.That(bits.Shape.SequenceEqual(new long[] { 40, 2, 3 }) && inTime.Shape.SequenceEqual(new long[] { 2, 2, 70 }), "shapes");
+                layer.Forward(new ForwardArguments { X = x, Spikes = bits });
+                context.ConvertSpikes(40, 70, bits, dense, batch: 2);
+                context.ConvertSpikes(40, 70, dense, inTime, batch: 2);
+                context.CountSpikes(CountKind.Total, 40, 70, inTime, total, batch: 2);
+                context.CountSpikes(CountKind.PerStep, 40, 70, bits, perStep, batch: 2);
+                long seen = 0, steps = 0;
+                bool same = true;
+                for (int t = 0; t < 40; ++t)
+                {
+                    steps += perStep[t];
+                    for (int b = 0; b < 2; ++b)
+                        for (int n = 0; n < 70; ++n)
+                        {
+                            uint one = bits[t, b, n / 32] >> (n % 32) & 1;
+                            same &= one == dense[t, b, n] && one == (inTime[t / 32, b, n] >> (t % 32) & 1);
+                            seen += one;
+                        }
+                }
+                Check.That(same && seen > 1000, "the same spikes: " + seen);
+                Check.That((long)total[0] == seen && steps == seen, "counts");
+            }
+        }
+
+        public static void ReplaysEqualCalls()
+        {
+            using (Context context = new Context(Backend.Host))
+            using (Layer eager = new Layer(context, 33, 8))
+            using (Layer recorded = new Layer(context, 33, 8))
+            using (Buffer<float> x = eager.CreateSequence<float>(MemoryKind.Pinned))
+            using (Buffer<uint> expected = eager.CreateSpikes())
+            using (Buffer<uint> got = eager.CreateSpikes())
+            using (Buffer<uint> copied = eager.CreateSpikes())
+            using (Buffer<uint> counts = context.CreateBuffer<uint>(MemoryKind.Host, DType.U32, 0, 33))
+            using (Buffer<byte> dense = eager.CreateSequence<byte>())
+            using (Graph graph = Graph.Record(context, g => g.Forward(recorded, new ForwardArguments { X = x, Spikes = got })
+                                                            .Copy(got, copied).ConvertSpikes(8, 33, got, dense)
+                                                            .CountSpikes(CountKind.PerNeuron, 8, 33, got, counts)))
+            {
+                Random random = new Random(2);
+                for (ulong replay = 1; replay <= 20; ++replay)
+                {
+                    Span<float> input = x.Span;
+                    for (int i = 0; i < input.Length; ++i) input[i] = (float)random.NextDouble() * 3;
+                    eager.Forward(new ForwardArguments { X = x, Spikes = expected });
+                    ulong ticket = graph.Launch();
+                    Check.Equal(ticket, replay, "ticket");
+                    Check.That(graph.Wait(ticket) && graph.IsDone(ticket) && graph.Wait(ticket, 0, WaitPolicy.Yield) &&
+                               graph.Wait(ticket, TimeSpan.FromMilliseconds(1), WaitPolicy.Block), "done");
+                    Check.That(expected.Span.SequenceEqual(got.Span) && got.Span.SequenceEqual(copied.Span), "spikes of replay " + replay);
+                    long sum = 0, ones = 0;
+                    foreach (uint count in counts.Span) sum += count;
+                    foreach (byte one in dense.Span) ones += one;
+                    Check.That(sum == ones && sum > 0, "counts of replay " + replay);
+                }
+            }
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static Graph OutOfParts(out Buffer<float> spikes)
+        {
+            Context context = new Context(Backend.Host);
+            Layer layer = new Layer(context, 4, 2, new LayerOptions { Model = Model.If });
+            float[] x = { 2, 2, 2, 2, 2, 2, 2, 2 };
+            Buffer<float> output = layer.CreateSequence<float>();
+            spikes = output;
+            return Graph.Record(context, g => g.Forward(layer, new ForwardArguments { X = context.Borrow<float>(x, 2, 4), Spikes = output }));
+        }
+
+        public static void WhatAGraphUsesLives()
+        {
+            Buffer<float> spikes;
+            Graph graph = OutOfParts(out spikes);
+            for (int i = 0; i < 3; ++i)
+            {
+                GC.Collect();
+                GC.WaitForPendingFinalizers();
+                byte[][] litter = Enumerable.Range(0, 100).Select(k => new byte[1000]).ToArray();
+                Check.That(graph.Wait(graph.Launch()) && litter.Length == 100, "replay");
+                foreach (float spike in spikes.Span) Check.Equal(spike, 1.0f, "spike");
+            }
+            graph.Context.Dispose();
+            spikes.Dispose();
+            Check.That(graph.Wait(graph.Launch()), "a replay after its parts were closed");
+            graph.Dispose();
+        }
+    }
+}

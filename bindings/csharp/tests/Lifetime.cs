@@ -1,0 +1,327 @@
+// Lifetime.cs - closing, collecting, many threads, leaving with everything open: no leak, no crash.
+//
+// SPDX-License-Identifier: MIT
+using System;
+using System.Collections.Generic;
+using System.Linq;
+using System.Runtime.CompilerServices;
+using System.Threading;
+#if NETCOREAPP
+using System.Runtime.Loader;
+#endif
+
+namespace Synfire.Tests
+{
+    public static class Lifetime
+    {
+        public static void CollectAll()
+        {
+            for (int i = 0; i < 5; ++i)
+            {
+                // Mono scans stacks conservatively: from a fresh thread, with a stack of its own, nothing old is seen.
+                Thread fresh = new Thread(() =>
+                {
+                    GC.Collect();
+                    GC.WaitForPendingFinalizers();
+                });
+                fresh.Start();
+                fresh.Join();
+            }
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void OnFreshThread(Action work)
+        {
+            Exception thrown = null;
+            Thread thread = new Thread(() =>
+            {
+                try
+                {
+                    work();
+                }
+                catch (Exception problem)
+                {
+                    thrown = problem;
+                }
+            });
+            thread.Start();
+            thread.Join();
+            if (thrown != null) throw new InvalidOperationException("on its thread", thrown);
+        }
+
+        private static List<SynfireObject> Make(Context context, int count)
+        {
+            List<SynfireObject> made = new List<SynfireObject>();
+            for (int i = 0; i < count; ++i)
+            {
+                if (i % 4 == 0) made.Add(new Layer(context, 8, 4));
+                else if (i % 4 == 1) made.Add(context.CreateBuffer<float>(MemoryKind.Device, 4, 8));
+                else if (i % 4 == 2) made.Add(context.Borrow<float>(new float[32], 4, 8));
+                else made.Add(Graph.Record(context, g => g.Forward((Layer)made[i - 3], new ForwardArguments { X = (BufferBase)made[i - 1] })));
+            }
+            return made;
+        }
+
+        public static void AThousandHandles()
+        {
+            CollectAll();
+            long before = SynfireLibrary.LiveHandles;
+            OnFreshThread(() =>
+            {
+                Context context = new Context(Backend.Host);
+                List<SynfireObject> made = Make(context, 1000);
+                Check.Equal(SynfireLibrary.LiveHandles, before + 1001, "a thousand, and their context");
+                Random random = new Random(3);
+                foreach (SynfireObject closed in made.OrderBy(o => random.Next()).Take(500).ToList()) closed.Dispose();
+                Check.Equal(SynfireLibrary.LiveHandles, before + 501, "half of them closed");
+                context.Dispose(); // before its children
+            });
+            CollectAll();
+            Check.Equal(SynfireLibrary.LiveHandles, before, "the rest collected");
+            Check.Equal(SynfireLibrary.Reclaim(), 0L, "objects still in use");
+        }
+
+        public static void TheCollectorWhileCallsRun()
+        {
+            OnFreshThread(() =>
+            {
+                using (Context context = new Context(Backend.Host))
+                using (Layer layer = new Layer(context, 8, 4))
+                using (Buffer<float> x = layer.CreateSequence<float>())
+                using (Graph graph = Graph.Record(context, g => g.Forward(layer, new ForwardArguments { X = x })))
+                {
+                    bool stop = false;
+                    Thread collector = new Thread(() =>
+                    {
+                        while (!Volatile.Read(ref stop))
+                        {
+                            GC.Collect();
+                            Thread.Sleep(1);
+                        }
+                    });
+                    collector.Start();
+                    for (int i = 0; i < 300; ++i)
+                    {
+                        Make(context, 4);
+                        // The text of an error survives finalizers that run before it is read.
+                        SynfireException problem = Check.Throws<SynfireException>(() => layer.SetParameter("nope", 1), "an unknown name");
+                        Check.Equal(problem.RuleId, "SYN-PARAMETER-NAME", "rule");
+                        Check.That(graph.Wait(graph.Launch()), "replay");
+                    }
+                    Volatile.Write(ref stop, true);
+                    collector.Join();
+                }
+            });
+            CollectAll();
+            Check.Equal(SynfireLibrary.Reclaim(), 0L, "objects still in use");
+        }
+
+        // Memory of the program is pinned until the last graph and layer that use it are gone.
+        private static WeakReference borrowed_, kept_;
+
+        public static void BorrowedMemoryIsGivenBack()
+        {
+            OnFreshThread(() =>
+            {
+                using (Context context = new Context(Backend.Host))
+                using (Layer layer = new Layer(context, 1000, 4))
+                {
+                    OnFreshThread(() =>
+                    {
+                        float[] first = new float[4000], second = new float[4000];
+                        borrowed_ = new WeakReference(first);
+                        kept_ = new WeakReference(second);
+                        using (Buffer<float> a = context.Borrow<float>(first, 4, 1000)) layer.Forward(new ForwardArguments { X = a });
+                        using (Buffer<float> b = context.Borrow<float>(second, 4, 1000)) layer.Forward(new ForwardArguments { X = b });
+                    });
+                    CollectAll();
+                    Check.That(!borrowed_.IsAlive, "memory of the tape before");
+                    Check.That(kept_.IsAlive, "memory of the tape");
+                    using (Buffer<float> gradient = layer.CreateSequence<float>()) layer.Backward(new BackwardArguments { GradXSeq = gradient });
+                }
+            });
+            CollectAll();
+            Check.That(!kept_.IsAlive, "memory of a closed layer");
+        }
+
+        public static void ManyThreads()
+        {
+            using (Context context = new Context(Backend.Host))
+            {
+                Action<int> work = seed =>
+                {
+                    using (Layer layer = new Layer(context, 32, 8))
+                    using (Buffer<float> x = layer.CreateSequence<float>())
+                    using (Buffer<uint> spikes = layer.CreateSpikes())
+                    {
+                        x.Fill(1.5 + seed);
+                        using (Graph graph = Graph.Record(context, g => g.Forward(layer, new ForwardArguments { X = x, Spikes = spikes })))
+                            for (int i = 0; i < 200; ++i)
+                            {
+                                if (!graph.Wait(graph.Launch())) throw new InvalidOperationException("not done");
+                                if (i % 10 == 0) Make(context, 4);
+                            }
+                    }
+                };
+                Exception thrown = null;
+                Thread[] threads = Enumerable.Range(0, 8).Select(i => new Thread(() =>
+                {
+                    try
+                    {
+                        work(i);
+                    }
+                    catch (Exception problem)
+                    {
+                        thrown = problem;
+                    }
+                })).ToArray();
+                foreach (Thread thread in threads) thread.Start();
+                foreach (Thread thread in threads) thread.Join();
+                Check.That(thrown == null, "threads with graphs of their own: " + thrown);
+            }
+        }
+
+        // One graph, many threads: each launch works or says BUSY; closing it meanwhile ends them all in order.
+        public static void OneGraphOnManyThreads()
+        {
+            for (int round = 0; round < 5; ++round)
+            {
+                int launched = 0, closed = 0;
+                Exception thrown = null;
+                using (Context context = new Context(Backend.Host, threads: 1))
+                using (Layer layer = new Layer(context, 64, 16))
+                {
+                    float[] memory = new float[64 * 16];
+                    Graph graph;
+                    using (Buffer<float> x = context.Borrow<float>(memory, 16, 64))
+                        graph = Graph.Record(context, g => g.Forward(layer, new ForwardArguments { X = x, Tape = Tape.None }));
+                    Thread[] threads = Enumerable.Range(0, 4).Select(i => new Thread(() =>
+                    {
+                        for (;;)
+                            try
+                            {
+                                graph.Wait(graph.Launch());
+                                Interlocked.Increment(ref launched);
+                            }
+                            catch (SynfireException problem) when (problem.Status == Status.ErrorBusy)
+                            {
+                                Thread.Sleep(1);
+                            }
+                            catch (ObjectDisposedException)
+                            {
+                                Interlocked.Increment(ref closed);
+                                return;
+                            }
+                            catch (SynfireException problem) when (problem.Status == Status.ErrorInvalidHandle)
+                            {
+                                Interlocked.Increment(ref closed); // closed between the check and the call
+                                return;
+                            }
+                            catch (Exception problem)
+                            {
+                                thrown = problem;
+                                return;
+                            }
+                    })).ToArray();
+                    foreach (Thread thread in threads) thread.Start();
+                    while (Volatile.Read(ref launched) < 50 && thrown == null) Thread.Sleep(1);
+                    graph.Dispose();
+                    foreach (Thread thread in threads) thread.Join();
+                    Check.That(thrown == null && closed == 4, "closed on " + closed + " threads: " + thrown);
+                }
+            }
+        }
+
+        public static void LeavingWithLiveHandles()
+        {
+            foreach (string how in new[] { "return", "exit", "throw" })
+            {
+                Output output = Program.Managed("Tests", "child leave " + how);
+                Check.Contains(output.Text, "4 open");
+                Check.Equal(output.Status, how == "throw" ? 3 : how == "exit" ? 7 : 0, "status after " + how);
+            }
+        }
+
+#if NETCOREAPP
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static WeakReference LoadAndUnload()
+        {
+            AssemblyLoadContext place = new AssemblyLoadContext("second", true);
+            System.Reflection.Assembly copy = place.LoadFromAssemblyPath(typeof(Context).Assembly.Location);
+            Type type = copy.GetType("Synfire.Context", true);
+            Check.That(type != typeof(Context), "a second copy of the binding");
+            using (IDisposable context = (IDisposable)Activator.CreateInstance(type, Enum.ToObject(copy.GetType("Synfire.Backend"), 1), 0, 0, 0))
+                Check.Contains(context.ToString(), "host");
+            WeakReference weak = new WeakReference(place);
+            place.Unload();
+            return weak;
+        }
+
+        // Nothing static holds on: a second copy of the assembly can be unloaded after use.
+        public static void ACollectibleContextUnloads()
+        {
+            WeakReference place = null;
+            OnFreshThread(() => place = LoadAndUnload());
+            for (int i = 0; i < 10 && place.IsAlive; ++i) CollectAll();
+            Check.That(!place.IsAlive, "unloaded");
+        }
+#else
+        // What Unity's editor does when scripts change: the domain goes with everything open in it.
+        public static void ADomainUnloads()
+        {
+            for (int i = 0; i < 3; ++i)
+            {
+                AppDomain domain = AppDomain.CreateDomain("second");
+                domain.DoCallBack(Children.OpenAndLeave);
+                AppDomain.Unload(domain);
+            }
+            using (Context context = new Context(Backend.Host))
+            {
+                context.Reclaim();
+                Check.Contains(context.Properties.Name, "host");
+            }
+        }
+#endif
+    }
+
+    public static class Children
+    {
+        private static readonly List<object> open_ = new List<object>();
+
+        public static void OpenAndLeave()
+        {
+            Context context = new Context(Backend.Host);
+            Layer layer = new Layer(context, 64, 8);
+            Buffer<float> x = layer.CreateSequence<float>();
+            Graph graph = Graph.Record(context, g => g.Forward(layer, new ForwardArguments { X = x }));
+            graph.Wait(graph.Launch());
+            open_.AddRange(new object[] { context, layer, x, graph });
+        }
+
+        public static int Run(string[] arguments)
+        {
+            if (arguments[1] == "load")
+            {
+                try
+                {
+                    using (Context context = new Context(Backend.Host)) Console.WriteLine("worked: " + SynfireLibrary.Path);
+                }
+                catch (Exception problem)
+                {
+                    Console.WriteLine(problem.GetType().Name + ": " + problem.Message);
+                }
+                return 0;
+            }
+            OpenAndLeave();
+            AppDomain.CurrentDomain.ProcessExit += (sender, e) => ((Graph)open_[3]).Launch();
+            Console.WriteLine(SynfireLibrary.LiveHandles + " open");
+            if (arguments[2] == "exit") Environment.Exit(7);
+            if (arguments[2] == "throw")
+            {
+                AppDomain.CurrentDomain.UnhandledException += (sender, e) => Environment.Exit(3);
+                throw new InvalidOperationException("with everything open");
+            }
+            return 0;
+        }
+    }
+}
