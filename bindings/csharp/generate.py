@@ -57,7 +57,7 @@ def plain(text):
 
 def summary(text, indent):
     lines = textwrap.wrap(" ".join(plain(text).split()), 110 - len(indent), break_long_words=False, break_on_hyphens=False)
-    if len(lines) == 1:
+    if len(lines) == 1 and len(lines[0]) + len(indent) + 23 <= 120:
         return f"{indent}/// <summary>{lines[0]}</summary>\n"
     return "".join(f"{indent}/// {line}\n" for line in ["<summary>", *lines, "</summary>"])
 

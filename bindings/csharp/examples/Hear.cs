@@ -4,8 +4,8 @@
 //
 //   Hear.exe SOUND.wav FOLDER [FRAMES]
 //
-// What lives here: reading a WAV file (mono or stereo, 16 bits), a silicon cochlea, the loop, and the file of spikes. The
-// sources of the cochlea's formulas are in docs/examples/hear/cochlea.c.
+// What lives here: reading a WAV file (mono or stereo, 16 bits), a silicon cochlea, the loop, and the file of spikes.
+// The sources of the cochlea's formulas are in docs/examples/hear/cochlea.c.
 //
 // SPDX-License-Identifier: MIT
 using System;
@@ -67,14 +67,15 @@ static class Hear
         return 0;
     }
 
-    // ---- Sound -------------------------------------------------------------------------------------------------------
+    // ---- Sound ------------------------------------------------------------------------------------------------------
 
     // Samples in [-1, 1), stereo as its mean, and how many there are in a second.
     static float[] ReadWav(string path, out int rate)
     {
         byte[] bytes = File.ReadAllBytes(path);
         Func<int, string> code = at => Encoding.ASCII.GetString(bytes, at, 4);
-        if (bytes.Length < 44 || code(0) != "RIFF" || code(8) != "WAVE") throw new InvalidDataException(path + ": no WAV file");
+        if (bytes.Length < 44 || code(0) != "RIFF" || code(8) != "WAVE")
+            throw new InvalidDataException(path + ": no WAV file");
         int channels = 0;
         rate = 0;
         for (long at = 12; at + 8 <= bytes.Length;)
@@ -97,7 +98,8 @@ static class Hear
                 for (int i = 0; i < samples.Length; ++i)
                 {
                     int sum = 0;
-                    for (int c = 0; c < channels; ++c) sum += BitConverter.ToInt16(bytes, body + (i * channels + c) * 2);
+                    for (int c = 0; c < channels; ++c)
+                        sum += BitConverter.ToInt16(bytes, body + (i * channels + c) * 2);
                     samples[i] = (float)sum / (32768.0f * channels);
                 }
                 return samples;
@@ -107,7 +109,7 @@ static class Hear
         throw new InvalidDataException(path + ": no samples");
     }
 
-    // ---- A silicon cochlea -------------------------------------------------------------------------------------------
+    // ---- A silicon cochlea ------------------------------------------------------------------------------------------
 
     // 128 gammatone resonators, each a cascade of four one-pole resonators. Every operation on floats is rounded to a
     // float by a cast: C# would be free to keep more digits.
@@ -166,7 +168,7 @@ static class Hear
         }
     }
 
-    // ---- Spikes ------------------------------------------------------------------------------------------------------
+    // ---- Spikes -----------------------------------------------------------------------------------------------------
 
     // NumPy's file format, version 1.0: uint32 [steps, words].
     static void WriteNpyHeader(Stream file, long steps, int words)

@@ -36,11 +36,12 @@ static class Quickstart
         using (var spikes = lif.CreateSpikes(MemoryKind.Pinned))       // spikes [16, 4], 32 a word
         {
             lif.SetParameter("tau", 20.0);                             // in steps: one value, or one per neuron
-            using (var step = Graph.Record(context, graph => graph.Forward(lif, new ForwardArguments { X = x, Spikes = spikes })))
+            var forward = new ForwardArguments { X = x, Spikes = spikes };
+            using (var step = Graph.Record(context, graph => graph.Forward(lif, forward))) // the slow part
                 for (int frame = 0; frame < Frames; ++frame)
                 {
                     ReadSensor(x.Span);
-                    ulong ticket = step.Launch();                      // one replay of the whole step; then wait 1 ms at most
+                    ulong ticket = step.Launch();                      // one replay; then wait 1 ms at most
                     bool late = !step.Wait(ticket, 1000000);
                     Act(late ? previous : spikes.Span);                // a late frame is your decision
                     if (late) step.Wait(ticket);                       // before buffers are used again
@@ -50,6 +51,7 @@ static class Quickstart
         }
         // [quickstart]
 
-        Console.WriteLine(Frames + " frames of " + Steps + " steps: " + seen + " spikes, " + lateFrames + " late frames");
+        Console.WriteLine(Frames + " frames of " + Steps + " steps: " + seen + " spikes, " + lateFrames +
+                          " late frames");
     }
 }

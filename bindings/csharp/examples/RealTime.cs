@@ -1,8 +1,8 @@
 // RealTime.cs - a loop with a tick each millisecond that never blocks: what a game's FixedUpdate does.
 //
-// Every tick looks whether the replay of the tick before is done. If so, it acts on its spikes and launches the next one;
-// if not, it lets the replay go on. How long each tick took is reported as percentiles. The first line that it prints is
-// that of bindings/programs/realtime.c.
+// Every tick looks whether the replay of the tick before is done. If so, it acts on its spikes and launches the next
+// one; if not, it lets the replay go on. How long each tick took is reported as percentiles. The first line that it
+// prints is that of bindings/programs/realtime.c.
 //
 //   RealTime.exe [TICKS]
 //
@@ -66,8 +66,9 @@ static class RealTime
         }
         Array.Sort(taken);
         Console.WriteLine(ticket + " replays, " + spikes + " spikes read");
-        Console.WriteLine(string.Format(CultureInfo.InvariantCulture, "tick: p50 {0:F1} us, p99 {1:F1} us, max {2:F1} us; {3} late",
-                                        Microseconds(taken[(ticks - 1) / 2]), Microseconds(taken[(int)((ticks - 1) * 99L / 100)]),
-                                        Microseconds(taken[ticks - 1]), late));
+        Console.WriteLine(
+            string.Format(CultureInfo.InvariantCulture, "tick: p50 {0:F1} us, p99 {1:F1} us, max {2:F1} us; {3} late",
+                          Microseconds(taken[(ticks - 1) / 2]), Microseconds(taken[(int)((ticks - 1) * 99L / 100)]),
+                          Microseconds(taken[ticks - 1]), late));
     }
 }

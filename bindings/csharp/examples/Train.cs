@@ -1,8 +1,9 @@
 // Train.cs - thresholds that learn how often to fire: forward and backward through time in one replay.
 //
-// 128 LIF neurons hear the same noise in every replay. A teacher with a threshold for each neuron says how many spikes are
-// wanted; the student starts with all thresholds 1 and follows the gradient of L = sum over neurons of (count - wanted)^2.
-// The gradient that it reads is that of the replay before. It prints what bindings/programs/train.c prints, bit for bit.
+// 128 LIF neurons hear the same noise in every replay. A teacher with a threshold for each neuron says how many spikes
+// are wanted; the student starts with all thresholds 1 and follows the gradient of L = sum over neurons of (count -
+// wanted)^2. The gradient that it reads is that of the replay before. It prints what bindings/programs/train.c prints,
+// bit for bit.
 //
 // SPDX-License-Identifier: MIT
 using System;
@@ -13,7 +14,8 @@ static class Train
     const int Neurons = 128, Steps = 64, Epochs = 60;
     const double LearningRate = 0.0002;
 
-    // Noise in [0, 3): the upper 24 bits of Knuth's 64-bit linear congruential generator (MMIX), as every language has it.
+    // Noise in [0, 3): the upper 24 bits of Knuth's 64-bit linear congruential generator (MMIX), as every language has
+    // it.
     static void WriteNoise(Span<float> x)
     {
         ulong seed = 1;
@@ -73,7 +75,8 @@ static class Train
                     }
                     Console.WriteLine(epoch + " " + loss);
                 }
-                foreach (double value in threshold) Console.WriteLine(BitConverter.DoubleToInt64Bits(value).ToString("x16"));
+                foreach (double value in threshold)
+                    Console.WriteLine(BitConverter.DoubleToInt64Bits(value).ToString("x16"));
             }
         }
     }

@@ -16,7 +16,8 @@ namespace Synfire
         private readonly long[] shape_;
         internal readonly Pin Pinned;
 
-        internal BufferBase(Context context, MemoryKind memory, DType dtype, long rowPitch, long[] shape, IntPtr data, Pin pin)
+        internal BufferBase(Context context, MemoryKind memory, DType dtype, long rowPitch, long[] shape, IntPtr data,
+                            Pin pin)
             : base(new BufferHandle())
         {
             Errors.Given(context, "context");
@@ -27,7 +28,8 @@ namespace Synfire
             RowLength = Length / shape_[0];
             RowPitch = rowPitch == 0 ? RowLength : rowPitch;
             if (RowPitch < RowLength)
-                throw new ArgumentOutOfRangeException("rowPitch", rowPitch, "allowed: 0, or at least the " + RowLength + " elements of a row");
+                throw new ArgumentOutOfRangeException(
+                    "rowPitch", rowPitch, "allowed: 0, or at least the " + RowLength + " elements of a row");
             Context = context;
             DType = dtype;
             MemoryKind = memory;
@@ -81,7 +83,9 @@ namespace Synfire
         /// <summary>Whether the program can reach the memory: it can, unless it is a GPU's own.</summary>
         public bool IsHostAccessible { get { return MemoryKind != MemoryKind.Device || Context.IsHost; } }
 
-        /// <summary>The address of the memory: a device address for a GPU's own. It is good for as long as the buffer is open.</summary>
+        /// <summary>
+        /// The address of the memory: a device address for a GPU's own. It is good for as long as the buffer is open.
+        /// </summary>
         public IntPtr Pointer
         {
             get
@@ -98,8 +102,8 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Reports that the memory was written through its address. A backward whose X was overwritten since then says so,
-        /// instead of answering a gradient of other numbers.
+        /// Reports that the memory was written through its address. A backward whose X was overwritten since then says
+        /// so, instead of answering a gradient of other numbers.
         /// </summary>
         public void MarkWritten()
         {
@@ -107,7 +111,10 @@ namespace Synfire
             GC.KeepAlive(this);
         }
 
-        /// <summary>Copies bytes from an address, such as that of a <c>NativeArray</c>, into the buffer. Blocks until it is done.</summary>
+        /// <summary>
+        /// Copies bytes from an address, such as that of a <c>NativeArray</c>, into the buffer. Blocks until it is
+        /// done.
+        /// </summary>
         /// <param name="source">The address in the program's memory.</param>
         /// <param name="bytes">How many bytes.</param>
         /// <param name="offset">First byte in the buffer.</param>
@@ -115,7 +122,8 @@ namespace Synfire
         {
             Errors.NotNegative(bytes, "bytes");
             Errors.NotNegative(offset, "offset");
-            using (new Use(Handle)) Errors.Check(Native.synfire_buffer_upload(Raw, (ulong)offset, source, (ulong)bytes));
+            using (new Use(Handle))
+                Errors.Check(Native.synfire_buffer_upload(Raw, (ulong)offset, source, (ulong)bytes));
         }
 
         /// <summary>Copies bytes of the buffer to an address. Blocks until it is done.</summary>
@@ -126,7 +134,8 @@ namespace Synfire
         {
             Errors.NotNegative(bytes, "bytes");
             Errors.NotNegative(offset, "offset");
-            using (new Use(Handle)) Errors.Check(Native.synfire_buffer_download(Raw, (ulong)offset, destination, (ulong)bytes));
+            using (new Use(Handle))
+                Errors.Check(Native.synfire_buffer_download(Raw, (ulong)offset, destination, (ulong)bytes));
         }
 
         /// <summary>Type, shape and kind of memory in words.</summary>
@@ -138,8 +147,11 @@ namespace Synfire
         internal long[] ShapeArray { get { return shape_; } }
     }
 
-    /// <summary>Typed memory of a context: <see cref="Synfire.Context.CreateBuffer{T}(MemoryKind, long[])"/> makes one.</summary>
-    /// <typeparam name="T">float, double, uint, ulong, byte, <see cref="Float16"/> or <see cref="BFloat16"/>.</typeparam>
+    /// <summary>
+    /// Typed memory of a context: <see cref="Synfire.Context.CreateBuffer{T}(MemoryKind, long[])"/> makes one.
+    /// </summary>
+    /// <typeparam name="T">float, double, uint, ulong, byte, <see cref="Float16"/> or <see
+    /// cref="BFloat16"/>.</typeparam>
     public sealed unsafe class Buffer<T> : BufferBase where T : struct
     {
         private Manager manager_;
@@ -157,9 +169,9 @@ namespace Synfire
         }
 
         /// <summary>
-        /// The memory itself, all rows with what lies between them. No copy, no allocation: for use between replays. Like
-        /// any span over native memory it is good only for as long as the buffer is open and referenced (by a variable, or
-        /// by a graph or layer that uses it); <see cref="Memory"/> and the indexers check that.
+        /// The memory itself, all rows with what lies between them. No copy, no allocation: for use between replays.
+        /// Like any span over native memory it is good only for as long as the buffer is open and referenced (by a
+        /// variable, or by a graph or layer that uses it); <see cref="Memory"/> and the indexers check that.
         /// </summary>
         public Span<T> Span
         {
@@ -170,7 +182,9 @@ namespace Synfire
             }
         }
 
-        /// <summary>The memory itself as a Memory, which keeps the buffer alive; its Span throws once the buffer is closed.</summary>
+        /// <summary>
+        /// The memory itself as a Memory, which keeps the buffer alive; its Span throws once the buffer is closed.
+        /// </summary>
         public Memory<T> Memory
         {
             get
@@ -226,7 +240,10 @@ namespace Synfire
                 DownloadBytes(data, checked(destination.Length * (long)ElementSize), checked(offset * ElementSize));
         }
 
-        /// <summary>Copies an array of the buffer's shape into it: <c>float[,]</c>, <c>double[,,]</c> ... Blocks until it is done.</summary>
+        /// <summary>
+        /// Copies an array of the buffer's shape into it: <c>float[,]</c>, <c>double[,,]</c> ... Blocks until it is
+        /// done.
+        /// </summary>
         public void CopyFrom(Array values)
         {
             RequireShape(values);
@@ -240,7 +257,9 @@ namespace Synfire
             Rows(values, false);
         }
 
-        /// <summary>A copy as an array of the buffer's shape: <c>(float[,])x.ToArray()</c>. Blocks until it is done.</summary>
+        /// <summary>
+        /// A copy as an array of the buffer's shape: <c>(float[,])x.ToArray()</c>. Blocks until it is done.
+        /// </summary>
         public Array ToArray()
         {
             Array made = Array.CreateInstance(typeof(T), ShapeArray);
@@ -280,7 +299,8 @@ namespace Synfire
             {
                 long[] got = new long[values.Rank];
                 for (int i = 0; i < got.Length; ++i) got[i] = values.GetLongLength(i);
-                throw new ArgumentException("has the shape " + Shapes.Text(got) + "; allowed: " + Shapes.Text(ShapeArray), "values");
+                throw new ArgumentException(
+                    "has the shape " + Shapes.Text(got) + "; allowed: " + Shapes.Text(ShapeArray), "values");
             }
         }
 
@@ -289,14 +309,16 @@ namespace Synfire
             IntPtr open = Handle.Value;
             long held = open == IntPtr.Zero ? 0 : Bytes / ElementSize;
             if (offset > held || count > held - offset)
-                throw new ArgumentException("has " + count + " elements, from element " + offset + " on; the buffer has " + held, name);
+                throw new ArgumentException(
+                    "has " + count + " elements, from element " + offset + " on; the buffer has " + held, name);
         }
 
         private void RequireAccess()
         {
             IntPtr open = Handle.Value;
             if (open == IntPtr.Zero || !IsHostAccessible)
-                throw new InvalidOperationException("The memory is the GPU's own: use Upload and Download, or MemoryKind.Pinned");
+                throw new InvalidOperationException(
+                    "The memory is the GPU's own: use Upload and Download, or MemoryKind.Pinned");
         }
 
         private long Index(long i)
@@ -319,13 +341,15 @@ namespace Synfire
 
         private void RequireRank(int rank)
         {
-            if (ShapeArray.Length != rank) throw new ArgumentException("The buffer has " + ShapeArray.Length + " dimensions");
+            if (ShapeArray.Length != rank)
+                throw new ArgumentException("The buffer has " + ShapeArray.Length + " dimensions");
         }
 
         private long At(long index, int dimension)
         {
             if (index < 0 || index >= ShapeArray[dimension])
-                throw new IndexOutOfRangeException("index " + index + " of dimension " + dimension + ", which has " + ShapeArray[dimension]);
+                throw new IndexOutOfRangeException("index " + index + " of dimension " + dimension + ", which has " +
+                                                   ShapeArray[dimension]);
             return index;
         }
 
@@ -333,7 +357,10 @@ namespace Synfire
         {
             RequireAccess();
             using (new Use(Handle))
-                return MemoryMarshal.Read<T>(new ReadOnlySpan<byte>((byte*)Address + element * ElementSize, ElementSize));
+            {
+                byte* at = (byte*)Address + element * ElementSize;
+                return MemoryMarshal.Read<T>(new ReadOnlySpan<byte>(at, ElementSize));
+            }
         }
 
         private void Set(long element, T value)
@@ -356,7 +383,8 @@ namespace Synfire
             {
                 bool held = false;
                 buffer_.Handle.DangerousAddRef(ref held);
-                return new MemoryHandle((byte*)buffer_.Address + (long)elementIndex * ElementSize, default(GCHandle), this);
+                return new MemoryHandle((byte*)buffer_.Address + (long)elementIndex * ElementSize, default(GCHandle),
+                                        this);
             }
 
             public override void Unpin() { buffer_.Handle.DangerousRelease(); }

@@ -11,7 +11,9 @@ namespace Synfire
         /// <summary>Success.</summary>
         Ok = 0,
 
-        /// <summary>Success so far: the replay has not finished yet (poll), or not before the time-out (wait).</summary>
+        /// <summary>
+        /// Success so far: the replay has not finished yet (poll), or not before the time-out (wait).
+        /// </summary>
         Pending = 1,
 
         /// <summary>
@@ -32,7 +34,9 @@ namespace Synfire
         /// <summary>Host or device memory is exhausted, or the size asked for cannot be represented.</summary>
         ErrorOutOfMemory = -4,
 
-        /// <summary>No driver, no visible GPU, a device number that does not exist, or a library built without CUDA.</summary>
+        /// <summary>
+        /// No driver, no visible GPU, a device number that does not exist, or a library built without CUDA.
+        /// </summary>
         ErrorNoDevice = -5,
 
         /// <summary>The graph is in use on another thread.</summary>
@@ -254,7 +258,9 @@ namespace Synfire
         /// <summary>g'(x) = 1/(1/\alpha + |x|), <c>alpha</c> = 1.</summary>
         NonzeroSignLogAbs = 14,
 
-        /// <summary>g'(x) = \frac{4}{T} \sum_{i=1}^{n-1} \cos((2i-1) 2\pi x/T), <c>n</c> = 2, T = <c>T_period</c> = 8.</summary>
+        /// <summary>
+        /// g'(x) = \frac{4}{T} \sum_{i=1}^{n-1} \cos((2i-1) 2\pi x/T), <c>n</c> = 2, T = <c>T_period</c> = 8.
+        /// </summary>
         SquarewaveFourierSeries = 15,
 
         /// <summary>g'(x) = \alpha for |x| &lt; 1/(2\alpha), else 0; <c>alpha</c> = 1.</summary>

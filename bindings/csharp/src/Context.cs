@@ -8,7 +8,9 @@ using Synfire.Raw;
 
 namespace Synfire
 {
-    /// <summary>One device, an NVIDIA GPU or the host, and everything created on it. Safe for use from any thread.</summary>
+    /// <summary>
+    /// One device, an NVIDIA GPU or the host, and everything created on it. Safe for use from any thread.
+    /// </summary>
     public sealed unsafe class Context : SynfireObject
     {
         /// <summary>
@@ -57,14 +59,18 @@ namespace Synfire
             }
         }
 
-        /// <summary>Waits until everything enqueued on the context's own stream is done. Returns at once on the host.</summary>
+        /// <summary>
+        /// Waits until everything enqueued on the context's own stream is done. Returns at once on the host.
+        /// </summary>
         public void Synchronize()
         {
             Errors.Check(Native.synfire_context_synchronize(Raw));
             GC.KeepAlive(this);
         }
 
-        /// <summary>Frees what closed objects of this context left behind, and answers how many are still in use.</summary>
+        /// <summary>
+        /// Frees what closed objects of this context left behind, and answers how many are still in use.
+        /// </summary>
         public long Reclaim()
         {
             ulong stillQueued;
@@ -76,7 +82,8 @@ namespace Synfire
         // ---- Buffers ---------------------------------------------------------------------------------------------
 
         /// <summary>Memory of the library, filled with zeros.</summary>
-        /// <typeparam name="T">float, double, uint, ulong, byte, <see cref="Float16"/> or <see cref="BFloat16"/>.</typeparam>
+        /// <typeparam name="T">float, double, uint, ulong, byte, <see cref="Float16"/> or <see
+        /// cref="BFloat16"/>.</typeparam>
         /// <param name="memory">Which kind of memory.</param>
         /// <param name="shape">The length of each dimension, such as <c>16, 128</c>; the last is contiguous.</param>
         public Buffer<T> CreateBuffer<T>(MemoryKind memory, params long[] shape) where T : struct
@@ -87,12 +94,11 @@ namespace Synfire
         /// <summary>Memory of the library, with its element type and row pitch stated.</summary>
         /// <param name="memory">Which kind of memory.</param>
         /// <param name="dtype">What the elements are: uint may be packed spikes of either kind, or counts.</param>
-        /// <param name="rowPitch">Elements from one step to the next; 0 means that they follow each other directly.</param>
+        /// <param name="rowPitch">Elements from one step to the next; 0 means that they follow each other
+        /// directly.</param>
         /// <param name="shape">The length of each dimension.</param>
-        public Buffer<T> CreateBuffer<T>(MemoryKind memory, DType dtype, long rowPitch, params long[] shape) where T : struct
-        {
-            return new Buffer<T>(this, memory, dtype, rowPitch, shape);
-        }
+        public Buffer<T> CreateBuffer<T>(MemoryKind memory, DType dtype, long rowPitch, params long[] shape)
+            where T : struct { return new Buffer<T>(this, memory, dtype, rowPitch, shape); }
 
         /// <summary>A copy of an array of any rank, in its shape: <c>float[,]</c>, <c>double[,,]</c> ...</summary>
         public Buffer<T> CreateBuffer<T>(Array values, MemoryKind memory = MemoryKind.Device) where T : struct
@@ -114,8 +120,8 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Borrows memory of the program without a copy: a buffer of <see cref="MemoryKind.Host"/>. It stays pinned until
-        /// the buffer, and every graph and layer that uses it, is closed or collected.
+        /// Borrows memory of the program without a copy: a buffer of <see cref="MemoryKind.Host"/>. It stays pinned
+        /// until the buffer, and every graph and layer that uses it, is closed or collected.
         /// </summary>
         /// <param name="values">The memory; its length is the product of the shape.</param>
         /// <param name="shape">The length of each dimension; nothing means one dimension.</param>
@@ -130,8 +136,9 @@ namespace Synfire
             ElementTypes.Require(typeof(T), dtype);
             if (Errors.Given(shape, "shape").Length == 0) shape = new long[] { values.Length };
             if (Shapes.Count(shape) != values.Length)
-                throw new ArgumentException("has " + values.Length + " elements; the shape " + Shapes.Text(shape) + " has " +
-                                            Shapes.Count(shape), "values");
+                throw new ArgumentException("has " + values.Length + " elements; the shape " + Shapes.Text(shape) +
+                                                " has " + Shapes.Count(shape),
+                                            "values");
             MemoryHandle memory = values.Pin();
             Pin pin = new Pin(memory);
             try
@@ -166,7 +173,9 @@ namespace Synfire
 
         // ---- Spikes ----------------------------------------------------------------------------------------------
 
-        /// <summary>Writes spikes <c>[T, B, N]</c> in another format: packed, unpacked, transposed or as another type, now.</summary>
+        /// <summary>
+        /// Writes spikes <c>[T, B, N]</c> in another format: packed, unpacked, transposed or as another type, now.
+        /// </summary>
         /// <param name="steps">Steps T.</param>
         /// <param name="neurons">Neurons N of one batch row.</param>
         /// <param name="source">Read.</param>
@@ -176,7 +185,8 @@ namespace Synfire
         public void ConvertSpikes(long steps, long neurons, BufferBase source, BufferBase destination, long batch = 1,
                                   IntPtr stream = default(IntPtr))
         {
-            using (new Use(Handle, Errors.Given(source, "source").Handle, Errors.Given(destination, "destination").Handle))
+            Errors.Given(source, "source");
+            using (new Use(Handle, source.Handle, Errors.Given(destination, "destination").Handle))
             {
                 synfire_convert_spikes_desc desc = Spikes.Conversion(steps, neurons, batch, source, destination);
                 Errors.Check(Native.synfire_convert_spikes(Raw, &desc, new synfire_stream(stream)));
@@ -191,8 +201,8 @@ namespace Synfire
         /// <param name="counts">Written: uint as <see cref="DType.U32"/>, or ulong.</param>
         /// <param name="batch">Batch rows B.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
-        public void CountSpikes(CountKind kind, long steps, long neurons, BufferBase spikes, BufferBase counts, long batch = 1,
-                                IntPtr stream = default(IntPtr))
+        public void CountSpikes(CountKind kind, long steps, long neurons, BufferBase spikes, BufferBase counts,
+                                long batch = 1, IntPtr stream = default(IntPtr))
         {
             using (new Use(Handle, Errors.Given(spikes, "spikes").Handle, Errors.Given(counts, "counts").Handle))
             {
@@ -219,8 +229,8 @@ namespace Synfire
             return desc;
         }
 
-        public static synfire_count_spikes_desc Count(CountKind kind, long steps, long neurons, long batch, BufferBase spikes,
-                                                      BufferBase counts)
+        public static synfire_count_spikes_desc Count(CountKind kind, long steps, long neurons, long batch,
+                                                      BufferBase spikes, BufferBase counts)
         {
             synfire_count_spikes_desc desc = synfire_count_spikes_desc.Init;
             desc.kind = (int)kind;

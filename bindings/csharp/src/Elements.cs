@@ -35,8 +35,8 @@ namespace Synfire
         {
             Errors.Given(values, name);
             if (values.GetType().GetElementType() != typeof(T))
-                throw new ArgumentException("has elements of " + values.GetType().GetElementType().Name + "; allowed: " +
-                                            typeof(T).Name, name);
+                throw new ArgumentException(
+                    "has elements of " + values.GetType().GetElementType().Name + "; allowed: " + typeof(T).Name, name);
         }
     }
 
@@ -47,7 +47,8 @@ namespace Synfire
             long count = 1;
             foreach (long length in shape)
             {
-                if (length < 1) throw new ArgumentOutOfRangeException("shape", length, "allowed: 1 or more in each dimension");
+                if (length < 1)
+                    throw new ArgumentOutOfRangeException("shape", length, "allowed: 1 or more in each dimension");
                 count = checked(count * length);
             }
             return count;
@@ -146,7 +147,10 @@ namespace Synfire
         }
 
         /// <summary>Exact.</summary>
-        public static implicit operator float(BFloat16 value) { return new FloatBits { Bits = (uint)value.Bits << 16 }.Number; }
+        public static implicit operator float(BFloat16 value)
+        {
+            return new FloatBits { Bits = (uint)value.Bits << 16 }.Number;
+        }
 
         /// <summary>Whether both have the same bits.</summary>
         public bool Equals(BFloat16 other) { return Bits == other.Bits; }

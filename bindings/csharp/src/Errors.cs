@@ -9,7 +9,9 @@ using Synfire.Raw;
 
 namespace Synfire
 {
-    /// <summary>What a call of the C library answered: a status, the id of the rule that was broken, and a text.</summary>
+    /// <summary>
+    /// What a call of the C library answered: a status, the id of the rule that was broken, and a text.
+    /// </summary>
     [Serializable]
     public sealed class SynfireException : Exception
     {
@@ -62,8 +64,8 @@ namespace Synfire
             string message = TextOf(text, capacity);
             int end = message.StartsWith("[", StringComparison.Ordinal) ? message.IndexOf(']') : -1;
             if (end < 0) throw new SynfireException((Status)status, "", message, cudaError);
-            throw new SynfireException((Status)status, message.Substring(1, end - 1), message.Substring(end + 1).TrimStart(),
-                                       cudaError);
+            throw new SynfireException((Status)status, message.Substring(1, end - 1),
+                                       message.Substring(end + 1).TrimStart(), cudaError);
         }
 
         // A C string of at most `capacity` bytes.
@@ -98,10 +100,12 @@ namespace Synfire
             Errors.Given(name, "name");
             if (name.IndexOf('\0') >= 0) throw new ArgumentException("contains a null character", "name");
             if (name.Length >= Capacity / 3)
-                throw new ArgumentException("has " + name.Length + " characters; allowed: " + (Capacity / 3 - 1), "name");
+                throw new ArgumentException("has " + name.Length + " characters; allowed: " + (Capacity / 3 - 1),
+                                            "name");
             int written = 0;
             if (name.Length > 0)
-                fixed (char* characters = name) written = Encoding.UTF8.GetBytes(characters, name.Length, utf8, Capacity - 1);
+                fixed (char* characters = name)
+                    written = Encoding.UTF8.GetBytes(characters, name.Length, utf8, Capacity - 1);
             utf8[written] = 0;
         }
     }

@@ -9,8 +9,8 @@ namespace Synfire
 {
     /// <summary>
     /// An ordered list of operations: record with <see cref="Forward"/>, <see cref="Backward"/> and the others, then
-    /// <see cref="Instantiate"/> once and <see cref="Launch"/> as often as you like. A graph keeps the buffers and layers it
-    /// uses. One thread at a time records or launches; any thread may wait.
+    /// <see cref="Instantiate"/> once and <see cref="Launch"/> as often as you like. A graph keeps the buffers and
+    /// layers it uses. One thread at a time records or launches; any thread may wait.
     /// </summary>
     public sealed unsafe class Graph : SynfireObject
     {
@@ -26,7 +26,9 @@ namespace Synfire
             GC.KeepAlive(context);
         }
 
-        /// <summary>A graph that is ready to be replayed: <paramref name="record"/> gets an empty one and records into it.</summary>
+        /// <summary>
+        /// A graph that is ready to be replayed: <paramref name="record"/> gets an empty one and records into it.
+        /// </summary>
         /// <param name="context">The context it belongs to.</param>
         /// <param name="record">Records. What it throws comes out, and the graph is closed.</param>
         public static Graph Record(Context context, Action<Graph> record)
@@ -51,7 +53,7 @@ namespace Synfire
         /// <summary>The context it belongs to.</summary>
         public Context Context { get; }
 
-        // ---- Recording -----------------------------------------------------------------------------------------------
+        // ---- Recording ----------------------------------------------------------------------------------------------
 
         /// <summary>Appends a forward pass. All checks happen here, none at launch.</summary>
         public Graph Forward(Layer layer, ForwardArguments arguments)
@@ -80,15 +82,20 @@ namespace Synfire
             return this;
         }
 
-        /// <summary>Appends a copy. Offsets and <paramref name="bytes"/> are in bytes; 0 bytes means all of the source from its offset.</summary>
+        /// <summary>
+        /// Appends a copy. Offsets and <paramref name="bytes"/> are in bytes; 0 bytes means all of the source from its
+        /// offset.
+        /// </summary>
         /// <param name="source">Read.</param>
         /// <param name="destination">Written.</param>
         /// <param name="sourceOffset">First byte in the source.</param>
         /// <param name="destinationOffset">First byte in the destination.</param>
         /// <param name="bytes">How many bytes.</param>
-        public Graph Copy(BufferBase source, BufferBase destination, long sourceOffset = 0, long destinationOffset = 0, long bytes = 0)
+        public Graph Copy(BufferBase source, BufferBase destination, long sourceOffset = 0, long destinationOffset = 0,
+                          long bytes = 0)
         {
-            using (new Use(Handle, Errors.Given(source, "source").Handle, Errors.Given(destination, "destination").Handle))
+            Errors.Given(source, "source");
+            using (new Use(Handle, source.Handle, Errors.Given(destination, "destination").Handle))
             {
                 synfire_copy_desc desc = synfire_copy_desc.Init;
                 desc.source = source.Raw;
@@ -105,7 +112,8 @@ namespace Synfire
         /// <summary>Appends a conversion of spikes <c>[T, B, N]</c> into another format.</summary>
         public Graph ConvertSpikes(long steps, long neurons, BufferBase source, BufferBase destination, long batch = 1)
         {
-            using (new Use(Handle, Errors.Given(source, "source").Handle, Errors.Given(destination, "destination").Handle))
+            Errors.Given(source, "source");
+            using (new Use(Handle, source.Handle, Errors.Given(destination, "destination").Handle))
             {
                 synfire_convert_spikes_desc desc = Spikes.Conversion(steps, neurons, batch, source, destination);
                 Errors.Check(Native.synfire_graph_record_convert_spikes(Raw, &desc));
@@ -115,7 +123,8 @@ namespace Synfire
         }
 
         /// <summary>Appends an exact count of spikes <c>[T, B, N]</c>.</summary>
-        public Graph CountSpikes(CountKind kind, long steps, long neurons, BufferBase spikes, BufferBase counts, long batch = 1)
+        public Graph CountSpikes(CountKind kind, long steps, long neurons, BufferBase spikes, BufferBase counts,
+                                 long batch = 1)
         {
             using (new Use(Handle, Errors.Given(spikes, "spikes").Handle, Errors.Given(counts, "counts").Handle))
             {
@@ -145,11 +154,11 @@ namespace Synfire
             return this;
         }
 
-        // ---- Replaying -----------------------------------------------------------------------------------------------
+        // ---- Replaying ----------------------------------------------------------------------------------------------
 
         /// <summary>
-        /// Replays the graph once, and answers the ticket of this replay: 1, 2, 3 ... On a GPU it enqueues and returns; on
-        /// the host the replay is done when it returns. Allocates nothing.
+        /// Replays the graph once, and answers the ticket of this replay: 1, 2, 3 ... On a GPU it enqueues and returns;
+        /// on the host the replay is done when it returns. Allocates nothing.
         /// </summary>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public ulong Launch(IntPtr stream = default(IntPtr))
@@ -172,22 +181,24 @@ namespace Synfire
             }
             else
             {
-                Errors.Check(Native.synfire_graph_launch(new synfire_graph(handle.Value), new synfire_stream(stream), &ticket));
+                Errors.Check(
+                    Native.synfire_graph_launch(new synfire_graph(handle.Value), new synfire_stream(stream), &ticket));
             }
             GC.KeepAlive(this);
             return ticket;
         }
 
         /// <summary>
-        /// Waits for a replay. Answers true when it is done, and everything it wrote is there; false when the time was up
-        /// first. An error of the replay is thrown here. Allocates nothing.
+        /// Waits for a replay. Answers true when it is done, and everything it wrote is there; false when the time was
+        /// up first. An error of the replay is thrown here. Allocates nothing.
         /// </summary>
         /// <param name="ticket">What <see cref="Launch"/> answered.</param>
         /// <param name="timeoutNanoseconds">How long at most; 0 looks once, negative waits for ever.</param>
         /// <param name="policy">How: spinning has the lowest latency, blocking the lowest load.</param>
         public bool Wait(ulong ticket, long timeoutNanoseconds = -1, WaitPolicy policy = WaitPolicy.Spin)
         {
-            int status = Native.synfire_graph_wait(new synfire_graph(Handle.Value), ticket, (int)policy, timeoutNanoseconds);
+            int status =
+                Native.synfire_graph_wait(new synfire_graph(Handle.Value), ticket, (int)policy, timeoutNanoseconds);
             GC.KeepAlive(this);
             return Errors.Check(status) != Native.SYNFIRE_PENDING;
         }
@@ -198,7 +209,8 @@ namespace Synfire
         /// <param name="policy">How.</param>
         public bool Wait(ulong ticket, TimeSpan timeout, WaitPolicy policy = WaitPolicy.Spin)
         {
-            return Wait(ticket, timeout.Ticks < 0 ? -1 : timeout.Ticks > long.MaxValue / 100 ? long.MaxValue : timeout.Ticks * 100, policy);
+            long ticks = timeout.Ticks; // of 100 ns
+            return Wait(ticket, ticks < 0 ? -1 : ticks > long.MaxValue / 100 ? long.MaxValue : ticks * 100, policy);
         }
 
         /// <summary>Whether a replay is done. Never blocks, allocates nothing.</summary>

@@ -27,9 +27,9 @@ namespace Synfire
         }
     }
 
-    // The value is a type tag, a slot and a generation, never an address: one that is stale is refused by the C library.
-    // So nothing has to be held back while a call runs, except memory of the program: a graph or layer holds its pins,
-    // and gives them back after the last call that uses the handle.
+    // The value is a type tag, a slot and a generation, never an address: one that is stale is refused by the C
+    // library. So nothing has to be held back while a call runs, except memory of the program: a graph or layer holds
+    // its pins, and gives them back after the last call that uses the handle.
     internal abstract class NativeHandle : SafeHandle
     {
         private static long n_live_;
@@ -175,7 +175,9 @@ namespace Synfire
         /// <summary>Whether it was closed. Every other use of a closed object throws ObjectDisposedException.</summary>
         public bool IsClosed { get { return Handle.IsClosed; } }
 
-        /// <summary>The handle as the C library knows it, for calls of <see cref="Native"/>. Keep the object alive meanwhile.</summary>
+        /// <summary>
+        /// The handle as the C library knows it, for calls of <see cref="Native"/>. Keep the object alive meanwhile.
+        /// </summary>
         public IntPtr NativeValue { get { return Handle.Value; } }
 
         /// <summary>Closes it. Never blocks; twice is fine. What is in use is freed later.</summary>

@@ -37,8 +37,8 @@ namespace Synfire
     }
 
     /// <summary>
-    /// What one forward reads and writes: X is needed, everything else is optional. Sequences are <c>[T, B, N]</c>, states
-    /// <c>[B, N]</c>.
+    /// What one forward reads and writes: X is needed, everything else is optional. Sequences are <c>[T, B, N]</c>,
+    /// states <c>[B, N]</c>.
     /// </summary>
     public sealed class ForwardArguments
     {
@@ -75,7 +75,13 @@ namespace Synfire
         /// <summary>Whether a tape mode that stores H writes it over X.</summary>
         public bool InPlace { get; set; }
 
-        internal BufferBase[] All { get { return new[] { X, Spikes, VInit, VFinal, VSeq, HSeq, WInit, WFinal, WSeq }; } }
+        internal BufferBase[] All
+        {
+            get
+            {
+                return new[] { X, Spikes, VInit, VFinal, VSeq, HSeq, WInit, WFinal, WSeq };
+            }
+        }
 
         internal synfire_forward_desc Desc()
         {
@@ -275,7 +281,9 @@ namespace Synfire
         /// <summary>Added with the first gradient of a parameter.</summary>
         public ulong GradientBytes { get; }
 
-        /// <summary>Added once, when gradients of parameters are asked for and parameters are one number per neuron.</summary>
+        /// <summary>
+        /// Added once, when gradients of parameters are asked for and parameters are one number per neuron.
+        /// </summary>
         public ulong PerNeuronGradientBytes { get; }
 
         /// <summary>H of <see cref="Tape.Store"/>.</summary>
@@ -468,34 +476,44 @@ namespace Synfire
 
         // ---- Buffers of the right shape ----------------------------------------------------------------------------
 
-        /// <summary>A buffer for a sequence of this layer: <c>[T, N]</c>, or <c>[T, B, N]</c>. In a 16-bit layer float may be used too.</summary>
+        /// <summary>
+        /// A buffer for a sequence of this layer: <c>[T, N]</c>, or <c>[T, B, N]</c>. In a 16-bit layer float may be
+        /// used too.
+        /// </summary>
         public Buffer<T> CreateSequence<T>(MemoryKind memory = MemoryKind.Device) where T : struct
         {
             return Context.CreateBuffer<T>(memory, Dims(Steps, Neurons));
         }
 
-        /// <summary>A buffer for a state of this layer: <c>[N]</c>, or <c>[B, N]</c>; float, in an f64 layer double.</summary>
+        /// <summary>
+        /// A buffer for a state of this layer: <c>[N]</c>, or <c>[B, N]</c>; float, in an f64 layer double.
+        /// </summary>
         public Buffer<T> CreateState<T>(MemoryKind memory = MemoryKind.Device) where T : struct
         {
             return Context.CreateBuffer<T>(memory, Batch == 1 ? new[] { Neurons } : new[] { Batch, Neurons });
         }
 
         /// <summary>
-        /// A buffer for spikes, 32 neurons a word: <c>[T, ceil(N/32)]</c>, or with the batch in between. Bit i of word w is
-        /// neuron 32 w + i.
+        /// A buffer for spikes, 32 neurons a word: <c>[T, ceil(N/32)]</c>, or with the batch in between. Bit i of word
+        /// w is neuron 32 w + i.
         /// </summary>
         public Buffer<uint> CreateSpikes(MemoryKind memory = MemoryKind.Device)
         {
             return Context.CreateBuffer<uint>(memory, Dims(Steps, (Neurons + 31) / 32));
         }
 
-        /// <summary>A buffer for spikes, 32 steps a word: <c>[ceil(T/32), N]</c>, or with the batch in between.</summary>
+        /// <summary>
+        /// A buffer for spikes, 32 steps a word: <c>[ceil(T/32), N]</c>, or with the batch in between.
+        /// </summary>
         public Buffer<uint> CreateTimePackedSpikes(MemoryKind memory = MemoryKind.Device)
         {
             return Context.CreateBuffer<uint>(memory, DType.TimeBits, 0, Dims((Steps + 31) / 32, Neurons));
         }
 
-        private long[] Dims(long first, long last) { return Batch == 1 ? new[] { first, last } : new[] { first, Batch, last }; }
+        private long[] Dims(long first, long last)
+        {
+            return Batch == 1 ? new[] { first, last } : new[] { first, Batch, last };
+        }
 
         // ---- One pass now ------------------------------------------------------------------------------------------
 
@@ -519,15 +537,15 @@ namespace Synfire
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public void Backward(BackwardArguments arguments, IntPtr stream = default(IntPtr))
         {
-            using (new Use(Passes.Handles(Handle, null, Errors.Given(arguments, "arguments").All)))
-                Passes.Backward(arguments, desc => Native.synfire_layer_backward(Raw, desc, new synfire_stream(stream)));
+            using (new Use(Passes.Handles(Handle, null, Errors.Given(arguments, "arguments").All))) Passes.Backward(
+                arguments, desc => Native.synfire_layer_backward(Raw, desc, new synfire_stream(stream)));
         }
 
         /// <summary>Its shape in words.</summary>
         public override string ToString()
         {
-            return "Layer of " + Neurons + " neurons, " + Steps + " steps" + (Batch > 1 ? ", " + Batch + " batch rows" : "") +
-                   (IsClosed ? " (closed)" : "");
+            return "Layer of " + Neurons + " neurons, " + Steps + " steps" +
+                   (Batch > 1 ? ", " + Batch + " batch rows" : "") + (IsClosed ? " (closed)" : "");
         }
     }
 }

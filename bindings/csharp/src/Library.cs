@@ -15,7 +15,9 @@ using Synfire.Raw;
 
 namespace Synfire
 {
-    /// <summary>The loaded C library. Loading is done by the first use, and checked: a library of another ABI is refused.</summary>
+    /// <summary>
+    /// The loaded C library. Loading is done by the first use, and checked: a library of another ABI is refused.
+    /// </summary>
     public static unsafe class SynfireLibrary
     {
         /// <summary>The environment variable that names the library, a file or a folder.</summary>
@@ -27,8 +29,8 @@ namespace Synfire
         private static string path_ = "";
 
         /// <summary>
-        /// The library to load, a file or a folder; null (default) means the environment variable, then the runtime's own
-        /// search. To be set before the first use. Unity loads plug-ins itself and looks at neither.
+        /// The library to load, a file or a folder; null (default) means the environment variable, then the runtime's
+        /// own search. To be set before the first use. Unity loads plug-ins itself and looks at neither.
         /// </summary>
         public static string Location
         {
@@ -94,8 +96,8 @@ namespace Synfire
         }
 
         /// <summary>
-        /// The id of a model by its name: that of <see cref="Model.Lif"/> is <c>"lif"</c>; models that were added to the
-        /// loaded library have names only.
+        /// The id of a model by its name: that of <see cref="Model.Lif"/> is <c>"lif"</c>; models that were added to
+        /// the loaded library have names only.
         /// </summary>
         public static Model FindModel(string name)
         {
@@ -110,8 +112,8 @@ namespace Synfire
             return First.FindSurrogate(name);
         }
 
-        // Calls that may be the first. Mono looks for a function when it compiles a method that calls it, so none of these
-        // may be in a method that has yet to see to it that the right library is loaded.
+        // Calls that may be the first. Mono looks for a function when it compiles a method that calls it, so none of
+        // these may be in a method that has yet to see to it that the right library is loaded.
         private static class First
         {
             [MethodImpl(MethodImplOptions.NoInlining)]
@@ -121,7 +123,10 @@ namespace Synfire
             public static string VersionString() { return Errors.TextOf(Native.synfire_version_string(), 4096); }
 
             [MethodImpl(MethodImplOptions.NoInlining)]
-            public static string StatusName(int status) { return Errors.TextOf(Native.synfire_status_name(status), 256); }
+            public static string StatusName(int status)
+            {
+                return Errors.TextOf(Native.synfire_status_name(status), 256);
+            }
 
             [MethodImpl(MethodImplOptions.NoInlining)]
             public static long Reclaim()
@@ -174,16 +179,20 @@ namespace Synfire
                 string loaded = FindLoadedFile(file);
                 uint major = version >> 16;
                 if (major != Native.SYNFIRE_ABI_MAJOR || version < Native.SYNFIRE_ABI_VERSION)
-                    throw new SynfireLibraryException(
-                        loaded, loaded + " has ABI " + VersionOf(version) + "; this binding needs " + Native.SYNFIRE_ABI_MAJOR +
-                        "." + Native.SYNFIRE_ABI_MINOR + " or a later " + Native.SYNFIRE_ABI_MAJOR + ".x");
+                    throw new SynfireLibraryException(loaded, loaded + " has ABI " + VersionOf(version) +
+                                                                  "; this binding needs " + Native.SYNFIRE_ABI_MAJOR +
+                                                                  "." + Native.SYNFIRE_ABI_MINOR + " or a later " +
+                                                                  Native.SYNFIRE_ABI_MAJOR + ".x");
                 RequireFunctions(loaded);
                 path_ = loaded;
                 is_loaded_ = true;
             }
         }
 
-        private static Version VersionOf(uint version) { return new Version((int)(version >> 16), (int)(version & 0xffff)); }
+        private static Version VersionOf(uint version)
+        {
+            return new Version((int)(version >> 16), (int)(version & 0xffff));
+        }
 
         private static string[] FileNames()
         {
@@ -209,12 +218,13 @@ namespace Synfire
         private static string Advice(string wanted)
         {
             if (wanted != null && location_ == null)
-                return "The environment variable " + EnvironmentVariable + " is set to " + wanted + ", and nothing else is tried.";
+                return "The environment variable " + EnvironmentVariable + " is set to " + wanted +
+                       ", and nothing else is tried.";
             if (wanted != null) return "SynfireLibrary.Location is set to " + wanted + ", and nothing else is tried.";
             return "Neither SynfireLibrary.Location nor the environment variable " + EnvironmentVariable +
                    " is set (to a file or a folder), so the runtime looked beside the program (" +
-                   AppDomain.CurrentDomain.BaseDirectory + "), in runtimes/<rid>/native of the package, and where the system's " +
-                   "loader looks.";
+                   AppDomain.CurrentDomain.BaseDirectory +
+                   "), in runtimes/<rid>/native of the package, and where the system's " + "loader looks.";
         }
 
         [MethodImpl(MethodImplOptions.NoInlining)]
@@ -227,8 +237,9 @@ namespace Synfire
             }
             catch (DllNotFoundException problem)
             {
-                throw new DllNotFoundException("Synfire's C library could not be loaded: " + what + ". " + Advice(wanted) + " " +
-                                               problem.Message, problem);
+                throw new DllNotFoundException("Synfire's C library could not be loaded: " + what + ". " +
+                                                   Advice(wanted) + " " + problem.Message,
+                                               problem);
             }
             catch (BadImageFormatException problem)
             {
@@ -237,16 +248,19 @@ namespace Synfire
             catch (EntryPointNotFoundException problem)
             {
                 string loaded = FindLoadedFile(file);
-                throw new SynfireLibraryException(loaded, loaded + " is no Synfire library: it has no synfire_abi_version", problem);
+                throw new SynfireLibraryException(
+                    loaded, loaded + " is no Synfire library: it has no synfire_abi_version", problem);
             }
         }
 
-        // Every function is there, or the text names the first that is not. Ahead-of-time compilers have linked them already.
+        // Every function is there, or the text names the first that is not. Ahead-of-time compilers have linked them
+        // already.
         [MethodImpl(MethodImplOptions.NoInlining)]
         private static void RequireFunctions(string loaded)
         {
 #if !UNITY_5_3_OR_NEWER
-            foreach (MethodInfo method in typeof(Native).GetMethods(BindingFlags.Public | BindingFlags.Static | BindingFlags.DeclaredOnly))
+            foreach (MethodInfo method in typeof(Native).GetMethods(BindingFlags.Public | BindingFlags.Static |
+                                                                    BindingFlags.DeclaredOnly))
             {
                 try
                 {
@@ -254,7 +268,8 @@ namespace Synfire
                 }
                 catch (EntryPointNotFoundException problem)
                 {
-                    throw new SynfireLibraryException(loaded, loaded + " has the right ABI version, but has no " + method.Name, problem);
+                    throw new SynfireLibraryException(
+                        loaded, loaded + " has the right ABI version, but has no " + method.Name, problem);
                 }
             }
 #endif
@@ -284,7 +299,8 @@ namespace Synfire
                 foreach (string line in File.ReadAllLines("/proc/self/maps"))
                 {
                     int at = line.IndexOf('/');
-                    if (at >= 0 && System.IO.Path.GetFileName(line).StartsWith("lib" + Native.LibraryName + ".", StringComparison.Ordinal))
+                    if (at >= 0 && System.IO.Path.GetFileName(line).StartsWith("lib" + Native.LibraryName + ".",
+                                                                               StringComparison.Ordinal))
                         return line.Substring(at);
                 }
             }
@@ -302,8 +318,8 @@ namespace Synfire
         private static class MonoMap
         {
             [DllImport("__Internal", CallingConvention = CallingConvention.Cdecl)]
-            private static extern void mono_dllmap_insert(IntPtr assembly, byte[] library, byte[] function, byte[] target,
-                                                          byte[] targetFunction);
+            private static extern void mono_dllmap_insert(IntPtr assembly, byte[] library, byte[] function,
+                                                          byte[] target, byte[] targetFunction);
 
             [MethodImpl(MethodImplOptions.NoInlining)]
             public static void Direct(string file)
@@ -329,16 +345,20 @@ namespace Synfire
 #if NET5_0_OR_GREATER
                 NativeLibrary.SetDllImportResolver(typeof(Native).Assembly, Resolve);
 #else
-                Type library = Type.GetType("System.Runtime.InteropServices.NativeLibrary, System.Runtime.InteropServices") ??
-                               typeof(object).Assembly.GetType("System.Runtime.InteropServices.NativeLibrary");
+                Type library =
+                    Type.GetType("System.Runtime.InteropServices.NativeLibrary, System.Runtime.InteropServices") ??
+                    typeof(object).Assembly.GetType("System.Runtime.InteropServices.NativeLibrary");
                 MethodInfo set = library == null ? null : library.GetMethod("SetDllImportResolver");
                 if (set == null)
                     throw new PlatformNotSupportedException("This runtime cannot be told where the library is: unset " +
                                                             EnvironmentVariable);
                 load_ = (Func<string, IntPtr>)Delegate.CreateDelegate(
                     typeof(Func<string, IntPtr>), library.GetMethod("Load", new[] { typeof(string) }));
-                set.Invoke(null, new object[] { typeof(Native).Assembly, Delegate.CreateDelegate(
-                    set.GetParameters()[1].ParameterType, typeof(Resolver).GetMethod("Resolve", BindingFlags.NonPublic | BindingFlags.Static)) });
+                set.Invoke(null, new object[] { typeof(Native).Assembly,
+                                                Delegate.CreateDelegate(
+                                                    set.GetParameters()[1].ParameterType,
+                                                    typeof(Resolver).GetMethod("Resolve", BindingFlags.NonPublic |
+                                                                                              BindingFlags.Static)) });
 #endif
             }
 
@@ -361,11 +381,16 @@ namespace Synfire
 #endif
     }
 
-    /// <summary>A library was found that this binding cannot use: of another ABI version, or no Synfire library.</summary>
+    /// <summary>
+    /// A library was found that this binding cannot use: of another ABI version, or no Synfire library.
+    /// </summary>
     [Serializable]
     public sealed class SynfireLibraryException : Exception
     {
-        internal SynfireLibraryException(string file, string message, Exception inner = null) : base(message, inner) { File = file; }
+        internal SynfireLibraryException(string file, string message, Exception inner = null) : base(message, inner)
+        {
+            File = file;
+        }
 
         /// <summary>The file that was loaded.</summary>
         public string File { get; }

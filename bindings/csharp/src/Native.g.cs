@@ -194,7 +194,9 @@ namespace Synfire.Raw
         }
     }
 
-    /// <summary>How to create a buffer. Zero means default in every field but <c>struct_size</c> and <c>n_elements</c>.</summary>
+    /// <summary>
+    /// How to create a buffer. Zero means default in every field but <c>struct_size</c> and <c>n_elements</c>.
+    /// </summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_buffer_desc
     {
@@ -299,9 +301,13 @@ namespace Synfire.Raw
         /// forward, never for inference.
         /// </summary>
         public ulong tape_bytes;
-        /// <summary>Sums over steps of the gradients of parameters; allocated with the first backward that asks for one.</summary>
+        /// <summary>
+        /// Sums over steps of the gradients of parameters; allocated with the first backward that asks for one.
+        /// </summary>
         public ulong gradient_bytes;
-        /// <summary>Added once, when gradients of parameters are asked for and parameters are one number per neuron.</summary>
+        /// <summary>
+        /// Added once, when gradients of parameters are asked for and parameters are one number per neuron.
+        /// </summary>
         public ulong per_neuron_gradient_bytes;
         /// <summary>H of SYNFIRE_TAPE_STORE; added with the first such forward, unless H goes over X.</summary>
         public ulong stored_tape_bytes;
@@ -310,7 +316,9 @@ namespace Synfire.Raw
         /// f64.
         /// </summary>
         public ulong narrow_tape_bytes;
-        /// <summary>Spikes beside the H of SYNFIRE_TAPE_STORE_NARROW; added with the first such forward. 0 in f32 and f64.</summary>
+        /// <summary>
+        /// Spikes beside the H of SYNFIRE_TAPE_STORE_NARROW; added with the first such forward. 0 in f32 and f64.
+        /// </summary>
         public ulong narrow_tape_spike_bytes;
 
         /// <summary>All zeros plus the size.</summary>
@@ -635,7 +643,9 @@ namespace Synfire.Raw
         /// <summary>Success.</summary>
         public const int SYNFIRE_OK = 0;
 
-        /// <summary>Success so far: the replay has not finished yet (poll), or not before the time-out (wait).</summary>
+        /// <summary>
+        /// Success so far: the replay has not finished yet (poll), or not before the time-out (wait).
+        /// </summary>
         public const int SYNFIRE_PENDING = 1;
 
         /// <summary>
@@ -656,7 +666,9 @@ namespace Synfire.Raw
         /// <summary>Host or device memory is exhausted, or the size asked for cannot be represented.</summary>
         public const int SYNFIRE_ERROR_OUT_OF_MEMORY = -4;
 
-        /// <summary>No driver, no visible GPU, a device number that does not exist, or a library built without CUDA.</summary>
+        /// <summary>
+        /// No driver, no visible GPU, a device number that does not exist, or a library built without CUDA.
+        /// </summary>
         public const int SYNFIRE_ERROR_NO_DEVICE = -5;
 
         /// <summary>The graph is in use on another thread.</summary>
@@ -854,7 +866,9 @@ namespace Synfire.Raw
         /// <summary>g'(x) = 1/(1/\alpha + |x|), <c>alpha</c> = 1.</summary>
         public const int SYNFIRE_SURROGATE_NONZERO_SIGN_LOG_ABS = 14;
 
-        /// <summary>g'(x) = \frac{4}{T} \sum_{i=1}^{n-1} \cos((2i-1) 2\pi x/T), <c>n</c> = 2, T = <c>T_period</c> = 8.</summary>
+        /// <summary>
+        /// g'(x) = \frac{4}{T} \sum_{i=1}^{n-1} \cos((2i-1) 2\pi x/T), <c>n</c> = 2, T = <c>T_period</c> = 8.
+        /// </summary>
         public const int SYNFIRE_SURROGATE_SQUAREWAVE_FOURIER_SERIES = 15;
 
         /// <summary>g'(x) = \alpha for |x| &lt; 1/(2\alpha), else 0; <c>alpha</c> = 1.</summary>
@@ -909,7 +923,9 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern uint synfire_abi_version();
 
-        /// <summary>Human-readable version and build facts, such as <c>"0.1.0 (cuda 13.0; host: thrust-openmp)"</c>.</summary>
+        /// <summary>
+        /// Human-readable version and build facts, such as <c>"0.1.0 (cuda 13.0; host: thrust-openmp)"</c>.
+        /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern byte* synfire_version_string();
 
@@ -917,7 +933,9 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern byte* synfire_status_name(int status);
 
-        /// <summary>Copies the text of the last error on this thread, always null-terminated when <c>capacity</c> &gt; 0.</summary>
+        /// <summary>
+        /// Copies the text of the last error on this thread, always null-terminated when <c>capacity</c> &gt; 0.
+        /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern ulong synfire_last_error(byte* text, ulong capacity, int* cuda_error);
 
@@ -939,7 +957,9 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_context_reclaim(synfire_context context, ulong* still_queued);
 
-        /// <summary>Waits until everything enqueued on the context's own stream is done. Returns at once on the host.</summary>
+        /// <summary>
+        /// Waits until everything enqueued on the context's own stream is done. Returns at once on the host.
+        /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_context_synchronize(synfire_context context);
 
@@ -967,11 +987,15 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_buffer_get_data(synfire_buffer buffer, void** data, ulong* bytes);
 
-        /// <summary>Copies host memory into a buffer, after everything already enqueued on the context's own stream.</summary>
+        /// <summary>
+        /// Copies host memory into a buffer, after everything already enqueued on the context's own stream.
+        /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_buffer_upload(synfire_buffer buffer, ulong offset, void* source, ulong bytes);
 
-        /// <summary>Copies a buffer into host memory, after everything already enqueued on the context's own stream.</summary>
+        /// <summary>
+        /// Copies a buffer into host memory, after everything already enqueued on the context's own stream.
+        /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_buffer_download(
             synfire_buffer buffer, ulong offset, void* destination, ulong bytes);
@@ -1015,12 +1039,16 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern void synfire_layer_destroy(synfire_layer layer);
 
-        /// <summary>Sets a parameter: one number for the whole layer, or one per neuron (shared across the batch).</summary>
+        /// <summary>
+        /// Sets a parameter: one number for the whole layer, or one per neuron (shared across the batch).
+        /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_layer_set_parameter(
             synfire_layer layer, byte* name, double* values, ulong count);
 
-        /// <summary>Reads a parameter back, exactly as it was set (under a second name: the reciprocal of what is stored).</summary>
+        /// <summary>
+        /// Reads a parameter back, exactly as it was set (under a second name: the reciprocal of what is stored).
+        /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_layer_get_parameter(
             synfire_layer layer, byte* name, double* values, ulong count);
@@ -1030,7 +1058,9 @@ namespace Synfire.Raw
         public static extern int synfire_layer_get_parameter_info(
             synfire_layer layer, uint index, synfire_parameter_info* info);
 
-        /// <summary>Puts the state back to its start: V = <c>v_reset</c> under hard reset, 0 under soft reset; W = 0.</summary>
+        /// <summary>
+        /// Puts the state back to its start: V = <c>v_reset</c> under hard reset, 0 under soft reset; W = 0.
+        /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_layer_reset_state(synfire_layer layer, synfire_stream stream);
 
@@ -1053,7 +1083,9 @@ namespace Synfire.Raw
         public static extern int synfire_layer_forward(
             synfire_layer layer, synfire_forward_desc* desc, synfire_stream stream);
 
-        /// <summary>Runs one backward through time now, of the layer's latest forward, which must have left a tape.</summary>
+        /// <summary>
+        /// Runs one backward through time now, of the layer's latest forward, which must have left a tape.
+        /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_layer_backward(
             synfire_layer layer, synfire_backward_desc* desc, synfire_stream stream);

@@ -22,12 +22,15 @@ namespace Synfire.Tests
                 Array back = buffer.ToArray();
                 Check.Equal(back.GetType(), values.GetType(), "type of the array");
                 bool same = back.Length == values.Length;
-                for (int d = 0; d < lengths.Length; ++d) same &= back.GetLength(d) == lengths[d] && buffer.Shape[d] == lengths[d];
+                for (int d = 0; d < lengths.Length; ++d)
+                    same &= back.GetLength(d) == lengths[d] && buffer.Shape[d] == lengths[d];
                 System.Collections.IEnumerator left = values.GetEnumerator(), right = back.GetEnumerator();
                 while (left.MoveNext() && right.MoveNext()) same &= left.Current.Equals(right.Current);
                 Check.That(same, "round trip of " + typeof(T).Name + ", rank " + lengths.Length);
                 // Row-major: element number i of the memory is element number i of the array.
-                Check.That(buffer.Span.Length == values.Length && buffer.Span[values.Length - 1].Equals(make(values.Length - 1)), "order");
+                Check.That(buffer.Span.Length == values.Length &&
+                               buffer.Span[values.Length - 1].Equals(make(values.Length - 1)),
+                           "order");
             }
         }
 
@@ -35,7 +38,8 @@ namespace Synfire.Tests
         {
             using (Context context = new Context(Backend.Host))
             {
-                int[][] shapes = { new[] { 7 }, new[] { 3, 5 }, new[] { 2, 3, 4 }, new[] { 2, 1, 3, 2 }, new[] { 1, 2, 2, 2, 3 } };
+                int[][] shapes = { new[] { 7 }, new[] { 3, 5 }, new[] { 2, 3, 4 }, new[] { 2, 1, 3, 2 },
+                                   new[] { 1, 2, 2, 2, 3 } };
                 foreach (int[] shape in shapes)
                 {
                     RoundTrip(context, i => i + 0.5f, shape);
@@ -97,11 +101,16 @@ namespace Synfire.Tests
                 Memory<float> memory = buffer.Memory;
                 Span<float> through = memory.Span;
                 through[0] = 9;
-                using (System.Buffers.MemoryHandle pin = memory.Pin()) Check.Equal(*(float*)pin.Pointer, 9.0f, "pinned");
+                using (System.Buffers.MemoryHandle pin = memory.Pin())
+                    Check.Equal(*(float*)pin.Pointer, 9.0f, "pinned");
                 Check.Equal(buffer[0, 0], 9.0f, "memory");
                 buffer.Dispose();
-                Check.Throws<ObjectDisposedException>(() => { float first = memory.Span[0]; }, "memory of a closed buffer");
-                Check.Throws<ObjectDisposedException>(() => { float first = buffer.Span[0]; }, "span of a closed buffer");
+                Check.Throws<ObjectDisposedException>(() =>
+                                                      { float first = memory.Span[0]; },
+                                                      "memory of a closed buffer");
+                Check.Throws<ObjectDisposedException>(() =>
+                                                      { float first = buffer.Span[0]; },
+                                                      "span of a closed buffer");
             }
         }
 
@@ -130,13 +139,16 @@ namespace Synfire.Tests
             for (int bits = 0; bits < 65536; ++bits)
             {
                 int exponent = bits >> 10 & 31, fraction = bits & 1023;
-                double value = (bits < 32768 ? 1 : -1) * (exponent == 0 ? fraction * Math.Pow(2, -24)
-                                                                         : (1024 + fraction) * Math.Pow(2, exponent - 25));
+                double value =
+                    (bits < 32768 ? 1 : -1) *
+                    (exponent == 0 ? fraction * Math.Pow(2, -24) : (1024 + fraction) * Math.Pow(2, exponent - 25));
                 float number = Float16.FromBits((ushort)bits);
                 bool isNan = exponent == 31 && fraction > 0;
-                bool right = exponent == 31 ? (isNan ? float.IsNaN(number) : float.IsInfinity(number)) : number == (float)value;
+                bool right =
+                    exponent == 31 ? (isNan ? float.IsNaN(number) : float.IsInfinity(number)) : number == (float)value;
                 if (right && (isNan || ((Float16)number).Bits == bits) &&
-                    (float.IsNaN(BFloat16.FromBits((ushort)bits)) || ((BFloat16)(float)BFloat16.FromBits((ushort)bits)).Bits == bits))
+                    (float.IsNaN(BFloat16.FromBits((ushort)bits)) ||
+                     ((BFloat16)(float)BFloat16.FromBits((ushort)bits)).Bits == bits))
                     ++good;
             }
             Check.Equal(good, 65536, "numbers of 16 bits that come back");
@@ -145,7 +157,8 @@ namespace Synfire.Tests
             Check.Equal((int)((Float16)65519.0f).Bits, 0x7bff, "the largest");
             Check.Equal((int)((Float16)65520.0f).Bits, 0x7c00, "infinity");
             Check.Equal((int)((Float16)(float)Math.Pow(2, -25)).Bits, 0, "half of the smallest");
-            Check.Equal((int)((Float16)(-1.5f * (float)Math.Pow(2, -25))).Bits, 0x8001, "more than half of the smallest");
+            Check.Equal((int)((Float16)(-1.5f * (float)Math.Pow(2, -25))).Bits, 0x8001,
+                        "more than half of the smallest");
             Check.Equal((int)((BFloat16)(1 + 1.0f / 256)).Bits, 0x3f80, "a tie of bfloat16");
             Check.That(float.IsNaN((BFloat16)float.NaN) && float.IsNaN((Float16)float.NaN), "NaN");
             using (Context context = new Context(Backend.Host))
@@ -155,7 +168,8 @@ namespace Synfire.Tests
                 {
                     half.Fill(value);
                     brain.Fill(value);
-                    Check.That(half[0].Bits == ((Float16)value).Bits && brain[0].Bits == ((BFloat16)value).Bits, "the library rounds " + value + " likewise");
+                    Check.That(half[0].Bits == ((Float16)value).Bits && brain[0].Bits == ((BFloat16)value).Bits,
+                               "the library rounds " + value + " likewise");
                 }
         }
     }

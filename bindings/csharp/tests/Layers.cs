@@ -11,15 +11,21 @@ namespace Synfire.Tests
     {
         public static void ParametersAndState()
         {
+            LayerOptions options = new LayerOptions { Model = Model.Izhikevich, Batch = 2, Surrogate = Surrogate.Atan };
             using (Context context = new Context(Backend.Host, threads: 1))
-            using (Layer layer = new Layer(context, 5, 3, new LayerOptions { Model = Model.Izhikevich, Batch = 2, Surrogate = Surrogate.Atan }))
+            using (Layer layer = new Layer(context, 5, 3, options))
             {
-                Check.That(context.IsHost && context.Properties.Threads == 1 && context.Properties.Name.StartsWith("host", StringComparison.Ordinal), "properties");
-                Check.That(layer.Neurons == 5 && layer.Steps == 3 && layer.Batch == 2 && layer.Context == context, "shape");
+                Check.That(context.IsHost && context.Properties.Threads == 1 &&
+                               context.Properties.Name.StartsWith("host", StringComparison.Ordinal),
+                           "properties");
+                Check.That(layer.Neurons == 5 && layer.Steps == 3 && layer.Batch == 2 && layer.Context == context,
+                           "shape");
                 string names = string.Join(" ", layer.Parameters.Select(p => p.Name));
-                Check.That(names.Contains("tau_w") && names.EndsWith("alpha", StringComparison.Ordinal), "parameters: " + names);
+                Check.That(names.Contains("tau_w") && names.EndsWith("alpha", StringComparison.Ordinal),
+                           "parameters: " + names);
                 ParameterInfo tau = layer.Parameters.First(p => p.Name == "tau");
-                Check.That(tau.Length == 1 && tau.DefaultValue > 0 && tau.Minimum < tau.Maximum, "what is allowed of tau");
+                Check.That(tau.Length == 1 && tau.DefaultValue > 0 && tau.Minimum < tau.Maximum,
+                           "what is allowed of tau");
                 layer.SetParameter("tau", 7.5);
                 Check.That(layer.GetParameter("tau").SequenceEqual(new[] { 7.5 }), "one number");
                 double[] many = { 1.5, 2.5, 3.5, 4.5, 5.5 };
@@ -34,9 +40,11 @@ namespace Synfire.Tests
                 layer.ReadState<float>("w", back);
                 Check.That(back.All(w => w == 0), "state after a reset");
                 LayerMemory memory = Layer.QueryMemory(5, 3, new LayerOptions { Batch = 2 });
-                Check.That(memory.StateBytes == 256 && memory.TapeBytes > 0 && memory.CheckpointInterval == 32, "bytes");
+                Check.That(memory.StateBytes == 256 && memory.TapeBytes > 0 && memory.CheckpointInterval == 32,
+                           "bytes");
                 Check.Equal(SynfireLibrary.FindModel("izhikevich"), Model.Izhikevich, "a model by its name");
-                Check.Equal(SynfireLibrary.FindSurrogate("super_spike"), Surrogate.SuperSpike, "a surrogate by its name");
+                Check.Equal(SynfireLibrary.FindSurrogate("super_spike"), Surrogate.SuperSpike,
+                            "a surrogate by its name");
             }
         }
 
@@ -58,7 +66,8 @@ namespace Synfire.Tests
                 for (int i = 0; i < 6; ++i)
                 {
                     double s = 1 / (1 + Math.Exp(-4 * (x[0, i] - 1))), wanted = 4 * s * (1 - s);
-                    Check.That(Math.Abs(gradX[0, i] - wanted) < 1e-12, "gradient " + i + ": " + gradX[0, i] + ", wanted " + wanted);
+                    Check.That(Math.Abs(gradX[0, i] - wanted) < 1e-12,
+                               "gradient " + i + ": " + gradX[0, i] + ", wanted " + wanted);
                     Check.That(Math.Abs(gradThreshold[i] + wanted) < 1e-12, "gradient of the threshold " + i);
                 }
             }
@@ -78,7 +87,9 @@ namespace Synfire.Tests
                 Random random = new Random(1);
                 Span<float> input = x.Span;
                 for (int i = 0; i < input.Length; ++i) input[i] = (float)random.NextDouble() * 4;
-                Check.That(bits.Shape.SequenceEqual(new long[] { 40, 2, 3 }) && inTime.Shape.SequenceEqual(new long[] { 2, 2, 70 }), "shapes");
+                Check.That(bits.Shape.SequenceEqual(new long[] { 40, 2, 3 }) &&
+                               inTime.Shape.SequenceEqual(new long[] { 2, 2, 70 }),
+                           "shapes");
                 layer.Forward(new ForwardArguments { X = x, Spikes = bits });
                 context.ConvertSpikes(40, 70, bits, dense, batch: 2);
                 context.ConvertSpikes(40, 70, dense, inTime, batch: 2);
@@ -113,10 +124,12 @@ namespace Synfire.Tests
             using (Buffer<uint> copied = eager.CreateSpikes())
             using (Buffer<uint> counts = context.CreateBuffer<uint>(MemoryKind.Host, DType.U32, 0, 33))
             using (Buffer<byte> dense = eager.CreateSequence<byte>())
-            using (Graph graph = Graph.Record(context, g => g.Forward(recorded, new ForwardArguments { X = x, Spikes = got })
-                                                            .Copy(got, copied).ConvertSpikes(8, 33, got, dense)
-                                                            .CountSpikes(CountKind.PerNeuron, 8, 33, got, counts)))
+            using (Graph graph = new Graph(context))
             {
+                graph.Forward(recorded, new ForwardArguments { X = x, Spikes = got }).Copy(got, copied);
+                graph.ConvertSpikes(8, 33, got, dense)
+                    .CountSpikes(CountKind.PerNeuron, 8, 33, got, counts)
+                    .Instantiate();
                 Random random = new Random(2);
                 for (ulong replay = 1; replay <= 20; ++replay)
                 {
@@ -127,7 +140,8 @@ namespace Synfire.Tests
                     Check.Equal(ticket, replay, "ticket");
                     Check.That(graph.Wait(ticket) && graph.IsDone(ticket) && graph.Wait(ticket, 0, WaitPolicy.Yield) &&
                                graph.Wait(ticket, TimeSpan.FromMilliseconds(1), WaitPolicy.Block), "done");
-                    Check.That(expected.Span.SequenceEqual(got.Span) && got.Span.SequenceEqual(copied.Span), "spikes of replay " + replay);
+                    Check.That(expected.Span.SequenceEqual(got.Span) && got.Span.SequenceEqual(copied.Span),
+                               "spikes of replay " + replay);
                     long sum = 0, ones = 0;
                     foreach (uint count in counts.Span) sum += count;
                     foreach (byte one in dense.Span) ones += one;
@@ -144,7 +158,9 @@ namespace Synfire.Tests
             float[] x = { 2, 2, 2, 2, 2, 2, 2, 2 };
             Buffer<float> output = layer.CreateSequence<float>();
             spikes = output;
-            return Graph.Record(context, g => g.Forward(layer, new ForwardArguments { X = context.Borrow<float>(x, 2, 4), Spikes = output }));
+            return Graph.Record(
+                context,
+                g => g.Forward(layer, new ForwardArguments { X = context.Borrow<float>(x, 2, 4), Spikes = output }));
         }
 
         public static void WhatAGraphUsesLives()

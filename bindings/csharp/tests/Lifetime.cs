@@ -57,7 +57,10 @@ namespace Synfire.Tests
                 if (i % 4 == 0) made.Add(new Layer(context, 8, 4));
                 else if (i % 4 == 1) made.Add(context.CreateBuffer<float>(MemoryKind.Device, 4, 8));
                 else if (i % 4 == 2) made.Add(context.Borrow<float>(new float[32], 4, 8));
-                else made.Add(Graph.Record(context, g => g.Forward((Layer)made[i - 3], new ForwardArguments { X = (BufferBase)made[i - 1] })));
+                else
+                    made.Add(
+                        Graph.Record(context, g => g.Forward((Layer)made[i - 3],
+                                                             new ForwardArguments { X = (BufferBase)made[i - 1] })));
             }
             return made;
         }
@@ -104,7 +107,8 @@ namespace Synfire.Tests
                     {
                         Make(context, 4);
                         // The text of an error survives finalizers that run before it is read.
-                        SynfireException problem = Check.Throws<SynfireException>(() => layer.SetParameter("nope", 1), "an unknown name");
+                        SynfireException problem =
+                            Check.Throws<SynfireException>(() => layer.SetParameter("nope", 1), "an unknown name");
                         Check.Equal(problem.RuleId, "SYN-PARAMETER-NAME", "rule");
                         Check.That(graph.Wait(graph.Launch()), "replay");
                     }
@@ -131,13 +135,16 @@ namespace Synfire.Tests
                         float[] first = new float[4000], second = new float[4000];
                         borrowed_ = new WeakReference(first);
                         kept_ = new WeakReference(second);
-                        using (Buffer<float> a = context.Borrow<float>(first, 4, 1000)) layer.Forward(new ForwardArguments { X = a });
-                        using (Buffer<float> b = context.Borrow<float>(second, 4, 1000)) layer.Forward(new ForwardArguments { X = b });
+                        using (Buffer<float> a = context.Borrow<float>(first, 4, 1000))
+                            layer.Forward(new ForwardArguments { X = a });
+                        using (Buffer<float> b = context.Borrow<float>(second, 4, 1000))
+                            layer.Forward(new ForwardArguments { X = b });
                     });
                     CollectAll();
                     Check.That(!borrowed_.IsAlive, "memory of the tape before");
                     Check.That(kept_.IsAlive, "memory of the tape");
-                    using (Buffer<float> gradient = layer.CreateSequence<float>()) layer.Backward(new BackwardArguments { GradXSeq = gradient });
+                    using (Buffer<float> gradient = layer.CreateSequence<float>())
+                        layer.Backward(new BackwardArguments { GradXSeq = gradient });
                 }
             });
             CollectAll();
@@ -155,11 +162,12 @@ namespace Synfire.Tests
                     using (Buffer<uint> spikes = layer.CreateSpikes())
                     {
                         x.Fill(1.5 + seed);
-                        using (Graph graph = Graph.Record(context, g => g.Forward(layer, new ForwardArguments { X = x, Spikes = spikes })))
-                            for (int i = 0; i < 200; ++i)
-                            {
-                                if (!graph.Wait(graph.Launch())) throw new InvalidOperationException("not done");
-                                if (i % 10 == 0) Make(context, 4);
+                        using (Graph graph = Graph.Record(context, g => g.Forward(layer, new ForwardArguments {
+                            X = x, Spikes = spikes
+                        }))) for (int i = 0; i < 200; ++i)
+                        {
+                            if (!graph.Wait(graph.Launch())) throw new InvalidOperationException("not done");
+                            if (i % 10 == 0) Make(context, 4);
                             }
                     }
                 };
@@ -193,8 +201,8 @@ namespace Synfire.Tests
                 {
                     float[] memory = new float[64 * 16];
                     Graph graph;
-                    using (Buffer<float> x = context.Borrow<float>(memory, 16, 64))
-                        graph = Graph.Record(context, g => g.Forward(layer, new ForwardArguments { X = x, Tape = Tape.None }));
+                    using (Buffer<float> x = context.Borrow<float>(memory, 16, 64)) graph =
+                        Graph.Record(context, g => g.Forward(layer, new ForwardArguments { X = x, Tape = Tape.None }));
                     Thread[] threads = Enumerable.Range(0, 4).Select(i => new Thread(() =>
                     {
                         for (;;)
@@ -250,7 +258,8 @@ namespace Synfire.Tests
             System.Reflection.Assembly copy = place.LoadFromAssemblyPath(typeof(Context).Assembly.Location);
             Type type = copy.GetType("Synfire.Context", true);
             Check.That(type != typeof(Context), "a second copy of the binding");
-            using (IDisposable context = (IDisposable)Activator.CreateInstance(type, Enum.ToObject(copy.GetType("Synfire.Backend"), 1), 0, 0, 0))
+            using (IDisposable context = (IDisposable)Activator.CreateInstance(
+                       type, Enum.ToObject(copy.GetType("Synfire.Backend"), 1), 0, 0, 0))
                 Check.Contains(context.ToString(), "host");
             WeakReference weak = new WeakReference(place);
             place.Unload();
@@ -304,7 +313,8 @@ namespace Synfire.Tests
             {
                 try
                 {
-                    using (Context context = new Context(Backend.Host)) Console.WriteLine("worked: " + SynfireLibrary.Path);
+                    using (Context context = new Context(Backend.Host))
+                        Console.WriteLine("worked: " + SynfireLibrary.Path);
                 }
                 catch (Exception problem)
                 {

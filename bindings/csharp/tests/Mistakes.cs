@@ -13,15 +13,19 @@ namespace Synfire.Tests
         private static readonly Context context_ = new Context(Backend.Host);
         private static readonly Layer layer_ = new Layer(context_, 4, 3);
         private static readonly Buffer<float> x_ = layer_.CreateSequence<float>();
-        private static readonly Graph graph_ = Graph.Record(context_, g => g.Forward(layer_, new ForwardArguments { X = x_ }));
+        private static readonly Graph graph_ =
+            Graph.Record(context_, g => g.Forward(layer_, new ForwardArguments { X = x_ }));
 
         private static void Refused<T>(Buffer<T> wrong, Status status, string what) where T : struct
         {
             using (wrong)
             {
                 Check.Status(status, () => layer_.Forward(new ForwardArguments { X = wrong }), what + " as X");
-                Check.Status(status, () => layer_.Forward(new ForwardArguments { X = x_, VSeq = wrong }), what + " as V");
-                Check.Status(status, () => Graph.Record(context_, g => g.Forward(layer_, new ForwardArguments { X = wrong })), what + ", recorded");
+                Check.Status(status, () => layer_.Forward(new ForwardArguments { X = x_, VSeq = wrong }),
+                             what + " as V");
+                Check.Status(status,
+                             () => Graph.Record(context_, g => g.Forward(layer_, new ForwardArguments { X = wrong })),
+                             what + ", recorded");
             }
         }
 
@@ -29,7 +33,9 @@ namespace Synfire.Tests
         {
             SynfireException problem = Check.Throws<SynfireException>(() => layer_.SetParameter("tau", -1), "tau = -1");
             Check.Equal(problem.Status, Status.ErrorInvalidArgument, "status");
-            Check.That(problem.RuleId.StartsWith("SYN-", StringComparison.Ordinal) && problem.Text.Contains("-1") && problem.CudaError == 0, "parts");
+            Check.That(problem.RuleId.StartsWith("SYN-", StringComparison.Ordinal) && problem.Text.Contains("-1") &&
+                           problem.CudaError == 0,
+                       "parts");
             Check.Contains(problem.Message, "SYNFIRE_ERROR_INVALID_ARGUMENT [" + problem.RuleId + "]: " + problem.Text);
             Check.Equal(layer_.GetParameter("tau")[0], 2.0, "tau afterwards");
             Check.Equal(SynfireLibrary.StatusName(-8), "SYNFIRE_ERROR_STALE_TAPE", "name of a status");
@@ -40,9 +46,11 @@ namespace Synfire.Tests
         {
             Refused(context_.CreateBuffer<float>(MemoryKind.Device, 3, 3), Status.ErrorInvalidArgument, "9 elements");
             Refused(context_.CreateBuffer<float>(MemoryKind.Device, 11), Status.ErrorInvalidArgument, "11 elements");
-            Check.Status(Status.ErrorInvalidArgument, () => layer_.SetParameter("tau", new[] { 1.0, 2.0 }), "two values");
+            Check.Status(Status.ErrorInvalidArgument, () => layer_.SetParameter("tau", new[] { 1.0, 2.0 }),
+                         "two values");
             Check.Status(Status.ErrorInvalidArgument, () => layer_.SetParameter("tau", new double[0]), "no values");
-            Check.Status(Status.ErrorInvalidArgument, () => layer_.ReadState<float>("v", new float[3]), "3 of 4 states");
+            Check.Status(Status.ErrorInvalidArgument, () => layer_.ReadState<float>("v", new float[3]),
+                         "3 of 4 states");
             Check.Throws<ArgumentException>(() => x_.Upload(new float[13]), "13 of 12 elements");
             Check.Throws<ArgumentException>(() => x_.Upload(new float[3], 10), "3 elements from 10 on");
             Check.Throws<ArgumentException>(() => x_.Download(new float[13]), "13 of 12 elements back");
@@ -60,24 +68,31 @@ namespace Synfire.Tests
             Refused(context_.CreateBuffer<uint>(MemoryKind.Device, 3, 4), Status.ErrorInvalidArgument, "bits");
             Check.Throws<ArgumentException>(() => context_.CreateBuffer<int>(MemoryKind.Device, 4), "int");
             Check.Throws<ArgumentException>(() => context_.CreateBuffer<DateTime>(MemoryKind.Device, 4), "DateTime");
-            Check.Throws<ArgumentException>(() => context_.CreateBuffer<float>(MemoryKind.Device, DType.F64, 0, 4), "float as f64");
-            Check.Throws<ArgumentException>(() => context_.CreateBuffer<float>(MemoryKind.Device, (DType)77, 0, 4), "type 77");
+            Check.Throws<ArgumentException>(() => context_.CreateBuffer<float>(MemoryKind.Device, DType.F64, 0, 4),
+                                            "float as f64");
+            Check.Throws<ArgumentException>(() => context_.CreateBuffer<float>(MemoryKind.Device, (DType)77, 0, 4),
+                                            "type 77");
             Check.Throws<ArgumentException>(() => context_.CreateBuffer<uint>(new int[4]), "int[] as uint");
-            Check.Throws<ArgumentException>(() => context_.CreateBuffer<float>(new[] { new float[3], new float[3] }), "an array of arrays");
+            Check.Throws<ArgumentException>(() => context_.CreateBuffer<float>(new[] { new float[3], new float[3] }),
+                                            "an array of arrays");
             Check.Throws<ArgumentException>(() => x_.CopyTo(new double[3, 4]), "double[,]");
             Check.Throws<ArgumentException>(() => layer_.ReadState<double>("v", new double[4]), "a state as double");
         }
 
         public static void MemoryAndContexts()
         {
-            Check.Status(Status.ErrorInvalidArgument, () => context_.CreateBuffer<float>((MemoryKind)17, 4), "memory 17");
+            Check.Status(Status.ErrorInvalidArgument, () => context_.CreateBuffer<float>((MemoryKind)17, 4),
+                         "memory 17");
             Check.Status(Status.ErrorInvalidArgument, () => new Context(Backend.Host, threads: -1), "-1 threads");
             Check.Status(Status.ErrorInvalidArgument, () => new Context((Backend)9), "backend 9");
-            Check.Throws<ArgumentNullException>(() => context_.Borrow<float>(null, MemoryKind.Host, 4), "the address 0");
-            Check.Status(Status.ErrorInvalidArgument, () => context_.Borrow<float>((void*)3, MemoryKind.Host, 4), "an odd address");
+            Check.Throws<ArgumentNullException>(() => context_.Borrow<float>(null, MemoryKind.Host, 4),
+                                                "the address 0");
+            Check.Status(Status.ErrorInvalidArgument, () => context_.Borrow<float>((void*)3, MemoryKind.Host, 4),
+                         "an odd address");
             Check.Status(Status.ErrorInvalidArgument, () => graph_.Launch((IntPtr)8), "a stream on the host");
             using (Context other = new Context(Backend.Host))
-                Refused(other.CreateBuffer<float>(MemoryKind.Device, 3, 4), Status.ErrorInvalidHandle, "a buffer of another context");
+                Refused(other.CreateBuffer<float>(MemoryKind.Device, 3, 4), Status.ErrorInvalidHandle,
+                        "a buffer of another context");
         }
 
         public static void ClosedObjects()
@@ -88,30 +103,58 @@ namespace Synfire.Tests
             Context context = new Context(Backend.Host);
             for (int twice = 0; twice < 2; ++twice)
                 foreach (SynfireObject closed in new SynfireObject[] { layer, x, graph, context }) closed.Dispose();
-            Check.That(layer.IsClosed && x.IsClosed && graph.IsClosed && context.IsClosed && !layer_.IsClosed, "IsClosed");
-            Action[] uses =
-            {
-                () => layer.SetParameter("tau", 1), () => layer.GetParameter("tau"), () => layer.Parameters.Count(), () => layer.ResetState(),
-                () => layer.ReadState<float>("v", new float[4]), () => layer.WriteState<float>("v", new float[4]),
-                () => layer.Forward(new ForwardArguments { X = x_ }), () => layer.Backward(new BackwardArguments { GradXSeq = x_ }),
-                () => layer_.Forward(new ForwardArguments { X = x }), () => layer_.Forward(new ForwardArguments { X = x_, Spikes = x }),
-                () => layer_.Backward(new BackwardArguments { GradXSeq = x }),
-                () => x.Upload(new float[1]), () => x.Download(new float[1]), () => x.Fill(1), () => x.MarkWritten(), () => x.ToArray(),
-                () => x[0, 0] = 1, () => x.Span.Clear(), () => { IntPtr pointer = x.Pointer; }, () => { IntPtr value = x.NativeValue; },
-                () => graph.Forward(layer_, new ForwardArguments { X = x_ }), () => graph.Backward(layer_, new BackwardArguments { GradXSeq = x_ }),
-                () => graph.Copy(x_, x_), () => graph.ConvertSpikes(3, 4, x_, x_), () => graph.CountSpikes(CountKind.Total, 3, 4, x_, x_),
-                () => graph.Instantiate(), () => graph.Launch(), () => graph.Wait(1), () => graph.IsDone(1),
-                () => context.Synchronize(), () => context.Reclaim(), () => { ContextProperties properties = context.Properties; },
-                () => new Layer(context, 4, 3), () => context.CreateBuffer<float>(MemoryKind.Device, 4), () => new Graph(context),
-                () => context.ConvertSpikes(3, 4, x_, x_)
-            };
-            for (int i = 0; i < uses.Length; ++i) Check.Throws<ObjectDisposedException>(uses[i], "use " + i + " of something closed");
-            Check.That(layer.ToString().Contains("closed") && x.ToString().Contains("closed") && context.ToString().Contains("closed"), "in words");
+            Check.That(layer.IsClosed && x.IsClosed && graph.IsClosed && context.IsClosed && !layer_.IsClosed,
+                       "IsClosed");
+            Action[] uses = { () => layer.SetParameter("tau", 1),
+                              () => layer.GetParameter("tau"),
+                              () => layer.Parameters.Count(),
+                              () => layer.ResetState(),
+                              () => layer.ReadState<float>("v", new float[4]),
+                              () => layer.WriteState<float>("v", new float[4]),
+                              () => layer.Forward(new ForwardArguments { X = x_ }),
+                              () => layer.Backward(new BackwardArguments { GradXSeq = x_ }),
+                              () => layer_.Forward(new ForwardArguments { X = x }),
+                              () => layer_.Forward(new ForwardArguments { X = x_, Spikes = x }),
+                              () => layer_.Backward(new BackwardArguments { GradXSeq = x }),
+                              () => x.Upload(new float[1]),
+                              () => x.Download(new float[1]),
+                              () => x.Fill(1),
+                              () => x.MarkWritten(),
+                              () => x.ToArray(),
+                              () => x[0, 0] = 1,
+                              () => x.Span.Clear(),
+                              () =>
+                              { IntPtr pointer = x.Pointer; },
+                              () =>
+                              { IntPtr value = x.NativeValue; },
+                              () => graph.Forward(layer_, new ForwardArguments { X = x_ }),
+                              () => graph.Backward(layer_, new BackwardArguments { GradXSeq = x_ }),
+                              () => graph.Copy(x_, x_),
+                              () => graph.ConvertSpikes(3, 4, x_, x_),
+                              () => graph.CountSpikes(CountKind.Total, 3, 4, x_, x_),
+                              () => graph.Instantiate(),
+                              () => graph.Launch(),
+                              () => graph.Wait(1),
+                              () => graph.IsDone(1),
+                              () => context.Synchronize(),
+                              () => context.Reclaim(),
+                              () =>
+                              { ContextProperties properties = context.Properties; },
+                              () => new Layer(context, 4, 3),
+                              () => context.CreateBuffer<float>(MemoryKind.Device, 4),
+                              () => new Graph(context),
+                              () => context.ConvertSpikes(3, 4, x_, x_) };
+            for (int i = 0; i < uses.Length; ++i)
+                Check.Throws<ObjectDisposedException>(uses[i], "use " + i + " of something closed");
+            Check.That(layer.ToString().Contains("closed") && x.ToString().Contains("closed") &&
+                           context.ToString().Contains("closed"),
+                       "in words");
             // The C library itself refuses a handle that was destroyed behind the binding's back.
             using (Layer behind = new Layer(context_, 4, 3))
             {
                 Native.synfire_layer_destroy(new synfire_layer(behind.NativeValue));
-                Check.Status(Status.ErrorInvalidHandle, () => behind.SetParameter("tau", 1), "destroyed behind the back");
+                Check.Status(Status.ErrorInvalidHandle, () => behind.SetParameter("tau", 1),
+                             "destroyed behind the back");
             }
         }
 
@@ -119,15 +162,22 @@ namespace Synfire.Tests
         {
             Check.Throws<ArgumentOutOfRangeException>(() => new Layer(context_, -4, 3), "-4 neurons");
             Check.Throws<ArgumentOutOfRangeException>(() => new Layer(context_, 4, -3), "-3 steps");
-            Check.Throws<ArgumentOutOfRangeException>(() => new Layer(context_, 4, 3, new LayerOptions { Batch = -1 }), "-1 rows");
+            Check.Throws<ArgumentOutOfRangeException>(() => new Layer(context_, 4, 3, new LayerOptions { Batch = -1 }),
+                                                      "-1 rows");
             Check.Throws<ArgumentOutOfRangeException>(() => Layer.QueryMemory(-1, 1), "memory of -1 neurons");
-            Check.Throws<ArgumentOutOfRangeException>(() => context_.CreateBuffer<float>(MemoryKind.Device, -4), "-4 elements");
-            Check.Throws<ArgumentOutOfRangeException>(() => context_.CreateBuffer<float>(MemoryKind.Device, 4, 0), "a dimension of 0");
-            Check.Throws<ArgumentOutOfRangeException>(() => context_.CreateBuffer<float>(MemoryKind.Device, DType.F32, -1, 4), "a pitch of -1");
-            Check.Throws<ArgumentOutOfRangeException>(() => context_.CreateBuffer<float>(MemoryKind.Device, DType.F32, 3, 2, 4), "a pitch of 3");
+            Check.Throws<ArgumentOutOfRangeException>(() => context_.CreateBuffer<float>(MemoryKind.Device, -4),
+                                                      "-4 elements");
+            Check.Throws<ArgumentOutOfRangeException>(() => context_.CreateBuffer<float>(MemoryKind.Device, 4, 0),
+                                                      "a dimension of 0");
+            Check.Throws<ArgumentOutOfRangeException>(
+                () => context_.CreateBuffer<float>(MemoryKind.Device, DType.F32, -1, 4), "a pitch of -1");
+            Check.Throws<ArgumentOutOfRangeException>(
+                () => context_.CreateBuffer<float>(MemoryKind.Device, DType.F32, 3, 2, 4), "a pitch of 3");
             Check.Throws<ArgumentException>(() => context_.CreateBuffer<float>(MemoryKind.Device), "no dimension");
-            Check.Throws<OverflowException>(() => context_.CreateBuffer<float>(MemoryKind.Device, long.MaxValue, 4), "too many elements to count");
-            Check.Status(Status.ErrorOutOfMemory, () => context_.CreateBuffer<float>(MemoryKind.Device, long.MaxValue >> 3), "too many bytes");
+            Check.Throws<OverflowException>(() => context_.CreateBuffer<float>(MemoryKind.Device, long.MaxValue, 4),
+                                            "too many elements to count");
+            Check.Status(Status.ErrorOutOfMemory,
+                         () => context_.CreateBuffer<float>(MemoryKind.Device, long.MaxValue >> 3), "too many bytes");
             Check.Throws<ArgumentOutOfRangeException>(() => graph_.Copy(x_, x_, bytes: -8), "-8 bytes");
             Check.Throws<ArgumentOutOfRangeException>(() => x_.UploadBytes(null, -1), "-1 bytes");
             Check.Throws<ArgumentOutOfRangeException>(() => x_.Upload(new float[1], -1), "offset -1");
@@ -144,7 +194,8 @@ namespace Synfire.Tests
             Check.Throws<ArgumentException>(() => layer_.SetParameter(new string('a', 5000), 1), "a long name");
             Check.Status(Status.ErrorInvalidArgument, () => layer_.SetParameter("", 1), "an empty name");
             Check.Status(Status.ErrorInvalidArgument, () => layer_.SetParameter("taü", 1), "an unknown name");
-            Check.Status(Status.ErrorInvalidArgument, () => SynfireLibrary.FindModel("hodgkin_huxley"), "an unknown model");
+            Check.Status(Status.ErrorInvalidArgument, () => SynfireLibrary.FindModel("hodgkin_huxley"),
+                         "an unknown model");
             Check.Throws<ArgumentNullException>(() => SynfireLibrary.FindSurrogate(null), "a null surrogate");
             Check.Throws<ArgumentNullException>(() => new Layer(null, 4, 3), "a null context");
             Check.Throws<ArgumentNullException>(() => new Graph(null), "a null context");
@@ -153,17 +204,23 @@ namespace Synfire.Tests
             Check.Throws<ArgumentNullException>(() => graph_.Copy(null, x_), "a null source");
             Check.Throws<ArgumentNullException>(() => Graph.Record(context_, null), "a null recorder");
             Check.Throws<ArgumentNullException>(() => context_.CreateBuffer<float>((Array)null), "a null array");
-            Check.Throws<ArgumentNullException>(() => context_.CreateBuffer<float>(MemoryKind.Device, null), "a null shape");
+            Check.Throws<ArgumentNullException>(() => context_.CreateBuffer<float>(MemoryKind.Device, null),
+                                                "a null shape");
             BackwardArguments backward = new BackwardArguments();
             backward.ParameterGradients["tau"] = null;
             layer_.Forward(new ForwardArguments { X = x_ });
             Check.Throws<ArgumentNullException>(() => layer_.Backward(backward), "a null gradient");
             Check.Status(Status.ErrorInvalidArgument, () => layer_.Backward(new BackwardArguments()), "no output");
-            Check.Status(Status.ErrorInvalidArgument, () => new Layer(context_, 4, 3, new LayerOptions { Model = (Model)99 }), "model 99");
+            Check.Status(Status.ErrorInvalidArgument,
+                         () => new Layer(context_, 4, 3, new LayerOptions { Model = (Model)99 }), "model 99");
             // Nulls through the raw layer are statuses too.
-            Check.Equal(Native.synfire_layer_forward(new synfire_layer(layer_.NativeValue), null, default(synfire_stream)), Native.SYNFIRE_ERROR_INVALID_ARGUMENT, "a null descriptor");
-            Check.Equal(Native.synfire_layer_set_parameter(new synfire_layer(layer_.NativeValue), null, null, 1), Native.SYNFIRE_ERROR_INVALID_ARGUMENT, "a null name");
-            Check.Equal(Native.synfire_graph_launch(default(synfire_graph), default(synfire_stream), null), Native.SYNFIRE_ERROR_INVALID_HANDLE, "a null graph");
+            Check.Equal(
+                Native.synfire_layer_forward(new synfire_layer(layer_.NativeValue), null, default(synfire_stream)),
+                Native.SYNFIRE_ERROR_INVALID_ARGUMENT, "a null descriptor");
+            Check.Equal(Native.synfire_layer_set_parameter(new synfire_layer(layer_.NativeValue), null, null, 1),
+                        Native.SYNFIRE_ERROR_INVALID_ARGUMENT, "a null name");
+            Check.Equal(Native.synfire_graph_launch(default(synfire_graph), default(synfire_stream), null),
+                        Native.SYNFIRE_ERROR_INVALID_HANDLE, "a null graph");
         }
 
         public static void Order()
@@ -172,14 +229,18 @@ namespace Synfire.Tests
             {
                 Check.Status(Status.ErrorWrongOrder, () => graph.Instantiate(), "an empty graph");
                 Check.Status(Status.ErrorWrongOrder, () => graph.Launch(), "launched before it is ready");
-                Check.Status(Status.ErrorStaleTape, () =>
-                {
-                    using (Layer fresh = new Layer(context_, 4, 3)) fresh.Backward(new BackwardArguments { GradXSeq = x_ });
-                }, "backward without a forward");
+                Check.Status(Status.ErrorStaleTape,
+                             () =>
+                             {
+                                 using (Layer fresh = new Layer(context_, 4, 3))
+                                     fresh.Backward(new BackwardArguments { GradXSeq = x_ });
+                             },
+                             "backward without a forward");
             }
             Check.Status(Status.ErrorInvalidArgument, () => graph_.Wait(1000), "a ticket never handed out");
             Check.Status(Status.ErrorInvalidArgument, () => graph_.Wait(graph_.Launch(), 0, (WaitPolicy)5), "policy 5");
-            Check.Throws<InvalidOperationException>(() => SynfireLibrary.Location = "/elsewhere", "a library chosen too late");
+            Check.Throws<InvalidOperationException>(() => SynfireLibrary.Location = "/elsewhere",
+                                                    "a library chosen too late");
         }
 
         // The C library calls no function of the program. What the program throws while recording comes out as it was.

@@ -25,7 +25,8 @@ namespace Synfire.Tests
             ++Failed;
             Console.WriteLine("FAILED: " + what);
             StackTrace trace = new StackTrace(true);
-            for (int i = 1; i < trace.FrameCount && i < 8; ++i) Console.WriteLine("    " + trace.GetFrame(i).ToString().Trim());
+            for (int i = 1; i < trace.FrameCount && i < 8; ++i)
+                Console.WriteLine("    " + trace.GetFrame(i).ToString().Trim());
         }
 
         public static void Equal<T>(T got, T wanted, string what)
@@ -33,7 +34,10 @@ namespace Synfire.Tests
             That(Equals(got, wanted), what + ": got " + got + ", wanted " + wanted);
         }
 
-        public static void Contains(string text, string part) { That(text.Contains(part), "\"" + part + "\" in: " + text); }
+        public static void Contains(string text, string part)
+        {
+            That(text.Contains(part), "\"" + part + "\" in: " + text);
+        }
 
         // The exception that the call throws, which must be of exactly this type.
         public static E Throws<E>(Action call, string what) where E : Exception
@@ -44,8 +48,8 @@ namespace Synfire.Tests
             }
             catch (Exception problem)
             {
-                That(problem.GetType() == typeof(E), what + ": threw " + problem.GetType().Name + " instead of " + typeof(E).Name +
-                                                     ": " + problem.Message);
+                That(problem.GetType() == typeof(E), what + ": threw " + problem.GetType().Name + " instead of " +
+                                                         typeof(E).Name + ": " + problem.Message);
                 return problem as E;
             }
             That(false, what + ": threw nothing; wanted " + typeof(E).Name);
@@ -57,7 +61,8 @@ namespace Synfire.Tests
             SynfireException problem = Throws<SynfireException>(call, what);
             if (problem == null) return;
             Equal(problem.Status, wanted, what);
-            That(problem.RuleId.StartsWith("SYN-", StringComparison.Ordinal) && problem.Text.Length > 0, what + ": rule and text of " + problem.Message);
+            That(problem.RuleId.StartsWith("SYN-", StringComparison.Ordinal) && problem.Text.Length > 0,
+                 what + ": rule and text of " + problem.Message);
         }
     }
 
@@ -89,16 +94,19 @@ namespace Synfire.Tests
         {
             string folder = Path.GetDirectoryName(typeof(Program).Assembly.Location);
             string runtime = Setting("SYNFIRE_CSHARP_RUNTIME");
-            string file = Path.Combine(folder, assembly + (runtime.EndsWith("dotnet", StringComparison.Ordinal) ? ".dll" : ".exe"));
+            string file = Path.Combine(
+                folder, assembly + (runtime.EndsWith("dotnet", StringComparison.Ordinal) ? ".dll" : ".exe"));
             return Run(runtime, "\"" + file + "\" " + arguments, library, loaderPath);
         }
 
         private static Output Run(string file, string arguments, string library, string loaderPath = null)
         {
-            ProcessStartInfo start = new ProcessStartInfo(file, arguments) { UseShellExecute = false, RedirectStandardOutput = true };
+            ProcessStartInfo start =
+                new ProcessStartInfo(file, arguments) { UseShellExecute = false, RedirectStandardOutput = true };
             if (library != null) start.EnvironmentVariables[SynfireLibrary.EnvironmentVariable] = library;
             if (loaderPath != null)
-                start.EnvironmentVariables["LD_LIBRARY_PATH"] = loaderPath + ":" + Environment.GetEnvironmentVariable("LD_LIBRARY_PATH");
+                start.EnvironmentVariables["LD_LIBRARY_PATH"] =
+                    loaderPath + ":" + Environment.GetEnvironmentVariable("LD_LIBRARY_PATH");
             using (Process process = Process.Start(start))
             {
                 string text = process.StandardOutput.ReadToEnd();
@@ -117,7 +125,8 @@ namespace Synfire.Tests
                 Console.WriteLine("no tests of this name: " + arguments[0]);
                 return 2;
             }
-            foreach (MethodInfo test in tests.GetMethods(BindingFlags.Static | BindingFlags.Public | BindingFlags.DeclaredOnly))
+            foreach (MethodInfo test in tests.GetMethods(BindingFlags.Static | BindingFlags.Public |
+                                                         BindingFlags.DeclaredOnly))
             {
                 Stopwatch clock = Stopwatch.StartNew();
                 try
@@ -129,7 +138,8 @@ namespace Synfire.Tests
                     ++Check.Failed;
                     Console.WriteLine("FAILED: " + test.Name + " threw " + problem.InnerException);
                 }
-                if (clock.ElapsedMilliseconds > 1000) Console.WriteLine(test.Name + " took " + clock.ElapsedMilliseconds + " ms");
+                if (clock.ElapsedMilliseconds > 1000)
+                    Console.WriteLine(test.Name + " took " + clock.ElapsedMilliseconds + " ms");
             }
             Console.WriteLine(Check.Passed + " passed, " + Check.Failed + " failed");
             return Check.Failed == 0 && Check.Passed > 0 ? 0 : 1;

@@ -20,13 +20,16 @@ namespace Synfire.Tests
             Check.Contains(Program.Managed("Tests", "child load", real).Text, "worked: " + real);
             Check.Contains(Program.Managed("Tests", "child load", folder).Text, "worked: " + real);
             Check.Contains(Program.Managed("Tests", "child load", "", folder).Text, "worked: " + folder);
-            Check.That(SynfireLibrary.AbiVersion >= new Version(0, 1) && SynfireLibrary.VersionString.StartsWith("0.", StringComparison.Ordinal), "versions");
+            Check.That(SynfireLibrary.AbiVersion >= new Version(0, 1) &&
+                           SynfireLibrary.VersionString.StartsWith("0.", StringComparison.Ordinal),
+                       "versions");
         }
 
         public static void AMissingLibrarySaysWhereItLooked()
         {
             string text = Program.Managed("Tests", "child load", "/no/such/libsynfire0.so").Text;
-            Check.Contains(text, "DllNotFoundException: Synfire's C library could not be loaded: /no/such/libsynfire0.so");
+            Check.Contains(text,
+                           "DllNotFoundException: Synfire's C library could not be loaded: /no/such/libsynfire0.so");
             Check.Contains(text, "SYNFIRE_LIBRARY is set to /no/such");
             string empty = Path.Combine(Path.GetTempPath(), "synfire-" + Guid.NewGuid().ToString("N"));
             Directory.CreateDirectory(empty);
@@ -34,7 +37,9 @@ namespace Synfire.Tests
             Directory.Delete(empty);
             Check.Contains(text, "is not in the folder " + empty + ": looked for libsynfire0.so.0 and libsynfire0.so");
             text = Program.Managed("Tests", "child load", "").Text;
-            Check.That(text.StartsWith("worked: ", StringComparison.Ordinal) || text.Contains("SYNFIRE_LIBRARY is set") || text.Contains("looked beside the program"), text);
+            Check.That(text.StartsWith("worked: ", StringComparison.Ordinal) ||
+                           text.Contains("SYNFIRE_LIBRARY is set") || text.Contains("looked beside the program"),
+                       text);
         }
 
         public static void AForeignLibraryIsRefusedByName()
@@ -69,10 +74,17 @@ namespace Synfire.Tests
         // A replay and a wait, measured side by side with C; and by the runtime's own counter not a byte is allocated.
         public static void AReplayCostsHardlyMoreThanFromC()
         {
-            using (Context context = new Context(Backend.Host, threads: 1))
-            using (Layer layer = new Layer(context, 1, 1))
-            using (Buffer<float> x = layer.CreateSequence<float>())
-            using (Graph graph = Graph.Record(context, g => g.Forward(layer, new ForwardArguments { X = x, Tape = Tape.None })))
+            using (Context context = new Context(Backend.Host, threads: 1)) using (
+                Layer layer = new Layer(
+                    context, 1,
+                    1)) using (Buffer<float> x =
+                                   layer.CreateSequence<float>()) using (Graph graph =
+                                                                             Graph.Record(
+                                                                                 context,
+                                                                                 g => g.Forward(
+                                                                                     layer, new ForwardArguments {
+                                                                                         X = x, Tape = Tape.None
+                                                                                     })))
             {
                 ReplayNanoseconds(graph, 1000);
                 double best = double.MaxValue, c = double.MaxValue;
@@ -97,8 +109,10 @@ namespace Synfire.Tests
                     }
                     measured = GC.GetAllocatedBytesForCurrentThread() - before;
                 }
-                Console.WriteLine(string.Format(CultureInfo.InvariantCulture,
-                    "a replay and a wait: {0:F1} ns from C#, {1:F1} ns from C, {2:F1} ns more; {3} bytes allocated by 10,000 replays",
+                Console.WriteLine(string.Format(
+                    CultureInfo.InvariantCulture,
+                    "a replay and a wait: {0:F1} ns from C#, {1:F1} ns from C, {2:F1} ns more; " +
+                    "{3} bytes allocated by 10,000 replays",
                     best, c, best - c, measured));
                 Check.That(best - c <= 100, "at most 100 ns more");
                 Check.Equal(measured, 0L, "bytes allocated by 10,000 replays");
@@ -120,7 +134,8 @@ namespace Synfire.Tests
             Check.Equal(output.Status, 0, "status");
             Check.Contains(output.Text, "1000 frames of 16 steps: ");
             // How many frames were late is the machine's affair, and a late frame shows the spikes before it.
-            if (output.Text.Contains(" 0 late") && expected.Contains(" 0 late")) Check.Equal(output.Text, expected, "output");
+            if (output.Text.Contains(" 0 late") && expected.Contains(" 0 late"))
+                Check.Equal(output.Text, expected, "output");
             else Check.That(long.Parse(Regex.Match(output.Text, @": (\d+) spikes").Groups[1].Value) > 0, "spikes");
         }
 
@@ -134,16 +149,20 @@ namespace Synfire.Tests
             byte[] theirs = File.ReadAllBytes(Path.Combine(folder, "c", "spikes.npy"));
             Directory.Delete(folder, true);
             Console.WriteLine("hear: " + output.Text.Trim() + "; spikes.npy of " + ours.Length + " bytes");
-            Check.That(output.Status == 0 && ours.Length > 100000 && ours.SequenceEqual(theirs), "spikes.npy is that of the C program");
+            Check.That(output.Status == 0 && ours.Length > 100000 && ours.SequenceEqual(theirs),
+                       "spikes.npy is that of the C program");
         }
 
         public static void Train()
         {
             Output output = Program.Managed("Train", "");
-            Check.That(output.Status == 0 && output.Text == Program.C("bindings-train"), "the numbers of the C program");
-            string[] losses = Lines(output.Text).Where(line => line.Contains(" ")).Select(line => line.Split(' ')[1]).ToArray();
+            Check.That(output.Status == 0 && output.Text == Program.C("bindings-train"),
+                       "the numbers of the C program");
+            string[] losses =
+                Lines(output.Text).Where(line => line.Contains(" ")).Select(line => line.Split(' ')[1]).ToArray();
             Console.WriteLine("train: the loss falls from " + losses[0] + " to " + losses[losses.Length - 1]);
-            Check.That(losses.Length == 60 && long.Parse(losses[0]) >= 10 * long.Parse(losses[59]), "the loss falls 10 times");
+            Check.That(losses.Length == 60 && long.Parse(losses[0]) >= 10 * long.Parse(losses[59]),
+                       "the loss falls 10 times");
         }
 
         public static void RealTime()

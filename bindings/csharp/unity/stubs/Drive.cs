@@ -24,7 +24,8 @@ static class Drive
             Console.WriteLine(sample.Spikes + " spikes in the last replay, " + sample.LateUpdates + " late updates");
             if (sample.Spikes <= 0 || SynfireLibrary.LiveHandles != 0) return 1;
         }
-        NativeArray<float> values = new NativeArray<float>(8, Allocator.Persistent), copy = new NativeArray<float>(8, Allocator.Persistent);
+        NativeArray<float> values = new NativeArray<float>(8, Allocator.Persistent),
+                           copy = new NativeArray<float>(8, Allocator.Persistent);
         using (Context context = new Context(Backend.Host))
         using (Buffer<float> borrowed = context.Borrow(values, 2, 4))
         using (Buffer<float> owned = context.CreateBuffer<float>(MemoryKind.Device, 2, 4))

@@ -1,4 +1,5 @@
-// UnityEngine.cs - stand-ins with the signatures of what the package uses of Unity, to compile and drive it without Unity.
+// UnityEngine.cs - stand-ins with the signatures of what the package uses of Unity, to compile and drive it without
+// Unity.
 //
 // SPDX-License-Identifier: MIT
 using System;
