@@ -25,7 +25,7 @@ void derive_along(const double* parameters, int parameter, bool undecayed_input,
 template <class... E>
 constexpr std::array<ModelRow, sizeof...(E)> model_table(model::List<E...>) {
   return {ModelRow{E::id, E::type::name, E::type::n_states, E::type::n_constants, E::type::default_v_reset, E::type::has_input_decay,
-                   model::slope_reads_input<typename E::type>,
+                   model::slope_reads_input<typename E::type>, model::slope_reads_w<typename E::type>,
                    std::span<const model::ParameterSpec>(E::type::parameters, E::type::n_parameters),
                    &E::type::template derive<double>, &derive_along<typename E::type>}...};
 }

@@ -20,6 +20,7 @@ struct ModelRow {
   double default_v_reset;
   bool has_input_decay;
   bool slope_reads_input;  // ∂H/∂V or ∂H/∂X depends on X, so that backward needs X even where H is kept
+  bool slope_reads_w;      // a derivative of H or W depends on W, so that backward needs W before each step
   std::span<const model::ParameterSpec> parameters;
   void (*derive)(const double* parameters, bool undecayed_input, double* constants);
   // The slopes of the constants along one parameter.

@@ -10,12 +10,11 @@ namespace {
 // Rows of input in flight per thread: a chain of T dependent steps hides the memory's latency only by loading ahead. A
 // thread of one neuron has 50 cycles of work a step at most, and a load takes 900 (H200): with 16 in flight 1,024 neurons
 // took 56 cycles a step, with 32 they take what the arithmetic takes. Short sequences want whole chunks instead.
-// Eight neurons a thread want registers for occupancy instead: 44.5 us against 48 (f16, N = 2,097,152, T = 32).
-template <int W>
-inline constexpr int forward_ahead = W == 8 ? 4 : 8;
-template <int W>
-inline constexpr int forward_blocks_at_least = W == 8 ? 6 : 1;
+inline constexpr int forward_ahead = 8;
 inline constexpr int deep_ahead = 32;
+// Blocks a multiprocessor shall hold: 16-bit storage wants the warps (42.1 us against 42.7: f16, N = 2,097,152, T = 32).
+template <class E, int W>
+inline constexpr int forward_blocks_at_least = W > 1 && sizeof(E) == 2 ? 8 : 1;
 
 // The packed word of a group of 32/W lanes, complete in every lane of the group.
 template <int W>
@@ -69,7 +68,7 @@ class TimeWords {
 };
 
 // One thread's neurons, step by step.
-template <class Model, class E, int W, bool PerNeuron, ForwardOutputs Outputs, int Ahead = forward_ahead<W>>
+template <class Model, class E, int W, bool PerNeuron, ForwardOutputs Outputs, int Ahead = forward_ahead>
 class ForwardThread {
  public:
   using R = Arithmetic<E>;
@@ -229,7 +228,7 @@ class ForwardThread {
 };
 
 template <class Model, class E, int W, ForwardOutputs Outputs>
-__global__ void __launch_bounds__(threads_per_block, forward_blocks_at_least<W>)
+__global__ void __launch_bounds__(threads_per_block, forward_blocks_at_least<E, W>)
     forward(const __grid_constant__ ForwardLaunch<Arithmetic<E>> launch) {
   if (launch.lanes.count == 0) return;
   const Position at = position<W>(launch.lanes, launch.arguments.extents, blockIdx.x);

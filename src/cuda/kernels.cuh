@@ -323,6 +323,12 @@ struct Constants {
   __device__ __forceinline__ const R* operator[](int w) const { return values[PerNeuron ? w : 0]; }
 };
 
+// How many variables of each step a backward keeps in shared memory: H, and W before the step where it is needed.
+template <class Model>
+constexpr int backward_variables(BackwardInputs inputs) {
+  return Model::n_states == 2 && (slope_reads_w<Model> || inputs == BackwardInputs::parameters) ? 2 : 1;
+}
+
 // ---- instances -------------------------------------------------------------------------------------------------------
 
 template <int W>

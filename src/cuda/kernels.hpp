@@ -126,20 +126,21 @@ const void* copy_kernel();
 const void* write_small_kernel();
 const void* signal_kernel();
 
-// The widest instances: 16-byte accesses forward; two neurons a thread backward, where H of one checkpoint interval is in
-// shared memory (four took 287 us instead of 209 in f32, 142 instead of 135 in f16: H200, LIF, N = 2,097,152, T = 32).
+// The widest instances. Forward: 16-byte accesses, 8-byte ones with 16-bit storage (eight neurons a thread are as fast on
+// many neurons, and slower on few: 33 us against 25 in f16, N = 262,144, T = 128). Backward: two neurons a thread, where H of
+// one checkpoint interval is in shared memory (four took 287 us instead of 209 in f32, 142 instead of 135 in f16: H200, LIF, N = 2,097,152, T = 32).
 template <class E>
-inline constexpr int forward_width = static_cast<int>(16 / sizeof(E));
+inline constexpr int forward_width = is_double<E> ? 2 : 4;
 template <class E>
 inline constexpr int backward_width = is_double<E> ? 1 : 2;
 
 // Shared memory of a backward block: H of one interval (or of all steps, when fewer), for every element it owns, and W
-// before each step in models that have it.
+// before each step where a derivative depends on it: that is one variable or two.
 // One f64 per gradient of a parameter comes on top.
-inline int64_t backward_shared_bytes(int64_t n_steps, int width, int n_states, int n_gradients,
+inline int64_t backward_shared_bytes(int64_t n_steps, int width, int n_variables, int n_gradients,
                                      int64_t arithmetic_bytes) {
   const int64_t steps = n_steps < model::checkpoint_interval ? n_steps : model::checkpoint_interval;
-  return backward_threads * (steps * n_states * width * arithmetic_bytes +
+  return backward_threads * (steps * n_variables * width * arithmetic_bytes +
                              n_gradients * static_cast<int64_t>(sizeof(double)));
 }
 

@@ -289,13 +289,14 @@ Plan plan_backward(const LayerSpec& spec, const BackwardOperation& op, const Gpu
   const int64_t row = spec.extents.row();
   Plan plan = {1, {row, 0}, 0, 0};
   const int wide = with_storage(spec, false, [](auto s) { return backward_width<decltype(s)>; });
-  if (wide > 1 && spec.model->n_states == 1 && inputs_of(spec, op) == BackwardInputs::spikes &&
+  const int variables = spec.model->slope_reads_w || op.gradients.count > 0 ? spec.model->n_states : 1;
+  if (wide > 1 && variables == 1 && inputs_of(spec, op) == BackwardInputs::spikes &&
       worth_widening(row, wide, gpu) &&
       can_widen(row, wide, op.x, op.tape_h, op.grad_spike, op.grad_v_final, op.grad_x, op.grad_v_init))
     plan.width = wide;
   plan.n_blocks = blocks_for(row / plan.width, backward_threads, spec.extents);
   plan.shared_bytes = static_cast<uint32_t>(
-      backward_shared_bytes(spec.extents.n_steps, plan.width, spec.model->n_states, op.gradients.count,
+      backward_shared_bytes(spec.extents.n_steps, plan.width, variables, op.gradients.count,
                             static_cast<int64_t>(spec.element_bytes())));
   return plan;
 }

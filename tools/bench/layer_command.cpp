@@ -11,10 +11,10 @@ namespace {
 
 void print_details(const Machine& machine, const Copy& copy, const Job& job, const Measurement& m) {
   const auto all = static_cast<double>(m.traffic.all);
-  const double rate = all / m.replay.median;
-  std::printf("\n%u samples of %llu replays: p10 %.2f, p90 %.2f us; launch to done, %u times: p50 %.2f, p99 %.2f us\n",
-              m.replay.samples, static_cast<unsigned long long>(m.replay.replays), m.replay.p10 * 1e6,
-              m.replay.p90 * 1e6, m.done.samples, m.done.p50 * 1e6, m.done.p99 * 1e6);
+  const double rate = all / m.pass.median;
+  std::printf("\n%u samples of %llu passes: p10 %.2f, p90 %.2f us; one pass a replay, launch to done, %u times: p50 %.2f, p99 %.2f us\n",
+              m.pass.samples, static_cast<unsigned long long>(m.pass.passes), m.pass.p10 * 1e6,
+              m.pass.p90 * 1e6, m.done.samples, m.done.p50 * 1e6, m.done.p99 * 1e6);
   std::printf("with state and tape: %.3f B/element, %.1f GB/s, %.1f %% of copy\n",
               all / static_cast<double>(job.shape.elements()), rate * 1e-9, rate / copy.bytes_per_second * 100);
   if (m.traffic.sequences < machine.cold_bytes()) {
@@ -45,7 +45,7 @@ void run_layer(const Options& options) {
   Workload workload(machine, arena, job, {direction}, cache == Cache::hot ? 1 : cold_sets(machine, job, direction));
   const Rotation rotation = workload.rotation(direction, cache);
   Measurement m;
-  m.replay = measure_replays(rotation, options.rounds);
+  m.pass = measure_passes(rotation, options.rounds);
   m.done = measure_latency(rotation, 0.5, 10000);
   m.traffic = traffic(job, direction);
   m.spike_rate = workload.spike_rate();

@@ -25,7 +25,7 @@ constexpr Column columns[] = {
     {"neurons", "N"},
     {"spike_percent", "spikes %", 1},
     {"samples", nullptr},
-    {"replays_per_sample", nullptr},
+    {"passes_per_sample", nullptr},
     {"median_us", "median us", 2},
     {"min_us", "min", 2, 9},
     {"p10_us", nullptr},
@@ -57,7 +57,7 @@ Row measurement_row(const Machine& machine, const Copy& copy, const Job& job, st
                     std::string_view cache, const Measurement& m) {
   const synfire_context_properties& properties = machine.properties();
   const auto bytes = static_cast<double>(m.traffic.sequences);
-  const double rate = bytes / m.replay.median;
+  const double rate = bytes / m.pass.median;
   const auto us = [](double seconds) { return seconds * 1e6; };
   const auto count = [](auto number) { return static_cast<std::uint64_t>(number); };
   return {
@@ -77,13 +77,13 @@ Row measurement_row(const Machine& machine, const Copy& copy, const Job& job, st
       job.shape.batch,
       job.shape.neurons,
       m.spike_rate * 100,
-      count(m.replay.samples),
-      m.replay.replays,
-      us(m.replay.median),
-      us(m.replay.min),
-      us(m.replay.p10),
-      us(m.replay.p90),
-      us(m.replay.max),
+      count(m.pass.samples),
+      m.pass.passes,
+      us(m.pass.median),
+      us(m.pass.min),
+      us(m.pass.p10),
+      us(m.pass.p90),
+      us(m.pass.max),
       us(m.done.p50),
       us(m.done.p99),
       count(m.done.samples),

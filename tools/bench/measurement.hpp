@@ -16,7 +16,7 @@ namespace synfire_bench {
 std::span<const Column> measurement_columns();
 
 struct Measurement {
-  Summary replay;
+  Summary pass;
   Latency done;
   Traffic traffic;
   double spike_rate = 0;

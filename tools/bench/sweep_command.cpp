@@ -136,7 +136,7 @@ void run_sweep(const Options& options) {
         if (label == "any" && cache.cache == Cache::cold) continue;
         const Rotation rotation = workload.rotation(direction.direction, cache.cache);
         Measurement m;
-        m.replay = measure_replays(rotation, options.rounds);
+        m.pass = measure_passes(rotation, options.rounds);
         m.done = measure_latency(rotation, 0.03, 1000);
         m.traffic = traffic(job, direction.direction);
         m.spike_rate = workload.spike_rate();

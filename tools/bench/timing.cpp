@@ -40,10 +40,8 @@ double time_rounds(const Rotation& rotation, std::uint64_t rounds) {
     if (rotation.flush != nullptr) replay(rotation.flush);
     const std::uint64_t together = rotation.flush != nullptr ? 1 : rounds;
     const double begin = now();
-    for (std::uint64_t i = 0; i < together; ++i) {
-      for (synfire_graph graph : rotation.graphs) launch(graph, &ticket);
-    }
-    wait(rotation.graphs.back(), ticket);
+    for (std::uint64_t i = 0; i < together; ++i) launch(rotation.series, &ticket);
+    wait(rotation.series, ticket);
     seconds += now() - begin;
     round += together;
   }
@@ -71,7 +69,7 @@ std::uint64_t choose_rounds(const Rotation& rotation) {
   return rounds;
 }
 
-Summary summarize(std::vector<double> seconds, std::uint64_t replays) {
+Summary summarize(std::vector<double> seconds, std::uint64_t passes) {
   std::sort(seconds.begin(), seconds.end());
   return {quantile(seconds, 0.5),
           seconds.front(),
@@ -79,7 +77,7 @@ Summary summarize(std::vector<double> seconds, std::uint64_t replays) {
           quantile(seconds, 0.9),
           seconds.back(),
           static_cast<std::uint32_t>(seconds.size()),
-          replays};
+          passes};
 }
 
 // memcpy by `threads` threads, each its part of the arrays.
@@ -116,15 +114,15 @@ double quantile(const std::vector<double>& sorted, double fraction) {
   return sorted[below] + (sorted[above] - sorted[below]) * (at - static_cast<double>(below));
 }
 
-Summary measure_replays(const Rotation& rotation, std::uint32_t samples) {
+Summary measure_passes(const Rotation& rotation, std::uint32_t samples) {
   std::uint64_t rounds = choose_rounds(rotation);
   for (int attempt = 0;; ++attempt) {
-    const std::uint64_t replays = rounds * rotation.graphs.size();
+    const std::uint64_t passes = rounds * rotation.passes;
     std::vector<double> seconds(samples);
-    for (double& value : seconds) value = time_rounds(rotation, rounds) / static_cast<double>(replays);
-    const Summary summary = summarize(seconds, replays);
+    for (double& value : seconds) value = time_rounds(rotation, rounds) / static_cast<double>(passes);
+    const Summary summary = summarize(seconds, passes);
     // The clock rose since: longer samples, once more.
-    const bool too_short = summary.min * static_cast<double>(replays) < sample_seconds;
+    const bool too_short = summary.min * static_cast<double>(passes) < sample_seconds;
     if (!too_short || rotation.flush != nullptr || attempt == 4) return summary;
     rounds += rounds / 2 + 1;
   }
@@ -168,7 +166,7 @@ Copy measure_copy(const Machine& machine, std::uint32_t mib, std::uint32_t sampl
     const Owned<synfire_buffer> source = byte_buffer(machine, bytes), destination = byte_buffer(machine, bytes);
     fill_random(machine, source.get(), dtypes[0], dtypes[0], bytes / sizeof(float), -1.0F, 1.0F, seed_of_copy);
     const Owned<synfire_graph> graph = copy_graph(machine, source.get(), destination.get());
-    copy.bytes_per_second = 2.0 * static_cast<double>(bytes) / measure_replays({{graph.get()}}, samples).median;
+    copy.bytes_per_second = 2.0 * static_cast<double>(bytes) / measure_passes({{}, graph.get()}, samples).median;
     // A recorded copy on the host is one thread's work; what all threads of the context reach is the measure.
     const auto threads = static_cast<unsigned>(machine.properties().n_threads);
     if (machine.is_host() && threads > 1) {

@@ -173,7 +173,7 @@ void run_tutorial(const Options& options) {
           Workload workload(*machine, arena, job, {Direction::both}, 1);
           run_first_window(*machine, workload);
           const Errors errors = compare(job, workload, reference);
-          const Summary summary = measure_replays(workload.rotation(Direction::both, Cache::hot), options.rounds);
+          const Summary summary = measure_passes(workload.rotation(Direction::both, Cache::hot), options.rounds);
           if (machine == &host) host_median = summary.median;
           writer.row({synfire_version_string(), machine->properties().name, std::string(dtype.name), steps, neurons,
                       machine->is_host() ? "host" : "cuda", summary.median * 1e6, summary.min * 1e6, summary.max * 1e6,

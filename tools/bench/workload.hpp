@@ -81,7 +81,7 @@ class Arena {
   Owned<synfire_graph> flush_;
 };
 
-/// `sets` layers of one kind with arrays of their own, each with a graph per direction.
+/// `sets` layers of one kind with arrays of their own, each with a graph per direction, and graphs of many passes.
 class Workload {
  public:
   Workload(const Machine& machine, Arena& arena, const Job& job, const std::vector<Direction>& directions,
@@ -103,12 +103,15 @@ class Workload {
     Owned<synfire_layer> layer;
     Owned<synfire_graph> graphs[3];  // by Direction
   };
-  void record(Set& set, Direction direction) const;
+  Owned<synfire_graph> new_graph() const;
+  void record(synfire_graph graph, const Set& set, Direction direction) const;
+  void add_graph(Set& set, Direction direction) const;
 
   const Machine& machine_;
   Arena& arena_;
   Job job_;
   std::vector<Set> sets_;
+  std::vector<Owned<synfire_graph>> series_;
 };
 
 }  // namespace synfire_bench

@@ -22,6 +22,7 @@ struct Izhikevich {
   static constexpr double default_v_reset = 0.0;
   static constexpr bool has_input_decay = false;
   static constexpr bool slope_reads_input = false;
+  static constexpr bool slope_reads_w = false;
   static constexpr ParameterSpec parameters[n_parameters] = {
       {"tau", 2.0, 0.0, unbounded, true, nullptr, "steps"},
       {"v_c", 0.8, -unbounded, unbounded, false, nullptr, "potential"},

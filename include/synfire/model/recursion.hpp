@@ -22,6 +22,14 @@ template <class Model>
   requires requires { Model::slope_reads_input; }
 inline constexpr bool slope_reads_input<Model> = Model::slope_reads_input;
 
+// Whether a derivative of H or W depends on W, so that backward needs W before each step. A model that does not say is
+// taken to, where it has one.
+template <class Model>
+inline constexpr bool slope_reads_w = Model::n_states == 2;
+template <class Model>
+  requires requires { Model::slope_reads_w; }
+inline constexpr bool slope_reads_w<Model> = Model::slope_reads_w;
+
 // What a neuron carries from step to step; w stays 0 in models with one variable.
 template <class R>
 struct State {

@@ -38,6 +38,7 @@ struct LogTailedRelu {
   static constexpr const char* name = "log_tailed_relu";
   static constexpr int n_parameters = 1;
   static constexpr int n_constants = 1;
+  static constexpr bool rational = true;
   static constexpr ParameterSpec parameters[n_parameters] = {
       {"alpha", 0.0, -largest_parameter, largest_parameter, false}};
 
@@ -56,6 +57,7 @@ struct LeakyKRelu {
   static constexpr const char* name = "leaky_k_relu";
   static constexpr int n_parameters = 2;
   static constexpr int n_constants = 2;
+  static constexpr bool rational = true;
   static constexpr ParameterSpec parameters[n_parameters] = {
       {"leak", 0.0, -largest_parameter, largest_parameter, false},
       {"k", 1.0, -largest_parameter, largest_parameter, false},

@@ -31,6 +31,7 @@ struct SoftSign {
   static constexpr const char* name = "soft_sign";
   static constexpr int n_parameters = 1;
   static constexpr int n_constants = 1;
+  static constexpr bool rational = true;
   static constexpr ParameterSpec parameters[n_parameters] = {{"alpha", 2.0, 0.0, largest_parameter, true}};
 
   static void derive(const double* values, double* constants) { constants[0] = values[0]; }
@@ -48,6 +49,7 @@ struct SuperSpike {
   static constexpr const char* name = "super_spike";
   static constexpr int n_parameters = 1;
   static constexpr int n_constants = 1;
+  static constexpr bool rational = true;
   static constexpr ParameterSpec parameters[n_parameters] = {{"alpha", 1.0, 0.0, largest_parameter, true}};
 
   static void derive(const double* values, double* constants) { constants[0] = values[0]; }
@@ -90,6 +92,7 @@ struct NonzeroSignLogAbs {
   static constexpr const char* name = "nonzero_sign_log_abs";
   static constexpr int n_parameters = 1;
   static constexpr int n_constants = 1;
+  static constexpr bool rational = true;
   static constexpr ParameterSpec parameters[n_parameters] = {{"alpha", 1.0, 0.0, largest_parameter, true}};
 
   static void derive(const double* values, double* constants) { constants[0] = values[0]; }
@@ -106,6 +109,7 @@ struct FakeNumericalGradient {
   static constexpr const char* name = "fake_numerical_gradient";
   static constexpr int n_parameters = 1;
   static constexpr int n_constants = 1;
+  static constexpr bool rational = true;
   static constexpr ParameterSpec parameters[n_parameters] = {{"alpha", 0.3, 0.0, largest_parameter, true}};
 
   static void derive(const double* values, double* constants) { constants[0] = values[0]; }

@@ -12,6 +12,7 @@ struct PiecewiseQuadratic {
   static constexpr const char* name = "piecewise_quadratic";
   static constexpr int n_parameters = 1;
   static constexpr int n_constants = 1;
+  static constexpr bool rational = true;
   static constexpr ParameterSpec parameters[n_parameters] = {{"alpha", 1.0, 0.0, largest_parameter, true}};
 
   static void derive(const double* values, double* constants) { constants[0] = values[0]; }
@@ -29,6 +30,7 @@ struct Rect {
   static constexpr const char* name = "rect";
   static constexpr int n_parameters = 1;
   static constexpr int n_constants = 2;  // alpha, 1/(2·alpha)
+  static constexpr bool rational = true;
   static constexpr ParameterSpec parameters[n_parameters] = {{"alpha", 1.0, 0.0, largest_parameter, true}};
 
   static void derive(const double* values, double* constants) {
@@ -48,6 +50,7 @@ struct PiecewiseLeakyRelu {
   static constexpr const char* name = "piecewise_leaky_relu";
   static constexpr int n_parameters = 2;
   static constexpr int n_constants = 3;  // w, c, 1/(2·w)
+  static constexpr bool rational = true;
   static constexpr ParameterSpec parameters[n_parameters] = {
       {"w", 1.0, smallest_divisor, largest_parameter, false},
       {"c", 0.01, -largest_parameter, largest_parameter, false},
