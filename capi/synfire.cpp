@@ -351,7 +351,6 @@ synfire_status SYNFIRE_CALL synfire_layer_query_memory(const synfire_layer_desc*
                                                        synfire_layer_memory* memory) noexcept {
   return guarded(__func__, [&] {
     const synfire_layer_desc checked = read_descriptor(desc, "desc");
-    check_reserved(checked.reserved, "desc.reserved");
     read_descriptor(memory, "memory");
     const core::LayerSpec spec(checked);
     synfire_layer_memory answer = SYNFIRE_LAYER_MEMORY_INIT;
@@ -378,7 +377,6 @@ synfire_status SYNFIRE_CALL synfire_layer_create(synfire_context context, const 
     core::drain();
     const auto owner = pinned(context);
     const synfire_layer_desc checked = read_descriptor(desc, "desc");
-    check_reserved(checked.reserved, "desc.reserved");
     *layer = registered<synfire_layer>(new core::Layer(*owner, core::LayerSpec(checked)));
     return SYNFIRE_OK;
   });

@@ -61,12 +61,16 @@ LayerSpec::LayerSpec(const synfire_layer_desc& desc) {
   if (desc.undecayed_input && !model->has_input_decay)
     fail_argument("SYN-LAYER-INPUT-DECAY", "desc.undecayed_input is 1; model \"%s\" has no input decay to switch off",
                   model->name);
+  if (desc.threads_per_block % 32 != 0 || desc.threads_per_block > 128)
+    fail_argument("SYN-LAYER-THREADS", "desc.threads_per_block is %u; allowed are 32, 64, 96, 128 and 0 for automatic",
+                  desc.threads_per_block);
   const int64_t batch = desc.batch == 0 ? 1 : desc.batch;
   check_representable(desc, batch);
   extents = {desc.n_steps, batch, desc.n_neurons};
   rules = {desc.reset == SYNFIRE_RESET_SOFT, desc.detach_reset == 1};
   dtype = desc.dtype;
   undecayed_input = desc.undecayed_input == 1;
+  threads_per_block = static_cast<int>(desc.threads_per_block);
 }
 
 uint64_t LayerSpec::tape_bytes() const {

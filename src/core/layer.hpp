@@ -20,6 +20,7 @@ struct LayerSpec {
   model::Rules rules;
   int32_t dtype;
   bool undecayed_input;
+  int threads_per_block;  // of CUDA kernels, 0 for automatic
 
   explicit LayerSpec(const synfire_layer_desc& desc);
 

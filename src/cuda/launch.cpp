@@ -147,7 +147,7 @@ class Enqueuer {
     if (warm_up_) plan.lanes.count = 0;
     with_arithmetic(spec.dtype, [&](auto r) {
       const ForwardLaunch<decltype(r)> arguments = {arguments_of<decltype(r)>(spec, op.layer->block(), op), plan.lanes};
-      launch(kernel_for(spec, op, plan), blocks(plan), threads_per_block, &arguments, 0, stream_);
+      launch(kernel_for(spec, op, plan), blocks(plan), plan.n_threads, &arguments, 0, stream_);
     });
   }
 
@@ -157,7 +157,7 @@ class Enqueuer {
     if (warm_up_) plan.lanes.count = 0;
     with_arithmetic(spec.dtype, [&](auto r) {
       const BackwardLaunch<decltype(r)> arguments = {arguments_of<decltype(r)>(spec, op.layer->block(), op), plan.lanes};
-      launch(kernel_for(spec, op, plan), blocks(plan), backward_threads, &arguments, plan.shared_bytes, stream_);
+      launch(kernel_for(spec, op, plan), blocks(plan), plan.n_threads, &arguments, plan.shared_bytes, stream_);
     });
   }
 
@@ -266,12 +266,13 @@ Plan plan_forward(const LayerSpec& spec, const ForwardOperation& op, const GpuSh
   const Extents& e = spec.extents;
   const int64_t row = e.row();
   const bool bits = op.spike_format == SpikeFormat::bits;
-  Plan plan = {1, {row, 0}, 0, 0};
+  const int threads = spec.threads_per_block > 0 ? spec.threads_per_block : threads_per_block;
+  Plan plan = {1, {row, 0}, 0, static_cast<uint32_t>(threads), 0};
   // Packed words end with their batch row: lanes are counted over rows of whole words.
   if (bits && e.batch > 1 && e.n_neurons % 32 != 0) {
     const int64_t padded = e.words_per_row() * 32;
     plan.lanes = {e.batch * padded, padded};
-    plan.n_blocks = blocks_for(plan.lanes.count, threads_per_block, e);
+    plan.n_blocks = blocks_for(plan.lanes.count, threads, e);
     return plan;
   }
   const bool any = outputs_of(spec, op) == ForwardOutputs::any;
@@ -281,20 +282,21 @@ Plan plan_forward(const LayerSpec& spec, const ForwardOperation& op, const GpuSh
       can_widen(row, wide, op.x, bits ? Array{} : op.spikes, op.v_in, op.v_out, op.v_final, op.v_seq, op.h_seq, op.tape_h,
                 op.w_in, op.w_out, op.w_final, op.w_seq, time_words))
     plan.width = wide;
-  plan.n_blocks = blocks_for(row / plan.width, threads_per_block, e);
+  plan.n_blocks = blocks_for(row / plan.width, threads, e);
   return plan;
 }
 
 Plan plan_backward(const LayerSpec& spec, const BackwardOperation& op, const GpuShape& gpu) {
   const int64_t row = spec.extents.row();
-  Plan plan = {1, {row, 0}, 0, 0};
+  const int threads = spec.threads_per_block > 0 ? std::min(spec.threads_per_block, backward_threads) : backward_threads;
+  Plan plan = {1, {row, 0}, 0, static_cast<uint32_t>(threads), 0};
   const int wide = with_storage(spec, false, [](auto s) { return backward_width<decltype(s)>; });
   const int variables = spec.model->slope_reads_w || op.gradients.count > 0 ? spec.model->n_states : 1;
   if (wide > 1 && variables == 1 && inputs_of(spec, op) == BackwardInputs::spikes &&
       worth_widening(row, wide, gpu) &&
       can_widen(row, wide, op.x, op.tape_h, op.grad_spike, op.grad_v_final, op.grad_x, op.grad_v_init))
     plan.width = wide;
-  plan.n_blocks = blocks_for(row / plan.width, backward_threads, spec.extents);
+  plan.n_blocks = blocks_for(row / plan.width, threads, spec.extents);
   plan.shared_bytes = static_cast<uint32_t>(
       backward_shared_bytes(spec.extents.n_steps, plan.width, variables, op.gradients.count,
                             static_cast<int64_t>(spec.element_bytes())));

@@ -22,6 +22,7 @@ struct Plan {
   int width;  // elements per thread
   Lanes lanes;
   uint32_t n_blocks;
+  uint32_t n_threads;  // of one block
   uint32_t shared_bytes;
 };
 

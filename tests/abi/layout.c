@@ -86,7 +86,7 @@ static void print_structs(void) {
   FIELD(synfire_layer_desc, surrogate);
   FIELD(synfire_layer_desc, detach_reset);
   FIELD(synfire_layer_desc, undecayed_input);
-  FIELD(synfire_layer_desc, reserved);
+  FIELD(synfire_layer_desc, threads_per_block);
   end_struct();
 
   begin_struct("synfire_layer_memory", sizeof(synfire_layer_memory));

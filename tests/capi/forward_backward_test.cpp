@@ -96,6 +96,29 @@ void compare_with_oracle(synfire_context context, const Neuron& neuron, const Pa
   EXPECT_TRUE(same_bits(packed.spike_bits, reference.spike_bits));
 }
 
+// How many threads a block has is a matter of time alone.
+TYPED_TEST(ForwardBackward, ThreadsOfABlockChangeNoBit) {
+  const Context context = make_context();
+  const Neuron neuron{SYNFIRE_MODEL_LIF, SYNFIRE_RESET_HARD, SYNFIRE_SURROGATE_SIGMOID, false, false};
+  Random random(7);
+  for (const Shape& shape : {Shape{33, 1, 1024}, Shape{8, 3, 77}, Shape{5, 1, 70001}}) {
+    SCOPED_TRACE(testing::Message() << shape);
+    const Inputs<TypeParam> inputs = random_inputs<TypeParam>(shape, random.next());
+    synfire_layer_desc desc = describe(neuron, shape, dtype_of<TypeParam>);
+    Rig<TypeParam> automatic(context, desc);
+    automatic.load(inputs);
+    const ForwardOutputs<TypeParam> forward = automatic.forward({.spikes = Spikes::bits});
+    const BackwardOutputs<TypeParam> backward = automatic.backward();
+    for (const uint32_t threads : {32u, 64u, 96u, 128u}) {
+      desc.threads_per_block = threads;
+      Rig<TypeParam> rig(context, desc);
+      rig.load(inputs);
+      EXPECT_TRUE(same_bits(rig.forward({.spikes = Spikes::bits}).spike_bits, forward.spike_bits)) << threads;
+      EXPECT_TRUE(same_bits(rig.backward().grad_x_seq, backward.grad_x_seq)) << threads;
+    }
+  }
+}
+
 TYPED_TEST(ForwardBackward, MatchesTheOracleAtEveryLength) {
   const Context context = make_context();
   Random random(1);

@@ -28,7 +28,7 @@ void print_details(const Machine& machine, const Copy& copy, const Job& job, con
 void run_layer(const Options& options) {
   const Machine machine(options.backend->id, options.threads);
   const bool as_text = options.format == Format::text;
-  const Job job{options.shape, options.model, options.surrogate, options.dtype, options.spikes, options.tape};
+  const Job job{options.shape, options.model, options.surrogate, options.dtype, options.spikes, options.tape, options.threads_per_block};
   const Direction direction = options.direction->direction;
   if (as_text) std::printf("%s\n", machine.description().c_str());
   const Copy copy = measure_copy(machine, options.copy_mib, options.rounds);

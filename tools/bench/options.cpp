@@ -79,6 +79,11 @@ constexpr Option option_table[] = {
      [](Options& o, View option, View v) { o.cache = find_row(caches, option, v); }},
     {"--backend", measuring, "NAME", "cuda, host, or auto (default): a GPU when one answers",
      [](Options& o, View option, View v) { o.backend = find_row(backends, option, v); }},
+    {"--threads-per-block", in_layer, "K", "threads of a CUDA block: 32, 64, 96, 128 (a backward takes at most 64); 0 (default) is automatic",
+     [](Options& o, View option, View v) {
+       o.threads_per_block = parse_number<std::uint32_t>(option, v, 0, 128);
+       if (o.threads_per_block % 32 != 0) throw UsageError{"--threads-per-block is " + std::string(v) + "; 32, 64, 96, 128 or 0 is needed"};
+     }},
     {"--threads", measuring, "N", "threads of the host backend; 0 (default) is automatic",
      [](Options& o, View option, View v) { o.threads = parse_number<std::uint32_t>(option, v, 0, 1024); }},
     {"--rounds", measuring, "R", "samples of each measurement (15)",

@@ -36,6 +36,7 @@ struct Options {
   // where and how
   const Backend* backend = &backends[0];
   std::uint32_t threads = 0;
+  std::uint32_t threads_per_block = 0;
   std::uint32_t rounds = 15;
   std::uint32_t copy_mib = 0;  ///< 0: the default of the machine
   bool full = false;

@@ -55,6 +55,7 @@ synfire_layer_desc layer_desc(const Job& job) {
   desc.batch = static_cast<std::int64_t>(job.shape.batch);
   desc.dtype = job.dtype->id;
   desc.surrogate = job.surrogate->id;
+  desc.threads_per_block = job.threads_per_block;
   return desc;
 }
 

@@ -24,6 +24,7 @@ struct Job {
   const Dtype* dtype;
   const SpikeFormat* spikes;
   const Tape* tape;
+  std::uint32_t threads_per_block = 0;  ///< 0: the library's choice
 };
 
 synfire_layer_desc layer_desc(const Job& job);

@@ -267,8 +267,11 @@ namespace Synfire.Raw
         public int detach_reset;
         /// <summary>LIF and PLIF only. 1: X is added undivided by tau. Default 0: X decays with tau.</summary>
         public int undecayed_input;
-        /// <summary>Must be zero.</summary>
-        public uint reserved;
+        /// <summary>
+        /// CUDA threads of one block of the layer's kernels, to measure with: 32, 64, 96 or 128; a backward takes
+        /// at most 64. Default 0: as was measured best. Changes no result. Ignored on the host.
+        /// </summary>
+        public uint threads_per_block;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_layer_desc Init

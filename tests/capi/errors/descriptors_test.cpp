@@ -120,14 +120,6 @@ TEST_F(Errors, ReservedFieldsMustBeZero) {
   synfire_buffer buffer = some_handle<synfire_buffer>();
   EXPECT_FAILS(refused, WORDS("reserved"), synfire_buffer_create(context, &buffer_desc, &buffer));
   EXPECT_EQ(buffer, nullptr);
-  synfire_layer_desc layer_desc = describe(shape, SYNFIRE_DTYPE_F32);
-  layer_desc.reserved = 1;
-  synfire_layer layer = some_handle<synfire_layer>();
-  EXPECT_FAILS(refused, WORDS("reserved"), synfire_layer_create(context, &layer_desc, &layer));
-  EXPECT_EQ(layer, nullptr);
-  synfire_layer_memory memory = SYNFIRE_LAYER_MEMORY_INIT;
-  EXPECT_FAILS(refused, WORDS("reserved"), synfire_layer_query_memory(&layer_desc, &memory));
-  EXPECT_EQ(memory.state_bytes, 0u);
   synfire_graph_desc graph_desc = SYNFIRE_GRAPH_DESC_INIT;
   graph_desc.reserved = 1;
   synfire_graph new_graph = some_handle<synfire_graph>();

@@ -40,6 +40,8 @@ TEST_F(LayerErrors, UnknownIds) {
     expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, "undecayed_input", [&](auto& desc) { desc.undecayed_input = bad; });
   }
   expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, "dtype", [&](auto& desc) { desc.dtype = SYNFIRE_DTYPE_BITS; });
+  for (const uint32_t bad : {1u, 33u, 160u, 0x80000000u})
+    expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, "threads_per_block", [&](auto& desc) { desc.threads_per_block = bad; });
   expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, "undecayed_input", [&](auto& desc) {
     desc.model = SYNFIRE_MODEL_IF;  // has no input decay to switch off
     desc.undecayed_input = 1;

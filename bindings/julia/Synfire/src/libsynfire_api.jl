@@ -194,10 +194,10 @@ struct synfire_layer_desc
     surrogate::Int32
     detach_reset::Int32
     undecayed_input::Int32
-    reserved::UInt32
+    threads_per_block::UInt32
 end
-synfire_layer_desc(; model=0, n_steps=0, n_neurons=0, batch=0, dtype=0, reset=0, surrogate=0, detach_reset=0, undecayed_input=0, reserved=0) =
-    synfire_layer_desc(sizeof(synfire_layer_desc), model, n_steps, n_neurons, batch, dtype, reset, surrogate, detach_reset, undecayed_input, reserved)
+synfire_layer_desc(; model=0, n_steps=0, n_neurons=0, batch=0, dtype=0, reset=0, surrogate=0, detach_reset=0, undecayed_input=0, threads_per_block=0) =
+    synfire_layer_desc(sizeof(synfire_layer_desc), model, n_steps, n_neurons, batch, dtype, reset, surrogate, detach_reset, undecayed_input, threads_per_block)
 
 """
 Bytes a layer needs on its device, known before anything is allocated.
