@@ -205,7 +205,28 @@ class Reader<AnyStorage, W> {
   int32_t dtype_ = SYNFIRE_DTYPE_F32;
 };
 
-template <class E, int W>
+// Stores a row. Passing: it is the first to leave the second-level cache, in favour of what is read again.
+template <bool Passing, class Row>
+__device__ __forceinline__ void store_row(void* at, const Row& row) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+  if constexpr (Passing && (sizeof(Row) == 4 || sizeof(Row) == 8)) {
+    uint64_t policy;
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    u32 words[2] = {};
+    memcpy(words, &row, sizeof row);
+    if constexpr (sizeof(Row) == 4)
+      asm volatile("st.global.L2::cache_hint.u32 [%0], %1, %2;" ::"l"(at), "r"(words[0]), "l"(policy) : "memory");
+    else
+      asm volatile("st.global.L2::cache_hint.v2.u32 [%0], {%1, %2}, %3;" ::"l"(at), "r"(words[0]), "r"(words[1]),
+                   "l"(policy)
+                   : "memory");
+    return;
+  }
+#endif
+  *static_cast<Row*>(at) = row;
+}
+
+template <class E, int W, bool Passing = false>
 class Writer {
  public:
   using R = Arithmetic<E>;
@@ -216,8 +237,7 @@ class Writer {
         step_(direction * sequence.pitch) {}
 
   __device__ __forceinline__ void put(const Vector<R, W>& values, bool writes) {
-    using Row = typename RowOf<E, W>::type;
-    if (writes) *reinterpret_cast<Row*>(next_) = encoded_row<E, W>(values);
+    if (writes) store_row<Passing>(next_, encoded_row<E, W>(values));
     next_ += step_;
   }
 
@@ -226,8 +246,8 @@ class Writer {
   int64_t step_ = 0;
 };
 
-template <int W>
-class Writer<AnyStorage, W> {
+template <int W, bool Passing>
+class Writer<AnyStorage, W, Passing> {
  public:
   Writer() = default;
   __device__ __forceinline__ Writer(const core::Sequence& sequence, int64_t first_step, int64_t element, int direction)

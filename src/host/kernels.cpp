@@ -199,8 +199,15 @@ class BackwardTile {
       const R* const checkpoint = a_.tape + interval * Model::n_states * row_ + element_;
       copy_row(v_before_[0], checkpoint, count_);
       if constexpr (two_variables) copy_row(w_before_[0], checkpoint + row_, count_);
-      for (int s = 0; s < length; ++s) find_h(first + s, s);
-      for (int s = length - 1; s >= 0; --s) step(first + s, s);
+      for (int pass = 0; pass < prefetch_ahead; ++pass) prefetch(first, length, pass);
+      for (int s = 0; s < length; ++s) {
+        prefetch(first, length, s + prefetch_ahead);
+        find_h(first + s, s);
+      }
+      for (int s = length - 1; s >= 0; --s) {
+        prefetch(first, length, 2 * length - 1 - s + prefetch_ahead);
+        step(first + s, s);
+      }
     }
     if (a_.grad_v_init) copy_row(a_.grad_v_init + element_, carried_v_, count_);
     if constexpr (two_variables)
@@ -212,6 +219,16 @@ class BackwardTile {
   static constexpr bool two_variables = Model::n_states == 2;
   static constexpr int w_tile = two_variables ? backward_tile : 1;
   static constexpr int w_interval = two_variables ? checkpoint_interval + 1 : 1;
+
+  // Asks for the rows of one pass of an interval: first its steps in order, then in reverse. A row is short and the next one is
+  // far away, so that the processor does not find them by itself.
+  void prefetch(int64_t first, int length, int pass) const {
+    if (pass < length) return prefetch_row<R, 0>(a_.tape_h ? a_.tape_h : a_.x, first + pass, element_, count_);
+    const int s = 2 * length - 1 - pass;
+    if (s < 0) return;
+    prefetch_row<R, 0>(a_.grad_spike, first + s, element_, count_);
+    prefetch_row<R, 1>(a_.grad_x, first + s, element_, count_);
+  }
 
   // H of one step, and the state before the next.
   void find_h(int64_t t, int s) {

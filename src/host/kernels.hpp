@@ -11,6 +11,9 @@ namespace synfire::host {
 // H of one checkpoint interval, stay in the first-level cache.
 inline constexpr int forward_tile = 512;
 inline constexpr int backward_tile = 128;
+// Rows asked for before they are needed, in backward. Two threads need it: LIF, f32, N = 1,048,576, T = 16 took 18.6 ms
+// without, 11.9 with 4 and 10.3 with 8 (one thread: 21 ms with and without; Xeon, AVX-512).
+inline constexpr int prefetch_ahead = 8;
 inline constexpr int max_tile = forward_tile > backward_tile ? forward_tile : backward_tile;
 
 struct Tile {

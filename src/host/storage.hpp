@@ -74,6 +74,15 @@ void fill_row(R* to, R value, int count) {
   for (int i = 0; i < count; ++i) to[i] = value;
 }
 
+// Asks for a row of a sequence, to be read (0) or written (1) soon.
+template <class R, int Write>
+void prefetch_row(const Sequence& sequence, int64_t t, int64_t element, int count) {
+  if (!sequence) return;
+  const int64_t bytes = sequence.dtype == SYNFIRE_DTYPE_F32 ? 4 : sequence.dtype == SYNFIRE_DTYPE_F64 ? 8 : 2;
+  const auto* const row = static_cast<const char*>(sequence.data) + (t * sequence.pitch + element) * bytes;
+  for (int64_t at = 0; at < count * bytes; at += 64) __builtin_prefetch(row + at, Write, 3);
+}
+
 template <class E>
 void decode_row(float* __restrict to, const E* __restrict from, int count) {
   for (int i = 0; i < count; ++i) to[i] = decode(from[i]);
