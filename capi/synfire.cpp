@@ -27,6 +27,9 @@ PinnedBuffer pinned(synfire_buffer handle, const char* name = "buffer") {
   return {value_of(handle), name, core::ObjectType::buffer};
 }
 
+// The answer of a call that may have become part of the caller's capture.
+synfire_status run_or_captured(bool captured) { return captured ? SYNFIRE_CAPTURED : SYNFIRE_OK; }
+
 // A buffer argument, of the context of the call.
 PinnedBuffer required(synfire_buffer handle, const char* name, const core::Context& context) {
   PinnedBuffer buffer = pinned(handle, name);
@@ -92,6 +95,42 @@ class PinnedCountSpikes {
  private:
   synfire_count_spikes_desc desc_;
   PinnedBuffer spikes_, counts_;
+};
+
+// The buffers of a native node, pinned while the call lasts.
+class PinnedNative {
+ public:
+  PinnedNative(const synfire_native_desc* descriptor, const core::Context& context)
+      : desc_(read_descriptor(descriptor, "desc")) {
+    check_reserved(desc_.reserved, "desc.reserved");
+    if (!desc_.callback) core::fail_argument("SYN-ARGUMENT-NULL", "desc.callback is null");
+    pin(desc_.reads, desc_.n_reads, "reads", context, reads_);
+    pin(desc_.writes, desc_.n_writes, "writes", context, writes_);
+  }
+  core::NativeRequest request() const {
+    core::NativeRequest request = {desc_.name, desc_.callback, desc_.user, {}, {}};
+    for (const PinnedBuffer& buffer : reads_) request.reads.push_back(buffer.get());
+    for (const PinnedBuffer& buffer : writes_) request.writes.push_back(buffer.get());
+    return request;
+  }
+
+ private:
+  static void pin(const synfire_buffer* buffers, uint64_t count, const char* field, const core::Context& context,
+                  std::vector<PinnedBuffer>& pinned_buffers) {
+    constexpr uint64_t most = 64;
+    const std::string name = std::string("desc.").append(field);
+    if (count == 0) return;
+    check_pointer(buffers, name.c_str());
+    if (count > most)
+      core::fail_argument("SYN-GRAPH-NATIVE-COUNT", "desc.n_%s is %llu; at most %llu are allowed", field,
+                          static_cast<unsigned long long>(count), static_cast<unsigned long long>(most));
+    for (uint64_t i = 0; i < count; ++i)
+      pinned_buffers.push_back(
+          required(buffers[i], std::string(name).append("[").append(std::to_string(i)).append("]").c_str(), context));
+  }
+
+  synfire_native_desc desc_;
+  std::vector<PinnedBuffer> reads_, writes_;
 };
 
 // The buffers of a forward, pinned while the call lasts.
@@ -191,6 +230,7 @@ const char* SYNFIRE_CALL synfire_status_name(synfire_status status) noexcept {
     case SYNFIRE_OK: return "SYNFIRE_OK";
     case SYNFIRE_PENDING: return "SYNFIRE_PENDING";
     case SYNFIRE_HOST_FALLBACK: return "SYNFIRE_HOST_FALLBACK";
+    case SYNFIRE_CAPTURED: return "SYNFIRE_CAPTURED";
     case SYNFIRE_ERROR_INVALID_ARGUMENT: return "SYNFIRE_ERROR_INVALID_ARGUMENT";
     case SYNFIRE_ERROR_INVALID_HANDLE: return "SYNFIRE_ERROR_INVALID_HANDLE";
     case SYNFIRE_ERROR_STRUCT_SIZE: return "SYNFIRE_ERROR_STRUCT_SIZE";
@@ -203,6 +243,7 @@ const char* SYNFIRE_CALL synfire_status_name(synfire_status status) noexcept {
     case SYNFIRE_ERROR_DEVICE_LOST: return "SYNFIRE_ERROR_DEVICE_LOST";
     case SYNFIRE_ERROR_UNSUPPORTED: return "SYNFIRE_ERROR_UNSUPPORTED";
     case SYNFIRE_ERROR_CUDA: return "SYNFIRE_ERROR_CUDA";
+    case SYNFIRE_ERROR_CALLBACK: return "SYNFIRE_ERROR_CALLBACK";
     case SYNFIRE_ERROR_INTERNAL: return "SYNFIRE_ERROR_INTERNAL";
     default: return "SYNFIRE_UNKNOWN_STATUS";
   }
@@ -445,8 +486,7 @@ synfire_status SYNFIRE_CALL synfire_layer_get_parameter_info(synfire_layer layer
 
 synfire_status SYNFIRE_CALL synfire_layer_reset_state(synfire_layer layer, synfire_stream stream) noexcept {
   return guarded(__func__, [&] {
-    core::run_reset_state(*pinned(layer), stream);
-    return SYNFIRE_OK;
+    return run_or_captured(core::run_reset_state(*pinned(layer), stream));
   });
 }
 
@@ -475,8 +515,7 @@ synfire_status SYNFIRE_CALL synfire_layer_forward(synfire_layer layer, const syn
   return guarded(__func__, [&] {
     const auto found = pinned(layer);
     const PinnedForward forward(desc, *found->context());
-    core::run_forward(*found, forward.request(), stream);
-    return SYNFIRE_OK;
+    return run_or_captured(core::run_forward(*found, forward.request(), stream));
   });
 }
 
@@ -485,8 +524,7 @@ synfire_status SYNFIRE_CALL synfire_layer_backward(synfire_layer layer, const sy
   return guarded(__func__, [&] {
     const auto found = pinned(layer);
     const PinnedBackward backward(desc, *found->context());
-    core::run_backward(*found, backward.request(*found), stream);
-    return SYNFIRE_OK;
+    return run_or_captured(core::run_backward(*found, backward.request(*found), stream));
   });
 }
 
@@ -497,8 +535,7 @@ synfire_status SYNFIRE_CALL synfire_convert_spikes(synfire_context context, cons
   return guarded(__func__, [&] {
     const auto owner = pinned(context);
     const PinnedConvertSpikes conversion(desc, *owner);
-    core::run_convert_spikes(*owner, conversion.request(), stream);
-    return SYNFIRE_OK;
+    return run_or_captured(core::run_convert_spikes(*owner, conversion.request(), stream));
   });
 }
 
@@ -507,8 +544,7 @@ synfire_status SYNFIRE_CALL synfire_count_spikes(synfire_context context, const 
   return guarded(__func__, [&] {
     const auto owner = pinned(context);
     const PinnedCountSpikes count(desc, *owner);
-    core::run_count_spikes(*owner, count.request(), stream);
-    return SYNFIRE_OK;
+    return run_or_captured(core::run_count_spikes(*owner, count.request(), stream));
   });
 }
 
@@ -521,8 +557,12 @@ synfire_status SYNFIRE_CALL synfire_graph_create(synfire_context context, const 
     *graph = nullptr;
     core::drain();
     const auto owner = pinned(context);
-    if (desc) check_reserved(read_descriptor(desc, "desc").reserved, "desc.reserved");
-    *graph = registered<synfire_graph>(new core::Graph(*owner));
+    synfire_graph_desc checked = SYNFIRE_GRAPH_DESC_INIT;
+    if (desc) checked = read_descriptor(desc, "desc");
+    if (checked.n_slots > core::Graph::most_slots)
+      core::fail_argument("SYN-GRAPH-SLOT-COUNT", "desc.n_slots is %u; allowed are 0 (one, not guarded) to %u",
+                          checked.n_slots, core::Graph::most_slots);
+    *graph = registered<synfire_graph>(new core::Graph(*owner, checked.n_slots));
     return SYNFIRE_OK;
   });
 }
@@ -587,6 +627,15 @@ synfire_status SYNFIRE_CALL synfire_graph_record_count_spikes(synfire_graph grap
   });
 }
 
+synfire_status SYNFIRE_CALL synfire_graph_record_native(synfire_graph graph, const synfire_native_desc* desc) noexcept {
+  return guarded(__func__, [&] {
+    const auto target = pinned(graph);
+    const PinnedNative native(desc, *target->context());
+    target->record_native(native.request());
+    return SYNFIRE_OK;
+  });
+}
+
 synfire_status SYNFIRE_CALL synfire_graph_instantiate(synfire_graph graph) noexcept {
   return guarded(__func__, [&] {
     pinned(graph)->instantiate();
@@ -594,11 +643,32 @@ synfire_status SYNFIRE_CALL synfire_graph_instantiate(synfire_graph graph) noexc
   });
 }
 
+synfire_status SYNFIRE_CALL synfire_graph_set_enabled(synfire_graph graph, int32_t operation, int32_t enabled) noexcept {
+  return guarded(__func__, [&] {
+    const auto target = pinned(graph);
+    if (enabled != 0 && enabled != 1)
+      core::fail_argument("SYN-GRAPH-ENABLED", "enabled is %d; allowed are 0 and 1", enabled);
+    target->set_enabled(operation, enabled == 1);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_rebind(synfire_graph graph, synfire_buffer old_buffer,
+                                                 synfire_buffer new_buffer) noexcept {
+  return guarded(__func__, [&] {
+    const auto target = pinned(graph);
+    const auto before = required(old_buffer, "old_buffer", *target->context());
+    const auto now = required(new_buffer, "new_buffer", *target->context());
+    target->rebind(*before, *now);
+    return SYNFIRE_OK;
+  });
+}
+
 synfire_status SYNFIRE_CALL synfire_graph_launch(synfire_graph graph, synfire_stream stream, uint64_t* ticket) noexcept {
   return guarded(__func__, [&] {
-    const uint64_t number = pinned(graph)->launch(stream);
-    if (ticket) *ticket = number;
-    return SYNFIRE_OK;
+    const core::Launched launched = pinned(graph)->launch(stream);
+    if (ticket) *ticket = launched.ticket;
+    return run_or_captured(launched.captured);
   });
 }
 
@@ -616,6 +686,53 @@ synfire_status SYNFIRE_CALL synfire_graph_wait(synfire_graph graph, uint64_t tic
 
 synfire_status SYNFIRE_CALL synfire_graph_poll(synfire_graph graph, uint64_t ticket) noexcept {
   return guarded(__func__, [&] { return pinned(graph)->wait(ticket, core::WaitPolicy::spin, 0); });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_get_slot(synfire_graph graph, uint64_t ticket, synfire_buffer buffer,
+                                                   void** data, uint64_t* bytes) noexcept {
+  return guarded(__func__, [&] {
+    check_pointer(data, "data");
+    const auto found = pinned(graph);
+    const auto memory = required(buffer, "buffer", *found->context());
+    const core::SlotMemory slot = found->slot_memory(ticket, *memory);
+    *data = slot.data;
+    if (bytes) *bytes = slot.bytes;
+    return slot.data ? SYNFIRE_OK : SYNFIRE_PENDING;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_write_dot(synfire_graph graph, char* text, uint64_t* bytes) noexcept {
+  return guarded(__func__, [&] {
+    check_pointer(bytes, "bytes");
+    const std::string dot = pinned(graph)->dot();
+    const uint64_t capacity = *bytes, needed = dot.size() + 1;
+    *bytes = needed;
+    if (!text) return SYNFIRE_OK;
+    if (capacity < needed)
+      core::fail_argument("SYN-TEXT-SIZE", "bytes is %llu; the text needs %llu", static_cast<unsigned long long>(capacity),
+                          static_cast<unsigned long long>(needed));
+    std::memcpy(text, dot.c_str(), needed);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_get_statistics(synfire_graph graph,
+                                                         synfire_graph_statistics* statistics) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned(graph);
+    read_descriptor(statistics, "statistics");
+    synfire_graph_statistics answer = SYNFIRE_GRAPH_STATISTICS_INIT;
+    found->read_statistics(answer);
+    capi::write_properties(answer, statistics);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_reset_statistics(synfire_graph graph) noexcept {
+  return guarded(__func__, [&] {
+    pinned(graph)->reset_statistics();
+    return SYNFIRE_OK;
+  });
 }
 
 }  // extern "C"

@@ -99,6 +99,8 @@ enum {
   /** Success: automatic selection found no usable GPU, so the context runs on the host;
    *  synfire_context_properties::fallback_reason says why. */
   SYNFIRE_HOST_FALLBACK = 2,
+  /** Success: the caller captures the stream, so the work became part of that capture instead of being run now. */
+  SYNFIRE_CAPTURED = 3,
   /** An argument is outside what is allowed; the text names it. */
   SYNFIRE_ERROR_INVALID_ARGUMENT = -1,
   /** A handle is null, stale, of the wrong type or of another context. */
@@ -109,7 +111,7 @@ enum {
   SYNFIRE_ERROR_OUT_OF_MEMORY = -4,
   /** No driver, no visible GPU, a device number that does not exist, or a library built without CUDA. */
   SYNFIRE_ERROR_NO_DEVICE = -5,
-  /** The graph is in use on another thread. */
+  /** The graph is in use on another thread, or all its slots are in flight. */
   SYNFIRE_ERROR_BUSY = -6,
   /** The call is not legal while the stream (or this thread) is capturing. */
   SYNFIRE_ERROR_CAPTURING = -7,
@@ -123,6 +125,8 @@ enum {
   SYNFIRE_ERROR_UNSUPPORTED = -11,
   /** A CUDA call failed for another reason; the text and the CUDA error number say which. */
   SYNFIRE_ERROR_CUDA = -12,
+  /** The callback of a native node failed, or broke the capture it was called in; the text names the node. */
+  SYNFIRE_ERROR_CALLBACK = -13,
   /** A defect in Synfire itself. */
   SYNFIRE_ERROR_INTERNAL = -99
 };
@@ -848,9 +852,10 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_get_parameter_info(synfire
  *
  * @param layer  A layer.
  * @param stream The stream to use; null is the context's own. Must be null on the host.
- * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_CAPTURING, ::SYNFIRE_ERROR_DEVICE_LOST,
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST,
  *         ::SYNFIRE_ERROR_CUDA.
- * @blocks no. @allocates no. @enqueues a fill on `stream`. @capture refused (::SYNFIRE_ERROR_CAPTURING).
+ * @blocks no. @allocates no. @enqueues a fill on `stream`. @capture legal: on a captured stream
+ * it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream.
  * @threads one at a time per layer. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_reset_state(synfire_layer layer,
@@ -899,10 +904,11 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_write_state(synfire_layer 
  * @param layer  A layer.
  * @param desc   What to read and write.
  * @param stream The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
- * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
- *         ::SYNFIRE_ERROR_CAPTURING, ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
  * @blocks no on CUDA, until done on the host. @allocates the tape, with the first taped forward of a layer.
- * @enqueues one kernel on `stream` (two after a parameter change). @capture refused (::SYNFIRE_ERROR_CAPTURING).
+ * @enqueues one kernel on `stream` (two after a parameter change). @capture legal: on a captured stream
+ * it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream.
  * @threads one at a time per layer. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_forward(synfire_layer layer, const synfire_forward_desc *desc,
@@ -925,11 +931,12 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_forward(synfire_layer laye
  * @param layer  A layer.
  * @param desc   What to read and write.
  * @param stream The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
- * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_STALE_TAPE, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
- *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_CAPTURING, ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_STALE_TAPE, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
  * @blocks no on CUDA, until done on the host. @allocates with the first parameter gradient of a layer. @enqueues one kernel on
  * `stream`, and one or two more for each parameter gradient.
- * @capture refused (::SYNFIRE_ERROR_CAPTURING). @threads one at a time per layer. @since ABI 0.1
+ * @capture legal: on a captured stream
+ * it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads one at a time per layer. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_backward(synfire_layer layer, const synfire_backward_desc *desc,
                                                                synfire_stream stream SYNFIRE_NULLABLE)
@@ -1002,11 +1009,12 @@ typedef struct synfire_count_spikes_desc {
  * @param context The context of both buffers.
  * @param desc    What to read and write; on a CUDA context device or pinned buffers.
  * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
- * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
- *         ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed), ::SYNFIRE_ERROR_CAPTURING,
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed), ::SYNFIRE_ERROR_CAPTURING (the capture is invalid),
  *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
  * @blocks no on CUDA, until done on the host. @allocates no. @enqueues one kernel on `stream`.
- * @capture refused (::SYNFIRE_ERROR_CAPTURING). @threads any. @since ABI 0.1
+ * @capture legal: on a captured stream
+ * it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_convert_spikes(synfire_context context,
                                                                const synfire_convert_spikes_desc *desc,
@@ -1018,11 +1026,12 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_convert_spikes(synfire_context c
  * @param context The context of both buffers.
  * @param desc    What to read and write; on a CUDA context device or pinned buffers. Counts in device memory are faster.
  * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
- * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
- *         ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed), ::SYNFIRE_ERROR_CAPTURING,
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed), ::SYNFIRE_ERROR_CAPTURING (the capture is invalid),
  *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
  * @blocks no on CUDA, until done on the host. @allocates no. @enqueues two kernels on `stream`.
- * @capture refused (::SYNFIRE_ERROR_CAPTURING). @threads any. @since ABI 0.1
+ * @capture legal: on a captured stream
+ * it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_count_spikes(synfire_context context,
                                                              const synfire_count_spikes_desc *desc,
@@ -1045,12 +1054,15 @@ enum {
   SYNFIRE_WAIT_BLOCK = 2
 };
 
-/** How to create a graph. There is nothing to choose yet. */
+/** How to create a graph. Zero means default in every field but `struct_size`. */
 typedef struct synfire_graph_desc {
   /** `sizeof(synfire_graph_desc)`. */
   uint32_t struct_size;
-  /** Must be zero. */
-  uint32_t reserved;
+  /** How many copies of the pinned buffers that it reads and writes the graph has, up to 64: that many replays can be in
+   *  flight, each with frames of its own, and one more launch answers ::SYNFIRE_ERROR_BUSY. Replay number t has copy
+   *  (t - 1) mod n_slots; synfire_graph_get_slot() tells where that is. 0 (default): one copy, the buffers' own memory,
+   *  and launches are not refused: the caller sees to it that replays in flight do not meet in it. */
+  uint32_t n_slots;
 } synfire_graph_desc;
 
 /** All zeros plus the size. */
@@ -1076,6 +1088,102 @@ typedef struct synfire_copy_desc {
 
 /** All zeros plus the size. */
 #define SYNFIRE_COPY_DESC_INIT { (uint32_t)sizeof(synfire_copy_desc), 0u, NULL, NULL, 0u, 0u, 0u }
+
+/** A stretch of memory. */
+typedef struct synfire_memory {
+  /** Its address; a device address for device memory. */
+  void *data;
+  /** Its size. */
+  uint64_t bytes;
+} synfire_memory;
+
+/** What the callback of a native node is told. */
+typedef struct synfire_native_call {
+  /** `sizeof(synfire_native_call)` of the library. */
+  uint32_t struct_size;
+  /** The slot of the graph whose addresses these are. */
+  uint32_t slot;
+  /** On CUDA the stream to enqueue on, with the context's device current; null on the host. */
+  synfire_stream stream SYNFIRE_NULLABLE;
+  /** How many `reads` there are. */
+  uint64_t n_reads;
+  /** synfire_native_desc::reads, as memory, in the order of the descriptor. */
+  const synfire_memory *reads SYNFIRE_NULLABLE;
+  /** How many `writes` there are. */
+  uint64_t n_writes;
+  /** synfire_native_desc::writes, as memory, in the order of the descriptor. */
+  const synfire_memory *writes SYNFIRE_NULLABLE;
+} synfire_native_call;
+
+/** All zeros plus the size. */
+#define SYNFIRE_NATIVE_CALL_INIT { (uint32_t)sizeof(synfire_native_call), 0u, NULL, 0u, NULL, 0u, NULL }
+
+/**
+ * The function of a native node.
+ *
+ * On CUDA it is called inside synfire_graph_instantiate() and synfire_graph_rebind(), once for each slot, with a stream
+ * that is being captured: kernels, copies and fills that it enqueues there become part of the graph, reading and writing
+ * the memory of `call`. It may fork to other streams if it joins them again. It may not end the capture, synchronise,
+ * allocate or free in stream order, or enqueue host functions. Kernels should be loaded before. Where there is no capture
+ * (environment variable `SYNFIRE_GRAPH=0`) it is called by each launch. On the host it is called by each launch, on the
+ * launching thread, and does its work before it returns.
+ *
+ * @param user synfire_native_desc::user.
+ * @param call Where to enqueue and what to read and write; valid during the call only.
+ * @return 0 or more for success; anything negative fails the call that it was called in, with ::SYNFIRE_ERROR_CALLBACK.
+ */
+typedef synfire_status(SYNFIRE_CALL *synfire_native_callback)(void *user SYNFIRE_NULLABLE, const synfire_native_call *call);
+
+/** A native node: the caller's own code between two operations of a graph. */
+typedef struct synfire_native_desc {
+  /** `sizeof(synfire_native_desc)`. */
+  uint32_t struct_size;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** Its function; it must stay callable as long as the graph lives. */
+  synfire_native_callback callback;
+  /** Handed to the function. */
+  void *user SYNFIRE_NULLABLE;
+  /** What error texts and pictures call it; copied. Null: only its number. */
+  const char *name SYNFIRE_NULLABLE;
+  /** Buffers that the function reads: device or pinned ones on a CUDA context. */
+  const synfire_buffer *reads SYNFIRE_NULLABLE;
+  /** How many `reads` there are, at most 64. */
+  uint64_t n_reads;
+  /** Buffers that the function writes. */
+  const synfire_buffer *writes SYNFIRE_NULLABLE;
+  /** How many `writes` there are, at most 64. */
+  uint64_t n_writes;
+} synfire_native_desc;
+
+/** All zeros plus the size. */
+#define SYNFIRE_NATIVE_DESC_INIT { (uint32_t)sizeof(synfire_native_desc), 0u, NULL, NULL, NULL, NULL, 0u, NULL, 0u }
+
+/** What a graph has counted and timed since it was created or reset. Times are from the call of a launch to the first wait
+ *  or poll that saw the replay done; percentiles are at most 3.2 % above what they stand for. */
+typedef struct synfire_graph_statistics {
+  /** `sizeof(synfire_graph_statistics)`; set before the call. */
+  uint32_t struct_size;
+  /** Zero. */
+  uint32_t reserved;
+  /** Launches that gave a ticket. */
+  uint64_t n_replays;
+  /** Waits that answered ::SYNFIRE_PENDING after a time-out greater than 0. */
+  uint64_t n_late_waits;
+  /** Replays whose times are in the percentiles: those waited for in order, within 256 launches. */
+  uint64_t n_seen;
+  /** Half of the replays took at most this many nanoseconds. */
+  uint64_t p50_ns;
+  /** 99 % of the replays. */
+  uint64_t p99_ns;
+  /** 99.9 % of the replays. */
+  uint64_t p999_ns;
+  /** The longest, exact. */
+  uint64_t max_ns;
+} synfire_graph_statistics;
+
+/** All zeros plus the size. */
+#define SYNFIRE_GRAPH_STATISTICS_INIT { (uint32_t)sizeof(synfire_graph_statistics), 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u }
 
 /**
  * Creates an empty graph.
@@ -1176,31 +1284,94 @@ SYNFIRE_API synfire_status SYNFIRE_CALL
 synfire_graph_record_count_spikes(synfire_graph graph, const synfire_count_spikes_desc *desc) SYNFIRE_NOEXCEPT;
 
 /**
+ * Appends a native node: the caller's own kernels or library calls on CUDA, its own function on the host.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  The function, and which buffers it reads and writes.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_native(synfire_graph graph, const synfire_native_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
  * Prepares the recorded list for replay: everything slow happens here (one arena allocation, kernel loading, a warm-up
- * that touches no data, capture on a private stream, upload). Once per graph.
+ * that touches no data, capture on a private stream, upload). Once per graph. Where the environment variable
+ * `SYNFIRE_GRAPH` is `0` at this call, no CUDA graph is made and each launch enqueues the list itself: the same bits, slower,
+ * for debuggers.
  *
  * @param graph A graph with at least one operation.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (empty, or already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
- *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY, ::SYNFIRE_ERROR_CALLBACK, ::SYNFIRE_ERROR_UNSUPPORTED,
+ *         ::SYNFIRE_ERROR_CAPTURING (inside the callback of a native node), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
  * @blocks yes. @allocates yes. @enqueues a warm-up, waited for. @capture legal (it leaves other captures alone).
  * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_instantiate(synfire_graph graph) SYNFIRE_NOEXCEPT;
 
 /**
+ * Lets an operation run in later replays, or leaves it out: a backward only in frames that teach, a count only when it is
+ * looked at. What a disabled operation would have written keeps what it held. All changes since the last launch take effect
+ * together with the next one; replays in flight are not changed.
+ *
+ * A backward whose forward in the same graph is disabled reads the tape of an earlier replay; the launch answers
+ * ::SYNFIRE_ERROR_STALE_TAPE where there is none that fits.
+ *
+ * @param graph     A graph, instantiated or not.
+ * @param operation The operation's number: 0 is what was recorded first.
+ * @param enabled   1: it runs. 0: it does not.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_BUSY,
+ *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks no. @allocates no. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_set_enabled(synfire_graph graph, int32_t operation, int32_t enabled)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Puts another buffer in the place of one that the graph was recorded with, in all its operations. Slow: on CUDA the graph
+ * is captured anew, and callbacks of native nodes are called again. Replays in flight finish with the old buffer first.
+ *
+ * @param graph      A graph, instantiated or not.
+ * @param old_buffer A buffer that an operation of the graph reads or writes. Operations recorded through other buffers
+ *                   over the same memory move along.
+ * @param new_buffer A buffer of the same dtype, size, kind of memory and row pitch, which overlaps with nothing else that
+ *                   the same operations use.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY, ::SYNFIRE_ERROR_CALLBACK, ::SYNFIRE_ERROR_CAPTURING, ::SYNFIRE_ERROR_DEVICE_LOST,
+ *         ::SYNFIRE_ERROR_CUDA. After an error the graph is what it was.
+ * @blocks until the replays in flight are done. @allocates yes. @enqueues a warm-up, waited for.
+ * @capture legal (it leaves other captures alone). @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY.
+ * @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_rebind(synfire_graph graph, synfire_buffer old_buffer,
+                                                             synfire_buffer new_buffer) SYNFIRE_NOEXCEPT;
+
+/**
  * Replays the graph once.
  *
  * On CUDA this enqueues and returns; several replays may be in flight and run in order. On the host the replay runs
- * before the call returns. Replays that share a layer must be ordered: by one stream, or by waiting.
+ * before the call returns. Replays that share a layer, and those of a graph with slots, must be ordered: by one stream, or
+ * by waiting.
+ *
+ * On a stream that the caller captures, the graph becomes a child node of that capture: ::SYNFIRE_CAPTURED, no ticket. The
+ * child reads and writes the buffers' own memory (slot 0) and takes parameters as they are on the device when it runs;
+ * changed ones are written there before this call returns. Each of its runs counts for tapes as this one call does.
  *
  * @param graph       An instantiated graph.
  * @param stream      The CUDA stream; null is the context's own. Must be null on the host.
- * @param[out] ticket Receives the number of this replay: 1, 2, 3 ...; may be null.
- * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (not instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
- *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STALE_TAPE, ::SYNFIRE_ERROR_CAPTURING,
- *         ::SYNFIRE_ERROR_BUSY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
- * @blocks no on CUDA, until done on the host. @allocates no. @enqueues the graph on `stream` (and a kernel of one
- * block per layer whose parameters changed). @capture refused (::SYNFIRE_ERROR_CAPTURING); the capture stays intact.
+ * @param[out] ticket Receives the number of this replay: 1, 2, 3 ..., or 0 with ::SYNFIRE_CAPTURED; may be null.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_WRONG_ORDER (not instantiated),
+ *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STALE_TAPE,
+ *         ::SYNFIRE_ERROR_CAPTURING (a capture that a child cannot be added to: it was invalidated, it has programmatic
+ *         edges, or an operation of this graph is disabled; it stays as it was), ::SYNFIRE_ERROR_BUSY,
+ *         ::SYNFIRE_ERROR_CALLBACK, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks no on CUDA, until done on the host; into a capture, until the context's own stream is idle. @allocates no;
+ * into a capture, what CUDA needs for the node. @enqueues the graph on `stream` (and a kernel of one block per layer whose
+ * parameters changed). @capture legal: it becomes part of a capture of `stream` and leaves others alone.
  * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_launch(synfire_graph graph,
@@ -1210,13 +1381,16 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_launch(synfire_graph graph
 /**
  * Waits for a replay and returns its own verdict. After ::SYNFIRE_OK everything it wrote is visible to the host.
  *
+ * It looks at a number in memory, and asks CUDA only after 1 ms, then every half millisecond and when the time is up: a
+ * device that failed is reported as lost within 1 ms, never as late.
+ *
  * @param graph      An instantiated graph.
  * @param ticket     A ticket that a launch of this graph returned.
  * @param policy     One of `SYNFIRE_WAIT_*`.
  * @param timeout_ns Nanoseconds to wait at most; 0 looks once, negative waits for ever.
  * @return ::SYNFIRE_OK when done; ::SYNFIRE_PENDING when the time was up first; ::SYNFIRE_ERROR_INVALID_ARGUMENT (a
  *         ticket never handed out, an unknown policy), ::SYNFIRE_ERROR_WRONG_ORDER (not instantiated),
- *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_DEVICE_LOST.
+ *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
  * @blocks yes, by `policy`. @allocates no. @enqueues no. @capture legal with ::SYNFIRE_WAIT_SPIN and
  * ::SYNFIRE_WAIT_YIELD. @threads any, also while another thread launches. @since ABI 0.1
  */
@@ -1232,6 +1406,62 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_wait(synfire_graph graph, 
  * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_poll(synfire_graph graph, uint64_t ticket) SYNFIRE_NOEXCEPT;
+
+/**
+ * Tells which memory of a pinned buffer the host may touch: for ticket 0 the copy that the next launch reads
+ * and writes, for a ticket the copy that its replay read and wrote. It is the host's until the launch that takes the slot.
+ *
+ * @param graph      An instantiated graph.
+ * @param ticket     0 (the next launch), or one of the last `n_slots` tickets (of the last one, when `n_slots` is 0).
+ * @param buffer     A pinned buffer that the graph was recorded with.
+ * @param[out] data  Receives the address; null with ::SYNFIRE_PENDING.
+ * @param[out] bytes Receives the size. May be null.
+ * @return ::SYNFIRE_OK; ::SYNFIRE_PENDING while the replay that has the slot is in flight, also after a wait for it timed
+ *         out; ::SYNFIRE_ERROR_INVALID_ARGUMENT (a ticket never handed out, or whose slot a later launch has taken; a
+ *         buffer that is not pinned or not the graph's), ::SYNFIRE_ERROR_WRONG_ORDER (not instantiated),
+ *         ::SYNFIRE_ERROR_INVALID_HANDLE.
+ * @blocks no; while another thread re-binds, until it is done. @allocates no. @enqueues no. @capture legal.
+ * @threads any, also while another thread launches. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_get_slot(synfire_graph graph, uint64_t ticket, synfire_buffer buffer,
+                                                               void **data, uint64_t *bytes SYNFIRE_NULLABLE)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Writes the graph as text in the DOT language of Graphviz: a node for each operation with its number, model, direction and
+ * shape, and an edge wherever one reads or overwrites what another one left. Disabled operations are drawn dashed.
+ *
+ * @param graph          A graph, instantiated or not.
+ * @param[out] text      Receives the text, null-terminated; null to ask for the size only.
+ * @param[in,out] bytes  In: bytes at `text`. Out: bytes that the whole text needs, with its null.
+ * @return ::SYNFIRE_OK; ::SYNFIRE_ERROR_INVALID_ARGUMENT when `text` is too small, with nothing written there;
+ *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_write_dot(synfire_graph graph, char *text SYNFIRE_NULLABLE,
+                                                                uint64_t *bytes) SYNFIRE_NOEXCEPT;
+
+/**
+ * Tells how many replays there were, how late and how long. The memory behind it is constant, and keeping it costs a launch
+ * and a wait a look at the clock each.
+ *
+ * @param graph              A graph.
+ * @param[in,out] statistics `struct_size` in, everything else out.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE.
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any, also while others launch and wait. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL
+synfire_graph_get_statistics(synfire_graph graph, synfire_graph_statistics *statistics) SYNFIRE_NOEXCEPT;
+
+/**
+ * Forgets what synfire_graph_get_statistics() tells. Replays in flight count when they are seen done.
+ *
+ * @param graph A graph.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE.
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_reset_statistics(synfire_graph graph) SYNFIRE_NOEXCEPT;
 
 /** @} */
 /** @cond PLATFORM */

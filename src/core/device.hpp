@@ -9,12 +9,27 @@
 
 namespace synfire::core {
 
-// An instantiated operation list. One thread launches at a time; wait may run beside it.
+// What a replay is made of: the recorded list, once per slot with the arrays of that slot.
+struct ReplayPlan {
+  std::vector<OperationList> slots;
+  std::vector<uint32_t> owners;   // for each entry of a list, the number of the recorded operation that it is part of
+  std::vector<uint8_t> enabled;   // for each recorded operation, 0 or 1
+  bool eager = false;             // run the list at each launch instead of making a graph of the backend's own
+};
+
+// An instantiated operation list. One thread launches, re-enables or rebuilds at a time; wait may run beside it.
 class Replay {
  public:
   virtual ~Replay() = default;
-  // Replays once. Neither allocates nor blocks on CUDA; runs the list on the host.
-  virtual void launch(synfire_stream stream) = 0;
+  // Replays a slot's list once. Neither allocates nor blocks on CUDA; runs the list on the host.
+  virtual void launch(synfire_stream stream, uint32_t slot) = 0;
+  // Adds the list to the capture that is open on the stream, without counting it as a replay.
+  virtual void launch_captured(synfire_stream stream, uint32_t slot) = 0;
+  // From the next launch on the operation runs, or not. Replays in flight are not changed.
+  virtual void set_enabled(uint32_t operation, bool enabled) = 0;
+  // Makes it anew from another plan of the same operations; blocks until the replays in flight are done. On failure it
+  // stays what it was.
+  virtual void rebuild(ReplayPlan plan) = 0;
   // Replays finished so far, in order; cheap enough to poll.
   virtual uint64_t finished() const noexcept = 0;
   // Throws DEVICE_LOST when the device failed for good; called now and then by a wait that takes long.
@@ -40,11 +55,13 @@ class Device {
   // Rewrites up to 1024 bytes of device memory (a parameter block), in stream order, without blocking.
   virtual void write_small(void* destination, const void* source, uint64_t bytes, synfire_stream stream) = 0;
 
-  // Throws CAPTURING while the stream captures, INVALID_ARGUMENT when the device has no streams.
-  virtual void check_stream(synfire_stream stream) = 0;
+  // Whether the caller captures the stream; throws INVALID_ARGUMENT when the device has no streams.
+  virtual bool is_capturing(synfire_stream stream) = 0;
   virtual void execute(std::span<const Operation> operations, synfire_stream stream) = 0;
+  // Makes the operations part of the capture that is open on the stream. What they need is loaded first, beside it.
+  virtual void execute_captured(std::span<const Operation> operations, synfire_stream stream) = 0;
   virtual void synchronize() = 0;
-  virtual std::unique_ptr<Replay> instantiate(const OperationList& operations) = 0;
+  virtual std::unique_ptr<Replay> instantiate(ReplayPlan plan) = 0;
 };
 
 }  // namespace synfire::core

@@ -3,27 +3,75 @@
 #ifndef SYNFIRE_CORE_GRAPH_HPP
 #define SYNFIRE_CORE_GRAPH_HPP
 
+#include "error.hpp"
+#include "graph_statistics.hpp"
 #include "layer.hpp"
+#include "slots.hpp"
 #include "spike_operations.hpp"
+
+#include <optional>
 
 namespace synfire::core {
 
-// What one layer's tape is to a graph: what must hold when a replay begins, and what it leaves. The buffers are kept
-// alive by the graph.
-struct TapeUse {
+// A forward of the graph that leaves a tape, or leaves none. The buffers are kept alive by the graph.
+struct RecordedForward {
   Layer* layer;
-  TapeShape needed = {};        // the replay begins with a backward of a forward that left this
-  bool needs_input = false;     // ... and that reads X again
-  bool ran_forward = false;     // the replay contains a forward ...
-  TapeShape left = {};          // ... whose last one leaves this
-  bool overwritten = false;     // ... and whose X a later operation of the replay writes
+  uint32_t operation;
+  TapeShape left;
+  bool overwritten = false;  // a later operation of the replay writes the X that it read
+};
+
+// A backward of the graph, and the forward in the graph whose tape it reads: none when that forward ran before the replay.
+struct RecordedBackward {
+  Layer* layer;
+  uint32_t operation;
+  std::optional<size_t> forward;  // an index into the recorded forwards
+  TapeShape tape;
+  bool reads_input;
+};
+
+// One thread at a time; a second one is answered BUSY instead of being made to wait.
+class Exclusive {
+ public:
+  explicit Exclusive(std::atomic_flag& flag) : flag_(flag) {
+    if (flag_.test_and_set(std::memory_order_acquire))
+      fail(SYNFIRE_ERROR_BUSY, "SYN-GRAPH-BUSY", "the graph is in use on another thread");
+  }
+  ~Exclusive() { flag_.clear(std::memory_order_release); }
+  Exclusive(const Exclusive&) = delete;
+  Exclusive& operator=(const Exclusive&) = delete;
+
+ private:
+  std::atomic_flag& flag_;
 };
 
 enum class WaitPolicy : int32_t { spin = SYNFIRE_WAIT_SPIN, yield = SYNFIRE_WAIT_YIELD, block = SYNFIRE_WAIT_BLOCK };
 
+struct NativeRequest {
+  const char* name;  // may be null
+  synfire_native_callback callback;
+  void* user;
+  std::vector<Buffer*> reads, writes;
+};
+
+// What a launch did: a replay with a ticket, or a part of the caller's capture.
+struct Launched {
+  uint64_t ticket;
+  bool captured;
+};
+
+// Memory of a slot that the host may touch now; null while its replay is in flight.
+struct SlotMemory {
+  void* data;
+  uint64_t bytes;
+};
+
 class Graph final : public Child {
  public:
-  explicit Graph(Context& context) noexcept : Child(ObjectType::graph, context) {}
+  static constexpr uint32_t most_slots = 64;
+
+  // n_slots of 0: one copy of the pinned buffers, and the caller sees to it that replays in flight do not share it.
+  Graph(Context& context, uint32_t n_slots) noexcept : Child(ObjectType::graph, context), n_slots_(n_slots) {}
 
   void record_forward(Layer& layer, const ForwardRequest& request);
   void record_backward(Layer& layer, const BackwardRequest& request);
@@ -31,37 +79,86 @@ class Graph final : public Child {
                    uint64_t bytes);
   void record_convert_spikes(const ConvertSpikesRequest& request);
   void record_count_spikes(const CountSpikesRequest& request);
+  void record_native(const NativeRequest& request);
+  // The number of the operation recorded last: 0, 1, 2 ...
+  int32_t last_operation();
   void instantiate();
 
-  // Returns the ticket.
-  uint64_t launch(synfire_stream stream);
+  // ---- between replays
+  void set_enabled(int32_t operation, bool enabled);
+  // From the next launch on the graph reads and writes `now` where it was recorded with `before`.
+  void rebind(Buffer& before, Buffer& now);
+
+  // ---- replays
+  Launched launch(synfire_stream stream);
   // Returns SYNFIRE_OK or SYNFIRE_PENDING.
   synfire_status wait(uint64_t ticket, WaitPolicy policy, int64_t timeout_ns);
+  // Of the next launch (ticket 0), or of a replay that is done and whose slot no later one has taken.
+  SlotMemory slot_memory(uint64_t ticket, const Buffer& buffer);
+
+  // ---- seeing inside
+  std::string dot();
+  void read_statistics(synfire_graph_statistics& statistics) const noexcept { statistics_.read(statistics); }
+  void reset_statistics() noexcept { statistics_.reset(); }
 
  private:
   ~Graph() override = default;
   void check_recording() const;
-  TapeUse& use_of(Layer& layer);
+  void check_instantiated() const;
+  // Numbers what the list has gained as one operation.
+  void end_operation();
+  void use(Layer& layer);
   void keep(std::initializer_list<Buffer*> buffers);
   void note_written(std::initializer_list<Buffer*> buffers);
+  void plan_tapes();
+  void check_tapes() const;
+  void leave_tapes();
+  uint32_t slot_count() const noexcept { return n_slots_ == 0 ? 1 : n_slots_; }
+  uint32_t slot_of(uint64_t ticket) const noexcept { return static_cast<uint32_t>((ticket - 1) % slot_count()); }
+  ReplayPlan plan(const OperationList& operations, const Slots& slots) const;
+  void check_slots_and_tapes() const;
 
   std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
+  const uint32_t n_slots_;
   OperationList operations_;
+  std::vector<uint32_t> owners_;  // the recorded operation that each entry of the list is part of
+  std::vector<uint8_t> enabled_;  // of the recorded operations
   std::vector<Ref<Buffer>> buffers_;
   std::vector<Buffer*> written_;  // by operations of the replay
   std::vector<Ref<Layer>> layers_;
-  std::vector<TapeUse> tapes_;
+  std::vector<RecordedForward> forwards_;
+  std::vector<RecordedBackward> backwards_;
+
+  // What must hold when a replay begins and what it leaves, with the operations that are enabled.
+  struct TapeNeed {
+    Layer* layer;
+    TapeShape tape;
+    bool reads_input;
+    bool never;  // the forward that leaves it is disabled, and another one runs in its place
+  };
+  struct TapeLeft {
+    Layer* layer;
+    TapeShape tape;
+    bool overwritten;
+  };
+  std::vector<TapeNeed> needs_;
+  std::vector<TapeLeft> leaves_;
+
+  std::mutex slots_mutex_;  // between slot_memory() and rebind(); no launch takes it
+  std::unique_ptr<Slots> slots_;
   std::unique_ptr<Replay> replay_;
   std::atomic<bool> instantiated_{false};
   std::atomic<uint64_t> launched_{0};
+  std::atomic<int64_t> last_check_ns_{0};  // when a look last asked the device whether it lives
+  GraphStatistics statistics_;
 };
 
-// Eager calls: the operation a graph would record, run now.
-void run_forward(Layer& layer, const ForwardRequest& request, synfire_stream stream);
-void run_backward(Layer& layer, const BackwardRequest& request, synfire_stream stream);
-void run_reset_state(Layer& layer, synfire_stream stream);
-void run_convert_spikes(Context& context, const ConvertSpikesRequest& request, synfire_stream stream);
-void run_count_spikes(Context& context, const CountSpikesRequest& request, synfire_stream stream);
+// Eager calls: the operation a graph would record, run now. True: they became part of the caller's capture instead.
+bool run_forward(Layer& layer, const ForwardRequest& request, synfire_stream stream);
+bool run_backward(Layer& layer, const BackwardRequest& request, synfire_stream stream);
+bool run_reset_state(Layer& layer, synfire_stream stream);
+bool run_convert_spikes(Context& context, const ConvertSpikesRequest& request, synfire_stream stream);
+bool run_count_spikes(Context& context, const CountSpikesRequest& request, synfire_stream stream);
 
 }  // namespace synfire::core
 

@@ -7,6 +7,7 @@
 
 #include <synfire/synfire.h>
 
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -116,9 +117,19 @@ struct CountSpikesOperation {
   Array counts;  // u32 or u64: [B, N], [T] or [1]
 };
 
+// The caller's own code. On CUDA its function is called when the graph is captured (or, without a capture, at each replay)
+// and enqueues work; on the host it is called at each replay and does the work.
+struct NativeOperation {
+  uint32_t number;  // of the operation in its graph, for error texts
+  std::string name;
+  synfire_native_callback callback;
+  void* user;
+  std::vector<Array> reads, writes;
+};
+
 using Operation =
     std::variant<ForwardOperation, BackwardOperation, ReduceOperation, CopyOperation, FillOperation,
-                 ResetStateOperation, ConvertSpikesOperation, CountSpikesOperation>;
+                 ResetStateOperation, ConvertSpikesOperation, CountSpikesOperation, NativeOperation>;
 using OperationList = std::vector<Operation>;
 
 }  // namespace synfire::core

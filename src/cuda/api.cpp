@@ -25,6 +25,32 @@ bool resolve(const char* name, Function& function) noexcept {
 
 Api& api() noexcept { return table; }
 
+cudaError_t stream_get_capture_info(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
+                                    cudaGraph_t* graph, const cudaGraphNode_t** dependencies, size_t* n_dependencies) {
+#if CUDART_VERSION >= 13000
+  return cudaStreamGetCaptureInfo(stream, status, id, graph, dependencies, nullptr, n_dependencies);
+#else
+  return cudaStreamGetCaptureInfo_v2(stream, status, id, graph, dependencies, n_dependencies);
+#endif
+}
+
+cudaError_t stream_set_capture_dependencies(cudaStream_t stream, cudaGraphNode_t* dependencies, size_t n_dependencies) {
+#if CUDART_VERSION >= 13000
+  return cudaStreamUpdateCaptureDependencies(stream, dependencies, nullptr, n_dependencies,
+                                             cudaStreamSetCaptureDependencies);
+#else
+  return cudaStreamUpdateCaptureDependencies(stream, dependencies, n_dependencies, cudaStreamSetCaptureDependencies);
+#endif
+}
+
+cudaError_t graph_node_get_dependencies(cudaGraphNode_t node, cudaGraphNode_t* dependencies, size_t* n_dependencies) {
+#if CUDART_VERSION >= 13000
+  return cudaGraphNodeGetDependencies(node, dependencies, nullptr, n_dependencies);
+#else
+  return cudaGraphNodeGetDependencies(node, dependencies, n_dependencies);
+#endif
+}
+
 bool resolve_driver_calls() noexcept {
   if (table.context_get_current && table.context_set_current) return true;
   return resolve("cuCtxGetCurrent", table.context_get_current) && resolve("cuCtxSetCurrent", table.context_set_current);

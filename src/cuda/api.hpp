@@ -12,6 +12,13 @@ namespace synfire::cuda {
 // Opaque here: the driver's CUctx_st.
 struct DriverContext;
 
+// Three calls whose signatures differ between CUDA 12 and 13, in one form. They refuse captures and graphs whose edges carry
+// data (programmatic launches): cudaErrorLossyQuery.
+cudaError_t stream_get_capture_info(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
+                                    cudaGraph_t* graph, const cudaGraphNode_t** dependencies, size_t* n_dependencies);
+cudaError_t stream_set_capture_dependencies(cudaStream_t stream, cudaGraphNode_t* dependencies, size_t n_dependencies);
+cudaError_t graph_node_get_dependencies(cudaGraphNode_t node, cudaGraphNode_t* dependencies, size_t* n_dependencies);
+
 struct Api {
   decltype(&cudaGetDeviceCount) get_device_count = &cudaGetDeviceCount;
   decltype(&cudaGetDeviceProperties) get_device_properties = &cudaGetDeviceProperties;
@@ -33,9 +40,18 @@ struct Api {
   decltype(&cudaStreamIsCapturing) stream_is_capturing = &cudaStreamIsCapturing;
   decltype(&cudaStreamBeginCapture) stream_begin_capture = &cudaStreamBeginCapture;
   decltype(&cudaStreamEndCapture) stream_end_capture = &cudaStreamEndCapture;
+  decltype(&cuda::stream_get_capture_info) stream_get_capture_info = &cuda::stream_get_capture_info;
+  decltype(&cuda::stream_set_capture_dependencies) stream_set_capture_dependencies =
+      &cuda::stream_set_capture_dependencies;
   decltype(&cudaThreadExchangeStreamCaptureMode) exchange_capture_mode = &cudaThreadExchangeStreamCaptureMode;
   decltype(&cudaGraphGetNodes) graph_get_nodes = &cudaGraphGetNodes;
   decltype(&cudaGraphNodeGetType) graph_node_get_type = &cudaGraphNodeGetType;
+  decltype(&cuda::graph_node_get_dependencies) graph_node_get_dependencies = &cuda::graph_node_get_dependencies;
+  decltype(&cudaGraphNodeSetEnabled) graph_node_set_enabled = &cudaGraphNodeSetEnabled;
+  decltype(&cudaGraphClone) graph_clone = &cudaGraphClone;
+  decltype(&cudaGraphNodeFindInClone) graph_node_find_in_clone = &cudaGraphNodeFindInClone;
+  decltype(&cudaGraphDestroyNode) graph_destroy_node = &cudaGraphDestroyNode;
+  decltype(&cudaGraphAddChildGraphNode) graph_add_child_graph_node = &cudaGraphAddChildGraphNode;
   decltype(&cudaGraphInstantiateWithParams) graph_instantiate = &cudaGraphInstantiateWithParams;
   decltype(&cudaGraphLaunch) graph_launch = &cudaGraphLaunch;
   decltype(&cudaGraphDestroy) graph_destroy = &cudaGraphDestroy;

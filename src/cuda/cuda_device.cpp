@@ -1,6 +1,7 @@
 #include "cuda_device.hpp"
 
 #include "device_state.hpp"
+#include "ranges.hpp"
 
 #include <core/error.hpp>
 
@@ -79,6 +80,7 @@ namespace {
 class CudaDevice final : public Device {
  public:
   CudaDevice(int ordinal, int stream_priority) {
+    start_ranges();
     if (!resolve_driver_calls())
       fail(SYNFIRE_ERROR_CUDA, "SYN-CUDA-DRIVER", "the driver lacks cuCtxGetCurrent or cuCtxSetCurrent");
     DriverContext* previous = nullptr;
@@ -152,18 +154,18 @@ class CudaDevice final : public Device {
   void write_small(void* destination, const void* source, uint64_t bytes, synfire_stream stream) override {
     state_.require_alive();
     const CurrentContext current(state_.context);
-    remember_loss([&] { enqueue_write_small(destination, source, bytes, state_.choose(stream)); });
+    state_.remember_loss([&] { enqueue_write_small(destination, source, bytes, state_.choose(stream)); });
   }
 
-  void check_stream(synfire_stream stream) override {
+  bool is_capturing(synfire_stream stream) override {
     state_.require_alive();
-    if (!stream) return;
+    if (!stream) return false;
     const CurrentContext current(state_.context);
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     state_.check(api().stream_is_capturing(stream, &status), "cudaStreamIsCapturing");
-    if (status != cudaStreamCaptureStatusNone)
-      fail(SYNFIRE_ERROR_CAPTURING, "SYN-STREAM-CAPTURING",
-           "stream is being captured; launch on a stream that is not, or null for the context's own");
+    if (status == cudaStreamCaptureStatusInvalidated)
+      fail(SYNFIRE_ERROR_CAPTURING, "SYN-STREAM-CAPTURING", "stream is being captured, and the capture is invalid: end it first");
+    return status == cudaStreamCaptureStatusActive;
   }
 
   void execute(std::span<const Operation> operations, synfire_stream stream) override {
@@ -173,9 +175,18 @@ class CudaDevice final : public Device {
       // Pageable memory is out of the GPU's reach, and only a fill can name it.
       if (const auto* fill = std::get_if<FillOperation>(&operation); fill && fill->array.memory == SYNFIRE_MEMORY_HOST)
         fill_host(*fill);
-      else
-        remember_loss([&] { enqueue(operation, state_.shape, Enqueue::run, state_.choose(stream)); });
+      else {
+        const Range range(operation);
+        state_.remember_loss([&] { enqueue(operation, state_.shape, Enqueue::run, state_.choose(stream)); });
+      }
     }
+  }
+
+  void execute_captured(std::span<const Operation> operations, synfire_stream stream) override {
+    state_.require_alive();
+    const CurrentContext current(state_.context);
+    warm_up(state_, OperationList(operations.begin(), operations.end()));
+    execute(operations, stream);
   }
 
   void synchronize() override {
@@ -185,8 +196,8 @@ class CudaDevice final : public Device {
     state_.check(api().stream_synchronize(state_.stream), "cudaStreamSynchronize");
   }
 
-  std::unique_ptr<Replay> instantiate(const OperationList& operations) override {
-    return make_replay(state_, operations);
+  std::unique_ptr<Replay> instantiate(ReplayPlan plan) override {
+    return make_replay(state_, std::move(plan));
   }
 
  private:
@@ -196,16 +207,6 @@ class CudaDevice final : public Device {
     const RelaxedCapture relaxed;
     state_.check(api().memcpy_async(destination, source, bytes, cudaMemcpyDefault, state_.stream), "cudaMemcpyAsync");
     state_.check(api().stream_synchronize(state_.stream), "cudaStreamSynchronize");
-  }
-
-  template <class Body>
-  void remember_loss(Body body) {
-    try {
-      body();
-    } catch (const Failure& failure) {
-      if (failure.status == SYNFIRE_ERROR_DEVICE_LOST) state_.lost.store(true, std::memory_order_relaxed);
-      throw;
-    }
   }
 
   template <class E>

@@ -6,6 +6,7 @@
 #include "scope.hpp"
 
 #include <core/device.hpp>
+#include <core/error.hpp>
 
 #include <atomic>
 
@@ -24,12 +25,26 @@ struct DeviceState {
   void require_alive() const;
   // check(), which also remembers a lost device.
   void check(cudaError_t error, const char* call);
+  // Runs what calls CUDA without this check().
+  template <class Body>
+  void remember_loss(Body body) {
+    try {
+      body();
+    } catch (const core::Failure& failure) {
+      if (failure.status == SYNFIRE_ERROR_DEVICE_LOST) lost.store(true, std::memory_order_relaxed);
+      throw;
+    }
+  }
 };
 
 void* allocate(DeviceState& device, int32_t memory, uint64_t bytes);
 void release(DeviceState& device, int32_t memory, void* data) noexcept;
 
-std::unique_ptr<core::Replay> make_replay(DeviceState& device, const core::OperationList& operations);
+// Loads the kernels of operations, with launches that touch no data, and waits for that: loading one during a capture is an
+// error, and during the first replay a delay.
+void warm_up(DeviceState& device, const core::OperationList& operations);
+
+std::unique_ptr<core::Replay> make_replay(DeviceState& device, core::ReplayPlan plan);
 
 }  // namespace synfire::cuda
 

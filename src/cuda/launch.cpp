@@ -4,6 +4,7 @@
 
 #include <core/error.hpp>
 #include <core/layer.hpp>
+#include <core/native_operation.hpp>
 #include <core/operation_arguments.hpp>
 
 #include <synfire/model/reduction.hpp>
@@ -233,6 +234,10 @@ class Enqueuer {
     launch(kernel_for(op), looping_blocks(n_runs), spike_threads, &arguments, 0, stream_);
   }
 
+  void operator()(const NativeOperation& op) const {
+    if (!warm_up_) call_native(op, stream_, 0);
+  }
+
  private:
   uint32_t blocks(const Plan& plan) const { return warm_up_ ? 1 : plan.n_blocks; }
 
@@ -307,6 +312,7 @@ void enqueue(const Operation& operation, const GpuShape& gpu, Enqueue how, cudaS
   std::visit(Enqueuer(gpu, how, stream), operation);
 }
 
+// Of native nodes only the callback knows.
 int nodes_of(const Operation& operation) {
   return std::holds_alternative<CountSpikesOperation>(operation) ? 2 : 1;  // counts are cleared first
 }

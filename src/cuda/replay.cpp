@@ -1,10 +1,16 @@
-// An instantiated graph on CUDA: capture of the operation list on a private stream, checks of what was captured, replay.
+// An instantiated graph on CUDA: capture of the operation list on a private stream, checks of what was captured, replay,
+// and what may change between replays. With several slots there is one executable graph for each, over shared device memory.
 #include "device_state.hpp"
+#include "ranges.hpp"
 #include "staging.hpp"
 
 #include <core/error.hpp>
+#include <core/native_operation.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <mutex>
+#include <thread>
 
 namespace synfire::cuda {
 
@@ -12,35 +18,161 @@ using namespace synfire::core;
 
 namespace {
 
-// One capture at a time in this library. Trivially destructible on this platform: nothing runs at exit.
+// One capture at a time in this library, and none inside another: a native node's callback runs inside one. Trivially
+// destructible on this platform: nothing runs at exit.
 constinit std::mutex capture_mutex;
+thread_local constinit bool capturing_here = false;
 
-bool allowed(cudaGraphNodeType type) {
-  return type == cudaGraphNodeTypeKernel || type == cudaGraphNodeTypeMemcpy;
-}
+class CaptureLock {
+ public:
+  CaptureLock() {
+    if (capturing_here)
+      fail(SYNFIRE_ERROR_CAPTURING, "SYN-GRAPH-NESTED",
+           "a native node's callback is running on this thread; graphs are instantiated and re-bound outside of it");
+    capture_mutex.lock();
+    capturing_here = true;
+  }
+  ~CaptureLock() {
+    capturing_here = false;
+    capture_mutex.unlock();
+  }
+  CaptureLock(const CaptureLock&) = delete;
+  CaptureLock& operator=(const CaptureLock&) = delete;
+};
+
+using Nodes = std::vector<cudaGraphNode_t>;
+
+// One slot's graph.
+struct Instance {
+  OperationList operations;  // the list to run, copies included
+  std::vector<Nodes> nodes;  // of each entry
+  cudaGraphNode_t signal = nullptr;
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+};
+
+// Everything that a plan becomes; rebuild() makes another one.
+struct Build {
+  std::vector<Instance> instances;
+  std::vector<std::vector<uint32_t>> users;  // of each entry, the recorded operations that it runs for
+  std::vector<uint8_t> enabled;              // recorded operations
+  std::vector<uint8_t> active;               // entries
+  bool eager = false;
+  void* arena = nullptr;
+
+  bool wanted(size_t entry) const {
+    return std::any_of(users[entry].begin(), users[entry].end(), [&](uint32_t user) { return enabled[user] != 0; });
+  }
+};
 
 class CudaReplay final : public Replay {
  public:
-  CudaReplay(DeviceState& device, const OperationList& operations) : device_(device) {
+  CudaReplay(DeviceState& device, ReplayPlan plan) : device_(device) {
     device_.require_alive();
     const CurrentContext current(device_.context);
     try {
-      build(operations);
+      count_ = static_cast<uint64_t*>(allocate(device_, SYNFIRE_MEMORY_DEVICE, sizeof(uint64_t)));
+      published_ = static_cast<uint64_t*>(allocate(device_, SYNFIRE_MEMORY_PINNED, sizeof(uint64_t)));
+      build_ = make(std::move(plan));
     } catch (...) {
-      release_all();
+      release_counters();
       throw;
     }
   }
 
   ~CudaReplay() override {
     const CurrentContext current(device_.context);
-    release_all();
+    release_build(build_);
+    release_counters();
   }
 
-  void launch(synfire_stream stream) override {
+  void launch(synfire_stream stream, uint32_t slot) override {
     device_.require_alive();
     const CurrentContext current(device_.context);
-    device_.check(api().graph_launch(executable_, device_.choose(stream)), "cudaGraphLaunch");
+    const Range range("graph launch");
+    const Instance& instance = build_.instances[slot];
+    const cudaStream_t chosen = device_.choose(stream);
+    if (build_.eager) {
+      enqueue_active(instance, slot, chosen);
+      device_.remember_loss([&] { enqueue_signal(count_, published_, chosen); });
+    } else {
+      device_.check(api().graph_launch(instance.executable, chosen), "cudaGraphLaunch");
+    }
+    ++launched_;
+  }
+
+  // A child node of the caller's graph, without the signal: runs of that graph have no tickets.
+  void launch_captured(synfire_stream stream, uint32_t slot) override {
+    device_.require_alive();
+    const CurrentContext current(device_.context);
+    const Range range("graph launch into a capture");
+    const Instance& instance = build_.instances[slot];
+    // A child would run disabled operations too.
+    if (build_.eager || std::find(build_.active.begin(), build_.active.end(), 0) != build_.active.end())
+      return enqueue_active(instance, slot, stream);
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    cudaGraph_t target = nullptr;
+    const cudaGraphNode_t* dependencies = nullptr;
+    size_t n_dependencies = 0;
+    const cudaError_t error =
+        api().stream_get_capture_info(stream, &status, nullptr, &target, &dependencies, &n_dependencies);
+    if (error != cudaSuccess || status != cudaStreamCaptureStatusActive) {
+      if (error != cudaSuccess) api().get_last_error();
+      fail(SYNFIRE_ERROR_CAPTURING, "SYN-STREAM-CAPTURING",
+           "stream is being captured in a way that no graph can be added to: the capture is invalid, or its last operation is a "
+           "programmatic launch");
+    }
+    const RelaxedCapture relaxed;
+    cudaGraph_t child = nullptr;
+    device_.check(api().graph_clone(&child, instance.graph), "cudaGraphClone");
+    cudaError_t failed = cudaSuccess;
+    const char* call = "cudaGraphNodeFindInClone";
+    cudaGraphNode_t signal = nullptr, node = nullptr;
+    failed = api().graph_node_find_in_clone(&signal, instance.signal, child);
+    if (failed == cudaSuccess) {
+      call = "cudaGraphDestroyNode";
+      failed = api().graph_destroy_node(signal);
+    }
+    if (failed == cudaSuccess) {
+      call = "cudaGraphAddChildGraphNode";
+      failed = api().graph_add_child_graph_node(&node, target, dependencies, n_dependencies, child);
+    }
+    if (failed == cudaSuccess) {
+      call = "cudaStreamUpdateCaptureDependencies";
+      failed = api().stream_set_capture_dependencies(stream, &node, 1);
+    }
+    api().graph_destroy(child);
+    device_.check(failed, call);
+  }
+
+  void set_enabled(uint32_t operation, bool enabled) override {
+    device_.require_alive();
+    const CurrentContext current(device_.context);
+    build_.enabled[operation] = enabled ? 1 : 0;
+    try {
+      for (size_t entry = 0; entry < build_.users.size(); ++entry) apply(build_, entry);
+    } catch (...) {
+      build_.enabled[operation] = enabled ? 0 : 1;
+      throw;
+    }
+  }
+
+  void rebuild(ReplayPlan plan) override {
+    device_.require_alive();
+    const CurrentContext current(device_.context);
+    Build next = make(std::move(plan));
+    try {
+      // They read and write what is about to be released.
+      while (finished() < launched_) {
+        check();
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+      }
+    } catch (...) {
+      release_build(next);
+      throw;
+    }
+    std::swap(build_, next);
+    release_build(next);
   }
 
   uint64_t finished() const noexcept override {
@@ -58,41 +190,57 @@ class CudaReplay final : public Replay {
   }
 
  private:
-  void build(const OperationList& recorded) {
-    const Staging staging(recorded);
-    if (staging.arena_bytes() > 0) arena_ = allocate(device_, SYNFIRE_MEMORY_DEVICE, staging.arena_bytes());
-    count_ = static_cast<uint64_t*>(allocate(device_, SYNFIRE_MEMORY_DEVICE, sizeof(uint64_t)));
-    published_ = static_cast<uint64_t*>(allocate(device_, SYNFIRE_MEMORY_PINNED, sizeof(uint64_t)));
-    const OperationList operations = staging.place(arena_);
-    warm_up(operations);
-    const cudaGraph_t graph = capture(operations);
+  // ---- building
+  Build make(ReplayPlan plan) {
+    Build build;
     try {
-      size_t expected = 1;  // the signal
-      for (const Operation& operation : operations) expected += static_cast<size_t>(nodes_of(operation));
-      check_nodes(graph, expected);
-      instantiate(graph);
+      fill(build, std::move(plan));
     } catch (...) {
-      api().graph_destroy(graph);
+      release_build(build);
       throw;
     }
-    api().graph_destroy(graph);
+    return build;
   }
 
-  // Loading a kernel during a capture is an error, and during the first replay a delay: load them all now.
-  void warm_up(const OperationList& operations) {
-    const RelaxedCapture relaxed;
-    for (const Operation& operation : operations) {
-      cudaFuncAttributes attributes;
-      if (const void* kernel = kernel_of(operation, device_.shape))
-        device_.check(api().func_get_attributes(&attributes, kernel), "cudaFuncGetAttributes");
-      enqueue(operation, device_.shape, Enqueue::warm_up, device_.stream);
+  void fill(Build& build, ReplayPlan plan) {
+    build.eager = plan.eager;
+    build.enabled = std::move(plan.enabled);
+    for (size_t slot = 0; slot < plan.slots.size(); ++slot) {
+      const Staging staging(plan.slots[slot]);
+      if (slot == 0) {
+        // Slots differ in the addresses of pinned memory only: the same copies, the same places in one arena.
+        if (staging.arena_bytes() > 0) build.arena = allocate(device_, SYNFIRE_MEMORY_DEVICE, staging.arena_bytes());
+        build.users = staging.users();
+        for (std::vector<uint32_t>& users : build.users)
+          for (uint32_t& user : users) user = plan.owners[user];
+        build.active.assign(build.users.size(), 1);
+      }
+      build.instances.push_back({staging.place(build.arena), {}, nullptr, nullptr, nullptr});
     }
-    enqueue_signal(nullptr, nullptr, device_.stream);
-    device_.check(api().stream_synchronize(device_.stream), "cudaStreamSynchronize");
+    warm_up(device_, build.instances.front().operations);
+    if (!build.eager) {
+      for (size_t slot = 0; slot < build.instances.size(); ++slot) {
+        capture(build.instances[slot], static_cast<uint32_t>(slot));
+        instantiate(build.instances[slot]);
+      }
+    }
+    for (size_t entry = 0; entry < build.users.size(); ++entry) apply(build, entry);
   }
 
-  cudaGraph_t capture(const OperationList& operations) {
-    const std::lock_guard lock(capture_mutex);
+  // Brings the nodes of an entry up to date with whether anyone needs it.
+  void apply(Build& build, size_t entry) {
+    const bool wanted = build.wanted(entry);
+    if (wanted == (build.active[entry] != 0)) return;
+    for (const Instance& instance : build.instances) {
+      if (build.eager) break;
+      for (const cudaGraphNode_t node : instance.nodes[entry])
+        device_.check(api().graph_node_set_enabled(instance.executable, node, wanted ? 1 : 0), "cudaGraphNodeSetEnabled");
+    }
+    build.active[entry] = wanted ? 1 : 0;
+  }
+
+  void capture(Instance& instance, uint32_t slot) {
+    const CaptureLock lock;
     // A stream of its own, of the same priority: the device's stream stays free for other threads' eager calls.
     cudaStream_t stream = nullptr;
     {
@@ -102,76 +250,224 @@ class CudaReplay final : public Replay {
       device_.check(api().stream_create_with_priority(&stream, cudaStreamNonBlocking, priority),
                     "cudaStreamCreateWithPriority");
     }
-    cudaGraph_t graph = nullptr;
-    cudaError_t ended = cudaSuccess;
     try {
       device_.check(api().stream_begin_capture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+      size_t n_nodes = 0;
       try {
-        for (const Operation& operation : operations) enqueue(operation, device_.shape, Enqueue::run, stream);
-        enqueue_signal(count_, published_, stream);
+        n_nodes = capture_operations(instance, slot, stream);
       } catch (...) {
         // A capture must be ended even when it failed.
+        cudaGraph_t graph = nullptr;
         if (api().stream_end_capture(stream, &graph) != cudaSuccess) api().get_last_error();
         if (graph) api().graph_destroy(graph);
         throw;
       }
-      ended = api().stream_end_capture(stream, &graph);
+      const cudaError_t ended = api().stream_end_capture(stream, &instance.graph);
+      if (ended == cudaErrorStreamCaptureUnjoined) blame_unjoined(instance.operations);
       device_.check(ended, "cudaStreamEndCapture");
+      size_t count = 0;
+      device_.check(api().graph_get_nodes(instance.graph, nullptr, &count), "cudaGraphGetNodes");
+      if (count != n_nodes)
+        fail(SYNFIRE_ERROR_INTERNAL, "SYN-GRAPH-NODES", "the captured graph has %zu nodes instead of %zu", count, n_nodes);
     } catch (...) {
       api().stream_destroy(stream);
       throw;
     }
     api().stream_destroy(stream);
-    return graph;
   }
 
-  // Every operation is as many kernels or copies as nodes_of() says: fewer nodes mean that work went elsewhere, other types that something
-  // allocates or calls back in the replay.
-  void check_nodes(cudaGraph_t graph, size_t expected) {
+  // Enqueues the list and the signal, and notes which nodes each entry became. Returns how many there are.
+  size_t capture_operations(Instance& instance, uint32_t slot, cudaStream_t stream) {
+    const unsigned long long id = capture_id(stream);
+    Nodes known;
+    for (size_t entry = 0; entry < instance.operations.size(); ++entry) {
+      const Operation& operation = instance.operations[entry];
+      if (const auto* native = std::get_if<NativeOperation>(&operation)) {
+        instance.nodes.push_back(capture_native(*native, slot, stream, id, known));
+        continue;
+      }
+      {
+        const Range range(operation);
+        enqueue(operation, device_.shape, Enqueue::run, stream);
+      }
+      instance.nodes.push_back(added_nodes(stream, known));
+      check_nodes(entry, instance.nodes.back(), static_cast<size_t>(nodes_of(operation)));
+    }
+    enqueue_signal(count_, published_, stream);
+    const Nodes signal = added_nodes(stream, known);
+    check_nodes(instance.operations.size(), signal, 1);
+    instance.signal = signal.front();
+    return known.size();
+  }
+
+  unsigned long long capture_id(cudaStream_t stream) {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    unsigned long long id = 0;
+    device_.check(api().stream_get_capture_info(stream, &status, &id, nullptr, nullptr, nullptr),
+                  "cudaStreamGetCaptureInfo");
+    return id;
+  }
+
+  // The nodes that the capture has gained since the last call; `known`, sorted, is brought up to date.
+  Nodes added_nodes(cudaStream_t stream, Nodes& known) {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    cudaGraph_t graph = nullptr;
+    device_.check(api().stream_get_capture_info(stream, &status, nullptr, &graph, nullptr, nullptr),
+                  "cudaStreamGetCaptureInfo");
     size_t count = 0;
-    device_.check(api().graph_get_nodes(graph, nullptr, &count), "cudaGraphGetNodes");
-    if (count != expected)
-      fail(SYNFIRE_ERROR_INTERNAL, "SYN-GRAPH-NODES", "the captured graph has %zu nodes instead of %zu", count, expected);
-    std::vector<cudaGraphNode_t> nodes(count);
-    device_.check(api().graph_get_nodes(graph, nodes.data(), &count), "cudaGraphGetNodes");
+    if (graph) device_.check(api().graph_get_nodes(graph, nullptr, &count), "cudaGraphGetNodes");
+    Nodes all(count), added;
+    if (count > 0) device_.check(api().graph_get_nodes(graph, all.data(), &count), "cudaGraphGetNodes");
+    std::sort(all.begin(), all.end());
+    std::set_difference(all.begin(), all.end(), known.begin(), known.end(), std::back_inserter(added));
+    known = std::move(all);
+    return added;
+  }
+
+  cudaGraphNodeType type_of(cudaGraphNode_t node) {
+    cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
+    device_.check(api().graph_node_get_type(node, &type), "cudaGraphNodeGetType");
+    return type;
+  }
+
+  // Every operation is as many kernels or copies as nodes_of() says: fewer mean that work went elsewhere, other types that
+  // something allocates or calls back in the replay.
+  void check_nodes(size_t entry, const Nodes& nodes, size_t expected) {
+    if (nodes.size() != expected)
+      fail(SYNFIRE_ERROR_INTERNAL, "SYN-GRAPH-NODES", "entry %zu of the list became %zu nodes instead of %zu", entry,
+           nodes.size(), expected);
     for (const cudaGraphNode_t node : nodes) {
-      cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
-      device_.check(api().graph_node_get_type(node, &type), "cudaGraphNodeGetType");
-      if (!allowed(type))
-        fail(SYNFIRE_ERROR_INTERNAL, "SYN-GRAPH-NODE-TYPE", "the captured graph has a node of type %d",
+      const cudaGraphNodeType type = type_of(node);
+      if (type != cudaGraphNodeTypeKernel && type != cudaGraphNodeTypeMemcpy)
+        fail(SYNFIRE_ERROR_INTERNAL, "SYN-GRAPH-NODE-TYPE", "entry %zu of the list became a node of type %d", entry,
              static_cast<int>(type));
     }
   }
 
-  void instantiate(cudaGraph_t graph) {
+  // ---- native nodes
+  Nodes capture_native(const NativeOperation& op, uint32_t slot, cudaStream_t stream, unsigned long long id, Nodes& known) {
+    {
+      // Libraries load kernels and allocate workspace when they are first used; that is no concern of this capture.
+      const RelaxedCapture relaxed;
+      const Range range("native node");
+      call_native(op, stream, slot);
+    }
+    api().context_set_current(device_.context);
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    unsigned long long now = 0;
+    const cudaGraphNode_t* dependencies = nullptr;
+    size_t n_dependencies = 0;
+    const cudaError_t error =
+        api().stream_get_capture_info(stream, &status, &now, nullptr, &dependencies, &n_dependencies);
+    if (error != cudaSuccess) api().get_last_error();
+    if (error != cudaSuccess || status != cudaStreamCaptureStatusActive || now != id)
+      fail_native(op, "SYN-GRAPH-NATIVE-CAPTURE",
+                  "broke the capture: its callback ended it, synchronised, or made a call that CUDA forbids in one");
+    Nodes reached(dependencies, dependencies + n_dependencies);
+    Nodes added = added_nodes(stream, known);
+    if (added.empty())
+      fail_native(op, "SYN-GRAPH-NATIVE-EMPTY", "enqueued nothing on the stream that its callback was given");
+    for (const cudaGraphNode_t node : added) {
+      const cudaGraphNodeType type = type_of(node);
+      if (type != cudaGraphNodeTypeKernel && type != cudaGraphNodeTypeMemcpy && type != cudaGraphNodeTypeMemset) {
+        const std::string text = std::string("enqueued a node of CUDA's type ").append(std::to_string(static_cast<int>(type)))
+                                     .append("; kernels, copies and fills are allowed");
+        fail_native(op, "SYN-GRAPH-NATIVE-NODE", text.c_str());
+      }
+    }
+    // Whatever it added must come before what follows in the stream.
+    for (size_t i = 0; i < reached.size(); ++i) {
+      if (!std::binary_search(added.begin(), added.end(), reached[i])) continue;
+      size_t count = 0;
+      device_.check(api().graph_node_get_dependencies(reached[i], nullptr, &count), "cudaGraphNodeGetDependencies");
+      Nodes before(count);
+      if (count > 0)
+        device_.check(api().graph_node_get_dependencies(reached[i], before.data(), &count), "cudaGraphNodeGetDependencies");
+      for (const cudaGraphNode_t node : before)
+        if (std::find(reached.begin(), reached.end(), node) == reached.end()) reached.push_back(node);
+    }
+    for (const cudaGraphNode_t node : added)
+      if (std::find(reached.begin(), reached.end(), node) == reached.end())
+        fail_native(op, "SYN-GRAPH-NATIVE-JOIN", "forked work to another stream and did not join it again");
+    return added;
+  }
+
+  // Our own operations never fork.
+  [[noreturn]] void blame_unjoined(const OperationList& operations) {
+    api().get_last_error();
+    std::string blamed;
+    for (const Operation& operation : operations)
+      if (const auto* native = std::get_if<NativeOperation>(&operation))
+        blamed.append(blamed.empty() ? "" : ", or ").append(describe_native(*native));
+    fail(SYNFIRE_ERROR_CALLBACK, "SYN-GRAPH-NATIVE-JOIN", "%s forked to another stream and did not join it again",
+         blamed.c_str());
+  }
+
+  void instantiate(Instance& instance) {
     const RelaxedCapture relaxed;
     cudaGraphInstantiateParams params = {};
     params.flags = cudaGraphInstantiateFlagUpload | cudaGraphInstantiateFlagUseNodePriority;
     params.uploadStream = device_.stream;
-    device_.check(api().graph_instantiate(&executable_, graph, &params), "cudaGraphInstantiateWithParams");
+    device_.check(api().graph_instantiate(&instance.executable, instance.graph, &params), "cudaGraphInstantiateWithParams");
     device_.check(api().stream_synchronize(device_.stream), "cudaStreamSynchronize");
   }
 
-  void release_all() noexcept {
+  // ---- running without a graph
+  void enqueue_active(const Instance& instance, uint32_t slot, cudaStream_t stream) {
+    for (size_t entry = 0; entry < instance.operations.size(); ++entry) {
+      if (!build_.active[entry]) continue;
+      const Operation& operation = instance.operations[entry];
+      const Range range(operation);
+      if (const auto* native = std::get_if<NativeOperation>(&operation)) {
+        call_native(*native, stream, slot);
+        api().context_set_current(device_.context);
+      } else {
+        device_.remember_loss([&] { enqueue(operation, device_.shape, Enqueue::run, stream); });
+      }
+    }
+  }
+
+  // ---- releasing
+  void release_build(Build& build) noexcept {
     const RelaxedCapture relaxed;
-    if (executable_ && api().graph_exec_destroy(executable_) != cudaSuccess) api().get_last_error();
+    for (Instance& instance : build.instances) {
+      if (instance.executable && api().graph_exec_destroy(instance.executable) != cudaSuccess) api().get_last_error();
+      if (instance.graph && api().graph_destroy(instance.graph) != cudaSuccess) api().get_last_error();
+    }
+    build.instances.clear();
     // Freeing waits for replays in flight.
-    if (arena_) release(device_, SYNFIRE_MEMORY_DEVICE, arena_);
+    if (build.arena) release(device_, SYNFIRE_MEMORY_DEVICE, build.arena);
+    build.arena = nullptr;
+  }
+
+  void release_counters() noexcept {
     if (count_) release(device_, SYNFIRE_MEMORY_DEVICE, count_);
     if (published_) release(device_, SYNFIRE_MEMORY_PINNED, published_);
   }
 
   DeviceState& device_;
-  cudaGraphExec_t executable_ = nullptr;
-  void* arena_ = nullptr;
+  Build build_;
+  uint64_t launched_ = 0;
   uint64_t* count_ = nullptr;      // device memory: replays finished
   uint64_t* published_ = nullptr;  // the same, in mapped host memory
 };
 
 }  // namespace
 
-std::unique_ptr<Replay> make_replay(DeviceState& device, const OperationList& operations) {
-  return std::make_unique<CudaReplay>(device, operations);
+void warm_up(DeviceState& device, const OperationList& operations) {
+  const RelaxedCapture relaxed;
+  for (const Operation& operation : operations) {
+    cudaFuncAttributes attributes;
+    if (const void* kernel = kernel_of(operation, device.shape))
+      device.check(api().func_get_attributes(&attributes, kernel), "cudaFuncGetAttributes");
+    enqueue(operation, device.shape, Enqueue::warm_up, device.stream);
+  }
+  enqueue_signal(nullptr, nullptr, device.stream);
+  device.check(api().stream_synchronize(device.stream), "cudaStreamSynchronize");
+}
+
+std::unique_ptr<Replay> make_replay(DeviceState& device, ReplayPlan plan) {
+  return std::make_unique<CudaReplay>(device, std::move(plan));
 }
 
 }  // namespace synfire::cuda

@@ -1,5 +1,7 @@
 #include "staging.hpp"
 
+#include <core/operation_arrays.hpp>
+
 namespace synfire::cuda {
 
 using namespace synfire::core;
@@ -11,15 +13,18 @@ constexpr int32_t memory_arena = -1;
 
 void* offset_pointer(uint64_t offset) { return reinterpret_cast<void*>(static_cast<uintptr_t>(offset)); }
 
-bool overlaps(const void* a, uint64_t a_bytes, const void* b, uint64_t b_bytes) {
-  const auto a0 = reinterpret_cast<uintptr_t>(a), b0 = reinterpret_cast<uintptr_t>(b);
-  return a0 < b0 + b_bytes && b0 < a0 + a_bytes;
-}
-
 }  // namespace
 
 Staging::Staging(const OperationList& operations) {
-  for (const Operation& operation : operations) std::visit([this](const auto& op) { add(op); }, operation);
+  for (const Operation& operation : operations) {
+    std::visit([this](const auto& op) { add(op); }, operation);
+    ++recorded_;
+  }
+}
+
+void Staging::append(Operation operation) {
+  operations_.push_back(std::move(operation));
+  users_.push_back({recorded_});
 }
 
 Staging::Staged& Staging::staged(const Array& array) {
@@ -28,7 +33,7 @@ Staging::Staged& Staging::staged(const Array& array) {
   constexpr uint64_t alignment = 256;
   const uint64_t offset = arena_bytes_;
   arena_bytes_ += (array.bytes + alignment - 1) / alignment * alignment;
-  return staged_.emplace_back(Staged{array.data, array.bytes, offset, false});
+  return staged_.emplace_back(Staged{array.data, array.bytes, offset, false, 0});
 }
 
 // Redirects an input from pinned memory to the arena, with a copy unless the arena already holds it.
@@ -38,7 +43,12 @@ void Staging::read(Array& array) {
   Array place = array;
   place.data = offset_pointer(s.offset);
   place.memory = memory_arena;
-  if (!s.current) operations_.emplace_back(CopyOperation{array, place});
+  if (!s.current) {
+    s.copy_in = operations_.size();
+    append(CopyOperation{array, place});
+  } else if (users_[s.copy_in].back() != recorded_) {
+    users_[s.copy_in].push_back(recorded_);
+  }
   s.current = true;
   array = place;
 }
@@ -74,8 +84,8 @@ void Staging::add(const ForwardOperation& original) {
     const Array host = *output;
     if (written_through_arena(*output)) copies.push_back({*output, host});
   }
-  operations_.emplace_back(op);
-  for (const CopyOperation& copy : copies) operations_.emplace_back(copy);
+  append(op);
+  for (const CopyOperation& copy : copies) append(copy);
 }
 
 void Staging::add(const BackwardOperation& original) {
@@ -92,37 +102,37 @@ void Staging::add(const BackwardOperation& original) {
     const Array host = *output;
     if (written_through_arena(*output)) copies.push_back({*output, host});
   }
-  operations_.emplace_back(op);
-  for (const CopyOperation& copy : copies) operations_.emplace_back(copy);
+  append(op);
+  for (const CopyOperation& copy : copies) append(copy);
 }
 
 void Staging::add(const ReduceOperation& original) {
   ReduceOperation op = original;
   const Array host = op.output;
   const bool copied = written_through_arena(op.output);
-  operations_.emplace_back(op);
-  if (copied) operations_.emplace_back(CopyOperation{op.output, host});
+  append(op);
+  if (copied) append(CopyOperation{op.output, host});
 }
 
 void Staging::add(const CopyOperation& op) {
   forget(op.destination);
-  operations_.emplace_back(op);
+  append(op);
 }
 
 void Staging::add(const FillOperation& op) {
   forget(op.array);
-  operations_.emplace_back(op);
+  append(op);
 }
 
-void Staging::add(const ResetStateOperation& op) { operations_.emplace_back(op); }
+void Staging::add(const ResetStateOperation& op) { append(op); }
 
 void Staging::add(const ConvertSpikesOperation& original) {
   ConvertSpikesOperation op = original;
   read(op.source);
   const Array host = op.destination;
   const bool copied = written_through_arena(op.destination);
-  operations_.emplace_back(op);
-  if (copied) operations_.emplace_back(CopyOperation{op.destination, host});
+  append(op);
+  if (copied) append(CopyOperation{op.destination, host});
 }
 
 void Staging::add(const CountSpikesOperation& original) {
@@ -131,46 +141,24 @@ void Staging::add(const CountSpikesOperation& original) {
   const Array host = op.counts;
   // Counts are added up, which is slow across the bus however few they are.
   const bool copied = written_through_arena(op.counts, 0);
-  operations_.emplace_back(op);
-  if (copied) operations_.emplace_back(CopyOperation{op.counts, host});
+  append(op);
+  if (copied) append(CopyOperation{op.counts, host});
 }
 
-namespace {
-
-// Turns the arena offsets of one operation into addresses.
-struct Place {
-  char* arena;
-
-  void operator()(Array& array) const {
-    if (array.memory != memory_arena) return;
-    array.data = arena + reinterpret_cast<uintptr_t>(array.data);
-    array.memory = SYNFIRE_MEMORY_DEVICE;
-  }
-  template <class... Arrays>
-  void all(Arrays&... arrays) const {
-    ((*this)(arrays), ...);
-  }
-  void operator()(ForwardOperation& op) const {
-    all(op.x, op.spikes, op.v_in, op.v_out, op.v_final, op.v_seq, op.h_seq, op.w_in, op.w_out, op.w_final, op.w_seq);
-  }
-  void operator()(BackwardOperation& op) const {
-    all(op.x, op.grad_spike, op.grad_v_seq, op.grad_v_final, op.grad_x, op.grad_v_init, op.grad_w_seq, op.grad_w_final,
-        op.grad_w_init);
-  }
-  void operator()(ReduceOperation& op) const { all(op.output); }
-  void operator()(CopyOperation& op) const { all(op.source, op.destination); }
-  void operator()(FillOperation& op) const { all(op.array); }
-  void operator()(ResetStateOperation&) const {}
-  void operator()(ConvertSpikesOperation& op) const { all(op.source, op.destination); }
-  void operator()(CountSpikesOperation& op) const { all(op.spikes, op.counts); }
-};
-
-}  // namespace
+// The caller's kernels read and write pinned memory where it is.
+void Staging::add(const NativeOperation& op) {
+  for (const Array& array : op.writes) forget(array);
+  append(op);
+}
 
 OperationList Staging::place(void* arena) const {
   OperationList placed = operations_;
-  const Place place = {static_cast<char*>(arena)};
-  for (Operation& operation : placed) std::visit(place, operation);
+  for (Operation& operation : placed)
+    for_each_array(operation, [&](Array& array, Access) {
+      if (array.memory != memory_arena) return;
+      array.data = static_cast<char*>(arena) + reinterpret_cast<uintptr_t>(array.data);  // an offset until now
+      array.memory = SYNFIRE_MEMORY_DEVICE;
+    });
   return placed;
 }
 

@@ -16,6 +16,10 @@ class Staging {
 
   explicit Staging(const core::OperationList& operations);
 
+  // For each entry of the list to run, the recorded entries that it runs for: itself, or, for a copy, those that read or wrote
+  // what it moves. It is needed while any of them is.
+  const std::vector<std::vector<uint32_t>>& users() const noexcept { return users_; }
+
   // Bytes of the arena that place() needs; 0 when nothing is staged.
   uint64_t arena_bytes() const noexcept { return arena_bytes_; }
   // The list to run, with its staged arrays in this arena.
@@ -26,7 +30,8 @@ class Staging {
     void* host;
     uint64_t bytes;
     uint64_t offset;
-    bool current;  // the arena holds what the host memory holds
+    bool current;   // the arena holds what the host memory holds ...
+    size_t copy_in; // ... since this entry of the list
   };
 
   void add(const core::ForwardOperation& op);
@@ -37,12 +42,16 @@ class Staging {
   void add(const core::ResetStateOperation& op);
   void add(const core::ConvertSpikesOperation& op);
   void add(const core::CountSpikesOperation& op);
+  void add(const core::NativeOperation& op);
+  void append(core::Operation operation);
   Staged& staged(const core::Array& array);
   void read(core::Array& array);
   bool written_through_arena(core::Array& array, uint64_t in_place_bytes = zero_copy_bytes);
   void forget(const core::Array& written);
 
   core::OperationList operations_;
+  std::vector<std::vector<uint32_t>> users_;
+  uint32_t recorded_ = 0;  // the entry that is being added
   std::vector<Staged> staged_;
   uint64_t arena_bytes_ = 0;
 };

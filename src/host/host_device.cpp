@@ -7,6 +7,7 @@
 #include <core/error.hpp>
 #include <core/float_environment.hpp>
 #include <core/layer.hpp>
+#include <core/native_operation.hpp>
 #include <core/operation_arguments.hpp>
 
 #include <synfire/model/reduction.hpp>
@@ -101,16 +102,25 @@ class HostDevice final : public Device {
     std::memcpy(destination, source, bytes);
   }
 
-  void check_stream(synfire_stream stream) override {
+  bool is_capturing(synfire_stream stream) override {
     if (stream)
       fail_argument("SYN-STREAM-HOST", "stream is %p; a host context has no streams, null is needed",
                     static_cast<void*>(stream));
+    return false;
+  }
+  void execute_captured(std::span<const Operation> operations, synfire_stream stream) override {
+    execute(operations, stream);  // there is no stream to capture
+  }
+  // One entry of a replay's list.
+  void execute_one(const Operation& operation, uint32_t slot) const {
+    if (const auto* native = std::get_if<NativeOperation>(&operation)) call_native(*native, nullptr, slot);
+    else std::visit([this](const auto& op) { run(op); }, operation);
   }
   void execute(std::span<const Operation> operations, synfire_stream /*stream*/) override {
     for (const Operation& operation : operations) std::visit([this](const auto& op) { run(op); }, operation);
   }
   void synchronize() override {}
-  std::unique_ptr<Replay> instantiate(const OperationList& operations) override;
+  std::unique_ptr<Replay> instantiate(ReplayPlan plan) override;
 
  private:
   // Calls f(tile) for every tile, in parallel when there is enough work (in neuron-steps of a forward).
@@ -199,6 +209,7 @@ class HostDevice final : public Device {
       for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
     return lanes[0];
   }
+  void run(const NativeOperation& op) const { call_native(op, nullptr, 0); }
   void run(const CopyOperation& op) const { std::memcpy(op.destination.data, op.source.data, op.source.bytes); }
   void run(const FillOperation& op) const {
     switch (bytes_of_dtype(op.dtype)) {
@@ -225,23 +236,30 @@ class HostDevice final : public Device {
 // A replay runs the list again, on the launching thread.
 class HostReplay final : public Replay {
  public:
-  HostReplay(HostDevice& device, const OperationList& operations) : device_(device), operations_(operations) {}
+  HostReplay(HostDevice& device, ReplayPlan plan) : device_(device), plan_(std::move(plan)) {}
 
-  void launch(synfire_stream stream) override {
-    device_.execute(operations_, stream);
+  void launch(synfire_stream stream, uint32_t slot) override {
+    launch_captured(stream, slot);
     finished_.fetch_add(1, std::memory_order_release);
   }
+  void launch_captured(synfire_stream, uint32_t slot) override {
+    const OperationList& operations = plan_.slots[slot];
+    for (size_t i = 0; i < operations.size(); ++i)
+      if (plan_.enabled[plan_.owners[i]]) device_.execute_one(operations[i], slot);
+  }
+  void set_enabled(uint32_t operation, bool enabled) override { plan_.enabled[operation] = enabled ? 1 : 0; }
+  void rebuild(ReplayPlan plan) override { plan_ = std::move(plan); }
   uint64_t finished() const noexcept override { return finished_.load(std::memory_order_acquire); }
   void check() override {}
 
  private:
   HostDevice& device_;
-  const OperationList operations_;
+  ReplayPlan plan_;
   std::atomic<uint64_t> finished_{0};
 };
 
-std::unique_ptr<Replay> HostDevice::instantiate(const OperationList& operations) {
-  return std::make_unique<HostReplay>(*this, operations);
+std::unique_ptr<Replay> HostDevice::instantiate(ReplayPlan plan) {
+  return std::make_unique<HostReplay>(*this, std::move(plan));
 }
 
 }  // namespace

@@ -121,9 +121,9 @@ TEST_F(Errors, ReservedFieldsMustBeZero) {
   EXPECT_FAILS(refused, WORDS("reserved"), synfire_buffer_create(context, &buffer_desc, &buffer));
   EXPECT_EQ(buffer, nullptr);
   synfire_graph_desc graph_desc = SYNFIRE_GRAPH_DESC_INIT;
-  graph_desc.reserved = 1;
+  graph_desc.n_slots = 65;
   synfire_graph new_graph = some_handle<synfire_graph>();
-  EXPECT_FAILS(refused, WORDS("reserved"), synfire_graph_create(context, &graph_desc, &new_graph));
+  EXPECT_FAILS(refused, WORDS("n_slots", "65", "64"), synfire_graph_create(context, &graph_desc, &new_graph));
   EXPECT_EQ(new_graph, nullptr);
   EXPECT_OK(rig.run_forward());
   rig.poison();

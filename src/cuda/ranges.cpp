@@ -1,0 +1,79 @@
+#include "ranges.hpp"
+
+#include <core/layer.hpp>
+
+#include <atomic>
+#include <cstdio>
+
+#if __has_include(<nvtx3/nvToolsExt.h>)
+#include <nvtx3/nvToolsExt.h>
+#define SYNFIRE_HAVE_NVTX 1
+#endif
+
+namespace synfire::cuda {
+
+#if SYNFIRE_HAVE_NVTX
+
+namespace {
+
+constinit std::atomic<nvtxDomainHandle_t> domain{nullptr};
+
+bool push(const char* text) noexcept {
+  const nvtxDomainHandle_t listening = domain.load(std::memory_order_relaxed);
+  if (!listening) return false;
+  nvtxEventAttributes_t attributes = {};
+  attributes.version = NVTX_VERSION;
+  attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+  attributes.messageType = NVTX_MESSAGE_TYPE_ASCII;
+  attributes.message.ascii = text;
+  nvtxDomainRangePushEx(listening, &attributes);
+  return true;
+}
+
+struct Name {
+  const char* kind;
+  const char* detail;
+};
+Name model_of(const char* kind, const core::Layer* layer) { return {kind, layer->spec().model->name}; }
+struct NameOf {
+  Name operator()(const core::ForwardOperation& op) const { return model_of("forward ", op.layer); }
+  Name operator()(const core::BackwardOperation& op) const { return model_of("backward ", op.layer); }
+  Name operator()(const core::ResetStateOperation& op) const { return model_of("reset state ", op.layer); }
+  Name operator()(const core::ReduceOperation&) const { return {"sum of gradients", ""}; }
+  Name operator()(const core::CopyOperation&) const { return {"copy", ""}; }
+  Name operator()(const core::FillOperation&) const { return {"fill", ""}; }
+  Name operator()(const core::ConvertSpikesOperation&) const { return {"convert spikes", ""}; }
+  Name operator()(const core::CountSpikesOperation&) const { return {"count spikes", ""}; }
+  Name operator()(const core::NativeOperation& op) const { return {"native ", op.name.c_str()}; }
+};
+
+}  // namespace
+
+void start_ranges() noexcept {
+  if (!domain.load(std::memory_order_relaxed)) domain.store(nvtxDomainCreateA("Synfire"), std::memory_order_relaxed);
+}
+
+Range::Range(const char* text) noexcept : open_(push(text)) {}
+
+Range::Range(const core::Operation& operation) noexcept : open_(false) {
+  if (!domain.load(std::memory_order_relaxed)) return;
+  const Name name = std::visit(NameOf{}, operation);
+  char text[96];
+  std::snprintf(text, sizeof text, "%s%s", name.kind, name.detail);
+  open_ = push(text);
+}
+
+Range::~Range() {
+  if (open_) nvtxDomainRangePop(domain.load(std::memory_order_relaxed));
+}
+
+#else
+
+void start_ranges() noexcept {}
+Range::Range(const char*) noexcept : open_(false) {}
+Range::Range(const core::Operation&) noexcept : open_(false) {}
+Range::~Range() = default;
+
+#endif
+
+}  // namespace synfire::cuda

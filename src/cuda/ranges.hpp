@@ -1,0 +1,29 @@
+// Ranges that profilers show: what is being enqueued, by direction and model. Without a profiler attached there is no domain,
+// and a range costs a look at a pointer. What is not here: any other use of NVTX.
+#ifndef SYNFIRE_CUDA_RANGES_HPP
+#define SYNFIRE_CUDA_RANGES_HPP
+
+#include <core/operation.hpp>
+
+namespace synfire::cuda {
+
+// Asks once whether a profiler listens. Before that, ranges are silent.
+void start_ranges() noexcept;
+
+class Range {
+ public:
+  // A constant text.
+  explicit Range(const char* text) noexcept;
+  // "forward lif", "backward plif", "copy" ...
+  explicit Range(const core::Operation& operation) noexcept;
+  ~Range();
+  Range(const Range&) = delete;
+  Range& operator=(const Range&) = delete;
+
+ private:
+  bool open_;
+};
+
+}  // namespace synfire::cuda
+
+#endif

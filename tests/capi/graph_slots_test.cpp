@@ -1,0 +1,149 @@
+// Slots: each replay in flight has frames of its own, the host is told which memory it may touch, and what is misused is
+// refused. What needs replays to be held in flight is in tests/fault.
+#include "graph_support.hpp"
+
+#include <set>
+
+namespace synfire_test {
+namespace {
+
+class Slots : public testing::Test {
+ protected:
+  static constexpr uint64_t n = 96;  // T = 3, N = 32
+  Context context = make_context();
+  Layer layer = make_layer(context, describe(Shape{3, 1, 32}, SYNFIRE_DTYPE_F32));
+  Buffer x = make_frame(context, n), v_seq = make_frame(context, n);
+
+  Graph record(uint32_t n_slots) {
+    Graph graph = make_slotted_graph(context, n_slots);
+    synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+    forward.x = x;
+    forward.v_seq = v_seq;
+    EXPECT_OK(synfire_graph_record_forward(graph, layer, &forward));
+    EXPECT_OK(synfire_graph_instantiate(graph));
+    return graph;
+  }
+};
+
+TEST_F(Slots, ReplaysReadAndWriteTheirOwn) {
+  // The same layer, one frame after the other, without slots.
+  const Layer twin = make_layer(context, describe(Shape{3, 1, 32}, SYNFIRE_DTYPE_F32));
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+  const Buffer twin_x = make_frame(context, n), twin_v = make_frame(context, n);
+  forward.x = twin_x;
+  forward.v_seq = twin_v;
+  const Graph graph = record(3);
+  Random random(1);
+  for (int frame = 0; frame < 10; ++frame) {
+    const std::vector<float> input = random.values<float>(n, -1, 2);
+    std::memcpy(data_of(twin_x), input.data(), n * sizeof(float));
+    EXPECT_OK(synfire_layer_forward(twin, &forward, nullptr));
+    EXPECT_OK(synfire_context_synchronize(context));
+    float* const next = slot_of(graph, 0, x);
+    ASSERT_NE(next, nullptr);
+    std::memcpy(next, input.data(), n * sizeof(float));
+    const uint64_t ticket = launch(graph);
+    wait(graph, ticket);
+    EXPECT_EQ(slot_of(graph, ticket, x), next);
+    EXPECT_EQ(std::memcmp(slot_of(graph, ticket, v_seq), data_of(twin_v), n * sizeof(float)), 0) << "frame " << frame;
+  }
+}
+
+TEST_F(Slots, TicketsTakeTheSlotsInTurn) {
+  const Graph graph = record(3);
+  std::set<float*> places;
+  for (uint64_t ticket = 1; ticket <= 3; ++ticket) {
+    float* const next = slot_of(graph, 0, x);
+    EXPECT_TRUE(places.insert(next).second);
+    EXPECT_EQ(launch(graph), ticket);
+    wait(graph, ticket);
+    EXPECT_EQ(slot_of(graph, ticket, x), next);
+  }
+  EXPECT_EQ(places.count(data_of(x)), 1u) << "the first slot is the buffer's own memory";
+  EXPECT_EQ(slot_of(graph, 0, x), slot_of(graph, 1, x));
+  EXPECT_EQ(slot_of(graph, 1, x), data_of(x));
+  wait(graph, launch(graph));  // takes the slot of ticket 1
+  void* data = this;
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("ticket", "1", "4"),
+               synfire_graph_get_slot(graph, 1, x, &data, nullptr));
+  EXPECT_NE(slot_of(graph, 2, x), nullptr);
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("ticket", "5"), synfire_graph_get_slot(graph, 5, x, &data, nullptr));
+}
+
+// What a buffer held when the graph was instantiated is in every slot: constants are written once.
+TEST_F(Slots, BeginWithWhatTheBufferHolds) {
+  for (uint64_t i = 0; i < n; ++i) data_of(x)[i] = static_cast<float>(i);
+  const Graph graph = record(4);
+  for (int frame = 0; frame < 4; ++frame) {
+    EXPECT_EQ(slot_of(graph, 0, x)[17], 17.0f);
+    wait(graph, launch(graph));
+  }
+}
+
+TEST_F(Slots, OverlappingBuffersStayOverlapping) {
+  const Buffer window = [&] {
+    synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
+    desc.memory = SYNFIRE_MEMORY_PINNED;
+    desc.n_elements = 32;
+    desc.data = data_of(x) + 32;
+    synfire_buffer handle = nullptr;
+    EXPECT_OK(synfire_buffer_create(context, &desc, &handle));
+    return Buffer(handle);
+  }();
+  const Buffer out = make_frame(context, 32);
+  const Graph graph = make_slotted_graph(context, 2);
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+  forward.x = x;
+  forward.v_seq = v_seq;
+  EXPECT_OK(synfire_graph_record_forward(graph, layer, &forward));
+  record_copy(graph, window, out);
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  wait(graph, launch(graph));
+  EXPECT_EQ(slot_of(graph, 0, window), slot_of(graph, 0, x) + 32);
+  slot_of(graph, 0, x)[33] = 7;
+  const uint64_t ticket = launch(graph);
+  wait(graph, ticket);
+  EXPECT_EQ(slot_of(graph, ticket, out)[1], 7.0f);
+}
+
+TEST_F(Slots, WhatIsNotTheGraphsOrNotPinnedIsRefused) {
+  const Graph graph = record(2);
+  const Buffer stranger = make_frame(context, n), device = make_frame(context, n, SYNFIRE_MEMORY_DEVICE);
+  void* data = nullptr;
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("buffer"), synfire_graph_get_slot(graph, 0, stranger, &data, nullptr));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("device", "pinned"),
+               synfire_graph_get_slot(graph, 0, device, &data, nullptr));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("data"), synfire_graph_get_slot(graph, 0, x, nullptr, nullptr));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("buffer"), synfire_graph_get_slot(graph, 0, nullptr, &data, nullptr));
+  const Graph fresh = make_slotted_graph(context, 2);
+  EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("instantiated"), synfire_graph_get_slot(fresh, 0, x, &data, nullptr));
+  uint64_t bytes = 0;
+  EXPECT_OK(synfire_graph_get_slot(graph, 0, x, &data, &bytes));
+  EXPECT_EQ(bytes, n * sizeof(float));
+}
+
+// The tape of a replay is of the x in its slot: a backward outside that graph would read another one.
+TEST_F(Slots, TapesOverSlotsStayInTheirGraph) {
+  const Buffer grad_spike = make_frame(context, n, SYNFIRE_MEMORY_DEVICE), grad_x = make_frame(context, n, SYNFIRE_MEMORY_DEVICE);
+  synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
+  backward.grad_spike_seq = grad_spike;
+  backward.grad_x_seq = grad_x;
+  const Graph graph = record(2);
+  wait(graph, launch(graph));
+  EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("x"), synfire_layer_backward(layer, &backward, nullptr));
+  const Graph other = make_slotted_graph(context, 2);
+  EXPECT_OK(synfire_graph_record_backward(other, layer, &backward));
+  EXPECT_FAILS(SYNFIRE_ERROR_UNSUPPORTED, WORDS("n_slots", "operation"), synfire_graph_instantiate(other));
+  // Inside one graph both read the same slot.
+  const Graph both = make_slotted_graph(context, 2);
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+  forward.x = x;
+  forward.v_seq = v_seq;
+  EXPECT_OK(synfire_graph_record_forward(both, layer, &forward));
+  EXPECT_OK(synfire_graph_record_backward(both, layer, &backward));
+  EXPECT_OK(synfire_graph_instantiate(both));
+  for (int i = 0; i < 3; ++i) wait(both, launch(both));
+}
+
+}  // namespace
+}  // namespace synfire_test

@@ -1,0 +1,236 @@
+// The kernels behind the fake CUDA runtime: the addresses that src/cuda asks for, and host code that computes what the GPU's
+// kernels do, from the same arguments. Forward and backward are the host backend's kernels.
+#include "fake_cuda.hpp"
+
+#include <cuda/kernels.hpp>
+#include <cuda/spike_kernels.hpp>
+#include <host/kernels.hpp>
+
+#include <synfire/model/reduction.hpp>
+#include <synfire/synfire.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+namespace synfire::cuda {
+
+using synfire_test::fake::Kernel;
+
+namespace {
+
+template <class Launch, class Body>
+Kernel kernel(Body body) {
+  return {sizeof(Launch), [body](const void* arguments) { body(*static_cast<const Launch*>(arguments)); }};
+}
+
+// One kernel for each model.
+template <class Make>
+const void* by_model(std::map<int32_t, Kernel>& made, int32_t model, Make make) {
+  auto found = made.find(model);
+  if (found == made.end()) found = made.emplace(model, make()).first;
+  return &found->second;
+}
+
+// Tiles as the host backend cuts them: batch rows one by one, which is right for every layer.
+template <class Arguments, class Body>
+void for_each_tile(const Arguments& arguments, int tile, Body body) {
+  const core::Extents& e = arguments.extents;
+  const int64_t words = (e.n_neurons + 31) / 32;
+  for (int64_t row = 0; row < e.batch; ++row)
+    for (int64_t neuron = 0; neuron < e.n_neurons; neuron += tile)
+      body(host::Tile{row * e.n_neurons + neuron, neuron, row * words + neuron / 32,
+                      static_cast<int>(std::min<int64_t>(tile, e.n_neurons - neuron))});
+}
+
+double lane_sum(const double* values, int64_t count) {
+  double lanes[model::reduction_lanes] = {};
+  for (int64_t i = 0; i < count; ++i) lanes[i % model::reduction_lanes] += values[i];
+  for (int half = model::reduction_lanes / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+  return lanes[0];
+}
+
+// Spikes of any format, one at a time.
+struct Spikes {
+  core::SpikeArray array;
+  core::SpikeStorage storage;
+  core::Extents extents;
+
+  int64_t dense(int64_t t, int64_t b, int64_t n) const { return t * array.pitch + b * extents.n_neurons + n; }
+  uint32_t* word(int64_t t, int64_t b, int64_t n) const {
+    auto* const words = static_cast<uint32_t*>(array.data);
+    if (storage == core::SpikeStorage::bits) return words + t * array.pitch + b * extents.words_per_row() + n / 32;
+    return words + t / 32 * array.pitch + b * extents.n_neurons + n;
+  }
+  int bit(int64_t t, int64_t n) const { return static_cast<int>((storage == core::SpikeStorage::bits ? n : t) % 32); }
+  size_t bytes() const { return size_t{1} << static_cast<int>(storage); }
+
+  bool get(int64_t t, int64_t b, int64_t n) const {
+    if (storage >= core::SpikeStorage::bits) return (*word(t, b, n) >> bit(t, n) & 1) != 0;
+    uint64_t value = 0;
+    std::memcpy(&value, static_cast<const char*>(array.data) + static_cast<uint64_t>(dense(t, b, n)) * bytes(), bytes());
+    return (value & array.magnitude) != 0;
+  }
+  void set(int64_t t, int64_t b, int64_t n, bool spike) const {
+    if (storage >= core::SpikeStorage::bits) {
+      uint32_t& w = *word(t, b, n);
+      if (bit(t, n) == 0) w = 0;  // neurons and steps are gone through in order: the first bit clears its word
+      w |= static_cast<uint32_t>(spike) << bit(t, n);
+      return;
+    }
+    const uint64_t value = spike ? array.one : 0;
+    std::memcpy(static_cast<char*>(array.data) + static_cast<uint64_t>(dense(t, b, n)) * bytes(), &value, bytes());
+  }
+};
+
+template <class Body>
+void for_each_spike(const core::Extents& e, Body body) {
+  for (int64_t t = 0; t < e.n_steps; ++t)
+    for (int64_t b = 0; b < e.batch; ++b)
+      for (int64_t n = 0; n < e.n_neurons; ++n) body(t, b, n);
+}
+
+}  // namespace
+
+template <class E>
+const void* forward_kernel(int32_t model, int, ForwardOutputs) {
+  using R = Arithmetic<E>;
+  static std::map<int32_t, Kernel> made;
+  return by_model(made, model, [model] {
+    return kernel<ForwardLaunch<R>>([model](const ForwardLaunch<R>& launch) {
+      if (launch.lanes.count == 0) return;
+      for_each_tile(launch.arguments, host::forward_tile,
+                    [&](const host::Tile& tile) { host::select_kernels().forward(model, launch.arguments, tile); });
+    });
+  });
+}
+template <class E>
+const void* backward_kernel(int32_t model, int32_t, int, BackwardInputs) {
+  using R = Arithmetic<E>;
+  static std::map<int32_t, Kernel> made;
+  return by_model(made, model, [model] {
+    return kernel<BackwardLaunch<R>>([model](const BackwardLaunch<R>& launch) {
+      if (launch.lanes.count == 0) return;
+      for_each_tile(launch.arguments, host::backward_tile,
+                    [&](const host::Tile& tile) { host::select_kernels().backward(model, launch.arguments, tile); });
+    });
+  });
+}
+template <class R>
+const void* reset_state_kernel() {
+  static const Kernel made = kernel<ResetStateLaunch<R>>([](const ResetStateLaunch<R>& launch) {
+    const auto& a = launch.arguments;
+    const int64_t n = a.extents.n_neurons;
+    for (int64_t i = 0; i < a.extents.batch * n; ++i) {
+      const R v_reset = a.parameters->per_neuron ? a.parameters->per_neuron[model::constant_v_reset * n + i % n]
+                                                 : a.parameters->shared[model::constant_v_reset];
+      a.v[i] = a.rules.soft_reset ? R(0) : v_reset;
+      if (a.w) a.w[i] = 0;
+    }
+  });
+  return &made;
+}
+template <class R>
+const void* reduce_batch_kernel() {
+  static const Kernel made = kernel<ReduceLaunch<R>>([](const ReduceLaunch<R>& launch) {
+    for (int64_t n = 0; n < launch.count; ++n) {
+      double sum = 0;
+      for (int64_t b = 0; b < launch.batch; ++b) sum += launch.input[b * launch.count + n];
+      launch.output[n] = static_cast<R>(sum);
+    }
+  });
+  return &made;
+}
+template <class R>
+const void* reduce_total_kernel() {
+  static const Kernel made = kernel<ReduceLaunch<R>>([](const ReduceLaunch<R>& launch) {
+    if (launch.count > 0) *launch.output = static_cast<R>(lane_sum(launch.input, launch.count));
+  });
+  return &made;
+}
+const void* reduce_chunks_kernel() {
+  static const Kernel made = kernel<ReduceLaunch<double>>([](const ReduceLaunch<double>& launch) {
+    for (int64_t first = 0, chunk = 0; first < launch.count; first += model::reduction_chunk, ++chunk)
+      launch.output[chunk] =
+          lane_sum(launch.input + first, std::min<int64_t>(model::reduction_chunk, launch.count - first));
+  });
+  return &made;
+}
+template <class E>
+const void* fill_kernel() {
+  static const Kernel made = kernel<FillLaunch<E>>(
+      [](const FillLaunch<E>& launch) { std::fill_n(launch.data, launch.count, launch.value); });
+  return &made;
+}
+const void* copy_kernel() {
+  static const Kernel made = kernel<CopyLaunch>([](const CopyLaunch& launch) {
+    std::memcpy(launch.destination, launch.source, static_cast<size_t>(launch.count) * 16);
+  });
+  return &made;
+}
+const void* write_small_kernel() {
+  static const Kernel made = kernel<WriteSmallLaunch>([](const WriteSmallLaunch& launch) {
+    std::memcpy(launch.destination, launch.source, static_cast<size_t>(launch.bytes));
+  });
+  return &made;
+}
+const void* signal_kernel() {
+  static const Kernel made = kernel<SignalLaunch>([](const SignalLaunch& launch) {
+    if (!launch.count) return;
+    *static_cast<volatile uint64_t*>(launch.published) = ++*launch.count;
+  });
+  return &made;
+}
+const void* convert_spikes_kernel(core::SpikeStorage from, core::SpikeStorage to) {
+  static std::map<int32_t, Kernel> made;
+  return by_model(made, static_cast<int32_t>(from) * 100 + static_cast<int32_t>(to), [=] {
+    return kernel<ConvertSpikesLaunch>([=](const ConvertSpikesLaunch& launch) {
+      if (launch.n_tiles == 0) return;
+      const Spikes source = {launch.source, from, launch.extents}, destination = {launch.destination, to, launch.extents};
+      for_each_spike(launch.extents, [&](int64_t t, int64_t b, int64_t n) { destination.set(t, b, n, source.get(t, b, n)); });
+    });
+  });
+}
+template <class C>
+const void* count_spikes_kernel(core::SpikeStorage storage) {
+  static std::map<int32_t, Kernel> made;
+  return by_model(made, static_cast<int32_t>(storage), [=] {
+    return kernel<CountSpikesLaunch>([=](const CountSpikesLaunch& launch) {
+      if (launch.n_runs == 0) return;
+      const Spikes spikes = {launch.spikes, storage, launch.extents};
+      auto* const counts = static_cast<C*>(launch.counts);
+      for_each_spike(launch.extents, [&](int64_t t, int64_t b, int64_t n) {
+        const int64_t at = launch.kind == SYNFIRE_COUNT_PER_NEURON ? b * launch.extents.n_neurons + n
+                           : launch.kind == SYNFIRE_COUNT_PER_STEP ? t
+                                                                   : 0;
+        counts[at] += spikes.get(t, b, n) ? 1 : 0;
+      });
+    });
+  });
+}
+
+template const void* forward_kernel<float>(int32_t, int, ForwardOutputs);
+template const void* forward_kernel<double>(int32_t, int, ForwardOutputs);
+template const void* forward_kernel<F16>(int32_t, int, ForwardOutputs);
+template const void* forward_kernel<Bf16>(int32_t, int, ForwardOutputs);
+template const void* forward_kernel<AnyStorage>(int32_t, int, ForwardOutputs);
+template const void* backward_kernel<float>(int32_t, int32_t, int, BackwardInputs);
+template const void* backward_kernel<double>(int32_t, int32_t, int, BackwardInputs);
+template const void* backward_kernel<F16>(int32_t, int32_t, int, BackwardInputs);
+template const void* backward_kernel<Bf16>(int32_t, int32_t, int, BackwardInputs);
+template const void* backward_kernel<AnyStorage>(int32_t, int32_t, int, BackwardInputs);
+template const void* reset_state_kernel<float>();
+template const void* reset_state_kernel<double>();
+template const void* reduce_batch_kernel<float>();
+template const void* reduce_batch_kernel<double>();
+template const void* reduce_total_kernel<float>();
+template const void* reduce_total_kernel<double>();
+template const void* fill_kernel<uint8_t>();
+template const void* fill_kernel<uint16_t>();
+template const void* fill_kernel<uint32_t>();
+template const void* fill_kernel<uint64_t>();
+template const void* count_spikes_kernel<uint32_t>(core::SpikeStorage);
+template const void* count_spikes_kernel<uint64_t>(core::SpikeStorage);
+
+}  // namespace synfire::cuda
