@@ -679,8 +679,10 @@ synfire_status SYNFIRE_CALL synfire_graph_wait(synfire_graph graph, uint64_t tic
     if (policy < SYNFIRE_WAIT_SPIN || policy > SYNFIRE_WAIT_BLOCK)
       core::fail_argument("SYN-WAIT-POLICY",
                           "policy is %d; allowed are SYNFIRE_WAIT_SPIN (0), _YIELD (1) and _BLOCK (2)", policy);
-    if (policy == SYNFIRE_WAIT_BLOCK) core::drain();
-    return found->wait(ticket, static_cast<core::WaitPolicy>(policy), timeout_ns);
+    const synfire_status status = found->wait(ticket, static_cast<core::WaitPolicy>(policy), timeout_ns);
+    // Freeing may wait for the device, longer than a time-out allows.
+    if (policy == SYNFIRE_WAIT_BLOCK && timeout_ns < 0) core::drain();
+    return status;
   });
 }
 

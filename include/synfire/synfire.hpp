@@ -1365,6 +1365,84 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
+   * Appends a native node. As synfire_graph_record_native().
+   *
+   * @param desc The function, and which buffers it reads and writes.
+   * @throws error
+   */
+  void record_native(const synfire_native_desc& desc) {
+    const synfire_native_desc sized = detail::sized(desc);
+    check(synfire_graph_record_native(handle_, &sized));
+  }
+
+  /**
+   * Lets an operation run in later replays, or leaves it out. As synfire_graph_set_enabled().
+   *
+   * @param operation The operation's number: 0 is what was recorded first.
+   * @param enabled   Whether it runs.
+   * @throws error
+   */
+  void set_enabled(std::int32_t operation, bool enabled) {
+    check(synfire_graph_set_enabled(handle_, operation, enabled ? 1 : 0));
+  }
+
+  /**
+   * Puts another buffer in the place of one that the graph was recorded with. As synfire_graph_rebind().
+   *
+   * @param before A buffer that an operation of the graph reads or writes.
+   * @param now    A buffer of the same dtype, size, kind of memory and row pitch.
+   * @throws error
+   */
+  void rebind(const Buffer& before, const Buffer& now) { check(synfire_graph_rebind(handle_, before, now)); }
+
+  /**
+   * The memory of a pinned buffer that the host may touch. As synfire_graph_get_slot().
+   *
+   * @param ticket A ticket that launch() returned, or 0 for the next launch.
+   * @param buffer A pinned buffer that the graph was recorded with.
+   * @return Its address and size; null while the replay that has the slot is in flight.
+   * @throws error
+   */
+  synfire_memory slot(Ticket ticket, const Buffer& buffer) const {
+    synfire_memory memory = {nullptr, 0};
+    check(synfire_graph_get_slot(handle_, ticket, buffer, &memory.data, &memory.bytes));
+    return memory;
+  }
+
+  /**
+   * The graph as text in the DOT language. As synfire_graph_write_dot().
+   *
+   * @throws error
+   */
+  std::string dot() const {
+    std::uint64_t bytes = 0;
+    check(synfire_graph_write_dot(handle_, nullptr, &bytes));
+    std::string text(static_cast<std::size_t>(bytes), '\0');
+    check(synfire_graph_write_dot(handle_, &text[0], &bytes));
+    text.resize(text.size() - 1);
+    return text;
+  }
+
+  /**
+   * How many replays there were, how late and how long. As synfire_graph_get_statistics().
+   *
+   * @throws error
+   */
+  synfire_graph_statistics statistics() const {
+    synfire_graph_statistics answer = detail::empty<synfire_graph_statistics>();
+    answer.struct_size = static_cast<std::uint32_t>(sizeof answer);
+    check(synfire_graph_get_statistics(handle_, &answer));
+    return answer;
+  }
+
+  /**
+   * Forgets what statistics() tells. As synfire_graph_reset_statistics().
+   *
+   * @throws error
+   */
+  void reset_statistics() { check(synfire_graph_reset_statistics(handle_)); }
+
+  /**
    * Prepares the recorded list for replay: everything slow happens here. As synfire_graph_instantiate().
    *
    * @throws error
@@ -1375,7 +1453,7 @@ class Graph : public Owner<synfire_graph> {
    * Replays the graph once. As synfire_graph_launch().
    *
    * @param stream The stream; null is the context's own.
-   * @return The ticket of this replay.
+   * @return The ticket of this replay; 0 when the caller captures the stream, and the graph became part of that capture.
    * @throws error
    */
   Ticket launch(synfire_stream stream = nullptr) {

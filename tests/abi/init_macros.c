@@ -31,6 +31,9 @@ int main(void) {
   CHECK_INIT(synfire_count_spikes_desc, SYNFIRE_COUNT_SPIKES_DESC_INIT);
   CHECK_INIT(synfire_graph_desc, SYNFIRE_GRAPH_DESC_INIT);
   CHECK_INIT(synfire_copy_desc, SYNFIRE_COPY_DESC_INIT);
+  CHECK_INIT(synfire_native_call, SYNFIRE_NATIVE_CALL_INIT);
+  CHECK_INIT(synfire_native_desc, SYNFIRE_NATIVE_DESC_INIT);
+  CHECK_INIT(synfire_graph_statistics, SYNFIRE_GRAPH_STATISTICS_INIT);
   if (n_failed == 0) printf("every initialiser is all zeros plus struct_size\n");
   return n_failed == 0 ? 0 : 1;
 }

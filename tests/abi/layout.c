@@ -171,7 +171,7 @@ static void print_structs(void) {
 
   begin_struct("synfire_graph_desc", sizeof(synfire_graph_desc));
   FIELD(synfire_graph_desc, struct_size);
-  FIELD(synfire_graph_desc, reserved);
+  FIELD(synfire_graph_desc, n_slots);
   end_struct();
 
   begin_struct("synfire_copy_desc", sizeof(synfire_copy_desc));
@@ -182,6 +182,45 @@ static void print_structs(void) {
   FIELD(synfire_copy_desc, source_offset);
   FIELD(synfire_copy_desc, destination_offset);
   FIELD(synfire_copy_desc, bytes);
+  end_struct();
+
+  begin_struct("synfire_memory", sizeof(synfire_memory));
+  FIELD(synfire_memory, data);
+  FIELD(synfire_memory, bytes);
+  end_struct();
+
+  begin_struct("synfire_native_call", sizeof(synfire_native_call));
+  FIELD(synfire_native_call, struct_size);
+  FIELD(synfire_native_call, slot);
+  FIELD(synfire_native_call, stream);
+  FIELD(synfire_native_call, n_reads);
+  FIELD(synfire_native_call, reads);
+  FIELD(synfire_native_call, n_writes);
+  FIELD(synfire_native_call, writes);
+  end_struct();
+
+  begin_struct("synfire_native_desc", sizeof(synfire_native_desc));
+  FIELD(synfire_native_desc, struct_size);
+  FIELD(synfire_native_desc, reserved);
+  FIELD(synfire_native_desc, callback);
+  FIELD(synfire_native_desc, user);
+  FIELD(synfire_native_desc, name);
+  FIELD(synfire_native_desc, reads);
+  FIELD(synfire_native_desc, n_reads);
+  FIELD(synfire_native_desc, writes);
+  FIELD(synfire_native_desc, n_writes);
+  end_struct();
+
+  begin_struct("synfire_graph_statistics", sizeof(synfire_graph_statistics));
+  FIELD(synfire_graph_statistics, struct_size);
+  FIELD(synfire_graph_statistics, reserved);
+  FIELD(synfire_graph_statistics, n_replays);
+  FIELD(synfire_graph_statistics, n_late_waits);
+  FIELD(synfire_graph_statistics, n_seen);
+  FIELD(synfire_graph_statistics, p50_ns);
+  FIELD(synfire_graph_statistics, p99_ns);
+  FIELD(synfire_graph_statistics, p999_ns);
+  FIELD(synfire_graph_statistics, max_ns);
   end_struct();
 }
 
@@ -201,6 +240,7 @@ static void print_constants(void) {
   CONSTANT(SYNFIRE_OK);
   CONSTANT(SYNFIRE_PENDING);
   CONSTANT(SYNFIRE_HOST_FALLBACK);
+  CONSTANT(SYNFIRE_CAPTURED);
   CONSTANT(SYNFIRE_ERROR_INVALID_ARGUMENT);
   CONSTANT(SYNFIRE_ERROR_INVALID_HANDLE);
   CONSTANT(SYNFIRE_ERROR_STRUCT_SIZE);
@@ -213,6 +253,7 @@ static void print_constants(void) {
   CONSTANT(SYNFIRE_ERROR_DEVICE_LOST);
   CONSTANT(SYNFIRE_ERROR_UNSUPPORTED);
   CONSTANT(SYNFIRE_ERROR_CUDA);
+  CONSTANT(SYNFIRE_ERROR_CALLBACK);
   CONSTANT(SYNFIRE_ERROR_INTERNAL);
   CONSTANT(SYNFIRE_BACKEND_AUTO);
   CONSTANT(SYNFIRE_BACKEND_HOST);

@@ -2,6 +2,7 @@
 // kernels do, from the same arguments. Forward and backward are the host backend's kernels.
 #include "fake_cuda.hpp"
 
+#include <core/float_environment.hpp>
 #include <cuda/kernels.hpp>
 #include <cuda/spike_kernels.hpp>
 #include <host/kernels.hpp>
@@ -21,7 +22,10 @@ namespace {
 
 template <class Launch, class Body>
 Kernel kernel(Body body) {
-  return {sizeof(Launch), [body](const void* arguments) { body(*static_cast<const Launch*>(arguments)); }};
+  return {sizeof(Launch), [body](const void* arguments) {
+            const core::FloatEnvironment ieee;  // a GPU knows nothing of the caller's
+            body(*static_cast<const Launch*>(arguments));
+          }};
 }
 
 // One kernel for each model.

@@ -1,0 +1,508 @@
+// Captures: native nodes that keep CUDA's rules and those that do not, graphs and eager calls on a stream that the caller
+// captures, captures of other threads, several devices; and that no failure of a CUDA call leaks or breaks anything.
+#include "../capi/graph_support.hpp"
+#include "fake_cuda.hpp"
+
+#include <atomic>
+#include <functional>
+#include <thread>
+
+namespace synfire_test {
+namespace {
+
+using Callback = std::function<synfire_status(const synfire_native_call&)>;
+
+synfire_status SYNFIRE_CALL call_function(void* user, const synfire_native_call* call) {
+  return (*static_cast<Callback*>(user))(*call);
+}
+
+class Captures : public testing::Test {
+ protected:
+  static constexpr uint64_t n = 64;
+  Context context;
+  Buffer x, out;
+  cudaStream_t stream = nullptr, side = nullptr;
+  fake::Live before = {};
+
+  void SetUp() override {
+    fake::install();
+    context = make_context();
+    x = make_frame(context, n);
+    out = make_frame(context, n);
+    stream = fake::make_stream();
+    side = fake::make_stream();
+    before = fake::live();
+  }
+  void TearDown() override {
+    EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));
+    EXPECT_EQ(fake::live(), before) << "a graph, an executable or memory is left";
+    fake::destroy_stream(stream);
+    fake::destroy_stream(side);
+  }
+
+  synfire_native_desc native(Callback& callback, const char* name) {
+    synfire_native_desc desc = SYNFIRE_NATIVE_DESC_INIT;
+    desc.callback = call_function;
+    desc.user = &callback;
+    desc.name = name;
+    return desc;
+  }
+  // x -> native node 1 "mine" -> out, the native node adding 1.
+  Graph record(Callback& callback, uint32_t n_slots = 0) {
+    Graph graph = make_slotted_graph(context, n_slots);
+    reads_ = x;
+    writes_ = out;
+    record_copy(graph, x, out);
+    synfire_native_desc desc = native(callback, "mine");
+    desc.reads = &reads_;
+    desc.n_reads = 1;
+    desc.writes = &writes_;
+    desc.n_writes = 1;
+    EXPECT_OK(synfire_graph_record_native(graph, &desc));
+    return graph;
+  }
+  static synfire_status add_one(const synfire_native_call& call) {
+    float* const data = static_cast<float*>(call.writes[0].data);
+    return fake::launch(call.stream, [data] { data[5] += 1; }) == cudaSuccess ? SYNFIRE_OK : -1;
+  }
+  // A broken callback: instantiating names the node, and the graph stays as it was, to be instantiated later.
+  void expect_blamed(Callback broken, std::initializer_list<std::string_view> words) {
+    Callback callback = std::move(broken);
+    {
+      const Graph graph = record(callback);
+      for (int time = 0; time < 2; ++time) {
+        EXPECT_FAILS(SYNFIRE_ERROR_CALLBACK, words, synfire_graph_instantiate(graph));
+        const std::string text = last_error_text();
+        EXPECT_NE(text.find("native node 1 \"mine\""), std::string::npos) << text;
+        EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("instantiated"), synfire_graph_launch(graph, nullptr, nullptr));
+      }
+      callback = add_one;
+      EXPECT_OK(synfire_graph_instantiate(graph));
+      data_of(x)[5] = 3;
+      wait(graph, launch(graph));
+      EXPECT_EQ(data_of(out)[5], 4);
+    }
+    EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));
+    EXPECT_EQ(fake::live(), before);
+  }
+
+ private:
+  synfire_buffer reads_ = nullptr, writes_ = nullptr;
+};
+
+// ---- Native nodes ---------------------------------------------------------------------------------------------------
+
+TEST_F(Captures, ANativeNodeIsCalledOnceForEachSlot) {
+  int n_calls = 0;
+  Callback callback = [&](const synfire_native_call& call) {
+    EXPECT_NE(call.stream, nullptr);
+    EXPECT_EQ(call.slot, static_cast<uint32_t>(n_calls));
+    EXPECT_EQ(call.writes[0].bytes, n * sizeof(float));
+    ++n_calls;
+    return add_one(call);
+  };
+  const Graph graph = record(callback, 3);
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  EXPECT_EQ(n_calls, 3);
+  for (int i = 1; i <= 7; ++i) {
+    slot_of(graph, 0, x)[5] = static_cast<float>(i);
+    const uint64_t ticket = launch(graph);
+    wait(graph, ticket);
+    EXPECT_EQ(slot_of(graph, ticket, out)[5], static_cast<float>(i + 1));
+  }
+  EXPECT_EQ(n_calls, 3);
+  // It is disabled and enabled like any other operation.
+  EXPECT_OK(synfire_graph_set_enabled(graph, 1, 0));
+  slot_of(graph, 0, x)[5] = 10;
+  const uint64_t ticket = launch(graph);
+  wait(graph, ticket);
+  EXPECT_EQ(slot_of(graph, ticket, out)[5], 10);
+}
+
+TEST_F(Captures, ForkedWorkThatIsJoinedIsWelcome) {
+  Callback callback = [&](const synfire_native_call& call) {
+    fake::fork(call.stream, side);
+    float* const data = static_cast<float*>(call.writes[0].data);
+    fake::launch(side, [data] { data[5] += 10; });
+    const synfire_status status = add_one(call);
+    fake::join(call.stream, side);
+    return status;
+  };
+  const Graph graph = record(callback);
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  wait(graph, launch(graph));
+  EXPECT_EQ(data_of(out)[5], 11);
+}
+
+TEST_F(Captures, ACallbackThatFailsIsNamed) {
+  expect_blamed([](const synfire_native_call&) { return -5; }, {"5"});
+  expect_blamed([](const synfire_native_call& call) { return add_one(call) == SYNFIRE_OK ? -6 : 0; }, {"6"});
+  expect_blamed([](const synfire_native_call&) -> synfire_status { throw std::runtime_error("out of luck"); }, {"luck"});
+  expect_blamed([](const synfire_native_call&) -> synfire_status { throw 5; }, {"threw"});
+}
+
+TEST_F(Captures, ACallbackThatBreaksTheCaptureIsNamed) {
+  expect_blamed(
+      [](const synfire_native_call& call) {
+        add_one(call);
+        cudaGraph_t graph = nullptr;
+        fake::end_capture(call.stream, &graph);
+        if (graph) fake::destroy_graph(graph);
+        return SYNFIRE_OK;
+      },
+      {"capture"});
+  expect_blamed(
+      [](const synfire_native_call& call) {
+        cudaGraph_t graph = nullptr;
+        fake::end_capture(call.stream, &graph);
+        if (graph) fake::destroy_graph(graph);
+        fake::begin_capture(call.stream, cudaStreamCaptureModeRelaxed);
+        return add_one(call);
+      },
+      {"capture"});
+  expect_blamed(
+      [](const synfire_native_call& call) {
+        add_one(call);
+        fake::synchronize(call.stream);
+        return SYNFIRE_OK;
+      },
+      {"capture", "synchronised"});
+}
+
+TEST_F(Captures, ACallbackThatLeavesForkedWorkIsNamed) {
+  expect_blamed(
+      [&](const synfire_native_call& call) {
+        fake::fork(call.stream, side);
+        fake::launch(side, [] {});
+        return add_one(call);
+      },
+      {"join"});
+}
+
+TEST_F(Captures, ACallbackThatAddsWhatAReplayMayNotHaveIsNamed) {
+  for (const cudaGraphNodeType type :
+       {cudaGraphNodeTypeHost, cudaGraphNodeTypeMemAlloc, cudaGraphNodeTypeMemFree, cudaGraphNodeTypeGraph})
+    expect_blamed(
+        [type](const synfire_native_call& call) {
+          return fake::add_node(call.stream, type) == cudaSuccess ? SYNFIRE_OK : -1;
+        },
+        {"type", "kernels"});
+  expect_blamed([](const synfire_native_call&) { return SYNFIRE_OK; }, {"nothing"});
+  expect_blamed(
+      [&](const synfire_native_call&) { return fake::launch(side, [] {}) == cudaSuccess ? SYNFIRE_OK : -1; }, {"nothing"});
+}
+
+TEST_F(Captures, ACallbackMayNotInstantiateAnotherGraph) {
+  const Graph inner = make_graph(context);
+  record_copy(inner, x, out);
+  Callback callback = [&](const synfire_native_call& call) {
+    EXPECT_FAILS(SYNFIRE_ERROR_CAPTURING, WORDS("callback"), synfire_graph_instantiate(inner));
+    return add_one(call);
+  };
+  const Graph graph = record(callback);
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  EXPECT_OK(synfire_graph_instantiate(inner));
+  wait(graph, launch(graph));
+}
+
+// A library call of the callback may allocate or load; eager calls of this library become part of the node.
+TEST_F(Captures, ACallbackMayUseThisLibraryToo) {
+  const Layer layer = make_layer(context, describe(Shape{2, 1, 32}, SYNFIRE_DTYPE_F32));
+  const Buffer v = make_frame(context, n);
+  {
+    synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+    forward.x = x;
+    forward.v_seq = v;
+    forward.tape = SYNFIRE_TAPE_NONE;
+    Callback callback = [&](const synfire_native_call& call) {
+      EXPECT_EQ(synfire_layer_forward(layer, &forward, call.stream), SYNFIRE_CAPTURED) << last_error_text();
+      return add_one(call);
+    };
+    const Graph graph = record(callback);
+    EXPECT_OK(synfire_graph_instantiate(graph));
+    data_of(x)[0] = 0.5f;
+    wait(graph, launch(graph));
+    EXPECT_EQ(data_of(v)[0], 0.25f);
+  }
+}
+
+TEST_F(Captures, WithoutAGraphTheCallbackIsCalledByEachLaunch) {
+  int n_calls = 0;
+  Callback callback = [&](const synfire_native_call& call) {
+    ++n_calls;
+    return add_one(call);
+  };
+  setenv("SYNFIRE_GRAPH", "0", 1);
+  const Graph graph = record(callback);
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  unsetenv("SYNFIRE_GRAPH");
+  EXPECT_EQ(fake::live().graphs, 0);
+  EXPECT_EQ(n_calls, 0);
+  for (int i = 1; i <= 3; ++i) {
+    data_of(x)[5] = static_cast<float>(i);
+    wait(graph, launch(graph));
+    EXPECT_EQ(data_of(out)[5], static_cast<float>(i + 1));
+    EXPECT_EQ(n_calls, i);
+  }
+}
+
+// ---- The caller's captures --------------------------------------------------------------------------------------------
+
+TEST_F(Captures, AGraphBecomesAChildOfTheCallersCapture) {
+  Callback callback = add_one;
+  const Graph graph = record(callback);
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  for (const cudaStreamCaptureMode mode :
+       {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed}) {
+    const uint64_t first = launch(graph);
+    wait(graph, first);
+    float seen = -1;
+    ASSERT_EQ(fake::begin_capture(stream, mode), cudaSuccess);
+    EXPECT_EQ(fake::launch(stream, [&] { data_of(x)[5] = 20; }), cudaSuccess);
+    uint64_t ticket = 77;
+    EXPECT_EQ(synfire_graph_launch(graph, stream, &ticket), SYNFIRE_CAPTURED) << last_error_text();
+    EXPECT_EQ(ticket, 0u);
+    EXPECT_EQ(fake::launch(stream, [&] { seen = data_of(out)[5]; }), cudaSuccess);
+    EXPECT_TRUE(fake::capture_is_valid(stream));
+    cudaGraph_t captured = nullptr;
+    ASSERT_EQ(fake::end_capture(stream, &captured), cudaSuccess);
+    EXPECT_EQ(fake::count_nodes(captured), 3u) << "one node is the child";
+    EXPECT_EQ(seen, -1) << "nothing has run yet";
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_EQ(fake::launch_graph(captured, stream), cudaSuccess);
+      EXPECT_EQ(seen, 21);
+      seen = -1;
+    }
+    // Its runs are no replays of ours: tickets do not move.
+    EXPECT_EQ(launch(graph), first + 1);
+    EXPECT_OK(synfire_graph_wait(graph, first + 1, SYNFIRE_WAIT_SPIN, 0));
+    fake::destroy_graph(captured);
+  }
+}
+
+TEST_F(Captures, ADisabledOperationIsNotInTheChild) {
+  Callback callback = add_one;
+  const Graph graph = record(callback);
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  EXPECT_OK(synfire_graph_set_enabled(graph, 1, 0));
+  ASSERT_EQ(fake::begin_capture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  EXPECT_EQ(synfire_graph_launch(graph, stream, nullptr), SYNFIRE_CAPTURED);
+  cudaGraph_t captured = nullptr;
+  ASSERT_EQ(fake::end_capture(stream, &captured), cudaSuccess);
+  data_of(x)[5] = 30;
+  EXPECT_EQ(fake::launch_graph(captured, stream), cudaSuccess);
+  EXPECT_EQ(data_of(out)[5], 30);
+  fake::destroy_graph(captured);
+}
+
+TEST_F(Captures, AnInvalidCaptureIsLeftToItsOwner) {
+  Callback callback = add_one;
+  const Graph graph = record(callback);
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  ASSERT_EQ(fake::begin_capture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  EXPECT_NE(fake::synchronize(stream), cudaSuccess);
+  EXPECT_FAILS(SYNFIRE_ERROR_CAPTURING, WORDS("stream"), synfire_graph_launch(graph, stream, nullptr));
+  cudaGraph_t captured = nullptr;
+  EXPECT_EQ(fake::end_capture(stream, &captured), cudaErrorStreamCaptureInvalidated);
+  EXPECT_EQ(launch(graph), 1u);
+}
+
+// A CUDA call that fails in the middle of adding the child leaves the caller's capture valid, and nothing behind.
+TEST_F(Captures, AFailureWhileAddingTheChildLeavesTheCaptureAlone) {
+  Callback callback = add_one;
+  const Graph graph = record(callback);
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  const fake::Live alive = fake::live();
+  for (const char* call : {"cudaGraphClone", "cudaGraphNodeFindInClone", "cudaGraphDestroyNode",
+                           "cudaGraphAddChildGraphNode", "cudaStreamGetCaptureInfo"}) {
+    ASSERT_EQ(fake::begin_capture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+    EXPECT_EQ(fake::launch(stream, [] {}), cudaSuccess);
+    fake::fail(call, cudaErrorInvalidValue);
+    EXPECT_LT(synfire_graph_launch(graph, stream, nullptr), 0) << call;
+    EXPECT_TRUE(fake::capture_is_valid(stream)) << call;
+    cudaGraph_t captured = nullptr;
+    ASSERT_EQ(fake::end_capture(stream, &captured), cudaSuccess);
+    EXPECT_EQ(fake::count_nodes(captured), 1u);
+    fake::destroy_graph(captured);
+    EXPECT_EQ(fake::live(), alive) << call;
+  }
+}
+
+TEST_F(Captures, EagerCallsBecomePartOfTheCallersCapture) {
+  Rig<float> rig(context, describe(Shape{4, 1, 32}, SYNFIRE_DTYPE_F32)), twin(context, describe(Shape{4, 1, 32}, SYNFIRE_DTYPE_F32));
+  const Inputs<float> inputs = random_inputs<float>(rig.shape, 4);
+  rig.load(inputs);
+  twin.load(inputs);
+  set_parameter(rig.layer, "tau", {3});
+  set_parameter(twin.layer, "tau", {3});
+  EXPECT_OK(twin.run_forward());
+  const ForwardOutputs<float> forward = twin.forward({.v_init = false});
+  const BackwardOutputs<float> backward = twin.backward();
+  const synfire_forward_desc first = rig.forward_desc(), second = rig.forward_desc({.v_init = false});
+  const synfire_backward_desc back = rig.backward_desc();
+  ASSERT_EQ(fake::begin_capture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  EXPECT_EQ(synfire_layer_reset_state(rig.layer, stream), SYNFIRE_CAPTURED) << last_error_text();
+  EXPECT_EQ(synfire_layer_forward(rig.layer, &first, stream), SYNFIRE_CAPTURED) << last_error_text();
+  EXPECT_EQ(synfire_layer_forward(rig.layer, &second, stream), SYNFIRE_CAPTURED) << last_error_text();
+  EXPECT_EQ(synfire_layer_backward(rig.layer, &back, stream), SYNFIRE_CAPTURED) << last_error_text();
+  cudaGraph_t captured = nullptr;
+  ASSERT_EQ(fake::end_capture(stream, &captured), cudaSuccess);
+  EXPECT_EQ(fake::count_nodes(captured), 4u);
+  rig.poison();
+  EXPECT_TRUE(rig.untouched());
+  for (int i = 0; i < 2; ++i) {
+    rig.poison();
+    EXPECT_OK(synfire_layer_reset_state(twin.layer, nullptr));
+    EXPECT_OK(twin.run_forward());
+    const ForwardOutputs<float> expected = twin.forward({.v_init = false});
+    EXPECT_EQ(fake::launch_graph(captured, stream), cudaSuccess);
+    EXPECT_TRUE(same_bits(rig.forward_outputs(), expected));
+    EXPECT_TRUE(same_bits(rig.backward_outputs(), backward));
+  }
+  fake::destroy_graph(captured);
+}
+
+// ---- Other threads, other devices -------------------------------------------------------------------------------------
+
+// Everything that may block or load, on other threads, while this one captures in the strictest mode, and while a graph of
+// ours is captured.
+TEST_F(Captures, OtherThreadsNeverBreakACapture) {
+  Callback callback = [&](const synfire_native_call& call) {
+    std::thread other([&] {
+      const Context another = make_context();
+      const Buffer made = make_frame(another, 100, SYNFIRE_MEMORY_DEVICE);
+      const Layer layer = make_layer(another, describe(Shape{2, 1, 32}, SYNFIRE_DTYPE_F32));
+      EXPECT_OK(synfire_buffer_fill(made, 1));
+      EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));
+    });
+    other.join();
+    EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));
+    return add_one(call);
+  };
+  Graph graph = record(callback);
+  ASSERT_EQ(fake::begin_capture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  wait(graph, launch(graph));
+  std::thread([&] {
+    graph.reset();
+    EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));
+  }).join();
+  EXPECT_TRUE(fake::capture_is_valid(stream));
+  cudaGraph_t captured = nullptr;
+  EXPECT_EQ(fake::end_capture(stream, &captured), cudaSuccess);
+  fake::destroy_graph(captured);
+}
+
+TEST_F(Captures, TwoDevicesFromThreadsThatAreOnTheOther) {
+  fake::install(2);
+  const auto make = [](int32_t device) {
+    synfire_context_desc desc = SYNFIRE_CONTEXT_DESC_INIT;
+    desc.backend = SYNFIRE_BACKEND_CUDA;
+    desc.device = device;
+    synfire_context handle = nullptr;
+    EXPECT_OK(synfire_context_create(&desc, &handle));
+    return Context(handle);
+  };
+  const Context contexts[2] = {make(0), make(1)};
+  for (int device = 0; device < 2; ++device) {
+    std::thread([&, device] {
+      fake::set_device(1 - device);
+      const Buffer from = make_frame(contexts[device], n), to = make_frame(contexts[device], n, SYNFIRE_MEMORY_DEVICE);
+      const Graph graph = make_graph(contexts[device]);
+      record_copy(graph, from, to);
+      EXPECT_OK(synfire_graph_instantiate(graph));
+      wait(graph, launch(graph));
+      EXPECT_OK(synfire_graph_set_enabled(graph, 0, 0));
+      EXPECT_EQ(fake::current_device(), 1 - device);
+      void* data = nullptr;
+      EXPECT_OK(synfire_buffer_get_data(to, &data, nullptr));
+      synfire_buffer_desc borrowed = SYNFIRE_BUFFER_DESC_INIT;
+      borrowed.n_elements = n;
+      borrowed.data = data;
+      synfire_buffer buffer = nullptr;
+      EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("data", "device"),
+                   synfire_buffer_create(contexts[1 - device], &borrowed, &buffer));
+      const Graph other = make_graph(contexts[1 - device]);
+      synfire_copy_desc copy = SYNFIRE_COPY_DESC_INIT;
+      copy.source = from;
+      copy.destination = to;
+      EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("source", "context"), synfire_graph_record_copy(other, &copy));
+    }).join();
+  }
+}
+
+// ---- Calls that fail --------------------------------------------------------------------------------------------------
+
+// Whichever call of an instantiation or a re-binding fails: an error, nothing left, and the graph is what it was.
+TEST_F(Captures, EveryCallThatFailsWhileInstantiatingLeavesNothing) {
+  const char* const calls[] = {"cudaMalloc", "cudaHostAlloc", "cudaMemsetAsync", "cudaStreamSynchronize", "cudaFuncGetAttributes",
+                               "cudaLaunchKernel", "cudaStreamGetPriority", "cudaStreamCreateWithPriority",
+                               "cudaStreamBeginCapture", "cudaStreamEndCapture", "cudaStreamGetCaptureInfo", "cudaGraphGetNodes",
+                               "cudaGraphNodeGetType", "cudaGraphInstantiateWithParams", "cudaGraphNodeSetEnabled",
+                               "cudaMemcpyAsync"};
+  const Layer layer = make_layer(context, describe(Shape{4, 1, 16}, SYNFIRE_DTYPE_F32));
+  const Buffer other = make_frame(context, n);
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+  forward.x = x;
+  forward.v_seq = out;
+  forward.tape = SYNFIRE_TAPE_NONE;
+  const fake::Live empty = fake::live();
+  const auto record_forward = [&] {
+    Graph graph = make_slotted_graph(context, 2);
+    EXPECT_OK(synfire_graph_record_forward(graph, layer, &forward));
+    record_copy(graph, x, other);
+    EXPECT_OK(synfire_graph_set_enabled(graph, 1, 0));
+    return graph;
+  };
+  int n_failures = 0;
+  for (const char* call : calls) {
+    for (int nth = 1; nth <= 40; ++nth) {
+      SCOPED_TRACE(testing::Message() << call << ", number " << nth);
+      Graph graph = record_forward();
+      fake::fail(call, cudaErrorMemoryAllocation, nth);
+      const synfire_status status = synfire_graph_instantiate(graph);
+      if (status == SYNFIRE_OK) {
+        fake::fail(call, cudaSuccess, 1 << 30);
+        break;
+      }
+      ++n_failures;
+      EXPECT_EQ(status, SYNFIRE_ERROR_OUT_OF_MEMORY) << last_error_text();
+      EXPECT_EQ(fake::live(), empty);
+      EXPECT_OK(synfire_graph_instantiate(graph));
+      wait(graph, launch(graph));
+      // And the same while re-binding: the old buffers stay.
+      const fake::Live alive = fake::live();
+      const Buffer fresh = make_frame(context, n);
+      fake::fail(call, cudaErrorMemoryAllocation, nth);
+      const synfire_status rebound = synfire_graph_rebind(graph, x, fresh);
+      fake::fail(call, cudaSuccess, 1 << 30);
+      if (rebound != SYNFIRE_OK) {
+        void* data = nullptr;
+        EXPECT_OK(synfire_graph_get_slot(graph, 0, x, &data, nullptr));
+        EXPECT_EQ(fake::live().allocations, alive.allocations + 1);
+        EXPECT_EQ(fake::live().executables, alive.executables);
+        EXPECT_EQ(fake::live().graphs, alive.graphs);
+      }
+      wait(graph, launch(graph));
+      graph.reset();
+      EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));
+    }
+    EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));
+  }
+  EXPECT_GT(n_failures, 40);
+}
+
+TEST_F(Captures, ALaunchThatFailsHandsOutNoTicket) {
+  Callback callback = add_one;
+  const Graph graph = record(callback);
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  fake::fail("cudaGraphLaunch", cudaErrorLaunchOutOfResources);
+  uint64_t ticket = 77;
+  EXPECT_FAILS(SYNFIRE_ERROR_CUDA, WORDS("cudaGraphLaunch"), synfire_graph_launch(graph, nullptr, &ticket));
+  EXPECT_EQ(ticket, 77u);
+  EXPECT_EQ(launch(graph), 1u);
+  wait(graph, 1);
+}
+
+}  // namespace
+}  // namespace synfire_test

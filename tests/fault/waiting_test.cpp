@@ -1,0 +1,310 @@
+// Waiting for replays that are held in flight: what each policy costs in CUDA calls, how soon a lost device is found, slots
+// in flight, and changes that replays in flight must not see.
+#include "../capi/graph_support.hpp"
+#include "fake_cuda.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+namespace synfire_test {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::steady_clock;
+constexpr int32_t policies[] = {SYNFIRE_WAIT_SPIN, SYNFIRE_WAIT_YIELD, SYNFIRE_WAIT_BLOCK};
+
+class InFlight : public testing::Test {
+ protected:
+  static constexpr uint64_t n = 64;
+  Context context;
+  Buffer x, out;
+  Graph graph;
+
+  void SetUp() override {
+    fake::install();
+    context = make_context();
+    x = make_frame(context, n);
+    out = make_frame(context, n);
+    graph = record(0);
+    EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));  // freeing waits for the device
+  }
+  void TearDown() override { fake::release(); }
+
+  Graph record(uint32_t n_slots) {
+    Graph made = make_slotted_graph(context, n_slots);
+    record_copy(made, x, out);
+    EXPECT_OK(synfire_graph_instantiate(made));
+    return made;
+  }
+  // Waits on this thread while another one lets the device go on, or die, after some time.
+  template <class Then>
+  synfire_status wait_while(int32_t policy, int64_t timeout_ns, microseconds after, Then then) {
+    const uint64_t ticket = launch(graph);
+    std::atomic<bool> waiting{false};
+    std::thread device([&] {
+      while (!waiting.load()) std::this_thread::yield();
+      const auto start = steady_clock::now();
+      while (steady_clock::now() - start < after) std::this_thread::yield();
+      then();
+    });
+    waiting.store(true);
+    const synfire_status status = synfire_graph_wait(graph, ticket, policy, timeout_ns);
+    device.join();
+    return status;
+  }
+};
+
+TEST_F(InFlight, SpinningMakesNoCudaCallBeforeOneMillisecond) {
+  fake::hold();
+  fake::reset_calls();
+  const uint64_t ticket = launch(graph);
+  const uint64_t of_the_launch = fake::calls();
+  EXPECT_EQ(fake::calls("cudaGraphLaunch"), 1u);
+  const auto start = steady_clock::now();
+  EXPECT_EQ(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_SPIN, 900'000), SYNFIRE_PENDING);
+  EXPECT_GE(steady_clock::now() - start, microseconds(900));
+  // One look when the time was up, to tell late from lost; its capture mode is set and set back.
+  EXPECT_EQ(fake::calls("cudaStreamQuery"), 1u);
+  EXPECT_EQ(fake::calls() - of_the_launch, 3u);
+  fake::release();
+  const uint64_t before = fake::calls();
+  wait(graph, ticket);
+  EXPECT_EQ(fake::calls(), before) << "a replay that is done needs no CUDA call";
+}
+
+TEST_F(InFlight, AReplayThatEndsInTimeNeedsNoCudaCall) {
+  for (const int32_t policy : policies) {
+    for (int attempt = 0; attempt < 20; ++attempt) {
+      fake::hold();
+      fake::reset_calls();
+      const auto start = steady_clock::now();
+      EXPECT_OK(wait_while(policy, -1, microseconds(100), [] { fake::release(); }));
+      if (steady_clock::now() - start > microseconds(900)) continue;  // this machine was busy: try again
+      EXPECT_EQ(fake::calls("cudaStreamQuery"), 0u) << "policy " << policy;
+      break;
+    }
+  }
+}
+
+TEST_F(InFlight, TimeoutsAreKeptByEachPolicy) {
+  fake::hold();
+  const uint64_t ticket = launch(graph);
+  for (const int32_t policy : policies) {
+    for (const int64_t timeout : {int64_t{1}, int64_t{50'000}, int64_t{3'000'000}}) {
+      const auto start = steady_clock::now();
+      EXPECT_EQ(synfire_graph_wait(graph, ticket, policy, timeout), SYNFIRE_PENDING);
+      EXPECT_GE((steady_clock::now() - start).count(), timeout);
+    }
+    EXPECT_EQ(synfire_graph_wait(graph, ticket, policy, 0), SYNFIRE_PENDING);
+  }
+  EXPECT_EQ(synfire_graph_poll(graph, ticket), SYNFIRE_PENDING);
+  synfire_graph_statistics statistics = SYNFIRE_GRAPH_STATISTICS_INIT;
+  EXPECT_OK(synfire_graph_get_statistics(graph, &statistics));
+  EXPECT_EQ(statistics.n_late_waits, 9u) << "a look is not a wait";
+  EXPECT_EQ(statistics.n_seen, 0u);
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("ticket", "2", "1"), synfire_graph_wait(graph, 2, SYNFIRE_WAIT_SPIN, 0));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("ticket", "0"), synfire_graph_wait(graph, 0, SYNFIRE_WAIT_SPIN, -1));
+  fake::release();
+  EXPECT_OK(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_BLOCK, 0));
+}
+
+// Negative waits for ever: until the replay is done, at least.
+TEST_F(InFlight, ANegativeTimeoutWaitsUntilItIsDone) {
+  for (const int32_t policy : policies) {
+    fake::hold();
+    std::atomic<bool> released{false};
+    EXPECT_OK(wait_while(policy, -1, microseconds(4000), [&] {
+      released.store(true);
+      fake::release();
+    }));
+    EXPECT_TRUE(released.load());
+  }
+}
+
+TEST_F(InFlight, PollingNeverBlocksAndFindsALostDevice) {
+  fake::hold();
+  const uint64_t ticket = launch(graph);
+  fake::reset_calls();
+  const auto start = steady_clock::now();
+  for (int i = 0; i < 200; ++i) EXPECT_EQ(synfire_graph_poll(graph, ticket), SYNFIRE_PENDING);
+  if (steady_clock::now() - start < microseconds(900)) {
+    EXPECT_EQ(fake::calls(), 0u);
+  }
+  fake::lose(cudaErrorIllegalAddress);
+  std::this_thread::sleep_for(microseconds(1100));
+  EXPECT_FAILS(SYNFIRE_ERROR_DEVICE_LOST, WORDS("cudaErrorIllegalAddress"), synfire_graph_poll(graph, ticket));
+}
+
+TEST_F(InFlight, ALostDeviceIsFoundWithinAMillisecondAndNeverCalledLate) {
+  constexpr int n_attempts = 20;  // the thread that waits may be put aside by the machine
+  for (const int32_t policy : policies) {
+    for (const microseconds after : {microseconds(0), microseconds(300), microseconds(2700)}) {
+      std::chrono::nanoseconds best = std::chrono::hours(1);
+      for (int attempt = 0; attempt < n_attempts && best > microseconds(1000); ++attempt) {
+        SetUp();
+        fake::hold();
+        steady_clock::time_point died;
+        EXPECT_EQ(wait_while(policy, 1'000'000'000, after,
+                             [&] {
+                               died = steady_clock::now();
+                               fake::lose(cudaErrorLaunchFailure);
+                             }),
+                  SYNFIRE_ERROR_DEVICE_LOST);
+        const auto took = steady_clock::now() - died;
+        best = std::min<std::chrono::nanoseconds>(best, took);
+        EXPECT_FAILS(SYNFIRE_ERROR_DEVICE_LOST, WORDS("destroyed|lost"), synfire_graph_launch(graph, nullptr, nullptr));
+        EXPECT_EQ(synfire_graph_wait(graph, 1, policy, 1000), SYNFIRE_ERROR_DEVICE_LOST);
+      }
+      EXPECT_LE(best.count(), 1'000'000) << "policy " << policy << ", lost after " << after.count() << " us";
+    }
+  }
+}
+
+// A wait whose time is up first looks at the device: lost is not late.
+TEST_F(InFlight, AShortWaitForALostDeviceIsNotATimeout) {
+  fake::hold();
+  const uint64_t ticket = launch(graph);
+  fake::lose(cudaErrorIllegalAddress);
+  EXPECT_FAILS(SYNFIRE_ERROR_DEVICE_LOST, WORDS("cudaErrorIllegalAddress"),
+               synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_SPIN, 1000));
+}
+
+// ---- Slots ----------------------------------------------------------------------------------------------------------
+
+TEST_F(InFlight, LaunchingWithEverySlotInFlightIsBusy) {
+  const Graph slotted = record(2);
+  fake::hold();
+  const Buffer keeper = make_frame(context, 1);
+  slot_of(slotted, 0, x)[5] = 1;
+  EXPECT_EQ(launch(slotted), 1u);
+  slot_of(slotted, 0, x)[5] = 2;
+  EXPECT_EQ(launch(slotted), 2u);
+  uint64_t ticket = 77;
+  EXPECT_FAILS(SYNFIRE_ERROR_BUSY, WORDS("slots", "ticket", "1"), synfire_graph_launch(slotted, nullptr, &ticket));
+  EXPECT_EQ(ticket, 77u);
+  void* data = this;
+  EXPECT_EQ(synfire_graph_get_slot(slotted, 0, x, &data, nullptr), SYNFIRE_PENDING);
+  EXPECT_EQ(data, nullptr);
+  // After a wait that timed out, the slot is still the replay's.
+  EXPECT_EQ(synfire_graph_wait(slotted, 1, SYNFIRE_WAIT_SPIN, 10'000), SYNFIRE_PENDING);
+  EXPECT_EQ(synfire_graph_get_slot(slotted, 1, out, &data, nullptr), SYNFIRE_PENDING);
+  EXPECT_EQ(synfire_graph_launch(slotted, nullptr, &ticket), SYNFIRE_ERROR_BUSY);
+  fake::run_one();
+  EXPECT_EQ(slot_of(slotted, 1, out)[5], 1);
+  EXPECT_EQ(synfire_graph_get_slot(slotted, 2, out, &data, nullptr), SYNFIRE_PENDING);
+  slot_of(slotted, 0, x)[5] = 3;
+  EXPECT_EQ(launch(slotted), 3u);
+  fake::release();
+  EXPECT_EQ(slot_of(slotted, 2, out)[5], 2);
+  EXPECT_EQ(slot_of(slotted, 3, out)[5], 3);
+}
+
+TEST_F(InFlight, OneSlotIsGuardedAndNoneIsNot) {
+  const Graph one = record(1), none = record(0);
+  fake::hold();
+  EXPECT_EQ(launch(one), 1u);
+  EXPECT_EQ(synfire_graph_launch(one, nullptr, nullptr), SYNFIRE_ERROR_BUSY);
+  EXPECT_EQ(launch(none), 1u);
+  EXPECT_EQ(launch(none), 2u);
+  fake::release();
+  EXPECT_EQ(launch(one), 2u);
+}
+
+// ---- Changes --------------------------------------------------------------------------------------------------------
+
+TEST_F(InFlight, ReplaysInFlightDoNotSeeAnOperationDisabled) {
+  fake::hold();
+  data_of(x)[5] = 1;
+  launch(graph);
+  EXPECT_OK(synfire_graph_set_enabled(graph, 0, 0));
+  launch(graph);
+  EXPECT_OK(synfire_graph_set_enabled(graph, 0, 1));
+  launch(graph);
+  fake::run_one();
+  EXPECT_EQ(data_of(out)[5], 1) << "it was enabled at this launch";
+  data_of(x)[5] = 2;
+  fake::run_one();
+  EXPECT_EQ(data_of(out)[5], 1) << "not at this one";
+  fake::run_one();
+  EXPECT_EQ(data_of(out)[5], 2) << "and again at this one";
+}
+
+// A staged copy that several operations read stays while any of them does.
+TEST_F(InFlight, CopiesIntoTheArenaFollowTheirReaders) {
+  const Layer a = make_layer(context, describe(Shape{2, 1, 32}, SYNFIRE_DTYPE_F32));
+  const Layer b = make_layer(context, describe(Shape{2, 1, 32}, SYNFIRE_DTYPE_F32));
+  const Buffer va = make_frame(context, n), vb = make_frame(context, n);
+  const Graph both = make_graph(context);
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+  forward.x = x;
+  forward.v_seq = va;
+  EXPECT_OK(synfire_graph_record_forward(both, a, &forward));
+  forward.v_seq = vb;
+  EXPECT_OK(synfire_graph_record_forward(both, b, &forward));
+  EXPECT_OK(synfire_graph_instantiate(both));
+  EXPECT_OK(synfire_graph_set_enabled(both, 0, 0));
+  data_of(x)[0] = 0.5f;
+  wait(both, launch(both));
+  EXPECT_EQ(data_of(va)[0], 0);
+  EXPECT_EQ(data_of(vb)[0], 0.25f) << "tau is 2";
+  EXPECT_OK(synfire_graph_set_enabled(both, 1, 0));
+  fake::reset_calls();
+  data_of(x)[0] = 0.9f;
+  wait(both, launch(both));
+  EXPECT_OK(synfire_graph_set_enabled(both, 0, 1));
+  wait(both, launch(both));
+  EXPECT_EQ(data_of(va)[0], 0.45f);
+  EXPECT_EQ(data_of(vb)[0], 0.25f);
+}
+
+TEST_F(InFlight, ReplaysInFlightFinishWithTheBufferTheyWereLaunchedWith) {
+  const Buffer other = make_frame(context, n);
+  data_of(x)[5] = 1;
+  data_of(other)[5] = 2;
+  fake::hold();
+  const uint64_t ticket = launch(graph);
+  std::thread device([] {
+    std::this_thread::sleep_for(microseconds(3000));
+    fake::run_one();
+  });
+  // Re-binding blocks until the replay in flight is done. Its own warm-up runs on the same stream, after it.
+  EXPECT_OK(synfire_graph_rebind(graph, x, other));
+  device.join();
+  EXPECT_OK(synfire_graph_poll(graph, ticket));
+  EXPECT_EQ(data_of(out)[5], 1);
+  fake::release();
+  wait(graph, launch(graph));
+  EXPECT_EQ(data_of(out)[5], 2);
+}
+
+TEST_F(InFlight, AGraphInUseOnAnotherThreadIsBusy) {
+  // The callback of a native node holds the graph while it is instantiated.
+  struct Gate {
+    std::atomic<bool> inside{false}, leave{false};
+  } gate;
+  const auto callback = [](void* user, const synfire_native_call* call) -> synfire_status {
+    auto& g = *static_cast<Gate*>(user);
+    g.inside.store(true);
+    while (!g.leave.load()) std::this_thread::yield();
+    return fake::launch(call->stream, [] {}) == cudaSuccess ? SYNFIRE_OK : -1;
+  };
+  const Graph slow = make_graph(context);
+  synfire_native_desc native = SYNFIRE_NATIVE_DESC_INIT;
+  native.callback = callback;
+  native.user = &gate;
+  EXPECT_OK(synfire_graph_record_native(slow, &native));
+  std::thread other([&] { EXPECT_OK(synfire_graph_instantiate(slow)); });
+  while (!gate.inside.load()) std::this_thread::yield();
+  EXPECT_FAILS(SYNFIRE_ERROR_BUSY, WORDS("thread"), synfire_graph_instantiate(slow));
+  EXPECT_FAILS(SYNFIRE_ERROR_BUSY, WORDS("thread"), synfire_graph_launch(slow, nullptr, nullptr));
+  EXPECT_FAILS(SYNFIRE_ERROR_BUSY, WORDS("thread"), synfire_graph_set_enabled(slow, 0, 0));
+  EXPECT_FAILS(SYNFIRE_ERROR_BUSY, WORDS("thread"), synfire_graph_rebind(slow, x, out));
+  EXPECT_FAILS(SYNFIRE_ERROR_BUSY, WORDS("thread"), synfire_graph_record_native(slow, &native));
+  gate.leave.store(true);
+  other.join();
+  EXPECT_EQ(launch(slow), 1u);
+}
+
+}  // namespace
+}  // namespace synfire_test
