@@ -1132,7 +1132,7 @@ typedef struct synfire_native_call {
  * @param call Where to enqueue and what to read and write; valid during the call only.
  * @return 0 or more for success; anything negative fails the call that it was called in, with ::SYNFIRE_ERROR_CALLBACK.
  */
-typedef synfire_status(SYNFIRE_CALL *synfire_native_callback)(void *user SYNFIRE_NULLABLE, const synfire_native_call *call);
+typedef synfire_status (SYNFIRE_CALL *synfire_native_callback)(void *user SYNFIRE_NULLABLE, const synfire_native_call *call);
 
 /** A native node: the caller's own code between two operations of a graph. */
 typedef struct synfire_native_desc {

@@ -22,6 +22,12 @@ namespace Synfire
         /// </summary>
         HostFallback = 2,
 
+        /// <summary>
+        /// Success: the caller captures the stream, so the work became part of that capture instead of being run
+        /// now.
+        /// </summary>
+        Captured = 3,
+
         /// <summary>An argument is outside what is allowed; the text names it.</summary>
         ErrorInvalidArgument = -1,
 
@@ -39,7 +45,7 @@ namespace Synfire
         /// </summary>
         ErrorNoDevice = -5,
 
-        /// <summary>The graph is in use on another thread.</summary>
+        /// <summary>The graph is in use on another thread, or all its slots are in flight.</summary>
         ErrorBusy = -6,
 
         /// <summary>The call is not legal while the stream (or this thread) is capturing.</summary>
@@ -62,6 +68,11 @@ namespace Synfire
 
         /// <summary>A CUDA call failed for another reason; the text and the CUDA error number say which.</summary>
         ErrorCuda = -12,
+
+        /// <summary>
+        /// The callback of a native node failed, or broke the capture it was called in; the text names the node.
+        /// </summary>
+        ErrorCallback = -13,
 
         /// <summary>A defect in Synfire itself.</summary>
         ErrorInternal = -99

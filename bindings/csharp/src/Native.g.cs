@@ -576,14 +576,20 @@ namespace Synfire.Raw
         }
     }
 
-    /// <summary>How to create a graph. There is nothing to choose yet.</summary>
+    /// <summary>How to create a graph. Zero means default in every field but <c>struct_size</c>.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_graph_desc
     {
         /// <summary><c>sizeof(synfire_graph_desc)</c>.</summary>
         public uint struct_size;
-        /// <summary>Must be zero.</summary>
-        public uint reserved;
+        /// <summary>
+        /// How many copies of the pinned buffers that it reads and writes the graph has, up to 64: that many
+        /// replays can be in flight, each with frames of its own, and one more launch answers SYNFIRE_ERROR_BUSY.
+        /// Replay number t has copy (t - 1) mod n_slots; synfire_graph_get_slot() tells where that is. 0
+        /// (default): one copy, the buffers' own memory, and launches are not refused: the caller sees to it that
+        /// replays in flight do not meet in it.
+        /// </summary>
+        public uint n_slots;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_graph_desc Init
@@ -628,6 +634,122 @@ namespace Synfire.Raw
         }
     }
 
+    /// <summary>A stretch of memory.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_memory
+    {
+        /// <summary>Its address; a device address for device memory.</summary>
+        public void* data;
+        /// <summary>Its size.</summary>
+        public ulong bytes;
+    }
+
+    /// <summary>What the callback of a native node is told.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_native_call
+    {
+        /// <summary><c>sizeof(synfire_native_call)</c> of the library.</summary>
+        public uint struct_size;
+        /// <summary>The slot of the graph whose addresses these are.</summary>
+        public uint slot;
+        /// <summary>On CUDA the stream to enqueue on, with the context's device current; null on the host.</summary>
+        public synfire_stream stream;
+        /// <summary>How many <c>reads</c> there are.</summary>
+        public ulong n_reads;
+        /// <summary>synfire_native_desc.reads, as memory, in the order of the descriptor.</summary>
+        public synfire_memory* reads;
+        /// <summary>How many <c>writes</c> there are.</summary>
+        public ulong n_writes;
+        /// <summary>synfire_native_desc.writes, as memory, in the order of the descriptor.</summary>
+        public synfire_memory* writes;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_native_call Init
+        {
+            get
+            {
+                synfire_native_call made = default(synfire_native_call);
+                made.struct_size = (uint)sizeof(synfire_native_call);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>A native node: the caller's own code between two operations of a graph.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_native_desc
+    {
+        /// <summary><c>sizeof(synfire_native_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+        /// <summary>Its function; it must stay callable as long as the graph lives.</summary>
+        public IntPtr callback;
+        /// <summary>Handed to the function.</summary>
+        public void* user;
+        /// <summary>What error texts and pictures call it; copied. Null: only its number.</summary>
+        public byte* name;
+        /// <summary>Buffers that the function reads: device or pinned ones on a CUDA context.</summary>
+        public synfire_buffer* reads;
+        /// <summary>How many <c>reads</c> there are, at most 64.</summary>
+        public ulong n_reads;
+        /// <summary>Buffers that the function writes.</summary>
+        public synfire_buffer* writes;
+        /// <summary>How many <c>writes</c> there are, at most 64.</summary>
+        public ulong n_writes;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_native_desc Init
+        {
+            get
+            {
+                synfire_native_desc made = default(synfire_native_desc);
+                made.struct_size = (uint)sizeof(synfire_native_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
+    /// What a graph has counted and timed since it was created or reset. Times are from the call of a launch to
+    /// the first wait or poll that saw the replay done; percentiles are at most 3.2 % above what they stand for.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_graph_statistics
+    {
+        /// <summary><c>sizeof(synfire_graph_statistics)</c>; set before the call.</summary>
+        public uint struct_size;
+        /// <summary>Zero.</summary>
+        public uint reserved;
+        /// <summary>Launches that gave a ticket.</summary>
+        public ulong n_replays;
+        /// <summary>Waits that answered SYNFIRE_PENDING after a time-out greater than 0.</summary>
+        public ulong n_late_waits;
+        /// <summary>
+        /// Replays whose times are in the percentiles: those waited for in order, within 256 launches.
+        /// </summary>
+        public ulong n_seen;
+        /// <summary>Half of the replays took at most this many nanoseconds.</summary>
+        public ulong p50_ns;
+        /// <summary>99 % of the replays.</summary>
+        public ulong p99_ns;
+        /// <summary>99.9 % of the replays.</summary>
+        public ulong p999_ns;
+        /// <summary>The longest, exact.</summary>
+        public ulong max_ns;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_graph_statistics Init
+        {
+            get
+            {
+                synfire_graph_statistics made = default(synfire_graph_statistics);
+                made.struct_size = (uint)sizeof(synfire_graph_statistics);
+                return made;
+            }
+        }
+    }
+
     /// <summary>The functions and constants of synfire.h: nothing is checked and nothing is kept alive here.</summary>
     public static unsafe class Native
     {
@@ -657,6 +779,12 @@ namespace Synfire.Raw
         /// </summary>
         public const int SYNFIRE_HOST_FALLBACK = 2;
 
+        /// <summary>
+        /// Success: the caller captures the stream, so the work became part of that capture instead of being run
+        /// now.
+        /// </summary>
+        public const int SYNFIRE_CAPTURED = 3;
+
         /// <summary>An argument is outside what is allowed; the text names it.</summary>
         public const int SYNFIRE_ERROR_INVALID_ARGUMENT = -1;
 
@@ -674,7 +802,7 @@ namespace Synfire.Raw
         /// </summary>
         public const int SYNFIRE_ERROR_NO_DEVICE = -5;
 
-        /// <summary>The graph is in use on another thread.</summary>
+        /// <summary>The graph is in use on another thread, or all its slots are in flight.</summary>
         public const int SYNFIRE_ERROR_BUSY = -6;
 
         /// <summary>The call is not legal while the stream (or this thread) is capturing.</summary>
@@ -697,6 +825,11 @@ namespace Synfire.Raw
 
         /// <summary>A CUDA call failed for another reason; the text and the CUDA error number say which.</summary>
         public const int SYNFIRE_ERROR_CUDA = -12;
+
+        /// <summary>
+        /// The callback of a native node failed, or broke the capture it was called in; the text names the node.
+        /// </summary>
+        public const int SYNFIRE_ERROR_CALLBACK = -13;
 
         /// <summary>A defect in Synfire itself.</summary>
         public const int SYNFIRE_ERROR_INTERNAL = -99;
@@ -1144,11 +1277,38 @@ namespace Synfire.Raw
             synfire_graph graph, synfire_count_spikes_desc* desc);
 
         /// <summary>
+        /// Appends a native node: the caller's own kernels or library calls on CUDA, its own function on the
+        /// host.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_native(synfire_graph graph, synfire_native_desc* desc);
+
+        /// <summary>
         /// Prepares the recorded list for replay: everything slow happens here (one arena allocation, kernel
-        /// loading, a warm-up that touches no data, capture on a private stream, upload). Once per graph.
+        /// loading, a warm-up that touches no data, capture on a private stream, upload). Once per graph. Where
+        /// the environment variable <c>SYNFIRE_GRAPH</c> is <c>0</c> at this call, no CUDA graph is made and each
+        /// launch enqueues the list itself: the same bits, slower, for debuggers.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_instantiate(synfire_graph graph);
+
+        /// <summary>
+        /// Lets an operation run in later replays, or leaves it out: a backward only in frames that teach, a
+        /// count only when it is looked at. What a disabled operation would have written keeps what it held. All
+        /// changes since the last launch take effect together with the next one; replays in flight are not
+        /// changed.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_set_enabled(synfire_graph graph, int operation, int enabled);
+
+        /// <summary>
+        /// Puts another buffer in the place of one that the graph was recorded with, in all its operations. Slow:
+        /// on CUDA the graph is captured anew, and callbacks of native nodes are called again. Replays in flight
+        /// finish with the old buffer first.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_rebind(
+            synfire_graph graph, synfire_buffer old_buffer, synfire_buffer new_buffer);
 
         /// <summary>Replays the graph once.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
@@ -1164,5 +1324,36 @@ namespace Synfire.Raw
         /// <summary>Looks whether a replay is done. Never blocks.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_poll(synfire_graph graph, ulong ticket);
+
+        /// <summary>
+        /// Tells which memory of a pinned buffer the host may touch: for ticket 0 the copy that the next launch
+        /// reads and writes, for a ticket the copy that its replay read and wrote. It is the host's until the
+        /// launch that takes the slot.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_get_slot(
+            synfire_graph graph, ulong ticket, synfire_buffer buffer, void** data, ulong* bytes);
+
+        /// <summary>
+        /// Writes the graph as text in the DOT language of Graphviz: a node for each operation with its number,
+        /// model, direction and shape, and an edge wherever one reads or overwrites what another one left.
+        /// Disabled operations are drawn dashed.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_write_dot(synfire_graph graph, byte* text, ulong* bytes);
+
+        /// <summary>
+        /// Tells how many replays there were, how late and how long. The memory behind it is constant, and
+        /// keeping it costs a launch and a wait a look at the clock each.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_get_statistics(
+            synfire_graph graph, synfire_graph_statistics* statistics);
+
+        /// <summary>
+        /// Forgets what synfire_graph_get_statistics() tells. Replays in flight count when they are seen done.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_reset_statistics(synfire_graph graph);
     }
 }

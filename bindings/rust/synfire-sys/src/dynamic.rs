@@ -46,10 +46,17 @@ pub(crate) struct Table {
     pub synfire_graph_record_copy: unsafe extern "C" fn(synfire_graph, *const synfire_copy_desc) -> synfire_status,
     pub synfire_graph_record_convert_spikes: unsafe extern "C" fn(synfire_graph, *const synfire_convert_spikes_desc) -> synfire_status,
     pub synfire_graph_record_count_spikes: unsafe extern "C" fn(synfire_graph, *const synfire_count_spikes_desc) -> synfire_status,
+    pub synfire_graph_record_native: unsafe extern "C" fn(synfire_graph, *const synfire_native_desc) -> synfire_status,
     pub synfire_graph_instantiate: unsafe extern "C" fn(synfire_graph) -> synfire_status,
+    pub synfire_graph_set_enabled: unsafe extern "C" fn(synfire_graph, i32, i32) -> synfire_status,
+    pub synfire_graph_rebind: unsafe extern "C" fn(synfire_graph, synfire_buffer, synfire_buffer) -> synfire_status,
     pub synfire_graph_launch: unsafe extern "C" fn(synfire_graph, synfire_stream, *mut u64) -> synfire_status,
     pub synfire_graph_wait: unsafe extern "C" fn(synfire_graph, u64, i32, i64) -> synfire_status,
     pub synfire_graph_poll: unsafe extern "C" fn(synfire_graph, u64) -> synfire_status,
+    pub synfire_graph_get_slot: unsafe extern "C" fn(synfire_graph, u64, synfire_buffer, *mut *mut c_void, *mut u64) -> synfire_status,
+    pub synfire_graph_write_dot: unsafe extern "C" fn(synfire_graph, *mut c_char, *mut u64) -> synfire_status,
+    pub synfire_graph_get_statistics: unsafe extern "C" fn(synfire_graph, *mut synfire_graph_statistics) -> synfire_status,
+    pub synfire_graph_reset_statistics: unsafe extern "C" fn(synfire_graph) -> synfire_status,
 }
 
 impl Table {
@@ -93,10 +100,17 @@ impl Table {
             synfire_graph_record_copy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_copy_desc) -> synfire_status>(find("synfire_graph_record_copy\0")?),
             synfire_graph_record_convert_spikes: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_convert_spikes_desc) -> synfire_status>(find("synfire_graph_record_convert_spikes\0")?),
             synfire_graph_record_count_spikes: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_count_spikes_desc) -> synfire_status>(find("synfire_graph_record_count_spikes\0")?),
+            synfire_graph_record_native: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_native_desc) -> synfire_status>(find("synfire_graph_record_native\0")?),
             synfire_graph_instantiate: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph) -> synfire_status>(find("synfire_graph_instantiate\0")?),
+            synfire_graph_set_enabled: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, i32, i32) -> synfire_status>(find("synfire_graph_set_enabled\0")?),
+            synfire_graph_rebind: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, synfire_buffer, synfire_buffer) -> synfire_status>(find("synfire_graph_rebind\0")?),
             synfire_graph_launch: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, synfire_stream, *mut u64) -> synfire_status>(find("synfire_graph_launch\0")?),
             synfire_graph_wait: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, u64, i32, i64) -> synfire_status>(find("synfire_graph_wait\0")?),
             synfire_graph_poll: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, u64) -> synfire_status>(find("synfire_graph_poll\0")?),
+            synfire_graph_get_slot: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, u64, synfire_buffer, *mut *mut c_void, *mut u64) -> synfire_status>(find("synfire_graph_get_slot\0")?),
+            synfire_graph_write_dot: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *mut c_char, *mut u64) -> synfire_status>(find("synfire_graph_write_dot\0")?),
+            synfire_graph_get_statistics: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *mut synfire_graph_statistics) -> synfire_status>(find("synfire_graph_get_statistics\0")?),
+            synfire_graph_reset_statistics: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph) -> synfire_status>(find("synfire_graph_reset_statistics\0")?),
         })
     }
 }
@@ -407,10 +421,34 @@ pub unsafe fn synfire_graph_record_count_spikes(graph: synfire_graph, desc: *con
 
 /// # Safety
 ///
+/// As `synfire_graph_record_native` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_native(graph: synfire_graph, desc: *const synfire_native_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_native)(graph, desc)
+}
+
+/// # Safety
+///
 /// As `synfire_graph_instantiate` in synfire.h.
 #[inline]
 pub unsafe fn synfire_graph_instantiate(graph: synfire_graph) -> synfire_status {
     (crate::load::table().synfire_graph_instantiate)(graph)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_set_enabled` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_set_enabled(graph: synfire_graph, operation: i32, enabled: i32) -> synfire_status {
+    (crate::load::table().synfire_graph_set_enabled)(graph, operation, enabled)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_rebind` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_rebind(graph: synfire_graph, old_buffer: synfire_buffer, new_buffer: synfire_buffer) -> synfire_status {
+    (crate::load::table().synfire_graph_rebind)(graph, old_buffer, new_buffer)
 }
 
 /// # Safety
@@ -435,4 +473,36 @@ pub unsafe fn synfire_graph_wait(graph: synfire_graph, ticket: u64, policy: i32,
 #[inline]
 pub unsafe fn synfire_graph_poll(graph: synfire_graph, ticket: u64) -> synfire_status {
     (crate::load::table().synfire_graph_poll)(graph, ticket)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_get_slot` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_get_slot(graph: synfire_graph, ticket: u64, buffer: synfire_buffer, data: *mut *mut c_void, bytes: *mut u64) -> synfire_status {
+    (crate::load::table().synfire_graph_get_slot)(graph, ticket, buffer, data, bytes)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_write_dot` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_write_dot(graph: synfire_graph, text: *mut c_char, bytes: *mut u64) -> synfire_status {
+    (crate::load::table().synfire_graph_write_dot)(graph, text, bytes)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_get_statistics` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_get_statistics(graph: synfire_graph, statistics: *mut synfire_graph_statistics) -> synfire_status {
+    (crate::load::table().synfire_graph_get_statistics)(graph, statistics)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_reset_statistics` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_reset_statistics(graph: synfire_graph) -> synfire_status {
+    (crate::load::table().synfire_graph_reset_statistics)(graph)
 }
