@@ -381,11 +381,12 @@ mutable struct FunctionTable
     synfire_graph_record_copy::Ptr{Cvoid}
     synfire_graph_record_convert_spikes::Ptr{Cvoid}
     synfire_graph_record_count_spikes::Ptr{Cvoid}
+    synfire_graph_get_last_operation::Ptr{Cvoid}
     synfire_graph_instantiate::Ptr{Cvoid}
     synfire_graph_launch::Ptr{Cvoid}
     synfire_graph_wait::Ptr{Cvoid}
     synfire_graph_poll::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -805,6 +806,17 @@ Appends a count of spikes.
     address = functions.synfire_graph_record_count_spikes
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_graph, Ptr{synfire_count_spikes_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_get_last_operation(graph, operation)
+
+The number of the operation recorded last. Calls that change an operation between replays take it.
+"""
+@inline function synfire_graph_get_last_operation(graph, operation)
+    address = functions.synfire_graph_get_last_operation
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{Int32}), graph, operation)
 end
 
 """

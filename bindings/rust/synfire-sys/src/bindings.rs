@@ -162,6 +162,8 @@ extern "C" { pub fn synfire_graph_record_convert_spikes (graph : synfire_graph ,
 #[cfg(not(feature = "load-dynamic"))]
 extern "C" { pub fn synfire_graph_record_count_spikes (graph : synfire_graph , desc : * const synfire_count_spikes_desc) -> synfire_status ; }
 #[cfg(not(feature = "load-dynamic"))]
+extern "C" { pub fn synfire_graph_get_last_operation (graph : synfire_graph , operation : * mut i32) -> synfire_status ; }
+#[cfg(not(feature = "load-dynamic"))]
 extern "C" { pub fn synfire_graph_instantiate (graph : synfire_graph) -> synfire_status ; }
 #[cfg(not(feature = "load-dynamic"))]
 extern "C" { pub fn synfire_graph_launch (graph : synfire_graph , stream : synfire_stream , ticket : * mut u64) -> synfire_status ; }

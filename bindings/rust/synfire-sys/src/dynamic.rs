@@ -46,6 +46,7 @@ pub(crate) struct Table {
     pub synfire_graph_record_copy: unsafe extern "C" fn(synfire_graph, *const synfire_copy_desc) -> synfire_status,
     pub synfire_graph_record_convert_spikes: unsafe extern "C" fn(synfire_graph, *const synfire_convert_spikes_desc) -> synfire_status,
     pub synfire_graph_record_count_spikes: unsafe extern "C" fn(synfire_graph, *const synfire_count_spikes_desc) -> synfire_status,
+    pub synfire_graph_get_last_operation: unsafe extern "C" fn(synfire_graph, *mut i32) -> synfire_status,
     pub synfire_graph_instantiate: unsafe extern "C" fn(synfire_graph) -> synfire_status,
     pub synfire_graph_launch: unsafe extern "C" fn(synfire_graph, synfire_stream, *mut u64) -> synfire_status,
     pub synfire_graph_wait: unsafe extern "C" fn(synfire_graph, u64, i32, i64) -> synfire_status,
@@ -93,6 +94,7 @@ impl Table {
             synfire_graph_record_copy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_copy_desc) -> synfire_status>(find("synfire_graph_record_copy\0")?),
             synfire_graph_record_convert_spikes: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_convert_spikes_desc) -> synfire_status>(find("synfire_graph_record_convert_spikes\0")?),
             synfire_graph_record_count_spikes: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_count_spikes_desc) -> synfire_status>(find("synfire_graph_record_count_spikes\0")?),
+            synfire_graph_get_last_operation: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *mut i32) -> synfire_status>(find("synfire_graph_get_last_operation\0")?),
             synfire_graph_instantiate: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph) -> synfire_status>(find("synfire_graph_instantiate\0")?),
             synfire_graph_launch: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, synfire_stream, *mut u64) -> synfire_status>(find("synfire_graph_launch\0")?),
             synfire_graph_wait: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, u64, i32, i64) -> synfire_status>(find("synfire_graph_wait\0")?),
@@ -403,6 +405,14 @@ pub unsafe fn synfire_graph_record_convert_spikes(graph: synfire_graph, desc: *c
 #[inline]
 pub unsafe fn synfire_graph_record_count_spikes(graph: synfire_graph, desc: *const synfire_count_spikes_desc) -> synfire_status {
     (crate::load::table().synfire_graph_record_count_spikes)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_get_last_operation` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_get_last_operation(graph: synfire_graph, operation: *mut i32) -> synfire_status {
+    (crate::load::table().synfire_graph_get_last_operation)(graph, operation)
 }
 
 /// # Safety
