@@ -636,6 +636,15 @@ synfire_status SYNFIRE_CALL synfire_graph_record_native(synfire_graph graph, con
   });
 }
 
+synfire_status SYNFIRE_CALL synfire_graph_get_last_operation(synfire_graph graph, int32_t* operation) noexcept {
+  return guarded(__func__, [&] {
+    const auto target = pinned(graph);
+    check_pointer(operation, "operation");
+    *operation = target->last_operation();
+    return SYNFIRE_OK;
+  });
+}
+
 synfire_status SYNFIRE_CALL synfire_graph_instantiate(synfire_graph graph) noexcept {
   return guarded(__func__, [&] {
     pinned(graph)->instantiate();

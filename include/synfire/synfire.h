@@ -1298,6 +1298,19 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_native(synfire_grap
     SYNFIRE_NOEXCEPT;
 
 /**
+ * The number of the operation recorded last. Calls that change an operation between replays take it.
+ *
+ * @param graph          A graph with at least one operation.
+ * @param[out] operation Receives 0 for the first operation, 1 for the second, and so on; untouched on failure.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (nothing is recorded), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY.
+ * @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_get_last_operation(synfire_graph graph, int32_t *operation)
+    SYNFIRE_NOEXCEPT;
+
+/**
  * Prepares the recorded list for replay: everything slow happens here (one arena allocation, kernel loading, a warm-up
  * that touches no data, capture on a private stream, upload). Once per graph. Where the environment variable
  * `SYNFIRE_GRAPH` is `0` at this call, no CUDA graph is made and each launch enqueues the list itself: the same bits, slower,

@@ -1443,6 +1443,18 @@ class Graph : public Owner<synfire_graph> {
   void reset_statistics() { check(synfire_graph_reset_statistics(handle_)); }
 
   /**
+   * The number of the operation recorded last. As synfire_graph_get_last_operation().
+   *
+   * @return 0 for the first operation, 1 for the second, and so on.
+   * @throws error
+   */
+  std::int32_t last_operation() const {
+    std::int32_t operation = 0;
+    check(synfire_graph_get_last_operation(handle_, &operation));
+    return operation;
+  }
+
+  /**
    * Prepares the recorded list for replay: everything slow happens here. As synfire_graph_instantiate().
    *
    * @throws error

@@ -1284,6 +1284,12 @@ namespace Synfire.Raw
         public static extern int synfire_graph_record_native(synfire_graph graph, synfire_native_desc* desc);
 
         /// <summary>
+        /// The number of the operation recorded last. Calls that change an operation between replays take it.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_get_last_operation(synfire_graph graph, int* operation);
+
+        /// <summary>
         /// Prepares the recorded list for replay: everything slow happens here (one arena allocation, kernel
         /// loading, a warm-up that touches no data, capture on a private stream, upload). Once per graph. Where
         /// the environment variable <c>SYNFIRE_GRAPH</c> is <c>0</c> at this call, no CUDA graph is made and each

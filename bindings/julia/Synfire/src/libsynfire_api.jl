@@ -450,6 +450,7 @@ mutable struct FunctionTable
     synfire_graph_record_convert_spikes::Ptr{Cvoid}
     synfire_graph_record_count_spikes::Ptr{Cvoid}
     synfire_graph_record_native::Ptr{Cvoid}
+    synfire_graph_get_last_operation::Ptr{Cvoid}
     synfire_graph_instantiate::Ptr{Cvoid}
     synfire_graph_set_enabled::Ptr{Cvoid}
     synfire_graph_rebind::Ptr{Cvoid}
@@ -460,7 +461,7 @@ mutable struct FunctionTable
     synfire_graph_write_dot::Ptr{Cvoid}
     synfire_graph_get_statistics::Ptr{Cvoid}
     synfire_graph_reset_statistics::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -891,6 +892,17 @@ Appends a native node: the caller's own kernels or library calls on CUDA, its ow
     address = functions.synfire_graph_record_native
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_graph, Ptr{synfire_native_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_get_last_operation(graph, operation)
+
+The number of the operation recorded last. Calls that change an operation between replays take it.
+"""
+@inline function synfire_graph_get_last_operation(graph, operation)
+    address = functions.synfire_graph_get_last_operation
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{Int32}), graph, operation)
 end
 
 """

@@ -167,6 +167,8 @@ extern "C" { pub fn synfire_graph_record_count_spikes (graph : synfire_graph , d
 #[cfg(not(feature = "load-dynamic"))]
 extern "C" { pub fn synfire_graph_record_native (graph : synfire_graph , desc : * const synfire_native_desc) -> synfire_status ; }
 #[cfg(not(feature = "load-dynamic"))]
+extern "C" { pub fn synfire_graph_get_last_operation (graph : synfire_graph , operation : * mut i32) -> synfire_status ; }
+#[cfg(not(feature = "load-dynamic"))]
 extern "C" { pub fn synfire_graph_instantiate (graph : synfire_graph) -> synfire_status ; }
 #[cfg(not(feature = "load-dynamic"))]
 extern "C" { pub fn synfire_graph_set_enabled (graph : synfire_graph , operation : i32 , enabled : i32) -> synfire_status ; }

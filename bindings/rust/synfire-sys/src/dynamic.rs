@@ -47,6 +47,7 @@ pub(crate) struct Table {
     pub synfire_graph_record_convert_spikes: unsafe extern "C" fn(synfire_graph, *const synfire_convert_spikes_desc) -> synfire_status,
     pub synfire_graph_record_count_spikes: unsafe extern "C" fn(synfire_graph, *const synfire_count_spikes_desc) -> synfire_status,
     pub synfire_graph_record_native: unsafe extern "C" fn(synfire_graph, *const synfire_native_desc) -> synfire_status,
+    pub synfire_graph_get_last_operation: unsafe extern "C" fn(synfire_graph, *mut i32) -> synfire_status,
     pub synfire_graph_instantiate: unsafe extern "C" fn(synfire_graph) -> synfire_status,
     pub synfire_graph_set_enabled: unsafe extern "C" fn(synfire_graph, i32, i32) -> synfire_status,
     pub synfire_graph_rebind: unsafe extern "C" fn(synfire_graph, synfire_buffer, synfire_buffer) -> synfire_status,
@@ -101,6 +102,7 @@ impl Table {
             synfire_graph_record_convert_spikes: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_convert_spikes_desc) -> synfire_status>(find("synfire_graph_record_convert_spikes\0")?),
             synfire_graph_record_count_spikes: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_count_spikes_desc) -> synfire_status>(find("synfire_graph_record_count_spikes\0")?),
             synfire_graph_record_native: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_native_desc) -> synfire_status>(find("synfire_graph_record_native\0")?),
+            synfire_graph_get_last_operation: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *mut i32) -> synfire_status>(find("synfire_graph_get_last_operation\0")?),
             synfire_graph_instantiate: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph) -> synfire_status>(find("synfire_graph_instantiate\0")?),
             synfire_graph_set_enabled: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, i32, i32) -> synfire_status>(find("synfire_graph_set_enabled\0")?),
             synfire_graph_rebind: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, synfire_buffer, synfire_buffer) -> synfire_status>(find("synfire_graph_rebind\0")?),
@@ -425,6 +427,14 @@ pub unsafe fn synfire_graph_record_count_spikes(graph: synfire_graph, desc: *con
 #[inline]
 pub unsafe fn synfire_graph_record_native(graph: synfire_graph, desc: *const synfire_native_desc) -> synfire_status {
     (crate::load::table().synfire_graph_record_native)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_get_last_operation` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_get_last_operation(graph: synfire_graph, operation: *mut i32) -> synfire_status {
+    (crate::load::table().synfire_graph_get_last_operation)(graph, operation)
 }
 
 /// # Safety
