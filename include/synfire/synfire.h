@@ -280,13 +280,13 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_context_create(const synfire_con
  * Destroys a context. Objects created on it stay valid until they are destroyed too; the last one releases the device.
  *
  * @param context A context, or null (nothing happens). A stale handle is ignored.
- * @blocks no (it queues; later create, reclaim and blocking wait calls free). @allocates no. @enqueues no.
+ * @blocks no (it queues; later create and reclaim calls, and blocking waits without a time-out, free). @allocates no. @enqueues no.
  * @capture legal. @threads any, also finalizers. @since ABI 0.1
  */
 SYNFIRE_API void SYNFIRE_CALL synfire_context_destroy(synfire_context context SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
 /**
- * Frees what earlier destroy calls queued. Create calls and blocking waits do the same in passing; call this to free at a
+ * Frees what earlier destroy calls queued. Create calls and blocking waits without a time-out do the same in passing; call this to free at a
  * time of your choosing, or after the last context was destroyed.
  *
  * @param context           A context, or null for everything queued in the process.
@@ -1394,8 +1394,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_launch(synfire_graph graph
 /**
  * Waits for a replay and returns its own verdict. After ::SYNFIRE_OK everything it wrote is visible to the host.
  *
- * It looks at a number in memory, and asks CUDA only after 1 ms, then every half millisecond and when the time is up: a
- * device that failed is reported as lost within 1 ms, never as late.
+ * It looks at a number in memory, and asks CUDA only after 1 ms (0.7 ms where it does not spin), then every half
+ * millisecond and when the time is up: a device that failed is reported as lost within 1 ms, never as late.
  *
  * @param graph      An instantiated graph.
  * @param ticket     A ticket that a launch of this graph returned.

@@ -1412,6 +1412,7 @@ class Graph : public Owner<synfire_graph> {
   /**
    * The graph as text in the DOT language. As synfire_graph_write_dot().
    *
+   * @return The whole text.
    * @throws error
    */
   std::string dot() const {
@@ -1426,6 +1427,7 @@ class Graph : public Owner<synfire_graph> {
   /**
    * How many replays there were, how late and how long. As synfire_graph_get_statistics().
    *
+   * @return What was counted since the graph was created or reset.
    * @throws error
    */
   synfire_graph_statistics statistics() const {

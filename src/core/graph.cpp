@@ -404,7 +404,8 @@ Launched Graph::launch(synfire_stream stream) {
 
 namespace {
 
-constexpr int64_t first_check_ns = 1'000'000;
+constexpr int64_t first_check_ns = 1'000'000;          // while spinning, and for those who only poll
+constexpr int64_t first_sleepy_check_ns = 700'000;     // other policies wake up late
 constexpr int64_t check_interval_ns = 500'000;  // so that a fault after the first look is found within 1 ms too
 
 }  // namespace
@@ -430,7 +431,7 @@ synfire_status Graph::wait(uint64_t ticket, WaitPolicy policy, int64_t timeout_n
       replay_->check();
     return SYNFIRE_PENDING;
   }
-  int64_t next_check = start + first_check_ns;
+  int64_t next_check = start + (policy == WaitPolicy::spin ? first_check_ns : first_sleepy_check_ns);
   const int64_t deadline = timeout_ns < 0 || timeout_ns > INT64_MAX - start ? INT64_MAX : start + timeout_ns;
   for (;;) {
     // A look at the clock costs more than a look at the counter.

@@ -1087,8 +1087,9 @@ namespace Synfire.Raw
         public static extern void synfire_context_destroy(synfire_context context);
 
         /// <summary>
-        /// Frees what earlier destroy calls queued. Create calls and blocking waits do the same in passing; call
-        /// this to free at a time of your choosing, or after the last context was destroyed.
+        /// Frees what earlier destroy calls queued. Create calls and blocking waits without a time-out do the
+        /// same in passing; call this to free at a time of your choosing, or after the last context was
+        /// destroyed.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_context_reclaim(synfire_context context, ulong* still_queued);

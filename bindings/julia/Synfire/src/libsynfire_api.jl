@@ -534,7 +534,7 @@ end
 """
     synfire_context_reclaim(context, still_queued)
 
-Frees what earlier destroy calls queued. Create calls and blocking waits do the same in passing; call this to free at a time of your choosing, or after the last context was destroyed.
+Frees what earlier destroy calls queued. Create calls and blocking waits without a time-out do the same in passing; call this to free at a time of your choosing, or after the last context was destroyed.
 """
 @inline function synfire_context_reclaim(context, still_queued)
     address = functions.synfire_context_reclaim
