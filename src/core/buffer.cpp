@@ -1,5 +1,6 @@
 #include "buffer.hpp"
 
+#include "element_operations.hpp"
 #include "error.hpp"
 #include "float_environment.hpp"
 
@@ -143,13 +144,7 @@ void Buffer::download(uint64_t offset, void* destination, uint64_t bytes) const 
 }
 
 void Buffer::fill(double value) {
-  if (is_packed(dtype_) && !(value >= 0 && value < 4294967296.0 && value == std::floor(value)))
-    fail_argument("SYN-BUFFER-FILL", "value is %g; a buffer of bits takes a whole number in [0, 2^32) for each word",
-                  value);
-  const int width = dtype_ == SYNFIRE_DTYPE_U8 ? 8 : dtype_ == SYNFIRE_DTYPE_U32 ? 32 : dtype_ == SYNFIRE_DTYPE_U64 ? 64 : 0;
-  if (width > 0 && !(value >= 0 && value < std::ldexp(1.0, width) && value == std::floor(value)))
-    fail_argument("SYN-BUFFER-FILL", "value is %g; a buffer of %s takes a whole number in [0, 2^%d)", value,
-                  name_of_dtype(dtype_), width);
+  fill_bits(dtype_, value);  // refuses what the type cannot hold
   mark_written();
   const FloatEnvironment ieee;  // the value is rounded to the buffer's type
   const Operation operation = FillOperation{array_, dtype_, value};

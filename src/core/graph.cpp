@@ -76,6 +76,10 @@ void Graph::note_written(std::initializer_list<Buffer*> buffers) {
   }
 }
 
+Graph::~Graph() {
+  for (const Ref<Layer>& layer : layers_) layer->remove_user(*this);
+}
+
 void Graph::record_forward(Layer& layer, const ForwardRequest& request) {
   const Exclusive exclusive(busy_);
   check_recording();
@@ -102,6 +106,11 @@ void Graph::record_backward(Layer& layer, const BackwardRequest& request) {
   if (inside && !inside->left.x)
     fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-INFERENCE",
          "the latest forward of the layer in this graph was recorded for inference (SYNFIRE_TAPE_NONE)");
+  for (const RecordedUpdate& update : updates_)
+    if (update.layer == &layer && (!inside || update.operation > inside->operation))
+      fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-PARAMETERS",
+           "operation %u of this graph updates a parameter of the layer after the forward whose tape this backward would read",
+           update.operation);
   std::pair<TapeShape, Ref<Buffer>> expected;
   if (inside) expected = {inside->left, Ref<Buffer>(inside->left.x)};
   else expected = layer.expected_tape();
@@ -209,6 +218,74 @@ void Graph::record_native(const NativeRequest& request) {
   end_operation();
 }
 
+void Graph::append(const Recording& recording) {
+  operations_.reserve(operations_.size() + recording.operations.size());
+  layers_.reserve(layers_.size() + recording.layers.size());
+  buffers_.reserve(buffers_.size() + recording.reads.size() + recording.writes.size());
+  written_.reserve(written_.size() + recording.writes.size());
+  for (Buffer* buffer : recording.reads) keep({buffer});
+  for (Buffer* buffer : recording.writes) {
+    keep({buffer});
+    note_written({buffer});
+  }
+  for (Layer* layer : recording.layers) use(*layer);
+  operations_.insert(operations_.end(), recording.operations.begin(), recording.operations.end());
+  end_operation();
+}
+
+void Graph::record(const Recording& recording) {
+  const Exclusive exclusive(busy_);
+  check_recording();
+  append(recording);
+}
+
+template <class Make>
+void Graph::record_with_values(Make make) {
+  const Exclusive exclusive(busy_);
+  check_recording();
+  const auto number = static_cast<uint32_t>(enabled_.size());
+  try {
+    append(make(number));
+  } catch (...) {
+    values_.drop_from(number);
+    throw;
+  }
+}
+
+void Graph::record_fill(Buffer& buffer, double value) {
+  record_with_values([&](uint32_t number) {
+    Recording recording = fill(buffer, value, device().is_host());
+    std::get<FillOperation>(recording.operations[0]).bits =
+        values_.add(number, "value", GraphValues::Kind::fill, buffer.dtype(), value);
+    return recording;
+  });
+}
+
+void Graph::record_scale_add(const ScaleAddRequest& request) {
+  record_with_values([&](uint32_t number) {
+    Recording recording = scale_add(request, device().is_host());
+    auto& operation = std::get<ScaleAddOperation>(recording.operations[0]);
+    const auto number_at = [&](const char* name, double value) {
+      return reinterpret_cast<const double*>(
+          values_.add(number, name, GraphValues::Kind::number, SYNFIRE_DTYPE_F64, value));
+    };
+    operation.scale_value = number_at("scale", request.scale);
+    operation.keep_value = number_at("keep", request.keep);
+    return recording;
+  });
+}
+
+void Graph::record_update(Layer& layer, const UpdateRequest& request, double learning_rate) {
+  record_with_values([&](uint32_t number) {
+    updates_.reserve(updates_.size() + 1);
+    const uint64_t* const rate =
+        values_.add(number, "learning_rate", GraphValues::Kind::number, SYNFIRE_DTYPE_F64, learning_rate);
+    const UpdateParameterOperation operation = layer.update(request, reinterpret_cast<const double*>(rate));
+    updates_.push_back({&layer, number, uint32_t{1} << request.parameter.index});
+    return Recording{{operation}, {request.gradient}, {}, {&layer}};
+  });
+}
+
 // ---- tapes ----------------------------------------------------------------------------------------------------------
 
 // Works out what a launch must check and what it leaves. Slow enough for calls off the path of a launch only; within the
@@ -228,14 +305,28 @@ void Graph::plan_tapes() {
     if (instead && instead->left.x == backward.tape.x && instead->left.kind() == backward.tape.kind() &&
         !(instead->overwritten && backward.reads_input))
       continue;
-    needs_.push_back({backward.layer, backward.tape, backward.reads_input, instead != nullptr});
+    const bool updated = std::any_of(updates_.begin(), updates_.end(), [&](const RecordedUpdate& update) {
+      return update.layer == backward.layer && update.operation < backward.operation && runs(update.operation);
+    });
+    needs_.push_back({backward.layer, backward.tape, backward.reads_input, instead != nullptr || updated});
   }
   for (const RecordedForward& forward : forwards_) {
     if (!runs(forward.operation)) continue;
     std::erase_if(leaves_, [&](const TapeLeft& left) { return left.layer == forward.layer; });
     // A later replay may use another slot, in which X is not what this one read.
     const bool moved = slot_count() > 1 && forward.left.x && forward.left.x->array().memory == SYNFIRE_MEMORY_PINNED;
-    leaves_.push_back({forward.layer, forward.left, forward.overwritten || moved});
+    const bool outdated = std::any_of(updates_.begin(), updates_.end(), [&](const RecordedUpdate& update) {
+      return update.layer == forward.layer && update.operation > forward.operation && runs(update.operation);
+    });
+    leaves_.push_back({forward.layer, forward.left, forward.overwritten || moved, outdated});
+  }
+  updated_.clear();
+  for (const RecordedUpdate& update : updates_) {
+    if (!runs(update.operation)) continue;
+    const auto same = std::find_if(updated_.begin(), updated_.end(),
+                                   [&](const Updated& updated) { return updated.layer == update.layer; });
+    if (same == updated_.end()) updated_.push_back({update.layer, update.parameter});
+    else same->parameters |= update.parameter;
   }
 }
 
@@ -243,15 +334,16 @@ void Graph::check_tapes() const {
   for (const TapeNeed& need : needs_) {
     if (need.never)
       fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-DISABLED",
-           "an operation that is enabled reads the tape of a forward that is disabled, and another forward of the same "
-           "layer runs before it");
+           "an operation that is enabled reads the tape of a forward that is disabled, and another forward or an update of "
+           "the same layer runs before it");
     need.layer->require_tape(need.tape, need.reads_input);
   }
 }
 
-void Graph::leave_tapes() {
+void Graph::leave_tapes(bool captured) {
   for (Buffer* buffer : written_) buffer->mark_written();
-  for (const TapeLeft& left : leaves_) left.layer->set_tape(left.tape, left.overwritten);
+  for (const Updated& updated : updated_) updated.layer->note_updated(updated.parameters, captured);
+  for (const TapeLeft& left : leaves_) left.layer->set_tape(left.tape, left.overwritten, left.outdated);
 }
 
 // ---- instantiating --------------------------------------------------------------------------------------------------
@@ -282,21 +374,33 @@ void Graph::instantiate() {
   check_slots_and_tapes();
   needs_.reserve(backwards_.size());
   leaves_.reserve(forwards_.size());
-  for (const Ref<Layer>& layer : layers_) layer->refresh(nullptr);
+  updated_.reserve(updates_.size());
+  refresh(nullptr);
   auto slots = std::make_unique<Slots>(device(), buffers_, slot_count());
   replay_ = device().instantiate(plan(operations_, *slots));
   slots_ = std::move(slots);
+  for (const Ref<Layer>& layer : layers_) layer->add_user(*this);
   plan_tapes();
   instantiated_.store(true, std::memory_order_release);
 }
 
 // ---- between replays ------------------------------------------------------------------------------------------------
 
-void Graph::set_enabled(int32_t operation, bool enabled) {
-  const Exclusive exclusive(busy_);
+void Graph::check_operation(int32_t operation) const {
   if (operation < 0 || static_cast<size_t>(operation) >= enabled_.size())
     fail_argument("SYN-GRAPH-OPERATION", "operation is %d; %zu operations are recorded in this graph, from 0 on", operation,
                   enabled_.size());
+}
+
+void Graph::set_value(int32_t operation, const char* name, double value) {
+  const Exclusive exclusive(busy_);
+  check_operation(operation);
+  values_.set(static_cast<uint32_t>(operation), name, value);
+}
+
+void Graph::set_enabled(int32_t operation, bool enabled) {
+  const Exclusive exclusive(busy_);
+  check_operation(operation);
   uint8_t& flag = enabled_[static_cast<size_t>(operation)];
   if (flag == static_cast<uint8_t>(enabled)) return;
   const bool instantiated = instantiated_.load(std::memory_order_relaxed);
@@ -371,6 +475,12 @@ void Graph::rebind(Buffer& before, Buffer& now) {
 
 // ---- replaying ------------------------------------------------------------------------------------------------------
 
+// What changed since the last launch reaches the device, in stream order.
+void Graph::refresh(synfire_stream stream) {
+  for (const Ref<Layer>& layer : layers_) layer->refresh(stream);
+  values_.refresh(stream);
+}
+
 Launched Graph::launch(synfire_stream stream) {
   const Exclusive exclusive(busy_);
   check_instantiated();
@@ -378,10 +488,10 @@ Launched Graph::launch(synfire_stream stream) {
   check_tapes();
   if (captured) {
     // The capture must not contain this update: it would write today's values in every replay of it.
-    for (const Ref<Layer>& layer : layers_) layer->refresh(nullptr);
+    refresh(nullptr);
     device().synchronize();
     replay_->launch_captured(stream, 0);
-    leave_tapes();
+    leave_tapes(true);
     return {0, true};
   }
   const uint64_t ticket = launched_.load(std::memory_order_relaxed) + 1;
@@ -389,14 +499,15 @@ Launched Graph::launch(synfire_stream stream) {
     fail(SYNFIRE_ERROR_BUSY, "SYN-GRAPH-SLOTS", "all %u slots are in flight; wait for ticket %llu first", n_slots_,
          static_cast<unsigned long long>(ticket - n_slots_));
   const int64_t start = now_ns();
-  for (const Ref<Layer>& layer : layers_) layer->refresh(stream);
+  for (const Ref<Layer>& layer : layers_) layer->use(this, stream);
+  refresh(stream);
   try {
     replay_->launch(stream, slot_of(ticket));
   } catch (...) {
     for (Buffer* buffer : written_) buffer->mark_written();  // it may have run in part
     throw;
   }
-  leave_tapes();
+  leave_tapes(false);
   statistics_.launched(ticket, start);
   launched_.store(ticket, std::memory_order_release);
   return {ticket, false};
@@ -487,9 +598,9 @@ SlotMemory Graph::slot_memory(uint64_t ticket, const Buffer& buffer) {
 namespace {
 
 // True: the caller captures the stream, and the operations are part of that now.
-bool run(Device& device, std::initializer_list<Layer*> layers, std::span<const Operation> operations,
-         synfire_stream stream) {
+bool run(Device& device, std::span<Layer* const> layers, std::span<const Operation> operations, synfire_stream stream) {
   if (!device.is_capturing(stream)) {
+    for (Layer* layer : layers) layer->use(nullptr, stream);
     for (Layer* layer : layers) layer->refresh(stream);
     device.execute(operations, stream);
     return false;
@@ -501,8 +612,12 @@ bool run(Device& device, std::initializer_list<Layer*> layers, std::span<const O
   return true;
 }
 
-bool run(Device& device, std::initializer_list<Layer*> layers, const Operation& operation, synfire_stream stream) {
-  return run(device, layers, {&operation, 1}, stream);
+bool run(Device& device, Layer* layer, std::span<const Operation> operations, synfire_stream stream) {
+  return run(device, std::span<Layer* const>(&layer, layer ? 1 : 0), operations, stream);
+}
+
+bool run(Device& device, Layer* layer, const Operation& operation, synfire_stream stream) {
+  return run(device, layer, std::span<const Operation>(&operation, 1), stream);
 }
 
 }  // namespace
@@ -511,7 +626,7 @@ bool run_forward(Layer& layer, const ForwardRequest& request, synfire_stream str
   Device& device = layer.context()->device();
   device.is_capturing(stream);  // refuses a stream that the device cannot have
   const ForwardOperation operation = layer.forward(request);
-  const bool captured = run(device, {&layer}, Operation(operation), stream);
+  const bool captured = run(device, &layer, Operation(operation), stream);
   for (Buffer* written : {request.spikes, request.v_final, request.v_seq, request.h_seq, request.w_final, request.w_seq,
                           request.in_place ? request.x : nullptr})
     if (written) written->mark_written();
@@ -523,21 +638,23 @@ bool run_backward(Layer& layer, const BackwardRequest& request, synfire_stream s
   Device& device = layer.context()->device();
   device.is_capturing(stream);
   const auto [tape, input] = layer.require_tape(request);
-  const bool captured = run(device, {&layer}, layer.backward(request, tape), stream);
+  const bool captured = run(device, &layer, layer.backward(request, tape), stream);
   for (Buffer* written : {request.grad_x_seq, request.grad_v_init, request.grad_w_init})
     if (written) written->mark_written();
   for (const GradientRequest& gradient : request.gradients) gradient.gradient->mark_written();
   return captured;
 }
 
-bool run_reset_state(Layer& layer, synfire_stream stream) {
-  return run(layer.context()->device(), {&layer}, Operation(ResetStateOperation{&layer}), stream);
+bool run(Context& context, const Recording& recording, synfire_stream stream) {
+  const bool captured = run(context.device(), std::span<Layer* const>(recording.layers), recording.operations, stream);
+  for (Buffer* buffer : recording.writes) buffer->mark_written();
+  return captured;
 }
 
 bool run_convert_spikes(Context& context, const ConvertSpikesRequest& request, synfire_stream stream) {
   Device& device = context.device();
   device.is_capturing(stream);
-  const bool captured = run(device, {}, Operation(convert_spikes(request, device.is_host())), stream);
+  const bool captured = run(device, nullptr, Operation(convert_spikes(request, device.is_host())), stream);
   request.destination->mark_written();
   return captured;
 }
@@ -545,7 +662,7 @@ bool run_convert_spikes(Context& context, const ConvertSpikesRequest& request, s
 bool run_count_spikes(Context& context, const CountSpikesRequest& request, synfire_stream stream) {
   Device& device = context.device();
   device.is_capturing(stream);
-  const bool captured = run(device, {}, Operation(count_spikes(request, device.is_host())), stream);
+  const bool captured = run(device, nullptr, Operation(count_spikes(request, device.is_host())), stream);
   request.counts->mark_written();
   return captured;
 }

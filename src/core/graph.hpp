@@ -5,9 +5,12 @@
 
 #include "error.hpp"
 #include "graph_statistics.hpp"
+#include "element_operations.hpp"
+#include "graph_values.hpp"
 #include "layer.hpp"
 #include "slots.hpp"
 #include "spike_operations.hpp"
+#include "state_operations.hpp"
 
 #include <optional>
 
@@ -45,6 +48,13 @@ class Exclusive {
   std::atomic_flag& flag_;
 };
 
+// An update of a parameter.
+struct RecordedUpdate {
+  Layer* layer;
+  uint32_t operation;
+  uint32_t parameter;  // a bit
+};
+
 enum class WaitPolicy : int32_t { spin = SYNFIRE_WAIT_SPIN, yield = SYNFIRE_WAIT_YIELD, block = SYNFIRE_WAIT_BLOCK };
 
 struct NativeRequest {
@@ -66,12 +76,13 @@ struct SlotMemory {
   uint64_t bytes;
 };
 
-class Graph final : public Child {
+class Graph final : public Child, private LayerUser {
  public:
   static constexpr uint32_t most_slots = 64;
 
   // n_slots of 0: one copy of the pinned buffers, and the caller sees to it that replays in flight do not share it.
-  Graph(Context& context, uint32_t n_slots) noexcept : Child(ObjectType::graph, context), n_slots_(n_slots) {}
+  Graph(Context& context, uint32_t n_slots) noexcept
+      : Child(ObjectType::graph, context), n_slots_(n_slots), values_(device()) {}
 
   void record_forward(Layer& layer, const ForwardRequest& request);
   void record_backward(Layer& layer, const BackwardRequest& request);
@@ -80,12 +91,19 @@ class Graph final : public Child {
   void record_convert_spikes(const ConvertSpikesRequest& request);
   void record_count_spikes(const CountSpikesRequest& request);
   void record_native(const NativeRequest& request);
+  void record_fill(Buffer& buffer, double value);
+  void record_scale_add(const ScaleAddRequest& request);
+  void record_update(Layer& layer, const UpdateRequest& request, double learning_rate);
+  // Any other operation that was made and checked.
+  void record(const Recording& recording);
   // The number of the operation recorded last: 0, 1, 2 ...
   int32_t last_operation();
   void instantiate();
 
   // ---- between replays
   void set_enabled(int32_t operation, bool enabled);
+  // From the next launch on; replays in flight keep the value they were launched with.
+  void set_value(int32_t operation, const char* name, double value);
   // From the next launch on the graph reads and writes `now` where it was recorded with `before`.
   void rebind(Buffer& before, Buffer& now);
 
@@ -102,7 +120,10 @@ class Graph final : public Child {
   void reset_statistics() noexcept { statistics_.reset(); }
 
  private:
-  ~Graph() override = default;
+  ~Graph() override;
+  uint64_t launched() const noexcept override { return launched_.load(std::memory_order_acquire); }
+  uint64_t finished() const noexcept override { return replay_->finished(); }
+  void check_alive() override { replay_->check(); }
   void check_recording() const;
   void check_instantiated() const;
   // Numbers what the list has gained as one operation.
@@ -110,9 +131,15 @@ class Graph final : public Child {
   void use(Layer& layer);
   void keep(std::initializer_list<Buffer*> buffers);
   void note_written(std::initializer_list<Buffer*> buffers);
+  void append(const Recording& recording);
+  // Appends the operation that make() gives, and forgets its values when it gives none.
+  template <class Make>
+  void record_with_values(Make make);
+  void check_operation(int32_t operation) const;
   void plan_tapes();
   void check_tapes() const;
-  void leave_tapes();
+  void leave_tapes(bool captured);
+  void refresh(synfire_stream stream);
   uint32_t slot_count() const noexcept { return n_slots_ == 0 ? 1 : n_slots_; }
   uint32_t slot_of(uint64_t ticket) const noexcept { return static_cast<uint32_t>((ticket - 1) % slot_count()); }
   ReplayPlan plan(const OperationList& operations, const Slots& slots) const;
@@ -128,6 +155,7 @@ class Graph final : public Child {
   std::vector<Ref<Layer>> layers_;
   std::vector<RecordedForward> forwards_;
   std::vector<RecordedBackward> backwards_;
+  std::vector<RecordedUpdate> updates_;
 
   // What must hold when a replay begins and what it leaves, with the operations that are enabled.
   struct TapeNeed {
@@ -140,10 +168,17 @@ class Graph final : public Child {
     Layer* layer;
     TapeShape tape;
     bool overwritten;
+    bool outdated;  // a parameter is updated after the forward
+  };
+  struct Updated {
+    Layer* layer;
+    uint32_t parameters;
   };
   std::vector<TapeNeed> needs_;
   std::vector<TapeLeft> leaves_;
+  std::vector<Updated> updated_;
 
+  GraphValues values_;
   std::mutex slots_mutex_;  // between slot_memory() and rebind(); no launch takes it
   std::unique_ptr<Slots> slots_;
   std::unique_ptr<Replay> replay_;
@@ -156,7 +191,7 @@ class Graph final : public Child {
 // Eager calls: the operation a graph would record, run now. True: they became part of the caller's capture instead.
 bool run_forward(Layer& layer, const ForwardRequest& request, synfire_stream stream);
 bool run_backward(Layer& layer, const BackwardRequest& request, synfire_stream stream);
-bool run_reset_state(Layer& layer, synfire_stream stream);
+bool run(Context& context, const Recording& recording, synfire_stream stream);
 bool run_convert_spikes(Context& context, const ConvertSpikesRequest& request, synfire_stream stream);
 bool run_count_spikes(Context& context, const CountSpikesRequest& request, synfire_stream stream);
 

@@ -65,7 +65,12 @@ class Drawing {
       if (backward->gradients.count > 0) list.push_back({backward->gradient_partials, 1, true});
     } else if (const auto* reset = std::get_if<ResetStateOperation>(&operation)) {
       list.push_back({reset->layer->state(0), reset->layer->spec().row_bytes(), true});
+    } else if (const auto* update = std::get_if<UpdateParameterOperation>(&operation)) {
+      list.push_back({update->layer->block(), 1, true});
     }
+    if (const auto* forward = std::get_if<ForwardOperation>(&operation)) list.push_back({forward->layer->block(), 1, false});
+    if (const auto* backward = std::get_if<BackwardOperation>(&operation))
+      list.push_back({backward->layer->block(), 1, false});
     return list;
   }
 
@@ -89,6 +94,18 @@ class Drawing {
   std::string label_of(const CountSpikesOperation& op) {
     return std::string("count of spikes\\n")
         .append(numbers({op.extents.n_steps, op.extents.batch, op.extents.n_neurons}));
+  }
+  std::string label_of(const ScaleAddOperation& op) {
+    return std::string("scale and add\\n").append(describe(op.destination));
+  }
+  std::string label_of(const WriteBytesOperation&) { return "snapshot"; }
+  std::string label_of(const GuardedCopyOperation&) { return "restore of a snapshot"; }
+  std::string label_of(const SetParametersOperation& op) {
+    return std::string("parameters, ").append(layer_name(op.layer));
+  }
+  std::string label_of(const UpdateParameterOperation& op) {
+    return std::string("update of ").append(op.layer->parameters().spec(op.parameter).name).append(", ")
+        .append(layer_name(op.layer));
   }
   std::string label_of(const NativeOperation& op) {
     return op.name.empty() ? std::string("native") : std::string("native, ").append(quoted(op.name));

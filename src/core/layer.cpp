@@ -120,7 +120,7 @@ Layer::Layer(Context& context, const LayerSpec& spec)
     state_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.state_bytes());
     block_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.block_bytes());
     refresh(nullptr);
-    const Operation reset = ResetStateOperation{this};
+    const Operation reset = ResetStateOperation{this, 0, spec_.extents.batch};
     device().execute({&reset, 1}, nullptr);
     device().synchronize();
   } catch (...) {
@@ -135,6 +135,11 @@ void Layer::release_memory() noexcept {
   for (void* memory : {state_, block_, per_neuron_, checkpoints_, stored_h_, narrow_h_, narrow_spikes_,
                        static_cast<void*>(gradient_partials_), slopes_per_neuron_})
     if (memory) device().release(SYNFIRE_MEMORY_DEVICE, memory);
+  if (master_) device().release(SYNFIRE_MEMORY_DEVICE, master_);
+  for (double* const memory : rows_)
+    if (memory) device().release(SYNFIRE_MEMORY_DEVICE, memory);
+  for (double* const memory : staged_)
+    if (memory) device().release(SYNFIRE_MEMORY_DEVICE, memory);
 }
 
 void* Layer::state(int variable) const noexcept {
@@ -144,19 +149,43 @@ void* Layer::state(int variable) const noexcept {
 
 // ---- parameters -----------------------------------------------------------------------------------------------------
 
-void Layer::set_parameter(ParameterName name, std::span<const double> values) {
+double Layer::largest_constant() const {
+  return spec_.dtype == SYNFIRE_DTYPE_F64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
+}
+
+void Layer::set_parameters(std::span<const ParameterValues> list) {
   const auto lock = lock_parameters();
-  const uint32_t index = name.index;
-  std::vector<double> next = parameters_.checked(name, values);
-  std::vector<double> previous(parameters_.values(index).begin(), parameters_.values(index).end());
-  parameters_.set(index, std::move(next));
+  check_list(list);
+  if (master_) set_on_device(list);
+  else set_on_host(list);
+  version_.fetch_add(1, std::memory_order_release);
+}
+
+void Layer::check_list(std::span<const ParameterValues> list) const {
+  uint32_t seen = 0;
+  for (const ParameterValues& entry : list) {
+    const uint32_t bit = uint32_t{1} << entry.name.index;
+    if ((seen & bit) != 0)
+      fail_argument("SYN-PARAMETER-TWICE", "\"%s\" is given twice", parameters_.spec(entry.name.index).name);
+    seen |= bit;
+  }
+}
+
+// Constants are derived here, and those per neuron are on the device when the call returns.
+void Layer::set_on_host(std::span<const ParameterValues> list) {
+  std::vector<std::vector<double>> next;
+  next.reserve(list.size());
+  for (const ParameterValues& entry : list) next.push_back(parameters_.checked(entry.name, entry.values));
+  const auto exchange = [&] {
+    for (size_t i = 0; i < list.size(); ++i) parameters_.exchange(list[i].name.index, next[i]);
+  };
+  exchange();
   try {
-    parameters_.check_constants(name, spec_.dtype == SYNFIRE_DTYPE_F64 ? std::numeric_limits<double>::max()
-                                                                       : std::numeric_limits<float>::max());
+    for (const ParameterValues& entry : list) parameters_.check_constants(entry.name, largest_constant());
     upload_arrays();
   } catch (...) {
     // Back to what was, on the device too, if it still takes it.
-    parameters_.set(index, std::move(previous));
+    exchange();
     try {
       upload_arrays();
     } catch (...) {
@@ -164,17 +193,21 @@ void Layer::set_parameter(ParameterName name, std::span<const double> values) {
     }
     throw;
   }
-  version_.fetch_add(1, std::memory_order_release);
 }
 
 // Brings what is held per neuron up to date with the parameters.
 void Layer::upload_arrays() {
   if (!parameters_.per_neuron()) return;
+  const bool slopes = wants_gradients_ && n_slope_rows(*spec_.model) > 0;
+  if (master_) {
+    if (slopes && !slopes_per_neuron_) slopes_per_neuron_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.slope_bytes());
+    return;  // the device derives the constants
+  }
   const bool f64 = spec_.dtype == SYNFIRE_DTYPE_F64;
   if (!per_neuron_) per_neuron_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.per_neuron_bytes());
   if (f64) upload_per_neuron<double>();
   else upload_per_neuron<float>();
-  if (!wants_gradients_ || n_slope_rows(*spec_.model) == 0) return;
+  if (!slopes) return;
   if (!slopes_per_neuron_) slopes_per_neuron_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.slope_bytes());
   if (f64) upload_slopes<double>();
   else upload_slopes<float>();
@@ -226,10 +259,20 @@ void Layer::fill_block(void* bytes) const {
 
 void Layer::upload_block(synfire_stream stream) {
   const auto lock = lock_parameters();
+  if (master_) {
+    const uint64_t version = version_.load(std::memory_order_acquire);
+    const Operation operation = SetParametersOperation{this};
+    device().execute({&operation, 1}, stream);
+    for (uint32_t p = 0; p < parameters_.size(); ++p)
+      if ((changed_ >> p & 1u) != 0 && rows_[p]) staged_in_use_ |= uint32_t{1} << p;
+    changed_ = 0;
+    uploaded_version_.store(version, std::memory_order_relaxed);
+    return;
+  }
   alignas(16) unsigned char block[sizeof(ParameterBlock<double>)];
   if (spec_.dtype == SYNFIRE_DTYPE_F64) fill_block<double>(block);
   else fill_block<float>(block);
-  const uint64_t version = parameter_version();
+  const uint64_t version = version_.load(std::memory_order_acquire);
   device().write_small(block_, block, spec_.block_bytes(), stream);
   uploaded_version_.store(version, std::memory_order_relaxed);
 }

@@ -6,6 +6,7 @@
 #include "arguments.hpp"
 #include "buffer.hpp"
 #include "parameters.hpp"
+#include "update_arguments.hpp"
 
 #include <mutex>
 #include <string>
@@ -81,6 +82,31 @@ struct BackwardRequest {
   bool in_place;
 };
 
+// A step of gradient descent inside a replay.
+struct UpdateRequest {
+  ParameterName parameter;
+  Buffer* gradient;  // as many elements as the parameter has
+  const double *lower, *upper;  // narrower than the parameter's range, or null
+};
+// Values for one parameter.
+struct ParameterValues {
+  ParameterName name;
+  std::span<const double> values;
+};
+
+// Whoever replays operations on a layer: what a call on the layer may have to wait for.
+class LayerUser {
+ public:
+  // Replays launched and finished so far.
+  virtual uint64_t launched() const noexcept = 0;
+  virtual uint64_t finished() const noexcept = 0;
+  // Throws when the device is lost.
+  virtual void check_alive() = 0;
+
+ protected:
+  ~LayerUser() = default;
+};
+
 class Layer final : public Child {
  public:
   Layer(Context& context, const LayerSpec& spec);
@@ -93,12 +119,47 @@ class Layer final : public Child {
   // ---- parameters
   const ParameterSet& parameters() const noexcept { return parameters_; }
   std::unique_lock<std::mutex> lock_parameters() const { return std::unique_lock(mutex_); }
-  void set_parameter(ParameterName name, std::span<const double> values);
-  uint64_t parameter_version() const noexcept { return version_.load(std::memory_order_acquire); }
+  // All of them or none; visible together.
+  void set_parameters(std::span<const ParameterValues> list);
+  // Waits for replays that update the parameter.
+  void get_parameter(ParameterName name, const char* known_as, std::span<double> values);
+  // Grows with every change, by the host or by a replay: what a tape is worth.
+  uint64_t parameter_version() const noexcept {
+    return version_.load(std::memory_order_acquire) + updates_.load(std::memory_order_acquire);
+  }
   // Brings the device's parameter block up to date, in stream order; no work when nothing changed.
   void refresh(synfire_stream stream) {
-    if (uploaded_version_.load(std::memory_order_relaxed) != parameter_version()) upload_block(stream);
+    if (uploaded_version_.load(std::memory_order_relaxed) != version_.load(std::memory_order_acquire)) upload_block(stream);
   }
+
+  // ---- updates of parameters inside replays
+  // From the first update on, the values live on the device.
+  UpdateParameterOperation update(const UpdateRequest& request, const double* rate);
+  // A replay was launched that updates these parameters (a bit for each), or a capture of the caller's took it.
+  void note_updated(uint32_t parameters, bool captured) noexcept {
+    on_device_.fetch_or(parameters, std::memory_order_relaxed);
+    if (captured) captured_.fetch_or(parameters, std::memory_order_relaxed);
+    updates_.fetch_add(1, std::memory_order_release);
+  }
+  // What the two operations on parameters are given.
+  template <class R>
+  SetParametersArguments<R> set_arguments() const;
+  template <class R>
+  UpdateParameterArguments<R> update_arguments(const UpdateParameterOperation& op) const {
+    return {target(), static_cast<ParameterBlock<R>*>(block_), static_cast<int32_t>(op.parameter), op.step,
+            static_cast<const R*>(op.gradient.data), op.gradient_per_neuron, op.rate};
+  }
+
+  // ---- users
+  // Throws WRONG_ORDER when another user's replay on another stream may still be running. Takes no lock while one stream
+  // is used. A null user is an eager call.
+  void use(LayerUser* user, synfire_stream stream) {
+    if (last_stream_.load(std::memory_order_relaxed) != stream) check_order(user);
+    last_stream_.store(stream, std::memory_order_relaxed);
+    last_user_.store(user, std::memory_order_relaxed);
+  }
+  void add_user(LayerUser& user);
+  void remove_user(LayerUser& user) noexcept;
 
   // ---- operations
   ForwardOperation forward(const ForwardRequest& request);
@@ -109,8 +170,9 @@ class Layer final : public Child {
 
   // ---- the tape: what the forward that ran last, eagerly or in a replay, left for a backward
   // Lock-free while the tape stays the same from replay to replay. `overwritten`: X was written again after it was read.
-  void set_tape(const TapeShape& tape, bool overwritten) {
-    tape_version_.store(parameter_version(), std::memory_order_relaxed);
+  // `outdated`: a parameter was updated since.
+  void set_tape(const TapeShape& tape, bool overwritten, bool outdated = false) {
+    tape_version_.store(parameter_version() - (outdated ? 1 : 0), std::memory_order_relaxed);
     if (tape_x_.load(std::memory_order_relaxed) != tape.x || tape_kind_.load(std::memory_order_relaxed) != tape.kind())
       replace_tape(tape);
     if (tape.x) tape_x_version_.store(tape.x->version() - (overwritten ? 1 : 0), std::memory_order_relaxed);
@@ -138,6 +200,15 @@ class Layer final : public Child {
   template <class R>
   void upload_slopes();
   void upload_arrays();
+  void set_on_host(std::span<const ParameterValues> list);
+  void set_on_device(std::span<const ParameterValues> list);
+  void check_list(std::span<const ParameterValues> list) const;
+  double largest_constant() const;
+  void begin_updates();
+  void stage(uint32_t index);
+  ParameterTarget target() const;
+  void check_order(LayerUser* user);
+  void wait_for_users();
   Array stored_h(Tape tape, bool in_place, const Array& x) const;
   void check_tape_request(const ForwardRequest& request) const;
   void prepare_gradients();
@@ -152,6 +223,22 @@ class Layer final : public Child {
   mutable std::mutex mutex_;  // parameter values and the references of the tape; never taken by an unchanged replay
   std::atomic<uint64_t> version_{1};
   std::atomic<uint64_t> uploaded_version_{0};
+  std::atomic<uint64_t> updates_{0};      // replays launched that update a parameter
+  std::atomic<uint32_t> on_device_{0};    // parameters whose values on the device are newer than those here
+  std::atomic<uint32_t> captured_{0};     // parameters that graphs of the caller's own update, at any time
+
+  // From the first update on: values on the device, and what the host has set since the last launch.
+  ParameterMaster* master_ = nullptr;
+  uint32_t updated_ = 0;  // parameters that some graph updates
+  uint32_t changed_ = 0;  // set by the host since the last refresh
+  double* rows_[model::max_parameters] = {};    // [N] on the device, of parameters that are per neuron
+  double* staged_[model::max_parameters] = {};  // [N] on the device, as the host set them ...
+  uint32_t staged_in_use_ = 0;                  // ... and which of them a launched kernel may still read
+
+  std::mutex users_mutex_;  // the list, and who last_user_ points to
+  std::vector<LayerUser*> users_;
+  std::atomic<LayerUser*> last_user_{nullptr};
+  std::atomic<synfire_stream> last_stream_{nullptr};
 
   void* state_ = nullptr;
   void* block_ = nullptr;

@@ -7,6 +7,7 @@
 
 #include <synfire/synfire.h>
 
+#include <array>
 #include <string>
 #include <variant>
 #include <vector>
@@ -90,11 +91,58 @@ struct FillOperation {
   Array array;
   int32_t dtype;
   double value;
+  const uint64_t* bits = nullptr;  // in device memory, instead of `value`: the bits of an element
 };
 
-// V = v_reset (hard) or 0 (soft), from the parameters on the device; W = 0.
+// destination = keep·destination + scale·source, element by element: fma(scale, source, keep·destination) in f32, in f64
+// when the arrays are f64. With a keep of 0 the destination is not read.
+struct ScaleAddOperation {
+  Array source;
+  Array destination;
+  double scale;
+  double keep;
+  const double* scale_value = nullptr;  // in device memory, instead of `scale`
+  const double* keep_value = nullptr;
+};
+
+// V = v_reset (hard) or 0 (soft), from the parameters on the device; W = 0: of batch rows first_row to first_row + n_rows,
+// or of those among them whose byte in the mask [B] is not 0.
 struct ResetStateOperation {
   Layer* layer;
+  int64_t first_row;
+  int64_t n_rows;
+  Array mask = {};
+};
+
+// A few bytes that are part of the operation.
+struct WriteBytesOperation {
+  Array destination;
+  std::array<unsigned char, 128> bytes;
+  uint64_t n_bytes;
+};
+
+// A copy that happens only if `guard` holds what it shall.
+struct GuardedCopyOperation {
+  Array source;
+  Array destination;  // the same number of bytes, a multiple of 4
+  Array guard;
+  std::array<unsigned char, 128> expected;
+  uint64_t n_expected;
+};
+
+// Values that the host set reach the parameters on the device: those that changed since the last time.
+struct SetParametersOperation {
+  Layer* layer;
+};
+
+// One step of a parameter along its gradient, then the constants that follow.
+struct UpdateParameterOperation {
+  Layer* layer;
+  uint32_t parameter;
+  model::DescentStep step;
+  Array gradient;  // [1] or [N], in the type of the arithmetic
+  bool gradient_per_neuron;
+  const double* rate;  // in device memory
 };
 
 // Spikes [T, B, N] from one format to another; the dtypes of the arrays say which.
@@ -129,7 +177,8 @@ struct NativeOperation {
 
 using Operation =
     std::variant<ForwardOperation, BackwardOperation, ReduceOperation, CopyOperation, FillOperation,
-                 ResetStateOperation, ConvertSpikesOperation, CountSpikesOperation, NativeOperation>;
+                 ResetStateOperation, ConvertSpikesOperation, CountSpikesOperation, NativeOperation, ScaleAddOperation,
+                 WriteBytesOperation, GuardedCopyOperation, SetParametersOperation, UpdateParameterOperation>;
 using OperationList = std::vector<Operation>;
 
 }  // namespace synfire::core

@@ -32,8 +32,20 @@ class ArrayVisitor {
     requires requires(Op& op) { op.source; op.destination; }  // copies, conversions
   void operator()(Op& op) const {
     reads(op.source);
+    if constexpr (requires { op.guard; }) reads(op.guard);
     writes(op.destination);
   }
+  template <class Op>
+    requires(requires(Op& op) { op.destination; op.bytes; })  // bytes that are part of the operation
+  void operator()(Op& op) const {
+    writes(op.destination);
+  }
+  template <class Op>
+    requires requires(Op& op) { op.gradient; op.rate; }  // an update of a parameter
+  void operator()(Op& op) const {
+    reads(op.gradient);
+  }
+  void operator()(const SetParametersOperation&) const {}
   template <class Op>
     requires requires(Op& op) { op.spikes; op.counts; }
   void operator()(Op& op) const {
@@ -47,7 +59,8 @@ class ArrayVisitor {
   }
   void operator()(FillOperation& op) const { writes(op.array); }
   void operator()(const FillOperation& op) const { writes(op.array); }
-  void operator()(const ResetStateOperation&) const {}
+  void operator()(ResetStateOperation& op) const { reads(op.mask); }
+  void operator()(const ResetStateOperation& op) const { reads(op.mask); }
   template <class Op>
     requires requires(Op& op) { op.reads; op.writes; }  // a native node
   void operator()(Op& op) const {

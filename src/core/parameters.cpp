@@ -51,6 +51,8 @@ constexpr bool constants_fit() {
     for (const auto& parameter : model.parameters) rows += parameter.reciprocal_name ? 2 : 1;
     if (rows > model::max_slope_rows) return false;
   }
+  for (const auto& surrogate : surrogates)
+    if (surrogate.parameters.size() > model::max_surrogate_constants) return false;
   return true;
 }
 static_assert(constants_fit(), "raise the limits in model/layout.hpp");

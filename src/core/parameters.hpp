@@ -71,10 +71,13 @@ class ParameterSet {
   std::vector<double> checked(ParameterName name, std::span<const double> values) const;
   // Takes over values that checked() has made.
   void set(uint32_t index, std::vector<double> values) noexcept { values_[index].swap(values); }
+  void exchange(uint32_t index, std::vector<double>& values) noexcept { values_[index].swap(values); }
 
   // Throws unless every constant of the model's formula is a number of at most this size, which the kernels can hold;
   // `changed` is the parameter that was set last.
   void check_constants(ParameterName changed, double largest) const;
+
+  int n_own() const noexcept { return static_cast<int>(model_.parameters.size()) + 2; }  // without the surrogate's
 
   bool per_neuron() const noexcept;
   int n_constants() const noexcept { return n_constants_; }

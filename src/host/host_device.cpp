@@ -3,6 +3,7 @@
 #include "kernels.hpp"
 #include "parallel.hpp"
 #include "spike_rows.hpp"
+#include "step_operations.hpp"
 
 #include <core/error.hpp>
 #include <core/float_environment.hpp>
@@ -155,19 +156,6 @@ class HostDevice final : public Device {
                     kernels_.backward(spec.model->id, arguments, tile);
                   });
   }
-  template <class R>
-  void run_reset(const ResetStateOperation& op) const {
-    const LayerSpec& spec = op.layer->spec();
-    const auto& block = *static_cast<const ParameterBlock<R>*>(op.layer->block());
-    const int64_t n = spec.extents.n_neurons;
-    R* const v = static_cast<R*>(op.layer->state(0));
-    if (R* const w = static_cast<R*>(op.layer->state(1))) std::fill_n(w, spec.extents.row(), R(0));
-    for (int64_t i = 0; i < spec.extents.row(); ++i) {
-      const R v_reset = block.per_neuron ? block.per_neuron[model::constant_v_reset * n + i % n]
-                                         : block.shared[model::constant_v_reset];
-      v[i] = spec.rules.soft_reset ? R(0) : v_reset;
-    }
-  }
 
   void run(const ForwardOperation& op) const {
     with_arithmetic(*op.layer, [&](auto r) { run_forward<decltype(r)>(op); });
@@ -219,14 +207,17 @@ class HostDevice final : public Device {
       default: return fill<uint64_t>(op);
     }
   }
-  void run(const ResetStateOperation& op) const {
-    with_arithmetic(*op.layer, [&](auto r) { run_reset<decltype(r)>(op); });
-  }
+  void run(const ResetStateOperation& op) const { reset_state(op); }
+  void run(const ScaleAddOperation& op) const { scale_add(op, n_threads_); }
+  void run(const WriteBytesOperation& op) const { std::memcpy(op.destination.data, op.bytes.data(), op.n_bytes); }
+  void run(const GuardedCopyOperation& op) const { guarded_copy(op); }
+  void run(const SetParametersOperation& op) const { set_parameters(op); }
+  void run(const UpdateParameterOperation& op) const { update_parameter(op); }
   void run(const ConvertSpikesOperation& op) const { convert_spikes(op, n_threads_); }
   void run(const CountSpikesOperation& op) const { count_spikes(op, n_threads_); }
   template <class E>
   static void fill(const FillOperation& op) {
-    std::fill_n(static_cast<E*>(op.array.data), op.array.bytes / sizeof(E), static_cast<E>(element_bits(op.dtype, op.value)));
+    std::fill_n(static_cast<E*>(op.array.data), op.array.bytes / sizeof(E), static_cast<E>(op.bits ? *op.bits : element_bits(op.dtype, op.value)));
   }
 
   const Kernels& kernels_;

@@ -2,7 +2,7 @@
 // branch-free integer arithmetic that the compiler vectorises at every level; they round to nearest, ties to even, and
 // keep subnormals, as the GPU's conversion instructions do.
 //
-// Included by kernels.cpp only, once per instruction level.
+// Included by kernels.cpp, once per instruction level, and by step_operations.cpp.
 #ifndef SYNFIRE_HOST_STORAGE_HPP
 #define SYNFIRE_HOST_STORAGE_HPP
 

@@ -30,7 +30,7 @@ struct Klif {
   };
 
   template <class T>
-  static void derive(const T* values, bool undecayed_input, T* constants) {
+  static SYNFIRE_MODEL_FN void derive(const T* values, bool undecayed_input, T* constants) {
     const T reciprocal_tau = inverse(values[0]), k = values[1], v_rest = values[2];
     constants[0] = k * (Lift<T>::from(1.0) - reciprocal_tau);
     constants[1] = undecayed_input ? k : k * reciprocal_tau;

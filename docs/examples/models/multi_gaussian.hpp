@@ -26,7 +26,7 @@ struct MultiGaussian {
       {"s", 6.0, 1e-6, 1e6, false},
   };
 
-  static void derive(const double* values, double* constants) {
+  static SYNFIRE_MODEL_FN void derive(const double* values, double* constants) {
     const double sigma = values[0], h = values[1], s = values[2];
     constants[0] = 0.707106781186547524401 / sigma;
     constants[1] = 0.398942280401432677940 * (1.0 + h) / sigma;

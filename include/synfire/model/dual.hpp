@@ -148,15 +148,15 @@ template <class T>
 struct Lift;
 template <>
 struct Lift<double> {
-  static double from(double value) { return value; }
+  static SYNFIRE_MODEL_FN double from(double value) { return value; }
 };
 template <>
 struct Lift<Dual<double, double>> {
-  static Dual<double, double> from(double value) { return {value, 0.0}; }
+  static SYNFIRE_MODEL_FN Dual<double, double> from(double value) { return {value, 0.0}; }
 };
 
-inline double inverse(double x) { return 1.0 / x; }
-inline Dual<double, double> inverse(Dual<double, double> x) {
+SYNFIRE_MODEL_FN double inverse(double x) { return 1.0 / x; }
+SYNFIRE_MODEL_FN Dual<double, double> inverse(Dual<double, double> x) {
   return {1.0 / x.value, -x.derivative / (x.value * x.value)};
 }
 

@@ -28,7 +28,7 @@ struct Eif {
   };
 
   template <class T>
-  static void derive(const T* values, bool /*undecayed_input*/, T* constants) {
+  static SYNFIRE_MODEL_FN void derive(const T* values, bool /*undecayed_input*/, T* constants) {
     const T reciprocal_tau = inverse(values[0]), delta_t = values[1], theta_rh = values[2], v_rest = values[3];
     constants[0] = Lift<T>::from(1.0) - reciprocal_tau;
     constants[1] = reciprocal_tau;

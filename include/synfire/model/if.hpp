@@ -22,7 +22,7 @@ struct If {
   static constexpr const ParameterSpec* parameters = nullptr;
 
   template <class T>
-  static void derive(const T* /*values*/, bool /*undecayed_input*/, T* /*constants*/) {}
+  static SYNFIRE_MODEL_FN void derive(const T* /*values*/, bool /*undecayed_input*/, T* /*constants*/) {}
 
   template <class C, class V, class X>
   static SYNFIRE_MODEL_FN auto charge(const C* /*constants*/, V v, X x) {

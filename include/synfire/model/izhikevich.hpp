@@ -34,7 +34,7 @@ struct Izhikevich {
   };
 
   template <class T>
-  static void derive(const T* values, bool /*undecayed_input*/, T* constants) {
+  static SYNFIRE_MODEL_FN void derive(const T* values, bool /*undecayed_input*/, T* constants) {
     const T reciprocal_tau = inverse(values[0]), v_c = values[1], a0 = values[2], v_rest = values[3];
     const T reciprocal_tau_w = inverse(values[4]), a = values[5], b = values[6];
     constants[0] = reciprocal_tau;

@@ -25,6 +25,17 @@ inline constexpr int gradient_of_v_threshold = -1;
 inline constexpr int gradient_of_v_reset = -2;
 inline constexpr int max_gradients = max_slope_rows + 2;
 
+// The parameters of a layer at most: the model's, v_threshold, v_reset, the surrogate's.
+inline constexpr int max_own_parameters = max_slope_rows + 2;
+inline constexpr int max_parameters = max_own_parameters + max_surrogate_constants;
+
+// One step of a parameter along its gradient (update.hpp), as its caller names it: p, or 1/p under its second name.
+struct DescentStep {
+  bool reciprocal;
+  double lower, upper;      // of the named value, both allowed
+  double minimum, maximum;  // of the stored value, both allowed
+};
+
 // What is the same for all neurons of a layer and fixed with it.
 struct Rules {
   bool soft_reset;

@@ -29,7 +29,7 @@ struct Lif {
   };
 
   template <class T>
-  static void derive(const T* values, bool undecayed_input, T* constants) {
+  static SYNFIRE_MODEL_FN void derive(const T* values, bool undecayed_input, T* constants) {
     const T reciprocal_tau = inverse(values[0]), v_rest = values[1], one = Lift<T>::from(1.0);
     constants[0] = one - reciprocal_tau;
     constants[1] = undecayed_input ? one : reciprocal_tau;
@@ -57,7 +57,7 @@ struct Plif {
   };
 
   template <class T>
-  static void derive(const T* values, bool undecayed_input, T* constants) {
+  static SYNFIRE_MODEL_FN void derive(const T* values, bool undecayed_input, T* constants) {
     const T reciprocal_tau = values[0], v_rest = values[1], one = Lift<T>::from(1.0);
     constants[0] = one - reciprocal_tau;
     constants[1] = undecayed_input ? one : reciprocal_tau;

@@ -28,7 +28,7 @@ struct Qif {
   };
 
   template <class T>
-  static void derive(const T* values, bool /*undecayed_input*/, T* constants) {
+  static SYNFIRE_MODEL_FN void derive(const T* values, bool /*undecayed_input*/, T* constants) {
     const T reciprocal_tau = inverse(values[0]), v_c = values[1], a0 = values[2], v_rest = values[3];
     constants[0] = reciprocal_tau;
     constants[1] = a0 * reciprocal_tau;

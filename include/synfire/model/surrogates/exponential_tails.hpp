@@ -14,7 +14,7 @@ struct Sigmoid {
   static constexpr int n_constants = 2;  // alpha, alpha/ln 2
   static constexpr ParameterSpec parameters[n_parameters] = {{"alpha", 4.0, 0.0, largest_parameter, true}};
 
-  static void derive(const double* values, double* constants) {
+  static SYNFIRE_MODEL_FN void derive(const double* values, double* constants) {
     constants[0] = values[0];
     constants[1] = 1.44269504088896340736 * values[0];
   }
@@ -34,7 +34,7 @@ struct PiecewiseExp {
   static constexpr int n_constants = 1;
   static constexpr ParameterSpec parameters[n_parameters] = {{"alpha", 1.0, 0.0, largest_parameter, true}};
 
-  static void derive(const double* values, double* constants) { constants[0] = values[0]; }
+  static SYNFIRE_MODEL_FN void derive(const double* values, double* constants) { constants[0] = values[0]; }
 
   template <class R>
   static SYNFIRE_MODEL_FN R derivative(const R* constants, R x) {
@@ -50,7 +50,7 @@ struct Erf {
   static constexpr int n_constants = 2;  // alpha, alpha/√π
   static constexpr ParameterSpec parameters[n_parameters] = {{"alpha", 2.0, 0.0, largest_parameter, true}};
 
-  static void derive(const double* values, double* constants) {
+  static SYNFIRE_MODEL_FN void derive(const double* values, double* constants) {
     constants[0] = values[0];
     constants[1] = 0.564189583547756286948 * values[0];
   }

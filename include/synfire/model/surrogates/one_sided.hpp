@@ -18,7 +18,7 @@ struct S2nn {
       {"beta", 1.0, 0.0, largest_parameter, true},
   };
 
-  static void derive(const double* values, double* constants) {
+  static SYNFIRE_MODEL_FN void derive(const double* values, double* constants) {
     Sigmoid::derive(values, constants);
     constants[Sigmoid::n_constants] = values[1];
   }
@@ -42,7 +42,7 @@ struct LogTailedRelu {
   static constexpr ParameterSpec parameters[n_parameters] = {
       {"alpha", 0.0, -largest_parameter, largest_parameter, false}};
 
-  static void derive(const double* values, double* constants) { constants[0] = values[0]; }
+  static SYNFIRE_MODEL_FN void derive(const double* values, double* constants) { constants[0] = values[0]; }
 
   template <class R>
   static SYNFIRE_MODEL_FN R derivative(const R* constants, R x) {
@@ -63,7 +63,7 @@ struct LeakyKRelu {
       {"k", 1.0, -largest_parameter, largest_parameter, false},
   };
 
-  static void derive(const double* values, double* constants) {
+  static SYNFIRE_MODEL_FN void derive(const double* values, double* constants) {
     constants[0] = values[0];
     constants[1] = values[1];
   }

@@ -21,7 +21,7 @@ struct SquarewaveFourierSeries {
   };
 
   // The first part has the 24 bits of an f32, so that the two parts make 2/T_period twice as exact as R, whatever R is.
-  static void derive(const double* values, double* constants) {
+  static SYNFIRE_MODEL_FN void derive(const double* values, double* constants) {
     const double terms = static_cast<double>(static_cast<s64>(values[0] + 0.5)) - 1.0;
     constants[0] = static_cast<double>(static_cast<float>(2.0 / values[1]));
     constants[1] = fma(-constants[0], values[1], 2.0) / values[1];

@@ -14,7 +14,7 @@ struct Atan {
   static constexpr int n_constants = 2;  // π·alpha/2, alpha/2
   static constexpr ParameterSpec parameters[n_parameters] = {{"alpha", 2.0, 0.0, largest_parameter, true}};
 
-  static void derive(const double* values, double* constants) {
+  static SYNFIRE_MODEL_FN void derive(const double* values, double* constants) {
     constants[0] = 1.57079632679489661923 * values[0];
     constants[1] = 0.5 * values[0];
   }
@@ -34,7 +34,7 @@ struct SoftSign {
   static constexpr bool rational = true;
   static constexpr ParameterSpec parameters[n_parameters] = {{"alpha", 2.0, 0.0, largest_parameter, true}};
 
-  static void derive(const double* values, double* constants) { constants[0] = values[0]; }
+  static SYNFIRE_MODEL_FN void derive(const double* values, double* constants) { constants[0] = values[0]; }
 
   template <class R>
   static SYNFIRE_MODEL_FN R derivative(const R* constants, R x) {
@@ -52,7 +52,7 @@ struct SuperSpike {
   static constexpr bool rational = true;
   static constexpr ParameterSpec parameters[n_parameters] = {{"alpha", 1.0, 0.0, largest_parameter, true}};
 
-  static void derive(const double* values, double* constants) { constants[0] = values[0]; }
+  static SYNFIRE_MODEL_FN void derive(const double* values, double* constants) { constants[0] = values[0]; }
 
   template <class R>
   static SYNFIRE_MODEL_FN R derivative(const R* constants, R x) {
@@ -70,7 +70,7 @@ struct QPseudoSpike {
   static constexpr int n_constants = 2;  // alpha, 2/(alpha − 1)
   static constexpr ParameterSpec parameters[n_parameters] = {{"alpha", 2.0, 1.0, largest_parameter, true}};
 
-  static void derive(const double* values, double* constants) {
+  static SYNFIRE_MODEL_FN void derive(const double* values, double* constants) {
     constants[0] = values[0];
     constants[1] = 2.0 / (values[0] - 1.0);
   }
@@ -95,7 +95,7 @@ struct NonzeroSignLogAbs {
   static constexpr bool rational = true;
   static constexpr ParameterSpec parameters[n_parameters] = {{"alpha", 1.0, 0.0, largest_parameter, true}};
 
-  static void derive(const double* values, double* constants) { constants[0] = values[0]; }
+  static SYNFIRE_MODEL_FN void derive(const double* values, double* constants) { constants[0] = values[0]; }
 
   template <class R>
   static SYNFIRE_MODEL_FN R derivative(const R* constants, R x) {
@@ -112,7 +112,7 @@ struct FakeNumericalGradient {
   static constexpr bool rational = true;
   static constexpr ParameterSpec parameters[n_parameters] = {{"alpha", 0.3, 0.0, largest_parameter, true}};
 
-  static void derive(const double* values, double* constants) { constants[0] = values[0]; }
+  static SYNFIRE_MODEL_FN void derive(const double* values, double* constants) { constants[0] = values[0]; }
 
   template <class R>
   static SYNFIRE_MODEL_FN R derivative(const R* constants, R x) {

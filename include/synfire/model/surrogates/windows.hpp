@@ -15,7 +15,7 @@ struct PiecewiseQuadratic {
   static constexpr bool rational = true;
   static constexpr ParameterSpec parameters[n_parameters] = {{"alpha", 1.0, 0.0, largest_parameter, true}};
 
-  static void derive(const double* values, double* constants) { constants[0] = values[0]; }
+  static SYNFIRE_MODEL_FN void derive(const double* values, double* constants) { constants[0] = values[0]; }
 
   template <class R>
   static SYNFIRE_MODEL_FN R derivative(const R* constants, R x) {
@@ -33,7 +33,7 @@ struct Rect {
   static constexpr bool rational = true;
   static constexpr ParameterSpec parameters[n_parameters] = {{"alpha", 1.0, 0.0, largest_parameter, true}};
 
-  static void derive(const double* values, double* constants) {
+  static SYNFIRE_MODEL_FN void derive(const double* values, double* constants) {
     constants[0] = values[0];
     constants[1] = 0.5 / values[0];
   }
@@ -56,7 +56,7 @@ struct PiecewiseLeakyRelu {
       {"c", 0.01, -largest_parameter, largest_parameter, false},
   };
 
-  static void derive(const double* values, double* constants) {
+  static SYNFIRE_MODEL_FN void derive(const double* values, double* constants) {
     constants[0] = values[0];
     constants[1] = values[1];
     constants[2] = 0.5 / values[0];

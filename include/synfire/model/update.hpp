@@ -1,0 +1,120 @@
+// What happens to a layer's parameters while graphs are replayed: one step of gradient descent, and the constants that
+// follow from new values. The same text runs on processors and GPUs, in f64 throughout, so that both get the same bits.
+//
+// A step is p ← clamp(p − rate·gradient), with one rounding before the clamp. Then p goes back towards its old value, if it
+// must, until every constant of the model's formula is a finite number of the layer's arithmetic R.
+#ifndef SYNFIRE_MODEL_UPDATE_HPP
+#define SYNFIRE_MODEL_UPDATE_HPP
+
+#include "models.hpp"
+
+SYNFIRE_MODEL_BEGIN
+
+template <class R>
+constexpr double largest_number = 0;
+template <>
+inline constexpr double largest_number<float> = 3.4028234663852886e38;
+template <>
+inline constexpr double largest_number<double> = unbounded;
+
+// Calls f with the entry of this id, on a GPU too.
+template <class F, class... Entries>
+SYNFIRE_MODEL_FN void visit_anywhere(List<Entries...>, int id, F f) {
+  (void)((Entries::id == id ? (f(Entries{}), true) : false) || ...);
+}
+
+// Bit i: parameter i has a second name, for its reciprocal.
+template <class Model>
+constexpr u32 reciprocal_names() {
+  u32 mask = 0;
+  for (int i = 0; i < Model::n_parameters; ++i)
+    if (Model::parameters[i].reciprocal_name) mask |= 1u << i;
+  return mask;
+}
+
+// ---- constants ------------------------------------------------------------------------------------------------------
+
+// Of one neuron: v_threshold, v_reset and those of the model's formula, from its parameters in their order.
+template <class Model>
+SYNFIRE_MODEL_FN void derive_own(const double* parameters, bool undecayed_input, double* constants) {
+  constants[constant_v_threshold] = parameters[Model::n_parameters];
+  constants[constant_v_reset] = parameters[Model::n_parameters + 1];
+  Model::derive(parameters, undecayed_input, constants + first_model_constant);
+}
+
+// Slopes [row, max_model_constants] of the model's constants: along each parameter, then along each reciprocal,
+// d/d(1/p) = −p²·d/dp.
+template <class Model>
+SYNFIRE_MODEL_FN void derive_slopes(const double* parameters, bool undecayed_input, double* slopes) {
+  using Number = Dual<double, double>;
+  constexpr u32 reciprocals = reciprocal_names<Model>();
+  for (int i = 0; i < max_slope_rows * max_model_constants; ++i) slopes[i] = 0.0;
+  int extra = Model::n_parameters;
+  for (int p = 0; p < Model::n_parameters; ++p) {
+    Number values[max_slope_rows], constants[max_model_constants];
+    for (int i = 0; i < Model::n_parameters; ++i) values[i] = {parameters[i], i == p ? 1.0 : 0.0};
+    Model::derive(static_cast<const Number*>(values), undecayed_input, constants);
+    for (int k = 0; k < Model::n_constants; ++k) slopes[p * max_model_constants + k] = constants[k].derivative;
+    if ((reciprocals >> p & 1u) == 0) continue;
+    for (int k = 0; k < Model::n_constants; ++k)
+      slopes[extra * max_model_constants + k] = -parameters[p] * parameters[p] * constants[k].derivative;
+    ++extra;
+  }
+}
+
+// A constant as kernels hold it. What no check let pass, because parameters that are each allowed make a product that is
+// not, becomes the largest number of its sign.
+template <class R>
+SYNFIRE_MODEL_FN R held(double constant) {
+  constexpr double largest = largest_number<R>;
+  return static_cast<R>(constant > largest ? largest : constant < -largest ? -largest : constant);
+}
+
+// ---- one step -------------------------------------------------------------------------------------------------------
+
+// Doubles in their order: the integers of two neighbours differ by one.
+SYNFIRE_MODEL_FN u64 rank_of(double x) {
+  const u64 bits = bits_of(x);
+  return (bits >> 63) != 0 ? ~bits : bits | (u64(1) << 63);
+}
+SYNFIRE_MODEL_FN double of_rank(u64 rank) {
+  return from_bits((rank >> 63) != 0 ? rank & ~(u64(1) << 63) : ~rank);
+}
+
+// Whether every constant that follows from these parameters is a finite number of R.
+template <class Model, class R>
+SYNFIRE_MODEL_FN bool constants_are_finite(const double* parameters, bool undecayed_input) {
+  double constants[first_model_constant + max_model_constants];
+  derive_own<Model>(parameters, undecayed_input, constants);
+  for (int k = 0; k < first_model_constant + Model::n_constants; ++k)
+    if (!(absolute(constants[k]) <= largest_number<R>)) return false;
+  return true;
+}
+
+// The new value of parameter `index`, also put in its place. A gradient that is no finite number changes nothing.
+template <class Model, class R>
+SYNFIRE_MODEL_FN double descend(double* parameters, int index, const DescentStep& step, double gradient, double rate,
+                                bool undecayed_input) {
+  const double old = parameters[index];
+  if (!(absolute(gradient) <= unbounded)) return old;
+  double wanted = fma(-rate, gradient, step.reciprocal ? 1.0 / old : old);
+  if (wanted != wanted) return old;
+  wanted = wanted < step.lower ? step.lower : wanted > step.upper ? step.upper : wanted;
+  double next = step.reciprocal ? 1.0 / wanted : wanted;
+  next = next < step.minimum ? step.minimum : next > step.maximum ? step.maximum : next;
+  parameters[index] = next;
+  if (constants_are_finite<Model, R>(parameters, undecayed_input)) return next;
+  // The value nearest to the wanted one at which they are: halving the doubles in between, 64 times at most.
+  u64 good = rank_of(old), bad = rank_of(next);
+  while (good + 1 < bad || bad + 1 < good) {
+    const u64 middle = good < bad ? good + (bad - good) / 2 : bad + (good - bad) / 2;
+    parameters[index] = of_rank(middle);
+    if (constants_are_finite<Model, R>(parameters, undecayed_input)) good = middle;
+    else bad = middle;
+  }
+  return parameters[index] = of_rank(good);
+}
+
+SYNFIRE_MODEL_END
+
+#endif

@@ -1,0 +1,60 @@
+// Numbers that operations of a graph read from device memory, so that they can change between replays: what a fill writes,
+// the factors of a scale-and-add, learning rates. All changes since the last launch reach the device together, in stream
+// order, at the next one: replays in flight keep theirs.
+#ifndef SYNFIRE_CORE_GRAPH_VALUES_HPP
+#define SYNFIRE_CORE_GRAPH_VALUES_HPP
+
+#include "device.hpp"
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace synfire::core {
+
+class GraphValues {
+ public:
+  enum class Kind { fill, number };
+
+  explicit GraphValues(Device& device) : device_(device) {}
+  ~GraphValues();
+  GraphValues(const GraphValues&) = delete;
+  GraphValues& operator=(const GraphValues&) = delete;
+
+  // A value of the operation that will get this number; `name` is a literal. Returns where the device reads it, as the bits of an
+  // element of `dtype` (fill) or as a double (number).
+  const uint64_t* add(uint32_t operation, const char* name, Kind kind, int32_t dtype, double value);
+  // Drops the values of operations from this number on, of which none was recorded after all.
+  void drop_from(uint32_t operation) noexcept;
+  // Throws INVALID_ARGUMENT for a name that the operation does not have, and for a value that it cannot have.
+  void set(uint32_t operation, std::string_view name, double value);
+  // Brings the device up to date, in stream order. Neither allocates nor locks; no work when nothing changed.
+  void refresh(synfire_stream stream) {
+    if (changed_) upload(stream);
+  }
+
+ private:
+  static constexpr uint32_t chunk_values = 64;  // 512 bytes: one small write
+  struct Chunk {
+    uint64_t* device;
+    bool changed;
+    uint64_t values[chunk_values];
+  };
+  struct Named {
+    uint32_t operation;
+    const char* name;
+    Kind kind;
+    int32_t dtype;
+  };
+  static uint64_t bits_of(Kind kind, int32_t dtype, double value, const char* name);
+  void upload(synfire_stream stream);
+
+  Device& device_;
+  bool changed_ = false;
+  std::vector<std::unique_ptr<Chunk>> chunks_;
+  std::vector<Named> named_;  // value i is in chunk i / chunk_values
+};
+
+}  // namespace synfire::core
+
+#endif

@@ -1,0 +1,213 @@
+// Parameters that replays update: their values live on the device then, one f64 each or one per neuron, and the constants
+// are derived there. The host's copy is what it set last, or read back. What does not live here: the arithmetic
+// (model/update.hpp), and layers whose parameters only the host changes (layer.cpp).
+#include "array_checks.hpp"
+#include "error.hpp"
+#include "layer.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <thread>
+
+namespace synfire::core {
+
+ParameterTarget Layer::target() const {
+  return {master_, spec_.extents.n_neurons, spec_.model->id, spec_.surrogate->id, spec_.undecayed_input};
+}
+
+template <class R>
+SetParametersArguments<R> Layer::set_arguments() const {
+  SetParametersArguments<R> a = {};
+  a.target = target();
+  a.block = static_cast<ParameterBlock<R>*>(block_);
+  a.per_neuron = parameters_.per_neuron() ? static_cast<R*>(per_neuron_) : nullptr;
+  a.slopes_per_neuron = a.per_neuron ? static_cast<R*>(slopes_per_neuron_) : nullptr;
+  a.changed = changed_;
+  for (uint32_t p = 0; p < parameters_.size(); ++p) {
+    const bool per_neuron = parameters_.values(p).size() > 1;
+    a.rows[p] = per_neuron ? rows_[p] : nullptr;
+    a.staged[p] = per_neuron ? staged_[p] : nullptr;
+    a.values[p] = parameters_.values(p)[0];
+  }
+  return a;
+}
+template SetParametersArguments<float> Layer::set_arguments<float>() const;
+template SetParametersArguments<double> Layer::set_arguments<double>() const;
+
+// ---- setting --------------------------------------------------------------------------------------------------------
+
+// Copies the host's values of a parameter that is one per neuron to where the next refresh takes them from.
+void Layer::stage(uint32_t index) {
+  const auto values = parameters_.values(index);
+  if (values.size() == 1) return;
+  const uint64_t bytes = values.size() * sizeof(double);
+  if (!rows_[index]) rows_[index] = static_cast<double*>(device().allocate(SYNFIRE_MEMORY_DEVICE, bytes));
+  if ((staged_in_use_ >> index & 1u) != 0) {
+    // Freeing waits for the kernel that may still read it, whatever its stream.
+    device().release(SYNFIRE_MEMORY_DEVICE, staged_[index]);
+    staged_[index] = nullptr;
+    staged_in_use_ &= ~(uint32_t{1} << index);
+  }
+  if (!staged_[index]) staged_[index] = static_cast<double*>(device().allocate(SYNFIRE_MEMORY_DEVICE, bytes));
+  device().upload(staged_[index], values.data(), bytes);
+  if (!per_neuron_) per_neuron_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.per_neuron_bytes());
+  if (wants_gradients_ && n_slope_rows(*spec_.model) > 0 && !slopes_per_neuron_)
+    slopes_per_neuron_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.slope_bytes());
+}
+
+void Layer::set_on_device(std::span<const ParameterValues> list) {
+  std::vector<std::vector<double>> next;
+  next.reserve(list.size());
+  for (const ParameterValues& entry : list) {
+    next.push_back(parameters_.checked(entry.name, entry.values));
+    const uint32_t index = entry.name.index;
+    if ((updated_ >> index & 1u) != 0 && next.back().size() != parameters_.values(index).size())
+      fail_argument("SYN-UPDATE-LENGTH", "count is %zu; \"%s\" holds %zu, and a graph updates it with a gradient of that length",
+                    next.back().size(), parameters_.spec(index).name, parameters_.values(index).size());
+  }
+  const auto exchange = [&] {
+    for (size_t i = 0; i < list.size(); ++i) parameters_.exchange(list[i].name.index, next[i]);
+  };
+  const uint32_t changed_before = changed_;
+  exchange();
+  try {
+    for (const ParameterValues& entry : list) parameters_.check_constants(entry.name, largest_constant());
+    for (const ParameterValues& entry : list) stage(entry.name.index);
+  } catch (...) {
+    exchange();
+    // What was staged before and not yet launched is staged again.
+    try {
+      for (const ParameterValues& entry : list)
+        if ((changed_before >> entry.name.index & 1u) != 0) stage(entry.name.index);
+    } catch (...) {
+      // The device is lost, or will be found to be by the next call.
+    }
+    throw;
+  }
+  uint32_t mask = 0;
+  for (const ParameterValues& entry : list) mask |= uint32_t{1} << entry.name.index;
+  changed_ |= mask;
+  on_device_.fetch_and(~mask, std::memory_order_relaxed);
+}
+
+// ---- reading --------------------------------------------------------------------------------------------------------
+
+void Layer::get_parameter(ParameterName name, const char* known_as, std::span<double> values) {
+  const auto lock = lock_parameters();
+  const uint32_t index = name.index, bit = uint32_t{1} << index;
+  const size_t length = parameters_.values(index).size();
+  const auto n_neurons = static_cast<uint64_t>(spec_.extents.n_neurons);
+  if (values.size() != n_neurons && !(values.size() == 1 && length == 1))
+    fail_argument("SYN-PARAMETER-COUNT", "count is %llu; \"%s\" holds %s, so %s%llu is allowed",
+                  static_cast<unsigned long long>(values.size()), known_as,
+                  length == 1 ? "one number" : "one number per neuron", length == 1 ? "1 or " : "",
+                  static_cast<unsigned long long>(n_neurons));
+  const uint32_t newer = on_device_.load(std::memory_order_relaxed) | captured_.load(std::memory_order_relaxed);
+  if ((newer & ~changed_ & bit) != 0) {
+    wait_for_users();
+    std::vector<double> now(length);
+    device().download(now.data(), length > 1 ? rows_[index] : &master_->shared[index], length * sizeof(double));
+    parameters_.set(index, std::move(now));
+    on_device_.fetch_and(~bit, std::memory_order_relaxed);
+  }
+  const auto held = parameters_.values(index);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double value = held[length == 1 ? 0 : i];
+    values[i] = name.reciprocal ? 1.0 / value : value;
+  }
+}
+
+// ---- updates --------------------------------------------------------------------------------------------------------
+
+void Layer::begin_updates() {
+  if (master_) return;
+  auto* const master = static_cast<ParameterMaster*>(device().allocate(SYNFIRE_MEMORY_DEVICE, sizeof(ParameterMaster)));
+  try {
+    for (uint32_t p = 0; p < parameters_.size(); ++p) stage(p);
+  } catch (...) {
+    device().release(SYNFIRE_MEMORY_DEVICE, master);
+    throw;
+  }
+  master_ = master;
+  changed_ = (uint32_t{1} << parameters_.size()) - 1;
+  uploaded_version_.store(0, std::memory_order_relaxed);  // the next refresh brings the values to the device
+}
+
+UpdateParameterOperation Layer::update(const UpdateRequest& request, const double* rate) {
+  const auto lock = lock_parameters();
+  const auto& spec = parameters_.spec(request.parameter.index);
+  const bool reciprocal = request.parameter.reciprocal;
+  const char* const known_as = reciprocal ? spec.reciprocal_name : spec.name;
+  parameters_.gradient_row(request.parameter, "desc.name");  // refuses the surrogate's
+  const Buffer& gradient = *request.gradient;
+  if (gradient.dtype() != spec_.arithmetic())
+    fail_argument("SYN-BUFFER-TYPE", "desc.gradient holds %s; %s is needed", name_of_dtype(gradient.dtype()),
+                  name_of_dtype(spec_.arithmetic()));
+  const uint64_t held = gradient.array().bytes / spec_.element_bytes(), length = parameters_.values(request.parameter.index).size();
+  if (held != length)
+    fail_argument("SYN-UPDATE-LENGTH", "desc.gradient holds %llu elements; \"%s\" holds %llu, and both must be the same",
+                  static_cast<unsigned long long>(held), known_as, static_cast<unsigned long long>(length));
+  check_memory(gradient, "desc.gradient", device().is_host());
+
+  model::DescentStep step = {};
+  step.reciprocal = reciprocal;
+  step.minimum = spec.open_range ? std::nextafter(spec.minimum, std::numeric_limits<double>::infinity()) : spec.minimum;
+  step.maximum = spec.maximum;
+  const auto largest = std::numeric_limits<double>::max();
+  step.lower = reciprocal ? 1.0 / step.maximum : step.minimum;
+  step.upper = reciprocal ? std::min(largest, 1.0 / step.minimum) : step.maximum;
+  for (const double* const bound : {request.lower, request.upper})
+    if (bound && !std::isfinite(*bound))
+      fail_argument("SYN-UPDATE-BOUNDS", "desc.%s is %g; it must be finite", bound == request.lower ? "lower" : "upper", *bound);
+  if (request.lower) step.lower = std::max(step.lower, *request.lower);
+  if (request.upper) step.upper = std::min(step.upper, *request.upper);
+  if (step.lower > step.upper)
+    fail_argument("SYN-UPDATE-BOUNDS", "from desc.lower to desc.upper, and in the range of \"%s\", there is no value: %g to %g",
+                  known_as, step.lower, step.upper);
+  begin_updates();
+  updated_ |= uint32_t{1} << request.parameter.index;
+  return {this, request.parameter.index, step, gradient.array(), length > 1, rate};
+}
+
+// ---- users ----------------------------------------------------------------------------------------------------------
+
+void Layer::add_user(LayerUser& user) {
+  const std::lock_guard lock(users_mutex_);
+  users_.push_back(&user);
+}
+
+void Layer::remove_user(LayerUser& user) noexcept {
+  const std::lock_guard lock(users_mutex_);
+  std::erase(users_, &user);
+  LayerUser* expected = &user;
+  last_user_.compare_exchange_strong(expected, nullptr, std::memory_order_relaxed);
+}
+
+void Layer::check_order(LayerUser* user) {
+  const std::lock_guard lock(users_mutex_);
+  const LayerUser* const last = last_user_.load(std::memory_order_relaxed);
+  if (last && last != user && last->finished() < last->launched())
+    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-LAYER-SHARED",
+         "another graph that uses a layer of this one has a replay in flight on another stream, so that their order is not "
+         "defined; launch both on one stream, or wait for the other one first");
+}
+
+// Until every replay that was launched before this call and uses the layer is done.
+void Layer::wait_for_users() {
+  const std::lock_guard lock(users_mutex_);
+  using clock = std::chrono::steady_clock;
+  auto next_check = clock::now() + std::chrono::milliseconds(1);
+  for (LayerUser* const user : users_) {
+    const uint64_t launched = user->launched();
+    while (user->finished() < launched) {
+      std::this_thread::yield();
+      if (clock::now() < next_check) continue;
+      user->check_alive();
+      next_check = clock::now() + std::chrono::milliseconds(1);
+    }
+  }
+}
+
+}  // namespace synfire::core

@@ -1,0 +1,33 @@
+// Operations on the state of layers, all on a range of the batch: reset (also by a mask), copies to and from buffers, from
+// layer to layer, snapshots in memory of the host or in a buffer. What a caller asks for, and the checked operations.
+#ifndef SYNFIRE_CORE_STATE_OPERATIONS_HPP
+#define SYNFIRE_CORE_STATE_OPERATIONS_HPP
+
+#include "recording.hpp"
+
+namespace synfire::core {
+
+// Batch rows of a layer; n_rows of 0 means all from first_row on.
+struct RowRange {
+  int64_t first_row;
+  int64_t n_rows;
+};
+
+// All throw INVALID_ARGUMENT. `mask` may be null.
+Recording reset_rows(Layer& layer, RowRange rows, Buffer* mask);
+Recording read_rows(Layer& layer, const char* name, RowRange rows, Buffer& destination);
+Recording write_rows(Layer& layer, const char* name, RowRange rows, Buffer& source);
+Recording copy_rows(Layer& source, RowRange rows, Layer& destination, int64_t destination_row);
+// A snapshot is a header that says what it is of, then V (and W) of the rows.
+Recording snapshot_rows(Layer& layer, RowRange rows, Buffer& destination);
+// Leaves the state alone where the buffer does not begin with the header of such a snapshot.
+Recording restore_rows(Layer& layer, RowRange rows, Buffer& source);
+
+// The same with memory of the host, now and blocking, after everything on the device's own stream.
+uint64_t snapshot_bytes(const Layer& layer, RowRange rows);
+void take_snapshot(Layer& layer, RowRange rows, void* data);
+void put_snapshot(Layer& layer, RowRange rows, const void* data, uint64_t bytes);
+
+}  // namespace synfire::core
+
+#endif
