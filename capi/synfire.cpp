@@ -1,6 +1,5 @@
 // The functions of synfire.h: check, look up, call, translate. Nothing is decided here.
-#include "guard.hpp"
-
+#include "pins.hpp"
 #include "select.hpp"
 
 #include <core/graph.hpp>
@@ -8,40 +7,7 @@
 namespace {
 
 using namespace synfire;
-using capi::check_pointer;
-using capi::check_reserved;
-using capi::check_same_context;
-using capi::guarded;
-using capi::read_descriptor;
-using capi::value_of;
-
-using PinnedContext = capi::Pinned<core::Context>;
-using PinnedBuffer = capi::Pinned<core::Buffer>;
-using PinnedLayer = capi::Pinned<core::Layer>;
-using PinnedGraph = capi::Pinned<core::Graph>;
-
-PinnedContext pinned(synfire_context handle) { return {value_of(handle), "context", core::ObjectType::context}; }
-PinnedLayer pinned(synfire_layer handle) { return {value_of(handle), "layer", core::ObjectType::layer}; }
-PinnedGraph pinned(synfire_graph handle) { return {value_of(handle), "graph", core::ObjectType::graph}; }
-PinnedBuffer pinned(synfire_buffer handle, const char* name = "buffer") {
-  return {value_of(handle), name, core::ObjectType::buffer};
-}
-
-// The answer of a call that may have become part of the caller's capture.
-synfire_status run_or_captured(bool captured) { return captured ? SYNFIRE_CAPTURED : SYNFIRE_OK; }
-
-// A buffer argument, of the context of the call.
-PinnedBuffer required(synfire_buffer handle, const char* name, const core::Context& context) {
-  PinnedBuffer buffer = pinned(handle, name);
-  check_same_context(*buffer, context, name);
-  return buffer;
-}
-
-// A buffer argument that may be null.
-PinnedBuffer optional(synfire_buffer handle, const char* name, const core::Context& context) {
-  if (!handle) return {};
-  return required(handle, name, context);
-}
+using namespace synfire::capi;
 
 template <class Handle>
 Handle registered(core::Object* object) {
@@ -434,7 +400,8 @@ synfire_status SYNFIRE_CALL synfire_layer_set_parameter(synfire_layer layer, con
     check_pointer(name, "name");
     const core::ParameterName parameter = found->parameters().find(name);
     check_pointer(values, "values");
-    found->set_parameter(parameter, {values, count});
+    const core::ParameterValues one = {parameter, {values, count}};
+    found->set_parameters({&one, 1});
     return SYNFIRE_OK;
   });
 }
@@ -444,20 +411,9 @@ synfire_status SYNFIRE_CALL synfire_layer_get_parameter(synfire_layer layer, con
   return guarded(__func__, [&] {
     const auto found = pinned(layer);
     check_pointer(name, "name");
-    const auto [index, reciprocal] = found->parameters().find(name);
+    const core::ParameterName parameter = found->parameters().find(name);
     check_pointer(values, "values");
-    const auto lock = found->lock_parameters();
-    const auto held = found->parameters().values(index);
-    const auto n_neurons = static_cast<uint64_t>(found->spec().extents.n_neurons);
-    if (count != n_neurons && !(count == 1 && held.size() == 1))
-      core::fail_argument("SYN-PARAMETER-COUNT", "count is %llu; \"%s\" holds %s, so %s%llu is allowed",
-                          static_cast<unsigned long long>(count), name,
-                          held.size() == 1 ? "one number" : "one number per neuron", held.size() == 1 ? "1 or " : "",
-                          static_cast<unsigned long long>(n_neurons));
-    for (uint64_t i = 0; i < count; ++i) {
-      const double value = held[held.size() == 1 ? 0 : i];
-      values[i] = reciprocal ? 1.0 / value : value;
-    }
+    found->get_parameter(parameter, name, {values, count});
     return SYNFIRE_OK;
   });
 }
@@ -486,7 +442,8 @@ synfire_status SYNFIRE_CALL synfire_layer_get_parameter_info(synfire_layer layer
 
 synfire_status SYNFIRE_CALL synfire_layer_reset_state(synfire_layer layer, synfire_stream stream) noexcept {
   return guarded(__func__, [&] {
-    return run_or_captured(core::run_reset_state(*pinned(layer), stream));
+    const auto found = pinned(layer);
+    return run_or_captured(core::run(*found->context(), core::reset_rows(*found, {0, 0}, nullptr), stream));
   });
 }
 

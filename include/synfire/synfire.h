@@ -821,17 +821,48 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_set_parameter(synfire_laye
     SYNFIRE_NOEXCEPT;
 
 /**
- * Reads a parameter back, exactly as it was set (under a second name: the reciprocal of what is stored).
+ * Reads a parameter back, exactly as it was set (under a second name: the reciprocal of what is stored), or as the latest
+ * replay left it that updates the parameter (synfire_graph_record_update_parameter()).
  *
  * @param layer       A layer.
  * @param name        The parameter's name.
  * @param[out] values Receives `count` values; one number held is repeated.
  * @param count       1 (only when one number is held), or N.
- * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT.
- * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_DEVICE_LOST,
+ *         ::SYNFIRE_ERROR_CUDA.
+ * @blocks no; after the launch of a graph that updates the parameter, until every replay with this layer launched before
+ * this call is done. @allocates no; then host memory. @enqueues no; then a copy. @capture legal. @threads any.
+ * @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_get_parameter(synfire_layer layer, const char *name,
                                                                     double *values, uint64_t count) SYNFIRE_NOEXCEPT;
+
+/** Values for one parameter: an entry of the list of synfire_layer_set_parameters(). */
+typedef struct synfire_parameter_values {
+  /** The parameter's name. */
+  const char *name;
+  /** `count` values. */
+  const double *values;
+  /** 1, or N. */
+  uint64_t count;
+} synfire_parameter_values;
+
+/**
+ * Sets several parameters: all of them or, when one is refused, none. The next launch or eager call sees all of them
+ * together; replays already launched see none. Otherwise as synfire_layer_set_parameter(), which sets one.
+ *
+ * @param layer    A layer.
+ * @param list     `n_values` entries, each of another parameter.
+ * @param n_values How many, at least 1.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks as synfire_layer_set_parameter(). @allocates as synfire_layer_set_parameter(). @enqueues no for one number, else
+ * a copy. @capture legal (it does not enter a capture). @threads any; not while another thread launches a graph with this
+ * layer. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_set_parameters(synfire_layer layer,
+                                                                     const synfire_parameter_values *list,
+                                                                     uint64_t n_values) SYNFIRE_NOEXCEPT;
 
 /**
  * Describes the parameters of a layer, one by one.
@@ -941,6 +972,150 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_forward(synfire_layer laye
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_backward(synfire_layer layer, const synfire_backward_desc *desc,
                                                                synfire_stream stream SYNFIRE_NULLABLE)
     SYNFIRE_NOEXCEPT;
+
+/** Rows of the state of a layer, and a buffer: what synfire_layer_reset_rows() and the functions after it work on. A row is
+ *  one of the batch: N values of each state variable. */
+typedef struct synfire_state_desc {
+  /** `sizeof(synfire_state_desc)`. */
+  uint32_t struct_size;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** First batch row. Default: 0. */
+  int64_t first_row;
+  /** How many batch rows. 0 (default): all from `first_row` on. */
+  int64_t n_rows;
+  /** The state variable that is read or written, `"v"` or `"w"`. Default: `"v"`. Only reading and writing look at it. */
+  const char *name SYNFIRE_NULLABLE;
+  /** What the function says. */
+  synfire_buffer buffer SYNFIRE_NULLABLE;
+} synfire_state_desc;
+
+/** All zeros plus the size. */
+#define SYNFIRE_STATE_DESC_INIT { (uint32_t)sizeof(synfire_state_desc), 0u, 0, 0, NULL, NULL }
+
+/** Rows of the state of one layer that go to another one. */
+typedef struct synfire_copy_rows_desc {
+  /** `sizeof(synfire_copy_rows_desc)`. */
+  uint32_t struct_size;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** Read: a layer of the same model, number of neurons and arithmetic. Rows of one layer may be copied to others of it. */
+  synfire_layer source;
+  /** First batch row of `source`. Default: 0. */
+  int64_t first_row;
+  /** How many batch rows. 0 (default): all of `source` from `first_row` on. */
+  int64_t n_rows;
+  /** First batch row that is written. Default: 0. */
+  int64_t destination_row;
+} synfire_copy_rows_desc;
+
+/** All zeros plus the size. */
+#define SYNFIRE_COPY_ROWS_DESC_INIT { (uint32_t)sizeof(synfire_copy_rows_desc), 0u, NULL, 0, 0, 0 }
+
+/**
+ * Sets rows of the state back to their start, or those of them that a mask chooses: what synfire_layer_reset_state() does to
+ * all of them.
+ *
+ * @param layer  A layer.
+ * @param desc   The rows. `buffer`: null, or a mask ::SYNFIRE_DTYPE_U8 `[B]`, read when the call runs, of which the byte of a
+ *               batch row is not 0 where that row shall be reset; on a CUDA context device or pinned.
+ * @param stream The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_WRONG_ORDER (a graph's replay with the layer is in flight on another
+ *         stream), ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks no. @allocates no. @enqueues one kernel on `stream`. @capture legal: on a captured stream
+ * it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream.
+ * @threads one at a time per layer. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_reset_rows(synfire_layer layer, const synfire_state_desc *desc,
+                                                                 synfire_stream stream SYNFIRE_NULLABLE)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Copies rows of a state variable into a buffer.
+ *
+ * @param layer  A layer.
+ * @param desc   The rows and the variable. `buffer`: `[n_rows, N]` of f32, in an f64 layer f64, written from its beginning on;
+ *               on a CUDA context device or pinned.
+ * @param stream The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_WRONG_ORDER (a graph's replay with the layer is in flight on another
+ *         stream), ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks no. @allocates no. @enqueues a copy on `stream`. @capture legal: on a captured stream
+ * it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream.
+ * @threads one at a time per layer. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_read_rows(synfire_layer layer, const synfire_state_desc *desc,
+                                                                synfire_stream stream SYNFIRE_NULLABLE)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Copies a buffer into rows of a state variable.
+ *
+ * @param layer  A layer.
+ * @param desc   The rows and the variable. `buffer`: as in synfire_layer_read_rows(), read.
+ * @param stream The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_WRONG_ORDER (a graph's replay with the layer is in flight on another
+ *         stream), ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks no. @allocates no. @enqueues a copy on `stream`. @capture legal: on a captured stream
+ * it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream.
+ * @threads one at a time per layer. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_write_rows(synfire_layer layer, const synfire_state_desc *desc,
+                                                                 synfire_stream stream SYNFIRE_NULLABLE)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Copies rows of the state of one layer to another one, all state variables.
+ *
+ * @param layer  The layer that is written.
+ * @param desc   The layer that is read, and which rows.
+ * @param stream The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_WRONG_ORDER (a graph's replay with the layer is in flight on another
+ *         stream), ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks no. @allocates no. @enqueues a copy for each state variable on `stream`. @capture legal: on a captured stream
+ * it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream.
+ * @threads one at a time per layer. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_copy_rows(synfire_layer layer, const synfire_copy_rows_desc *desc,
+                                                                synfire_stream stream SYNFIRE_NULLABLE)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Takes a snapshot of rows of the state: a header that says what it is of, then their values. Parameters are not in it.
+ *
+ * @param layer         A layer.
+ * @param desc          The rows; null means all. `buffer` is null.
+ * @param[out] data     Receives the snapshot; null asks for its size only.
+ * @param[in,out] bytes The size of `data`; receives that of the snapshot.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
+ *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks until the copy is done and earlier work on the context's own stream has finished. @allocates no.
+ * @enqueues copies, waited for. @capture legal (it does not enter a capture). @threads one at a time per layer. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_snapshot(synfire_layer layer,
+                                                               const synfire_state_desc *desc SYNFIRE_NULLABLE,
+                                                               void *data SYNFIRE_NULLABLE, uint64_t *bytes)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Puts a snapshot back. What is not a snapshot, is one of another model, type or shape, or has changed since it was taken
+ * is refused, and the state stays as it is.
+ *
+ * @param layer A layer of the model, arithmetic and number of neurons that the snapshot was taken of; rows may be others.
+ * @param desc  The rows, as many as the snapshot has; null means all. `buffer` is null.
+ * @param data  The snapshot, also one that a replay took (synfire_graph_record_snapshot()), which has no checksum.
+ * @param bytes Its size.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
+ *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks until the copy is done and earlier work on the context's own stream has finished. @allocates no.
+ * @enqueues copies, waited for. @capture legal (it does not enter a capture). @threads one at a time per layer. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_restore(synfire_layer layer,
+                                                              const synfire_state_desc *desc SYNFIRE_NULLABLE,
+                                                              const void *data, uint64_t bytes) SYNFIRE_NOEXCEPT;
 
 /** @} */
 /** @addtogroup spikes
@@ -1185,6 +1360,93 @@ typedef struct synfire_graph_statistics {
 /** All zeros plus the size. */
 #define SYNFIRE_GRAPH_STATISTICS_INIT { (uint32_t)sizeof(synfire_graph_statistics), 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u }
 
+/** A fill of a graph. */
+typedef struct synfire_fill_desc {
+  /** `sizeof(synfire_fill_desc)`. */
+  uint32_t struct_size;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** Written, every element of it. */
+  synfire_buffer buffer;
+  /** What every element becomes, rounded to the buffer's type; as synfire_buffer_fill(). The operation's value `"value"`. */
+  double value;
+} synfire_fill_desc;
+
+/** All zeros plus the size. */
+#define SYNFIRE_FILL_DESC_INIT { (uint32_t)sizeof(synfire_fill_desc), 0u, NULL, 0.0 }
+
+/** destination = keep * destination + scale * source, element by element. */
+typedef struct synfire_scale_add_desc {
+  /** `sizeof(synfire_scale_add_desc)`. */
+  uint32_t struct_size;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** Read: f32, f16 or bf16; f64 beside an f64 destination. */
+  synfire_buffer source;
+  /** Read and written: f32, f16 or bf16, not necessarily the type of `source`; f64 beside an f64 source. As many elements and
+   *  the same row_pitch as `source`, which it may be itself, but not overlap otherwise. */
+  synfire_buffer destination;
+  /** Finite; rounded to the arithmetic. The operation's value `"scale"`. */
+  double scale;
+  /** Finite; rounded to the arithmetic. With 0 `destination` is not read, so that a NaN in it does not stay. The operation's
+   *  value `"keep"`. */
+  double keep;
+} synfire_scale_add_desc;
+
+/** All zeros plus the size. */
+#define SYNFIRE_SCALE_ADD_DESC_INIT { (uint32_t)sizeof(synfire_scale_add_desc), 0u, NULL, NULL, 0.0, 0.0 }
+
+/** Which bounds of synfire_update_parameter_desc are given: its `bounds`. */
+enum {
+  /** `lower` counts. */
+  SYNFIRE_BOUND_LOWER = 1,
+  /** `upper` counts. */
+  SYNFIRE_BOUND_UPPER = 2
+};
+
+/** One step of gradient descent on a parameter of a layer. */
+typedef struct synfire_update_parameter_desc {
+  /** `sizeof(synfire_update_parameter_desc)`. */
+  uint32_t struct_size;
+  /** `SYNFIRE_BOUND_*`, added up. Default: none. */
+  uint32_t bounds;
+  /** A parameter of the model, `v_threshold` or `v_reset`; not one of the surrogate. Under a second name (`tau` of PLIF) the
+   *  step is along that. */
+  const char *name;
+  /** dL/dp, read: f32 (f64 in an f64 layer), one element, or N when the parameter is one number per neuron. */
+  synfire_buffer gradient;
+  /** Finite. The operation's value `"learning_rate"`. */
+  double learning_rate;
+  /** The smallest value that the parameter may take, beside its own range. */
+  double lower;
+  /** The largest value that the parameter may take, beside its own range. */
+  double upper;
+} synfire_update_parameter_desc;
+
+/** All zeros plus the size. */
+#define SYNFIRE_UPDATE_PARAMETER_DESC_INIT \
+  { (uint32_t)sizeof(synfire_update_parameter_desc), 0u, NULL, NULL, 0.0, 0.0, 0.0 }
+
+/**
+ * Computes destination = keep * destination + scale * source now: the same operation that synfire_graph_record_scale_add()
+ * records.
+ *
+ * The arithmetic is f32, with f64 buffers f64: keep * destination is rounded, then scale * source is added to it with one
+ * rounding (a fused multiply-add), then the sum is rounded to the type of `destination`. Host and GPU give the same bits.
+ *
+ * @param context The context of both buffers.
+ * @param desc    What to read and write; on a CUDA context device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST,
+ *         ::SYNFIRE_ERROR_CUDA.
+ * @blocks no on CUDA, until done on the host. @allocates no. @enqueues one kernel on `stream`. @capture legal: on a captured
+ * stream it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any.
+ * @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_scale_add(synfire_context context, const synfire_scale_add_desc *desc,
+                                                          synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
 /**
  * Creates an empty graph.
  *
@@ -1298,6 +1560,160 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_native(synfire_grap
     SYNFIRE_NOEXCEPT;
 
 /**
+ * Appends a fill.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to fill and with what; on a CUDA context a device or pinned buffer.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory; device memory for the first values of a graph. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_fill(synfire_graph graph, const synfire_fill_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends a scale-and-add; synfire_scale_add() says what is computed.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory; device memory for the first values of a graph. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_scale_add(synfire_graph graph,
+                                                                       const synfire_scale_add_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends one step of gradient descent on a parameter: p = clamp(p - learning_rate * gradient).
+ *
+ * Values are f64, also in f32 layers; the step is rounded once. Then it is clamped to the parameter's range and the bounds
+ * given, and taken back as far as is needed for every constant that follows, such as 1/tau, to be a finite number of the
+ * layer's arithmetic: to the nearest such value. A minimum that is itself not allowed stands for the next larger f64. A
+ * gradient that is infinite or a NaN changes nothing. The constants are derived anew as synfire_layer_set_parameter() derives
+ * them, so that setting what synfire_layer_get_parameter() gives changes no bit; host and GPU give the same bits.
+ *
+ * Operations after this one see the new value. Tapes of forwards before it become stale, and a backward of such a forward
+ * cannot be recorded after it. A value that the host sets comes between two replays: after the updates of those launched
+ * before, ahead of those launched later. While such a graph lives, the parameter stays as it is, one number or one per neuron.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param layer A layer of the same context.
+ * @param desc  The parameter and its gradient; on a CUDA context a device or pinned buffer.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory; device memory with the first update of a layer and for the first values of a graph. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_update_parameter(synfire_graph graph, synfire_layer layer,
+                                                                              const synfire_update_parameter_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends a reset of rows of a state; as synfire_layer_reset_rows(). The mask is read by every replay.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param layer A layer of the same context.
+ * @param desc  The rows, and a mask or null.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_reset_rows(synfire_graph graph, synfire_layer layer,
+                                                                        const synfire_state_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends a copy of rows of a state variable into a buffer; as synfire_layer_read_rows().
+ *
+ * @param graph A graph that is not instantiated.
+ * @param layer A layer of the same context.
+ * @param desc  The rows, the variable and the buffer.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_read_rows(synfire_graph graph, synfire_layer layer,
+                                                                       const synfire_state_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends a copy of a buffer into rows of a state variable; as synfire_layer_write_rows().
+ *
+ * @param graph A graph that is not instantiated.
+ * @param layer A layer of the same context.
+ * @param desc  The rows, the variable and the buffer.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_write_rows(synfire_graph graph, synfire_layer layer,
+                                                                        const synfire_state_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends a copy of rows of the state of one layer to another one; as synfire_layer_copy_rows().
+ *
+ * @param graph A graph that is not instantiated.
+ * @param layer The layer that is written, of the same context.
+ * @param desc  The layer that is read, of the same context, and which rows.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_copy_rows(synfire_graph graph, synfire_layer layer,
+                                                                       const synfire_copy_rows_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends a snapshot of rows of a state into a buffer. It is as long as that of synfire_layer_snapshot(), and
+ * synfire_layer_restore() takes it; it has no checksum.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param layer A layer of the same context.
+ * @param desc  The rows. `buffer`: ::SYNFIRE_DTYPE_U8, written from its beginning on, at an address that is a multiple of 8; on
+ *              a CUDA context device or pinned.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_snapshot(synfire_graph graph, synfire_layer layer,
+                                                                      const synfire_state_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends the restoring of a snapshot from a buffer. A replay that finds no snapshot of this layout there leaves the state
+ * as it is.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param layer A layer of the same context.
+ * @param desc  The rows, as many as the snapshot has. `buffer`: as in synfire_graph_record_snapshot(), read.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_restore(synfire_graph graph, synfire_layer layer,
+                                                                     const synfire_state_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
  * The number of the operation recorded last. Calls that change an operation between replays take it.
  *
  * @param graph          A graph with at least one operation.
@@ -1362,6 +1778,21 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_set_enabled(synfire_graph 
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_rebind(synfire_graph graph, synfire_buffer old_buffer,
                                                              synfire_buffer new_buffer) SYNFIRE_NOEXCEPT;
+
+/**
+ * Changes a number that an operation uses, without recording anew. The next launch sees it, together with everything else
+ * that was set since the launch before; replays already launched keep theirs.
+ *
+ * @param graph     A graph, instantiated or not.
+ * @param operation Its number, from synfire_graph_get_last_operation().
+ * @param name      `"value"` of a fill, `"scale"` or `"keep"` of a scale-and-add, `"learning_rate"` of an update.
+ * @param value     What the descriptor of the operation allows there.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates no. @enqueues no; the next launch enqueues one kernel more for every 64 values of the graph that it
+ * brings along. @capture legal. @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_set_value(synfire_graph graph, int32_t operation, const char *name,
+                                                                double value) SYNFIRE_NOEXCEPT;
 
 /**
  * Replays the graph once.

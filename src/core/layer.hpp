@@ -141,6 +141,7 @@ class Layer final : public Child {
     if (captured) captured_.fetch_or(parameters, std::memory_order_relaxed);
     updates_.fetch_add(1, std::memory_order_release);
   }
+  bool has_neuron_constants() const noexcept { return parameters_.per_neuron(); }
   // What the two operations on parameters are given.
   template <class R>
   SetParametersArguments<R> set_arguments() const;

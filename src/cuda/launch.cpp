@@ -1,6 +1,7 @@
 #include "launch.hpp"
 
 #include "spike_kernels.hpp"
+#include "step_kernels.hpp"
 
 #include <core/error.hpp>
 #include <core/layer.hpp>
@@ -195,6 +196,7 @@ class Enqueuer {
   }
 
   void operator()(const FillOperation& op) const {
+    if (op.bits) return with_element(op.dtype, [&](auto e) { fill_value<decltype(e)>(op); });
     switch (bytes_of_dtype(op.dtype)) {
       case 1: return fill<uint8_t>(op);
       case 2: return fill<uint16_t>(op);
@@ -203,14 +205,55 @@ class Enqueuer {
     }
   }
 
+  void operator()(const ScaleAddOperation& op) const {
+    const auto count = static_cast<int64_t>(op.source.bytes / bytes_of_dtype(op.source.dtype));
+    const ScaleAddLaunch arguments = {op.source.data, op.destination.data, warm_up_ ? 0 : count, op.scale, op.keep,
+                                      op.scale_value, op.keep_value};
+    launch(scale_add_kernel(op.source.dtype, op.destination.dtype), strided_blocks(count), step_threads, &arguments, 0,
+           stream_);
+  }
+
   void operator()(const ResetStateOperation& op) const {
     const LayerSpec& spec = spec_of(op.layer);
+    const int64_t n = spec.extents.n_neurons;
     with_arithmetic(spec.dtype, [&](auto r) {
       using R = decltype(r);
-      ResetStateLaunch<R> arguments = {{block_of<R>(op.layer), spec.extents, spec.rules,
-                                        static_cast<R*>(op.layer->state(0)), static_cast<R*>(op.layer->state(1))}};
-      if (warm_up_) arguments.arguments.extents.batch = 0;
-      launch(reset_state_kernel<R>(), strided_blocks(spec.extents.row()), threads_per_block, &arguments, 0, stream_);
+      const auto first = [&](int variable) {
+        R* const state = static_cast<R*>(op.layer->state(variable));
+        return state ? state + op.first_row * n : nullptr;
+      };
+      const auto* const mask = static_cast<const unsigned char*>(op.mask.data);
+      const ResetRowsLaunch<R> arguments = {block_of<R>(op.layer), mask ? mask + op.first_row : nullptr,
+                                            warm_up_ ? 0 : op.n_rows, n, spec.rules.soft_reset, first(0), first(1)};
+      launch(reset_rows_kernel<R>(), strided_blocks(op.n_rows * n), step_threads, &arguments, 0, stream_);
+    });
+  }
+
+  void operator()(const WriteBytesOperation& op) const {
+    enqueue_write_small(op.destination.data, op.bytes.data(), warm_up_ ? 0 : op.n_bytes, stream_);
+  }
+
+  void operator()(const GuardedCopyOperation& op) const {
+    const auto count = static_cast<int64_t>(op.source.bytes / sizeof(uint32_t));
+    GuardedCopyLaunch arguments = {static_cast<uint32_t*>(op.destination.data), static_cast<const uint32_t*>(op.source.data),
+                                   warm_up_ ? 0 : count, static_cast<const unsigned char*>(op.guard.data),
+                                   static_cast<int32_t>(op.n_expected), {}};
+    static_assert(sizeof arguments.expected == sizeof op.expected);
+    std::memcpy(arguments.expected, op.expected.data(), sizeof arguments.expected);
+    launch(guarded_copy_kernel(), strided_blocks(count), step_threads, &arguments, 0, stream_);
+  }
+
+  void operator()(const SetParametersOperation& op) const { set_parameters(op.layer, warm_up_); }
+
+  void operator()(const UpdateParameterOperation& op) const {
+    const LayerSpec& spec = spec_of(op.layer);
+    if (warm_up_) set_parameters(op.layer, true);  // what the host sets comes just before a replay
+    // Should constants become per neuron later, the same grid goes through all of them.
+    const int64_t count = op.layer->has_neuron_constants() ? spec.extents.n_neurons : 1;
+    with_arithmetic(spec.dtype, [&](auto r) {
+      using R = decltype(r);
+      const UpdateParameterLaunch<R> arguments = {op.layer->update_arguments<R>(op), !warm_up_};
+      launch(update_parameter_kernel<R>(), strided_blocks(count), step_threads, &arguments, 0, stream_);
     });
   }
 
@@ -250,6 +293,32 @@ class Enqueuer {
   // A grid whose blocks take one piece of work after the other.
   uint32_t looping_blocks(int64_t count) const {
     return static_cast<uint32_t>(std::clamp<int64_t>(count, 1, int64_t{16} * gpu_.n_multiprocessors));
+  }
+
+  void set_parameters(const Layer* layer, bool warm_up) const {
+    with_arithmetic(spec_of(layer).dtype, [&](auto r) {
+      using R = decltype(r);
+      SetParametersLaunch<R> arguments = {layer->set_arguments<R>(), 0};
+      if (!warm_up) arguments.count = arguments.arguments.per_neuron ? arguments.arguments.target.n_neurons : 1;
+      launch(set_parameters_kernel<R>(), strided_blocks(arguments.count), step_threads, &arguments, 0, stream_);
+    });
+  }
+
+  template <class F>
+  static void with_element(int32_t dtype, F f) {
+    switch (bytes_of_dtype(dtype)) {
+      case 1: return f(uint8_t{});
+      case 2: return f(uint16_t{});
+      case 4: return f(uint32_t{});
+      default: return f(uint64_t{});
+    }
+  }
+
+  template <class E>
+  void fill_value(const FillOperation& op) const {
+    const auto count = static_cast<int64_t>(op.array.bytes / sizeof(E));
+    const FillValueLaunch<E> arguments = {row_of<E>(op.array), warm_up_ ? 0 : count, op.bits};
+    launch(fill_value_kernel<E>(), strided_blocks(count), step_threads, &arguments, 0, stream_);
   }
 
   template <class E>

@@ -44,6 +44,11 @@ struct NameOf {
   Name operator()(const core::FillOperation&) const { return {"fill", ""}; }
   Name operator()(const core::ConvertSpikesOperation&) const { return {"convert spikes", ""}; }
   Name operator()(const core::CountSpikesOperation&) const { return {"count spikes", ""}; }
+  Name operator()(const core::ScaleAddOperation&) const { return {"scale and add", ""}; }
+  Name operator()(const core::WriteBytesOperation&) const { return {"snapshot", ""}; }
+  Name operator()(const core::GuardedCopyOperation&) const { return {"restore", ""}; }
+  Name operator()(const core::SetParametersOperation& op) const { return model_of("set parameters ", op.layer); }
+  Name operator()(const core::UpdateParameterOperation& op) const { return model_of("update parameter ", op.layer); }
   Name operator()(const core::NativeOperation& op) const { return {"native ", op.name.c_str()}; }
 };
 

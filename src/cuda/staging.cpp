@@ -124,7 +124,39 @@ void Staging::add(const FillOperation& op) {
   append(op);
 }
 
-void Staging::add(const ResetStateOperation& op) { append(op); }
+void Staging::add(const ResetStateOperation& original) {
+  ResetStateOperation op = original;
+  read(op.mask);
+  append(op);
+}
+
+// What is added to is read first, and every element of it is written.
+void Staging::add(const ScaleAddOperation& original) {
+  ScaleAddOperation op = original;
+  const Array host = op.destination;
+  read(op.source);
+  read(op.destination);
+  append(op);
+  if (host.memory != SYNFIRE_MEMORY_PINNED) return;
+  append(CopyOperation{op.destination, host});
+  forget(host);
+}
+
+// Snapshots go where they belong at once: nothing else reads them in the same replay but a restore.
+void Staging::add(const WriteBytesOperation& op) {
+  forget(op.destination);
+  append(op);
+}
+
+void Staging::add(const GuardedCopyOperation& op) { append(op); }
+
+void Staging::add(const SetParametersOperation& op) { append(op); }
+
+void Staging::add(const UpdateParameterOperation& original) {
+  UpdateParameterOperation op = original;
+  read(op.gradient);
+  append(op);
+}
 
 void Staging::add(const ConvertSpikesOperation& original) {
   ConvertSpikesOperation op = original;

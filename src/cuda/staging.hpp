@@ -40,6 +40,11 @@ class Staging {
   void add(const core::CopyOperation& op);
   void add(const core::FillOperation& op);
   void add(const core::ResetStateOperation& op);
+  void add(const core::ScaleAddOperation& op);
+  void add(const core::WriteBytesOperation& op);
+  void add(const core::GuardedCopyOperation& op);
+  void add(const core::SetParametersOperation& op);
+  void add(const core::UpdateParameterOperation& op);
   void add(const core::ConvertSpikesOperation& op);
   void add(const core::CountSpikesOperation& op);
   void add(const core::NativeOperation& op);

@@ -4,6 +4,7 @@
 #include "storage.hpp"
 
 #include <core/float_environment.hpp>
+#include <core/update_parameters.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -111,14 +112,7 @@ void set_parameters(const SetParametersOperation& op) {
   const FloatEnvironment ieee;
   with_arithmetic(*op.layer, [&](auto r) {
     const auto arguments = op.layer->set_arguments<decltype(r)>();
-    model::visit_anywhere(model::Models{}, arguments.target.model, [&](auto found) {
-      model::visit_anywhere(model::Surrogates{}, arguments.target.surrogate, [&](auto with) {
-        using Model = typename decltype(found)::type;
-        using Surrogate = typename decltype(with)::type;
-        for (int64_t i = 0; i < (arguments.per_neuron ? arguments.target.n_neurons : 1); ++i)
-          set_parameters_of<Model, Surrogate>(arguments, i);
-      });
-    });
+    for (int64_t i = 0; i < (arguments.per_neuron ? arguments.target.n_neurons : 1); ++i) set_parameters_of(arguments, i);
   });
 }
 
@@ -126,14 +120,11 @@ void update_parameter(const UpdateParameterOperation& op) {
   const FloatEnvironment ieee;
   with_arithmetic(*op.layer, [&](auto r) {
     const auto arguments = op.layer->update_arguments<decltype(r)>(op);
-    model::visit_anywhere(model::Models{}, arguments.target.model, [&](auto found) {
-      using Model = typename decltype(found)::type;
-      double shared = 0;
-      for (int64_t i = 0; i < (arguments.block->per_neuron ? arguments.target.n_neurons : 1); ++i)
-        shared = update_parameter_of<Model>(arguments, i);
-      if (!arguments.target.master->rows[arguments.parameter])
-        arguments.target.master->shared[arguments.parameter] = shared;
-    });
+    double next = 0;
+    for (int64_t i = 0; i < (arguments.block->per_neuron ? arguments.target.n_neurons : 1); ++i)
+      next = update_parameter_of(arguments, i);
+    ParameterMaster& master = *arguments.target.master;
+    if (!master.rows[op.parameter]) master.shared[op.parameter] = next;
   });
 }
 

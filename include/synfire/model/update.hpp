@@ -23,14 +23,26 @@ SYNFIRE_MODEL_FN void visit_anywhere(List<Entries...>, int id, F f) {
   (void)((Entries::id == id ? (f(Entries{}), true) : false) || ...);
 }
 
-// Bit i: parameter i has a second name, for its reciprocal.
 template <class Model>
-constexpr u32 reciprocal_names() {
+constexpr u32 find_reciprocal_names() {
   u32 mask = 0;
   for (int i = 0; i < Model::n_parameters; ++i)
     if (Model::parameters[i].reciprocal_name) mask |= 1u << i;
   return mask;
 }
+
+constexpr int count_bits(u32 mask) {
+  int count = 0;
+  for (; mask != 0; mask >>= 1) count += static_cast<int>(mask & 1u);
+  return count;
+}
+
+// Bit i: parameter i has a second name, for its reciprocal.
+template <class Model>
+inline constexpr u32 reciprocal_names = find_reciprocal_names<Model>();
+// Rows of slopes: one per parameter, then one per second name.
+template <class Model>
+inline constexpr int slope_rows = Model::n_parameters + count_bits(reciprocal_names<Model>);
 
 // ---- constants ------------------------------------------------------------------------------------------------------
 
@@ -47,7 +59,7 @@ SYNFIRE_MODEL_FN void derive_own(const double* parameters, bool undecayed_input,
 template <class Model>
 SYNFIRE_MODEL_FN void derive_slopes(const double* parameters, bool undecayed_input, double* slopes) {
   using Number = Dual<double, double>;
-  constexpr u32 reciprocals = reciprocal_names<Model>();
+  constexpr u32 reciprocals = reciprocal_names<Model>;
   for (int i = 0; i < max_slope_rows * max_model_constants; ++i) slopes[i] = 0.0;
   int extra = Model::n_parameters;
   for (int p = 0; p < Model::n_parameters; ++p) {

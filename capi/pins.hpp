@@ -1,0 +1,50 @@
+// Handles of synfire.h looked up and pinned for the duration of a call.
+#ifndef SYNFIRE_CAPI_PINS_HPP
+#define SYNFIRE_CAPI_PINS_HPP
+
+#include "guard.hpp"
+
+#include <core/graph.hpp>
+
+namespace synfire::capi {
+
+using PinnedContext = Pinned<core::Context>;
+using PinnedBuffer = Pinned<core::Buffer>;
+using PinnedLayer = Pinned<core::Layer>;
+using PinnedGraph = Pinned<core::Graph>;
+
+inline PinnedContext pinned(synfire_context handle) { return {value_of(handle), "context", core::ObjectType::context}; }
+inline PinnedLayer pinned(synfire_layer handle, const char* name = "layer") {
+  return {value_of(handle), name, core::ObjectType::layer};
+}
+inline PinnedGraph pinned(synfire_graph handle) { return {value_of(handle), "graph", core::ObjectType::graph}; }
+inline PinnedBuffer pinned(synfire_buffer handle, const char* name = "buffer") {
+  return {value_of(handle), name, core::ObjectType::buffer};
+}
+
+// The answer of a call that may have become part of the caller's capture.
+inline synfire_status run_or_captured(bool captured) { return captured ? SYNFIRE_CAPTURED : SYNFIRE_OK; }
+
+// A buffer argument, of the context of the call.
+inline PinnedBuffer required(synfire_buffer handle, const char* name, const core::Context& context) {
+  PinnedBuffer buffer = pinned(handle, name);
+  check_same_context(*buffer, context, name);
+  return buffer;
+}
+
+// A buffer argument that may be null.
+inline PinnedBuffer optional(synfire_buffer handle, const char* name, const core::Context& context) {
+  if (!handle) return {};
+  return required(handle, name, context);
+}
+
+// A layer argument, of the context of the call.
+inline PinnedLayer required(synfire_layer handle, const char* name, const core::Context& context) {
+  PinnedLayer layer = pinned(handle, name);
+  check_same_context(*layer, context, name);
+  return layer;
+}
+
+}  // namespace synfire::capi
+
+#endif
