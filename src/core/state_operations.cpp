@@ -277,12 +277,11 @@ void put_snapshot(Layer& layer, RowRange rows, const void* data, uint64_t bytes)
   if (header.version != snapshot_version || header.header_bytes != sizeof header)
     fail_argument("SYN-SNAPSHOT-FOREIGN", "data is a snapshot of version %u; this library reads version %u", header.version,
                   snapshot_version);
-  header.model[sizeof header.model - 1] = '\0';
   if (header.layout != expected.layout || header.n_rows != expected.n_rows || header.n_neurons != expected.n_neurons ||
       header.arithmetic != expected.arithmetic || header.n_states != expected.n_states ||
       header.payload_bytes != expected.payload_bytes)
     fail_argument("SYN-SNAPSHOT-LAYOUT",
-                  "data is a snapshot of model \"%s\", %lld rows of %lld neurons in %s; this is model \"%s\", %lld rows of "
+                  "data is a snapshot of model \"%.31s\", %lld rows of %lld neurons in %s; this is model \"%s\", %lld rows of "
                   "%lld neurons in %s",
                   header.model, static_cast<long long>(header.n_rows), static_cast<long long>(header.n_neurons),
                   name_of_dtype(header.arithmetic), expected.model, static_cast<long long>(expected.n_rows),
