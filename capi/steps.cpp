@@ -108,6 +108,13 @@ synfire_status SYNFIRE_CALL synfire_layer_set_parameters(synfire_layer layer, co
   });
 }
 
+synfire_status SYNFIRE_CALL synfire_layer_set_n_active(synfire_layer layer, int64_t n_rows) noexcept {
+  return guarded(__func__, [&] {
+    pinned(layer)->set_n_active(n_rows);
+    return SYNFIRE_OK;
+  });
+}
+
 synfire_status SYNFIRE_CALL synfire_graph_record_update_parameter(synfire_graph graph, synfire_layer layer,
                                                                   const synfire_update_parameter_desc* desc) noexcept {
   return guarded(__func__, [&] {

@@ -865,6 +865,23 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_set_parameters(synfire_lay
                                                                      uint64_t n_values) SYNFIRE_NOEXCEPT;
 
 /**
+ * Chooses how many batch rows of a layer are active: the first ones. The next launch or eager call sees it, together with
+ * parameters that were set; replays already launched do not. Graphs need no re-recording. A tape left by an earlier forward
+ * becomes stale.
+ *
+ * Forward and backward neither read nor write the other rows: their state is kept, their part of every output is untouched,
+ * and gradients of parameters are those of the active rows, with the same bits as in a layer of only these. Operations on the
+ * state, on spikes and on elements go on as they were described.
+ *
+ * @param layer  A layer.
+ * @param n_rows 0 to B. B is the value of a fresh layer.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT.
+ * @blocks no. @allocates no. @enqueues no. @capture legal (it does not enter a capture). @threads any; not while another
+ * thread launches a graph with this layer. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_set_n_active(synfire_layer layer, int64_t n_rows) SYNFIRE_NOEXCEPT;
+
+/**
  * Describes the parameters of a layer, one by one.
  *
  * @param layer        A layer.
@@ -1799,7 +1816,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_set_value(synfire_graph gr
  *
  * On CUDA this enqueues and returns; several replays may be in flight and run in order. On the host the replay runs
  * before the call returns. Replays that share a layer, and those of a graph with slots, must be ordered: by one stream, or
- * by waiting.
+ * by waiting. While a replay of another graph with one of the layers is in flight on another stream, a launch is refused: an
+ * order by events is not recognised.
  *
  * On a stream that the caller captures, the graph becomes a child node of that capture: ::SYNFIRE_CAPTURED, no ticket. The
  * child reads and writes the buffers' own memory (slot 0) and takes parameters as they are on the device when it runs;
@@ -1808,7 +1826,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_set_value(synfire_graph gr
  * @param graph       An instantiated graph.
  * @param stream      The CUDA stream; null is the context's own. Must be null on the host.
  * @param[out] ticket Receives the number of this replay: 1, 2, 3 ..., or 0 with ::SYNFIRE_CAPTURED; may be null.
- * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_WRONG_ORDER (not instantiated),
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_WRONG_ORDER (not instantiated, or a layer is in use by another
+ *         graph on another stream),
  *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STALE_TAPE,
  *         ::SYNFIRE_ERROR_CAPTURING (a capture that a child cannot be added to: it was invalidated, it has programmatic
  *         edges, or an operation of this graph is disabled; it stays as it was), ::SYNFIRE_ERROR_BUSY,

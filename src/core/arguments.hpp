@@ -16,6 +16,7 @@ template <class R>
 struct ParameterBlock {
   R shared[model::max_constants];
   const R* per_neuron;  // [n_constants, N] as soon as any parameter is one number per neuron, else null
+  int64_t active;  // elements of a row [B, N] that passes compute: those of the first batch rows
   // Slopes of the model's constants along its parameters, for gradients of parameters.
   R slopes[model::max_slope_rows * model::max_model_constants];  // [row, constant]
   const R* slopes_per_neuron;  // [row, constant, N] when constants are per neuron and a gradient was asked for
@@ -96,15 +97,6 @@ struct BackwardArguments {
   R* grad_w_init;
   GradientRows gradients;
   double* gradient_partials;  // [gradients.count, B, N]: sums over the steps
-};
-
-template <class R>
-struct ResetStateArguments {
-  const ParameterBlock<R>* parameters;
-  Extents extents;
-  model::Rules rules;
-  R* v;
-  R* w;  // null in models with one variable
 };
 
 }  // namespace synfire::core

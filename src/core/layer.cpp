@@ -5,6 +5,7 @@
 
 #include <synfire/model/reduction.hpp>
 
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <limits>
@@ -115,7 +116,8 @@ std::string LayerSpec::shape_text(bool sequence, int32_t element) const {
 Layer::Layer(Context& context, const LayerSpec& spec)
     : Child(ObjectType::layer, context),
       spec_(spec),
-      parameters_(*spec.model, *spec.surrogate, spec.extents.n_neurons, spec.undecayed_input) {
+      parameters_(*spec.model, *spec.surrogate, spec.extents.n_neurons, spec.undecayed_input),
+      n_active_(spec.extents.batch) {
   try {
     state_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.state_bytes());
     block_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.block_bytes());
@@ -169,6 +171,22 @@ void Layer::check_list(std::span<const ParameterValues> list) const {
       fail_argument("SYN-PARAMETER-TWICE", "\"%s\" is given twice", parameters_.spec(entry.name.index).name);
     seen |= bit;
   }
+}
+
+void Layer::set_n_active(int64_t n_rows) {
+  if (n_rows < 0 || n_rows > spec_.extents.batch)
+    fail_argument("SYN-LAYER-ACTIVE", "n_rows is %lld; the layer has %lld batch rows", static_cast<long long>(n_rows),
+                  static_cast<long long>(spec_.extents.batch));
+  const auto lock = lock_parameters();
+  if (n_active_ == n_rows) return;
+  n_active_ = n_rows;
+  version_.fetch_add(1, std::memory_order_release);
+}
+
+const int64_t* Layer::active() const noexcept {
+  const auto offset = spec_.dtype == SYNFIRE_DTYPE_F64 ? offsetof(ParameterBlock<double>, active)
+                                                       : offsetof(ParameterBlock<float>, active);
+  return reinterpret_cast<const int64_t*>(static_cast<const char*>(block_) + offset);
 }
 
 // Constants are derived here, and those per neuron are on the device when the call returns.
@@ -254,6 +272,7 @@ void Layer::fill_block(void* bytes) const {
   for (int k = 0; k < model::max_slope_rows * model::max_model_constants; ++k)
     block.slopes[k] = static_cast<R>(slopes[k]);
   block.slopes_per_neuron = parameters_.per_neuron() ? static_cast<const R*>(slopes_per_neuron_) : nullptr;
+  block.active = n_active_ * spec_.extents.n_neurons;
   std::memcpy(bytes, &block, sizeof block);
 }
 

@@ -141,6 +141,8 @@ class Layer final : public Child {
     if (captured) captured_.fetch_or(parameters, std::memory_order_relaxed);
     updates_.fetch_add(1, std::memory_order_release);
   }
+  // How many batch rows passes compute: the first ones. Takes effect as parameters do.
+  void set_n_active(int64_t n_rows);
   bool has_neuron_constants() const noexcept { return parameters_.per_neuron(); }
   // What the two operations on parameters are given.
   template <class R>
@@ -210,6 +212,7 @@ class Layer final : public Child {
   ParameterTarget target() const;
   void check_order(LayerUser* user);
   void wait_for_users();
+  const int64_t* active() const noexcept;  // ParameterBlock::active, on the device
   Array stored_h(Tape tape, bool in_place, const Array& x) const;
   void check_tape_request(const ForwardRequest& request) const;
   void prepare_gradients();
@@ -241,6 +244,7 @@ class Layer final : public Child {
   std::atomic<LayerUser*> last_user_{nullptr};
   std::atomic<synfire_stream> last_stream_{nullptr};
 
+  int64_t n_active_;
   void* state_ = nullptr;
   void* block_ = nullptr;
   void* per_neuron_ = nullptr;  // null until a parameter becomes one number per neuron

@@ -273,11 +273,12 @@ void Layer::append_gradients(const BackwardRequest& request, OperationList& oper
     if (out.bytes == spec_.element_bytes() && n_neurons != 1) {
       const Array sums = {chunk_sums + n_chunks * index, static_cast<uint64_t>(n_chunks) * sizeof(double),
                           SYNFIRE_MEMORY_DEVICE};
-      operations.emplace_back(ReduceOperation{ReduceKind::chunks, spec_.arithmetic(), partial, 1, row, sums});
+      operations.emplace_back(ReduceOperation{ReduceKind::chunks, spec_.arithmetic(), partial, 1, row, sums, active()});
       operations.emplace_back(ReduceOperation{ReduceKind::total, spec_.arithmetic(), sums.data, 1, n_chunks, out});
     } else {
       operations.emplace_back(
-          ReduceOperation{ReduceKind::batch, spec_.arithmetic(), partial, spec_.extents.batch, spec_.extents.n_neurons, out});
+          ReduceOperation{ReduceKind::batch, spec_.arithmetic(), partial, spec_.extents.batch, spec_.extents.n_neurons, out,
+                          active()});
     }
   }
 }

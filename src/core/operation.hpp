@@ -84,6 +84,7 @@ struct ReduceOperation {
   int64_t batch;  // B for batch, else 1
   int64_t count;  // N for batch, else n
   Array output;
+  const int64_t* active = nullptr;  // in device memory: how many inputs count, the first ones; null: all
 };
 
 // Every element of an array becomes one value; dtype is one of SYNFIRE_DTYPE_*.

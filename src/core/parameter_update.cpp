@@ -24,6 +24,7 @@ SetParametersArguments<R> Layer::set_arguments() const {
   a.block = static_cast<ParameterBlock<R>*>(block_);
   a.per_neuron = parameters_.per_neuron() ? static_cast<R*>(per_neuron_) : nullptr;
   a.slopes_per_neuron = a.per_neuron ? static_cast<R*>(slopes_per_neuron_) : nullptr;
+  a.active = n_active_ * spec_.extents.n_neurons;
   a.changed = changed_;
   for (uint32_t p = 0; p < parameters_.size(); ++p) {
     const bool per_neuron = parameters_.values(p).size() > 1;

@@ -32,6 +32,7 @@ struct SetParametersArguments {
   ParameterBlock<R>* block;
   R* per_neuron;         // constants [n_constants, N] when any parameter is per neuron, else null
   R* slopes_per_neuron;  // [row, constant, N], or null
+  int64_t active;        // ParameterBlock::active as it shall be
   uint32_t changed;      // a bit for each parameter
   double values[model::max_parameters];         // of changed ones that are one number
   const double* staged[model::max_parameters];  // [N], of changed ones that are one per neuron

@@ -70,6 +70,7 @@ SYNFIRE_MODEL_FN void set_parameters_of(const SetParametersArguments<R>& a, int6
   if (i == 0) {
     a.block->per_neuron = a.per_neuron;
     a.block->slopes_per_neuron = a.slopes_per_neuron;
+    a.block->active = a.active;
   }
 }
 

@@ -438,7 +438,7 @@ __global__ void __launch_bounds__(backward_threads, backward_blocks_at_least<E, 
   if (launch.lanes.count == 0) return;
   // From the last neurons down: theirs is the X that the forward left in the second-level cache.
   const Position at = position<W>(launch.lanes, launch.arguments.extents, gridDim.x - 1 - blockIdx.x);
-  if (!at.writes) return;
+  if (!at.writes || at.element >= launch.arguments.parameters->active) return;
   auto* h = reinterpret_cast<Vector<Arithmetic<E>, W>*>(shared);
   const Rules rules = launch.arguments.rules;
   if (launch.arguments.parameters->per_neuron) {

@@ -89,7 +89,7 @@ class ForwardThread {
     if constexpr (two_variables) w_ = load<W>(a_.w_in + at.element);
     if constexpr (Outputs == ForwardOutputs::bits || any) {
       word_ = a_.spike_bits ? a_.spike_bits.data + at.lane / 32 : nullptr;
-      writes_word_ = word_ && threadIdx.x % (32 / W) == 0 && at.lane < launch.lanes.count;
+      writes_word_ = word_ && threadIdx.x % (32 / W) == 0 && at.writes;  // a word's first neuron exists if it does
       words_per_step_ = a_.spike_bits.pitch;
     }
     if constexpr (Outputs == ForwardOutputs::time_bits || any)
@@ -231,7 +231,10 @@ template <class Model, class E, int W, ForwardOutputs Outputs>
 __global__ void __launch_bounds__(threads_per_block, forward_blocks_at_least<E, W>)
     forward(const __grid_constant__ ForwardLaunch<Arithmetic<E>> launch) {
   if (launch.lanes.count == 0) return;
-  const Position at = position<W>(launch.lanes, launch.arguments.extents, blockIdx.x);
+  Position at = position<W>(launch.lanes, launch.arguments.extents, blockIdx.x);
+  // Rows that are not active: whole words, but a warp may have both.
+  at.writes = at.writes && at.element < launch.arguments.parameters->active;
+  if (!__any_sync(0xFFFFFFFFu, at.writes)) return;
   if (launch.arguments.parameters->per_neuron) {
     ForwardThread<Model, E, W, true, Outputs>(launch, at).run();
     return;

@@ -336,7 +336,6 @@ struct Constants {
     for (int w = 0; w < sets; ++w)
 #pragma unroll
       for (int k = 0; k < Count; ++k)
-        // A vector may run over the end of a batch row into the first neurons of the next one.
         values[w][k] = PerNeuron ? block.per_neuron[k * extents.n_neurons + (at.element + w) % extents.n_neurons]
                                  : block.shared[k];
   }

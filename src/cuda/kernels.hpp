@@ -65,11 +65,6 @@ struct BackwardLaunch {
   Lanes lanes;
 };
 
-template <class R>
-struct ResetStateLaunch {
-  core::ResetStateArguments<R> arguments;
-};
-
 // One block of threads_per_block lanes a chunk (chunks, total), or one thread a neuron (batch); see model/reduction.hpp.
 template <class R>
 struct ReduceLaunch {
@@ -77,6 +72,7 @@ struct ReduceLaunch {
   R* output;
   int64_t batch;
   int64_t count;
+  const int64_t* active;  // how many inputs count, the first ones; null: all
 };
 
 // E is an unsigned integer of the element's size.
@@ -114,8 +110,6 @@ template <class E>
 const void* forward_kernel(int32_t model, int width, ForwardOutputs outputs);
 template <class E>
 const void* backward_kernel(int32_t model, int32_t surrogate, int width, BackwardInputs inputs);
-template <class R>
-const void* reset_state_kernel();
 template <class R>
 const void* reduce_batch_kernel();
 const void* reduce_chunks_kernel();  // ReduceLaunch<double>

@@ -41,9 +41,10 @@ bool can_widen(const Array& array, int width) {
   return !array.data || (aligned(array.data, std::min<uint64_t>(access, 16)) &&
                          (array.pitch * static_cast<int64_t>(bytes_of_dtype(array.dtype))) % static_cast<int64_t>(access) == 0);
 }
+// A thread's neurons are of one batch row, so that all of them are active or none is.
 template <class... Arrays>
-bool can_widen(int64_t row, int width, const Arrays&... arrays) {
-  return row % width == 0 && (can_widen(arrays, width) && ...);
+bool can_widen(const Extents& extents, int width, const Arrays&... arrays) {
+  return extents.n_neurons % width == 0 && (can_widen(arrays, width) && ...);
 }
 
 // Sequences of one type take the instances for that type.
@@ -167,14 +168,14 @@ class Enqueuer {
     const auto* const in = static_cast<const double*>(op.input);
     const int64_t count = warm_up_ ? 0 : op.count;
     if (op.kind == ReduceKind::chunks) {
-      const ReduceLaunch<double> arguments = {in, row_of<double>(op.output), 1, count};
+      const ReduceLaunch<double> arguments = {in, row_of<double>(op.output), 1, count, op.active};
       const int64_t n_chunks = (count + model::reduction_chunk - 1) / model::reduction_chunk;
       return launch(reduce_chunks_kernel(), static_cast<uint32_t>(std::clamp<int64_t>(n_chunks, 1, 65535)),
                     threads_per_block, &arguments, 0, stream_);
     }
     with_arithmetic(op.dtype, [&](auto r) {
       using R = decltype(r);
-      const ReduceLaunch<R> arguments = {in, row_of<R>(op.output), op.batch, count};
+      const ReduceLaunch<R> arguments = {in, row_of<R>(op.output), op.batch, count, op.active};
       if (op.kind == ReduceKind::batch)
         launch(reduce_batch_kernel<R>(), strided_blocks(count), threads_per_block, &arguments, 0, stream_);
       else
@@ -353,7 +354,7 @@ Plan plan_forward(const LayerSpec& spec, const ForwardOperation& op, const GpuSh
   const int wide = with_storage(spec, any, [](auto s) { return forward_width<decltype(s)>; });
   const Array time_words = {op.tape_spikes, 0, SYNFIRE_MEMORY_DEVICE, SYNFIRE_DTYPE_TIME_BITS, row, false};
   if (worth_widening(row, wide, gpu) &&
-      can_widen(row, wide, op.x, bits ? Array{} : op.spikes, op.v_in, op.v_out, op.v_final, op.v_seq, op.h_seq, op.tape_h,
+      can_widen(e, wide, op.x, bits ? Array{} : op.spikes, op.v_in, op.v_out, op.v_final, op.v_seq, op.h_seq, op.tape_h,
                 op.w_in, op.w_out, op.w_final, op.w_seq, time_words))
     plan.width = wide;
   plan.n_blocks = blocks_for(row / plan.width, threads, e);
@@ -368,7 +369,7 @@ Plan plan_backward(const LayerSpec& spec, const BackwardOperation& op, const Gpu
   const int variables = spec.model->slope_reads_w || op.gradients.count > 0 ? spec.model->n_states : 1;
   if (wide > 1 && variables == 1 && inputs_of(spec, op) == BackwardInputs::spikes &&
       worth_widening(row, wide, gpu) &&
-      can_widen(row, wide, op.x, op.tape_h, op.grad_spike, op.grad_v_final, op.grad_x, op.grad_v_init))
+      can_widen(spec.extents, wide, op.x, op.tape_h, op.grad_spike, op.grad_v_final, op.grad_x, op.grad_v_init))
     plan.width = wide;
   plan.n_blocks = blocks_for(row / plan.width, threads, spec.extents);
   plan.shared_bytes = static_cast<uint32_t>(

@@ -1,23 +1,10 @@
-// The small kernels beside FPTT and BPTT: state reset, fill, copy, parameter updates, counting replays.
+// The small kernels beside FPTT and BPTT: sums, fill, copy, parameter updates, counting replays.
 #include "kernels.cuh"
 
 #include <synfire/model/reduction.hpp>
 
 namespace synfire::cuda {
 namespace {
-
-template <class R>
-__global__ void __launch_bounds__(threads_per_block) reset_state(const __grid_constant__ ResetStateLaunch<R> launch) {
-  const auto& a = launch.arguments;
-  const int64_t n = a.extents.n_neurons, row = a.extents.row();
-  const int64_t stride = static_cast<int64_t>(gridDim.x) * threads_per_block;
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * threads_per_block + threadIdx.x; i < row; i += stride) {
-    const R v_reset = a.parameters->per_neuron ? a.parameters->per_neuron[constant_v_reset * n + i % n]
-                                               : a.parameters->shared[constant_v_reset];
-    a.v[i] = a.rules.soft_reset ? R(0) : v_reset;
-    if (a.w) a.w[i] = R(0);
-  }
-}
 
 // The sum of a block's lanes, joined by a binary tree; in lane 0.
 __device__ __forceinline__ double tree_sum(double lane, double* lanes) {
@@ -33,9 +20,11 @@ __device__ __forceinline__ double tree_sum(double lane, double* lanes) {
 template <class R>
 __global__ void __launch_bounds__(threads_per_block) reduce_batch(const __grid_constant__ ReduceLaunch<R> launch) {
   const int64_t stride = static_cast<int64_t>(gridDim.x) * threads_per_block;
+  if (launch.count == 0) return;
+  const int64_t batch = launch.active ? *launch.active / launch.count : launch.batch;
   for (int64_t n = static_cast<int64_t>(blockIdx.x) * threads_per_block + threadIdx.x; n < launch.count; n += stride) {
     double sum = 0;
-    for (int64_t b = 0; b < launch.batch; ++b) sum += launch.input[b * launch.count + n];
+    for (int64_t b = 0; b < batch; ++b) sum += launch.input[b * launch.count + n];
     launch.output[n] = static_cast<R>(sum);
   }
 }
@@ -44,9 +33,11 @@ __global__ void __launch_bounds__(threads_per_block) reduce_chunks(
     const __grid_constant__ ReduceLaunch<double> launch) {
   static_assert(reduction_lanes == threads_per_block);
   __shared__ double lanes[reduction_lanes];
+  if (launch.count == 0) return;
   const int64_t n_chunks = (launch.count + reduction_chunk - 1) / reduction_chunk;
+  const int64_t count = launch.active ? *launch.active : launch.count;  // chunks of inputs that do not count are 0
   for (int64_t chunk = blockIdx.x; chunk < n_chunks; chunk += gridDim.x) {
-    const int64_t end = (chunk + 1) * reduction_chunk < launch.count ? (chunk + 1) * reduction_chunk : launch.count;
+    const int64_t end = (chunk + 1) * reduction_chunk < count ? (chunk + 1) * reduction_chunk : count;
     double lane = 0;
     for (int64_t i = chunk * reduction_chunk + threadIdx.x; i < end; i += reduction_lanes) lane += launch.input[i];
     const double sum = tree_sum(lane, lanes);
@@ -98,10 +89,6 @@ __global__ void signal(const __grid_constant__ SignalLaunch launch) {
 }  // namespace
 
 template <class R>
-const void* reset_state_kernel() {
-  return address(reset_state<R>);
-}
-template <class R>
 const void* reduce_batch_kernel() {
   return address(reduce_batch<R>);
 }
@@ -118,8 +105,6 @@ const void* copy_kernel() { return address(copy); }
 const void* write_small_kernel() { return address(write_small); }
 const void* signal_kernel() { return address(signal); }
 
-template const void* reset_state_kernel<float>();
-template const void* reset_state_kernel<double>();
 template const void* reduce_batch_kernel<float>();
 template const void* reduce_batch_kernel<double>();
 template const void* reduce_total_kernel<float>();

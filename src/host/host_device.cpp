@@ -66,6 +66,9 @@ class Tiling {
   int tile_size_;
 };
 
+// Without the batch rows that are not active.
+Extents active_of(const Extents& extents, int64_t active) { return {extents.n_steps, active / extents.n_neurons, extents.n_neurons}; }
+
 class HostReplay;
 
 class HostDevice final : public Device {
@@ -144,15 +147,17 @@ class HostDevice final : public Device {
     const LayerSpec& spec = op.layer->spec();
     const auto arguments = arguments_of<R>(spec, op.layer->block(), op);
     const bool rows = arguments.parameters->per_neuron || (arguments.spike_bits && spec.extents.n_neurons % 32 != 0);
-    for_each_tile(Tiling(spec.extents, rows, forward_tile), spec.extents.n_steps * spec.extents.row(),
+    const Extents active = active_of(spec.extents, arguments.parameters->active);
+    for_each_tile(Tiling(active, rows, forward_tile), active.n_steps * active.row(),
                   [&](const Tile& tile) { kernels_.forward(spec.model->id, arguments, tile); });
   }
   template <class R>
   void run_backward(const BackwardOperation& op) const {
     const LayerSpec& spec = op.layer->spec();
     const auto arguments = arguments_of<R>(spec, op.layer->block(), op);
-    for_each_tile(Tiling(spec.extents, arguments.parameters->per_neuron, backward_tile),
-                  backward_weight * spec.extents.n_steps * spec.extents.row(), [&](const Tile& tile) {
+    const Extents active = active_of(spec.extents, arguments.parameters->active);
+    for_each_tile(Tiling(active, arguments.parameters->per_neuron, backward_tile),
+                  backward_weight * active.n_steps * active.row(), [&](const Tile& tile) {
                     kernels_.backward(spec.model->id, arguments, tile);
                   });
   }
@@ -171,18 +176,19 @@ class HostDevice final : public Device {
   template <class R>
   static void reduce(const ReduceOperation& op) {
     const auto* const in = static_cast<const double*>(op.input);
+    const int64_t active = op.active ? *op.active : op.batch * op.count;
     switch (op.kind) {
       case ReduceKind::batch:
         for (int64_t n = 0; n < op.count; ++n) {
           double sum = 0;
-          for (int64_t b = 0; b < op.batch; ++b) sum += in[b * op.count + n];
+          for (int64_t b = 0; b < active / op.count; ++b) sum += in[b * op.count + n];
           typed<R>(op.output)[n] = static_cast<R>(sum);
         }
         return;
       case ReduceKind::chunks:
         for (int64_t first = 0, chunk = 0; first < op.count; first += model::reduction_chunk, ++chunk)
           typed<double>(op.output)[chunk] =
-              lane_sum(in + first, std::min<int64_t>(model::reduction_chunk, op.count - first));
+              lane_sum(in + first, std::clamp<int64_t>(active - first, 0, model::reduction_chunk));
         return;
       case ReduceKind::total:
         *typed<R>(op.output) = static_cast<R>(lane_sum(in, op.count));

@@ -34,6 +34,11 @@ int main(void) {
   CHECK_INIT(synfire_native_call, SYNFIRE_NATIVE_CALL_INIT);
   CHECK_INIT(synfire_native_desc, SYNFIRE_NATIVE_DESC_INIT);
   CHECK_INIT(synfire_graph_statistics, SYNFIRE_GRAPH_STATISTICS_INIT);
+  CHECK_INIT(synfire_state_desc, SYNFIRE_STATE_DESC_INIT);
+  CHECK_INIT(synfire_copy_rows_desc, SYNFIRE_COPY_ROWS_DESC_INIT);
+  CHECK_INIT(synfire_fill_desc, SYNFIRE_FILL_DESC_INIT);
+  CHECK_INIT(synfire_scale_add_desc, SYNFIRE_SCALE_ADD_DESC_INIT);
+  CHECK_INIT(synfire_update_parameter_desc, SYNFIRE_UPDATE_PARAMETER_DESC_INIT);
   if (n_failed == 0) printf("every initialiser is all zeros plus struct_size\n");
   return n_failed == 0 ? 0 : 1;
 }

@@ -222,6 +222,56 @@ static void print_structs(void) {
   FIELD(synfire_graph_statistics, p999_ns);
   FIELD(synfire_graph_statistics, max_ns);
   end_struct();
+
+  begin_struct("synfire_parameter_values", sizeof(synfire_parameter_values));
+  FIELD(synfire_parameter_values, name);
+  FIELD(synfire_parameter_values, values);
+  FIELD(synfire_parameter_values, count);
+  end_struct();
+
+  begin_struct("synfire_state_desc", sizeof(synfire_state_desc));
+  FIELD(synfire_state_desc, struct_size);
+  FIELD(synfire_state_desc, reserved);
+  FIELD(synfire_state_desc, first_row);
+  FIELD(synfire_state_desc, n_rows);
+  FIELD(synfire_state_desc, name);
+  FIELD(synfire_state_desc, buffer);
+  end_struct();
+
+  begin_struct("synfire_copy_rows_desc", sizeof(synfire_copy_rows_desc));
+  FIELD(synfire_copy_rows_desc, struct_size);
+  FIELD(synfire_copy_rows_desc, reserved);
+  FIELD(synfire_copy_rows_desc, source);
+  FIELD(synfire_copy_rows_desc, first_row);
+  FIELD(synfire_copy_rows_desc, n_rows);
+  FIELD(synfire_copy_rows_desc, destination_row);
+  end_struct();
+
+  begin_struct("synfire_fill_desc", sizeof(synfire_fill_desc));
+  FIELD(synfire_fill_desc, struct_size);
+  FIELD(synfire_fill_desc, reserved);
+  FIELD(synfire_fill_desc, buffer);
+  FIELD(synfire_fill_desc, value);
+  end_struct();
+
+  begin_struct("synfire_scale_add_desc", sizeof(synfire_scale_add_desc));
+  FIELD(synfire_scale_add_desc, struct_size);
+  FIELD(synfire_scale_add_desc, reserved);
+  FIELD(synfire_scale_add_desc, source);
+  FIELD(synfire_scale_add_desc, destination);
+  FIELD(synfire_scale_add_desc, scale);
+  FIELD(synfire_scale_add_desc, keep);
+  end_struct();
+
+  begin_struct("synfire_update_parameter_desc", sizeof(synfire_update_parameter_desc));
+  FIELD(synfire_update_parameter_desc, struct_size);
+  FIELD(synfire_update_parameter_desc, bounds);
+  FIELD(synfire_update_parameter_desc, name);
+  FIELD(synfire_update_parameter_desc, gradient);
+  FIELD(synfire_update_parameter_desc, learning_rate);
+  FIELD(synfire_update_parameter_desc, lower);
+  FIELD(synfire_update_parameter_desc, upper);
+  end_struct();
 }
 
 static void print_types(void) {
@@ -312,6 +362,8 @@ static void print_constants(void) {
   CONSTANT(SYNFIRE_WAIT_SPIN);
   CONSTANT(SYNFIRE_WAIT_YIELD);
   CONSTANT(SYNFIRE_WAIT_BLOCK);
+  CONSTANT(SYNFIRE_BOUND_LOWER);
+  CONSTANT(SYNFIRE_BOUND_UPPER);
 }
 
 int main(void) {

@@ -3,15 +3,20 @@
 #include "fake_cuda.hpp"
 
 #include <core/float_environment.hpp>
+#include <core/buffer.hpp>
+#include <core/update_parameters.hpp>
 #include <cuda/kernels.hpp>
 #include <cuda/spike_kernels.hpp>
+#include <cuda/step_kernels.hpp>
 #include <host/kernels.hpp>
 
 #include <synfire/model/reduction.hpp>
 #include <synfire/synfire.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 
 namespace synfire::cuda {
@@ -41,7 +46,7 @@ template <class Arguments, class Body>
 void for_each_tile(const Arguments& arguments, int tile, Body body) {
   const core::Extents& e = arguments.extents;
   const int64_t words = (e.n_neurons + 31) / 32;
-  for (int64_t row = 0; row < e.batch; ++row)
+  for (int64_t row = 0; row < arguments.parameters->active / e.n_neurons; ++row)
     for (int64_t neuron = 0; neuron < e.n_neurons; neuron += tile)
       body(host::Tile{row * e.n_neurons + neuron, neuron, row * words + neuron / 32,
                       static_cast<int>(std::min<int64_t>(tile, e.n_neurons - neuron))});
@@ -54,6 +59,25 @@ double lane_sum(const double* values, int64_t count) {
     for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
   return lanes[0];
 }
+
+// ---- 16-bit numbers, one at a time ----------------------------------------------------------------------------------
+
+float decoded(float stored) { return stored; }
+double decoded(double stored) { return stored; }
+float decoded(Bf16 stored) { return model::from_bits(static_cast<uint32_t>(stored.bits) << 16); }
+float decoded(F16 stored) {
+  const float magnitude = (stored.bits & 0x7C00) == 0x7C00
+                              ? ((stored.bits & 0x3FF) != 0 ? std::numeric_limits<float>::quiet_NaN()
+                                                            : std::numeric_limits<float>::infinity())
+                          : (stored.bits & 0x7C00) == 0
+                              ? std::ldexp(static_cast<float>(stored.bits & 0x3FF), -24)
+                              : std::ldexp(static_cast<float>((stored.bits & 0x3FF) | 0x400), (stored.bits >> 10 & 31) - 25);
+  return (stored.bits & 0x8000) != 0 ? -magnitude : magnitude;
+}
+void encode(float& to, float value) { to = value; }
+void encode(double& to, double value) { to = value; }
+void encode(F16& to, float value) { to.bits = static_cast<uint16_t>(core::element_bits(SYNFIRE_DTYPE_F16, static_cast<double>(value))); }
+void encode(Bf16& to, float value) { to.bits = static_cast<uint16_t>(core::element_bits(SYNFIRE_DTYPE_BF16, static_cast<double>(value))); }
 
 // Spikes of any format, one at a time.
 struct Spikes {
@@ -122,25 +146,11 @@ const void* backward_kernel(int32_t model, int32_t, int, BackwardInputs) {
   });
 }
 template <class R>
-const void* reset_state_kernel() {
-  static const Kernel made = kernel<ResetStateLaunch<R>>([](const ResetStateLaunch<R>& launch) {
-    const auto& a = launch.arguments;
-    const int64_t n = a.extents.n_neurons;
-    for (int64_t i = 0; i < a.extents.batch * n; ++i) {
-      const R v_reset = a.parameters->per_neuron ? a.parameters->per_neuron[model::constant_v_reset * n + i % n]
-                                                 : a.parameters->shared[model::constant_v_reset];
-      a.v[i] = a.rules.soft_reset ? R(0) : v_reset;
-      if (a.w) a.w[i] = 0;
-    }
-  });
-  return &made;
-}
-template <class R>
 const void* reduce_batch_kernel() {
   static const Kernel made = kernel<ReduceLaunch<R>>([](const ReduceLaunch<R>& launch) {
     for (int64_t n = 0; n < launch.count; ++n) {
       double sum = 0;
-      for (int64_t b = 0; b < launch.batch; ++b) sum += launch.input[b * launch.count + n];
+      for (int64_t b = 0; b < (launch.active ? *launch.active / launch.count : launch.batch); ++b) sum += launch.input[b * launch.count + n];
       launch.output[n] = static_cast<R>(sum);
     }
   });
@@ -157,7 +167,7 @@ const void* reduce_chunks_kernel() {
   static const Kernel made = kernel<ReduceLaunch<double>>([](const ReduceLaunch<double>& launch) {
     for (int64_t first = 0, chunk = 0; first < launch.count; first += model::reduction_chunk, ++chunk)
       launch.output[chunk] =
-          lane_sum(launch.input + first, std::min<int64_t>(model::reduction_chunk, launch.count - first));
+          lane_sum(launch.input + first, std::clamp<int64_t>((launch.active ? *launch.active : launch.count) - first, 0, model::reduction_chunk));
   });
   return &made;
 }
@@ -214,6 +224,99 @@ const void* count_spikes_kernel(core::SpikeStorage storage) {
   });
 }
 
+// ---- between the passes of a step -----------------------------------------------------------------------------------
+
+template <class E>
+const void* fill_value_kernel() {
+  static const Kernel made = kernel<FillValueLaunch<E>>([](const FillValueLaunch<E>& launch) {
+    if (launch.count > 0) std::fill_n(launch.data, launch.count, static_cast<E>(*launch.bits));
+  });
+  return &made;
+}
+template <class From, class To>
+const void* scale_add_of() {
+  static const Kernel made = kernel<ScaleAddLaunch>([](const ScaleAddLaunch& launch) {
+    using R = Arithmetic<To>;
+    if (launch.count == 0) return;
+    const R scale = static_cast<R>(launch.scale_value ? *launch.scale_value : launch.scale);
+    const R keep = static_cast<R>(launch.keep_value ? *launch.keep_value : launch.keep);
+    const auto* const source = static_cast<const From*>(launch.source);
+    auto* const destination = static_cast<To*>(launch.destination);
+    for (int64_t i = 0; i < launch.count; ++i) {
+      const R kept = keep == R(0) ? R(0) : keep * static_cast<R>(decoded(destination[i]));
+      encode(destination[i], std::fma(scale, static_cast<R>(decoded(source[i])), kept));
+    }
+  });
+  return &made;
+}
+template <class From>
+const void* scale_add_from(int32_t destination) {
+  switch (destination) {
+    case SYNFIRE_DTYPE_F16: return scale_add_of<From, F16>();
+    case SYNFIRE_DTYPE_BF16: return scale_add_of<From, Bf16>();
+    default: return scale_add_of<From, float>();
+  }
+}
+const void* scale_add_kernel(int32_t source, int32_t destination) {
+  switch (source) {
+    case SYNFIRE_DTYPE_F64: return scale_add_of<double, double>();
+    case SYNFIRE_DTYPE_F16: return scale_add_from<F16>(destination);
+    case SYNFIRE_DTYPE_BF16: return scale_add_from<Bf16>(destination);
+    default: return scale_add_from<float>(destination);
+  }
+}
+template <class R>
+const void* reset_rows_kernel() {
+  static const Kernel made = kernel<ResetRowsLaunch<R>>([](const ResetRowsLaunch<R>& launch) {
+    const int64_t n = launch.n_neurons;
+    for (int64_t i = 0; i < launch.n_rows * n; ++i) {
+      if (launch.mask && launch.mask[i / n] == 0) continue;
+      const auto& p = *launch.parameters;
+      launch.v[i] = launch.soft_reset ? R(0)
+                    : p.per_neuron    ? p.per_neuron[model::constant_v_reset * n + i % n]
+                                      : p.shared[model::constant_v_reset];
+      if (launch.w) launch.w[i] = R(0);
+    }
+  });
+  return &made;
+}
+const void* guarded_copy_kernel() {
+  static const Kernel made = kernel<GuardedCopyLaunch>([](const GuardedCopyLaunch& launch) {
+    if (launch.count > 0 && std::memcmp(launch.guard, launch.expected, static_cast<size_t>(launch.n_expected)) == 0)
+      std::memcpy(launch.destination, launch.source, static_cast<size_t>(launch.count) * 4);
+  });
+  return &made;
+}
+template <class R>
+const void* set_parameters_kernel() {
+  static const Kernel made = kernel<SetParametersLaunch<R>>([](const SetParametersLaunch<R>& launch) {
+    for (int64_t i = 0; i < launch.count; ++i) core::set_parameters_of(launch.arguments, i);
+  });
+  return &made;
+}
+template <class R>
+const void* update_parameter_kernel() {
+  static const Kernel made = kernel<UpdateParameterLaunch<R>>([](const UpdateParameterLaunch<R>& launch) {
+    if (!launch.runs) return;
+    const auto& a = launch.arguments;
+    core::ParameterMaster& master = *a.target.master;
+    double next = 0;
+    for (int64_t i = 0; i < (a.block->per_neuron ? a.target.n_neurons : 1); ++i) next = core::update_parameter_of(a, i);
+    if (!master.rows[a.parameter]) master.shared[a.parameter] = next;
+  });
+  return &made;
+}
+
+template const void* fill_value_kernel<uint8_t>();
+template const void* fill_value_kernel<uint16_t>();
+template const void* fill_value_kernel<uint32_t>();
+template const void* fill_value_kernel<uint64_t>();
+template const void* reset_rows_kernel<float>();
+template const void* reset_rows_kernel<double>();
+template const void* set_parameters_kernel<float>();
+template const void* set_parameters_kernel<double>();
+template const void* update_parameter_kernel<float>();
+template const void* update_parameter_kernel<double>();
 template const void* forward_kernel<float>(int32_t, int, ForwardOutputs);
 template const void* forward_kernel<double>(int32_t, int, ForwardOutputs);
 template const void* forward_kernel<F16>(int32_t, int, ForwardOutputs);
@@ -224,8 +327,6 @@ template const void* backward_kernel<double>(int32_t, int32_t, int, BackwardInpu
 template const void* backward_kernel<F16>(int32_t, int32_t, int, BackwardInputs);
 template const void* backward_kernel<Bf16>(int32_t, int32_t, int, BackwardInputs);
 template const void* backward_kernel<AnyStorage>(int32_t, int32_t, int, BackwardInputs);
-template const void* reset_state_kernel<float>();
-template const void* reset_state_kernel<double>();
 template const void* reduce_batch_kernel<float>();
 template const void* reduce_batch_kernel<double>();
 template const void* reduce_total_kernel<float>();

@@ -6,6 +6,7 @@
 #include <core/spike_operations.hpp>
 #include <cuda/launch.hpp>
 #include <cuda/spike_kernels.hpp>
+#include <cuda/step_kernels.hpp>
 
 #include <gtest/gtest.h>
 
@@ -43,7 +44,7 @@ const void* backward_kernel(int32_t, int32_t, int width, BackwardInputs inputs) 
   return named(2, storage_number<E>, width, static_cast<int>(inputs));
 }
 template <class R>
-const void* reset_state_kernel() {
+const void* reset_rows_kernel() {
   return named(3, storage_number<R>, 1, 0);
 }
 template <class R>
@@ -70,6 +71,21 @@ const void* count_spikes_kernel(core::SpikeStorage spikes) {
   return named(12, static_cast<int>(spikes), 1, static_cast<int>(sizeof(C)));
 }
 
+template <class E>
+const void* fill_value_kernel() {
+  return named(13, 0, static_cast<int>(sizeof(E)), 0);
+}
+const void* scale_add_kernel(int32_t source, int32_t destination) { return named(14, source, 1, destination); }
+const void* guarded_copy_kernel() { return named(15, 0, 1, 0); }
+template <class R>
+const void* set_parameters_kernel() {
+  return named(16, storage_number<R>, 1, 0);
+}
+template <class R>
+const void* update_parameter_kernel() {
+  return named(17, storage_number<R>, 1, 0);
+}
+
 template const void* forward_kernel<float>(int32_t, int, ForwardOutputs);
 template const void* forward_kernel<double>(int32_t, int, ForwardOutputs);
 template const void* forward_kernel<F16>(int32_t, int, ForwardOutputs);
@@ -80,8 +96,16 @@ template const void* backward_kernel<double>(int32_t, int32_t, int, BackwardInpu
 template const void* backward_kernel<F16>(int32_t, int32_t, int, BackwardInputs);
 template const void* backward_kernel<Bf16>(int32_t, int32_t, int, BackwardInputs);
 template const void* backward_kernel<AnyStorage>(int32_t, int32_t, int, BackwardInputs);
-template const void* reset_state_kernel<float>();
-template const void* reset_state_kernel<double>();
+template const void* reset_rows_kernel<float>();
+template const void* reset_rows_kernel<double>();
+template const void* fill_value_kernel<uint8_t>();
+template const void* fill_value_kernel<uint16_t>();
+template const void* fill_value_kernel<uint32_t>();
+template const void* fill_value_kernel<uint64_t>();
+template const void* set_parameters_kernel<float>();
+template const void* set_parameters_kernel<double>();
+template const void* update_parameter_kernel<float>();
+template const void* update_parameter_kernel<double>();
 template const void* reduce_batch_kernel<float>();
 template const void* reduce_batch_kernel<double>();
 template const void* reduce_total_kernel<float>();
