@@ -179,12 +179,7 @@ impl<T: Element> BufferBuilder<T> {
         }
         self.over(context, data, None)
     }
-    unsafe fn over(
-        self,
-        context: &Context,
-        data: *mut T,
-        taken: Option<Box<dyn Send + Sync>>,
-    ) -> Result<Buffer<T>> {
+    unsafe fn over(self, context: &Context, data: *mut T, taken: Option<Box<dyn Send + Sync>>) -> Result<Buffer<T>> {
         let wrong = |rule, text| Err(Error::new(Status::InvalidArgument, rule, text));
         if !T::DTYPES.contains(&self.dtype) {
             let name = std::any::type_name::<T>();
@@ -193,7 +188,9 @@ impl<T: Element> BufferBuilder<T> {
         let product = |lengths: &[usize]| lengths.iter().try_fold(1usize, |n, length| n.checked_mul(*length));
         let rows = match self.shape.first() {
             Some(rows) if !self.shape.contains(&0) => *rows,
-            _ => return wrong("SYN-RUST-SHAPE", format!("{:?}; allowed: one dimension or more, none of 0", self.shape)),
+            _ => {
+                return wrong("SYN-RUST-SHAPE", format!("{:?}; allowed: one dimension or more, none of 0", self.shape))
+            }
         };
         let row = product(&self.shape[1..]);
         let pitch = if self.row_pitch == 0 { row } else { Some(self.row_pitch) };
@@ -384,7 +381,8 @@ impl<T: Element> Buffer<T> {
             return Err(Error::new(Status::InvalidArgument, "SYN-RUST-LENGTH", text));
         }
         let row = elements / self.shape[0];
-        let (rows, row, pitch) = if row == self.row_pitch { (1, elements, 0) } else { (self.shape[0], row, self.row_pitch) };
+        let (rows, row, pitch) =
+            if row == self.row_pitch { (1, elements, 0) } else { (self.shape[0], row, self.row_pitch) };
         Ok((0..rows).map(move |i| (i * row, i * pitch, row)))
     }
     /// Copies all elements of the shape in, row-major; what lies between rows is left alone.

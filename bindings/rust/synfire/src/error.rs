@@ -127,7 +127,11 @@ impl Name {
     pub(crate) fn new(name: &str) -> Result<Self> {
         let mut short = [0; 32];
         if name.contains('\0') {
-            return Err(Error::new(Status::InvalidArgument, "SYN-RUST-NAME", format!("the name {name:?} holds a null")));
+            return Err(Error::new(
+                Status::InvalidArgument,
+                "SYN-RUST-NAME",
+                format!("the name {name:?} holds a null"),
+            ));
         }
         if name.len() < short.len() {
             short[..name.len()].copy_from_slice(name.as_bytes());

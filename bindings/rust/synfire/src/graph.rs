@@ -250,13 +250,7 @@ impl Graph {
         // SAFETY: a live handle.
         check(unsafe { sys::synfire_graph_create(context.raw, std::ptr::null(), &mut raw) })?;
         born();
-        Ok(Graph {
-            raw,
-            flight: Arc::default(),
-            buffers: vec![],
-            layers: vec![],
-            latest: 0,
-        })
+        Ok(Graph { raw, flight: Arc::default(), buffers: vec![], layers: vec![], latest: 0 })
     }
     /// A graph that is ready for replay: `record` gets an empty one and records into it.
     pub fn record(context: &Context, record: impl FnOnce(&mut Graph) -> Result<()>) -> Result<Self> {

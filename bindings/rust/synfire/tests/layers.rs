@@ -59,7 +59,8 @@ fn gradients() {
     let grad_threshold = layer.state::<f64>(&context, Memory::Pinned).unwrap();
     seed.fill(1.0).unwrap();
     layer.forward(Forward::new(&x)).unwrap();
-    let backward = Backward::new().grad_spike_seq(&seed).grad_x_seq(&grad_x).grad_parameter("v_threshold", &grad_threshold);
+    let backward =
+        Backward::new().grad_spike_seq(&seed).grad_x_seq(&grad_x).grad_parameter("v_threshold", &grad_threshold);
     layer.backward(&backward).unwrap();
     for (n, v) in values[0].iter().enumerate() {
         let s = 1.0 / (1.0 + (-4.0 * (v - 1.0f64)).exp());
@@ -109,7 +110,8 @@ fn spikes_in_any_format() {
 fn replays_equal_calls() {
     let context = context();
     let shape = SpikeShape::new(8, 33);
-    let (eager, recorded) = (Layer::builder(8, 33).create(&context).unwrap(), Layer::builder(8, 33).create(&context).unwrap());
+    let (eager, recorded) =
+        (Layer::builder(8, 33).create(&context).unwrap(), Layer::builder(8, 33).create(&context).unwrap());
     let x = eager.sequence::<f32>(&context, Memory::Pinned).unwrap();
     let spikes = || eager.spikes(&context, Memory::Pinned).unwrap();
     let (expected, got, copied) = (spikes(), spikes(), spikes());
@@ -162,5 +164,8 @@ fn facts_of_the_context_and_the_library() {
     context.synchronize().unwrap();
     assert!(abi_version().unwrap() >= (0, 1) && version_string().unwrap().starts_with("0."));
     assert!(std::path::Path::new(&library_path().unwrap()).exists());
-    assert_eq!(format!("{:?}", Layer::builder(3, 5).create(&context).unwrap()), "Layer of 3 steps, 1 rows of 5 neurons, F32");
+    assert_eq!(
+        format!("{:?}", Layer::builder(3, 5).create(&context).unwrap()),
+        "Layer of 3 steps, 1 rows of 5 neurons, F32"
+    );
 }

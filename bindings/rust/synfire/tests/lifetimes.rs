@@ -113,7 +113,8 @@ fn what_is_held_is_refused() {
     let context = context();
     let (layer, x, mut graph) = step(&context);
     let mut other = Graph::record(&context, |graph| graph.forward(&layer, Forward::new(&x).tape(Tape::None))).unwrap();
-    let busy = |error: Error| assert_eq!((error.status, error.rule.as_str()), (Status::Busy, "SYN-RUST-HELD"), "{error}");
+    let busy =
+        |error: Error| assert_eq!((error.status, error.rule.as_str()), (Status::Busy, "SYN-RUST-HELD"), "{error}");
 
     let map = x.map().unwrap();
     let second = x.map().unwrap();

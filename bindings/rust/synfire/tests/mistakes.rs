@@ -93,7 +93,12 @@ fn element_types_and_memory() {
         as_input(&context, &pageable, InvalidArgument, "pageable memory");
     }
     let other = common::context();
-    as_input(&context, &Buffer::<f32>::zeros(&other, Memory::Pinned, [3, 4]).unwrap(), InvalidHandle, "another context's");
+    as_input(
+        &context,
+        &Buffer::<f32>::zeros(&other, Memory::Pinned, [3, 4]).unwrap(),
+        InvalidHandle,
+        "another context's",
+    );
 }
 
 #[test]
@@ -111,11 +116,16 @@ fn sizes() {
     refused(Buffer::<f32>::zeros(&context, Memory::Host, [usize::MAX, 4]), OutOfMemory, "too many to count");
     refused(Buffer::<f32>::zeros(&context, Memory::Host, usize::MAX >> 4), OutOfMemory, "too many bytes");
     refused(Buffer::<f32>::builder([2, 4]).row_pitch(3).create(&context), InvalidArgument, "a pitch of 3");
-    let (dense, bits) = (Buffer::<u8>::zeros(&context, Memory::Pinned, 12), Buffer::<u32>::zeros(&context, Memory::Pinned, 3));
+    let (dense, bits) =
+        (Buffer::<u8>::zeros(&context, Memory::Pinned, 12), Buffer::<u32>::zeros(&context, Memory::Pinned, 3));
     let (dense, bits) = (dense.unwrap(), bits.unwrap());
     refused(context.convert_spikes(SpikeShape::new(-3, 4), &dense, &bits), InvalidArgument, "spikes of -3 steps");
     refused(context.convert_spikes(SpikeShape::new(4, 4), &dense, &bits), InvalidArgument, "spikes of 4 steps in 3");
-    refused(context.count_spikes(Count::Total, SpikeShape::new(3, 4), &dense, &bits), InvalidArgument, "counts in bits");
+    refused(
+        context.count_spikes(Count::Total, SpikeShape::new(3, 4), &dense, &bits),
+        InvalidArgument,
+        "counts in bits",
+    );
     context.convert_spikes(SpikeShape::new(3, 4), &dense, &bits).unwrap();
 }
 

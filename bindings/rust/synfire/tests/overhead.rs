@@ -57,7 +57,8 @@ fn nanoseconds(mut replay: impl FnMut()) -> f64 {
 /// both. The C program's figure stands beside them.
 #[test]
 fn a_replay_costs_what_it_costs_in_c() {
-    let context = Context::builder().backend(backend()).threads(i32::from(backend() == Backend::Host)).create().unwrap();
+    let context =
+        Context::builder().backend(backend()).threads(i32::from(backend() == Backend::Host)).create().unwrap();
     let layer = Layer::builder(1, 1).create(&context).unwrap();
     let x = layer.sequence::<f32>(&context, Memory::Pinned).unwrap();
     let mut graph = Graph::record(&context, |graph| graph.forward(&layer, Forward::new(&x).tape(Tape::None))).unwrap();
@@ -74,7 +75,10 @@ fn a_replay_costs_what_it_costs_in_c() {
             }
         }));
     }
-    println!("a replay and a wait: {rust:.1} ns from Rust, {c_calls:.1} ns by C's functions, {:.1} ns more", rust - c_calls);
+    println!(
+        "a replay and a wait: {rust:.1} ns from Rust, {c_calls:.1} ns by C's functions, {:.1} ns more",
+        rust - c_calls
+    );
     if std::env::var_os("SYNFIRE_PROGRAMS").is_some() && backend() == Backend::Host {
         println!("the C program: {} ns", c("bindings-overhead", &[]).trim());
     }
