@@ -126,6 +126,12 @@ impl LayerBuilder {
         self.0.undecayed_input = undecayed.into();
         self
     }
+    /// CUDA threads of one block of its kernels, to measure with: 32, 64, 96 or 128; 0: as was measured best. Changes no
+    /// result.
+    pub fn threads_per_block(mut self, threads: u32) -> Self {
+        self.0.threads_per_block = threads;
+        self
+    }
     /// Bytes it will take.
     pub fn query_memory(&self) -> Result<LayerMemory> {
         loaded()?;

@@ -1,4 +1,5 @@
-// complete.rs - every function and constant of synfire.h is in the raw layer and behind the safe one.
+// complete.rs - every function and constant of synfire.h is in the raw layer and behind the safe one, every
+// field of a structure too.
 use std::collections::BTreeSet;
 
 const DESCRIPTION: &str = include_str!("../../../api/synfire.json");
@@ -44,4 +45,23 @@ fn every_constant_has_a_name() {
     assert!(missing.is_empty(), "constants without a name in Rust: {missing:?}");
     let missing: Vec<_> = constants.iter().filter(|name| !raw.contains(**name)).collect();
     assert!(missing.is_empty(), "constants that the raw layer lacks: {missing:?}");
+}
+
+/// What a descriptor takes or answers can be said or read: every field is named in the safe layer.
+#[test]
+fn every_field_has_a_place() {
+    let from = DESCRIPTION.find("\n \"structs\"").expect("the structures");
+    let to = DESCRIPTION.find("\n \"functions\"").expect("the functions");
+    // Fields stand deepest, and only they have an offset.
+    let lines: Vec<_> = DESCRIPTION[from..to].lines().map(str::trim).collect();
+    let fields: BTreeSet<_> = lines
+        .windows(4)
+        .filter(|four| four[3].starts_with("\"offset\""))
+        .filter_map(|four| four[0].strip_prefix("\"name\": \"")?.strip_suffix("\","))
+        .collect();
+    assert!(fields.len() > 60, "{fields:?}");
+    let text = sources();
+    let known = words(&text);
+    let missing: Vec<_> = fields.iter().filter(|name| !known.contains(**name)).collect();
+    assert!(missing.is_empty(), "fields that the safe layer does not know: {missing:?}");
 }

@@ -155,26 +155,41 @@ fn a_mapping_never_meets_a_replay() {
     let v = layer.sequence::<f32>(&context, Memory::Pinned).unwrap();
     x.fill(0.001).unwrap();
     let mut graph = Graph::record(&context, |graph| graph.forward(&layer, Forward::new(&x).v_seq(&v))).unwrap();
-    let (mut mapped, mut replayed) = (0u32, 0u32);
+    let (mapped, replayed) = (AtomicU64::new(0), AtomicU64::new(0));
+    let enough = || mapped.load(Relaxed).min(replayed.load(Relaxed)) >= 200;
+    let begin = std::time::Instant::now();
+    let is_over = || enough() || begin.elapsed().as_secs() > 60;
     std::thread::scope(|scope| {
-        let replays = scope.spawn(|| {
-            for _ in 0..20_000 {
-                if let Ok(ticket) = graph.launch() {
-                    assert!(graph.wait(ticket, Wait::Yield, None).unwrap());
-                    replayed += 1;
+        scope.spawn(|| {
+            while !is_over() {
+                match graph.launch() {
+                    Ok(ticket) => {
+                        assert!(graph.wait(ticket, Wait::Yield, None).unwrap());
+                        replayed.fetch_add(1, Relaxed);
+                    }
+                    Err(error) => {
+                        assert_eq!(error.status, Status::Busy);
+                        std::thread::yield_now();
+                    }
                 }
             }
         });
-        while !replays.is_finished() {
-            if let Ok(map) = v.map() {
-                let before: u64 = map.iter().map(|v| u64::from(v.to_bits())).sum();
-                let after: u64 = map.iter().map(|v| u64::from(v.to_bits())).sum();
-                assert_eq!(before, after);
-                mapped += 1;
+        while !is_over() {
+            match v.map() {
+                Ok(map) => {
+                    let before: u64 = map.iter().map(|v| u64::from(v.to_bits())).sum();
+                    let after: u64 = map.iter().map(|v| u64::from(v.to_bits())).sum();
+                    assert_eq!(before, after);
+                    mapped.fetch_add(1, Relaxed);
+                }
+                Err(error) => {
+                    assert_eq!(error.status, Status::Busy);
+                    std::thread::yield_now();
+                }
             }
         }
     });
-    assert!(mapped > 0 && replayed > 0, "{mapped} mappings, {replayed} replays");
+    assert!(enough(), "{mapped:?} mappings, {replayed:?} replays");
 }
 
 #[test]
