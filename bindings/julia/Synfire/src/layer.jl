@@ -11,7 +11,7 @@
 
 A neuron model with a fixed shape: `neurons` N, `steps` T of one forward, `batch` rows that share the parameters.
 
-- `model`: `:if`, `:lif`, `:plif`, `:qif`, `:eif`, `:izhikevich`
+- `model`: `:if`, `:lif`, `:plif`, `:qif`, `:eif`, `:izhikevich`; one that was added to the library by its name, a string
 - `surrogate`: `:sigmoid`, `:atan` and fourteen others; its parameters are parameters of the layer
 - `reset`: `:hard` or `:soft`; `detach_reset=true` keeps gradients from flowing through the reset
 - `dtype`: the type of the sequences, as a symbol ([`Buffer`](@ref) lists them)
@@ -70,6 +70,8 @@ Layer(f, context::Context, neurons, steps::Integer; keywords...) =
 
 function layer_desc(neurons, steps, model, batch, dtype, reset, surrogate, detach_reset, undecayed_input,
                     threads_per_block)
+    model isa AbstractString && (model = model_id(model))
+    surrogate isa AbstractString && (surrogate = surrogate_id(surrogate))
     n_neurons = reduce(Base.checked_mul, map(n -> whole_size("neurons", n), Tuple(neurons)); init=Int64(1))
     return Ref(LibSynfire.synfire_layer_desc(
         model=constant("model", LibSynfire.model_names, model), n_steps=whole_size("steps", steps), n_neurons=n_neurons,
@@ -84,7 +86,10 @@ destroy(::Layer, handle) = LibSynfire.synfire_layer_destroy(handle)
 """
     query_memory(neurons, steps; keywords...) -> NamedTuple
 
-The bytes a [`Layer`](@ref) with these arguments takes on its device, before anything is allocated.
+The bytes a [`Layer`](@ref) with these arguments takes on its device, before anything is allocated: `state_bytes`,
+`parameter_bytes` and `tape_bytes`; added when first needed, `per_neuron_parameter_bytes`, `gradient_bytes`,
+`per_neuron_gradient_bytes`, `stored_tape_bytes`, `narrow_tape_bytes` and `narrow_tape_spike_bytes`. And
+`checkpoint_interval`, the steps between two checkpoints of V on the tape.
 """
 function query_memory(neurons, steps::Integer; model=:lif, batch::Integer=1, dtype=:f32, reset=:hard,
                       surrogate=:sigmoid, detach_reset::Bool=false, undecayed_input::Bool=false,
