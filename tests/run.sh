@@ -193,6 +193,8 @@ step_setup() {
   need googletest test -e /usr/src/googletest/CMakeLists.txt
   if ! have_cuda_toolkit; then need libthrust-dev test -d /usr/include/thrust; fi
   need bindgen command -v bindgen
+  need rustc test -x /usr/bin/rustc # the oldest Rust that is promised to work, beside a newer one on the path
+  need cargo test -x /usr/bin/cargo
   need mono-mcs command -v mcs
   need mono-runtime command -v mono
 
@@ -330,6 +332,7 @@ step_bindings() {
   local julia dotnet
   julia=$(bindings/julia/setup.sh --find) || skip "Julia: not found (the setup step fetches it)"
   dotnet=$(bindings/csharp/setup.sh --find) || skip "C# on .NET: no SDK found (the setup step fetches one)"
+  command -v cargo >/dev/null 2>&1 || skip "Rust: cargo is not installed"
   if ! command -v mcs >/dev/null 2>&1 || ! command -v mono >/dev/null 2>&1; then
     skip "C# on Mono: mono-mcs or mono-runtime is not installed"
   fi

@@ -96,9 +96,10 @@ class BackwardThread {
   // dL/dX leaves the second-level cache to X: 202.3 us against 204.3, and 279.1 against 281.3 with the forward (H200, LIF, f32,
   // N = 2,097,152, T = 32). Marking the loads as well, or keeping X, gained nothing or lost.
   using GradientWriter = Writer<E, W, true>;
-  static constexpr int ahead = backward_ahead;
   static constexpr bool two_variables = Model::n_states == 2;
   static constexpr bool any = Inputs != BackwardInputs::spikes;
+  // Fewer where each row is taken by several ways: as many again took the compiler minutes on compute capability 10.0.
+  static constexpr int ahead = any ? backward_ahead / 2 : backward_ahead;
   static constexpr bool reads_input = slope_reads_input<Model> || Inputs == BackwardInputs::parameters;
   // Long unrolled code, so only for what is common: one variable, f32, one of the surrogates with instances of their own.
   static constexpr bool deep = W == 1 && !any && !PerNeuron && !two_variables && is_same<E, float> &&

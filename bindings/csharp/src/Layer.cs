@@ -34,6 +34,12 @@ namespace Synfire
 
         /// <summary>LIF and PLIF: whether X is added undivided by tau.</summary>
         public bool UndecayedInput { get; set; }
+
+        /// <summary>
+        /// CUDA threads of one block of its kernels, to measure with: 32, 64, 96 or 128; 0 (default): as was measured
+        /// best. Changes no result.
+        /// </summary>
+        public uint ThreadsPerBlock { get; set; }
     }
 
     /// <summary>
@@ -333,6 +339,7 @@ namespace Synfire
             desc.surrogate = (int)chosen.Surrogate;
             desc.detach_reset = chosen.DetachReset ? 1 : 0;
             desc.undecayed_input = chosen.UndecayedInput ? 1 : 0;
+            desc.threads_per_block = chosen.ThreadsPerBlock;
             return desc;
         }
 

@@ -38,12 +38,20 @@ fn from_repository(source: &Path) -> PathBuf {
 fn main() {
     println!("cargo:rerun-if-env-changed=SYNFIRE_LIB_DIR");
     println!("cargo:rerun-if-env-changed=PKG_CONFIG_PATH");
+    println!("cargo:rerun-if-env-changed=PKG_CONFIG_LIBDIR");
     println!("cargo:rerun-if-changed=build.rs");
     if env::var_os("CARGO_FEATURE_LOAD_DYNAMIC").is_some() || env::var_os("DOCS_RS").is_some() {
         return;
     }
     if let Some(folder) = env::var_os("SYNFIRE_LIB_DIR") {
-        return link(Path::new(&folder));
+        let folder = PathBuf::from(folder);
+        let is_there = |name: &str| folder.join(name).exists();
+        assert!(
+            ["libsynfire0.so", "libsynfire0.dylib", "synfire0.lib"].into_iter().any(is_there),
+            "SYNFIRE_LIB_DIR is {}, where no libsynfire0 is",
+            folder.display()
+        );
+        return link(&folder);
     }
     if let Some(folder) = pkg_config() {
         return link(&folder);
@@ -52,5 +60,8 @@ fn main() {
     assert!(source.join("include/synfire/synfire.h").exists(),
             "libsynfire was not found: SYNFIRE_LIB_DIR is not set, pkg-config knows no synfire, and {} is not its repository",
             source.display());
+    for part in ["CMakeLists.txt", "cmake", "include", "src"] {
+        println!("cargo:rerun-if-changed={}", source.join(part).display());
+    }
     link(&from_repository(&source));
 }

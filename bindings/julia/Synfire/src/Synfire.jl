@@ -29,6 +29,7 @@ module Synfire
 export Context, ContextProperties, Buffer, BFloat16, HostArray, Layer, ParameterInfo, Graph, Handle, SynfireError
 export properties, synchronize, reclaim, hostarray, mark_written!
 export query_memory, parameters, reset_state!, state, state!, sequence_buffer, state_buffer, spike_buffer, isspike
+export model_id, surrogate_id, convert_spikes!, count_spikes!
 export record, forward!, backward!, instantiate!, launch!, isdone
 export abi_version, version_string, library_path, status_name, live_handles, extension_file
 
@@ -39,6 +40,7 @@ include("context.jl")
 include("buffer.jl")
 include("layer.jl")
 include("graph.jl")
+include("spikes.jl")
 include("call.jl")
 
 """
@@ -49,6 +51,23 @@ The version of the C ABI that the loaded library has.
 function abi_version()
     version = LibSynfire.synfire_abi_version()
     return VersionNumber(version >> 16, version & 0xffff)
+end
+
+"""
+    model_id(name) -> Int
+    surrogate_id(name) -> Int
+
+The number of a neuron model, or of a surrogate, by its name in the library: `"lif"`, `"super_spike"`. Those that were
+added to the loaded library have no symbol: give the name, a string, or the number to [`Layer`](@ref).
+"""
+model_id(name::AbstractString) = id_of(LibSynfire.synfire_model_id, name)
+surrogate_id(name::AbstractString) = id_of(LibSynfire.synfire_surrogate_id, name)
+@doc (@doc model_id) surrogate_id
+
+function id_of(find, name)
+    id = Ref{Int32}(0)
+    check(find(name, id))
+    return Int(id[])
 end
 
 """

@@ -21,7 +21,8 @@ Typed memory of a context: allocated and zero-filled, or borrowed from an array 
 | `Float16` | `:f16` |
 | `BFloat16` | `:bf16` |
 | `UInt8` | `:u8`, one spike a byte |
-| `UInt32` | `:bits` (default), 32 neurons a word; `:time_bits`, 32 steps a word |
+| `UInt32` | `:bits` (default), 32 neurons a word; `:time_bits`, 32 steps a word; `:u32`, counts |
+| `UInt64` | `:u64`, counts |
 
 `memory` is `:device`, `:pinned` (host memory that a GPU reaches: for what goes in and out of a graph) or `:host`. On a
 host context all three are ordinary memory.
@@ -95,7 +96,7 @@ Base.convert(::Type{BFloat16}, x::Real) = BFloat16(x)
 # ---- Types and memory ------------------------------------------------------------------------------------------------
 
 const dtypes_of = (Float32 => (:f32,), Float64 => (:f64,), Float16 => (:f16,), BFloat16 => (:bf16,), UInt8 => (:u8,),
-                   UInt32 => (:bits, :time_bits))
+                   UInt32 => (:bits, :time_bits, :u32), UInt64 => (:u64,))
 
 # The dtypes an element type can stand for, the default first.
 function dtypes_for(E)

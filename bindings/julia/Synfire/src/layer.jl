@@ -6,15 +6,16 @@
 
 """
     Layer(context, neurons, steps; model=:lif, batch=1, dtype=:f32, reset=:hard, surrogate=:sigmoid, detach_reset=false,
-          undecayed_input=false, parameters...)
+          undecayed_input=false, threads_per_block=0, parameters...)
     Layer(f, ...)
 
 A neuron model with a fixed shape: `neurons` N, `steps` T of one forward, `batch` rows that share the parameters.
 
-- `model`: `:if`, `:lif`, `:plif`, `:qif`, `:eif`, `:izhikevich`
+- `model`: `:if`, `:lif`, `:plif`, `:qif`, `:eif`, `:izhikevich`; one that was added to the library by its name, a string
 - `surrogate`: `:sigmoid`, `:atan` and fourteen others; its parameters are parameters of the layer
 - `reset`: `:hard` or `:soft`; `detach_reset=true` keeps gradients from flowing through the reset
 - `dtype`: the type of the sequences, as a symbol ([`Buffer`](@ref) lists them)
+- `threads_per_block`: CUDA threads of one block of its kernels, to measure with: 32, 64, 96 or 128; 0: as was measured best
 - every other keyword is a parameter: `tau=20.0`, or one value per neuron
 
 `neurons` may be a tuple, the shape of one step: calls then take and give arrays of that shape, time last.
@@ -42,8 +43,10 @@ mutable struct Layer <: Handle
     workspace::Any      # of call.jl; nothing before the first call
 
     function Layer(context::Context, neurons, steps::Integer; model=:lif, batch::Integer=1, dtype=:f32, reset=:hard,
-                   surrogate=:sigmoid, detach_reset::Bool=false, undecayed_input::Bool=false, parameters...)
-        desc = layer_desc(neurons, steps, model, batch, dtype, reset, surrogate, detach_reset, undecayed_input)
+                   surrogate=:sigmoid, detach_reset::Bool=false, undecayed_input::Bool=false,
+                   threads_per_block::Integer=0, parameters...)
+        desc = layer_desc(neurons, steps, model, batch, dtype, reset, surrogate, detach_reset, undecayed_input,
+                          threads_per_block)
         handle = Ref(LibSynfire.synfire_layer(C_NULL))
         check(LibSynfire.synfire_layer_create(context, desc, handle))
         layer = adopt(new(handle[], Threads.Atomic{Int}(1), context, prod(neurons), steps, batch,
@@ -65,14 +68,17 @@ end
 Layer(f, context::Context, neurons, steps::Integer; keywords...) =
     with_handle(f, Layer(context, neurons, steps; keywords...))
 
-function layer_desc(neurons, steps, model, batch, dtype, reset, surrogate, detach_reset, undecayed_input)
+function layer_desc(neurons, steps, model, batch, dtype, reset, surrogate, detach_reset, undecayed_input,
+                    threads_per_block)
+    model isa AbstractString && (model = model_id(model))
+    surrogate isa AbstractString && (surrogate = surrogate_id(surrogate))
     n_neurons = reduce(Base.checked_mul, map(n -> whole_size("neurons", n), Tuple(neurons)); init=Int64(1))
     return Ref(LibSynfire.synfire_layer_desc(
         model=constant("model", LibSynfire.model_names, model), n_steps=whole_size("steps", steps), n_neurons=n_neurons,
         batch=whole_size("batch", batch), dtype=constant("dtype", LibSynfire.dtype_names, dtype),
         reset=constant("reset", LibSynfire.reset_names, reset),
         surrogate=constant("surrogate", LibSynfire.surrogate_names, surrogate), detach_reset=detach_reset,
-        undecayed_input=undecayed_input))
+        undecayed_input=undecayed_input, threads_per_block=threads_per_block))
 end
 
 destroy(::Layer, handle) = LibSynfire.synfire_layer_destroy(handle)
@@ -80,11 +86,16 @@ destroy(::Layer, handle) = LibSynfire.synfire_layer_destroy(handle)
 """
     query_memory(neurons, steps; keywords...) -> NamedTuple
 
-The bytes a [`Layer`](@ref) with these arguments takes on its device, before anything is allocated.
+The bytes a [`Layer`](@ref) with these arguments takes on its device, before anything is allocated: `state_bytes`,
+`parameter_bytes` and `tape_bytes`; added when first needed, `per_neuron_parameter_bytes`, `gradient_bytes`,
+`per_neuron_gradient_bytes`, `stored_tape_bytes`, `narrow_tape_bytes` and `narrow_tape_spike_bytes`. And
+`checkpoint_interval`, the steps between two checkpoints of V on the tape.
 """
 function query_memory(neurons, steps::Integer; model=:lif, batch::Integer=1, dtype=:f32, reset=:hard,
-                      surrogate=:sigmoid, detach_reset::Bool=false, undecayed_input::Bool=false)
-    desc = layer_desc(neurons, steps, model, batch, dtype, reset, surrogate, detach_reset, undecayed_input)
+                      surrogate=:sigmoid, detach_reset::Bool=false, undecayed_input::Bool=false,
+                      threads_per_block::Integer=0)
+    desc = layer_desc(neurons, steps, model, batch, dtype, reset, surrogate, detach_reset, undecayed_input,
+                      threads_per_block)
     memory = Ref(LibSynfire.synfire_layer_memory())
     check(LibSynfire.synfire_layer_query_memory(desc, memory))
     names = filter(name -> name !== :struct_size, fieldnames(LibSynfire.synfire_layer_memory))

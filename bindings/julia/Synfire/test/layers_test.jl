@@ -102,6 +102,52 @@ Context(backend=:host) do context
         @test [isspike(Array(words), n, t, b) for n in 1:40, b in 1:3, t in 1:5] == (y .>= 1)
     end
 
+    @testset "names" begin
+        @test model_id("izhikevich") == Synfire.LibSynfire.SYNFIRE_MODEL_IZHIKEVICH
+        @test surrogate_id("super_spike") == Synfire.LibSynfire.SYNFIRE_SURROGATE_SUPER_SPIKE
+        layer = Layer(context, 2, 2; model="eif", surrogate="atan")
+        @test layer.model === :eif && keys(layer)[end] === :alpha
+        @test failure(() -> Layer(context, 2, 2; model="hodgkin_huxley")).rule != ""
+        @test failure(() -> surrogate_id("")).rule != ""
+        @test_throws ArgumentError model_id("l\0if")
+    end
+
+    @testset "conversions and counts" begin
+        shape = (neurons=70, steps=40, batch=2)
+        layer = Layer(context, 70, 40; batch=2)
+        x = copyto!(sequence_buffer(layer), 4 .* rand(Float32, 70, 2, 40))
+        words, in_time = spike_buffer(layer), spike_buffer(layer; dtype=:time_bits)
+        dense = Array{UInt8}(undef, 70, 2, 40)                       # an array of the program's, through and through
+        forward!(layer; x=x, spikes=words)
+        convert_spikes!(dense, words; shape...)
+        convert_spikes!(in_time, dense; shape...)
+        @test [isspike(Array(words), n, t, b) for n in 1:70, b in 1:2, t in 1:40] == dense && sum(dense) > 1000
+        @test [isodd(Array(in_time)[n, b, (t - 1) ÷ 32 + 1] >> ((t - 1) % 32)) for n in 1:70, b in 1:2, t in 1:40] == dense
+        per_neuron, per_step = Buffer{UInt32}(context, 70, 2; dtype=:u32), Buffer{UInt32}(context, 40; dtype=:u32)
+        total = Buffer{UInt64}(context, 1)
+        @test total.dtype === :u64
+        count_spikes!(per_neuron, in_time; shape...)
+        count_spikes!(per_step, dense; kind=:per_step, shape...)
+        count_spikes!(total, words; kind=:total, shape...)
+        @test Array(per_neuron) == sum(Int.(dense); dims=3)[:, :, 1] && Array(per_step) == sum(Int.(dense); dims=(1, 2))[:]
+        @test Array(total) == [sum(Int.(dense))]
+        # The same, recorded.
+        again, sums = spike_buffer(layer; dtype=:u8), Buffer{UInt64}(context, 1)
+        graph = record(context) do graph
+            convert_spikes!(graph, again, words; shape...)
+            count_spikes!(graph, sums, again; kind=:total, shape...)
+        end
+        @test wait(graph, launch!(graph)) && Array(again) == dense && Array(sums) == Array(total)
+        # Mistakes.
+        @test_throws ArgumentError convert_spikes!(dense, copy(dense); shape...)
+        @test_throws ArgumentError count_spikes!(total, words; kind=:most, shape...)
+        @test_throws ArgumentError count_spikes!(total, words; neurons=-70, steps=40)
+        @test failure(() -> count_spikes!(words, dense; kind=:total, shape...)).rule != ""
+        @test failure(() -> convert_spikes!(again, words; neurons=70, steps=41, batch=2)).rule != ""
+        close(again)
+        @test failure(() -> convert_spikes!(again, words; shape...)).rule == "JULIA-CLOSED"
+    end
+
     @testset "16-bit storage" begin
         x = rand(Float16, 8, 5) .* Float16(2)
         half = Layer(context, 8, 5; dtype=:f16)

@@ -26,6 +26,11 @@ extern "C" {
     fn dlerror() -> *const c_char;
 }
 
+#[cfg(all(feature = "load-dynamic", target_os = "macos"))]
+const NAMES: [&str; 1] = ["libsynfire0.dylib"];
+#[cfg(all(feature = "load-dynamic", not(target_os = "macos")))]
+const NAMES: [&str; 2] = ["libsynfire0.so.0", "libsynfire0.so"];
+
 static ONCE: Once = Once::new();
 static mut VERDICT: Result<(), String> = Ok(());
 
@@ -115,12 +120,13 @@ pub(crate) fn table() -> &'static crate::dynamic::Table {
 #[cfg(feature = "load-dynamic")]
 fn open() -> Result<(), String> {
     use std::ffi::CString;
-    let candidates: Vec<String> = match std::env::var("SYNFIRE_LIBRARY") {
-        Ok(given) if std::path::Path::new(&given).is_dir() => {
-            ["libsynfire0.so.0", "libsynfire0.so"].iter().map(|name| format!("{given}/{name}")).collect()
+    let given = std::env::var("SYNFIRE_LIBRARY").unwrap_or_default();
+    let candidates: Vec<String> = match given.as_str() {
+        "" => NAMES.iter().map(|name| name.to_string()).collect(),
+        folder if std::path::Path::new(folder).is_dir() => {
+            NAMES.iter().map(|name| format!("{folder}/{name}")).collect()
         }
-        Ok(given) if !given.is_empty() => vec![given],
-        _ => vec!["libsynfire0.so.0".into(), "libsynfire0.so".into()],
+        file => vec![file.to_string()],
     };
     let mut tried = Vec::new();
     for candidate in &candidates {
@@ -163,5 +169,9 @@ fn open() -> Result<(), String> {
             }
         }
     }
-    Err(format!("no libsynfire (SYNFIRE_LIBRARY may name a file or a folder): {}", tried.join("; ")))
+    let what = match given.as_str() {
+        "" => "SYNFIRE_LIBRARY is not set (to a file or a folder), so the dynamic linker was asked".to_string(),
+        _ => format!("SYNFIRE_LIBRARY is {given}, and nothing else is tried"),
+    };
+    Err(format!("libsynfire could not be opened. {what}: {}", tried.join("; ")))
 }

@@ -8,11 +8,10 @@ fn main() -> Result<()> {
     let context = Context::builder().backend(Backend::Host).create()?;
     let layer = Layer::builder(16, 128).create(&context)?;
     layer.set_parameter("tau", &[4.0])?;
-    let x = Buffer::<f32>::zeros(&context, Memory::Pinned, 16 * 128)?;
-    let words = Buffer::<u32>::zeros(&context, Memory::Pinned, 16 * 4)?;
-    let mut step = Graph::new(&context)?;
-    step.forward(&layer, Forward::new(&x).spikes(&words).tape(Tape::None))?;
-    step.instantiate()?;
+    let x = layer.sequence::<f32>(&context, Memory::Pinned)?;
+    let words = layer.spikes(&context, Memory::Pinned)?;
+    let forward = Forward::new(&x).spikes(&words).tape(Tape::None);
+    let mut step = Graph::record(&context, |graph| graph.forward(&layer, forward))?;
 
     let (mut ticket, mut spikes, mut late) = (0u64, 0u64, 0);
     let mut taken = vec![Duration::ZERO; ticks];

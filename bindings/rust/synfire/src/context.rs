@@ -166,6 +166,10 @@ impl Context {
             })
         }
     }
+    /// The C handle, for [`sys`](crate::sys); it is good for as long as the context is.
+    pub fn as_raw(&self) -> sys::synfire_context {
+        self.raw
+    }
     /// Closes it now; dropping does the same.
     pub fn close(self) {}
 }

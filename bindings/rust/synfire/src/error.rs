@@ -2,6 +2,7 @@
 use crate::values::values;
 use std::ffi::{CStr, CString};
 use std::fmt;
+use std::os::raw::c_char;
 
 values! {
     /// Result of a call.
@@ -117,7 +118,31 @@ pub(crate) fn check(status: i32) -> Result<i32> {
     }
 }
 
-pub(crate) fn c_string(name: &str) -> Result<CString> {
-    CString::new(name)
-        .map_err(|_| Error::new(Status::InvalidArgument, "SYN-RUST-NAME", format!("the name {name:?} holds a null")))
+/// A name as C wants it; a short one, which all names of the library are, without allocating.
+pub(crate) enum Name {
+    Short([u8; 32]),
+    Long(CString),
+}
+impl Name {
+    pub(crate) fn new(name: &str) -> Result<Self> {
+        let mut short = [0; 32];
+        if name.contains('\0') {
+            return Err(Error::new(
+                Status::InvalidArgument,
+                "SYN-RUST-NAME",
+                format!("the name {name:?} holds a null"),
+            ));
+        }
+        if name.len() < short.len() {
+            short[..name.len()].copy_from_slice(name.as_bytes());
+            return Ok(Name::Short(short));
+        }
+        Ok(Name::Long(CString::new(name).unwrap_or_default()))
+    }
+    pub(crate) fn as_ptr(&self) -> *const c_char {
+        match self {
+            Name::Short(bytes) => bytes.as_ptr().cast(),
+            Name::Long(name) => name.as_ptr(),
+        }
+    }
 }

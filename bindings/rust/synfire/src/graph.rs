@@ -1,12 +1,13 @@
 // graph.rs - what a pass reads and writes, and graphs: recorded, instantiated, replayed.
 use crate::buffer::{Buffer, Core as BufferCore, Element};
 use crate::context::{born, gone, Context};
-use crate::error::{c_string, check, Result};
-use crate::held::Held;
+use crate::error::{check, Name, Result};
+use crate::held::{Flight, Held};
 use crate::layer::{Core as LayerCore, Layer};
-use crate::values::Tape;
-use std::ffi::CString;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::*};
+use crate::spikes::SpikeShape;
+use crate::values::{Count, Tape};
+use std::fmt;
+use std::sync::atomic::Ordering::*;
 use std::sync::Arc;
 use std::time::Duration;
 use synfire_sys as sys;
@@ -187,8 +188,8 @@ impl<'a> Backward<'a> {
         self.of_parameters.iter().for_each(|(_, core)| f(core));
     }
     /// The names must live as long as the descriptions that point to them.
-    pub(crate) fn parameters(&self) -> Result<(Vec<CString>, Vec<sys::synfire_parameter_gradient>)> {
-        let names = self.of_parameters.iter().map(|(name, _)| c_string(name)).collect::<Result<Vec<_>>>()?;
+    pub(crate) fn parameters(&self) -> Result<(Vec<Name>, Vec<sys::synfire_parameter_gradient>)> {
+        let names = self.of_parameters.iter().map(|(name, _)| Name::new(name)).collect::<Result<Vec<_>>>()?;
         let all = names
             .iter()
             .zip(&self.of_parameters)
@@ -217,17 +218,30 @@ impl<'a> Backward<'a> {
 /// An ordered list of operations, recorded once, replayed many times.
 pub struct Graph {
     raw: sys::synfire_graph,
-    id: i64,
+    flight: Arc<Flight>,
     buffers: Vec<Arc<BufferCore>>,
     layers: Vec<Arc<LayerCore>>,
-    latest: AtomicU64,
-    in_flight: AtomicBool,
+    latest: u64,
 }
 // SAFETY: recording and launching take &mut; waiting is legal on any thread.
 unsafe impl Send for Graph {}
 unsafe impl Sync for Graph {}
 
-static NEXT_ID: AtomicI64 = AtomicI64::new(-2);
+impl fmt::Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Graph over {} layers and {} buffers", self.layers.len(), self.buffers.len())
+    }
+}
+impl fmt::Debug for Forward<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Forward").field("tape", &self.tape).field("in_place", &self.in_place).finish_non_exhaustive()
+    }
+}
+impl fmt::Debug for Backward<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Backward").field("in_place", &self.in_place).finish_non_exhaustive()
+    }
+}
 
 impl Graph {
     /// An empty graph.
@@ -236,22 +250,28 @@ impl Graph {
         // SAFETY: a live handle.
         check(unsafe { sys::synfire_graph_create(context.raw, std::ptr::null(), &mut raw) })?;
         born();
-        Ok(Graph {
-            raw,
-            id: NEXT_ID.fetch_sub(1, Relaxed),
-            buffers: vec![],
-            layers: vec![],
-            latest: AtomicU64::new(0),
-            in_flight: AtomicBool::new(false),
-        })
+        Ok(Graph { raw, flight: Arc::default(), buffers: vec![], layers: vec![], latest: 0 })
+    }
+    /// A graph that is ready for replay: `record` gets an empty one and records into it.
+    pub fn record(context: &Context, record: impl FnOnce(&mut Graph) -> Result<()>) -> Result<Self> {
+        let mut graph = Self::new(context)?;
+        record(&mut graph)?;
+        graph.instantiate()?;
+        Ok(graph)
+    }
+    /// The C handle, for [`sys`](crate::sys); it is good for as long as the graph is.
+    pub fn as_raw(&self) -> sys::synfire_graph {
+        self.raw
     }
     fn keep(&mut self, core: &Arc<BufferCore>) {
         if !self.buffers.iter().any(|kept| Arc::ptr_eq(kept, core)) {
+            core.held.enter(&self.flight);
             self.buffers.push(core.clone())
         }
     }
     fn keep_layer(&mut self, layer: &Layer) {
         if !self.layers.iter().any(|kept| Arc::ptr_eq(kept, &layer.core)) {
+            layer.core.held.enter(&self.flight);
             self.layers.push(layer.core.clone())
         }
     }
@@ -302,6 +322,35 @@ impl Graph {
         self.keep(&destination.core);
         Ok(())
     }
+    /// Appends a conversion of spikes into the format of `destination`.
+    pub fn convert_spikes<S: Element, D: Element>(
+        &mut self,
+        shape: SpikeShape,
+        source: &Buffer<S>,
+        destination: &Buffer<D>,
+    ) -> Result<()> {
+        let desc = shape.conversion(&source.core, &destination.core);
+        // SAFETY: live handles.
+        check(unsafe { sys::synfire_graph_record_convert_spikes(self.raw, &desc) })?;
+        self.keep(&source.core);
+        self.keep(&destination.core);
+        Ok(())
+    }
+    /// Appends an exact count of spikes.
+    pub fn count_spikes<S: Element, D: Element>(
+        &mut self,
+        kind: Count,
+        shape: SpikeShape,
+        spikes: &Buffer<S>,
+        counts: &Buffer<D>,
+    ) -> Result<()> {
+        let desc = shape.count(kind, &spikes.core, &counts.core);
+        // SAFETY: live handles.
+        check(unsafe { sys::synfire_graph_record_count_spikes(self.raw, &desc) })?;
+        self.keep(&spikes.core);
+        self.keep(&counts.core);
+        Ok(())
+    }
     /// Prepares it for replay: everything slow happens here.
     pub fn instantiate(&mut self) -> Result<()> {
         // SAFETY: a live handle.
@@ -309,18 +358,6 @@ impl Graph {
     }
     fn held(&self) -> impl Iterator<Item = &Held> {
         self.buffers.iter().map(|core| &core.held).chain(self.layers.iter().map(|core| &core.held))
-    }
-    fn let_go(&self) {
-        self.held().for_each(Held::end_write);
-    }
-    fn hold(&self) -> Result<()> {
-        for (n, one) in self.held().enumerate() {
-            if let Err(error) = one.graph(self.id) {
-                self.held().take(n).for_each(Held::end_write);
-                return Err(error);
-            }
-        }
-        Ok(())
     }
     /// Replays once, on the context's own stream, and answers the replay's ticket. Allocates nothing.
     #[inline]
@@ -335,32 +372,32 @@ impl Graph {
     /// `stream` is null or a live CUDA stream of the graph's device.
     #[inline]
     pub unsafe fn launch_on(&mut self, stream: Stream) -> Result<u64> {
-        let fresh = !*self.in_flight.get_mut();
+        let fresh = !self.flight.load(Relaxed);
         if fresh {
-            self.hold()?;
+            self.flight.swap(true, SeqCst);
+            if let Some(error) = self.held().find_map(|one| one.fly(&self.flight).err()) {
+                self.flight.store(false, Release);
+                return Err(error);
+            }
         }
         let mut ticket = 0;
-        match check(sys::synfire_graph_launch(self.raw, stream, &mut ticket)) {
-            Ok(_) => {
-                *self.latest.get_mut() = ticket;
-                *self.in_flight.get_mut() = true;
-                Ok(ticket)
+        if let Err(error) = check(sys::synfire_graph_launch(self.raw, stream, &mut ticket)) {
+            if fresh {
+                self.flight.store(false, Release);
             }
-            Err(error) => {
-                if fresh {
-                    self.let_go();
-                }
-                Err(error)
-            }
+            return Err(error);
         }
+        self.latest = ticket;
+        Ok(ticket)
     }
     #[inline]
     fn verdict(&self, ticket: u64, status: i32) -> Result<bool> {
         if check(status)? == sys::SYNFIRE_PENDING {
             return Ok(false);
         }
-        if ticket == self.latest.load(Relaxed) && self.in_flight.load(Relaxed) && self.in_flight.swap(false, AcqRel) {
-            self.let_go();
+        // Nobody launches meanwhile: that takes &mut.
+        if ticket == self.latest {
+            self.flight.store(false, Release);
         }
         Ok(true)
     }
@@ -384,9 +421,9 @@ impl Graph {
 impl Drop for Graph {
     fn drop(&mut self) {
         // A replay in flight still uses what it holds, so it is waited for; what a lost device holds stays held.
-        if *self.in_flight.get_mut() {
-            let ticket = *self.latest.get_mut();
-            let _ = self.wait(ticket, Wait::Yield, None);
+        let lost = self.flight.load(Relaxed) && self.wait(self.latest, Wait::Yield, None).is_err();
+        if !lost {
+            self.held().for_each(|one| one.leave(&self.flight));
         }
         // SAFETY: our own handle, destroyed once.
         unsafe { sys::synfire_graph_destroy(self.raw) };

@@ -1,46 +1,102 @@
-// held.rs - who holds a buffer or a layer: nobody, readers, one writer, or a graph whose replay is in flight. One atomic
-// word each, so that a launch takes nothing more than a compare-exchange per resource.
+// held.rs - who uses a buffer or a layer: nobody, readers, one writer, or graphs whose replays are in flight.
+//
+// A launch costs one atomic exchange, of the graph's own flag, and two loads for each buffer and layer: it raises its
+// flag, then looks for mappings; a mapping registers itself, then looks for raised flags. Whoever comes second sees the
+// other, because both sides are sequentially consistent, and both may see each other: then both are refused.
 use crate::error::{Error, Result, Status};
-use std::sync::atomic::{AtomicI64, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering::*};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const WRITER: i64 = -1;
 
+/// Whether a replay of a graph is in flight.
+pub(crate) type Flight = AtomicBool;
+
 #[derive(Default)]
-pub(crate) struct Held(AtomicI64);
+pub(crate) struct Held {
+    mappings: AtomicI64, // how many read, or WRITER
+    n_graphs: AtomicUsize,
+    graphs: Mutex<Vec<Arc<Flight>>>, // those that recorded it
+}
 
 #[cold]
-fn busy(state: i64) -> Error {
-    let by = match state {
+fn busy(mappings: i64) -> Error {
+    let by = match mappings {
         WRITER => "a mutable mapping or a call on another thread",
-        s if s > 0 => "a mapping",
-        _ => "a replay in flight: wait for it first",
+        0 => "a replay in flight: wait for it first",
+        _ => "a mapping",
     };
     Error::new(Status::Busy, "SYN-RUST-HELD", format!("the buffer or layer is held by {by}"))
 }
 
 impl Held {
+    fn graphs(&self) -> MutexGuard<'_, Vec<Arc<Flight>>> {
+        self.graphs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    fn in_flight(&self, but: Option<&Arc<Flight>>) -> bool {
+        self.graphs().iter().any(|graph| but.map_or(true, |own| !Arc::ptr_eq(own, graph)) && graph.load(SeqCst))
+    }
+    fn unless_in_flight(&self, undo: impl FnOnce()) -> Result<()> {
+        if self.n_graphs.load(SeqCst) > 0 && self.in_flight(None) {
+            undo();
+            return Err(busy(0));
+        }
+        Ok(())
+    }
     pub(crate) fn read(&self) -> Result<()> {
-        self.0.fetch_update(Acquire, Relaxed, |s| (s >= 0).then(|| s + 1)).map(drop).map_err(busy)
+        self.mappings.fetch_update(SeqCst, SeqCst, |n| (n >= 0).then(|| n + 1)).map_err(busy)?;
+        self.unless_in_flight(|| self.end_read())
     }
     pub(crate) fn end_read(&self) {
-        self.0.fetch_sub(1, Release);
+        self.mappings.fetch_sub(1, Release);
     }
     pub(crate) fn write(&self) -> Result<()> {
-        self.graph(WRITER)
+        self.mappings.compare_exchange(0, WRITER, SeqCst, SeqCst).map_err(busy)?;
+        self.unless_in_flight(|| self.end_write())
     }
     pub(crate) fn end_write(&self) {
-        self.0.store(0, Release);
-    }
-    /// `id` < -1.
-    #[inline]
-    pub(crate) fn graph(&self, id: i64) -> Result<()> {
-        self.0.compare_exchange(0, id, Acquire, Relaxed).map(drop).map_err(busy)
+        self.mappings.store(0, Release);
     }
     /// Holds for the length of a call, shared with nobody.
     pub(crate) fn during<T>(&self, call: impl FnOnce() -> Result<T>) -> Result<T> {
-        self.write()?;
-        let answer = call();
-        self.end_write();
-        answer
+        let _held = hold_all([self])?;
+        call()
+    }
+    /// A graph has recorded it.
+    pub(crate) fn enter(&self, graph: &Arc<Flight>) {
+        self.graphs().push(graph.clone());
+        self.n_graphs.fetch_add(1, SeqCst);
+    }
+    /// The graph is gone.
+    pub(crate) fn leave(&self, graph: &Arc<Flight>) {
+        self.graphs().retain(|one| !Arc::ptr_eq(one, graph));
+        self.n_graphs.fetch_sub(1, SeqCst);
+    }
+    /// Whether a graph that has raised its flag may go on.
+    #[inline]
+    pub(crate) fn fly(&self, graph: &Arc<Flight>) -> Result<()> {
+        let mappings = self.mappings.load(SeqCst);
+        if mappings != 0 || (self.n_graphs.load(SeqCst) > 1 && self.in_flight(Some(graph))) {
+            return Err(busy(mappings));
+        }
+        Ok(())
+    }
+}
+
+/// Holds several for as long as the guard lives, shared with nobody; one that occurs twice is held once.
+pub(crate) struct HoldAll<'a, H: AsRef<[&'a Held]>>(H, usize, std::marker::PhantomData<&'a Held>);
+pub(crate) fn hold_all<'a, H: AsRef<[&'a Held]>>(all: H) -> Result<HoldAll<'a, H>> {
+    let mut held = HoldAll(all, 0, std::marker::PhantomData);
+    while let Some(one) = held.0.as_ref().get(held.1) {
+        if !held.0.as_ref()[..held.1].iter().any(|before| std::ptr::eq(*before, *one)) {
+            one.write()?;
+        }
+        held.1 += 1;
+    }
+    Ok(held)
+}
+impl<'a, H: AsRef<[&'a Held]>> Drop for HoldAll<'a, H> {
+    fn drop(&mut self) {
+        self.0.as_ref()[..self.1].iter().for_each(|one| one.end_write());
     }
 }

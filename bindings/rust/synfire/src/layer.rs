@@ -1,10 +1,11 @@
 // layer.rs - layers: a neuron model of a fixed shape, its parameters and its state.
-use crate::buffer::Element;
+use crate::buffer::{Buffer, Element};
 use crate::context::{born, gone, Context, ContextHandle};
-use crate::error::{c_string, check, loaded, Error, Result, Status};
+use crate::error::{check, loaded, Error, Name, Result, Status};
 use crate::graph::{Backward, Forward};
-use crate::held::Held;
-use crate::values::{DType, Model, Reset, Surrogate};
+use crate::held::{hold_all, Held};
+use crate::values::{DType, Memory, Model, Reset, Surrogate};
+use std::fmt;
 use std::sync::Arc;
 use synfire_sys as sys;
 
@@ -28,8 +29,13 @@ pub struct Layer {
     pub(crate) core: Arc<Core>,
     context: Arc<ContextHandle>,
     on_host: bool,
-    state_elements: u64,
-    dtype: DType,
+    desc: sys::synfire_layer_desc,
+}
+impl fmt::Debug for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (steps, neurons, batch) = (self.n_steps(), self.n_neurons(), self.batch());
+        write!(f, "Layer of {steps} steps, {batch} rows of {neurons} neurons, {:?}", self.dtype())
+    }
 }
 // SAFETY: as Core.
 unsafe impl Send for Layer {}
@@ -42,18 +48,27 @@ pub struct LayerBuilder(sys::synfire_layer_desc);
 
 /// Bytes a layer will take.
 #[derive(Clone, Copy, Debug)]
-#[allow(missing_docs)] // the C header explains each
 #[non_exhaustive]
 pub struct LayerMemory {
+    /// Steps between two checkpoints of V on the tape.
     pub checkpoint_interval: u32,
+    /// The state.
     pub state_bytes: u64,
+    /// The parameter block, with every parameter one number.
     pub parameter_bytes: u64,
+    /// Added once, with the first parameter that becomes one number per neuron.
     pub per_neuron_parameter_bytes: u64,
+    /// The tape; never for inference.
     pub tape_bytes: u64,
+    /// Added with the first gradient of a parameter.
     pub gradient_bytes: u64,
+    /// Added once, when gradients of parameters are asked for and parameters are one number per neuron.
     pub per_neuron_gradient_bytes: u64,
+    /// H of [`Tape::Store`](crate::Tape::Store).
     pub stored_tape_bytes: u64,
+    /// H of [`Tape::StoreNarrow`](crate::Tape::StoreNarrow).
     pub narrow_tape_bytes: u64,
+    /// Spikes beside the H of [`Tape::StoreNarrow`](crate::Tape::StoreNarrow).
     pub narrow_tape_spike_bytes: u64,
 }
 
@@ -111,6 +126,12 @@ impl LayerBuilder {
         self.0.undecayed_input = undecayed.into();
         self
     }
+    /// CUDA threads of one block of its kernels, to measure with: 32, 64, 96 or 128; 0: as was measured best. Changes no
+    /// result.
+    pub fn threads_per_block(mut self, threads: u32) -> Self {
+        self.0.threads_per_block = threads;
+        self
+    }
     /// Bytes it will take.
     pub fn query_memory(&self) -> Result<LayerMemory> {
         loaded()?;
@@ -141,8 +162,7 @@ impl LayerBuilder {
             core: Arc::new(Core { raw, held: Held::default() }),
             context: context.handle.clone(),
             on_host: context.on_host,
-            state_elements: (self.0.n_neurons * self.0.batch.max(1)) as u64,
-            dtype: DType::from_raw(self.0.dtype),
+            desc: self.0,
         })
     }
 }
@@ -157,9 +177,51 @@ impl Layer {
         desc.n_neurons = n_neurons;
         LayerBuilder(desc)
     }
+    /// Steps T of one forward.
+    pub fn n_steps(&self) -> i64 {
+        self.desc.n_steps
+    }
+    /// Neurons N of one batch row.
+    pub fn n_neurons(&self) -> i64 {
+        self.desc.n_neurons
+    }
+    /// Batch rows B.
+    pub fn batch(&self) -> i64 {
+        self.desc.batch.max(1)
+    }
+    /// Storage type of the sequences.
+    pub fn dtype(&self) -> DType {
+        DType::from_raw(self.desc.dtype)
+    }
+    /// The C handle, for [`sys`](crate::sys); it is good for as long as the layer is.
+    pub fn as_raw(&self) -> sys::synfire_layer {
+        self.core.raw
+    }
+    // [first, (B,) last]: the batch is left out when there is one row.
+    fn with_batch(&self, first: Option<i64>, last: i64) -> Vec<usize> {
+        let batch = Some(self.batch()).filter(|batch| *batch > 1);
+        first.into_iter().chain(batch).chain([last]).map(|length| length as usize).collect()
+    }
+    /// A buffer `[T, N]`, or `[T, B, N]`: X, potentials, gradients, dense spikes.
+    pub fn sequence<T: Element>(&self, context: &Context, memory: Memory) -> Result<Buffer<T>> {
+        Buffer::zeros(context, memory, self.with_batch(Some(self.n_steps()), self.n_neurons()))
+    }
+    /// A buffer `[N]`, or `[B, N]`: a state, or its gradient.
+    pub fn state<T: Element>(&self, context: &Context, memory: Memory) -> Result<Buffer<T>> {
+        Buffer::zeros(context, memory, self.with_batch(None, self.n_neurons()))
+    }
+    /// A buffer for spikes, 32 neurons a word: `[T, ceil(N/32)]`, or `[T, B, ceil(N/32)]`.
+    pub fn spikes(&self, context: &Context, memory: Memory) -> Result<Buffer<u32>> {
+        Buffer::zeros(context, memory, self.with_batch(Some(self.n_steps()), (self.n_neurons() + 31) / 32))
+    }
+    /// A buffer for spikes, 32 steps a word: `[ceil(T/32), N]`, or `[ceil(T/32), B, N]`.
+    pub fn time_packed_spikes(&self, context: &Context, memory: Memory) -> Result<Buffer<u32>> {
+        let shape = self.with_batch(Some((self.n_steps() + 31) / 32), self.n_neurons());
+        Buffer::with_dtype(context, memory, DType::TimeBits, shape)
+    }
     /// Sets a parameter: one value, or one per neuron.
     pub fn set_parameter(&self, name: &str, values: &[f64]) -> Result<()> {
-        let name = c_string(name)?;
+        let name = Name::new(name)?;
         // SAFETY: the slice has so many values.
         self.core.held.during(|| {
             check(unsafe {
@@ -168,9 +230,20 @@ impl Layer {
             .map(drop)
         })
     }
+    /// All parameters, in the model's documented order, the surrogate's last.
+    pub fn parameters(&self) -> Result<Vec<ParameterInfo>> {
+        let mut all = Vec::new();
+        loop {
+            match self.parameter_info(all.len() as u32) {
+                Ok(info) => all.push(info),
+                Err(error) if error.status == Status::InvalidArgument && !all.is_empty() => return Ok(all),
+                Err(error) => return Err(error),
+            }
+        }
+    }
     /// Reads a parameter: one value, or one per neuron.
     pub fn parameter(&self, name: &str, values: &mut [f64]) -> Result<()> {
-        let name = c_string(name)?;
+        let name = Name::new(name)?;
         // SAFETY: the slice has so many values.
         self.core.held.during(|| {
             check(unsafe {
@@ -204,20 +277,20 @@ impl Layer {
             .during(|| check(unsafe { sys::synfire_layer_reset_state(self.core.raw, std::ptr::null_mut()) }).map(drop))
     }
     fn state_type<T: Element>(&self) -> Result<()> {
-        let wanted = if self.dtype == DType::F64 { DType::F64 } else { DType::F32 };
+        let wanted = if self.dtype() == DType::F64 { DType::F64 } else { DType::F32 };
         if T::DTYPES[0] == wanted {
             return Ok(());
         }
         Err(Error::new(
             Status::InvalidArgument,
             "SYN-RUST-DTYPE",
-            format!("the state is {wanted:?}, not {} ({} elements)", std::any::type_name::<T>(), self.state_elements),
+            format!("the state is {wanted:?}, not {}", std::any::type_name::<T>()),
         ))
     }
     /// Reads the state `"v"` or `"w"`: B·N values.
     pub fn read_state<T: Element>(&self, name: &str, values: &mut [T]) -> Result<()> {
         self.state_type::<T>()?;
-        let name = c_string(name)?;
+        let name = Name::new(name)?;
         let bytes = std::mem::size_of_val(values) as u64;
         // SAFETY: the slice has so many bytes.
         self.core.held.during(|| {
@@ -230,7 +303,7 @@ impl Layer {
     /// Writes the state `"v"` or `"w"`: B·N values.
     pub fn write_state<T: Element>(&self, name: &str, values: &[T]) -> Result<()> {
         self.state_type::<T>()?;
-        let name = c_string(name)?;
+        let name = Name::new(name)?;
         let bytes = std::mem::size_of_val(values) as u64;
         // SAFETY: the slice has so many bytes.
         self.core.held.during(|| {
@@ -240,50 +313,29 @@ impl Layer {
             .map(drop)
         })
     }
-    fn now(&self, held: &[&Held], call: impl FnOnce() -> i32) -> Result<()> {
-        let mut taken = 0;
-        let mut answer = Ok(());
-        for one in held {
-            match one.write() {
-                Ok(()) => taken += 1,
-                Err(error) => {
-                    answer = Err(error);
-                    break;
-                }
-            }
+    fn now(&self, held: Vec<&Held>, call: impl FnOnce() -> i32) -> Result<()> {
+        let _held = hold_all(held)?;
+        check(call())?;
+        if self.on_host {
+            return Ok(());
         }
-        if answer.is_ok() {
-            answer = check(call()).map(drop);
-            if !self.on_host && answer.is_ok() {
-                // SAFETY: the layer keeps the context's handle alive.
-                answer = check(unsafe { sys::synfire_context_synchronize(self.context.0) }).map(drop);
-            }
-        }
-        held[..taken].iter().for_each(|one| one.end_write());
-        answer
+        // SAFETY: the layer keeps the context's handle alive.
+        check(unsafe { sys::synfire_context_synchronize(self.context.0) }).map(drop)
     }
     /// Runs one forward now and waits for it.
     pub fn forward(&self, forward: Forward<'_>) -> Result<()> {
         let mut held = vec![&self.core.held];
-        forward.each(|core| {
-            if !held.iter().any(|h| std::ptr::eq(*h, &core.held)) {
-                held.push(&core.held)
-            }
-        });
+        forward.each(|core| held.push(&core.held));
         // SAFETY: live handles, held for the call.
-        self.now(&held, || unsafe { sys::synfire_layer_forward(self.core.raw, &forward.desc(), std::ptr::null_mut()) })
+        self.now(held, || unsafe { sys::synfire_layer_forward(self.core.raw, &forward.desc(), std::ptr::null_mut()) })
     }
     /// Runs one backward now and waits for it.
     pub fn backward(&self, backward: &Backward<'_>) -> Result<()> {
         let mut held = vec![&self.core.held];
-        backward.each(|core| {
-            if !held.iter().any(|h| std::ptr::eq(*h, &core.held)) {
-                held.push(&core.held)
-            }
-        });
+        backward.each(|core| held.push(&core.held));
         let parameters = backward.parameters()?;
         // SAFETY: live handles, held for the call.
-        self.now(&held, || unsafe {
+        self.now(held, || unsafe {
             sys::synfire_layer_backward(self.core.raw, &backward.desc(&parameters.1), std::ptr::null_mut())
         })
     }

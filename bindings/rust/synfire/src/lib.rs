@@ -1,16 +1,14 @@
 //! Spiking-neuron layers whose forward and backward passes through time are recorded once and replayed in microseconds.
 //!
 //! ```
-//! use synfire::{Backend, Buffer, Context, DType, Forward, Graph, Layer, Memory, Tape, Wait};
+//! use synfire::{Backend, Context, Forward, Graph, Layer, Memory, Wait};
 //!
 //! let context = Context::builder().backend(Backend::Host).create()?;
 //! let layer = Layer::builder(16, 128).create(&context)?;
 //! layer.set_parameter("tau", &[20.0])?;
-//! let x = Buffer::<f32>::zeros(&context, Memory::Pinned, 16 * 128)?;
-//! let spikes = Buffer::<u32>::with_dtype(&context, Memory::Pinned, DType::Bits, 16 * 4)?;
-//! let mut step = Graph::new(&context)?;
-//! step.forward(&layer, Forward::new(&x).spikes(&spikes).tape(Tape::None))?;
-//! step.instantiate()?;
+//! let x = layer.sequence::<f32>(&context, Memory::Pinned)?; // [16, 128]
+//! let spikes = layer.spikes(&context, Memory::Pinned)?; // [16, 4], 32 neurons a word
+//! let mut step = Graph::record(&context, |graph| graph.forward(&layer, Forward::new(&x).spikes(&spikes)))?;
 //! x.map_mut()?.fill(2.0);
 //! let ticket = step.launch()?;
 //! assert!(step.wait(ticket, Wait::Spin, None)?);
@@ -23,31 +21,64 @@
 //! A replay in flight holds the buffers and layers that its graph records, from [`Graph::launch`] until a
 //! [`Graph::wait`] or [`Graph::poll`] of the latest ticket answers that it is done. Meanwhile mapping a buffer, reading a
 //! layer or launching another graph over them is an [`Error`] of [`Status::Busy`], and so is launching while a mapping is
-//! alive. Every handle is `Send` and `Sync`; a handle that was closed cannot be named any more:
+//! alive. A graph that is dropped waits for its replay first.
 //!
-//! ```compile_fail
+//! Every handle is `Send` and `Sync`. A graph is recorded and launched through `&mut`, so by one thread at a time; any
+//! thread may wait:
+//!
+//! ```compile_fail,E0596
+//! fn from_two_threads(graph: &synfire::Graph) {
+//!     graph.launch().unwrap();
+//! }
+//! ```
+//!
+//! A handle that was closed cannot be named any more:
+//!
+//! ```compile_fail,E0382
 //! let context = synfire::Context::new().unwrap();
 //! context.close();
 //! context.synchronize().unwrap();
 //! ```
 //!
-//! A mapping cannot outlive its buffer:
+//! A mapping cannot outlive its buffer, nor what a pass is told to read and write:
 //!
-//! ```compile_fail
+//! ```compile_fail,E0515
 //! fn leak(buffer: synfire::Buffer<f32>) -> synfire::Map<'static, f32> {
 //!     buffer.map().unwrap()
 //! }
 //! ```
 //!
+//! ```compile_fail,E0505
+//! fn forward(layer: &synfire::Layer, x: synfire::Buffer<f32>) -> synfire::Result<()> {
+//!     let forward = synfire::Forward::new(&x);
+//!     x.close();
+//!     layer.forward(forward)
+//! }
+//! ```
+//!
+//! A mapping to write is the only one, and one to read cannot be written:
+//!
+//! ```compile_fail,E0594
+//! fn write(buffer: &synfire::Buffer<f32>) {
+//!     let mut map = buffer.map().unwrap();
+//!     map[0] = 1.0;
+//! }
+//! ```
+//!
 //! Only the types that C knows can be elements:
 //!
-//! ```compile_fail
+//! ```compile_fail,E0277
 //! let context = synfire::Context::new().unwrap();
 //! let buffer = synfire::Buffer::<String>::zeros(&context, synfire::Memory::Host, 1);
 //! ```
 //!
+//! # What the library never does
+//!
+//! It calls no function of the program, so no panic can cross it. A panic in the closure of [`Graph::record`] unwinds
+//! through Rust only, and drops the graph.
+//!
 //! SPDX-License-Identifier: MIT
-#![deny(missing_docs)]
+#![deny(missing_docs, missing_debug_implementations)]
 
 mod buffer;
 mod context;
@@ -55,14 +86,20 @@ mod error;
 mod graph;
 mod held;
 mod layer;
+mod shape;
+mod spikes;
 mod values;
 
-pub use buffer::{Bf16, Buffer, Element, Map, MapMut, F16};
+pub use buffer::{Bf16, Buffer, BufferBuilder, Element, Map, MapMut, F16};
 pub use context::{live_handles, reclaim, Context, ContextBuilder, Properties};
 pub use error::{Error, Result, Status};
 pub use graph::{Backward, Forward, Graph, Stream, Wait};
 pub use layer::{Layer, LayerBuilder, LayerMemory, ParameterInfo};
-pub use values::{Backend, DType, Fallback, Memory, Model, Reset, Surrogate, Tape};
+pub use shape::{Nested, Shape};
+pub use spikes::SpikeShape;
+/// The C ABI as it is, for what a program does with [`Layer::as_raw`] and its like.
+pub use synfire_sys as sys;
+pub use values::{Backend, Count, DType, Fallback, Memory, Model, Reset, Surrogate, Tape};
 
 /// The file the library was loaded from.
 pub fn library_path() -> Result<String> {

@@ -1,4 +1,6 @@
 // values.rs - the enumerations of the C ABI. A value that this crate does not know is kept as Unknown(n).
+use crate::error::{check, loaded, Name, Result};
+use synfire_sys as sys;
 
 macro_rules! values {
     ($(#[$doc:meta])* $name:ident { $($(#[$item_doc:meta])* $item:ident = $constant:ident),* $(,)? }) => {
@@ -81,6 +83,10 @@ values! {
         U8 = SYNFIRE_DTYPE_U8,
         /// Spikes, 32 steps a word: `[ceil(T/32), B, N]`.
         TimeBits = SYNFIRE_DTYPE_TIME_BITS,
+        /// Whole numbers of 32 bits: counts of spikes.
+        U32 = SYNFIRE_DTYPE_U32,
+        /// Whole numbers of 64 bits: counts of spikes.
+        U64 = SYNFIRE_DTYPE_U64,
     }
 }
 values! {
@@ -125,6 +131,17 @@ values! {
     }
 }
 values! {
+    /// What is counted.
+    Count {
+        /// Spikes of each neuron over all steps: `[B, N]`.
+        PerNeuron = SYNFIRE_COUNT_PER_NEURON,
+        /// Spikes of each step, of all neurons of all batch rows: `[T]`.
+        PerStep = SYNFIRE_COUNT_PER_STEP,
+        /// All spikes: one element.
+        Total = SYNFIRE_COUNT_TOTAL,
+    }
+}
+values! {
     /// Surrogate derivatives of the spike; the C header has their formulas.
     Surrogate {
         /// The library's default.
@@ -161,5 +178,27 @@ values! {
         SquarewaveFourierSeries = SYNFIRE_SURROGATE_SQUAREWAVE_FOURIER_SERIES,
         /// Rectangle.
         Rect = SYNFIRE_SURROGATE_RECT,
+    }
+}
+
+fn find(name: &str, find: impl Fn(*const std::os::raw::c_char, *mut i32) -> i32) -> Result<i32> {
+    loaded()?;
+    let (name, mut id) = (Name::new(name)?, 0);
+    check(find(name.as_ptr(), &mut id))?;
+    Ok(id)
+}
+impl Model {
+    /// The model of this name: `"lif"` is [`Model::Lif`]. One that was added to the loaded library has a name only, and
+    /// is `Unknown(id)` here.
+    pub fn find(name: &str) -> Result<Self> {
+        // SAFETY: a null-terminated name, and a place for the id.
+        find(name, |name, id| unsafe { sys::synfire_model_id(name, id) }).map(Self::from_raw)
+    }
+}
+impl Surrogate {
+    /// The surrogate of this name: `"super_spike"` is [`Surrogate::SuperSpike`].
+    pub fn find(name: &str) -> Result<Self> {
+        // SAFETY: a null-terminated name, and a place for the id.
+        find(name, |name, id| unsafe { sys::synfire_surrogate_id(name, id) }).map(Self::from_raw)
     }
 }

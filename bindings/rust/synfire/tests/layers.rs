@@ -1,0 +1,171 @@
+// layers.rs - parameters, states, forward and backward; spikes in every format; recording, replaying, waiting.
+mod common;
+use common::*;
+use std::time::Duration;
+use synfire::*;
+
+/// Numbers in [0, 1) that every run has again.
+fn noise(seed: u64) -> impl FnMut() -> f32 {
+    let mut state = seed;
+    move || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 40) as f32 / 16777216.0
+    }
+}
+
+#[test]
+fn parameters_and_state() {
+    let context = context();
+    let builder = Layer::builder(3, 5).model(Model::Izhikevich).batch(2).surrogate(Surrogate::Atan);
+    let layer = builder.create(&context).unwrap();
+    assert_eq!((layer.n_steps(), layer.n_neurons(), layer.batch(), layer.dtype()), (3, 5, 2, DType::F32));
+    let parameters = layer.parameters().unwrap();
+    let names: Vec<_> = parameters.iter().map(|p| p.name.as_str()).collect();
+    assert!(names.contains(&"tau_w") && names.last() == Some(&"alpha"), "{names:?}");
+    let tau = parameters.iter().find(|p| p.name == "tau").unwrap();
+    assert!(tau.length == 1 && tau.default > 0.0 && tau.minimum < tau.maximum);
+
+    let mut values = [0.0; 5];
+    layer.set_parameter("tau", &[7.5]).unwrap();
+    layer.parameter("tau", &mut values[..1]).unwrap();
+    assert_eq!(values[0], 7.5);
+    layer.set_parameter("tau", &[1.5, 2.5, 3.5, 4.5, 5.5]).unwrap();
+    layer.parameter("tau", &mut values).unwrap();
+    assert_eq!(values, [1.5, 2.5, 3.5, 4.5, 5.5]);
+    assert_eq!(layer.parameters().unwrap().iter().find(|p| p.name == "tau").unwrap().length, 5);
+
+    let (w, mut back): ([f32; 10], _) = ([0.25; 10], [0f32; 10]);
+    layer.write_state("w", &w).unwrap();
+    layer.read_state("w", &mut back).unwrap();
+    assert_eq!(back, w);
+    layer.reset_state().unwrap();
+    layer.read_state("w", &mut back).unwrap();
+    assert_eq!(back, [0.0; 10]);
+    let memory = Layer::builder(3, 5).batch(2).query_memory().unwrap();
+    assert!(memory.state_bytes == 256 && memory.tape_bytes > 0 && memory.checkpoint_interval == 32, "{memory:?}");
+    assert_eq!(Model::find("izhikevich").unwrap(), Model::Izhikevich);
+    assert_eq!(Surrogate::find("super_spike").unwrap(), Surrogate::SuperSpike);
+}
+
+/// IF, one step: dL/dX is the derivative of the surrogate.
+#[test]
+fn gradients() {
+    let context = context();
+    let layer = Layer::builder(1, 6).model(Model::If).dtype(DType::F64).create(&context).unwrap();
+    let values = [[0.0, 0.5, 0.9, 1.0, 1.5, 2.0]];
+    let x = Buffer::<f64>::from_array(&context, Memory::Pinned, &values).unwrap();
+    let seed = layer.sequence::<f64>(&context, Memory::Pinned).unwrap();
+    let grad_x = layer.sequence::<f64>(&context, Memory::Pinned).unwrap();
+    let grad_threshold = layer.state::<f64>(&context, Memory::Pinned).unwrap();
+    seed.fill(1.0).unwrap();
+    layer.forward(Forward::new(&x)).unwrap();
+    let backward =
+        Backward::new().grad_spike_seq(&seed).grad_x_seq(&grad_x).grad_parameter("v_threshold", &grad_threshold);
+    layer.backward(&backward).unwrap();
+    for (n, v) in values[0].iter().enumerate() {
+        let s = 1.0 / (1.0 + (-4.0 * (v - 1.0f64)).exp());
+        let wanted = 4.0 * s * (1.0 - s);
+        let got = (grad_x.map().unwrap().at([0, n]), grad_threshold.map().unwrap()[n]);
+        assert!((got.0 - wanted).abs() < 1e-12 && (got.1 + wanted).abs() < 1e-12, "{n}: {got:?}, wanted {wanted}");
+    }
+    // A mapping to write tells the library, so a backward of numbers that are gone is refused.
+    x.map_mut().unwrap()[0] = 1.0;
+    assert_eq!(layer.backward(&backward).unwrap_err().status, Status::StaleTape);
+}
+
+#[test]
+fn spikes_in_any_format() {
+    let context = context();
+    let shape = SpikeShape::new(40, 70).batch(2);
+    let layer = Layer::builder(40, 70).batch(2).create(&context).unwrap();
+    let x = layer.sequence::<f32>(&context, Memory::Pinned).unwrap();
+    let bits = layer.spikes(&context, Memory::Pinned).unwrap();
+    let in_time = layer.time_packed_spikes(&context, Memory::Pinned).unwrap();
+    let dense = layer.sequence::<u8>(&context, Memory::Pinned).unwrap();
+    let total = Buffer::<u64>::zeros(&context, Memory::Pinned, 1).unwrap();
+    let per_step = Buffer::<u32>::with_dtype(&context, Memory::Pinned, DType::U32, 40).unwrap();
+    assert_eq!((bits.shape(), in_time.shape(), x.shape()), (&[40, 2, 3][..], &[2, 2, 70][..], &[40, 2, 70][..]));
+    let mut next = noise(1);
+    x.map_mut().unwrap().iter_mut().for_each(|x| *x = 4.0 * next());
+    layer.forward(Forward::new(&x).spikes(&bits)).unwrap();
+    context.convert_spikes(shape, &bits, &dense).unwrap();
+    context.convert_spikes(shape, &dense, &in_time).unwrap();
+    context.count_spikes(Count::Total, shape, &in_time, &total).unwrap();
+    context.count_spikes(Count::PerStep, shape, &bits, &per_step).unwrap();
+    let (bits, in_time, dense) = (bits.map().unwrap(), in_time.map().unwrap(), dense.map().unwrap());
+    let mut seen = 0;
+    for t in 0..40 {
+        for (b, n) in (0..140).map(|i| (i / 70, i % 70)) {
+            let one = bits.at([t, b, n / 32]) >> (n % 32) & 1;
+            assert_eq!((one, one), (dense.at([t, b, n]).into(), in_time.at([t / 32, b, n]) >> (t % 32) & 1));
+            seen += u64::from(one);
+        }
+    }
+    assert!(seen > 1000);
+    assert_eq!(total.map().unwrap()[0], seen);
+    assert_eq!(per_step.map().unwrap().iter().map(|n| u64::from(*n)).sum::<u64>(), seen);
+}
+
+#[test]
+fn replays_equal_calls() {
+    let context = context();
+    let shape = SpikeShape::new(8, 33);
+    let (eager, recorded) =
+        (Layer::builder(8, 33).create(&context).unwrap(), Layer::builder(8, 33).create(&context).unwrap());
+    let x = eager.sequence::<f32>(&context, Memory::Pinned).unwrap();
+    let spikes = || eager.spikes(&context, Memory::Pinned).unwrap();
+    let (expected, got, copied) = (spikes(), spikes(), spikes());
+    let dense = eager.sequence::<u8>(&context, Memory::Pinned).unwrap();
+    let counts = Buffer::<u32>::with_dtype(&context, Memory::Pinned, DType::U32, 33).unwrap();
+    let mut graph = Graph::record(&context, |graph| {
+        graph.forward(&recorded, Forward::new(&x).spikes(&got))?;
+        graph.copy(&got, 0, &copied, 0, 0)?;
+        graph.convert_spikes(shape, &got, &dense)?;
+        graph.count_spikes(Count::PerNeuron, shape, &got, &counts)
+    })
+    .unwrap();
+    let mut next = noise(2);
+    for number in 1..=20 {
+        x.map_mut().unwrap().iter_mut().for_each(|x| *x = 3.0 * next());
+        eager.forward(Forward::new(&x).spikes(&expected)).unwrap();
+        let ticket = graph.launch().unwrap();
+        assert_eq!(ticket, number);
+        assert!(graph.wait(ticket, Wait::Block, Some(Duration::from_secs(10))).unwrap());
+        assert!(graph.poll(ticket).unwrap() && graph.wait(ticket, Wait::Yield, Some(Duration::ZERO)).unwrap());
+        assert_eq!(expected.map().unwrap()[..], got.map().unwrap()[..]);
+        assert_eq!(got.map().unwrap()[..], copied.map().unwrap()[..]);
+        let sum = counts.map().unwrap().iter().sum::<u32>();
+        assert!(sum > 0 && sum == dense.map().unwrap().iter().map(|s| u32::from(*s)).sum::<u32>());
+    }
+}
+
+#[test]
+fn what_a_graph_uses_lives() {
+    let (mut graph, spikes) = {
+        let context = context();
+        let layer = Layer::builder(2, 4).model(Model::If).create(&context).unwrap();
+        let x = Buffer::from_array(&context, Memory::Pinned, &[[2.0f32; 4]; 2]).unwrap();
+        let spikes = layer.sequence::<f32>(&context, Memory::Pinned).unwrap();
+        let graph = Graph::record(&context, |graph| graph.forward(&layer, Forward::new(&x).spikes(&spikes))).unwrap();
+        (graph, spikes)
+    };
+    replay(&mut graph);
+    assert!(spikes.map().unwrap().iter().all(|s| *s == 1.0));
+    spikes.close();
+    replay(&mut graph);
+}
+
+#[test]
+fn facts_of_the_context_and_the_library() {
+    let context = context();
+    let properties = context.properties().unwrap();
+    assert_eq!((properties.backend, properties.fallback), (backend(), Fallback::None));
+    assert!(!properties.name.is_empty());
+    context.synchronize().unwrap();
+    assert!(abi_version().unwrap() >= (0, 1) && version_string().unwrap().starts_with("0."));
+    assert!(std::path::Path::new(&library_path().unwrap()).exists());
+    assert_eq!(
+        format!("{:?}", Layer::builder(3, 5).create(&context).unwrap()),
+        "Layer of 3 steps, 1 rows of 5 neurons, F32"
+    );
+}

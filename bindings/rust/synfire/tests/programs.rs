@@ -1,0 +1,56 @@
+// programs.rs - the examples beside their C twins: the same numbers, the same bytes. The tests are ignored unless asked
+// for, because they need the C programs: SYNFIRE_PROGRAMS is the folder that has them.
+mod common;
+use common::*;
+use std::fs;
+
+/// Frames are late when the machine is, and a late frame shows the spikes before it.
+fn is_punctual(text: &str) -> bool {
+    text.contains(" 0 late")
+}
+
+#[test]
+#[ignore = "needs the C programs"]
+fn quickstart() {
+    let (rust, c) = (0..5)
+        .map(|_| (example("quickstart", &[]), c("quickstart", &[])))
+        .find(|(rust, c)| is_punctual(rust) && is_punctual(c))
+        .expect("five pairs of runs, each with late frames: this machine is too busy");
+    assert_eq!(rust, c);
+}
+
+#[test]
+#[ignore = "needs the C programs"]
+fn hear() {
+    let folder = std::env::temp_dir().join(format!("synfire-hear-{}", std::process::id()));
+    let path = |name: &str| folder.join(name).to_str().unwrap().to_string();
+    let sound = setting("SYNFIRE_SOUND");
+    let sound = sound.to_str().unwrap();
+    let text = example("hear", &[sound, &path("rust")]);
+    c("hear", &[sound, "--backend", "host", "--output", &path("c")]);
+    let [rust, c] = ["rust", "c"].map(|name| fs::read(folder.join(name).join("spikes.npy")).unwrap());
+    fs::remove_dir_all(&folder).unwrap();
+    println!("hear: {}; spikes.npy of {} bytes", text.trim(), rust.len());
+    assert!(rust.len() > 100_000 && rust == c, "spikes.npy is that of the C program");
+}
+
+#[test]
+#[ignore = "needs the C programs"]
+fn train() {
+    let text = example("train", &[]);
+    assert_eq!(text, c("bindings-train", &[]));
+    let losses: Vec<i64> = text.lines().filter_map(|line| line.split_once(' ')?.1.parse().ok()).collect();
+    println!("train: the loss falls from {} to {}", losses[0], losses[59]);
+    assert!(losses.len() == 60 && losses[0] >= 10 * losses[59]);
+}
+
+#[test]
+#[ignore = "needs the C programs"]
+fn realtime() {
+    let (rust, c) = (example("realtime", &["500"]), c("bindings-realtime", &["500"]));
+    println!("realtime, Rust and C:\n{rust}{c}");
+    let (rust, c): (Vec<_>, Vec<_>) = (rust.lines().collect(), c.lines().collect());
+    // On the host a replay is done when launch returns, so no tick finds one that is not.
+    assert_eq!(rust[0], c[0]);
+    assert!(rust[1].starts_with("tick: p50 ") && rust[1].contains(" us, max ") && is_punctual(rust[1]), "{}", rust[1]);
+}
