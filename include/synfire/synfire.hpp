@@ -596,6 +596,94 @@ inline synfire_count_spikes_desc count_spikes_desc(synfire_buffer spikes, synfir
   return desc;
 }
 
+/**
+ * Describes a fill of a graph.
+ *
+ * @param buffer Written.
+ * @param value  What every element becomes.
+ * @return The descriptor.
+ */
+inline synfire_fill_desc fill_desc(synfire_buffer buffer, double value) noexcept {
+  auto desc = detail::empty<synfire_fill_desc>();
+  desc.buffer = buffer;
+  desc.value = value;
+  return desc;
+}
+
+/**
+ * Describes destination = keep * destination + scale * source.
+ *
+ * @param source      Read.
+ * @param destination Read and written; with a `keep` of 0 only written.
+ * @param scale       Finite.
+ * @param keep        Finite.
+ * @return The descriptor.
+ */
+inline synfire_scale_add_desc scale_add_desc(synfire_buffer source, synfire_buffer destination, double scale,
+                                             double keep) noexcept {
+  auto desc = detail::empty<synfire_scale_add_desc>();
+  desc.source = source;
+  desc.destination = destination;
+  desc.scale = scale;
+  desc.keep = keep;
+  return desc;
+}
+
+/**
+ * Describes one step of gradient descent on a parameter, without bounds but the parameter's range.
+ *
+ * @param name          The parameter's name.
+ * @param gradient      Read: dL/dp.
+ * @param learning_rate Finite.
+ * @return The descriptor.
+ */
+inline synfire_update_parameter_desc update_parameter_desc(const char* name, synfire_buffer gradient,
+                                                           double learning_rate) noexcept {
+  auto desc = detail::empty<synfire_update_parameter_desc>();
+  desc.name = name;
+  desc.gradient = gradient;
+  desc.learning_rate = learning_rate;
+  return desc;
+}
+
+/**
+ * Describes batch rows of a layer's state.
+ *
+ * @param first_row The first one.
+ * @param n_rows    How many; 0 means all from `first_row` on.
+ * @param name      The state variable that is read or written; null means `"v"`.
+ * @param buffer    What the call reads or writes beside the state; null means none.
+ * @return The descriptor.
+ */
+inline synfire_state_desc state_desc(std::int64_t first_row = 0, std::int64_t n_rows = 0, const char* name = nullptr,
+                                     synfire_buffer buffer = nullptr) noexcept {
+  auto desc = detail::empty<synfire_state_desc>();
+  desc.first_row = first_row;
+  desc.n_rows = n_rows;
+  desc.name = name;
+  desc.buffer = buffer;
+  return desc;
+}
+
+/**
+ * Describes batch rows that go from one layer's state to another's.
+ *
+ * @param source          The layer that is read.
+ * @param first_row       Its first row.
+ * @param n_rows          How many; 0 means all from `first_row` on.
+ * @param destination_row The first row that is written.
+ * @return The descriptor.
+ */
+inline synfire_copy_rows_desc copy_rows_desc(synfire_layer source, std::int64_t first_row = 0, std::int64_t n_rows = 0,
+                                             std::int64_t destination_row = 0) noexcept {
+  auto desc = detail::empty<synfire_copy_rows_desc>();
+  desc.source = source;
+  desc.first_row = first_row;
+  desc.n_rows = n_rows;
+  desc.destination_row = destination_row;
+  return desc;
+}
+
 // ---- Owning a handle ------------------------------------------------------------------------------------------------
 
 /** @cond DETAIL */
@@ -1092,6 +1180,24 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
+   * Sets several parameters: all of them or, when one is refused, none. As synfire_layer_set_parameters().
+   *
+   * @param list Entries whose names and values live until the call returns.
+   * @throws error
+   */
+  void set_parameters(const std::vector<synfire_parameter_values>& list) {
+    check(synfire_layer_set_parameters(handle_, list.data(), list.size()));
+  }
+
+  /**
+   * Chooses how many batch rows are active. As synfire_layer_set_n_active().
+   *
+   * @param n_rows 0 to the batch; the first ones.
+   * @throws error
+   */
+  void set_n_active(std::int64_t n_rows) { check(synfire_layer_set_n_active(handle_, n_rows)); }
+
+  /**
    * Reads a parameter that is one number for the whole layer. As synfire_layer_get_parameter().
    *
    * @param name The parameter's name.
@@ -1173,6 +1279,83 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
+   * Sets rows of the state back to their start, or those that a mask chooses. As synfire_layer_reset_rows().
+   *
+   * @param desc   The rows; a mask or none; state_desc() helps.
+   * @param stream The stream; null is the context's own.
+   * @throws error
+   */
+  void reset_rows(const synfire_state_desc& desc, synfire_stream stream = nullptr) {
+    const synfire_state_desc sized = detail::sized(desc);
+    check(synfire_layer_reset_rows(handle_, &sized, stream));
+  }
+
+  /**
+   * Copies rows of a state variable into a buffer. As synfire_layer_read_rows().
+   *
+   * @param desc   The rows, the variable, the buffer.
+   * @param stream The stream; null is the context's own.
+   * @throws error
+   */
+  void read_rows(const synfire_state_desc& desc, synfire_stream stream = nullptr) {
+    const synfire_state_desc sized = detail::sized(desc);
+    check(synfire_layer_read_rows(handle_, &sized, stream));
+  }
+
+  /**
+   * Copies a buffer into rows of a state variable. As synfire_layer_write_rows().
+   *
+   * @param desc   The rows, the variable, the buffer.
+   * @param stream The stream; null is the context's own.
+   * @throws error
+   */
+  void write_rows(const synfire_state_desc& desc, synfire_stream stream = nullptr) {
+    const synfire_state_desc sized = detail::sized(desc);
+    check(synfire_layer_write_rows(handle_, &sized, stream));
+  }
+
+  /**
+   * Copies rows of the state of another layer to this one. As synfire_layer_copy_rows().
+   *
+   * @param desc   The layer that is read, and which rows.
+   * @param stream The stream; null is the context's own.
+   * @throws error
+   */
+  void copy_rows(const synfire_copy_rows_desc& desc, synfire_stream stream = nullptr) {
+    const synfire_copy_rows_desc sized = detail::sized(desc);
+    check(synfire_layer_copy_rows(handle_, &sized, stream));
+  }
+
+  /**
+   * Takes a snapshot of rows of the state. As synfire_layer_snapshot().
+   *
+   * @param desc The rows; all of them by default.
+   * @return The snapshot.
+   * @throws error
+   */
+  std::vector<unsigned char> snapshot(const synfire_state_desc& desc = detail::empty<synfire_state_desc>()) const {
+    const synfire_state_desc sized = detail::sized(desc);
+    std::uint64_t bytes = 0;
+    check(synfire_layer_snapshot(handle_, &sized, nullptr, &bytes));
+    std::vector<unsigned char> data(static_cast<std::size_t>(bytes));
+    check(synfire_layer_snapshot(handle_, &sized, data.data(), &bytes));
+    return data;
+  }
+
+  /**
+   * Puts a snapshot back. As synfire_layer_restore().
+   *
+   * @param data What snapshot() returned, of a layer of this layout.
+   * @param desc The rows, as many as the snapshot has; all of them by default.
+   * @throws error also when the data is no such snapshot; the state is as it was then.
+   */
+  void restore(const std::vector<unsigned char>& data,
+               const synfire_state_desc& desc = detail::empty<synfire_state_desc>()) {
+    const synfire_state_desc sized = detail::sized(desc);
+    check(synfire_layer_restore(handle_, &sized, data.data(), data.size()));
+  }
+
+  /**
    * Runs one forward now. As synfire_layer_forward().
    *
    * @param desc   What to read and write; forward_desc() helps.
@@ -1237,6 +1420,19 @@ inline void convert_spikes(const Context& context, const synfire_convert_spikes_
 inline void count_spikes(const Context& context, const synfire_count_spikes_desc& desc, synfire_stream stream = nullptr) {
   const synfire_count_spikes_desc sized = detail::sized(desc);
   check(synfire_count_spikes(context, &sized, stream));
+}
+
+/**
+ * Computes destination = keep * destination + scale * source now. As synfire_scale_add().
+ *
+ * @param context The context of both buffers.
+ * @param desc    What to read and write; scale_add_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void scale_add(const Context& context, const synfire_scale_add_desc& desc, synfire_stream stream = nullptr) {
+  const synfire_scale_add_desc sized = detail::sized(desc);
+  check(synfire_scale_add(context, &sized, stream));
 }
 
 // ---- Graphs ---------------------------------------------------------------------------------------------------------
@@ -1365,6 +1561,112 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
+   * Appends a fill. As synfire_graph_record_fill().
+   *
+   * @param desc The buffer and the value; fill_desc() helps.
+   * @throws error
+   */
+  void record_fill(const synfire_fill_desc& desc) {
+    const synfire_fill_desc sized = detail::sized(desc);
+    check(synfire_graph_record_fill(handle_, &sized));
+  }
+
+  /**
+   * Appends destination = keep * destination + scale * source. As synfire_graph_record_scale_add().
+   *
+   * @param desc The buffers and both factors; scale_add_desc() helps.
+   * @throws error
+   */
+  void record_scale_add(const synfire_scale_add_desc& desc) {
+    const synfire_scale_add_desc sized = detail::sized(desc);
+    check(synfire_graph_record_scale_add(handle_, &sized));
+  }
+
+  /**
+   * Appends one step of gradient descent on a parameter. As synfire_graph_record_update_parameter().
+   *
+   * @param layer A layer of the same context.
+   * @param desc  The parameter and its gradient; update_parameter_desc() helps.
+   * @throws error
+   */
+  void record_update_parameter(const Layer& layer, const synfire_update_parameter_desc& desc) {
+    const synfire_update_parameter_desc sized = detail::sized(desc);
+    check(synfire_graph_record_update_parameter(handle_, layer, &sized));
+  }
+
+  /**
+   * Appends a reset of rows of a state. As synfire_graph_record_reset_rows().
+   *
+   * @param layer A layer of the same context.
+   * @param desc  The rows; a mask or none; state_desc() helps.
+   * @throws error
+   */
+  void record_reset_rows(const Layer& layer, const synfire_state_desc& desc) {
+    const synfire_state_desc sized = detail::sized(desc);
+    check(synfire_graph_record_reset_rows(handle_, layer, &sized));
+  }
+
+  /**
+   * Appends a copy of rows of a state variable into a buffer. As synfire_graph_record_read_rows().
+   *
+   * @param layer A layer of the same context.
+   * @param desc  The rows, the variable, the buffer.
+   * @throws error
+   */
+  void record_read_rows(const Layer& layer, const synfire_state_desc& desc) {
+    const synfire_state_desc sized = detail::sized(desc);
+    check(synfire_graph_record_read_rows(handle_, layer, &sized));
+  }
+
+  /**
+   * Appends a copy of a buffer into rows of a state variable. As synfire_graph_record_write_rows().
+   *
+   * @param layer A layer of the same context.
+   * @param desc  The rows, the variable, the buffer.
+   * @throws error
+   */
+  void record_write_rows(const Layer& layer, const synfire_state_desc& desc) {
+    const synfire_state_desc sized = detail::sized(desc);
+    check(synfire_graph_record_write_rows(handle_, layer, &sized));
+  }
+
+  /**
+   * Appends a copy of rows of the state of one layer to another one. As synfire_graph_record_copy_rows().
+   *
+   * @param layer The layer that is written.
+   * @param desc  The layer that is read, and which rows.
+   * @throws error
+   */
+  void record_copy_rows(const Layer& layer, const synfire_copy_rows_desc& desc) {
+    const synfire_copy_rows_desc sized = detail::sized(desc);
+    check(synfire_graph_record_copy_rows(handle_, layer, &sized));
+  }
+
+  /**
+   * Appends a snapshot of rows of a state into a buffer. As synfire_graph_record_snapshot().
+   *
+   * @param layer A layer of the same context.
+   * @param desc  The rows and the buffer.
+   * @throws error
+   */
+  void record_snapshot(const Layer& layer, const synfire_state_desc& desc) {
+    const synfire_state_desc sized = detail::sized(desc);
+    check(synfire_graph_record_snapshot(handle_, layer, &sized));
+  }
+
+  /**
+   * Appends the restoring of a snapshot from a buffer. As synfire_graph_record_restore().
+   *
+   * @param layer A layer of the same context.
+   * @param desc  The rows and the buffer.
+   * @throws error
+   */
+  void record_restore(const Layer& layer, const synfire_state_desc& desc) {
+    const synfire_state_desc sized = detail::sized(desc);
+    check(synfire_graph_record_restore(handle_, layer, &sized));
+  }
+
+  /**
    * Appends a native node. As synfire_graph_record_native().
    *
    * @param desc The function, and which buffers it reads and writes.
@@ -1373,6 +1675,18 @@ class Graph : public Owner<synfire_graph> {
   void record_native(const synfire_native_desc& desc) {
     const synfire_native_desc sized = detail::sized(desc);
     check(synfire_graph_record_native(handle_, &sized));
+  }
+
+  /**
+   * Changes a number that an operation uses. As synfire_graph_set_value().
+   *
+   * @param operation The operation's number, from last_operation().
+   * @param name      `"value"`, `"scale"`, `"keep"` or `"learning_rate"`.
+   * @param value     What the descriptor of the operation allows there.
+   * @throws error
+   */
+  void set_value(std::int32_t operation, const char* name, double value) {
+    check(synfire_graph_set_value(handle_, operation, name, value));
   }
 
   /**

@@ -489,6 +489,61 @@ TEST(Graphs, ChangeBetweenReplaysAndTellAboutThemselves) {
   EXPECT_THROW(graph.set_enabled(2, true), synfire::error);
 }
 
+TEST(Graphs, StepsBetweenPasses) {
+  const Context context = make_context();
+  const synfire_layer_desc layer_desc = synfire::layer_desc(SYNFIRE_MODEL_LIF, 1, 4, 2);
+  Layer layer(context, layer_desc), other(context, layer_desc);
+  Buffer x(context, synfire::buffer_desc<float>(8)), sum(context, synfire::buffer_desc<float>(8)),
+      gradient(context, synfire::buffer_desc<float>(1)), row(context, synfire::buffer_desc<float>(4)),
+      mask(context, synfire::buffer_desc<std::uint8_t>(2)), kept(context, synfire::buffer_desc<std::uint8_t>(
+                                                                              layer.snapshot().size()));
+  gradient.fill(2);
+  mask.upload(std::vector<std::uint8_t>{0, 1});
+  layer.write_state("v", std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8});
+  const double tau = layer.get_parameter("tau");
+  Graph graph(context);
+  graph.record_fill(synfire::fill_desc(x, 3));
+  graph.record_scale_add(synfire::scale_add_desc(x, sum, 2, 0));
+  graph.record_update_parameter(layer, synfire::update_parameter_desc("tau", gradient, -0.25));
+  graph.record_snapshot(layer, synfire::state_desc(0, 0, nullptr, kept));
+  graph.record_read_rows(layer, synfire::state_desc(1, 1, "v", row));
+  graph.record_write_rows(layer, synfire::state_desc(0, 1, "v", row));
+  graph.record_copy_rows(other, synfire::copy_rows_desc(layer));
+  graph.record_reset_rows(layer, synfire::state_desc(0, 0, nullptr, mask));
+  graph.instantiate();
+  graph.set_value(0, "value", 5);
+  graph.wait(graph.launch());
+  EXPECT_EQ(sum.download<float>(), std::vector<float>(8, 10));
+  EXPECT_EQ(layer.get_parameter("tau"), tau + 0.5);
+  EXPECT_EQ(other.read_state<float>(), (std::vector<float>{5, 6, 7, 8, 5, 6, 7, 8}));
+  EXPECT_EQ(layer.read_state<float>(), (std::vector<float>{5, 6, 7, 8, 0, 0, 0, 0}));
+  Graph back(context);
+  back.record_restore(layer, synfire::state_desc(0, 0, nullptr, kept));
+  back.instantiate();
+  back.wait(back.launch());
+  EXPECT_EQ(layer.read_state<float>(), (std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8}));
+
+  // The same at once.
+  const std::vector<unsigned char> snapshot = layer.snapshot(synfire::state_desc(1, 1));
+  layer.reset_rows(synfire::state_desc(1, 1));
+  layer.read_rows(synfire::state_desc(0, 1, "v", row));
+  EXPECT_EQ(row.download<float>(), (std::vector<float>{1, 2, 3, 4}));
+  layer.write_rows(synfire::state_desc(1, 1, "v", row));
+  other.copy_rows(synfire::copy_rows_desc(layer, 0, 1, 1));
+  EXPECT_EQ(other.read_state<float>(), (std::vector<float>{5, 6, 7, 8, 1, 2, 3, 4}));
+  other.restore(snapshot, synfire::state_desc(0, 1));
+  EXPECT_EQ(other.read_state<float>(), (std::vector<float>{5, 6, 7, 8, 1, 2, 3, 4}));
+  synfire::scale_add(context, synfire::scale_add_desc(x, sum, 1, 2));
+  EXPECT_EQ(sum.download<float>(), std::vector<float>(8, 25));
+  const double taus[] = {3, 4, 5, 6}, threshold = 2;
+  other.set_parameters({{"tau", taus, 4}, {"v_threshold", &threshold, 1}});
+  EXPECT_EQ(other.get_parameter_values("tau"), std::vector<double>(taus, taus + 4));
+  EXPECT_EQ(other.get_parameter("v_threshold"), 2);
+  other.set_n_active(2);
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-LAYER-ACTIVE", "n_rows", [&] { other.set_n_active(3); }));
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-SNAPSHOT-LAYOUT", "rows", [&] { other.restore(snapshot); }));
+}
+
 TEST(Spikes, ConvertedAndCountedAtOnceAndInAGraph) {
   const Context context = make_context();
   Buffer dense(context, synfire::buffer_desc<float>(2 * 35)), bits(context, synfire::buffer_desc<uint32_t>(2 * 2));

@@ -338,4 +338,14 @@ namespace Synfire
         /// <summary>Sleep until done: the lowest load, the highest latency.</summary>
         Block = 2
     }
+
+    /// <summary>The constants <c>SYNFIRE_BOUND_*</c> of the C library.</summary>
+    public enum Bound
+    {
+        /// <summary><c>lower</c> counts.</summary>
+        Lower = 1,
+
+        /// <summary><c>upper</c> counts.</summary>
+        Upper = 2
+    }
 }

@@ -500,6 +500,85 @@ namespace Synfire.Raw
         }
     }
 
+    /// <summary>Values for one parameter: an entry of the list of synfire_layer_set_parameters().</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_parameter_values
+    {
+        /// <summary>The parameter's name.</summary>
+        public byte* name;
+        /// <summary><c>count</c> values.</summary>
+        public double* values;
+        /// <summary>1, or N.</summary>
+        public ulong count;
+    }
+
+    /// <summary>
+    /// Rows of the state of a layer, and a buffer: what synfire_layer_reset_rows() and the functions after it
+    /// work on. A row is one of the batch: N values of each state variable.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_state_desc
+    {
+        /// <summary><c>sizeof(synfire_state_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+        /// <summary>First batch row. Default: 0.</summary>
+        public long first_row;
+        /// <summary>How many batch rows. 0 (default): all from <c>first_row</c> on.</summary>
+        public long n_rows;
+        /// <summary>
+        /// The state variable that is read or written, <c>"v"</c> or <c>"w"</c>. Default: <c>"v"</c>. Only
+        /// reading and writing look at it.
+        /// </summary>
+        public byte* name;
+        /// <summary>What the function says.</summary>
+        public synfire_buffer buffer;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_state_desc Init
+        {
+            get
+            {
+                synfire_state_desc made = default(synfire_state_desc);
+                made.struct_size = (uint)sizeof(synfire_state_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>Rows of the state of one layer that go to another one.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_copy_rows_desc
+    {
+        /// <summary><c>sizeof(synfire_copy_rows_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+        /// <summary>
+        /// Read: a layer of the same model, number of neurons and arithmetic. Rows of one layer may be copied to
+        /// others of it.
+        /// </summary>
+        public synfire_layer source;
+        /// <summary>First batch row of <c>source</c>. Default: 0.</summary>
+        public long first_row;
+        /// <summary>How many batch rows. 0 (default): all of <c>source</c> from <c>first_row</c> on.</summary>
+        public long n_rows;
+        /// <summary>First batch row that is written. Default: 0.</summary>
+        public long destination_row;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_copy_rows_desc Init
+        {
+            get
+            {
+                synfire_copy_rows_desc made = default(synfire_copy_rows_desc);
+                made.struct_size = (uint)sizeof(synfire_copy_rows_desc);
+                return made;
+            }
+        }
+    }
+
     /// <summary>
     /// Spikes <c>[T, B, N]</c> in one format, to be written in another: packed, unpacked, transposed or as
     /// another type. The types of the two buffers say what is converted. A buffer's <c>row_pitch</c> holds as in
@@ -745,6 +824,106 @@ namespace Synfire.Raw
             {
                 synfire_graph_statistics made = default(synfire_graph_statistics);
                 made.struct_size = (uint)sizeof(synfire_graph_statistics);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>A fill of a graph.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_fill_desc
+    {
+        /// <summary><c>sizeof(synfire_fill_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+        /// <summary>Written, every element of it.</summary>
+        public synfire_buffer buffer;
+        /// <summary>
+        /// What every element becomes, rounded to the buffer's type; as synfire_buffer_fill(). The operation's
+        /// value <c>"value"</c>.
+        /// </summary>
+        public double value;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_fill_desc Init
+        {
+            get
+            {
+                synfire_fill_desc made = default(synfire_fill_desc);
+                made.struct_size = (uint)sizeof(synfire_fill_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>destination = keep * destination + scale * source, element by element.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_scale_add_desc
+    {
+        /// <summary><c>sizeof(synfire_scale_add_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+        /// <summary>Read: f32, f16 or bf16; f64 beside an f64 destination.</summary>
+        public synfire_buffer source;
+        /// <summary>
+        /// Read and written: f32, f16 or bf16, not necessarily the type of <c>source</c>; f64 beside an f64
+        /// source. As many elements and the same row_pitch as <c>source</c>, which it may be itself, but not
+        /// overlap otherwise.
+        /// </summary>
+        public synfire_buffer destination;
+        /// <summary>Finite; rounded to the arithmetic. The operation's value <c>"scale"</c>.</summary>
+        public double scale;
+        /// <summary>
+        /// Finite; rounded to the arithmetic. With 0 <c>destination</c> is not read, so that a NaN in it does not
+        /// stay. The operation's value <c>"keep"</c>.
+        /// </summary>
+        public double keep;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_scale_add_desc Init
+        {
+            get
+            {
+                synfire_scale_add_desc made = default(synfire_scale_add_desc);
+                made.struct_size = (uint)sizeof(synfire_scale_add_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>One step of gradient descent on a parameter of a layer.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_update_parameter_desc
+    {
+        /// <summary><c>sizeof(synfire_update_parameter_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary><c>SYNFIRE_BOUND_*</c>, added up. Default: none.</summary>
+        public uint bounds;
+        /// <summary>
+        /// A parameter of the model, <c>v_threshold</c> or <c>v_reset</c>; not one of the surrogate. Under a
+        /// second name (<c>tau</c> of PLIF) the step is along that.
+        /// </summary>
+        public byte* name;
+        /// <summary>
+        /// dL/dp, read: f32 (f64 in an f64 layer), one element, or N when the parameter is one number per neuron.
+        /// </summary>
+        public synfire_buffer gradient;
+        /// <summary>Finite. The operation's value <c>"learning_rate"</c>.</summary>
+        public double learning_rate;
+        /// <summary>The smallest value that the parameter may take, beside its own range.</summary>
+        public double lower;
+        /// <summary>The largest value that the parameter may take, beside its own range.</summary>
+        public double upper;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_update_parameter_desc Init
+        {
+            get
+            {
+                synfire_update_parameter_desc made = default(synfire_update_parameter_desc);
+                made.struct_size = (uint)sizeof(synfire_update_parameter_desc);
                 return made;
             }
         }
@@ -1055,6 +1234,12 @@ namespace Synfire.Raw
         /// <summary>Sleep until done: the lowest load, the highest latency.</summary>
         public const int SYNFIRE_WAIT_BLOCK = 2;
 
+        /// <summary><c>lower</c> counts.</summary>
+        public const int SYNFIRE_BOUND_LOWER = 1;
+
+        /// <summary><c>upper</c> counts.</summary>
+        public const int SYNFIRE_BOUND_UPPER = 2;
+
         /// <summary>Version of the loaded library, as <c>(major &lt;&lt; 16) | minor</c>.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern uint synfire_abi_version();
@@ -1184,11 +1369,29 @@ namespace Synfire.Raw
             synfire_layer layer, byte* name, double* values, ulong count);
 
         /// <summary>
-        /// Reads a parameter back, exactly as it was set (under a second name: the reciprocal of what is stored).
+        /// Reads a parameter back, exactly as it was set (under a second name: the reciprocal of what is stored),
+        /// or as the latest replay left it that updates the parameter (synfire_graph_record_update_parameter()).
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_layer_get_parameter(
             synfire_layer layer, byte* name, double* values, ulong count);
+
+        /// <summary>
+        /// Sets several parameters: all of them or, when one is refused, none. The next launch or eager call sees
+        /// all of them together; replays already launched see none. Otherwise as synfire_layer_set_parameter(),
+        /// which sets one.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_layer_set_parameters(
+            synfire_layer layer, synfire_parameter_values* list, ulong n_values);
+
+        /// <summary>
+        /// Chooses how many batch rows of a layer are active: the first ones. The next launch or eager call sees
+        /// it, together with parameters that were set; replays already launched do not. Graphs need no
+        /// re-recording. A tape left by an earlier forward becomes stale.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_layer_set_n_active(synfire_layer layer, long n_rows);
 
         /// <summary>Describes the parameters of a layer, one by one.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
@@ -1228,6 +1431,45 @@ namespace Synfire.Raw
             synfire_layer layer, synfire_backward_desc* desc, synfire_stream stream);
 
         /// <summary>
+        /// Sets rows of the state back to their start, or those of them that a mask chooses: what
+        /// synfire_layer_reset_state() does to all of them.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_layer_reset_rows(
+            synfire_layer layer, synfire_state_desc* desc, synfire_stream stream);
+
+        /// <summary>Copies rows of a state variable into a buffer.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_layer_read_rows(
+            synfire_layer layer, synfire_state_desc* desc, synfire_stream stream);
+
+        /// <summary>Copies a buffer into rows of a state variable.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_layer_write_rows(
+            synfire_layer layer, synfire_state_desc* desc, synfire_stream stream);
+
+        /// <summary>Copies rows of the state of one layer to another one, all state variables.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_layer_copy_rows(
+            synfire_layer layer, synfire_copy_rows_desc* desc, synfire_stream stream);
+
+        /// <summary>
+        /// Takes a snapshot of rows of the state: a header that says what it is of, then their values. Parameters
+        /// are not in it.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_layer_snapshot(
+            synfire_layer layer, synfire_state_desc* desc, void* data, ulong* bytes);
+
+        /// <summary>
+        /// Puts a snapshot back. What is not a snapshot, is one of another model, type or shape, or has changed
+        /// since it was taken is refused, and the state stays as it is.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_layer_restore(
+            synfire_layer layer, synfire_state_desc* desc, void* data, ulong bytes);
+
+        /// <summary>
         /// Converts spikes from one format to another now: the same operation that
         /// synfire_graph_record_convert_spikes() records.
         /// </summary>
@@ -1239,6 +1481,14 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_count_spikes(
             synfire_context context, synfire_count_spikes_desc* desc, synfire_stream stream);
+
+        /// <summary>
+        /// Computes destination = keep * destination + scale * source now: the same operation that
+        /// synfire_graph_record_scale_add() records.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_scale_add(
+            synfire_context context, synfire_scale_add_desc* desc, synfire_stream stream);
 
         /// <summary>Creates an empty graph.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
@@ -1284,6 +1534,61 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_record_native(synfire_graph graph, synfire_native_desc* desc);
 
+        /// <summary>Appends a fill.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_fill(synfire_graph graph, synfire_fill_desc* desc);
+
+        /// <summary>Appends a scale-and-add; synfire_scale_add() says what is computed.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_scale_add(synfire_graph graph, synfire_scale_add_desc* desc);
+
+        /// <summary>
+        /// Appends one step of gradient descent on a parameter: p = clamp(p - learning_rate * gradient).
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_update_parameter(
+            synfire_graph graph, synfire_layer layer, synfire_update_parameter_desc* desc);
+
+        /// <summary>
+        /// Appends a reset of rows of a state; as synfire_layer_reset_rows(). The mask is read by every replay.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_reset_rows(
+            synfire_graph graph, synfire_layer layer, synfire_state_desc* desc);
+
+        /// <summary>Appends a copy of rows of a state variable into a buffer; as synfire_layer_read_rows().</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_read_rows(
+            synfire_graph graph, synfire_layer layer, synfire_state_desc* desc);
+
+        /// <summary>Appends a copy of a buffer into rows of a state variable; as synfire_layer_write_rows().</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_write_rows(
+            synfire_graph graph, synfire_layer layer, synfire_state_desc* desc);
+
+        /// <summary>
+        /// Appends a copy of rows of the state of one layer to another one; as synfire_layer_copy_rows().
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_copy_rows(
+            synfire_graph graph, synfire_layer layer, synfire_copy_rows_desc* desc);
+
+        /// <summary>
+        /// Appends a snapshot of rows of a state into a buffer. It is as long as that of
+        /// synfire_layer_snapshot(), and synfire_layer_restore() takes it; it has no checksum.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_snapshot(
+            synfire_graph graph, synfire_layer layer, synfire_state_desc* desc);
+
+        /// <summary>
+        /// Appends the restoring of a snapshot from a buffer. A replay that finds no snapshot of this layout
+        /// there leaves the state as it is.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_restore(
+            synfire_graph graph, synfire_layer layer, synfire_state_desc* desc);
+
         /// <summary>
         /// The number of the operation recorded last. Calls that change an operation between replays take it.
         /// </summary>
@@ -1316,6 +1621,13 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_rebind(
             synfire_graph graph, synfire_buffer old_buffer, synfire_buffer new_buffer);
+
+        /// <summary>
+        /// Changes a number that an operation uses, without recording anew. The next launch sees it, together
+        /// with everything else that was set since the launch before; replays already launched keep theirs.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_set_value(synfire_graph graph, int operation, byte* name, double value);
 
         /// <summary>Replays the graph once.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]

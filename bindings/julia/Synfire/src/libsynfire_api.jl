@@ -124,6 +124,8 @@ const SYNFIRE_COUNT_TOTAL = Int32(2)
 const SYNFIRE_WAIT_SPIN = Int32(0)
 const SYNFIRE_WAIT_YIELD = Int32(1)
 const SYNFIRE_WAIT_BLOCK = Int32(2)
+const SYNFIRE_BOUND_LOWER = Int32(1)
+const SYNFIRE_BOUND_UPPER = Int32(2)
 
 # The names of each group as a user of the idiomatic layer writes them: `:izhikevich`.
 const status_names = (Symbol("ok") => SYNFIRE_OK, Symbol("pending") => SYNFIRE_PENDING, Symbol("host_fallback") => SYNFIRE_HOST_FALLBACK, Symbol("captured") => SYNFIRE_CAPTURED, Symbol("error_invalid_argument") => SYNFIRE_ERROR_INVALID_ARGUMENT, Symbol("error_invalid_handle") => SYNFIRE_ERROR_INVALID_HANDLE, Symbol("error_struct_size") => SYNFIRE_ERROR_STRUCT_SIZE, Symbol("error_out_of_memory") => SYNFIRE_ERROR_OUT_OF_MEMORY, Symbol("error_no_device") => SYNFIRE_ERROR_NO_DEVICE, Symbol("error_busy") => SYNFIRE_ERROR_BUSY, Symbol("error_capturing") => SYNFIRE_ERROR_CAPTURING, Symbol("error_stale_tape") => SYNFIRE_ERROR_STALE_TAPE, Symbol("error_wrong_order") => SYNFIRE_ERROR_WRONG_ORDER, Symbol("error_device_lost") => SYNFIRE_ERROR_DEVICE_LOST, Symbol("error_unsupported") => SYNFIRE_ERROR_UNSUPPORTED, Symbol("error_cuda") => SYNFIRE_ERROR_CUDA, Symbol("error_callback") => SYNFIRE_ERROR_CALLBACK, Symbol("error_internal") => SYNFIRE_ERROR_INTERNAL,)
@@ -137,6 +139,7 @@ const reset_names = (Symbol("hard") => SYNFIRE_RESET_HARD, Symbol("soft") => SYN
 const tape_names = (Symbol("recompute") => SYNFIRE_TAPE_RECOMPUTE, Symbol("none") => SYNFIRE_TAPE_NONE, Symbol("store") => SYNFIRE_TAPE_STORE, Symbol("store_narrow") => SYNFIRE_TAPE_STORE_NARROW,)
 const count_names = (Symbol("per_neuron") => SYNFIRE_COUNT_PER_NEURON, Symbol("per_step") => SYNFIRE_COUNT_PER_STEP, Symbol("total") => SYNFIRE_COUNT_TOTAL,)
 const wait_names = (Symbol("spin") => SYNFIRE_WAIT_SPIN, Symbol("yield") => SYNFIRE_WAIT_YIELD, Symbol("block") => SYNFIRE_WAIT_BLOCK,)
+const bound_names = (Symbol("lower") => SYNFIRE_BOUND_LOWER, Symbol("upper") => SYNFIRE_BOUND_UPPER,)
 
 # ---- Structures --------------------------------------------------------------------------------------------------------
 
@@ -294,6 +297,45 @@ synfire_backward_desc(; in_place=0, grad_spike_seq=C_NULL, grad_v_seq=C_NULL, gr
     synfire_backward_desc(sizeof(synfire_backward_desc), in_place, grad_spike_seq, grad_v_seq, grad_v_final, grad_x_seq, grad_v_init, grad_w_seq, grad_w_final, grad_w_init, parameter_gradients, n_parameter_gradients)
 
 """
+Values for one parameter: an entry of the list of synfire_layer_set_parameters().
+"""
+struct synfire_parameter_values
+    name::Ptr{UInt8}
+    values::Ptr{Float64}
+    count::UInt64
+end
+synfire_parameter_values(; name=C_NULL, values=C_NULL, count=0) =
+    synfire_parameter_values(name, values, count)
+
+"""
+Rows of the state of a layer, and a buffer: what synfire_layer_reset_rows() and the functions after it work on. A row is one of the batch: N values of each state variable.
+"""
+struct synfire_state_desc
+    struct_size::UInt32
+    reserved::UInt32
+    first_row::Int64
+    n_rows::Int64
+    name::Ptr{UInt8}
+    buffer::synfire_buffer
+end
+synfire_state_desc(; reserved=0, first_row=0, n_rows=0, name=C_NULL, buffer=C_NULL) =
+    synfire_state_desc(sizeof(synfire_state_desc), reserved, first_row, n_rows, name, buffer)
+
+"""
+Rows of the state of one layer that go to another one.
+"""
+struct synfire_copy_rows_desc
+    struct_size::UInt32
+    reserved::UInt32
+    source::synfire_layer
+    first_row::Int64
+    n_rows::Int64
+    destination_row::Int64
+end
+synfire_copy_rows_desc(; reserved=0, source=C_NULL, first_row=0, n_rows=0, destination_row=0) =
+    synfire_copy_rows_desc(sizeof(synfire_copy_rows_desc), reserved, source, first_row, n_rows, destination_row)
+
+"""
 Spikes `[T, B, N]` in one format, to be written in another: packed, unpacked, transposed or as another type. The types of the two buffers say what is converted. A buffer's `row_pitch` holds as in a layer's passes.
 """
 struct synfire_convert_spikes_desc
@@ -407,6 +449,47 @@ end
 synfire_graph_statistics(; reserved=0, n_replays=0, n_late_waits=0, n_seen=0, p50_ns=0, p99_ns=0, p999_ns=0, max_ns=0) =
     synfire_graph_statistics(sizeof(synfire_graph_statistics), reserved, n_replays, n_late_waits, n_seen, p50_ns, p99_ns, p999_ns, max_ns)
 
+"""
+A fill of a graph.
+"""
+struct synfire_fill_desc
+    struct_size::UInt32
+    reserved::UInt32
+    buffer::synfire_buffer
+    value::Float64
+end
+synfire_fill_desc(; reserved=0, buffer=C_NULL, value=0) =
+    synfire_fill_desc(sizeof(synfire_fill_desc), reserved, buffer, value)
+
+"""
+destination = keep * destination + scale * source, element by element.
+"""
+struct synfire_scale_add_desc
+    struct_size::UInt32
+    reserved::UInt32
+    source::synfire_buffer
+    destination::synfire_buffer
+    scale::Float64
+    keep::Float64
+end
+synfire_scale_add_desc(; reserved=0, source=C_NULL, destination=C_NULL, scale=0, keep=0) =
+    synfire_scale_add_desc(sizeof(synfire_scale_add_desc), reserved, source, destination, scale, keep)
+
+"""
+One step of gradient descent on a parameter of a layer.
+"""
+struct synfire_update_parameter_desc
+    struct_size::UInt32
+    bounds::UInt32
+    name::Ptr{UInt8}
+    gradient::synfire_buffer
+    learning_rate::Float64
+    lower::Float64
+    upper::Float64
+end
+synfire_update_parameter_desc(; bounds=0, name=C_NULL, gradient=C_NULL, learning_rate=0, lower=0, upper=0) =
+    synfire_update_parameter_desc(sizeof(synfire_update_parameter_desc), bounds, name, gradient, learning_rate, lower, upper)
+
 # ---- Functions ---------------------------------------------------------------------------------------------------------
 
 # The addresses of the functions, filled in when the library is loaded.
@@ -434,14 +517,23 @@ mutable struct FunctionTable
     synfire_layer_destroy::Ptr{Cvoid}
     synfire_layer_set_parameter::Ptr{Cvoid}
     synfire_layer_get_parameter::Ptr{Cvoid}
+    synfire_layer_set_parameters::Ptr{Cvoid}
+    synfire_layer_set_n_active::Ptr{Cvoid}
     synfire_layer_get_parameter_info::Ptr{Cvoid}
     synfire_layer_reset_state::Ptr{Cvoid}
     synfire_layer_read_state::Ptr{Cvoid}
     synfire_layer_write_state::Ptr{Cvoid}
     synfire_layer_forward::Ptr{Cvoid}
     synfire_layer_backward::Ptr{Cvoid}
+    synfire_layer_reset_rows::Ptr{Cvoid}
+    synfire_layer_read_rows::Ptr{Cvoid}
+    synfire_layer_write_rows::Ptr{Cvoid}
+    synfire_layer_copy_rows::Ptr{Cvoid}
+    synfire_layer_snapshot::Ptr{Cvoid}
+    synfire_layer_restore::Ptr{Cvoid}
     synfire_convert_spikes::Ptr{Cvoid}
     synfire_count_spikes::Ptr{Cvoid}
+    synfire_scale_add::Ptr{Cvoid}
     synfire_graph_create::Ptr{Cvoid}
     synfire_graph_destroy::Ptr{Cvoid}
     synfire_graph_record_forward::Ptr{Cvoid}
@@ -450,10 +542,20 @@ mutable struct FunctionTable
     synfire_graph_record_convert_spikes::Ptr{Cvoid}
     synfire_graph_record_count_spikes::Ptr{Cvoid}
     synfire_graph_record_native::Ptr{Cvoid}
+    synfire_graph_record_fill::Ptr{Cvoid}
+    synfire_graph_record_scale_add::Ptr{Cvoid}
+    synfire_graph_record_update_parameter::Ptr{Cvoid}
+    synfire_graph_record_reset_rows::Ptr{Cvoid}
+    synfire_graph_record_read_rows::Ptr{Cvoid}
+    synfire_graph_record_write_rows::Ptr{Cvoid}
+    synfire_graph_record_copy_rows::Ptr{Cvoid}
+    synfire_graph_record_snapshot::Ptr{Cvoid}
+    synfire_graph_record_restore::Ptr{Cvoid}
     synfire_graph_get_last_operation::Ptr{Cvoid}
     synfire_graph_instantiate::Ptr{Cvoid}
     synfire_graph_set_enabled::Ptr{Cvoid}
     synfire_graph_rebind::Ptr{Cvoid}
+    synfire_graph_set_value::Ptr{Cvoid}
     synfire_graph_launch::Ptr{Cvoid}
     synfire_graph_wait::Ptr{Cvoid}
     synfire_graph_poll::Ptr{Cvoid}
@@ -461,7 +563,7 @@ mutable struct FunctionTable
     synfire_graph_write_dot::Ptr{Cvoid}
     synfire_graph_get_statistics::Ptr{Cvoid}
     synfire_graph_reset_statistics::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -710,12 +812,34 @@ end
 """
     synfire_layer_get_parameter(layer, name, values, count)
 
-Reads a parameter back, exactly as it was set (under a second name: the reciprocal of what is stored).
+Reads a parameter back, exactly as it was set (under a second name: the reciprocal of what is stored), or as the latest replay left it that updates the parameter (synfire_graph_record_update_parameter()).
 """
 @inline function synfire_layer_get_parameter(layer, name, values, count)
     address = functions.synfire_layer_get_parameter
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_layer, Cstring, Ptr{Float64}, UInt64), layer, name, values, count)
+end
+
+"""
+    synfire_layer_set_parameters(layer, list, n_values)
+
+Sets several parameters: all of them or, when one is refused, none. The next launch or eager call sees all of them together; replays already launched see none. Otherwise as synfire_layer_set_parameter(), which sets one.
+"""
+@inline function synfire_layer_set_parameters(layer, list, n_values)
+    address = functions.synfire_layer_set_parameters
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_layer, Ptr{synfire_parameter_values}, UInt64), layer, list, n_values)
+end
+
+"""
+    synfire_layer_set_n_active(layer, n_rows)
+
+Chooses how many batch rows of a layer are active: the first ones. The next launch or eager call sees it, together with parameters that were set; replays already launched do not. Graphs need no re-recording. A tape left by an earlier forward becomes stale.
+"""
+@inline function synfire_layer_set_n_active(layer, n_rows)
+    address = functions.synfire_layer_set_n_active
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_layer, Int64), layer, n_rows)
 end
 
 """
@@ -785,6 +909,72 @@ Runs one backward through time now, of the layer's latest forward, which must ha
 end
 
 """
+    synfire_layer_reset_rows(layer, desc, stream)
+
+Sets rows of the state back to their start, or those of them that a mask chooses: what synfire_layer_reset_state() does to all of them.
+"""
+@inline function synfire_layer_reset_rows(layer, desc, stream)
+    address = functions.synfire_layer_reset_rows
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_layer, Ptr{synfire_state_desc}, synfire_stream), layer, desc, stream)
+end
+
+"""
+    synfire_layer_read_rows(layer, desc, stream)
+
+Copies rows of a state variable into a buffer.
+"""
+@inline function synfire_layer_read_rows(layer, desc, stream)
+    address = functions.synfire_layer_read_rows
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_layer, Ptr{synfire_state_desc}, synfire_stream), layer, desc, stream)
+end
+
+"""
+    synfire_layer_write_rows(layer, desc, stream)
+
+Copies a buffer into rows of a state variable.
+"""
+@inline function synfire_layer_write_rows(layer, desc, stream)
+    address = functions.synfire_layer_write_rows
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_layer, Ptr{synfire_state_desc}, synfire_stream), layer, desc, stream)
+end
+
+"""
+    synfire_layer_copy_rows(layer, desc, stream)
+
+Copies rows of the state of one layer to another one, all state variables.
+"""
+@inline function synfire_layer_copy_rows(layer, desc, stream)
+    address = functions.synfire_layer_copy_rows
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_layer, Ptr{synfire_copy_rows_desc}, synfire_stream), layer, desc, stream)
+end
+
+"""
+    synfire_layer_snapshot(layer, desc, data, bytes)
+
+Takes a snapshot of rows of the state: a header that says what it is of, then their values. Parameters are not in it.
+"""
+@inline function synfire_layer_snapshot(layer, desc, data, bytes)
+    address = functions.synfire_layer_snapshot
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_layer, Ptr{synfire_state_desc}, Ptr{Cvoid}, Ptr{UInt64}), layer, desc, data, bytes)
+end
+
+"""
+    synfire_layer_restore(layer, desc, data, bytes)
+
+Puts a snapshot back. What is not a snapshot, is one of another model, type or shape, or has changed since it was taken is refused, and the state stays as it is.
+"""
+@inline function synfire_layer_restore(layer, desc, data, bytes)
+    address = functions.synfire_layer_restore
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_layer, Ptr{synfire_state_desc}, Ptr{Cvoid}, UInt64), layer, desc, data, bytes)
+end
+
+"""
     synfire_convert_spikes(context, desc, stream)
 
 Converts spikes from one format to another now: the same operation that synfire_graph_record_convert_spikes() records.
@@ -804,6 +994,17 @@ Counts spikes now: the same operation that synfire_graph_record_count_spikes() r
     address = functions.synfire_count_spikes
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_context, Ptr{synfire_count_spikes_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
+    synfire_scale_add(context, desc, stream)
+
+Computes destination = keep * destination + scale * source now: the same operation that synfire_graph_record_scale_add() records.
+"""
+@inline function synfire_scale_add(context, desc, stream)
+    address = functions.synfire_scale_add
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_scale_add_desc}, synfire_stream), context, desc, stream)
 end
 
 """
@@ -895,6 +1096,105 @@ Appends a native node: the caller's own kernels or library calls on CUDA, its ow
 end
 
 """
+    synfire_graph_record_fill(graph, desc)
+
+Appends a fill.
+"""
+@inline function synfire_graph_record_fill(graph, desc)
+    address = functions.synfire_graph_record_fill
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_fill_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_scale_add(graph, desc)
+
+Appends a scale-and-add; synfire_scale_add() says what is computed.
+"""
+@inline function synfire_graph_record_scale_add(graph, desc)
+    address = functions.synfire_graph_record_scale_add
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_scale_add_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_update_parameter(graph, layer, desc)
+
+Appends one step of gradient descent on a parameter: p = clamp(p - learning_rate * gradient).
+"""
+@inline function synfire_graph_record_update_parameter(graph, layer, desc)
+    address = functions.synfire_graph_record_update_parameter
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, synfire_layer, Ptr{synfire_update_parameter_desc}), graph, layer, desc)
+end
+
+"""
+    synfire_graph_record_reset_rows(graph, layer, desc)
+
+Appends a reset of rows of a state; as synfire_layer_reset_rows(). The mask is read by every replay.
+"""
+@inline function synfire_graph_record_reset_rows(graph, layer, desc)
+    address = functions.synfire_graph_record_reset_rows
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, synfire_layer, Ptr{synfire_state_desc}), graph, layer, desc)
+end
+
+"""
+    synfire_graph_record_read_rows(graph, layer, desc)
+
+Appends a copy of rows of a state variable into a buffer; as synfire_layer_read_rows().
+"""
+@inline function synfire_graph_record_read_rows(graph, layer, desc)
+    address = functions.synfire_graph_record_read_rows
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, synfire_layer, Ptr{synfire_state_desc}), graph, layer, desc)
+end
+
+"""
+    synfire_graph_record_write_rows(graph, layer, desc)
+
+Appends a copy of a buffer into rows of a state variable; as synfire_layer_write_rows().
+"""
+@inline function synfire_graph_record_write_rows(graph, layer, desc)
+    address = functions.synfire_graph_record_write_rows
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, synfire_layer, Ptr{synfire_state_desc}), graph, layer, desc)
+end
+
+"""
+    synfire_graph_record_copy_rows(graph, layer, desc)
+
+Appends a copy of rows of the state of one layer to another one; as synfire_layer_copy_rows().
+"""
+@inline function synfire_graph_record_copy_rows(graph, layer, desc)
+    address = functions.synfire_graph_record_copy_rows
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, synfire_layer, Ptr{synfire_copy_rows_desc}), graph, layer, desc)
+end
+
+"""
+    synfire_graph_record_snapshot(graph, layer, desc)
+
+Appends a snapshot of rows of a state into a buffer. It is as long as that of synfire_layer_snapshot(), and synfire_layer_restore() takes it; it has no checksum.
+"""
+@inline function synfire_graph_record_snapshot(graph, layer, desc)
+    address = functions.synfire_graph_record_snapshot
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, synfire_layer, Ptr{synfire_state_desc}), graph, layer, desc)
+end
+
+"""
+    synfire_graph_record_restore(graph, layer, desc)
+
+Appends the restoring of a snapshot from a buffer. A replay that finds no snapshot of this layout there leaves the state as it is.
+"""
+@inline function synfire_graph_record_restore(graph, layer, desc)
+    address = functions.synfire_graph_record_restore
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, synfire_layer, Ptr{synfire_state_desc}), graph, layer, desc)
+end
+
+"""
     synfire_graph_get_last_operation(graph, operation)
 
 The number of the operation recorded last. Calls that change an operation between replays take it.
@@ -936,6 +1236,17 @@ Puts another buffer in the place of one that the graph was recorded with, in all
     address = functions.synfire_graph_rebind
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_graph, synfire_buffer, synfire_buffer), graph, old_buffer, new_buffer)
+end
+
+"""
+    synfire_graph_set_value(graph, operation, name, value)
+
+Changes a number that an operation uses, without recording anew. The next launch sees it, together with everything else that was set since the launch before; replays already launched keep theirs.
+"""
+@inline function synfire_graph_set_value(graph, operation, name, value)
+    address = functions.synfire_graph_set_value
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Int32, Cstring, Float64), graph, operation, name, value)
 end
 
 """

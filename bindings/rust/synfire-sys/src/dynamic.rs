@@ -31,14 +31,23 @@ pub(crate) struct Table {
     pub synfire_layer_destroy: unsafe extern "C" fn(synfire_layer),
     pub synfire_layer_set_parameter: unsafe extern "C" fn(synfire_layer, *const c_char, *const f64, u64) -> synfire_status,
     pub synfire_layer_get_parameter: unsafe extern "C" fn(synfire_layer, *const c_char, *mut f64, u64) -> synfire_status,
+    pub synfire_layer_set_parameters: unsafe extern "C" fn(synfire_layer, *const synfire_parameter_values, u64) -> synfire_status,
+    pub synfire_layer_set_n_active: unsafe extern "C" fn(synfire_layer, i64) -> synfire_status,
     pub synfire_layer_get_parameter_info: unsafe extern "C" fn(synfire_layer, u32, *mut synfire_parameter_info) -> synfire_status,
     pub synfire_layer_reset_state: unsafe extern "C" fn(synfire_layer, synfire_stream) -> synfire_status,
     pub synfire_layer_read_state: unsafe extern "C" fn(synfire_layer, *const c_char, *mut c_void, u64) -> synfire_status,
     pub synfire_layer_write_state: unsafe extern "C" fn(synfire_layer, *const c_char, *const c_void, u64) -> synfire_status,
     pub synfire_layer_forward: unsafe extern "C" fn(synfire_layer, *const synfire_forward_desc, synfire_stream) -> synfire_status,
     pub synfire_layer_backward: unsafe extern "C" fn(synfire_layer, *const synfire_backward_desc, synfire_stream) -> synfire_status,
+    pub synfire_layer_reset_rows: unsafe extern "C" fn(synfire_layer, *const synfire_state_desc, synfire_stream) -> synfire_status,
+    pub synfire_layer_read_rows: unsafe extern "C" fn(synfire_layer, *const synfire_state_desc, synfire_stream) -> synfire_status,
+    pub synfire_layer_write_rows: unsafe extern "C" fn(synfire_layer, *const synfire_state_desc, synfire_stream) -> synfire_status,
+    pub synfire_layer_copy_rows: unsafe extern "C" fn(synfire_layer, *const synfire_copy_rows_desc, synfire_stream) -> synfire_status,
+    pub synfire_layer_snapshot: unsafe extern "C" fn(synfire_layer, *const synfire_state_desc, *mut c_void, *mut u64) -> synfire_status,
+    pub synfire_layer_restore: unsafe extern "C" fn(synfire_layer, *const synfire_state_desc, *const c_void, u64) -> synfire_status,
     pub synfire_convert_spikes: unsafe extern "C" fn(synfire_context, *const synfire_convert_spikes_desc, synfire_stream) -> synfire_status,
     pub synfire_count_spikes: unsafe extern "C" fn(synfire_context, *const synfire_count_spikes_desc, synfire_stream) -> synfire_status,
+    pub synfire_scale_add: unsafe extern "C" fn(synfire_context, *const synfire_scale_add_desc, synfire_stream) -> synfire_status,
     pub synfire_graph_create: unsafe extern "C" fn(synfire_context, *const synfire_graph_desc, *mut synfire_graph) -> synfire_status,
     pub synfire_graph_destroy: unsafe extern "C" fn(synfire_graph),
     pub synfire_graph_record_forward: unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_forward_desc) -> synfire_status,
@@ -47,10 +56,20 @@ pub(crate) struct Table {
     pub synfire_graph_record_convert_spikes: unsafe extern "C" fn(synfire_graph, *const synfire_convert_spikes_desc) -> synfire_status,
     pub synfire_graph_record_count_spikes: unsafe extern "C" fn(synfire_graph, *const synfire_count_spikes_desc) -> synfire_status,
     pub synfire_graph_record_native: unsafe extern "C" fn(synfire_graph, *const synfire_native_desc) -> synfire_status,
+    pub synfire_graph_record_fill: unsafe extern "C" fn(synfire_graph, *const synfire_fill_desc) -> synfire_status,
+    pub synfire_graph_record_scale_add: unsafe extern "C" fn(synfire_graph, *const synfire_scale_add_desc) -> synfire_status,
+    pub synfire_graph_record_update_parameter: unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_update_parameter_desc) -> synfire_status,
+    pub synfire_graph_record_reset_rows: unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_state_desc) -> synfire_status,
+    pub synfire_graph_record_read_rows: unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_state_desc) -> synfire_status,
+    pub synfire_graph_record_write_rows: unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_state_desc) -> synfire_status,
+    pub synfire_graph_record_copy_rows: unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_copy_rows_desc) -> synfire_status,
+    pub synfire_graph_record_snapshot: unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_state_desc) -> synfire_status,
+    pub synfire_graph_record_restore: unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_state_desc) -> synfire_status,
     pub synfire_graph_get_last_operation: unsafe extern "C" fn(synfire_graph, *mut i32) -> synfire_status,
     pub synfire_graph_instantiate: unsafe extern "C" fn(synfire_graph) -> synfire_status,
     pub synfire_graph_set_enabled: unsafe extern "C" fn(synfire_graph, i32, i32) -> synfire_status,
     pub synfire_graph_rebind: unsafe extern "C" fn(synfire_graph, synfire_buffer, synfire_buffer) -> synfire_status,
+    pub synfire_graph_set_value: unsafe extern "C" fn(synfire_graph, i32, *const c_char, f64) -> synfire_status,
     pub synfire_graph_launch: unsafe extern "C" fn(synfire_graph, synfire_stream, *mut u64) -> synfire_status,
     pub synfire_graph_wait: unsafe extern "C" fn(synfire_graph, u64, i32, i64) -> synfire_status,
     pub synfire_graph_poll: unsafe extern "C" fn(synfire_graph, u64) -> synfire_status,
@@ -86,14 +105,23 @@ impl Table {
             synfire_layer_destroy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer)>(find("synfire_layer_destroy\0")?),
             synfire_layer_set_parameter: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const c_char, *const f64, u64) -> synfire_status>(find("synfire_layer_set_parameter\0")?),
             synfire_layer_get_parameter: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const c_char, *mut f64, u64) -> synfire_status>(find("synfire_layer_get_parameter\0")?),
+            synfire_layer_set_parameters: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const synfire_parameter_values, u64) -> synfire_status>(find("synfire_layer_set_parameters\0")?),
+            synfire_layer_set_n_active: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, i64) -> synfire_status>(find("synfire_layer_set_n_active\0")?),
             synfire_layer_get_parameter_info: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, u32, *mut synfire_parameter_info) -> synfire_status>(find("synfire_layer_get_parameter_info\0")?),
             synfire_layer_reset_state: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, synfire_stream) -> synfire_status>(find("synfire_layer_reset_state\0")?),
             synfire_layer_read_state: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const c_char, *mut c_void, u64) -> synfire_status>(find("synfire_layer_read_state\0")?),
             synfire_layer_write_state: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const c_char, *const c_void, u64) -> synfire_status>(find("synfire_layer_write_state\0")?),
             synfire_layer_forward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const synfire_forward_desc, synfire_stream) -> synfire_status>(find("synfire_layer_forward\0")?),
             synfire_layer_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const synfire_backward_desc, synfire_stream) -> synfire_status>(find("synfire_layer_backward\0")?),
+            synfire_layer_reset_rows: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const synfire_state_desc, synfire_stream) -> synfire_status>(find("synfire_layer_reset_rows\0")?),
+            synfire_layer_read_rows: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const synfire_state_desc, synfire_stream) -> synfire_status>(find("synfire_layer_read_rows\0")?),
+            synfire_layer_write_rows: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const synfire_state_desc, synfire_stream) -> synfire_status>(find("synfire_layer_write_rows\0")?),
+            synfire_layer_copy_rows: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const synfire_copy_rows_desc, synfire_stream) -> synfire_status>(find("synfire_layer_copy_rows\0")?),
+            synfire_layer_snapshot: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const synfire_state_desc, *mut c_void, *mut u64) -> synfire_status>(find("synfire_layer_snapshot\0")?),
+            synfire_layer_restore: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const synfire_state_desc, *const c_void, u64) -> synfire_status>(find("synfire_layer_restore\0")?),
             synfire_convert_spikes: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_convert_spikes_desc, synfire_stream) -> synfire_status>(find("synfire_convert_spikes\0")?),
             synfire_count_spikes: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_count_spikes_desc, synfire_stream) -> synfire_status>(find("synfire_count_spikes\0")?),
+            synfire_scale_add: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_scale_add_desc, synfire_stream) -> synfire_status>(find("synfire_scale_add\0")?),
             synfire_graph_create: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_graph_desc, *mut synfire_graph) -> synfire_status>(find("synfire_graph_create\0")?),
             synfire_graph_destroy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph)>(find("synfire_graph_destroy\0")?),
             synfire_graph_record_forward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_forward_desc) -> synfire_status>(find("synfire_graph_record_forward\0")?),
@@ -102,10 +130,20 @@ impl Table {
             synfire_graph_record_convert_spikes: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_convert_spikes_desc) -> synfire_status>(find("synfire_graph_record_convert_spikes\0")?),
             synfire_graph_record_count_spikes: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_count_spikes_desc) -> synfire_status>(find("synfire_graph_record_count_spikes\0")?),
             synfire_graph_record_native: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_native_desc) -> synfire_status>(find("synfire_graph_record_native\0")?),
+            synfire_graph_record_fill: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_fill_desc) -> synfire_status>(find("synfire_graph_record_fill\0")?),
+            synfire_graph_record_scale_add: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_scale_add_desc) -> synfire_status>(find("synfire_graph_record_scale_add\0")?),
+            synfire_graph_record_update_parameter: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_update_parameter_desc) -> synfire_status>(find("synfire_graph_record_update_parameter\0")?),
+            synfire_graph_record_reset_rows: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_state_desc) -> synfire_status>(find("synfire_graph_record_reset_rows\0")?),
+            synfire_graph_record_read_rows: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_state_desc) -> synfire_status>(find("synfire_graph_record_read_rows\0")?),
+            synfire_graph_record_write_rows: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_state_desc) -> synfire_status>(find("synfire_graph_record_write_rows\0")?),
+            synfire_graph_record_copy_rows: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_copy_rows_desc) -> synfire_status>(find("synfire_graph_record_copy_rows\0")?),
+            synfire_graph_record_snapshot: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_state_desc) -> synfire_status>(find("synfire_graph_record_snapshot\0")?),
+            synfire_graph_record_restore: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_state_desc) -> synfire_status>(find("synfire_graph_record_restore\0")?),
             synfire_graph_get_last_operation: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *mut i32) -> synfire_status>(find("synfire_graph_get_last_operation\0")?),
             synfire_graph_instantiate: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph) -> synfire_status>(find("synfire_graph_instantiate\0")?),
             synfire_graph_set_enabled: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, i32, i32) -> synfire_status>(find("synfire_graph_set_enabled\0")?),
             synfire_graph_rebind: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, synfire_buffer, synfire_buffer) -> synfire_status>(find("synfire_graph_rebind\0")?),
+            synfire_graph_set_value: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, i32, *const c_char, f64) -> synfire_status>(find("synfire_graph_set_value\0")?),
             synfire_graph_launch: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, synfire_stream, *mut u64) -> synfire_status>(find("synfire_graph_launch\0")?),
             synfire_graph_wait: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, u64, i32, i64) -> synfire_status>(find("synfire_graph_wait\0")?),
             synfire_graph_poll: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, u64) -> synfire_status>(find("synfire_graph_poll\0")?),
@@ -303,6 +341,22 @@ pub unsafe fn synfire_layer_get_parameter(layer: synfire_layer, name: *const c_c
 
 /// # Safety
 ///
+/// As `synfire_layer_set_parameters` in synfire.h.
+#[inline]
+pub unsafe fn synfire_layer_set_parameters(layer: synfire_layer, list: *const synfire_parameter_values, n_values: u64) -> synfire_status {
+    (crate::load::table().synfire_layer_set_parameters)(layer, list, n_values)
+}
+
+/// # Safety
+///
+/// As `synfire_layer_set_n_active` in synfire.h.
+#[inline]
+pub unsafe fn synfire_layer_set_n_active(layer: synfire_layer, n_rows: i64) -> synfire_status {
+    (crate::load::table().synfire_layer_set_n_active)(layer, n_rows)
+}
+
+/// # Safety
+///
 /// As `synfire_layer_get_parameter_info` in synfire.h.
 #[inline]
 pub unsafe fn synfire_layer_get_parameter_info(layer: synfire_layer, index: u32, info: *mut synfire_parameter_info) -> synfire_status {
@@ -351,6 +405,54 @@ pub unsafe fn synfire_layer_backward(layer: synfire_layer, desc: *const synfire_
 
 /// # Safety
 ///
+/// As `synfire_layer_reset_rows` in synfire.h.
+#[inline]
+pub unsafe fn synfire_layer_reset_rows(layer: synfire_layer, desc: *const synfire_state_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_layer_reset_rows)(layer, desc, stream)
+}
+
+/// # Safety
+///
+/// As `synfire_layer_read_rows` in synfire.h.
+#[inline]
+pub unsafe fn synfire_layer_read_rows(layer: synfire_layer, desc: *const synfire_state_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_layer_read_rows)(layer, desc, stream)
+}
+
+/// # Safety
+///
+/// As `synfire_layer_write_rows` in synfire.h.
+#[inline]
+pub unsafe fn synfire_layer_write_rows(layer: synfire_layer, desc: *const synfire_state_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_layer_write_rows)(layer, desc, stream)
+}
+
+/// # Safety
+///
+/// As `synfire_layer_copy_rows` in synfire.h.
+#[inline]
+pub unsafe fn synfire_layer_copy_rows(layer: synfire_layer, desc: *const synfire_copy_rows_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_layer_copy_rows)(layer, desc, stream)
+}
+
+/// # Safety
+///
+/// As `synfire_layer_snapshot` in synfire.h.
+#[inline]
+pub unsafe fn synfire_layer_snapshot(layer: synfire_layer, desc: *const synfire_state_desc, data: *mut c_void, bytes: *mut u64) -> synfire_status {
+    (crate::load::table().synfire_layer_snapshot)(layer, desc, data, bytes)
+}
+
+/// # Safety
+///
+/// As `synfire_layer_restore` in synfire.h.
+#[inline]
+pub unsafe fn synfire_layer_restore(layer: synfire_layer, desc: *const synfire_state_desc, data: *const c_void, bytes: u64) -> synfire_status {
+    (crate::load::table().synfire_layer_restore)(layer, desc, data, bytes)
+}
+
+/// # Safety
+///
 /// As `synfire_convert_spikes` in synfire.h.
 #[inline]
 pub unsafe fn synfire_convert_spikes(context: synfire_context, desc: *const synfire_convert_spikes_desc, stream: synfire_stream) -> synfire_status {
@@ -363,6 +465,14 @@ pub unsafe fn synfire_convert_spikes(context: synfire_context, desc: *const synf
 #[inline]
 pub unsafe fn synfire_count_spikes(context: synfire_context, desc: *const synfire_count_spikes_desc, stream: synfire_stream) -> synfire_status {
     (crate::load::table().synfire_count_spikes)(context, desc, stream)
+}
+
+/// # Safety
+///
+/// As `synfire_scale_add` in synfire.h.
+#[inline]
+pub unsafe fn synfire_scale_add(context: synfire_context, desc: *const synfire_scale_add_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_scale_add)(context, desc, stream)
 }
 
 /// # Safety
@@ -431,6 +541,78 @@ pub unsafe fn synfire_graph_record_native(graph: synfire_graph, desc: *const syn
 
 /// # Safety
 ///
+/// As `synfire_graph_record_fill` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_fill(graph: synfire_graph, desc: *const synfire_fill_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_fill)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_scale_add` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_scale_add(graph: synfire_graph, desc: *const synfire_scale_add_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_scale_add)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_update_parameter` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_update_parameter(graph: synfire_graph, layer: synfire_layer, desc: *const synfire_update_parameter_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_update_parameter)(graph, layer, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_reset_rows` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_reset_rows(graph: synfire_graph, layer: synfire_layer, desc: *const synfire_state_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_reset_rows)(graph, layer, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_read_rows` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_read_rows(graph: synfire_graph, layer: synfire_layer, desc: *const synfire_state_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_read_rows)(graph, layer, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_write_rows` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_write_rows(graph: synfire_graph, layer: synfire_layer, desc: *const synfire_state_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_write_rows)(graph, layer, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_copy_rows` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_copy_rows(graph: synfire_graph, layer: synfire_layer, desc: *const synfire_copy_rows_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_copy_rows)(graph, layer, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_snapshot` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_snapshot(graph: synfire_graph, layer: synfire_layer, desc: *const synfire_state_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_snapshot)(graph, layer, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_restore` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_restore(graph: synfire_graph, layer: synfire_layer, desc: *const synfire_state_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_restore)(graph, layer, desc)
+}
+
+/// # Safety
+///
 /// As `synfire_graph_get_last_operation` in synfire.h.
 #[inline]
 pub unsafe fn synfire_graph_get_last_operation(graph: synfire_graph, operation: *mut i32) -> synfire_status {
@@ -459,6 +641,14 @@ pub unsafe fn synfire_graph_set_enabled(graph: synfire_graph, operation: i32, en
 #[inline]
 pub unsafe fn synfire_graph_rebind(graph: synfire_graph, old_buffer: synfire_buffer, new_buffer: synfire_buffer) -> synfire_status {
     (crate::load::table().synfire_graph_rebind)(graph, old_buffer, new_buffer)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_set_value` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_set_value(graph: synfire_graph, operation: i32, name: *const c_char, value: f64) -> synfire_status {
+    (crate::load::table().synfire_graph_set_value)(graph, operation, name, value)
 }
 
 /// # Safety
