@@ -4,7 +4,9 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -59,24 +61,132 @@ TEST_F(GoodNeighbour, CallersStreamIsUsedAndStaysUsable) {
   EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
 }
 
-TEST_F(GoodNeighbour, ACapturingStreamIsRefusedAndItsCaptureSurvives) {
+TEST_F(GoodNeighbour, AGraphBecomesAChildOfTheCallersCapture) {
+  ASSERT_EQ(synfire_buffer_fill(x, 0.25), SYNFIRE_OK);
   ASSERT_EQ(synfire_graph_instantiate(graph), SYNFIRE_OK);
+  uint64_t first = 0;
+  ASSERT_EQ(synfire_graph_launch(graph, nullptr, &first), SYNFIRE_OK);
+  ASSERT_EQ(synfire_graph_wait(graph, first, SYNFIRE_WAIT_SPIN, -1), SYNFIRE_OK);
   void* memory = nullptr;
   ASSERT_EQ(cudaMalloc(&memory, 64), cudaSuccess);
+  for (const cudaStreamCaptureMode mode :
+       {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed}) {
+    ASSERT_EQ(synfire_layer_reset_state(layer, nullptr), SYNFIRE_OK);
+    ASSERT_EQ(synfire_context_synchronize(context), SYNFIRE_OK);
+    ASSERT_EQ(cudaStreamBeginCapture(stream, mode), cudaSuccess);
+    EXPECT_EQ(cudaMemsetAsync(memory, 1, 64, stream), cudaSuccess);
+    uint64_t ticket = 77;
+    EXPECT_EQ(synfire_graph_launch(graph, stream, &ticket), SYNFIRE_CAPTURED) << last_error();
+    EXPECT_EQ(ticket, 0u);
+    EXPECT_EQ(cudaMemsetAsync(memory, 0, 64, stream), cudaSuccess);
+    cudaGraph_t captured = nullptr;
+    ASSERT_EQ(cudaStreamEndCapture(stream, &captured), cudaSuccess);
+    size_t n_nodes = 0;
+    EXPECT_EQ(cudaGraphGetNodes(captured, nullptr, &n_nodes), cudaSuccess);
+    EXPECT_EQ(n_nodes, 3u);
+    cudaGraphExec_t executable = nullptr;
+    ASSERT_EQ(cudaGraphInstantiateWithFlags(&executable, captured, 0), cudaSuccess);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(cudaGraphLaunch(executable, stream), cudaSuccess);
+    EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+    // Twelve steps of V += (0.25 - V) / 2 from 0: the state went from run to run.
+    std::vector<float> v(64);
+    ASSERT_EQ(synfire_layer_read_state(layer, "v", v.data(), 64 * sizeof(float)), SYNFIRE_OK) << last_error();
+    float expected = 0;
+    for (int i = 0; i < 12; ++i) expected += (0.25f - expected) / 2;
+    EXPECT_NEAR(v[63], expected, 1e-6);
+    EXPECT_EQ(cudaGraphExecDestroy(executable), cudaSuccess);
+    EXPECT_EQ(cudaGraphDestroy(captured), cudaSuccess);
+  }
+  // Its runs are no replays of ours.
+  uint64_t next = 0;
+  ASSERT_EQ(synfire_graph_launch(graph, nullptr, &next), SYNFIRE_OK);
+  EXPECT_EQ(next, first + 1);
+  EXPECT_EQ(synfire_graph_wait(graph, next, SYNFIRE_WAIT_SPIN, -1), SYNFIRE_OK);
+  EXPECT_EQ(cudaFree(memory), cudaSuccess);
+}
+
+TEST_F(GoodNeighbour, EagerCallsBecomeNodesOfTheCallersCapture) {
+  ASSERT_EQ(synfire_buffer_fill(x, 0.25), SYNFIRE_OK);
+  const double tau = 4;
+  ASSERT_EQ(synfire_layer_set_parameter(layer, "tau", &tau, 1), SYNFIRE_OK);
   ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
-  uint64_t ticket = 0;
-  EXPECT_EQ(synfire_graph_launch(graph, stream, &ticket), SYNFIRE_ERROR_CAPTURING) << last_error();
-  EXPECT_NE(last_error().find("stream"), std::string::npos);
-  EXPECT_EQ(synfire_layer_forward(layer, &forward, stream), SYNFIRE_ERROR_CAPTURING);
-  EXPECT_EQ(synfire_layer_reset_state(layer, stream), SYNFIRE_ERROR_CAPTURING);
-  EXPECT_EQ(cudaMemsetAsync(memory, 0, 64, stream), cudaSuccess);
+  EXPECT_EQ(synfire_layer_reset_state(layer, stream), SYNFIRE_CAPTURED) << last_error();
+  EXPECT_EQ(synfire_layer_forward(layer, &forward, stream), SYNFIRE_CAPTURED) << last_error();
+  synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
+  backward.grad_spike_seq = spikes;
+  synfire_buffer_desc bd = SYNFIRE_BUFFER_DESC_INIT;
+  bd.n_elements = 4 * 64;
+  synfire_buffer grad_x = nullptr;
+  ASSERT_EQ(synfire_buffer_create(context, &bd, &grad_x), SYNFIRE_OK) << last_error();
+  backward.grad_x_seq = grad_x;
+  EXPECT_EQ(synfire_layer_backward(layer, &backward, stream), SYNFIRE_CAPTURED) << last_error();
   cudaGraph_t captured = nullptr;
-  EXPECT_EQ(cudaStreamEndCapture(stream, &captured), cudaSuccess);
+  ASSERT_EQ(cudaStreamEndCapture(stream, &captured), cudaSuccess);
   size_t n_nodes = 0;
   EXPECT_EQ(cudaGraphGetNodes(captured, nullptr, &n_nodes), cudaSuccess);
-  EXPECT_EQ(n_nodes, 1u);
+  EXPECT_EQ(n_nodes, 3u);
+  cudaGraphExec_t executable = nullptr;
+  ASSERT_EQ(cudaGraphInstantiateWithFlags(&executable, captured, 0), cudaSuccess);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(cudaGraphLaunch(executable, stream), cudaSuccess);
+    EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+    std::vector<float> v(64);
+    ASSERT_EQ(synfire_layer_read_state(layer, "v", v.data(), 64 * sizeof(float)), SYNFIRE_OK) << last_error();
+    float expected = 0;
+    for (int k = 0; k < 4; ++k) expected += (0.25f - expected) / 4;
+    EXPECT_NEAR(v[0], expected, 1e-6) << "with the parameters of the capture";
+  }
+  EXPECT_EQ(cudaGraphExecDestroy(executable), cudaSuccess);
   EXPECT_EQ(cudaGraphDestroy(captured), cudaSuccess);
-  EXPECT_EQ(cudaFree(memory), cudaSuccess);
+  synfire_buffer_destroy(grad_x);
+}
+
+TEST_F(GoodNeighbour, AnInvalidCaptureIsLeftToItsOwner) {
+  ASSERT_EQ(synfire_graph_instantiate(graph), SYNFIRE_OK);
+  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+  EXPECT_NE(cudaStreamSynchronize(stream), cudaSuccess);
+  EXPECT_EQ(synfire_graph_launch(graph, stream, nullptr), SYNFIRE_ERROR_CAPTURING) << last_error();
+  EXPECT_EQ(synfire_layer_forward(layer, &forward, stream), SYNFIRE_ERROR_CAPTURING) << last_error();
+  cudaGraph_t captured = nullptr;
+  EXPECT_NE(cudaStreamEndCapture(stream, &captured), cudaSuccess);
+  cudaGetLastError();
+  EXPECT_EQ(synfire_graph_launch(graph, stream, nullptr), SYNFIRE_OK) << last_error();
+  EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+}
+
+// Other threads allocate, free, load and destroy while this library captures, over and over.
+TEST_F(GoodNeighbour, OtherThreadsNeverBreakOurCapture) {
+  std::atomic<bool> stop{false};
+  std::thread raw([&] {
+    while (!stop.load()) {
+      void* memory = nullptr;
+      EXPECT_EQ(cudaMalloc(&memory, 1 << 16), cudaSuccess);
+      EXPECT_EQ(cudaFree(memory), cudaSuccess);
+    }
+  });
+  std::thread ours([&] {
+    while (!stop.load()) {
+      synfire_buffer_desc bd = SYNFIRE_BUFFER_DESC_INIT;
+      bd.n_elements = 1000;
+      synfire_buffer buffer = nullptr;
+      EXPECT_EQ(synfire_buffer_create(context, &bd, &buffer), SYNFIRE_OK);
+      synfire_buffer_destroy(buffer);
+      EXPECT_EQ(synfire_context_reclaim(nullptr, nullptr), SYNFIRE_OK);
+    }
+  });
+  for (int i = 0; i < 100; ++i) {
+    synfire_graph another = nullptr;
+    ASSERT_EQ(synfire_graph_create(context, nullptr, &another), SYNFIRE_OK);
+    ASSERT_EQ(synfire_graph_record_forward(another, layer, &forward), SYNFIRE_OK);
+    EXPECT_EQ(synfire_graph_instantiate(another), SYNFIRE_OK) << last_error();
+    uint64_t ticket = 0;
+    EXPECT_EQ(synfire_graph_launch(another, nullptr, &ticket), SYNFIRE_OK) << last_error();
+    EXPECT_EQ(synfire_graph_wait(another, ticket, SYNFIRE_WAIT_YIELD, -1), SYNFIRE_OK) << last_error();
+    synfire_graph_destroy(another);
+  }
+  stop.store(true);
+  raw.join();
+  ours.join();
 }
 
 // Everything slow, on this thread, while this thread captures in the strictest mode: nothing breaks the capture.
@@ -104,6 +214,8 @@ TEST_F(GoodNeighbour, TheCallersLastErrorAndDeviceStay) {
   ASSERT_EQ(cudaGetDevice(&before), cudaSuccess);
   EXPECT_NE(cudaSetDevice(100000), cudaSuccess);
   const cudaError_t dirty = cudaPeekAtLastError();
+  unsigned int flags = 0, flags_after = 0;
+  ASSERT_EQ(cudaGetDeviceFlags(&flags), cudaSuccess);
   ASSERT_NE(dirty, cudaSuccess);
   ASSERT_EQ(synfire_graph_instantiate(graph), SYNFIRE_OK) << last_error();
   uint64_t ticket = 0;
@@ -112,6 +224,8 @@ TEST_F(GoodNeighbour, TheCallersLastErrorAndDeviceStay) {
   EXPECT_EQ(cudaPeekAtLastError(), dirty);
   ASSERT_EQ(cudaGetDevice(&after), cudaSuccess);
   EXPECT_EQ(before, after);
+  ASSERT_EQ(cudaGetDeviceFlags(&flags_after), cudaSuccess);
+  EXPECT_EQ(flags, flags_after);
   cudaGetLastError();
 }
 

@@ -436,6 +436,59 @@ TEST(Passes, EagerAndReplayedAreTheSame) {
   EXPECT_EQ(graph.launch(), 2u);
 }
 
+synfire_status SYNFIRE_CALL add_one(void* user, const synfire_native_call* call) {
+  ++*static_cast<int*>(user);
+  if (call->stream) return -1;  // on CUDA this test has nothing to enqueue
+  static_cast<float*>(call->writes[0].data)[3] += 1;
+  return SYNFIRE_OK;
+}
+
+TEST(Graphs, ChangeBetweenReplaysAndTellAboutThemselves) {
+  const Context context = make_context();
+  Buffer x = make_pinned(context, 8), out = make_pinned(context, 8), other = make_pinned(context, 8);
+  synfire_graph_desc desc = SYNFIRE_GRAPH_DESC_INIT;
+  desc.n_slots = 2;
+  Graph graph(context, desc);
+  graph.record_copy(synfire::copy_desc(x, out));
+  int n_calls = 0;
+  synfire_native_desc native = SYNFIRE_NATIVE_DESC_INIT;
+  const synfire_buffer written = out;
+  native.callback = add_one;
+  native.user = &n_calls;
+  native.name = "adds one";
+  native.writes = &written;
+  native.n_writes = 1;
+  graph.record_native(native);
+  EXPECT_EQ(graph.last_operation(), 1);
+  EXPECT_NE(graph.dot().find("adds one"), std::string::npos);
+  if (context.properties().backend != SYNFIRE_BACKEND_HOST) {
+    EXPECT_THROW(graph.instantiate(), synfire::error);
+    return;
+  }
+  graph.instantiate();
+  const auto replay = [&](float value) {
+    static_cast<float*>(graph.slot(0, x).data)[3] = value;
+    const synfire::Ticket ticket = graph.launch();
+    graph.wait(ticket);
+    const synfire_memory memory = graph.slot(ticket, out);
+    EXPECT_EQ(memory.bytes, 8 * sizeof(float));
+    return static_cast<const float*>(memory.data)[3];
+  };
+  EXPECT_EQ(replay(5), 6);
+  graph.set_enabled(1, false);
+  EXPECT_EQ(replay(7), 7);
+  graph.set_enabled(1, true);
+  graph.rebind(x, other);
+  x = std::move(other);
+  EXPECT_EQ(replay(9), 10);
+  EXPECT_EQ(n_calls, 2);
+  EXPECT_EQ(graph.statistics().n_replays, 3u);
+  graph.reset_statistics();
+  EXPECT_EQ(graph.statistics().n_replays, 0u);
+  EXPECT_THROW(graph.slot(99, out), synfire::error);
+  EXPECT_THROW(graph.set_enabled(2, true), synfire::error);
+}
+
 TEST(Spikes, ConvertedAndCountedAtOnceAndInAGraph) {
   const Context context = make_context();
   Buffer dense(context, synfire::buffer_desc<float>(2 * 35)), bits(context, synfire::buffer_desc<uint32_t>(2 * 2));

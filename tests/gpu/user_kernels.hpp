@@ -1,0 +1,24 @@
+// Kernels of a program beside Synfire, as tests need them.
+#ifndef SYNFIRE_TESTS_GPU_USER_KERNELS_HPP
+#define SYNFIRE_TESTS_GPU_USER_KERNELS_HPP
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace user {
+
+cudaError_t load_kernels();
+// data[i] = data[i] * factor + summand
+cudaError_t multiply_add(float* data, size_t n, float factor, float summand, cudaStream_t stream);
+// Takes about this long, on one multiprocessor.
+cudaError_t busy(int64_t nanoseconds, cudaStream_t stream);
+// One block that does nothing.
+cudaError_t nothing(cudaStream_t stream);
+// Writes to an address that nobody has: the context is lost after it.
+cudaError_t illegal_write(cudaStream_t stream);
+
+}  // namespace user
+
+#endif
