@@ -17,8 +17,12 @@ pub fn table() -> Vec<String> {
     structure!(lines, synfire_backward_desc { struct_size, in_place, grad_spike_seq, grad_v_seq, grad_v_final, grad_x_seq, grad_v_init, grad_w_seq, grad_w_final, grad_w_init, parameter_gradients, n_parameter_gradients });
     structure!(lines, synfire_convert_spikes_desc { struct_size, reserved, n_steps, n_neurons, batch, source, destination });
     structure!(lines, synfire_count_spikes_desc { struct_size, kind, n_steps, n_neurons, batch, spikes, counts });
-    structure!(lines, synfire_graph_desc { struct_size, reserved });
+    structure!(lines, synfire_graph_desc { struct_size, n_slots });
     structure!(lines, synfire_copy_desc { struct_size, reserved, source, destination, source_offset, destination_offset, bytes });
+    structure!(lines, synfire_memory { data, bytes });
+    structure!(lines, synfire_native_call { struct_size, slot, stream, n_reads, reads, n_writes, writes });
+    structure!(lines, synfire_native_desc { struct_size, reserved, callback, user, name, reads, n_reads, writes, n_writes });
+    structure!(lines, synfire_graph_statistics { struct_size, reserved, n_replays, n_late_waits, n_seen, p50_ns, p99_ns, p999_ns, max_ns });
     lines.push(format!("type\tsynfire_status\t{}", size_of::<synfire_status>()));
     lines.push(format!("type\tsynfire_stream\t{}", size_of::<synfire_stream>()));
     lines.push(format!("type\tsynfire_context\t{}", size_of::<synfire_context>()));
@@ -28,6 +32,7 @@ pub fn table() -> Vec<String> {
     lines.push(format!("constant\tSYNFIRE_OK\t{}", SYNFIRE_OK));
     lines.push(format!("constant\tSYNFIRE_PENDING\t{}", SYNFIRE_PENDING));
     lines.push(format!("constant\tSYNFIRE_HOST_FALLBACK\t{}", SYNFIRE_HOST_FALLBACK));
+    lines.push(format!("constant\tSYNFIRE_CAPTURED\t{}", SYNFIRE_CAPTURED));
     lines.push(format!("constant\tSYNFIRE_ERROR_INVALID_ARGUMENT\t{}", SYNFIRE_ERROR_INVALID_ARGUMENT));
     lines.push(format!("constant\tSYNFIRE_ERROR_INVALID_HANDLE\t{}", SYNFIRE_ERROR_INVALID_HANDLE));
     lines.push(format!("constant\tSYNFIRE_ERROR_STRUCT_SIZE\t{}", SYNFIRE_ERROR_STRUCT_SIZE));
@@ -40,6 +45,7 @@ pub fn table() -> Vec<String> {
     lines.push(format!("constant\tSYNFIRE_ERROR_DEVICE_LOST\t{}", SYNFIRE_ERROR_DEVICE_LOST));
     lines.push(format!("constant\tSYNFIRE_ERROR_UNSUPPORTED\t{}", SYNFIRE_ERROR_UNSUPPORTED));
     lines.push(format!("constant\tSYNFIRE_ERROR_CUDA\t{}", SYNFIRE_ERROR_CUDA));
+    lines.push(format!("constant\tSYNFIRE_ERROR_CALLBACK\t{}", SYNFIRE_ERROR_CALLBACK));
     lines.push(format!("constant\tSYNFIRE_ERROR_INTERNAL\t{}", SYNFIRE_ERROR_INTERNAL));
     lines.push(format!("constant\tSYNFIRE_BACKEND_AUTO\t{}", SYNFIRE_BACKEND_AUTO));
     lines.push(format!("constant\tSYNFIRE_BACKEND_HOST\t{}", SYNFIRE_BACKEND_HOST));
