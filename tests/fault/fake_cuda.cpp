@@ -597,6 +597,13 @@ Live live() {
   const Inside inside;
   return state().live;
 }
+uint64_t device_bytes() {
+  const Inside inside;
+  uint64_t bytes = 0;
+  for (const auto& [begin, allocation] : state().allocations)
+    if (allocation.type == cudaMemoryTypeDevice) bytes += allocation.bytes;
+  return bytes;
+}
 bool inside() noexcept { return depth > 0; }
 
 void hold() {

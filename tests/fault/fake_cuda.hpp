@@ -32,6 +32,8 @@ struct Live {
   bool operator==(const Live&) const = default;
 };
 Live live();
+// What all allocations of device memory that are live hold together, as they were asked for.
+uint64_t device_bytes();
 // True on a thread that is inside the fake: what it allocates and locks is not the library's.
 bool inside() noexcept;
 

@@ -2,7 +2,7 @@
 #
 #   cmake -DOBJECTS=a.o;b.o -DLIBRARY=libsynfire0.so -DNM=nm -DSTRIP=strip -DWORK=folder -P code_size.cmake
 #
-# Every kernel has one host stub in the objects. The size is that of the architectures this build has: the release preset's
+# Every kernel has one host stub in the objects, with one guarded variable. The size is that of the architectures this build has: the release preset's
 # is the one that is shipped.
 set(most_instances 600)
 set(most_bytes 48000000)
@@ -11,7 +11,7 @@ execute_process(COMMAND ${NM} --defined-only ${OBJECTS} OUTPUT_VARIABLE symbols 
 if(failed)
   message(FATAL_ERROR "${NM} does not read the kernels' objects")
 endif()
-string(REGEX MATCHALL " _ZL[0-9]+__device_stub__[^\n]*" stubs "${symbols}")
+string(REGEX MATCHALL " _ZGVZL[0-9]+__device_stub__[^\n]*" stubs "${symbols}")
 list(LENGTH stubs instances)
 message(STATUS "${instances} kernel instances, of at most ${most_instances}")
 if(instances EQUAL 0 OR instances GREATER most_instances)

@@ -114,10 +114,11 @@ class NumberDevice final : public core::Device {
   void upload(void*, const void*, uint64_t) override {}
   void download(void*, const void*, uint64_t) override {}
   void write_small(void*, const void*, uint64_t, synfire_stream) override {}
-  void check_stream(synfire_stream) override {}
+  bool is_capturing(synfire_stream) override { return false; }
   void execute(std::span<const core::Operation>, synfire_stream) override {}
+  void execute_captured(std::span<const core::Operation>, synfire_stream) override {}
   void synchronize() override {}
-  std::unique_ptr<core::Replay> instantiate(const core::OperationList&) override { return nullptr; }
+  std::unique_ptr<core::Replay> instantiate(core::ReplayPlan) override { return nullptr; }
 
  private:
   std::map<const void*, uint64_t>& allocated_;

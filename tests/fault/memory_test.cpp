@@ -1,0 +1,113 @@
+// Device memory and nodes, counted where every allocation and every node is seen: what a layer takes is what the query
+// told, and a forward with packed spikes is one kernel without a dense sequence behind it.
+#include "../capi/graph_support.hpp"
+#include "../capi/storage_rig.hpp"
+#include "fake_cuda.hpp"
+
+namespace synfire_test {
+namespace {
+
+class DeviceMemory : public testing::Test {
+ protected:
+  Context context;
+  cudaStream_t stream = nullptr;
+
+  void SetUp() override {
+    fake::install();
+    context = make_context();
+    stream = fake::make_stream();
+  }
+  void TearDown() override { fake::destroy_stream(stream); }
+
+  // What `work` adds to the device memory in use.
+  template <class Work>
+  static uint64_t added(const Work& work) {
+    EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));  // what earlier handles leave is given back here, not inside
+    const uint64_t before = fake::device_bytes();
+    work();
+    return fake::device_bytes() - before;
+  }
+  size_t nodes_of(synfire_layer layer, const synfire_forward_desc& forward) {
+    EXPECT_EQ(fake::begin_capture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+    EXPECT_EQ(synfire_layer_forward(layer, &forward, stream), SYNFIRE_CAPTURED) << last_error_text();
+    cudaGraph_t captured = nullptr;
+    EXPECT_EQ(fake::end_capture(stream, &captured), cudaSuccess);
+    const size_t n_nodes = fake::count_nodes(captured);
+    fake::destroy_graph(captured);
+    return n_nodes;
+  }
+};
+
+constexpr Shape large{100, 3, 701};
+
+TEST_F(DeviceMemory, AForwardWithPackedSpikesIsOneKernelAndNothingDense) {
+  for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16})
+    for (int32_t model = SYNFIRE_MODEL_IF; model <= SYNFIRE_MODEL_IZHIKEVICH; ++model)
+      for (const int32_t format : {SYNFIRE_DTYPE_BITS, SYNFIRE_DTYPE_TIME_BITS}) {
+        synfire_layer_desc desc = describe(large, dtype);
+        desc.model = model;
+        SCOPED_TRACE(name_of(desc));
+        const Layer layer = make_layer(context, desc);
+        const Buffer x = make_buffer(context, dtype, large.sequence());
+        const uint64_t words = format == SYNFIRE_DTYPE_BITS ? large.words() : (100 + 31) / 32 * large.row();
+        const Buffer spikes = make_buffer(context, format, words);
+        synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+        forward.x = x;
+        forward.spikes = spikes;
+        EXPECT_OK(synfire_layer_forward(layer, &forward, nullptr));  // allocates the tape
+        EXPECT_EQ(nodes_of(layer, forward), 1u);
+        const Graph graph = make_graph(context);
+        // A [T, N] of one bit a spike would be 26 KB.
+        EXPECT_LE(added([&] {
+                    EXPECT_OK(synfire_graph_record_forward(graph, layer, &forward));
+                    EXPECT_OK(synfire_graph_instantiate(graph));
+                  }),
+                  1024u);
+      }
+}
+
+TEST_F(DeviceMemory, ALayerTakesWhatTheQueryTold) {
+  for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_F16})
+    for (const int32_t model : {SYNFIRE_MODEL_LIF, SYNFIRE_MODEL_IZHIKEVICH})
+      for (const int32_t tape :
+           {SYNFIRE_TAPE_NONE, SYNFIRE_TAPE_RECOMPUTE, SYNFIRE_TAPE_STORE, SYNFIRE_TAPE_STORE_NARROW}) {
+        if (tape == SYNFIRE_TAPE_STORE_NARROW && dtype != SYNFIRE_DTYPE_F16) continue;
+        synfire_layer_desc desc = describe(large, dtype);
+        desc.model = model;
+        SCOPED_TRACE(testing::Message() << name_of(desc) << " tape " << tape);
+        synfire_layer_memory memory = SYNFIRE_LAYER_MEMORY_INIT;
+        ASSERT_OK(synfire_layer_query_memory(&desc, &memory));
+
+        Layer layer;
+        EXPECT_EQ(added([&] { layer = make_layer(context, desc); }), memory.state_bytes + memory.parameter_bytes);
+        EXPECT_EQ(added([&] { set_parameter(layer, "v_threshold", std::vector<double>(701, 1.5)); }),
+                  memory.per_neuron_parameter_bytes);
+
+        const Buffer x = make_buffer(context, dtype, large.sequence());
+        synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+        forward.x = x;
+        forward.tape = tape;
+        uint64_t taped = tape == SYNFIRE_TAPE_NONE ? 0 : memory.tape_bytes;
+        if (tape == SYNFIRE_TAPE_STORE) taped += memory.stored_tape_bytes;
+        if (tape == SYNFIRE_TAPE_STORE_NARROW) taped += memory.narrow_tape_bytes + memory.narrow_tape_spike_bytes;
+        EXPECT_EQ(added([&] { EXPECT_OK(synfire_layer_forward(layer, &forward, nullptr)); }), taped);
+        EXPECT_EQ(added([&] { EXPECT_OK(synfire_layer_forward(layer, &forward, nullptr)); }), 0u);
+        if (tape == SYNFIRE_TAPE_NONE) continue;
+
+        const Buffer grad_s = make_buffer(context, dtype, large.sequence());
+        const Buffer grad_x = make_buffer(context, dtype, large.sequence());
+        const Buffer gradient = make_buffer(context, dtype == SYNFIRE_DTYPE_F64 ? dtype : SYNFIRE_DTYPE_F32, 701);
+        synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
+        backward.grad_spike_seq = grad_s;
+        backward.grad_x_seq = grad_x;
+        EXPECT_EQ(added([&] { EXPECT_OK(synfire_layer_backward(layer, &backward, nullptr)); }), 0u);
+        const synfire_parameter_gradient asked = {"v_threshold", gradient};
+        backward.parameter_gradients = &asked;
+        backward.n_parameter_gradients = 1;
+        EXPECT_EQ(added([&] { EXPECT_OK(synfire_layer_backward(layer, &backward, nullptr)); }),
+                  memory.gradient_bytes + memory.per_neuron_gradient_bytes);
+      }
+}
+
+}  // namespace
+}  // namespace synfire_test
