@@ -2,7 +2,7 @@
 use crate::buffer::{Buffer, Element};
 use crate::context::{born, gone, Context, ContextHandle};
 use crate::error::{check, loaded, Error, Name, Result, Status};
-use crate::graph::{Backward, Forward};
+use crate::pass::{Backward, Forward};
 use crate::held::{hold_all, Held};
 use crate::values::{DType, Memory, Model, Reset, Surrogate};
 use std::fmt;
@@ -219,11 +219,11 @@ impl Layer {
         let shape = self.with_batch(Some((self.n_steps() + 31) / 32), self.n_neurons());
         Buffer::with_dtype(context, memory, DType::TimeBits, shape)
     }
-    /// Sets a parameter: one value, or one per neuron.
+    /// Sets a parameter: one value, or one per neuron. The next launch sees it, replays in flight do not.
     pub fn set_parameter(&self, name: &str, values: &[f64]) -> Result<()> {
         let name = Name::new(name)?;
         // SAFETY: the slice has so many values.
-        self.core.held.during(|| {
+        self.core.held.between_launches(|| {
             check(unsafe {
                 sys::synfire_layer_set_parameter(self.core.raw, name.as_ptr(), values.as_ptr(), values.len() as u64)
             })
@@ -245,7 +245,7 @@ impl Layer {
     pub fn parameter(&self, name: &str, values: &mut [f64]) -> Result<()> {
         let name = Name::new(name)?;
         // SAFETY: the slice has so many values.
-        self.core.held.during(|| {
+        self.core.held.between_launches(|| {
             check(unsafe {
                 sys::synfire_layer_get_parameter(self.core.raw, name.as_ptr(), values.as_mut_ptr(), values.len() as u64)
             })
@@ -255,7 +255,7 @@ impl Layer {
     /// Parameter number `index`; an error after the last.
     pub fn parameter_info(&self, index: u32) -> Result<ParameterInfo> {
         // SAFETY: zeros plus the size; the name is a constant string.
-        self.core.held.during(|| unsafe {
+        self.core.held.between_launches(|| unsafe {
             let mut p: sys::synfire_parameter_info = std::mem::zeroed();
             p.struct_size = std::mem::size_of_val(&p) as u32;
             check(sys::synfire_layer_get_parameter_info(self.core.raw, index, &mut p))?;
