@@ -133,20 +133,20 @@ impl Graph {
     pub fn as_raw(&self) -> sys::synfire_graph {
         self.raw
     }
-    fn keep(&mut self, core: &Arc<BufferCore>) {
+    pub(crate) fn keep(&mut self, core: &Arc<BufferCore>) {
         if !self.buffers.iter().any(|kept| Arc::ptr_eq(kept, core)) {
             core.held.enter(&self.flight);
             self.buffers.push(core.clone())
         }
     }
-    fn keep_layer(&mut self, layer: &Layer) {
+    pub(crate) fn keep_layer(&mut self, layer: &Layer) {
         if !self.layers.iter().any(|kept| Arc::ptr_eq(kept, &layer.core)) {
             layer.core.held.enter(&self.flight);
             self.layers.push(layer.core.clone())
         }
     }
     // The operation that was appended just now.
-    fn appended(&self) -> Result<Operation> {
+    pub(crate) fn appended(&self) -> Result<Operation> {
         let mut operation = 0;
         // SAFETY: a live handle.
         check(unsafe { sys::synfire_graph_get_last_operation(self.raw, &mut operation) })?;
@@ -279,7 +279,8 @@ impl Graph {
     /// are waited for, and on a GPU the graph is captured anew.
     pub fn rebind<T: Element>(&mut self, old: &Buffer<T>, new: &Buffer<T>) -> Result<()> {
         // SAFETY: live handles.
-        let status = new.core.held.during(|| Ok(unsafe { sys::synfire_graph_rebind(self.raw, old.core.raw, new.core.raw) }))?;
+        let status =
+            new.core.held.during(|| Ok(unsafe { sys::synfire_graph_rebind(self.raw, old.core.raw, new.core.raw) }))?;
         self.checked(status)?;
         self.flight.store(IDLE, Release);
         if let Some(at) = self.buffers.iter().position(|core| Arc::ptr_eq(core, &old.core)) {

@@ -2,8 +2,8 @@
 use crate::buffer::{Buffer, Element};
 use crate::context::{born, gone, Context, ContextHandle};
 use crate::error::{check, loaded, Error, Name, Result, Status};
-use crate::pass::{Backward, Forward};
 use crate::held::{hold_all, Held};
+use crate::pass::{Backward, Forward};
 use crate::values::{DType, Memory, Model, Reset, Surrogate};
 use std::fmt;
 use std::sync::Arc;
@@ -313,7 +313,7 @@ impl Layer {
             .map(drop)
         })
     }
-    fn now(&self, held: Vec<&Held>, call: impl FnOnce() -> i32) -> Result<()> {
+    pub(crate) fn now(&self, held: Vec<&Held>, call: impl FnOnce() -> i32) -> Result<()> {
         let _held = hold_all(held)?;
         check(call())?;
         if self.on_host {

@@ -91,6 +91,8 @@ mod pass;
 mod shape;
 mod slot;
 mod spikes;
+mod state;
+mod steps;
 mod values;
 
 pub use buffer::{Bf16, Buffer, BufferBuilder, Element, Map, MapMut, F16};
@@ -103,6 +105,7 @@ pub use pass::{Backward, Forward};
 pub use shape::{Nested, Shape};
 pub use slot::Slot;
 pub use spikes::SpikeShape;
+pub use steps::Update;
 /// The C ABI as it is, for what a program does with [`Layer::as_raw`] and its like.
 pub use synfire_sys as sys;
 pub use values::{Backend, Count, DType, Fallback, Memory, Model, Reset, Surrogate, Tape};

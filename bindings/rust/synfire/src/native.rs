@@ -71,7 +71,11 @@ impl<'a> Native<'a> {
             failure: None,
         }))
     }
-    pub(crate) fn with_desc<T>(&self, node: *mut Node, f: impl FnOnce(&sys::synfire_native_desc) -> Result<T>) -> Result<T> {
+    pub(crate) fn with_desc<T>(
+        &self,
+        node: *mut Node,
+        f: impl FnOnce(&sys::synfire_native_desc) -> Result<T>,
+    ) -> Result<T> {
         let name = Name::new(&self.name)?;
         let reads: Vec<_> = self.reads.iter().map(|(core, _)| core.raw).collect();
         let writes: Vec<_> = self.writes.iter().map(|(core, _)| core.raw).collect();
