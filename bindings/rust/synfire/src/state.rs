@@ -61,6 +61,7 @@ fn copy_desc(source: &Layer, rows: impl RangeBounds<i64>, to: i64) -> Result<sys
     })
 }
 
+// Calls of raw functions: they pass on what they get.
 type StateCall =
     unsafe fn(sys::synfire_layer, *const sys::synfire_state_desc, sys::synfire_stream) -> sys::synfire_status;
 type StateRecord = unsafe fn(sys::synfire_graph, sys::synfire_layer, *const sys::synfire_state_desc) -> i32;
@@ -74,19 +75,25 @@ impl Layer {
     }
     /// Sets batch rows, such as `..` or `2..5`, back to their start, and waits for it.
     pub fn reset_rows(&self, rows: impl RangeBounds<i64>) -> Result<()> {
-        self.rows_now(Rows::new(rows, None, None)?, sys_reset_rows)
+        self.rows_now(Rows::new(rows, None, None)?, |l, d, s| unsafe { sys::synfire_layer_reset_rows(l, d, s) })
     }
     /// Sets those of the batch rows back to their start whose byte in `mask` `[B]` is not 0, and waits for it.
     pub fn reset_masked(&self, rows: impl RangeBounds<i64>, mask: &Buffer<u8>) -> Result<()> {
-        self.rows_now(Rows::new(rows, None, Some(&mask.core))?, sys_reset_rows)
+        self.rows_now(Rows::new(rows, None, Some(&mask.core))?, |l, d, s| unsafe {
+            sys::synfire_layer_reset_rows(l, d, s)
+        })
     }
     /// Copies batch rows of the state `"v"` or `"w"` into a buffer `[rows, N]`, and waits for it.
     pub fn read_rows<T: Element>(&self, name: &str, rows: impl RangeBounds<i64>, to: &Buffer<T>) -> Result<()> {
-        self.rows_now(Rows::new(rows, Some(name), Some(&to.core))?, sys_read_rows)
+        self.rows_now(Rows::new(rows, Some(name), Some(&to.core))?, |l, d, s| unsafe {
+            sys::synfire_layer_read_rows(l, d, s)
+        })
     }
     /// Copies a buffer `[rows, N]` into batch rows of the state `"v"` or `"w"`, and waits for it.
     pub fn write_rows<T: Element>(&self, name: &str, rows: impl RangeBounds<i64>, from: &Buffer<T>) -> Result<()> {
-        self.rows_now(Rows::new(rows, Some(name), Some(&from.core))?, sys_write_rows)
+        self.rows_now(Rows::new(rows, Some(name), Some(&from.core))?, |l, d, s| unsafe {
+            sys::synfire_layer_write_rows(l, d, s)
+        })
     }
     /// Copies batch rows of the state of a layer of the same model and neurons into this one, from row `to` on, and waits
     /// for it.
@@ -121,17 +128,6 @@ impl Layer {
             check(unsafe { sys::synfire_layer_restore(self.core.raw, &rows.desc(), data, bytes) }).map(drop)
         })
     }
-}
-
-// As plain functions: the raw ones may be calls through a table.
-unsafe fn sys_reset_rows(l: sys::synfire_layer, d: *const sys::synfire_state_desc, s: sys::synfire_stream) -> i32 {
-    sys::synfire_layer_reset_rows(l, d, s)
-}
-unsafe fn sys_read_rows(l: sys::synfire_layer, d: *const sys::synfire_state_desc, s: sys::synfire_stream) -> i32 {
-    sys::synfire_layer_read_rows(l, d, s)
-}
-unsafe fn sys_write_rows(l: sys::synfire_layer, d: *const sys::synfire_state_desc, s: sys::synfire_stream) -> i32 {
-    sys::synfire_layer_write_rows(l, d, s)
 }
 
 impl Graph {
