@@ -1385,6 +1385,14 @@ namespace Synfire.Raw
         public static extern int synfire_layer_set_parameters(
             synfire_layer layer, synfire_parameter_values* list, ulong n_values);
 
+        /// <summary>
+        /// Chooses how many batch rows of a layer are active: the first ones. The next launch or eager call sees
+        /// it, together with parameters that were set; replays already launched do not. Graphs need no
+        /// re-recording. A tape left by an earlier forward becomes stale.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_layer_set_n_active(synfire_layer layer, long n_rows);
+
         /// <summary>Describes the parameters of a layer, one by one.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_layer_get_parameter_info(

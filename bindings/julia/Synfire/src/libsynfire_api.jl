@@ -518,6 +518,7 @@ mutable struct FunctionTable
     synfire_layer_set_parameter::Ptr{Cvoid}
     synfire_layer_get_parameter::Ptr{Cvoid}
     synfire_layer_set_parameters::Ptr{Cvoid}
+    synfire_layer_set_n_active::Ptr{Cvoid}
     synfire_layer_get_parameter_info::Ptr{Cvoid}
     synfire_layer_reset_state::Ptr{Cvoid}
     synfire_layer_read_state::Ptr{Cvoid}
@@ -562,7 +563,7 @@ mutable struct FunctionTable
     synfire_graph_write_dot::Ptr{Cvoid}
     synfire_graph_get_statistics::Ptr{Cvoid}
     synfire_graph_reset_statistics::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -828,6 +829,17 @@ Sets several parameters: all of them or, when one is refused, none. The next lau
     address = functions.synfire_layer_set_parameters
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_layer, Ptr{synfire_parameter_values}, UInt64), layer, list, n_values)
+end
+
+"""
+    synfire_layer_set_n_active(layer, n_rows)
+
+Chooses how many batch rows of a layer are active: the first ones. The next launch or eager call sees it, together with parameters that were set; replays already launched do not. Graphs need no re-recording. A tape left by an earlier forward becomes stale.
+"""
+@inline function synfire_layer_set_n_active(layer, n_rows)
+    address = functions.synfire_layer_set_n_active
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_layer, Int64), layer, n_rows)
 end
 
 """

@@ -129,6 +129,8 @@ extern "C" { pub fn synfire_layer_get_parameter (layer : synfire_layer , name : 
 #[cfg(not(feature = "load-dynamic"))]
 extern "C" { pub fn synfire_layer_set_parameters (layer : synfire_layer , list : * const synfire_parameter_values , n_values : u64) -> synfire_status ; }
 #[cfg(not(feature = "load-dynamic"))]
+extern "C" { pub fn synfire_layer_set_n_active (layer : synfire_layer , n_rows : i64) -> synfire_status ; }
+#[cfg(not(feature = "load-dynamic"))]
 extern "C" { pub fn synfire_layer_get_parameter_info (layer : synfire_layer , index : u32 , info : * mut synfire_parameter_info) -> synfire_status ; }
 #[cfg(not(feature = "load-dynamic"))]
 extern "C" { pub fn synfire_layer_reset_state (layer : synfire_layer , stream : synfire_stream) -> synfire_status ; }

@@ -32,6 +32,7 @@ pub(crate) struct Table {
     pub synfire_layer_set_parameter: unsafe extern "C" fn(synfire_layer, *const c_char, *const f64, u64) -> synfire_status,
     pub synfire_layer_get_parameter: unsafe extern "C" fn(synfire_layer, *const c_char, *mut f64, u64) -> synfire_status,
     pub synfire_layer_set_parameters: unsafe extern "C" fn(synfire_layer, *const synfire_parameter_values, u64) -> synfire_status,
+    pub synfire_layer_set_n_active: unsafe extern "C" fn(synfire_layer, i64) -> synfire_status,
     pub synfire_layer_get_parameter_info: unsafe extern "C" fn(synfire_layer, u32, *mut synfire_parameter_info) -> synfire_status,
     pub synfire_layer_reset_state: unsafe extern "C" fn(synfire_layer, synfire_stream) -> synfire_status,
     pub synfire_layer_read_state: unsafe extern "C" fn(synfire_layer, *const c_char, *mut c_void, u64) -> synfire_status,
@@ -105,6 +106,7 @@ impl Table {
             synfire_layer_set_parameter: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const c_char, *const f64, u64) -> synfire_status>(find("synfire_layer_set_parameter\0")?),
             synfire_layer_get_parameter: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const c_char, *mut f64, u64) -> synfire_status>(find("synfire_layer_get_parameter\0")?),
             synfire_layer_set_parameters: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const synfire_parameter_values, u64) -> synfire_status>(find("synfire_layer_set_parameters\0")?),
+            synfire_layer_set_n_active: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, i64) -> synfire_status>(find("synfire_layer_set_n_active\0")?),
             synfire_layer_get_parameter_info: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, u32, *mut synfire_parameter_info) -> synfire_status>(find("synfire_layer_get_parameter_info\0")?),
             synfire_layer_reset_state: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, synfire_stream) -> synfire_status>(find("synfire_layer_reset_state\0")?),
             synfire_layer_read_state: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const c_char, *mut c_void, u64) -> synfire_status>(find("synfire_layer_read_state\0")?),
@@ -343,6 +345,14 @@ pub unsafe fn synfire_layer_get_parameter(layer: synfire_layer, name: *const c_c
 #[inline]
 pub unsafe fn synfire_layer_set_parameters(layer: synfire_layer, list: *const synfire_parameter_values, n_values: u64) -> synfire_status {
     (crate::load::table().synfire_layer_set_parameters)(layer, list, n_values)
+}
+
+/// # Safety
+///
+/// As `synfire_layer_set_n_active` in synfire.h.
+#[inline]
+pub unsafe fn synfire_layer_set_n_active(layer: synfire_layer, n_rows: i64) -> synfire_status {
+    (crate::load::table().synfire_layer_set_n_active)(layer, n_rows)
 }
 
 /// # Safety
