@@ -1821,7 +1821,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_set_value(synfire_graph gr
  *
  * On a stream that the caller captures, the graph becomes a child node of that capture: ::SYNFIRE_CAPTURED, no ticket. The
  * child reads and writes the buffers' own memory (slot 0) and takes parameters as they are on the device when it runs;
- * changed ones are written there before this call returns. Each of its runs counts for tapes as this one call does.
+ * changed ones are written there before this call returns. Each of its runs counts for tapes as this one call does. The
+ * graph, its layers and its buffers must outlive what was captured; later changes by synfire_graph_set_enabled() and
+ * synfire_graph_rebind() do not reach it.
  *
  * @param graph       An instantiated graph.
  * @param stream      The CUDA stream; null is the context's own. Must be null on the host.

@@ -462,9 +462,11 @@ void Graph::rebind(Buffer& before, Buffer& now) {
     for (const Ref<Buffer>& buffer : buffers)
       if (buffer.get() != &now) slots->take_over(*slots_, *buffer, slot_count());
     slots_ = std::move(slots);
+    buffers_.swap(buffers);  // under the lock: slot_memory() reads both
+  } else {
+    buffers_.swap(buffers);
   }
   operations_ = std::move(operations);
-  buffers_ = std::move(buffers);
   std::replace(written_.begin(), written_.end(), &before, &now);
   for (RecordedForward& forward : forwards_)
     if (forward.left.x == &before) forward.left.x = &now;

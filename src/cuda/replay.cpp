@@ -82,6 +82,7 @@ class CudaReplay final : public Replay {
 
   ~CudaReplay() override {
     const CurrentContext current(device_.context);
+    for (Build& build : retired_) release_build(build);
     release_build(build_);
     release_counters();
   }
@@ -106,6 +107,8 @@ class CudaReplay final : public Replay {
     device_.require_alive();
     const CurrentContext current(device_.context);
     const Range range("graph launch into a capture");
+    retired_.reserve(retired_.size() + 1);
+    captured_ = true;
     const Instance& instance = build_.instances[slot];
     // A child would run disabled operations too.
     if (build_.eager || std::find(build_.active.begin(), build_.active.end(), 0) != build_.active.end())
@@ -172,7 +175,10 @@ class CudaReplay final : public Replay {
       throw;
     }
     std::swap(build_, next);
-    release_build(next);
+    // What captures of the caller's name must stay, for as long as the graph does.
+    if (captured_) retired_.push_back(std::move(next));
+    else release_build(next);
+    captured_ = false;
   }
 
   uint64_t finished() const noexcept override {
@@ -447,6 +453,8 @@ class CudaReplay final : public Replay {
 
   DeviceState& device_;
   Build build_;
+  std::vector<Build> retired_;  // of before a rebuild, while the caller's captures may use them
+  bool captured_ = false;       // the build is part of a capture of the caller's
   uint64_t launched_ = 0;
   uint64_t* count_ = nullptr;      // device memory: replays finished
   uint64_t* published_ = nullptr;  // the same, in mapped host memory

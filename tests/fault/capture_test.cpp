@@ -295,6 +295,26 @@ TEST_F(Captures, ADisabledOperationIsNotInTheChild) {
   fake::destroy_graph(captured);
 }
 
+// What was captured before a rebind runs as it was captured: on the old buffer, whose executable the graph keeps.
+TEST_F(Captures, ARebindLeavesWhatWasCaptured) {
+  Callback callback = add_one;
+  const Graph graph = record(callback);
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  ASSERT_EQ(fake::begin_capture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  EXPECT_EQ(synfire_graph_launch(graph, stream, nullptr), SYNFIRE_CAPTURED);
+  cudaGraph_t captured = nullptr;
+  ASSERT_EQ(fake::end_capture(stream, &captured), cudaSuccess);
+  const Buffer fresh = make_frame(context, n);
+  EXPECT_OK(synfire_graph_rebind(graph, x, fresh));
+  data_of(x)[5] = 40;
+  data_of(fresh)[5] = 50;
+  EXPECT_EQ(fake::launch_graph(captured, stream), cudaSuccess);
+  EXPECT_EQ(data_of(out)[5], 41);
+  wait(graph, launch(graph));
+  EXPECT_EQ(data_of(out)[5], 51);
+  fake::destroy_graph(captured);
+}
+
 TEST_F(Captures, AnInvalidCaptureIsLeftToItsOwner) {
   Callback callback = add_one;
   const Graph graph = record(callback);
