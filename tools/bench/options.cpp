@@ -39,7 +39,7 @@ Number parse_number(std::string_view option, std::string_view value, Number lowe
   return number;
 }
 
-constexpr unsigned in_layer = 1, in_sweep = 2, in_plot = 4, in_tutorial = 8;
+constexpr unsigned in_layer = 1, in_sweep = 2, in_plot = 4, in_tutorial = 8, in_context = 16;
 constexpr unsigned measuring = in_layer | in_sweep | in_tutorial;
 
 // An option without a `value` in its help is a switch, and its setter gets an empty value.
@@ -77,14 +77,14 @@ constexpr Option option_table[] = {
     {"--cache", in_layer | in_plot, "NAME",
      "hot (default): the same arrays every time; cold: other arrays every time, so that none is in a cache",
      [](Options& o, View option, View v) { o.cache = find_row(caches, option, v); }},
-    {"--backend", measuring, "NAME", "cuda, host, or auto (default): a GPU when one answers",
+    {"--backend", measuring | in_context, "NAME", "cuda, host, or auto (default): a GPU when one answers",
      [](Options& o, View option, View v) { o.backend = find_row(backends, option, v); }},
     {"--threads-per-block", in_layer, "K", "threads of a CUDA block: 32, 64, 96, 128 (a backward takes at most 64); 0 (default) is automatic",
      [](Options& o, View option, View v) {
        o.threads_per_block = parse_number<std::uint32_t>(option, v, 0, 128);
        if (o.threads_per_block % 32 != 0) throw UsageError{"--threads-per-block is " + std::string(v) + "; 32, 64, 96, 128 or 0 is needed"};
      }},
-    {"--threads", measuring, "N", "threads of the host backend; 0 (default) is automatic",
+    {"--threads", measuring | in_context, "N", "threads of the host backend; 0 (default) is automatic",
      [](Options& o, View option, View v) { o.threads = parse_number<std::uint32_t>(option, v, 0, 1024); }},
     {"--rounds", measuring, "R", "samples of each measurement (15)",
      [](Options& o, View option, View v) { o.rounds = parse_number<std::uint32_t>(option, v, 1, 100000); }},
@@ -95,9 +95,9 @@ constexpr Option option_table[] = {
      [](Options& o, View, View) { o.full = true; }},
     {"--limit", in_sweep, "S", "seconds after which no further point is begun (CUDA 280, host 110, --full none)",
      [](Options& o, View option, View v) { o.limit_seconds = parse_number<double>(option, v, 1, 1e9); }},
-    {"--csv", in_layer | in_tutorial, "", "comma-separated values instead of a table",
+    {"--csv", in_layer | in_tutorial | in_context, "", "comma-separated values instead of a table",
      [](Options& o, View, View) { o.format = Format::csv; }},
-    {"--json", in_layer | in_tutorial, "", "JSON instead of a table",
+    {"--json", in_layer | in_tutorial | in_context, "", "JSON instead of a table",
      [](Options& o, View, View) { o.format = Format::json; }},
     {"--csv", in_sweep, "FILE", "comma-separated values into FILE, beside the table",
      [](Options& o, View, View v) { o.csv_file = v; }},
@@ -119,6 +119,7 @@ constexpr CommandName command_table[] = {
     {"plot", Command::plot, in_plot, " FILE.csv", "draws a sweep: percent of the copy bandwidth against N"},
     {"tutorial", Command::tutorial, in_tutorial, "",
      "forward and backward of T = 2 to 32 on each backend: time, ratio, error against the f64 host"},
+    {"context", Command::context, in_context, "", "what a context takes: time, device memory and host memory, stage by stage"},
 };
 
 const CommandName* find_command(std::string_view name) {

@@ -18,7 +18,7 @@ struct UsageError {
   std::string text;
 };
 
-enum class Command { none, layer, sweep, plot, tutorial };
+enum class Command { none, layer, sweep, plot, tutorial, context };
 enum class Format { text, csv, json };
 
 struct Options {
