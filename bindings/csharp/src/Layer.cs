@@ -472,6 +472,16 @@ namespace Synfire
             GC.KeepAlive(this);
         }
 
+        /// <summary>
+        /// Chooses how many of the batch rows are active: the first ones, 0 to <see cref="Batch"/>. The next launch sees it.
+        /// The state of the others is kept, and their part of every output untouched. Allocates nothing.
+        /// </summary>
+        public void SetActiveRows(long rows)
+        {
+            Errors.Check(Native.synfire_layer_set_n_active(Raw, Errors.NotNegative(rows, "rows")));
+            GC.KeepAlive(this);
+        }
+
         /// <summary>Puts the state back to its start.</summary>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public void ResetState(IntPtr stream = default(IntPtr))

@@ -230,6 +230,14 @@ impl Layer {
             .map(drop)
         })
     }
+    /// Chooses how many of the batch rows are active: the first ones, 0 to B. The next launch sees it. The state of the others
+    /// is kept, and their part of every output untouched.
+    pub fn set_n_active(&self, n_rows: i64) -> Result<()> {
+        // SAFETY: a live handle.
+        self.core
+            .held
+            .between_launches(|| check(unsafe { sys::synfire_layer_set_n_active(self.core.raw, n_rows) }).map(drop))
+    }
     /// All parameters, in the model's documented order, the surrogate's last.
     pub fn parameters(&self) -> Result<Vec<ParameterInfo>> {
         let mut all = Vec::new();

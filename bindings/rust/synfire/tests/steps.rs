@@ -83,6 +83,23 @@ fn several_parameters_or_none() {
     assert_eq!(tau, [3.0]);
 }
 
+#[test]
+fn only_the_first_rows_are_active() {
+    let context = context();
+    let layer = Layer::builder(1, 2).model(Model::If).batch(3).create(&context).unwrap();
+    let x = layer.sequence::<f32>(&context, Memory::Pinned).unwrap();
+    x.fill(0.25).unwrap();
+    let mut graph = Graph::record(&context, |graph| graph.forward(&layer, Forward::new(&x))).unwrap();
+    for (n_active, after) in [(2, [0.25, 0.25, 0.0]), (0, [0.25, 0.25, 0.0]), (3, [0.5, 0.5, 0.25])] {
+        layer.set_n_active(n_active).unwrap();
+        replay(&mut graph);
+        let v = rows(&layer);
+        assert_eq!([v[0], v[2], v[4]], after, "{n_active} rows");
+    }
+    assert_eq!(status(layer.set_n_active(4)), Status::InvalidArgument);
+    assert_eq!(status(layer.set_n_active(-1)), Status::InvalidArgument);
+}
+
 fn rows(layer: &Layer) -> Vec<f32> {
     let mut v = vec![0f32; (layer.batch() * layer.n_neurons()) as usize];
     layer.read_state("v", &mut v).unwrap();
