@@ -12,8 +12,8 @@ using Synfire.Raw;
 namespace Synfire
 {
     /// <summary>
-    /// What a graph has counted and timed since it was created or reset. Times are nanoseconds from the call of a launch
-    /// to the first wait that saw the replay done.
+    /// What a graph has counted and timed since it was created or reset. Times are nanoseconds from the call of a
+    /// launch to the first wait that saw the replay done.
     /// </summary>
     public readonly struct GraphStatistics
     {
@@ -67,8 +67,8 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Lets an operation run in later replays, or leaves it out. All changes since the last launch take effect together
-        /// with the next one. Allocates nothing.
+        /// Lets an operation run in later replays, or leaves it out. All changes since the last launch take effect
+        /// together with the next one. Allocates nothing.
         /// </summary>
         /// <param name="operation">Its number, as <see cref="LastOperation"/> told.</param>
         /// <param name="enabled">Whether it runs.</param>
@@ -96,8 +96,8 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Puts another buffer, of the same type, size and kind of memory, in the place of one, in all operations. Slow:
-        /// replays in flight are waited for, and on a GPU the graph is captured anew.
+        /// Puts another buffer, of the same type, size and kind of memory, in the place of one, in all operations.
+        /// Slow: replays in flight are waited for, and on a GPU the graph is captured anew.
         /// </summary>
         public void Rebind(BufferBase oldBuffer, BufferBase newBuffer)
         {
@@ -111,12 +111,14 @@ namespace Synfire
         }
 
         /// <summary>
-        /// The memory of a pinned buffer that one replay reads and writes, which the program may touch until the launch that
-        /// takes the slot. Answers false while the replay that has it is in flight. Allocates nothing.
+        /// The memory of a pinned buffer that one replay reads and writes, which the program may touch until the launch
+        /// that takes the slot. Answers false while the replay that has it is in flight. Allocates nothing.
         /// </summary>
         /// <param name="buffer">A pinned buffer that the graph was recorded with.</param>
         /// <param name="memory">The memory. It is good only as long as the graph is open and referenced.</param>
-        /// <param name="ticket">0 (default): the next launch. Else one of the last launches, as many as there are slots.</param>
+        /// <param name="ticket">
+        /// 0 (default): the next launch. Else one of the last launches, as many as there are slots.
+        /// </param>
         public bool TryGetSlot<T>(Buffer<T> buffer, out Span<T> memory, ulong ticket = 0) where T : struct
         {
             Errors.Given(buffer, "buffer");
@@ -130,7 +132,9 @@ namespace Synfire
             return data != null;
         }
 
-        /// <summary>The graph as text in the DOT language of Graphviz: operations, and what hands what to which.</summary>
+        /// <summary>
+        /// The graph as text in the DOT language of Graphviz: operations, and what hands what to which.
+        /// </summary>
         public string ToDot()
         {
             using (new Use(Handle))

@@ -19,9 +19,9 @@ namespace Synfire
         /// <summary>Creates an empty graph.</summary>
         /// <param name="context">The context it belongs to.</param>
         /// <param name="slots">
-        /// Copies of the pinned buffers that it reads and writes, up to 64: that many replays can be in flight, each with
-        /// frames of its own (<see cref="TryGetSlot{T}"/>), and one more launch is refused. 0 (default): the buffers' own
-        /// memory.
+        /// Copies of the pinned buffers that it reads and writes, up to 64: that many replays can be in flight, each
+        /// with frames of its own (<see cref="TryGetSlot{T}"/>), and one more launch is refused. 0 (default): the
+        /// buffers' own memory.
         /// </param>
         public Graph(Context context, int slots = 0) : base(new GraphHandle())
         {
@@ -166,8 +166,8 @@ namespace Synfire
 
         /// <summary>
         /// Replays the graph once, and answers the ticket of this replay: 1, 2, 3 ... On a GPU it enqueues and returns;
-        /// on the host the replay is done when it returns. On a stream that is being captured it becomes part of the capture
-        /// instead, and the answer is 0. Allocates nothing.
+        /// on the host the replay is done when it returns. On a stream that is being captured it becomes part of the
+        /// capture instead, and the answer is 0. Allocates nothing.
         /// </summary>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public ulong Launch(IntPtr stream = default(IntPtr))
@@ -176,7 +176,8 @@ namespace Synfire
             ulong ticket;
             if (handle.HasPins)
             {
-                // Memory of the program stays pinned, and functions of native nodes stay there, until the call is back, whoever closes the graph meanwhile.
+                // Memory of the program stays pinned, and functions of native nodes stay there, until the call is back,
+                // whoever closes the graph meanwhile.
                 bool held = false;
                 handle.DangerousAddRef(ref held);
                 try

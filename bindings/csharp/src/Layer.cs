@@ -404,8 +404,8 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Reads a parameter, as it was set or as the latest replay left it that updates it: one number, or one for each
-        /// neuron.
+        /// Reads a parameter, as it was set or as the latest replay left it that updates it: one number, or one for
+        /// each neuron.
         /// </summary>
         public double[] GetParameter(string name)
         {
@@ -442,8 +442,8 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Sets several parameters, each to one number or one for each neuron: all of them or, when one is refused, none.
-        /// The next replay or call sees all of them together.
+        /// Sets several parameters, each to one number or one for each neuron: all of them or, when one is refused,
+        /// none. The next replay or call sees all of them together.
         /// </summary>
         public void SetParameters(IDictionary<string, double[]> values)
         {
@@ -473,8 +473,8 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Chooses how many of the batch rows are active: the first ones, 0 to <see cref="Batch"/>. The next launch sees it.
-        /// The state of the others is kept, and their part of every output untouched. Allocates nothing.
+        /// Chooses how many of the batch rows are active: the first ones, 0 to <see cref="Batch"/>. The next launch
+        /// sees it. The state of the others is kept, and their part of every output untouched. Allocates nothing.
         /// </summary>
         public void SetActiveRows(long rows)
         {

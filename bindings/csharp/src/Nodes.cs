@@ -67,7 +67,7 @@ namespace Synfire
         private Span<T> Memory<T>(synfire_memory memory, Type element) where T : struct
         {
             if (!node_.IsHost)
-                throw new InvalidOperationException("The memory is the GPU's: enqueue on the stream, with the pointers");
+                throw new InvalidOperationException("The memory is the GPU's: enqueue on the stream");
             if (typeof(T) != element)
                 throw new ArgumentException("elements of type " + typeof(T).Name + "; allowed: " + element.Name);
             return new Span<T>(memory.data, checked((int)((long)memory.bytes / Marshal.SizeOf(element))));
@@ -128,9 +128,9 @@ namespace Synfire
         private List<NativeNode> nodes_;
 
         /// <summary>
-        /// Appends a native node: a function of the program. On the host it runs with each launch, on the launching thread.
-        /// On a GPU it is called when the graph is instantiated, once for each slot, and enqueues kernels on a stream that
-        /// is being captured.
+        /// Appends a native node: a function of the program. On the host it runs with each launch, on the launching
+        /// thread. On a GPU it is called when the graph is instantiated, once for each slot, and enqueues kernels on a
+        /// stream that is being captured.
         /// </summary>
         /// <param name="function">What runs. An exception comes out of the call that led to it.</param>
         /// <param name="reads">Buffers that it reads; null: none.</param>

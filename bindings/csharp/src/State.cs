@@ -38,7 +38,9 @@ namespace Synfire
         /// <summary>Puts batch rows of the state back to their start, or those of them that a mask chooses.</summary>
         /// <param name="firstRow">First batch row.</param>
         /// <param name="rows">How many; 0 means all that follow.</param>
-        /// <param name="mask">Null, or a byte for each batch row <c>[B]</c>, which is not 0 where it shall be reset.</param>
+        /// <param name="mask">
+        /// Null, or a byte for each batch row <c>[B]</c>, which is not 0 where it shall be reset.
+        /// </param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public void ResetRows(long firstRow = 0, long rows = 0, Buffer<byte> mask = null,
                               IntPtr stream = default(IntPtr))
@@ -86,7 +88,9 @@ namespace Synfire
             }
         }
 
-        /// <summary>Copies batch rows of the state of another layer, of the same model and neurons, into this one.</summary>
+        /// <summary>
+        /// Copies batch rows of the state of another layer, of the same model and neurons, into this one.
+        /// </summary>
         /// <param name="source">Read.</param>
         /// <param name="firstRow">First batch row of the source.</param>
         /// <param name="rows">How many; 0 means all that follow.</param>
@@ -156,11 +160,15 @@ namespace Synfire
             return this;
         }
 
-        /// <summary>Appends a reset of batch rows, as <see cref="Layer.ResetRows"/>. Every replay reads the mask.</summary>
+        /// <summary>
+        /// Appends a reset of batch rows, as <see cref="Layer.ResetRows"/>. Every replay reads the mask.
+        /// </summary>
         /// <param name="layer">The layer.</param>
         /// <param name="firstRow">First batch row.</param>
         /// <param name="rows">How many; 0 means all that follow.</param>
-        /// <param name="mask">Null, or a byte for each batch row <c>[B]</c>, which is not 0 where it shall be reset.</param>
+        /// <param name="mask">
+        /// Null, or a byte for each batch row <c>[B]</c>, which is not 0 where it shall be reset.
+        /// </param>
         public Graph ResetRows(Layer layer, long firstRow = 0, long rows = 0, Buffer<byte> mask = null)
         {
             synfire_layer raw = Errors.Given(layer, "layer").Raw;
