@@ -83,7 +83,8 @@ std::vector<Group> chosen_groups(const LatencyChoice& choice, bool full, bool ho
 std::vector<Group> default_groups(bool host) {
   std::vector<Group> groups;
   const auto add = [&](const StepShape& shape, std::span<const std::pair<bool, bool>> ways) {
-    for (const auto& [busy, high] : ways) {
+    for (const auto& way : ways) {
+      const bool busy = way.first, high = way.second;
       if (host && busy) continue;
       const auto same = [&](const Group& g) { return g.shape == shape && g.busy == busy && g.high == high; };
       if (std::none_of(groups.begin(), groups.end(), same))
