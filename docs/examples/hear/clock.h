@@ -1,6 +1,7 @@
 /* clock.h - time, in nanoseconds that only ever grow.
  *
- * What lives here: reading the clock and sleeping until a moment; the only file that needs POSIX for time.
+ * What lives here: reading the clock, sleeping until a moment, asking how often the thread was interrupted; the only
+ * file that needs POSIX for time.
  * What does not: what is measured with it (latency.h).
  *
  * SPDX-License-Identifier: MIT */
@@ -11,6 +12,9 @@
 
 /* Nanoseconds since some fixed moment. */
 int64_t clock_now(void);
+
+/* How often the system has taken the processor from this thread while it wanted to go on; negative: it does not tell. */
+int64_t clock_preemptions(void);
 
 /* Returns when clock_now() has reached `moment`; at once when it already has. */
 void clock_sleep_until(int64_t moment);

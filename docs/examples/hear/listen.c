@@ -93,11 +93,28 @@ static void learn(listener *self, uint64_t frame, const uint32_t *counts, progre
   self->after = shown->distance;
 }
 
+/* What the frame's time went to. The interruptions are those since the frame before was noted. */
+static void note_times(listener *self, int64_t due, int64_t awake, bool late) {
+  const ear *const ears = self->ears;
+  const int64_t preemptions = clock_preemptions();
+  moment noted;
+  noted.due = due - self->first_due;
+  noted.woke = awake - due;
+  noted.input = ears->launched - awake;
+  noted.replay = ears->done - ears->launched;
+  noted.whole = ears->done - due;
+  noted.preempted = preemptions < 0 ? -1 : preemptions - self->preemptions;
+  noted.missed = late;
+  self->preemptions = preemptions;
+  timeline_add(self->times, &noted);
+}
+
 static bool listen_to_frame(listener *self, uint64_t frame, int64_t begin, float *samples, float *response,
                             progress *shown) {
   ear *const ears = self->ears;
   const int64_t length = plan_time(self->course, self->sound->rate, 1);
   uint32_t counts[COCHLEA_CHANNELS];
+  const int64_t awake = clock_now();
   bool late = false;
   cut_frame(self, frame, samples);
   cochlea_hear(self->basilar, samples, ears->n_steps, response);
@@ -114,6 +131,7 @@ static bool listen_to_frame(listener *self, uint64_t frame, int64_t begin, float
     ++self->missed;
     count(ears, ears->spikes, counts);
   }
+  if (self->times != NULL) note_times(self, begin, awake, late);
   if (self->teacher != NULL) learn(self, frame, counts, shown);
   return keep(self, frame, counts);
 }
@@ -127,6 +145,7 @@ bool listen(listener *self) {
   uint64_t frame;
   bool good = samples != NULL && response != NULL;
   if (!good) complain("no memory for a frame");
+  self->preemptions = clock_preemptions();
   progress_start(&shown, self->course->frames);
   for (frame = 0; good && frame < self->course->frames; ++frame) {
     int64_t begin = clock_now();
@@ -134,6 +153,7 @@ bool listen(listener *self) {
       begin = start + plan_time(self->course, self->sound->rate, frame + 1);
       clock_sleep_until(begin);
     }
+    if (frame == 0) self->first_due = begin;
     good = listen_to_frame(self, frame, begin, samples, response, &shown);
     progress_frame(&shown, frame + 1);
   }

@@ -18,6 +18,7 @@
 #include "options.h"
 #include "raster.h"
 #include "rates.h"
+#include "timeline.h"
 #include "wav.h"
 
 /* How the run goes: passes over the sound, the last frame of each filled up with silence. */
@@ -46,9 +47,11 @@ typedef struct listener {
   rates *recent;
   raster *picture;
   npy *file;
+  timeline *times; /* null when not wanted */
 
   uint64_t spikes, missed; /* results */
   int64_t elapsed;         /* nanoseconds */
+  int64_t first_due, preemptions; /* when the first frame was; clock_preemptions() after the latest one */
   double before, after;    /* mean |rate - target| over the first and the last pass */
 } listener;
 

@@ -21,6 +21,7 @@ typedef struct parts {
   cochlea basilar;
   ear ears;
   latency replays;
+  timeline times;
   learner teacher;
   rates recent;
   raster picture;
@@ -52,8 +53,14 @@ static bool open_outputs(parts *all, const char *folder) {
          npy_open(&all->file, all->file_path, course->keep * course->frame_samples, ears->n_words);
 }
 
+/* Where the replays ran, which is what a picture of their latency is about. */
+static const char *title_of(const listener *heard) {
+  return heard->ears->properties.name;
+}
+
 static bool run(parts *all, const options *chosen) {
   const bool writes = chosen->output != NULL;
+  const bool timed = chosen->realtime || chosen->svg != NULL || chosen->csv != NULL;
   listener heard;
   if (!wav_read(chosen->sound, &all->sound)) return false;
   plan_make(&all->course, chosen, &all->sound);
@@ -61,6 +68,9 @@ static bool run(parts *all, const options *chosen) {
   if (!open_ears(all, chosen)) return false;
   if (!latency_init(&all->replays, (size_t)all->course.frames)) return false;
   if (writes && !open_outputs(all, chosen->output)) return false;
+  if (timed && (!timeline_can_write(chosen->svg) || !timeline_can_write(chosen->csv) ||
+                !timeline_init(&all->times, (size_t)all->course.frames, plan_time(&all->course, all->sound.rate, 1))))
+    return false;
   if (chosen->learn) {
     const double frame_seconds = (double)all->course.frame_samples / (double)all->sound.rate;
     learner_init(&all->teacher, chosen->target_hz);
@@ -79,6 +89,7 @@ static bool run(parts *all, const options *chosen) {
   heard.recent = chosen->learn ? &all->recent : NULL;
   heard.picture = writes ? &all->picture : NULL;
   heard.file = writes ? &all->file : NULL;
+  heard.times = timed ? &all->times : NULL;
   if (!listen(&heard)) return false;
 
   latency_sort(&all->replays);
@@ -86,6 +97,8 @@ static bool run(parts *all, const options *chosen) {
       (!npy_close(&all->file) || !raster_write(&all->picture, all->picture_path, output_base_name(chosen->sound),
                                                &all->sound, all->basilar.centre_hz)))
     return false;
+  if (chosen->csv != NULL && !timeline_write_csv(&all->times, chosen->csv)) return false;
+  if (chosen->svg != NULL && !timeline_write_svg(&all->times, chosen->svg, title_of(&heard))) return false;
   return report_print(&heard);
 }
 
@@ -106,6 +119,7 @@ int main(int argc, char **argv) {
   raster_free(&all.picture);
   rates_free(&all.recent);
   latency_free(&all.replays);
+  timeline_free(&all.times);
   ear_close(&all.ears);
   wav_free(&all.sound);
   free(all.picture_path);

@@ -33,6 +33,8 @@ static const char HELP[] =
     "  --device N           which CUDA device (default 0)\n"
     "  --threads N          threads of the host backend; 0 is automatic (default), 1 is this thread only; up to 1024\n"
     "  --output DIR         write raster.svg and spikes.npy into this folder, which is made if needed\n"
+    "  --svg FILE           draw latency over time into this file\n"
+    "  --csv FILE           write when each frame was due, woke up, was launched and was done into this file\n"
     "  --help               this text\n"
     "\n"
     "raster.svg shows the waveform and the spikes of the first pass over the sound (with --learn: of the last).\n"
@@ -81,6 +83,10 @@ static bool read_option(options *chosen, const char *name, const char *text) {
     chosen->output = text;
     return *text != '\0' || complain("--output: allowed: the name of a folder");
   }
+  if (strcmp(name, "--svg") == 0 || strcmp(name, "--csv") == 0) {
+    *(name[2] == 's' ? &chosen->svg : &chosen->csv) = text;
+    return *text != '\0' || complain("%s: allowed: the name of a file", name);
+  }
   if (strcmp(name, "--backend") == 0) return read_backend(text, &chosen->backend);
   if (strcmp(name, "--loop") == 0) return read_number(name, text, 0.001, 1e6, &chosen->loop_seconds);
   if (strcmp(name, "--target") == 0) return read_number(name, text, 1.0, 1000.0, &chosen->target_hz);
@@ -102,7 +108,8 @@ static bool read_option(options *chosen, const char *name, const char *text) {
 
 static bool takes_value(const char *name) {
   static const char *const names[] = {"--output",     "--backend", "--loop",   "--target",
-                                      "--population", "--frames",  "--device", "--threads"};
+                                      "--population", "--frames",  "--device", "--threads",
+                                      "--svg",        "--csv"};
   size_t i;
   for (i = 0; i < sizeof names / sizeof *names; ++i)
     if (strcmp(name, names[i]) == 0) return true;

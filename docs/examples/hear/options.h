@@ -12,6 +12,8 @@
 
 typedef struct options {
   const char *sound;  /* the WAV file */
+  const char *svg;    /* latency over time as a picture; null: not wanted */
+  const char *csv;    /* latency of every frame; null: not wanted */
   const char *output; /* folder for raster.svg and spikes.npy; null: nothing is written */
   int32_t backend;    /* SYNFIRE_BACKEND_* */
   int32_t device;

@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: MIT */
 #include "raster.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 
 #include "cochlea.h"
 #include "message.h"
+#include "svg.h"
 
 /* The page, in pixels. */
 enum {
@@ -25,10 +25,6 @@ enum {
   MOST_MOMENTS = 2000,
   SHADES = 4
 };
-
-#define INK "#1f2430"
-#define FAINT "#5c6370"
-#define GRID "#e4e7ec"
 
 bool raster_init(raster *self, size_t n_channels, size_t population, size_t n_frames, size_t frame_samples) {
   memset(self, 0, sizeof *self);
@@ -48,48 +44,8 @@ void raster_add(raster *self, size_t frame, const uint32_t *counts) {
   for (c = 0; c < self->n_channels; ++c) self->spikes[c * self->n_moments + moment] += counts[c];
 }
 
-/* Text inside an element: what XML reserves is escaped, what is not plain ASCII becomes '?'. */
-static void write_text(FILE *out, const char *text) {
-  for (; *text != '\0'; ++text) switch (*text) {
-      case '&':
-        fputs("&amp;", out);
-        break;
-      case '<':
-        fputs("&lt;", out);
-        break;
-      case '>':
-        fputs("&gt;", out);
-        break;
-      default:
-        fputc(*text >= 0x20 && *text < 0x7F ? *text : '?', out);
-    }
-}
-
 static double seconds(const raster *self, const wav *sound) {
   return (double)self->n_frames * (double)self->frame_samples / (double)sound->rate;
-}
-
-/* 1, 2 or 5 times a power of ten, so that between 5 and 12 of it fill the range. */
-static double tick_step(double range) {
-  const double decade = pow(10.0, floor(log10(range / 5.0)));
-  const double rest = range / 5.0 / decade;
-  return decade * (rest < 2.0 ? 1.0 : rest < 5.0 ? 2.0 : 5.0);
-}
-
-static void write_time_axis(const raster *self, FILE *out, const wav *sound) {
-  const double end = seconds(self, sound);
-  const double step = tick_step(end);
-  const int digits = step < 1.0 ? (int)ceil(-log10(step) - 1e-9) : 0;
-  int i;
-  for (i = 0; (double)i * step <= end * (1.0 + 1e-9); ++i) {
-    const double x = LEFT + (RIGHT - LEFT) * (double)i * step / end;
-    fprintf(out, "<path d=\"M%.1f %dV%dM%.1f %dV%d\" stroke=\"" GRID "\"/>\n", x, (int)WAVE_TOP, (int)WAVE_BOTTOM, x,
-            (int)SPIKES_TOP, (int)SPIKES_BOTTOM);
-    fprintf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.*f</text>\n", x, SPIKES_BOTTOM + 20, digits,
-            (double)i * step);
-  }
-  fprintf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\" fill=\"" FAINT "\">time (s)</text>\n",
-          (LEFT + RIGHT) / 2, SPIKES_BOTTOM + 46);
 }
 
 /* Middle of the row of a channel, counted in rows from the bottom; between channels for frequencies between theirs. */
@@ -106,11 +62,11 @@ static void write_frequency_axis(const raster *self, FILE *out, const double *ce
   for (i = 0; i < sizeof ticks / sizeof *ticks; ++i) {
     const double y = SPIKES_BOTTOM - row_height * row_of(self, centre_hz, ticks[i]);
     if (ticks[i] > centre_hz[self->n_channels - 1]) break;
-    fprintf(out, "<path d=\"M%d %.1fH%d\" stroke=\"" GRID "\"/>\n", (int)LEFT, y, (int)RIGHT);
+    fprintf(out, "<path d=\"M%d %.1fH%d\" stroke=\"" SVG_GRID "\"/>\n", (int)LEFT, y, (int)RIGHT);
     fprintf(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%d</text>\n", LEFT - 8, y + 4.5, ticks[i]);
   }
   fprintf(out,
-          "<text transform=\"translate(24 %d) rotate(-90)\" text-anchor=\"middle\" fill=\"" FAINT
+          "<text transform=\"translate(24 %d) rotate(-90)\" text-anchor=\"middle\" fill=\"" SVG_FAINT
           "\">channel centre frequency (Hz)</text>\n",
           (SPIKES_TOP + SPIKES_BOTTOM) / 2);
 }
@@ -132,7 +88,7 @@ static void write_waveform(const raster *self, FILE *out, const wav *sound) {
   fprintf(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">0</text>\n", LEFT - 8, middle + 4.5);
   fprintf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">-%.1f</text>\n", LEFT - 8, WAVE_BOTTOM + 5, peak);
   fprintf(out,
-          "<text transform=\"translate(24 %.1f) rotate(-90)\" text-anchor=\"middle\" fill=\"" FAINT
+          "<text transform=\"translate(24 %.1f) rotate(-90)\" text-anchor=\"middle\" fill=\"" SVG_FAINT
           "\">amplitude</text>\n",
           middle);
   fputs("<path fill=\"#3d4663\" stroke=\"#3d4663\" stroke-width=\"0.7\" stroke-linejoin=\"round\" d=\"", out);
@@ -214,35 +170,24 @@ static void write_title(const raster *self, FILE *out, const char *name, const w
   size_t i;
   for (i = 0; i < self->n_channels * self->n_moments; ++i) spikes += self->spikes[i];
   fprintf(out, "<text x=\"%d\" y=\"40\" font-size=\"21\" font-weight=\"600\">", (int)LEFT);
-  write_text(out, name);
+  svg_text(out, name);
   fprintf(out, ", heard by %lu ", (unsigned long)self->n_channels);
   if (self->population > 1) fprintf(out, "x %lu ", (unsigned long)self->population);
-  fprintf(out, "spiking neurons</text>\n<text x=\"%d\" y=\"40\" text-anchor=\"end\" fill=\"" FAINT "\">", (int)RIGHT);
+  fprintf(out, "spiking neurons</text>\n<text x=\"%d\" y=\"40\" text-anchor=\"end\" fill=\"" SVG_FAINT "\">", (int)RIGHT);
   fprintf(out, "%llu spikes in %.2f s</text>\n", (unsigned long long)spikes, seconds(self, sound));
 }
 
 bool raster_write(const raster *self, const char *path, const char *name, const wav *sound, const double *centre_hz) {
-  FILE *out;
-  bool good;
-  errno = 0;
-  out = fopen(path, "wb");
-  if (out == NULL) return complain("%s: cannot be written: %s", path, strerror(errno));
-  fprintf(out,
-          "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
-          "font-family=\"system-ui, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif\" font-size=\"14\" fill=\"" INK
-          "\">\n<title>Spike raster of a silicon cochlea</title>\n"
-          "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
-          (int)WIDTH, (int)HEIGHT, (int)WIDTH, (int)HEIGHT);
+  FILE *const out = svg_open(path, WIDTH, HEIGHT, "Spike raster of a silicon cochlea");
+  if (out == NULL) return false;
   write_title(self, out, name, sound);
-  write_time_axis(self, out, sound);
+  svg_time_axis(out, seconds(self, sound), LEFT, RIGHT, WAVE_TOP, SPIKES_BOTTOM, SPIKES_BOTTOM + 20);
   write_frequency_axis(self, out, centre_hz);
   write_waveform(self, out, sound);
   write_spikes(self, out);
-  fprintf(out, "<path d=\"M%d %dV%dM%d %dV%dH%d\" fill=\"none\" stroke=\"" FAINT "\"/>\n</svg>\n", (int)LEFT,
-          (int)WAVE_TOP, (int)WAVE_BOTTOM, (int)LEFT, (int)SPIKES_TOP, (int)SPIKES_BOTTOM, (int)RIGHT);
-  good = !ferror(out);
-  if (fclose(out) != 0) good = false; /* a full disk may show only here */
-  return good || complain("%s: cannot be written: %s", path, errno != 0 ? strerror(errno) : "output error");
+  fprintf(out, "<path d=\"M%d %dV%dM%d %dV%dH%d\" fill=\"none\" stroke=\"" SVG_FAINT "\"/>\n", (int)LEFT, (int)WAVE_TOP,
+          (int)WAVE_BOTTOM, (int)LEFT, (int)SPIKES_TOP, (int)SPIKES_BOTTOM, (int)RIGHT);
+  return svg_close(out, path);
 }
 
 void raster_free(raster *self) {

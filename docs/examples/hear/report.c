@@ -4,10 +4,13 @@
 #include "report.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "message.h"
+
+enum { MOST_MISSED_SHOWN = 100 };
 
 static const char *fallback_text(int32_t reason) {
   switch (reason) {
@@ -36,6 +39,11 @@ static void print_device(const synfire_context_properties *properties) {
     printf("why not a GPU     %s\n", fallback_text(properties->fallback_reason));
 }
 
+static void print_percentiles(const char *label, const latency *sorted) {
+  printf("%-17s p50 %.1f us, p99 %.1f us, p99.9 %.1f us, max %.1f us\n", label, latency_percentile(sorted, 0.5),
+         latency_percentile(sorted, 0.99), latency_percentile(sorted, 0.999), latency_percentile(sorted, 1.0));
+}
+
 static void print_learning(const listener *heard) {
   const plan *const course = heard->course;
   printf("learning          %llu passes, gradient by BPTT in the same graph; target %.1f Hz for every channel\n",
@@ -44,6 +52,20 @@ static void print_learning(const listener *heard) {
          heard->after);
   if (heard->after > 0.0) printf(": fell %.1f x", heard->before / heard->after);
   putchar('\n');
+}
+
+/* Percentiles of one of the times of a frame, all frames sorted by it. */
+static bool print_times(const listener *heard, const char *label, size_t offset) {
+  const timeline *const times = heard->times;
+  latency sorted;
+  size_t i;
+  if (!latency_init(&sorted, times->count)) return false;
+  for (i = 0; i < times->count; ++i)
+    latency_add(&sorted, *(const int64_t *)(const void *)((const char *)&times->moments[i] + offset));
+  latency_sort(&sorted);
+  print_percentiles(label, &sorted);
+  latency_free(&sorted);
+  return true;
 }
 
 bool report_print(const listener *heard) {
@@ -64,11 +86,13 @@ bool report_print(const listener *heard) {
   printf("spikes            %llu\n", (unsigned long long)heard->spikes);
   printf("mean rate         %.2f Hz a neuron\n", (double)heard->spikes / (double)ears->n_neurons / sound_s);
   if (heard->teacher != NULL) print_learning(heard);
-  printf("launch->done      p50 %.1f us, p99 %.1f us, p99.9 %.1f us, max %.1f us\n",
-         latency_percentile(heard->replays, 0.5), latency_percentile(heard->replays, 0.99),
-         latency_percentile(heard->replays, 0.999), latency_percentile(heard->replays, 1.0));
+  print_percentiles("launch->done", heard->replays);
+  if (heard->chosen->realtime && (!print_times(heard, "due->done", offsetof(moment, whole)) ||
+                                  !print_times(heard, "woke up late", offsetof(moment, woke))))
+    return false;
   printf("missed deadlines  %llu of %llu (deadline: %.3f ms after the frame)\n", (unsigned long long)heard->missed,
          (unsigned long long)course->frames, frame_ms);
+  if (heard->times != NULL) timeline_print_missed(heard->times, stdout, MOST_MISSED_SHOWN);
   if (heard->chosen->output != NULL)
     printf("written           %s/raster.svg, %s/spikes.npy\n", heard->chosen->output, heard->chosen->output);
   errno = 0;

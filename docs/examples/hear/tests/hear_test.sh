@@ -119,6 +119,37 @@ case_realtime() {
     fail "500 frames of 1 ms took less than half a second"
 }
 
+# Short, and on a machine that does other things too: what is printed and written, not how late it was.
+case_times() {
+  find_python xml.dom.minidom
+  run_well "$sound" --backend host --realtime --loop 0.3 --svg "$work/times.svg" --csv "$work/times.csv"
+  for row in 'launch->done' 'due->done' 'woke up late'; do
+    has out "^$row  *p50 [0-9.]* us, p99 [0-9.]* us, p99.9 [0-9.]* us, max [0-9.]* us"
+  done
+  missed=$(sed -n 's/^missed deadlines *\([0-9]*\) of 300.*/\1/p' "$work/out")
+  [ "$(grep -c '^missed: ' "$work/out")" -eq "$missed" ] || fail "not a line for each missed frame"
+  awk -F, -v expected="$missed" 'NR > 1 { n++; late += $7
+      if ($1 != n - 1 || $3 < 0 || $4 <= 0 || $5 <= 0 || $6 < $3 + $4 + $5 - 0.01 || $6 > $3 + $4 + $5 + 0.01) bad = 1
+      if ($7 != ($6 > 1000)) bad = 1
+    } END { exit !(n == 300 && late == expected && !bad) }' "$work/times.csv" || fail "times.csv"
+  "$python" -c 'import sys, xml.dom.minidom as m; t = m.parse(sys.argv[1]).documentElement
+texts = ["".join(n.data for n in e.childNodes) for e in t.getElementsByTagName("text")]
+assert "latency (us)" in texts and "deadline" in texts and "time (s)" in texts, texts
+assert any(x.endswith(" of 300 frames missed") for x in texts), texts
+assert len(t.getElementsByTagName("circle")) == int(sys.argv[2])' "$work/times.svg" "$missed" || fail "times.svg"
+  run_well "$sound" --backend host --frames 20 --csv "$work/quick.csv" # also without the pace of true time
+  [ "$(wc -l <"$work/quick.csv")" -eq 21 ] || fail "not a line for each frame"
+  for option in --svg --csv; do # told before the run, not after it
+    run "$sound" --backend host $option "$work/no/such"
+    [ "$status" -eq 1 ] || fail "exit status $status"
+    has err 'no/such: cannot be written: No such file'
+    [ ! -w /dev/full ] && continue
+    run "$sound" --backend host --frames 20 $option /dev/full
+    [ "$status" -eq 1 ] || fail "exit status $status with a full disk for $option"
+    has err '/dev/full: cannot be written: No space left on device'
+  done
+}
+
 # Half a million neurons are never done in a millisecond: every frame is late, and the run still ends well.
 case_late() {
   run_well "$sound" --backend host --population 4096 --frames 5
@@ -185,6 +216,8 @@ case_options() {
   wrong_usage '--target 0: allowed' "$sound" --target 0
   wrong_usage '--backend tpu: allowed: auto, host, cuda' "$sound" --backend tpu
   wrong_usage '--frames and --loop: allowed: one of them' "$sound" --frames 5 --loop 5
+  wrong_usage '--svg: allowed: the name of a file' "$sound" --svg ''
+  wrong_usage '--csv: needs a value' "$sound" --csv
   wrong_usage '--output: allowed: the name of a folder' "$sound" --output ''
   run_well --help
   has out '^usage: hear SOUND.wav'
