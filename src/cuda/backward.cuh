@@ -439,10 +439,13 @@ __global__ void __launch_bounds__(backward_threads, backward_blocks_at_least<E, 
   if (launch.lanes.count == 0) return;
   // From the last neurons down: theirs is the X that the forward left in the second-level cache.
   const Position at = position<W>(launch.lanes, launch.arguments.extents, gridDim.x - 1 - blockIdx.x);
-  if (!at.writes || at.element >= launch.arguments.parameters->active) return;
+  // Both at once: every thread waits for them before its first row.
+  const int64_t active = launch.arguments.parameters->active;
+  const bool per_neuron = launch.arguments.parameters->per_neuron;
+  if (!at.writes || at.element >= active) return;
   auto* h = reinterpret_cast<Vector<Arithmetic<E>, W>*>(shared);
   const Rules rules = launch.arguments.rules;
-  if (launch.arguments.parameters->per_neuron) {
+  if (per_neuron) {
     BackwardThread<Model, Surrogate, E, W, true, Rules, Inputs>(launch, at, h).run();
     return;
   }

@@ -232,10 +232,13 @@ __global__ void __launch_bounds__(threads_per_block, forward_blocks_at_least<E, 
     forward(const __grid_constant__ ForwardLaunch<Arithmetic<E>> launch) {
   if (launch.lanes.count == 0) return;
   Position at = position<W>(launch.lanes, launch.arguments.extents, blockIdx.x);
+  // Both at once: every thread waits for them before its first row.
+  const int64_t active = launch.arguments.parameters->active;
+  const bool per_neuron = launch.arguments.parameters->per_neuron;
   // Rows that are not active: whole words, but a warp may have both.
-  at.writes = at.writes && at.element < launch.arguments.parameters->active;
+  at.writes = at.writes && at.element < active;
   if (!__any_sync(0xFFFFFFFFu, at.writes)) return;
-  if (launch.arguments.parameters->per_neuron) {
+  if (per_neuron) {
     ForwardThread<Model, E, W, true, Outputs>(launch, at).run();
     return;
   }

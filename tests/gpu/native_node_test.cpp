@@ -254,7 +254,7 @@ TEST_F(NativeNodes, EnablingCostsMicroseconds) {
 }
 
 // Leaves the process without a usable device: the suite runs each test in a process of its own, and this one last in a program.
-TEST_F(NativeNodes, ZzAReplayThatFaultsIsReportedLostWithinAMillisecond) {
+TEST_F(NativeNodes, ZzAReplayThatFaultsIsReportedLost) {
   Callback callback = [](const synfire_native_call& call) {
     return user::illegal_write(call.stream) == cudaSuccess ? 0 : -1;
   };
@@ -266,10 +266,9 @@ TEST_F(NativeNodes, ZzAReplayThatFaultsIsReportedLostWithinAMillisecond) {
   EXPECT_EQ(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_SPIN, 2'000'000'000), SYNFIRE_ERROR_DEVICE_LOST) << last_error();
   const auto took = std::chrono::duration<double, std::milli>(steady_clock::now() - start).count();
   std::printf("lost was reported after %.3f ms\n", took);
-  // How long the device takes to notice its own fault is not this library's; a healthy driver needs milliseconds.
+  // An H200's driver takes 0.15 s to notice the fault, and answers "not ready" until then; the millisecond counts from there, which
+  // tests/fault shows.
   EXPECT_LT(took, 1000);
-  EXPECT_EQ(synfire_graph_poll(graph, ticket), SYNFIRE_PENDING);
-  std::this_thread::sleep_for(std::chrono::milliseconds(2));
   EXPECT_EQ(synfire_graph_poll(graph, ticket), SYNFIRE_ERROR_DEVICE_LOST);
   EXPECT_EQ(synfire_graph_launch(graph, nullptr, &ticket), SYNFIRE_ERROR_DEVICE_LOST);
 }
