@@ -214,6 +214,8 @@ TEST_F(GoodNeighbour, TheCallersLastErrorAndDeviceStay) {
   ASSERT_EQ(cudaGetDevice(&before), cudaSuccess);
   EXPECT_NE(cudaSetDevice(100000), cudaSuccess);
   const cudaError_t dirty = cudaPeekAtLastError();
+  // What a caller sets. CUDA sets cudaDeviceLmemResizeToMax itself, once, when a process makes its first graph.
+  constexpr unsigned int callers = cudaDeviceScheduleMask | cudaDeviceMapHost | cudaDeviceSyncMemops;
   unsigned int flags = 0, flags_after = 0;
   ASSERT_EQ(cudaGetDeviceFlags(&flags), cudaSuccess);
   ASSERT_NE(dirty, cudaSuccess);
@@ -225,7 +227,7 @@ TEST_F(GoodNeighbour, TheCallersLastErrorAndDeviceStay) {
   ASSERT_EQ(cudaGetDevice(&after), cudaSuccess);
   EXPECT_EQ(before, after);
   ASSERT_EQ(cudaGetDeviceFlags(&flags_after), cudaSuccess);
-  EXPECT_EQ(flags, flags_after);
+  EXPECT_EQ(flags & callers, flags_after & callers);
   cudaGetLastError();
 }
 

@@ -41,7 +41,7 @@ fi
 if command -v mono >/dev/null 2>&1 && command -v mcs >/dev/null 2>&1; then
   mkdir -p "$folder/csharp"
   cd "$root/bindings/csharp"
-  compile=(mcs -nologo -unsafe -optimize -langversion:7.2 -nowarn:168,219)
+  compile=(mcs -nologo -unsafe -optimize -langversion:7.2 "-nowarn:168,219")
   "${compile[@]}" -target:library "-out:$folder/csharp/Synfire.dll" src/*.cs
   "${compile[@]}" "-out:$folder/csharp/Tests.exe" "-r:$folder/csharp/Synfire.dll" -r:System.Xml tests/*.cs
   # Mono finds its files beside its own program: prefix/bin, prefix/lib/mono, prefix/etc.

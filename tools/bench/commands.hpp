@@ -11,6 +11,7 @@ namespace synfire_bench {
 void run_layer(const Options& options);
 void run_sweep(const Options& options);
 void run_tutorial(const Options& options);
+void run_latency(const Options& options);
 void run_plot(const Options& options);
 void run_context(const Options& options);
 

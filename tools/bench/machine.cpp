@@ -68,10 +68,11 @@ std::uint64_t available_host_memory() {
   return 8 * gib;
 }
 
-Machine::Machine(std::int32_t backend, std::uint32_t threads) {
+Machine::Machine(std::int32_t backend, std::uint32_t threads, std::int32_t stream_priority) {
   synfire_context_desc desc = SYNFIRE_CONTEXT_DESC_INIT;
   desc.backend = backend;
   desc.n_threads = static_cast<std::int32_t>(threads);
+  desc.stream_priority = stream_priority;
   synfire_context context = nullptr;
   const synfire_status status = synfire_context_create(&desc, &context);
   if (status < 0) throw NoBackend("no context: " + last_error_text());

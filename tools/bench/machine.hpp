@@ -39,7 +39,7 @@ using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroy>;
 class Machine {
  public:
   /// Throws NoBackend. A fallback to the host is said on the error output, with its reason.
-  Machine(std::int32_t backend, std::uint32_t threads);
+  Machine(std::int32_t backend, std::uint32_t threads, std::int32_t stream_priority = 0);
 
   synfire_context context() const { return context_.get(); }
   bool is_host() const { return properties_.backend == SYNFIRE_BACKEND_HOST; }

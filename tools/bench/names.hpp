@@ -172,6 +172,19 @@ struct CacheName {
 
 inline constexpr CacheName caches[] = {{"hot", 0, Cache::hot}, {"cold", 1, Cache::cold}};
 
+// ---- How a replay is waited for, and beside what
+// ----------------------------------------------------------------------------------------
+
+using Policy = synfire_tools::NamedId;
+inline constexpr Policy policies[] = {
+    {"spin", SYNFIRE_WAIT_SPIN}, {"yield", SYNFIRE_WAIT_YIELD}, {"block", SYNFIRE_WAIT_BLOCK}};
+
+using LoadName = synfire_tools::NamedId;
+inline constexpr LoadName loads[] = {{"none", 0}, {"busy", 1}};
+
+using PriorityName = synfire_tools::NamedId;
+inline constexpr PriorityName priorities[] = {{"default", 0}, {"high", 1}};
+
 using Backend = synfire_tools::NamedId;
 using synfire_tools::backends;
 

@@ -39,8 +39,9 @@ Number parse_number(std::string_view option, std::string_view value, Number lowe
   return number;
 }
 
-constexpr unsigned in_layer = 1, in_sweep = 2, in_plot = 4, in_tutorial = 8, in_context = 16;
+constexpr unsigned in_layer = 1, in_sweep = 2, in_plot = 4, in_tutorial = 8, in_latency = 16, in_context = 32;
 constexpr unsigned measuring = in_layer | in_sweep | in_tutorial;
+constexpr unsigned any_backend = measuring | in_latency | in_context;
 
 // An option without a `value` in its help is a switch, and its setter gets an empty value.
 struct Option {
@@ -77,14 +78,14 @@ constexpr Option option_table[] = {
     {"--cache", in_layer | in_plot, "NAME",
      "hot (default): the same arrays every time; cold: other arrays every time, so that none is in a cache",
      [](Options& o, View option, View v) { o.cache = find_row(caches, option, v); }},
-    {"--backend", measuring | in_context, "NAME", "cuda, host, or auto (default): a GPU when one answers",
+    {"--backend", any_backend, "NAME", "cuda, host, or auto (default): a GPU when one answers",
      [](Options& o, View option, View v) { o.backend = find_row(backends, option, v); }},
     {"--threads-per-block", in_layer, "K", "threads of a CUDA block: 32, 64, 96, 128 (a backward takes at most 64); 0 (default) is automatic",
      [](Options& o, View option, View v) {
        o.threads_per_block = parse_number<std::uint32_t>(option, v, 0, 128);
        if (o.threads_per_block % 32 != 0) throw UsageError{"--threads-per-block is " + std::string(v) + "; 32, 64, 96, 128 or 0 is needed"};
      }},
-    {"--threads", measuring | in_context, "N", "threads of the host backend; 0 (default) is automatic",
+    {"--threads", any_backend, "N", "threads of the host backend; 0 (default) is automatic",
      [](Options& o, View option, View v) { o.threads = parse_number<std::uint32_t>(option, v, 0, 1024); }},
     {"--rounds", measuring, "R", "samples of each measurement (15)",
      [](Options& o, View option, View v) { o.rounds = parse_number<std::uint32_t>(option, v, 1, 100000); }},
@@ -95,9 +96,35 @@ constexpr Option option_table[] = {
      [](Options& o, View, View) { o.full = true; }},
     {"--limit", in_sweep, "S", "seconds after which no further point is begun (CUDA 280, host 110, --full none)",
      [](Options& o, View option, View v) { o.limit_seconds = parse_number<double>(option, v, 1, 1e9); }},
-    {"--csv", in_layer | in_tutorial | in_context, "", "comma-separated values instead of a table",
+    {"--layers", in_latency, "L", "layers of the step, each reading the spikes of the one before",
+     [](Options& o, View option, View v) { o.latency.layers = parse_number<std::uint64_t>(option, v, 1, 1024); }},
+    {"--steps", in_latency, "T", "steps of one replay",
+     [](Options& o, View option, View v) { o.latency.steps = parse_number<std::uint64_t>(option, v, 1, 65536); }},
+    {"--neurons", in_latency, "N", "neurons of each layer",
+     [](Options& o, View option, View v) { o.latency.neurons = parse_number<std::uint64_t>(option, v, 1, 1U << 24); }},
+    {"--direction", in_latency, "NAME", "forward, or both: forward and backward in one graph",
+     [](Options& o, View option, View v) {
+       o.latency.direction = find_row(directions, option, v);
+       if (o.latency.direction->direction == Direction::backward)
+         throw UsageError{"--direction backward is no step of its own; there are forward, both"};
+     }},
+    {"--policy", in_latency, "NAME", "how synfire_graph_wait() waits: spin, yield or block",
+     [](Options& o, View option, View v) { o.latency.policy = find_row(policies, option, v); }},
+    {"--load", in_latency, "NAME", "none, or busy: beside kernels that copy memory on a stream of priority 0 (CUDA)",
+     [](Options& o, View option, View v) { o.latency.load = find_row(loads, option, v); }},
+    {"--priority", in_latency, "NAME", "default, or high: the context's stream and every node have the highest priority (CUDA)",
+     [](Options& o, View option, View v) { o.latency.priority = find_row(priorities, option, v); }},
+    {"--replays", in_latency, "R", "replays of each distribution after the warm-up (100000; on the host what 1 s allows)",
+     [](Options& o, View option, View v) { o.latency.replays = parse_number<std::uint64_t>(option, v, 1, 100'000'000); }},
+    {"--full", in_latency, "", "every shape, policy, load and priority that is not chosen otherwise, without a time limit",
+     [](Options& o, View, View) { o.full = true; }},
+    {"--limit", in_latency, "S", "seconds after which no further step is begun (CUDA 230, host 110, --full none)",
+     [](Options& o, View option, View v) { o.limit_seconds = parse_number<double>(option, v, 1, 1e9); }},
+    {"--svg", in_latency, "FILE", "histograms of all rows into FILE",
+     [](Options& o, View, View v) { o.svg_file = v; }},
+    {"--csv", in_layer | in_tutorial | in_latency | in_context, "", "comma-separated values instead of a table",
      [](Options& o, View, View) { o.format = Format::csv; }},
-    {"--json", in_layer | in_tutorial | in_context, "", "JSON instead of a table",
+    {"--json", in_layer | in_tutorial | in_latency | in_context, "", "JSON instead of a table",
      [](Options& o, View, View) { o.format = Format::json; }},
     {"--csv", in_sweep, "FILE", "comma-separated values into FILE, beside the table",
      [](Options& o, View, View v) { o.csv_file = v; }},
@@ -110,7 +137,19 @@ struct CommandName {
   unsigned bit;
   std::string_view operands;
   std::string_view help;
+  std::string_view notes = {};  ///< below the options
 };
+
+constexpr std::string_view latency_notes =
+    "\nWithout a choice: a selection of steps that takes less than 5 minutes. With one, what is left out is 1 layer, T = 8,\n"
+    "N = 1024, both, spin, no load, default priority; with --full all of each.\n"
+    "\n"
+    "Launch to done is the time from the call of synfire_graph_launch() to the return of synfire_graph_wait(). The bare graph is\n"
+    "captured from the same layers' eager calls, the same kernels without Synfire's signal, and launched by cudaGraphLaunch().\n"
+    "Its end is seen by spinning in two ways: on cudaStreamQuery(), which costs the graph nothing, and on a number in mapped\n"
+    "memory that one kernel more writes at its end, which costs no call. \"bare\" and \"ratio\" mean the one with the shorter\n"
+    "median (beside a load always the number), whatever the policy of the row: the best that could be had. On the host, bare is\n"
+    "the same eager calls one after the other. Blocks of replays of each take turns.\n";
 
 constexpr CommandName command_table[] = {
     {"layer", Command::layer, in_layer, "",
@@ -119,6 +158,8 @@ constexpr CommandName command_table[] = {
     {"plot", Command::plot, in_plot, " FILE.csv", "draws a sweep: percent of the copy bandwidth against N"},
     {"tutorial", Command::tutorial, in_tutorial, "",
      "forward and backward of T = 2 to 32 on each backend: time, ratio, error against the f64 host"},
+    {"latency", Command::latency, in_latency, "",
+     "launch to done of whole steps, percentile by percentile, beside a bare graph of the same kernels", latency_notes},
     {"context", Command::context, in_context, "", "what a context takes: time, device memory and host memory, stage by stage"},
 };
 
@@ -148,6 +189,15 @@ void check_together(const Options& options) {
   const Shape& shape = options.shape;
   if (options.command == Command::layer && (shape.steps > largest / shape.batch / shape.neurons)) {
     throw UsageError{"--steps times --batch times --neurons is beyond 2^40 elements"};
+  }
+  const LatencyChoice& latency = options.latency;
+  if (options.command == Command::latency && latency.load != nullptr && latency.load->id != 0 &&
+      options.backend->id == SYNFIRE_BACKEND_HOST) {
+    throw UsageError{"--load busy is kernels of a GPU; it does not go with --backend host"};
+  }
+  if (options.command == Command::latency && latency.priority != nullptr && latency.priority->id != 0 &&
+      options.backend->id == SYNFIRE_BACKEND_HOST) {
+    throw UsageError{"--priority high is a CUDA stream's; it does not go with --backend host"};
   }
   if (options.command == Command::plot && options.input.empty()) throw UsageError{"a CSV file of a sweep is needed"};
   if (options.command == Command::plot && options.output.empty()) throw UsageError{"--output FILE.svg is needed"};
@@ -227,6 +277,7 @@ std::string usage(Command command) {
                     option.help.data());
       text += line;
     }
+    text += row.notes;
   }
   return text;
 }

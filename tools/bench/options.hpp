@@ -18,8 +18,22 @@ struct UsageError {
   std::string text;
 };
 
-enum class Command { none, layer, sweep, plot, tutorial, context };
+enum class Command { none, layer, sweep, plot, tutorial, latency, context };
 enum class Format { text, csv, json };
+
+/// Which steps `latency` takes; what is not chosen is null or 0.
+struct LatencyChoice {
+  std::uint64_t layers = 0, steps = 0, neurons = 0, replays = 0;
+  const DirectionName* direction = nullptr;
+  const Policy* policy = nullptr;
+  const LoadName* load = nullptr;
+  const PriorityName* priority = nullptr;
+
+  bool narrowed() const {
+    return layers != 0 || steps != 0 || neurons != 0 || direction != nullptr || policy != nullptr || load != nullptr ||
+           priority != nullptr;
+  }
+};
 
 struct Options {
   Command command = Command::none;
@@ -33,6 +47,7 @@ struct Options {
   const DirectionName* direction = &directions[2];
   const CacheName* cache = &caches[0];
   Shape shape;
+  LatencyChoice latency;
   // where and how
   const Backend* backend = &backends[0];
   std::uint32_t threads = 0;
@@ -44,6 +59,7 @@ struct Options {
   // what comes out
   Format format = Format::text;
   std::string csv_file;
+  std::string svg_file;
   std::string input;
   std::string output;
 };

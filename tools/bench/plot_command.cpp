@@ -8,16 +8,20 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <sstream>
 #include <stdexcept>
 
 #include "commands.hpp"
 #include "record.hpp"
+#include "svg.hpp"
 
 namespace synfire_bench {
 namespace {
+
+using svg::color_of;
+using svg::escaped;
+using svg::fixed;
 
 using Series = std::map<double, double>;        // N -> percent
 using Panel = std::map<std::uint64_t, Series>;  // T -> series
@@ -79,27 +83,6 @@ Chosen choose_rows(const CsvFile& csv, const Options& options) {
   return chosen;
 }
 
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '&')
-      result += "&amp;";
-    else if (c == '<')
-      result += "&lt;";
-    else if (c == '>')
-      result += "&gt;";
-    else
-      result += c;
-  }
-  return result;
-}
-
-std::string fixed(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f", value);
-  return text;
-}
-
 // 256, 4 Ki, 2 Mi.
 std::string short_count(double n) {
   char text[32];
@@ -109,22 +92,6 @@ std::string short_count(double n) {
     std::snprintf(text, sizeof text, "%g Ki", n / 1024);
   else
     std::snprintf(text, sizeof text, "%g", n);
-  return text;
-}
-
-// From short (yellow-green) to long (dark blue): T is an order, so its colours are one, and differ in lightness too.
-std::string color_of(std::size_t index, std::size_t count) {
-  constexpr std::array<std::array<double, 3>, 5> stops = {
-      {{178, 190, 40}, {76, 175, 90}, {32, 140, 141}, {52, 94, 150}, {60, 20, 90}}};
-  const double at = count < 2 ? 4.0 : 4.0 * static_cast<double>(index) / static_cast<double>(count - 1);
-  const auto below = std::min<std::size_t>(static_cast<std::size_t>(at), 3);
-  const double part = at - static_cast<double>(below);
-  char text[16];
-  int rgb[3];
-  for (std::size_t c = 0; c < 3; ++c)
-    rgb[c] = static_cast<int>(stops[below][c] + (stops[below + 1][c] - stops[below][c]) * part);
-  std::snprintf(text, sizeof text, "#%02x%02x%02x", static_cast<unsigned>(rgb[0]), static_cast<unsigned>(rgb[1]),
-                static_cast<unsigned>(rgb[2]));
   return text;
 }
 
@@ -138,20 +105,20 @@ struct Axes {
   double y(double percent) const { return top + height * (1 - percent / most_percent); }
 };
 
-void draw_axes(std::ostream& svg, const Axes& a, const std::string& title, bool with_y_labels) {
-  svg << "<text x=\"" << fixed(a.left) << "\" y=\"" << fixed(a.top - 10) << "\" class=\"panel\">" << escaped(title)
+void draw_axes(std::ostream& out, const Axes& a, const std::string& title, bool with_y_labels) {
+  out << "<text x=\"" << fixed(a.left) << "\" y=\"" << fixed(a.top - 10) << "\" class=\"panel\">" << escaped(title)
       << "</text>\n";
   for (double percent = 0; percent <= a.most_percent + 1e-9; percent += a.percent_step) {
     const std::string y = fixed(a.y(percent));
-    svg << "<line x1=\"" << fixed(a.left) << "\" x2=\"" << fixed(a.left + a.width) << "\" y1=\"" << y << "\" y2=\"" << y
+    out << "<line x1=\"" << fixed(a.left) << "\" x2=\"" << fixed(a.left + a.width) << "\" y1=\"" << y << "\" y2=\"" << y
         << "\" class=\"" << (percent == 0 ? "axis" : "grid") << "\"/>\n";
     if (with_y_labels) {
-      svg << "<text x=\"" << fixed(a.left - 8) << "\" y=\"" << fixed(a.y(percent) + 4) << "\" class=\"end\">" << percent
+      out << "<text x=\"" << fixed(a.left - 8) << "\" y=\"" << fixed(a.y(percent) + 4) << "\" class=\"end\">" << percent
           << "</text>\n";
     }
   }
   const std::string copy_y = fixed(a.y(100));
-  svg << "<line x1=\"" << fixed(a.left) << "\" x2=\"" << fixed(a.left + a.width) << "\" y1=\"" << copy_y << "\" y2=\""
+  out << "<line x1=\"" << fixed(a.left) << "\" x2=\"" << fixed(a.left + a.width) << "\" y1=\"" << copy_y << "\" y2=\""
       << copy_y << "\" class=\"copy\"/>\n";
   // A label for every factor of 4 or 8, whatever leaves room; marks for every factor of 2.
   const double octaves = std::log2(a.most_n / a.least_n);
@@ -160,23 +127,23 @@ void draw_axes(std::ostream& svg, const Axes& a, const std::string& title, bool 
   for (double n = a.least_n; n <= a.most_n * 1.001; n *= 2, ++octave) {
     const std::string x = fixed(a.x(n));
     const bool labelled = octave % every == 0;
-    svg << "<line x1=\"" << x << "\" x2=\"" << x << "\" y1=\"" << fixed(a.top + a.height) << "\" y2=\""
+    out << "<line x1=\"" << x << "\" x2=\"" << x << "\" y1=\"" << fixed(a.top + a.height) << "\" y2=\""
         << fixed(a.top + a.height + (labelled ? 6 : 3)) << "\" class=\"axis\"/>\n";
     if (labelled) {
-      svg << "<text x=\"" << x << "\" y=\"" << fixed(a.top + a.height + 20) << "\" class=\"middle\">" << short_count(n)
+      out << "<text x=\"" << x << "\" y=\"" << fixed(a.top + a.height + 20) << "\" class=\"middle\">" << short_count(n)
           << "</text>\n";
     }
   }
-  svg << "<text x=\"" << fixed(a.left + a.width / 2) << "\" y=\"" << fixed(a.top + a.height + 42)
+  out << "<text x=\"" << fixed(a.left + a.width / 2) << "\" y=\"" << fixed(a.top + a.height + 42)
       << "\" class=\"middle\">neurons N</text>\n";
 }
 
-void draw_series(std::ostream& svg, const Axes& a, const Series& series, const std::string& color) {
-  svg << "<polyline fill=\"none\" stroke=\"" << color << "\" stroke-width=\"2\" stroke-linejoin=\"round\" points=\"";
-  for (const auto& [n, percent] : series) svg << fixed(a.x(n)) << "," << fixed(a.y(percent)) << " ";
-  svg << "\"/>\n";
+void draw_series(std::ostream& out, const Axes& a, const Series& series, const std::string& color) {
+  out << "<polyline fill=\"none\" stroke=\"" << color << "\" stroke-width=\"2\" stroke-linejoin=\"round\" points=\"";
+  for (const auto& [n, percent] : series) out << fixed(a.x(n)) << "," << fixed(a.y(percent)) << " ";
+  out << "\"/>\n";
   for (const auto& [n, percent] : series) {
-    svg << "<circle cx=\"" << fixed(a.x(n)) << "\" cy=\"" << fixed(a.y(percent)) << "\" r=\"2.8\" fill=\"" << color
+    out << "<circle cx=\"" << fixed(a.x(n)) << "\" cy=\"" << fixed(a.y(percent)) << "\" r=\"2.8\" fill=\"" << color
         << "\"/>\n";
   }
 }
@@ -204,56 +171,46 @@ std::string draw(const Chosen& chosen, const Options& options) {
   const auto panels = static_cast<double>(chosen.panels.size());
   const double width = left + panels * panel_width + (panels - 1) * between + legend_width;
   const double height = top + panel_height + bottom;
-  std::ostringstream svg;
-  svg << "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " << fixed(width) << " " << fixed(height)
-      << "\" width=\"" << fixed(width) << "\" height=\"" << fixed(height)
-      << "\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" "
-      << "fill=\"#333333\">\n"
-      << "<style>.title{font-size:16px;font-weight:bold}.sub{fill:#666666}.panel{font-weight:bold;font-size:13px}"
-      << ".middle{text-anchor:middle}.end{text-anchor:end}.grid{stroke:#e4e4e4}.axis{stroke:#666666}"
-      << ".copy{stroke:#666666;stroke-dasharray:5 4}</style>\n"
-      << "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
+  std::ostringstream out;
+  svg::begin(out, width, height);
   char copy[64];
   std::snprintf(copy, sizeof copy, "copy %.4g GB/s", chosen.copy_gb_per_s);
-  svg << "<text x=\"16\" y=\"26\" class=\"title\">" << options.model->name << ": percent of the copy bandwidth</text>\n"
+  out << "<text x=\"16\" y=\"26\" class=\"title\">" << options.model->name << ": percent of the copy bandwidth</text>\n"
       << "<text x=\"16\" y=\"46\" class=\"sub\">"
       << escaped(chosen.device + " · " + copy + " (dashed) · " + std::string(options.dtype->name) + ", spikes as " +
                  chosen.spikes + ", " + chosen.surrogate + ", " + std::string(options.cache->name) + " cache")
       << "</text>\n";
-  svg << "<text transform=\"translate(18 " << fixed(top + panel_height / 2) << ") rotate(-90)\" class=\"middle\">"
+  out << "<text transform=\"translate(18 " << fixed(top + panel_height / 2) << ") rotate(-90)\" class=\"middle\">"
       << "percent of the copy bandwidth</text>\n";
   double at = left;
   for (const auto& [direction, panel] : chosen.panels) {
     const Axes axes{least_n, most_n, most_percent, step, at, top, panel_width, panel_height};
-    draw_axes(svg, axes, direction == "both" ? "forward + backward" : direction, at == left);
+    draw_axes(out, axes, direction == "both" ? "forward + backward" : direction, at == left);
     for (std::size_t i = 0; i < all_t.size(); ++i) {
       const auto found = panel.find(all_t[i]);
-      if (found != panel.end()) draw_series(svg, axes, found->second, color_of(i, all_t.size()));
+      if (found != panel.end()) draw_series(out, axes, found->second, color_of(i, all_t.size()));
     }
     at += panel_width + between;
   }
   const double legend_x = at - between + 24;
-  svg << "<text x=\"" << fixed(legend_x) << "\" y=\"" << fixed(top + 8) << "\" class=\"panel\">steps T</text>\n";
+  out << "<text x=\"" << fixed(legend_x) << "\" y=\"" << fixed(top + 8) << "\" class=\"panel\">steps T</text>\n";
   for (std::size_t i = 0; i < all_t.size(); ++i) {
     // The longest on top, as the lines mostly lie.
     const std::size_t t = all_t.size() - 1 - i;
     const double y = top + 30 + 20 * static_cast<double>(i);
-    svg << "<line x1=\"" << fixed(legend_x) << "\" x2=\"" << fixed(legend_x + 24) << "\" y1=\"" << fixed(y - 4)
+    out << "<line x1=\"" << fixed(legend_x) << "\" x2=\"" << fixed(legend_x + 24) << "\" y1=\"" << fixed(y - 4)
         << "\" y2=\"" << fixed(y - 4) << "\" stroke=\"" << color_of(t, all_t.size()) << "\" stroke-width=\"3\"/>\n"
         << "<text x=\"" << fixed(legend_x + 32) << "\" y=\"" << fixed(y) << "\">" << all_t[t] << "</text>\n";
   }
-  svg << "</svg>\n";
-  return svg.str();
+  svg::end(out);
+  return out.str();
 }
 
 }  // namespace
 
 void run_plot(const Options& options) {
   const Chosen chosen = choose_rows(read_csv(options.input), options);
-  std::ofstream file(options.output, std::ios::binary);
-  file << draw(chosen, options);
-  file.close();
-  if (!file) throw std::runtime_error("cannot write " + options.output);
+  svg::write_file(options.output, draw(chosen, options));
   std::size_t lines = 0;
   for (const auto& panel : chosen.panels) lines += panel.second.size();
   std::printf("%s: %zu panels, %zu lines\n", options.output.c_str(), chosen.panels.size(), lines);

@@ -1,0 +1,56 @@
+// step.hpp - a chain of layers, forward or forward and backward, as one graph and as eager calls: what latency is measured of.
+//
+// What lives here: its layers, arrays and graph. What does not: clocks (latency_command.cpp), CUDA (bare.hpp).
+//
+// SPDX-License-Identifier: MIT
+#ifndef SYNFIRE_TOOLS_BENCH_STEP_HPP
+#define SYNFIRE_TOOLS_BENCH_STEP_HPP
+
+#include <cstdint>
+#include <vector>
+
+#include "machine.hpp"
+
+namespace synfire_bench {
+
+/// The shape of a step.
+struct StepShape {
+  std::uint64_t layers = 1, steps = 8, neurons = 1024;
+  bool backward = true;
+
+  std::uint64_t operations() const { return backward ? 2 * layers : layers; }
+  bool operator==(const StepShape&) const = default;
+};
+
+/// LIF layers in f32 with sigmoid surrogates, each reading the spikes (dense) of the one before; the backward goes the other
+/// way, from dL/dS of the last layer's spikes to dL/dX of the first one's inputs.
+class Step {
+ public:
+  Step(const Machine& machine, const StepShape& shape);
+
+  const StepShape& shape() const { return shape_; }
+  synfire_graph graph() const { return graph_.get(); }
+  synfire_layer first_layer() const { return layers_.front().layer.get(); }
+  std::int32_t last_operation() const { return last_operation_; }
+
+  /// The same operations in the same order, each by a call of its own; into a capture where `stream` is captured.
+  void run_eagerly(synfire_stream stream) const;
+
+ private:
+  struct Layer {
+    Owned<synfire_layer> layer;
+    synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+    synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
+  };
+  synfire_buffer new_buffer(const Machine& machine);
+
+  StepShape shape_;
+  std::vector<Owned<synfire_buffer>> buffers_;
+  std::vector<Layer> layers_;
+  Owned<synfire_graph> graph_;
+  std::int32_t last_operation_ = -1;
+};
+
+}  // namespace synfire_bench
+
+#endif
