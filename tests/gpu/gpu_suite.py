@@ -253,7 +253,10 @@ class Suite:
         settings = {"SYNFIRE_TEST_BACKEND": "cuda", "SYNFIRE_LIBRARY": str(self.lib), "SYNFIRE_CSHARP_RUNTIME": str(mono),
                     "MONO_PATH": str(mono.parents[1] / "lib" / "mono" / "4.5")}
         for program in sorted((self.bindings_folder / "rust").glob("*")):
-            status, output = self.run([program], **settings)
+            alone = ["--test-threads=1", "--nocapture"] if program.name == "overhead" else []
+            status, output = self.run([program, *alone], **settings)
+            for line in re.findall(r"^.* ns more$", output, flags=re.M):
+                print(f"    {line}")
             counts = re.search(r"^test result: \w+\. (\d+) passed; (\d+) failed", output, flags=re.M)
             self.count_binding(record, f"rust {program.name}", status, counts, output)
         for name in CSHARP_TESTS if mono.exists() else ():

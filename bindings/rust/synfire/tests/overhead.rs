@@ -82,5 +82,7 @@ fn a_replay_costs_what_it_costs_in_c() {
     if std::env::var_os("SYNFIRE_PROGRAMS").is_some() && backend() == Backend::Host {
         println!("the C program: {} ns", c("bindings-overhead", &[]).trim());
     }
-    assert!(cfg!(debug_assertions) || rust - c_calls <= 20.0, "allowed: 20 ns more");
+    // On a GPU a replay takes thousands of nanoseconds, and the figure is within their noise: it is printed only.
+    let is_told_apart = backend() == Backend::Host && !cfg!(debug_assertions);
+    assert!(!is_told_apart || rust - c_calls <= 20.0, "allowed: 20 ns more");
 }
