@@ -251,20 +251,44 @@ namespace Synfire.Tests
             using (Firing f = new Firing())
             {
                 BufferBase[] writes = { f.X };
+                // Finalizers close layers and buffers while the stream is being captured; the graph does not mind.
+                Action collect = () =>
+                {
+                    long before = SynfireLibrary.LiveHandles;
+                    for (int i = 0; i < 20 && SynfireLibrary.LiveHandles > before - 30; ++i)
+                    {
+                        GC.Collect();
+                        GC.WaitForPendingFinalizers();
+                    }
+                    Check.That(SynfireLibrary.LiveHandles <= before - 30, "finalizers during a capture");
+                };
+                Action litter = () =>
+                {
+                    Thread thread = new Thread(() =>
+                    {
+                        for (int i = 0; i < 20; ++i) GC.KeepAlive(new Layer(f.Context, 64, 8).CreateSequence<float>());
+                    });
+                    thread.Start();
+                    thread.Join();
+                };
                 NativeFunction fails = call =>
                 {
                     Check.That(call.Stream != IntPtr.Zero && call.WritePointer(0) != IntPtr.Zero, "stream and address");
+                    collect();
                     call.Write<float>(0);
                 };
+                litter();
                 Check.Throws<InvalidOperationException>(
                     () => Graph.Record(f.Context, g => g.AddNative(fails, null, writes)), "memory of the GPU as a span");
                 int calls = 0;
                 NativeFunction twos = call =>
                 {
                     ++calls;
+                    collect();
                     int status = cuMemsetD32Async(call.WritePointer(0), 0x40000000, (UIntPtr)8, call.Stream);
                     if (status != 0) throw new InvalidOperationException("cuMemsetD32Async: " + status);
                 };
+                litter();
                 try
                 {
                     using (Graph graph = Graph.Record(

@@ -192,9 +192,11 @@ fn a_native_node_enqueues_on_a_gpu() {
     let (layer, x, spikes) = firing(&context);
     // What goes wrong comes out of the call that captures.
     let failing = |mood: u32| {
+        let mut others = Some(firing(&context));
         Graph::record(&context, |graph| {
             graph.native(Native::new().name("moody").writes(&x), move |call| {
                 assert!(!call.stream().is_null() && call.write::<f32>(0).is_none());
+                drop(others.take()); // closed while the stream is being captured
                 match mood {
                     1 => Err("no mood for it".into()),
                     _ => panic!("of the program"),
@@ -212,8 +214,10 @@ fn a_native_node_enqueues_on_a_gpu() {
     };
     let calls = Arc::new(AtomicU32::new(0));
     let counted = calls.clone();
+    let mut others = Some(firing(&context));
     let mut graph = Graph::record(&context, |graph| {
         graph.native(Native::new().writes(&x), move |call| {
+            drop(others.take());
             let (data, bytes) = call.write_memory(0).unwrap();
             counted.fetch_add(1, Relaxed);
             // SAFETY: a buffer of so many bytes, and the stream that is being captured.
