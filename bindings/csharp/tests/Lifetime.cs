@@ -263,6 +263,11 @@ namespace Synfire.Tests
             using (IDisposable context = (IDisposable)Activator.CreateInstance(
                        type, Enum.ToObject(copy.GetType("Synfire.Backend"), 1), 0, 0, 0))
                 Check.Contains(context.ToString(), "host");
+            // The tests' own assembly there finds that copy, and C calls back into it.
+            Type children = place.LoadFromAssemblyPath(typeof(Program).Assembly.Location).GetType(
+                "Synfire.Tests.Children", true);
+            Check.That((bool)children.GetMethod("UseAndClose").Invoke(null, new object[] { typeof(Context) }),
+                       "a native node of the copy");
             WeakReference weak = new WeakReference(place);
             place.Unload();
             return weak;
@@ -298,6 +303,17 @@ namespace Synfire.Tests
     public static class Children
     {
         private static readonly List<object> open_ = new List<object>();
+
+        // All there is, on the host, closed again. Whether it ran in a copy of the binding other than `not`.
+        public static bool UseAndClose(Type not)
+        {
+            bool called = false;
+            using (Context context = new Context(Backend.Host))
+            using (Buffer<float> x = context.CreateBuffer<float>(MemoryKind.Pinned, 4))
+            using (Graph graph = Graph.Record(
+                       context, g => g.AddNative(call => called = true, null, new BufferBase[] { x }))) graph.Launch();
+            return called && typeof(Context) != not;
+        }
 
         public static void OpenAndLeave()
         {
