@@ -1,8 +1,9 @@
-/* train.c - the training loop that every binding has as an example, in C: thresholds that learn how often to fire.
+/* train.c - the training loop that every binding has as an example, in C: thresholds that learn when to fire.
  *
- * 128 LIF neurons hear the same noise in every replay. A teacher with a threshold for each neuron says how many spikes
- * are wanted; the student starts with all thresholds 1 and follows the gradient of L = sum over neurons of (count -
- * wanted)^2. One graph holds forward and backward. The gradient that it reads is that of the replay before.
+ * 128 LIF neurons hear the same noise in every replay. A teacher with a threshold for each neuron says at which steps
+ * each of them shall fire; the student starts with all thresholds 1 and follows the gradient of L = sum over steps and
+ * neurons of (S - wanted)^2. One graph holds the whole step: forward, dL/dS = 2 S - 2 wanted, backward, and the update of
+ * the thresholds. Between replays the host looks at the spikes, to print the loss, and lowers the learning rate.
  *
  * What lives here: the numbers that the bindings' programs must reproduce, printed exactly. What does not: a lesson in
  * C (docs/examples).
@@ -12,9 +13,7 @@
 #include <stdlib.h>
 #include <synfire/synfire.h>
 
-enum { NEURONS = 128, STEPS = 64, EPOCHS = 60, WORDS = NEURONS / 32 };
-
-static const double LEARNING_RATE = 0.0002;
+enum { NEURONS = 128, STEPS = 64, EPOCHS = 60 };
 
 static void check(synfire_status status) {
   char text[512];
@@ -24,11 +23,10 @@ static void check(synfire_status status) {
   exit(EXIT_FAILURE);
 }
 
-static synfire_buffer make_buffer(synfire_context context, int32_t dtype, uint64_t n_elements, void **data) {
+static synfire_buffer make_buffer(synfire_context context, uint64_t n_elements, void **data) {
   synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
   synfire_buffer buffer;
   desc.memory = SYNFIRE_MEMORY_PINNED;
-  desc.dtype = dtype;
   desc.n_elements = n_elements;
   check(synfire_buffer_create(context, &desc, &buffer));
   check(synfire_buffer_get_data(buffer, data, NULL));
@@ -46,17 +44,14 @@ static void write_noise(float *x) {
   }
 }
 
-static void count_spikes(const uint32_t *words, int *counts) {
-  int t, n;
-  for (n = 0; n < NEURONS; ++n) counts[n] = 0;
-  for (t = 0; t < STEPS; ++t)
-    for (n = 0; n < NEURONS; ++n) counts[n] += (int)(words[t * WORDS + n / 32] >> n % 32 & 1u);
-}
-
-static void replay(synfire_graph graph) {
-  uint64_t ticket;
-  check(synfire_graph_launch(graph, NULL, &ticket));
-  check(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_SPIN, -1));
+static void record_scale_add(synfire_graph graph, double scale, synfire_buffer source, double keep,
+                             synfire_buffer destination) {
+  synfire_scale_add_desc desc = SYNFIRE_SCALE_ADD_DESC_INIT;
+  desc.source = source;
+  desc.destination = destination;
+  desc.scale = scale;
+  desc.keep = keep;
+  check(synfire_graph_record_scale_add(graph, &desc));
 }
 
 int main(void) {
@@ -64,61 +59,73 @@ int main(void) {
   synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
   synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
   synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
+  synfire_update_parameter_desc update = SYNFIRE_UPDATE_PARAMETER_DESC_INIT;
   synfire_parameter_gradient gradient = {"v_threshold", NULL};
   synfire_context context;
   synfire_layer layer;
   synfire_graph step;
-  void *x, *words, *rest, *grad_spikes, *grad_threshold;
-  double threshold[NEURONS];
-  const double tau = 4.0;
-  int counts[NEURONS], wanted[NEURONS], epoch, n, t;
+  synfire_buffer wanted;
+  void *x, *spikes, *wanted_spikes, *ignored;
+  double threshold[NEURONS], learning_rate = 0.04;
+  const double tau = 4.0, alpha = 1.5;
+  int32_t learn;
+  int epoch, i;
 
   host.backend = SYNFIRE_BACKEND_HOST;
   check(synfire_context_create(&host, &context));
   desc.n_neurons = NEURONS;
   desc.n_steps = STEPS;
+  desc.detach_reset = 1;
   check(synfire_layer_create(context, &desc, &layer));
   check(synfire_layer_set_parameter(layer, "tau", &tau, 1));
+  check(synfire_layer_set_parameter(layer, "alpha", &alpha, 1));
 
-  forward.x = make_buffer(context, SYNFIRE_DTYPE_F32, NEURONS * STEPS, &x);
-  forward.spikes = make_buffer(context, SYNFIRE_DTYPE_BITS, WORDS * STEPS, &words);
-  forward.v_init = make_buffer(context, SYNFIRE_DTYPE_F32, NEURONS, &rest);
-  backward.grad_spike_seq = make_buffer(context, SYNFIRE_DTYPE_F32, NEURONS * STEPS, &grad_spikes);
-  gradient.gradient = make_buffer(context, SYNFIRE_DTYPE_F32, NEURONS, &grad_threshold);
+  forward.x = make_buffer(context, NEURONS * STEPS, &x);
+  forward.spikes = make_buffer(context, NEURONS * STEPS, &spikes);
+  forward.v_init = make_buffer(context, NEURONS, &ignored);
+  wanted = make_buffer(context, NEURONS * STEPS, &wanted_spikes);
+  backward.grad_spike_seq = make_buffer(context, NEURONS * STEPS, &ignored);
+  gradient.gradient = make_buffer(context, NEURONS, &ignored);
   backward.parameter_gradients = &gradient;
   backward.n_parameter_gradients = 1;
-  check(synfire_graph_create(context, NULL, &step));
-  check(synfire_graph_record_forward(step, layer, &forward));
-  check(synfire_graph_record_backward(step, layer, &backward));
-  check(synfire_graph_instantiate(step));
 
   write_noise(x);
-  for (n = 0; n < NEURONS; ++n) threshold[n] = 0.6 + 0.8 * n / NEURONS; /* the teacher's */
+  for (i = 0; i < NEURONS; ++i) threshold[i] = 0.6 + 0.8 * i / NEURONS; /* the teacher's */
   check(synfire_layer_set_parameter(layer, "v_threshold", threshold, NEURONS));
-  replay(step);
-  count_spikes(words, wanted);
+  check(synfire_layer_forward(layer, &forward, NULL));
+  for (i = 0; i < NEURONS * STEPS; ++i) ((float *)wanted_spikes)[i] = ((const float *)spikes)[i];
 
-  for (n = 0; n < NEURONS; ++n) threshold[n] = 1.0;
+  for (i = 0; i < NEURONS; ++i) threshold[i] = 1.0;
+  check(synfire_layer_set_parameter(layer, "v_threshold", threshold, NEURONS));
+  check(synfire_graph_create(context, NULL, &step));
+  check(synfire_graph_record_forward(step, layer, &forward));
+  record_scale_add(step, 2.0, forward.spikes, 0.0, backward.grad_spike_seq);
+  record_scale_add(step, -2.0, wanted, 1.0, backward.grad_spike_seq);
+  check(synfire_graph_record_backward(step, layer, &backward));
+  update.name = "v_threshold";
+  update.gradient = gradient.gradient;
+  update.learning_rate = learning_rate;
+  check(synfire_graph_record_update_parameter(step, layer, &update));
+  check(synfire_graph_get_last_operation(step, &learn));
+  check(synfire_graph_instantiate(step));
+
   for (epoch = 0; epoch < EPOCHS; ++epoch) {
-    long loss = 0;
-    check(synfire_layer_set_parameter(layer, "v_threshold", threshold, NEURONS));
-    replay(step);
-    for (n = 0; n < NEURONS && epoch > 0; ++n)
-      threshold[n] -= LEARNING_RATE * (double)((const float *)grad_threshold)[n];
-    count_spikes(words, counts);
-    for (n = 0; n < NEURONS; ++n) {
-      const int error = counts[n] - wanted[n];
-      loss += (long)error * error;
-      for (t = 0; t < STEPS; ++t) ((float *)grad_spikes)[t * NEURONS + n] = 2.0F * (float)error;
-    }
-    printf("%d %ld\n", epoch, loss);
+    uint64_t ticket;
+    int loss = 0;
+    check(synfire_graph_launch(step, NULL, &ticket));
+    check(synfire_graph_wait(step, ticket, SYNFIRE_WAIT_SPIN, -1));
+    for (i = 0; i < NEURONS * STEPS; ++i) loss += ((const float *)spikes)[i] != ((const float *)wanted_spikes)[i];
+    printf("%d %d\n", epoch, loss);
+    learning_rate *= 0.95;
+    check(synfire_graph_set_value(step, learn, "learning_rate", learning_rate));
   }
-  for (n = 0; n < NEURONS; ++n) {
+  check(synfire_layer_get_parameter(layer, "v_threshold", threshold, NEURONS));
+  for (i = 0; i < NEURONS; ++i) {
     union {
       double number;
       uint64_t bits;
     } exact;
-    exact.number = threshold[n];
+    exact.number = threshold[i];
     printf("%016llx\n", (unsigned long long)exact.bits);
   }
 
@@ -127,6 +134,7 @@ int main(void) {
   synfire_buffer_destroy(forward.x);
   synfire_buffer_destroy(forward.spikes);
   synfire_buffer_destroy(forward.v_init);
+  synfire_buffer_destroy(wanted);
   synfire_buffer_destroy(backward.grad_spike_seq);
   synfire_buffer_destroy(gradient.gradient);
   synfire_context_destroy(context);

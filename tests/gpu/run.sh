@@ -6,8 +6,9 @@
 #
 # It runs the programs of build/gpu, which may have been built on another machine (only its bin/ and lib/ are needed);
 # without one it builds it (cmake --workflow --preset gpu).
-#   SYNFIRE_BUILD_DIR   another build folder
-#   SYNFIRE_COMMIT      the commit to record, where there is no git
+#   SYNFIRE_BUILD_DIR     another build folder
+#   SYNFIRE_LOOP_SECONDS  also run hear in true time for so long on each backend (60: what docs/performance.md has)
+#   SYNFIRE_COMMIT        the commit to record, where there is no git
 #
 # What lives here: finding or making the build. What runs and what is recorded: gpu_suite.py beside it.
 set -u
@@ -44,4 +45,4 @@ case $build in
 esac
 export LD_LIBRARY_PATH=$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} PYTHONUNBUFFERED=1
 exec python3 tests/gpu/gpu_suite.py --build "$build" --evidence "$evidence" --commit "$commit" \
-  --gpu-sources-sha256 "$(gpu_sources_hash)"
+  --gpu-sources-sha256 "$(gpu_sources_hash)" --loop-seconds "${SYNFIRE_LOOP_SECONDS:-0}"

@@ -13,6 +13,7 @@ void run_sweep(const Options& options);
 void run_tutorial(const Options& options);
 void run_latency(const Options& options);
 void run_plot(const Options& options);
+void run_context(const Options& options);
 
 }  // namespace synfire_bench
 

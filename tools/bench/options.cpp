@@ -39,9 +39,9 @@ Number parse_number(std::string_view option, std::string_view value, Number lowe
   return number;
 }
 
-constexpr unsigned in_layer = 1, in_sweep = 2, in_plot = 4, in_tutorial = 8, in_latency = 16;
+constexpr unsigned in_layer = 1, in_sweep = 2, in_plot = 4, in_tutorial = 8, in_latency = 16, in_context = 32;
 constexpr unsigned measuring = in_layer | in_sweep | in_tutorial;
-constexpr unsigned any_backend = measuring | in_latency;
+constexpr unsigned any_backend = measuring | in_latency | in_context;
 
 // An option without a `value` in its help is a switch, and its setter gets an empty value.
 struct Option {
@@ -122,9 +122,9 @@ constexpr Option option_table[] = {
      [](Options& o, View option, View v) { o.limit_seconds = parse_number<double>(option, v, 1, 1e9); }},
     {"--svg", in_latency, "FILE", "histograms of all rows into FILE",
      [](Options& o, View, View v) { o.svg_file = v; }},
-    {"--csv", in_layer | in_tutorial | in_latency, "", "comma-separated values instead of a table",
+    {"--csv", in_layer | in_tutorial | in_latency | in_context, "", "comma-separated values instead of a table",
      [](Options& o, View, View) { o.format = Format::csv; }},
-    {"--json", in_layer | in_tutorial | in_latency, "", "JSON instead of a table",
+    {"--json", in_layer | in_tutorial | in_latency | in_context, "", "JSON instead of a table",
      [](Options& o, View, View) { o.format = Format::json; }},
     {"--csv", in_sweep, "FILE", "comma-separated values into FILE, beside the table",
      [](Options& o, View, View v) { o.csv_file = v; }},
@@ -160,6 +160,7 @@ constexpr CommandName command_table[] = {
      "forward and backward of T = 2 to 32 on each backend: time, ratio, error against the f64 host"},
     {"latency", Command::latency, in_latency, "",
      "launch to done of whole steps, percentile by percentile, beside a bare graph of the same kernels", latency_notes},
+    {"context", Command::context, in_context, "", "what a context takes: time, device memory and host memory, stage by stage"},
 };
 
 const CommandName* find_command(std::string_view name) {

@@ -18,7 +18,7 @@ struct UsageError {
   std::string text;
 };
 
-enum class Command { none, layer, sweep, plot, tutorial, latency };
+enum class Command { none, layer, sweep, plot, tutorial, latency, context };
 enum class Format { text, csv, json };
 
 /// Which steps `latency` takes; what is not chosen is null or 0.

@@ -1,18 +1,18 @@
-// Train.cs - thresholds that learn how often to fire: forward and backward through time in one replay.
+// Train.cs - thresholds that learn when to fire: forward, backward through time and their update in one replay.
 //
-// 128 LIF neurons hear the same noise in every replay. A teacher with a threshold for each neuron says how many spikes
-// are wanted; the student starts with all thresholds 1 and follows the gradient of L = sum over neurons of (count -
-// wanted)^2. The gradient that it reads is that of the replay before. It prints what bindings/programs/train.c prints,
-// bit for bit.
+// A teacher with a threshold for each neuron says at which steps each of them shall fire. One graph holds the whole
+// step: forward, dL/dS = 2 S - 2 wanted, backward, and the update of the thresholds. Between replays the program looks
+// at the spikes, to print the loss, and lowers the learning rate. It prints what bindings/programs/train.c prints, bit
+// for bit.
 //
 // SPDX-License-Identifier: MIT
 using System;
+using System.Collections.Generic;
 using Synfire;
 
 static class Train
 {
     const int Neurons = 128, Steps = 64, Epochs = 60;
-    const double LearningRate = 0.0002;
 
     // Noise in [0, 3): the upper 24 bits of Knuth's 64-bit linear congruential generator (MMIX), as every language has
     // it.
@@ -26,58 +26,53 @@ static class Train
         }
     }
 
-    static int[] CountSpikes(ReadOnlySpan<uint> words)
-    {
-        int[] counts = new int[Neurons];
-        for (int t = 0; t < Steps; ++t)
-            for (int n = 0; n < Neurons; ++n) counts[n] += (int)(words[t * Neurons / 32 + n / 32] >> (n % 32) & 1);
-        return counts;
-    }
-
     static void Main()
     {
         using (var context = new Context(Backend.Host))
-        using (var layer = new Layer(context, Neurons, Steps))
+        using (var layer = new Layer(context, Neurons, Steps, new LayerOptions { DetachReset = true }))
         using (var x = layer.CreateSequence<float>(MemoryKind.Pinned))
-        using (var words = layer.CreateSpikes(MemoryKind.Pinned))
-        using (var rest = layer.CreateState<float>(MemoryKind.Pinned))
+        using (var spikes = layer.CreateSequence<float>(MemoryKind.Pinned))
+        using (var wanted = layer.CreateSequence<float>(MemoryKind.Pinned))
         using (var gradSpikes = layer.CreateSequence<float>(MemoryKind.Pinned))
+        using (var rest = layer.CreateState<float>(MemoryKind.Pinned))
         using (var gradThreshold = layer.CreateState<float>(MemoryKind.Pinned))
+        using (var step = new Graph(context))
         {
-            layer.SetParameter("tau", 4.0);
-            var forward = new ForwardArguments { X = x, Spikes = words, VInit = rest };
+            layer.SetParameters(new Dictionary<string, double[]> { { "tau", new[] { 4.0 } },
+                                                                   { "alpha", new[] { 1.5 } } });
+            var forward = new ForwardArguments { X = x, Spikes = spikes, VInit = rest };
             var backward = new BackwardArguments { GradSpikeSeq = gradSpikes };
             backward.ParameterGradients.Add("v_threshold", gradThreshold);
-            using (var step = Graph.Record(context, graph => graph.Forward(layer, forward).Backward(layer, backward)))
-            {
-                WriteNoise(x.Span);
-                double[] threshold = new double[Neurons];
-                for (int n = 0; n < Neurons; ++n) threshold[n] = 0.6 + 0.8 * n / Neurons; // the teacher's
-                layer.SetParameter("v_threshold", threshold);
-                step.Wait(step.Launch());
-                int[] wanted = CountSpikes(words.Span);
 
-                for (int n = 0; n < Neurons; ++n) threshold[n] = 1.0;
-                for (int epoch = 0; epoch < Epochs; ++epoch)
-                {
-                    layer.SetParameter("v_threshold", threshold);
-                    step.Wait(step.Launch());
-                    for (int n = 0; n < Neurons && epoch > 0; ++n)
-                        threshold[n] -= LearningRate * (double)gradThreshold.Span[n];
-                    int[] counts = CountSpikes(words.Span);
-                    Span<float> gradient = gradSpikes.Span;
-                    long loss = 0;
-                    for (int n = 0; n < Neurons; ++n)
-                    {
-                        int error = counts[n] - wanted[n];
-                        loss += (long)error * error;
-                        for (int t = 0; t < Steps; ++t) gradient[t * Neurons + n] = 2.0f * error;
-                    }
-                    Console.WriteLine(epoch + " " + loss);
-                }
-                foreach (double value in threshold)
-                    Console.WriteLine(BitConverter.DoubleToInt64Bits(value).ToString("x16"));
+            WriteNoise(x.Span);
+            double[] threshold = new double[Neurons];
+            for (int n = 0; n < Neurons; ++n) threshold[n] = 0.6 + 0.8 * n / Neurons; // the teacher's
+            layer.SetParameter("v_threshold", threshold);
+            layer.Forward(forward);
+            spikes.Span.CopyTo(wanted.Span);
+
+            double learningRate = 0.04;
+            for (int n = 0; n < Neurons; ++n) threshold[n] = 1.0;
+            layer.SetParameter("v_threshold", threshold);
+            step.Forward(layer, forward)
+                .ScaleAdd(2.0, spikes, 0.0, gradSpikes)
+                .ScaleAdd(-2.0, wanted, 1.0, gradSpikes)
+                .Backward(layer, backward)
+                .UpdateParameter(layer, "v_threshold", gradThreshold, learningRate);
+            int learn = step.LastOperation;
+            step.Instantiate();
+
+            for (int epoch = 0; epoch < Epochs; ++epoch)
+            {
+                step.Wait(step.Launch());
+                int loss = 0;
+                for (int i = 0; i < Neurons * Steps; ++i) loss += spikes.Span[i] != wanted.Span[i] ? 1 : 0;
+                Console.WriteLine(epoch + " " + loss);
+                learningRate *= 0.95;
+                step.SetValue(learn, "learning_rate", learningRate);
             }
+            foreach (double value in layer.GetParameter("v_threshold"))
+                Console.WriteLine(BitConverter.DoubleToInt64Bits(value).ToString("x16"));
         }
     }
 }

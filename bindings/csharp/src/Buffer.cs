@@ -54,6 +54,9 @@ namespace Synfire
 
         internal IntPtr Address { get; }
 
+        // What one element is in C#.
+        internal abstract Type Element { get; }
+
         internal synfire_buffer Raw { get { return new synfire_buffer(Handle.Value); } }
 
         // Elements of one index of the first dimension, and from one such row to the next.
@@ -155,6 +158,8 @@ namespace Synfire
     public sealed unsafe class Buffer<T> : BufferBase where T : struct
     {
         private Manager manager_;
+
+        internal override Type Element { get { return typeof(T); } }
 
         internal Buffer(Context context, MemoryKind memory, DType dtype, long rowPitch, long[] shape,
                         IntPtr data = default(IntPtr), Pin pin = null)

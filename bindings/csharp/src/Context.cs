@@ -11,7 +11,7 @@ namespace Synfire
     /// <summary>
     /// One device, an NVIDIA GPU or the host, and everything created on it. Safe for use from any thread.
     /// </summary>
-    public sealed unsafe class Context : SynfireObject
+    public sealed unsafe partial class Context : SynfireObject
     {
         /// <summary>
         /// Creates a context: by default on a GPU when one answers, else on the host.

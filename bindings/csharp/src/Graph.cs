@@ -12,16 +12,24 @@ namespace Synfire
     /// <see cref="Instantiate"/> once and <see cref="Launch"/> as often as you like. A graph keeps the buffers and
     /// layers it uses. One thread at a time records or launches; any thread may wait.
     /// </summary>
-    public sealed unsafe class Graph : SynfireObject
+    public sealed unsafe partial class Graph : SynfireObject
     {
         private readonly List<SynfireObject> keeps_ = new List<SynfireObject>();
 
         /// <summary>Creates an empty graph.</summary>
-        public Graph(Context context) : base(new GraphHandle())
+        /// <param name="context">The context it belongs to.</param>
+        /// <param name="slots">
+        /// Copies of the pinned buffers that it reads and writes, up to 64: that many replays can be in flight, each
+        /// with frames of its own (<see cref="TryGetSlot{T}"/>), and one more launch is refused. 0 (default): the
+        /// buffers' own memory.
+        /// </param>
+        public Graph(Context context, int slots = 0) : base(new GraphHandle())
         {
             Context = Errors.Given(context, "context");
+            synfire_graph_desc desc = synfire_graph_desc.Init;
+            desc.n_slots = (uint)Errors.NotNegative(slots, "slots");
             synfire_graph made;
-            Errors.Check(Native.synfire_graph_create(context.Raw, null, &made));
+            Errors.Check(Native.synfire_graph_create(context.Raw, &desc, &made));
             Handle.Adopt(made.Value);
             GC.KeepAlive(context);
         }
@@ -31,10 +39,11 @@ namespace Synfire
         /// </summary>
         /// <param name="context">The context it belongs to.</param>
         /// <param name="record">Records. What it throws comes out, and the graph is closed.</param>
-        public static Graph Record(Context context, Action<Graph> record)
+        /// <param name="slots">As in the constructor.</param>
+        public static Graph Record(Context context, Action<Graph> record, int slots = 0)
         {
             Errors.Given(record, "record");
-            Graph graph = new Graph(context);
+            Graph graph = new Graph(context, slots);
             try
             {
                 record(graph);
@@ -149,8 +158,7 @@ namespace Synfire
         /// <summary>Prepares the recorded list for replay: everything slow happens here. Once per graph.</summary>
         public Graph Instantiate()
         {
-            Errors.Check(Native.synfire_graph_instantiate(Raw));
-            GC.KeepAlive(this);
+            using (new Use(Handle)) Checked(Native.synfire_graph_instantiate(Raw));
             return this;
         }
 
@@ -158,7 +166,8 @@ namespace Synfire
 
         /// <summary>
         /// Replays the graph once, and answers the ticket of this replay: 1, 2, 3 ... On a GPU it enqueues and returns;
-        /// on the host the replay is done when it returns. Allocates nothing.
+        /// on the host the replay is done when it returns. On a stream that is being captured it becomes part of the
+        /// capture instead, and the answer is 0. Allocates nothing.
         /// </summary>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public ulong Launch(IntPtr stream = default(IntPtr))
@@ -167,12 +176,13 @@ namespace Synfire
             ulong ticket;
             if (handle.HasPins)
             {
-                // Memory of the program stays pinned until the call is back, whoever closes the graph meanwhile.
+                // Memory of the program stays pinned, and functions of native nodes stay there, until the call is back,
+                // whoever closes the graph meanwhile.
                 bool held = false;
                 handle.DangerousAddRef(ref held);
                 try
                 {
-                    Errors.Check(Native.synfire_graph_launch(Raw, new synfire_stream(stream), &ticket));
+                    Checked(Native.synfire_graph_launch(Raw, new synfire_stream(stream), &ticket));
                 }
                 finally
                 {

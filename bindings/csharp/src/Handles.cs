@@ -42,7 +42,8 @@ namespace Synfire
 
         public override bool IsInvalid { get { return handle == IntPtr.Zero; } }
 
-        public bool HasPins { get { return Volatile.Read(ref pins_) != null; } }
+        // Whether calls must hold it: memory of the program, or functions, go with it.
+        public virtual bool HasPins { get { return Volatile.Read(ref pins_) != null; } }
 
         public void Adopt(IntPtr value)
         {
@@ -123,9 +124,29 @@ namespace Synfire
 
     internal sealed class GraphHandle : NativeHandle
     {
+        private List<GCHandle> nodes_;
+
         protected override string TypeName { get { return "Graph"; } }
 
-        protected override void Destroy() { Native.synfire_graph_destroy(new synfire_graph(handle)); }
+        public override bool HasPins { get { return base.HasPins || Volatile.Read(ref nodes_) != null; } }
+
+        // A native node, which the graph's object keeps; what C knows of it is given back with the graph.
+        public void Own(GCHandle node)
+        {
+            lock (this)
+            {
+                List<GCHandle> nodes = nodes_ ?? new List<GCHandle>();
+                nodes.Add(node);
+                Volatile.Write(ref nodes_, nodes);
+            }
+        }
+
+        protected override void Destroy()
+        {
+            Native.synfire_graph_destroy(new synfire_graph(handle));
+            if (nodes_ != null)
+                foreach (GCHandle node in nodes_) node.Free();
+        }
     }
 
     // Keeps handles from being released by another thread for the length of a call.

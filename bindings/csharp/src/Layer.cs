@@ -303,7 +303,7 @@ namespace Synfire
     }
 
     /// <summary>A neuron model with a fixed shape, its parameters, its state and its tape.</summary>
-    public sealed unsafe class Layer : SynfireObject
+    public sealed unsafe partial class Layer : SynfireObject
     {
         private readonly DType dtype_;
 
@@ -403,7 +403,10 @@ namespace Synfire
             SetParameter(name, new ReadOnlySpan<double>(Errors.Given(values, "values")));
         }
 
-        /// <summary>Reads a parameter, as it was set: one number, or one for each neuron.</summary>
+        /// <summary>
+        /// Reads a parameter, as it was set or as the latest replay left it that updates it: one number, or one for
+        /// each neuron.
+        /// </summary>
         public double[] GetParameter(string name)
         {
             byte* text = stackalloc byte[Name.Capacity];
@@ -436,6 +439,47 @@ namespace Synfire
                 GC.KeepAlive(this);
                 return all;
             }
+        }
+
+        /// <summary>
+        /// Sets several parameters, each to one number or one for each neuron: all of them or, when one is refused,
+        /// none. The next replay or call sees all of them together.
+        /// </summary>
+        public void SetParameters(IDictionary<string, double[]> values)
+        {
+            int n = Errors.Given(values, "values").Count, total = 0, i = 0;
+            foreach (double[] numbers in values.Values) total += Errors.Given(numbers, "values").Length;
+            byte[] names = new byte[Math.Max(1, n * Name.Capacity)];
+            double[] all = new double[Math.Max(1, total)];
+            synfire_parameter_values[] list = new synfire_parameter_values[Math.Max(1, n)];
+            fixed (byte* text = names)
+            fixed (double* data = all)
+            fixed (synfire_parameter_values* entries = list)
+            {
+                total = 0;
+                foreach (KeyValuePair<string, double[]> pair in values)
+                {
+                    Name.Write(pair.Key, text + i * Name.Capacity);
+                    entries[i].name = text + i * Name.Capacity;
+                    entries[i].values = data + total;
+                    entries[i].count = (ulong)pair.Value.Length;
+                    pair.Value.CopyTo(all, total);
+                    total += pair.Value.Length;
+                    ++i;
+                }
+                Errors.Check(Native.synfire_layer_set_parameters(Raw, entries, (ulong)n));
+            }
+            GC.KeepAlive(this);
+        }
+
+        /// <summary>
+        /// Chooses how many of the batch rows are active: the first ones, 0 to <see cref="Batch"/>. The next launch
+        /// sees it. The state of the others is kept, and their part of every output untouched. Allocates nothing.
+        /// </summary>
+        public void SetActiveRows(long rows)
+        {
+            Errors.Check(Native.synfire_layer_set_n_active(Raw, Errors.NotNegative(rows, "rows")));
+            GC.KeepAlive(this);
         }
 
         /// <summary>Puts the state back to its start.</summary>

@@ -100,6 +100,7 @@ static void note_times(listener *self, int64_t due, int64_t awake, bool late) {
   moment noted;
   noted.due = due - self->first_due;
   noted.woke = awake - due;
+  noted.behind = self->busy_until > due ? self->busy_until - due : 0;
   noted.input = ears->launched - awake;
   noted.replay = ears->done - ears->launched;
   noted.whole = ears->done - due;
@@ -151,6 +152,7 @@ bool listen(listener *self) {
     int64_t begin = clock_now();
     if (self->chosen->realtime) { /* a frame can be heard when its last sample is in */
       begin = start + plan_time(self->course, self->sound->rate, frame + 1);
+      self->busy_until = clock_now();
       clock_sleep_until(begin);
     }
     if (frame == 0) self->first_due = begin;

@@ -51,7 +51,9 @@ typedef struct listener {
 
   uint64_t spikes, missed; /* results */
   int64_t elapsed;         /* nanoseconds */
-  int64_t first_due, preemptions; /* when the first frame was; clock_preemptions() after the latest one */
+  int64_t first_due;       /* when the first frame was */
+  int64_t busy_until;      /* when the loop was ready to sleep until the latest frame */
+  int64_t preemptions;     /* clock_preemptions() after the latest frame */
   double before, after;    /* mean |rate - target| over the first and the last pass */
 } listener;
 

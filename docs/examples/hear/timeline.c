@@ -32,9 +32,14 @@ void timeline_add(timeline *self, const moment *frame) {
   if (self->count < self->capacity) self->moments[self->count++] = *frame;
 }
 
-const char *timeline_cause(const moment *frame) {
-  if (frame->woke >= frame->input && frame->woke >= frame->replay) return "woke late";
-  return frame->input >= frame->replay ? "input" : "replay";
+const char *timeline_cause(const timeline *self, size_t frame) {
+  for (;; --frame) {
+    const moment *const m = &self->moments[frame];
+    const int64_t overslept = m->woke - m->behind, work = m->input > m->replay ? m->input : m->replay;
+    if (m->behind > overslept && m->behind > work && frame > 0) continue;
+    if (overslept >= work) return "woke late";
+    return m->input >= m->replay ? "input" : "replay";
+  }
 }
 
 static double microseconds(int64_t nanoseconds) {
@@ -46,9 +51,10 @@ void timeline_print_missed(const timeline *self, FILE *out, size_t most) {
   for (i = 0; i < self->count; ++i) {
     const moment *const frame = &self->moments[i];
     if (!frame->missed || ++missed > most) continue;
-    fprintf(out, "missed: %-9s frame %lu at %.3f s: woke %.1f us late, input %.1f us, replay %.1f us", timeline_cause(frame),
+    fprintf(out, "missed: %-9s frame %lu at %.3f s: woke %.1f us late, input %.1f us, replay %.1f us", timeline_cause(self, i),
             (unsigned long)i, (double)frame->due / 1e9, microseconds(frame->woke), microseconds(frame->input),
             microseconds(frame->replay));
+    if (frame->behind > 0) fprintf(out, "; %.1f us behind from the frame before", microseconds(frame->behind));
     if (frame->preempted >= 0) fprintf(out, "; preempted %lld x", (long long)frame->preempted);
     fputc('\n', out);
   }
@@ -77,11 +83,11 @@ bool timeline_write_csv(const timeline *self, const char *path) {
   bool good;
   size_t i;
   if (out == NULL) return false;
-  fputs("frame,due_us,woke_late_us,input_us,replay_us,whole_us,missed,preempted\n", out);
+  fputs("frame,due_us,woke_late_us,behind_us,input_us,replay_us,whole_us,missed,preempted\n", out);
   for (i = 0; i < self->count; ++i) {
     const moment *const frame = &self->moments[i];
-    fprintf(out, "%lu,%.3f,%.3f,%.3f,%.3f,%.3f,%d,", (unsigned long)i, microseconds(frame->due), microseconds(frame->woke),
-            microseconds(frame->input), microseconds(frame->replay), microseconds(frame->whole), (int)frame->missed);
+    fprintf(out, "%lu,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%d,", (unsigned long)i, microseconds(frame->due),
+            microseconds(frame->woke), microseconds(frame->behind), microseconds(frame->input), microseconds(frame->replay), microseconds(frame->whole), (int)frame->missed);
     if (frame->preempted >= 0) fprintf(out, "%lld", (long long)frame->preempted);
     fputc('\n', out);
   }

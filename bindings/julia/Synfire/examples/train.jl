@@ -1,15 +1,15 @@
-# train.jl - thresholds that learn how often to fire.
+# train.jl - thresholds that learn when to fire.
 #
-# 128 LIF neurons hear the same noise in every replay. A teacher with a threshold for each neuron says how many spikes
-# are wanted; the student starts with all thresholds 1 and follows the gradient of L = sum over neurons of (count -
-# wanted)^2. One graph holds forward and backward. The gradient that it reads is that of the replay before.
+# A teacher with a threshold for each neuron says at which steps each of them shall fire. One graph holds the whole step:
+# forward, dL/dS = 2 S - 2 wanted, backward, and the update of the thresholds. Between replays the program looks at the
+# spikes, to print the loss, and lowers the learning rate.
 #
 # It prints what bindings/programs/train.c prints: the loss of every epoch, then the bits of the thresholds.
 #
 # SPDX-License-Identifier: MIT
 using Synfire
 
-const neurons, steps, epochs, learning_rate = 128, 64, 60, 0.0002
+const neurons, steps, epochs = 128, 64, 60
 
 # Noise in [0, 3): the upper 24 bits of Knuth's 64-bit linear congruential generator (MMIX).
 function write_noise!(x)
@@ -20,36 +20,36 @@ function write_noise!(x)
     end
 end
 
-count_spikes(words) = [sum(isspike(words, n, t) for t in 1:steps) for n in 1:neurons]
-
 function main()
     Context(backend=:host) do context
-        layer = Layer(context, neurons, steps; tau=4.0)
-        x, grad_spikes = sequence_buffer(layer; memory=:pinned), sequence_buffer(layer; memory=:pinned)
-        spikes = spike_buffer(layer; memory=:pinned)
-        rest = state_buffer(layer)
-        grad_threshold = state_buffer(layer; memory=:pinned)
-        step = record(context) do graph
-            forward!(graph, layer; x=x, spikes=spikes, v_init=rest)
-            backward!(graph, layer; grad_spike_seq=grad_spikes, parameter_gradients=(v_threshold=grad_threshold,))
-        end
-        replay() = wait(step, launch!(step))
+        layer = Layer(context, neurons, steps; detach_reset=true)
+        set_parameters!(layer; tau=4.0, alpha=1.5)
+        x, spikes, wanted, grad_spikes = ntuple(_ -> sequence_buffer(layer; memory=:pinned), 4)
+        rest, grad_threshold = state_buffer(layer), state_buffer(layer; memory=:pinned)
 
         write_noise!(hostarray(x))
         layer[:v_threshold] = 0.6 .+ 0.8 .* (0:neurons-1) ./ neurons      # the teacher's
-        replay()
-        wanted = count_spikes(hostarray(spikes))
+        forward!(layer; x=x, spikes=spikes, v_init=rest)
+        copyto!(hostarray(wanted), hostarray(spikes))
 
-        threshold = ones(neurons)
+        learning_rate = 0.04
+        layer[:v_threshold] = ones(neurons)
+        step = Graph(context)
+        forward!(step, layer; x=x, spikes=spikes, v_init=rest)
+        scale_add!(step, grad_spikes, spikes; scale=2, keep=0)
+        scale_add!(step, grad_spikes, wanted; scale=-2)
+        backward!(step, layer; grad_spike_seq=grad_spikes, parameter_gradients=(v_threshold=grad_threshold,))
+        update_parameter!(step, layer, :v_threshold, grad_threshold; learning_rate=learning_rate)
+        learn = last_operation(step)
+        instantiate!(step)
+
         for epoch in 0:epochs-1
-            layer[:v_threshold] = threshold
-            replay()
-            epoch > 0 && (threshold .-= learning_rate .* Float64.(hostarray(grad_threshold)))
-            errors = count_spikes(hostarray(spikes)) .- wanted
-            hostarray(grad_spikes) .= 2.0f0 .* errors
-            println(epoch, " ", sum(abs2, errors))
+            wait(step, launch!(step))
+            println(epoch, " ", count(hostarray(spikes) .!= hostarray(wanted)))
+            learning_rate *= 0.95
+            set_value!(step, learn, :learning_rate, learning_rate)
         end
-        foreach(value -> println(string(reinterpret(UInt64, value); base=16, pad=16)), threshold)
+        foreach(value -> println(string(reinterpret(UInt64, value); base=16, pad=16)), layer[:v_threshold])
     end
 end
 

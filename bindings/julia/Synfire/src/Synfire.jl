@@ -31,6 +31,9 @@ export properties, synchronize, reclaim, hostarray, mark_written!
 export query_memory, parameters, reset_state!, state, state!, sequence_buffer, state_buffer, spike_buffer, isspike
 export model_id, surrogate_id, convert_spikes!, count_spikes!
 export record, forward!, backward!, instantiate!, launch!, isdone
+export last_operation, set_enabled!, set_value!, rebind!, slot, statistics, reset_statistics!, dot
+export native!, NativeCall, scale_add!, update_parameter!, set_parameters!, set_active_rows!
+export reset_rows!, read_rows!, write_rows!, copy_rows!, snapshot, snapshot!, restore!
 export abi_version, version_string, library_path, status_name, live_handles, extension_file
 
 include("LibSynfire.jl")
@@ -40,7 +43,11 @@ include("context.jl")
 include("buffer.jl")
 include("layer.jl")
 include("graph.jl")
+include("changes.jl")
+include("native.jl")
 include("spikes.jl")
+include("steps.jl")
+include("state.jl")
 include("call.jl")
 
 """

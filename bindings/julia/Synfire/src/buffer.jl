@@ -256,15 +256,15 @@ end
 """
     HostArray{E,D} <: DenseArray{E,D}
 
-The memory of a [`Buffer`](@ref) as an array, without a copy: see [`hostarray`](@ref).
+The memory of a [`Buffer`](@ref) as an array, without a copy: see [`hostarray`](@ref) and [`slot`](@ref).
 """
 struct HostArray{E,D} <: DenseArray{E,D}
     pointer::Ptr{E}
     dims::NTuple{D,Int}
-    buffer::Buffer{E}
+    holder::Handle       # whose memory it is: a buffer, or a graph with slots
     plain::Array{E,D}    # the same memory, without a hold on it
-    HostArray(pointer::Ptr{E}, dims::NTuple{D,Int}, buffer::Buffer{E}) where {E,D} =
-        new{E,D}(pointer, dims, buffer, unsafe_wrap(Array, pointer, dims))
+    HostArray(pointer::Ptr{E}, dims::NTuple{D,Int}, holder::Handle) where {E,D} =
+        new{E,D}(pointer, dims, holder, unsafe_wrap(Array, pointer, dims))
 end
 
 """
@@ -283,9 +283,10 @@ function hostarray(buffer::Buffer)
     buffer.on_host || throw(ArgumentError(
         "the host cannot reach memory = :device of a GPU; allowed: :pinned, :host, or copyto!"))
     buffer.is_viewed = true
-    buffer.row_pitch == 0 && return HostArray(buffer.pointer, buffer.dims, buffer)
-    return HostArray(buffer.pointer, (buffer.row_pitch, last(buffer.dims)), buffer)
+    return host_array(buffer, buffer.pointer, buffer)
 end
+host_array(buffer::Buffer, pointer, holder) = buffer.row_pitch == 0 ? HostArray(pointer, buffer.dims, holder) :
+                                              HostArray(pointer, (buffer.row_pitch, last(buffer.dims)), holder)
 
 """
     mark_written!(buffer::Buffer)

@@ -3,10 +3,13 @@
 # SPDX-License-Identifier: MIT
 
 """
-    Graph(context)
-    Graph(f, context)
+    Graph(context; slots=0)
+    Graph(f, context; slots=0)
 
 An empty graph; `f` gets it, and it is closed afterwards. [`record`](@ref) makes one that is ready to be replayed.
+
+`slots`, up to 64, are copies of the pinned buffers that it reads and writes (`n_slots` of the C library): that many
+replays can be in flight, each with frames of its own ([`slot`](@ref)), and one more launch is refused.
 
 Record with [`forward!`](@ref), [`backward!`](@ref) and `copyto!`, which take the graph as their first argument; then
 [`instantiate!`](@ref) once and [`launch!`](@ref) as often as you like. A graph keeps the buffers and layers it uses.
@@ -19,17 +22,27 @@ mutable struct Graph <: Handle
     layers::Vector{Layer}  # those with a forward in this graph
     keeps::Vector{Any}     # all that the operations use
     borrows::Bool          # memory among it belongs to arrays
+    is_viewed::Bool        # arrays look at its slots: they stay until those are gone
+    retained::LibSynfire.synfire_graph # of a closed graph whose slots are still looked at
 
-    function Graph(context::Context)
+    function Graph(context::Context; slots::Integer=0)
         handle = Ref(LibSynfire.synfire_graph(C_NULL))
-        check(LibSynfire.synfire_graph_create(context, C_NULL, handle))
-        return adopt(new(handle[], Threads.Atomic{Int}(1), context, 0, Layer[], Any[], false))
+        desc = Ref(LibSynfire.synfire_graph_desc(n_slots=whole_size("slots", slots)))
+        check(LibSynfire.synfire_graph_create(context, desc, handle))
+        return adopt(new(handle[], Threads.Atomic{Int}(1), context, 0, Layer[], Any[], false, false, C_NULL))
     end
 end
 
-Graph(f, context::Context) = with_handle(f, Graph(context))
+Graph(f, context::Context; keywords...) = with_handle(f, Graph(context; keywords...))
 
-destroy(::Graph, handle) = LibSynfire.synfire_graph_destroy(handle)
+function destroy(graph::Graph, handle)
+    if graph.is_viewed
+        graph.retained = handle
+    else
+        LibSynfire.synfire_graph_destroy(handle)
+    end
+    return nothing
+end
 
 # A replay in flight may still use memory that belongs to arrays: the graph then lives until the next collection.
 function collected(graph::Graph)
@@ -38,6 +51,8 @@ function collected(graph::Graph)
         finalizer(collected, graph)
     else
         close(graph)
+        LibSynfire.synfire_graph_destroy(graph.retained)
+        graph.retained = C_NULL
     end
     return nothing
 end
@@ -48,9 +63,9 @@ function Base.show(io::IO, graph::Graph)
 end
 
 """
-    record(f, context) -> Graph
+    record(f, context; slots=0) -> Graph
 
-A graph that is ready to be replayed: `f` gets an empty one and records into it, then it is instantiated. When `f`
+A graph that is ready to be replayed: `f` gets an empty one, as [`Graph`](@ref) makes it, and records into it, then it is instantiated. When `f`
 throws, the graph is closed.
 
 ```julia
@@ -59,8 +74,8 @@ step = record(context) do graph
 end
 ```
 """
-function record(f, context::Context)
-    graph = Graph(context)
+function record(f, context::Context; keywords...)
+    graph = Graph(context; keywords...)
     try
         f(graph)
         instantiate!(graph)
@@ -126,7 +141,8 @@ end
 Prepares a recorded graph for replay: everything slow happens here. Once per graph; [`record`](@ref) does it by itself.
 """
 function instantiate!(graph::Graph)
-    check(LibSynfire.synfire_graph_instantiate(graph))
+    status = LibSynfire.synfire_graph_instantiate(graph)
+    status < 0 && fail(graph, status)
     return graph
 end
 
@@ -134,15 +150,18 @@ end
     launch!(graph, stream=nothing) -> UInt64
 
 Replays a graph once and answers the ticket of this replay. On a GPU it enqueues and returns; on the host the replay is
-done when it returns. Allocates nothing. Replays of one graph are launched by one thread at a time.
+done when it returns. Allocates nothing. Replays of one graph are launched by one thread at a time. On a stream that is
+being captured it becomes part of the capture instead, and answers 0.
 """
 function launch!(graph::Graph, stream=nothing)
     ticket = Ref{UInt64}(0)
-    check(LibSynfire.synfire_graph_launch(graph, stream_pointer(stream), ticket))
+    status = LibSynfire.synfire_graph_launch(graph, stream_pointer(stream), ticket)
+    status < 0 && fail(graph, status)
     for layer in graph.layers
         layer.n_forwards += 1
     end
-    return graph.last_ticket = ticket[]
+    ticket[] == 0 || (graph.last_ticket = ticket[])
+    return ticket[]
 end
 
 # Waiting in slices lets other threads collect garbage in between.

@@ -9,7 +9,7 @@
 using Synfire
 using Test
 
-const all_tests = ["layout", "docs", "arrays", "layers", "graphs", "errors", "lifetime", "threads", "loading",
+const all_tests = ["layout", "docs", "arrays", "layers", "graphs", "changes", "steps", "errors", "lifetime", "threads", "loading",
                    "extensions", "overhead", "examples"]
 
 # A C program's output.

@@ -13,6 +13,8 @@ values! {
         Pending = SYNFIRE_PENDING,
         /// Success, on the host because no GPU answers.
         HostFallback = SYNFIRE_HOST_FALLBACK,
+        /// Success, as a part of the capture of the caller's stream.
+        Captured = SYNFIRE_CAPTURED,
         /// An argument is outside what is allowed.
         InvalidArgument = SYNFIRE_ERROR_INVALID_ARGUMENT,
         /// A handle of another context, or no handle.
@@ -37,6 +39,8 @@ values! {
         Unsupported = SYNFIRE_ERROR_UNSUPPORTED,
         /// A CUDA call failed.
         Cuda = SYNFIRE_ERROR_CUDA,
+        /// The function of a native node failed, or broke the capture it was called in.
+        Callback = SYNFIRE_ERROR_CALLBACK,
         /// A defect in Synfire.
         Internal = SYNFIRE_ERROR_INTERNAL,
     }

@@ -1,11 +1,13 @@
-// graph.rs - what a pass reads and writes, and graphs: recorded, instantiated, replayed.
+// graph.rs - graphs: recorded, instantiated, replayed, changed between replays.
 use crate::buffer::{Buffer, Core as BufferCore, Element};
 use crate::context::{born, gone, Context};
-use crate::error::{check, Name, Result};
-use crate::held::{Flight, Held};
+use crate::error::{check, Error, Result};
+use crate::held::{Flight, Held, IDLE, IN_FLIGHT, LAUNCHING};
 use crate::layer::{Core as LayerCore, Layer};
+use crate::native::{self, Native, NativeCall, Node};
+use crate::pass::{Backward, Forward};
 use crate::spikes::SpikeShape;
-use crate::values::{Count, Tape};
+use crate::values::Count;
 use std::fmt;
 use std::sync::atomic::Ordering::*;
 use std::sync::Arc;
@@ -27,203 +29,84 @@ crate::values::values! {
     }
 }
 
-macro_rules! pass {
-    ($name:ident { $($(#[$doc:meta])* $field:ident),* }) => {
-        impl<'a> $name<'a> {
-            $($(#[$doc])* pub fn $field<T: Element>(mut self, buffer: &'a Buffer<T>) -> Self {
-                self.$field = Some(&buffer.core);
-                self
-            })*
-            /// Allows in and out to be the same memory, as the C header says.
-            pub fn in_place(mut self) -> Self {
-                self.in_place = true;
-                self
-            }
-        }
-    };
-}
-fn raw(core: Option<&Arc<BufferCore>>) -> sys::synfire_buffer {
-    core.map_or(std::ptr::null_mut(), |core| core.raw)
-}
-
-/// What a forward reads and writes.
-#[derive(Clone, Copy)]
-#[must_use]
-pub struct Forward<'a> {
-    x: &'a Arc<BufferCore>,
-    tape: Tape,
-    in_place: bool,
-    spikes: Option<&'a Arc<BufferCore>>,
-    v_init: Option<&'a Arc<BufferCore>>,
-    v_final: Option<&'a Arc<BufferCore>>,
-    v_seq: Option<&'a Arc<BufferCore>>,
-    h_seq: Option<&'a Arc<BufferCore>>,
-    w_init: Option<&'a Arc<BufferCore>>,
-    w_final: Option<&'a Arc<BufferCore>>,
-    w_seq: Option<&'a Arc<BufferCore>>,
-}
-pass!(Forward {
-    /// S, written.
-    spikes,
-    /// V before the first step, read; without it the layer's state continues.
-    v_init,
-    /// V after the last step, written.
-    v_final,
-    /// V of every step, written.
-    v_seq,
-    /// H of every step, written.
-    h_seq,
-    /// W before the first step, read.
-    w_init,
-    /// W after the last step, written.
-    w_final,
-    /// W of every step, written.
-    w_seq
-});
-impl<'a> Forward<'a> {
-    /// Reads X `[T, B, N]`.
-    pub fn new<T: Element>(x: &'a Buffer<T>) -> Self {
-        Forward {
-            x: &x.core,
-            tape: Tape::Recompute,
-            in_place: false,
-            spikes: None,
-            v_init: None,
-            v_final: None,
-            v_seq: None,
-            h_seq: None,
-            w_init: None,
-            w_final: None,
-            w_seq: None,
-        }
-    }
-    /// What it leaves for backward.
-    pub fn tape(mut self, tape: Tape) -> Self {
-        self.tape = tape;
-        self
-    }
-    pub(crate) fn each(&self, mut f: impl FnMut(&'a Arc<BufferCore>)) {
-        f(self.x);
-        [self.spikes, self.v_init, self.v_final, self.v_seq, self.h_seq, self.w_init, self.w_final, self.w_seq]
-            .iter()
-            .flatten()
-            .for_each(|core| f(core));
-    }
-    pub(crate) fn desc(&self) -> sys::synfire_forward_desc {
-        sys::synfire_forward_desc {
-            struct_size: std::mem::size_of::<sys::synfire_forward_desc>() as u32,
-            tape: self.tape.to_raw(),
-            x: self.x.raw,
-            spikes: raw(self.spikes),
-            v_init: raw(self.v_init),
-            v_final: raw(self.v_final),
-            v_seq: raw(self.v_seq),
-            h_seq: raw(self.h_seq),
-            w_init: raw(self.w_init),
-            w_final: raw(self.w_final),
-            w_seq: raw(self.w_seq),
-            in_place: self.in_place.into(),
-            reserved: 0,
-        }
+/// An operation of a graph, for what is changed between replays. Pictures and texts call it by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Operation(pub(crate) i32);
+impl Operation {
+    /// Its number: 0 is what was recorded first.
+    pub fn number(self) -> i32 {
+        self.0
     }
 }
 
-/// What a backward reads and writes.
-#[derive(Clone, Default)]
+/// What a graph shall be; nothing chosen means the buffers' own memory, without slots.
+#[derive(Clone, Copy, Debug)]
 #[must_use]
-pub struct Backward<'a> {
-    in_place: bool,
-    grad_spike_seq: Option<&'a Arc<BufferCore>>,
-    grad_v_seq: Option<&'a Arc<BufferCore>>,
-    grad_v_final: Option<&'a Arc<BufferCore>>,
-    grad_x_seq: Option<&'a Arc<BufferCore>>,
-    grad_v_init: Option<&'a Arc<BufferCore>>,
-    grad_w_seq: Option<&'a Arc<BufferCore>>,
-    grad_w_final: Option<&'a Arc<BufferCore>>,
-    grad_w_init: Option<&'a Arc<BufferCore>>,
-    of_parameters: Vec<(String, &'a Arc<BufferCore>)>,
-}
-pass!(Backward {
-    /// dL/dS, read.
-    grad_spike_seq,
-    /// dL/dV of every step, read.
-    grad_v_seq,
-    /// dL/dV of the final state, read.
-    grad_v_final,
-    /// dL/dX, written.
-    grad_x_seq,
-    /// dL/dV_init, written.
-    grad_v_init,
-    /// dL/dW of every step, read.
-    grad_w_seq,
-    /// dL/dW of the final state, read.
-    grad_w_final,
-    /// dL/dW_init, written.
-    grad_w_init
-});
-impl<'a> Backward<'a> {
-    /// Nothing yet; an output at least is needed.
-    pub fn new() -> Self {
-        Self::default()
-    }
-    /// dL/d(parameter), written: one element, or one per neuron.
-    pub fn grad_parameter<T: Element>(mut self, name: &str, gradient: &'a Buffer<T>) -> Self {
-        self.of_parameters.push((name.into(), &gradient.core));
+pub struct GraphBuilder(sys::synfire_graph_desc);
+impl GraphBuilder {
+    /// Copies of the pinned buffers that it reads and writes, up to 64: that many replays can be in flight, each with
+    /// frames of its own ([`Graph::slot`]). Needs to be more than 0 for launches to be refused when all are.
+    pub fn slots(mut self, n_slots: u32) -> Self {
+        self.0.n_slots = n_slots;
         self
     }
-    pub(crate) fn each(&self, mut f: impl FnMut(&'a Arc<BufferCore>)) {
-        [
-            self.grad_spike_seq,
-            self.grad_v_seq,
-            self.grad_v_final,
-            self.grad_x_seq,
-            self.grad_v_init,
-            self.grad_w_seq,
-            self.grad_w_final,
-            self.grad_w_init,
-        ]
-        .iter()
-        .flatten()
-        .for_each(|core| f(core));
-        self.of_parameters.iter().for_each(|(_, core)| f(core));
+    /// An empty graph.
+    pub fn create(self, context: &Context) -> Result<Graph> {
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: a live handle.
+        check(unsafe { sys::synfire_graph_create(context.raw, &self.0, &mut raw) })?;
+        born();
+        Ok(Graph {
+            raw,
+            flight: Arc::default(),
+            buffers: vec![],
+            layers: vec![],
+            nodes: vec![],
+            latest: 0,
+            on_host: context.on_host,
+        })
     }
-    /// The names must live as long as the descriptions that point to them.
-    pub(crate) fn parameters(&self) -> Result<(Vec<Name>, Vec<sys::synfire_parameter_gradient>)> {
-        let names = self.of_parameters.iter().map(|(name, _)| Name::new(name)).collect::<Result<Vec<_>>>()?;
-        let all = names
-            .iter()
-            .zip(&self.of_parameters)
-            .map(|(name, (_, core))| sys::synfire_parameter_gradient { name: name.as_ptr(), gradient: core.raw })
-            .collect();
-        Ok((names, all))
+    /// A graph that is ready for replay: `record` gets an empty one and records into it.
+    pub fn record<T>(self, context: &Context, record: impl FnOnce(&mut Graph) -> Result<T>) -> Result<Graph> {
+        let mut graph = self.create(context)?;
+        record(&mut graph)?;
+        graph.instantiate()?;
+        Ok(graph)
     }
-    pub(crate) fn desc(&self, parameters: &[sys::synfire_parameter_gradient]) -> sys::synfire_backward_desc {
-        sys::synfire_backward_desc {
-            struct_size: std::mem::size_of::<sys::synfire_backward_desc>() as u32,
-            in_place: self.in_place.into(),
-            grad_spike_seq: raw(self.grad_spike_seq),
-            grad_v_seq: raw(self.grad_v_seq),
-            grad_v_final: raw(self.grad_v_final),
-            grad_x_seq: raw(self.grad_x_seq),
-            grad_v_init: raw(self.grad_v_init),
-            grad_w_seq: raw(self.grad_w_seq),
-            grad_w_final: raw(self.grad_w_final),
-            grad_w_init: raw(self.grad_w_init),
-            parameter_gradients: if parameters.is_empty() { std::ptr::null() } else { parameters.as_ptr() },
-            n_parameter_gradients: parameters.len() as u64,
-        }
-    }
+}
+
+/// What a graph has counted and timed since it was created, or since [`Graph::reset_statistics`]. Times are from the call of
+/// a launch to the first wait or poll that saw the replay done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Statistics {
+    /// Launches that gave a ticket.
+    pub n_replays: u64,
+    /// Waits that were late: the time was up first, and it was more than none.
+    pub n_late_waits: u64,
+    /// Replays whose times are in the percentiles: those waited for in order.
+    pub n_seen: u64,
+    /// Half of the replays took at most this long.
+    pub p50: Duration,
+    /// 99 % of the replays.
+    pub p99: Duration,
+    /// 99.9 % of the replays.
+    pub p999: Duration,
+    /// The longest, exact.
+    pub max: Duration,
 }
 
 /// An ordered list of operations, recorded once, replayed many times.
 pub struct Graph {
     raw: sys::synfire_graph,
-    flight: Arc<Flight>,
+    pub(crate) flight: Arc<Flight>,
     buffers: Vec<Arc<BufferCore>>,
     layers: Vec<Arc<LayerCore>>,
+    nodes: Vec<*mut Node>, // from Box::into_raw: the library holds the same pointers
     latest: u64,
+    on_host: bool,
 }
-// SAFETY: recording and launching take &mut; waiting is legal on any thread.
+// SAFETY: recording and launching take &mut, also what runs native nodes; waiting is legal on any thread.
 unsafe impl Send for Graph {}
 unsafe impl Sync for Graph {}
 
@@ -232,61 +115,55 @@ impl fmt::Debug for Graph {
         write!(f, "Graph over {} layers and {} buffers", self.layers.len(), self.buffers.len())
     }
 }
-impl fmt::Debug for Forward<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Forward").field("tape", &self.tape).field("in_place", &self.in_place).finish_non_exhaustive()
-    }
-}
-impl fmt::Debug for Backward<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Backward").field("in_place", &self.in_place).finish_non_exhaustive()
-    }
-}
-
 impl Graph {
+    /// Choices.
+    pub fn builder() -> GraphBuilder {
+        let struct_size = std::mem::size_of::<sys::synfire_graph_desc>() as u32;
+        GraphBuilder(sys::synfire_graph_desc { struct_size, n_slots: 0 })
+    }
     /// An empty graph.
     pub fn new(context: &Context) -> Result<Self> {
-        let mut raw = std::ptr::null_mut();
-        // SAFETY: a live handle.
-        check(unsafe { sys::synfire_graph_create(context.raw, std::ptr::null(), &mut raw) })?;
-        born();
-        Ok(Graph { raw, flight: Arc::default(), buffers: vec![], layers: vec![], latest: 0 })
+        Self::builder().create(context)
     }
     /// A graph that is ready for replay: `record` gets an empty one and records into it.
-    pub fn record(context: &Context, record: impl FnOnce(&mut Graph) -> Result<()>) -> Result<Self> {
-        let mut graph = Self::new(context)?;
-        record(&mut graph)?;
-        graph.instantiate()?;
-        Ok(graph)
+    pub fn record<T>(context: &Context, record: impl FnOnce(&mut Graph) -> Result<T>) -> Result<Self> {
+        Self::builder().record(context, record)
     }
     /// The C handle, for [`sys`](crate::sys); it is good for as long as the graph is.
     pub fn as_raw(&self) -> sys::synfire_graph {
         self.raw
     }
-    fn keep(&mut self, core: &Arc<BufferCore>) {
+    pub(crate) fn keep(&mut self, core: &Arc<BufferCore>) {
         if !self.buffers.iter().any(|kept| Arc::ptr_eq(kept, core)) {
             core.held.enter(&self.flight);
             self.buffers.push(core.clone())
         }
     }
-    fn keep_layer(&mut self, layer: &Layer) {
+    pub(crate) fn keep_layer(&mut self, layer: &Layer) {
         if !self.layers.iter().any(|kept| Arc::ptr_eq(kept, &layer.core)) {
             layer.core.held.enter(&self.flight);
             self.layers.push(layer.core.clone())
         }
     }
+    // The operation that was appended just now.
+    pub(crate) fn appended(&self) -> Result<Operation> {
+        let mut operation = 0;
+        // SAFETY: a live handle.
+        check(unsafe { sys::synfire_graph_get_last_operation(self.raw, &mut operation) })?;
+        Ok(Operation(operation))
+    }
     /// Appends a forward.
-    pub fn forward(&mut self, layer: &Layer, forward: Forward<'_>) -> Result<()> {
+    pub fn forward(&mut self, layer: &Layer, forward: Forward<'_>) -> Result<Operation> {
         // SAFETY: live handles; the library checks that they fit.
         layer.core.held.during(|| {
             check(unsafe { sys::synfire_graph_record_forward(self.raw, layer.core.raw, &forward.desc()) })
         })?;
         self.keep_layer(layer);
         forward.each(|core| self.keep(core));
-        Ok(())
+        self.appended()
     }
     /// Appends a backward of the layer's latest forward.
-    pub fn backward(&mut self, layer: &Layer, backward: &Backward<'_>) -> Result<()> {
+    pub fn backward(&mut self, layer: &Layer, backward: &Backward<'_>) -> Result<Operation> {
         let parameters = backward.parameters()?;
         // SAFETY: as above; names and descriptions live for the call.
         layer.core.held.during(|| {
@@ -296,7 +173,7 @@ impl Graph {
         })?;
         self.keep_layer(layer);
         backward.each(|core| self.keep(core));
-        Ok(())
+        self.appended()
     }
     /// Appends a copy of `bytes` bytes (0: all) from one offset in bytes to another.
     pub fn copy<S: Element, D: Element>(
@@ -306,7 +183,7 @@ impl Graph {
         destination: &Buffer<D>,
         destination_offset: u64,
         bytes: u64,
-    ) -> Result<()> {
+    ) -> Result<Operation> {
         let desc = sys::synfire_copy_desc {
             struct_size: std::mem::size_of::<sys::synfire_copy_desc>() as u32,
             reserved: 0,
@@ -320,7 +197,7 @@ impl Graph {
         check(unsafe { sys::synfire_graph_record_copy(self.raw, &desc) })?;
         self.keep(&source.core);
         self.keep(&destination.core);
-        Ok(())
+        self.appended()
     }
     /// Appends a conversion of spikes into the format of `destination`.
     pub fn convert_spikes<S: Element, D: Element>(
@@ -328,13 +205,13 @@ impl Graph {
         shape: SpikeShape,
         source: &Buffer<S>,
         destination: &Buffer<D>,
-    ) -> Result<()> {
+    ) -> Result<Operation> {
         let desc = shape.conversion(&source.core, &destination.core);
         // SAFETY: live handles.
         check(unsafe { sys::synfire_graph_record_convert_spikes(self.raw, &desc) })?;
         self.keep(&source.core);
         self.keep(&destination.core);
-        Ok(())
+        self.appended()
     }
     /// Appends an exact count of spikes.
     pub fn count_spikes<S: Element, D: Element>(
@@ -343,18 +220,108 @@ impl Graph {
         shape: SpikeShape,
         spikes: &Buffer<S>,
         counts: &Buffer<D>,
-    ) -> Result<()> {
+    ) -> Result<Operation> {
         let desc = shape.count(kind, &spikes.core, &counts.core);
         // SAFETY: live handles.
         check(unsafe { sys::synfire_graph_record_count_spikes(self.raw, &desc) })?;
         self.keep(&spikes.core);
         self.keep(&counts.core);
-        Ok(())
+        self.appended()
+    }
+    /// Appends a native node: a function of the program's own between two operations.
+    ///
+    /// On the host it runs with each launch, on the launching thread. On a GPU it is called when the graph is instantiated,
+    /// once for each slot, and enqueues kernels on a stream that is being captured ([`NativeCall::stream`]). An error that
+    /// it returns is part of the text of that call's error, which is of [`Status::Callback`](crate::Status::Callback); a
+    /// panic goes on from that call.
+    pub fn native<F>(&mut self, native: Native<'_>, function: F) -> Result<Operation>
+    where
+        F: FnMut(&mut NativeCall<'_>) -> native::Outcome + Send + 'static,
+    {
+        let node = Box::into_raw(native.node(self.on_host, function)?);
+        // The graph frees it, whether it was recorded or not.
+        self.nodes.push(node);
+        native.with_desc(node, |desc| {
+            // SAFETY: live handles; the node lives as long as the graph.
+            check(unsafe { sys::synfire_graph_record_native(self.raw, desc) })
+        })?;
+        native.each(|core| self.keep(core));
+        self.appended()
     }
     /// Prepares it for replay: everything slow happens here.
     pub fn instantiate(&mut self) -> Result<()> {
         // SAFETY: a live handle.
-        check(unsafe { sys::synfire_graph_instantiate(self.raw) }).map(drop)
+        let status = unsafe { sys::synfire_graph_instantiate(self.raw) };
+        self.checked(status).map(drop)
+    }
+    // What a native node has to say about an error: its own, or a panic that goes on here.
+    #[inline]
+    fn checked(&self, status: i32) -> Result<i32> {
+        check(status).map_err(|error| self.explained(error))
+    }
+    #[cold]
+    fn explained(&self, mut error: Error) -> Error {
+        for node in &self.nodes {
+            // SAFETY: ours, and no call is running that could use it.
+            if let Some(failure) = unsafe { &mut **node }.take_failure() {
+                error.text = format!("{}: {failure}", error.text);
+            }
+        }
+        error
+    }
+    /// Lets an operation run in later replays, or leaves it out. All changes since the last launch take effect together with
+    /// the next one.
+    pub fn set_enabled(&mut self, operation: Operation, enabled: bool) -> Result<()> {
+        // SAFETY: a live handle.
+        check(unsafe { sys::synfire_graph_set_enabled(self.raw, operation.0, enabled.into()) }).map(drop)
+    }
+    /// Puts another buffer, of the same type, size and kind, in the place of one, in all operations. Slow: replays in flight
+    /// are waited for, and on a GPU the graph is captured anew.
+    pub fn rebind<T: Element>(&mut self, old: &Buffer<T>, new: &Buffer<T>) -> Result<()> {
+        // SAFETY: live handles.
+        let status =
+            new.core.held.during(|| Ok(unsafe { sys::synfire_graph_rebind(self.raw, old.core.raw, new.core.raw) }))?;
+        self.checked(status)?;
+        self.flight.store(IDLE, Release);
+        if let Some(at) = self.buffers.iter().position(|core| Arc::ptr_eq(core, &old.core)) {
+            self.buffers.swap_remove(at).held.leave(&self.flight);
+        }
+        self.keep(&new.core);
+        Ok(())
+    }
+    /// The graph as text in the DOT language of Graphviz: operations, and what hands what to which.
+    pub fn to_dot(&self) -> Result<String> {
+        let mut bytes = 0;
+        // SAFETY: null asks for the size; then the text has so many bytes.
+        unsafe {
+            check(sys::synfire_graph_write_dot(self.raw, std::ptr::null_mut(), &mut bytes))?;
+            let mut text = vec![0u8; bytes as usize];
+            check(sys::synfire_graph_write_dot(self.raw, text.as_mut_ptr().cast(), &mut bytes))?;
+            text.truncate((bytes as usize).saturating_sub(1));
+            Ok(String::from_utf8_lossy(&text).into_owned())
+        }
+    }
+    /// How many replays there were, how late and how long.
+    pub fn statistics(&self) -> Result<Statistics> {
+        // SAFETY: zeros plus the size is how C initialises it.
+        let mut s: sys::synfire_graph_statistics = unsafe { std::mem::zeroed() };
+        s.struct_size = std::mem::size_of_val(&s) as u32;
+        // SAFETY: a live handle.
+        check(unsafe { sys::synfire_graph_get_statistics(self.raw, &mut s) })?;
+        Ok(Statistics {
+            n_replays: s.n_replays,
+            n_late_waits: s.n_late_waits,
+            n_seen: s.n_seen,
+            p50: Duration::from_nanos(s.p50_ns),
+            p99: Duration::from_nanos(s.p99_ns),
+            p999: Duration::from_nanos(s.p999_ns),
+            max: Duration::from_nanos(s.max_ns),
+        })
+    }
+    /// Forgets what [`Graph::statistics`] tells.
+    pub fn reset_statistics(&self) -> Result<()> {
+        // SAFETY: a live handle.
+        check(unsafe { sys::synfire_graph_reset_statistics(self.raw) }).map(drop)
     }
     fn held(&self) -> impl Iterator<Item = &Held> {
         self.buffers.iter().map(|core| &core.held).chain(self.layers.iter().map(|core| &core.held))
@@ -365,28 +332,33 @@ impl Graph {
         // SAFETY: the context's own stream.
         unsafe { self.launch_on(std::ptr::null_mut()) }
     }
-    /// Replays once on a stream of the caller's.
+    /// Replays once on a stream of the caller's. On a stream that the caller captures it becomes part of that capture
+    /// instead, and answers 0, which is no ticket.
     ///
     /// # Safety
     ///
-    /// `stream` is null or a live CUDA stream of the graph's device.
+    /// `stream` is null or a live CUDA stream of the graph's device. What a capture holds of the graph is run only while the
+    /// graph lives, and while nothing else uses its buffers and layers.
     #[inline]
     pub unsafe fn launch_on(&mut self, stream: Stream) -> Result<u64> {
-        let fresh = !self.flight.load(Relaxed);
-        if fresh {
-            self.flight.swap(true, SeqCst);
-            if let Some(error) = self.held().find_map(|one| one.fly(&self.flight).err()) {
-                self.flight.store(false, Release);
-                return Err(error);
-            }
-        }
-        let mut ticket = 0;
-        if let Err(error) = check(sys::synfire_graph_launch(self.raw, stream, &mut ticket)) {
-            if fresh {
-                self.flight.store(false, Release);
-            }
+        let before = self.flight.swap(LAUNCHING, SeqCst);
+        // Layers may be set between launches; buffers are safe as long as a replay is in flight.
+        let refused = self.layers.iter().find_map(|core| core.held.fly(&self.flight).err()).or_else(|| match before {
+            IDLE => self.buffers.iter().find_map(|core| core.held.fly(&self.flight).err()),
+            _ => None,
+        });
+        if let Some(error) = refused {
+            self.flight.store(before, Release);
             return Err(error);
         }
+        let mut ticket = 0;
+        let status = sys::synfire_graph_launch(self.raw, stream, &mut ticket);
+        if status < 0 || ticket == 0 {
+            self.flight.store(before, Release);
+            self.checked(status)?;
+            return Ok(0);
+        }
+        self.flight.store(IN_FLIGHT, Release);
         self.latest = ticket;
         Ok(ticket)
     }
@@ -397,7 +369,7 @@ impl Graph {
         }
         // Nobody launches meanwhile: that takes &mut.
         if ticket == self.latest {
-            self.flight.store(false, Release);
+            self.flight.store(IDLE, Release);
         }
         Ok(true)
     }
@@ -421,12 +393,16 @@ impl Graph {
 impl Drop for Graph {
     fn drop(&mut self) {
         // A replay in flight still uses what it holds, so it is waited for; what a lost device holds stays held.
-        let lost = self.flight.load(Relaxed) && self.wait(self.latest, Wait::Yield, None).is_err();
+        let lost = self.flight.load(Relaxed) != IDLE && self.wait(self.latest, Wait::Yield, None).is_err();
         if !lost {
             self.held().for_each(|one| one.leave(&self.flight));
         }
         // SAFETY: our own handle, destroyed once.
         unsafe { sys::synfire_graph_destroy(self.raw) };
+        for node in self.nodes.drain(..) {
+            // SAFETY: ours; the library calls it within calls on this graph only, and there are no more.
+            drop(unsafe { Box::from_raw(node) });
+        }
         gone();
     }
 }

@@ -3,14 +3,19 @@
 // A launch costs one atomic exchange, of the graph's own flag, and two loads for each buffer and layer: it raises its
 // flag, then looks for mappings; a mapping registers itself, then looks for raised flags. Whoever comes second sees the
 // other, because both sides are sequentially consistent, and both may see each other: then both are refused.
+//
+// Parameters are set between launches, also while replays are in flight: what sets them looks for a launch call only.
 use crate::error::{Error, Result, Status};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering::*};
+use std::sync::atomic::{AtomicI64, AtomicU8, AtomicUsize, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const WRITER: i64 = -1;
 
-/// Whether a replay of a graph is in flight.
-pub(crate) type Flight = AtomicBool;
+/// What a graph is doing.
+pub(crate) type Flight = AtomicU8;
+pub(crate) const IDLE: u8 = 0;
+pub(crate) const IN_FLIGHT: u8 = 1;
+pub(crate) const LAUNCHING: u8 = 2;
 
 #[derive(Default)]
 pub(crate) struct Held {
@@ -33,26 +38,36 @@ impl Held {
     fn graphs(&self) -> MutexGuard<'_, Vec<Arc<Flight>>> {
         self.graphs.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    fn in_flight(&self, but: Option<&Arc<Flight>>) -> bool {
-        self.graphs().iter().any(|graph| but.map_or(true, |own| !Arc::ptr_eq(own, graph)) && graph.load(SeqCst))
+    // Whether a graph, but for one, does at least so much.
+    fn is_used(&self, but: Option<&Arc<Flight>>, least: u8) -> bool {
+        let other = |graph: &Arc<Flight>| but.map_or(true, |own| !Arc::ptr_eq(own, graph));
+        self.n_graphs.load(SeqCst) > 0 && self.graphs().iter().any(|graph| other(graph) && graph.load(SeqCst) >= least)
     }
-    fn unless_in_flight(&self, undo: impl FnOnce()) -> Result<()> {
-        if self.n_graphs.load(SeqCst) > 0 && self.in_flight(None) {
-            undo();
+    fn write_unless(&self, but: Option<&Arc<Flight>>, least: u8) -> Result<()> {
+        self.mappings.compare_exchange(0, WRITER, SeqCst, SeqCst).map_err(busy)?;
+        if self.is_used(but, least) {
+            self.end_write();
             return Err(busy(0));
         }
         Ok(())
     }
     pub(crate) fn read(&self) -> Result<()> {
         self.mappings.fetch_update(SeqCst, SeqCst, |n| (n >= 0).then(|| n + 1)).map_err(busy)?;
-        self.unless_in_flight(|| self.end_read())
+        if self.is_used(None, IN_FLIGHT) {
+            self.end_read();
+            return Err(busy(0));
+        }
+        Ok(())
     }
     pub(crate) fn end_read(&self) {
         self.mappings.fetch_sub(1, Release);
     }
     pub(crate) fn write(&self) -> Result<()> {
-        self.mappings.compare_exchange(0, WRITER, SeqCst, SeqCst).map_err(busy)?;
-        self.unless_in_flight(|| self.end_write())
+        self.write_unless(None, IN_FLIGHT)
+    }
+    /// As `write`, beside replays of one graph, which use other memory.
+    pub(crate) fn write_beside(&self, graph: &Arc<Flight>) -> Result<()> {
+        self.write_unless(Some(graph), IN_FLIGHT)
     }
     pub(crate) fn end_write(&self) {
         self.mappings.store(0, Release);
@@ -61,6 +76,13 @@ impl Held {
     pub(crate) fn during<T>(&self, call: impl FnOnce() -> Result<T>) -> Result<T> {
         let _held = hold_all([self])?;
         call()
+    }
+    /// Holds for the length of a call that may come while replays are in flight, but not while one is launched.
+    pub(crate) fn between_launches<T>(&self, call: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.write_unless(None, LAUNCHING)?;
+        let answer = call();
+        self.end_write();
+        answer
     }
     /// A graph has recorded it.
     pub(crate) fn enter(&self, graph: &Arc<Flight>) {
@@ -76,7 +98,7 @@ impl Held {
     #[inline]
     pub(crate) fn fly(&self, graph: &Arc<Flight>) -> Result<()> {
         let mappings = self.mappings.load(SeqCst);
-        if mappings != 0 || (self.n_graphs.load(SeqCst) > 1 && self.in_flight(Some(graph))) {
+        if mappings != 0 || (self.n_graphs.load(SeqCst) > 1 && self.is_used(Some(graph), IN_FLIGHT)) {
             return Err(busy(mappings));
         }
         Ok(())

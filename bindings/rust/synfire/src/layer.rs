@@ -2,8 +2,8 @@
 use crate::buffer::{Buffer, Element};
 use crate::context::{born, gone, Context, ContextHandle};
 use crate::error::{check, loaded, Error, Name, Result, Status};
-use crate::graph::{Backward, Forward};
 use crate::held::{hold_all, Held};
+use crate::pass::{Backward, Forward};
 use crate::values::{DType, Memory, Model, Reset, Surrogate};
 use std::fmt;
 use std::sync::Arc;
@@ -219,16 +219,24 @@ impl Layer {
         let shape = self.with_batch(Some((self.n_steps() + 31) / 32), self.n_neurons());
         Buffer::with_dtype(context, memory, DType::TimeBits, shape)
     }
-    /// Sets a parameter: one value, or one per neuron.
+    /// Sets a parameter: one value, or one per neuron. The next launch sees it, replays in flight do not.
     pub fn set_parameter(&self, name: &str, values: &[f64]) -> Result<()> {
         let name = Name::new(name)?;
         // SAFETY: the slice has so many values.
-        self.core.held.during(|| {
+        self.core.held.between_launches(|| {
             check(unsafe {
                 sys::synfire_layer_set_parameter(self.core.raw, name.as_ptr(), values.as_ptr(), values.len() as u64)
             })
             .map(drop)
         })
+    }
+    /// Chooses how many of the batch rows are active: the first ones, 0 to B. The next launch sees it. The state of the others
+    /// is kept, and their part of every output untouched.
+    pub fn set_n_active(&self, n_rows: i64) -> Result<()> {
+        // SAFETY: a live handle.
+        self.core
+            .held
+            .between_launches(|| check(unsafe { sys::synfire_layer_set_n_active(self.core.raw, n_rows) }).map(drop))
     }
     /// All parameters, in the model's documented order, the surrogate's last.
     pub fn parameters(&self) -> Result<Vec<ParameterInfo>> {
@@ -245,7 +253,7 @@ impl Layer {
     pub fn parameter(&self, name: &str, values: &mut [f64]) -> Result<()> {
         let name = Name::new(name)?;
         // SAFETY: the slice has so many values.
-        self.core.held.during(|| {
+        self.core.held.between_launches(|| {
             check(unsafe {
                 sys::synfire_layer_get_parameter(self.core.raw, name.as_ptr(), values.as_mut_ptr(), values.len() as u64)
             })
@@ -255,7 +263,7 @@ impl Layer {
     /// Parameter number `index`; an error after the last.
     pub fn parameter_info(&self, index: u32) -> Result<ParameterInfo> {
         // SAFETY: zeros plus the size; the name is a constant string.
-        self.core.held.during(|| unsafe {
+        self.core.held.between_launches(|| unsafe {
             let mut p: sys::synfire_parameter_info = std::mem::zeroed();
             p.struct_size = std::mem::size_of_val(&p) as u32;
             check(sys::synfire_layer_get_parameter_info(self.core.raw, index, &mut p))?;
@@ -313,7 +321,7 @@ impl Layer {
             .map(drop)
         })
     }
-    fn now(&self, held: Vec<&Held>, call: impl FnOnce() -> i32) -> Result<()> {
+    pub(crate) fn now(&self, held: Vec<&Held>, call: impl FnOnce() -> i32) -> Result<()> {
         let _held = hold_all(held)?;
         check(call())?;
         if self.on_host {

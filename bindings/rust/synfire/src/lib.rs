@@ -72,10 +72,10 @@
 //! let buffer = synfire::Buffer::<String>::zeros(&context, synfire::Memory::Host, 1);
 //! ```
 //!
-//! # What the library never does
+//! # Panics
 //!
-//! It calls no function of the program, so no panic can cross it. A panic in the closure of [`Graph::record`] unwinds
-//! through Rust only, and drops the graph.
+//! It calls no function of the program but those of native nodes ([`Graph::native`]), whose panics are caught before its
+//! frames and go on after them. A panic in the closure of [`Graph::record`] unwinds through Rust only, and drops the graph.
 //!
 //! SPDX-License-Identifier: MIT
 #![deny(missing_docs, missing_debug_implementations)]
@@ -86,17 +86,26 @@ mod error;
 mod graph;
 mod held;
 mod layer;
+mod native;
+mod pass;
 mod shape;
+mod slot;
 mod spikes;
+mod state;
+mod steps;
 mod values;
 
 pub use buffer::{Bf16, Buffer, BufferBuilder, Element, Map, MapMut, F16};
 pub use context::{live_handles, reclaim, Context, ContextBuilder, Properties};
 pub use error::{Error, Result, Status};
-pub use graph::{Backward, Forward, Graph, Stream, Wait};
+pub use graph::{Graph, GraphBuilder, Operation, Statistics, Stream, Wait};
 pub use layer::{Layer, LayerBuilder, LayerMemory, ParameterInfo};
+pub use native::{Native, NativeCall, Outcome};
+pub use pass::{Backward, Forward};
 pub use shape::{Nested, Shape};
+pub use slot::Slot;
 pub use spikes::SpikeShape;
+pub use steps::Update;
 /// The C ABI as it is, for what a program does with [`Layer::as_raw`] and its like.
 pub use synfire_sys as sys;
 pub use values::{Backend, Count, DType, Fallback, Memory, Model, Reset, Surrogate, Tape};

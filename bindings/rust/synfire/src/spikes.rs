@@ -50,7 +50,7 @@ impl SpikeShape {
 }
 
 impl Context {
-    fn now(&self, buffers: [&Arc<Core>; 2], call: impl FnOnce() -> i32) -> Result<()> {
+    pub(crate) fn now(&self, buffers: [&Arc<Core>; 2], call: impl FnOnce() -> i32) -> Result<()> {
         let _held = hold_all(buffers.map(|core| &core.held))?;
         check(call())?;
         if self.on_host {

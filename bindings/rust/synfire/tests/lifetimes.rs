@@ -132,7 +132,7 @@ fn what_is_held_is_refused() {
     let ticket = graph.launch().unwrap();
     busy(x.map().unwrap_err());
     busy(x.upload(0, &[1.0]).unwrap_err());
-    busy(layer.set_parameter("tau", &[3.0]).unwrap_err());
+    busy(layer.reset_state().unwrap_err());
     busy(other.launch().unwrap_err());
     assert!(graph.wait(ticket, Wait::Yield, None).unwrap());
     replay(&mut other);
@@ -215,7 +215,7 @@ fn a_panic_while_recording() {
     let context = context();
     let (layer, x, mut graph) = step(&context);
     let recorded = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        Graph::record(&context, |graph| {
+        Graph::record(&context, |graph| -> Result<()> {
             graph.forward(&layer, Forward::new(&x))?;
             panic!("of the program")
         })

@@ -88,13 +88,14 @@ uint64_t SYNFIRE_CALL synfire_last_error(char *text, uint64_t capacity, int32_t 
 
 /* ---- The checks ------------------------------------------------------------------------------------------------ */
 
-static void check_moment(const timeline *times, size_t index, int missed, const char *cause, int64_t woke, int64_t input,
-                         int64_t replay) {
+static void check_moment(const timeline *times, size_t index, int missed, const char *cause, int64_t woke, int64_t behind,
+                         int64_t input, int64_t replay) {
   const moment *const noted = &times->moments[index];
   char what[64];
   snprintf(what, sizeof what, "frame %d", (int)index);
-  expect(noted->missed == (missed != 0) && strcmp(timeline_cause(noted), cause) == 0, what, (double)noted->missed);
+  expect(noted->missed == (missed != 0) && strcmp(timeline_cause(times, index), cause) == 0, what, (double)noted->missed);
   expect(noted->woke == woke * MICROSECOND, what, (double)noted->woke);
+  expect(noted->behind == behind * MICROSECOND, what, (double)noted->behind);
   expect(noted->input == input * MICROSECOND, what, (double)noted->input);
   expect(noted->replay == replay * MICROSECOND, what, (double)noted->replay);
   expect(noted->whole == (woke + input + replay) * MICROSECOND, what, (double)noted->whole);
@@ -122,10 +123,10 @@ static void check_files(const timeline *times, const char *folder) {
   FILE *out;
   snprintf(path, sizeof path, "%s/times.csv", folder);
   expect(timeline_can_write(path) && timeline_write_csv(times, path), "a CSV file", 0);
-  expect(has_line(path, "frame,due_us,woke_late_us,input_us,replay_us,whole_us,missed,preempted\n", &lines), "its header", 0);
+  expect(has_line(path, "frame,due_us,woke_late_us,behind_us,input_us,replay_us,whole_us,missed,preempted\n", &lines), "its header", 0);
   expect(lines == FRAMES + 1, "a line a frame", lines);
-  expect(has_line(path, "0,0.000,20.000,10.000,5.000,35.000,0,0\n", &lines), "frame 0", 0);
-  expect(has_line(path, "200,200000.000,20.000,1000.000,5.000,1025.000,1,2\n", &lines), "frame 200", 0);
+  expect(has_line(path, "0,0.000,20.000,0.000,10.000,5.000,35.000,0,0\n", &lines), "frame 0", 0);
+  expect(has_line(path, "200,200000.000,20.000,0.000,1000.000,5.000,1025.000,1,2\n", &lines), "frame 200", 0);
 
   snprintf(path, sizeof path, "%s/times.svg", folder);
   expect(timeline_write_svg(times, path, "a <clock>"), "a picture", 0);
@@ -143,6 +144,8 @@ static void check_files(const timeline *times, const char *folder) {
   }
   expect(has_line(path, "missed: woke late frame 100 at 0.100 s: woke 2500.0 us late, input 10.0 us, replay 5.0 us; preempted 0 x\n", &lines),
          "a frame that woke up late", 0);
+  expect(has_line(path, "missed: woke late frame 101 at 0.101 s: woke 1515.0 us late, input 10.0 us, replay 5.0 us; 1515.0 us behind from the frame before; preempted 0 x\n", &lines),
+         "and the one that was late with it", 0);
   expect(has_line(path, "missed: input     frame 200 at 0.200 s: woke 20.0 us late, input 1000.0 us, replay 5.0 us; preempted 2 x\n", &lines),
          "a frame with a slow input", 0);
   expect(has_line(path, "missed: replay    frame 300 at 0.300 s: woke 20.0 us late, input 10.0 us, replay 1500.0 us; preempted 0 x\n", &lines),
@@ -194,19 +197,20 @@ int main(int argc, char **argv) {
   heard.times = &times;
   expect(listen(&heard), "the loop runs", 0);
 
-  /* 101 and 102 begin behind and 101 is late itself; after 200 the next frame is behind but in time; 301 likewise. */
+  /* 101 and 102 begin behind and 101 is late itself; after 200 the next frame is behind but in time; 301 likewise.
+   * What they are late for is what the frame before was late for. */
   expect(times.count == FRAMES && replays.count == FRAMES && slept == FRAMES, "every frame is noted", (double)times.count);
-  check_moment(&times, 0, 0, "woke late", 20, 10, 5);
-  check_moment(&times, 99, 0, "woke late", 20, 10, 5);
-  check_moment(&times, 100, 1, "woke late", 2500, 10, 5);
-  check_moment(&times, 101, 1, "woke late", 1515, 10, 5);
-  check_moment(&times, 102, 0, "woke late", 530, 10, 5);
-  check_moment(&times, 103, 0, "woke late", 20, 10, 5);
-  check_moment(&times, 200, 1, "input", 20, 1000, 5);
-  check_moment(&times, 201, 0, "woke late", 25, 10, 5);
-  check_moment(&times, 300, 1, "replay", 20, 10, 1500);
-  check_moment(&times, 301, 0, "woke late", 530, 10, 5);
-  check_moment(&times, FRAMES - 1, 0, "woke late", 20, 10, 5);
+  check_moment(&times, 0, 0, "woke late", 20, 0, 10, 5);
+  check_moment(&times, 99, 0, "woke late", 20, 0, 10, 5);
+  check_moment(&times, 100, 1, "woke late", 2500, 0, 10, 5);
+  check_moment(&times, 101, 1, "woke late", 1515, 1515, 10, 5);
+  check_moment(&times, 102, 0, "woke late", 530, 530, 10, 5);
+  check_moment(&times, 103, 0, "woke late", 20, 0, 10, 5);
+  check_moment(&times, 200, 1, "input", 20, 0, 1000, 5);
+  check_moment(&times, 201, 0, "input", 25, 25, 10, 5);
+  check_moment(&times, 300, 1, "replay", 20, 0, 10, 1500);
+  check_moment(&times, 301, 0, "replay", 530, 530, 10, 5);
+  check_moment(&times, FRAMES - 1, 0, "woke late", 20, 0, 10, 5);
   expect(heard.missed == 4, "missed frames", (double)heard.missed);
   expect(waited_for_ever == 1, "one replay was still running at its deadline", (double)waited_for_ever);
   expect(times.moments[200].preempted == 2 && times.moments[201].preempted == 0, "who was preempted", (double)times.moments[200].preempted);

@@ -1,0 +1,181 @@
+// native.rs - functions of the program between two operations of a graph.
+//
+// The C library calls one trampoline, which catches panics: none crosses a C frame. What went wrong waits in the node
+// until the call that led there has come back.
+use crate::buffer::{Buffer, Core as BufferCore, Element};
+use crate::error::{Error, Name, Result, Status};
+use std::any::{Any, TypeId};
+use std::ffi::c_void;
+use std::fmt;
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
+use std::sync::Arc;
+use synfire_sys as sys;
+
+/// What the function of a native node answers.
+pub type Outcome = std::result::Result<(), Box<dyn std::error::Error + Send + Sync>>;
+
+/// What a native node reads and writes: up to 64 buffers each.
+#[derive(Clone, Default)]
+#[must_use]
+pub struct Native<'a> {
+    name: String,
+    reads: Vec<(&'a Arc<BufferCore>, TypeId)>,
+    writes: Vec<(&'a Arc<BufferCore>, TypeId)>,
+}
+impl fmt::Debug for Native<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Native {:?}, reads {} buffers, writes {}", self.name, self.reads.len(), self.writes.len())
+    }
+}
+impl<'a> Native<'a> {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+    /// What pictures and texts call it.
+    pub fn name(mut self, name: &str) -> Self {
+        self.name = name.into();
+        self
+    }
+    /// One more buffer that it reads.
+    pub fn reads<T: Element>(mut self, buffer: &'a Buffer<T>) -> Self {
+        self.reads.push((&buffer.core, TypeId::of::<T>()));
+        self
+    }
+    /// One more buffer that it writes; it may look at what was there.
+    pub fn writes<T: Element>(mut self, buffer: &'a Buffer<T>) -> Self {
+        self.writes.push((&buffer.core, TypeId::of::<T>()));
+        self
+    }
+    pub(crate) fn each(&self, f: impl FnMut(&'a Arc<BufferCore>)) {
+        self.reads.iter().chain(&self.writes).map(|(core, _)| *core).for_each(f);
+    }
+    pub(crate) fn node<F>(&self, on_host: bool, function: F) -> Result<Box<Node>>
+    where
+        F: FnMut(&mut NativeCall<'_>) -> Outcome + Send + 'static,
+    {
+        let twice = self.writes.iter().enumerate().any(|(i, (core, _))| {
+            let same = |(other, _): &&(&Arc<BufferCore>, TypeId)| Arc::ptr_eq(core, other);
+            self.reads.iter().chain(&self.writes[..i]).any(|other| same(&other))
+        });
+        if twice {
+            let text = "a buffer is written and occurs twice; allowed: once, among the written ones";
+            return Err(Error::new(Status::InvalidArgument, "SYN-RUST-NATIVE", text));
+        }
+        let types = |all: &[(&Arc<BufferCore>, TypeId)]| all.iter().map(|(_, element)| *element).collect();
+        Ok(Box::new(Node {
+            function: Box::new(function),
+            on_host,
+            reads: types(&self.reads),
+            writes: types(&self.writes),
+            failure: None,
+        }))
+    }
+    pub(crate) fn with_desc<T>(
+        &self,
+        node: *mut Node,
+        f: impl FnOnce(&sys::synfire_native_desc) -> Result<T>,
+    ) -> Result<T> {
+        let name = Name::new(&self.name)?;
+        let reads: Vec<_> = self.reads.iter().map(|(core, _)| core.raw).collect();
+        let writes: Vec<_> = self.writes.iter().map(|(core, _)| core.raw).collect();
+        f(&sys::synfire_native_desc {
+            struct_size: std::mem::size_of::<sys::synfire_native_desc>() as u32,
+            reserved: 0,
+            callback: Some(trampoline),
+            user: node.cast(),
+            name: if self.name.is_empty() { std::ptr::null() } else { name.as_ptr() },
+            reads: if reads.is_empty() { std::ptr::null() } else { reads.as_ptr() },
+            n_reads: reads.len() as u64,
+            writes: if writes.is_empty() { std::ptr::null() } else { writes.as_ptr() },
+            n_writes: writes.len() as u64,
+        })
+    }
+}
+
+/// What the function of a native node is told: where to enqueue, what to read and write.
+pub struct NativeCall<'c> {
+    raw: &'c sys::synfire_native_call,
+    on_host: bool,
+    reads: &'c [TypeId],
+    writes: &'c [TypeId],
+    given: u64, // which of the written ones were given out
+}
+impl fmt::Debug for NativeCall<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NativeCall of slot {}", self.raw.slot)
+    }
+}
+fn memory<'c>(all: *const sys::synfire_memory, count: u64, index: usize) -> Option<&'c sys::synfire_memory> {
+    // SAFETY: the library says how many there are.
+    (index < count as usize).then(|| unsafe { &*all.add(index) })
+}
+impl<'c> NativeCall<'c> {
+    /// The stream to enqueue on; null on the host.
+    pub fn stream(&self) -> crate::Stream {
+        self.raw.stream
+    }
+    /// The slot of the graph whose memory this is.
+    pub fn slot(&self) -> u32 {
+        self.raw.slot
+    }
+    /// Address and bytes of what is read, on any backend.
+    pub fn read_memory(&self, index: usize) -> Option<(*const c_void, usize)> {
+        memory(self.raw.reads, self.raw.n_reads, index).map(|m| (m.data as *const c_void, m.bytes as usize))
+    }
+    /// Address and bytes of what is written, on any backend.
+    pub fn write_memory(&self, index: usize) -> Option<(*mut c_void, usize)> {
+        memory(self.raw.writes, self.raw.n_writes, index).map(|m| (m.data, m.bytes as usize))
+    }
+    /// Buffer number `index` of those that are read, on the host; `None` on a GPU, or where `T` is not its element.
+    pub fn read<T: Element>(&self, index: usize) -> Option<&'c [T]> {
+        let (data, bytes) = self.read_memory(index).filter(|_| self.on_host)?;
+        (*self.reads.get(index)? == TypeId::of::<T>()).then_some(())?;
+        // SAFETY: memory of T, which the graph holds for this call, and which is not among the written.
+        Some(unsafe { std::slice::from_raw_parts(data.cast(), bytes / std::mem::size_of::<T>()) })
+    }
+    /// Buffer number `index` of those that are written, on the host, once a call; `None` on a GPU, or where `T` is not its
+    /// element.
+    pub fn write<T: Element>(&mut self, index: usize) -> Option<&'c mut [T]> {
+        let (data, bytes) = self.write_memory(index).filter(|_| self.on_host && index < 64)?;
+        (*self.writes.get(index)? == TypeId::of::<T>() && self.given >> index & 1 == 0).then_some(())?;
+        self.given |= 1 << index;
+        // SAFETY: as above, given out once.
+        Some(unsafe { std::slice::from_raw_parts_mut(data.cast(), bytes / std::mem::size_of::<T>()) })
+    }
+}
+
+enum Failure {
+    Error(String),
+    Panic(Box<dyn Any + Send>),
+}
+type Function = dyn FnMut(&mut NativeCall<'_>) -> Outcome + Send;
+pub(crate) struct Node {
+    function: Box<Function>,
+    on_host: bool,
+    reads: Vec<TypeId>,
+    writes: Vec<TypeId>,
+    failure: Option<Failure>,
+}
+impl Node {
+    /// The text of the function's error; a panic goes on.
+    pub(crate) fn take_failure(&mut self) -> Option<String> {
+        match self.failure.take()? {
+            Failure::Error(text) => Some(text),
+            Failure::Panic(payload) => resume_unwind(payload),
+        }
+    }
+}
+
+unsafe extern "C" fn trampoline(user: *mut c_void, call: *const sys::synfire_native_call) -> sys::synfire_status {
+    // SAFETY: the node of this graph, used by nobody else during a call on the graph; the call is the library's.
+    let (node, raw) = (&mut *user.cast::<Node>(), &*call);
+    let (function, reads, writes) = (&mut node.function, &node.reads, &node.writes);
+    let mut call = NativeCall { raw, on_host: node.on_host, reads, writes, given: 0 };
+    node.failure = match catch_unwind(AssertUnwindSafe(|| function(&mut call))) {
+        Ok(Ok(())) => return sys::SYNFIRE_OK,
+        Ok(Err(error)) => Some(Failure::Error(error.to_string())),
+        Err(payload) => Some(Failure::Panic(payload)),
+    };
+    sys::SYNFIRE_ERROR_CALLBACK
+}
