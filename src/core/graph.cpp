@@ -501,7 +501,8 @@ Launched Graph::launch(synfire_stream stream) {
     fail(SYNFIRE_ERROR_BUSY, "SYN-GRAPH-SLOTS", "all %u slots are in flight; wait for ticket %llu first", n_slots_,
          static_cast<unsigned long long>(ticket - n_slots_));
   const int64_t start = now_ns();
-  for (const Ref<Layer>& layer : layers_) layer->use(this, stream);
+  for (const Ref<Layer>& layer : layers_) layer->check_use(this, stream);
+  for (const Ref<Layer>& layer : layers_) layer->note_use(this, stream);
   refresh(stream);
   try {
     replay_->launch(stream, slot_of(ticket));
@@ -602,7 +603,8 @@ namespace {
 // True: the caller captures the stream, and the operations are part of that now.
 bool run(Device& device, std::span<Layer* const> layers, std::span<const Operation> operations, synfire_stream stream) {
   if (!device.is_capturing(stream)) {
-    for (Layer* layer : layers) layer->use(nullptr, stream);
+    for (Layer* layer : layers) layer->check_use(nullptr, stream);
+    for (Layer* layer : layers) layer->note_use(nullptr, stream);
     for (Layer* layer : layers) layer->refresh(stream);
     device.execute(operations, stream);
     return false;

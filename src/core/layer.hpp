@@ -156,10 +156,14 @@ class Layer final : public Child {
   // ---- users
   // Throws WRONG_ORDER when another user's replay on another stream may still be running. Takes no lock while one stream
   // is used. A null user is an eager call.
-  void use(LayerUser* user, synfire_stream stream) {
+  void check_use(LayerUser* user, synfire_stream stream) {
     if (last_stream_.load(std::memory_order_relaxed) != stream) check_order(user);
+  }
+  // After check_use() of every layer that is used together with this one.
+  void note_use(LayerUser* user, synfire_stream stream) noexcept {
     last_stream_.store(stream, std::memory_order_relaxed);
-    last_user_.store(user, std::memory_order_relaxed);
+    // An eager call has no replay to look for; the one before it may still be in flight.
+    if (user) last_user_.store(user, std::memory_order_relaxed);
   }
   void add_user(LayerUser& user);
   void remove_user(LayerUser& user) noexcept;

@@ -64,6 +64,7 @@ TEST_F(Errors, EveryFunctionRefusesABadLayer) {
   const synfire_backward_desc backward = rig.backward_desc();
   EXPECT_OK(rig.run_forward());
   rig.poison();
+  const Buffer number = make_buffer(context, SYNFIRE_DTYPE_F32, 1), in_bytes = make_buffer(context, SYNFIRE_DTYPE_U8, 4096);
   for (const auto& [what, bad] : bad_handles(stale, {value_of(context), value_of(rig.x), value_of(graph)})) {
     SCOPED_TRACE(what);
     double value = 5;
@@ -84,6 +85,36 @@ TEST_F(Errors, EveryFunctionRefusesABadLayer) {
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_layer_backward(bad, &backward, nullptr));
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_graph_record_forward(graph, bad, &forward));
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_graph_record_backward(graph, bad, &backward));
+    const synfire_parameter_values list[1] = {{"tau", &value, 1}};
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_layer_set_parameters(bad, list, 1));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_layer_set_n_active(bad, 1));
+    synfire_state_desc rows = SYNFIRE_STATE_DESC_INIT, snapshot = SYNFIRE_STATE_DESC_INIT;
+    rows.buffer = rig.v_init;
+    snapshot.buffer = in_bytes;
+    const synfire_state_desc all = SYNFIRE_STATE_DESC_INIT;
+    synfire_copy_rows_desc copy = SYNFIRE_COPY_ROWS_DESC_INIT;
+    copy.source = rig.layer;
+    synfire_copy_rows_desc copy_of_bad = SYNFIRE_COPY_ROWS_DESC_INIT;
+    copy_of_bad.source = bad;
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_layer_reset_rows(bad, &all, nullptr));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_layer_read_rows(bad, &rows, nullptr));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_layer_write_rows(bad, &rows, nullptr));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_layer_copy_rows(bad, &copy, nullptr));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("source"), synfire_layer_copy_rows(rig.layer, &copy_of_bad, nullptr));
+    uint64_t snapshot_bytes = 77;
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_layer_snapshot(bad, nullptr, nullptr, &snapshot_bytes));
+    EXPECT_EQ(snapshot_bytes, 77u);
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_layer_restore(bad, nullptr, state.data(), bytes));
+    synfire_update_parameter_desc update = SYNFIRE_UPDATE_PARAMETER_DESC_INIT;
+    update.name = "tau";
+    update.gradient = number;
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_graph_record_update_parameter(graph, bad, &update));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_graph_record_reset_rows(graph, bad, &all));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_graph_record_read_rows(graph, bad, &rows));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_graph_record_write_rows(graph, bad, &rows));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_graph_record_copy_rows(graph, bad, &copy));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_graph_record_snapshot(graph, bad, &snapshot));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_graph_record_restore(graph, bad, &snapshot));
   }
   EXPECT_TRUE(rig.untouched());
   expect_usable();
@@ -98,6 +129,18 @@ TEST_F(Errors, EveryFunctionRefusesABadGraph) {
   synfire_copy_desc copy = SYNFIRE_COPY_DESC_INIT;
   copy.source = rig.x;
   copy.destination = rig.spikes;
+  synfire_fill_desc fill = SYNFIRE_FILL_DESC_INIT;
+  fill.buffer = rig.x;
+  synfire_scale_add_desc add = SYNFIRE_SCALE_ADD_DESC_INIT;
+  add.source = rig.x;
+  add.destination = rig.spikes;
+  synfire_update_parameter_desc update = SYNFIRE_UPDATE_PARAMETER_DESC_INIT;
+  const Buffer number = make_buffer(context, SYNFIRE_DTYPE_F32, 1);
+  update.name = "tau";
+  update.gradient = number;
+  const synfire_state_desc all = SYNFIRE_STATE_DESC_INIT;
+  synfire_native_desc native = SYNFIRE_NATIVE_DESC_INIT;
+  native.callback = [](void*, const synfire_native_call*) -> synfire_status { return SYNFIRE_OK; };
   for (const auto& [what, bad] : bad_handles(stale, {value_of(context), value_of(rig.x), value_of(rig.layer)})) {
     SCOPED_TRACE(what);
     uint64_t ticket = 77;
@@ -110,6 +153,27 @@ TEST_F(Errors, EveryFunctionRefusesABadGraph) {
     EXPECT_EQ(ticket, 77u);
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("graph"), synfire_graph_wait(bad, 1, SYNFIRE_WAIT_SPIN, 0));
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("graph"), synfire_graph_poll(bad, 1));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("graph"), synfire_graph_record_fill(bad, &fill));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("graph"), synfire_graph_record_scale_add(bad, &add));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("graph"), synfire_graph_record_update_parameter(bad, rig.layer, &update));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("graph"), synfire_graph_record_reset_rows(bad, rig.layer, &all));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("graph"), synfire_graph_record_snapshot(bad, rig.layer, &all));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("graph"), synfire_graph_record_native(bad, &native));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("graph"), synfire_graph_set_value(bad, 0, "value", 1));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("graph"), synfire_graph_set_enabled(bad, 0, 0));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("graph"), synfire_graph_rebind(bad, rig.x, rig.spikes));
+    int32_t operation = 77;
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("graph"), synfire_graph_get_last_operation(bad, &operation));
+    EXPECT_EQ(operation, 77);
+    void* data = this;
+    uint64_t bytes = 77;
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("graph"), synfire_graph_get_slot(bad, 0, rig.x, &data, &bytes));
+    EXPECT_EQ(data, this);
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("graph"), synfire_graph_write_dot(bad, nullptr, &bytes));
+    EXPECT_EQ(bytes, 77u);
+    synfire_graph_statistics statistics = SYNFIRE_GRAPH_STATISTICS_INIT;
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("graph"), synfire_graph_get_statistics(bad, &statistics));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("graph"), synfire_graph_reset_statistics(bad));
   }
   expect_usable();
 }
