@@ -7,6 +7,8 @@ Stages, in this order:
   golden      synfire-golden on tests/golden, all types, on the GPU and on the host
   bits        the checked-in hashes of every model, on the GPU and on the host
   sanitizers  compute-sanitizer's four tools over some of the tests and a short run of hear
+  bindings    the tests of Rust and C# that tests/gpu/pack_bindings.sh packed, where they are: the programs need neither
+              cargo nor an installed Mono
   context     what a context takes (synfire-bench context)
   hear        its tables on the GPU and on the host: plain, --learn, --population 512; nothing else runs meanwhile
   loop        with --loop-seconds: hear in true time for so long, on the GPU and on the host; the pictures and the times of
@@ -54,11 +56,15 @@ SANITIZED = ":".join([
     "Pitch.TapesOfSpacedOutX",
 ])
 SANITIZER_ERROR = 99
+# The classes of C# tests that a GPU can run: they reach device memory by copies only.
+CSHARP_TESTS = ("Changes", "Steps", "Lifetime")
 
 
 class Suite:
     def __init__(self, arguments):
         self.bin = pathlib.Path(arguments.build).resolve() / "bin"
+        self.lib = self.bin.parent / "lib"
+        self.bindings_folder = pathlib.Path(arguments.bindings).resolve()
         self.jobs = arguments.jobs
         self.folder = pathlib.Path(arguments.evidence).resolve().parent
         self.loop_seconds = arguments.loop_seconds
@@ -236,6 +242,35 @@ class Suite:
             record[tool] = {"runs": len(subjects), "findings": findings}
             print(f"    {tool}: {len(subjects)} runs, {findings} findings")
 
+    # ---- bindings ----------------------------------------------------------------------------------------------------
+
+    def bindings(self):
+        record = self.evidence["bindings"] = {}
+        if not self.bindings_folder.is_dir():
+            print(f"    no {self.bindings_folder}: tests/gpu/pack_bindings.sh packs what runs here")
+            return
+        mono = self.bindings_folder / "csharp" / "mono" / "bin" / "mono"
+        settings = {"SYNFIRE_TEST_BACKEND": "cuda", "SYNFIRE_LIBRARY": str(self.lib), "SYNFIRE_CSHARP_RUNTIME": str(mono),
+                    "MONO_PATH": str(mono.parents[1] / "lib" / "mono" / "4.5")}
+        for program in sorted((self.bindings_folder / "rust").glob("*")):
+            alone = ["--test-threads=1", "--nocapture"] if program.name == "overhead" else []
+            status, output = self.run([program, *alone], **settings)
+            for line in re.findall(r"^.* ns more$", output, flags=re.M):
+                print(f"    {line}")
+            counts = re.search(r"^test result: \w+\. (\d+) passed; (\d+) failed", output, flags=re.M)
+            self.count_binding(record, f"rust {program.name}", status, counts, output)
+        for name in CSHARP_TESTS if mono.exists() else ():
+            status, output = self.run([mono, self.bindings_folder / "csharp" / "Tests.exe", name], **settings)
+            counts = re.search(r"^(\d+) passed, (\d+) failed$", output, flags=re.M)
+            self.count_binding(record, f"csharp {name}", status, counts, output)
+        self.count(bool(record), "the folder of the bindings has programs")
+
+    def count_binding(self, record, name, status, counts, output):
+        passed, failed = (int(n) for n in counts.groups()) if counts else (0, 0)
+        record[name] = {"passed": passed, "failed": failed}
+        self.count(status == 0 and passed > 0 and failed == 0, f"bindings {name}", output)
+        print(f"    {name}: {passed} passed, {failed} failed")
+
     # ---- context -----------------------------------------------------------------------------------------------------
 
     def context(self):
@@ -285,9 +320,11 @@ class Suite:
 
     # ---- everything --------------------------------------------------------------------------------------------------
 
-    def everything(self):
-        for stage in (self.device, self.tests, self.golden, self.bits, self.sanitizers, self.context, self.hear,
-                      *([self.loop] if self.loop_seconds > 0 else [])):
+    def everything(self, only=None):
+        for stage in (self.device, self.tests, self.golden, self.bits, self.sanitizers, self.bindings, self.context,
+                      self.hear, *([self.loop] if self.loop_seconds > 0 else [])):
+            if only not in (None, stage.__name__):
+                continue
             print(f"==> {stage.__name__}")
             began = time.monotonic()
             stage()
@@ -325,16 +362,19 @@ def main():
     parser.add_argument("--evidence", required=True)
     parser.add_argument("--commit", required=True)
     parser.add_argument("--gpu-sources-sha256", required=True)
+    parser.add_argument("--bindings", default="build/gpu-bindings")
+    parser.add_argument("--only", help="one stage by its name; nothing is recorded")
     parser.add_argument("--loop-seconds", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=max(1, min(8, (os.cpu_count() or 2) // 2)))
     arguments = parser.parse_args()
     pathlib.Path(arguments.evidence).resolve().parent.mkdir(parents=True, exist_ok=True)
     suite = Suite(arguments)
-    suite.everything()
-    evidence = pathlib.Path(arguments.evidence)
-    evidence.parent.mkdir(parents=True, exist_ok=True)
-    evidence.write_text(json.dumps(suite.evidence, indent=2) + "\n", encoding="utf-8")
-    print(f"evidence: {evidence}")
+    suite.everything(arguments.only)
+    if not arguments.only:
+        evidence = pathlib.Path(arguments.evidence)
+        evidence.parent.mkdir(parents=True, exist_ok=True)
+        evidence.write_text(json.dumps(suite.evidence, indent=2) + "\n", encoding="utf-8")
+        print(f"evidence: {evidence}")
     print(f"{suite.passed} passed, {suite.failed} failed")
     return 0 if suite.failed == 0 and suite.passed > 0 else 1
 

@@ -8,6 +8,9 @@
 # without one it builds it (cmake --workflow --preset gpu).
 #   SYNFIRE_BUILD_DIR     another build folder
 #   SYNFIRE_LOOP_SECONDS  also run hear in true time for so long on each backend (60: what docs/performance.md has)
+#   SYNFIRE_BINDINGS      the folder that tests/gpu/pack_bindings.sh made, whose Rust and C# programs run too (default:
+#                         build/gpu-bindings; without it they are left out, and that is said)
+#   SYNFIRE_ONLY          one stage of gpu_suite.py by its name, such as bindings; nothing is recorded then
 #   SYNFIRE_COMMIT        the commit to record, where there is no git
 #
 # What lives here: finding or making the build. What runs and what is recorded: gpu_suite.py beside it.
@@ -45,4 +48,5 @@ case $build in
 esac
 export LD_LIBRARY_PATH=$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} PYTHONUNBUFFERED=1
 exec python3 tests/gpu/gpu_suite.py --build "$build" --evidence "$evidence" --commit "$commit" \
-  --gpu-sources-sha256 "$(gpu_sources_hash)" --loop-seconds "${SYNFIRE_LOOP_SECONDS:-0}"
+  --gpu-sources-sha256 "$(gpu_sources_hash)" --loop-seconds "${SYNFIRE_LOOP_SECONDS:-0}" \
+  --bindings "${SYNFIRE_BINDINGS:-build/gpu-bindings}" ${SYNFIRE_ONLY:+--only "$SYNFIRE_ONLY"}

@@ -6,6 +6,7 @@ using System;
 using System.Collections.Generic;
 using System.Linq;
 using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
 using System.Threading;
 
 namespace Synfire.Tests
@@ -24,7 +25,7 @@ namespace Synfire.Tests
         // A layer that fires where X is 1 or more, from rest.
         private sealed class Firing : IDisposable
         {
-            public readonly Context Context = new Context(Backend.Host);
+            public readonly Context Context = new Context(Program.Backend);
             public readonly Layer Layer;
             public readonly Buffer<float> X, Spikes;
 
@@ -145,6 +146,7 @@ namespace Synfire.Tests
 
         public static void NativeNodes()
         {
+            if (Program.Backend != Backend.Host) return; // there they enqueue: NativeNodesEnqueueOnAGpu
             using (Firing f = new Firing())
             using (Buffer<float> before = f.Layer.CreateSequence<float>(MemoryKind.Pinned))
             {
@@ -209,9 +211,9 @@ namespace Synfire.Tests
         private static WeakReference Captured(Firing f, bool close)
         {
             object captured = new object();
-            Graph graph = Graph.Record(
-                f.Context, g => g.AddNative(call => GC.KeepAlive(captured), null, new BufferBase[] { f.X }));
-            Replay(graph);
+            Graph graph = new Graph(f.Context);
+            graph.AddNative(call => GC.KeepAlive(captured), null, new BufferBase[] { f.X });
+            if (f.Context.IsHost) Replay(graph.Instantiate());
             if (close) graph.Dispose();
             return new WeakReference(captured);
         }
@@ -238,6 +240,86 @@ namespace Synfire.Tests
                     int alive = captured.Count(one => one.IsAlive);
                     Check.That(alive <= 1, alive + " of 20 live, of graphs " + (close ? "closed" : "collected"));
                 }
+        }
+
+        [DllImport("libcuda.so.1")]
+        private static extern int cuMemsetD32Async(IntPtr data, uint value, UIntPtr count, IntPtr stream);
+
+        public static void NativeNodesEnqueueOnAGpu()
+        {
+            if (Program.Backend == Backend.Host) return;
+            using (Firing f = new Firing())
+            {
+                BufferBase[] writes = { f.X };
+                NativeFunction fails = call =>
+                {
+                    Check.That(call.Stream != IntPtr.Zero && call.WritePointer(0) != IntPtr.Zero, "stream and address");
+                    call.Write<float>(0);
+                };
+                Check.Throws<InvalidOperationException>(
+                    () => Graph.Record(f.Context, g => g.AddNative(fails, null, writes)), "memory of the GPU as a span");
+                int calls = 0;
+                NativeFunction twos = call =>
+                {
+                    ++calls;
+                    int status = cuMemsetD32Async(call.WritePointer(0), 0x40000000, (UIntPtr)8, call.Stream);
+                    if (status != 0) throw new InvalidOperationException("cuMemsetD32Async: " + status);
+                };
+                try
+                {
+                    using (Graph graph = Graph.Record(
+                               f.Context, g => g.AddNative(twos, null, writes).Forward(f.Layer, f.Forward)))
+                        for (int i = 0; i < 3; ++i)
+                        {
+                            f.X.Fill(0);
+                            Replay(graph);
+                            Check.That(AllAre(f.Spikes.Span, 1), "what the node enqueued");
+                        }
+                    Check.Equal(calls, 1, "captured once, replayed three times");
+                }
+                catch (DllNotFoundException)
+                {
+                    Console.WriteLine("no driver: nothing to enqueue with");
+                }
+            }
+        }
+
+        private static string[] Bits(Backend backend)
+        {
+            using (Context context = new Context(backend))
+            using (Layer layer = new Layer(context, 70, 40, new LayerOptions { Batch = 2 }))
+            using (Buffer<float> x = layer.CreateSequence<float>(MemoryKind.Pinned))
+            using (Buffer<uint> spikes = layer.CreateSpikes(MemoryKind.Pinned))
+            using (Buffer<float> seed = layer.CreateSequence<float>(MemoryKind.Pinned))
+            using (Buffer<float> gradX = layer.CreateSequence<float>(MemoryKind.Pinned))
+            using (Buffer<float> gradTau = context.CreateBuffer<float>(MemoryKind.Pinned, 1))
+            {
+                ulong noise = 1;
+                Span<float> values = x.Span;
+                for (int i = 0; i < values.Length; ++i)
+                {
+                    noise = unchecked(noise * 6364136223846793005 + 1442695040888963407);
+                    values[i] = 3.0f * (float)(noise >> 40) / 16777216.0f;
+                }
+                seed.Fill(1);
+                BackwardArguments backward = new BackwardArguments { GradSpikeSeq = seed, GradXSeq = gradX };
+                backward.ParameterGradients.Add("tau", gradTau);
+                using (Graph graph = Graph.Record(
+                           context, g => g.Forward(layer, new ForwardArguments { X = x, Spikes = spikes })
+                                             .Backward(layer, backward)
+                                             .UpdateParameter(layer, "tau", gradTau, 1e-4)))
+                    for (int i = 0; i < 3; ++i) Replay(graph);
+                return new[] { Convert.ToBase64String(MemoryMarshal.AsBytes(spikes.Span).ToArray()),
+                               Convert.ToBase64String(MemoryMarshal.AsBytes(gradX.Span).ToArray()),
+                               gradTau[0].ToString("R"), layer.GetParameter("tau")[0].ToString("R") };
+            }
+        }
+
+        public static void AGpuHasTheBitsOfTheHost()
+        {
+            string[] host = Bits(Backend.Host), here = Bits(Program.Backend);
+            for (int i = 0; i < 4; ++i) Check.Equal(here[i], host[i], "output " + i);
+            Check.That(host[0].Trim('A', '=').Length > 0 && host[2] != "0" && host[3] != "2", "there are spikes");
         }
 
         public static void AGraphTellsAboutItself()

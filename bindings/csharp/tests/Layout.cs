@@ -132,6 +132,7 @@ namespace Synfire.Tests
             foreach (Type type in typeof(Native).Assembly.GetExportedTypes().Where(t => !t.IsNested))
             {
                 Check.That(members.Contains("T:" + type.FullName), "documentation of " + type.FullName);
+                if (typeof(Delegate).IsAssignableFrom(type)) continue; // its members are the compiler's
                 foreach (MemberInfo member in type.GetMembers(BindingFlags.Public | BindingFlags.Instance |
                                                               BindingFlags.Static | BindingFlags.DeclaredOnly))
                 {

@@ -74,6 +74,18 @@ namespace Synfire.Tests
 
     public static class Program
     {
+        // On the host, or where SYNFIRE_TEST_BACKEND says (cuda).
+        public static Backend Backend
+        {
+            get
+            {
+                string value = Environment.GetEnvironmentVariable("SYNFIRE_TEST_BACKEND");
+                if (string.IsNullOrEmpty(value) || value == "host") return Backend.Host;
+                if (value == "cuda") return Backend.Cuda;
+                throw new InvalidOperationException("SYNFIRE_TEST_BACKEND=" + value + "; allowed: host, cuda");
+            }
+        }
+
         public static string Setting(string name)
         {
             string value = Environment.GetEnvironmentVariable(name);

@@ -168,6 +168,106 @@ fn a_native_node_fails() {
     replay(&mut graph);
 }
 
+/// `cuMemsetD32Async` of the driver, where there is one.
+type Memset = unsafe extern "C" fn(u64, u32, usize, Stream) -> i32;
+fn memset() -> Option<Memset> {
+    extern "C" {
+        fn dlopen(path: *const std::os::raw::c_char, mode: i32) -> *mut std::ffi::c_void;
+        fn dlsym(library: *mut std::ffi::c_void, name: *const std::os::raw::c_char) -> *mut std::ffi::c_void;
+    }
+    // SAFETY: strings that end with a null; the function is of this type.
+    unsafe {
+        let driver = dlopen(b"libcuda.so.1\0".as_ptr().cast(), 2);
+        let found = if driver.is_null() { driver } else { dlsym(driver, b"cuMemsetD32Async\0".as_ptr().cast()) };
+        (!found.is_null()).then(|| std::mem::transmute::<*mut std::ffi::c_void, Memset>(found))
+    }
+}
+
+#[test]
+fn a_native_node_enqueues_on_a_gpu() {
+    if backend() == Backend::Host {
+        return; // it would do its work itself
+    }
+    let context = context();
+    let (layer, x, spikes) = firing(&context);
+    // What goes wrong comes out of the call that captures.
+    let failing = |mood: u32| {
+        Graph::record(&context, |graph| {
+            graph.native(Native::new().name("moody").writes(&x), move |call| {
+                assert!(!call.stream().is_null() && call.write::<f32>(0).is_none());
+                match mood {
+                    1 => Err("no mood for it".into()),
+                    _ => panic!("of the program"),
+                }
+            })
+        })
+    };
+    let error = failing(1).unwrap_err();
+    assert!(error.status == Status::Callback && error.text.ends_with(": no mood for it"), "{error}");
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| failing(2)));
+    assert_eq!(panicked.unwrap_err().downcast_ref(), Some(&"of the program"));
+    let memset = match memset() {
+        Some(memset) => memset,
+        None => return println!("no driver: nothing to enqueue with"),
+    };
+    let calls = Arc::new(AtomicU32::new(0));
+    let counted = calls.clone();
+    let mut graph = Graph::record(&context, |graph| {
+        graph.native(Native::new().writes(&x), move |call| {
+            let (data, bytes) = call.write_memory(0).unwrap();
+            counted.fetch_add(1, Relaxed);
+            // SAFETY: a buffer of so many bytes, and the stream that is being captured.
+            match unsafe { memset(data as u64, 2f32.to_bits(), bytes / 4, call.stream()) } {
+                0 => Ok(()),
+                status => Err(format!("cuMemsetD32Async: {status}").into()),
+            }
+        })?;
+        graph.forward(&layer, Forward::new(&x).spikes(&spikes))
+    })
+    .unwrap();
+    for _ in 0..3 {
+        x.fill(0.0).unwrap();
+        replay(&mut graph);
+        assert!(spikes.map().unwrap().iter().all(|s| *s == 1.0));
+    }
+    assert_eq!(calls.load(Relaxed), 1, "captured once, replayed three times");
+}
+
+#[test]
+fn a_gpu_has_the_bits_of_the_host() {
+    let host = Context::builder().backend(Backend::Host).create().unwrap();
+    let results = [host, context()].map(|context| {
+        let layer = Layer::builder(40, 70).batch(2).create(&context).unwrap();
+        let x = layer.sequence::<f32>(&context, Memory::Pinned).unwrap();
+        let spikes = layer.spikes(&context, Memory::Pinned).unwrap();
+        let (seed, grad_x) = (
+            layer.sequence::<f32>(&context, Memory::Pinned).unwrap(),
+            layer.sequence(&context, Memory::Pinned).unwrap(),
+        );
+        let grad_tau = Buffer::<f32>::zeros(&context, Memory::Pinned, 1).unwrap();
+        let mut noise = 1u64;
+        for x in x.map_mut().unwrap().iter_mut() {
+            noise = noise.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            *x = 3.0 * (noise >> 40) as f32 / 16777216.0;
+        }
+        seed.fill(1.0).unwrap();
+        let mut graph = Graph::record(&context, |graph| {
+            graph.forward(&layer, Forward::new(&x).spikes(&spikes))?;
+            let backward = Backward::new().grad_spike_seq(&seed).grad_x_seq(&grad_x).grad_parameter("tau", &grad_tau);
+            graph.backward(&layer, &backward)?;
+            graph.update_parameter(&layer, Update::new("tau", &grad_tau, 1e-4))
+        })
+        .unwrap();
+        (0..3).for_each(|_| replay(&mut graph));
+        let mut tau = [0.0];
+        layer.parameter("tau", &mut tau).unwrap();
+        let bits = |values: Vec<f32>| values.into_iter().map(f32::to_bits).collect::<Vec<_>>();
+        (spikes.to_vec().unwrap(), bits(grad_x.to_vec().unwrap()), bits(grad_tau.to_vec().unwrap()), tau[0].to_bits())
+    });
+    assert_eq!(results[0], results[1]);
+    assert!(results[0].0.iter().any(|word| *word != 0) && results[0].2[0] << 1 != 0);
+}
+
 #[test]
 fn a_graph_tells_about_itself() {
     let context = context();

@@ -46,7 +46,8 @@ fn a_replay_allocates_nothing() {
     assert_eq!(allocated(|| drop(vec![0u8; 50_000])), 50_000, "the counter counts");
 }
 
-const REPLAYS: u32 = 20_000;
+// Shorter than the slices of a scheduler: on a busy machine too, some rounds run without a break.
+const REPLAYS: u32 = 2_000;
 fn nanoseconds(mut replay: impl FnMut()) -> f64 {
     let begin = Instant::now();
     (0..REPLAYS).for_each(|_| replay());
@@ -64,7 +65,7 @@ fn a_replay_costs_what_it_costs_in_c() {
     let mut graph = Graph::record(&context, |graph| graph.forward(&layer, Forward::new(&x).tape(Tape::None))).unwrap();
     let raw = graph.as_raw();
     let (mut rust, mut c_calls) = (f64::MAX, f64::MAX);
-    for _ in 0..40 {
+    for _ in 0..400 {
         rust = rust.min(nanoseconds(|| replay(&mut graph)));
         c_calls = c_calls.min(nanoseconds(|| {
             let mut ticket = 0;
@@ -82,5 +83,7 @@ fn a_replay_costs_what_it_costs_in_c() {
     if std::env::var_os("SYNFIRE_PROGRAMS").is_some() && backend() == Backend::Host {
         println!("the C program: {} ns", c("bindings-overhead", &[]).trim());
     }
-    assert!(cfg!(debug_assertions) || rust - c_calls <= 20.0, "allowed: 20 ns more");
+    // On a GPU a replay takes thousands of nanoseconds, and the figure is within their noise: it is printed only.
+    let is_told_apart = backend() == Backend::Host && !cfg!(debug_assertions);
+    assert!(!is_told_apart || rust - c_calls <= 20.0, "allowed: 20 ns more");
 }

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Packs the tests of the Rust and C# bindings as programs that a machine with a GPU can run without cargo and Mono:
+#
+#   tests/gpu/pack_bindings.sh [FOLDER]     default: build/gpu-bindings
+#
+# What lives here: building and gathering. What runs of it, and how: gpu_suite.py, stage "bindings". Rust's programs open
+# the library at run time; C#'s are run by the Mono of this machine, whose runtime files go with them. The folder can be
+# moved; it is for Linux on this machine's kind of processor, with a C library no older than here. A language whose tools
+# are missing is left out, and that is said.
+set -eu
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+folder=$(mkdir -p "${1:-$root/build/gpu-bindings}" && cd "${1:-$root/build/gpu-bindings}" && pwd)
+rm -rf "$folder/rust" "$folder/csharp"
+
+if command -v cargo >/dev/null 2>&1; then
+  mkdir -p "$folder/rust"
+  cd "$root/bindings/rust"
+  # Cargo names each program on its standard output, after a hash; "name" is that of its source.
+  CARGO_NET_OFFLINE=true CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$root/build/gpu-bindings-target}" cargo test --release -p synfire --features load-dynamic --no-run \
+    --message-format=json 2>/dev/null |
+    python3 -c '
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if message.get("executable") and message["target"]["kind"] == ["test"]:
+        print(message["target"]["name"], message["executable"])
+' | while read -r name program; do
+    case $name in
+      arrays | graphs | layers | lifetimes | mistakes | overhead | steps)
+        cp "$program" "$folder/rust/$name"
+        strip "$folder/rust/$name"
+        ;;
+    esac
+  done
+  [ "$(find "$folder/rust" -type f | wc -l)" = 7 ] || { echo "pack_bindings.sh: Rust's tests were not built" >&2; exit 1; }
+else
+  echo "pack_bindings.sh: no cargo, so Rust is left out" >&2
+fi
+
+if command -v mono >/dev/null 2>&1 && command -v mcs >/dev/null 2>&1; then
+  mkdir -p "$folder/csharp"
+  cd "$root/bindings/csharp"
+  compile=(mcs -nologo -unsafe -optimize -langversion:7.2 "-nowarn:168,219")
+  "${compile[@]}" -target:library "-out:$folder/csharp/Synfire.dll" src/*.cs
+  "${compile[@]}" "-out:$folder/csharp/Tests.exe" "-r:$folder/csharp/Synfire.dll" -r:System.Xml tests/*.cs
+  # Mono finds its files beside its own program: prefix/bin, prefix/lib/mono, prefix/etc.
+  prefix=$folder/csharp/mono
+  installed=$(dirname "$(dirname "$(readlink -f "$(command -v mono)")")")
+  mkdir -p "$prefix/bin" "$prefix/lib/mono/4.5" "$prefix/etc/mono/4.5"
+  cp "$(readlink -f "$(command -v mono)")" "$prefix/bin/mono"
+  for assembly in mscorlib System System.Core System.Configuration System.Xml System.Numerics System.Security Mono.Security; do
+    cp -L "$installed/lib/mono/4.5/$assembly.dll" "$prefix/lib/mono/4.5/"
+  done
+  cp -L "$installed"/lib/libmono-native.so* "$installed/lib/libMonoPosixHelper.so" "$prefix/lib/"
+  cp /etc/mono/config "$prefix/etc/mono/"
+  cp /etc/mono/4.5/machine.config "$prefix/etc/mono/4.5/"
+else
+  echo "pack_bindings.sh: no mono or mcs, so C# is left out" >&2
+fi
+du -sh "$folder"
