@@ -221,7 +221,8 @@ typedef struct synfire_context_desc {
    *  the processors this process may run on; up to 1024. Small work never leaves the calling thread. */
   int32_t n_threads;
   /** Priority of the context's own CUDA stream, as CUDA counts (lower is more urgent). Default: 0. Values outside
-   *  the device's range are clamped to it. */
+   *  the device's range are clamped to it. Kernels of the context's graphs carry it, whatever stream they are launched on;
+   *  eager calls have that of the stream they are given. */
   int32_t stream_priority;
   /** Must be zero. */
   uint32_t reserved;
@@ -1823,7 +1824,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_set_value(synfire_graph gr
  * child reads and writes the buffers' own memory (slot 0) and takes parameters as they are on the device when it runs;
  * changed ones are written there before this call returns. Each of its runs counts for tapes as this one call does. The
  * graph, its layers and its buffers must outlive what was captured; later changes by synfire_graph_set_enabled() and
- * synfire_graph_rebind() do not reach it.
+ * synfire_graph_rebind() do not reach it. With an operation disabled, the others' nodes are added instead of a child.
  *
  * @param graph       An instantiated graph.
  * @param stream      The CUDA stream; null is the context's own. Must be null on the host.
@@ -1831,8 +1832,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_set_value(synfire_graph gr
  * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_WRONG_ORDER (not instantiated, or a layer is in use by another
  *         graph on another stream),
  *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STALE_TAPE,
- *         ::SYNFIRE_ERROR_CAPTURING (a capture that a child cannot be added to: it was invalidated, it has programmatic
- *         edges, or an operation of this graph is disabled; it stays as it was), ::SYNFIRE_ERROR_BUSY,
+ *         ::SYNFIRE_ERROR_CAPTURING (a capture that a child cannot be added to: it was invalidated, or its last
+ *         operation is a programmatic launch; it stays as it was), ::SYNFIRE_ERROR_BUSY,
  *         ::SYNFIRE_ERROR_CALLBACK, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
  * @blocks no on CUDA, until done on the host; into a capture, until the context's own stream is idle. @allocates no;
  * into a capture, what CUDA needs for the node. @enqueues the graph on `stream` (and a kernel of one block per layer whose

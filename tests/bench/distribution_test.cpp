@@ -78,7 +78,8 @@ TEST(Distribution, BinsHoldEveryValueOnce) {
 
 TEST(Histogram, DrawsInsideOfItsPanels) {
   const Distribution measured(up_to(5000)), none;
-  const synfire_bench::HistogramPanel panels[] = {{"a < b", "first", &measured, &none}, {"second", "", &measured, &measured}};
+  const synfire_bench::HistogramPanel panels[] = {{"a < b", "first", &measured, &none},
+                                                  {"second", "", &measured, &measured}};
   const std::string svg = synfire_bench::draw_histograms("title", "device & driver", panels);
   EXPECT_NE(svg.find("a &lt; b"), std::string::npos);
   EXPECT_NE(svg.find("device &amp; driver"), std::string::npos);

@@ -231,6 +231,50 @@ TEST_F(InFlight, ReplaysInFlightDoNotSeeAnOperationDisabled) {
   EXPECT_EQ(data_of(out)[5], 2) << "and again at this one";
 }
 
+// A parameter, a value and an operation, changed between two launches: the second one sees all three, the first one none,
+// and what a third one changes back is its own. V tells the order too: it goes on from replay to replay.
+TEST_F(InFlight, WhatIsChangedTogetherIsSeenTogether) {
+  const Layer layer = make_layer(context, describe(Shape{1, 1, 32}, SYNFIRE_DTYPE_F32));
+  const Buffer in = make_frame(context, 32), v = make_frame(context, 32), filled = make_frame(context, 8);
+  const Graph step = make_slotted_graph(context, 3);
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+  forward.x = in;
+  forward.v_seq = v;
+  EXPECT_OK(synfire_graph_record_forward(step, layer, &forward));
+  synfire_fill_desc fill = SYNFIRE_FILL_DESC_INIT;
+  fill.buffer = filled;
+  fill.value = 10;
+  EXPECT_OK(synfire_graph_record_fill(step, &fill));
+  record_copy(step, x, out);
+  EXPECT_OK(synfire_graph_instantiate(step));
+  const auto launch_with = [&](float number) {
+    slot_of(step, 0, in)[0] = 0.5f;
+    slot_of(step, 0, x)[7] = number;
+    slot_of(step, 0, out)[7] = -1;
+    return launch(step);
+  };
+  fake::hold();
+  launch_with(1);
+  const double slow = 4, fast = 2;
+  EXPECT_OK(synfire_layer_set_parameter(layer, "tau", &slow, 1));
+  EXPECT_OK(synfire_graph_set_value(step, 1, "value", 20));
+  EXPECT_OK(synfire_graph_set_enabled(step, 2, 0));
+  launch_with(2);
+  EXPECT_OK(synfire_layer_set_parameter(layer, "tau", &fast, 1));
+  EXPECT_OK(synfire_graph_set_value(step, 1, "value", 30));
+  EXPECT_OK(synfire_graph_set_enabled(step, 2, 1));
+  const uint64_t last = launch_with(3);
+  EXPECT_EQ(synfire_graph_poll(step, 1), SYNFIRE_PENDING);
+  fake::release();
+  wait(step, last);
+  const float v_expected[] = {0.25f, 0.3125f, 0.40625f}, filled_expected[] = {10, 20, 30}, out_expected[] = {1, -1, 3};
+  for (uint64_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(slot_of(step, i + 1, v)[0], v_expected[i]) << i;
+    EXPECT_EQ(slot_of(step, i + 1, filled)[3], filled_expected[i]) << i;
+    EXPECT_EQ(slot_of(step, i + 1, out)[7], out_expected[i]) << i;
+  }
+}
+
 // A staged copy that several operations read stays while any of them does.
 TEST_F(InFlight, CopiesIntoTheArenaFollowTheirReaders) {
   const Layer a = make_layer(context, describe(Shape{2, 1, 32}, SYNFIRE_DTYPE_F32));

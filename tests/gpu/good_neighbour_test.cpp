@@ -174,6 +174,20 @@ TEST_F(GoodNeighbour, OtherThreadsNeverBreakOurCapture) {
       EXPECT_EQ(synfire_context_reclaim(nullptr, nullptr), SYNFIRE_OK);
     }
   });
+#if CUDART_VERSION >= 12080
+  std::thread modules([&] {
+    const char* const ptx = ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry nothing() { ret; }\n";
+    while (!stop.load()) {
+      cudaLibrary_t library = nullptr;
+      cudaKernel_t kernel = nullptr;
+      EXPECT_EQ(cudaLibraryLoadData(&library, ptx, nullptr, nullptr, 0, nullptr, nullptr, 0), cudaSuccess);
+      EXPECT_EQ(cudaLibraryGetKernel(&kernel, library, "nothing"), cudaSuccess);
+      EXPECT_EQ(cudaLibraryUnload(library), cudaSuccess);
+    }
+  });
+#else
+  std::thread modules([] {});
+#endif
   for (int i = 0; i < 100; ++i) {
     synfire_graph another = nullptr;
     ASSERT_EQ(synfire_graph_create(context, nullptr, &another), SYNFIRE_OK);
@@ -187,6 +201,7 @@ TEST_F(GoodNeighbour, OtherThreadsNeverBreakOurCapture) {
   stop.store(true);
   raw.join();
   ours.join();
+  modules.join();
 }
 
 // Everything slow, on this thread, while this thread captures in the strictest mode: nothing breaks the capture.
@@ -210,14 +225,20 @@ TEST_F(GoodNeighbour, CreatingInstantiatingAndReclaimingDuringACaptureLeaveItAlo
 }
 
 TEST_F(GoodNeighbour, TheCallersLastErrorAndDeviceStay) {
+  // What a caller sets. CUDA sets cudaDeviceLmemResizeToMax itself, once, when a process makes its first graph.
+  constexpr unsigned int callers = cudaDeviceScheduleMask | cudaDeviceMapHost | cudaDeviceSyncMemops;
+  constexpr unsigned int mask = cudaDeviceScheduleMask;
+  unsigned int usual = 0, flags = 0, flags_after = 0;
+  ASSERT_EQ(cudaGetDeviceFlags(&usual), cudaSuccess);
+  const unsigned int schedule =
+      (usual & mask) == cudaDeviceScheduleYield ? cudaDeviceScheduleBlockingSync : cudaDeviceScheduleYield;
+  ASSERT_EQ(cudaSetDeviceFlags((usual & ~mask) | schedule), cudaSuccess);
+  ASSERT_EQ(cudaGetDeviceFlags(&flags), cudaSuccess);
+  ASSERT_EQ(flags & mask, schedule);
   int before = -1, after = -1;
   ASSERT_EQ(cudaGetDevice(&before), cudaSuccess);
   EXPECT_NE(cudaSetDevice(100000), cudaSuccess);
   const cudaError_t dirty = cudaPeekAtLastError();
-  // What a caller sets. CUDA sets cudaDeviceLmemResizeToMax itself, once, when a process makes its first graph.
-  constexpr unsigned int callers = cudaDeviceScheduleMask | cudaDeviceMapHost | cudaDeviceSyncMemops;
-  unsigned int flags = 0, flags_after = 0;
-  ASSERT_EQ(cudaGetDeviceFlags(&flags), cudaSuccess);
   ASSERT_NE(dirty, cudaSuccess);
   ASSERT_EQ(synfire_graph_instantiate(graph), SYNFIRE_OK) << last_error();
   uint64_t ticket = 0;
@@ -228,6 +249,7 @@ TEST_F(GoodNeighbour, TheCallersLastErrorAndDeviceStay) {
   EXPECT_EQ(before, after);
   ASSERT_EQ(cudaGetDeviceFlags(&flags_after), cudaSuccess);
   EXPECT_EQ(flags & callers, flags_after & callers);
+  EXPECT_EQ(cudaSetDeviceFlags(usual), cudaSuccess);
   cudaGetLastError();
 }
 

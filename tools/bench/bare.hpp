@@ -1,6 +1,8 @@
-// bare.hpp - CUDA without Synfire, for comparison: the same kernels as a graph of CUDA's own, and kernels that fill the GPU.
+// bare.hpp - CUDA without Synfire, for comparison: the same kernels as a graph of CUDA's own, and kernels that fill the
+// GPU.
 //
-// Built from bare_cuda.cu where the library has its CUDA backend, else from bare_none.cpp, where nothing of it can be made.
+// Built from bare_cuda.cu where the library has its CUDA backend, else from bare_none.cpp, where nothing of it can be
+// made.
 //
 // SPDX-License-Identifier: MIT
 #ifndef SYNFIRE_TOOLS_BENCH_BARE_HPP
@@ -43,7 +45,8 @@ int highest_priority(const Machine& machine);
 /// The priority that every kernel of an instantiated graph carries; throws std::runtime_error if they differ.
 int priority_of_nodes(const Machine& machine, const Step& step);
 
-/// While it lives, kernels that copy memory follow each other on a stream of priority 0, with work for all multiprocessors.
+/// While it lives, kernels that copy memory follow each other on a stream of priority 0, with work for all
+/// multiprocessors.
 class Load {
  public:
   explicit Load(const Machine& machine);

@@ -15,7 +15,8 @@ namespace {
 
 void check_cuda(cudaError_t error, const char* call) {
   if (error == cudaSuccess) return;
-  throw std::runtime_error(std::string(call) + " answered " + cudaGetErrorName(error) + ": " + cudaGetErrorString(error));
+  throw std::runtime_error(std::string(call) + " answered " + cudaGetErrorName(error) + ": " +
+                           cudaGetErrorString(error));
 }
 
 // What Synfire's own signal does: count, and tell the host.
@@ -77,7 +78,8 @@ struct BareGraph::Parts {
   }
 };
 
-BareGraph::BareGraph(const Machine& machine, const Step& step, Seen seen, int priority) : parts_(std::make_unique<Parts>()) {
+BareGraph::BareGraph(const Machine& machine, const Step& step, Seen seen, int priority)
+    : parts_(std::make_unique<Parts>()) {
   Parts& p = *parts_;
   select(machine);
   p.stream = new_stream(priority);
@@ -173,8 +175,10 @@ int priority_of_nodes(const Machine& machine, const Step& step) {
     check_cuda(cudaGraphNodeGetType(node, &type), "cudaGraphNodeGetType");
     if (type != cudaGraphNodeTypeKernel) continue;
     cudaLaunchAttributeValue value = {};
-    check_cuda(cudaGraphKernelNodeGetAttribute(node, cudaLaunchAttributePriority, &value), "cudaGraphKernelNodeGetAttribute");
-    if (!first && value.priority != priority) throw std::runtime_error("kernels of one graph carry different priorities");
+    check_cuda(cudaGraphKernelNodeGetAttribute(node, cudaLaunchAttributePriority, &value),
+               "cudaGraphKernelNodeGetAttribute");
+    if (!first && value.priority != priority)
+      throw std::runtime_error("kernels of one graph carry different priorities");
     priority = value.priority;
     first = false;
   }
@@ -205,7 +209,8 @@ struct Load::Parts {
         kernels.store(i - in_flight + 1, std::memory_order_relaxed);
         if (result != cudaSuccess) break;
       }
-      copy_chunk<<<load_bytes / sizeof(float4) / load_threads / vectors_per_thread, load_threads, 0, stream>>>(from, to);
+      copy_chunk<<<load_bytes / sizeof(float4) / load_threads / vectors_per_thread, load_threads, 0, stream>>>(from,
+                                                                                                               to);
       result = cudaGetLastError();
       if (result == cudaSuccess) result = cudaEventRecord(event, stream);
     }
@@ -233,7 +238,8 @@ Load::Load(const Machine& machine) : parts_(std::make_unique<Parts>()) {
   check_cuda(cudaMalloc(&p.to, load_bytes), "cudaMalloc");
   check_cuda(cudaMemset(p.from, 0, load_bytes), "cudaMemset");
   for (cudaEvent_t& event : p.events)
-    check_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync), "cudaEventCreateWithFlags");
+    check_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync),
+               "cudaEventCreateWithFlags");
   check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
   p.thread = std::thread([&p] { p.run(); });
   while (kernels() < 2 * Parts::in_flight) std::this_thread::yield();

@@ -1,4 +1,5 @@
-// bare_none.cpp - in a library without CUDA there is nothing to compare with: contexts are on the host, and nothing calls this.
+// bare_none.cpp - in a library without CUDA there is nothing to compare with: contexts are on the host, and nothing
+// calls this.
 //
 // SPDX-License-Identifier: MIT
 #include "bare.hpp"

@@ -16,8 +16,8 @@ class Distribution {
 
   std::uint64_t count() const { return sorted_.size(); }
 
-  /// The smallest value that at least `share` of all values do not exceed (nearest rank): always one that occurred. With fewer
-  /// than 1 / (1 - share) values it is the largest.
+  /// The smallest value that at least `share` of all values do not exceed (nearest rank): always one that occurred.
+  /// With fewer than 1 / (1 - share) values it is the largest.
   double percentile(double share) const;
   double largest() const { return percentile(1); }
 

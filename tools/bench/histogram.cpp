@@ -59,14 +59,16 @@ void draw_panel(std::ostream& out, const Scale& scale, const HistogramPanel& pan
       << "<text x=\"0\" y=\"-10\" class=\"sub\">" << escaped(panel.subtitle) << "</text>\n";
   for (int exponent = 0; exponent >= static_cast<int>(scale.lowest); --exponent) {
     const std::string y = fixed(scale.y(std::pow(10.0, exponent)));
-    out << "<line x1=\"0\" x2=\"" << fixed(panel_width) << "\" y1=\"" << y << "\" y2=\"" << y << "\" class=\"grid\"/>\n";
+    out << "<line x1=\"0\" x2=\"" << fixed(panel_width) << "\" y1=\"" << y << "\" y2=\"" << y
+        << "\" class=\"grid\"/>\n";
     if (exponent % 2 == 0)
       out << "<text x=\"-6\" y=\"" << fixed(scale.y(std::pow(10.0, exponent)) + 4) << "\" class=\"end\">"
           << power_of_ten(exponent + 2) << "</text>\n";
   }
   for (int decade = static_cast<int>(scale.first_decade); decade <= static_cast<int>(scale.last_decade); ++decade) {
     const std::string x = fixed(scale.x(std::pow(10.0, decade)));
-    out << "<line x1=\"" << x << "\" x2=\"" << x << "\" y1=\"0\" y2=\"" << fixed(panel_height + 5) << "\" class=\"grid\"/>\n"
+    out << "<line x1=\"" << x << "\" x2=\"" << x << "\" y1=\"0\" y2=\"" << fixed(panel_height + 5)
+        << "\" class=\"grid\"/>\n"
         << "<text x=\"" << x << "\" y=\"" << fixed(panel_height + 19) << "\" class=\"middle\">" << power_of_ten(decade)
         << "</text>\n";
   }
@@ -75,22 +77,24 @@ void draw_panel(std::ostream& out, const Scale& scale, const HistogramPanel& pan
     return std::string("L").append(fixed(scale.x(bins.back().high))).append(" ").append(fixed(panel_height));
   };
   const std::string colour = svg::color_of(2, 4);
-  out << "<path class=\"measured\" d=\"" << outline(scale, *panel.measured) << close(*panel.measured) << "Z\" fill=\"" << colour
-      << "\" fill-opacity=\"0.55\"/>\n";
+  out << "<path class=\"measured\" d=\"" << outline(scale, *panel.measured) << close(*panel.measured) << "Z\" fill=\""
+      << colour << "\" fill-opacity=\"0.55\"/>\n";
   if (panel.beside->count() > 0)
     out << "<path class=\"beside\" d=\"" << outline(scale, *panel.beside) << close(*panel.beside)
         << "\" fill=\"none\" stroke=\"#333333\" stroke-width=\"1.2\"/>\n";
   for (const double share : {0.5, 0.99, 0.9999}) {
     const std::string x = fixed(scale.x(panel.measured->percentile(share)));
-    out << "<line x1=\"" << x << "\" x2=\"" << x << "\" y1=\"0\" y2=\"" << fixed(panel_height) << "\" class=\"copy\"/>\n";
+    out << "<line x1=\"" << x << "\" x2=\"" << x << "\" y1=\"0\" y2=\"" << fixed(panel_height)
+        << "\" class=\"copy\"/>\n";
   }
-  out << "<line x1=\"0\" x2=\"" << fixed(panel_width) << "\" y1=\"" << fixed(panel_height) << "\" y2=\"" << fixed(panel_height)
-      << "\" class=\"axis\"/>\n</g>\n";
+  out << "<line x1=\"0\" x2=\"" << fixed(panel_width) << "\" y1=\"" << fixed(panel_height) << "\" y2=\""
+      << fixed(panel_height) << "\" class=\"axis\"/>\n</g>\n";
 }
 
 }  // namespace
 
-std::string draw_histograms(const std::string& title, const std::string& subtitle, std::span<const HistogramPanel> panels) {
+std::string draw_histograms(const std::string& title, const std::string& subtitle,
+                            std::span<const HistogramPanel> panels) {
   double least = 1e300, most = 0, count = 10;
   for (const HistogramPanel& panel : panels) {
     for (const Distribution* each : {panel.measured, panel.beside}) {
@@ -101,7 +105,8 @@ std::string draw_histograms(const std::string& title, const std::string& subtitl
       count = std::max(count, static_cast<double>(each->count()));
     }
   }
-  Scale scale{std::floor(std::log10(least) + 1e-9), std::ceil(std::log10(most) - 1e-9), -std::ceil(std::log10(count) - 1e-9)};
+  Scale scale{std::floor(std::log10(least) + 1e-9), std::ceil(std::log10(most) - 1e-9),
+              -std::ceil(std::log10(count) - 1e-9)};
   scale.last_decade = std::max(scale.last_decade, scale.first_decade + 1);
 
   const std::size_t across = std::min(columns, std::max<std::size_t>(panels.size(), 1));
@@ -112,7 +117,8 @@ std::string draw_histograms(const std::string& title, const std::string& subtitl
   svg::begin(out, width, height);
   out << "<text x=\"16\" y=\"26\" class=\"title\">" << escaped(title) << "</text>\n"
       << "<text x=\"16\" y=\"46\" class=\"sub\">" << escaped(subtitle) << "</text>\n"
-      << "<text x=\"16\" y=\"64\" class=\"sub\">percent of all replays against microseconds, both logarithmic; dashed: p50, p99, "
+      << "<text x=\"16\" y=\"64\" class=\"sub\">percent of all replays against microseconds, both logarithmic; dashed: "
+         "p50, p99, "
       << "p99.99; line: bare</text>\n";
   for (std::size_t i = 0; i < panels.size(); ++i)
     draw_panel(out, scale, panels[i], left + static_cast<double>(i % across) * (panel_width + gap_x),

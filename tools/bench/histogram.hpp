@@ -18,7 +18,8 @@ struct HistogramPanel {
 };
 
 /// SVG. The values are microseconds.
-std::string draw_histograms(const std::string& title, const std::string& subtitle, std::span<const HistogramPanel> panels);
+std::string draw_histograms(const std::string& title, const std::string& subtitle,
+                            std::span<const HistogramPanel> panels);
 
 }  // namespace synfire_bench
 

@@ -1,4 +1,5 @@
-// latency_command.cpp - `synfire-bench latency`: how long a step takes from its launch until the host knows that it is done.
+// latency_command.cpp - `synfire-bench latency`: how long a step takes from its launch until the host knows that it is
+// done.
 //
 // What lives here: which steps there are, the replays of each, what a launch and a change cost the host, the rows.
 // What does not: the steps (step.hpp), CUDA's own graphs and the load (bare.hpp), percentiles (distribution.hpp).
@@ -27,7 +28,8 @@ namespace {
 
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 
-// ---- Which steps -------------------------------------------------------------------------------------------------------
+// ---- Which steps
+// -------------------------------------------------------------------------------------------------------
 
 // What is measured together: one step, by several policies, beside one bare graph.
 struct Group {
@@ -47,7 +49,8 @@ const std::vector<const Policy*> spin_only = {&policies[0]};
 const std::vector<const Policy*> every_policy = {&policies[0], &policies[1], &policies[2]};
 
 // The chosen value, or all of them, or the one that stands for them.
-std::vector<std::uint64_t> values(std::uint64_t chosen, std::span<const std::uint64_t> all, bool full, std::uint64_t one) {
+std::vector<std::uint64_t> values(std::uint64_t chosen, std::span<const std::uint64_t> all, bool full,
+                                  std::uint64_t one) {
   if (chosen != 0) return {chosen};
   if (full) return {all.begin(), all.end()};
   return {one};
@@ -62,7 +65,8 @@ std::vector<Group> chosen_groups(const LatencyChoice& choice, bool full, bool ho
     for (const std::uint64_t steps : values(choice.steps, all_steps, full, 8)) {
       for (const std::uint64_t neurons : values(choice.neurons, all_neurons, full, 1024)) {
         for (const bool backward : all_directions) {
-          if (choice.direction != nullptr ? backward != (choice.direction->direction == Direction::both) : !full && !backward)
+          if (choice.direction != nullptr ? backward != (choice.direction->direction == Direction::both)
+                                          : !full && !backward)
             continue;
           for (const bool busy : {false, true}) {
             for (const bool high : {false, true}) {
@@ -104,12 +108,13 @@ std::vector<Group> default_groups(bool host) {
   return groups;
 }
 
-// ---- Replays -----------------------------------------------------------------------------------------------------------
+// ---- Replays
+// -----------------------------------------------------------------------------------------------------------
 
 constexpr std::uint64_t usual_replays = 100000;
-constexpr std::uint64_t blocks = 10;           // each subject's replays, in turns with the others'
+constexpr std::uint64_t blocks = 10;             // each subject's replays, in turns with the others'
 constexpr std::uint64_t warm_up_replays = 2000;  // before the first block; a twentieth before each later one
-constexpr double host_seconds = 1;             // of one subject, where the number of replays was not chosen
+constexpr double host_seconds = 1;               // of one subject, where the number of replays was not chosen
 
 struct Times {
   std::vector<double> done;    // microseconds from before the launch to after the wait
@@ -168,7 +173,8 @@ Subject replays_of(synfire_graph graph, std::int32_t policy) {
                       [=] { wait_for(graph, *ticket, policy); });
 }
 
-// ---- What a change costs -----------------------------------------------------------------------------------------------
+// ---- What a change costs
+// -----------------------------------------------------------------------------------------------
 
 // Medians, nanoseconds of host time: the call that changes, and the launch that brings the change along.
 struct Cost {
@@ -244,7 +250,8 @@ Costs measure_costs(const Machine& machine, const Step& step, std::uint64_t repl
   return costs;
 }
 
-// ---- Rows --------------------------------------------------------------------------------------------------------------
+// ---- Rows
+// --------------------------------------------------------------------------------------------------------------
 
 // Columns and cells stand in the same order, here and in make_row().
 constexpr Column columns[] = {
@@ -367,9 +374,10 @@ class Report {
     device_ = properties.name;
     if (options_.svg_file.empty()) return;
     char title[120];
-    std::snprintf(title, sizeof title, "%llu layer%s, %s, T %llu, N %llu", static_cast<unsigned long long>(group.shape.layers),
-                  group.shape.layers == 1 ? "" : "s", group.shape.backward ? "forward + backward" : "forward",
-                  static_cast<unsigned long long>(group.shape.steps), static_cast<unsigned long long>(group.shape.neurons));
+    std::snprintf(
+        title, sizeof title, "%llu layer%s, %s, T %llu, N %llu", static_cast<unsigned long long>(group.shape.layers),
+        group.shape.layers == 1 ? "" : "s", group.shape.backward ? "forward + backward" : "forward",
+        static_cast<unsigned long long>(group.shape.steps), static_cast<unsigned long long>(group.shape.neurons));
     char subtitle[120];
     std::snprintf(subtitle, sizeof subtitle, "%s%s%s; p50 %.2f, p99.99 %.2f us", policy.name.data(),
                   group.busy ? ", busy GPU" : "", group.high ? ", high priority" : "", measured.percentile(0.5),
@@ -397,7 +405,8 @@ class Report {
   void print_costs() const {
     const Costs& c = first_costs_;
     std::printf(
-        "\nhost time in the first row's step, medians: a launch %s; synfire_layer_set_parameter() %s and the launch after it %s;\n"
+        "\nhost time in the first row's step, medians: a launch %s; synfire_layer_set_parameter() %s and the launch "
+        "after it %s;\n"
         "synfire_graph_set_enabled() %s, then %s; synfire_graph_set_value() %s, then %s (a graph of one fill)\n",
         number_with_unit(first_launch_ns_).c_str(), number_with_unit(c.parameter.call).c_str(),
         number_with_unit(c.parameter.launch).c_str(), number_with_unit(c.enabled.call).c_str(),
@@ -445,7 +454,8 @@ void measure_group(const Machine& machine, const Group& group, const Options& op
     if (load) {
       // A load that had ended would have been none.
       const std::uint64_t before = load->kernels();
-      for (int i = 0; i < 1000 && load->kernels() == before; ++i) replays_of(step.graph(), SYNFIRE_WAIT_SPIN).block(nullptr, 100, 1);
+      for (int i = 0; i < 1000 && load->kernels() == before; ++i)
+        replays_of(step.graph(), SYNFIRE_WAIT_SPIN).block(nullptr, 100, 1);
       if (load->kernels() == before) throw std::runtime_error("the kernels beside the replays have ended");
     }
   }
@@ -487,8 +497,9 @@ void run_latency(const Options& options) {
   double limit = options.limit_seconds;
   if (limit == 0 && !options.full) limit = host ? 110 : 230;
   const bool as_text = options.format == Format::text;
-  if (as_text) std::printf("%s\nLIF, f32, spikes dense; launch to done, \"ratio\" by a bare %s\n\n", usual.description().c_str(),
-                           host ? "run of the same eager calls" : "graph of the same kernels");
+  if (as_text)
+    std::printf("%s\nLIF, f32, spikes dense; launch to done, \"ratio\" by a bare %s\n\n", usual.description().c_str(),
+                host ? "run of the same eager calls" : "graph of the same kernels");
 
   const std::vector<Group> groups = options.latency.narrowed() || options.full
                                         ? chosen_groups(options.latency, options.full, host)

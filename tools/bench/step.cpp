@@ -46,7 +46,8 @@ Step::Step(const Machine& machine, const StepShape& shape) : shape_(shape) {
   for (const Layer& layer : layers_)
     check(synfire_graph_record_forward(graph, layer.layer.get(), &layer.forward), "synfire_graph_record_forward");
   for (std::size_t i = layers_.size(); shape.backward && i-- > 0;)
-    check(synfire_graph_record_backward(graph, layers_[i].layer.get(), &layers_[i].backward), "synfire_graph_record_backward");
+    check(synfire_graph_record_backward(graph, layers_[i].layer.get(), &layers_[i].backward),
+          "synfire_graph_record_backward");
   check(synfire_graph_get_last_operation(graph, &last_operation_), "synfire_graph_get_last_operation");
   check(synfire_graph_instantiate(graph), "synfire_graph_instantiate");
 }

@@ -1,4 +1,5 @@
-// step.hpp - a chain of layers, forward or forward and backward, as one graph and as eager calls: what latency is measured of.
+// step.hpp - a chain of layers, forward or forward and backward, as one graph and as eager calls: what latency is
+// measured of.
 //
 // What lives here: its layers, arrays and graph. What does not: clocks (latency_command.cpp), CUDA (bare.hpp).
 //
@@ -22,8 +23,8 @@ struct StepShape {
   bool operator==(const StepShape&) const = default;
 };
 
-/// LIF layers in f32 with sigmoid surrogates, each reading the spikes (dense) of the one before; the backward goes the other
-/// way, from dL/dS of the last layer's spikes to dL/dX of the first one's inputs.
+/// LIF layers in f32 with sigmoid surrogates, each reading the spikes (dense) of the one before; the backward goes the
+/// other way, from dL/dS of the last layer's spikes to dL/dX of the first one's inputs.
 class Step {
  public:
   Step(const Machine& machine, const StepShape& shape);

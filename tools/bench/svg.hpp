@@ -1,4 +1,5 @@
-// svg.hpp - what the pictures of synfire-bench share: how texts and numbers are written into SVG, its frame, its colours.
+// svg.hpp - what the pictures of synfire-bench share: how texts and numbers are written into SVG, its frame, its
+// colours.
 //
 // SPDX-License-Identifier: MIT
 #ifndef SYNFIRE_TOOLS_BENCH_SVG_HPP

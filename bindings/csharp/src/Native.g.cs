@@ -132,7 +132,8 @@ namespace Synfire.Raw
         public int n_threads;
         /// <summary>
         /// Priority of the context's own CUDA stream, as CUDA counts (lower is more urgent). Default: 0. Values
-        /// outside the device's range are clamped to it.
+        /// outside the device's range are clamped to it. Kernels of the context's graphs carry it, whatever
+        /// stream they are launched on; eager calls have that of the stream they are given.
         /// </summary>
         public int stream_priority;
         /// <summary>Must be zero.</summary>
