@@ -65,6 +65,25 @@
 //! }
 //! ```
 //!
+//! A slot is the host's until the next launch, and a native node's memory until its function returns:
+//!
+//! ```compile_fail,E0502
+//! fn keep(graph: &mut synfire::Graph, x: &synfire::Buffer<f32>) -> synfire::Result<()> {
+//!     let slot = graph.next_slot(x)?;
+//!     graph.launch()?;
+//!     drop(slot);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! ```compile_fail,E0521
+//! fn keep(graph: &mut synfire::Graph, x: &synfire::Buffer<f32>) {
+//!     let mut kept: &[f32] = &[];
+//!     let node = synfire::Native::new().reads(x);
+//!     graph.native(node, move |call| Ok(kept = call.read(0).unwrap())).unwrap();
+//! }
+//! ```
+//!
 //! Only the types that C knows can be elements:
 //!
 //! ```compile_fail,E0277
