@@ -56,7 +56,8 @@ TYPED_TEST_SUITE(StateRows, Scalars);
 TYPED_TEST(StateRows, ResetOfARange) {
   const Layer layer = this->make();
   set_parameter(layer, "v_reset", {-0.25});
-  for (const auto& [first, count] : {std::pair<int64_t, int64_t>{0, 0}, {2, 0}, {1, 3}, {4, 1}, {0, 5}}) {
+  for (const auto& rows : {std::pair<int64_t, int64_t>{0, 0}, {2, 0}, {1, 3}, {4, 1}, {0, 5}}) {
+    const int64_t first = rows.first, count = rows.second;
     SCOPED_TRACE(testing::Message() << first << ", " << count);
     const synfire_state_desc desc = rows_desc(first, count);
     this->both_ways([&] { return synfire_layer_reset_rows(layer, &desc, nullptr); },
@@ -83,7 +84,8 @@ TYPED_TEST(StateRows, ResetByAMask) {
   for (const int32_t memory : {SYNFIRE_MEMORY_DEVICE, SYNFIRE_MEMORY_PINNED}) {
     const Buffer mask = make_frame(this->context_, static_cast<uint64_t>(this->batch), memory, SYNFIRE_DTYPE_U8);
     for (const std::vector<uint8_t>& bytes : {std::vector<uint8_t>{0, 1, 0, 255, 0}, {1, 1, 1, 1, 1}, {0, 0, 0, 0, 0}, {1, 0, 0, 0, 8}})
-      for (const auto& [first, count] : {std::pair<int64_t, int64_t>{0, 0}, {1, 3}}) {
+      for (const auto& rows : {std::pair<int64_t, int64_t>{0, 0}, {1, 3}}) {
+        const int64_t first = rows.first, count = rows.second;
         SCOPED_TRACE(testing::Message() << testing::PrintToString(bytes) << first);
         const synfire_state_desc desc = rows_desc(first, count, mask);
         this->both_ways([&] { return synfire_layer_reset_rows(layer, &desc, nullptr); },
