@@ -118,6 +118,53 @@ TEST_F(StepsInFlight, AHostsValueComesBetweenTwoReplays) {
   EXPECT_EQ(get_parameter(layer, "tau")[0], 17);
 }
 
+// Four layers, both directions, an update of each, a frame in and one out: one call of CUDA a step, whatever is recorded.
+TEST_F(StepsInFlight, AStepOfFourLayersIsOneCall) {
+  constexpr size_t n_layers = 4;
+  const Shape shape{4, 1, static_cast<int64_t>(n)};
+  const Buffer frame = make_frame(context, shape.sequence()), out = make_frame(context, shape.sequence());
+  std::vector<Layer> layers;
+  std::vector<Buffer> spikes, grad_x, gradients;
+  for (size_t i = 0; i < n_layers; ++i) {
+    layers.push_back(make_layer(context, describe(shape, SYNFIRE_DTYPE_F32)));
+    set_parameter(layers.back(), "v_threshold", {0.3});  // one spike reaches it
+    spikes.push_back(make_buffer(context, SYNFIRE_DTYPE_F32, shape.sequence()));
+    grad_x.push_back(make_buffer(context, SYNFIRE_DTYPE_F32, shape.sequence()));
+    gradients.push_back(make_buffer(context, SYNFIRE_DTYPE_F32, 1));
+  }
+  const Graph graph = make_graph(context);
+  for (size_t i = 0; i < n_layers; ++i) {
+    synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+    forward.x = i == 0 ? frame.get() : spikes[i - 1].get();
+    forward.spikes = spikes[i];
+    EXPECT_OK(synfire_graph_record_forward(graph, layers[i], &forward));
+  }
+  record_copy(graph, spikes.back(), out);
+  for (size_t i = n_layers; i-- > 0;) {
+    const synfire_parameter_gradient gradient = {"tau", gradients[i]};
+    synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
+    backward.grad_spike_seq = i + 1 == n_layers ? spikes[i].get() : grad_x[i + 1].get();
+    backward.grad_x_seq = grad_x[i];
+    backward.parameter_gradients = &gradient;
+    backward.n_parameter_gradients = 1;
+    EXPECT_OK(synfire_graph_record_backward(graph, layers[i], &backward));
+  }
+  for (size_t i = 0; i < n_layers; ++i) {
+    const synfire_update_parameter_desc desc = update_desc("tau", gradients[i], 0.01);
+    EXPECT_OK(synfire_graph_record_update_parameter(graph, layers[i], &desc));
+  }
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  std::fill_n(data_of(frame), shape.sequence(), 3.0f);
+  wait(graph, launch(graph));
+  for (int step = 0; step < 100; ++step) {
+    fake::reset_calls();
+    wait(graph, launch(graph));
+    EXPECT_EQ(fake::calls("cudaGraphLaunch"), 1u);
+    EXPECT_EQ(fake::calls(), 1u);
+  }
+  EXPECT_NE(get_parameter(layers[0], "tau")[0], 2) << "it has learned";
+}
+
 TEST_F(StepsInFlight, TwoGraphsWithOneLayerNeedAnOrder) {
   const Layer layer = make_layer(context, describe(Shape{1, 1, 8}, SYNFIRE_DTYPE_F32));
   const Buffer x = make_frame(context, n), h = make_frame(context, n);
