@@ -48,6 +48,8 @@ struct Api {
   decltype(&cudaGraphNodeGetType) graph_node_get_type = &cudaGraphNodeGetType;
   decltype(&cuda::graph_node_get_dependencies) graph_node_get_dependencies = &cuda::graph_node_get_dependencies;
   decltype(&cudaGraphNodeSetEnabled) graph_node_set_enabled = &cudaGraphNodeSetEnabled;
+  decltype(&cudaGraphKernelNodeGetParams) graph_kernel_node_get_params = &cudaGraphKernelNodeGetParams;
+  decltype(&cudaGraphExecKernelNodeSetParams) graph_exec_kernel_node_set_params = &cudaGraphExecKernelNodeSetParams;
   decltype(&cudaGraphClone) graph_clone = &cudaGraphClone;
   decltype(&cudaGraphNodeFindInClone) graph_node_find_in_clone = &cudaGraphNodeFindInClone;
   decltype(&cudaGraphDestroyNode) graph_destroy_node = &cudaGraphDestroyNode;
@@ -59,6 +61,7 @@ struct Api {
   decltype(&cudaFuncGetAttributes) func_get_attributes = &cudaFuncGetAttributes;
   decltype(&cudaFuncSetAttribute) func_set_attribute = &cudaFuncSetAttribute;
   decltype(&cudaLaunchKernel) launch_kernel = &cudaLaunchKernel;
+  decltype(&cudaLaunchKernelExC) launch_kernel_with_attributes = &cudaLaunchKernelExC;
   decltype(&cudaDeviceGetStreamPriorityRange) get_stream_priority_range = &cudaDeviceGetStreamPriorityRange;
 
   // Two driver calls, resolved when the first device is made: the runtime's own switch (cudaSetDevice) cannot restore

@@ -92,6 +92,9 @@ class CudaDevice final : public Device {
       api().context_get_current(&state_.context);
       state_.check(api().get_device_properties(&properties_, ordinal), "cudaGetDeviceProperties");
       state_.shape.n_multiprocessors = properties_.multiProcessorCount;
+      int driver = 0;
+      state_.check(api().driver_get_version(&driver), "cudaDriverGetVersion");
+      state_.programmatic_launches = kernels_wait(properties_.major, driver);
       int least = 0, greatest = 0;
       state_.check(api().get_stream_priority_range(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
       const int priority = std::clamp(stream_priority, greatest, least);

@@ -17,6 +17,7 @@ struct DeviceState {
   DriverContext* context = nullptr;
   cudaStream_t stream = nullptr;  // the device's own: private, non-blocking
   GpuShape shape = {};
+  bool programmatic_launches = false;  // a kernel of a replay may be launched before the one in front of it has ended
   std::atomic<bool> lost{false};
 
   cudaStream_t choose(synfire_stream given) const noexcept { return given ? given : stream; }

@@ -5,6 +5,7 @@
 #define SYNFIRE_CUDA_KERNELS_CUH
 
 #include "kernels.hpp"
+#include "wait.cuh"
 
 #include <synfire/model/models.hpp>
 #include <synfire/synfire.h>

@@ -120,6 +120,7 @@ const void* fill_kernel();
 const void* copy_kernel();
 const void* write_small_kernel();
 const void* signal_kernel();
+const void* idle_kernel();  // no arguments, no work
 
 // The widest instances. Forward: 16-byte accesses, 8-byte ones with 16-bit storage (eight neurons a thread are as fast on
 // many neurons, and slower on few: 33 us against 25 in f16, N = 262,144, T = 128). Backward: two neurons a thread, where H of

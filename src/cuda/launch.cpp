@@ -60,16 +60,42 @@ const ParameterBlock<R>* block_of(const Layer* layer) {
   return static_cast<const ParameterBlock<R>*>(layer->block());
 }
 
+// Where a kernel goes.
+struct Target {
+  cudaStream_t stream;
+  bool programmatic;  // behind a kernel of this library, which need not have ended
+
+  Target(cudaStream_t to, Enqueue how) : stream(to), programmatic(how == Enqueue::run_programmatic) {}
+};
+
 void launch(const void* kernel, uint32_t n_blocks, uint32_t n_threads, const void* arguments, uint32_t shared_bytes,
-            cudaStream_t stream) {
+            const Target& to) {
   // Beyond this a kernel must ask first; only f64 layers with two variables or gradients of parameters do.
   constexpr uint32_t shared_bytes_unasked = 48 * 1024;
   if (shared_bytes > shared_bytes_unasked)
     check(api().func_set_attribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
           "cudaFuncSetAttribute");
   void* parameters[] = {const_cast<void*>(arguments)};
-  check(api().launch_kernel(kernel, dim3(n_blocks, 1, 1), dim3(n_threads, 1, 1), parameters, shared_bytes, stream),
-        "cudaLaunchKernel");
+  if (!to.programmatic)
+    return check(api().launch_kernel(kernel, dim3(n_blocks, 1, 1), dim3(n_threads, 1, 1), parameters, shared_bytes, to.stream),
+                 "cudaLaunchKernel");
+  cudaLaunchAttribute attribute = {};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(n_blocks, 1, 1);
+  config.blockDim = dim3(n_threads, 1, 1);
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = to.stream;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  check(api().launch_kernel_with_attributes(&config, kernel, parameters), "cudaLaunchKernelExC");
+}
+
+void write_small(void* destination, const void* source, uint64_t bytes, const Target& to) {
+  WriteSmallLaunch arguments = {static_cast<unsigned char*>(destination), static_cast<int32_t>(bytes), {}};
+  std::memcpy(arguments.source, source, bytes);
+  launch(write_small_kernel(), 1, threads_per_block, &arguments, 0, to);
 }
 
 // Calls f with a value of the type of arithmetic.
@@ -142,7 +168,7 @@ bool copies_by_kernel(const CopyOperation& op) {
 class Enqueuer {
  public:
   Enqueuer(const GpuShape& gpu, Enqueue how, cudaStream_t stream)
-      : gpu_(gpu), warm_up_(how == Enqueue::warm_up), stream_(stream) {}
+      : gpu_(gpu), warm_up_(how == Enqueue::warm_up), to_(stream, how) {}
 
   void operator()(const ForwardOperation& op) const {
     const LayerSpec& spec = spec_of(op.layer);
@@ -150,7 +176,7 @@ class Enqueuer {
     if (warm_up_) plan.lanes.count = 0;
     with_arithmetic(spec.dtype, [&](auto r) {
       const ForwardLaunch<decltype(r)> arguments = {arguments_of<decltype(r)>(spec, op.layer->block(), op), plan.lanes};
-      launch(kernel_for(spec, op, plan), blocks(plan), plan.n_threads, &arguments, 0, stream_);
+      launch(kernel_for(spec, op, plan), blocks(plan), plan.n_threads, &arguments, 0, to_);
     });
   }
 
@@ -160,7 +186,7 @@ class Enqueuer {
     if (warm_up_) plan.lanes.count = 0;
     with_arithmetic(spec.dtype, [&](auto r) {
       const BackwardLaunch<decltype(r)> arguments = {arguments_of<decltype(r)>(spec, op.layer->block(), op), plan.lanes};
-      launch(kernel_for(spec, op, plan), blocks(plan), plan.n_threads, &arguments, plan.shared_bytes, stream_);
+      launch(kernel_for(spec, op, plan), blocks(plan), plan.n_threads, &arguments, plan.shared_bytes, to_);
     });
   }
 
@@ -171,15 +197,15 @@ class Enqueuer {
       const ReduceLaunch<double> arguments = {in, row_of<double>(op.output), 1, count, op.active};
       const int64_t n_chunks = (count + model::reduction_chunk - 1) / model::reduction_chunk;
       return launch(reduce_chunks_kernel(), static_cast<uint32_t>(std::clamp<int64_t>(n_chunks, 1, 65535)),
-                    threads_per_block, &arguments, 0, stream_);
+                    threads_per_block, &arguments, 0, to_);
     }
     with_arithmetic(op.dtype, [&](auto r) {
       using R = decltype(r);
       const ReduceLaunch<R> arguments = {in, row_of<R>(op.output), op.batch, count, op.active};
       if (op.kind == ReduceKind::batch)
-        launch(reduce_batch_kernel<R>(), strided_blocks(count), threads_per_block, &arguments, 0, stream_);
+        launch(reduce_batch_kernel<R>(), strided_blocks(count), threads_per_block, &arguments, 0, to_);
       else
-        launch(reduce_total_kernel<R>(), 1, threads_per_block, &arguments, 0, stream_);
+        launch(reduce_total_kernel<R>(), 1, threads_per_block, &arguments, 0, to_);
     });
   }
 
@@ -188,11 +214,11 @@ class Enqueuer {
       CopyLaunch arguments = {op.destination.data, op.source.data, static_cast<int64_t>(op.source.bytes / 16)};
       if (warm_up_) arguments.count = 0;
       const int64_t n_blocks = (arguments.count + copy_threads - 1) / copy_threads;
-      launch(copy_kernel(), static_cast<uint32_t>(std::max<int64_t>(n_blocks, 1)), copy_threads, &arguments, 0, stream_);
+      launch(copy_kernel(), static_cast<uint32_t>(std::max<int64_t>(n_blocks, 1)), copy_threads, &arguments, 0, to_);
       return;
     }
     if (warm_up_) return;  // a copy node has no code to load
-    check(api().memcpy_async(op.destination.data, op.source.data, op.source.bytes, cudaMemcpyDefault, stream_),
+    check(api().memcpy_async(op.destination.data, op.source.data, op.source.bytes, cudaMemcpyDefault, to_.stream),
           "cudaMemcpyAsync");
   }
 
@@ -211,7 +237,7 @@ class Enqueuer {
     const ScaleAddLaunch arguments = {op.source.data, op.destination.data, warm_up_ ? 0 : count, op.scale, op.keep,
                                       op.scale_value, op.keep_value};
     launch(scale_add_kernel(op.source.dtype, op.destination.dtype), strided_blocks(count), step_threads, &arguments, 0,
-           stream_);
+           to_);
   }
 
   void operator()(const ResetStateOperation& op) const {
@@ -226,12 +252,12 @@ class Enqueuer {
       const auto* const mask = static_cast<const unsigned char*>(op.mask.data);
       const ResetRowsLaunch<R> arguments = {block_of<R>(op.layer), mask ? mask + op.first_row : nullptr,
                                             warm_up_ ? 0 : op.n_rows, n, spec.rules.soft_reset, first(0), first(1)};
-      launch(reset_rows_kernel<R>(), strided_blocks(op.n_rows * n), step_threads, &arguments, 0, stream_);
+      launch(reset_rows_kernel<R>(), strided_blocks(op.n_rows * n), step_threads, &arguments, 0, to_);
     });
   }
 
   void operator()(const WriteBytesOperation& op) const {
-    enqueue_write_small(op.destination.data, op.bytes.data(), warm_up_ ? 0 : op.n_bytes, stream_);
+    write_small(op.destination.data, op.bytes.data(), warm_up_ ? 0 : op.n_bytes, to_);
   }
 
   void operator()(const GuardedCopyOperation& op) const {
@@ -241,7 +267,7 @@ class Enqueuer {
                                    static_cast<int32_t>(op.n_expected), {}};
     static_assert(sizeof arguments.expected == sizeof op.expected);
     std::memcpy(arguments.expected, op.expected.data(), sizeof arguments.expected);
-    launch(guarded_copy_kernel(), strided_blocks(count), step_threads, &arguments, 0, stream_);
+    launch(guarded_copy_kernel(), strided_blocks(count), step_threads, &arguments, 0, to_);
   }
 
   void operator()(const SetParametersOperation& op) const { set_parameters(op.layer, warm_up_); }
@@ -254,7 +280,7 @@ class Enqueuer {
     with_arithmetic(spec.dtype, [&](auto r) {
       using R = decltype(r);
       const UpdateParameterLaunch<R> arguments = {op.layer->update_arguments<R>(op), !warm_up_};
-      launch(update_parameter_kernel<R>(), strided_blocks(count), step_threads, &arguments, 0, stream_);
+      launch(update_parameter_kernel<R>(), strided_blocks(count), step_threads, &arguments, 0, to_);
     });
   }
 
@@ -262,7 +288,7 @@ class Enqueuer {
     const Extents& e = op.extents;
     const int64_t n_tiles = warm_up_ ? 0 : layers_of(e) * e.batch * tiles_per_row(e);
     const ConvertSpikesLaunch arguments = {e, n_tiles, spikes_of(op.source), spikes_of(op.destination)};
-    launch(kernel_for(op), looping_blocks(n_tiles), spike_threads, &arguments, 0, stream_);
+    launch(kernel_for(op), looping_blocks(n_tiles), spike_threads, &arguments, 0, to_);
   }
 
   void operator()(const CountSpikesOperation& op) const {
@@ -275,11 +301,11 @@ class Enqueuer {
     const int64_t run = std::clamp<int64_t>(lines * length / (int64_t{16} * gpu_.n_multiprocessors), 1, std::min<int64_t>(length, 64));
     const int64_t n_runs = warm_up_ ? 0 : lines * ((length + run - 1) / run);
     const CountSpikesLaunch arguments = {e, n_runs, run, spikes_of(op.spikes), op.counts.data, static_cast<int32_t>(op.kind)};
-    launch(kernel_for(op), looping_blocks(n_runs), spike_threads, &arguments, 0, stream_);
+    launch(kernel_for(op), looping_blocks(n_runs), spike_threads, &arguments, 0, to_);
   }
 
   void operator()(const NativeOperation& op) const {
-    if (!warm_up_) call_native(op, stream_, 0);
+    if (!warm_up_) call_native(op, to_.stream, 0);
   }
 
  private:
@@ -301,7 +327,7 @@ class Enqueuer {
       using R = decltype(r);
       SetParametersLaunch<R> arguments = {layer->set_arguments<R>(), 0};
       if (!warm_up) arguments.count = arguments.arguments.per_neuron ? arguments.arguments.target.n_neurons : 1;
-      launch(set_parameters_kernel<R>(), strided_blocks(arguments.count), step_threads, &arguments, 0, stream_);
+      launch(set_parameters_kernel<R>(), strided_blocks(arguments.count), step_threads, &arguments, 0, to_);
     });
   }
 
@@ -319,7 +345,7 @@ class Enqueuer {
   void fill_value(const FillOperation& op) const {
     const auto count = static_cast<int64_t>(op.array.bytes / sizeof(E));
     const FillValueLaunch<E> arguments = {row_of<E>(op.array), warm_up_ ? 0 : count, op.bits};
-    launch(fill_value_kernel<E>(), strided_blocks(count), step_threads, &arguments, 0, stream_);
+    launch(fill_value_kernel<E>(), strided_blocks(count), step_threads, &arguments, 0, to_);
   }
 
   template <class E>
@@ -327,12 +353,12 @@ class Enqueuer {
     FillLaunch<E> arguments = {row_of<E>(op.array), static_cast<int64_t>(op.array.bytes / sizeof(E)),
                                static_cast<E>(element_bits(op.dtype, op.value))};
     if (warm_up_) arguments.count = 0;
-    launch(fill_kernel<E>(), strided_blocks(arguments.count), threads_per_block, &arguments, 0, stream_);
+    launch(fill_kernel<E>(), strided_blocks(arguments.count), threads_per_block, &arguments, 0, to_);
   }
 
   const GpuShape& gpu_;
   bool warm_up_;
-  cudaStream_t stream_;
+  Target to_;
 };
 
 }  // namespace
@@ -388,14 +414,31 @@ int nodes_of(const Operation& operation) {
 }
 
 void enqueue_write_small(void* destination, const void* source, uint64_t bytes, cudaStream_t stream) {
-  WriteSmallLaunch arguments = {static_cast<unsigned char*>(destination), static_cast<int32_t>(bytes), {}};
-  std::memcpy(arguments.source, source, bytes);
-  launch(write_small_kernel(), 1, threads_per_block, &arguments, 0, stream);
+  write_small(destination, source, bytes, {stream, Enqueue::run});
 }
 
-void enqueue_signal(uint64_t* count, uint64_t* published, cudaStream_t stream) {
+void enqueue_signal(uint64_t* count, uint64_t* published, Enqueue how, cudaStream_t stream) {
   const SignalLaunch arguments = {count, published};
-  launch(signal_kernel(), 1, 1, &arguments, 0, stream);
+  launch(signal_kernel(), 1, 1, &arguments, 0, {stream, how});
+}
+
+bool kernels_wait(int compute_major, int driver_version) {
+  // Captures keep programmatic launches since CUDA 12.3.
+  if (compute_major < 9 || driver_version < 12030 || CUDART_VERSION < 12030) return false;
+  // A device may run code compiled for an older one, which does not wait.
+  cudaFuncAttributes attributes = {};
+  check(api().func_get_attributes(&attributes, signal_kernel()), "cudaFuncGetAttributes");
+  return attributes.ptxVersion >= 90 && attributes.binaryVersion >= 90;
+}
+
+cudaKernelNodeParams idle_node() {
+  static void* no_arguments[1] = {nullptr};
+  cudaKernelNodeParams params = {};
+  params.func = const_cast<void*>(idle_kernel());
+  params.gridDim = dim3(1, 1, 1);
+  params.blockDim = dim3(1, 1, 1);
+  params.kernelParams = no_arguments;
+  return params;
 }
 
 const void* kernel_of(const Operation& operation, const GpuShape& gpu) {

@@ -30,8 +30,9 @@ struct Plan {
 Plan plan_forward(const core::LayerSpec& spec, const core::ForwardOperation& op, const GpuShape& gpu);
 Plan plan_backward(const core::LayerSpec& spec, const core::BackwardOperation& op, const GpuShape& gpu);
 
-// How an operation list is enqueued: for real, or with empty extents, which loads every kernel and touches no data.
-enum class Enqueue { run, warm_up };
+// How an operation is enqueued: for real; for real, where its kernels may be launched before the kernel that precedes them in
+// the stream has ended, for which they wait themselves; or with empty extents, which loads every kernel and touches no data.
+enum class Enqueue { run, run_programmatic, warm_up };
 
 // Puts one operation on a stream. All addresses must be accessible to the GPU.
 void enqueue(const core::Operation& operation, const GpuShape& gpu, Enqueue how, cudaStream_t stream);
@@ -39,7 +40,11 @@ void enqueue(const core::Operation& operation, const GpuShape& gpu, Enqueue how,
 int nodes_of(const core::Operation& operation);
 // Rewrites up to small_bytes of device memory with a kernel that carries the bytes in its arguments.
 void enqueue_write_small(void* destination, const void* source, uint64_t bytes, cudaStream_t stream);
-void enqueue_signal(uint64_t* count, uint64_t* published, cudaStream_t stream);
+void enqueue_signal(uint64_t* count, uint64_t* published, Enqueue how, cudaStream_t stream);
+// Whether this build's kernels, as this device runs them, wait for the kernel before them by themselves.
+bool kernels_wait(int compute_major, int driver_version);
+// What stands for a kernel node that shall do nothing.
+cudaKernelNodeParams idle_node();
 
 // Every kernel that enqueue() would launch for an operation, to have it loaded before a capture.
 const void* kernel_of(const core::Operation& operation, const GpuShape& gpu);

@@ -2,6 +2,7 @@
 // is step t. Every format is read into such words and written from them; all arithmetic is on whole numbers, so the order of
 // additions does not matter.
 #include "spike_kernels.hpp"
+#include "wait.cuh"
 
 #include <synfire/synfire.h>
 
@@ -147,6 +148,7 @@ __device__ __forceinline__ int64_t row_tiles(const Extents& e) {
 
 template <class From, class To>
 __global__ void __launch_bounds__(spike_threads) convert(const __grid_constant__ ConvertSpikesLaunch launch) {
+  wait_for_previous();
   __shared__ BitsTile tile;
   const Extents& e = launch.extents;
   const int64_t per_row = row_tiles(e);
@@ -164,6 +166,7 @@ __device__ __forceinline__ void add(uint64_t* count, uint64_t value) {
 
 template <class From, class C>
 __global__ void __launch_bounds__(spike_threads) count(const __grid_constant__ CountSpikesLaunch launch) {
+  wait_for_previous();
   __shared__ BitsTile tile;
   const Extents& e = launch.extents;
   C* const counts = static_cast<C*>(launch.counts);

@@ -15,6 +15,7 @@ __device__ __forceinline__ int64_t stride() { return static_cast<int64_t>(gridDi
 
 template <class E>
 __global__ void __launch_bounds__(step_threads) fill_value(const __grid_constant__ FillValueLaunch<E> launch) {
+  wait_for_previous();
   if (launch.count == 0) return;
   const E value = static_cast<E>(*launch.bits);
   for (int64_t i = first_element(); i < launch.count; i += stride()) launch.data[i] = value;
@@ -22,6 +23,7 @@ __global__ void __launch_bounds__(step_threads) fill_value(const __grid_constant
 
 template <class From, class To>
 __global__ void __launch_bounds__(step_threads) scale_add(const __grid_constant__ ScaleAddLaunch launch) {
+  wait_for_previous();
   using R = Arithmetic<To>;
   if (launch.count == 0) return;
   const R scale = static_cast<R>(launch.scale_value ? *launch.scale_value : launch.scale);
@@ -36,6 +38,7 @@ __global__ void __launch_bounds__(step_threads) scale_add(const __grid_constant_
 
 template <class R>
 __global__ void __launch_bounds__(step_threads) reset_rows(const __grid_constant__ ResetRowsLaunch<R> launch) {
+  wait_for_previous();
   const int64_t n = launch.n_neurons, count = launch.n_rows * n;
   for (int64_t i = first_element(); i < count; i += stride()) {
     if (launch.mask && launch.mask[i / n] == 0) continue;
@@ -47,6 +50,7 @@ __global__ void __launch_bounds__(step_threads) reset_rows(const __grid_constant
 }
 
 __global__ void __launch_bounds__(step_threads) guarded_copy(const __grid_constant__ GuardedCopyLaunch launch) {
+  wait_for_previous();
   __shared__ bool matches;
   if (launch.count == 0) return;
   if (threadIdx.x == 0) {
@@ -61,11 +65,13 @@ __global__ void __launch_bounds__(step_threads) guarded_copy(const __grid_consta
 
 template <class R>
 __global__ void __launch_bounds__(step_threads) set_parameters(const __grid_constant__ SetParametersLaunch<R> launch) {
+  wait_for_previous();
   for (int64_t i = first_element(); i < launch.count; i += stride()) core::set_parameters_of(launch.arguments, i);
 }
 
 template <class R>
 __global__ void __launch_bounds__(step_threads) update_parameter(const __grid_constant__ UpdateParameterLaunch<R> launch) {
+  wait_for_previous();
   if (!launch.runs) return;
   const auto& a = launch.arguments;
   core::ParameterMaster& master = *a.target.master;

@@ -95,9 +95,11 @@ int32_t backend() {
   throw std::runtime_error("SYNFIRE_TEST_BACKEND is \"" + std::string(name) + "\"; allowed are host and cuda");
 }
 
-Context make_context(int32_t n_threads) {
+Context make_context(int32_t n_threads) { return make_context_on(backend(), n_threads); }
+
+Context make_context_on(int32_t backend, int32_t n_threads) {
   synfire_context_desc desc = SYNFIRE_CONTEXT_DESC_INIT;
-  desc.backend = backend();
+  desc.backend = backend;
   desc.n_threads = n_threads;
   synfire_context handle = nullptr;
   require(synfire_context_create(&desc, &handle));

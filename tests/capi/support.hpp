@@ -101,6 +101,7 @@ inline bool on_host() {
 
 /// A context of the backend under test. All makers throw when the library refuses: the test then fails with its text.
 Context make_context(int32_t n_threads = 1);
+Context make_context_on(int32_t backend, int32_t n_threads = 1);
 Layer make_layer(synfire_context context, const synfire_layer_desc& desc);
 Graph make_graph(synfire_context context);
 /// Owned device memory.

@@ -30,6 +30,15 @@ struct Node {
   Work work;                      // kernels, copies, fills
   std::shared_ptr<Graph> child;
   const Node* original = nullptr;  // of a clone
+  const void* function = nullptr;  // of a kernel of the library
+  void* parameters = nullptr;
+};
+
+// A kernel and its arguments, which the work keeps alive.
+struct KernelCall {
+  const void* function;
+  void* arguments;
+  Work work;
 };
 
 struct Executable {
@@ -66,6 +75,8 @@ struct Allocation {
 struct State {
   std::recursive_mutex mutex;
   int n_devices = 1;
+  int compute_major = 9;
+  std::vector<bool> captured_kernels;
   std::map<void*, Allocation> allocations;
   std::map<std::string, uint64_t> counts;
   uint64_t total = 0;
@@ -170,6 +181,23 @@ cudaError_t enqueue(cudaStream_t handle, cudaGraphNodeType type, Work work) {
   stream.waiting.push_back(std::move(work));
   state().order.push_back(&stream);
   if (!state().held) run_stream(stream);
+  return cudaSuccess;
+}
+
+KernelCall call_of(const void* function, void** parameters) {
+  const auto& kernel = *static_cast<const Kernel*>(function);
+  const std::shared_ptr<void> arguments(std::aligned_alloc(64, (kernel.argument_bytes + 63) / 64 * 64), std::free);
+  if (kernel.argument_bytes > 0) std::memcpy(arguments.get(), parameters[0], kernel.argument_bytes);
+  return {function, arguments.get(), [&kernel, arguments] { kernel.run(arguments.get()); }};
+}
+
+cudaError_t launch_kernel(cudaStream_t stream, KernelCall call, bool programmatic) {
+  const cudaError_t error = enqueue(stream, cudaGraphNodeTypeKernel, std::move(call.work));
+  if (error != cudaSuccess || !of(stream)->capture) return error;
+  Node& node = *of(stream)->dependencies.front();
+  node.function = call.function;
+  node.parameters = call.arguments;
+  state().captured_kernels.push_back(programmatic);
   return cudaSuccess;
 }
 
@@ -316,7 +344,7 @@ Api table() {
     FAKE_CALL("cudaGetDeviceProperties");
     *p = {};
     std::strcpy(p->name, "fake");
-    p->major = 9;
+    p->major = state().compute_major;
     p->multiProcessorCount = 2;
     p->totalGlobalMem = size_t{1} << 30;
     return cudaSuccess;
@@ -466,6 +494,27 @@ Api table() {
       }
     return cudaErrorInvalidValue;
   };
+  t.graph_kernel_node_get_params = [](cudaGraphNode_t node, cudaKernelNodeParams* params) -> cudaError_t {
+    FAKE_CALL("cudaGraphKernelNodeGetParams");
+    if (of(node)->type != cudaGraphNodeTypeKernel || !of(node)->function) return cudaErrorInvalidValue;
+    *params = {};
+    params->func = const_cast<void*>(of(node)->function);
+    params->gridDim = params->blockDim = dim3(1, 1, 1);
+    params->kernelParams = &of(node)->parameters;
+    return cudaSuccess;
+  };
+  t.graph_exec_kernel_node_set_params = [](cudaGraphExec_t executable, cudaGraphNode_t node,
+                                           const cudaKernelNodeParams* params) -> cudaError_t {
+    FAKE_CALL("cudaGraphExecKernelNodeSetParams");
+    if (of(node)->type != cudaGraphNodeTypeKernel || params->gridDim.x == 0 || params->blockDim.x == 0)
+      return cudaErrorInvalidValue;
+    for (Executable::Entry& entry : of(executable)->entries)
+      if (entry.node == of(node)) {
+        entry.work = call_of(params->func, params->kernelParams).work;
+        return cudaSuccess;
+      }
+    return cudaErrorInvalidValue;
+  };
   t.graph_clone = [](cudaGraph_t* copy, cudaGraph_t graph) -> cudaError_t {
     FAKE_CALL("cudaGraphClone");
     *copy = live_graph(clone(*of(graph)));
@@ -523,6 +572,7 @@ Api table() {
   t.func_get_attributes = [](cudaFuncAttributes* attributes, const void*) -> cudaError_t {
     FAKE_CALL("cudaFuncGetAttributes");
     *attributes = {};
+    attributes->ptxVersion = attributes->binaryVersion = 90;
     return unsafe();  // it may load the kernel
   };
   t.func_set_attribute = [](const void*, cudaFuncAttribute, int) -> cudaError_t {
@@ -531,10 +581,15 @@ Api table() {
   };
   t.launch_kernel = [](const void* function, dim3, dim3, void** parameters, size_t, cudaStream_t stream) -> cudaError_t {
     FAKE_CALL("cudaLaunchKernel");
-    const auto& kernel = *static_cast<const Kernel*>(function);
-    const std::shared_ptr<void> arguments(std::aligned_alloc(64, (kernel.argument_bytes + 63) / 64 * 64), std::free);
-    std::memcpy(arguments.get(), parameters[0], kernel.argument_bytes);
-    return enqueue(stream, cudaGraphNodeTypeKernel, [&kernel, arguments] { kernel.run(arguments.get()); });
+    return launch_kernel(stream, call_of(function, parameters), false);
+  };
+  t.launch_kernel_with_attributes = [](const cudaLaunchConfig_t* config, const void* function, void** parameters) -> cudaError_t {
+    FAKE_CALL("cudaLaunchKernelExC");
+    bool programmatic = false;
+    for (unsigned int i = 0; i < config->numAttrs; ++i)
+      programmatic |= config->attrs[i].id == cudaLaunchAttributeProgrammaticStreamSerialization &&
+                      config->attrs[i].val.programmaticStreamSerializationAllowed != 0;
+    return launch_kernel(config->stream, call_of(function, parameters), programmatic);
   };
   t.get_stream_priority_range = [](int* least, int* greatest) -> cudaError_t {
     FAKE_CALL("cudaDeviceGetStreamPriorityRange");
@@ -567,10 +622,12 @@ class Inside {
 
 }  // namespace
 
-void install(int n_devices) {
+void install(int n_devices, int compute_major) {
   const Inside inside;
   State& s = state();
   s.n_devices = n_devices;
+  s.compute_major = compute_major;
+  s.captured_kernels.clear();
   s.counts.clear();
   s.total = 0;
   s.failures.clear();
@@ -592,6 +649,7 @@ void reset_calls() {
   const Inside inside;
   for (auto& count : state().counts) count.second = 0;
   state().total = 0;
+  state().captured_kernels.clear();
 }
 Live live() {
   const Inside inside;
@@ -603,6 +661,10 @@ uint64_t device_bytes() {
   for (const auto& [begin, allocation] : state().allocations)
     if (allocation.type == cudaMemoryTypeDevice) bytes += allocation.bytes;
   return bytes;
+}
+std::vector<bool> captured_kernels() {
+  const Inside inside;
+  return state().captured_kernels;
 }
 bool inside() noexcept { return depth > 0; }
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace synfire_test::fake {
 
@@ -21,7 +22,7 @@ struct Kernel {
 };
 
 // Puts the fake behind the table of calls, with this many devices; everything is as at the start of a process.
-void install(int n_devices = 1);
+void install(int n_devices = 1, int compute_major = 9);
 
 // ---- looking
 uint64_t calls();                        // since the last reset_calls()
@@ -34,6 +35,9 @@ struct Live {
 Live live();
 // What all allocations of device memory that are live hold together, as they were asked for.
 uint64_t device_bytes();
+// Of every kernel of the library that went into a capture since reset_calls(): whether its launch was programmatic, so that it
+// may begin before the node in front of it has ended.
+std::vector<bool> captured_kernels();
 // True on a thread that is inside the fake: what it allocates and locks is not the library's.
 bool inside() noexcept;
 

@@ -196,6 +196,10 @@ const void* signal_kernel() {
   });
   return &made;
 }
+const void* idle_kernel() {
+  static const Kernel made = {0, [](const void*) {}};
+  return &made;
+}
 const void* convert_spikes_kernel(core::SpikeStorage from, core::SpikeStorage to) {
   static std::map<int32_t, Kernel> made;
   return by_model(made, static_cast<int32_t>(from) * 100 + static_cast<int32_t>(to), [=] {

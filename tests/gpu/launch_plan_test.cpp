@@ -63,6 +63,7 @@ const void* reduce_chunks_kernel() { return named(7, 0, 1, 0); }
 const void* copy_kernel() { return named(8, 0, 1, 0); }
 const void* write_small_kernel() { return named(9, 0, 1, 0); }
 const void* signal_kernel() { return named(10, 0, 1, 0); }
+const void* idle_kernel() { return named(10, 0, 2, 0); }
 const void* convert_spikes_kernel(core::SpikeStorage from, core::SpikeStorage to) {
   return named(11, static_cast<int>(from), 1, static_cast<int>(to));
 }

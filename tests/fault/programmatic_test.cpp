@@ -1,0 +1,96 @@
+// Programmatic launches: which kernels of a replay may begin before the one in front of them has ended, and what a disabled
+// operation is there. That the order of their memory stays is shown on a GPU, by tests/capi/chain_test.cpp.
+#include "../capi/step_support.hpp"
+#include "fake_cuda.hpp"
+
+namespace synfire_test {
+namespace {
+
+class Programmatic : public testing::TestWithParam<int> {
+ protected:
+  static constexpr uint64_t n = 64;
+
+  void SetUp() override { fake::install(1, GetParam()); }
+  bool expected() const { return GetParam() >= 9; }
+  static Buffer make(synfire_context context) { return make_frame(context, n, SYNFIRE_MEMORY_DEVICE); }
+  static std::vector<bool> kernels_of(synfire_graph graph) {
+    fake::reset_calls();
+    EXPECT_OK(synfire_graph_instantiate(graph));
+    return fake::captured_kernels();
+  }
+};
+
+TEST_P(Programmatic, OnlyBehindKernelsOfThisLibrary) {
+  const Context context = make_context();
+  const Buffer frame = make_frame(context, n), a = make(context), b = make(context);
+  const Graph graph = make_graph(context);
+  record_fill(graph, a, 1);                 // nothing in front of it
+  record_scale_add(graph, a, b, 1, 0);      // behind a kernel
+  record_copy(graph, b, frame);             // across the bus: not a kernel
+  record_scale_add(graph, a, b, 1, 1);      // behind a copy
+  record_scale_add(graph, a, b, 1, 1);
+  synfire_native_desc native = SYNFIRE_NATIVE_DESC_INIT;
+  native.callback = [](void*, const synfire_native_call* call) -> synfire_status {
+    return fake::launch(static_cast<cudaStream_t>(call->stream), [] {}) == cudaSuccess ? 0 : -1;
+  };
+  EXPECT_OK(synfire_graph_record_native(graph, &native));
+  record_scale_add(graph, a, b, 1, 1);      // behind a kernel of the caller's
+  const bool p = expected();
+  EXPECT_EQ(kernels_of(graph), (std::vector<bool>{false, p, false, p, false, p})) << "the last one counts replays";
+}
+
+TEST_P(Programmatic, ADisabledKernelIsReplacedWhereEdgesAreProgrammatic) {
+  const Context context = make_context();
+  const Buffer frame = make_frame(context, n), a = make(context), b = make(context);
+  const Graph graph = make_graph(context);
+  record_fill(graph, a, 3);
+  const int32_t add = record_scale_add(graph, a, b, 1, 1);
+  record_copy(graph, b, frame);
+  const int32_t copy = last_operation(graph);
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  const auto run = [&] {
+    wait(graph, launch(graph));
+    return data_of(frame)[7];
+  };
+  EXPECT_EQ(run(), 3);
+  fake::reset_calls();
+  EXPECT_OK(synfire_graph_set_enabled(graph, add, 0));
+  EXPECT_EQ(fake::calls("cudaGraphExecKernelNodeSetParams"), expected() ? 1u : 0u);
+  EXPECT_EQ(fake::calls("cudaGraphNodeSetEnabled"), expected() ? 0u : 1u);
+  EXPECT_EQ(run(), 3);
+  EXPECT_EQ(run(), 3);
+  EXPECT_OK(synfire_graph_set_enabled(graph, add, 1));
+  EXPECT_EQ(run(), 6);
+  fake::reset_calls();
+  EXPECT_OK(synfire_graph_set_enabled(graph, copy, 0));
+  EXPECT_EQ(fake::calls("cudaGraphNodeSetEnabled"), 1u) << "a copy has no programmatic edges";
+  EXPECT_EQ(run(), 6);
+  EXPECT_OK(synfire_graph_set_enabled(graph, copy, 1));
+  EXPECT_EQ(run(), 12);
+}
+
+TEST_P(Programmatic, AChangeThatCudaRefusesIsNoChange) {
+  const Context context = make_context();
+  const Buffer frame = make_frame(context, n), a = make(context);
+  const Graph graph = make_graph(context);
+  const int32_t fill = record_fill(graph, a, 3);
+  record_copy(graph, a, frame);
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  const char* const change = expected() ? "cudaGraphExecKernelNodeSetParams" : "cudaGraphNodeSetEnabled";
+  fake::fail(change, cudaErrorInvalidValue);
+  EXPECT_FAILS(SYNFIRE_ERROR_CUDA, {change}, synfire_graph_set_enabled(graph, fill, 0));
+  wait(graph, launch(graph));
+  EXPECT_EQ(data_of(frame)[0], 3);
+  EXPECT_OK(synfire_graph_set_enabled(graph, fill, 0));
+  if (expected()) {
+    fake::fail("cudaGraphKernelNodeGetParams", cudaErrorInvalidValue);
+    EXPECT_FAILS(SYNFIRE_ERROR_CUDA, {"cudaGraphKernelNodeGetParams"}, synfire_graph_set_enabled(graph, fill, 1));
+  }
+  EXPECT_OK(synfire_graph_set_enabled(graph, fill, 1));
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, Programmatic, testing::Values(8, 9),
+                         [](const auto& device) { return std::string("Compute").append(std::to_string(device.param)); });
+
+}  // namespace
+}  // namespace synfire_test
