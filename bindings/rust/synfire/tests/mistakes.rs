@@ -156,6 +156,7 @@ fn order() {
     refused(graph.wait(99, Wait::Spin, None), InvalidArgument, "a ticket never handed out");
     let ticket = graph.launch().unwrap();
     refused(graph.wait(ticket, Wait::Unknown(5), None), InvalidArgument, "policy 5");
+    assert!(graph.wait(ticket, Wait::Spin, None).unwrap());
     assert!(graph.poll(ticket).unwrap());
     let untaped = Layer::builder(4, 32).create(&context).unwrap();
     refused(untaped.backward(&Backward::new().grad_x_seq(&x)), Status::StaleTape, "backward without a forward");
