@@ -144,6 +144,11 @@ class CudaDevice final : public Device {
       if (attributes.type != cudaMemoryTypeHost && !managed)
         fail_argument("SYN-BUFFER-BORROWED",
                       "desc.data is %p, which is not page-locked host memory, as SYNFIRE_MEMORY_PINNED says", data);
+      if (attributes.devicePointer != data)
+        fail_argument("SYN-BUFFER-BORROWED",
+                      "desc.data is %p, page-locked host memory that device %d reaches under another address; allocate it by "
+                      "synfire_buffer_create() or cudaHostAlloc()",
+                      data, state_.ordinal);
     } else if ((attributes.type != cudaMemoryTypeDevice || attributes.device != state_.ordinal) && !managed) {
       fail_argument("SYN-BUFFER-BORROWED",
                     "desc.data is %p, which is not memory of device %d, as SYNFIRE_MEMORY_DEVICE says", data,

@@ -83,7 +83,7 @@ struct FillLaunch {
   E value;
 };
 
-// Chunks of 16 bytes, both sides aligned to them; one a thread.
+// Units of 16, 4 or 1 bytes, both sides aligned to them; one a thread.
 inline constexpr int copy_threads = 256;
 struct CopyLaunch {
   void* destination;
@@ -117,7 +117,7 @@ template <class R>
 const void* reduce_total_kernel();
 template <class E>
 const void* fill_kernel();
-const void* copy_kernel();
+const void* copy_kernel(int unit_bytes);
 const void* write_small_kernel();
 const void* signal_kernel();
 const void* idle_kernel();  // no arguments, no work

@@ -159,10 +159,26 @@ const void* kernel_for(const CountSpikesOperation& op) {
   return op.counts.dtype == SYNFIRE_DTYPE_U64 ? count_spikes_kernel<uint64_t>(spikes) : count_spikes_kernel<uint32_t>(spikes);
 }
 
-// Within the GPU our own kernel copies faster than a captured copy node does; across the bus the copy engine is best.
+// Bytes of one access of a copy by a kernel: the most that both addresses and the size are multiples of.
+int copy_unit(const CopyOperation& op) {
+  for (const int unit : {16, 4})
+    if (op.source.bytes % static_cast<uint64_t>(unit) == 0 && aligned(op.source.data, static_cast<uint64_t>(unit)) &&
+        aligned(op.destination.data, static_cast<uint64_t>(unit)))
+      return unit;
+  return 1;
+}
+
+// Within the GPU our own kernel copies faster than a captured copy node does. Across the bus it does up to this size, by
+// what the copy engine takes to start: 9.8 us from launch to done instead of 16.4 with 32 KiB in, 29.8 instead of 34 with
+// 1 MiB, the same with 2 MiB (H200, docs/performance.md, "Frames in and out").
+constexpr uint64_t bus_copy_bytes = uint64_t{1} << 20;
+
 bool copies_by_kernel(const CopyOperation& op) {
-  return op.source.memory == SYNFIRE_MEMORY_DEVICE && op.destination.memory == SYNFIRE_MEMORY_DEVICE &&
-         op.source.bytes % 16 == 0 && op.source.bytes / 16 < uint64_t{0x7FFFFFFF} * copy_threads && aligned(op.source.data, 16) && aligned(op.destination.data, 16);
+  const auto of_the_gpu = [](const Array& array) { return array.memory == SYNFIRE_MEMORY_DEVICE; };
+  const auto in_reach = [&](const Array& array) { return of_the_gpu(array) || array.memory == SYNFIRE_MEMORY_PINNED; };
+  if (of_the_gpu(op.source) && of_the_gpu(op.destination) && copy_unit(op) == 16)
+    return op.source.bytes / 16 < uint64_t{0x7FFFFFFF} * copy_threads;
+  return in_reach(op.source) && in_reach(op.destination) && op.source.bytes <= bus_copy_bytes;
 }
 
 class Enqueuer {
@@ -211,10 +227,12 @@ class Enqueuer {
 
   void operator()(const CopyOperation& op) const {
     if (copies_by_kernel(op)) {
-      CopyLaunch arguments = {op.destination.data, op.source.data, static_cast<int64_t>(op.source.bytes / 16)};
+      const int unit = copy_unit(op);
+      CopyLaunch arguments = {op.destination.data, op.source.data,
+                              static_cast<int64_t>(op.source.bytes / static_cast<uint64_t>(unit))};
       if (warm_up_) arguments.count = 0;
       const int64_t n_blocks = (arguments.count + copy_threads - 1) / copy_threads;
-      launch(copy_kernel(), static_cast<uint32_t>(std::max<int64_t>(n_blocks, 1)), copy_threads, &arguments, 0, to_);
+      launch(copy_kernel(unit), static_cast<uint32_t>(std::max<int64_t>(n_blocks, 1)), copy_threads, &arguments, 0, to_);
       return;
     }
     if (warm_up_) return;  // a copy node has no code to load
@@ -450,7 +468,8 @@ const void* kernel_of(const Operation& operation, const GpuShape& gpu) {
     const LayerSpec& spec = spec_of(op->layer);
     return kernel_for(spec, *op, plan_backward(spec, *op, gpu));
   }
-  if (const auto* op = std::get_if<CopyOperation>(&operation)) return copies_by_kernel(*op) ? copy_kernel() : nullptr;
+  if (const auto* op = std::get_if<CopyOperation>(&operation))
+    return copies_by_kernel(*op) ? copy_kernel(copy_unit(*op)) : nullptr;
   if (const auto* op = std::get_if<ConvertSpikesOperation>(&operation)) return kernel_for(*op);
   if (const auto* op = std::get_if<CountSpikesOperation>(&operation)) return kernel_for(*op);
   return nullptr;

@@ -143,6 +143,7 @@ class CudaReplay final : public Replay {
     if (failed == cudaSuccess) {
       call = "cudaStreamUpdateCaptureDependencies";
       failed = api().stream_set_capture_dependencies(stream, &node, 1);
+      if (failed != cudaSuccess) api().graph_destroy_node(node);  // the caller's graph is what it was
     }
     api().graph_destroy(child);
     device_.check(failed, call);

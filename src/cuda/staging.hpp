@@ -1,5 +1,6 @@
-// How a graph moves frames between pinned host memory and the GPU. Inputs are copied to the device by a copy node before
-// their first reader; small outputs are written straight to host memory, large ones to the device and copied back.
+// How a graph moves frames between pinned host memory and the GPU. Inputs are copied to the device before their first reader
+// (by a kernel or a copy node: launch.cpp); small outputs are written straight to host memory, large ones to the device and
+// copied back.
 #ifndef SYNFIRE_CUDA_STAGING_HPP
 #define SYNFIRE_CUDA_STAGING_HPP
 
@@ -11,8 +12,10 @@ namespace synfire::cuda {
 // empty them.
 class Staging {
  public:
-  // Outputs up to this size stay where they are: over PCIe 5 a copy node costs more than writing them.
-  static constexpr uint64_t zero_copy_bytes = 64 * 1024;
+  // Outputs up to this size are written where they are. A copy node behind the kernel that writes them costs more: 23.5 us from
+  // launch to done instead of 6.4 with 2 KiB, 23.5 instead of 8.3 with 128 KiB, 56 instead of 46 with 2 MiB, beyond which nothing
+  // was measured (H200, PCIe 5, docs/performance.md, "Frames in and out").
+  static constexpr uint64_t zero_copy_bytes = uint64_t{2} << 20;
 
   explicit Staging(const core::OperationList& operations);
 

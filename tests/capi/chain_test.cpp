@@ -37,6 +37,7 @@ class Chain {
       }
       switches_.push_back(record_scale_add(graph_, a_, x_, 0.75, 0.5));
     }
+    if (copies) switches_.push_back(record_scale_add(graph_, frame_, x_, 0.25, 0.5));  // read again, across the bus
     synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
     forward.x = x_;
     forward.v_seq = v_;

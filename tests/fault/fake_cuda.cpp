@@ -391,6 +391,7 @@ Api table() {
       if (data < first || data >= first + allocation.bytes) continue;
       attributes->type = allocation.type;
       attributes->device = allocation.device;
+      attributes->devicePointer = const_cast<void*>(data);
     }
     return cudaSuccess;
   };

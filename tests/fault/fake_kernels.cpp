@@ -177,11 +177,13 @@ const void* fill_kernel() {
       [](const FillLaunch<E>& launch) { std::fill_n(launch.data, launch.count, launch.value); });
   return &made;
 }
-const void* copy_kernel() {
-  static const Kernel made = kernel<CopyLaunch>([](const CopyLaunch& launch) {
-    std::memcpy(launch.destination, launch.source, static_cast<size_t>(launch.count) * 16);
+const void* copy_kernel(int unit_bytes) {
+  static std::map<int32_t, Kernel> made;
+  return by_model(made, unit_bytes, [=] {
+    return kernel<CopyLaunch>([=](const CopyLaunch& launch) {
+      std::memcpy(launch.destination, launch.source, static_cast<size_t>(launch.count) * static_cast<size_t>(unit_bytes));
+    });
   });
-  return &made;
 }
 const void* write_small_kernel() {
   static const Kernel made = kernel<WriteSmallLaunch>([](const WriteSmallLaunch& launch) {

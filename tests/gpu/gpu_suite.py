@@ -232,7 +232,7 @@ class Suite:
                 return self.run([sanitizer, "--tool", tool, "--error-exitcode", SANITIZER_ERROR, *subject[1]],
                                 timeout=420, SYNFIRE_TEST_BACKEND="cuda")
 
-            with concurrent.futures.ThreadPoolExecutor(min(self.jobs, 4)) as pool:
+            with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
                 results = list(pool.map(run_one, subjects))
             findings = 0
             for (name, _), (status, output) in zip(subjects, results):

@@ -60,7 +60,7 @@ const void* fill_kernel() {
   return named(6, 0, static_cast<int>(sizeof(E)), 0);
 }
 const void* reduce_chunks_kernel() { return named(7, 0, 1, 0); }
-const void* copy_kernel() { return named(8, 0, 1, 0); }
+const void* copy_kernel(int unit_bytes) { return named(8, 0, unit_bytes, 0); }
 const void* write_small_kernel() { return named(9, 0, 1, 0); }
 const void* signal_kernel() { return named(10, 0, 1, 0); }
 const void* idle_kernel() { return named(10, 0, 2, 0); }
