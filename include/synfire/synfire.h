@@ -811,9 +811,9 @@ SYNFIRE_API void SYNFIRE_CALL synfire_layer_destroy(synfire_layer layer SYNFIRE_
  * @param count  1, or N.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
  *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
- * @blocks no for one number; for one per neuron until the copy is done and earlier work on the context's own stream
- * has finished. @allocates host memory; device memory on the
- * first per-neuron value of a parameter. @enqueues no for one number, else a copy.
+ * @blocks no for one number; for one per neuron until the copy is done, and earlier work on the context's own stream and
+ * replays with this layer that were launched before have finished (passes outside of graphs on other streams must be done).
+ * @allocates host memory; device memory on the first per-neuron value of a parameter. @enqueues no for one number, else a copy.
  * @capture legal (it does not enter a capture). @threads any; not while another thread launches a graph with this
  * layer. @since ABI 0.1
  */
@@ -1817,8 +1817,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_set_value(synfire_graph gr
  *
  * On CUDA this enqueues and returns; several replays may be in flight and run in order. On the host the replay runs
  * before the call returns. Replays that share a layer, and those of a graph with slots, must be ordered: by one stream, or
- * by waiting. While a replay of another graph with one of the layers is in flight on another stream, a launch is refused: an
- * order by events is not recognised.
+ * by waiting. While a replay of another graph with one of the layers is in flight on another stream, or runs on another
+ * thread of the host, a launch is refused: an order by events is not recognised.
  *
  * On a stream that the caller captures, the graph becomes a child node of that capture: ::SYNFIRE_CAPTURED, no ticket. The
  * child reads and writes the buffers' own memory (slot 0) and takes parameters as they are on the device when it runs;
@@ -1830,13 +1830,13 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_set_value(synfire_graph gr
  * @param stream      The CUDA stream; null is the context's own. Must be null on the host.
  * @param[out] ticket Receives the number of this replay: 1, 2, 3 ..., or 0 with ::SYNFIRE_CAPTURED; may be null.
  * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_WRONG_ORDER (not instantiated, or a layer is in use by another
- *         graph on another stream),
+ *         graph on another stream, on the host on another thread),
  *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STALE_TAPE,
  *         ::SYNFIRE_ERROR_CAPTURING (a capture that a child cannot be added to: it was invalidated, or its last
  *         operation is a programmatic launch; it stays as it was), ::SYNFIRE_ERROR_BUSY,
  *         ::SYNFIRE_ERROR_CALLBACK, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
- * @blocks no on CUDA, until done on the host; into a capture, until the context's own stream is idle. @allocates no;
- * into a capture, what CUDA needs for the node. @enqueues the graph on `stream` (and a kernel of one block per layer whose
+ * @blocks no on CUDA, until done on the host; into a capture, until the context's own stream is idle and, where something has
+ * changed, replays launched before are done. @allocates no; into a capture, what CUDA needs for the node. @enqueues the graph on `stream` (and a kernel of one block per layer whose
  * parameters changed). @capture legal: it becomes part of a capture of `stream` and leaves others alone.
  * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */

@@ -483,15 +483,53 @@ void Graph::refresh(synfire_stream stream) {
   values_.refresh(stream);
 }
 
+// Before work that the caller captures. The capture must not contain this update: it would write today's values in every
+// replay of it. So it goes to the context's own stream, which is in no order with replays in flight on others.
+void Graph::refresh_for_capture() {
+  for (const Ref<Layer>& layer : layers_) layer->settle();
+  if (values_.has_changed()) finish();
+  refresh(nullptr);
+  device().synchronize();
+}
+
+namespace {
+
+// The layers of a replay that runs on the launching thread: no other thread's has one of them meanwhile.
+class Entered {
+ public:
+  explicit Entered(std::span<const Ref<Layer>> layers) : layers_(layers) {
+    for (; n_entered_ < layers_.size(); ++n_entered_) {
+      if (layers_[n_entered_]->enter()) continue;
+      leave();
+      fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-LAYER-SHARED",
+           "another thread runs a replay of another graph that uses a layer of this one, so that their order is not defined; "
+           "launch both on one thread, or wait until the other launch has returned");
+    }
+  }
+  ~Entered() { leave(); }
+  Entered(const Entered&) = delete;
+  Entered& operator=(const Entered&) = delete;
+
+ private:
+  void leave() noexcept {
+    for (; n_entered_ > 0; --n_entered_) layers_[n_entered_ - 1]->leave();
+  }
+
+  std::span<const Ref<Layer>> layers_;
+  size_t n_entered_ = 0;
+};
+
+}  // namespace
+
 Launched Graph::launch(synfire_stream stream) {
   const Exclusive exclusive(busy_);
   check_instantiated();
+  std::optional<Entered> entered;
+  if (device().is_host()) entered.emplace(layers_);
   const bool captured = stream && device().is_capturing(stream);
   check_tapes();
   if (captured) {
-    // The capture must not contain this update: it would write today's values in every replay of it.
-    refresh(nullptr);
-    device().synchronize();
+    refresh_for_capture();
     replay_->launch_captured(stream, 0);
     leave_tapes(true);
     return {0, true};
@@ -532,7 +570,7 @@ synfire_status Graph::wait(uint64_t ticket, WaitPolicy policy, int64_t timeout_n
                   static_cast<unsigned long long>(ticket), static_cast<unsigned long long>(launched));
   const auto done = [&] {
     if (replay_->finished() < ticket) return false;
-    statistics_.seen_done(ticket, launched);
+    statistics_.seen_done(ticket, launched_.load(std::memory_order_relaxed));
     return true;
   };
   if (done()) return SYNFIRE_OK;
@@ -609,7 +647,8 @@ bool run(Device& device, std::span<Layer* const> layers, std::span<const Operati
     device.execute(operations, stream);
     return false;
   }
-  // The capture must not contain this update: it would write today's values in every replay of it.
+  // As Graph::refresh_for_capture().
+  for (Layer* layer : layers) layer->settle();
   for (Layer* layer : layers) layer->refresh(nullptr);
   device.synchronize();
   device.execute_captured(operations, stream);

@@ -140,6 +140,7 @@ class Graph final : public Child, private LayerUser {
   void check_tapes() const;
   void leave_tapes(bool captured);
   void refresh(synfire_stream stream);
+  void refresh_for_capture();
   uint32_t slot_count() const noexcept { return n_slots_ == 0 ? 1 : n_slots_; }
   uint32_t slot_of(uint64_t ticket) const noexcept { return static_cast<uint32_t>((ticket - 1) % slot_count()); }
   ReplayPlan plan(const OperationList& operations, const Slots& slots) const;

@@ -28,6 +28,7 @@ class GraphValues {
   void drop_from(uint32_t operation) noexcept;
   // Throws INVALID_ARGUMENT for a name that the operation does not have, and for a value that it cannot have.
   void set(uint32_t operation, std::string_view name, double value);
+  bool has_changed() const noexcept { return changed_; }
   // Brings the device up to date, in stream order. Neither allocates nor locks; no work when nothing changed.
   void refresh(synfire_stream stream) {
     if (changed_) upload(stream);

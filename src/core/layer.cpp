@@ -200,6 +200,8 @@ void Layer::set_on_host(std::span<const ParameterValues> list) {
   exchange();
   try {
     for (const ParameterValues& entry : list) parameters_.check_constants(entry.name, largest_constant());
+    // Replays in flight, on whatever stream, read the arrays that are about to be overwritten.
+    if (per_neuron_ && parameters_.per_neuron()) wait_for_users();
     upload_arrays();
   } catch (...) {
     // Back to what was, on the device too, if it still takes it.

@@ -103,6 +103,9 @@ class LayerUser {
   // Throws when the device is lost.
   virtual void check_alive() = 0;
 
+  // Waits until every replay launched before this call is done; throws when the device is lost.
+  void finish();
+
  protected:
   ~LayerUser() = default;
 };
@@ -129,7 +132,11 @@ class Layer final : public Child {
   }
   // Brings the device's parameter block up to date, in stream order; no work when nothing changed.
   void refresh(synfire_stream stream) {
-    if (uploaded_version_.load(std::memory_order_relaxed) != version_.load(std::memory_order_acquire)) upload_block(stream);
+    if (has_changed()) upload_block(stream);
+  }
+  // Ahead of a refresh that no stream orders after replays in flight: waits for them when there is something to bring.
+  void settle() {
+    if (has_changed()) wait_for_users();
   }
 
   // ---- updates of parameters inside replays
@@ -166,6 +173,20 @@ class Layer final : public Child {
     if (user) last_user_.store(user, std::memory_order_relaxed);
   }
   void add_user(LayerUser& user);
+  // Where a launch is the computation, one thread at a time runs replays with the layer; a callback of one may launch others.
+  // False: another thread does.
+  bool enter() noexcept {
+    const void* const here = this_thread();
+    if (owner_.load(std::memory_order_relaxed) != here) {
+      const void* nobody = nullptr;
+      if (!owner_.compare_exchange_strong(nobody, here, std::memory_order_acquire, std::memory_order_relaxed)) return false;
+    }
+    ++entered_;
+    return true;
+  }
+  void leave() noexcept {
+    if (--entered_ == 0) owner_.store(nullptr, std::memory_order_release);
+  }
   void remove_user(LayerUser& user) noexcept;
 
   // ---- operations
@@ -216,6 +237,14 @@ class Layer final : public Child {
   ParameterTarget target() const;
   void check_order(LayerUser* user);
   void wait_for_users();
+  bool has_changed() const noexcept {
+    return uploaded_version_.load(std::memory_order_relaxed) != version_.load(std::memory_order_acquire);
+  }
+  // An address that no other thread has.
+  static const void* this_thread() noexcept {
+    static thread_local const char here = 0;
+    return &here;
+  }
   const int64_t* active() const noexcept;  // ParameterBlock::active, on the device
   Array stored_h(Tape tape, bool in_place, const Array& x) const;
   void check_tape_request(const ForwardRequest& request) const;
@@ -247,6 +276,8 @@ class Layer final : public Child {
   std::vector<LayerUser*> users_;
   std::atomic<LayerUser*> last_user_{nullptr};
   std::atomic<synfire_stream> last_stream_{nullptr};
+  std::atomic<const void*> owner_{nullptr};  // the thread that runs replays with this layer now, where a launch computes
+  int entered_ = 0;                          // how often it entered; only it looks
 
   int64_t n_active_;
   void* state_ = nullptr;

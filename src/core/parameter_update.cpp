@@ -195,20 +195,22 @@ void Layer::check_order(LayerUser* user) {
          "defined; launch both on one stream, or wait for the other one first");
 }
 
+void LayerUser::finish() {
+  using clock = std::chrono::steady_clock;
+  const uint64_t last = launched();
+  auto next_check = clock::now() + std::chrono::milliseconds(1);
+  while (finished() < last) {
+    std::this_thread::yield();
+    if (clock::now() < next_check) continue;
+    check_alive();
+    next_check = clock::now() + std::chrono::milliseconds(1);
+  }
+}
+
 // Until every replay that was launched before this call and uses the layer is done.
 void Layer::wait_for_users() {
   const std::lock_guard lock(users_mutex_);
-  using clock = std::chrono::steady_clock;
-  auto next_check = clock::now() + std::chrono::milliseconds(1);
-  for (LayerUser* const user : users_) {
-    const uint64_t launched = user->launched();
-    while (user->finished() < launched) {
-      std::this_thread::yield();
-      if (clock::now() < next_check) continue;
-      user->check_alive();
-      next_check = clock::now() + std::chrono::milliseconds(1);
-    }
-  }
+  for (LayerUser* const user : users_) user->finish();
 }
 
 }  // namespace synfire::core
