@@ -295,6 +295,35 @@ TEST_F(Captures, ADisabledOperationIsNotInTheChild) {
   fake::destroy_graph(captured);
 }
 
+// Where there is no graph of ours, the operations themselves are added; a native node is called once more.
+TEST_F(Captures, WithoutAGraphTheOperationsBecomeNodes) {
+  int n_calls = 0;
+  Callback callback = [&](const synfire_native_call& call) {
+    ++n_calls;
+    return add_one(call);
+  };
+  setenv("SYNFIRE_GRAPH", "0", 1);
+  const Graph graph = record(callback);
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  unsetenv("SYNFIRE_GRAPH");
+  ASSERT_EQ(fake::begin_capture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  uint64_t ticket = 77;
+  EXPECT_EQ(synfire_graph_launch(graph, stream, &ticket), SYNFIRE_CAPTURED) << last_error_text();
+  EXPECT_EQ(ticket, 0u);
+  EXPECT_EQ(n_calls, 1);
+  cudaGraph_t captured = nullptr;
+  ASSERT_EQ(fake::end_capture(stream, &captured), cudaSuccess);
+  EXPECT_EQ(fake::count_nodes(captured), 2u);
+  for (int i = 0; i < 2; ++i) {
+    data_of(x)[5] = static_cast<float>(60 + i);
+    EXPECT_EQ(fake::launch_graph(captured, stream), cudaSuccess);
+    EXPECT_EQ(data_of(out)[5], static_cast<float>(61 + i));
+  }
+  EXPECT_EQ(n_calls, 1);
+  EXPECT_EQ(launch(graph), 1u) << "its runs have no tickets";
+  fake::destroy_graph(captured);
+}
+
 // What was captured before a rebind runs as it was captured: on the old buffer, whose executable the graph keeps.
 TEST_F(Captures, ARebindLeavesWhatWasCaptured) {
   Callback callback = add_one;

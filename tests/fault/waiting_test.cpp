@@ -174,6 +174,21 @@ TEST_F(InFlight, AShortWaitForALostDeviceIsNotATimeout) {
                synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_SPIN, 1000));
 }
 
+// A replay on the caller's stream is lost like one on the context's own.
+TEST_F(InFlight, AReplayOnTheCallersStreamIsLostToo) {
+  for (const int32_t policy : policies) {
+    SetUp();
+    const cudaStream_t stream = fake::make_stream();
+    fake::hold();
+    uint64_t ticket = 0;
+    EXPECT_OK(synfire_graph_launch(graph, reinterpret_cast<synfire_stream>(stream), &ticket));
+    EXPECT_EQ(synfire_graph_wait(graph, ticket, policy, 0), SYNFIRE_PENDING);
+    fake::lose(cudaErrorMisalignedAddress);
+    EXPECT_FAILS(SYNFIRE_ERROR_DEVICE_LOST, WORDS("cudaErrorMisalignedAddress"), synfire_graph_wait(graph, ticket, policy, -1));
+    fake::destroy_stream(stream);
+  }
+}
+
 // ---- Slots ----------------------------------------------------------------------------------------------------------
 
 TEST_F(InFlight, LaunchingWithEverySlotInFlightIsBusy) {
@@ -211,8 +226,51 @@ TEST_F(InFlight, OneSlotIsGuardedAndNoneIsNot) {
   EXPECT_EQ(synfire_graph_launch(one, nullptr, nullptr), SYNFIRE_ERROR_BUSY);
   EXPECT_EQ(launch(none), 1u);
   EXPECT_EQ(launch(none), 2u);
+  // What is not guarded is not the host's either while a replay is in flight.
+  for (const Graph* each : {&one, &none}) {
+    void* data = this;
+    uint64_t bytes = 0;
+    EXPECT_EQ(synfire_graph_get_slot(*each, 0, x, &data, &bytes), SYNFIRE_PENDING);
+    EXPECT_EQ(data, nullptr);
+    EXPECT_EQ(bytes, n * sizeof(float));
+  }
+  void* data = this;
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("ticket", "1", "2"), synfire_graph_get_slot(none, 1, x, &data, nullptr));
   fake::release();
+  EXPECT_EQ(slot_of(none, 0, x), data_of(x));
+  EXPECT_EQ(slot_of(none, 2, x), data_of(x));
   EXPECT_EQ(launch(one), 2u);
+}
+
+// What a replay in flight reads and writes is destroyed under it: it finishes with what it was launched with.
+TEST_F(InFlight, BuffersAndLayersThatAreDestroyedLastUntilTheReplaysAreDone) {
+  Layer layer = make_layer(context, describe(Shape{1, 1, 64}, SYNFIRE_DTYPE_F32));
+  Buffer h = make_frame(context, n);
+  Graph step = make_slotted_graph(context, 2);
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+  forward.x = x;
+  forward.h_seq = h;
+  EXPECT_OK(synfire_graph_record_forward(step, layer, &forward));
+  record_copy(step, h, out);
+  EXPECT_OK(synfire_graph_instantiate(step));
+  fake::hold();
+  slot_of(step, 0, x)[5] = 0.5f;
+  EXPECT_EQ(launch(step), 1u);
+  x.reset();
+  h.reset();
+  layer.reset();
+  EXPECT_OK(synfire_context_reclaim(context, nullptr));
+  EXPECT_EQ(synfire_graph_poll(step, 1), SYNFIRE_PENDING);
+  EXPECT_EQ(launch(step), 2u) << "the graph keeps what it is bound to";
+  fake::release();
+  EXPECT_EQ(slot_of(step, 1, out)[5], 0.25f);
+  EXPECT_OK(synfire_graph_wait(step, 2, SYNFIRE_WAIT_SPIN, -1));
+  // The graph itself: its replay finishes first.
+  fake::hold();
+  EXPECT_EQ(launch(step), 3u);
+  step.reset();
+  EXPECT_OK(synfire_context_reclaim(context, nullptr));
+  fake::release();
 }
 
 // ---- Changes --------------------------------------------------------------------------------------------------------
