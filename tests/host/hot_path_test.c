@@ -104,7 +104,7 @@ struct step {
   synfire_buffer x;
 };
 
-static struct step make_step(uint32_t n_threads, int64_t steps, int64_t neurons) {
+static struct step make_step(int32_t n_threads, int64_t steps, int64_t neurons) {
   synfire_context_desc cd = SYNFIRE_CONTEXT_DESC_INIT;
   synfire_layer_desc ld = SYNFIRE_LAYER_DESC_INIT;
   synfire_forward_desc fd = SYNFIRE_FORWARD_DESC_INIT;
