@@ -4,6 +4,7 @@
 
 #include "guard.hpp"
 
+#include <core/eager_calls.hpp>
 #include <core/graph.hpp>
 
 namespace synfire::capi {

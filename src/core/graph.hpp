@@ -1,5 +1,4 @@
-// A graph: operations recorded once, instantiated once, replayed many times. Also the eager calls, which run the same
-// operations at once.
+// A graph: operations recorded once, instantiated once, replayed many times.
 #ifndef SYNFIRE_CORE_GRAPH_HPP
 #define SYNFIRE_CORE_GRAPH_HPP
 
@@ -188,13 +187,6 @@ class Graph final : public Child, private LayerUser {
   std::atomic<int64_t> last_check_ns_{0};  // when a look last asked the device whether it lives
   GraphStatistics statistics_;
 };
-
-// Eager calls: the operation a graph would record, run now. True: they became part of the caller's capture instead.
-bool run_forward(Layer& layer, const ForwardRequest& request, synfire_stream stream);
-bool run_backward(Layer& layer, const BackwardRequest& request, synfire_stream stream);
-bool run(Context& context, const Recording& recording, synfire_stream stream);
-bool run_convert_spikes(Context& context, const ConvertSpikesRequest& request, synfire_stream stream);
-bool run_count_spikes(Context& context, const CountSpikesRequest& request, synfire_stream stream);
 
 }  // namespace synfire::core
 
