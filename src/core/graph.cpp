@@ -24,10 +24,8 @@ Graph::~Graph() {
 // ---- instantiating --------------------------------------------------------------------------------------------------
 
 ReplayPlan Graph::plan(const OperationList& operations, const Slots& slots) const {
-  ReplayPlan plan = {{}, owners_, enabled_, false};
+  ReplayPlan plan = {{}, owners_, enabled_, eager_};
   for (uint32_t slot = 0; slot < slot_count(); ++slot) plan.slots.push_back(slots.relocated(operations, slot));
-  const char* const value = std::getenv("SYNFIRE_GRAPH");
-  plan.eager = value && std::string_view(value) == "0";
   return plan;
 }
 
@@ -51,6 +49,8 @@ void Graph::instantiate() {
   leaves_.reserve(forwards_.size());
   updated_.reserve(updates_.size());
   refresh(nullptr);
+  const char* const value = std::getenv("SYNFIRE_GRAPH");
+  eager_ = value && std::string_view(value) == "0";
   auto slots = std::make_unique<Slots>(device(), buffers_, slot_count());
   replay_ = device().instantiate(plan(operations_, *slots));
   slots_ = std::move(slots);

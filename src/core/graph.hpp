@@ -178,6 +178,7 @@ class Graph final : public Child, private LayerUser {
   std::vector<TapeLeft> leaves_;
   std::vector<Updated> updated_;
 
+  bool eager_ = false;  // SYNFIRE_GRAPH was 0 when the graph was instantiated
   GraphValues values_;
   std::mutex slots_mutex_;  // between slot_memory() and rebind(); no launch takes it
   std::unique_ptr<Slots> slots_;

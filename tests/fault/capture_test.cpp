@@ -244,6 +244,15 @@ TEST_F(Captures, WithoutAGraphTheCallbackIsCalledByEachLaunch) {
     EXPECT_EQ(data_of(out)[5], static_cast<float>(i + 1));
     EXPECT_EQ(n_calls, i);
   }
+  // What counts is the environment of instantiating, also for a graph that is re-bound.
+  const Buffer fresh = make_frame(context, n);
+  EXPECT_OK(synfire_graph_rebind(graph, x, fresh));
+  EXPECT_EQ(fake::live().graphs, 0);
+  data_of(fresh)[5] = 70;
+  fake::reset_calls();
+  wait(graph, launch(graph));
+  EXPECT_EQ(data_of(out)[5], 71);
+  EXPECT_EQ(fake::calls("cudaGraphLaunch"), 0u);
 }
 
 // ---- The caller's captures --------------------------------------------------------------------------------------------
