@@ -23,6 +23,17 @@ inline PinnedBuffer pinned(synfire_buffer handle, const char* name = "buffer") {
   return {value_of(handle), name, core::ObjectType::buffer};
 }
 
+// The handle of a new object; the object is released when it gets none.
+template <class Handle>
+Handle registered(core::Object* object) {
+  try {
+    return reinterpret_cast<Handle>(register_object(object));
+  } catch (...) {
+    object->release();
+    throw;
+  }
+}
+
 // The answer of a call that may have become part of the caller's capture.
 inline synfire_status run_or_captured(bool captured) { return captured ? SYNFIRE_CAPTURED : SYNFIRE_OK; }
 
