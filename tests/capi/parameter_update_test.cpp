@@ -628,10 +628,10 @@ TYPED_TEST(ParameterUpdate, ChangesAreCheap) {
 #endif
   };
   constexpr int64_t allowed = 5000, unbounded = std::numeric_limits<int64_t>::max();
-  for (const auto& [what, which] : {std::pair{"set_parameter", plain.get()}, std::pair{"set_parameter_updated", layer.get()}})
-    measure(what, allowed, [&](int i) {
+  for (const Layer* each : {&plain, &layer})
+    measure(each == &plain ? "set_parameter" : "set_parameter_updated", allowed, [&](int i) {
       const double value = 2 + i * 1e-3;
-      return synfire_layer_set_parameter(which, "tau", &value, 1);
+      return synfire_layer_set_parameter(*each, "tau", &value, 1);
     });
   measure("set_surrogate_parameter", allowed, [&](int i) {
     const double value = 2 + i * 1e-3;
