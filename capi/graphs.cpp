@@ -1,5 +1,5 @@
-// The functions of synfire.h for graphs. As in synfire.cpp: check, look up, call, translate. Recording what stands between the
-// passes of a step is in steps.cpp.
+// The functions of synfire.h for graphs. As in synfire.cpp: check, look up, call, translate. Recording what stands
+// between the passes of a step is in steps.cpp.
 #include "requests.hpp"
 
 namespace {
@@ -149,7 +149,8 @@ synfire_status SYNFIRE_CALL synfire_graph_instantiate(synfire_graph graph) noexc
   });
 }
 
-synfire_status SYNFIRE_CALL synfire_graph_set_enabled(synfire_graph graph, int32_t operation, int32_t enabled) noexcept {
+synfire_status SYNFIRE_CALL synfire_graph_set_enabled(synfire_graph graph, int32_t operation,
+                                                      int32_t enabled) noexcept {
   return guarded(__func__, [&] {
     const auto target = pinned(graph);
     if (enabled != 0 && enabled != 1)
@@ -170,7 +171,8 @@ synfire_status SYNFIRE_CALL synfire_graph_rebind(synfire_graph graph, synfire_bu
   });
 }
 
-synfire_status SYNFIRE_CALL synfire_graph_launch(synfire_graph graph, synfire_stream stream, uint64_t* ticket) noexcept {
+synfire_status SYNFIRE_CALL synfire_graph_launch(synfire_graph graph, synfire_stream stream,
+                                                 uint64_t* ticket) noexcept {
   return guarded(__func__, [&] {
     const core::Launched launched = pinned(graph)->launch(stream);
     if (ticket) *ticket = launched.ticket;
@@ -217,8 +219,8 @@ synfire_status SYNFIRE_CALL synfire_graph_write_dot(synfire_graph graph, char* t
     *bytes = needed;
     if (!text) return SYNFIRE_OK;
     if (capacity < needed)
-      core::fail_argument("SYN-TEXT-SIZE", "bytes is %llu; the text needs %llu", static_cast<unsigned long long>(capacity),
-                          static_cast<unsigned long long>(needed));
+      core::fail_argument("SYN-TEXT-SIZE", "bytes is %llu; the text needs %llu",
+                          static_cast<unsigned long long>(capacity), static_cast<unsigned long long>(needed));
     std::memcpy(text, dot.c_str(), needed);
     return SYNFIRE_OK;
   });

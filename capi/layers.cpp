@@ -1,5 +1,5 @@
-// The functions of synfire.h for layers: their parameters, their state and the two passes. As in synfire.cpp: check, look up,
-// call, translate.
+// The functions of synfire.h for layers: their parameters, their state and the two passes. As in synfire.cpp: check,
+// look up, call, translate.
 #include "requests.hpp"
 
 using namespace synfire;
@@ -25,7 +25,8 @@ synfire_status SYNFIRE_CALL synfire_surrogate_id(const char* name, int32_t* id) 
     check_pointer(id, "id");
     const core::SurrogateRow* const found = core::find_surrogate(std::string_view(name));
     if (!found)
-      core::fail_argument("SYN-SURROGATE-NAME", "name is \"%.64s\"; this library has %s", name, core::surrogate_names());
+      core::fail_argument("SYN-SURROGATE-NAME", "name is \"%.64s\"; this library has %s", name,
+                          core::surrogate_names());
     *id = found->id;
     return SYNFIRE_OK;
   });

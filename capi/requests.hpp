@@ -1,4 +1,5 @@
-// Descriptors of synfire.h that calls at once and records of graphs share, with their buffers pinned while the call lasts.
+// Descriptors of synfire.h that calls at once and records of graphs share, with their buffers pinned while the call
+// lasts.
 #ifndef SYNFIRE_CAPI_REQUESTS_HPP
 #define SYNFIRE_CAPI_REQUESTS_HPP
 
@@ -76,8 +77,17 @@ class PinnedForward {
     check_in_place(desc_.in_place);
   }
   core::ForwardRequest request() const {
-    return {static_cast<core::Tape>(desc_.tape), desc_.in_place == 1, x_.get(), spikes_.get(), v_init_.get(), v_final_.get(),
-            v_seq_.get(), h_seq_.get(), w_init_.get(), w_final_.get(), w_seq_.get()};
+    return {static_cast<core::Tape>(desc_.tape),
+            desc_.in_place == 1,
+            x_.get(),
+            spikes_.get(),
+            v_init_.get(),
+            v_final_.get(),
+            v_seq_.get(),
+            h_seq_.get(),
+            w_init_.get(),
+            w_final_.get(),
+            w_seq_.get()};
   }
 
  private:
@@ -115,8 +125,9 @@ class PinnedBackward {
   core::BackwardRequest request(const core::Layer& layer) const {
     core::BackwardRequest request = buffers();
     for (uint64_t i = 0; i < desc_.n_parameter_gradients; ++i)
-      request.gradients.push_back({layer.parameters().find(desc_.parameter_gradients[i].name, gradient_field(i, "name").c_str()),
-                                   gradients_[i].get()});
+      request.gradients.push_back(
+          {layer.parameters().find(desc_.parameter_gradients[i].name, gradient_field(i, "name").c_str()),
+           gradients_[i].get()});
     return request;
   }
 
@@ -131,7 +142,8 @@ class PinnedBackward {
   }
 
   synfire_backward_desc desc_;
-  PinnedBuffer grad_spike_seq_, grad_v_seq_, grad_v_final_, grad_x_seq_, grad_v_init_, grad_w_seq_, grad_w_final_, grad_w_init_;
+  PinnedBuffer grad_spike_seq_, grad_v_seq_, grad_v_final_, grad_x_seq_, grad_v_init_, grad_w_seq_, grad_w_final_,
+      grad_w_init_;
   std::vector<PinnedBuffer> gradients_;
 };
 

@@ -1,4 +1,5 @@
-// The functions of synfire.h for spikes: conversions and counts, at once. As in synfire.cpp: check, look up, call, translate.
+// The functions of synfire.h for spikes: conversions and counts, at once. As in synfire.cpp: check, look up, call,
+// translate.
 #include "requests.hpp"
 
 using namespace synfire;

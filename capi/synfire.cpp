@@ -1,6 +1,6 @@
-// The functions of synfire.h: check, look up, call, translate; nothing is decided here. This file: version and contexts. The others
-// are in a file for each subject: buffers.cpp, layers.cpp, spikes.cpp, graphs.cpp, and steps.cpp for what stands between the
-// passes of a step.
+// The functions of synfire.h: check, look up, call, translate; nothing is decided here. This file: version and
+// contexts. The others are in a file for each subject: buffers.cpp, layers.cpp, spikes.cpp, graphs.cpp, and steps.cpp
+// for what stands between the passes of a step.
 #include "pins.hpp"
 #include "select.hpp"
 
@@ -41,7 +41,8 @@ const char* SYNFIRE_CALL synfire_status_name(synfire_status status) noexcept {
 
 // ---- contexts -------------------------------------------------------------------------------------------------------
 
-synfire_status SYNFIRE_CALL synfire_context_create(const synfire_context_desc* desc, synfire_context* context) noexcept {
+synfire_status SYNFIRE_CALL synfire_context_create(const synfire_context_desc* desc,
+                                                   synfire_context* context) noexcept {
   return guarded(__func__, [&] {
     check_pointer(context, "context");
     *context = nullptr;

@@ -1,4 +1,5 @@
-// The operation that a graph would record, run at once: on the stream that it is given, or into the caller's capture of it.
+// The operation that a graph would record, run at once: on the stream that it is given, or into the caller's capture of
+// it.
 #include "eager_calls.hpp"
 
 namespace synfire::core {
@@ -40,7 +41,8 @@ bool run_forward(Layer& layer, const ForwardRequest& request, synfire_stream str
   for (Buffer* written : {request.spikes, request.v_final, request.v_seq, request.h_seq, request.w_final, request.w_seq,
                           request.in_place ? request.x : nullptr})
     if (written) written->mark_written();
-  layer.set_tape(request.tape == Tape::none ? TapeShape{} : TapeShape{request.x, request.tape, request.in_place}, false);
+  layer.set_tape(request.tape == Tape::none ? TapeShape{} : TapeShape{request.x, request.tape, request.in_place},
+                 false);
   return captured;
 }
 

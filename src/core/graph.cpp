@@ -1,6 +1,6 @@
 // A graph from its list to its replay: what a launch must know beforehand is worked out here, off its path.
-// What does not live here: recording (graph_record.cpp), changes between replays (graph_change.cpp), launching and waiting
-// (graph_replay.cpp), the picture (graph_dot.cpp).
+// What does not live here: recording (graph_record.cpp), changes between replays (graph_change.cpp), launching and
+// waiting (graph_replay.cpp), the picture (graph_dot.cpp).
 #include "graph.hpp"
 
 #include "error.hpp"
@@ -34,7 +34,8 @@ void Graph::check_slots_and_tapes() const {
   for (const RecordedBackward& backward : backwards_)
     if (!backward.forward && backward.reads_input && backward.tape.x->array().memory == SYNFIRE_MEMORY_PINNED)
       fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-GRAPH-SLOT-TAPE",
-           "desc.n_slots is %u; operation %u is a backward that reads the x of a forward outside this graph again, from a "
+           "desc.n_slots is %u; operation %u is a backward that reads the x of a forward outside this graph again, "
+           "from a "
            "pinned buffer, which this graph has several copies of: let x be a device buffer, or the forward store H",
            n_slots_, backward.operation);
 }
@@ -61,8 +62,8 @@ void Graph::instantiate() {
 
 // ---- tapes ----------------------------------------------------------------------------------------------------------
 
-// Works out what a launch must check and what it leaves. Slow enough for calls off the path of a launch only; within the
-// capacity that instantiate() reserved.
+// Works out what a launch must check and what it leaves. Slow enough for calls off the path of a launch only; within
+// the capacity that instantiate() reserved.
 void Graph::plan_tapes() {
   needs_.clear();
   leaves_.clear();
@@ -70,7 +71,8 @@ void Graph::plan_tapes() {
   for (const RecordedBackward& backward : backwards_) {
     if (!runs(backward.operation)) continue;
     if (backward.forward && runs(forwards_[*backward.forward].operation)) continue;
-    // Its forward does not run in this replay: an enabled one before it has left another tape, or none of this replay has.
+    // Its forward does not run in this replay: an enabled one before it has left another tape, or none of this replay
+    // has.
     const RecordedForward* instead = nullptr;
     for (const RecordedForward& forward : forwards_)
       if (forward.layer == backward.layer && forward.operation < backward.operation && runs(forward.operation))

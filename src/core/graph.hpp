@@ -23,7 +23,8 @@ struct RecordedForward {
   bool overwritten = false;  // a later operation of the replay writes the X that it read
 };
 
-// A backward of the graph, and the forward in the graph whose tape it reads: none when that forward ran before the replay.
+// A backward of the graph, and the forward in the graph whose tape it reads: none when that forward ran before the
+// replay.
 struct RecordedBackward {
   Layer* layer;
   uint32_t operation;

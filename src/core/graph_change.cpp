@@ -10,8 +10,8 @@ namespace synfire::core {
 
 void Graph::check_operation(int32_t operation) const {
   if (operation < 0 || static_cast<size_t>(operation) >= enabled_.size())
-    fail_argument("SYN-GRAPH-OPERATION", "operation is %d; %zu operations are recorded in this graph, from 0 on", operation,
-                  enabled_.size());
+    fail_argument("SYN-GRAPH-OPERATION", "operation is %d; %zu operations are recorded in this graph, from 0 on",
+                  operation, enabled_.size());
 }
 
 void Graph::set_value(int32_t operation, const char* name, double value) {
@@ -35,7 +35,8 @@ namespace {
 
 std::string describe(const Buffer& buffer) {
   const Array& array = buffer.array();
-  std::string text = std::string(name_of_memory(array.memory)).append(" memory, ").append(name_of_dtype(buffer.dtype()));
+  std::string text =
+      std::string(name_of_memory(array.memory)).append(" memory, ").append(name_of_dtype(buffer.dtype()));
   text.append("[").append(std::to_string(array.bytes / bytes_of_dtype(buffer.dtype()))).append("]");
   if (buffer.row_pitch() != 0) text.append(", row_pitch ").append(std::to_string(buffer.row_pitch()));
   return text;
@@ -46,7 +47,8 @@ std::string describe(const Buffer& buffer) {
 void Graph::rebind(Buffer& before, Buffer& now) {
   const Exclusive exclusive(busy_);
   if (std::none_of(buffers_.begin(), buffers_.end(), [&](const Ref<Buffer>& b) { return b.get() == &before; }))
-    fail_argument("SYN-REBIND-UNKNOWN", "old_buffer (%s) is used by no operation of this graph", describe(before).c_str());
+    fail_argument("SYN-REBIND-UNKNOWN", "old_buffer (%s) is used by no operation of this graph",
+                  describe(before).c_str());
   if (&before == &now) return;
   const Array& from = before.array();
   const Array& to = now.array();

@@ -1,5 +1,5 @@
-// Recording: each call appends one operation to the list of a graph, with everything checked that a launch would otherwise have
-// to check. What the operations are made of is their own files' (layer_operations.cpp and the like).
+// Recording: each call appends one operation to the list of a graph, with everything checked that a launch would
+// otherwise have to check. What the operations are made of is their own files' (layer_operations.cpp and the like).
 #include "graph.hpp"
 
 #include "array_checks.hpp"
@@ -62,8 +62,9 @@ void Graph::record_forward(Layer& layer, const ForwardRequest& request) {
   note_written({request.spikes, request.v_final, request.v_seq, request.h_seq, request.w_final, request.w_seq,
                 request.in_place ? request.x : nullptr});
   use(layer);
-  forwards_.push_back({&layer, static_cast<uint32_t>(enabled_.size()),
-                       request.tape == Tape::none ? TapeShape{} : TapeShape{request.x, request.tape, request.in_place}});
+  forwards_.push_back(
+      {&layer, static_cast<uint32_t>(enabled_.size()),
+       request.tape == Tape::none ? TapeShape{} : TapeShape{request.x, request.tape, request.in_place}});
   operations_.emplace_back(operation);
   end_operation();
 }
@@ -80,7 +81,8 @@ void Graph::record_backward(Layer& layer, const BackwardRequest& request) {
   for (const RecordedUpdate& update : updates_)
     if (update.layer == &layer && (!inside || update.operation > inside->operation))
       fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-PARAMETERS",
-           "operation %u of this graph updates a parameter of the layer after the forward whose tape this backward would read",
+           "operation %u of this graph updates a parameter of the layer after the forward whose tape this backward "
+           "would read",
            update.operation);
   std::pair<TapeShape, Ref<Buffer>> expected;
   if (inside) expected = {inside->left, Ref<Buffer>(inside->left.x)};
@@ -169,8 +171,8 @@ void Graph::record_native(const NativeRequest& request) {
   const Exclusive exclusive(busy_);
   check_recording();
   operations_.reserve(operations_.size() + 1);
-  NativeOperation operation = {static_cast<uint32_t>(enabled_.size()), request.name ? request.name : "", request.callback,
-                               request.user, {}, {}};
+  NativeOperation operation = {
+      static_cast<uint32_t>(enabled_.size()), request.name ? request.name : "", request.callback, request.user, {}, {}};
   const auto arrays_of = [&](const std::vector<Buffer*>& buffers, const char* field, std::vector<Array>& arrays) {
     for (size_t i = 0; i < buffers.size(); ++i) {
       const std::string name = std::string("desc.").append(field).append("[").append(std::to_string(i)).append("]");

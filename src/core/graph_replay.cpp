@@ -1,5 +1,5 @@
-// The path of a replay: launching and waiting, which neither allocate nor lock but to refuse a call, and the memory that is the
-// host's meanwhile.
+// The path of a replay: launching and waiting, which neither allocate nor lock but to refuse a call, and the memory
+// that is the host's meanwhile.
 #include "graph.hpp"
 
 #include "error.hpp"
@@ -20,7 +20,8 @@ void Graph::check_tapes() const {
   for (const TapeNeed& need : needs_) {
     if (need.never)
       fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-DISABLED",
-           "an operation that is enabled reads the tape of a forward that is disabled, and another forward or an update of "
+           "an operation that is enabled reads the tape of a forward that is disabled, and another forward or an "
+           "update of "
            "the same layer runs before it");
     need.layer->require_tape(need.tape, need.reads_input);
   }
@@ -38,8 +39,8 @@ void Graph::refresh(synfire_stream stream) {
   values_.refresh(stream);
 }
 
-// Before work that the caller captures. The capture must not contain this update: it would write today's values in every
-// replay of it. So it goes to the context's own stream, which is in no order with replays in flight on others.
+// Before work that the caller captures. The capture must not contain this update: it would write today's values in
+// every replay of it. So it goes to the context's own stream, which is in no order with replays in flight on others.
 void Graph::refresh_for_capture() {
   for (const Ref<Layer>& layer : layers_) layer->settle();
   if (values_.has_changed()) finish();
@@ -57,7 +58,8 @@ class Entered {
       if (layers_[n_entered_]->enter()) continue;
       leave();
       fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-LAYER-SHARED",
-           "another thread runs a replay of another graph that uses a layer of this one, so that their order is not defined; "
+           "another thread runs a replay of another graph that uses a layer of this one, so that their order is not "
+           "defined; "
            "launch both on one thread, or wait until the other launch has returned");
     }
   }

@@ -77,7 +77,8 @@ struct GradientRequest {
   Buffer* gradient;  // one element, or one per neuron
 };
 struct BackwardRequest {
-  Buffer *grad_spike_seq, *grad_v_seq, *grad_v_final, *grad_x_seq, *grad_v_init, *grad_w_seq, *grad_w_final, *grad_w_init;
+  Buffer *grad_spike_seq, *grad_v_seq, *grad_v_final, *grad_x_seq, *grad_v_init, *grad_w_seq, *grad_w_final,
+      *grad_w_init;
   std::vector<GradientRequest> gradients;
   bool in_place;
 };
@@ -161,8 +162,8 @@ class Layer final : public Child {
   }
 
   // ---- users
-  // Throws WRONG_ORDER when another user's replay on another stream may still be running. Takes no lock while one stream
-  // is used. A null user is an eager call.
+  // Throws WRONG_ORDER when another user's replay on another stream may still be running. Takes no lock while one
+  // stream is used. A null user is an eager call.
   void check_use(LayerUser* user, synfire_stream stream) {
     if (last_stream_.load(std::memory_order_relaxed) != stream) check_order(user);
   }
@@ -173,13 +174,14 @@ class Layer final : public Child {
     if (user) last_user_.store(user, std::memory_order_relaxed);
   }
   void add_user(LayerUser& user);
-  // Where a launch is the computation, one thread at a time runs replays with the layer; a callback of one may launch others.
-  // False: another thread does.
+  // Where a launch is the computation, one thread at a time runs replays with the layer; a callback of one may launch
+  // others. False: another thread does.
   bool enter() noexcept {
     const void* const here = this_thread();
     if (owner_.load(std::memory_order_relaxed) != here) {
       const void* nobody = nullptr;
-      if (!owner_.compare_exchange_strong(nobody, here, std::memory_order_acquire, std::memory_order_relaxed)) return false;
+      if (!owner_.compare_exchange_strong(nobody, here, std::memory_order_acquire, std::memory_order_relaxed))
+        return false;
     }
     ++entered_;
     return true;
@@ -197,8 +199,8 @@ class Layer final : public Child {
   bool reads_input(const BackwardRequest& request, const TapeShape& tape) const;
 
   // ---- the tape: what the forward that ran last, eagerly or in a replay, left for a backward
-  // Lock-free while the tape stays the same from replay to replay. `overwritten`: X was written again after it was read.
-  // `outdated`: a parameter was updated since.
+  // Lock-free while the tape stays the same from replay to replay. `overwritten`: X was written again after it was
+  // read. `outdated`: a parameter was updated since.
   void set_tape(const TapeShape& tape, bool overwritten, bool outdated = false) {
     tape_version_.store(parameter_version() - (outdated ? 1 : 0), std::memory_order_relaxed);
     if (tape_x_.load(std::memory_order_relaxed) != tape.x || tape_kind_.load(std::memory_order_relaxed) != tape.kind())
@@ -276,7 +278,8 @@ class Layer final : public Child {
   std::vector<LayerUser*> users_;
   std::atomic<LayerUser*> last_user_{nullptr};
   std::atomic<synfire_stream> last_stream_{nullptr};
-  std::atomic<const void*> owner_{nullptr};  // the thread that runs replays with this layer now, where a launch computes
+  std::atomic<const void*> owner_{
+      nullptr};  // the thread that runs replays with this layer now, where a launch computes
   int entered_ = 0;                          // how often it entered; only it looks
 
   int64_t n_active_;

@@ -63,7 +63,8 @@ TEST_F(Changes, BeforeInstantiatingToo) {
 
 TEST_F(Changes, OperationsThatAreNotThereAreRefused) {
   for (const int32_t operation : {-1, 3, 1000})
-    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("operation", "3"), synfire_graph_set_enabled(graph, operation, 1));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("operation", "3"),
+                 synfire_graph_set_enabled(graph, operation, 1));
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("enabled", "2"), synfire_graph_set_enabled(graph, 0, 2));
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("graph"), synfire_graph_set_enabled(nullptr, 0, 1));
 }
@@ -171,7 +172,8 @@ TEST_F(Changes, TheOldBufferMayBeDestroyedAndTheNewOneToo) {
   EXPECT_EQ(data_of(out)[5], 8);
 }
 
-// Handles of buffers, layers and masks that a graph is bound to may go before it and between its replays: it keeps what it needs.
+// Handles of buffers, layers and masks that a graph is bound to may go before it and between its replays: it keeps what
+// it needs.
 TEST_F(Changes, EverythingThatIsBoundMayBeDestroyed) {
   Layer layer = make_layer(context, describe(Shape{2, 1, 32}, SYNFIRE_DTYPE_F32));
   Layer twin = make_layer(context, describe(Shape{2, 1, 32}, SYNFIRE_DTYPE_F32));
@@ -183,7 +185,8 @@ TEST_F(Changes, EverythingThatIsBoundMayBeDestroyed) {
   forward.v_final = row;
   EXPECT_OK(synfire_graph_record_forward(graph, layer, &forward));
   record_update(graph, layer, "v_rest", number, 1);
-  const synfire_state_desc masked = rows_desc(0, 0, mask), snapshot = rows_desc(0, 0, bytes), read = rows_desc(0, 0, row);
+  const synfire_state_desc masked = rows_desc(0, 0, mask), snapshot = rows_desc(0, 0, bytes),
+                           read = rows_desc(0, 0, row);
   EXPECT_OK(synfire_graph_record_reset_rows(graph, layer, &masked));
   EXPECT_OK(synfire_graph_record_snapshot(graph, layer, &snapshot));
   EXPECT_OK(synfire_graph_record_restore(graph, twin, &snapshot));
@@ -218,7 +221,8 @@ TEST_F(Changes, OtherShapesAreRefusedAndNothingChanges) {
   synfire_buffer handle = nullptr;
   EXPECT_OK(synfire_buffer_create(context, &desc, &handle));
   const Buffer pitched(handle);
-  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("new_buffer", "old_buffer", "65", "64"), synfire_graph_rebind(graph, x, longer));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("new_buffer", "old_buffer", "65", "64"),
+               synfire_graph_rebind(graph, x, longer));
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("device", "pinned"), synfire_graph_rebind(graph, x, device));
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("u32", "f32"), synfire_graph_rebind(graph, x, whole));
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("f64", "f32"), synfire_graph_rebind(graph, x, doubles));
@@ -284,15 +288,16 @@ TEST_F(Changes, SlotsKeepWhatTheyHoldOfOtherBuffers) {
 
 // ---- Together -------------------------------------------------------------------------------------------------------
 
-// Everything that may change, between launches that nobody waits for: each replay has its own. With replays held in flight:
-// tests/fault/updates_test.cpp.
+// Everything that may change, between launches that nobody waits for: each replay has its own. With replays held in
+// flight: tests/fault/updates_test.cpp.
 TEST(ChangesTogether, BelongToOneLaunch) {
   const Context context = make_context();
   constexpr uint64_t n_launches = 4;
   const Shape shape{1, 2, 32};
   const uint64_t n = shape.sequence();
   const Layer layer = make_layer(context, describe(shape, SYNFIRE_DTYPE_F32));
-  const Buffer x = make_frame(context, n), v_init = make_frame(context, n), h = make_frame(context, n), grad_s = make_frame(context, n);
+  const Buffer x = make_frame(context, n), v_init = make_frame(context, n), h = make_frame(context, n),
+               grad_s = make_frame(context, n);
   const Buffer grad_x = make_frame(context, n), slope = make_frame(context, 1), filled = make_frame(context, 4);
   const Buffer from = make_frame(context, 4), to = make_frame(context, 4);
   EXPECT_OK(synfire_buffer_fill(x, 1));
@@ -314,12 +319,14 @@ TEST(ChangesTogether, BelongToOneLaunch) {
   record_copy(graph, from, to);
   const int32_t copy = last_operation(graph);
   EXPECT_OK(synfire_graph_instantiate(graph));
-  const double taus[n_launches] = {2, 4, 8, 2.5}, alphas[n_launches] = {4, 1, 2, 3}, rates[n_launches] = {0.5, 0, 0.25, 0};
+  const double taus[n_launches] = {2, 4, 8, 2.5}, alphas[n_launches] = {4, 1, 2, 3},
+               rates[n_launches] = {0.5, 0, 0.25, 0};
   const int64_t active[n_launches] = {2, 1, 2, 0};
   double rest = 0, rests[n_launches];
   for (uint64_t i = 0; i < n_launches; ++i) {
     const std::vector<double> tau(32, taus[i]);
-    const synfire_parameter_values list[] = {{"tau", tau.data(), i % 2 == 0 ? uint64_t{1} : uint64_t{32}}, {"alpha", &alphas[i], 1}};
+    const synfire_parameter_values list[] = {{"tau", tau.data(), i % 2 == 0 ? uint64_t{1} : uint64_t{32}},
+                                             {"alpha", &alphas[i], 1}};
     EXPECT_OK(synfire_layer_set_parameters(layer, list, 2));
     EXPECT_OK(synfire_layer_set_n_active(layer, active[i]));
     EXPECT_OK(synfire_graph_set_value(graph, update, "learning_rate", rates[i]));

@@ -41,8 +41,8 @@ TEST_F(Inside, TheDotTextNamesOperationsAndWhatTheyDependOn) {
   record(graph);
   std::string text = dot(graph);
   EXPECT_EQ(text.rfind("digraph", 0), 0u) << text;
-  for (const char* part : {"0: forward, lif layer 0", "1: backward, lif layer 0", "2: copy", "f32 [4, 1, 40]", "n0 -> n1;",
-                           "n0 -> n2;"})
+  for (const char* part :
+       {"0: forward, lif layer 0", "1: backward, lif layer 0", "2: copy", "f32 [4, 1, 40]", "n0 -> n1;", "n0 -> n2;"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
   EXPECT_EQ(text.find("n1 -> n2"), std::string::npos) << "the copy does not depend on the backward:\n" << text;
   EXPECT_EQ(text.find("dashed"), std::string::npos);
@@ -52,7 +52,8 @@ TEST_F(Inside, TheDotTextNamesOperationsAndWhatTheyDependOn) {
   EXPECT_NE(text.find("dashed"), std::string::npos);
 }
 
-// Two layers have two numbers, a native node the name that it was given, whatever is in it; every operation has a label.
+// Two layers have two numbers, a native node the name that it was given, whatever is in it; every operation has a
+// label.
 TEST_F(Inside, TheDotTextNamesEveryKindOfOperation) {
   const Layer second = make_layer(context, describe(shape, SYNFIRE_DTYPE_F32));
   synfire_forward_desc forward = rig.forward_desc({.v_init = false});
@@ -63,7 +64,8 @@ TEST_F(Inside, TheDotTextNamesEveryKindOfOperation) {
   forward.h_seq = nullptr;
   forward.v_final = nullptr;
   EXPECT_OK(synfire_graph_record_forward(graph, second, &forward));
-  const Buffer number = make_buffer(context, SYNFIRE_DTYPE_F32, 1), bytes = make_buffer(context, SYNFIRE_DTYPE_U8, 4096);
+  const Buffer number = make_buffer(context, SYNFIRE_DTYPE_F32, 1),
+               bytes = make_buffer(context, SYNFIRE_DTYPE_U8, 4096);
   record_update(graph, second, "tau", number, 1);
   record_fill(graph, rig.grad_x_seq, 0);
   record_scale_add(graph, rig.h_seq, rig.grad_x_seq, 1, 1);
@@ -76,8 +78,8 @@ TEST_F(Inside, TheDotTextNamesEveryKindOfOperation) {
   native.name = "the \"camera\" \\ \n of mine";
   EXPECT_OK(synfire_graph_record_native(graph, &native));
   const std::string text = dot(graph);
-  for (const char* part : {"0: forward, lif layer 0", "1: forward, lif layer 1", "n0 -> n1;", "2: ", "3: fill", "4: ", "5: reset",
-                           "6: ", "7: ", "8: ", "the \\\"camera\\\" \\\\   of mine"})
+  for (const char* part : {"0: forward, lif layer 0", "1: forward, lif layer 1", "n0 -> n1;", "2: ", "3: fill",
+                           "4: ", "5: reset", "6: ", "7: ", "8: ", "the \\\"camera\\\" \\\\   of mine"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
   // Quotes that are not escaped come in pairs on each line.
   std::istringstream lines(text);
@@ -176,9 +178,12 @@ TEST_F(Inside, EveryOperationGivesTheSameBitsWithoutAGraph) {
   const Layer twin = make_layer(context, describe(shape, SYNFIRE_DTYPE_F32));
   const uint64_t words = shape.words();
   const Buffer bits = make_frame(context, words, SYNFIRE_MEMORY_PINNED, SYNFIRE_DTYPE_BITS);
-  const Buffer dense = make_frame(context, shape.sequence()), counts = make_frame(context, shape.row(), SYNFIRE_MEMORY_PINNED, SYNFIRE_DTYPE_U32);
-  const Buffer sum = make_frame(context, shape.sequence()), filled = make_frame(context, 8), grad_tau = make_frame(context, 1);
-  const Buffer mask = make_frame(context, 1, SYNFIRE_MEMORY_PINNED, SYNFIRE_DTYPE_U8), row = make_frame(context, shape.row());
+  const Buffer dense = make_frame(context, shape.sequence()),
+               counts = make_frame(context, shape.row(), SYNFIRE_MEMORY_PINNED, SYNFIRE_DTYPE_U32);
+  const Buffer sum = make_frame(context, shape.sequence()), filled = make_frame(context, 8),
+               grad_tau = make_frame(context, 1);
+  const Buffer mask = make_frame(context, 1, SYNFIRE_MEMORY_PINNED, SYNFIRE_DTYPE_U8),
+               row = make_frame(context, shape.row());
   const Buffer bytes = make_frame(context, 4096, SYNFIRE_MEMORY_DEVICE, SYNFIRE_DTYPE_U8);
   std::vector<std::vector<float>> seen[2];
   for (const bool eager : {false, true}) {
@@ -213,7 +218,8 @@ TEST_F(Inside, EveryOperationGivesTheSameBitsWithoutAGraph) {
     EXPECT_OK(synfire_graph_record_count_spikes(list, &count));
     const int32_t fill = record_fill(list, filled, 2);
     record_scale_add(list, rig.grad_x_seq, sum, 0.3, 0.9);
-    const synfire_state_desc snapshot = rows_desc(0, 0, bytes), read = rows_desc(0, 0, row), masked = rows_desc(0, 0, mask);
+    const synfire_state_desc snapshot = rows_desc(0, 0, bytes), read = rows_desc(0, 0, row),
+                             masked = rows_desc(0, 0, mask);
     EXPECT_OK(synfire_graph_record_snapshot(list, rig.layer, &snapshot));
     EXPECT_OK(synfire_graph_record_restore(list, twin, &snapshot));
     EXPECT_OK(synfire_graph_record_read_rows(list, twin, &read));

@@ -35,7 +35,8 @@ class Native : public testing::Test {
  protected:
   static constexpr uint64_t n = 16;
   Context context = make_context();
-  Buffer x = make_frame(context, n), middle = make_frame(context, n, SYNFIRE_MEMORY_DEVICE), out = make_frame(context, n);
+  Buffer x = make_frame(context, n), middle = make_frame(context, n, SYNFIRE_MEMORY_DEVICE),
+         out = make_frame(context, n);
   Counted counted;
   synfire_buffer reads[1] = {x}, writes[1] = {middle};
 
@@ -100,7 +101,8 @@ TEST_F(Native, AFailingCallbackIsNamedAndTheGraphStaysUsable) {
   EXPECT_OK(synfire_graph_instantiate(graph));
   counted.answer = -7;
   uint64_t ticket = 77;
-  EXPECT_FAILS(SYNFIRE_ERROR_CALLBACK, WORDS("native", "0", "doubling", "7"), synfire_graph_launch(graph, nullptr, &ticket));
+  EXPECT_FAILS(SYNFIRE_ERROR_CALLBACK, WORDS("native", "0", "doubling", "7"),
+               synfire_graph_launch(graph, nullptr, &ticket));
   EXPECT_EQ(ticket, 77u) << "a failed launch hands out no ticket";
   counted.throws = true;
   EXPECT_FAILS(SYNFIRE_ERROR_CALLBACK, WORDS("doubling", "such"), synfire_graph_launch(graph, nullptr, &ticket));
@@ -111,7 +113,8 @@ TEST_F(Native, AFailingCallbackIsNamedAndTheGraphStaysUsable) {
 }
 
 synfire_status SYNFIRE_CALL reenters(void* user, const synfire_native_call*) {
-  return synfire_graph_launch(static_cast<synfire_graph>(user), nullptr, nullptr) == SYNFIRE_ERROR_BUSY ? SYNFIRE_OK : -1;
+  return synfire_graph_launch(static_cast<synfire_graph>(user), nullptr, nullptr) == SYNFIRE_ERROR_BUSY ? SYNFIRE_OK
+                                                                                                        : -1;
 }
 
 TEST_F(Native, ACallbackFindsItsGraphBusy) {
@@ -148,8 +151,8 @@ synfire_native_desc at(Gate& gate) {
   return native;
 }
 
-// A graph that another thread launches (on the host) or instantiates (on CUDA, where a replay does not hold it) refuses every call
-// but looks at replays.
+// A graph that another thread launches (on the host) or instantiates (on CUDA, where a replay does not hold it) refuses
+// every call but looks at replays.
 TEST_F(Native, EveryCallOnAGraphInUseOnAnotherThreadIsBusy) {
   Rig<float> rig(context, describe(Shape{2, 1, 32}, SYNFIRE_DTYPE_F32));
   EXPECT_OK(rig.run_forward());
@@ -169,7 +172,9 @@ TEST_F(Native, EveryCallOnAGraphInUseOnAnotherThreadIsBusy) {
   });
   gate.wait_inside();
 
-  const auto busy = [](synfire_status status) { EXPECT_TRUE(fails_with(status, SYNFIRE_ERROR_BUSY, WORDS("graph", "thread"))); };
+  const auto busy = [](synfire_status status) {
+    EXPECT_TRUE(fails_with(status, SYNFIRE_ERROR_BUSY, WORDS("graph", "thread")));
+  };
   const synfire_forward_desc forward = rig.forward_desc();
   const synfire_backward_desc backward = rig.backward_desc();
   synfire_copy_desc copy = SYNFIRE_COPY_DESC_INIT;
@@ -257,7 +262,8 @@ TEST_F(Native, TwoThreadsReplayingOneLayerNeedAnOrder) {
   };
   Gate gate;
   const synfire_native_desc native = at(gate);
-  const Graph slow = make_graph(context), plain = make_graph(context), free = make_graph(context), both = make_graph(context);
+  const Graph slow = make_graph(context), plain = make_graph(context), free = make_graph(context),
+              both = make_graph(context);
   record_forward(slow, layer);
   EXPECT_OK(synfire_graph_record_native(slow, &native));
   record_forward(plain, layer);
@@ -268,8 +274,10 @@ TEST_F(Native, TwoThreadsReplayingOneLayerNeedAnOrder) {
   std::thread other([&] { EXPECT_OK(synfire_graph_launch(slow, nullptr, nullptr)); });
   gate.wait_inside();
   uint64_t ticket = 77;
-  EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("layer", "thread", "order"), synfire_graph_launch(plain, nullptr, &ticket));
-  EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("layer", "thread", "order"), synfire_graph_launch(both, nullptr, &ticket));
+  EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("layer", "thread", "order"),
+               synfire_graph_launch(plain, nullptr, &ticket));
+  EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("layer", "thread", "order"),
+               synfire_graph_launch(both, nullptr, &ticket));
   EXPECT_EQ(ticket, 77u);
   EXPECT_EQ(read_state<float>(layer, 16)[3], 0.25f) << "one forward ran, and no more";
   EXPECT_EQ(launch(free), 1u) << "what was refused has let go of its other layer";

@@ -75,7 +75,8 @@ TEST(Statistics, PercentilesOfTimesThatAreKnown) {
   EXPECT_LE(answer.p999_ns, answer.max_ns);
 }
 
-// A tail of one in a thousand is in the 99.9th percentile as soon as there are more than a thousand, and never in the median.
+// A tail of one in a thousand is in the 99.9th percentile as soon as there are more than a thousand, and never in the
+// median.
 TEST(Statistics, ARareTailIsSeenWhereItBelongs) {
   GraphStatistics statistics;
   uint64_t ticket = 0;

@@ -1,5 +1,6 @@
-// Captures: native nodes that keep CUDA's rules and those that do not, graphs and eager calls on a stream that the caller
-// captures, captures of other threads, several devices; and that no failure of a CUDA call leaks or breaks anything.
+// Captures: native nodes that keep CUDA's rules and those that do not, graphs and eager calls on a stream that the
+// caller captures, captures of other threads, several devices; and that no failure of a CUDA call leaks or breaks
+// anything.
 #include "../capi/graph_support.hpp"
 #include "fake_cuda.hpp"
 
@@ -137,7 +138,8 @@ TEST_F(Captures, ForkedWorkThatIsJoinedIsWelcome) {
 TEST_F(Captures, ACallbackThatFailsIsNamed) {
   expect_blamed([](const synfire_native_call&) { return -5; }, {"5"});
   expect_blamed([](const synfire_native_call& call) { return add_one(call) == SYNFIRE_OK ? -6 : 0; }, {"6"});
-  expect_blamed([](const synfire_native_call&) -> synfire_status { throw std::runtime_error("out of luck"); }, {"luck"});
+  expect_blamed([](const synfire_native_call&) -> synfire_status { throw std::runtime_error("out of luck"); },
+                {"luck"});
   expect_blamed([](const synfire_native_call&) -> synfire_status { throw 5; }, {"threw"});
 }
 
@@ -188,8 +190,8 @@ TEST_F(Captures, ACallbackThatAddsWhatAReplayMayNotHaveIsNamed) {
         },
         {"type", "kernels"});
   expect_blamed([](const synfire_native_call&) { return SYNFIRE_OK; }, {"nothing"});
-  expect_blamed(
-      [&](const synfire_native_call&) { return fake::launch(side, [] {}) == cudaSuccess ? SYNFIRE_OK : -1; }, {"nothing"});
+  expect_blamed([&](const synfire_native_call&) { return fake::launch(side, [] {}) == cudaSuccess ? SYNFIRE_OK : -1; },
+                {"nothing"});
 }
 
 TEST_F(Captures, ACallbackMayNotInstantiateAnotherGraph) {
@@ -255,7 +257,7 @@ TEST_F(Captures, WithoutAGraphTheCallbackIsCalledByEachLaunch) {
   EXPECT_EQ(fake::calls("cudaGraphLaunch"), 0u);
 }
 
-// ---- The caller's captures --------------------------------------------------------------------------------------------
+// ---- The caller's captures ------------------------------------------------------------------------------------------
 
 TEST_F(Captures, AGraphBecomesAChildOfTheCallersCapture) {
   Callback callback = add_one;
@@ -387,7 +389,8 @@ TEST_F(Captures, AFailureWhileAddingTheChildLeavesTheCaptureAlone) {
 }
 
 TEST_F(Captures, EagerCallsBecomePartOfTheCallersCapture) {
-  Rig<float> rig(context, describe(Shape{4, 1, 32}, SYNFIRE_DTYPE_F32)), twin(context, describe(Shape{4, 1, 32}, SYNFIRE_DTYPE_F32));
+  Rig<float> rig(context, describe(Shape{4, 1, 32}, SYNFIRE_DTYPE_F32)),
+      twin(context, describe(Shape{4, 1, 32}, SYNFIRE_DTYPE_F32));
   const Inputs<float> inputs = random_inputs<float>(rig.shape, 4);
   rig.load(inputs);
   twin.load(inputs);
@@ -420,10 +423,10 @@ TEST_F(Captures, EagerCallsBecomePartOfTheCallersCapture) {
   fake::destroy_graph(captured);
 }
 
-// ---- Other threads, other devices -------------------------------------------------------------------------------------
+// ---- Other threads, other devices -----------------------------------------------------------------------------------
 
-// Everything that may block or load, on other threads, while this one captures in the strictest mode, and while a graph of
-// ours is captured.
+// Everything that may block or load, on other threads, while this one captures in the strictest mode, and while a graph
+// of ours is captured.
 TEST_F(Captures, OtherThreadsNeverBreakACapture) {
   Callback callback = [&](const synfire_native_call& call) {
     std::thread other([&] {
@@ -489,14 +492,25 @@ TEST_F(Captures, TwoDevicesFromThreadsThatAreOnTheOther) {
   }
 }
 
-// ---- Calls that fail --------------------------------------------------------------------------------------------------
+// ---- Calls that fail ------------------------------------------------------------------------------------------------
 
 // Whichever call of an instantiation or a re-binding fails: an error, nothing left, and the graph is what it was.
 TEST_F(Captures, EveryCallThatFailsWhileInstantiatingLeavesNothing) {
-  const char* const calls[] = {"cudaMalloc", "cudaHostAlloc", "cudaMemsetAsync", "cudaStreamSynchronize", "cudaFuncGetAttributes",
-                               "cudaLaunchKernel", "cudaStreamGetPriority", "cudaStreamCreateWithPriority",
-                               "cudaStreamBeginCapture", "cudaStreamEndCapture", "cudaStreamGetCaptureInfo", "cudaGraphGetNodes",
-                               "cudaGraphNodeGetType", "cudaGraphInstantiateWithParams", "cudaGraphNodeSetEnabled",
+  const char* const calls[] = {"cudaMalloc",
+                               "cudaHostAlloc",
+                               "cudaMemsetAsync",
+                               "cudaStreamSynchronize",
+                               "cudaFuncGetAttributes",
+                               "cudaLaunchKernel",
+                               "cudaStreamGetPriority",
+                               "cudaStreamCreateWithPriority",
+                               "cudaStreamBeginCapture",
+                               "cudaStreamEndCapture",
+                               "cudaStreamGetCaptureInfo",
+                               "cudaGraphGetNodes",
+                               "cudaGraphNodeGetType",
+                               "cudaGraphInstantiateWithParams",
+                               "cudaGraphNodeSetEnabled",
                                "cudaMemcpyAsync"};
   const Layer layer = make_layer(context, describe(Shape{4, 1, 16}, SYNFIRE_DTYPE_F32));
   const Buffer other = make_frame(context, n);

@@ -1,7 +1,8 @@
-// The path of a launch on the CUDA backend: 10,000 launches and waits of a graph with both directions and slots make no heap
-// allocation, no CUDA call but the launches themselves, and take no lock; with everything changed between them that is documented
-// to allocate nothing, no allocation either, nor a CUDA call that allocates or waits. The functions of the C library that
-// allocate and lock are replaced by ones that count; what the fake CUDA runtime does inside itself does not count.
+// The path of a launch on the CUDA backend: 10,000 launches and waits of a graph with both directions and slots make no
+// heap allocation, no CUDA call but the launches themselves, and take no lock; with everything changed between them
+// that is documented to allocate nothing, no allocation either, nor a CUDA call that allocates or waits. The functions
+// of the C library that allocate and lock are replaced by ones that count; what the fake CUDA runtime does inside
+// itself does not count.
 #include "fake_cuda.hpp"
 
 #include <synfire/synfire.h>
@@ -174,10 +175,15 @@ int main() {
   counting = false;
   // Launches, writes of what changed, and nodes that are switched.
   const uint64_t other = synfire_test::fake::calls() - synfire_test::fake::calls("cudaGraphLaunch") -
-                         synfire_test::fake::calls("cudaLaunchKernel") - synfire_test::fake::calls("cudaGraphNodeSetEnabled");
-  std::printf("%d launches: %ld allocations, %ld locks, %llu CUDA calls, %llu of them launches; with changes %ld allocations, "
-              "%llu CUDA calls of other kinds\n",
-              n_replays, allocations, locks, static_cast<unsigned long long>(calls), static_cast<unsigned long long>(launches),
-              n_allocations.load(), static_cast<unsigned long long>(other));
-  return allocations == 0 && locks == 0 && calls == n_replays && launches == n_replays && n_allocations == 0 && other == 0 ? 0 : 1;
+                         synfire_test::fake::calls("cudaLaunchKernel") -
+                         synfire_test::fake::calls("cudaGraphNodeSetEnabled");
+  std::printf(
+      "%d launches: %ld allocations, %ld locks, %llu CUDA calls, %llu of them launches; with changes %ld allocations, "
+      "%llu CUDA calls of other kinds\n",
+      n_replays, allocations, locks, static_cast<unsigned long long>(calls), static_cast<unsigned long long>(launches),
+      n_allocations.load(), static_cast<unsigned long long>(other));
+  return allocations == 0 && locks == 0 && calls == n_replays && launches == n_replays && n_allocations == 0 &&
+                 other == 0
+             ? 0
+             : 1;
 }

@@ -1,6 +1,6 @@
-// Updates between launches while replays are held in flight: everything that is changed between two launches belongs to the
-// second one, whatever streams the replays are on.
-// What does not live here: values and rows one kind at a time (steps_test.cpp), waiting and slots (waiting_test.cpp).
+// Updates between launches while replays are held in flight: everything that is changed between two launches belongs to
+// the second one, whatever streams the replays are on. What does not live here: values and rows one kind at a time
+// (steps_test.cpp), waiting and slots (waiting_test.cpp).
 #include "../capi/step_support.hpp"
 #include "fake_cuda.hpp"
 
@@ -12,8 +12,8 @@
 namespace synfire_test {
 namespace {
 
-// One step of a layer of two batch rows with 32 neurons, with its backward and an update, a fill and a copy; every number in it
-// may change between launches.
+// One step of a layer of two batch rows with 32 neurons, with its backward and an update, a fill and a copy; every
+// number in it may change between launches.
 class Updates : public testing::Test {
  protected:
   static constexpr uint64_t n_neurons = 32, n = 2 * n_neurons;
@@ -49,10 +49,18 @@ class Step {
 
   // Tau and v_reset: one number, or one per neuron.
   Step(synfire_context context, uint32_t n_slots, size_t count)
-      : n_values(count), layer(make_layer(context, describe(Shape{1, 2, static_cast<int64_t>(n_neurons)}, SYNFIRE_DTYPE_F32))),
-        x(make_frame(context, n)), h(make_frame(context, n)), v(make_frame(context, n)), grad_s(make_frame(context, n)),
-        grad_x(make_frame(context, n)), grad_rest(make_frame(context, 1)), filled(make_frame(context, 4)),
-        from(make_frame(context, 4)), to(make_frame(context, 4)), v_init(make_frame(context, n)),
+      : n_values(count),
+        layer(make_layer(context, describe(Shape{1, 2, static_cast<int64_t>(n_neurons)}, SYNFIRE_DTYPE_F32))),
+        x(make_frame(context, n)),
+        h(make_frame(context, n)),
+        v(make_frame(context, n)),
+        grad_s(make_frame(context, n)),
+        grad_x(make_frame(context, n)),
+        grad_rest(make_frame(context, 1)),
+        filled(make_frame(context, 4)),
+        from(make_frame(context, 4)),
+        to(make_frame(context, 4)),
+        v_init(make_frame(context, n)),
         graph(make_slotted_graph(context, n_slots)) {
     for (size_t i = 0; i < n; ++i) {
       data_of(x)[i] = i % 2 == 0 ? 8 : 1;  // neurons with even numbers fire
@@ -99,7 +107,8 @@ class Step {
     for (const size_t row : {size_t{0}, size_t{1}}) {
       const size_t fires = row * n_neurons + 30, rests = row * n_neurons + 31;
       if (static_cast<int64_t>(row) >= numbers.active) {
-        for (const Buffer* buffer : {&h, &v, &grad_x}) EXPECT_EQ(at(*buffer, fires), -99) << "row " << row << " is not active";
+        for (const Buffer* buffer : {&h, &v, &grad_x})
+          EXPECT_EQ(at(*buffer, fires), -99) << "row " << row << " is not active";
         continue;
       }
       EXPECT_FLOAT_EQ(at(h, fires), static_cast<float>((8 + rest) / numbers.tau));
@@ -126,8 +135,8 @@ constexpr Numbers updates[] = {{2, 0.125, 4, 0, 10, 2, true},
                                {8, -0.5, 1, 0.25, 30, 2, true},
                                {2.5, 0, 3, 0, 40, 2, false}};
 
-// Parameters per neuron and scalar, the surrogate's, active rows, a learning rate, a number and an operation, all changed between
-// launches; some values are set and taken back before the launch that would have seen them.
+// Parameters per neuron and scalar, the surrogate's, active rows, a learning rate, a number and an operation, all
+// changed between launches; some values are set and taken back before the launch that would have seen them.
 TEST_F(Updates, EverythingOfOneUpdateIsSeenByTheNextReplayAndByNoneBefore) {
   for (const char* mode : {"", "0"})
     for (const size_t count : {size_t{1}, Step::n_neurons})
@@ -156,12 +165,13 @@ TEST_F(Updates, EverythingOfOneUpdateIsSeenByTheNextReplayAndByNoneBefore) {
       }
 }
 
-// A layer whose parameters only the host sets: values per neuron go to the device at once, so they wait for the replays that
-// still read the ones before.
+// A layer whose parameters only the host sets: values per neuron go to the device at once, so they wait for the replays
+// that still read the ones before.
 TEST_F(Updates, ValuesPerNeuronWaitForReplaysOnAnyStream) {
   const Layer layer = make_layer(context, describe(Shape{1, 1, static_cast<int64_t>(n_neurons)}, SYNFIRE_DTYPE_F32));
   set_parameter(layer, "tau", std::vector<double>(n_neurons, 2));
-  const Buffer x = make_frame(context, n_neurons), h = make_frame(context, n_neurons), v_init = make_frame(context, n_neurons);
+  const Buffer x = make_frame(context, n_neurons), h = make_frame(context, n_neurons),
+               v_init = make_frame(context, n_neurons);
   EXPECT_OK(synfire_buffer_fill(x, 1));
   const Graph graph = make_slotted_graph(context, 2);
   synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
@@ -207,10 +217,12 @@ TEST_F(Updates, ValuesPerNeuronAreNotSetWhenTheDeviceIsLost) {
   EXPECT_EQ(get_parameter(layer, "tau", n_neurons)[3], 2);
 }
 
-// A launch into the caller's capture writes what has changed to the device at once: not under a replay that is in flight.
+// A launch into the caller's capture writes what has changed to the device at once: not under a replay that is in
+// flight.
 TEST_F(Updates, ALaunchIntoACaptureLeavesReplaysInFlightAlone) {
   cudaStream_t capturing = fake::make_stream();
-  const Buffer v_init = make_frame(context, n_neurons), h = make_frame(context, n_neurons), x = make_frame(context, n_neurons);
+  const Buffer v_init = make_frame(context, n_neurons), h = make_frame(context, n_neurons),
+               x = make_frame(context, n_neurons);
   const Layer layer = make_layer(context, describe(Shape{1, 1, static_cast<int64_t>(n_neurons)}, SYNFIRE_DTYPE_F32));
   const Buffer filled = make_frame(context, 4);
   EXPECT_OK(synfire_buffer_fill(x, 1));
@@ -242,7 +254,8 @@ TEST_F(Updates, ALaunchIntoACaptureLeavesReplaysInFlightAlone) {
     });
     ASSERT_EQ(fake::begin_capture(capturing, cudaStreamCaptureModeGlobal), cudaSuccess);
     const auto into = reinterpret_cast<synfire_stream>(capturing);
-    EXPECT_EQ(eager ? synfire_layer_forward(layer, &forward, into) : synfire_graph_launch(graph, into, nullptr), SYNFIRE_CAPTURED)
+    EXPECT_EQ(eager ? synfire_layer_forward(layer, &forward, into) : synfire_graph_launch(graph, into, nullptr),
+              SYNFIRE_CAPTURED)
         << last_error_text();
     device.join();
     EXPECT_TRUE(fake::capture_is_valid(capturing));

@@ -1,5 +1,5 @@
-// Waiting for replays that are held in flight: what each policy costs in CUDA calls, how soon a lost device is found, slots
-// in flight, and changes that replays in flight must not see.
+// Waiting for replays that are held in flight: what each policy costs in CUDA calls, how soon a lost device is found,
+// slots in flight, and changes that replays in flight must not see.
 #include "../capi/graph_support.hpp"
 #include "fake_cuda.hpp"
 
@@ -103,8 +103,10 @@ TEST_F(InFlight, TimeoutsAreKeptByEachPolicy) {
   EXPECT_OK(synfire_graph_get_statistics(graph, &statistics));
   EXPECT_EQ(statistics.n_late_waits, 9u) << "a look is not a wait";
   EXPECT_EQ(statistics.n_seen, 0u);
-  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("ticket", "2", "1"), synfire_graph_wait(graph, 2, SYNFIRE_WAIT_SPIN, 0));
-  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("ticket", "0"), synfire_graph_wait(graph, 0, SYNFIRE_WAIT_SPIN, -1));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("ticket", "2", "1"),
+               synfire_graph_wait(graph, 2, SYNFIRE_WAIT_SPIN, 0));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("ticket", "0"),
+               synfire_graph_wait(graph, 0, SYNFIRE_WAIT_SPIN, -1));
   fake::release();
   EXPECT_OK(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_BLOCK, 0));
 }
@@ -137,7 +139,8 @@ TEST_F(InFlight, PollingNeverBlocksAndFindsALostDevice) {
 }
 
 TEST_F(InFlight, ALostDeviceIsFoundWithinAMillisecondAndNeverCalledLate) {
-  constexpr auto patience = std::chrono::seconds(8);  // a busy machine puts the thread that waits aside, for many attempts
+  constexpr auto patience =
+      std::chrono::seconds(8);  // a busy machine puts the thread that waits aside, for many attempts
   for (const int32_t policy : policies) {
     for (const microseconds after : {microseconds(0), microseconds(300), microseconds(2700)}) {
       std::chrono::nanoseconds best = std::chrono::hours(1);
@@ -184,7 +187,8 @@ TEST_F(InFlight, AReplayOnTheCallersStreamIsLostToo) {
     EXPECT_OK(synfire_graph_launch(graph, reinterpret_cast<synfire_stream>(stream), &ticket));
     EXPECT_EQ(synfire_graph_wait(graph, ticket, policy, 0), SYNFIRE_PENDING);
     fake::lose(cudaErrorMisalignedAddress);
-    EXPECT_FAILS(SYNFIRE_ERROR_DEVICE_LOST, WORDS("cudaErrorMisalignedAddress"), synfire_graph_wait(graph, ticket, policy, -1));
+    EXPECT_FAILS(SYNFIRE_ERROR_DEVICE_LOST, WORDS("cudaErrorMisalignedAddress"),
+                 synfire_graph_wait(graph, ticket, policy, -1));
     fake::destroy_stream(stream);
   }
 }
@@ -235,7 +239,8 @@ TEST_F(InFlight, OneSlotIsGuardedAndNoneIsNot) {
     EXPECT_EQ(bytes, n * sizeof(float));
   }
   void* data = this;
-  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("ticket", "1", "2"), synfire_graph_get_slot(none, 1, x, &data, nullptr));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("ticket", "1", "2"),
+               synfire_graph_get_slot(none, 1, x, &data, nullptr));
   fake::release();
   EXPECT_EQ(slot_of(none, 0, x), data_of(x));
   EXPECT_EQ(slot_of(none, 2, x), data_of(x));
@@ -292,8 +297,8 @@ TEST_F(InFlight, ReplaysInFlightDoNotSeeAnOperationDisabled) {
   EXPECT_EQ(data_of(out)[5], 2) << "and again at this one";
 }
 
-// A parameter, a value and an operation, changed between two launches: the second one sees all three, the first one none,
-// and what a third one changes back is its own. V tells the order too: it goes on from replay to replay.
+// A parameter, a value and an operation, changed between two launches: the second one sees all three, the first one
+// none, and what a third one changes back is its own. V tells the order too: it goes on from replay to replay.
 TEST_F(InFlight, WhatIsChangedTogetherIsSeenTogether) {
   const Layer layer = make_layer(context, describe(Shape{1, 1, 32}, SYNFIRE_DTYPE_F32));
   const Buffer in = make_frame(context, 32), v = make_frame(context, 32), filled = make_frame(context, 8);

@@ -255,7 +255,8 @@ TEST_F(GoodNeighbour, TheCallersLastErrorAndDeviceStay) {
   cudaGetLastError();
 }
 
-// A wait that asks CUDA whether the device lives is answered "not ready", which is nothing that the caller should find later.
+// A wait that asks CUDA whether the device lives is answered "not ready", which is nothing that the caller should find
+// later.
 TEST_F(GoodNeighbour, AWaitThatTimesOutLeavesNoErrorBehind) {
   ASSERT_EQ(user::load_kernels(), cudaSuccess);
   ASSERT_EQ(synfire_graph_instantiate(graph), SYNFIRE_OK) << last_error();

@@ -1,5 +1,5 @@
-// What synfire_graph_launch() adds to a bare cudaGraphLaunch(): both launch the same kernels in turn, in one process. The bare
-// graph is captured from Synfire's eager calls, with a kernel that does nothing in the place of the signal.
+// What synfire_graph_launch() adds to a bare cudaGraphLaunch(): both launch the same kernels in turn, in one process.
+// The bare graph is captured from Synfire's eager calls, with a kernel that does nothing in the place of the signal.
 #include "recorded_step.hpp"
 #include "user_kernels.hpp"
 
@@ -53,8 +53,10 @@ TEST(LaunchOverhead, IsAtMostAHundredNanoseconds) {
     ours.push_back(microseconds(end - next));
   }
   const double added = percentile(ours, 0.5) - percentile(theirs, 0.5);
-  std::printf("cudaGraphLaunch: median %.3f us, 99 %% %.3f us; synfire_graph_launch: median %.3f us, 99 %% %.3f us; added %.0f ns\n",
-              percentile(theirs, 0.5), percentile(theirs, 0.99), percentile(ours, 0.5), percentile(ours, 0.99), added * 1000);
+  std::printf(
+      "cudaGraphLaunch: median %.3f us, 99 %% %.3f us; synfire_graph_launch: median %.3f us, 99 %% %.3f us; added %.0f "
+      "ns\n",
+      percentile(theirs, 0.5), percentile(theirs, 0.99), percentile(ours, 0.5), percentile(ours, 0.99), added * 1000);
   EXPECT_LE(added, 0.1);
   cudaGraphExecDestroy(bare);
   cudaGraphDestroy(captured);

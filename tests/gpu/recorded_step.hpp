@@ -1,5 +1,5 @@
-// A step as tests of launching need one: forward and backward of 1024 LIF neurons over 8 steps, recorded and instantiated, on a
-// context of its own.
+// A step as tests of launching need one: forward and backward of 1024 LIF neurons over 8 steps, recorded and
+// instantiated, on a context of its own.
 #ifndef SYNFIRE_TESTS_GPU_RECORDED_STEP_HPP
 #define SYNFIRE_TESTS_GPU_RECORDED_STEP_HPP
 

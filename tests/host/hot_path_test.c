@@ -1,7 +1,7 @@
-/* 10,000 launches and waits of a graph with both directions and slots allocate nothing and lock nothing, nor do calls between
- * replays that are documented to allocate nothing: every allocation function of the C library, and every function of its
- * threads that takes a lock, is replaced by one that counts. With several threads to a replay likewise; what the threads'
- * runtime does to meet is its own. */
+/* 10,000 launches and waits of a graph with both directions and slots allocate nothing and lock nothing, nor do calls
+ * between replays that are documented to allocate nothing: every allocation function of the C library, and every
+ * function of its threads that takes a lock, is replaced by one that counts. With several threads to a replay likewise;
+ * what the threads' runtime does to meet is its own. */
 #define _GNU_SOURCE
 #include <synfire/synfire.h>
 
@@ -192,7 +192,7 @@ int main(void) {
   counting = 0;
   parallel = n_allocations;
 
-  printf("%d launches, %ld allocations, %ld locks; %ld allocations with changes, %ld with two threads\n", n_replays, allocations,
-         locks, changing, parallel);
+  printf("%d launches, %ld allocations, %ld locks; %ld allocations with changes, %ld with two threads\n", n_replays,
+         allocations, locks, changing, parallel);
   return allocations == 0 && locks == 0 && changing == 0 && parallel == 0 ? 0 : 1;
 }

@@ -1,9 +1,10 @@
 // latency_command.cpp - `synfire-bench latency`: how long a step takes from its launch until the host knows that it is
 // done.
 //
-// What lives here: the measurement of a group, and the command. What does not: which steps there are (latency_groups.hpp),
-// replays in turns (replays.hpp), what changes cost (change_costs.hpp), rows (latency_report.hpp), the steps (step.hpp),
-// CUDA's own graphs and the load (bare.hpp), percentiles (distribution.hpp).
+// What lives here: the measurement of a group, and the command. What does not: which steps there are
+// (latency_groups.hpp), replays in turns (replays.hpp), what changes cost (change_costs.hpp), rows
+// (latency_report.hpp), the steps (step.hpp), CUDA's own graphs and the load (bare.hpp), percentiles
+// (distribution.hpp).
 //
 // SPDX-License-Identifier: MIT
 #include <cstdio>

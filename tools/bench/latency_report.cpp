@@ -68,8 +68,9 @@ std::string number_with_unit(double ns) {
 
 LatencyReport::LatencyReport(const Options& options) : options_(options), writer_(stdout, options.format, columns) {}
 
-void LatencyReport::add(const Machine& machine, const Group& group, std::optional<int> node_priority, const Policy& policy,
-                        Distribution measured, double launch_ns, const Bare& bare, const Costs& costs) {
+void LatencyReport::add(const Machine& machine, const Group& group, std::optional<int> node_priority,
+                        const Policy& policy, Distribution measured, double launch_ns, const Bare& bare,
+                        const Costs& costs) {
   const synfire_context_properties& properties = machine.properties();
   const auto text = [](std::string_view view) { return std::string(view); };
   const double shown_priority = node_priority ? *node_priority : nothing;

@@ -26,7 +26,8 @@ struct Bare {
   const Distribution* best = nullptr;
   std::string seen_by;
   double query_p50 = std::numeric_limits<double>::quiet_NaN(), counter_p50 = std::numeric_limits<double>::quiet_NaN();
-  double launch_ns = std::numeric_limits<double>::quiet_NaN();  ///< of the graph with the counter: as many nodes as Synfire's
+  double launch_ns =
+      std::numeric_limits<double>::quiet_NaN();  ///< of the graph with the counter: as many nodes as Synfire's
 };
 
 class LatencyReport {
