@@ -18,6 +18,7 @@ void Graph::check_instantiated() const {
 }
 
 Graph::~Graph() {
+  drop_updates_from(0);
   for (const Ref<Layer>& layer : layers_) layer->remove_user(*this);
 }
 
@@ -100,8 +101,9 @@ void Graph::plan_tapes() {
     if (!runs(update.operation)) continue;
     const auto same = std::find_if(updated_.begin(), updated_.end(),
                                    [&](const Updated& updated) { return updated.layer == update.layer; });
-    if (same == updated_.end()) updated_.push_back({update.layer, update.parameter});
-    else same->parameters |= update.parameter;
+    const uint32_t bit = uint32_t{1} << update.parameter;
+    if (same == updated_.end()) updated_.push_back({update.layer, bit});
+    else same->parameters |= bit;
   }
 }
 

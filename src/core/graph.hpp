@@ -52,7 +52,7 @@ class Exclusive {
 struct RecordedUpdate {
   Layer* layer;
   uint32_t operation;
-  uint32_t parameter;  // a bit
+  uint32_t parameter;
 };
 
 enum class WaitPolicy : int32_t { spin = SYNFIRE_WAIT_SPIN, yield = SYNFIRE_WAIT_YIELD, block = SYNFIRE_WAIT_BLOCK };
@@ -139,6 +139,8 @@ class Graph final : public Child, private LayerUser {
   void plan_tapes();
   void check_tapes() const;
   void leave_tapes(bool captured);
+  void leave_part() noexcept;
+  void drop_updates_from(uint32_t operation) noexcept;
   void refresh(synfire_stream stream);
   void refresh_for_capture();
   uint32_t slot_count() const noexcept { return n_slots_ == 0 ? 1 : n_slots_; }
@@ -173,7 +175,7 @@ class Graph final : public Child, private LayerUser {
   };
   struct Updated {
     Layer* layer;
-    uint32_t parameters;
+    uint32_t parameters;  // a bit for each
   };
   std::vector<TapeNeed> needs_;
   std::vector<TapeLeft> leaves_;

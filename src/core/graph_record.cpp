@@ -212,6 +212,13 @@ void Graph::record(const Recording& recording) {
   append(recording);
 }
 
+void Graph::drop_updates_from(uint32_t operation) noexcept {
+  while (!updates_.empty() && updates_.back().operation >= operation) {
+    updates_.back().layer->drop_update(updates_.back().parameter);
+    updates_.pop_back();
+  }
+}
+
 template <class Make>
 void Graph::record_with_values(Make make) {
   const Exclusive exclusive(busy_);
@@ -221,6 +228,7 @@ void Graph::record_with_values(Make make) {
     append(make(number));
   } catch (...) {
     values_.drop_from(number);
+    drop_updates_from(number);
     throw;
   }
 }
@@ -254,7 +262,7 @@ void Graph::record_update(Layer& layer, const UpdateRequest& request, double lea
     const uint64_t* const rate =
         values_.add(number, "learning_rate", GraphValues::Kind::number, SYNFIRE_DTYPE_F64, learning_rate);
     const UpdateParameterOperation operation = layer.update(request, reinterpret_cast<const double*>(rate));
-    updates_.push_back({&layer, number, uint32_t{1} << request.parameter.index});
+    updates_.push_back({&layer, number, request.parameter.index});
     return Recording{{operation}, {request.gradient}, {}, {&layer}};
   });
 }

@@ -33,6 +33,13 @@ void Graph::leave_tapes(bool captured) {
   for (const TapeLeft& left : leaves_) left.layer->set_tape(left.tape, left.overwritten, left.outdated);
 }
 
+// A replay that failed may have run in part: what it writes may be written, tapes of before overwritten, parameters updated.
+void Graph::leave_part() noexcept {
+  for (Buffer* buffer : written_) buffer->mark_written();
+  for (const Updated& updated : updated_) updated.layer->note_updated(updated.parameters, false);
+  for (const TapeLeft& left : leaves_) left.layer->set_tape({}, false);
+}
+
 // What changed since the last launch reaches the device, in stream order.
 void Graph::refresh(synfire_stream stream) {
   for (const Ref<Layer>& layer : layers_) layer->refresh(stream);
@@ -102,7 +109,7 @@ Launched Graph::launch(synfire_stream stream) {
   try {
     replay_->launch(stream, slot_of(ticket));
   } catch (...) {
-    for (Buffer* buffer : written_) buffer->mark_written();  // it may have run in part
+    leave_part();
     throw;
   }
   leave_tapes(false);

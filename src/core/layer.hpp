@@ -143,6 +143,8 @@ class Layer final : public Child {
   // ---- updates of parameters inside replays
   // From the first update on, the values live on the device.
   UpdateParameterOperation update(const UpdateRequest& request, const double* rate);
+  // The graph that update() was called for is gone, or did not record it after all.
+  void drop_update(uint32_t parameter) noexcept;
   // A replay was launched that updates these parameters (a bit for each), or a capture of the caller's took it.
   void note_updated(uint32_t parameters, bool captured) noexcept {
     on_device_.fetch_or(parameters, std::memory_order_relaxed);
@@ -268,7 +270,7 @@ class Layer final : public Child {
 
   // From the first update on: values on the device, and what the host has set since the last launch.
   ParameterMaster* master_ = nullptr;
-  uint32_t updated_ = 0;  // parameters that some graph updates
+  uint32_t updaters_[model::max_parameters] = {};  // recorded updates of each parameter, in graphs that live
   uint32_t changed_ = 0;  // set by the host since the last refresh
   double* rows_[model::max_parameters] = {};    // [N] on the device, of parameters that are per neuron
   double* staged_[model::max_parameters] = {};  // [N] on the device, as the host set them ...

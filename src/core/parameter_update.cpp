@@ -64,7 +64,7 @@ void Layer::set_on_device(std::span<const ParameterValues> list) {
   for (const ParameterValues& entry : list) {
     next.push_back(parameters_.checked(entry.name, entry.values));
     const uint32_t index = entry.name.index;
-    if ((updated_ >> index & 1u) != 0 && next.back().size() != parameters_.values(index).size())
+    if (updaters_[index] > 0 && next.back().size() != parameters_.values(index).size())
       fail_argument("SYN-UPDATE-LENGTH",
                     "count is %zu; \"%s\" holds %zu, and a graph updates it with a gradient of that length",
                     next.back().size(), parameters_.spec(index).name, parameters_.values(index).size());
@@ -173,8 +173,13 @@ UpdateParameterOperation Layer::update(const UpdateRequest& request, const doubl
                   "from desc.lower to desc.upper, and in the range of \"%s\", there is no value: %g to %g", known_as,
                   step.lower, step.upper);
   begin_updates();
-  updated_ |= uint32_t{1} << request.parameter.index;
+  ++updaters_[request.parameter.index];
   return {this, request.parameter.index, step, gradient.array(), length > 1, rate};
+}
+
+void Layer::drop_update(uint32_t parameter) noexcept {
+  const auto lock = lock_parameters();
+  --updaters_[parameter];
 }
 
 // ---- users ----------------------------------------------------------------------------------------------------------

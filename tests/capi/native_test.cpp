@@ -112,6 +112,40 @@ TEST_F(Native, AFailingCallbackIsNamedAndTheGraphStaysUsable) {
   EXPECT_EQ(data_of(out)[3], 8);
 }
 
+// What ran before a callback that fails has been done: the tape of an earlier forward is gone, the parameter has been updated.
+TEST_F(Native, ALaunchThatFailsInItsMiddleLeavesNoTapeAndTellsWhatItUpdated) {
+  if (!on_host()) GTEST_SKIP() << "this callback enqueues nothing";
+  const Shape shape{2, 1, 32};
+  Rig<float> rig(context, describe(shape, SYNFIRE_DTYPE_F32));
+  rig.load(random_inputs<float>(shape, 5));
+  const Buffer other_x = make_buffer(context, SYNFIRE_DTYPE_F32, shape.sequence()), slope = make_buffer(context, SYNFIRE_DTYPE_F32, 1);
+  EXPECT_OK(synfire_buffer_fill(other_x, 3));
+  EXPECT_OK(synfire_buffer_fill(slope, -1));
+  for (const bool updates : {false, true}) {
+    SCOPED_TRACE(updates);
+    const Graph graph = make_graph(context);
+    synfire_forward_desc forward = rig.forward_desc();
+    forward.x = other_x;
+    EXPECT_OK(synfire_graph_record_forward(graph, rig.layer, &forward));
+    if (updates) record_update(graph, rig.layer, "tau", slope, 0.5);
+    const synfire_native_desc native = desc("doubling");
+    EXPECT_OK(synfire_graph_record_native(graph, &native));
+    EXPECT_OK(synfire_graph_instantiate(graph));
+    EXPECT_OK(rig.run_forward());
+    EXPECT_OK(rig.run_backward());
+    counted.answer = -7;
+    EXPECT_FAILS(SYNFIRE_ERROR_CALLBACK, WORDS("doubling"), synfire_graph_launch(graph, nullptr, nullptr));
+    EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("tape"), rig.run_backward());
+    EXPECT_EQ(get_parameter(rig.layer, "tau")[0], updates ? 2.5 : 2);
+    counted.answer = SYNFIRE_OK;
+    EXPECT_OK(synfire_graph_launch(graph, nullptr, nullptr));
+    if (!updates) {
+      EXPECT_OK(rig.run_backward());
+    }
+    EXPECT_EQ(get_parameter(rig.layer, "tau")[0], updates ? 3 : 2);
+  }
+}
+
 synfire_status SYNFIRE_CALL reenters(void* user, const synfire_native_call*) {
   return synfire_graph_launch(static_cast<synfire_graph>(user), nullptr, nullptr) == SYNFIRE_ERROR_BUSY ? SYNFIRE_OK
                                                                                                         : -1;

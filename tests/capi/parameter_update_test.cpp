@@ -498,6 +498,45 @@ TYPED_TEST(ParameterUpdate, BadInput) {
   EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("graph"), synfire_graph_record_update_parameter(graph, layer, &late));
 }
 
+// A parameter keeps its length while a graph that updates it lives, and not for longer.
+TYPED_TEST(ParameterUpdate, ALengthIsFreeAgainWithTheLastGraph) {
+  const Layer layer = this->make(SYNFIRE_MODEL_LIF);
+  const Buffer one = this->gradient({TypeParam(1)}), five = this->gradient(std::vector<TypeParam>(5, 1));
+  Graph first = this->updating(layer, "tau", one, -1), second = this->updating(layer, "tau", one, -1);
+  replay(first);
+  const double numbers[5] = {2, 3, 4, 5, 6};
+  const auto refused = [&] {
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("count", "tau"),
+                 synfire_layer_set_parameter(layer, "tau", numbers, 5));
+  };
+  refused();
+  first.reset();
+  EXPECT_OK(synfire_context_reclaim(this->context_, nullptr));
+  refused();
+  {
+    // One that could not be recorded holds nothing.
+    const Graph third = make_graph(this->context_);
+    const synfire_update_parameter_desc bad = update_desc("v_rest", one, infinity);
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("learning_rate"),
+                 synfire_graph_record_update_parameter(third, layer, &bad));
+    set_parameter(layer, "v_rest", {0, 0.1, 0.2, 0.3, 0.4});
+    // One that is not instantiated holds it too.
+    const synfire_update_parameter_desc held = update_desc("v_rest", five, 0);
+    EXPECT_OK(synfire_graph_record_update_parameter(third, layer, &held));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("count", "v_rest"),
+                 synfire_layer_set_parameter(layer, "v_rest", numbers, 1));
+  }
+  second.reset();
+  EXPECT_OK(synfire_context_reclaim(this->context_, nullptr));
+  EXPECT_EQ(get_parameter(layer, "tau")[0], 3);
+  set_parameter(layer, "tau", std::vector<double>(numbers, numbers + 5));
+  set_parameter(layer, "v_rest", {0});
+  const Graph later = this->updating(layer, "tau", five, -1);
+  replay(later);
+  EXPECT_TRUE(same_bits(get_parameter(layer, "tau", 5), {3, 4, 5, 6, 7}));
+  this->expect_as_if_set(layer, SYNFIRE_MODEL_LIF);
+}
+
 // ---- a whole step ---------------------------------------------------------------------------------------------------
 
 // Four layers, both directions, frames in and out, an update of each: the rate of the last layer learns to be a
