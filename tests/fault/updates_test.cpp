@@ -273,5 +273,82 @@ TEST_F(Updates, ALaunchIntoACaptureLeavesReplaysInFlightAlone) {
   fake::destroy_stream(capturing);
 }
 
+// ---- Calls that fail ------------------------------------------------------------------------------------------------
+
+// A launch that could not bring the changes along hands out no ticket, and the next one brings all of them.
+TEST_F(Updates, ChangesThatALaunchCouldNotBringAreBroughtByTheNext) {
+  for (const size_t count : {size_t{1}, Step::n_neurons}) {
+    for (int nth = 1; nth <= 2; ++nth) {
+      SCOPED_TRACE(testing::Message() << count << " values, kernel " << nth);
+      const Step step(context, 1, count);
+      step.clear();
+      step.set(updates[0]);
+      wait(step.graph, launch_on(step.graph, nullptr));
+      step.expect(1, updates[0], 0);
+      step.clear();
+      step.set(updates[1]);
+      fake::fail("cudaLaunchKernel", cudaErrorLaunchOutOfResources, nth);
+      uint64_t ticket = 77;
+      EXPECT_FAILS(SYNFIRE_ERROR_CUDA, WORDS("cudaLaunchKernel"), synfire_graph_launch(step.graph, nullptr, &ticket));
+      EXPECT_EQ(ticket, 77u);
+      EXPECT_EQ(launch_on(step.graph, nullptr), 2u);
+      wait(step.graph, 2);
+      step.expect(2, updates[1], 0);
+    }
+  }
+}
+
+// Memory that is not to be had while recording: the graph is what it was, and records the same operation afterwards.
+TEST_F(Updates, ARecordThatFailsLeavesTheGraphAsItWas) {
+  const Shape shape{4, 1, 32};
+  const Buffer number = make_frame(context, 1), filled = make_frame(context, 4);
+  const auto every_record = [&](synfire_graph graph, const Rig<float>& rig, int which) -> synfire_status {
+    const synfire_forward_desc forward = rig.forward_desc();
+    synfire_backward_desc backward = rig.backward_desc();
+    const synfire_parameter_gradient gradient = {"tau", number};
+    backward.parameter_gradients = &gradient;
+    backward.n_parameter_gradients = 1;
+    synfire_fill_desc fill = SYNFIRE_FILL_DESC_INIT;
+    fill.buffer = filled;
+    fill.value = 6;
+    const synfire_scale_add_desc add = scale_add_desc(number, number, 0, 1);
+    const synfire_update_parameter_desc update = update_desc("tau", number, 0);
+    switch (which) {
+      case 0: return synfire_graph_record_forward(graph, rig.layer, &forward);
+      case 1: return synfire_graph_record_backward(graph, rig.layer, &backward);
+      case 2: return synfire_graph_record_update_parameter(graph, rig.layer, &update);
+      case 3: return synfire_graph_record_fill(graph, &fill);
+      default: return synfire_graph_record_scale_add(graph, &add);
+    }
+  };
+  int n_failures = 0;
+  for (int which = 0; which < 5; ++which)
+    for (int nth = 1; nth <= 40; ++nth) {
+      SCOPED_TRACE(testing::Message() << "record " << which << ", allocation " << nth);
+      Rig<float> rig(context, describe(shape, SYNFIRE_DTYPE_F32));
+      set_parameter(rig.layer, "v_rest", std::vector<double>(32, 0));
+      rig.load(random_inputs<float>(shape, 3));
+      const Graph graph = make_graph(context);
+      for (int before = 0; before < which; ++before) EXPECT_OK(every_record(graph, rig, before));
+      fake::fail("cudaMalloc", cudaErrorMemoryAllocation, nth);
+      const synfire_status status = every_record(graph, rig, which);
+      fake::fail("cudaMalloc", cudaSuccess, 1 << 30);
+      if (status == SYNFIRE_OK) break;
+      ++n_failures;
+      EXPECT_EQ(status, SYNFIRE_ERROR_OUT_OF_MEMORY) << last_error_text();
+      if (which > 0) {
+        EXPECT_EQ(last_operation(graph), which - 1);
+      }
+      set_parameter(rig.layer, "tau", {3});
+      for (int after = which; after < 5; ++after) EXPECT_OK(every_record(graph, rig, after));
+      EXPECT_EQ(last_operation(graph), 4);
+      EXPECT_OK(synfire_graph_instantiate(graph));
+      wait(graph, launch(graph));
+      EXPECT_EQ(data_of(filled)[3], 6);
+      EXPECT_EQ(get_parameter(rig.layer, "tau")[0], 3);
+    }
+  EXPECT_GT(n_failures, 5);
+}
+
 }  // namespace
 }  // namespace synfire_test
