@@ -33,7 +33,8 @@ void Graph::leave_tapes(bool captured) {
   for (const TapeLeft& left : leaves_) left.layer->set_tape(left.tape, left.overwritten, left.outdated);
 }
 
-// A replay that failed may have run in part: what it writes may be written, tapes of before overwritten, parameters updated.
+// A replay that failed may have run in part: what it writes may be written, tapes of before overwritten, parameters
+// updated.
 void Graph::leave_part() noexcept {
   for (Buffer* buffer : written_) buffer->mark_written();
   for (const Updated& updated : updated_) updated.layer->note_updated(updated.parameters, false);

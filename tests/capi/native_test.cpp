@@ -112,13 +112,15 @@ TEST_F(Native, AFailingCallbackIsNamedAndTheGraphStaysUsable) {
   EXPECT_EQ(data_of(out)[3], 8);
 }
 
-// What ran before a callback that fails has been done: the tape of an earlier forward is gone, the parameter has been updated.
+// What ran before a callback that fails has been done: the tape of an earlier forward is gone, the parameter has been
+// updated.
 TEST_F(Native, ALaunchThatFailsInItsMiddleLeavesNoTapeAndTellsWhatItUpdated) {
   if (!on_host()) GTEST_SKIP() << "this callback enqueues nothing";
   const Shape shape{2, 1, 32};
   Rig<float> rig(context, describe(shape, SYNFIRE_DTYPE_F32));
   rig.load(random_inputs<float>(shape, 5));
-  const Buffer other_x = make_buffer(context, SYNFIRE_DTYPE_F32, shape.sequence()), slope = make_buffer(context, SYNFIRE_DTYPE_F32, 1);
+  const Buffer other_x = make_buffer(context, SYNFIRE_DTYPE_F32, shape.sequence()),
+               slope = make_buffer(context, SYNFIRE_DTYPE_F32, 1);
   EXPECT_OK(synfire_buffer_fill(other_x, 3));
   EXPECT_OK(synfire_buffer_fill(slope, -1));
   for (const bool updates : {false, true}) {
