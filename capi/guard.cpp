@@ -48,7 +48,8 @@ synfire_status report_current_exception(const char* function) noexcept {
 
 void fail_invalid_handle(uint64_t handle, const char* name, core::ObjectType type) {
   if (handle == 0)
-    core::fail(SYNFIRE_ERROR_INVALID_HANDLE, "SYN-HANDLE-NULL", "%s is null; a live %s is needed", name, type_name(type));
+    core::fail(SYNFIRE_ERROR_INVALID_HANDLE, "SYN-HANDLE-NULL", "%s is null; a live %s is needed", name,
+               type_name(type));
   core::fail(SYNFIRE_ERROR_INVALID_HANDLE, "SYN-HANDLE-STALE",
              "%s is 0x%016llx, which is no live %s: it was destroyed, never created, or is of another type", name,
              static_cast<unsigned long long>(handle), type_name(type));

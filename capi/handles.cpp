@@ -47,7 +47,8 @@ uint32_t take_slot() {
     if (first_free.compare_exchange_weak(index, next, std::memory_order_acq_rel)) return index;
   }
   if (n_slots == slots_per_chunk * n_chunks)
-    core::fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-HANDLE-LIMIT", "%u handles are in use, the most there can be", n_slots);
+    core::fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-HANDLE-LIMIT", "%u handles are in use, the most there can be",
+               n_slots);
   auto& chunk = chunks[n_slots / slots_per_chunk];
   if (!chunk.load(std::memory_order_relaxed)) chunk.store(new Chunk, std::memory_order_release);
   return n_slots++;

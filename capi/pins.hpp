@@ -4,6 +4,7 @@
 
 #include "guard.hpp"
 
+#include <core/eager_calls.hpp>
 #include <core/graph.hpp>
 
 namespace synfire::capi {
@@ -20,6 +21,17 @@ inline PinnedLayer pinned(synfire_layer handle, const char* name = "layer") {
 inline PinnedGraph pinned(synfire_graph handle) { return {value_of(handle), "graph", core::ObjectType::graph}; }
 inline PinnedBuffer pinned(synfire_buffer handle, const char* name = "buffer") {
   return {value_of(handle), name, core::ObjectType::buffer};
+}
+
+// The handle of a new object; the object is released when it gets none.
+template <class Handle>
+Handle registered(core::Object* object) {
+  try {
+    return reinterpret_cast<Handle>(register_object(object));
+  } catch (...) {
+    object->release();
+    throw;
+  }
 }
 
 // The answer of a call that may have become part of the caller's capture.

@@ -1,5 +1,5 @@
-// The functions of synfire.h for what stands between the passes of a step: fill, scale-and-add, parameters, state. As in
-// synfire.cpp: check, look up, call, translate.
+// The functions of synfire.h for what stands between the passes of a step: fill, scale-and-add, parameters, state. As
+// in synfire.cpp: check, look up, call, translate.
 #include "pins.hpp"
 
 namespace {
@@ -16,7 +16,8 @@ core::ScaleAddRequest request_of(const synfire_scale_add_desc& desc, const Pinne
 class PinnedRows {
  public:
   PinnedRows(const synfire_state_desc* descriptor, const core::Context& context, bool may_be_null = false)
-      : desc_(may_be_null && !descriptor ? synfire_state_desc SYNFIRE_STATE_DESC_INIT : read_descriptor(descriptor, "desc")),
+      : desc_(may_be_null && !descriptor ? synfire_state_desc SYNFIRE_STATE_DESC_INIT
+                                         : read_descriptor(descriptor, "desc")),
         buffer_(optional(desc_.buffer, "desc.buffer", context)) {
     check_reserved(desc_.reserved, "desc.reserved");
   }
@@ -59,8 +60,8 @@ class PinnedCopyRows {
 
 using RowsOperation = core::Recording (PinnedRows::*)(core::Layer&) const;
 
-synfire_status run_rows(const char* function, synfire_layer layer, const synfire_state_desc* desc, RowsOperation operation,
-                        synfire_stream stream) noexcept {
+synfire_status run_rows(const char* function, synfire_layer layer, const synfire_state_desc* desc,
+                        RowsOperation operation, synfire_stream stream) noexcept {
   return guarded(function, [&] {
     const auto found = pinned(layer);
     const PinnedRows rows(desc, *found->context());
@@ -68,8 +69,8 @@ synfire_status run_rows(const char* function, synfire_layer layer, const synfire
   });
 }
 
-synfire_status record_rows(const char* function, synfire_graph graph, synfire_layer layer, const synfire_state_desc* desc,
-                           RowsOperation operation) noexcept {
+synfire_status record_rows(const char* function, synfire_graph graph, synfire_layer layer,
+                           const synfire_state_desc* desc, RowsOperation operation) noexcept {
   return guarded(function, [&] {
     const auto target = pinned(graph);
     const auto found = required(layer, "layer", *target->context());
@@ -92,7 +93,8 @@ synfire_status SYNFIRE_CALL synfire_layer_set_parameters(synfire_layer layer, co
     check_pointer(list, "list");
     const core::ParameterSet& parameters = found->parameters();
     if (n_values == 0 || n_values > parameters.size())
-      core::fail_argument("SYN-PARAMETER-LIST", "n_values is %llu; this layer has %u parameters, of which at least 1 is to be set",
+      core::fail_argument("SYN-PARAMETER-LIST",
+                          "n_values is %llu; this layer has %u parameters, of which at least 1 is to be set",
                           static_cast<unsigned long long>(n_values), parameters.size());
     core::ParameterValues entries[model::max_parameters];
     for (uint64_t i = 0; i < n_values; ++i) {
@@ -123,7 +125,8 @@ synfire_status SYNFIRE_CALL synfire_graph_record_update_parameter(synfire_graph 
     const synfire_update_parameter_desc checked = read_descriptor(desc, "desc");
     constexpr uint32_t known = SYNFIRE_BOUND_LOWER | SYNFIRE_BOUND_UPPER;
     if ((checked.bounds & ~known) != 0)
-      core::fail_argument("SYN-UPDATE-BOUNDS", "desc.bounds is %u; allowed are SYNFIRE_BOUND_LOWER (1) and _UPPER (2), added up",
+      core::fail_argument("SYN-UPDATE-BOUNDS",
+                          "desc.bounds is %u; allowed are SYNFIRE_BOUND_LOWER (1) and _UPPER (2), added up",
                           checked.bounds);
     check_pointer(checked.name, "desc.name");
     const auto gradient = required(checked.gradient, "desc.gradient", *target->context());
@@ -150,7 +153,8 @@ synfire_status SYNFIRE_CALL synfire_scale_add(synfire_context context, const syn
   });
 }
 
-synfire_status SYNFIRE_CALL synfire_graph_record_scale_add(synfire_graph graph, const synfire_scale_add_desc* desc) noexcept {
+synfire_status SYNFIRE_CALL synfire_graph_record_scale_add(synfire_graph graph,
+                                                           const synfire_scale_add_desc* desc) noexcept {
   return guarded(__func__, [&] {
     const auto target = pinned(graph);
     const synfire_scale_add_desc checked = read_descriptor(desc, "desc");

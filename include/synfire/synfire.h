@@ -2,7 +2,8 @@
  * are recorded once and replayed as one graph.  Needs <stddef.h> and <stdint.h>, nothing else; C89-clean.
  *
  * What lives here: every type, constant and function a caller in any language needs.
- * What does not: C++ (synfire.hpp), CUDA types (a stream is a pointer to an incomplete struct), the mathematics (model/).
+ * What does not: C++ (synfire.hpp), CUDA types (a stream is a pointer to an incomplete struct), the mathematics
+ * (model/).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef SYNFIRE_SYNFIRE_H
@@ -221,8 +222,8 @@ typedef struct synfire_context_desc {
    *  the processors this process may run on; up to 1024. Small work never leaves the calling thread. */
   int32_t n_threads;
   /** Priority of the context's own CUDA stream, as CUDA counts (lower is more urgent). Default: 0. Values outside
-   *  the device's range are clamped to it. Kernels of the context's graphs carry it, whatever stream they are launched on;
-   *  eager calls have that of the stream they are given. */
+   *  the device's range are clamped to it. Kernels of the context's graphs carry it, whatever stream they are launched
+   *  on; eager calls have that of the stream they are given. */
   int32_t stream_priority;
   /** Must be zero. */
   uint32_t reserved;
@@ -255,7 +256,8 @@ typedef struct synfire_context_properties {
   int32_t runtime_version;
   /** Bytes of device memory; 0 on the host. */
   uint64_t memory_bytes;
-  /** Name of the GPU, or of the host backend, its instruction level and its threading (e.g. `"host avx512, thrust-openmp"`). */
+  /** Name of the GPU, or of the host backend, its instruction level and its threading (e.g.
+   *  `"host avx512, thrust-openmp"`). */
   char name[128];
 } synfire_context_properties;
 
@@ -281,14 +283,14 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_context_create(const synfire_con
  * Destroys a context. Objects created on it stay valid until they are destroyed too; the last one releases the device.
  *
  * @param context A context, or null (nothing happens). A stale handle is ignored.
- * @blocks no (it queues; later create and reclaim calls, and blocking waits without a time-out, free). @allocates no. @enqueues no.
- * @capture legal. @threads any, also finalizers. @since ABI 0.1
+ * @blocks no (it queues; later create and reclaim calls, and blocking waits without a time-out, free). @allocates no.
+ * @enqueues no. @capture legal. @threads any, also finalizers. @since ABI 0.1
  */
 SYNFIRE_API void SYNFIRE_CALL synfire_context_destroy(synfire_context context SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
 /**
- * Frees what earlier destroy calls queued. Create calls and blocking waits without a time-out do the same in passing; call this to free at a
- * time of your choosing, or after the last context was destroyed.
+ * Frees what earlier destroy calls queued. Create calls and blocking waits without a time-out do the same in passing;
+ * call this to free at a time of your choosing, or after the last context was destroyed.
  *
  * @param context           A context, or null for everything queued in the process.
  * @param[out] still_queued Receives how many objects are still in use or in flight, may be null.
@@ -378,8 +380,9 @@ typedef struct synfire_buffer_desc {
   /** Null (default): the library allocates, zero-filled and aligned to 256 bytes. Otherwise memory to borrow: it must
    *  be of the stated kind (on CUDA this is checked), aligned to its element and outlive the buffer's last use. */
   void *data SYNFIRE_NULLABLE;
-  /** Elements (words for packed spikes) from one step to the next, where a layer reads or writes the buffer as `[T, ...]`:
-   *  at least one step's elements. What lies between is left alone. 0 (default): steps follow each other directly. */
+  /** Elements (words for packed spikes) from one step to the next, where a layer reads or writes the buffer as
+   *  `[T, ...]`: at least one step's elements. What lies between is left alone. 0 (default): steps follow each other
+   *  directly. */
   uint64_t row_pitch;
 } synfire_buffer_desc;
 
@@ -470,8 +473,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_buffer_fill(synfire_buffer buffe
  * of the caller's own.
  *
  * A tape that recomputes needs the X it was made from: after a reported write, a backward answers
- * ::SYNFIRE_ERROR_STALE_TAPE instead of a gradient of other numbers. Uploads, fills, recorded copies and outputs of other
- * layers report themselves.
+ * ::SYNFIRE_ERROR_STALE_TAPE instead of a gradient of other numbers. Uploads, fills, recorded copies and outputs of
+ * other layers report themselves.
  *
  * @param buffer A buffer of any kind.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE.
@@ -564,8 +567,8 @@ enum {
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_model_id(const char *name, int32_t *id) SYNFIRE_NOEXCEPT;
 
 /**
- * The id of a surrogate by its name: that of ::SYNFIRE_SURROGATE_SUPER_SPIKE is `"super_spike"`. Added ones have ids from
- * 1000 on, as models have; the two do not share their ids.
+ * The id of a surrogate by its name: that of ::SYNFIRE_SURROGATE_SUPER_SPIKE is `"super_spike"`. Added ones have ids
+ * from 1000 on, as models have; the two do not share their ids.
  *
  * @param name    The surrogate's name.
  * @param[out] id Receives what synfire_layer_desc::surrogate takes; untouched on failure.
@@ -642,7 +645,8 @@ typedef struct synfire_layer_memory {
   uint64_t parameter_bytes;
   /** Added once, with the first parameter that becomes one number per neuron. */
   uint64_t per_neuron_parameter_bytes;
-  /** The tape, V (and W) as `[ceil(T/checkpoint_interval), B, N]`; allocated with the first taped forward, never for inference. */
+  /** The tape, V (and W) as `[ceil(T/checkpoint_interval), B, N]`; allocated with the first taped forward, never for
+   *  inference. */
   uint64_t tape_bytes;
   /** Sums over steps of the gradients of parameters; allocated with the first backward that asks for one. */
   uint64_t gradient_bytes;
@@ -701,15 +705,15 @@ typedef struct synfire_forward_desc {
   synfire_buffer v_seq SYNFIRE_NULLABLE;
   /** H, the charged potential before firing `[T, B, N]`, written. Optional. */
   synfire_buffer h_seq SYNFIRE_NULLABLE;
-  /** W before the first step `[B, N]`, read: given together with `v_init`, or both null. The w fields are for models with
-   *  a second variable only. */
+  /** W before the first step `[B, N]`, read: given together with `v_init`, or both null. The w fields are for models
+   *  with a second variable only. */
   synfire_buffer w_init SYNFIRE_NULLABLE;
   /** W after the last step `[B, N]`, written. Optional. */
   synfire_buffer w_final SYNFIRE_NULLABLE;
   /** W after every step `[T, B, N]`, written. Optional. */
   synfire_buffer w_seq SYNFIRE_NULLABLE;
-  /** 1: a tape mode that stores H writes it over X, which must be of the type H is stored in. No gradients of parameters
-   *  can follow. Default 0: H gets memory of its own. */
+  /** 1: a tape mode that stores H writes it over X, which must be of the type H is stored in. No gradients of
+   *  parameters can follow. Default 0: H gets memory of its own. */
   int32_t in_place;
   /** Must be zero. */
   uint32_t reserved;
@@ -721,17 +725,17 @@ typedef struct synfire_forward_desc {
 
 /** A parameter whose gradient a backward shall compute. */
 typedef struct synfire_parameter_gradient {
-  /** A parameter of the model, `v_threshold` or `v_reset`; not one of the surrogate. A second name (`tau` of PLIF) gives
-   *  the gradient along that. */
+  /** A parameter of the model, `v_threshold` or `v_reset`; not one of the surrogate. A second name (`tau` of PLIF)
+   *  gives the gradient along that. */
   const char *name;
-  /** dL/dp, overwritten: a buffer of f32 (f64 in an f64 layer) with one element, the sum over all neurons, batch rows and steps,
-   *  or with N, the sum over batch rows and steps of each neuron. Sums are taken in f64 in a fixed order, so that every
-   *  run and every machine gives the same bits. */
+  /** dL/dp, overwritten: a buffer of f32 (f64 in an f64 layer) with one element, the sum over all neurons, batch rows
+   *  and steps, or with N, the sum over batch rows and steps of each neuron. Sums are taken in f64 in a fixed order, so
+   *  that every run and every machine gives the same bits. */
   synfire_buffer gradient;
 } synfire_parameter_gradient;
 
-/** One backward pass through time, of the layer's latest taped forward. A null gradient in means zero. Types are those of
- *  ::synfire_forward_desc. */
+/** One backward pass through time, of the layer's latest taped forward. A null gradient in means zero. Types are those
+ *  of ::synfire_forward_desc. */
 typedef struct synfire_backward_desc {
   /** `sizeof(synfire_backward_desc)`. */
   uint32_t struct_size;
@@ -809,21 +813,21 @@ SYNFIRE_API void SYNFIRE_CALL synfire_layer_destroy(synfire_layer layer SYNFIRE_
  * @param values `count` finite values inside the parameter's range (synfire_layer_get_parameter_info()); `tau` is in
  *               steps, potentials in units of the threshold's.
  * @param count  1, or N.
- * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
- *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
- * @blocks no for one number; for one per neuron until the copy is done and earlier work on the context's own stream
- * has finished. @allocates host memory; device memory on the
- * first per-neuron value of a parameter. @enqueues no for one number, else a copy.
- * @capture legal (it does not enter a capture). @threads any; not while another thread launches a graph with this
- * layer. @since ABI 0.1
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks no for one number; for one per neuron until the copy is done, and earlier work on the context's own stream
+ * and replays with this layer that were launched before have finished (passes outside of graphs on other streams must
+ * be done). @allocates host memory; device memory on the first per-neuron value of a parameter. @enqueues no for one
+ * number, else a copy. @capture legal (it does not enter a capture). @threads any; not while another thread launches a
+ * graph with this layer. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_set_parameter(synfire_layer layer, const char *name,
                                                                     const double *values, uint64_t count)
     SYNFIRE_NOEXCEPT;
 
 /**
- * Reads a parameter back, exactly as it was set (under a second name: the reciprocal of what is stored), or as the latest
- * replay left it that updates the parameter (synfire_graph_record_update_parameter()).
+ * Reads a parameter back, exactly as it was set (under a second name: the reciprocal of what is stored), or as the
+ * latest replay left it that updates the parameter (synfire_graph_record_update_parameter()).
  *
  * @param layer       A layer.
  * @param name        The parameter's name.
@@ -831,8 +835,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_set_parameter(synfire_laye
  * @param count       1 (only when one number is held), or N.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_DEVICE_LOST,
  *         ::SYNFIRE_ERROR_CUDA.
- * @blocks no; after the launch of a graph that updates the parameter, until every replay with this layer launched before
- * this call is done. @allocates no; then host memory. @enqueues no; then a copy. @capture legal. @threads any.
+ * @blocks no; after the launch of a graph that updates the parameter, until every replay with this layer launched
+ * before this call is done. @allocates no; then host memory. @enqueues no; then a copy. @capture legal. @threads any.
  * @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_get_parameter(synfire_layer layer, const char *name,
@@ -855,32 +859,33 @@ typedef struct synfire_parameter_values {
  * @param layer    A layer.
  * @param list     `n_values` entries, each of another parameter.
  * @param n_values How many, at least 1.
- * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
- *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
- * @blocks as synfire_layer_set_parameter(). @allocates as synfire_layer_set_parameter(). @enqueues no for one number, else
- * a copy. @capture legal (it does not enter a capture). @threads any; not while another thread launches a graph with this
- * layer. @since ABI 0.1
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks as synfire_layer_set_parameter(). @allocates as synfire_layer_set_parameter(). @enqueues no for one number,
+ * else a copy. @capture legal (it does not enter a capture). @threads any; not while another thread launches a graph
+ * with this layer. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_set_parameters(synfire_layer layer,
                                                                      const synfire_parameter_values *list,
                                                                      uint64_t n_values) SYNFIRE_NOEXCEPT;
 
 /**
- * Chooses how many batch rows of a layer are active: the first ones. The next launch or eager call sees it, together with
- * parameters that were set; replays already launched do not. Graphs need no re-recording. A tape left by an earlier forward
- * becomes stale.
+ * Chooses how many batch rows of a layer are active: the first ones. The next launch or eager call sees it, together
+ * with parameters that were set; replays already launched do not. Graphs need no re-recording. A tape left by an
+ * earlier forward becomes stale.
  *
- * Forward and backward neither read nor write the other rows: their state is kept, their part of every output is untouched,
- * and gradients of parameters are those of the active rows, with the same bits as in a layer of only these. Operations on the
- * state, on spikes and on elements go on as they were described.
+ * Forward and backward neither read nor write the other rows: their state is kept, their part of every output is
+ * untouched, and gradients of parameters are those of the active rows, with the same bits as in a layer of only these.
+ * Operations on the state, on spikes and on elements go on as they were described.
  *
  * @param layer  A layer.
  * @param n_rows 0 to B. B is the value of a fresh layer.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT.
- * @blocks no. @allocates no. @enqueues no. @capture legal (it does not enter a capture). @threads any; not while another
- * thread launches a graph with this layer. @since ABI 0.1
+ * @blocks no. @allocates no. @enqueues no. @capture legal (it does not enter a capture). @threads any; not while
+ * another thread launches a graph with this layer. @since ABI 0.1
  */
-SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_set_n_active(synfire_layer layer, int64_t n_rows) SYNFIRE_NOEXCEPT;
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_set_n_active(synfire_layer layer, int64_t n_rows)
+    SYNFIRE_NOEXCEPT;
 
 /**
  * Describes the parameters of a layer, one by one.
@@ -901,8 +906,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_get_parameter_info(synfire
  *
  * @param layer  A layer.
  * @param stream The stream to use; null is the context's own. Must be null on the host.
- * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST,
- *         ::SYNFIRE_ERROR_CUDA.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
  * @blocks no. @allocates no. @enqueues a fill on `stream`. @capture legal: on a captured stream
  * it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream.
  * @threads one at a time per layer. @since ABI 0.1
@@ -953,8 +958,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_write_state(synfire_layer 
  * @param layer  A layer.
  * @param desc   What to read and write.
  * @param stream The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
- * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
- *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_CAPTURING (the capture is invalid),
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
  * @blocks no on CUDA, until done on the host. @allocates the tape, with the first taped forward of a layer.
  * @enqueues one kernel on `stream` (two after a parameter change). @capture legal: on a captured stream
  * it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream.
@@ -973,26 +979,27 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_forward(synfire_layer laye
  *   G_H[t] &=& G_S[t]\,g_s + (G_V[t] + G_H[t+1]\,\partial H[t+1]/\partial V[t])\,\partial V/\partial H \\
  *   G_X[t] &=& G_H[t]\,\partial H[t]/\partial X[t] \qquad G_{V_{init}} = G_H[1]\,\partial H[1]/\partial V[0]
  * \f}
- * W's own terms and the gradients of parameters follow by the chain rule; derivatives of the charge function are taken by
- * dual numbers. The formulas are those of backpropagation through time with a surrogate derivative (Neftci, Mostafa and
- * Zenke 2019).
+ * W's own terms and the gradients of parameters follow by the chain rule; derivatives of the charge function are taken
+ * by dual numbers. The formulas are those of backpropagation through time with a surrogate derivative (Neftci, Mostafa
+ * and Zenke 2019).
  *
  * @param layer  A layer.
  * @param desc   What to read and write.
  * @param stream The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
- * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_STALE_TAPE, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
- *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
- * @blocks no on CUDA, until done on the host. @allocates with the first parameter gradient of a layer. @enqueues one kernel on
- * `stream`, and one or two more for each parameter gradient.
- * @capture legal: on a captured stream
- * it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads one at a time per layer. @since ABI 0.1
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_STALE_TAPE, ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_CAPTURING (the capture is
+ *         invalid), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks no on CUDA, until done on the host. @allocates with the first parameter gradient of a layer. @enqueues one
+ * kernel on `stream`, and one or two more for each parameter gradient. @capture legal: on a captured stream it becomes
+ * part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads one at a time per
+ * layer. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_backward(synfire_layer layer, const synfire_backward_desc *desc,
                                                                synfire_stream stream SYNFIRE_NULLABLE)
     SYNFIRE_NOEXCEPT;
 
-/** Rows of the state of a layer, and a buffer: what synfire_layer_reset_rows() and the functions after it work on. A row is
- *  one of the batch: N values of each state variable. */
+/** Rows of the state of a layer, and a buffer: what synfire_layer_reset_rows() and the functions after it work on. A
+ *  row is one of the batch: N values of each state variable. */
 typedef struct synfire_state_desc {
   /** `sizeof(synfire_state_desc)`. */
   uint32_t struct_size;
@@ -1002,7 +1009,8 @@ typedef struct synfire_state_desc {
   int64_t first_row;
   /** How many batch rows. 0 (default): all from `first_row` on. */
   int64_t n_rows;
-  /** The state variable that is read or written, `"v"` or `"w"`. Default: `"v"`. Only reading and writing look at it. */
+  /** The state variable that is read or written, `"v"` or `"w"`. Default: `"v"`. Only reading and writing look at
+   *  it. */
   const char *name SYNFIRE_NULLABLE;
   /** What the function says. */
   synfire_buffer buffer SYNFIRE_NULLABLE;
@@ -1017,7 +1025,8 @@ typedef struct synfire_copy_rows_desc {
   uint32_t struct_size;
   /** Must be zero. */
   uint32_t reserved;
-  /** Read: a layer of the same model, number of neurons and arithmetic. Rows of one layer may be copied to others of it. */
+  /** Read: a layer of the same model, number of neurons and arithmetic. Rows of one layer may be copied to others of
+   *  it. */
   synfire_layer source;
   /** First batch row of `source`. Default: 0. */
   int64_t first_row;
@@ -1031,16 +1040,17 @@ typedef struct synfire_copy_rows_desc {
 #define SYNFIRE_COPY_ROWS_DESC_INIT { (uint32_t)sizeof(synfire_copy_rows_desc), 0u, NULL, 0, 0, 0 }
 
 /**
- * Sets rows of the state back to their start, or those of them that a mask chooses: what synfire_layer_reset_state() does to
- * all of them.
+ * Sets rows of the state back to their start, or those of them that a mask chooses: what synfire_layer_reset_state()
+ * does to all of them.
  *
  * @param layer  A layer.
- * @param desc   The rows. `buffer`: null, or a mask ::SYNFIRE_DTYPE_U8 `[B]`, read when the call runs, of which the byte of a
- *               batch row is not 0 where that row shall be reset; on a CUDA context device or pinned.
+ * @param desc   The rows. `buffer`: null, or a mask ::SYNFIRE_DTYPE_U8 `[B]`, read when the call runs, of which the
+ *               byte of a batch row is not 0 where that row shall be reset; on a CUDA context device or pinned.
  * @param stream The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
  * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
- *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_WRONG_ORDER (a graph's replay with the layer is in flight on another
- *         stream), ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_WRONG_ORDER (a graph's replay with the layer is in flight on
+ *         another stream), ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST,
+ *         ::SYNFIRE_ERROR_CUDA.
  * @blocks no. @allocates no. @enqueues one kernel on `stream`. @capture legal: on a captured stream
  * it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream.
  * @threads one at a time per layer. @since ABI 0.1
@@ -1053,12 +1063,13 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_reset_rows(synfire_layer l
  * Copies rows of a state variable into a buffer.
  *
  * @param layer  A layer.
- * @param desc   The rows and the variable. `buffer`: `[n_rows, N]` of f32, in an f64 layer f64, written from its beginning on;
- *               on a CUDA context device or pinned.
+ * @param desc   The rows and the variable. `buffer`: `[n_rows, N]` of f32, in an f64 layer f64, written from its
+ *               beginning on; on a CUDA context device or pinned.
  * @param stream The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
  * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
- *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_WRONG_ORDER (a graph's replay with the layer is in flight on another
- *         stream), ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_WRONG_ORDER (a graph's replay with the layer is in flight on
+ *         another stream), ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST,
+ *         ::SYNFIRE_ERROR_CUDA.
  * @blocks no. @allocates no. @enqueues a copy on `stream`. @capture legal: on a captured stream
  * it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream.
  * @threads one at a time per layer. @since ABI 0.1
@@ -1074,8 +1085,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_read_rows(synfire_layer la
  * @param desc   The rows and the variable. `buffer`: as in synfire_layer_read_rows(), read.
  * @param stream The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
  * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
- *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_WRONG_ORDER (a graph's replay with the layer is in flight on another
- *         stream), ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_WRONG_ORDER (a graph's replay with the layer is in flight on
+ *         another stream), ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST,
+ *         ::SYNFIRE_ERROR_CUDA.
  * @blocks no. @allocates no. @enqueues a copy on `stream`. @capture legal: on a captured stream
  * it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream.
  * @threads one at a time per layer. @since ABI 0.1
@@ -1091,8 +1103,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_write_rows(synfire_layer l
  * @param desc   The layer that is read, and which rows.
  * @param stream The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
  * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
- *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_WRONG_ORDER (a graph's replay with the layer is in flight on another
- *         stream), ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_WRONG_ORDER (a graph's replay with the layer is in flight on
+ *         another stream), ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST,
+ *         ::SYNFIRE_ERROR_CUDA.
  * @blocks no. @allocates no. @enqueues a copy for each state variable on `stream`. @capture legal: on a captured stream
  * it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream.
  * @threads one at a time per layer. @since ABI 0.1
@@ -1111,7 +1124,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_copy_rows(synfire_layer la
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
  *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
  * @blocks until the copy is done and earlier work on the context's own stream has finished. @allocates no.
- * @enqueues copies, waited for. @capture legal (it does not enter a capture). @threads one at a time per layer. @since ABI 0.1
+ * @enqueues copies, waited for. @capture legal (it does not enter a capture). @threads one at a time per layer.
+ * @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_snapshot(synfire_layer layer,
                                                                const synfire_state_desc *desc SYNFIRE_NULLABLE,
@@ -1119,17 +1133,19 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_snapshot(synfire_layer lay
     SYNFIRE_NOEXCEPT;
 
 /**
- * Puts a snapshot back. What is not a snapshot, is one of another model, type or shape, or has changed since it was taken
- * is refused, and the state stays as it is.
+ * Puts a snapshot back. What is not a snapshot, is one of another model, type or shape, or has changed since it was
+ * taken is refused, and the state stays as it is.
  *
- * @param layer A layer of the model, arithmetic and number of neurons that the snapshot was taken of; rows may be others.
+ * @param layer A layer of the model, arithmetic and number of neurons that the snapshot was taken of; rows may be
+ *              others.
  * @param desc  The rows, as many as the snapshot has; null means all. `buffer` is null.
  * @param data  The snapshot, also one that a replay took (synfire_graph_record_snapshot()), which has no checksum.
  * @param bytes Its size.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
  *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
  * @blocks until the copy is done and earlier work on the context's own stream has finished. @allocates no.
- * @enqueues copies, waited for. @capture legal (it does not enter a capture). @threads one at a time per layer. @since ABI 0.1
+ * @enqueues copies, waited for. @capture legal (it does not enter a capture). @threads one at a time per layer.
+ * @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_restore(synfire_layer layer,
                                                               const synfire_state_desc *desc SYNFIRE_NULLABLE,
@@ -1139,8 +1155,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_restore(synfire_layer laye
 /** @addtogroup spikes
  * @{ */
 
-/** Spikes `[T, B, N]` in one format, to be written in another: packed, unpacked, transposed or as another type. The types
- * of the two buffers say what is converted. A buffer's `row_pitch` holds as in a layer's passes. */
+/** Spikes `[T, B, N]` in one format, to be written in another: packed, unpacked, transposed or as another type. The
+ * types of the two buffers say what is converted. A buffer's `row_pitch` holds as in a layer's passes. */
 typedef struct synfire_convert_spikes_desc {
   /** `sizeof(synfire_convert_spikes_desc)`. */
   uint32_t struct_size;
@@ -1152,12 +1168,12 @@ typedef struct synfire_convert_spikes_desc {
   int64_t n_neurons;
   /** Batch rows B. Default: 1. */
   int64_t batch;
-  /** Read. Dense `[T, B, N]` in f32, f64, f16, bf16 or u8, where every element that is not zero is a spike: a NaN is one,
-   *  a subnormal number is one, -0 is none. Or packed, ::SYNFIRE_DTYPE_BITS or ::SYNFIRE_DTYPE_TIME_BITS, whose tail bits
-   *  are not looked at. */
+  /** Read. Dense `[T, B, N]` in f32, f64, f16, bf16 or u8, where every element that is not zero is a spike: a NaN is
+   *  one, a subnormal number is one, -0 is none. Or packed, ::SYNFIRE_DTYPE_BITS or ::SYNFIRE_DTYPE_TIME_BITS, whose
+   *  tail bits are not looked at. */
   synfire_buffer source;
-  /** Written, in any of these types: 1 and 0 when dense; all words, tail bits zero, when packed. May not overlap what is
-   *  read. */
+  /** Written, in any of these types: 1 and 0 when dense; all words, tail bits zero, when packed. May not overlap what
+   *  is read. */
   synfire_buffer destination;
 } synfire_convert_spikes_desc;
 
@@ -1188,8 +1204,8 @@ typedef struct synfire_count_spikes_desc {
   int64_t batch;
   /** Read, in any format that synfire_convert_spikes_desc::source may have. */
   synfire_buffer spikes;
-  /** Written, not added to: ::SYNFIRE_DTYPE_U32 or ::SYNFIRE_DTYPE_U64, which must hold the largest count that the shape
-   *  allows. May not overlap what is read. */
+  /** Written, not added to: ::SYNFIRE_DTYPE_U32 or ::SYNFIRE_DTYPE_U64, which must hold the largest count that the
+   *  shape allows. May not overlap what is read. */
   synfire_buffer counts;
 } synfire_count_spikes_desc;
 
@@ -1197,17 +1213,20 @@ typedef struct synfire_count_spikes_desc {
 #define SYNFIRE_COUNT_SPIKES_DESC_INIT { (uint32_t)sizeof(synfire_count_spikes_desc), 0, 0, 0, 0, NULL, NULL }
 
 /**
- * Converts spikes from one format to another now: the same operation that synfire_graph_record_convert_spikes() records.
+ * Converts spikes from one format to another now: the same operation that synfire_graph_record_convert_spikes()
+ * records.
  *
  * @param context The context of both buffers.
  * @param desc    What to read and write; on a CUDA context device or pinned buffers.
- * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
- * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
- *         ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed), ::SYNFIRE_ERROR_CAPTURING (the capture is invalid),
- *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
  * @blocks no on CUDA, until done on the host. @allocates no. @enqueues one kernel on `stream`.
  * @capture legal: on a captured stream
- * it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.1
+ * it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any.
+ * @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_convert_spikes(synfire_context context,
                                                                const synfire_convert_spikes_desc *desc,
@@ -1217,14 +1236,17 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_convert_spikes(synfire_context c
  * Counts spikes now: the same operation that synfire_graph_record_count_spikes() records.
  *
  * @param context The context of both buffers.
- * @param desc    What to read and write; on a CUDA context device or pinned buffers. Counts in device memory are faster.
- * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
- * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
- *         ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed), ::SYNFIRE_ERROR_CAPTURING (the capture is invalid),
- *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @param desc    What to read and write; on a CUDA context device or pinned buffers. Counts in device memory are
+ *                faster.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
  * @blocks no on CUDA, until done on the host. @allocates no. @enqueues two kernels on `stream`.
  * @capture legal: on a captured stream
- * it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.1
+ * it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any.
+ * @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_count_spikes(synfire_context context,
                                                              const synfire_count_spikes_desc *desc,
@@ -1251,8 +1273,8 @@ enum {
 typedef struct synfire_graph_desc {
   /** `sizeof(synfire_graph_desc)`. */
   uint32_t struct_size;
-  /** How many copies of the pinned buffers that it reads and writes the graph has, up to 64: that many replays can be in
-   *  flight, each with frames of its own, and one more launch answers ::SYNFIRE_ERROR_BUSY. Replay number t has copy
+  /** How many copies of the pinned buffers that it reads and writes the graph has, up to 64: that many replays can be
+   *  in flight, each with frames of its own, and one more launch answers ::SYNFIRE_ERROR_BUSY. Replay number t has copy
    *  (t - 1) mod n_slots; synfire_graph_get_slot() tells where that is. 0 (default): one copy, the buffers' own memory,
    *  and launches are not refused: the caller sees to it that replays in flight do not meet in it. */
   uint32_t n_slots;
@@ -1315,17 +1337,18 @@ typedef struct synfire_native_call {
  * The function of a native node.
  *
  * On CUDA it is called inside synfire_graph_instantiate() and synfire_graph_rebind(), once for each slot, with a stream
- * that is being captured: kernels, copies and fills that it enqueues there become part of the graph, reading and writing
- * the memory of `call`. It may fork to other streams if it joins them again. It may not end the capture, synchronise,
- * allocate or free in stream order, or enqueue host functions. Kernels should be loaded before. Where there is no capture
- * (environment variable `SYNFIRE_GRAPH=0`) it is called by each launch. On the host it is called by each launch, on the
- * launching thread, and does its work before it returns.
+ * that is being captured: kernels, copies and fills that it enqueues there become part of the graph, reading and
+ * writing the memory of `call`. It may fork to other streams if it joins them again. It may not end the capture,
+ * synchronise, allocate or free in stream order, or enqueue host functions. Kernels should be loaded before. Where
+ * there is no capture (environment variable `SYNFIRE_GRAPH=0`) it is called by each launch. On the host it is called by
+ * each launch, on the launching thread, and does its work before it returns.
  *
  * @param user synfire_native_desc::user.
  * @param call Where to enqueue and what to read and write; valid during the call only.
  * @return 0 or more for success; anything negative fails the call that it was called in, with ::SYNFIRE_ERROR_CALLBACK.
  */
-typedef synfire_status (SYNFIRE_CALL *synfire_native_callback)(void *user SYNFIRE_NULLABLE, const synfire_native_call *call);
+typedef synfire_status (SYNFIRE_CALL *synfire_native_callback)(void *user SYNFIRE_NULLABLE,
+                                                               const synfire_native_call *call);
 
 /** A native node: the caller's own code between two operations of a graph. */
 typedef struct synfire_native_desc {
@@ -1352,8 +1375,8 @@ typedef struct synfire_native_desc {
 /** All zeros plus the size. */
 #define SYNFIRE_NATIVE_DESC_INIT { (uint32_t)sizeof(synfire_native_desc), 0u, NULL, NULL, NULL, NULL, 0u, NULL, 0u }
 
-/** What a graph has counted and timed since it was created or reset. Times are from the call of a launch to the first wait
- *  or poll that saw the replay done; percentiles are at most 3.2 % above what they stand for. */
+/** What a graph has counted and timed since it was created or reset. Times are from the call of a launch to the first
+ *  wait or poll that saw the replay done; percentiles are at most 3.2 % above what they stand for. */
 typedef struct synfire_graph_statistics {
   /** `sizeof(synfire_graph_statistics)`; set before the call. */
   uint32_t struct_size;
@@ -1386,7 +1409,8 @@ typedef struct synfire_fill_desc {
   uint32_t reserved;
   /** Written, every element of it. */
   synfire_buffer buffer;
-  /** What every element becomes, rounded to the buffer's type; as synfire_buffer_fill(). The operation's value `"value"`. */
+  /** What every element becomes, rounded to the buffer's type; as synfire_buffer_fill(). The operation's value
+   *  `"value"`. */
   double value;
 } synfire_fill_desc;
 
@@ -1401,13 +1425,13 @@ typedef struct synfire_scale_add_desc {
   uint32_t reserved;
   /** Read: f32, f16 or bf16; f64 beside an f64 destination. */
   synfire_buffer source;
-  /** Read and written: f32, f16 or bf16, not necessarily the type of `source`; f64 beside an f64 source. As many elements and
-   *  the same row_pitch as `source`, which it may be itself, but not overlap otherwise. */
+  /** Read and written: f32, f16 or bf16, not necessarily the type of `source`; f64 beside an f64 source. As many
+   *  elements and the same row_pitch as `source`, which it may be itself, but not overlap otherwise. */
   synfire_buffer destination;
   /** Finite; rounded to the arithmetic. The operation's value `"scale"`. */
   double scale;
-  /** Finite; rounded to the arithmetic. With 0 `destination` is not read, so that a NaN in it does not stay. The operation's
-   *  value `"keep"`. */
+  /** Finite; rounded to the arithmetic. With 0 `destination` is not read, so that a NaN in it does not stay. The
+   *  operation's value `"keep"`. */
   double keep;
 } synfire_scale_add_desc;
 
@@ -1428,8 +1452,8 @@ typedef struct synfire_update_parameter_desc {
   uint32_t struct_size;
   /** `SYNFIRE_BOUND_*`, added up. Default: none. */
   uint32_t bounds;
-  /** A parameter of the model, `v_threshold` or `v_reset`; not one of the surrogate. Under a second name (`tau` of PLIF) the
-   *  step is along that. */
+  /** A parameter of the model, `v_threshold` or `v_reset`; not one of the surrogate. Under a second name (`tau` of
+   *  PLIF) the step is along that. */
   const char *name;
   /** dL/dp, read: f32 (f64 in an f64 layer), one element, or N when the parameter is one number per neuron. */
   synfire_buffer gradient;
@@ -1446,21 +1470,23 @@ typedef struct synfire_update_parameter_desc {
   { (uint32_t)sizeof(synfire_update_parameter_desc), 0u, NULL, NULL, 0.0, 0.0, 0.0 }
 
 /**
- * Computes destination = keep * destination + scale * source now: the same operation that synfire_graph_record_scale_add()
- * records.
+ * Computes destination = keep * destination + scale * source now: the same operation that
+ * synfire_graph_record_scale_add() records.
  *
- * The arithmetic is f32, with f64 buffers f64: keep * destination is rounded, then scale * source is added to it with one
- * rounding (a fused multiply-add), then the sum is rounded to the type of `destination`. Host and GPU give the same bits.
+ * The arithmetic is f32, with f64 buffers f64: keep * destination is rounded, then scale * source is added to it with
+ * one rounding (a fused multiply-add), then the sum is rounded to the type of `destination`. Host and GPU give the same
+ * bits.
  *
  * @param context The context of both buffers.
  * @param desc    What to read and write; on a CUDA context device or pinned buffers.
- * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
  * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
  *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST,
  *         ::SYNFIRE_ERROR_CUDA.
- * @blocks no on CUDA, until done on the host. @allocates no. @enqueues one kernel on `stream`. @capture legal: on a captured
- * stream it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any.
- * @since ABI 0.1
+ * @blocks no on CUDA, until done on the host. @allocates no. @enqueues one kernel on `stream`. @capture legal: on a
+ * captured stream it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream.
+ * @threads any. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_scale_add(synfire_context context, const synfire_scale_add_desc *desc,
                                                           synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
@@ -1514,8 +1540,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_forward(synfire_gra
  *         latest one was recorded for inference), ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated),
  *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
  *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
- * @blocks no. @allocates host memory; device memory with the first parameter gradient of a layer. @enqueues no. @capture legal.
- * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @blocks no. @allocates host memory; device memory with the first parameter gradient of a layer. @enqueues no.
+ * @capture legal. @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_backward(synfire_graph graph, synfire_layer layer,
                                                                       const synfire_backward_desc *desc)
@@ -1574,8 +1600,8 @@ synfire_graph_record_count_spikes(synfire_graph graph, const synfire_count_spike
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
  * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */
-SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_native(synfire_graph graph, const synfire_native_desc *desc)
-    SYNFIRE_NOEXCEPT;
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_native(synfire_graph graph,
+                                                                    const synfire_native_desc *desc) SYNFIRE_NOEXCEPT;
 
 /**
  * Appends a fill.
@@ -1609,15 +1635,17 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_scale_add(synfire_g
 /**
  * Appends one step of gradient descent on a parameter: p = clamp(p - learning_rate * gradient).
  *
- * Values are f64, also in f32 layers; the step is rounded once. Then it is clamped to the parameter's range and the bounds
- * given, and taken back as far as is needed for every constant that follows, such as 1/tau, to be a finite number of the
- * layer's arithmetic: to the nearest such value. A minimum that is itself not allowed stands for the next larger f64. A
- * gradient that is infinite or a NaN changes nothing. The constants are derived anew as synfire_layer_set_parameter() derives
- * them, so that setting what synfire_layer_get_parameter() gives changes no bit; host and GPU give the same bits.
+ * Values are f64, also in f32 layers; the step is rounded once. Then it is clamped to the parameter's range and the
+ * bounds given, and taken back as far as is needed for every constant that follows, such as 1/tau, to be a finite
+ * number of the layer's arithmetic: to the nearest such value. A minimum that is itself not allowed stands for the next
+ * larger f64. A gradient that is infinite or a NaN changes nothing. The constants are derived anew as
+ * synfire_layer_set_parameter() derives them, so that setting what synfire_layer_get_parameter() gives changes no bit;
+ * host and GPU give the same bits.
  *
- * Operations after this one see the new value. Tapes of forwards before it become stale, and a backward of such a forward
- * cannot be recorded after it. A value that the host sets comes between two replays: after the updates of those launched
- * before, ahead of those launched later. While such a graph lives, the parameter stays as it is, one number or one per neuron.
+ * Operations after this one see the new value. Tapes of forwards before it become stale, and a backward of such a
+ * forward cannot be recorded after it. A value that the host sets comes between two replays: after the updates of those
+ * launched before, ahead of those launched later. While such a graph lives, the parameter stays as it is, one number or
+ * one per neuron.
  *
  * @param graph A graph that is not instantiated.
  * @param layer A layer of the same context.
@@ -1625,8 +1653,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_scale_add(synfire_g
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
  *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
  *         ::SYNFIRE_ERROR_BUSY.
- * @blocks no. @allocates host memory; device memory with the first update of a layer and for the first values of a graph. @enqueues no. @capture legal.
- * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @blocks no. @allocates host memory; device memory with the first update of a layer and for the first values of a
+ * graph. @enqueues no. @capture legal. @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_update_parameter(synfire_graph graph, synfire_layer layer,
                                                                               const synfire_update_parameter_desc *desc)
@@ -1702,8 +1730,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_copy_rows(synfire_g
  *
  * @param graph A graph that is not instantiated.
  * @param layer A layer of the same context.
- * @param desc  The rows. `buffer`: ::SYNFIRE_DTYPE_U8, written from its beginning on, at an address that is a multiple of 8; on
- *              a CUDA context device or pinned.
+ * @param desc  The rows. `buffer`: ::SYNFIRE_DTYPE_U8, written from its beginning on, at an address that is a multiple
+ *              of 8; on a CUDA context device or pinned.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
  *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
  *         ::SYNFIRE_ERROR_BUSY.
@@ -1715,8 +1743,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_snapshot(synfire_gr
     SYNFIRE_NOEXCEPT;
 
 /**
- * Appends the restoring of a snapshot from a buffer. A replay that finds no snapshot of this layout there leaves the state
- * as it is.
+ * Appends the restoring of a snapshot from a buffer. A replay that finds no snapshot of this layout there leaves the
+ * state as it is.
  *
  * @param graph A graph that is not instantiated.
  * @param layer A layer of the same context.
@@ -1747,22 +1775,23 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_get_last_operation(synfire
 /**
  * Prepares the recorded list for replay: everything slow happens here (one arena allocation, kernel loading, a warm-up
  * that touches no data, capture on a private stream, upload). Once per graph. Where the environment variable
- * `SYNFIRE_GRAPH` is `0` at this call, no CUDA graph is made and each launch enqueues the list itself: the same bits, slower,
- * for debuggers.
+ * `SYNFIRE_GRAPH` is `0` at this call, no CUDA graph is made and each launch enqueues the list itself: the same bits,
+ * slower, for debuggers.
  *
  * @param graph A graph with at least one operation.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (empty, or already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
  *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY, ::SYNFIRE_ERROR_CALLBACK, ::SYNFIRE_ERROR_UNSUPPORTED,
- *         ::SYNFIRE_ERROR_CAPTURING (inside the callback of a native node), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ *         ::SYNFIRE_ERROR_CAPTURING (inside the callback of a native node), ::SYNFIRE_ERROR_DEVICE_LOST,
+ *         ::SYNFIRE_ERROR_CUDA.
  * @blocks yes. @allocates yes. @enqueues a warm-up, waited for. @capture legal (it leaves other captures alone).
  * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_instantiate(synfire_graph graph) SYNFIRE_NOEXCEPT;
 
 /**
- * Lets an operation run in later replays, or leaves it out: a backward only in frames that teach, a count only when it is
- * looked at. What a disabled operation would have written keeps what it held. All changes since the last launch take effect
- * together with the next one; replays in flight are not changed.
+ * Lets an operation run in later replays, or leaves it out: a backward only in frames that teach, a count only when it
+ * is looked at. What a disabled operation would have written keeps what it held. All changes since the last launch take
+ * effect together with the next one; replays in flight are not changed.
  *
  * A backward whose forward in the same graph is disabled reads the tape of an earlier replay; the launch answers
  * ::SYNFIRE_ERROR_STALE_TAPE where there is none that fits.
@@ -1775,21 +1804,22 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_instantiate(synfire_graph 
  * @blocks no. @allocates no. @enqueues no. @capture legal.
  * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */
-SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_set_enabled(synfire_graph graph, int32_t operation, int32_t enabled)
-    SYNFIRE_NOEXCEPT;
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_set_enabled(synfire_graph graph, int32_t operation,
+                                                                  int32_t enabled) SYNFIRE_NOEXCEPT;
 
 /**
- * Puts another buffer in the place of one that the graph was recorded with, in all its operations. Slow: on CUDA the graph
- * is captured anew, and callbacks of native nodes are called again. Replays in flight finish with the old buffer first.
+ * Puts another buffer in the place of one that the graph was recorded with, in all its operations. Slow: on CUDA the
+ * graph is captured anew, and callbacks of native nodes are called again. Replays in flight finish with the old buffer
+ * first.
  *
  * @param graph      A graph, instantiated or not.
  * @param old_buffer A buffer that an operation of the graph reads or writes. Operations recorded through other buffers
  *                   over the same memory move along.
- * @param new_buffer A buffer of the same dtype, size, kind of memory and row pitch, which overlaps with nothing else that
- *                   the same operations use.
- * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
- *         ::SYNFIRE_ERROR_BUSY, ::SYNFIRE_ERROR_CALLBACK, ::SYNFIRE_ERROR_CAPTURING, ::SYNFIRE_ERROR_DEVICE_LOST,
- *         ::SYNFIRE_ERROR_CUDA. After an error the graph is what it was.
+ * @param new_buffer A buffer of the same dtype, size, kind of memory and row pitch, which overlaps with nothing else
+ *                   that the same operations use.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY, ::SYNFIRE_ERROR_CALLBACK, ::SYNFIRE_ERROR_CAPTURING,
+ *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA. After an error the graph is what it was.
  * @blocks until the replays in flight are done. @allocates yes. @enqueues a warm-up, waited for.
  * @capture legal (it leaves other captures alone). @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY.
  * @since ABI 0.1
@@ -1798,47 +1828,48 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_rebind(synfire_graph graph
                                                              synfire_buffer new_buffer) SYNFIRE_NOEXCEPT;
 
 /**
- * Changes a number that an operation uses, without recording anew. The next launch sees it, together with everything else
- * that was set since the launch before; replays already launched keep theirs.
+ * Changes a number that an operation uses, without recording anew. The next launch sees it, together with everything
+ * else that was set since the launch before; replays already launched keep theirs.
  *
  * @param graph     A graph, instantiated or not.
  * @param operation Its number, from synfire_graph_get_last_operation().
  * @param name      `"value"` of a fill, `"scale"` or `"keep"` of a scale-and-add, `"learning_rate"` of an update.
  * @param value     What the descriptor of the operation allows there.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_BUSY.
- * @blocks no. @allocates no. @enqueues no; the next launch enqueues one kernel more for every 64 values of the graph that it
- * brings along. @capture legal. @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @blocks no. @allocates no. @enqueues no; the next launch enqueues one kernel more for every 64 values of the graph
+ * that it brings along. @capture legal. @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */
-SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_set_value(synfire_graph graph, int32_t operation, const char *name,
-                                                                double value) SYNFIRE_NOEXCEPT;
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_set_value(synfire_graph graph, int32_t operation,
+                                                                const char *name, double value) SYNFIRE_NOEXCEPT;
 
 /**
  * Replays the graph once.
  *
  * On CUDA this enqueues and returns; several replays may be in flight and run in order. On the host the replay runs
- * before the call returns. Replays that share a layer, and those of a graph with slots, must be ordered: by one stream, or
- * by waiting. While a replay of another graph with one of the layers is in flight on another stream, a launch is refused: an
- * order by events is not recognised.
+ * before the call returns. Replays that share a layer, and those of a graph with slots, must be ordered: by one stream,
+ * or by waiting. While a replay of another graph with one of the layers is in flight on another stream, or runs on
+ * another thread of the host, a launch is refused: an order by events is not recognised.
  *
- * On a stream that the caller captures, the graph becomes a child node of that capture: ::SYNFIRE_CAPTURED, no ticket. The
- * child reads and writes the buffers' own memory (slot 0) and takes parameters as they are on the device when it runs;
- * changed ones are written there before this call returns. Each of its runs counts for tapes as this one call does. The
- * graph, its layers and its buffers must outlive what was captured; later changes by synfire_graph_set_enabled() and
- * synfire_graph_rebind() do not reach it. With an operation disabled, the others' nodes are added instead of a child.
+ * On a stream that the caller captures, the graph becomes a child node of that capture: ::SYNFIRE_CAPTURED, no ticket.
+ * The child reads and writes the buffers' own memory (slot 0) and takes parameters as they are on the device when it
+ * runs; changed ones are written there before this call returns. Each of its runs counts for tapes as this one call
+ * does. The graph, its layers and its buffers must outlive what was captured; later changes by
+ * synfire_graph_set_enabled() and synfire_graph_rebind() do not reach it. With an operation disabled, the others' nodes
+ * are added instead of a child.
  *
  * @param graph       An instantiated graph.
  * @param stream      The CUDA stream; null is the context's own. Must be null on the host.
  * @param[out] ticket Receives the number of this replay: 1, 2, 3 ..., or 0 with ::SYNFIRE_CAPTURED; may be null.
- * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_WRONG_ORDER (not instantiated, or a layer is in use by another
- *         graph on another stream),
- *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STALE_TAPE,
- *         ::SYNFIRE_ERROR_CAPTURING (a capture that a child cannot be added to: it was invalidated, or its last
- *         operation is a programmatic launch; it stays as it was), ::SYNFIRE_ERROR_BUSY,
- *         ::SYNFIRE_ERROR_CALLBACK, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
- * @blocks no on CUDA, until done on the host; into a capture, until the context's own stream is idle. @allocates no;
- * into a capture, what CUDA needs for the node. @enqueues the graph on `stream` (and a kernel of one block per layer whose
- * parameters changed). @capture legal: it becomes part of a capture of `stream` and leaves others alone.
- * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_WRONG_ORDER (not instantiated, or a layer is in use by
+ *         another graph on another stream, on the host on another thread), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STALE_TAPE, ::SYNFIRE_ERROR_CAPTURING (a capture that a
+ *         child cannot be added to: it was invalidated, or its last operation is a programmatic launch; it stays as it
+ *         was), ::SYNFIRE_ERROR_BUSY, ::SYNFIRE_ERROR_CALLBACK, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks no on CUDA, until done on the host; into a capture, until the context's own stream is idle and, where
+ * something has changed, replays launched before are done. @allocates no; into a capture, what CUDA needs for the node.
+ * @enqueues the graph on `stream` (and a kernel of one block per layer whose parameters changed). @capture legal: it
+ * becomes part of a capture of `stream` and leaves others alone. @threads one at a time per graph, else
+ * ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_launch(synfire_graph graph,
                                                              synfire_stream stream SYNFIRE_NULLABLE,
@@ -1875,27 +1906,28 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_poll(synfire_graph graph, 
 
 /**
  * Tells which memory of a pinned buffer the host may touch: for ticket 0 the copy that the next launch reads
- * and writes, for a ticket the copy that its replay read and wrote. It is the host's until the launch that takes the slot.
+ * and writes, for a ticket the copy that its replay read and wrote. It is the host's until the launch that takes the
+ * slot.
  *
  * @param graph      An instantiated graph.
  * @param ticket     0 (the next launch), or one of the last `n_slots` tickets (of the last one, when `n_slots` is 0).
  * @param buffer     A pinned buffer that the graph was recorded with.
  * @param[out] data  Receives the address; null with ::SYNFIRE_PENDING.
  * @param[out] bytes Receives the size. May be null.
- * @return ::SYNFIRE_OK; ::SYNFIRE_PENDING while the replay that has the slot is in flight, also after a wait for it timed
- *         out; ::SYNFIRE_ERROR_INVALID_ARGUMENT (a ticket never handed out, or whose slot a later launch has taken; a
- *         buffer that is not pinned or not the graph's), ::SYNFIRE_ERROR_WRONG_ORDER (not instantiated),
+ * @return ::SYNFIRE_OK; ::SYNFIRE_PENDING while the replay that has the slot is in flight, also after a wait for it
+ *         timed out; ::SYNFIRE_ERROR_INVALID_ARGUMENT (a ticket never handed out, or whose slot a later launch has
+ *         taken; a buffer that is not pinned or not the graph's), ::SYNFIRE_ERROR_WRONG_ORDER (not instantiated),
  *         ::SYNFIRE_ERROR_INVALID_HANDLE.
  * @blocks no; while another thread re-binds, until it is done. @allocates no. @enqueues no. @capture legal.
  * @threads any, also while another thread launches. @since ABI 0.1
  */
-SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_get_slot(synfire_graph graph, uint64_t ticket, synfire_buffer buffer,
-                                                               void **data, uint64_t *bytes SYNFIRE_NULLABLE)
-    SYNFIRE_NOEXCEPT;
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_get_slot(synfire_graph graph, uint64_t ticket,
+                                                               synfire_buffer buffer, void **data,
+                                                               uint64_t *bytes SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
 /**
- * Writes the graph as text in the DOT language of Graphviz: a node for each operation with its number, model, direction and
- * shape, and an edge wherever one reads or overwrites what another one left. Disabled operations are drawn dashed.
+ * Writes the graph as text in the DOT language of Graphviz: a node for each operation with its number, model, direction
+ * and shape, and an edge wherever one reads or overwrites what another one left. Disabled operations are drawn dashed.
  *
  * @param graph          A graph, instantiated or not.
  * @param[out] text      Receives the text, null-terminated; null to ask for the size only.
@@ -1909,13 +1941,14 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_write_dot(synfire_graph gr
                                                                 uint64_t *bytes) SYNFIRE_NOEXCEPT;
 
 /**
- * Tells how many replays there were, how late and how long. The memory behind it is constant, and keeping it costs a launch
- * and a wait a look at the clock each.
+ * Tells how many replays there were, how late and how long. The memory behind it is constant, and keeping it costs a
+ * launch and a wait a look at the clock each.
  *
  * @param graph              A graph.
  * @param[in,out] statistics `struct_size` in, everything else out.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE.
- * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any, also while others launch and wait. @since ABI 0.1
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any, also while others launch and wait.
+ * @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL
 synfire_graph_get_statistics(synfire_graph graph, synfire_graph_statistics *statistics) SYNFIRE_NOEXCEPT;

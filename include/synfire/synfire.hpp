@@ -244,11 +244,12 @@ namespace detail {
 template <class T>
 constexpr std::int32_t dtype_of() noexcept {
   using Element = std::remove_cv_t<T>;
-  static_assert(std::is_same_v<Element, float> || std::is_same_v<Element, double> || std::is_same_v<Element, f16> ||
-                    std::is_same_v<Element, bf16> || std::is_same_v<Element, std::uint32_t> ||
-                    std::is_same_v<Element, std::uint8_t> || std::is_same_v<Element, std::uint64_t>,
-                "Synfire's elements are float, double, synfire::f16, synfire::bf16, for spikes std::uint32_t (packed) and "
-                "std::uint8_t, and for counts std::uint32_t and std::uint64_t");
+  static_assert(
+      std::is_same_v<Element, float> || std::is_same_v<Element, double> || std::is_same_v<Element, f16> ||
+          std::is_same_v<Element, bf16> || std::is_same_v<Element, std::uint32_t> ||
+          std::is_same_v<Element, std::uint8_t> || std::is_same_v<Element, std::uint64_t>,
+      "Synfire's elements are float, double, synfire::f16, synfire::bf16, for spikes std::uint32_t (packed) and "
+      "std::uint8_t, and for counts std::uint32_t and std::uint64_t");
   if (std::is_same_v<Element, double>) return SYNFIRE_DTYPE_F64;
   if (std::is_same_v<Element, float>) return SYNFIRE_DTYPE_F32;
   if (std::is_same_v<Element, f16>) return SYNFIRE_DTYPE_F16;
@@ -320,8 +321,8 @@ constexpr Descriptor sized(Descriptor desc) noexcept {
 /** @endcond */
 
 /** The `SYNFIRE_DTYPE_*` whose elements are T: `float`, `double`, f16, bf16, for spikes `std::uint8_t` and, packed,
- *  `std::uint32_t`, which names ::SYNFIRE_DTYPE_BITS, and for counts `std::uint64_t`. Buffers made by time_bits_desc() and
- *  counts_desc() take `std::uint32_t` as well. */
+ *  `std::uint32_t`, which names ::SYNFIRE_DTYPE_BITS, and for counts `std::uint64_t`. Buffers made by time_bits_desc()
+ * and counts_desc() take `std::uint32_t` as well. */
 template <class T>
 inline constexpr std::int32_t dtype_of = detail::dtype_of<T>();
 
@@ -454,14 +455,15 @@ constexpr synfire_buffer_desc time_bits_desc(std::uint64_t n_words, std::int32_t
 }
 
 /**
- * Describes a buffer of counts in 32 bits that the library allocates; its elements are `std::uint32_t`. For counts in 64
- * bits, buffer_desc() of `std::uint64_t` does.
+ * Describes a buffer of counts in 32 bits that the library allocates; its elements are `std::uint32_t`. For counts in
+ * 64 bits, buffer_desc() of `std::uint64_t` does.
  *
  * @param n_elements How many counts.
  * @param memory     One of `SYNFIRE_MEMORY_*`.
  * @return The descriptor.
  */
-constexpr synfire_buffer_desc counts_desc(std::uint64_t n_elements, std::int32_t memory = SYNFIRE_MEMORY_DEVICE) noexcept {
+constexpr synfire_buffer_desc counts_desc(std::uint64_t n_elements,
+                                          std::int32_t memory = SYNFIRE_MEMORY_DEVICE) noexcept {
   auto desc = buffer_desc<std::uint32_t>(n_elements, memory);
   desc.dtype = SYNFIRE_DTYPE_U32;
   return desc;
@@ -1417,7 +1419,8 @@ inline void convert_spikes(const Context& context, const synfire_convert_spikes_
  * @param stream  The CUDA stream; null is the context's own.
  * @throws error
  */
-inline void count_spikes(const Context& context, const synfire_count_spikes_desc& desc, synfire_stream stream = nullptr) {
+inline void count_spikes(const Context& context, const synfire_count_spikes_desc& desc,
+                         synfire_stream stream = nullptr) {
   const synfire_count_spikes_desc sized = detail::sized(desc);
   check(synfire_count_spikes(context, &sized, stream));
 }
@@ -1781,7 +1784,8 @@ class Graph : public Owner<synfire_graph> {
    * Replays the graph once. As synfire_graph_launch().
    *
    * @param stream The stream; null is the context's own.
-   * @return The ticket of this replay; 0 when the caller captures the stream, and the graph became part of that capture.
+   * @return The ticket of this replay; 0 when the caller captures the stream, and the graph became part of that
+   * capture.
    * @throws error
    */
   Ticket launch(synfire_stream stream = nullptr) {

@@ -1,6 +1,6 @@
-// What a kernel receives, on either backend: plain structures of pointers and extents over the arithmetic type R (f32 or
-// f64). State, parameters and gradients of either are R; sequences [T, B, N] say their own storage type.
-// Pointers that are null mean "not given". All extents are 64-bit.
+// What a kernel receives, on either backend: plain structures of pointers and extents over the arithmetic type R (f32
+// or f64). State, parameters and gradients of either are R; sequences [T, B, N] say their own storage type. Pointers
+// that are null mean "not given". All extents are 64-bit.
 #ifndef SYNFIRE_CORE_ARGUMENTS_HPP
 #define SYNFIRE_CORE_ARGUMENTS_HPP
 

@@ -19,19 +19,22 @@ std::string words_text(const char* kind, int64_t steps, int64_t batch, int64_t w
   return text;
 }
 
-Array stepped(const Buffer& buffer, const char* name, int64_t steps, int64_t row, const std::string& shape, bool host_device) {
+Array stepped(const Buffer& buffer, const char* name, int64_t steps, int64_t row, const std::string& shape,
+              bool host_device) {
   Array array = buffer.array();
   const auto wanted = static_cast<uint64_t>(row);
   const uint64_t pitch = buffer.row_pitch() == 0 ? wanted : buffer.row_pitch();
   if (steps > 1 && pitch < wanted)
-    fail_argument("SYN-BUFFER-PITCH",
-                  "%s has a row_pitch of %llu elements; a step of %s has %llu. Rows may be spaced out, not overlap, and "
-                  "elements of a row follow each other directly: copy other strides into such a buffer first "
-                  "(synfire_buffer_upload() takes any part of it)",
-                  name, static_cast<unsigned long long>(pitch), shape.c_str(), static_cast<unsigned long long>(wanted));
+    fail_argument(
+        "SYN-BUFFER-PITCH",
+        "%s has a row_pitch of %llu elements; a step of %s has %llu. Rows may be spaced out, not overlap, and "
+        "elements of a row follow each other directly: copy other strides into such a buffer first "
+        "(synfire_buffer_upload() takes any part of it)",
+        name, static_cast<unsigned long long>(pitch), shape.c_str(), static_cast<unsigned long long>(wanted));
   const uint64_t element = bytes_of_dtype(buffer.dtype());
   uint64_t bytes = 0;
-  if (__builtin_mul_overflow(static_cast<uint64_t>(steps - 1), pitch * element, &bytes)) bytes = ~uint64_t{0} - wanted * element;
+  if (__builtin_mul_overflow(static_cast<uint64_t>(steps - 1), pitch * element, &bytes))
+    bytes = ~uint64_t{0} - wanted * element;
   bytes += wanted * element;
   if (array.bytes < bytes)
     fail_argument("SYN-BUFFER-SIZE", "%s holds %llu bytes; at least %llu bytes, %s%s, are needed", name,

@@ -12,7 +12,10 @@ uint64_t fill_bits(int32_t dtype, double value) {
   if (is_packed(dtype) && !(value >= 0 && value < 4294967296.0 && value == std::floor(value)))
     fail_argument("SYN-BUFFER-FILL", "value is %g; a buffer of bits takes a whole number in [0, 2^32) for each word",
                   value);
-  const int width = dtype == SYNFIRE_DTYPE_U8 ? 8 : dtype == SYNFIRE_DTYPE_U32 ? 32 : dtype == SYNFIRE_DTYPE_U64 ? 64 : 0;
+  const int width = dtype == SYNFIRE_DTYPE_U8    ? 8
+                    : dtype == SYNFIRE_DTYPE_U32 ? 32
+                    : dtype == SYNFIRE_DTYPE_U64 ? 64
+                                                 : 0;
   if (width > 0 && !(value >= 0 && value < std::ldexp(1.0, width) && value == std::floor(value)))
     fail_argument("SYN-BUFFER-FILL", "value is %g; a buffer of %s takes a whole number in [0, 2^%d)", value,
                   name_of_dtype(dtype), width);
@@ -39,7 +42,8 @@ void check_number(const Buffer& buffer, const char* name) {
     case SYNFIRE_DTYPE_F16:
     case SYNFIRE_DTYPE_BF16: return;
     default:
-      fail_argument("SYN-BUFFER-TYPE", "%s holds %s; f32, f64, f16 or bf16 is needed", name, name_of_dtype(buffer.dtype()));
+      fail_argument("SYN-BUFFER-TYPE", "%s holds %s; f32, f64, f16 or bf16 is needed", name,
+                    name_of_dtype(buffer.dtype()));
   }
 }
 
@@ -55,12 +59,13 @@ Recording scale_add(const ScaleAddRequest& request, bool host_device) {
     fail_argument("SYN-SCALE-ADD-TYPE", "desc.source holds %s and desc.destination %s; f64 goes with f64 only",
                   name_of_dtype(source.dtype()), name_of_dtype(destination.dtype()));
   if (elements_of(source) != elements_of(destination) || source.row_pitch() != destination.row_pitch())
-    fail_argument("SYN-SCALE-ADD-SIZE",
-                  "desc.source holds %llu elements at a row_pitch of %llu, desc.destination %llu at %llu; both must be the "
-                  "same",
-                  static_cast<unsigned long long>(elements_of(source)), static_cast<unsigned long long>(source.row_pitch()),
-                  static_cast<unsigned long long>(elements_of(destination)),
-                  static_cast<unsigned long long>(destination.row_pitch()));
+    fail_argument(
+        "SYN-SCALE-ADD-SIZE",
+        "desc.source holds %llu elements at a row_pitch of %llu, desc.destination %llu at %llu; both must be the "
+        "same",
+        static_cast<unsigned long long>(elements_of(source)), static_cast<unsigned long long>(source.row_pitch()),
+        static_cast<unsigned long long>(elements_of(destination)),
+        static_cast<unsigned long long>(destination.row_pitch()));
   check_scalar(request.scale, "desc.scale");
   check_scalar(request.keep, "desc.keep");
   check_memory(source, "desc.source", host_device);

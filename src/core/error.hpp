@@ -1,5 +1,5 @@
-// How code below the C ABI reports a failure: by throwing Failure, which the ABI's guard turns into a status and a text.
-// Nothing below the guard writes the caller-visible error text.
+// How code below the C ABI reports a failure: by throwing Failure, which the ABI's guard turns into a status and a
+// text. Nothing below the guard writes the caller-visible error text.
 #ifndef SYNFIRE_CORE_ERROR_HPP
 #define SYNFIRE_CORE_ERROR_HPP
 

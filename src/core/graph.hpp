@@ -1,5 +1,4 @@
-// A graph: operations recorded once, instantiated once, replayed many times. Also the eager calls, which run the same
-// operations at once.
+// A graph: operations recorded once, instantiated once, replayed many times.
 #ifndef SYNFIRE_CORE_GRAPH_HPP
 #define SYNFIRE_CORE_GRAPH_HPP
 
@@ -24,7 +23,8 @@ struct RecordedForward {
   bool overwritten = false;  // a later operation of the replay writes the X that it read
 };
 
-// A backward of the graph, and the forward in the graph whose tape it reads: none when that forward ran before the replay.
+// A backward of the graph, and the forward in the graph whose tape it reads: none when that forward ran before the
+// replay.
 struct RecordedBackward {
   Layer* layer;
   uint32_t operation;
@@ -52,7 +52,7 @@ class Exclusive {
 struct RecordedUpdate {
   Layer* layer;
   uint32_t operation;
-  uint32_t parameter;  // a bit
+  uint32_t parameter;
 };
 
 enum class WaitPolicy : int32_t { spin = SYNFIRE_WAIT_SPIN, yield = SYNFIRE_WAIT_YIELD, block = SYNFIRE_WAIT_BLOCK };
@@ -139,7 +139,10 @@ class Graph final : public Child, private LayerUser {
   void plan_tapes();
   void check_tapes() const;
   void leave_tapes(bool captured);
+  void leave_part() noexcept;
+  void drop_updates_from(uint32_t operation) noexcept;
   void refresh(synfire_stream stream);
+  void refresh_for_capture();
   uint32_t slot_count() const noexcept { return n_slots_ == 0 ? 1 : n_slots_; }
   uint32_t slot_of(uint64_t ticket) const noexcept { return static_cast<uint32_t>((ticket - 1) % slot_count()); }
   ReplayPlan plan(const OperationList& operations, const Slots& slots) const;
@@ -172,12 +175,13 @@ class Graph final : public Child, private LayerUser {
   };
   struct Updated {
     Layer* layer;
-    uint32_t parameters;
+    uint32_t parameters;  // a bit for each
   };
   std::vector<TapeNeed> needs_;
   std::vector<TapeLeft> leaves_;
   std::vector<Updated> updated_;
 
+  bool eager_ = false;  // SYNFIRE_GRAPH was 0 when the graph was instantiated
   GraphValues values_;
   std::mutex slots_mutex_;  // between slot_memory() and rebind(); no launch takes it
   std::unique_ptr<Slots> slots_;
@@ -187,13 +191,6 @@ class Graph final : public Child, private LayerUser {
   std::atomic<int64_t> last_check_ns_{0};  // when a look last asked the device whether it lives
   GraphStatistics statistics_;
 };
-
-// Eager calls: the operation a graph would record, run now. True: they became part of the caller's capture instead.
-bool run_forward(Layer& layer, const ForwardRequest& request, synfire_stream stream);
-bool run_backward(Layer& layer, const BackwardRequest& request, synfire_stream stream);
-bool run(Context& context, const Recording& recording, synfire_stream stream);
-bool run_convert_spikes(Context& context, const ConvertSpikesRequest& request, synfire_stream stream);
-bool run_count_spikes(Context& context, const CountSpikesRequest& request, synfire_stream stream);
 
 }  // namespace synfire::core
 

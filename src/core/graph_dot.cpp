@@ -1,5 +1,5 @@
-// A graph as a picture: the operation list in the DOT language, with an edge wherever an operation reads or overwrites what
-// another one left. The list runs in order; edges say what could not be swapped.
+// A graph as a picture: the operation list in the DOT language, with an edge wherever an operation reads or overwrites
+// what another one left. The list runs in order; edges say what could not be swapped.
 #include "graph.hpp"
 #include "operation_arrays.hpp"
 
@@ -68,7 +68,8 @@ class Drawing {
     } else if (const auto* update = std::get_if<UpdateParameterOperation>(&operation)) {
       list.push_back({update->layer->block(), 1, true});
     }
-    if (const auto* forward = std::get_if<ForwardOperation>(&operation)) list.push_back({forward->layer->block(), 1, false});
+    if (const auto* forward = std::get_if<ForwardOperation>(&operation))
+      list.push_back({forward->layer->block(), 1, false});
     if (const auto* backward = std::get_if<BackwardOperation>(&operation))
       list.push_back({backward->layer->block(), 1, false});
     return list;
@@ -79,8 +80,13 @@ class Drawing {
   std::string label_of(const BackwardOperation& op) { return std::string("backward, ").append(layer_name(op.layer)); }
   std::string label_of(const ReduceOperation&) { return "sum of a gradient"; }
   std::string label_of(const CopyOperation& op) {
-    return std::string("copy, ").append(name_of_memory(op.source.memory)).append(" to ")
-        .append(name_of_memory(op.destination.memory)).append("\\n").append(std::to_string(op.source.bytes)).append(" bytes");
+    return std::string("copy, ")
+        .append(name_of_memory(op.source.memory))
+        .append(" to ")
+        .append(name_of_memory(op.destination.memory))
+        .append("\\n")
+        .append(std::to_string(op.source.bytes))
+        .append(" bytes");
   }
   std::string label_of(const FillOperation& op) { return std::string("fill\\n").append(describe(op.array)); }
   std::string label_of(const ResetStateOperation& op) {
@@ -144,7 +150,8 @@ std::string Graph::dot() {
   for (size_t later = 0; later < labels.size(); ++later) {
     for (size_t i = later; i-- > 0;) {
       const bool reads = touch(touches[i], touches[later], true, false);
-      const bool overwrites = touch(touches[i], touches[later], true, true) || touch(touches[i], touches[later], false, true);
+      const bool overwrites =
+          touch(touches[i], touches[later], true, true) || touch(touches[i], touches[later], false, true);
       if (!reads && !overwrites) continue;
       text.append("  n").append(std::to_string(i)).append(" -> n").append(std::to_string(later))
           .append(reads ? ";\n" : " [style=dotted];\n");

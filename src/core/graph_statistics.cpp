@@ -7,7 +7,8 @@
 namespace synfire::core {
 
 int64_t now_ns() noexcept {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 // Times below steps_per_octave have a bucket each; above, the position of the highest bit and the five bits after it.

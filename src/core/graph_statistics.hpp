@@ -1,5 +1,5 @@
-// What a graph tells about its replays: how many, how late, and a histogram of the times from launch to seen done. Constant
-// memory, neither locks nor allocations; one thread launches, any number waits.
+// What a graph tells about its replays: how many, how late, and a histogram of the times from launch to seen done.
+// Constant memory, neither locks nor allocations; one thread launches, any number waits.
 #ifndef SYNFIRE_CORE_GRAPH_STATISTICS_HPP
 #define SYNFIRE_CORE_GRAPH_STATISTICS_HPP
 

@@ -1,6 +1,6 @@
-// Numbers that operations of a graph read from device memory, so that they can change between replays: what a fill writes,
-// the factors of a scale-and-add, learning rates. All changes since the last launch reach the device together, in stream
-// order, at the next one: replays in flight keep theirs.
+// Numbers that operations of a graph read from device memory, so that they can change between replays: what a fill
+// writes, the factors of a scale-and-add, learning rates. All changes since the last launch reach the device together,
+// in stream order, at the next one: replays in flight keep theirs.
 #ifndef SYNFIRE_CORE_GRAPH_VALUES_HPP
 #define SYNFIRE_CORE_GRAPH_VALUES_HPP
 
@@ -21,13 +21,14 @@ class GraphValues {
   GraphValues(const GraphValues&) = delete;
   GraphValues& operator=(const GraphValues&) = delete;
 
-  // A value of the operation that will get this number; `name` is a literal. Returns where the device reads it, as the bits of an
-  // element of `dtype` (fill) or as a double (number).
+  // A value of the operation that will get this number; `name` is a literal. Returns where the device reads it, as the
+  // bits of an element of `dtype` (fill) or as a double (number).
   const uint64_t* add(uint32_t operation, const char* name, Kind kind, int32_t dtype, double value);
   // Drops the values of operations from this number on, of which none was recorded after all.
   void drop_from(uint32_t operation) noexcept;
   // Throws INVALID_ARGUMENT for a name that the operation does not have, and for a value that it cannot have.
   void set(uint32_t operation, std::string_view name, double value);
+  bool has_changed() const noexcept { return changed_; }
   // Brings the device up to date, in stream order. Neither allocates nor locks; no work when nothing changed.
   void refresh(synfire_stream stream) {
     if (changed_) upload(stream);

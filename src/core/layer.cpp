@@ -43,7 +43,8 @@ LayerSpec::LayerSpec(const synfire_layer_desc& desc) {
     fail_argument("SYN-LAYER-SURROGATE", "desc.surrogate is %d; this library has %s", desc.surrogate,
                   surrogate_names());
   if (desc.n_steps < 1)
-    fail_argument("SYN-LAYER-STEPS", "desc.n_steps is %lld; at least 1 is needed", static_cast<long long>(desc.n_steps));
+    fail_argument("SYN-LAYER-STEPS", "desc.n_steps is %lld; at least 1 is needed",
+                  static_cast<long long>(desc.n_steps));
   if (desc.n_neurons < 1)
     fail_argument("SYN-LAYER-NEURONS", "desc.n_neurons is %lld; at least 1 is needed",
                   static_cast<long long>(desc.n_neurons));
@@ -200,6 +201,8 @@ void Layer::set_on_host(std::span<const ParameterValues> list) {
   exchange();
   try {
     for (const ParameterValues& entry : list) parameters_.check_constants(entry.name, largest_constant());
+    // Replays in flight, on whatever stream, read the arrays that are about to be overwritten.
+    if (per_neuron_ && parameters_.per_neuron()) wait_for_users();
     upload_arrays();
   } catch (...) {
     // Back to what was, on the device too, if it still takes it.
@@ -218,7 +221,8 @@ void Layer::upload_arrays() {
   if (!parameters_.per_neuron()) return;
   const bool slopes = wants_gradients_ && n_slope_rows(*spec_.model) > 0;
   if (master_) {
-    if (slopes && !slopes_per_neuron_) slopes_per_neuron_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.slope_bytes());
+    if (slopes && !slopes_per_neuron_)
+      slopes_per_neuron_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.slope_bytes());
     return;  // the device derives the constants
   }
   const bool f64 = spec_.dtype == SYNFIRE_DTYPE_F64;
@@ -322,9 +326,10 @@ void Layer::check_tape(bool reads_input) const {
     fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-PARAMETERS",
          "a parameter of the layer changed after the forward that left the tape; run a forward first");
   if (reads_input && tape_x_version_.load(std::memory_order_relaxed) != x->version())
-    fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-WRITTEN",
-         "x was written after the forward that left the tape, and this backward reads it again; run a forward first, or "
-         "let the forward store H (SYNFIRE_TAPE_STORE)");
+    fail(
+        SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-WRITTEN",
+        "x was written after the forward that left the tape, and this backward reads it again; run a forward first, or "
+        "let the forward store H (SYNFIRE_TAPE_STORE)");
 }
 
 std::pair<TapeShape, Ref<Buffer>> Layer::require_tape(const BackwardRequest& request) const {

@@ -77,7 +77,8 @@ struct GradientRequest {
   Buffer* gradient;  // one element, or one per neuron
 };
 struct BackwardRequest {
-  Buffer *grad_spike_seq, *grad_v_seq, *grad_v_final, *grad_x_seq, *grad_v_init, *grad_w_seq, *grad_w_final, *grad_w_init;
+  Buffer *grad_spike_seq, *grad_v_seq, *grad_v_final, *grad_x_seq, *grad_v_init, *grad_w_seq, *grad_w_final,
+      *grad_w_init;
   std::vector<GradientRequest> gradients;
   bool in_place;
 };
@@ -102,6 +103,9 @@ class LayerUser {
   virtual uint64_t finished() const noexcept = 0;
   // Throws when the device is lost.
   virtual void check_alive() = 0;
+
+  // Waits until every replay launched before this call is done; throws when the device is lost.
+  void finish();
 
  protected:
   ~LayerUser() = default;
@@ -129,12 +133,18 @@ class Layer final : public Child {
   }
   // Brings the device's parameter block up to date, in stream order; no work when nothing changed.
   void refresh(synfire_stream stream) {
-    if (uploaded_version_.load(std::memory_order_relaxed) != version_.load(std::memory_order_acquire)) upload_block(stream);
+    if (has_changed()) upload_block(stream);
+  }
+  // Ahead of a refresh that no stream orders after replays in flight: waits for them when there is something to bring.
+  void settle() {
+    if (has_changed()) wait_for_users();
   }
 
   // ---- updates of parameters inside replays
   // From the first update on, the values live on the device.
   UpdateParameterOperation update(const UpdateRequest& request, const double* rate);
+  // The graph that update() was called for is gone, or did not record it after all.
+  void drop_update(uint32_t parameter) noexcept;
   // A replay was launched that updates these parameters (a bit for each), or a capture of the caller's took it.
   void note_updated(uint32_t parameters, bool captured) noexcept {
     on_device_.fetch_or(parameters, std::memory_order_relaxed);
@@ -154,8 +164,8 @@ class Layer final : public Child {
   }
 
   // ---- users
-  // Throws WRONG_ORDER when another user's replay on another stream may still be running. Takes no lock while one stream
-  // is used. A null user is an eager call.
+  // Throws WRONG_ORDER when another user's replay on another stream may still be running. Takes no lock while one
+  // stream is used. A null user is an eager call.
   void check_use(LayerUser* user, synfire_stream stream) {
     if (last_stream_.load(std::memory_order_relaxed) != stream) check_order(user);
   }
@@ -166,6 +176,21 @@ class Layer final : public Child {
     if (user) last_user_.store(user, std::memory_order_relaxed);
   }
   void add_user(LayerUser& user);
+  // Where a launch is the computation, one thread at a time runs replays with the layer; a callback of one may launch
+  // others. False: another thread does.
+  bool enter() noexcept {
+    const void* const here = this_thread();
+    if (owner_.load(std::memory_order_relaxed) != here) {
+      const void* nobody = nullptr;
+      if (!owner_.compare_exchange_strong(nobody, here, std::memory_order_acquire, std::memory_order_relaxed))
+        return false;
+    }
+    ++entered_;
+    return true;
+  }
+  void leave() noexcept {
+    if (--entered_ == 0) owner_.store(nullptr, std::memory_order_release);
+  }
   void remove_user(LayerUser& user) noexcept;
 
   // ---- operations
@@ -176,8 +201,8 @@ class Layer final : public Child {
   bool reads_input(const BackwardRequest& request, const TapeShape& tape) const;
 
   // ---- the tape: what the forward that ran last, eagerly or in a replay, left for a backward
-  // Lock-free while the tape stays the same from replay to replay. `overwritten`: X was written again after it was read.
-  // `outdated`: a parameter was updated since.
+  // Lock-free while the tape stays the same from replay to replay. `overwritten`: X was written again after it was
+  // read. `outdated`: a parameter was updated since.
   void set_tape(const TapeShape& tape, bool overwritten, bool outdated = false) {
     tape_version_.store(parameter_version() - (outdated ? 1 : 0), std::memory_order_relaxed);
     if (tape_x_.load(std::memory_order_relaxed) != tape.x || tape_kind_.load(std::memory_order_relaxed) != tape.kind())
@@ -216,6 +241,14 @@ class Layer final : public Child {
   ParameterTarget target() const;
   void check_order(LayerUser* user);
   void wait_for_users();
+  bool has_changed() const noexcept {
+    return uploaded_version_.load(std::memory_order_relaxed) != version_.load(std::memory_order_acquire);
+  }
+  // An address that no other thread has.
+  static const void* this_thread() noexcept {
+    static thread_local const char here = 0;
+    return &here;
+  }
   const int64_t* active() const noexcept;  // ParameterBlock::active, on the device
   Array stored_h(Tape tape, bool in_place, const Array& x) const;
   void check_tape_request(const ForwardRequest& request) const;
@@ -237,7 +270,7 @@ class Layer final : public Child {
 
   // From the first update on: values on the device, and what the host has set since the last launch.
   ParameterMaster* master_ = nullptr;
-  uint32_t updated_ = 0;  // parameters that some graph updates
+  uint32_t updaters_[model::max_parameters] = {};  // recorded updates of each parameter, in graphs that live
   uint32_t changed_ = 0;  // set by the host since the last refresh
   double* rows_[model::max_parameters] = {};    // [N] on the device, of parameters that are per neuron
   double* staged_[model::max_parameters] = {};  // [N] on the device, as the host set them ...
@@ -247,6 +280,9 @@ class Layer final : public Child {
   std::vector<LayerUser*> users_;
   std::atomic<LayerUser*> last_user_{nullptr};
   std::atomic<synfire_stream> last_stream_{nullptr};
+  std::atomic<const void*> owner_{
+      nullptr};  // the thread that runs replays with this layer now, where a launch computes
+  int entered_ = 0;                          // how often it entered; only it looks
 
   int64_t n_active_;
   void* state_ = nullptr;

@@ -1,5 +1,5 @@
-// How a layer turns requests into checked operations: types and shapes of the buffers, what a tape mode needs, and the sums
-// behind gradients of parameters.
+// How a layer turns requests into checked operations: types and shapes of the buffers, what a tape mode needs, and the
+// sums behind gradients of parameters.
 #include "array_checks.hpp"
 #include "error.hpp"
 #include "layer.hpp"
@@ -110,7 +110,8 @@ void Layer::check_tape_request(const ForwardRequest& request) const {
     fail_argument("SYN-FORWARD-IN-PLACE", "desc.in_place is 1; desc.x holds %s, and H would be stored in %s",
                   name_of_dtype(request.x->dtype()), name_of_dtype(stored));
   if (!device().is_host() && request.x->array().memory != SYNFIRE_MEMORY_DEVICE)
-    fail_argument("SYN-FORWARD-IN-PLACE", "desc.in_place is 1; desc.x is a buffer of %s memory, device memory is needed",
+    fail_argument("SYN-FORWARD-IN-PLACE",
+                  "desc.in_place is 1; desc.x is a buffer of %s memory, device memory is needed",
                   name_of_memory(request.x->array().memory));
   if (spec_.model->slope_reads_input)
     fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-FORWARD-IN-PLACE",
@@ -128,7 +129,8 @@ ForwardOperation Layer::forward(const ForwardRequest& request) {
   op.v_final = check.row(request.v_final, "desc.v_final");
   op.v_seq = check.sequence(request.v_seq, "desc.v_seq");
   op.h_seq = check.sequence(request.h_seq, "desc.h_seq");
-  check_second_variable(spec_, {{request.w_init, "desc.w_init"}, {request.w_final, "desc.w_final"}, {request.w_seq, "desc.w_seq"}});
+  check_second_variable(
+      spec_, {{request.w_init, "desc.w_init"}, {request.w_final, "desc.w_final"}, {request.w_seq, "desc.w_seq"}});
   op.w_in = check.row(request.w_init, "desc.w_init");
   op.w_final = check.row(request.w_final, "desc.w_final");
   op.w_seq = check.sequence(request.w_seq, "desc.w_seq");
@@ -140,7 +142,8 @@ ForwardOperation Layer::forward(const ForwardRequest& request) {
   check_overlap(arrays);
   const bool two_variables = spec_.model->n_states == 2;
   if (two_variables && !op.v_in.data != !op.w_in.data)
-    fail_argument("SYN-FORWARD-INIT", "%s is given and %s is null; a forward begins from both or from the layer's state",
+    fail_argument("SYN-FORWARD-INIT",
+                  "%s is given and %s is null; a forward begins from both or from the layer's state",
                   op.v_in.data ? "desc.v_init" : "desc.w_init", op.v_in.data ? "desc.w_init" : "desc.v_init");
   if (!op.v_in.data) {
     op.v_in = op.v_out = {state(0), spec_.row_bytes(), SYNFIRE_MEMORY_DEVICE};
@@ -164,10 +167,11 @@ bool Layer::reads_input(const BackwardRequest& request, const TapeShape& tape) c
 OperationList Layer::backward(const BackwardRequest& request, const TapeShape& tape) {
   const Checker check(spec_, device().is_host());
   if (tape.in_place && !request.gradients.empty())
-    fail_argument("SYN-GRADIENT-IN-PLACE",
-                  "desc.n_parameter_gradients is %zu; the forward wrote H over X (in_place), which gradients of parameters "
-                  "need",
-                  request.gradients.size());
+    fail_argument(
+        "SYN-GRADIENT-IN-PLACE",
+        "desc.n_parameter_gradients is %zu; the forward wrote H over X (in_place), which gradients of parameters "
+        "need",
+        request.gradients.size());
   BackwardOperation op = {};
   op.layer = this;
   const Array x = check.sequence(tape.x, "the forward's x");
@@ -180,14 +184,17 @@ OperationList Layer::backward(const BackwardRequest& request, const TapeShape& t
   op.grad_v_final = check.row(request.grad_v_final, "desc.grad_v_final");
   op.grad_x = check.sequence(request.grad_x_seq, "desc.grad_x_seq");
   op.grad_v_init = check.row(request.grad_v_init, "desc.grad_v_init");
-  check_second_variable(spec_, {{request.grad_w_seq, "desc.grad_w_seq"}, {request.grad_w_final, "desc.grad_w_final"}, {request.grad_w_init, "desc.grad_w_init"}});
+  check_second_variable(spec_, {{request.grad_w_seq, "desc.grad_w_seq"},
+                                {request.grad_w_final, "desc.grad_w_final"},
+                                {request.grad_w_init, "desc.grad_w_init"}});
   op.grad_w_seq = check.sequence(request.grad_w_seq, "desc.grad_w_seq");
   op.grad_w_final = check.row(request.grad_w_final, "desc.grad_w_final");
   op.grad_w_init = check.row(request.grad_w_init, "desc.grad_w_init");
   if (!op.grad_x.data && !op.grad_v_init.data && !op.grad_w_init.data && request.gradients.empty())
-    fail_argument("SYN-BACKWARD-OUTPUT",
-                  "desc.grad_x_seq, desc.grad_v_init and desc.grad_w_init are all null and desc.n_parameter_gradients is "
-                  "0; at least one output is needed");
+    fail_argument(
+        "SYN-BACKWARD-OUTPUT",
+        "desc.grad_x_seq, desc.grad_v_init and desc.grad_w_init are all null and desc.n_parameter_gradients is "
+        "0; at least one output is needed");
   const bool replaces = request.in_place && same_place(op.grad_x, op.grad_spike);
   const NamedArray arrays[] = {{"the forward's x", op.x, false},
                           {"the tape's H", op.tape_h, false},
@@ -276,9 +283,8 @@ void Layer::append_gradients(const BackwardRequest& request, OperationList& oper
       operations.emplace_back(ReduceOperation{ReduceKind::chunks, spec_.arithmetic(), partial, 1, row, sums, active()});
       operations.emplace_back(ReduceOperation{ReduceKind::total, spec_.arithmetic(), sums.data, 1, n_chunks, out});
     } else {
-      operations.emplace_back(
-          ReduceOperation{ReduceKind::batch, spec_.arithmetic(), partial, spec_.extents.batch, spec_.extents.n_neurons, out,
-                          active()});
+      operations.emplace_back(ReduceOperation{ReduceKind::batch, spec_.arithmetic(), partial, spec_.extents.batch,
+                                              spec_.extents.n_neurons, out, active()});
     }
   }
 }

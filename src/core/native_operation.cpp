@@ -47,7 +47,8 @@ void call_native(const NativeOperation& op, synfire_stream stream, uint32_t slot
     thrown = "something that is no std::exception";
   }
   if (thrown)
-    fail(SYNFIRE_ERROR_CALLBACK, "SYN-GRAPH-NATIVE", "the callback of %s threw: %s", describe_native(op).c_str(), thrown);
+    fail(SYNFIRE_ERROR_CALLBACK, "SYN-GRAPH-NATIVE", "the callback of %s threw: %s", describe_native(op).c_str(),
+         thrown);
   if (answer < 0)
     fail(SYNFIRE_ERROR_CALLBACK, "SYN-GRAPH-NATIVE", "the callback of %s answered %d; 0 or more is success",
          describe_native(op).c_str(), answer);

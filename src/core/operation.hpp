@@ -95,8 +95,8 @@ struct FillOperation {
   const uint64_t* bits = nullptr;  // in device memory, instead of `value`: the bits of an element
 };
 
-// destination = keep·destination + scale·source, element by element: fma(scale, source, keep·destination) in f32, in f64
-// when the arrays are f64. With a keep of 0 the destination is not read.
+// destination = keep·destination + scale·source, element by element: fma(scale, source, keep·destination) in f32, in
+// f64 when the arrays are f64. With a keep of 0 the destination is not read.
 struct ScaleAddOperation {
   Array source;
   Array destination;
@@ -106,8 +106,8 @@ struct ScaleAddOperation {
   const double* keep_value = nullptr;
 };
 
-// V = v_reset (hard) or 0 (soft), from the parameters on the device; W = 0: of batch rows first_row to first_row + n_rows,
-// or of those among them whose byte in the mask [B] is not 0.
+// V = v_reset (hard) or 0 (soft), from the parameters on the device; W = 0: of batch rows first_row to first_row +
+// n_rows, or of those among them whose byte in the mask [B] is not 0.
 struct ResetStateOperation {
   Layer* layer;
   int64_t first_row;
@@ -166,8 +166,8 @@ struct CountSpikesOperation {
   Array counts;  // u32 or u64: [B, N], [T] or [1]
 };
 
-// The caller's own code. On CUDA its function is called when the graph is captured (or, without a capture, at each replay)
-// and enqueues work; on the host it is called at each replay and does the work.
+// The caller's own code. On CUDA its function is called when the graph is captured (or, without a capture, at each
+// replay) and enqueues work; on the host it is called at each replay and does the work.
 struct NativeOperation {
   uint32_t number;  // of the operation in its graph, for error texts
   std::string name;

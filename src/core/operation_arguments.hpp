@@ -28,7 +28,8 @@ inline SpikeStorage storage_of(int32_t dtype) {
 
 inline SpikeArray spikes_of(const Array& array) {
   // u8 is the one dense type without a sign.
-  const uint64_t magnitude = array.dtype == SYNFIRE_DTYPE_U8 ? 0xFF : ~uint64_t{0} >> (65 - 8 * bytes_of_dtype(array.dtype));
+  const uint64_t magnitude =
+      array.dtype == SYNFIRE_DTYPE_U8 ? 0xFF : ~uint64_t{0} >> (65 - 8 * bytes_of_dtype(array.dtype));
   return {array.data, array.pitch, magnitude, is_packed(array.dtype) ? 0 : element_bits(array.dtype, 1)};
 }
 

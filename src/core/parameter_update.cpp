@@ -1,6 +1,6 @@
-// Parameters that replays update: their values live on the device then, one f64 each or one per neuron, and the constants
-// are derived there. The host's copy is what it set last, or read back. What does not live here: the arithmetic
-// (model/update.hpp), and layers whose parameters only the host changes (layer.cpp).
+// Parameters that replays update: their values live on the device then, one f64 each or one per neuron, and the
+// constants are derived there. The host's copy is what it set last, or read back. What does not live here: the
+// arithmetic (model/update.hpp), and layers whose parameters only the host changes (layer.cpp).
 #include "array_checks.hpp"
 #include "error.hpp"
 #include "layer.hpp"
@@ -64,8 +64,9 @@ void Layer::set_on_device(std::span<const ParameterValues> list) {
   for (const ParameterValues& entry : list) {
     next.push_back(parameters_.checked(entry.name, entry.values));
     const uint32_t index = entry.name.index;
-    if ((updated_ >> index & 1u) != 0 && next.back().size() != parameters_.values(index).size())
-      fail_argument("SYN-UPDATE-LENGTH", "count is %zu; \"%s\" holds %zu, and a graph updates it with a gradient of that length",
+    if (updaters_[index] > 0 && next.back().size() != parameters_.values(index).size())
+      fail_argument("SYN-UPDATE-LENGTH",
+                    "count is %zu; \"%s\" holds %zu, and a graph updates it with a gradient of that length",
                     next.back().size(), parameters_.spec(index).name, parameters_.values(index).size());
   }
   const auto exchange = [&] {
@@ -146,9 +147,11 @@ UpdateParameterOperation Layer::update(const UpdateRequest& request, const doubl
   if (gradient.dtype() != spec_.arithmetic())
     fail_argument("SYN-BUFFER-TYPE", "desc.gradient holds %s; %s is needed", name_of_dtype(gradient.dtype()),
                   name_of_dtype(spec_.arithmetic()));
-  const uint64_t held = gradient.array().bytes / spec_.element_bytes(), length = parameters_.values(request.parameter.index).size();
+  const uint64_t held = gradient.array().bytes / spec_.element_bytes(),
+                 length = parameters_.values(request.parameter.index).size();
   if (held != length)
-    fail_argument("SYN-UPDATE-LENGTH", "desc.gradient holds %llu elements; \"%s\" holds %llu, and both must be the same",
+    fail_argument("SYN-UPDATE-LENGTH",
+                  "desc.gradient holds %llu elements; \"%s\" holds %llu, and both must be the same",
                   static_cast<unsigned long long>(held), known_as, static_cast<unsigned long long>(length));
   check_memory(gradient, "desc.gradient", device().is_host());
 
@@ -161,15 +164,22 @@ UpdateParameterOperation Layer::update(const UpdateRequest& request, const doubl
   step.upper = reciprocal ? std::min(largest, 1.0 / step.minimum) : step.maximum;
   for (const double* const bound : {request.lower, request.upper})
     if (bound && !std::isfinite(*bound))
-      fail_argument("SYN-UPDATE-BOUNDS", "desc.%s is %g; it must be finite", bound == request.lower ? "lower" : "upper", *bound);
+      fail_argument("SYN-UPDATE-BOUNDS", "desc.%s is %g; it must be finite", bound == request.lower ? "lower" : "upper",
+                    *bound);
   if (request.lower) step.lower = std::max(step.lower, *request.lower);
   if (request.upper) step.upper = std::min(step.upper, *request.upper);
   if (step.lower > step.upper)
-    fail_argument("SYN-UPDATE-BOUNDS", "from desc.lower to desc.upper, and in the range of \"%s\", there is no value: %g to %g",
-                  known_as, step.lower, step.upper);
+    fail_argument("SYN-UPDATE-BOUNDS",
+                  "from desc.lower to desc.upper, and in the range of \"%s\", there is no value: %g to %g", known_as,
+                  step.lower, step.upper);
   begin_updates();
-  updated_ |= uint32_t{1} << request.parameter.index;
+  ++updaters_[request.parameter.index];
   return {this, request.parameter.index, step, gradient.array(), length > 1, rate};
+}
+
+void Layer::drop_update(uint32_t parameter) noexcept {
+  const auto lock = lock_parameters();
+  --updaters_[parameter];
 }
 
 // ---- users ----------------------------------------------------------------------------------------------------------
@@ -191,24 +201,27 @@ void Layer::check_order(LayerUser* user) {
   const LayerUser* const last = last_user_.load(std::memory_order_relaxed);
   if (last && last != user && last->finished() < last->launched())
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-LAYER-SHARED",
-         "another graph that uses a layer of this one has a replay in flight on another stream, so that their order is not "
+         "another graph that uses a layer of this one has a replay in flight on another stream, so that their order is "
+         "not "
          "defined; launch both on one stream, or wait for the other one first");
+}
+
+void LayerUser::finish() {
+  using clock = std::chrono::steady_clock;
+  const uint64_t last = launched();
+  auto next_check = clock::now() + std::chrono::milliseconds(1);
+  while (finished() < last) {
+    std::this_thread::yield();
+    if (clock::now() < next_check) continue;
+    check_alive();
+    next_check = clock::now() + std::chrono::milliseconds(1);
+  }
 }
 
 // Until every replay that was launched before this call and uses the layer is done.
 void Layer::wait_for_users() {
   const std::lock_guard lock(users_mutex_);
-  using clock = std::chrono::steady_clock;
-  auto next_check = clock::now() + std::chrono::milliseconds(1);
-  for (LayerUser* const user : users_) {
-    const uint64_t launched = user->launched();
-    while (user->finished() < launched) {
-      std::this_thread::yield();
-      if (clock::now() < next_check) continue;
-      user->check_alive();
-      next_check = clock::now() + std::chrono::milliseconds(1);
-    }
-  }
+  for (LayerUser* const user : users_) user->finish();
 }
 
 }  // namespace synfire::core

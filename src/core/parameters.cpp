@@ -24,8 +24,9 @@ void derive_along(const double* parameters, int parameter, bool undecayed_input,
 
 template <class... E>
 constexpr std::array<ModelRow, sizeof...(E)> model_table(model::List<E...>) {
-  return {ModelRow{E::id, E::type::name, E::type::n_states, E::type::n_constants, E::type::default_v_reset, E::type::has_input_decay,
-                   model::slope_reads_input<typename E::type>, model::slope_reads_w<typename E::type>,
+  return {ModelRow{E::id, E::type::name, E::type::n_states, E::type::n_constants, E::type::default_v_reset,
+                   E::type::has_input_decay, model::slope_reads_input<typename E::type>,
+                   model::slope_reads_w<typename E::type>,
                    std::span<const model::ParameterSpec>(E::type::parameters, E::type::n_parameters),
                    &E::type::template derive<double>, &derive_along<typename E::type>}...};
 }
@@ -75,7 +76,8 @@ auto find_row(const Table& table, std::string_view name) -> decltype(&table[0]) 
 template <class Table>
 const char* names_of(const Table& table, char (&text)[1024]) {
   std::string names;
-  for (const auto& row : table) names += (names.empty() ? "" : ", ") + std::string(row.name) + " (" + std::to_string(row.id) + ")";
+  for (const auto& row : table)
+    names += (names.empty() ? "" : ", ") + std::string(row.name) + " (" + std::to_string(row.id) + ")";
   names.resize(std::min(names.size(), sizeof text - 1));
   std::char_traits<char>::copy(text, names.c_str(), names.size() + 1);
   return text;
@@ -218,7 +220,8 @@ void ParameterSet::slopes(int64_t neuron, double* slopes) const {
   double own[model::max_slope_rows] = {};
   for (int i = 0; i < n_own; ++i) own[i] = value(static_cast<uint32_t>(i), neuron);
   std::fill_n(slopes, n_slope_rows(model_) * model::max_model_constants, 0.0);
-  for (int i = 0; i < n_own; ++i) model_.derive_along(own, i, undecayed_input_, slopes + i * model::max_model_constants);
+  for (int i = 0; i < n_own; ++i)
+    model_.derive_along(own, i, undecayed_input_, slopes + i * model::max_model_constants);
   // Along 1/p instead of p: d/d(1/p) = −p²·d/dp.
   int row = n_own;
   for (int i = 0; i < n_own; ++i) {

@@ -1,4 +1,5 @@
-// An operation on its way into a graph, or to be run at once: the entries of the list that it becomes, and what it touches.
+// An operation on its way into a graph, or to be run at once: the entries of the list that it becomes, and what it
+// touches.
 #ifndef SYNFIRE_CORE_RECORDING_HPP
 #define SYNFIRE_CORE_RECORDING_HPP
 

@@ -18,7 +18,8 @@ Slots::Slots(Device& device, const std::vector<Ref<Buffer>>& buffers, uint32_t n
   std::sort(regions_.begin(), regions_.end(), [](const Region& a, const Region& b) { return a.begin < b.begin; });
   std::vector<Region> merged;
   for (Region& region : regions_) {
-    if (!merged.empty() && region.begin < merged.back().end) merged.back().end = std::max(merged.back().end, region.end);
+    if (!merged.empty() && region.begin < merged.back().end)
+      merged.back().end = std::max(merged.back().end, region.end);
     else merged.push_back(std::move(region));
   }
   regions_ = std::move(merged);
@@ -32,7 +33,8 @@ Slots::Slots(Device& device, const std::vector<Ref<Buffer>>& buffers, uint32_t n
       region.copies.reserve(n_slots);
       for (uint32_t slot = 1; slot < n_slots; ++slot) {
         region.allocations.push_back(device.allocate(SYNFIRE_MEMORY_PINNED, bytes + alignment));
-        region.copies.push_back(static_cast<char*>(region.allocations.back()) + offset);  // allocated on such a multiple
+        region.copies.push_back(static_cast<char*>(region.allocations.back()) +
+                                offset);  // allocated on such a multiple
         std::memcpy(region.copies.back(), region.begin, bytes);
       }
     }

@@ -1,5 +1,5 @@
-// The copies of a graph's pinned buffers that replays in flight read and write, one set per slot. Slot 0 is the buffers'
-// own memory; the others are memory of the graph. Which replay has which slot is the graph's business.
+// The copies of a graph's pinned buffers that replays in flight read and write, one set per slot. Slot 0 is the
+// buffers' own memory; the others are memory of the graph. Which replay has which slot is the graph's business.
 #ifndef SYNFIRE_CORE_SLOTS_HPP
 #define SYNFIRE_CORE_SLOTS_HPP
 

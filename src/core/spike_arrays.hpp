@@ -1,5 +1,5 @@
-// Spikes [T, B, N] as the code of either backend takes them, whatever their format. Dense elements are looked at as unsigned
-// whole numbers of their size, so that the caller's floating-point environment has no say in what is zero.
+// Spikes [T, B, N] as the code of either backend takes them, whatever their format. Dense elements are looked at as
+// unsigned whole numbers of their size, so that the caller's floating-point environment has no say in what is zero.
 #ifndef SYNFIRE_CORE_SPIKE_ARRAYS_HPP
 #define SYNFIRE_CORE_SPIKE_ARRAYS_HPP
 

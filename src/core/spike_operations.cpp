@@ -11,7 +11,8 @@ namespace {
 Extents checked(Extents extents) {
   const auto check = [](int64_t value, const char* name, int64_t least, const char* note) {
     if (value < least)
-      fail_argument("SYN-SPIKES-SHAPE", "desc.%s is %lld; at least 1 is needed%s", name, static_cast<long long>(value), note);
+      fail_argument("SYN-SPIKES-SHAPE", "desc.%s is %lld; at least 1 is needed%s", name, static_cast<long long>(value),
+                    note);
   };
   check(extents.n_steps, "n_steps", 1, "");
   check(extents.n_neurons, "n_neurons", 1, "");
@@ -38,15 +39,17 @@ Array spikes(const Buffer& buffer, const char* name, const Extents& e, bool host
       return stepped(buffer, name, e.n_steps, e.batch * e.words_per_row(),
                      words_text("bits", e.n_steps, e.batch, e.words_per_row()), host_device);
     case SYNFIRE_DTYPE_TIME_BITS:
-      return stepped(buffer, name, time_words, e.row(), words_text("time-packed bits", time_words, e.batch, e.n_neurons),
-                     host_device);
+      return stepped(buffer, name, time_words, e.row(),
+                     words_text("time-packed bits", time_words, e.batch, e.n_neurons), host_device);
     case SYNFIRE_DTYPE_U32:
     case SYNFIRE_DTYPE_U64:
-      fail_argument("SYN-BUFFER-TYPE", "%s holds %s; spikes in f32, f64, f16, bf16, u8, bits or time-packed bits are needed",
-                    name, name_of_dtype(buffer.dtype()));
+      fail_argument("SYN-BUFFER-TYPE",
+                    "%s holds %s; spikes in f32, f64, f16, bf16, u8, bits or time-packed bits are needed", name,
+                    name_of_dtype(buffer.dtype()));
     default:
       std::snprintf(text, sizeof text, "%s [%lld, %lld, %lld]", name_of_dtype(buffer.dtype()),
-                    static_cast<long long>(e.n_steps), static_cast<long long>(e.batch), static_cast<long long>(e.n_neurons));
+                    static_cast<long long>(e.n_steps), static_cast<long long>(e.batch),
+                    static_cast<long long>(e.n_neurons));
       return stepped(buffer, name, e.n_steps, e.row(), text, host_device);
   }
 }
@@ -61,10 +64,10 @@ Extents folded(const Extents& extents, bool neuron_packed) {
 
 ConvertSpikesOperation convert_spikes(const ConvertSpikesRequest& request, bool host_device) {
   const Extents extents = checked(request.extents);
-  const ConvertSpikesOperation op = {
-      folded(extents, request.source->dtype() == SYNFIRE_DTYPE_BITS || request.destination->dtype() == SYNFIRE_DTYPE_BITS),
-      spikes(*request.source, "desc.source", extents, host_device),
-      spikes(*request.destination, "desc.destination", extents, host_device)};
+  const ConvertSpikesOperation op = {folded(extents, request.source->dtype() == SYNFIRE_DTYPE_BITS ||
+                                                         request.destination->dtype() == SYNFIRE_DTYPE_BITS),
+                                     spikes(*request.source, "desc.source", extents, host_device),
+                                     spikes(*request.destination, "desc.destination", extents, host_device)};
   const NamedArray arrays[] = {{"desc.source", op.source, false}, {"desc.destination", op.destination, true}};
   check_overlap(arrays);
   return op;

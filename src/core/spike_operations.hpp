@@ -1,4 +1,5 @@
-// Conversions and counts of spikes, which belong to no layer: what a caller asks for, and the checked operations it becomes.
+// Conversions and counts of spikes, which belong to no layer: what a caller asks for, and the checked operations it
+// becomes.
 #ifndef SYNFIRE_CORE_SPIKE_OPERATIONS_HPP
 #define SYNFIRE_CORE_SPIKE_OPERATIONS_HPP
 

@@ -12,7 +12,8 @@ namespace {
 
 // ---- rows of a state ------------------------------------------------------------------------------------------------
 
-RowRange checked(const LayerSpec& spec, RowRange rows, const char* first = "desc.first_row", const char* count = "desc.n_rows") {
+RowRange checked(const LayerSpec& spec, RowRange rows, const char* first = "desc.first_row",
+                 const char* count = "desc.n_rows") {
   const int64_t batch = spec.extents.batch;
   if (rows.first_row < 0 || rows.first_row >= batch)
     fail_argument("SYN-STATE-ROWS", "%s is %lld; the layer has batch rows 0 to %lld", first,
@@ -195,11 +196,12 @@ Recording write_rows(Layer& layer, const char* name, RowRange rows, Buffer& sour
 Recording copy_rows(Layer& source, RowRange rows, Layer& destination, int64_t destination_row) {
   const LayerSpec &from = source.spec(), &to = destination.spec();
   if (from.model != to.model || from.arithmetic() != to.arithmetic() || from.extents.n_neurons != to.extents.n_neurons)
-    fail_argument("SYN-STATE-LAYOUT",
-                  "desc.source is of model \"%s\" with %lld neurons in %s, layer of model \"%s\" with %lld in %s; the states "
-                  "of the two differ in layout",
-                  from.model->name, static_cast<long long>(from.extents.n_neurons), name_of_dtype(from.arithmetic()),
-                  to.model->name, static_cast<long long>(to.extents.n_neurons), name_of_dtype(to.arithmetic()));
+    fail_argument(
+        "SYN-STATE-LAYOUT",
+        "desc.source is of model \"%s\" with %lld neurons in %s, layer of model \"%s\" with %lld in %s; the states "
+        "of the two differ in layout",
+        from.model->name, static_cast<long long>(from.extents.n_neurons), name_of_dtype(from.arithmetic()),
+        to.model->name, static_cast<long long>(to.extents.n_neurons), name_of_dtype(to.arithmetic()));
   rows = checked(from, rows);
   const RowRange target = checked(to, {destination_row, rows.n_rows}, "desc.destination_row");
   if (&source == &destination && rows.first_row < target.first_row + rows.n_rows &&
@@ -247,7 +249,8 @@ Recording restore_rows(Layer& layer, RowRange rows, Buffer& source) {
 
 uint64_t snapshot_bytes(const Layer& layer, RowRange rows) {
   rows = checked(layer.spec(), rows);
-  return sizeof(SnapshotHeader) + static_cast<uint64_t>(layer.spec().model->n_states) * bytes_of(layer.spec(), rows.n_rows);
+  return sizeof(SnapshotHeader) +
+         static_cast<uint64_t>(layer.spec().model->n_states) * bytes_of(layer.spec(), rows.n_rows);
 }
 
 void take_snapshot(Layer& layer, RowRange rows, void* data) {
@@ -275,17 +278,18 @@ void put_snapshot(Layer& layer, RowRange rows, const void* data, uint64_t bytes)
   if (std::memcmp(header.magic, magic, sizeof magic) != 0)
     fail_argument("SYN-SNAPSHOT-FOREIGN", "data does not begin with \"SYNFSNAP\": it is not a snapshot");
   if (header.version != snapshot_version || header.header_bytes != sizeof header)
-    fail_argument("SYN-SNAPSHOT-FOREIGN", "data is a snapshot of version %u; this library reads version %u", header.version,
-                  snapshot_version);
+    fail_argument("SYN-SNAPSHOT-FOREIGN", "data is a snapshot of version %u; this library reads version %u",
+                  header.version, snapshot_version);
   if (header.layout != expected.layout || header.n_rows != expected.n_rows || header.n_neurons != expected.n_neurons ||
       header.arithmetic != expected.arithmetic || header.n_states != expected.n_states ||
       header.payload_bytes != expected.payload_bytes)
-    fail_argument("SYN-SNAPSHOT-LAYOUT",
-                  "data is a snapshot of model \"%.31s\", %lld rows of %lld neurons in %s; this is model \"%s\", %lld rows of "
-                  "%lld neurons in %s",
-                  header.model, static_cast<long long>(header.n_rows), static_cast<long long>(header.n_neurons),
-                  name_of_dtype(header.arithmetic), expected.model, static_cast<long long>(expected.n_rows),
-                  static_cast<long long>(expected.n_neurons), name_of_dtype(expected.arithmetic));
+    fail_argument(
+        "SYN-SNAPSHOT-LAYOUT",
+        "data is a snapshot of model \"%.31s\", %lld rows of %lld neurons in %s; this is model \"%s\", %lld rows of "
+        "%lld neurons in %s",
+        header.model, static_cast<long long>(header.n_rows), static_cast<long long>(header.n_neurons),
+        name_of_dtype(header.arithmetic), expected.model, static_cast<long long>(expected.n_rows),
+        static_cast<long long>(expected.n_neurons), name_of_dtype(expected.arithmetic));
   if (bytes != sizeof header + header.payload_bytes)
     fail_argument("SYN-SNAPSHOT-DAMAGED", "data has %llu bytes; this snapshot has %llu",
                   static_cast<unsigned long long>(bytes),

@@ -1,5 +1,6 @@
-// Operations on the state of layers, all on a range of the batch: reset (also by a mask), copies to and from buffers, from
-// layer to layer, snapshots in memory of the host or in a buffer. What a caller asks for, and the checked operations.
+// Operations on the state of layers, all on a range of the batch: reset (also by a mask), copies to and from buffers,
+// from layer to layer, snapshots in memory of the host or in a buffer. What a caller asks for, and the checked
+// operations.
 #ifndef SYNFIRE_CORE_STATE_OPERATIONS_HPP
 #define SYNFIRE_CORE_STATE_OPERATIONS_HPP
 

@@ -1,5 +1,5 @@
-// The work of the kernels that change parameters during replays, for one neuron: the same text on both backends. It walks
-// the lists of models and surrogates, so only what is compiled with them includes it.
+// The work of the kernels that change parameters during replays, for one neuron: the same text on both backends. It
+// walks the lists of models and surrogates, so only what is compiled with them includes it.
 #ifndef SYNFIRE_CORE_UPDATE_PARAMETERS_HPP
 #define SYNFIRE_CORE_UPDATE_PARAMETERS_HPP
 
@@ -10,7 +10,8 @@
 namespace synfire::core {
 inline namespace SYNFIRE_MODEL_LEVEL {
 
-// Where the two of them write the constants of neuron i. n_constants are those of the model's formula and the two before.
+// Where the two of them write the constants of neuron i. n_constants are those of the model's formula and the two
+// before.
 template <class Model, class R>
 SYNFIRE_MODEL_FN void write_own_constants(const double* parameters, bool undecayed_input, int64_t i, int64_t n,
                                           ParameterBlock<R>* block, R* per_neuron, R* slopes_per_neuron) {
@@ -57,8 +58,8 @@ SYNFIRE_MODEL_FN void set_parameters_of(const SetParametersArguments<R>& a, int6
     parameters[p] = value;
   }
   model::visit_anywhere(model::Models{}, a.target.model, [&](auto found) {
-    write_own_constants<typename decltype(found)::type>(parameters, a.target.undecayed_input, i, n, a.block, a.per_neuron,
-                                                        a.slopes_per_neuron);
+    write_own_constants<typename decltype(found)::type>(parameters, a.target.undecayed_input, i, n, a.block,
+                                                        a.per_neuron, a.slopes_per_neuron);
   });
   double constants[model::max_surrogate_constants] = {};
   model::visit_anywhere(model::Surrogates{}, a.target.surrogate,
@@ -79,13 +80,14 @@ template <class Model, class R>
 SYNFIRE_MODEL_FN double shared_step(const UpdateParameterArguments<R>& a) {
   const ParameterMaster& master = *a.target.master;
   double parameters[model::max_parameters];
-  for (int p = 0; p < Model::n_parameters + 2; ++p) parameters[p] = master.rows[p] ? master.rows[p][0] : master.shared[p];
+  for (int p = 0; p < Model::n_parameters + 2; ++p)
+    parameters[p] = master.rows[p] ? master.rows[p][0] : master.shared[p];
   return model::descend<Model, R>(parameters, a.parameter, a.step, static_cast<double>(a.gradient[0]), *a.rate,
                                   a.target.undecayed_input);
 }
 
-// The work of UpdateParameterArguments for neuron i; of neuron 0 alone when nothing is per neuron. Returns the new value;
-// one that is shared is stored by the caller, once every neuron has read the old one.
+// The work of UpdateParameterArguments for neuron i; of neuron 0 alone when nothing is per neuron. Returns the new
+// value; one that is shared is stored by the caller, once every neuron has read the old one.
 template <class R>
 SYNFIRE_MODEL_FN double update_parameter_of(const UpdateParameterArguments<R>& a, int64_t i) {
   ParameterMaster& master = *a.target.master;
@@ -94,7 +96,8 @@ SYNFIRE_MODEL_FN double update_parameter_of(const UpdateParameterArguments<R>& a
   model::visit_anywhere(model::Models{}, a.target.model, [&](auto found) {
     using Model = typename decltype(found)::type;
     double parameters[model::max_parameters];
-    for (int p = 0; p < Model::n_parameters + 2; ++p) parameters[p] = master.rows[p] ? master.rows[p][i] : master.shared[p];
+    for (int p = 0; p < Model::n_parameters + 2; ++p)
+      parameters[p] = master.rows[p] ? master.rows[p][i] : master.shared[p];
     if (row) {
       const auto gradient = static_cast<double>(a.gradient[a.gradient_per_neuron ? i : 0]);
       next = model::descend<Model, R>(parameters, a.parameter, a.step, gradient, *a.rate, a.target.undecayed_input);

@@ -67,14 +67,17 @@ class Tiling {
 };
 
 // Without the batch rows that are not active.
-Extents active_of(const Extents& extents, int64_t active) { return {extents.n_steps, active / extents.n_neurons, extents.n_neurons}; }
+Extents active_of(const Extents& extents, int64_t active) {
+  return {extents.n_steps, active / extents.n_neurons, extents.n_neurons};
+}
 
 class HostReplay;
 
 class HostDevice final : public Device {
  public:
   explicit HostDevice(int n_threads)
-      : kernels_(select_kernels()), n_threads_(std::min(n_threads == 0 ? automatic_threads() : n_threads, max_threads)) {}
+      : kernels_(select_kernels()),
+        n_threads_(std::min(n_threads == 0 ? automatic_threads() : n_threads, max_threads)) {}
 
   bool is_host() const noexcept override { return true; }
 
@@ -223,7 +226,8 @@ class HostDevice final : public Device {
   void run(const CountSpikesOperation& op) const { count_spikes(op, n_threads_); }
   template <class E>
   static void fill(const FillOperation& op) {
-    std::fill_n(static_cast<E*>(op.array.data), op.array.bytes / sizeof(E), static_cast<E>(op.bits ? *op.bits : element_bits(op.dtype, op.value)));
+    std::fill_n(static_cast<E*>(op.array.data), op.array.bytes / sizeof(E),
+                static_cast<E>(op.bits ? *op.bits : element_bits(op.dtype, op.value)));
   }
 
   const Kernels& kernels_;

@@ -1,5 +1,5 @@
-// Spikes go through square blocks of 32 steps by 32 neurons, held time-packed: one word a neuron, bit t is the block's step t.
-// Every format is read into such a block and written from one.
+// Spikes go through square blocks of 32 steps by 32 neurons, held time-packed: one word a neuron, bit t is the block's
+// step t. Every format is read into such a block and written from one.
 #include "spike_rows.hpp"
 
 #include "parallel.hpp"
@@ -72,7 +72,8 @@ E* dense_row(const SpikeArray& spikes, const Extents& e, const Place& at, int st
   return static_cast<E*>(spikes.data) + (at.step + step) * spikes.pitch + at.row * e.n_neurons + at.neuron;
 }
 uint32_t* bits_word(const SpikeArray& spikes, const Extents& e, const Place& at, int step) {
-  return static_cast<uint32_t*>(spikes.data) + (at.step + step) * spikes.pitch + at.row * e.words_per_row() + at.neuron / 32;
+  return static_cast<uint32_t*>(spikes.data) + (at.step + step) * spikes.pitch + at.row * e.words_per_row() +
+         at.neuron / 32;
 }
 uint32_t* time_words(const SpikeArray& spikes, const Extents& e, const Place& at) {
   return static_cast<uint32_t*>(spikes.data) + at.step / 32 * spikes.pitch + at.row * e.n_neurons + at.neuron;

@@ -1,4 +1,5 @@
-// Conversions and counts of spikes on processors, in integer arithmetic; results do not depend on the number of threads.
+// Conversions and counts of spikes on processors, in integer arithmetic; results do not depend on the number of
+// threads.
 #ifndef SYNFIRE_HOST_SPIKE_ROWS_HPP
 #define SYNFIRE_HOST_SPIKE_ROWS_HPP
 

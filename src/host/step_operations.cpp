@@ -112,7 +112,8 @@ void set_parameters(const SetParametersOperation& op) {
   const FloatEnvironment ieee;
   with_arithmetic(*op.layer, [&](auto r) {
     const auto arguments = op.layer->set_arguments<decltype(r)>();
-    for (int64_t i = 0; i < (arguments.per_neuron ? arguments.target.n_neurons : 1); ++i) set_parameters_of(arguments, i);
+    for (int64_t i = 0; i < (arguments.per_neuron ? arguments.target.n_neurons : 1); ++i)
+      set_parameters_of(arguments, i);
   });
 }
 

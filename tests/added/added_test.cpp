@@ -1,6 +1,6 @@
-// What a library answers about the model and the surrogate that docs/examples/models adds to it: ids, names, parameters,
-// ranges, refusals; and the surrogate's derivative at its critical points.
-// What does not live here: gradients and forward passes, which tests/capi checks for every model the library has.
+// What a library answers about the model and the surrogate that docs/examples/models adds to it: ids, names,
+// parameters, ranges, refusals; and the surrogate's derivative at its critical points. What does not live here:
+// gradients and forward passes, which tests/capi checks for every model the library has.
 #include <cmath>
 #include <limits>
 
@@ -39,8 +39,10 @@ TEST(Added, AreFoundByNameBehindTheBuiltInOnes) {
 
 TEST(Added, AreListedByErrors) {
   int32_t id = 0;
-  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("no_such", "lif", "klif", "1000"), synfire_model_id("no_such", &id));
-  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("klif", "rect", "multi_gaussian"), synfire_surrogate_id("klif", &id));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("no_such", "lif", "klif", "1000"),
+               synfire_model_id("no_such", &id));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("klif", "rect", "multi_gaussian"),
+               synfire_surrogate_id("klif", &id));
   const Context context = make_context();
   synfire_layer layer = nullptr;
   synfire_layer_desc desc = klif_desc();
@@ -111,10 +113,12 @@ TEST(Added, KlifReadsItsInputAgain) {
 TEST(Added, MultiGaussianAtItsCriticalPoints) {
   const Context context = make_context();
   const double infinity = HUGE_VAL;
-  const std::vector<double> at = {0.0, -0.0, 1, -1, 0.5, -0.5, 0.25, -0.25, 3, -3, 1e30, -1e30, infinity, -infinity, std::nan("")};
+  const std::vector<double> at = {0.0, -0.0, 1,    -1,    0.5,      -0.5,      0.25,        -0.25,
+                                  3,   -3,   1e30, -1e30, infinity, -infinity, std::nan("")};
   const Shape shape{1, 1, static_cast<int64_t>(at.size())};
   const ReferenceSurrogate& reference = reference_surrogates().back();
-  for (const std::vector<double>& p : {std::vector<double>{0.5, 0.15, 6}, {1e-6, 1e6, 1e-6}, {1e6, 0, 1e6}, {0.3, 0.5, 2}}) {
+  for (const std::vector<double>& p :
+       {std::vector<double>{0.5, 0.15, 6}, {1e-6, 1e6, 1e-6}, {1e6, 0, 1e6}, {0.3, 0.5, 2}}) {
     synfire_layer_desc desc = describe(shape, SYNFIRE_DTYPE_F32);
     desc.model = SYNFIRE_MODEL_IF, desc.reset = SYNFIRE_RESET_SOFT;
     desc.surrogate = id_of_surrogate("multi_gaussian");

@@ -1,5 +1,5 @@
-// Batch rows that are not active: nothing of theirs is read or written, and what is computed for the others is what a layer of
-// only those computes.
+// Batch rows that are not active: nothing of theirs is read or written, and what is computed for the others is what a
+// layer of only those computes.
 #include "step_support.hpp"
 
 namespace synfire_test {
@@ -17,7 +17,8 @@ class ActiveRows : public testing::Test {
   }
   // The first `rows` of each step of a sequence [T, B, N].
   template <typename Element>
-  static std::vector<Element> active(const std::vector<Element>& sequence, const Shape& shape, int64_t rows, size_t per_row) {
+  static std::vector<Element> active(const std::vector<Element>& sequence, const Shape& shape, int64_t rows,
+                                     size_t per_row) {
     std::vector<Element> result;
     const size_t step = static_cast<size_t>(shape.batch) * per_row;
     for (size_t first = 0; first < sequence.size(); first += step)
@@ -26,11 +27,13 @@ class ActiveRows : public testing::Test {
     return result;
   }
   template <typename Element>
-  static std::vector<Element> rest(const std::vector<Element>& sequence, const Shape& shape, int64_t rows, size_t per_row) {
+  static std::vector<Element> rest(const std::vector<Element>& sequence, const Shape& shape, int64_t rows,
+                                   size_t per_row) {
     std::vector<Element> result;
     const size_t step = static_cast<size_t>(shape.batch) * per_row;
     for (size_t first = 0; first < sequence.size(); first += step)
-      result.insert(result.end(), sequence.begin() + static_cast<std::ptrdiff_t>(first + static_cast<size_t>(rows) * per_row),
+      result.insert(result.end(),
+                    sequence.begin() + static_cast<std::ptrdiff_t>(first + static_cast<size_t>(rows) * per_row),
                     sequence.begin() + static_cast<std::ptrdiff_t>(first + step));
     return result;
   }
@@ -53,8 +56,10 @@ TYPED_TEST(ActiveRows, ForwardAndBackwardOfTheFirstRowsAlone) {
             per_neuron ? random.values<double>(n, 1.5, 4) : std::vector<double>{random.uniform(1.5, 4)};
         set_parameter(rig.layer, "tau", tau);
         const Graph graph = make_graph(this->context_);
-        const Buffer one = make_buffer(this->context_, dtype_of<Scalar>, 1), each = make_buffer(this->context_, dtype_of<Scalar>, n);
-        const synfire_forward_desc forward = rig.forward_desc(), bits = rig.forward_desc({.spikes = Spikes::bits, .v_init = false});
+        const Buffer one = make_buffer(this->context_, dtype_of<Scalar>, 1),
+                     each = make_buffer(this->context_, dtype_of<Scalar>, n);
+        const synfire_forward_desc forward = rig.forward_desc(),
+                                   bits = rig.forward_desc({.spikes = Spikes::bits, .v_init = false});
         synfire_backward_desc backward = rig.backward_desc();
         const synfire_parameter_gradient gradients[2] = {{"v_threshold", one}, {"tau", each}};
         backward.parameter_gradients = gradients;
@@ -65,7 +70,8 @@ TYPED_TEST(ActiveRows, ForwardAndBackwardOfTheFirstRowsAlone) {
         EXPECT_OK(synfire_graph_instantiate(graph));
         // What other rows hold must not matter.
         Inputs<Scalar> poisoned = inputs;
-        for (auto* sequence : {&poisoned.x, &poisoned.v_init, &poisoned.grad_spike_seq, &poisoned.grad_v_seq, &poisoned.grad_v_final})
+        for (auto* sequence :
+             {&poisoned.x, &poisoned.v_init, &poisoned.grad_spike_seq, &poisoned.grad_v_seq, &poisoned.grad_v_final})
           for (size_t i = 0; i < sequence->size(); ++i)
             if (i % shape.row() >= static_cast<size_t>(rows) * n) (*sequence)[i] = nan;
         rig.load(poisoned);
@@ -79,7 +85,8 @@ TYPED_TEST(ActiveRows, ForwardAndBackwardOfTheFirstRowsAlone) {
         const std::vector<Scalar> after = read_state<Scalar>(rig.layer, shape.row());
 
         // Untouched.
-        for (const std::vector<Scalar>* sequence : {&out.spikes, &out.v_seq, &out.h_seq, &out.v_final, &back.grad_x_seq, &back.grad_v_init})
+        for (const std::vector<Scalar>* sequence :
+             {&out.spikes, &out.v_seq, &out.h_seq, &out.v_final, &back.grad_x_seq, &back.grad_v_init})
           EXPECT_TRUE(all_are(this->rest(*sequence, shape, rows, n), nan));
         EXPECT_TRUE(all_are(this->rest(out.spike_bits, shape, rows, words), 0xFFFFFFFFu));
         EXPECT_TRUE(same_bits(this->rest(after, shape, rows, n), this->rest(state, shape, rows, n)));
@@ -93,16 +100,20 @@ TYPED_TEST(ActiveRows, ForwardAndBackwardOfTheFirstRowsAlone) {
         Rig<Scalar> reference(this->context_, this->describe_neuron(small, SYNFIRE_MODEL_LIF));
         set_parameter(reference.layer, "tau", tau);
         reference.load({this->active(inputs.x, shape, rows, n), this->active(inputs.v_init, shape, rows, n),
-                        this->active(inputs.grad_spike_seq, shape, rows, n), this->active(inputs.grad_v_seq, shape, rows, n),
+                        this->active(inputs.grad_spike_seq, shape, rows, n),
+                        this->active(inputs.grad_v_seq, shape, rows, n),
                         this->active(inputs.grad_v_final, shape, rows, n)});
         const std::vector<Scalar> small_state = this->active(state, shape, rows, n);
-        EXPECT_OK(synfire_layer_write_state(reference.layer, "v", small_state.data(), small_state.size() * sizeof(Scalar)));
+        EXPECT_OK(
+            synfire_layer_write_state(reference.layer, "v", small_state.data(), small_state.size() * sizeof(Scalar)));
         reference.poison();
         EXPECT_OK(reference.run_forward({.spikes = Spikes::bits, .v_init = false}));
-        EXPECT_TRUE(same_bits(this->active(out.spike_bits, shape, rows, words), download<uint32_t>(reference.spike_bits, small.words())));
+        EXPECT_TRUE(same_bits(this->active(out.spike_bits, shape, rows, words),
+                              download<uint32_t>(reference.spike_bits, small.words())));
         EXPECT_TRUE(same_bits(this->active(after, shape, rows, n), read_state<Scalar>(reference.layer, small.row())));
         EXPECT_OK(reference.run_forward());
-        const Buffer small_one = make_buffer(this->context_, dtype_of<Scalar>, 1), small_each = make_buffer(this->context_, dtype_of<Scalar>, n);
+        const Buffer small_one = make_buffer(this->context_, dtype_of<Scalar>, 1),
+                     small_each = make_buffer(this->context_, dtype_of<Scalar>, n);
         synfire_backward_desc small_backward = reference.backward_desc();
         const synfire_parameter_gradient small_gradients[2] = {{"v_threshold", small_one}, {"tau", small_each}};
         small_backward.parameter_gradients = small_gradients;

@@ -87,7 +87,8 @@ TEST_F(ElementOperations, WithoutKeepingTheDestinationIsNotRead) {
 
 // f16 and bf16 of either side: what f32 arithmetic gives, rounded once more.
 TEST_F(ElementOperations, SixteenBitsAreRoundedOnce) {
-  // 1.5 * 2049 + 0.5 = 3074: in f16, whose numbers are 2 apart there, 3074; bf16, 16 apart, 3072. 1 + 2^-11 rounds to even.
+  // 1.5 * 2049 + 0.5 = 3074: in f16, whose numbers are 2 apart there, 3074; bf16, 16 apart, 3072. 1 + 2^-11 rounds to
+  // even.
   struct Case {
     int32_t dtype;
     uint16_t source, before, after;
@@ -115,11 +116,13 @@ TEST_F(ElementOperations, SixteenBitsAreRoundedOnce) {
   }
   // f16 into f32 and bf16.
   const uint16_t three_f16 = 0x4200;
-  const Buffer from = make_buffer(context_, SYNFIRE_DTYPE_F16, 1), wide = make_buffer_of(context_, std::vector<float>{0.1f});
+  const Buffer from = make_buffer(context_, SYNFIRE_DTYPE_F16, 1),
+               wide = make_buffer_of(context_, std::vector<float>{0.1f});
   const Buffer narrow = make_buffer(context_, SYNFIRE_DTYPE_BF16, 1);
   EXPECT_OK(synfire_buffer_upload(from, 0, &three_f16, 2));
   EXPECT_OK(synfire_buffer_fill(narrow, 1));
-  const synfire_scale_add_desc widened = scale_add_desc(from, wide, 0.1, 1), narrowed = scale_add_desc(from, narrow, 2, 1);
+  const synfire_scale_add_desc widened = scale_add_desc(from, wide, 0.1, 1),
+                               narrowed = scale_add_desc(from, narrow, 2, 1);
   EXPECT_OK(synfire_scale_add(context_, &widened, nullptr));
   EXPECT_OK(synfire_scale_add(context_, &narrowed, nullptr));
   EXPECT_TRUE(same_bits(download<float>(wide, 1), {expected<float>(0.1, 3, 1, 0.1f)}));
@@ -129,7 +132,8 @@ TEST_F(ElementOperations, SixteenBitsAreRoundedOnce) {
 }
 
 TEST_F(ElementOperations, PinnedBuffersOnEitherSide) {
-  const Buffer from = make_frame(context_, 3), to = make_frame(context_, 3), copy = make_buffer(context_, SYNFIRE_DTYPE_F32, 3);
+  const Buffer from = make_frame(context_, 3), to = make_frame(context_, 3),
+               copy = make_buffer(context_, SYNFIRE_DTYPE_F32, 3);
   std::copy_n(std::vector<float>{1, 2, 3}.data(), 3, data_of(from));
   std::copy_n(std::vector<float>{10, 20, 30}.data(), 3, data_of(to));
   const Graph graph = make_graph(context_);
@@ -152,9 +156,10 @@ TEST_F(ElementOperations, FillOfEveryType) {
     int32_t dtype;
     double first, second;
   };
-  for (const Case& c : {Case{SYNFIRE_DTYPE_F32, 0.1, -7}, Case{SYNFIRE_DTYPE_F64, 0.1, 1e300}, Case{SYNFIRE_DTYPE_F16, 0.1, 9},
-                        Case{SYNFIRE_DTYPE_BF16, 0.1, 9}, Case{SYNFIRE_DTYPE_U8, 200, 3}, Case{SYNFIRE_DTYPE_U32, 4294967295.0, 1},
-                        Case{SYNFIRE_DTYPE_U64, 1e15, 1}, Case{SYNFIRE_DTYPE_BITS, 5, 0}}) {
+  for (const Case& c :
+       {Case{SYNFIRE_DTYPE_F32, 0.1, -7}, Case{SYNFIRE_DTYPE_F64, 0.1, 1e300}, Case{SYNFIRE_DTYPE_F16, 0.1, 9},
+        Case{SYNFIRE_DTYPE_BF16, 0.1, 9}, Case{SYNFIRE_DTYPE_U8, 200, 3}, Case{SYNFIRE_DTYPE_U32, 4294967295.0, 1},
+        Case{SYNFIRE_DTYPE_U64, 1e15, 1}, Case{SYNFIRE_DTYPE_BITS, 5, 0}}) {
     SCOPED_TRACE(c.dtype);
     constexpr size_t n = 1003;
     const Buffer filled = make_buffer(context_, c.dtype, n), reference = make_buffer(context_, c.dtype, n);
@@ -234,7 +239,8 @@ TEST_F(ElementOperations, WhatASetValueRefusesChangesNothing) {
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("value"), synfire_graph_set_value(graph, fill, "value", nan));
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("scale"), synfire_graph_set_value(graph, add, "scale", nan));
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("keep"), synfire_graph_set_value(graph, add, "keep", infinity));
-  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("name", "scale", "keep"), synfire_graph_set_value(graph, add, "value", 1));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("name", "scale", "keep"),
+               synfire_graph_set_value(graph, add, "value", 1));
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("operation"), synfire_graph_set_value(graph, 2, "value", 1));
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("operation"), synfire_graph_set_value(graph, 3, "value", 1));
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("operation"), synfire_graph_set_value(graph, -1, "value", 1));
@@ -248,7 +254,8 @@ TEST_F(ElementOperations, WhatASetValueRefusesChangesNothing) {
 TEST_F(ElementOperations, BadInput) {
   const Buffer f32 = make_buffer(context_, SYNFIRE_DTYPE_F32, 4), other = make_buffer(context_, SYNFIRE_DTYPE_F32, 4);
   const Buffer f64 = make_buffer(context_, SYNFIRE_DTYPE_F64, 4), bits = make_buffer(context_, SYNFIRE_DTYPE_BITS, 4);
-  const Buffer shorter = make_buffer(context_, SYNFIRE_DTYPE_F32, 3), part = make_window(context_, f32, SYNFIRE_DTYPE_F32, 4, 3);
+  const Buffer shorter = make_buffer(context_, SYNFIRE_DTYPE_F32, 3),
+               part = make_window(context_, f32, SYNFIRE_DTYPE_F32, 4, 3);
   const Buffer begin = make_window(context_, f32, SYNFIRE_DTYPE_F32, 0, 3);
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const Graph graph = make_graph(context_);

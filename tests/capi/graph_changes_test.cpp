@@ -1,6 +1,8 @@
 // What may change between replays without recording again: which operations run, and which buffers they use. What needs
 // replays in flight is in tests/fault; parameters are in graph_test.cpp.
-#include "graph_support.hpp"
+#include "step_support.hpp"
+
+#include <cmath>
 
 namespace synfire_test {
 namespace {
@@ -61,7 +63,8 @@ TEST_F(Changes, BeforeInstantiatingToo) {
 
 TEST_F(Changes, OperationsThatAreNotThereAreRefused) {
   for (const int32_t operation : {-1, 3, 1000})
-    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("operation", "3"), synfire_graph_set_enabled(graph, operation, 1));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("operation", "3"),
+                 synfire_graph_set_enabled(graph, operation, 1));
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("enabled", "2"), synfire_graph_set_enabled(graph, 0, 2));
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("graph"), synfire_graph_set_enabled(nullptr, 0, 1));
 }
@@ -169,6 +172,42 @@ TEST_F(Changes, TheOldBufferMayBeDestroyedAndTheNewOneToo) {
   EXPECT_EQ(data_of(out)[5], 8);
 }
 
+// Handles of buffers, layers and masks that a graph is bound to may go before it and between its replays: it keeps what
+// it needs.
+TEST_F(Changes, EverythingThatIsBoundMayBeDestroyed) {
+  Layer layer = make_layer(context, describe(Shape{2, 1, 32}, SYNFIRE_DTYPE_F32));
+  Layer twin = make_layer(context, describe(Shape{2, 1, 32}, SYNFIRE_DTYPE_F32));
+  Buffer mask = make_frame(context, 1, SYNFIRE_MEMORY_PINNED, SYNFIRE_DTYPE_U8), row = make_frame(context, 32);
+  Buffer bytes = make_frame(context, 4096, SYNFIRE_MEMORY_DEVICE, SYNFIRE_DTYPE_U8), number = make_frame(context, 1);
+  EXPECT_OK(synfire_buffer_fill(mask, 0));
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+  forward.x = x;
+  forward.v_final = row;
+  EXPECT_OK(synfire_graph_record_forward(graph, layer, &forward));
+  record_update(graph, layer, "v_rest", number, 1);
+  const synfire_state_desc masked = rows_desc(0, 0, mask), snapshot = rows_desc(0, 0, bytes),
+                           read = rows_desc(0, 0, row);
+  EXPECT_OK(synfire_graph_record_reset_rows(graph, layer, &masked));
+  EXPECT_OK(synfire_graph_record_snapshot(graph, layer, &snapshot));
+  EXPECT_OK(synfire_graph_record_restore(graph, twin, &snapshot));
+  EXPECT_OK(synfire_graph_record_read_rows(graph, twin, &read));
+  for (Buffer* buffer : {&mask, &bytes, &number, &middle, &side}) buffer->reset();
+  EXPECT_OK(synfire_context_reclaim(context, nullptr));
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  run(0.5);
+  const float first = data_of(row)[5];
+  EXPECT_EQ(first, 0.125f) << "by way of the snapshot";
+  for (Layer* handle : {&layer, &twin}) handle->reset();
+  x.reset();
+  EXPECT_OK(synfire_context_reclaim(context, nullptr));
+  EXPECT_OK(synfire_graph_set_enabled(graph, 0, 0));
+  wait(graph, launch(graph));
+  EXPECT_OK(synfire_graph_set_enabled(graph, 0, 1));
+  wait(graph, launch(graph));
+  EXPECT_NE(data_of(row)[5], first) << "the state goes on";
+  EXPECT_EQ(data_of(out)[5], 0.5f);
+}
+
 TEST_F(Changes, OtherShapesAreRefusedAndNothingChanges) {
   EXPECT_OK(synfire_graph_instantiate(graph));
   const Buffer longer = make_frame(context, n + 1), device = make_frame(context, n, SYNFIRE_MEMORY_DEVICE);
@@ -182,7 +221,8 @@ TEST_F(Changes, OtherShapesAreRefusedAndNothingChanges) {
   synfire_buffer handle = nullptr;
   EXPECT_OK(synfire_buffer_create(context, &desc, &handle));
   const Buffer pitched(handle);
-  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("new_buffer", "old_buffer", "65", "64"), synfire_graph_rebind(graph, x, longer));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("new_buffer", "old_buffer", "65", "64"),
+               synfire_graph_rebind(graph, x, longer));
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("device", "pinned"), synfire_graph_rebind(graph, x, device));
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("u32", "f32"), synfire_graph_rebind(graph, x, whole));
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("f64", "f32"), synfire_graph_rebind(graph, x, doubles));
@@ -191,6 +231,14 @@ TEST_F(Changes, OtherShapesAreRefusedAndNothingChanges) {
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("new_buffer", "overlaps"), synfire_graph_rebind(graph, x, side));
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("new_buffer"), synfire_graph_rebind(graph, x, nullptr));
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("old_buffer"), synfire_graph_rebind(graph, nullptr, x));
+  const Context elsewhere = make_context();
+  const Buffer foreign = make_frame(elsewhere, n);
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("new_buffer", "context"), synfire_graph_rebind(graph, x, foreign));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("old_buffer", "context"), synfire_graph_rebind(graph, foreign, x));
+  Buffer gone = make_frame(context, n);
+  const synfire_buffer stale = gone;
+  gone.reset();
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("new_buffer"), synfire_graph_rebind(graph, x, stale));
   EXPECT_OK(synfire_graph_rebind(graph, x, x));
   run(6);
   EXPECT_EQ(data_of(out)[5], 6);
@@ -236,6 +284,72 @@ TEST_F(Changes, SlotsKeepWhatTheyHoldOfOtherBuffers) {
     wait(slotted, ticket);
     EXPECT_EQ(slot_of(slotted, ticket, out)[5], static_cast<float>(i));
   }
+}
+
+// ---- Together -------------------------------------------------------------------------------------------------------
+
+// Everything that may change, between launches that nobody waits for: each replay has its own. With replays held in
+// flight: tests/fault/updates_test.cpp.
+TEST(ChangesTogether, BelongToOneLaunch) {
+  const Context context = make_context();
+  constexpr uint64_t n_launches = 4;
+  const Shape shape{1, 2, 32};
+  const uint64_t n = shape.sequence();
+  const Layer layer = make_layer(context, describe(shape, SYNFIRE_DTYPE_F32));
+  const Buffer x = make_frame(context, n), v_init = make_frame(context, n), h = make_frame(context, n),
+               grad_s = make_frame(context, n);
+  const Buffer grad_x = make_frame(context, n), slope = make_frame(context, 1), filled = make_frame(context, 4);
+  const Buffer from = make_frame(context, 4), to = make_frame(context, 4);
+  EXPECT_OK(synfire_buffer_fill(x, 1));
+  EXPECT_OK(synfire_buffer_fill(grad_s, 1));
+  EXPECT_OK(synfire_buffer_fill(slope, -1));
+  EXPECT_OK(synfire_buffer_fill(from, 5));
+  for (const Buffer* buffer : {&h, &grad_x, &to}) EXPECT_OK(synfire_buffer_fill(*buffer, -99));
+  const Graph graph = make_slotted_graph(context, n_launches);
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+  forward.x = x;
+  forward.v_init = v_init;
+  forward.h_seq = h;
+  EXPECT_OK(synfire_graph_record_forward(graph, layer, &forward));
+  synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
+  backward.grad_spike_seq = grad_s;
+  backward.grad_x_seq = grad_x;
+  EXPECT_OK(synfire_graph_record_backward(graph, layer, &backward));
+  const int32_t update = record_update(graph, layer, "v_rest", slope, 0), fill = record_fill(graph, filled, 0);
+  record_copy(graph, from, to);
+  const int32_t copy = last_operation(graph);
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  const double taus[n_launches] = {2, 4, 8, 2.5}, alphas[n_launches] = {4, 1, 2, 3},
+               rates[n_launches] = {0.5, 0, 0.25, 0};
+  const int64_t active[n_launches] = {2, 1, 2, 0};
+  double rest = 0, rests[n_launches];
+  for (uint64_t i = 0; i < n_launches; ++i) {
+    const std::vector<double> tau(32, taus[i]);
+    const synfire_parameter_values list[] = {{"tau", tau.data(), i % 2 == 0 ? uint64_t{1} : uint64_t{32}},
+                                             {"alpha", &alphas[i], 1}};
+    EXPECT_OK(synfire_layer_set_parameters(layer, list, 2));
+    EXPECT_OK(synfire_layer_set_n_active(layer, active[i]));
+    EXPECT_OK(synfire_graph_set_value(graph, update, "learning_rate", rates[i]));
+    EXPECT_OK(synfire_graph_set_value(graph, fill, "value", static_cast<double>(10 * i)));
+    EXPECT_OK(synfire_graph_set_enabled(graph, copy, i % 2));
+    EXPECT_EQ(launch(graph), i + 1);
+    rests[i] = rest;
+    rest += rates[i];
+  }
+  wait(graph, n_launches);
+  for (uint64_t i = 0; i < n_launches; ++i) {
+    SCOPED_TRACE(testing::Message() << "ticket " << i + 1);
+    for (const int64_t row : {0, 1}) {
+      const auto at = static_cast<size_t>(32 * row + 7);
+      const double potential = (1 + rests[i]) / taus[i], s = 1 / (1 + std::exp(-alphas[i] * (potential - 1)));
+      const bool runs = row < active[i];
+      EXPECT_FLOAT_EQ(slot_of(graph, i + 1, h)[at], runs ? static_cast<float>(potential) : -99);
+      EXPECT_NEAR(slot_of(graph, i + 1, grad_x)[at], runs ? alphas[i] * s * (1 - s) / taus[i] : -99, 1e-5);
+    }
+    EXPECT_EQ(slot_of(graph, i + 1, filled)[3], static_cast<float>(10 * i));
+    EXPECT_EQ(slot_of(graph, i + 1, to)[3], i % 2 == 1 ? 5 : -99);
+  }
+  EXPECT_EQ(get_parameter(layer, "v_rest")[0], rest);
 }
 
 }  // namespace

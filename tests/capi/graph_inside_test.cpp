@@ -1,7 +1,9 @@
 // Looking into a graph: its picture, its statistics, and replays without a graph of the backend's own.
-#include "graph_support.hpp"
+#include "step_support.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <sstream>
 
 namespace synfire_test {
 namespace {
@@ -39,8 +41,8 @@ TEST_F(Inside, TheDotTextNamesOperationsAndWhatTheyDependOn) {
   record(graph);
   std::string text = dot(graph);
   EXPECT_EQ(text.rfind("digraph", 0), 0u) << text;
-  for (const char* part : {"0: forward, lif layer 0", "1: backward, lif layer 0", "2: copy", "f32 [4, 1, 40]", "n0 -> n1;",
-                           "n0 -> n2;"})
+  for (const char* part :
+       {"0: forward, lif layer 0", "1: backward, lif layer 0", "2: copy", "f32 [4, 1, 40]", "n0 -> n1;", "n0 -> n2;"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
   EXPECT_EQ(text.find("n1 -> n2"), std::string::npos) << "the copy does not depend on the backward:\n" << text;
   EXPECT_EQ(text.find("dashed"), std::string::npos);
@@ -48,6 +50,47 @@ TEST_F(Inside, TheDotTextNamesOperationsAndWhatTheyDependOn) {
   EXPECT_OK(synfire_graph_set_enabled(graph, 1, 0));
   text = dot(graph);
   EXPECT_NE(text.find("dashed"), std::string::npos);
+}
+
+// Two layers have two numbers, a native node the name that it was given, whatever is in it; every operation has a
+// label.
+TEST_F(Inside, TheDotTextNamesEveryKindOfOperation) {
+  const Layer second = make_layer(context, describe(shape, SYNFIRE_DTYPE_F32));
+  synfire_forward_desc forward = rig.forward_desc({.v_init = false});
+  EXPECT_OK(synfire_graph_record_forward(graph, rig.layer, &forward));
+  forward.x = rig.spikes;
+  forward.spikes = rig.v_seq;
+  forward.v_seq = nullptr;
+  forward.h_seq = nullptr;
+  forward.v_final = nullptr;
+  EXPECT_OK(synfire_graph_record_forward(graph, second, &forward));
+  const Buffer number = make_buffer(context, SYNFIRE_DTYPE_F32, 1),
+               bytes = make_buffer(context, SYNFIRE_DTYPE_U8, 4096);
+  record_update(graph, second, "tau", number, 1);
+  record_fill(graph, rig.grad_x_seq, 0);
+  record_scale_add(graph, rig.h_seq, rig.grad_x_seq, 1, 1);
+  const synfire_state_desc all = rows_desc(0, 0), snapshot = rows_desc(0, 0, bytes);
+  EXPECT_OK(synfire_graph_record_reset_rows(graph, second, &all));
+  EXPECT_OK(synfire_graph_record_snapshot(graph, rig.layer, &snapshot));
+  EXPECT_OK(synfire_graph_record_restore(graph, second, &snapshot));
+  synfire_native_desc native = SYNFIRE_NATIVE_DESC_INIT;
+  native.callback = [](void*, const synfire_native_call*) -> synfire_status { return SYNFIRE_OK; };
+  native.name = "the \"camera\" \\ \n of mine";
+  EXPECT_OK(synfire_graph_record_native(graph, &native));
+  const std::string text = dot(graph);
+  for (const char* part : {"0: forward, lif layer 0", "1: forward, lif layer 1", "n0 -> n1;", "2: ", "3: fill",
+                           "4: ", "5: reset", "6: ", "7: ", "8: ", "the \\\"camera\\\" \\\\   of mine"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
+  // Quotes that are not escaped come in pairs on each line.
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    int quotes = 0;
+    for (size_t i = 0; i < line.size(); ++i) {
+      if (line[i] == '\\') ++i;
+      else if (line[i] == '"') ++quotes;
+    }
+    EXPECT_EQ(quotes % 2, 0) << line;
+  }
 }
 
 TEST_F(Inside, TheDotTextNeedsItsSpace) {
@@ -127,6 +170,84 @@ TEST_F(Inside, WithoutAGraphTheBitsAreTheSame) {
   replay(eager);
   EXPECT_TRUE(same_bits(rig.backward_outputs(), backward[2]));
   EXPECT_TRUE(all_are(rig.forward_outputs().v_seq, std::numeric_limits<float>::quiet_NaN()));
+}
+
+// Every kind of operation, in one list, with and without a graph: the same bits in everything that it writes.
+TEST_F(Inside, EveryOperationGivesTheSameBitsWithoutAGraph) {
+  rig.load(random_inputs<float>(shape, 9));
+  const Layer twin = make_layer(context, describe(shape, SYNFIRE_DTYPE_F32));
+  const uint64_t words = shape.words();
+  const Buffer bits = make_frame(context, words, SYNFIRE_MEMORY_PINNED, SYNFIRE_DTYPE_BITS);
+  const Buffer dense = make_frame(context, shape.sequence()),
+               counts = make_frame(context, shape.row(), SYNFIRE_MEMORY_PINNED, SYNFIRE_DTYPE_U32);
+  const Buffer sum = make_frame(context, shape.sequence()), filled = make_frame(context, 8),
+               grad_tau = make_frame(context, 1);
+  const Buffer mask = make_frame(context, 1, SYNFIRE_MEMORY_PINNED, SYNFIRE_DTYPE_U8),
+               row = make_frame(context, shape.row());
+  const Buffer bytes = make_frame(context, 4096, SYNFIRE_MEMORY_DEVICE, SYNFIRE_DTYPE_U8);
+  std::vector<std::vector<float>> seen[2];
+  for (const bool eager : {false, true}) {
+    EXPECT_OK(synfire_layer_reset_state(rig.layer, nullptr));
+    EXPECT_OK(synfire_layer_reset_state(twin, nullptr));
+    set_parameter(rig.layer, "tau", {2});
+    for (const Buffer* buffer : {&dense, &sum, &filled, &row}) EXPECT_OK(synfire_buffer_fill(*buffer, -3));
+    EXPECT_OK(synfire_buffer_fill(counts, 0));
+    const Graph list = make_graph(context);
+    const synfire_forward_desc forward = rig.forward_desc({.v_init = false});
+    synfire_backward_desc backward = rig.backward_desc();
+    const synfire_parameter_gradient gradient = {"tau", grad_tau};
+    backward.parameter_gradients = &gradient;
+    backward.n_parameter_gradients = 1;
+    EXPECT_OK(synfire_graph_record_forward(list, rig.layer, &forward));
+    EXPECT_OK(synfire_graph_record_backward(list, rig.layer, &backward));
+    record_update(list, rig.layer, "tau", grad_tau, 0.01);
+    synfire_convert_spikes_desc convert = SYNFIRE_CONVERT_SPIKES_DESC_INIT;
+    convert.n_steps = shape.n_steps;
+    convert.n_neurons = shape.n_neurons;
+    convert.source = rig.spikes;
+    convert.destination = bits;
+    EXPECT_OK(synfire_graph_record_convert_spikes(list, &convert));
+    convert.source = bits;
+    convert.destination = dense;
+    EXPECT_OK(synfire_graph_record_convert_spikes(list, &convert));
+    synfire_count_spikes_desc count = SYNFIRE_COUNT_SPIKES_DESC_INIT;
+    count.n_steps = shape.n_steps;
+    count.n_neurons = shape.n_neurons;
+    count.spikes = bits;
+    count.counts = counts;
+    EXPECT_OK(synfire_graph_record_count_spikes(list, &count));
+    const int32_t fill = record_fill(list, filled, 2);
+    record_scale_add(list, rig.grad_x_seq, sum, 0.3, 0.9);
+    const synfire_state_desc snapshot = rows_desc(0, 0, bytes), read = rows_desc(0, 0, row),
+                             masked = rows_desc(0, 0, mask);
+    EXPECT_OK(synfire_graph_record_snapshot(list, rig.layer, &snapshot));
+    EXPECT_OK(synfire_graph_record_restore(list, twin, &snapshot));
+    EXPECT_OK(synfire_graph_record_read_rows(list, twin, &read));
+    EXPECT_OK(synfire_graph_record_write_rows(list, twin, &read));
+    synfire_copy_rows_desc copy = SYNFIRE_COPY_ROWS_DESC_INIT;
+    copy.source = twin;
+    EXPECT_OK(synfire_graph_record_copy_rows(list, rig.layer, &copy));
+    EXPECT_OK(synfire_graph_record_reset_rows(list, rig.layer, &masked));
+    ASSERT_EQ(setenv("SYNFIRE_GRAPH", eager ? "0" : "", 1), 0);
+    EXPECT_OK(synfire_graph_instantiate(list));
+    ASSERT_EQ(unsetenv("SYNFIRE_GRAPH"), 0);
+    for (int step = 0; step < 4; ++step) {
+      EXPECT_OK(synfire_buffer_fill(mask, step == 2 ? 1 : 0));
+      EXPECT_OK(synfire_graph_set_value(list, fill, "value", step + 0.5));
+      replay(list);
+      const std::vector<uint32_t> counted = download<uint32_t>(counts, shape.row());
+      seen[eager].push_back(std::vector<float>(counted.begin(), counted.end()));
+      for (const Buffer* buffer : {&dense, &sum}) seen[eager].push_back(download<float>(*buffer, shape.sequence()));
+      seen[eager].push_back(download<float>(filled, 8));
+      seen[eager].push_back(download<float>(row, shape.row()));
+      seen[eager].push_back(read_state<float>(rig.layer, shape.row()));
+      seen[eager].push_back({static_cast<float>(get_parameter(rig.layer, "tau")[0])});
+      EXPECT_GT(std::count(seen[eager].end()[-6].begin(), seen[eager].end()[-6].end(), 1.0f), 0) << "nothing fires";
+    }
+  }
+  ASSERT_EQ(seen[0].size(), seen[1].size());
+  for (size_t i = 0; i < seen[0].size(); ++i) EXPECT_TRUE(same_bits(seen[0][i], seen[1][i])) << i;
+  EXPECT_FALSE(same_bits(seen[0][6], seen[0][13])) << "the parameter learns";
 }
 
 }  // namespace

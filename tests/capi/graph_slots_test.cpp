@@ -1,5 +1,5 @@
-// Slots: each replay in flight has frames of its own, the host is told which memory it may touch, and what is misused is
-// refused. What needs replays to be held in flight is in tests/fault.
+// Slots: each replay in flight has frames of its own, the host is told which memory it may touch, and what is misused
+// is refused. What needs replays to be held in flight is in tests/fault.
 #include "graph_support.hpp"
 
 #include <set>
@@ -67,7 +67,8 @@ TEST_F(Slots, TicketsTakeTheSlotsInTurn) {
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("ticket", "1", "4"),
                synfire_graph_get_slot(graph, 1, x, &data, nullptr));
   EXPECT_NE(slot_of(graph, 2, x), nullptr);
-  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("ticket", "5"), synfire_graph_get_slot(graph, 5, x, &data, nullptr));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("ticket", "5"),
+               synfire_graph_get_slot(graph, 5, x, &data, nullptr));
 }
 
 // What a buffer held when the graph was instantiated is in every slot: constants are written once.
@@ -110,11 +111,13 @@ TEST_F(Slots, WhatIsNotTheGraphsOrNotPinnedIsRefused) {
   const Graph graph = record(2);
   const Buffer stranger = make_frame(context, n), device = make_frame(context, n, SYNFIRE_MEMORY_DEVICE);
   void* data = nullptr;
-  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("buffer"), synfire_graph_get_slot(graph, 0, stranger, &data, nullptr));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("buffer"),
+               synfire_graph_get_slot(graph, 0, stranger, &data, nullptr));
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("device", "pinned"),
                synfire_graph_get_slot(graph, 0, device, &data, nullptr));
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("data"), synfire_graph_get_slot(graph, 0, x, nullptr, nullptr));
-  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("buffer"), synfire_graph_get_slot(graph, 0, nullptr, &data, nullptr));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("buffer"),
+               synfire_graph_get_slot(graph, 0, nullptr, &data, nullptr));
   const Graph fresh = make_slotted_graph(context, 2);
   EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("instantiated"), synfire_graph_get_slot(fresh, 0, x, &data, nullptr));
   uint64_t bytes = 0;
@@ -124,7 +127,8 @@ TEST_F(Slots, WhatIsNotTheGraphsOrNotPinnedIsRefused) {
 
 // The tape of a replay is of the x in its slot: a backward outside that graph would read another one.
 TEST_F(Slots, TapesOverSlotsStayInTheirGraph) {
-  const Buffer grad_spike = make_frame(context, n, SYNFIRE_MEMORY_DEVICE), grad_x = make_frame(context, n, SYNFIRE_MEMORY_DEVICE);
+  const Buffer grad_spike = make_frame(context, n, SYNFIRE_MEMORY_DEVICE),
+               grad_x = make_frame(context, n, SYNFIRE_MEMORY_DEVICE);
   synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
   backward.grad_spike_seq = grad_spike;
   backward.grad_x_seq = grad_x;

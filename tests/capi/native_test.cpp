@@ -1,8 +1,10 @@
 // Native nodes on the host: called at each replay with the memory of their buffers, blamed by number and name. What is
 // misused is refused on either backend; callbacks that enqueue CUDA work are in tests/fault and tests/gpu.
-#include "graph_support.hpp"
+#include "step_support.hpp"
 
+#include <atomic>
 #include <stdexcept>
+#include <thread>
 
 namespace synfire_test {
 namespace {
@@ -33,7 +35,8 @@ class Native : public testing::Test {
  protected:
   static constexpr uint64_t n = 16;
   Context context = make_context();
-  Buffer x = make_frame(context, n), middle = make_frame(context, n, SYNFIRE_MEMORY_DEVICE), out = make_frame(context, n);
+  Buffer x = make_frame(context, n), middle = make_frame(context, n, SYNFIRE_MEMORY_DEVICE),
+         out = make_frame(context, n);
   Counted counted;
   synfire_buffer reads[1] = {x}, writes[1] = {middle};
 
@@ -98,7 +101,8 @@ TEST_F(Native, AFailingCallbackIsNamedAndTheGraphStaysUsable) {
   EXPECT_OK(synfire_graph_instantiate(graph));
   counted.answer = -7;
   uint64_t ticket = 77;
-  EXPECT_FAILS(SYNFIRE_ERROR_CALLBACK, WORDS("native", "0", "doubling", "7"), synfire_graph_launch(graph, nullptr, &ticket));
+  EXPECT_FAILS(SYNFIRE_ERROR_CALLBACK, WORDS("native", "0", "doubling", "7"),
+               synfire_graph_launch(graph, nullptr, &ticket));
   EXPECT_EQ(ticket, 77u) << "a failed launch hands out no ticket";
   counted.throws = true;
   EXPECT_FAILS(SYNFIRE_ERROR_CALLBACK, WORDS("doubling", "such"), synfire_graph_launch(graph, nullptr, &ticket));
@@ -108,8 +112,45 @@ TEST_F(Native, AFailingCallbackIsNamedAndTheGraphStaysUsable) {
   EXPECT_EQ(data_of(out)[3], 8);
 }
 
+// What ran before a callback that fails has been done: the tape of an earlier forward is gone, the parameter has been
+// updated.
+TEST_F(Native, ALaunchThatFailsInItsMiddleLeavesNoTapeAndTellsWhatItUpdated) {
+  if (!on_host()) GTEST_SKIP() << "this callback enqueues nothing";
+  const Shape shape{2, 1, 32};
+  Rig<float> rig(context, describe(shape, SYNFIRE_DTYPE_F32));
+  rig.load(random_inputs<float>(shape, 5));
+  const Buffer other_x = make_buffer(context, SYNFIRE_DTYPE_F32, shape.sequence()),
+               slope = make_buffer(context, SYNFIRE_DTYPE_F32, 1);
+  EXPECT_OK(synfire_buffer_fill(other_x, 3));
+  EXPECT_OK(synfire_buffer_fill(slope, -1));
+  for (const bool updates : {false, true}) {
+    SCOPED_TRACE(updates);
+    const Graph graph = make_graph(context);
+    synfire_forward_desc forward = rig.forward_desc();
+    forward.x = other_x;
+    EXPECT_OK(synfire_graph_record_forward(graph, rig.layer, &forward));
+    if (updates) record_update(graph, rig.layer, "tau", slope, 0.5);
+    const synfire_native_desc native = desc("doubling");
+    EXPECT_OK(synfire_graph_record_native(graph, &native));
+    EXPECT_OK(synfire_graph_instantiate(graph));
+    EXPECT_OK(rig.run_forward());
+    EXPECT_OK(rig.run_backward());
+    counted.answer = -7;
+    EXPECT_FAILS(SYNFIRE_ERROR_CALLBACK, WORDS("doubling"), synfire_graph_launch(graph, nullptr, nullptr));
+    EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("tape"), rig.run_backward());
+    EXPECT_EQ(get_parameter(rig.layer, "tau")[0], updates ? 2.5 : 2);
+    counted.answer = SYNFIRE_OK;
+    EXPECT_OK(synfire_graph_launch(graph, nullptr, nullptr));
+    if (!updates) {
+      EXPECT_OK(rig.run_backward());
+    }
+    EXPECT_EQ(get_parameter(rig.layer, "tau")[0], updates ? 3 : 2);
+  }
+}
+
 synfire_status SYNFIRE_CALL reenters(void* user, const synfire_native_call*) {
-  return synfire_graph_launch(static_cast<synfire_graph>(user), nullptr, nullptr) == SYNFIRE_ERROR_BUSY ? SYNFIRE_OK : -1;
+  return synfire_graph_launch(static_cast<synfire_graph>(user), nullptr, nullptr) == SYNFIRE_ERROR_BUSY ? SYNFIRE_OK
+                                                                                                        : -1;
 }
 
 TEST_F(Native, ACallbackFindsItsGraphBusy) {
@@ -122,6 +163,178 @@ TEST_F(Native, ACallbackFindsItsGraphBusy) {
   EXPECT_OK(synfire_graph_instantiate(graph));
   EXPECT_EQ(launch(graph), 1u);
 }
+
+// ---- Two threads ----------------------------------------------------------------------------------------------------
+
+// A callback that another thread can look at, and lets go.
+struct Gate {
+  std::atomic<bool> inside{false}, leave{false};
+
+  void wait_inside() const {
+    while (!inside.load()) std::this_thread::yield();
+  }
+};
+synfire_status SYNFIRE_CALL pass(void* user, const synfire_native_call*) {
+  auto& gate = *static_cast<Gate*>(user);
+  gate.inside.store(true);
+  while (!gate.leave.load()) std::this_thread::yield();
+  return SYNFIRE_OK;
+}
+synfire_native_desc at(Gate& gate) {
+  synfire_native_desc native = SYNFIRE_NATIVE_DESC_INIT;
+  native.callback = pass;
+  native.user = &gate;
+  return native;
+}
+
+// A graph that another thread launches (on the host) or instantiates (on CUDA, where a replay does not hold it) refuses
+// every call but looks at replays.
+TEST_F(Native, EveryCallOnAGraphInUseOnAnotherThreadIsBusy) {
+  Rig<float> rig(context, describe(Shape{2, 1, 32}, SYNFIRE_DTYPE_F32));
+  EXPECT_OK(rig.run_forward());
+  Gate gate;
+  const Graph graph = make_graph(context);
+  const synfire_native_desc native = at(gate);
+  EXPECT_OK(synfire_graph_record_native(graph, &native));
+  if (on_host()) {
+    EXPECT_OK(synfire_graph_instantiate(graph));
+  }
+  std::thread other([&] {
+    if (on_host()) {
+      EXPECT_OK(synfire_graph_launch(graph, nullptr, nullptr));
+    } else {
+      EXPECT_FAILS(SYNFIRE_ERROR_CALLBACK, WORDS("nothing"), synfire_graph_instantiate(graph));
+    }
+  });
+  gate.wait_inside();
+
+  const auto busy = [](synfire_status status) {
+    EXPECT_TRUE(fails_with(status, SYNFIRE_ERROR_BUSY, WORDS("graph", "thread")));
+  };
+  const synfire_forward_desc forward = rig.forward_desc();
+  const synfire_backward_desc backward = rig.backward_desc();
+  synfire_copy_desc copy = SYNFIRE_COPY_DESC_INIT;
+  copy.source = x;
+  copy.destination = out;
+  synfire_fill_desc fill = SYNFIRE_FILL_DESC_INIT;
+  fill.buffer = out;
+  const synfire_scale_add_desc add = scale_add_desc(x, out, 1, 1);
+  const Buffer number = make_buffer(context, SYNFIRE_DTYPE_F32, 1);
+  const synfire_update_parameter_desc update = update_desc("tau", number, 1);
+  synfire_convert_spikes_desc convert = SYNFIRE_CONVERT_SPIKES_DESC_INIT;
+  const Buffer words = make_buffer(context, SYNFIRE_DTYPE_BITS, 2), counts = make_buffer(context, SYNFIRE_DTYPE_U64, 1);
+  convert.source = rig.spikes;
+  convert.destination = words;
+  convert.n_steps = 2;
+  convert.n_neurons = 32;
+  synfire_count_spikes_desc count = SYNFIRE_COUNT_SPIKES_DESC_INIT;
+  count.spikes = rig.spikes;
+  count.counts = counts;
+  count.n_steps = 2;
+  count.n_neurons = 32;
+  count.kind = SYNFIRE_COUNT_TOTAL;
+  const Buffer row = make_buffer(context, SYNFIRE_DTYPE_F32, 32), bytes = make_buffer(context, SYNFIRE_DTYPE_U8, 4096);
+  const synfire_state_desc all = rows_desc(0, 0), values = rows_desc(0, 0, row), snapshot = rows_desc(0, 0, bytes);
+  const Layer twin = make_layer(context, describe(Shape{2, 1, 32}, SYNFIRE_DTYPE_F32));
+  synfire_copy_rows_desc copy_rows = SYNFIRE_COPY_ROWS_DESC_INIT;
+  copy_rows.source = twin;
+  uint64_t ticket = 77, size = 0;
+  int32_t operation = 77;
+  busy(synfire_graph_record_forward(graph, rig.layer, &forward));
+  busy(synfire_graph_record_backward(graph, rig.layer, &backward));
+  busy(synfire_graph_record_copy(graph, &copy));
+  busy(synfire_graph_record_fill(graph, &fill));
+  busy(synfire_graph_record_scale_add(graph, &add));
+  busy(synfire_graph_record_update_parameter(graph, rig.layer, &update));
+  busy(synfire_graph_record_convert_spikes(graph, &convert));
+  busy(synfire_graph_record_count_spikes(graph, &count));
+  busy(synfire_graph_record_reset_rows(graph, rig.layer, &all));
+  busy(synfire_graph_record_read_rows(graph, rig.layer, &values));
+  busy(synfire_graph_record_write_rows(graph, rig.layer, &values));
+  busy(synfire_graph_record_copy_rows(graph, rig.layer, &copy_rows));
+  busy(synfire_graph_record_snapshot(graph, rig.layer, &snapshot));
+  busy(synfire_graph_record_restore(graph, rig.layer, &snapshot));
+  busy(synfire_graph_record_native(graph, &native));
+  busy(synfire_graph_get_last_operation(graph, &operation));
+  busy(synfire_graph_instantiate(graph));
+  busy(synfire_graph_set_enabled(graph, 0, 0));
+  busy(synfire_graph_set_value(graph, 0, "value", 1));
+  busy(synfire_graph_rebind(graph, x, out));
+  busy(synfire_graph_launch(graph, nullptr, &ticket));
+  busy(synfire_graph_write_dot(graph, nullptr, &size));
+  EXPECT_EQ(ticket, 77u);
+  EXPECT_EQ(operation, 77);
+  // Looks are never refused.
+  synfire_graph_statistics statistics = SYNFIRE_GRAPH_STATISTICS_INIT;
+  EXPECT_OK(synfire_graph_get_statistics(graph, &statistics));
+  EXPECT_OK(synfire_graph_reset_statistics(graph));
+  EXPECT_FAILS(on_host() ? SYNFIRE_ERROR_INVALID_ARGUMENT : SYNFIRE_ERROR_WRONG_ORDER, WORDS("ticket|instantiated"),
+               synfire_graph_poll(graph, 1));
+  gate.leave.store(true);
+  other.join();
+  EXPECT_OK(synfire_graph_get_last_operation(graph, &operation));
+  EXPECT_EQ(operation, 0) << "nothing was recorded";
+}
+
+struct Nested {
+  synfire_graph other = nullptr;
+};
+synfire_status SYNFIRE_CALL launches(void* user, const synfire_native_call*) {
+  return synfire_graph_launch(static_cast<Nested*>(user)->other, nullptr, nullptr);
+}
+
+// On the host a launch is the replay: while one runs, another thread's with the same layer has no place in any order.
+TEST_F(Native, TwoThreadsReplayingOneLayerNeedAnOrder) {
+  if (!on_host()) GTEST_SKIP() << "on a GPU streams give the order: tests/fault";
+  const Layer layer = make_layer(context, describe(Shape{1, 1, 16}, SYNFIRE_DTYPE_F32));
+  const Layer stranger = make_layer(context, describe(Shape{1, 1, 16}, SYNFIRE_DTYPE_F32));
+  const Buffer h = make_frame(context, n);
+  EXPECT_OK(synfire_buffer_fill(x, 0.5));
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+  forward.x = x;
+  forward.h_seq = h;
+  const auto record_forward = [&](const Graph& graph, synfire_layer which) {
+    EXPECT_OK(synfire_graph_record_forward(graph, which, &forward));
+  };
+  Gate gate;
+  const synfire_native_desc native = at(gate);
+  const Graph slow = make_graph(context), plain = make_graph(context), free = make_graph(context),
+              both = make_graph(context);
+  record_forward(slow, layer);
+  EXPECT_OK(synfire_graph_record_native(slow, &native));
+  record_forward(plain, layer);
+  record_forward(free, stranger);
+  record_forward(both, stranger);
+  record_forward(both, layer);
+  for (const Graph* graph : {&slow, &plain, &free, &both}) EXPECT_OK(synfire_graph_instantiate(*graph));
+  std::thread other([&] { EXPECT_OK(synfire_graph_launch(slow, nullptr, nullptr)); });
+  gate.wait_inside();
+  uint64_t ticket = 77;
+  EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("layer", "thread", "order"),
+               synfire_graph_launch(plain, nullptr, &ticket));
+  EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("layer", "thread", "order"),
+               synfire_graph_launch(both, nullptr, &ticket));
+  EXPECT_EQ(ticket, 77u);
+  EXPECT_EQ(read_state<float>(layer, 16)[3], 0.25f) << "one forward ran, and no more";
+  EXPECT_EQ(launch(free), 1u) << "what was refused has let go of its other layer";
+  gate.leave.store(true);
+  other.join();
+  EXPECT_EQ(launch(plain), 1u);
+  EXPECT_EQ(launch(both), 1u);
+  // A launch from inside of a callback has its place in the order.
+  const Graph outer = make_graph(context);
+  Nested nested{plain};
+  synfire_native_desc inner = SYNFIRE_NATIVE_DESC_INIT;
+  inner.callback = launches;
+  inner.user = &nested;
+  record_forward(outer, layer);
+  EXPECT_OK(synfire_graph_record_native(outer, &inner));
+  EXPECT_OK(synfire_graph_instantiate(outer));
+  EXPECT_EQ(launch(outer), 1u);
+  std::thread([&] { EXPECT_EQ(launch(plain), 3u); }).join();
+}
+
+// ---- Bad input ------------------------------------------------------------------------------------------------------
 
 TEST_F(Native, BadDescriptorsAreRefused) {
   const Graph graph = make_graph(context);

@@ -264,7 +264,8 @@ struct Step {
 
 /// H before it is rectified, which only KLIF does; p are the model's own parameters. It grows with X.
 template <typename Value>
-Value reference_membrane(int32_t model, bool undecayed_input, const Value* p, const Step<Value>& before, const Value& x) {
+Value reference_membrane(int32_t model, bool undecayed_input, const Value* p, const Step<Value>& before,
+                         const Value& x) {
   using std::exp;
   const Value &v = before.v, &w = before.w;
   switch (model) {
@@ -393,7 +394,8 @@ inline std::vector<ReferenceNeuron> reference_neurons(const ReferenceSurrogate& 
 }
 
 inline const ReferenceSurrogate& reference_surrogate(int32_t id) {
-  return id == added_multi_gaussian ? reference_surrogates().back() : reference_surrogates()[static_cast<size_t>(id - 1)];
+  return id == added_multi_gaussian ? reference_surrogates().back()
+                                    : reference_surrogates()[static_cast<size_t>(id - 1)];
 }
 
 // ---- The oracle -----------------------------------------------------------------------------------------------------

@@ -25,8 +25,8 @@ TEST_F(Pitch, SpacedOutAndMisalignedArraysGiveTheSame) {
           choice.types.spikes = spikes;
           const StorageOutputs wanted = StorageRig(context, desc, choice).run(in);
           for (const Placement& placement : placements) {
-            SCOPED_TRACE(testing::Message() << shape << " spikes " << spikes << " lead " << placement.lead << " padding "
-                                            << placement.padding);
+            SCOPED_TRACE(testing::Message() << shape << " spikes " << spikes << " lead " << placement.lead
+                                            << " padding " << placement.padding);
             choice.placement = placement;
             StorageRig rig(context, desc, choice);
             EXPECT_TRUE(same_bits(rig.run(in), wanted)) << name_of(desc);

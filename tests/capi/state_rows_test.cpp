@@ -1,5 +1,5 @@
-// The state of a layer by rows of the batch: reset, also by a mask, reading and writing, copies between layers, snapshots; at once
-// and in graphs.
+// The state of a layer by rows of the batch: reset, also by a mask, reading and writing, copies between layers,
+// snapshots; at once and in graphs.
 #include <algorithm>
 
 #include "step_support.hpp"
@@ -14,8 +14,8 @@ class StateRows : public testing::Test {
   static constexpr size_t row = static_cast<size_t>(n_neurons), all = static_cast<size_t>(batch * n_neurons);
   const Context context_ = make_context();
 
-  Layer make(int32_t model = SYNFIRE_MODEL_IZHIKEVICH, int64_t b = batch, int64_t n = n_neurons, int32_t dtype = dtype_of<Scalar>,
-             int32_t reset = SYNFIRE_RESET_HARD) const {
+  Layer make(int32_t model = SYNFIRE_MODEL_IZHIKEVICH, int64_t b = batch, int64_t n = n_neurons,
+             int32_t dtype = dtype_of<Scalar>, int32_t reset = SYNFIRE_RESET_HARD) const {
     synfire_layer_desc desc = describe(Shape{3, b, n}, dtype);
     desc.model = model;
     desc.reset = reset;
@@ -27,7 +27,8 @@ class StateRows : public testing::Test {
     return values;
   }
   // Fills V and W with numbers of their own.
-  std::pair<std::vector<Scalar>, std::vector<Scalar>> scramble(synfire_layer layer, uint64_t seed, size_t count = all) const {
+  std::pair<std::vector<Scalar>, std::vector<Scalar>> scramble(synfire_layer layer, uint64_t seed,
+                                                               size_t count = all) const {
     Random random(seed);
     const auto v = random.values<Scalar>(count, -1, 1), w = random.values<Scalar>(count, -1, 1);
     EXPECT_OK(synfire_layer_write_state(layer, "v", v.data(), count * sizeof(Scalar)));
@@ -66,7 +67,8 @@ TYPED_TEST(StateRows, ResetOfARange) {
                       auto [v, w] = this->scramble(layer, 1);
                       run();
                       const int64_t end = count == 0 ? this->batch : first + count;
-                      for (auto i = static_cast<size_t>(first) * this->row; i < static_cast<size_t>(end) * this->row; ++i) {
+                      for (auto i = static_cast<size_t>(first) * this->row; i < static_cast<size_t>(end) * this->row;
+                           ++i) {
                         v[i] = TypeParam(-0.25);
                         w[i] = 0;
                       }
@@ -83,7 +85,8 @@ TYPED_TEST(StateRows, ResetByAMask) {
   set_parameter(layer, "v_reset", v_reset);
   for (const int32_t memory : {SYNFIRE_MEMORY_DEVICE, SYNFIRE_MEMORY_PINNED}) {
     const Buffer mask = make_frame(this->context_, static_cast<uint64_t>(this->batch), memory, SYNFIRE_DTYPE_U8);
-    for (const std::vector<uint8_t>& bytes : {std::vector<uint8_t>{0, 1, 0, 255, 0}, {1, 1, 1, 1, 1}, {0, 0, 0, 0, 0}, {1, 0, 0, 0, 8}})
+    for (const std::vector<uint8_t>& bytes :
+         {std::vector<uint8_t>{0, 1, 0, 255, 0}, {1, 1, 1, 1, 1}, {0, 0, 0, 0, 0}, {1, 0, 0, 0, 8}})
       for (const auto& rows : {std::pair<int64_t, int64_t>{0, 0}, {1, 3}}) {
         const int64_t first = rows.first, count = rows.second;
         SCOPED_TRACE(testing::Message() << testing::PrintToString(bytes) << first);
@@ -109,8 +112,10 @@ TYPED_TEST(StateRows, ResetByAMask) {
 
 // The mask is read by every replay anew: agents come and go.
 TYPED_TEST(StateRows, AMaskChangesFromReplayToReplay) {
-  const Layer layer = this->make(SYNFIRE_MODEL_LIF, this->batch, this->n_neurons, dtype_of<TypeParam>, SYNFIRE_RESET_SOFT);
-  const Buffer mask = make_frame(this->context_, static_cast<uint64_t>(this->batch), SYNFIRE_MEMORY_PINNED, SYNFIRE_DTYPE_U8);
+  const Layer layer =
+      this->make(SYNFIRE_MODEL_LIF, this->batch, this->n_neurons, dtype_of<TypeParam>, SYNFIRE_RESET_SOFT);
+  const Buffer mask =
+      make_frame(this->context_, static_cast<uint64_t>(this->batch), SYNFIRE_MEMORY_PINNED, SYNFIRE_DTYPE_U8);
   void* data = nullptr;
   EXPECT_OK(synfire_buffer_get_data(mask, &data, nullptr));
   const Graph graph = make_graph(this->context_);
@@ -164,7 +169,8 @@ TYPED_TEST(StateRows, WritingARange) {
                         auto [v, w] = this->scramble(layer, 6);
                         run();
                         auto& written = *name == 'w' ? w : v;
-                        std::copy(values.begin(), values.end(), written.begin() + 3 * static_cast<std::ptrdiff_t>(this->row));
+                        std::copy(values.begin(), values.end(),
+                                  written.begin() + 3 * static_cast<std::ptrdiff_t>(this->row));
                         EXPECT_TRUE(same_bits(this->read(layer, "v"), v));
                         EXPECT_TRUE(same_bits(this->read(layer, "w"), w));
                       });
@@ -239,7 +245,8 @@ TYPED_TEST(StateRows, ASnapshotBringsTheStateBack) {
   const std::vector<uint8_t> rows = snapshot_of<TypeParam>(layer, &from);
   EXPECT_LT(rows.size(), data.size());
   EXPECT_OK(synfire_layer_restore(layer, &to, rows.data(), rows.size()));
-  EXPECT_TRUE(same_bits(this->read(layer, "w"), joined(slice(w, 0, 3 * this->row), slice(w, this->row, 2 * this->row))));
+  EXPECT_TRUE(
+      same_bits(this->read(layer, "w"), joined(slice(w, 0, 3 * this->row), slice(w, this->row, 2 * this->row))));
 }
 
 TYPED_TEST(StateRows, ForeignOrDamagedSnapshotsAreRefused) {
@@ -266,7 +273,8 @@ TYPED_TEST(StateRows, ForeignOrDamagedSnapshotsAreRefused) {
   refuses({"data"}, joined(good, std::vector<uint8_t>(1, 0)));
   const synfire_state_desc fewer = rows_desc(0, 2);
   refuses({"data", "rows"}, good, &fewer);
-  const Layer other_model = this->make(SYNFIRE_MODEL_LIF), other_shape = this->make(SYNFIRE_MODEL_IZHIKEVICH, this->batch, 36);
+  const Layer other_model = this->make(SYNFIRE_MODEL_LIF),
+              other_shape = this->make(SYNFIRE_MODEL_IZHIKEVICH, this->batch, 36);
   const Layer other_type = this->make(SYNFIRE_MODEL_IZHIKEVICH, this->batch, this->n_neurons,
                                       dtype_of<TypeParam> == SYNFIRE_DTYPE_F32 ? SYNFIRE_DTYPE_F64 : SYNFIRE_DTYPE_F32);
   refuses({"lif", "izhikevich"}, snapshot_of<TypeParam>(other_model));
@@ -278,10 +286,12 @@ TYPED_TEST(StateRows, ForeignOrDamagedSnapshotsAreRefused) {
   EXPECT_TRUE(same_bits(this->read(layer, "v"), v));
   uint64_t bytes = good.size() - 1;
   std::vector<uint8_t> small(good.size(), 0xEE);
-  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("bytes"), synfire_layer_snapshot(layer, nullptr, small.data(), &bytes));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("bytes"),
+               synfire_layer_snapshot(layer, nullptr, small.data(), &bytes));
   EXPECT_EQ(bytes, good.size() - 1);
   EXPECT_EQ(small, std::vector<uint8_t>(good.size(), 0xEE));
-  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("bytes"), synfire_layer_snapshot(layer, nullptr, small.data(), nullptr));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("bytes"),
+               synfire_layer_snapshot(layer, nullptr, small.data(), nullptr));
 }
 
 TYPED_TEST(StateRows, SnapshotsInReplays) {
@@ -310,7 +320,8 @@ TYPED_TEST(StateRows, SnapshotsInReplays) {
     const auto [v_later, w_later] = this->scramble(layer, 16);
     replay(restores);
     const auto restored = [&](const std::vector<TypeParam>& saved, const std::vector<TypeParam>& later) {
-      return joined(joined(slice(later, 0, this->row), slice(saved, this->row, 3 * this->row)), slice(later, 4 * this->row, this->row));
+      return joined(joined(slice(later, 0, this->row), slice(saved, this->row, 3 * this->row)),
+                    slice(later, 4 * this->row, this->row));
     };
     EXPECT_TRUE(same_bits(this->read(layer, "v"), restored(v, v_later)));
     EXPECT_TRUE(same_bits(this->read(layer, "w"), restored(w, w_later)));
@@ -332,9 +343,11 @@ TYPED_TEST(StateRows, SnapshotsInReplays) {
 // ---- bad input ------------------------------------------------------------------------------------------------------
 
 TYPED_TEST(StateRows, BadInput) {
-  const Layer layer = this->make(), lif = this->make(SYNFIRE_MODEL_LIF), narrow = this->make(SYNFIRE_MODEL_IZHIKEVICH, this->batch, 36);
+  const Layer layer = this->make(), lif = this->make(SYNFIRE_MODEL_LIF),
+              narrow = this->make(SYNFIRE_MODEL_IZHIKEVICH, this->batch, 36);
   const Buffer rows = make_buffer(this->context_, dtype_of<TypeParam>, this->all);
-  const Buffer other = make_buffer(this->context_, SYNFIRE_DTYPE_F16, this->all), tiny = make_buffer(this->context_, dtype_of<TypeParam>, 3);
+  const Buffer other = make_buffer(this->context_, SYNFIRE_DTYPE_F16, this->all),
+               tiny = make_buffer(this->context_, dtype_of<TypeParam>, 3);
   const Buffer mask = make_buffer(this->context_, SYNFIRE_DTYPE_U8, static_cast<uint64_t>(this->batch));
   const Buffer short_mask = make_buffer(this->context_, SYNFIRE_DTYPE_U8, static_cast<uint64_t>(this->batch) - 1);
   const Graph graph = make_graph(this->context_);
@@ -347,8 +360,8 @@ TYPED_TEST(StateRows, BadInput) {
       {&synfire_layer_write_rows, &synfire_graph_record_write_rows},
       {nullptr, &synfire_graph_record_snapshot},
       {nullptr, &synfire_graph_record_restore}};
-  const auto refuses = [&](size_t function, std::initializer_list<std::string_view> words, const synfire_state_desc& desc,
-                           synfire_status status = SYNFIRE_ERROR_INVALID_ARGUMENT) {
+  const auto refuses = [&](size_t function, std::initializer_list<std::string_view> words,
+                           const synfire_state_desc& desc, synfire_status status = SYNFIRE_ERROR_INVALID_ARGUMENT) {
     SCOPED_TRACE(function);
     const auto [eager, record] = functions[function];
     if (eager) {
@@ -387,10 +400,11 @@ TYPED_TEST(StateRows, BadInput) {
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("name", "lif"), synfire_layer_read_rows(lif, &second, nullptr));
   const synfire_state_desc with_buffer = rows_desc(0, 0, mask);
   uint64_t bytes = 0;
-  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("buffer"), synfire_layer_snapshot(layer, &with_buffer, nullptr, &bytes));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("buffer"),
+               synfire_layer_snapshot(layer, &with_buffer, nullptr, &bytes));
 
-  const auto refuses_copy = [&](std::initializer_list<std::string_view> words, synfire_layer source, int64_t first, int64_t count,
-                                int64_t to, synfire_status status = SYNFIRE_ERROR_INVALID_ARGUMENT) {
+  const auto refuses_copy = [&](std::initializer_list<std::string_view> words, synfire_layer source, int64_t first,
+                                int64_t count, int64_t to, synfire_status status = SYNFIRE_ERROR_INVALID_ARGUMENT) {
     synfire_copy_rows_desc desc = SYNFIRE_COPY_ROWS_DESC_INIT;
     desc.source = source;
     desc.first_row = first;

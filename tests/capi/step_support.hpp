@@ -20,7 +20,8 @@ inline int32_t record_fill(synfire_graph graph, synfire_buffer buffer, double va
   return last_operation(graph);
 }
 
-inline synfire_scale_add_desc scale_add_desc(synfire_buffer source, synfire_buffer destination, double scale, double keep) {
+inline synfire_scale_add_desc scale_add_desc(synfire_buffer source, synfire_buffer destination, double scale,
+                                             double keep) {
   synfire_scale_add_desc desc = SYNFIRE_SCALE_ADD_DESC_INIT;
   desc.source = source;
   desc.destination = destination;

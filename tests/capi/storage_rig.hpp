@@ -272,8 +272,8 @@ class StorageRig {
       spikes = std::make_unique<Rows>(context, types.spikes, static_cast<size_t>(shape.n_steps),
                                       static_cast<size_t>(shape.batch) * shape.words_per_row(), choice.placement);
     else if (types.spikes == SYNFIRE_DTYPE_TIME_BITS)
-      spikes = std::make_unique<Rows>(context, types.spikes, static_cast<size_t>((shape.n_steps + 31) / 32), shape.row(),
-                                      choice.placement);
+      spikes = std::make_unique<Rows>(context, types.spikes, static_cast<size_t>((shape.n_steps + 31) / 32),
+                                      shape.row(), choice.placement);
     else spikes = sequence(types.spikes);
     grad_spike_seq = sequence(types.grad_spike_seq);
     if (!choice.in_place_gradient) grad_x_seq = sequence(types.grad_x_seq);

@@ -42,7 +42,8 @@ TEST_P(Storage, InstancesForSpikesAloneAreToo) {
     for (const int32_t spikes :
          std::initializer_list<int32_t>{dtype, SYNFIRE_DTYPE_BITS, SYNFIRE_DTYPE_U8, SYNFIRE_DTYPE_TIME_BITS}) {
       choice.types.spikes = spikes;
-      EXPECT_TRUE(same_bits(StorageRig(context, desc, choice).run(in), wanted)) << name_of(desc) << " spikes " << spikes;
+      EXPECT_TRUE(same_bits(StorageRig(context, desc, choice).run(in), wanted))
+          << name_of(desc) << " spikes " << spikes;
     }
   }
 }
@@ -199,8 +200,9 @@ TEST_F(StorageTypes, OtherCombinationsAreRefused) {
     int32_t given;
   };
   using F = synfire_forward_desc;
-  constexpr int32_t f16 = SYNFIRE_DTYPE_F16, bf16 = SYNFIRE_DTYPE_BF16, f32 = SYNFIRE_DTYPE_F32, f64 = SYNFIRE_DTYPE_F64,
-                    u8 = SYNFIRE_DTYPE_U8, bits = SYNFIRE_DTYPE_BITS, time_bits = SYNFIRE_DTYPE_TIME_BITS;
+  constexpr int32_t f16 = SYNFIRE_DTYPE_F16, bf16 = SYNFIRE_DTYPE_BF16, f32 = SYNFIRE_DTYPE_F32,
+                    f64 = SYNFIRE_DTYPE_F64, u8 = SYNFIRE_DTYPE_U8, bits = SYNFIRE_DTYPE_BITS,
+                    time_bits = SYNFIRE_DTYPE_TIME_BITS;
   const Wrong forward_wrongs[] = {
       {f32, &F::x, "x", f16},         {f32, &F::x, "x", f64},           {f16, &F::x, "x", bf16},
       {bf16, &F::x, "x", f16},        {f16, &F::x, "x", f64},           {f64, &F::x, "x", f32},

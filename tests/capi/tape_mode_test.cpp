@@ -1,6 +1,6 @@
-// Tape modes: stored H gives the same gradients as recomputed H, narrow H nearly, H over X and dL/dX over dL/dS the same;
-// what makes each of them stale; what they allocate.
-// What does not live here: which backward belongs to which forward with the default tape (tape_test.cpp).
+// Tape modes: stored H gives the same gradients as recomputed H, narrow H nearly, H over X and dL/dX over dL/dS the
+// same; what makes each of them stale; what they allocate. What does not live here: which backward belongs to which
+// forward with the default tape (tape_test.cpp).
 #include <algorithm>
 #include <cstdio>
 
@@ -98,8 +98,8 @@ double narrow_error(synfire_context context, const synfire_layer_desc& desc) {
 }
 
 TEST_F(TapeMode, NarrowHKeepsSpikesExactAndGradientsClose) {
-  // Measured: 1.6e-3 and 1.4e-2 (docs/pages/training.md); the bound leaves room for other inputs, not for a wrong spike,
-  // which would cost a reset's whole gradient.
+  // Measured: 1.6e-3 and 1.4e-2 (docs/pages/training.md); the bound leaves room for other inputs, not for a wrong
+  // spike, which would cost a reset's whole gradient.
   const std::pair<int32_t, double> types[] = {{SYNFIRE_DTYPE_F16, 0.01}, {SYNFIRE_DTYPE_BF16, 0.08}};
   for (const auto& [dtype, bound] : types) {
     double largest = 0;
@@ -450,8 +450,8 @@ uint64_t heap_in_use() {
   return info.uordblks + info.hblkhd;
 }
 
-// On the host, device memory is on the heap: what a first forward of a mode adds is what the query said, and the page or
-// two that the allocator spends on each large block.
+// On the host, device memory is on the heap: what a first forward of a mode adds is what the query said, and the page
+// or two that the allocator spends on each large block.
 TEST(TapeMemory, EachModeAllocatesWhatTheQueryTold) {
   if (!on_host()) GTEST_SKIP() << "device memory is not on the heap";
   const Context context = make_context();
@@ -479,7 +479,8 @@ TEST(TapeMemory, EachModeAllocatesWhatTheQueryTold) {
     EXPECT_OK(synfire_layer_forward(layer, &forward, nullptr));
   }
   for (const Mode& mode : modes) {
-    SCOPED_TRACE(testing::Message() << "tape " << mode.tape << " in place " << mode.in_place << " dtype " << mode.dtype);
+    SCOPED_TRACE(testing::Message() << "tape " << mode.tape << " in place " << mode.in_place << " dtype "
+                                    << mode.dtype);
     const synfire_layer_desc desc = describe(large, mode.dtype);
     synfire_layer_memory memory = SYNFIRE_LAYER_MEMORY_INIT;
     ASSERT_OK(synfire_layer_query_memory(&desc, &memory));

@@ -1,5 +1,6 @@
-// Captures: native nodes that keep CUDA's rules and those that do not, graphs and eager calls on a stream that the caller
-// captures, captures of other threads, several devices; and that no failure of a CUDA call leaks or breaks anything.
+// Captures: native nodes that keep CUDA's rules and those that do not, graphs and eager calls on a stream that the
+// caller captures, captures of other threads, several devices; and that no failure of a CUDA call leaks or breaks
+// anything.
 #include "../capi/graph_support.hpp"
 #include "fake_cuda.hpp"
 
@@ -137,7 +138,8 @@ TEST_F(Captures, ForkedWorkThatIsJoinedIsWelcome) {
 TEST_F(Captures, ACallbackThatFailsIsNamed) {
   expect_blamed([](const synfire_native_call&) { return -5; }, {"5"});
   expect_blamed([](const synfire_native_call& call) { return add_one(call) == SYNFIRE_OK ? -6 : 0; }, {"6"});
-  expect_blamed([](const synfire_native_call&) -> synfire_status { throw std::runtime_error("out of luck"); }, {"luck"});
+  expect_blamed([](const synfire_native_call&) -> synfire_status { throw std::runtime_error("out of luck"); },
+                {"luck"});
   expect_blamed([](const synfire_native_call&) -> synfire_status { throw 5; }, {"threw"});
 }
 
@@ -188,8 +190,8 @@ TEST_F(Captures, ACallbackThatAddsWhatAReplayMayNotHaveIsNamed) {
         },
         {"type", "kernels"});
   expect_blamed([](const synfire_native_call&) { return SYNFIRE_OK; }, {"nothing"});
-  expect_blamed(
-      [&](const synfire_native_call&) { return fake::launch(side, [] {}) == cudaSuccess ? SYNFIRE_OK : -1; }, {"nothing"});
+  expect_blamed([&](const synfire_native_call&) { return fake::launch(side, [] {}) == cudaSuccess ? SYNFIRE_OK : -1; },
+                {"nothing"});
 }
 
 TEST_F(Captures, ACallbackMayNotInstantiateAnotherGraph) {
@@ -244,9 +246,18 @@ TEST_F(Captures, WithoutAGraphTheCallbackIsCalledByEachLaunch) {
     EXPECT_EQ(data_of(out)[5], static_cast<float>(i + 1));
     EXPECT_EQ(n_calls, i);
   }
+  // What counts is the environment of instantiating, also for a graph that is re-bound.
+  const Buffer fresh = make_frame(context, n);
+  EXPECT_OK(synfire_graph_rebind(graph, x, fresh));
+  EXPECT_EQ(fake::live().graphs, 0);
+  data_of(fresh)[5] = 70;
+  fake::reset_calls();
+  wait(graph, launch(graph));
+  EXPECT_EQ(data_of(out)[5], 71);
+  EXPECT_EQ(fake::calls("cudaGraphLaunch"), 0u);
 }
 
-// ---- The caller's captures --------------------------------------------------------------------------------------------
+// ---- The caller's captures ------------------------------------------------------------------------------------------
 
 TEST_F(Captures, AGraphBecomesAChildOfTheCallersCapture) {
   Callback callback = add_one;
@@ -292,6 +303,35 @@ TEST_F(Captures, ADisabledOperationIsNotInTheChild) {
   data_of(x)[5] = 30;
   EXPECT_EQ(fake::launch_graph(captured, stream), cudaSuccess);
   EXPECT_EQ(data_of(out)[5], 30);
+  fake::destroy_graph(captured);
+}
+
+// Where there is no graph of ours, the operations themselves are added; a native node is called once more.
+TEST_F(Captures, WithoutAGraphTheOperationsBecomeNodes) {
+  int n_calls = 0;
+  Callback callback = [&](const synfire_native_call& call) {
+    ++n_calls;
+    return add_one(call);
+  };
+  setenv("SYNFIRE_GRAPH", "0", 1);
+  const Graph graph = record(callback);
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  unsetenv("SYNFIRE_GRAPH");
+  ASSERT_EQ(fake::begin_capture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  uint64_t ticket = 77;
+  EXPECT_EQ(synfire_graph_launch(graph, stream, &ticket), SYNFIRE_CAPTURED) << last_error_text();
+  EXPECT_EQ(ticket, 0u);
+  EXPECT_EQ(n_calls, 1);
+  cudaGraph_t captured = nullptr;
+  ASSERT_EQ(fake::end_capture(stream, &captured), cudaSuccess);
+  EXPECT_EQ(fake::count_nodes(captured), 2u);
+  for (int i = 0; i < 2; ++i) {
+    data_of(x)[5] = static_cast<float>(60 + i);
+    EXPECT_EQ(fake::launch_graph(captured, stream), cudaSuccess);
+    EXPECT_EQ(data_of(out)[5], static_cast<float>(61 + i));
+  }
+  EXPECT_EQ(n_calls, 1);
+  EXPECT_EQ(launch(graph), 1u) << "its runs have no tickets";
   fake::destroy_graph(captured);
 }
 
@@ -349,7 +389,8 @@ TEST_F(Captures, AFailureWhileAddingTheChildLeavesTheCaptureAlone) {
 }
 
 TEST_F(Captures, EagerCallsBecomePartOfTheCallersCapture) {
-  Rig<float> rig(context, describe(Shape{4, 1, 32}, SYNFIRE_DTYPE_F32)), twin(context, describe(Shape{4, 1, 32}, SYNFIRE_DTYPE_F32));
+  Rig<float> rig(context, describe(Shape{4, 1, 32}, SYNFIRE_DTYPE_F32)),
+      twin(context, describe(Shape{4, 1, 32}, SYNFIRE_DTYPE_F32));
   const Inputs<float> inputs = random_inputs<float>(rig.shape, 4);
   rig.load(inputs);
   twin.load(inputs);
@@ -382,10 +423,10 @@ TEST_F(Captures, EagerCallsBecomePartOfTheCallersCapture) {
   fake::destroy_graph(captured);
 }
 
-// ---- Other threads, other devices -------------------------------------------------------------------------------------
+// ---- Other threads, other devices -----------------------------------------------------------------------------------
 
-// Everything that may block or load, on other threads, while this one captures in the strictest mode, and while a graph of
-// ours is captured.
+// Everything that may block or load, on other threads, while this one captures in the strictest mode, and while a graph
+// of ours is captured.
 TEST_F(Captures, OtherThreadsNeverBreakACapture) {
   Callback callback = [&](const synfire_native_call& call) {
     std::thread other([&] {
@@ -451,14 +492,25 @@ TEST_F(Captures, TwoDevicesFromThreadsThatAreOnTheOther) {
   }
 }
 
-// ---- Calls that fail --------------------------------------------------------------------------------------------------
+// ---- Calls that fail ------------------------------------------------------------------------------------------------
 
 // Whichever call of an instantiation or a re-binding fails: an error, nothing left, and the graph is what it was.
 TEST_F(Captures, EveryCallThatFailsWhileInstantiatingLeavesNothing) {
-  const char* const calls[] = {"cudaMalloc", "cudaHostAlloc", "cudaMemsetAsync", "cudaStreamSynchronize", "cudaFuncGetAttributes",
-                               "cudaLaunchKernel", "cudaStreamGetPriority", "cudaStreamCreateWithPriority",
-                               "cudaStreamBeginCapture", "cudaStreamEndCapture", "cudaStreamGetCaptureInfo", "cudaGraphGetNodes",
-                               "cudaGraphNodeGetType", "cudaGraphInstantiateWithParams", "cudaGraphNodeSetEnabled",
+  const char* const calls[] = {"cudaMalloc",
+                               "cudaHostAlloc",
+                               "cudaMemsetAsync",
+                               "cudaStreamSynchronize",
+                               "cudaFuncGetAttributes",
+                               "cudaLaunchKernel",
+                               "cudaStreamGetPriority",
+                               "cudaStreamCreateWithPriority",
+                               "cudaStreamBeginCapture",
+                               "cudaStreamEndCapture",
+                               "cudaStreamGetCaptureInfo",
+                               "cudaGraphGetNodes",
+                               "cudaGraphNodeGetType",
+                               "cudaGraphInstantiateWithParams",
+                               "cudaGraphNodeSetEnabled",
                                "cudaMemcpyAsync"};
   const Layer layer = make_layer(context, describe(Shape{4, 1, 16}, SYNFIRE_DTYPE_F32));
   const Buffer other = make_frame(context, n);

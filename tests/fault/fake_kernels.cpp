@@ -1,5 +1,5 @@
-// The kernels behind the fake CUDA runtime: the addresses that src/cuda asks for, and host code that computes what the GPU's
-// kernels do, from the same arguments. Forward and backward are the host backend's kernels.
+// The kernels behind the fake CUDA runtime: the addresses that src/cuda asks for, and host code that computes what the
+// GPU's kernels do, from the same arguments. Forward and backward are the host backend's kernels.
 #include "fake_cuda.hpp"
 
 #include <core/float_environment.hpp>
@@ -66,18 +66,22 @@ float decoded(float stored) { return stored; }
 double decoded(double stored) { return stored; }
 float decoded(Bf16 stored) { return model::from_bits(static_cast<uint32_t>(stored.bits) << 16); }
 float decoded(F16 stored) {
-  const float magnitude = (stored.bits & 0x7C00) == 0x7C00
-                              ? ((stored.bits & 0x3FF) != 0 ? std::numeric_limits<float>::quiet_NaN()
-                                                            : std::numeric_limits<float>::infinity())
-                          : (stored.bits & 0x7C00) == 0
-                              ? std::ldexp(static_cast<float>(stored.bits & 0x3FF), -24)
-                              : std::ldexp(static_cast<float>((stored.bits & 0x3FF) | 0x400), (stored.bits >> 10 & 31) - 25);
+  const float magnitude =
+      (stored.bits & 0x7C00) == 0x7C00 ? ((stored.bits & 0x3FF) != 0 ? std::numeric_limits<float>::quiet_NaN()
+                                                                     : std::numeric_limits<float>::infinity())
+      : (stored.bits & 0x7C00) == 0
+          ? std::ldexp(static_cast<float>(stored.bits & 0x3FF), -24)
+          : std::ldexp(static_cast<float>((stored.bits & 0x3FF) | 0x400), (stored.bits >> 10 & 31) - 25);
   return (stored.bits & 0x8000) != 0 ? -magnitude : magnitude;
 }
 void encode(float& to, float value) { to = value; }
 void encode(double& to, double value) { to = value; }
-void encode(F16& to, float value) { to.bits = static_cast<uint16_t>(core::element_bits(SYNFIRE_DTYPE_F16, static_cast<double>(value))); }
-void encode(Bf16& to, float value) { to.bits = static_cast<uint16_t>(core::element_bits(SYNFIRE_DTYPE_BF16, static_cast<double>(value))); }
+void encode(F16& to, float value) {
+  to.bits = static_cast<uint16_t>(core::element_bits(SYNFIRE_DTYPE_F16, static_cast<double>(value)));
+}
+void encode(Bf16& to, float value) {
+  to.bits = static_cast<uint16_t>(core::element_bits(SYNFIRE_DTYPE_BF16, static_cast<double>(value)));
+}
 
 // Spikes of any format, one at a time.
 struct Spikes {
@@ -97,7 +101,8 @@ struct Spikes {
   bool get(int64_t t, int64_t b, int64_t n) const {
     if (storage >= core::SpikeStorage::bits) return (*word(t, b, n) >> bit(t, n) & 1) != 0;
     uint64_t value = 0;
-    std::memcpy(&value, static_cast<const char*>(array.data) + static_cast<uint64_t>(dense(t, b, n)) * bytes(), bytes());
+    std::memcpy(&value, static_cast<const char*>(array.data) + static_cast<uint64_t>(dense(t, b, n)) * bytes(),
+                bytes());
     return (value & array.magnitude) != 0;
   }
   void set(int64_t t, int64_t b, int64_t n, bool spike) const {
@@ -150,7 +155,8 @@ const void* reduce_batch_kernel() {
   static const Kernel made = kernel<ReduceLaunch<R>>([](const ReduceLaunch<R>& launch) {
     for (int64_t n = 0; n < launch.count; ++n) {
       double sum = 0;
-      for (int64_t b = 0; b < (launch.active ? *launch.active / launch.count : launch.batch); ++b) sum += launch.input[b * launch.count + n];
+      for (int64_t b = 0; b < (launch.active ? *launch.active / launch.count : launch.batch); ++b)
+        sum += launch.input[b * launch.count + n];
       launch.output[n] = static_cast<R>(sum);
     }
   });
@@ -166,8 +172,9 @@ const void* reduce_total_kernel() {
 const void* reduce_chunks_kernel() {
   static const Kernel made = kernel<ReduceLaunch<double>>([](const ReduceLaunch<double>& launch) {
     for (int64_t first = 0, chunk = 0; first < launch.count; first += model::reduction_chunk, ++chunk)
-      launch.output[chunk] =
-          lane_sum(launch.input + first, std::clamp<int64_t>((launch.active ? *launch.active : launch.count) - first, 0, model::reduction_chunk));
+      launch.output[chunk] = lane_sum(
+          launch.input + first,
+          std::clamp<int64_t>((launch.active ? *launch.active : launch.count) - first, 0, model::reduction_chunk));
   });
   return &made;
 }
@@ -207,8 +214,10 @@ const void* convert_spikes_kernel(core::SpikeStorage from, core::SpikeStorage to
   return by_model(made, static_cast<int32_t>(from) * 100 + static_cast<int32_t>(to), [=] {
     return kernel<ConvertSpikesLaunch>([=](const ConvertSpikesLaunch& launch) {
       if (launch.n_tiles == 0) return;
-      const Spikes source = {launch.source, from, launch.extents}, destination = {launch.destination, to, launch.extents};
-      for_each_spike(launch.extents, [&](int64_t t, int64_t b, int64_t n) { destination.set(t, b, n, source.get(t, b, n)); });
+      const Spikes source = {launch.source, from, launch.extents},
+                   destination = {launch.destination, to, launch.extents};
+      for_each_spike(launch.extents,
+                     [&](int64_t t, int64_t b, int64_t n) { destination.set(t, b, n, source.get(t, b, n)); });
     });
   });
 }

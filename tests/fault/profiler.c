@@ -1,11 +1,12 @@
-/* A profiler for the ranges that the library opens: NVTX loads it (NVTX_INJECTION64_PATH) and it writes one line for each range
- * of the domain "Synfire" to standard error. */
+/* A profiler for the ranges that the library opens: NVTX loads it (NVTX_INJECTION64_PATH) and it writes one line for
+ * each range of the domain "Synfire" to standard error. */
 #include <nvtx3/nvToolsExt.h>
 
 #include <stdio.h>
 #include <string.h>
 
-/* NVTX's side of the handshake is in a header that is not for tools of this size; what is used of it is written out here. */
+/* NVTX's side of the handshake is in a header that is not for tools of this size; what is used of it is written out
+ * here. */
 static int depth = 0;
 static int ours = 0;
 

@@ -78,7 +78,8 @@ TEST_F(StepsInFlight, ActiveRowsBelongToTheirLaunch) {
     for (uint64_t i = 0; i < n; ++i) data_of(h)[i] = -1;
     run_until(graph, ticket);
     for (uint64_t i = 0; i < n; ++i)
-      EXPECT_EQ(data_of(h)[i] != -1, static_cast<int64_t>(i / 4) < rows[ticket - 1]) << "ticket " << ticket << ", " << i;
+      EXPECT_EQ(data_of(h)[i] != -1, static_cast<int64_t>(i / 4) < rows[ticket - 1])
+          << "ticket " << ticket << ", " << i;
   }
 }
 
@@ -118,7 +119,8 @@ TEST_F(StepsInFlight, AHostsValueComesBetweenTwoReplays) {
   EXPECT_EQ(get_parameter(layer, "tau")[0], 17);
 }
 
-// Four layers, both directions, an update of each, a frame in and one out: one call of CUDA a step, whatever is recorded.
+// Four layers, both directions, an update of each, a frame in and one out: one call of CUDA a step, whatever is
+// recorded.
 TEST_F(StepsInFlight, AStepOfFourLayersIsOneCall) {
   constexpr size_t n_layers = 4;
   const Shape shape{4, 1, static_cast<int64_t>(n)};
@@ -186,7 +188,8 @@ TEST_F(StepsInFlight, TwoGraphsWithOneLayerNeedAnOrder) {
   fake::reset_calls();
   EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("another graph", "stream"), synfire_graph_launch(two, other, &ticket));
   EXPECT_EQ(ticket, 77u);
-  EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("another graph", "stream"), synfire_layer_reset_rows(layer, &all, other));
+  EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("another graph", "stream"),
+               synfire_layer_reset_rows(layer, &all, other));
   EXPECT_EQ(fake::calls("cudaGraphLaunch"), 0u);
   EXPECT_EQ(launch(two), 1u) << "on the stream of the first one there is an order";
   EXPECT_OK(synfire_layer_reset_rows(layer, &all, nullptr));

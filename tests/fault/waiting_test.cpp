@@ -1,5 +1,5 @@
-// Waiting for replays that are held in flight: what each policy costs in CUDA calls, how soon a lost device is found, slots
-// in flight, and changes that replays in flight must not see.
+// Waiting for replays that are held in flight: what each policy costs in CUDA calls, how soon a lost device is found,
+// slots in flight, and changes that replays in flight must not see.
 #include "../capi/graph_support.hpp"
 #include "fake_cuda.hpp"
 
@@ -103,8 +103,10 @@ TEST_F(InFlight, TimeoutsAreKeptByEachPolicy) {
   EXPECT_OK(synfire_graph_get_statistics(graph, &statistics));
   EXPECT_EQ(statistics.n_late_waits, 9u) << "a look is not a wait";
   EXPECT_EQ(statistics.n_seen, 0u);
-  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("ticket", "2", "1"), synfire_graph_wait(graph, 2, SYNFIRE_WAIT_SPIN, 0));
-  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("ticket", "0"), synfire_graph_wait(graph, 0, SYNFIRE_WAIT_SPIN, -1));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("ticket", "2", "1"),
+               synfire_graph_wait(graph, 2, SYNFIRE_WAIT_SPIN, 0));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("ticket", "0"),
+               synfire_graph_wait(graph, 0, SYNFIRE_WAIT_SPIN, -1));
   fake::release();
   EXPECT_OK(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_BLOCK, 0));
 }
@@ -137,7 +139,8 @@ TEST_F(InFlight, PollingNeverBlocksAndFindsALostDevice) {
 }
 
 TEST_F(InFlight, ALostDeviceIsFoundWithinAMillisecondAndNeverCalledLate) {
-  constexpr auto patience = std::chrono::seconds(8);  // a busy machine puts the thread that waits aside, for many attempts
+  constexpr auto patience =
+      std::chrono::seconds(8);  // a busy machine puts the thread that waits aside, for many attempts
   for (const int32_t policy : policies) {
     for (const microseconds after : {microseconds(0), microseconds(300), microseconds(2700)}) {
       std::chrono::nanoseconds best = std::chrono::hours(1);
@@ -172,6 +175,22 @@ TEST_F(InFlight, AShortWaitForALostDeviceIsNotATimeout) {
   fake::lose(cudaErrorIllegalAddress);
   EXPECT_FAILS(SYNFIRE_ERROR_DEVICE_LOST, WORDS("cudaErrorIllegalAddress"),
                synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_SPIN, 1000));
+}
+
+// A replay on the caller's stream is lost like one on the context's own.
+TEST_F(InFlight, AReplayOnTheCallersStreamIsLostToo) {
+  for (const int32_t policy : policies) {
+    SetUp();
+    const cudaStream_t stream = fake::make_stream();
+    fake::hold();
+    uint64_t ticket = 0;
+    EXPECT_OK(synfire_graph_launch(graph, reinterpret_cast<synfire_stream>(stream), &ticket));
+    EXPECT_EQ(synfire_graph_wait(graph, ticket, policy, 0), SYNFIRE_PENDING);
+    fake::lose(cudaErrorMisalignedAddress);
+    EXPECT_FAILS(SYNFIRE_ERROR_DEVICE_LOST, WORDS("cudaErrorMisalignedAddress"),
+                 synfire_graph_wait(graph, ticket, policy, -1));
+    fake::destroy_stream(stream);
+  }
 }
 
 // ---- Slots ----------------------------------------------------------------------------------------------------------
@@ -211,8 +230,52 @@ TEST_F(InFlight, OneSlotIsGuardedAndNoneIsNot) {
   EXPECT_EQ(synfire_graph_launch(one, nullptr, nullptr), SYNFIRE_ERROR_BUSY);
   EXPECT_EQ(launch(none), 1u);
   EXPECT_EQ(launch(none), 2u);
+  // What is not guarded is not the host's either while a replay is in flight.
+  for (const Graph* each : {&one, &none}) {
+    void* data = this;
+    uint64_t bytes = 0;
+    EXPECT_EQ(synfire_graph_get_slot(*each, 0, x, &data, &bytes), SYNFIRE_PENDING);
+    EXPECT_EQ(data, nullptr);
+    EXPECT_EQ(bytes, n * sizeof(float));
+  }
+  void* data = this;
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("ticket", "1", "2"),
+               synfire_graph_get_slot(none, 1, x, &data, nullptr));
   fake::release();
+  EXPECT_EQ(slot_of(none, 0, x), data_of(x));
+  EXPECT_EQ(slot_of(none, 2, x), data_of(x));
   EXPECT_EQ(launch(one), 2u);
+}
+
+// What a replay in flight reads and writes is destroyed under it: it finishes with what it was launched with.
+TEST_F(InFlight, BuffersAndLayersThatAreDestroyedLastUntilTheReplaysAreDone) {
+  Layer layer = make_layer(context, describe(Shape{1, 1, 64}, SYNFIRE_DTYPE_F32));
+  Buffer h = make_frame(context, n);
+  Graph step = make_slotted_graph(context, 2);
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+  forward.x = x;
+  forward.h_seq = h;
+  EXPECT_OK(synfire_graph_record_forward(step, layer, &forward));
+  record_copy(step, h, out);
+  EXPECT_OK(synfire_graph_instantiate(step));
+  fake::hold();
+  slot_of(step, 0, x)[5] = 0.5f;
+  EXPECT_EQ(launch(step), 1u);
+  x.reset();
+  h.reset();
+  layer.reset();
+  EXPECT_OK(synfire_context_reclaim(context, nullptr));
+  EXPECT_EQ(synfire_graph_poll(step, 1), SYNFIRE_PENDING);
+  EXPECT_EQ(launch(step), 2u) << "the graph keeps what it is bound to";
+  fake::release();
+  EXPECT_EQ(slot_of(step, 1, out)[5], 0.25f);
+  EXPECT_OK(synfire_graph_wait(step, 2, SYNFIRE_WAIT_SPIN, -1));
+  // The graph itself: its replay finishes first.
+  fake::hold();
+  EXPECT_EQ(launch(step), 3u);
+  step.reset();
+  EXPECT_OK(synfire_context_reclaim(context, nullptr));
+  fake::release();
 }
 
 // ---- Changes --------------------------------------------------------------------------------------------------------
@@ -234,8 +297,8 @@ TEST_F(InFlight, ReplaysInFlightDoNotSeeAnOperationDisabled) {
   EXPECT_EQ(data_of(out)[5], 2) << "and again at this one";
 }
 
-// A parameter, a value and an operation, changed between two launches: the second one sees all three, the first one none,
-// and what a third one changes back is its own. V tells the order too: it goes on from replay to replay.
+// A parameter, a value and an operation, changed between two launches: the second one sees all three, the first one
+// none, and what a third one changes back is its own. V tells the order too: it goes on from replay to replay.
 TEST_F(InFlight, WhatIsChangedTogetherIsSeenTogether) {
   const Layer layer = make_layer(context, describe(Shape{1, 1, 32}, SYNFIRE_DTYPE_F32));
   const Buffer in = make_frame(context, 32), v = make_frame(context, 32), filled = make_frame(context, 8);

@@ -1,5 +1,6 @@
 // Host and GPU give the same bits: random layers, shapes, parameters and inputs, forward and backward, eager and
-// replayed, every output compared byte for byte. Numbers are drawn from a fixed seed per test, so that a failure repeats.
+// replayed, every output compared byte for byte. Numbers are drawn from a fixed seed per test, so that a failure
+// repeats.
 #include <synfire/synfire.h>
 
 #include <gtest/gtest.h>
@@ -35,7 +36,8 @@ struct Case {
            std::to_string(layer.undecayed_input) + " bits " + std::to_string(bits) + " per_neuron " +
            std::to_string(per_neuron) + " replayed " + std::to_string(replayed) + " pinned " + std::to_string(pinned) +
            " v_init " + std::to_string(explicit_v_init) + " grad_v " + std::to_string(gradient_v) + " special " +
-           std::to_string(special_values) + " parameter_gradients " + std::to_string(parameter_gradients) + " seed " + std::to_string(seed);
+           std::to_string(special_values) + " parameter_gradients " + std::to_string(parameter_gradients) + " seed " +
+           std::to_string(seed);
   }
 };
 
@@ -285,11 +287,13 @@ Case random_case(uint32_t seed, int32_t dtype) {
 class BitEquality : public testing::TestWithParam<uint32_t> {};
 
 TEST_P(BitEquality, RandomLayersF32) {
-  for (uint32_t i = 0; i < 40; ++i) ASSERT_NO_FATAL_FAILURE(expect_same(random_case(GetParam() * 1000 + i, SYNFIRE_DTYPE_F32)));
+  for (uint32_t i = 0; i < 40; ++i)
+    ASSERT_NO_FATAL_FAILURE(expect_same(random_case(GetParam() * 1000 + i, SYNFIRE_DTYPE_F32)));
 }
 
 TEST_P(BitEquality, RandomLayersF64) {
-  for (uint32_t i = 0; i < 20; ++i) ASSERT_NO_FATAL_FAILURE(expect_same(random_case(GetParam() * 1000 + 500 + i, SYNFIRE_DTYPE_F64)));
+  for (uint32_t i = 0; i < 20; ++i)
+    ASSERT_NO_FATAL_FAILURE(expect_same(random_case(GetParam() * 1000 + 500 + i, SYNFIRE_DTYPE_F64)));
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, BitEquality, testing::Range(1u, 9u));

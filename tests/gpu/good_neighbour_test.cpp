@@ -1,4 +1,6 @@
 // Synfire beside a program's own CUDA work: the caller's device, stream and captures are left as they were.
+#include "user_kernels.hpp"
+
 #include <synfire/synfire.h>
 
 #include <cuda_runtime_api.h>
@@ -251,6 +253,54 @@ TEST_F(GoodNeighbour, TheCallersLastErrorAndDeviceStay) {
   EXPECT_EQ(flags & callers, flags_after & callers);
   EXPECT_EQ(cudaSetDeviceFlags(usual), cudaSuccess);
   cudaGetLastError();
+}
+
+// A wait that asks CUDA whether the device lives is answered "not ready", which is nothing that the caller should find
+// later.
+TEST_F(GoodNeighbour, AWaitThatTimesOutLeavesNoErrorBehind) {
+  ASSERT_EQ(user::load_kernels(), cudaSuccess);
+  ASSERT_EQ(synfire_graph_instantiate(graph), SYNFIRE_OK) << last_error();
+  for (const bool dirty : {false, true}) {
+    cudaGetLastError();
+    if (dirty) {
+      EXPECT_NE(cudaSetDevice(100000), cudaSuccess);
+    }
+    const cudaError_t before = cudaPeekAtLastError();
+    EXPECT_EQ(before != cudaSuccess, dirty);
+    ASSERT_EQ(user::busy(30'000'000, stream), cudaSuccess);
+    uint64_t ticket = 0;
+    ASSERT_EQ(synfire_graph_launch(graph, stream, &ticket), SYNFIRE_OK) << last_error();
+    for (const int32_t policy : {SYNFIRE_WAIT_SPIN, SYNFIRE_WAIT_YIELD, SYNFIRE_WAIT_BLOCK})
+      EXPECT_EQ(synfire_graph_wait(graph, ticket, policy, 2'500'000), SYNFIRE_PENDING) << last_error();
+    EXPECT_EQ(synfire_graph_poll(graph, ticket), SYNFIRE_PENDING);
+    EXPECT_EQ(cudaPeekAtLastError(), before);
+    EXPECT_EQ(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_BLOCK, -1), SYNFIRE_OK) << last_error();
+    EXPECT_EQ(cudaPeekAtLastError(), before);
+  }
+  cudaGetLastError();
+}
+
+// Values per neuron are written to arrays that a replay on the caller's stream still reads: they wait for it.
+TEST_F(GoodNeighbour, ValuesPerNeuronWaitForReplaysOnTheCallersStream) {
+  ASSERT_EQ(user::load_kernels(), cudaSuccess);
+  ASSERT_EQ(synfire_buffer_fill(x, 0.25), SYNFIRE_OK);
+  ASSERT_EQ(synfire_graph_instantiate(graph), SYNFIRE_OK) << last_error();
+  std::vector<double> tau(64, 1e9);
+  ASSERT_EQ(synfire_layer_set_parameter(layer, "tau", tau.data(), 64), SYNFIRE_OK) << last_error();
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_EQ(synfire_layer_reset_state(layer, stream), SYNFIRE_OK) << last_error();
+    ASSERT_EQ(user::busy(5'000'000, stream), cudaSuccess);
+    uint64_t ticket = 0;
+    ASSERT_EQ(synfire_graph_launch(graph, stream, &ticket), SYNFIRE_OK) << last_error();
+    tau.assign(64, 2);
+    ASSERT_EQ(synfire_layer_set_parameter(layer, "tau", tau.data(), 64), SYNFIRE_OK) << last_error();
+    EXPECT_EQ(synfire_graph_poll(graph, ticket), SYNFIRE_OK) << "it has waited";
+    std::vector<float> state(64);
+    ASSERT_EQ(synfire_layer_read_state(layer, "v", state.data(), 64 * sizeof(float)), SYNFIRE_OK) << last_error();
+    EXPECT_LT(state[63], 1e-6f) << "with the values of before";
+    tau.assign(64, 1e9);
+    ASSERT_EQ(synfire_layer_set_parameter(layer, "tau", tau.data(), 64), SYNFIRE_OK) << last_error();
+  }
 }
 
 TEST_F(GoodNeighbour, BorrowedMemoryOfTheWrongKindIsRefused) {

@@ -142,8 +142,8 @@ TEST_P(Large, WindowsEqualASmallLayer) {
   }
 }
 
-// More than 2^31 elements in rows of an odd length (one neuron a thread) and of a multiple of 32 (several); and T·N below
-// 2^31 where (T+1)·N is beyond.
+// More than 2^31 elements in rows of an odd length (one neuron a thread) and of a multiple of 32 (several); and T·N
+// below 2^31 where (T+1)·N is beyond.
 INSTANTIATE_TEST_SUITE_P(Shapes, Large,
                          testing::Values(Shape{33, 67108867}, Shape{40, 54525952}, Shape{33, 65000000}));
 

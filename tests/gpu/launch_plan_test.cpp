@@ -19,11 +19,12 @@
 
 namespace synfire::cuda {
 
-// ---- Kernels that are only names --------------------------------------------------------------------------------------
+// ---- Kernels that are only names ------------------------------------------------------------------------------------
 
 namespace {
 const void* named(int direction, int storage, int width, int kind) {
-  return reinterpret_cast<const void*>(static_cast<uintptr_t>(direction * 1000000 + storage * 10000 + width * 100 + kind + 1));
+  return reinterpret_cast<const void*>(
+      static_cast<uintptr_t>(direction * 1000000 + storage * 10000 + width * 100 + kind + 1));
 }
 template <class E>
 constexpr int storage_number = sizeof(E) == 8 ? 0 : 1;
@@ -120,7 +121,7 @@ template const void* count_spikes_kernel<uint64_t>(core::SpikeStorage);
 
 namespace {
 
-// ---- A device that is only numbers ------------------------------------------------------------------------------------
+// ---- A device that is only numbers ----------------------------------------------------------------------------------
 
 class NumberDevice final : public core::Device {
  public:
@@ -165,7 +166,8 @@ struct Launch {
 };
 Launch latest;
 
-cudaError_t write_down(const void* kernel, dim3 grid, dim3 block, void** parameters, size_t shared_bytes, cudaStream_t) {
+cudaError_t write_down(const void* kernel, dim3 grid, dim3 block, void** parameters, size_t shared_bytes,
+                       cudaStream_t) {
   latest.kernel = kernel;
   latest.n_blocks = uint64_t{grid.x} * grid.y * grid.z;
   latest.n_threads = uint64_t{block.x} * block.y * block.z;
@@ -194,7 +196,7 @@ core::Ref<T> taken(T* made) {
   return reference;
 }
 
-// ---- Layers of any extents --------------------------------------------------------------------------------------------
+// ---- Layers of any extents ------------------------------------------------------------------------------------------
 
 struct Given {
   int64_t n_steps, batch, n_neurons;
@@ -220,13 +222,15 @@ class Planned {
     desc.dtype = given.dtype;
     layer = taken(new core::Layer(*context_, core::LayerSpec(desc)));
     const auto row = static_cast<uint64_t>(given.batch * given.n_neurons), steps = static_cast<uint64_t>(given.n_steps);
-    x = buffer(given.dtype, steps * (row + given.padding), given.misaligned, given.padding == 0 ? 0 : row + given.padding);
+    x = buffer(given.dtype, steps * (row + given.padding), given.misaligned,
+               given.padding == 0 ? 0 : row + given.padding);
     grad_spike = buffer(given.dtype, steps * row);
     grad_x = buffer(given.dtype, steps * row);
     const auto words = static_cast<uint64_t>((given.n_neurons + 31) / 32);
-    spikes = buffer(given.spikes, given.spikes == SYNFIRE_DTYPE_BITS        ? steps * static_cast<uint64_t>(given.batch) * words
-                                  : given.spikes == SYNFIRE_DTYPE_TIME_BITS ? (steps + 31) / 32 * row
-                                                                            : steps * row);
+    spikes =
+        buffer(given.spikes, given.spikes == SYNFIRE_DTYPE_BITS ? steps * static_cast<uint64_t>(given.batch) * words
+                             : given.spikes == SYNFIRE_DTYPE_TIME_BITS ? (steps + 31) / 32 * row
+                                                                       : steps * row);
   }
   ~Planned() {
     x = {}, grad_spike = {}, grad_x = {}, spikes = {};
@@ -369,7 +373,7 @@ TEST(LaunchPlan, AGridHasALargestSize) {
   EXPECT_EQ(plan_forward(planned.spec(), planned.forward(), h200).n_blocks, 0x7FFFFFFFu);
 }
 
-// ---- Widths -----------------------------------------------------------------------------------------------------------
+// ---- Widths ---------------------------------------------------------------------------------------------------------
 
 int forward_width_of(const Given& given) {
   Planned planned(given);
@@ -447,7 +451,7 @@ TEST(LaunchPlan, TapesThatStoreHAreAsLargeAsTold) {
   }
 }
 
-// ---- Spikes of any extents --------------------------------------------------------------------------------------------
+// ---- Spikes of any extents ------------------------------------------------------------------------------------------
 
 TEST(LaunchPlan, ConversionsAndCountsCoverEverySpike) {
   constexpr int64_t tile_neurons = 32 * words_per_tile, most_blocks = 16 * 132;
@@ -458,7 +462,8 @@ TEST(LaunchPlan, ConversionsAndCountsCoverEverySpike) {
     const core::Extents e = {given.n_steps, given.batch, given.n_neurons};
     const int64_t layers = (e.n_steps + 31) / 32;
     const auto dense = planned.buffer(SYNFIRE_DTYPE_U8, static_cast<uint64_t>(e.n_steps * e.row()));
-    const auto bits = planned.buffer(SYNFIRE_DTYPE_BITS, static_cast<uint64_t>(e.n_steps * e.batch * e.words_per_row()));
+    const auto bits =
+        planned.buffer(SYNFIRE_DTYPE_BITS, static_cast<uint64_t>(e.n_steps * e.batch * e.words_per_row()));
     const auto by_time = planned.buffer(SYNFIRE_DTYPE_TIME_BITS, static_cast<uint64_t>(layers * e.row()));
     for (const auto& [source, destination, rows] : {std::tuple{dense, bits, true}, {by_time, dense, false}}) {
       enqueue(core::convert_spikes({e, source.get(), destination.get()}, false), h200, Enqueue::run, nullptr);
@@ -474,7 +479,9 @@ TEST(LaunchPlan, ConversionsAndCountsCoverEverySpike) {
       EXPECT_EQ(latest.as<ConvertSpikesLaunch>().n_tiles, 0);
     }
     for (const auto kind : {core::CountKind::per_neuron, core::CountKind::per_step, core::CountKind::total}) {
-      const int64_t counted = kind == core::CountKind::per_neuron ? e.row() : kind == core::CountKind::per_step ? e.n_steps : 1;
+      const int64_t counted = kind == core::CountKind::per_neuron ? e.row()
+                              : kind == core::CountKind::per_step ? e.n_steps
+                                                                  : 1;
       const auto counts = planned.buffer(SYNFIRE_DTYPE_U64, static_cast<uint64_t>(counted));
       const core::Operation op = core::count_spikes({kind, e, bits.get(), counts.get()}, false);
       EXPECT_EQ(nodes_of(op), 2);

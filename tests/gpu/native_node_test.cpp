@@ -1,5 +1,5 @@
-// Native nodes, slots, changes between replays and waiting on a real GPU, with kernels of the caller's own between ours. What
-// a GPU cannot be made to do is in tests/fault.
+// Native nodes, slots, changes between replays and waiting on a real GPU, with kernels of the caller's own between
+// ours. What a GPU cannot be made to do is in tests/fault.
 #include "user_kernels.hpp"
 
 #include <synfire/synfire.h>
@@ -137,9 +137,12 @@ TEST_F(NativeNodes, TheCallersKernelRunsBetweenOurs) {
 
 TEST_F(NativeNodes, ForksAreJoined) {
   Callback callback = [&](const synfire_native_call& call) -> synfire_status {
-    if (cudaEventRecord(forked, call.stream) != cudaSuccess || cudaStreamWaitEvent(side, forked, 0) != cudaSuccess) return -1;
+    if (cudaEventRecord(forked, call.stream) != cudaSuccess || cudaStreamWaitEvent(side, forked, 0) != cudaSuccess)
+      return -1;
     if (user::busy(100'000, side) != cudaSuccess || times_two_plus_one(call) < 0) return -2;
-    return cudaEventRecord(joined, side) == cudaSuccess && cudaStreamWaitEvent(call.stream, joined, 0) == cudaSuccess ? 0 : -3;
+    return cudaEventRecord(joined, side) == cudaSuccess && cudaStreamWaitEvent(call.stream, joined, 0) == cudaSuccess
+               ? 0
+               : -3;
   };
   const synfire_graph graph = record(callback);
   ASSERT_EQ(synfire_graph_instantiate(graph), SYNFIRE_OK) << last_error();
@@ -189,7 +192,8 @@ TEST_F(NativeNodes, WhateverBreaksTheCaptureIsNamedAndLeavesNothing) {
                     ? 0
                     : -1;
        }},
-      {"enqueues elsewhere", [this](const synfire_native_call&) { return user::nothing(side) == cudaSuccess ? 0 : -1; }},
+      {"enqueues elsewhere",
+       [this](const synfire_native_call&) { return user::nothing(side) == cudaSuccess ? 0 : -1; }},
   };
   for (const auto& [name, function] : broken) {
     SCOPED_TRACE(name);
@@ -252,7 +256,8 @@ TEST_F(NativeNodes, EnablingCostsMicroseconds) {
   EXPECT_LE(times[1000], 5.0);
 }
 
-// Leaves the process without a usable device: the suite runs each test in a process of its own, and this one last in a program.
+// Leaves the process without a usable device: the suite runs each test in a process of its own, and this one last in a
+// program.
 TEST_F(NativeNodes, ZzAReplayThatFaultsIsReportedLost) {
   Callback callback = [](const synfire_native_call& call) {
     return user::illegal_write(call.stream) == cudaSuccess ? 0 : -1;
@@ -262,11 +267,12 @@ TEST_F(NativeNodes, ZzAReplayThatFaultsIsReportedLost) {
   uint64_t ticket = 0;
   ASSERT_EQ(synfire_graph_launch(graph, nullptr, &ticket), SYNFIRE_OK);
   const auto start = steady_clock::now();
-  EXPECT_EQ(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_SPIN, 2'000'000'000), SYNFIRE_ERROR_DEVICE_LOST) << last_error();
+  EXPECT_EQ(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_SPIN, 2'000'000'000), SYNFIRE_ERROR_DEVICE_LOST)
+      << last_error();
   const auto took = std::chrono::duration<double, std::milli>(steady_clock::now() - start).count();
   std::printf("lost was reported after %.3f ms\n", took);
-  // An H200's driver takes 0.15 s to notice the fault, and answers "not ready" until then; the millisecond counts from there, which
-  // tests/fault shows.
+  // An H200's driver takes 0.15 s to notice the fault, and answers "not ready" until then; the millisecond counts from
+  // there, which tests/fault shows.
   EXPECT_LT(took, 1000);
   EXPECT_EQ(synfire_graph_poll(graph, ticket), SYNFIRE_ERROR_DEVICE_LOST);
   EXPECT_EQ(synfire_graph_launch(graph, nullptr, &ticket), SYNFIRE_ERROR_DEVICE_LOST);

@@ -55,7 +55,8 @@ std::vector<float> drive(synfire_context context, int current) {
   synfire_layer layer = nullptr;
   EXPECT_EQ(synfire_layer_create(context, &ld, &layer), SYNFIRE_OK) << last_error();
   const synfire_buffer x = make_buffer(context, SYNFIRE_MEMORY_PINNED), v = make_buffer(context, SYNFIRE_MEMORY_PINNED);
-  const synfire_buffer grad_spike = make_buffer(context, SYNFIRE_MEMORY_DEVICE), grad_x = make_buffer(context, SYNFIRE_MEMORY_DEVICE);
+  const synfire_buffer grad_spike = make_buffer(context, SYNFIRE_MEMORY_DEVICE),
+                       grad_x = make_buffer(context, SYNFIRE_MEMORY_DEVICE);
   EXPECT_EQ(synfire_buffer_fill(grad_spike, 1), SYNFIRE_OK) << last_error();
   synfire_graph_desc gd = SYNFIRE_GRAPH_DESC_INIT;
   gd.n_slots = 2;

@@ -260,7 +260,8 @@ Choice added(const std::string& model_name, const std::string& surrogate_name) {
 }
 
 std::string all_hashes(synfire_context context, const Choice& choice) {
-  // Odd rows, several checkpoint intervals, and, for one configuration of each model, enough to be worth several threads.
+  // Odd rows, several checkpoint intervals, and, for one configuration of each model, enough to be worth several
+  // threads.
   const Shape shapes[] = {{1, 1, 1}, {37, 3, 77}, {100, 1, 64}, {9, 2, 32769}};
   constexpr int64_t large = 10000;
   constexpr size_t shape_of_variants = 1;
@@ -283,7 +284,8 @@ std::string all_hashes(synfire_context context, const Choice& choice) {
                 const bool plain = !reset && !detach && !undecayed && !per_neuron;
                 // Every surrogate once with LIF; everything else with the two common ones.
                 const bool common = surrogate <= SYNFIRE_SURROGATE_ATAN || surrogate == choice.added_surrogate;
-                if (choice.added_surrogate != 0 && model == SYNFIRE_MODEL_LIF && surrogate != choice.added_surrogate) continue;
+                if (choice.added_surrogate != 0 && model == SYNFIRE_MODEL_LIF && surrogate != choice.added_surrogate)
+                  continue;
                 if (!common && (model != SYNFIRE_MODEL_LIF || !plain)) continue;
                 out << name_of(dtype) << " model " << model << " surrogate " << surrogate
                     << " reset " << reset << " detach " << detach << " undecayed " << undecayed << " per_neuron "
@@ -318,7 +320,8 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string option = argv[i];
     if (i + 1 == argc) {
-      std::cerr << "usage: synfire-bits [--backend host|cuda] [--threads N] [--compare FILE] [--model NAME --surrogate NAME]\n";
+      std::cerr << "usage: synfire-bits [--backend host|cuda] [--threads N] [--compare FILE] [--model NAME --surrogate "
+                   "NAME]\n";
       return 2;
     }
     const std::string value = argv[++i];

@@ -96,18 +96,22 @@ TEST(StorageTypes, BuffersHoldThem) {
   EXPECT_EQ(bytes.download<std::uint8_t>(), std::vector<std::uint8_t>(3, 7));
   EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-BUFFER-TYPE", "synfire::f16",
                      [&] { halves.download<bf16>(); }));
-  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-BUFFER-TYPE", "std::uint8_t", [&] { bytes.download<float>(); }));
-  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-BUFFER-TYPE", "std::uint32_t", [&] { words.download<f16>(); }));
+  EXPECT_TRUE(
+      throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-BUFFER-TYPE", "std::uint8_t", [&] { bytes.download<float>(); }));
+  EXPECT_TRUE(
+      throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-BUFFER-TYPE", "std::uint32_t", [&] { words.download<f16>(); }));
 }
 
-// T = 3 steps of N = 2 neurons without leak: the first integrates to a spike in the third step, the second spikes always.
+// T = 3 steps of N = 2 neurons without leak: the first integrates to a spike in the third step, the second spikes
+// always.
 TEST(StorageTypes, ALayerInBf16WithTimePackedSpikesAndAPitch) {
   const Context context = make_context();
   synfire_layer_desc desc = synfire::layer_desc(SYNFIRE_MODEL_IF, 3, 2);
   desc.dtype = SYNFIRE_DTYPE_BF16;
   Layer layer(context, desc);
-  Buffer x(context, synfire::buffer_desc<bf16>(9, SYNFIRE_MEMORY_DEVICE, 3)), spikes(context, synfire::time_bits_desc(2)),
-      grad_x(context, synfire::buffer_desc<bf16>(6)), bytes(context, synfire::buffer_desc<std::uint8_t>(6));
+  Buffer x(context, synfire::buffer_desc<bf16>(9, SYNFIRE_MEMORY_DEVICE, 3)),
+      spikes(context, synfire::time_bits_desc(2)), grad_x(context, synfire::buffer_desc<bf16>(6)),
+      bytes(context, synfire::buffer_desc<std::uint8_t>(6));
   const bf16 half(0.5F), two(2.0F), unused(1000.0F);
   const bf16 weak(0.25F);
   x.upload(std::vector<bf16>{weak, two, unused, half, two, unused, half, two, unused});

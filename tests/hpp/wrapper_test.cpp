@@ -566,7 +566,8 @@ TEST(Spikes, ConvertedAndCountedAtOnceAndInAGraph) {
     EXPECT_EQ(total.download<std::uint64_t>(), std::vector<std::uint64_t>{3});
     for (Buffer* written : {&bits, &by_time, &bytes, &per_neuron, &total}) written->fill(9);
   };
-  const auto pack = synfire::convert_spikes_desc(dense, bits, 2, 35), transpose = synfire::convert_spikes_desc(bits, by_time, 2, 35),
+  const auto pack = synfire::convert_spikes_desc(dense, bits, 2, 35),
+             transpose = synfire::convert_spikes_desc(bits, by_time, 2, 35),
              unpack = synfire::convert_spikes_desc(by_time, bytes, 2, 35);
   const auto neurons = synfire::count_spikes_desc(bytes, per_neuron, SYNFIRE_COUNT_PER_NEURON, 2, 35),
              all = synfire::count_spikes_desc(bits, total, SYNFIRE_COUNT_TOTAL, 2, 35);
@@ -582,14 +583,16 @@ TEST(Spikes, ConvertedAndCountedAtOnceAndInAGraph) {
   EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-BUFFER-TYPE", "desc.counts", [&] {
     synfire::count_spikes(context, synfire::count_spikes_desc(bytes, bits, SYNFIRE_COUNT_TOTAL, 2, 35));
   }));
-  EXPECT_TRUE(throws(SYNFIRE_ERROR_WRONG_ORDER, "SYN-GRAPH-INSTANTIATED", "graph", [&] { graph.record_convert_spikes(pack); }));
+  EXPECT_TRUE(
+      throws(SYNFIRE_ERROR_WRONG_ORDER, "SYN-GRAPH-INSTANTIATED", "graph", [&] { graph.record_convert_spikes(pack); }));
 }
 
 TEST(Names, FindModelsAndSurrogates) {
   EXPECT_EQ(synfire::model_id("izhikevich"), SYNFIRE_MODEL_IZHIKEVICH);
   EXPECT_EQ(synfire::surrogate_id("rect"), SYNFIRE_SURROGATE_RECT);
   EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-MODEL-NAME", "\"rect\"", [] { synfire::model_id("rect"); }));
-  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-SURROGATE-NAME", "\"if\"", [] { synfire::surrogate_id("if"); }));
+  EXPECT_TRUE(
+      throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-SURROGATE-NAME", "\"if\"", [] { synfire::surrogate_id("if"); }));
 }
 
 TEST(Passes, RefuseTheWrongOrder) {

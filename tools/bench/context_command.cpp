@@ -1,7 +1,9 @@
-// context_command.cpp - `synfire-bench context`: what a context, and a small graph in it, take before anything is computed.
+// context_command.cpp - `synfire-bench context`: what a context, and a small graph in it, take before anything is
+// computed.
 //
-// What lives here: time, device memory and host memory after each stage of a program's beginning and end. Device memory is
-// asked of the driver's management library, which needs no context of its own; what other programs do meanwhile counts too.
+// What lives here: time, device memory and host memory after each stage of a program's beginning and end. Device memory
+// is asked of the driver's management library, which needs no context of its own; what other programs do meanwhile
+// counts too.
 //
 // SPDX-License-Identifier: MIT
 #include <cmath>
@@ -184,8 +186,9 @@ void run_context(const Options& options) {
   });
   stages.finish();
   if (options.format != Format::text) return;
-  std::printf("\n%s\nms: of the stage; MiB: held since the start (layer of %lld neurons, %lld steps, forward and backward)\n",
-              description.c_str(), static_cast<long long>(n_neurons), static_cast<long long>(n_steps));
+  std::printf(
+      "\n%s\nms: of the stage; MiB: held since the start (layer of %lld neurons, %lld steps, forward and backward)\n",
+      description.c_str(), static_cast<long long>(n_neurons), static_cast<long long>(n_steps));
   if (!is_host && !stages.knows_device_memory())
     std::printf("device memory: not known, the driver's management library (NVML) does not answer\n");
 }

@@ -12,9 +12,11 @@ namespace {
 void print_details(const Machine& machine, const Copy& copy, const Job& job, const Measurement& m) {
   const auto all = static_cast<double>(m.traffic.all);
   const double rate = all / m.pass.median;
-  std::printf("\n%u samples of %llu passes: p10 %.2f, p90 %.2f us; one pass a replay, launch to done, %u times: p50 %.2f, p99 %.2f us\n",
-              m.pass.samples, static_cast<unsigned long long>(m.pass.passes), m.pass.p10 * 1e6,
-              m.pass.p90 * 1e6, m.done.samples, m.done.p50 * 1e6, m.done.p99 * 1e6);
+  std::printf(
+      "\n%u samples of %llu passes: p10 %.2f, p90 %.2f us; one pass a replay, launch to done, %u times: p50 %.2f, p99 "
+      "%.2f us\n",
+      m.pass.samples, static_cast<unsigned long long>(m.pass.passes), m.pass.p10 * 1e6, m.pass.p90 * 1e6,
+      m.done.samples, m.done.p50 * 1e6, m.done.p99 * 1e6);
   std::printf("with state and tape: %.3f B/element, %.1f GB/s, %.1f %% of copy\n",
               all / static_cast<double>(job.shape.elements()), rate * 1e-9, rate / copy.bytes_per_second * 100);
   if (m.traffic.sequences < machine.cold_bytes()) {
@@ -28,7 +30,8 @@ void print_details(const Machine& machine, const Copy& copy, const Job& job, con
 void run_layer(const Options& options) {
   const Machine machine(options.backend->id, options.threads);
   const bool as_text = options.format == Format::text;
-  const Job job{options.shape, options.model, options.surrogate, options.dtype, options.spikes, options.tape, options.threads_per_block};
+  const Job job{options.shape,  options.model, options.surrogate,        options.dtype,
+                options.spikes, options.tape,  options.threads_per_block};
   const Direction direction = options.direction->direction;
   if (as_text) std::printf("%s\n", machine.description().c_str());
   const Copy copy = measure_copy(machine, options.copy_mib, options.rounds);

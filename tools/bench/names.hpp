@@ -34,8 +34,7 @@ struct Shape {
   std::uint64_t rows() const { return steps * batch; }
 };
 
-// ---- Dtypes
-// ----------------------------------------------------------------------------------------------------------
+// ---- Dtypes ---------------------------------------------------------------------------------------------------------
 
 template <typename Scalar>
 void store_as(const float* from, void* to, std::size_t count) {
@@ -63,8 +62,7 @@ inline constexpr Dtype dtypes[] = {
     {"bf16", SYNFIRE_DTYPE_BF16, 2, store_as<synfire::bf16>, load_from<synfire::bf16>},
 };
 
-// ---- Spikes
-// ----------------------------------------------------------------------------------------------------------
+// ---- Spikes ---------------------------------------------------------------------------------------------------------
 
 inline std::uint64_t one_per_neuron(const Shape& shape) {
   return shape.elements();
@@ -103,8 +101,7 @@ inline constexpr SpikeFormat spike_formats[] = {
     {"time-bits", SYNFIRE_DTYPE_TIME_BITS, 4, words_along_time, count_ones},
 };
 
-// ---- Tapes
-// -----------------------------------------------------------------------------------------------------------
+// ---- Tapes ----------------------------------------------------------------------------------------------------------
 
 struct Tape {
   std::string_view name;
@@ -119,8 +116,7 @@ inline constexpr Tape tapes[] = {
     {"store-narrow", SYNFIRE_TAPE_STORE_NARROW, true},
 };
 
-// ---- Models
-// -----------------------------------------------------------------------------------------------------------
+// ---- Models ---------------------------------------------------------------------------------------------------------
 
 struct Model {
   std::string_view name;
@@ -139,14 +135,12 @@ inline constexpr auto models = [] {
   return rows;
 }();
 
-// ---- Surrogates
-// ------------------------------------------------------------------------------------------------------
+// ---- Surrogates -----------------------------------------------------------------------------------------------------
 
 using Surrogate = synfire_tools::NamedId;
 using synfire_tools::surrogates;
 
-// ---- What is asked of a layer
-// ----------------------------------------------------------------------------------------
+// ---- What is asked of a layer ---------------------------------------------------------------------------------------
 
 enum class Direction { forward, backward, both };
 
@@ -172,8 +166,7 @@ struct CacheName {
 
 inline constexpr CacheName caches[] = {{"hot", 0, Cache::hot}, {"cold", 1, Cache::cold}};
 
-// ---- How a replay is waited for, and beside what
-// ----------------------------------------------------------------------------------------
+// ---- How a replay is waited for, and beside what --------------------------------------------------------------------
 
 using Policy = synfire_tools::NamedId;
 inline constexpr Policy policies[] = {

@@ -68,7 +68,8 @@ constexpr Option option_table[] = {
      [](Options& o, View option, View v) { o.dtype = find_row(dtypes, option, v); }},
     {"--spikes", in_layer | in_sweep, "NAME", "how spikes are written: bits (default), dense, u8 or time-bits",
      [](Options& o, View option, View v) { o.spikes = find_row(spike_formats, option, v); }},
-    {"--tape", in_layer, "NAME", "what forward keeps: recompute (default), store, store-narrow (f16 and bf16), or none (forward only)",
+    {"--tape", in_layer, "NAME",
+     "what forward keeps: recompute (default), store, store-narrow (f16 and bf16), or none (forward only)",
      [](Options& o, View option, View v) { o.tape = find_row(tapes, option, v); }},
     {"--direction", in_layer, "NAME", "forward, backward, or both (default): forward and backward in one graph",
      [](Options& o, View option, View v) { o.direction = find_row(directions, option, v); }},
@@ -80,10 +81,12 @@ constexpr Option option_table[] = {
      [](Options& o, View option, View v) { o.cache = find_row(caches, option, v); }},
     {"--backend", any_backend, "NAME", "cuda, host, or auto (default): a GPU when one answers",
      [](Options& o, View option, View v) { o.backend = find_row(backends, option, v); }},
-    {"--threads-per-block", in_layer, "K", "threads of a CUDA block: 32, 64, 96, 128 (a backward takes at most 64); 0 (default) is automatic",
+    {"--threads-per-block", in_layer, "K",
+     "threads of a CUDA block: 32, 64, 96, 128 (a backward takes at most 64); 0 (default) is automatic",
      [](Options& o, View option, View v) {
        o.threads_per_block = parse_number<std::uint32_t>(option, v, 0, 128);
-       if (o.threads_per_block % 32 != 0) throw UsageError{"--threads-per-block is " + std::string(v) + "; 32, 64, 96, 128 or 0 is needed"};
+       if (o.threads_per_block % 32 != 0)
+         throw UsageError{"--threads-per-block is " + std::string(v) + "; 32, 64, 96, 128 or 0 is needed"};
      }},
     {"--threads", any_backend, "N", "threads of the host backend; 0 (default) is automatic",
      [](Options& o, View option, View v) { o.threads = parse_number<std::uint32_t>(option, v, 0, 1024); }},
@@ -112,16 +115,20 @@ constexpr Option option_table[] = {
      [](Options& o, View option, View v) { o.latency.policy = find_row(policies, option, v); }},
     {"--load", in_latency, "NAME", "none, or busy: beside kernels that copy memory on a stream of priority 0 (CUDA)",
      [](Options& o, View option, View v) { o.latency.load = find_row(loads, option, v); }},
-    {"--priority", in_latency, "NAME", "default, or high: the context's stream and every node have the highest priority (CUDA)",
+    {"--priority", in_latency, "NAME",
+     "default, or high: the context's stream and every node have the highest priority (CUDA)",
      [](Options& o, View option, View v) { o.latency.priority = find_row(priorities, option, v); }},
-    {"--replays", in_latency, "R", "replays of each distribution after the warm-up (100000; on the host what 1 s allows)",
-     [](Options& o, View option, View v) { o.latency.replays = parse_number<std::uint64_t>(option, v, 1, 100'000'000); }},
-    {"--full", in_latency, "", "every shape, policy, load and priority that is not chosen otherwise, without a time limit",
+    {"--replays", in_latency, "R",
+     "replays of each distribution after the warm-up (100000; on the host what 1 s allows)",
+     [](Options& o, View option, View v) {
+       o.latency.replays = parse_number<std::uint64_t>(option, v, 1, 100'000'000);
+     }},
+    {"--full", in_latency, "",
+     "every shape, policy, load and priority that is not chosen otherwise, without a time limit",
      [](Options& o, View, View) { o.full = true; }},
     {"--limit", in_latency, "S", "seconds after which no further step is begun (CUDA 230, host 110, --full none)",
      [](Options& o, View option, View v) { o.limit_seconds = parse_number<double>(option, v, 1, 1e9); }},
-    {"--svg", in_latency, "FILE", "histograms of all rows into FILE",
-     [](Options& o, View, View v) { o.svg_file = v; }},
+    {"--svg", in_latency, "FILE", "histograms of all rows into FILE", [](Options& o, View, View v) { o.svg_file = v; }},
     {"--csv", in_layer | in_tutorial | in_latency | in_context, "", "comma-separated values instead of a table",
      [](Options& o, View, View) { o.format = Format::csv; }},
     {"--json", in_layer | in_tutorial | in_latency | in_context, "", "JSON instead of a table",
@@ -141,14 +148,20 @@ struct CommandName {
 };
 
 constexpr std::string_view latency_notes =
-    "\nWithout a choice: a selection of steps that takes less than 5 minutes. With one, what is left out is 1 layer, T = 8,\n"
+    "\nWithout a choice: a selection of steps that takes less than 5 minutes. With one, what is left out is 1 layer, T "
+    "= 8,\n"
     "N = 1024, both, spin, no load, default priority; with --full all of each.\n"
     "\n"
-    "Launch to done is the time from the call of synfire_graph_launch() to the return of synfire_graph_wait(). The bare graph is\n"
-    "captured from the same layers' eager calls, the same kernels without Synfire's signal, and launched by cudaGraphLaunch().\n"
-    "Its end is seen by spinning in two ways: on cudaStreamQuery(), which costs the graph nothing, and on a number in mapped\n"
-    "memory that one kernel more writes at its end, which costs no call. \"bare\" and \"ratio\" mean the one with the shorter\n"
-    "median (beside a load always the number), whatever the policy of the row: the best that could be had. On the host, bare is\n"
+    "Launch to done is the time from the call of synfire_graph_launch() to the return of synfire_graph_wait(). The "
+    "bare graph is\n"
+    "captured from the same layers' eager calls, the same kernels without Synfire's signal, and launched by "
+    "cudaGraphLaunch().\n"
+    "Its end is seen by spinning in two ways: on cudaStreamQuery(), which costs the graph nothing, and on a number in "
+    "mapped\n"
+    "memory that one kernel more writes at its end, which costs no call. \"bare\" and \"ratio\" mean the one with the "
+    "shorter\n"
+    "median (beside a load always the number), whatever the policy of the row: the best that could be had. On the "
+    "host, bare is\n"
     "the same eager calls one after the other. Blocks of replays of each take turns.\n";
 
 constexpr CommandName command_table[] = {
@@ -160,7 +173,8 @@ constexpr CommandName command_table[] = {
      "forward and backward of T = 2 to 32 on each backend: time, ratio, error against the f64 host"},
     {"latency", Command::latency, in_latency, "",
      "launch to done of whole steps, percentile by percentile, beside a bare graph of the same kernels", latency_notes},
-    {"context", Command::context, in_context, "", "what a context takes: time, device memory and host memory, stage by stage"},
+    {"context", Command::context, in_context, "",
+     "what a context takes: time, device memory and host memory, stage by stage"},
 };
 
 const CommandName* find_command(std::string_view name) {
@@ -184,7 +198,8 @@ void check_together(const Options& options) {
                      std::string(options.direction->name) + "; only --direction forward goes with it"};
   }
   if (options.command == Command::layer && options.tape->id == SYNFIRE_TAPE_STORE_NARROW && options.dtype->bytes != 2) {
-    throw UsageError{"--tape store-narrow goes with --dtype f16 and bf16, not with " + std::string(options.dtype->name)};
+    throw UsageError{"--tape store-narrow goes with --dtype f16 and bf16, not with " +
+                     std::string(options.dtype->name)};
   }
   const Shape& shape = options.shape;
   if (options.command == Command::layer && (shape.steps > largest / shape.batch / shape.neurons)) {

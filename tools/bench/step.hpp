@@ -1,7 +1,7 @@
 // step.hpp - a chain of layers, forward or forward and backward, as one graph and as eager calls: what latency is
 // measured of.
 //
-// What lives here: its layers, arrays and graph. What does not: clocks (latency_command.cpp), CUDA (bare.hpp).
+// What lives here: its layers, arrays and graph. What does not: clocks (replays.hpp), CUDA (bare.hpp).
 //
 // SPDX-License-Identifier: MIT
 #ifndef SYNFIRE_TOOLS_BENCH_STEP_HPP

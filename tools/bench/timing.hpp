@@ -17,9 +17,9 @@
 
 namespace synfire_bench {
 
-/// The same work in two forms: as `graphs` of one pass each, replayed one after the other, over and over; and as `series`,
-/// one graph of `passes` passes. Where they do not fill the caches by themselves, `flush` is replayed between two rounds,
-/// outside of what is timed.
+/// The same work in two forms: as `graphs` of one pass each, replayed one after the other, over and over; and as
+/// `series`, one graph of `passes` passes. Where they do not fill the caches by themselves, `flush` is replayed between
+/// two rounds, outside of what is timed.
 struct Rotation {
   std::vector<synfire_graph> graphs;
   synfire_graph series = nullptr;
@@ -34,8 +34,8 @@ struct Summary {
   std::uint64_t passes = 0;  ///< in each sample
 };
 
-/// Back-to-back replays of the series and one wait make a sample of at least 2 ms; its time divided by its passes counts:
-/// what a pass adds to a longer replay, without the launch and the signal that every replay has once.
+/// Back-to-back replays of the series and one wait make a sample of at least 2 ms; its time divided by its passes
+/// counts: what a pass adds to a longer replay, without the launch and the signal that every replay has once.
 Summary measure_passes(const Rotation& rotation, std::uint32_t samples);
 
 /// Seconds from a launch to the return of its wait, one replay at a time.

@@ -98,8 +98,7 @@ std::uint64_t cold_sets(const Machine& machine, const Job& job, Direction direct
   return std::min(most_sets, (machine.cold_bytes() + bytes - 1) / bytes);
 }
 
-// ---- Arena
-// -----------------------------------------------------------------------------------------------------------
+// ---- Arena ----------------------------------------------------------------------------------------------------------
 
 void Arena::reserve(Area& area, std::uint64_t bytes) const {
   if (bytes <= area.bytes) return;
@@ -164,8 +163,7 @@ synfire_graph Arena::flush() {
   return flush_.get();
 }
 
-// ---- Workload
-// --------------------------------------------------------------------------------------------------------
+// ---- Workload -------------------------------------------------------------------------------------------------------
 
 Workload::Workload(const Machine& machine, Arena& arena, const Job& job, const std::vector<Direction>& wanted,
                    std::uint64_t sets)

@@ -19,8 +19,7 @@ namespace {
 
 namespace model = synfire::model;
 
-// ---- Facts
-// -----------------------------------------------------------------------------------------------------------
+// ---- Facts ----------------------------------------------------------------------------------------------------------
 
 struct Model {
   std::string name;
@@ -73,8 +72,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::array<double, 10> shown_x = {-infinity, -1, -0.5, -0.0,     0,
                                             0.5,       1,  10,   infinity, std::numeric_limits<double>::quiet_NaN()};
 
-// ---- Words
-// -----------------------------------------------------------------------------------------------------------
+// ---- Words ----------------------------------------------------------------------------------------------------------
 
 // As short as it can be without losing a digit of a default or a bound: 2, -0.1, 1e30; of a derivative, 5 digits.
 std::string number(double value, int digits = 15) {
@@ -137,8 +135,7 @@ Table values_of(const Surrogate& s) {
   return table;
 }
 
-// ---- Text
-// ------------------------------------------------------------------------------------------------------------
+// ---- Text -----------------------------------------------------------------------------------------------------------
 
 std::string as_text(const Table& table) {
   std::vector<std::size_t> widths(table.front().size());
@@ -154,8 +151,7 @@ std::string as_text(const Table& table) {
   return text;
 }
 
-// ---- Markdown
-// --------------------------------------------------------------------------------------------------------
+// ---- Markdown -------------------------------------------------------------------------------------------------------
 
 // The leading word of a cell as code: "tau = 1/x" becomes "`tau` = 1/x".
 std::string code(const std::string& cell) {

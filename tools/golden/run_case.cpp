@@ -1,5 +1,5 @@
-// run_case.cpp - runs one golden case ten times (eager and graph; spikes dense, as bytes and packed both ways; tapes that
-// recompute and that store H) and compares; with 16-bit storage also with the same layer in f32.
+// run_case.cpp - runs one golden case ten times (eager and graph; spikes dense, as bytes and packed both ways; tapes
+// that recompute and that store H) and compares; with 16-bit storage also with the same layer in f32.
 //
 // What lives here: handles, upload, forward, backward, comparison. What does not: files, printing.
 //
@@ -54,7 +54,7 @@ struct Destroy {
 template <typename Handle>
 using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroy>;
 
-// ---- 16-bit storage ---------------------------------------------------------------------------------------------------
+// ---- 16-bit storage -------------------------------------------------------------------------------------------------
 
 bool is_narrow(std::int32_t dtype) {
   return dtype == SYNFIRE_DTYPE_F16 || dtype == SYNFIRE_DTYPE_BF16;
@@ -97,7 +97,7 @@ float decoded(std::uint16_t bits, std::int32_t dtype) {
   return static_cast<float>(stored);
 }
 
-// ---- runs -------------------------------------------------------------------------------------------------------------
+// ---- runs -----------------------------------------------------------------------------------------------------------
 
 // What one run leaves on the host, 16-bit elements as the f32 they stand for.
 template <typename Scalar>
@@ -375,7 +375,8 @@ double relative_error(const std::vector<Scalar>& out, const double* reference) {
   return largest == 0 ? error : error / largest;
 }
 
-// The largest |out - ref| over u|ref| + s + 1e-5 max|ref|: at most 1 for a correct result that was rounded once to 16 bits.
+// The largest |out - ref| over u|ref| + s + 1e-5 max|ref|: at most 1 for a correct result that was rounded once to 16
+// bits.
 double narrow_error(const std::vector<float>& out, const std::vector<double>& reference, std::int32_t dtype) {
   const double u = dtype == SYNFIRE_DTYPE_F16 ? 0x1p-11 : 0x1p-8, s = dtype == SYNFIRE_DTYPE_F16 ? 0x1p-25 : 0;
   double largest = 0, error = 0;
@@ -478,7 +479,8 @@ CaseResult run_as(synfire_context context, const Case& golden, const synfire_lay
       if (mode == Mode::eager && spikes == Spikes::dense) continue;
       require_same(eager, runner.run(mode, spikes), std::string(mode_name) + format_name, result);
     }
-    require_same(eager, runner.run(mode, Spikes::dense, SYNFIRE_TAPE_STORE), std::string(mode_name) + "stored H", result);
+    require_same(eager, runner.run(mode, Spikes::dense, SYNFIRE_TAPE_STORE), std::string(mode_name) + "stored H",
+                 result);
   }
   if constexpr (sizeof(Scalar) == sizeof(float)) {
     if (narrow) {

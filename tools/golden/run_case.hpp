@@ -18,8 +18,8 @@ namespace synfire_golden {
 /// The error of one array against the reference.
 struct ArrayError {
   std::string name;
-  /// Relative to the reference's largest magnitude; of 16-bit elements, in units of their own bound, so that 1 is allowed;
-  /// for spikes, how many differ.
+  /// Relative to the reference's largest magnitude; of 16-bit elements, in units of their own bound, so that 1 is
+  /// allowed; for spikes, how many differ.
   double error;
   double bound;  ///< the largest error allowed
 };

@@ -74,7 +74,8 @@ TEST_F(Errors, NothingIsRecordedAfterInstantiate) {
   add.destination = rig.spikes;
   synfire_native_desc native = SYNFIRE_NATIVE_DESC_INIT;
   native.callback = [](void*, const synfire_native_call*) -> synfire_status { return SYNFIRE_OK; };
-  const Buffer rows = make_buffer(context, SYNFIRE_DTYPE_F32, shape.row()), bytes = make_buffer(context, SYNFIRE_DTYPE_U8, 4096);
+  const Buffer rows = make_buffer(context, SYNFIRE_DTYPE_F32, shape.row()),
+               bytes = make_buffer(context, SYNFIRE_DTYPE_U8, 4096);
   synfire_state_desc state = SYNFIRE_STATE_DESC_INIT, snapshot = SYNFIRE_STATE_DESC_INIT;
   state.buffer = rows;
   snapshot.buffer = bytes;

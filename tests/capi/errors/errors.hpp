@@ -52,8 +52,7 @@ Handle some_handle() {
   return reinterpret_cast<Handle>(uintptr_t{0x1234});
 }
 
-// ---- Handles
-// ---------------------------------------------------------------------------------------------------------
+// ---- Handles --------------------------------------------------------------------------------------------------------
 
 template <typename Handle, typename Other>
 Handle as(Other other) {
@@ -79,8 +78,7 @@ uintptr_t value_of(const Owned<Handle>& handle) {
   return reinterpret_cast<uintptr_t>(handle.get());
 }
 
-// ---- Buffers
-// ---------------------------------------------------------------------------------------------------------
+// ---- Buffers --------------------------------------------------------------------------------------------------------
 
 // Each buffer of a descriptor in turn, by its name.
 using ForwardField = std::pair<const char*, synfire_buffer synfire_forward_desc::*>;

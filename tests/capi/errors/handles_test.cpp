@@ -64,7 +64,8 @@ TEST_F(Errors, EveryFunctionRefusesABadLayer) {
   const synfire_backward_desc backward = rig.backward_desc();
   EXPECT_OK(rig.run_forward());
   rig.poison();
-  const Buffer number = make_buffer(context, SYNFIRE_DTYPE_F32, 1), in_bytes = make_buffer(context, SYNFIRE_DTYPE_U8, 4096);
+  const Buffer number = make_buffer(context, SYNFIRE_DTYPE_F32, 1),
+               in_bytes = make_buffer(context, SYNFIRE_DTYPE_U8, 4096);
   for (const auto& [what, bad] : bad_handles(stale, {value_of(context), value_of(rig.x), value_of(graph)})) {
     SCOPED_TRACE(what);
     double value = 5;
@@ -100,15 +101,19 @@ TEST_F(Errors, EveryFunctionRefusesABadLayer) {
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_layer_read_rows(bad, &rows, nullptr));
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_layer_write_rows(bad, &rows, nullptr));
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_layer_copy_rows(bad, &copy, nullptr));
-    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("source"), synfire_layer_copy_rows(rig.layer, &copy_of_bad, nullptr));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("source"),
+                 synfire_layer_copy_rows(rig.layer, &copy_of_bad, nullptr));
     uint64_t snapshot_bytes = 77;
-    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_layer_snapshot(bad, nullptr, nullptr, &snapshot_bytes));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"),
+                 synfire_layer_snapshot(bad, nullptr, nullptr, &snapshot_bytes));
     EXPECT_EQ(snapshot_bytes, 77u);
-    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_layer_restore(bad, nullptr, state.data(), bytes));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"),
+                 synfire_layer_restore(bad, nullptr, state.data(), bytes));
     synfire_update_parameter_desc update = SYNFIRE_UPDATE_PARAMETER_DESC_INIT;
     update.name = "tau";
     update.gradient = number;
-    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_graph_record_update_parameter(graph, bad, &update));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"),
+                 synfire_graph_record_update_parameter(graph, bad, &update));
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_graph_record_reset_rows(graph, bad, &all));
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_graph_record_read_rows(graph, bad, &rows));
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_graph_record_write_rows(graph, bad, &rows));
@@ -155,7 +160,8 @@ TEST_F(Errors, EveryFunctionRefusesABadGraph) {
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("graph"), synfire_graph_poll(bad, 1));
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("graph"), synfire_graph_record_fill(bad, &fill));
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("graph"), synfire_graph_record_scale_add(bad, &add));
-    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("graph"), synfire_graph_record_update_parameter(bad, rig.layer, &update));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("graph"),
+                 synfire_graph_record_update_parameter(bad, rig.layer, &update));
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("graph"), synfire_graph_record_reset_rows(bad, rig.layer, &all));
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("graph"), synfire_graph_record_snapshot(bad, rig.layer, &all));
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("graph"), synfire_graph_record_native(bad, &native));

@@ -41,7 +41,8 @@ TEST_F(LayerErrors, UnknownIds) {
   }
   expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, "dtype", [&](auto& desc) { desc.dtype = SYNFIRE_DTYPE_BITS; });
   for (const uint32_t bad : {1u, 33u, 160u, 0x80000000u})
-    expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, "threads_per_block", [&](auto& desc) { desc.threads_per_block = bad; });
+    expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, "threads_per_block",
+                   [&](auto& desc) { desc.threads_per_block = bad; });
   expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, "undecayed_input", [&](auto& desc) {
     desc.model = SYNFIRE_MODEL_IF;  // has no input decay to switch off
     desc.undecayed_input = 1;
@@ -49,7 +50,8 @@ TEST_F(LayerErrors, UnknownIds) {
   expect_usable();
 }
 
-// Every built-in model and surrogate has the name of its constant; an unknown one is refused with the known ones listed.
+// Every built-in model and surrogate has the name of its constant; an unknown one is refused with the known ones
+// listed.
 TEST_F(LayerErrors, NamesOfModelsAndSurrogates) {
   const char* const models[] = {"if", "lif", "plif", "qif", "eif", "izhikevich"};
   const char* const surrogates[] = {"sigmoid",      "atan",

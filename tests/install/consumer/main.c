@@ -35,8 +35,10 @@ int main(void) {
   if ((status = synfire_context_create(&context_desc, &context)) != SYNFIRE_OK) return failed("context", status);
   if ((status = synfire_layer_create(context, &layer_desc, &layer)) != SYNFIRE_OK) return failed("layer", status);
   if ((status = synfire_buffer_create(context, &buffer_desc, &forward.x)) != SYNFIRE_OK) return failed("x", status);
-  if ((status = synfire_buffer_create(context, &buffer_desc, &forward.spikes)) != SYNFIRE_OK) return failed("s", status);
-  if ((status = synfire_buffer_upload(forward.x, 0, input, sizeof input)) != SYNFIRE_OK) return failed("upload", status);
+  if ((status = synfire_buffer_create(context, &buffer_desc, &forward.spikes)) != SYNFIRE_OK)
+    return failed("s", status);
+  if ((status = synfire_buffer_upload(forward.x, 0, input, sizeof input)) != SYNFIRE_OK)
+    return failed("upload", status);
   if ((status = synfire_layer_forward(layer, &forward, NULL)) != SYNFIRE_OK) return failed("forward", status);
   if ((status = synfire_buffer_download(forward.spikes, 0, spikes, sizeof spikes)) != SYNFIRE_OK) {
     return failed("download", status);

@@ -1,0 +1,66 @@
+// The functions of synfire.h for buffers. As in synfire.cpp: check, look up, call, translate.
+#include "pins.hpp"
+
+using namespace synfire;
+using namespace synfire::capi;
+
+extern "C" {
+
+synfire_status SYNFIRE_CALL synfire_buffer_create(synfire_context context, const synfire_buffer_desc* desc,
+                                                  synfire_buffer* buffer) noexcept {
+  return guarded(__func__, [&] {
+    check_pointer(buffer, "buffer");
+    *buffer = nullptr;
+    core::drain();
+    const auto owner = pinned(context);
+    const synfire_buffer_desc checked = read_descriptor(desc, "desc");
+    check_reserved(checked.reserved, "desc.reserved");
+    *buffer = registered<synfire_buffer>(new core::Buffer(*owner, checked));
+    return SYNFIRE_OK;
+  });
+}
+
+void SYNFIRE_CALL synfire_buffer_destroy(synfire_buffer buffer) noexcept {
+  capi::remove(value_of(buffer), core::ObjectType::buffer);
+}
+
+synfire_status SYNFIRE_CALL synfire_buffer_get_data(synfire_buffer buffer, void** data, uint64_t* bytes) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned(buffer);
+    if (data) *data = found->array().data;
+    if (bytes) *bytes = found->array().bytes;
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_buffer_upload(synfire_buffer buffer, uint64_t offset, const void* source,
+                                                  uint64_t bytes) noexcept {
+  return guarded(__func__, [&] {
+    pinned(buffer)->upload(offset, source, bytes);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_buffer_download(synfire_buffer buffer, uint64_t offset, void* destination,
+                                                    uint64_t bytes) noexcept {
+  return guarded(__func__, [&] {
+    pinned(buffer)->download(offset, destination, bytes);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_buffer_fill(synfire_buffer buffer, double value) noexcept {
+  return guarded(__func__, [&] {
+    pinned(buffer)->fill(value);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_buffer_mark_written(synfire_buffer buffer) noexcept {
+  return guarded(__func__, [&] {
+    pinned(buffer)->mark_written();
+    return SYNFIRE_OK;
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,248 @@
+// The functions of synfire.h for graphs. As in synfire.cpp: check, look up, call, translate. Recording what stands
+// between the passes of a step is in steps.cpp.
+#include "requests.hpp"
+
+namespace {
+
+using namespace synfire;
+using namespace synfire::capi;
+
+// The buffers of a native node, pinned while the call lasts.
+class PinnedNative {
+ public:
+  PinnedNative(const synfire_native_desc* descriptor, const core::Context& context)
+      : desc_(read_descriptor(descriptor, "desc")) {
+    check_reserved(desc_.reserved, "desc.reserved");
+    if (!desc_.callback) core::fail_argument("SYN-ARGUMENT-NULL", "desc.callback is null");
+    pin(desc_.reads, desc_.n_reads, "reads", context, reads_);
+    pin(desc_.writes, desc_.n_writes, "writes", context, writes_);
+  }
+  core::NativeRequest request() const {
+    core::NativeRequest request = {desc_.name, desc_.callback, desc_.user, {}, {}};
+    for (const PinnedBuffer& buffer : reads_) request.reads.push_back(buffer.get());
+    for (const PinnedBuffer& buffer : writes_) request.writes.push_back(buffer.get());
+    return request;
+  }
+
+ private:
+  static void pin(const synfire_buffer* buffers, uint64_t count, const char* field, const core::Context& context,
+                  std::vector<PinnedBuffer>& pinned_buffers) {
+    constexpr uint64_t most = 64;
+    const std::string name = std::string("desc.").append(field);
+    if (count == 0) return;
+    check_pointer(buffers, name.c_str());
+    if (count > most)
+      core::fail_argument("SYN-GRAPH-NATIVE-COUNT", "desc.n_%s is %llu; at most %llu are allowed", field,
+                          static_cast<unsigned long long>(count), static_cast<unsigned long long>(most));
+    for (uint64_t i = 0; i < count; ++i)
+      pinned_buffers.push_back(
+          required(buffers[i], std::string(name).append("[").append(std::to_string(i)).append("]").c_str(), context));
+  }
+
+  synfire_native_desc desc_;
+  std::vector<PinnedBuffer> reads_, writes_;
+};
+
+}  // namespace
+
+extern "C" {
+
+synfire_status SYNFIRE_CALL synfire_graph_create(synfire_context context, const synfire_graph_desc* desc,
+                                                 synfire_graph* graph) noexcept {
+  return guarded(__func__, [&] {
+    check_pointer(graph, "graph");
+    *graph = nullptr;
+    core::drain();
+    const auto owner = pinned(context);
+    synfire_graph_desc checked = SYNFIRE_GRAPH_DESC_INIT;
+    if (desc) checked = read_descriptor(desc, "desc");
+    if (checked.n_slots > core::Graph::most_slots)
+      core::fail_argument("SYN-GRAPH-SLOT-COUNT", "desc.n_slots is %u; allowed are 0 (one, not guarded) to %u",
+                          checked.n_slots, core::Graph::most_slots);
+    *graph = registered<synfire_graph>(new core::Graph(*owner, checked.n_slots));
+    return SYNFIRE_OK;
+  });
+}
+
+void SYNFIRE_CALL synfire_graph_destroy(synfire_graph graph) noexcept {
+  capi::remove(value_of(graph), core::ObjectType::graph);
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_record_forward(synfire_graph graph, synfire_layer layer,
+                                                         const synfire_forward_desc* desc) noexcept {
+  return guarded(__func__, [&] {
+    const auto target = pinned(graph);
+    const auto found = pinned(layer);
+    check_same_context(*found, *target->context(), "layer");
+    const PinnedForward forward(desc, *target->context());
+    target->record_forward(*found, forward.request());
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_record_backward(synfire_graph graph, synfire_layer layer,
+                                                          const synfire_backward_desc* desc) noexcept {
+  return guarded(__func__, [&] {
+    const auto target = pinned(graph);
+    const auto found = pinned(layer);
+    check_same_context(*found, *target->context(), "layer");
+    const PinnedBackward backward(desc, *target->context());
+    target->record_backward(*found, backward.request(*found));
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_record_copy(synfire_graph graph, const synfire_copy_desc* desc) noexcept {
+  return guarded(__func__, [&] {
+    const auto target = pinned(graph);
+    const synfire_copy_desc checked = read_descriptor(desc, "desc");
+    check_reserved(checked.reserved, "desc.reserved");
+    const auto source = required(checked.source, "desc.source", *target->context());
+    const auto destination = required(checked.destination, "desc.destination", *target->context());
+    target->record_copy(*source, checked.source_offset, *destination, checked.destination_offset, checked.bytes);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_record_convert_spikes(synfire_graph graph,
+                                                                const synfire_convert_spikes_desc* desc) noexcept {
+  return guarded(__func__, [&] {
+    const auto target = pinned(graph);
+    const PinnedConvertSpikes conversion(desc, *target->context());
+    target->record_convert_spikes(conversion.request());
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_record_count_spikes(synfire_graph graph,
+                                                              const synfire_count_spikes_desc* desc) noexcept {
+  return guarded(__func__, [&] {
+    const auto target = pinned(graph);
+    const PinnedCountSpikes count(desc, *target->context());
+    target->record_count_spikes(count.request());
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_record_native(synfire_graph graph, const synfire_native_desc* desc) noexcept {
+  return guarded(__func__, [&] {
+    const auto target = pinned(graph);
+    const PinnedNative native(desc, *target->context());
+    target->record_native(native.request());
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_get_last_operation(synfire_graph graph, int32_t* operation) noexcept {
+  return guarded(__func__, [&] {
+    const auto target = pinned(graph);
+    check_pointer(operation, "operation");
+    *operation = target->last_operation();
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_instantiate(synfire_graph graph) noexcept {
+  return guarded(__func__, [&] {
+    pinned(graph)->instantiate();
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_set_enabled(synfire_graph graph, int32_t operation,
+                                                      int32_t enabled) noexcept {
+  return guarded(__func__, [&] {
+    const auto target = pinned(graph);
+    if (enabled != 0 && enabled != 1)
+      core::fail_argument("SYN-GRAPH-ENABLED", "enabled is %d; allowed are 0 and 1", enabled);
+    target->set_enabled(operation, enabled == 1);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_rebind(synfire_graph graph, synfire_buffer old_buffer,
+                                                 synfire_buffer new_buffer) noexcept {
+  return guarded(__func__, [&] {
+    const auto target = pinned(graph);
+    const auto before = required(old_buffer, "old_buffer", *target->context());
+    const auto now = required(new_buffer, "new_buffer", *target->context());
+    target->rebind(*before, *now);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_launch(synfire_graph graph, synfire_stream stream,
+                                                 uint64_t* ticket) noexcept {
+  return guarded(__func__, [&] {
+    const core::Launched launched = pinned(graph)->launch(stream);
+    if (ticket) *ticket = launched.ticket;
+    return run_or_captured(launched.captured);
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_wait(synfire_graph graph, uint64_t ticket, int32_t policy,
+                                               int64_t timeout_ns) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned(graph);
+    if (policy < SYNFIRE_WAIT_SPIN || policy > SYNFIRE_WAIT_BLOCK)
+      core::fail_argument("SYN-WAIT-POLICY",
+                          "policy is %d; allowed are SYNFIRE_WAIT_SPIN (0), _YIELD (1) and _BLOCK (2)", policy);
+    const synfire_status status = found->wait(ticket, static_cast<core::WaitPolicy>(policy), timeout_ns);
+    // Freeing may wait for the device, longer than a time-out allows.
+    if (policy == SYNFIRE_WAIT_BLOCK && timeout_ns < 0) core::drain();
+    return status;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_poll(synfire_graph graph, uint64_t ticket) noexcept {
+  return guarded(__func__, [&] { return pinned(graph)->wait(ticket, core::WaitPolicy::spin, 0); });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_get_slot(synfire_graph graph, uint64_t ticket, synfire_buffer buffer,
+                                                   void** data, uint64_t* bytes) noexcept {
+  return guarded(__func__, [&] {
+    check_pointer(data, "data");
+    const auto found = pinned(graph);
+    const auto memory = required(buffer, "buffer", *found->context());
+    const core::SlotMemory slot = found->slot_memory(ticket, *memory);
+    *data = slot.data;
+    if (bytes) *bytes = slot.bytes;
+    return slot.data ? SYNFIRE_OK : SYNFIRE_PENDING;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_write_dot(synfire_graph graph, char* text, uint64_t* bytes) noexcept {
+  return guarded(__func__, [&] {
+    check_pointer(bytes, "bytes");
+    const std::string dot = pinned(graph)->dot();
+    const uint64_t capacity = *bytes, needed = dot.size() + 1;
+    *bytes = needed;
+    if (!text) return SYNFIRE_OK;
+    if (capacity < needed)
+      core::fail_argument("SYN-TEXT-SIZE", "bytes is %llu; the text needs %llu",
+                          static_cast<unsigned long long>(capacity), static_cast<unsigned long long>(needed));
+    std::memcpy(text, dot.c_str(), needed);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_get_statistics(synfire_graph graph,
+                                                         synfire_graph_statistics* statistics) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned(graph);
+    read_descriptor(statistics, "statistics");
+    synfire_graph_statistics answer = SYNFIRE_GRAPH_STATISTICS_INIT;
+    found->read_statistics(answer);
+    capi::write_properties(answer, statistics);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_reset_statistics(synfire_graph graph) noexcept {
+  return guarded(__func__, [&] {
+    pinned(graph)->reset_statistics();
+    return SYNFIRE_OK;
+  });
+}
+
+}  // extern "C"

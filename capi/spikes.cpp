@@ -1,0 +1,28 @@
+// The functions of synfire.h for spikes: conversions and counts, at once. As in synfire.cpp: check, look up, call,
+// translate.
+#include "requests.hpp"
+
+using namespace synfire;
+using namespace synfire::capi;
+
+extern "C" {
+
+synfire_status SYNFIRE_CALL synfire_convert_spikes(synfire_context context, const synfire_convert_spikes_desc* desc,
+                                                   synfire_stream stream) noexcept {
+  return guarded(__func__, [&] {
+    const auto owner = pinned(context);
+    const PinnedConvertSpikes conversion(desc, *owner);
+    return run_or_captured(core::run_convert_spikes(*owner, conversion.request(), stream));
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_count_spikes(synfire_context context, const synfire_count_spikes_desc* desc,
+                                                 synfire_stream stream) noexcept {
+  return guarded(__func__, [&] {
+    const auto owner = pinned(context);
+    const PinnedCountSpikes count(desc, *owner);
+    return run_or_captured(core::run_count_spikes(*owner, count.request(), stream));
+  });
+}
+
+}  // extern "C"

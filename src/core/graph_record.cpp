@@ -1,0 +1,270 @@
+// Recording: each call appends one operation to the list of a graph, with everything checked that a launch would
+// otherwise have to check. What the operations are made of is their own files' (layer_operations.cpp and the like).
+#include "graph.hpp"
+
+#include "array_checks.hpp"
+#include "error.hpp"
+
+#include <algorithm>
+
+namespace synfire::core {
+
+void Graph::check_recording() const {
+  if (instantiated_.load(std::memory_order_acquire))
+    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-GRAPH-INSTANTIATED",
+         "the graph is already instantiated; record into a new graph");
+}
+
+void Graph::end_operation() {
+  const auto number = static_cast<uint32_t>(enabled_.size());
+  owners_.resize(operations_.size(), number);
+  enabled_.push_back(1);
+}
+
+int32_t Graph::last_operation() {
+  const Exclusive exclusive(busy_);
+  if (enabled_.empty())
+    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-GRAPH-EMPTY", "the graph is empty; record at least one operation first");
+  return static_cast<int32_t>(enabled_.size()) - 1;
+}
+
+void Graph::use(Layer& layer) {
+  for (const Ref<Layer>& known : layers_)
+    if (known.get() == &layer) return;
+  layers_.emplace_back(&layer);
+}
+
+void Graph::keep(std::initializer_list<Buffer*> buffers) {
+  for (Buffer* buffer : buffers)
+    if (buffer) buffers_.emplace_back(buffer);
+}
+
+// Operations report what they write: a tape made of it before is worth nothing after.
+void Graph::note_written(std::initializer_list<Buffer*> buffers) {
+  for (Buffer* buffer : buffers) {
+    if (!buffer) continue;
+    for (RecordedForward& forward : forwards_)
+      if (forward.left.x == buffer) forward.overwritten = true;
+    if (std::find(written_.begin(), written_.end(), buffer) == written_.end()) written_.push_back(buffer);
+  }
+}
+
+// ---- operations -----------------------------------------------------------------------------------------------------
+
+void Graph::record_forward(Layer& layer, const ForwardRequest& request) {
+  const Exclusive exclusive(busy_);
+  check_recording();
+  operations_.reserve(operations_.size() + 1);
+  forwards_.reserve(forwards_.size() + 1);
+  const ForwardOperation operation = layer.forward(request);
+  keep({request.x, request.spikes, request.v_init, request.v_final, request.v_seq, request.h_seq, request.w_init,
+        request.w_final, request.w_seq});
+  note_written({request.spikes, request.v_final, request.v_seq, request.h_seq, request.w_final, request.w_seq,
+                request.in_place ? request.x : nullptr});
+  use(layer);
+  forwards_.push_back(
+      {&layer, static_cast<uint32_t>(enabled_.size()),
+       request.tape == Tape::none ? TapeShape{} : TapeShape{request.x, request.tape, request.in_place}});
+  operations_.emplace_back(operation);
+  end_operation();
+}
+
+void Graph::record_backward(Layer& layer, const BackwardRequest& request) {
+  const Exclusive exclusive(busy_);
+  check_recording();
+  const RecordedForward* inside = nullptr;
+  for (const RecordedForward& forward : forwards_)
+    if (forward.layer == &layer) inside = &forward;
+  if (inside && !inside->left.x)
+    fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-INFERENCE",
+         "the latest forward of the layer in this graph was recorded for inference (SYNFIRE_TAPE_NONE)");
+  for (const RecordedUpdate& update : updates_)
+    if (update.layer == &layer && (!inside || update.operation > inside->operation))
+      fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-PARAMETERS",
+           "operation %u of this graph updates a parameter of the layer after the forward whose tape this backward "
+           "would read",
+           update.operation);
+  std::pair<TapeShape, Ref<Buffer>> expected;
+  if (inside) expected = {inside->left, Ref<Buffer>(inside->left.x)};
+  else expected = layer.expected_tape();
+  const TapeShape& tape = expected.first;
+  const bool reads_input = layer.reads_input(request, tape) || tape.in_place;
+  if (inside && inside->overwritten && reads_input)
+    fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-WRITTEN",
+         "an operation of this graph writes x after the forward that read it, and this backward reads it again");
+  const OperationList operations = layer.backward(request, tape);
+  operations_.reserve(operations_.size() + operations.size());
+  backwards_.reserve(backwards_.size() + 1);
+  keep({tape.x, request.grad_spike_seq, request.grad_v_seq, request.grad_v_final, request.grad_x_seq,
+        request.grad_v_init, request.grad_w_seq, request.grad_w_final, request.grad_w_init});
+  for (const GradientRequest& gradient : request.gradients) keep({gradient.gradient});
+  use(layer);
+  const auto index = inside ? std::optional<size_t>(inside - forwards_.data()) : std::nullopt;
+  backwards_.push_back({&layer, static_cast<uint32_t>(enabled_.size()), index, tape, reads_input});
+  operations_.insert(operations_.end(), operations.begin(), operations.end());
+  note_written({request.grad_x_seq, request.grad_v_init, request.grad_w_init});
+  for (const GradientRequest& gradient : request.gradients) note_written({gradient.gradient});
+  end_operation();
+}
+
+void Graph::record_copy(Buffer& source, uint64_t source_offset, Buffer& destination, uint64_t destination_offset,
+                        uint64_t bytes) {
+  const Exclusive exclusive(busy_);
+  check_recording();
+  Array from = source.array(), to = destination.array();
+  for (const auto& [name, array] : {std::pair{"desc.source", &from}, std::pair{"desc.destination", &to}})
+    if (!device().is_host() && array->memory == SYNFIRE_MEMORY_HOST)
+      fail_argument("SYN-BUFFER-KIND",
+                    "%s is a buffer of pageable host memory; a graph on a CUDA context copies between device and "
+                    "pinned buffers",
+                    name);
+  if (source_offset > from.bytes)
+    fail_argument("SYN-COPY-RANGE", "desc.source_offset is %llu; desc.source holds %llu bytes",
+                  static_cast<unsigned long long>(source_offset), static_cast<unsigned long long>(from.bytes));
+  if (bytes == 0) bytes = from.bytes - source_offset;
+  if (bytes == 0) fail_argument("SYN-COPY-RANGE", "desc.source_offset is the size of desc.source: nothing to copy");
+  if (bytes > from.bytes - source_offset)
+    fail_argument("SYN-COPY-RANGE", "desc.bytes is %llu at desc.source_offset %llu; desc.source holds %llu bytes",
+                  static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(source_offset),
+                  static_cast<unsigned long long>(from.bytes));
+  if (destination_offset > to.bytes || bytes > to.bytes - destination_offset)
+    fail_argument("SYN-COPY-RANGE",
+                  "%llu bytes do not fit at desc.destination_offset %llu; desc.destination holds %llu bytes",
+                  static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(destination_offset),
+                  static_cast<unsigned long long>(to.bytes));
+  from.data = static_cast<char*>(from.data) + source_offset;
+  to.data = static_cast<char*>(to.data) + destination_offset;
+  from.bytes = to.bytes = bytes;
+  const auto a = reinterpret_cast<uintptr_t>(from.data), b = reinterpret_cast<uintptr_t>(to.data);
+  if (a < b + bytes && b < a + bytes)
+    fail_argument("SYN-BUFFER-OVERLAP", "desc.source and desc.destination overlap in memory");
+  operations_.reserve(operations_.size() + 1);
+  keep({&source, &destination});
+  note_written({&destination});
+  operations_.emplace_back(CopyOperation{from, to});
+  end_operation();
+}
+
+void Graph::record_convert_spikes(const ConvertSpikesRequest& request) {
+  const Exclusive exclusive(busy_);
+  check_recording();
+  operations_.reserve(operations_.size() + 1);
+  const ConvertSpikesOperation operation = convert_spikes(request, device().is_host());
+  keep({request.source, request.destination});
+  note_written({request.destination});
+  operations_.emplace_back(operation);
+  end_operation();
+}
+
+void Graph::record_count_spikes(const CountSpikesRequest& request) {
+  const Exclusive exclusive(busy_);
+  check_recording();
+  operations_.reserve(operations_.size() + 1);
+  const CountSpikesOperation operation = count_spikes(request, device().is_host());
+  keep({request.spikes, request.counts});
+  note_written({request.counts});
+  operations_.emplace_back(operation);
+  end_operation();
+}
+
+void Graph::record_native(const NativeRequest& request) {
+  const Exclusive exclusive(busy_);
+  check_recording();
+  operations_.reserve(operations_.size() + 1);
+  NativeOperation operation = {
+      static_cast<uint32_t>(enabled_.size()), request.name ? request.name : "", request.callback, request.user, {}, {}};
+  const auto arrays_of = [&](const std::vector<Buffer*>& buffers, const char* field, std::vector<Array>& arrays) {
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      const std::string name = std::string("desc.").append(field).append("[").append(std::to_string(i)).append("]");
+      check_memory(*buffers[i], name.c_str(), device().is_host());
+      arrays.push_back(buffers[i]->array());
+    }
+  };
+  arrays_of(request.reads, "reads", operation.reads);
+  arrays_of(request.writes, "writes", operation.writes);
+  for (Buffer* buffer : request.reads) keep({buffer});
+  for (Buffer* buffer : request.writes) {
+    keep({buffer});
+    note_written({buffer});
+  }
+  operations_.emplace_back(std::move(operation));
+  end_operation();
+}
+
+void Graph::append(const Recording& recording) {
+  operations_.reserve(operations_.size() + recording.operations.size());
+  layers_.reserve(layers_.size() + recording.layers.size());
+  buffers_.reserve(buffers_.size() + recording.reads.size() + recording.writes.size());
+  written_.reserve(written_.size() + recording.writes.size());
+  for (Buffer* buffer : recording.reads) keep({buffer});
+  for (Buffer* buffer : recording.writes) {
+    keep({buffer});
+    note_written({buffer});
+  }
+  for (Layer* layer : recording.layers) use(*layer);
+  operations_.insert(operations_.end(), recording.operations.begin(), recording.operations.end());
+  end_operation();
+}
+
+void Graph::record(const Recording& recording) {
+  const Exclusive exclusive(busy_);
+  check_recording();
+  append(recording);
+}
+
+void Graph::drop_updates_from(uint32_t operation) noexcept {
+  while (!updates_.empty() && updates_.back().operation >= operation) {
+    updates_.back().layer->drop_update(updates_.back().parameter);
+    updates_.pop_back();
+  }
+}
+
+template <class Make>
+void Graph::record_with_values(Make make) {
+  const Exclusive exclusive(busy_);
+  check_recording();
+  const auto number = static_cast<uint32_t>(enabled_.size());
+  try {
+    append(make(number));
+  } catch (...) {
+    values_.drop_from(number);
+    drop_updates_from(number);
+    throw;
+  }
+}
+
+void Graph::record_fill(Buffer& buffer, double value) {
+  record_with_values([&](uint32_t number) {
+    Recording recording = fill(buffer, value, device().is_host());
+    std::get<FillOperation>(recording.operations[0]).bits =
+        values_.add(number, "value", GraphValues::Kind::fill, buffer.dtype(), value);
+    return recording;
+  });
+}
+
+void Graph::record_scale_add(const ScaleAddRequest& request) {
+  record_with_values([&](uint32_t number) {
+    Recording recording = scale_add(request, device().is_host());
+    auto& operation = std::get<ScaleAddOperation>(recording.operations[0]);
+    const auto number_at = [&](const char* name, double value) {
+      return reinterpret_cast<const double*>(
+          values_.add(number, name, GraphValues::Kind::number, SYNFIRE_DTYPE_F64, value));
+    };
+    operation.scale_value = number_at("scale", request.scale);
+    operation.keep_value = number_at("keep", request.keep);
+    return recording;
+  });
+}
+
+void Graph::record_update(Layer& layer, const UpdateRequest& request, double learning_rate) {
+  record_with_values([&](uint32_t number) {
+    updates_.reserve(updates_.size() + 1);
+    const uint64_t* const rate =
+        values_.add(number, "learning_rate", GraphValues::Kind::number, SYNFIRE_DTYPE_F64, learning_rate);
+    const UpdateParameterOperation operation = layer.update(request, reinterpret_cast<const double*>(rate));
+    updates_.push_back({&layer, number, request.parameter.index});
+    return Recording{{operation}, {request.gradient}, {}, {&layer}};
+  });
+}
+
+}  // namespace synfire::core

@@ -1,0 +1,29 @@
+// change_costs.hpp - what a change between replays costs the host, and the launch after it.
+//
+// SPDX-License-Identifier: MIT
+#ifndef SYNFIRE_TOOLS_BENCH_CHANGE_COSTS_HPP
+#define SYNFIRE_TOOLS_BENCH_CHANGE_COSTS_HPP
+
+#include <cstdint>
+#include <limits>
+
+#include "machine.hpp"
+#include "step.hpp"
+
+namespace synfire_bench {
+
+/// Medians, nanoseconds of host time: the call that changes, and the launch that brings the change along.
+struct Cost {
+  double call = std::numeric_limits<double>::quiet_NaN(), launch = std::numeric_limits<double>::quiet_NaN();
+};
+
+struct Costs {
+  Cost parameter, value, enabled;
+};
+
+/// Of a parameter of its first layer, a value, and its last operation. The step is afterwards as it was.
+Costs measure_costs(const Machine& machine, const Step& step, std::uint64_t replays);
+
+}  // namespace synfire_bench
+
+#endif
