@@ -152,11 +152,18 @@ class CudaReplay final : public Replay {
   void set_enabled(uint32_t operation, bool enabled) override {
     device_.require_alive();
     const CurrentContext current(device_.context);
+    const uint8_t before = build_.enabled[operation];
     build_.enabled[operation] = enabled ? 1 : 0;
     try {
       for (size_t entry = 0; entry < build_.users.size(); ++entry) apply(build_, entry);
     } catch (...) {
-      build_.enabled[operation] = enabled ? 0 : 1;
+      build_.enabled[operation] = before;
+      for (size_t entry = 0; entry < build_.users.size(); ++entry) {
+        try {
+          apply(build_, entry);
+        } catch (...) {  // the first failure is the one to tell
+        }
+      }
       throw;
     }
   }
@@ -238,12 +245,32 @@ class CudaReplay final : public Replay {
   void apply(Build& build, size_t entry) {
     const bool wanted = build.wanted(entry);
     if (wanted == (build.active[entry] != 0)) return;
-    for (const Instance& instance : build.instances) {
-      if (build.eager) break;
-      const bool own = !std::holds_alternative<NativeOperation>(instance.operations[entry]);
-      for (const cudaGraphNode_t node : instance.nodes[entry]) set_node_enabled(instance, node, own, wanted);
+    size_t n_switched = 0;
+    try {
+      switch_nodes(build, entry, wanted, SIZE_MAX, n_switched);
+    } catch (...) {
+      // In all slots or in none.
+      size_t n_undone = 0;
+      try {
+        switch_nodes(build, entry, !wanted, n_switched, n_undone);
+      } catch (...) {  // a device that takes nothing back is lost
+      }
+      throw;
     }
     build.active[entry] = wanted ? 1 : 0;
+  }
+
+  // Of the nodes of an entry in all slots, the first ones, up to so many; counts those that it has switched.
+  void switch_nodes(const Build& build, size_t entry, bool enabled, size_t n_nodes, size_t& n_switched) {
+    if (build.eager) return;
+    for (const Instance& instance : build.instances) {
+      const bool own = !std::holds_alternative<NativeOperation>(instance.operations[entry]);
+      for (const cudaGraphNode_t node : instance.nodes[entry]) {
+        if (n_switched == n_nodes) return;
+        set_node_enabled(instance, node, own, enabled);
+        ++n_switched;
+      }
+    }
   }
 
   // What a programmatic edge means behind a node that is disabled, CUDA does not say. Where kernels of this library may have

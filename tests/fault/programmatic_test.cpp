@@ -92,6 +92,33 @@ TEST_P(Programmatic, AChangeThatCudaRefusesIsNoChange) {
   EXPECT_OK(synfire_graph_set_enabled(graph, fill, 1));
 }
 
+TEST_P(Programmatic, AChangeIsInAllSlotsOrInNone) {
+  const Context context = make_context();
+  const Buffer frame = make_frame(context, n), a = make(context);
+  const Graph graph = make_slotted_graph(context, 2);
+  const int32_t fill = record_fill(graph, a, 3), add = record_scale_add(graph, a, a, 1, 1);
+  record_copy(graph, a, frame);
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  const char* const change = expected() ? "cudaGraphExecKernelNodeSetParams" : "cudaGraphNodeSetEnabled";
+  const auto run = [&] {
+    const uint64_t ticket = launch(graph);
+    wait(graph, ticket);
+    return slot_of(graph, ticket, frame)[0];
+  };
+  for (const int32_t operation : {add, fill}) {
+    fake::fail(change, cudaErrorInvalidValue, 2);
+    EXPECT_FAILS(SYNFIRE_ERROR_CUDA, {change}, synfire_graph_set_enabled(graph, operation, 0));
+    for (int replay = 0; replay < 4; ++replay) EXPECT_EQ(run(), 6) << operation << ", replay " << replay;
+  }
+  EXPECT_OK(synfire_graph_set_enabled(graph, add, 0));
+  for (int replay = 0; replay < 4; ++replay) EXPECT_EQ(run(), 3);
+  fake::fail(change, cudaErrorInvalidValue, 2);
+  EXPECT_FAILS(SYNFIRE_ERROR_CUDA, {change}, synfire_graph_set_enabled(graph, add, 1));
+  for (int replay = 0; replay < 4; ++replay) EXPECT_EQ(run(), 3);
+  EXPECT_OK(synfire_graph_set_enabled(graph, add, 1));
+  for (int replay = 0; replay < 4; ++replay) EXPECT_EQ(run(), 6);
+}
+
 INSTANTIATE_TEST_SUITE_P(Devices, Programmatic, testing::Values(8, 9),
                          [](const auto& device) { return std::string("Compute").append(std::to_string(device.param)); });
 

@@ -172,8 +172,9 @@ cudaError_t write_down(const void* kernel, dim3 grid, dim3 block, void** paramet
   latest.n_blocks = uint64_t{grid.x} * grid.y * grid.z;
   latest.n_threads = uint64_t{block.x} * block.y * block.z;
   latest.shared_bytes = shared_bytes;
-  if (const auto direction = reinterpret_cast<uintptr_t>(kernel) / 1000000; direction == 6 || direction > 10) {
+  if (const auto direction = reinterpret_cast<uintptr_t>(kernel) / 1000000; direction == 6 || direction == 8 || direction > 10) {
     const size_t bytes = direction == 6    ? sizeof(FillLaunch<uint8_t>)
+                         : direction == 8  ? sizeof(CopyLaunch)
                          : direction == 11 ? sizeof(ConvertSpikesLaunch)
                                            : sizeof(CountSpikesLaunch);
     std::memcpy(latest.arguments, parameters[0], bytes);
@@ -452,6 +453,50 @@ TEST(LaunchPlan, TapesThatStoreHAreAsLargeAsTold) {
 }
 
 // ---- Spikes of any extents ------------------------------------------------------------------------------------------
+
+// By which way a copy goes, and how wide a kernel's accesses are.
+TEST(LaunchPlan, CopiesGoByKernelOrByTheCopyEngine) {
+  const Planned planned({1, 1, 1});
+  static uint64_t engine = 0;
+  api().memcpy_async = [](void*, const void*, size_t bytes, cudaMemcpyKind, cudaStream_t) {
+    engine = bytes;
+    return cudaSuccess;
+  };
+  constexpr int32_t device = SYNFIRE_MEMORY_DEVICE, pinned = SYNFIRE_MEMORY_PINNED;
+  constexpr uint64_t mib = uint64_t{1} << 20, from = 4096, to = uint64_t{1} << 40;
+  const struct {
+    int32_t source, destination;
+    uint64_t bytes, skew;
+    int unit;  // 0: the copy engine
+  } cases[] = {
+      {device, device, 64 * mib, 0, 16},     {device, device, 64 * mib, 4, 0},     {device, device, 64 * mib + 8, 0, 0},
+      {device, device, mib, 4, 4},           {device, device, 13, 0, 1},           {pinned, device, 16, 0, 16},
+      {pinned, device, mib, 0, 16},          {pinned, device, mib + 16, 0, 0},     {device, pinned, mib, 0, 16},
+      {device, pinned, 2 * mib, 0, 0},       {device, pinned, 1000, 2, 1},         {device, pinned, 1000, 4, 4},
+      {pinned, pinned, 4096, 0, 16},         {SYNFIRE_MEMORY_HOST, device, 64, 0, 0},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(testing::Message() << c.source << " to " << c.destination << ", " << c.bytes << " bytes from " << c.skew);
+    const core::CopyOperation copy = {{reinterpret_cast<void*>(from + c.skew), c.bytes, c.source},
+                                      {reinterpret_cast<void*>(to), c.bytes, c.destination}};
+    engine = 0;
+    latest = {};
+    enqueue(copy, h200, Enqueue::run, nullptr);
+    EXPECT_EQ(engine, c.unit == 0 ? c.bytes : 0);
+    if (c.unit == 0) {
+      EXPECT_EQ(latest.kernel, nullptr);
+      EXPECT_EQ(kernel_of(copy, h200), nullptr);
+      continue;
+    }
+    EXPECT_EQ(latest.kernel, copy_kernel(c.unit));
+    EXPECT_EQ(kernel_of(copy, h200), latest.kernel);
+    const auto launch = latest.as<CopyLaunch>();
+    EXPECT_EQ(launch.count * c.unit, static_cast<int64_t>(c.bytes));
+    EXPECT_GE(latest.n_blocks * latest.n_threads, static_cast<uint64_t>(launch.count));
+    enqueue(copy, h200, Enqueue::warm_up, nullptr);
+    EXPECT_EQ(latest.as<CopyLaunch>().count, 0);
+  }
+}
 
 TEST(LaunchPlan, ConversionsAndCountsCoverEverySpike) {
   constexpr int64_t tile_neurons = 32 * words_per_tile, most_blocks = 16 * 132;
