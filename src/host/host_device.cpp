@@ -31,12 +31,13 @@ constexpr int64_t parallel_threshold = 1 << 19;
 // A backward step costs about four forward steps.
 constexpr int64_t backward_weight = 4;
 
-// Bytes of sequences from which a pass asks for its rows before it needs them. LIF, f32, T = 16, one thread, hot (the same arrays
-// again and again), 32 MiB of cache, microseconds without and with asking: forward 4 MiB 119 and 133, 8 MiB 265 and 267;
-// backward 12 MiB 509 and 570, 24 MiB 2186 and 1100. Cold (other arrays every time) asking gains at every size: forward 4 MiB
-// 593 and 206, backward 3 MiB 364 and 172 (AMD EPYC, family 26, AVX-512).
+// Bytes of sequences from which a pass asks for its rows before it needs them. LIF, f32, T = 16, one thread, hot (the
+// same arrays again and again), 32 MiB of cache, microseconds without and with asking: forward 4 MiB 119 and 133, 8 MiB
+// 265 and 267; backward 12 MiB 509 and 570, 24 MiB 2186 and 1100. Cold (other arrays every time) asking gains at every
+// size: forward 4 MiB 593 and 206, backward 3 MiB 364 and 172 (AMD EPYC, family 26, AVX-512). A single step is one
+// contiguous row, which the processor finds by itself.
 constexpr int64_t far_bytes = int64_t{4} << 20;
-constexpr int64_t forward_sequences = 1, backward_sequences = 3;  // that every pass reads or writes, packed spikes not counted
+constexpr int64_t forward_sequences = 1, backward_sequences = 3;  // at least, packed spikes not counted
 
 template <class R>
 R* typed(const Array& array) {
@@ -60,7 +61,7 @@ class Tiling {
         words_per_row_((row_length_ + 31) / 32),
         end_(extents.row()),
         tile_size_(tile_size),
-        far_(extents.n_steps * extents.row() * bytes_per_element > far_bytes) {}
+        far_(extents.n_steps > 1 && extents.n_steps * extents.row() * bytes_per_element > far_bytes) {}
 
   int64_t n_tiles() const { return n_tiles_; }
   Tile operator[](int64_t index) const {

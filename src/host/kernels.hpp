@@ -7,15 +7,15 @@
 
 namespace synfire::host {
 
-// Neurons of a tile at most; a multiple of 32, so that tiles share no packed word. The constants of this file were measured with
-// LIF, f32, T = 16 on an AMD EPYC of family 26 with AVX-512; milliseconds are for N = 1,048,576 with two threads.
-// forward_tile: 256 took 1.85, 512 1.83 beyond the caches; in them 115 and 103 ps per neuron-step, 1024 112.
-// backward_tile: 256 took 7.0, 512 8.5; with one thread 128 took 15.7, 256 13.1, 512 14.3. The H of one checkpoint interval lies on the
-// thread's stack, in the second-level cache; f64 takes as many bytes.
+// Neurons of a tile at most; a multiple of 32, so that tiles share no packed word. The constants of this file were
+// measured with LIF, f32, T = 16 on an AMD EPYC of family 26 with AVX-512; milliseconds are for N = 1,048,576 with two
+// threads. forward_tile: 256 took 1.85 ms, 512 1.83; in the cache 115 and 103 ps per neuron-step, 1024 112.
+// backward_tile: 256 took 7.0 ms, 512 8.5; with one thread 128 took 15.7, 256 13.1, 512 14.3. The H of one checkpoint
+// interval lies on the thread's stack, in the second-level cache; f64 takes as many bytes.
 inline constexpr int forward_tile = 512;
 template <class R>
 inline constexpr int backward_tile = static_cast<int>(1024 / sizeof(R));
-// Rows of X that forward asks for before it needs them: 4 took 2.66, 8 1.99, 12 1.83, and 4.41 without.
+// Rows that forward asks for before it needs them: 4 took 2.66 ms, 8 1.99, 12 1.83, and 4.41 without.
 inline constexpr int prefetch_ahead = 12;
 inline constexpr int max_tile = forward_tile;
 
@@ -25,7 +25,7 @@ struct Tile {
   int64_t word;          // first packed word within a step
   int count;             // neurons
   int next;              // neurons of the tile that follows in memory, whoever computes it
-  bool far;              // the sequences lie beyond the nearer caches: rows are asked for early, those of the next tile too
+  bool far;              // the sequences are larger than the nearer caches: rows are asked for early
 };
 
 struct Kernels {

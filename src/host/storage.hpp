@@ -74,8 +74,8 @@ void fill_row(R* to, R value, int count) {
   for (int i = 0; i < count; ++i) to[i] = value;
 }
 
-// Asks for bytes, to be read (0) or written (1) soon. Inlined by force, as all that calls only this: g++ takes a function without
-// other effects for one that need not be called.
+// Asks for bytes, to be read (0) or written (1) soon. Inlined by force, like all that does nothing else: g++ takes a
+// function without other effects for one that need not be called.
 template <int Write>
 SYNFIRE_MODEL_FN void prefetch_bytes(const char* bytes, int64_t count) {
   for (int64_t at = 0; at < count; at += 64) __builtin_prefetch(bytes + at, Write, 3);

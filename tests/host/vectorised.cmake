@@ -1,5 +1,5 @@
-# Fails unless every forward and backward kernel of OBJECT has fused multiply-adds on whole REGISTERs, and its tiles ask for memory:
-# a compiler may take a function that only asks for one without effects, and drop it.
+# Fails unless every forward and backward kernel of OBJECT has fused multiply-adds on whole REGISTERs, and tiles ask for
+# memory before they need it: a compiler may take a function that only asks for one without effects, and drop it.
 execute_process(COMMAND ${OBJDUMP} -d -C --no-show-raw-insn ${OBJECT} OUTPUT_VARIABLE code RESULT_VARIABLE result)
 if(NOT result EQUAL 0)
   message(FATAL_ERROR "objdump failed on ${OBJECT}")
@@ -42,4 +42,5 @@ endif()
 if(n_asking_forward LESS 2 OR n_asking_backward LESS 2)
   message(FATAL_ERROR "${n_asking_forward} forward and ${n_asking_backward} backward functions ask for memory")
 endif()
-message(STATUS "${n_asking_forward} forward and ${n_asking_backward} backward functions ask for memory; ${n_kernels} kernels use fused multiply-adds on %${REGISTER}")
+message(STATUS "${n_asking_forward} forward and ${n_asking_backward} backward functions ask for memory")
+message(STATUS "${n_kernels} kernels use fused multiply-adds on %${REGISTER}")
