@@ -74,13 +74,27 @@ void fill_row(R* to, R value, int count) {
   for (int i = 0; i < count; ++i) to[i] = value;
 }
 
-// Asks for a row of a sequence, to be read (0) or written (1) soon.
-template <class R, int Write>
-void prefetch_row(const Sequence& sequence, int64_t t, int64_t element, int count) {
+// Asks for bytes, to be read (0) or written (1) soon. Inlined by force, like all that does nothing else: g++ takes a
+// function without other effects for one that need not be called.
+template <int Write>
+SYNFIRE_MODEL_FN void prefetch_bytes(const char* bytes, int64_t count) {
+  for (int64_t at = 0; at < count; at += 64) __builtin_prefetch(bytes + at, Write, 3);
+}
+
+template <int Write, class R>
+SYNFIRE_MODEL_FN void prefetch_array(const R* array, int64_t element, int count) {
+  if (array) prefetch_bytes<Write>(reinterpret_cast<const char*>(array + element), count * static_cast<int64_t>(sizeof(R)));
+}
+
+// Asks for a row of a sequence.
+template <int Write>
+SYNFIRE_MODEL_FN void prefetch_row(const Sequence& sequence, int64_t t, int64_t element, int count) {
   if (!sequence) return;
-  const int64_t bytes = sequence.dtype == SYNFIRE_DTYPE_F32 ? 4 : sequence.dtype == SYNFIRE_DTYPE_F64 ? 8 : 2;
-  const auto* const row = static_cast<const char*>(sequence.data) + (t * sequence.pitch + element) * bytes;
-  for (int64_t at = 0; at < count * bytes; at += 64) __builtin_prefetch(row + at, Write, 3);
+  const int64_t bytes = sequence.dtype == SYNFIRE_DTYPE_F32   ? 4
+                        : sequence.dtype == SYNFIRE_DTYPE_F64 ? 8
+                        : sequence.dtype == SYNFIRE_DTYPE_U8  ? 1
+                                                              : 2;
+  prefetch_bytes<Write>(static_cast<const char*>(sequence.data) + (t * sequence.pitch + element) * bytes, count * bytes);
 }
 
 template <class E>
