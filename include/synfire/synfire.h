@@ -132,7 +132,8 @@ enum {
   SYNFIRE_ERROR_INTERNAL = -99
 };
 
-/** A CUDA stream: `cudaStream_t` and `CUstream` convert without a cast. Null means the context's own stream. */
+/** A CUDA stream of the context's device: `cudaStream_t` and `CUstream` convert without a cast. Null means the context's
+ *  own stream. One of another device is refused (::SYNFIRE_ERROR_INVALID_ARGUMENT). */
 typedef struct CUstream_st *synfire_stream;
 
 /**

@@ -55,7 +55,7 @@ class Device {
   // Rewrites up to 1024 bytes of device memory (a parameter block), in stream order, without blocking.
   virtual void write_small(void* destination, const void* source, uint64_t bytes, synfire_stream stream) = 0;
 
-  // Whether the caller captures the stream; throws INVALID_ARGUMENT when the device has no streams.
+  // Whether the caller captures the stream; throws INVALID_ARGUMENT when it is not a stream of this device.
   virtual bool is_capturing(synfire_stream stream) = 0;
   virtual void execute(std::span<const Operation> operations, synfire_stream stream) = 0;
   // Makes the operations part of the capture that is open on the stream. What they need is loaded first, beside it.

@@ -23,7 +23,9 @@ bool resolve(const char* name, Function& function) noexcept {
 
 }  // namespace
 
-Api& api() noexcept { return table; }
+Api& api() noexcept {
+  return table;
+}
 
 cudaError_t stream_get_capture_info(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
                                     cudaGraph_t* graph, const cudaGraphNode_t** dependencies, size_t* n_dependencies) {
@@ -48,6 +50,20 @@ cudaError_t graph_node_get_dependencies(cudaGraphNode_t node, cudaGraphNode_t* d
   return cudaGraphNodeGetDependencies(node, dependencies, nullptr, n_dependencies);
 #else
   return cudaGraphNodeGetDependencies(node, dependencies, n_dependencies);
+#endif
+}
+
+cudaError_t stream_is_of_device(cudaStream_t stream, int ordinal, bool* yes) {
+#if CUDART_VERSION >= 12080
+  int of = -1;
+  const cudaError_t error = cudaStreamGetDevice(stream, &of);
+  *yes = of == ordinal;
+  return error;
+#else
+  // Earlier runtimes refuse to launch on a stream of another device.
+  (void)stream, (void)ordinal;
+  *yes = true;
+  return cudaSuccess;
 #endif
 }
 

@@ -12,12 +12,14 @@ namespace synfire::cuda {
 // Opaque here: the driver's CUctx_st.
 struct DriverContext;
 
-// Three calls whose signatures differ between CUDA 12 and 13, in one form. They refuse captures and graphs whose edges carry
-// data (programmatic launches): cudaErrorLossyQuery.
+// Three calls whose signatures differ between CUDA 12 and 13, in one form. They refuse captures and graphs whose edges
+// carry data (programmatic launches): cudaErrorLossyQuery.
 cudaError_t stream_get_capture_info(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
                                     cudaGraph_t* graph, const cudaGraphNode_t** dependencies, size_t* n_dependencies);
 cudaError_t stream_set_capture_dependencies(cudaStream_t stream, cudaGraphNode_t* dependencies, size_t n_dependencies);
 cudaError_t graph_node_get_dependencies(cudaGraphNode_t node, cudaGraphNode_t* dependencies, size_t* n_dependencies);
+// Whether work on a stream runs on the device of this number.
+cudaError_t stream_is_of_device(cudaStream_t stream, int ordinal, bool* yes);
 
 struct Api {
   decltype(&cudaGetDeviceCount) get_device_count = &cudaGetDeviceCount;
@@ -38,6 +40,7 @@ struct Api {
   decltype(&cudaStreamSynchronize) stream_synchronize = &cudaStreamSynchronize;
   decltype(&cudaStreamQuery) stream_query = &cudaStreamQuery;
   decltype(&cudaStreamIsCapturing) stream_is_capturing = &cudaStreamIsCapturing;
+  decltype(&cuda::stream_is_of_device) stream_is_of_device = &cuda::stream_is_of_device;
   decltype(&cudaStreamBeginCapture) stream_begin_capture = &cudaStreamBeginCapture;
   decltype(&cudaStreamEndCapture) stream_end_capture = &cudaStreamEndCapture;
   decltype(&cuda::stream_get_capture_info) stream_get_capture_info = &cuda::stream_get_capture_info;

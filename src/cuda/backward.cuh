@@ -30,12 +30,14 @@ __device__ __noinline__ R any_derivative(int32_t surrogate, R c0, R c1, R c2, R 
 }
 
 // Surrogates of a few additions, products and at most a reciprocal: cheap enough to stand in unrolled loops, behind one
-// choice for a whole chunk of steps. A call in its place waits for every load on its way (434 us against 209: H200, LIF,
-// rect, N = 2,097,152, T = 32).
+// choice for a whole chunk of steps. A call in its place waits for every load on its way (434 us against 209: H200,
+// LIF, rect, N = 2,097,152, T = 32).
 template <class Surrogate>
 inline constexpr bool is_rational = false;
 template <class Surrogate>
-  requires requires { Surrogate::rational; }
+requires requires {
+  Surrogate::rational;
+}
 inline constexpr bool is_rational<Surrogate> = Surrogate::rational;
 
 template <class F, class... Entries>
@@ -57,7 +59,8 @@ template <class Surrogate, class R>
 __device__ __forceinline__ R derivative(int32_t surrogate, const R* constants, R x) {
   if constexpr (is_same<Surrogate, AnySurrogate>)
     return any_derivative(surrogate, constants[0], constants[1], constants[2], constants[3], x);
-  else return Surrogate::derivative(constants, x);
+  else
+    return Surrogate::derivative(constants, x);
 }
 
 // How a reader sees an H of arithmetic R on a tape.
@@ -93,17 +96,18 @@ class BackwardThread {
   using R = Arithmetic<E>;
   using Sequence = Reader<E, W>;
   using Row = typename Sequence::Row;
-  // dL/dX leaves the second-level cache to X: 202.3 us against 204.3, and 279.1 against 281.3 with the forward (H200, LIF, f32,
-  // N = 2,097,152, T = 32). Marking the loads as well, or keeping X, gained nothing or lost.
+  // dL/dX leaves the second-level cache to X: 202.3 us against 204.3, and 279.1 against 281.3 with the forward (H200,
+  // LIF, f32, N = 2,097,152, T = 32). Marking the loads as well, or keeping X, gained nothing or lost.
   using GradientWriter = Writer<E, W, true>;
   static constexpr bool two_variables = Model::n_states == 2;
   static constexpr bool any = Inputs != BackwardInputs::spikes;
   // Fewer where each row is taken by several ways: as many again took the compiler minutes on compute capability 10.0.
   static constexpr int ahead = any ? backward_ahead / 2 : backward_ahead;
   static constexpr bool reads_input = slope_reads_input<Model> || Inputs == BackwardInputs::parameters;
-  // Long unrolled code, so only for what is common: one variable, f32, one of the surrogates with instances of their own.
-  static constexpr bool deep = W == 1 && !any && !PerNeuron && !two_variables && is_same<E, float> &&
-                               !is_same<Surrogate, AnySurrogate>;
+  // Long unrolled code, so only for what is common: one variable, f32, one of the surrogates with instances of their
+  // own.
+  static constexpr bool deep =
+      W == 1 && !any && !PerNeuron && !two_variables && is_same<E, float> && !is_same<Surrogate, AnySurrogate>;
   static constexpr bool keeps_w = backward_variables<Model>(Inputs) == 2;
   static constexpr int step_stride = backward_variables<Model>(Inputs) * backward_threads;  // in shared memory
   // Derivatives of a whole chunk are found before its steps.
@@ -170,8 +174,10 @@ class BackwardThread {
     for (int u = 0; u < ahead; ++u)
       if (u < length) grad_spike[u] = next_grad_spike();
 
-    if (a_.tape_h) read_h(first, w_start, length);
-    else recompute(first, w_start, length);
+    if (a_.tape_h)
+      read_h(first, w_start, length);
+    else
+      recompute(first, w_start, length);
 
     h_now_ = h_[(length - 1) * step_stride];
     int s = length - 1;
@@ -181,8 +187,10 @@ class BackwardThread {
         Vector<R, W> slopes[ahead];
         find_slopes(slopes, s);
         const auto slope = [&](int u, int w) { return slopes[u].e[w]; };
-        if (s + 1 == ahead) chunk<Chunk::last>(grad_spike, s, slope);
-        else chunk<Chunk::loading>(grad_spike, s, slope);
+        if (s + 1 == ahead)
+          chunk<Chunk::last>(grad_spike, s, slope);
+        else
+          chunk<Chunk::loading>(grad_spike, s, slope);
         s -= ahead;
       }
     } else {
@@ -226,8 +234,8 @@ class BackwardThread {
       for (int w = 0; w < W; ++w) slopes[u].e[w] = derivative<Surrogate>(a_.surrogate, constants, slopes[u].e[w]);
   }
 
-  // Whole intervals from this one down, every row loaded a whole interval before it is used: few neurons over many steps
-  // wait for the memory otherwise (H200, 1,024 neurons, T = 1,024: 80 us with 8 rows ahead).
+  // Whole intervals from this one down, every row loaded a whole interval before it is used: few neurons over many
+  // steps wait for the memory otherwise (H200, 1,024 neurons, T = 1,024: 80 us with 8 rows ahead).
   __device__ __forceinline__ void walk_deep(int64_t interval) {
     constexpr int length = checkpoint_interval;
     Row x[length], grad_spike[length];
@@ -307,7 +315,8 @@ class BackwardThread {
     };
     int s = 0;
     for (; s + 2 * ahead <= length; s += ahead) chunk(Known<Chunk::loading>{}, s);
-    if (s + ahead == length) chunk(Known<Chunk::last>{}, s);
+    if (s + ahead == length)
+      chunk(Known<Chunk::last>{}, s);
     else
       for (; s < length; s += ahead) chunk(Known<Chunk::partial>{}, s);
   }
@@ -427,10 +436,12 @@ class BackwardThread {
   GradientWriter grad_x_;
 };
 
-// Blocks a multiprocessor shall hold. f32 is bound by the memory, which more warps only disturb (226 us against 205); 16
-// bits by instructions, which more warps issue faster (135 us against 150).
+// Blocks a multiprocessor shall hold. f32 is bound by the memory, which more warps only disturb (226 us against 205);
+// 16 bits by instructions, which more warps issue faster (135 us against 150).
 template <class E, int W>
-inline constexpr int backward_blocks_at_least = W == 1 ? 1 : sizeof(E) == 2 ? 12 : 10;
+inline constexpr int backward_blocks_at_least = W == 1           ? 1
+                                                : sizeof(E) == 2 ? 12
+                                                                 : 10;
 
 template <class Model, class Surrogate, class E, int W, BackwardInputs Inputs>
 __global__ void __launch_bounds__(backward_threads, backward_blocks_at_least<E, W>)
@@ -460,7 +471,8 @@ __global__ void __launch_bounds__(backward_threads, backward_blocks_at_least<E, 
   BackwardThread<Model, Surrogate, E, W, false, Rules, Inputs>(launch, at, h).run();
 }
 
-// ---- instances -------------------------------------------------------------------------------------------------------
+// ---- instances
+// -------------------------------------------------------------------------------------------------------
 
 template <class Model, class Surrogate, class E>
 const void* spikes_address(int width) {
@@ -478,7 +490,8 @@ template <class Model, class E>
 const void* backward_address(int32_t surrogate, int width, BackwardInputs inputs) {
   constexpr bool any_type = is_same<E, AnyStorage> || is_same<E, double>;
   if constexpr (any_type) {
-    if (inputs == BackwardInputs::parameters) return address(backward<Model, AnySurrogate, E, 1, BackwardInputs::parameters>);
+    if (inputs == BackwardInputs::parameters)
+      return address(backward<Model, AnySurrogate, E, 1, BackwardInputs::parameters>);
     if (inputs == BackwardInputs::any) return address(backward<Model, AnySurrogate, E, 1, BackwardInputs::any>);
   }
   if constexpr (!is_same<E, AnyStorage>) {
@@ -496,9 +509,8 @@ const void* backward_address(int32_t surrogate, int width, BackwardInputs inputs
 template <class E>
 const void* backward_kernel(int32_t model, int32_t surrogate, int width, BackwardInputs inputs) {
   const void* found = nullptr;
-  visit(Models{}, model, [&](auto entry) {
-    found = backward_address<typename decltype(entry)::dynamics, E>(surrogate, width, inputs);
-  });
+  visit(Models{}, model,
+        [&](auto entry) { found = backward_address<typename decltype(entry)::dynamics, E>(surrogate, width, inputs); });
   return found;
 }
 

@@ -145,10 +145,11 @@ class CudaDevice final : public Device {
         fail_argument("SYN-BUFFER-BORROWED",
                       "desc.data is %p, which is not page-locked host memory, as SYNFIRE_MEMORY_PINNED says", data);
       if (attributes.devicePointer != data)
-        fail_argument("SYN-BUFFER-BORROWED",
-                      "desc.data is %p, page-locked host memory that device %d reaches under another address; allocate it by "
-                      "synfire_buffer_create() or cudaHostAlloc()",
-                      data, state_.ordinal);
+        fail_argument(
+            "SYN-BUFFER-BORROWED",
+            "desc.data is %p, page-locked host memory that device %d reaches under another address; allocate it by "
+            "synfire_buffer_create() or cudaHostAlloc()",
+            data, state_.ordinal);
     } else if ((attributes.type != cudaMemoryTypeDevice || attributes.device != state_.ordinal) && !managed) {
       fail_argument("SYN-BUFFER-BORROWED",
                     "desc.data is %p, which is not memory of device %d, as SYNFIRE_MEMORY_DEVICE says", data,
@@ -169,10 +170,16 @@ class CudaDevice final : public Device {
     state_.require_alive();
     if (!stream) return false;
     const CurrentContext current(state_.context);
+    // CUDA would run the kernels there, on memory that is out of reach.
+    bool own = false;
+    state_.check(api().stream_is_of_device(stream, state_.ordinal, &own), "cudaStreamGetDevice");
+    if (!own)
+      fail_argument("SYN-STREAM-DEVICE", "stream was made on another device than %d, the context's", state_.ordinal);
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     state_.check(api().stream_is_capturing(stream, &status), "cudaStreamIsCapturing");
     if (status == cudaStreamCaptureStatusInvalidated)
-      fail(SYNFIRE_ERROR_CAPTURING, "SYN-STREAM-CAPTURING", "stream is being captured, and the capture is invalid: end it first");
+      fail(SYNFIRE_ERROR_CAPTURING, "SYN-STREAM-CAPTURING",
+           "stream is being captured, and the capture is invalid: end it first");
     return status == cudaStreamCaptureStatusActive;
   }
 
@@ -204,9 +211,7 @@ class CudaDevice final : public Device {
     state_.check(api().stream_synchronize(state_.stream), "cudaStreamSynchronize");
   }
 
-  std::unique_ptr<Replay> instantiate(ReplayPlan plan) override {
-    return make_replay(state_, std::move(plan));
-  }
+  std::unique_ptr<Replay> instantiate(ReplayPlan plan) override { return make_replay(state_, std::move(plan)); }
 
  private:
   void copy(void* destination, const void* source, uint64_t bytes) {
@@ -219,14 +224,19 @@ class CudaDevice final : public Device {
 
   template <class E>
   static void fill_elements(const FillOperation& op) {
-    std::fill_n(static_cast<E*>(op.array.data), op.array.bytes / sizeof(E), static_cast<E>(element_bits(op.dtype, op.value)));
+    std::fill_n(static_cast<E*>(op.array.data), op.array.bytes / sizeof(E),
+                static_cast<E>(element_bits(op.dtype, op.value)));
   }
   static void fill_host(const FillOperation& op) {
     switch (bytes_of_dtype(op.dtype)) {
-      case 1: return fill_elements<uint8_t>(op);
-      case 2: return fill_elements<uint16_t>(op);
-      case 4: return fill_elements<uint32_t>(op);
-      default: return fill_elements<uint64_t>(op);
+      case 1:
+        return fill_elements<uint8_t>(op);
+      case 2:
+        return fill_elements<uint16_t>(op);
+      case 4:
+        return fill_elements<uint32_t>(op);
+      default:
+        return fill_elements<uint64_t>(op);
     }
   }
 
@@ -248,7 +258,8 @@ Probe probe() noexcept {
   const bool answers = api().driver_get_version(&driver) == cudaSuccess && driver > 0;
   if (!answers) return {0, SYNFIRE_FALLBACK_NO_DRIVER, number, "no NVIDIA driver answers"};
   if (error == cudaErrorInsufficientDriver)
-    return {0, SYNFIRE_FALLBACK_DRIVER_TOO_OLD, number, "the NVIDIA driver is older than this library's CUDA runtime needs"};
+    return {0, SYNFIRE_FALLBACK_DRIVER_TOO_OLD, number,
+            "the NVIDIA driver is older than this library's CUDA runtime needs"};
   return {0, SYNFIRE_FALLBACK_DEVICE_FAILED, number, "the driver answers with an error"};
 }
 

@@ -41,8 +41,8 @@ struct DeviceState {
 void* allocate(DeviceState& device, int32_t memory, uint64_t bytes);
 void release(DeviceState& device, int32_t memory, void* data) noexcept;
 
-// Loads the kernels of operations, with launches that touch no data, and waits for that: loading one during a capture is an
-// error, and during the first replay a delay.
+// Loads the kernels of operations, with launches that touch no data, and waits for that: loading one during a capture
+// is an error, and during the first replay a delay.
 void warm_up(DeviceState& device, const core::OperationList& operations);
 
 std::unique_ptr<core::Replay> make_replay(DeviceState& device, core::ReplayPlan plan);

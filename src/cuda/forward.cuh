@@ -8,11 +8,13 @@ namespace synfire::cuda {
 namespace {
 
 // Rows of input in flight per thread: a chain of T dependent steps hides the memory's latency only by loading ahead. A
-// thread of one neuron has 50 cycles of work a step at most, and a load takes 900 (H200): with 16 in flight 1,024 neurons
-// took 56 cycles a step, with 32 they take what the arithmetic takes. Short sequences want whole chunks instead.
+// thread of one neuron has 50 cycles of work a step at most, and a load takes 900 (H200): with 16 in flight 1,024
+// neurons took 56 cycles a step, with 32 they take what the arithmetic takes. Short sequences want whole chunks
+// instead.
 inline constexpr int forward_ahead = 8;
 inline constexpr int deep_ahead = 32;
-// Blocks a multiprocessor shall hold: 16-bit storage wants the warps (42.1 us against 42.7: f16, N = 2,097,152, T = 32).
+// Blocks a multiprocessor shall hold: 16-bit storage wants the warps (42.1 us against 42.7: f16, N = 2,097,152, T =
+// 32).
 template <class E, int W>
 inline constexpr int forward_blocks_at_least = W > 1 && sizeof(E) == 2 ? 8 : 1;
 
@@ -116,7 +118,8 @@ class ForwardThread {
 
     int64_t t = 0;
     for (; t + 2 * ahead <= n_steps; t += ahead) chunk<Chunk::loading>(x, t);
-    if (t + ahead == n_steps) chunk<Chunk::last>(x, t);
+    if (t + ahead == n_steps)
+      chunk<Chunk::last>(x, t);
     else
       for (; t < n_steps; t += ahead) chunk<Chunk::partial>(x, t);
     if constexpr (Outputs == ForwardOutputs::time_bits || any)
@@ -180,8 +183,10 @@ class ForwardThread {
       if (a_.spike_bits) write_word(bits);
       if (time_words_) time_words_.put(bits, at_.writes);
       if (tape_spikes_) tape_spikes_.put(bits, at_.writes);
-      if (a_.spikes && a_.spikes.dtype == SYNFIRE_DTYPE_U8) bytes_.put(bits, at_.writes);
-      else if (a_.spikes) spikes_.put(dense(bits), at_.writes);
+      if (a_.spikes && a_.spikes.dtype == SYNFIRE_DTYPE_U8)
+        bytes_.put(bits, at_.writes);
+      else if (a_.spikes)
+        spikes_.put(dense(bits), at_.writes);
       if (a_.h_seq) h_seq_.put(h, at_.writes);
       if (a_.tape_h) tape_h_.put(a_.tape_spikes ? kept_finite(h) : h, at_.writes);
       if (a_.v_seq) v_seq_.put(v_, at_.writes);
@@ -243,8 +248,7 @@ __global__ void __launch_bounds__(threads_per_block, forward_blocks_at_least<E, 
     ForwardThread<Model, E, W, true, Outputs>(launch, at).run();
     return;
   }
-  if constexpr (W == 1 && is_same<E, float> &&
-                (Outputs == ForwardOutputs::bits || Outputs == ForwardOutputs::dense)) {
+  if constexpr (W == 1 && is_same<E, float> && (Outputs == ForwardOutputs::bits || Outputs == ForwardOutputs::dense)) {
     if (launch.arguments.extents.n_steps >= deep_ahead) {
       ForwardThread<Model, E, W, false, Outputs, deep_ahead>(launch, at).run();
       return;
@@ -273,8 +277,10 @@ const void* forward_kernel(int32_t model, int width, ForwardOutputs outputs) {
       if constexpr (any_type)
         if (outputs == ForwardOutputs::any) found = address(forward<Model, E, W, ForwardOutputs::any>);
     };
-    if (width == 1) with_width(Width<1>{});
-    else if (width == forward_width<E>) with_width(Width<forward_width<E>>{});
+    if (width == 1)
+      with_width(Width<1>{});
+    else if (width == forward_width<E>)
+      with_width(Width<forward_width<E>>{});
   });
   return found;
 }

@@ -7,8 +7,8 @@
 #include "kernels.hpp"
 #include "wait.cuh"
 
-#include <synfire/model/models.hpp>
 #include <synfire/synfire.h>
+#include <synfire/model/models.hpp>
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -23,7 +23,8 @@ inline constexpr bool is_same = false;
 template <class A>
 inline constexpr bool is_same<A, A> = true;
 
-// ---- vectors of W neighbouring elements ------------------------------------------------------------------------------
+// ---- vectors of W neighbouring elements
+// ------------------------------------------------------------------------------
 
 template <class R, int W>
 struct alignas(sizeof(R) * W) Vector {
@@ -52,22 +53,34 @@ __device__ __forceinline__ void store_words(u32* at, const Vector<u32, W>& value
   }
 }
 
-// ---- storage types ---------------------------------------------------------------------------------------------------
+// ---- storage types
+// ---------------------------------------------------------------------------------------------------
 
-__device__ __forceinline__ float decode(float stored) { return stored; }
-__device__ __forceinline__ double decode(double stored) { return stored; }
-__device__ __forceinline__ float decode(F16 stored) { return __half2float(__ushort_as_half(stored.bits)); }
-__device__ __forceinline__ float decode(Bf16 stored) { return __uint_as_float(static_cast<u32>(stored.bits) << 16); }
+__device__ __forceinline__ float decode(float stored) {
+  return stored;
+}
+__device__ __forceinline__ double decode(double stored) {
+  return stored;
+}
+__device__ __forceinline__ float decode(F16 stored) {
+  return __half2float(__ushort_as_half(stored.bits));
+}
+__device__ __forceinline__ float decode(Bf16 stored) {
+  return __uint_as_float(static_cast<u32>(stored.bits) << 16);
+}
 
 template <class E, class R>
 __device__ __forceinline__ E encode(R value) {
-  if constexpr (sizeof(E) == sizeof(R)) return value;
-  else if constexpr (is_same<E, F16>) return {__half_as_ushort(__float2half_rn(value))};
-  else return {__bfloat16_as_ushort(__float2bfloat16_rn(value))};
+  if constexpr (sizeof(E) == sizeof(R))
+    return value;
+  else if constexpr (is_same<E, F16>)
+    return {__half_as_ushort(__float2half_rn(value))};
+  else
+    return {__bfloat16_as_ushort(__float2bfloat16_rn(value))};
 }
 
-// How the row of one thread's neurons lies in registers between load and use: 16-bit elements in pairs, as the conversion
-// instructions take them.
+// How the row of one thread's neurons lies in registers between load and use: 16-bit elements in pairs, as the
+// conversion instructions take them.
 template <class E, int W>
 inline constexpr bool in_pairs = sizeof(E) == 2 && W % 2 == 0;
 template <class E, int W, bool Pairs = in_pairs<E, W>>
@@ -302,7 +315,8 @@ class ByteWriter {
   int64_t step_ = 0;
 };
 
-// ---- which neurons a thread owns -------------------------------------------------------------------------------------
+// ---- which neurons a thread owns
+// -------------------------------------------------------------------------------------
 
 // Threads without neurons of their own read those of the last thread that has some and write nothing: they take part in
 // warp votes, and no load needs a condition.
@@ -340,7 +354,9 @@ struct Constants {
         values[w][k] = PerNeuron ? block.per_neuron[k * extents.n_neurons + (at.element + w) % extents.n_neurons]
                                  : block.shared[k];
   }
-  __device__ __forceinline__ const R* operator[](int w) const { return values[PerNeuron ? w : 0]; }
+  __device__ __forceinline__ const R* operator[](int w) const {
+    return values[PerNeuron ? w : 0];
+  }
 };
 
 // How many variables of each step a backward keeps in shared memory: H, and W before the step where it is needed.
@@ -349,7 +365,8 @@ constexpr int backward_variables(BackwardInputs inputs) {
   return Model::n_states == 2 && (slope_reads_w<Model> || inputs == BackwardInputs::parameters) ? 2 : 1;
 }
 
-// ---- instances -------------------------------------------------------------------------------------------------------
+// ---- instances
+// -------------------------------------------------------------------------------------------------------
 
 template <int W>
 struct Width {

@@ -28,8 +28,8 @@ enum class ForwardOutputs { bits, time_bits, dense, bytes, any };
 // Or any combination and gradients of parameters.
 enum class BackwardInputs { spikes, any, parameters };
 
-// How an instance reads and writes sequences: each in one type, or, as AnyStorage, in what each says at run time (f32, f16
-// or bf16, all beside f32 arithmetic).
+// How an instance reads and writes sequences: each in one type, or, as AnyStorage, in what each says at run time (f32,
+// f16 or bf16, all beside f32 arithmetic).
 struct F16 {
   uint16_t bits;
 };
@@ -65,7 +65,8 @@ struct BackwardLaunch {
   Lanes lanes;
 };
 
-// One block of threads_per_block lanes a chunk (chunks, total), or one thread a neuron (batch); see model/reduction.hpp.
+// One block of threads_per_block lanes a chunk (chunks, total), or one thread a neuron (batch); see
+// model/reduction.hpp.
 template <class R>
 struct ReduceLaunch {
   const double* input;
@@ -122,9 +123,10 @@ const void* write_small_kernel();
 const void* signal_kernel();
 const void* idle_kernel();  // no arguments, no work
 
-// The widest instances. Forward: 16-byte accesses, 8-byte ones with 16-bit storage (eight neurons a thread are as fast on
-// many neurons, and slower on few: 33 us against 25 in f16, N = 262,144, T = 128). Backward: two neurons a thread, where H of
-// one checkpoint interval is in shared memory (four took 287 us instead of 209 in f32, 142 instead of 135 in f16: H200, LIF, N = 2,097,152, T = 32).
+// The widest instances. Forward: 16-byte accesses, 8-byte ones with 16-bit storage (eight neurons a thread are as fast
+// on many neurons, and slower on few: 33 us against 25 in f16, N = 262,144, T = 128). Backward: two neurons a thread,
+// where H of one checkpoint interval is in shared memory (four took 287 us instead of 209 in f32, 142 instead of 135 in
+// f16: H200, LIF, N = 2,097,152, T = 32).
 template <class E>
 inline constexpr int forward_width = is_double<E> ? 2 : 4;
 template <class E>
@@ -136,8 +138,8 @@ inline constexpr int backward_width = is_double<E> ? 1 : 2;
 inline int64_t backward_shared_bytes(int64_t n_steps, int width, int n_variables, int n_gradients,
                                      int64_t arithmetic_bytes) {
   const int64_t steps = n_steps < model::checkpoint_interval ? n_steps : model::checkpoint_interval;
-  return backward_threads * (steps * n_variables * width * arithmetic_bytes +
-                             n_gradients * static_cast<int64_t>(sizeof(double)));
+  return backward_threads *
+         (steps * n_variables * width * arithmetic_bytes + n_gradients * static_cast<int64_t>(sizeof(double)));
 }
 
 }  // namespace synfire::cuda

@@ -18,12 +18,15 @@ namespace {
 
 using namespace synfire::core;
 
-bool aligned(const void* data, uint64_t bytes) { return reinterpret_cast<uintptr_t>(data) % bytes == 0; }
+bool aligned(const void* data, uint64_t bytes) {
+  return reinterpret_cast<uintptr_t>(data) % bytes == 0;
+}
 
 uint32_t blocks_for(int64_t threads, int block_threads, const Extents& extents) {
   const int64_t blocks = (threads + block_threads - 1) / block_threads;
   if (blocks > 0x7FFFFFFF)
-    fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-LAUNCH-GRID", "batch %lld times n_neurons %lld needs %lld blocks; a grid has at most 2^31 - 1",
+    fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-LAUNCH-GRID",
+         "batch %lld times n_neurons %lld needs %lld blocks; a grid has at most 2^31 - 1",
          static_cast<long long>(extents.batch), static_cast<long long>(extents.n_neurons),
          static_cast<long long>(blocks));
   return static_cast<uint32_t>(std::max<int64_t>(blocks, 1));
@@ -38,8 +41,9 @@ bool worth_widening(int64_t row, int width, const GpuShape& gpu) {
 // Widths need every row of every array on a multiple of the access, each at its own element size.
 bool can_widen(const Array& array, int width) {
   const uint64_t access = static_cast<uint64_t>(width) * bytes_of_dtype(array.dtype);
-  return !array.data || (aligned(array.data, std::min<uint64_t>(access, 16)) &&
-                         (array.pitch * static_cast<int64_t>(bytes_of_dtype(array.dtype))) % static_cast<int64_t>(access) == 0);
+  return !array.data ||
+         (aligned(array.data, std::min<uint64_t>(access, 16)) &&
+          (array.pitch * static_cast<int64_t>(bytes_of_dtype(array.dtype))) % static_cast<int64_t>(access) == 0);
 }
 // A thread's neurons are of one batch row, so that all of them are active or none is.
 template <class... Arrays>
@@ -53,7 +57,9 @@ bool all_of_type(int32_t dtype, const Arrays&... arrays) {
   return ((!arrays.data || arrays.dtype == dtype) && ...);
 }
 
-const LayerSpec& spec_of(const Layer* layer) { return layer->spec(); }
+const LayerSpec& spec_of(const Layer* layer) {
+  return layer->spec();
+}
 
 template <class R>
 const ParameterBlock<R>* block_of(const Layer* layer) {
@@ -77,8 +83,9 @@ void launch(const void* kernel, uint32_t n_blocks, uint32_t n_threads, const voi
           "cudaFuncSetAttribute");
   void* parameters[] = {const_cast<void*>(arguments)};
   if (!to.programmatic)
-    return check(api().launch_kernel(kernel, dim3(n_blocks, 1, 1), dim3(n_threads, 1, 1), parameters, shared_bytes, to.stream),
-                 "cudaLaunchKernel");
+    return check(
+        api().launch_kernel(kernel, dim3(n_blocks, 1, 1), dim3(n_threads, 1, 1), parameters, shared_bytes, to.stream),
+        "cudaLaunchKernel");
   cudaLaunchAttribute attribute = {};
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attribute.val.programmaticStreamSerializationAllowed = 1;
@@ -118,12 +125,15 @@ ForwardOutputs outputs_of(const LayerSpec& spec, const ForwardOperation& op) {
   if (op.v_seq.data || op.h_seq.data || op.w_seq.data || op.tape_h.data || !all_of_type(spec.dtype, op.x))
     return ForwardOutputs::any;
   switch (op.spike_format) {
-    case SpikeFormat::bits: return ForwardOutputs::bits;
-    case SpikeFormat::time_bits: return ForwardOutputs::time_bits;
+    case SpikeFormat::bits:
+      return ForwardOutputs::bits;
+    case SpikeFormat::time_bits:
+      return ForwardOutputs::time_bits;
     case SpikeFormat::dense:
       if (op.spikes.dtype == SYNFIRE_DTYPE_U8) return ForwardOutputs::bytes;
       return op.spikes.dtype == spec.dtype ? ForwardOutputs::dense : ForwardOutputs::any;
-    case SpikeFormat::none: break;
+    case SpikeFormat::none:
+      break;
   }
   return ForwardOutputs::any;
 }
@@ -138,9 +148,8 @@ BackwardInputs inputs_of(const LayerSpec& spec, const BackwardOperation& op) {
 
 const void* kernel_for(const LayerSpec& spec, const ForwardOperation& op, const Plan& plan) {
   const ForwardOutputs outputs = outputs_of(spec, op);
-  return with_storage(spec, outputs == ForwardOutputs::any, [&](auto e) {
-    return forward_kernel<decltype(e)>(spec.model->id, plan.width, outputs);
-  });
+  return with_storage(spec, outputs == ForwardOutputs::any,
+                      [&](auto e) { return forward_kernel<decltype(e)>(spec.model->id, plan.width, outputs); });
 }
 
 const void* kernel_for(const LayerSpec& spec, const BackwardOperation& op, const Plan& plan) {
@@ -156,7 +165,8 @@ const void* kernel_for(const ConvertSpikesOperation& op) {
 
 const void* kernel_for(const CountSpikesOperation& op) {
   const SpikeStorage spikes = storage_of(op.spikes.dtype);
-  return op.counts.dtype == SYNFIRE_DTYPE_U64 ? count_spikes_kernel<uint64_t>(spikes) : count_spikes_kernel<uint32_t>(spikes);
+  return op.counts.dtype == SYNFIRE_DTYPE_U64 ? count_spikes_kernel<uint64_t>(spikes)
+                                              : count_spikes_kernel<uint32_t>(spikes);
 }
 
 // Bytes of one access of a copy by a kernel: the most that both addresses and the size are multiples of.
@@ -168,9 +178,9 @@ int copy_unit(const CopyOperation& op) {
   return 1;
 }
 
-// Within the GPU our own kernel copies faster than a captured copy node does. Across the bus it does up to this size, by
-// what the copy engine takes to start: 9.8 us from launch to done instead of 16.4 with 32 KiB in, 29.8 instead of 34 with
-// 1 MiB, the same with 2 MiB (H200, docs/performance.md, "Frames in and out").
+// Within the GPU our own kernel copies faster than a captured copy node does. Across the bus it does up to this size,
+// by what the copy engine takes to start: 9.8 us from launch to done instead of 16.4 with 32 KiB in, 29.8 instead of 34
+// with 1 MiB, the same with 2 MiB (H200, docs/performance.md, "Frames in and out").
 constexpr uint64_t bus_copy_bytes = uint64_t{1} << 20;
 
 bool copies_by_kernel(const CopyOperation& op) {
@@ -201,7 +211,8 @@ class Enqueuer {
     Plan plan = plan_backward(spec, op, gpu_);
     if (warm_up_) plan.lanes.count = 0;
     with_arithmetic(spec.dtype, [&](auto r) {
-      const BackwardLaunch<decltype(r)> arguments = {arguments_of<decltype(r)>(spec, op.layer->block(), op), plan.lanes};
+      const BackwardLaunch<decltype(r)> arguments = {arguments_of<decltype(r)>(spec, op.layer->block(), op),
+                                                     plan.lanes};
       launch(kernel_for(spec, op, plan), blocks(plan), plan.n_threads, &arguments, plan.shared_bytes, to_);
     });
   }
@@ -232,7 +243,8 @@ class Enqueuer {
                               static_cast<int64_t>(op.source.bytes / static_cast<uint64_t>(unit))};
       if (warm_up_) arguments.count = 0;
       const int64_t n_blocks = (arguments.count + copy_threads - 1) / copy_threads;
-      launch(copy_kernel(unit), static_cast<uint32_t>(std::max<int64_t>(n_blocks, 1)), copy_threads, &arguments, 0, to_);
+      launch(copy_kernel(unit), static_cast<uint32_t>(std::max<int64_t>(n_blocks, 1)), copy_threads, &arguments, 0,
+             to_);
       return;
     }
     if (warm_up_) return;  // a copy node has no code to load
@@ -243,17 +255,21 @@ class Enqueuer {
   void operator()(const FillOperation& op) const {
     if (op.bits) return with_element(op.dtype, [&](auto e) { fill_value<decltype(e)>(op); });
     switch (bytes_of_dtype(op.dtype)) {
-      case 1: return fill<uint8_t>(op);
-      case 2: return fill<uint16_t>(op);
-      case 4: return fill<uint32_t>(op);
-      default: return fill<uint64_t>(op);
+      case 1:
+        return fill<uint8_t>(op);
+      case 2:
+        return fill<uint16_t>(op);
+      case 4:
+        return fill<uint32_t>(op);
+      default:
+        return fill<uint64_t>(op);
     }
   }
 
   void operator()(const ScaleAddOperation& op) const {
     const auto count = static_cast<int64_t>(op.source.bytes / bytes_of_dtype(op.source.dtype));
-    const ScaleAddLaunch arguments = {op.source.data, op.destination.data, warm_up_ ? 0 : count, op.scale, op.keep,
-                                      op.scale_value, op.keep_value};
+    const ScaleAddLaunch arguments = {op.source.data, op.destination.data, warm_up_ ? 0 : count, op.scale,
+                                      op.keep,        op.scale_value,      op.keep_value};
     launch(scale_add_kernel(op.source.dtype, op.destination.dtype), strided_blocks(count), step_threads, &arguments, 0,
            to_);
   }
@@ -268,8 +284,13 @@ class Enqueuer {
         return state ? state + op.first_row * n : nullptr;
       };
       const auto* const mask = static_cast<const unsigned char*>(op.mask.data);
-      const ResetRowsLaunch<R> arguments = {block_of<R>(op.layer), mask ? mask + op.first_row : nullptr,
-                                            warm_up_ ? 0 : op.n_rows, n, spec.rules.soft_reset, first(0), first(1)};
+      const ResetRowsLaunch<R> arguments = {block_of<R>(op.layer),
+                                            mask ? mask + op.first_row : nullptr,
+                                            warm_up_ ? 0 : op.n_rows,
+                                            n,
+                                            spec.rules.soft_reset,
+                                            first(0),
+                                            first(1)};
       launch(reset_rows_kernel<R>(), strided_blocks(op.n_rows * n), step_threads, &arguments, 0, to_);
     });
   }
@@ -280,9 +301,12 @@ class Enqueuer {
 
   void operator()(const GuardedCopyOperation& op) const {
     const auto count = static_cast<int64_t>(op.source.bytes / sizeof(uint32_t));
-    GuardedCopyLaunch arguments = {static_cast<uint32_t*>(op.destination.data), static_cast<const uint32_t*>(op.source.data),
-                                   warm_up_ ? 0 : count, static_cast<const unsigned char*>(op.guard.data),
-                                   static_cast<int32_t>(op.n_expected), {}};
+    GuardedCopyLaunch arguments = {static_cast<uint32_t*>(op.destination.data),
+                                   static_cast<const uint32_t*>(op.source.data),
+                                   warm_up_ ? 0 : count,
+                                   static_cast<const unsigned char*>(op.guard.data),
+                                   static_cast<int32_t>(op.n_expected),
+                                   {}};
     static_assert(sizeof arguments.expected == sizeof op.expected);
     std::memcpy(arguments.expected, op.expected.data(), sizeof arguments.expected);
     launch(guarded_copy_kernel(), strided_blocks(count), step_threads, &arguments, 0, to_);
@@ -316,9 +340,11 @@ class Enqueuer {
     const int64_t length = neurons ? layers_of(e) : tiles_per_row(e);
     const int64_t lines = e.batch * (neurons ? tiles_per_row(e) : layers_of(e));
     // Long runs add seldom; short ones keep every multiprocessor busy.
-    const int64_t run = std::clamp<int64_t>(lines * length / (int64_t{16} * gpu_.n_multiprocessors), 1, std::min<int64_t>(length, 64));
+    const int64_t run =
+        std::clamp<int64_t>(lines * length / (int64_t{16} * gpu_.n_multiprocessors), 1, std::min<int64_t>(length, 64));
     const int64_t n_runs = warm_up_ ? 0 : lines * ((length + run - 1) / run);
-    const CountSpikesLaunch arguments = {e, n_runs, run, spikes_of(op.spikes), op.counts.data, static_cast<int32_t>(op.kind)};
+    const CountSpikesLaunch arguments = {
+        e, n_runs, run, spikes_of(op.spikes), op.counts.data, static_cast<int32_t>(op.kind)};
     launch(kernel_for(op), looping_blocks(n_runs), spike_threads, &arguments, 0, to_);
   }
 
@@ -352,10 +378,14 @@ class Enqueuer {
   template <class F>
   static void with_element(int32_t dtype, F f) {
     switch (bytes_of_dtype(dtype)) {
-      case 1: return f(uint8_t{});
-      case 2: return f(uint16_t{});
-      case 4: return f(uint32_t{});
-      default: return f(uint64_t{});
+      case 1:
+        return f(uint8_t{});
+      case 2:
+        return f(uint16_t{});
+      case 4:
+        return f(uint32_t{});
+      default:
+        return f(uint64_t{});
     }
   }
 
@@ -407,18 +437,17 @@ Plan plan_forward(const LayerSpec& spec, const ForwardOperation& op, const GpuSh
 
 Plan plan_backward(const LayerSpec& spec, const BackwardOperation& op, const GpuShape& gpu) {
   const int64_t row = spec.extents.row();
-  const int threads = spec.threads_per_block > 0 ? std::min(spec.threads_per_block, backward_threads) : backward_threads;
+  const int threads =
+      spec.threads_per_block > 0 ? std::min(spec.threads_per_block, backward_threads) : backward_threads;
   Plan plan = {1, {row, 0}, 0, static_cast<uint32_t>(threads), 0};
   const int wide = with_storage(spec, false, [](auto s) { return backward_width<decltype(s)>; });
   const int variables = spec.model->slope_reads_w || op.gradients.count > 0 ? spec.model->n_states : 1;
-  if (wide > 1 && variables == 1 && inputs_of(spec, op) == BackwardInputs::spikes &&
-      worth_widening(row, wide, gpu) &&
+  if (wide > 1 && variables == 1 && inputs_of(spec, op) == BackwardInputs::spikes && worth_widening(row, wide, gpu) &&
       can_widen(spec.extents, wide, op.x, op.tape_h, op.grad_spike, op.grad_v_final, op.grad_x, op.grad_v_init))
     plan.width = wide;
   plan.n_blocks = blocks_for(row / plan.width, threads, spec.extents);
-  plan.shared_bytes = static_cast<uint32_t>(
-      backward_shared_bytes(spec.extents.n_steps, plan.width, variables, op.gradients.count,
-                            static_cast<int64_t>(spec.element_bytes())));
+  plan.shared_bytes = static_cast<uint32_t>(backward_shared_bytes(
+      spec.extents.n_steps, plan.width, variables, op.gradients.count, static_cast<int64_t>(spec.element_bytes())));
   return plan;
 }
 

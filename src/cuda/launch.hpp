@@ -30,8 +30,9 @@ struct Plan {
 Plan plan_forward(const core::LayerSpec& spec, const core::ForwardOperation& op, const GpuShape& gpu);
 Plan plan_backward(const core::LayerSpec& spec, const core::BackwardOperation& op, const GpuShape& gpu);
 
-// How an operation is enqueued: for real; for real, where its kernels may be launched before the kernel that precedes them in
-// the stream has ended, for which they wait themselves; or with empty extents, which loads every kernel and touches no data.
+// How an operation is enqueued: for real; for real, where its kernels may be launched before the kernel that precedes
+// them in the stream has ended, for which they wait themselves; or with empty extents, which loads every kernel and
+// touches no data.
 enum class Enqueue { run, run_programmatic, warm_up };
 
 // Puts one operation on a stream. All addresses must be accessible to the GPU.

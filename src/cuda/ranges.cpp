@@ -34,7 +34,9 @@ struct Name {
   const char* kind;
   const char* detail;
 };
-Name model_of(const char* kind, const core::Layer* layer) { return {kind, layer->spec().model->name}; }
+Name model_of(const char* kind, const core::Layer* layer) {
+  return {kind, layer->spec().model->name};
+}
 struct NameOf {
   Name operator()(const core::ForwardOperation& op) const { return model_of("forward ", op.layer); }
   Name operator()(const core::BackwardOperation& op) const { return model_of("backward ", op.layer); }

@@ -1,5 +1,5 @@
-// Ranges that profilers show: what is being enqueued, by direction and model. Without a profiler attached there is no domain,
-// and a range costs a look at a pointer. What is not here: any other use of NVTX.
+// Ranges that profilers show: what is being enqueued, by direction and model. Without a profiler attached there is no
+// domain, and a range costs a look at a pointer. What is not here: any other use of NVTX.
 #ifndef SYNFIRE_CUDA_RANGES_HPP
 #define SYNFIRE_CUDA_RANGES_HPP
 

@@ -1,5 +1,6 @@
-// An instantiated graph on CUDA: capture of the operation list on a private stream, checks of what was captured, replay,
-// and what may change between replays. With several slots there is one executable graph for each, over shared device memory.
+// An instantiated graph on CUDA: capture of the operation list on a private stream, checks of what was captured,
+// replay, and what may change between replays. With several slots there is one executable graph for each, over shared
+// device memory.
 #include "device_state.hpp"
 #include "ranges.hpp"
 #include "staging.hpp"
@@ -122,7 +123,8 @@ class CudaReplay final : public Replay {
     if (error != cudaSuccess || status != cudaStreamCaptureStatusActive) {
       if (error != cudaSuccess) api().get_last_error();
       fail(SYNFIRE_ERROR_CAPTURING, "SYN-STREAM-CAPTURING",
-           "stream is being captured in a way that no graph can be added to: the capture is invalid, or its last operation is a "
+           "stream is being captured in a way that no graph can be added to: the capture is invalid, or its last "
+           "operation is a "
            "programmatic launch");
     }
     const RelaxedCapture relaxed;
@@ -184,8 +186,10 @@ class CudaReplay final : public Replay {
     }
     std::swap(build_, next);
     // What captures of the caller's name must stay, for as long as the graph does.
-    if (captured_) retired_.push_back(std::move(next));
-    else release_build(next);
+    if (captured_)
+      retired_.push_back(std::move(next));
+    else
+      release_build(next);
     captured_ = false;
   }
 
@@ -273,8 +277,8 @@ class CudaReplay final : public Replay {
     }
   }
 
-  // What a programmatic edge means behind a node that is disabled, CUDA does not say. Where kernels of this library may have
-  // such edges, a disabled one runs another kernel instead, which does nothing but wait.
+  // What a programmatic edge means behind a node that is disabled, CUDA does not say. Where kernels of this library may
+  // have such edges, a disabled one runs another kernel instead, which does nothing but wait.
   void set_node_enabled(const Instance& instance, cudaGraphNode_t node, bool own, bool enabled) {
     if (!device_.programmatic_launches || !own || type_of(node) != cudaGraphNodeTypeKernel)
       return device_.check(api().graph_node_set_enabled(instance.executable, node, enabled ? 1 : 0),
@@ -314,7 +318,8 @@ class CudaReplay final : public Replay {
       size_t count = 0;
       device_.check(api().graph_get_nodes(instance.graph, nullptr, &count), "cudaGraphGetNodes");
       if (count != n_nodes)
-        fail(SYNFIRE_ERROR_INTERNAL, "SYN-GRAPH-NODES", "the captured graph has %zu nodes instead of %zu", count, n_nodes);
+        fail(SYNFIRE_ERROR_INTERNAL, "SYN-GRAPH-NODES", "the captured graph has %zu nodes instead of %zu", count,
+             n_nodes);
     } catch (...) {
       api().stream_destroy(stream);
       throw;
@@ -326,8 +331,9 @@ class CudaReplay final : public Replay {
   size_t capture_operations(Instance& instance, uint32_t slot, cudaStream_t stream) {
     const unsigned long long id = capture_id(stream);
     Nodes known;
-    // A kernel right behind another one of this library may be launched before that one has ended: both ends of such an edge
-    // know that they must wait. 0.7 us less for a forward and a backward (H200, docs/performance.md, "Small graphs").
+    // A kernel right behind another one of this library may be launched before that one has ended: both ends of such an
+    // edge know that they must wait. 0.7 us less for a forward and a backward (H200, docs/performance.md, "Small
+    // graphs").
     Enqueue how = Enqueue::run;
     for (size_t entry = 0; entry < instance.operations.size(); ++entry) {
       const Operation& operation = instance.operations[entry];
@@ -382,8 +388,8 @@ class CudaReplay final : public Replay {
     return type;
   }
 
-  // Every operation is as many kernels or copies as nodes_of() says: fewer mean that work went elsewhere, other types that
-  // something allocates or calls back in the replay.
+  // Every operation is as many kernels or copies as nodes_of() says: fewer mean that work went elsewhere, other types
+  // that something allocates or calls back in the replay.
   void check_nodes(size_t entry, const Nodes& nodes, size_t expected) {
     if (nodes.size() != expected)
       fail(SYNFIRE_ERROR_INTERNAL, "SYN-GRAPH-NODES", "entry %zu of the list became %zu nodes instead of %zu", entry,
@@ -397,7 +403,8 @@ class CudaReplay final : public Replay {
   }
 
   // ---- native nodes
-  Nodes capture_native(const NativeOperation& op, uint32_t slot, cudaStream_t stream, unsigned long long id, Nodes& known) {
+  Nodes capture_native(const NativeOperation& op, uint32_t slot, cudaStream_t stream, unsigned long long id,
+                       Nodes& known) {
     {
       // Libraries load kernels and allocate workspace when they are first used; that is no concern of this capture.
       const RelaxedCapture relaxed;
@@ -422,7 +429,8 @@ class CudaReplay final : public Replay {
     for (const cudaGraphNode_t node : added) {
       const cudaGraphNodeType type = type_of(node);
       if (type != cudaGraphNodeTypeKernel && type != cudaGraphNodeTypeMemcpy && type != cudaGraphNodeTypeMemset) {
-        const std::string text = std::string("enqueued a node of CUDA's type ").append(std::to_string(static_cast<int>(type)))
+        const std::string text = std::string("enqueued a node of CUDA's type ")
+                                     .append(std::to_string(static_cast<int>(type)))
                                      .append("; kernels, copies and fills are allowed");
         fail_native(op, "SYN-GRAPH-NATIVE-NODE", text.c_str());
       }
@@ -434,7 +442,8 @@ class CudaReplay final : public Replay {
       device_.check(api().graph_node_get_dependencies(reached[i], nullptr, &count), "cudaGraphNodeGetDependencies");
       Nodes before(count);
       if (count > 0)
-        device_.check(api().graph_node_get_dependencies(reached[i], before.data(), &count), "cudaGraphNodeGetDependencies");
+        device_.check(api().graph_node_get_dependencies(reached[i], before.data(), &count),
+                      "cudaGraphNodeGetDependencies");
       for (const cudaGraphNode_t node : before)
         if (std::find(reached.begin(), reached.end(), node) == reached.end()) reached.push_back(node);
     }
@@ -460,7 +469,8 @@ class CudaReplay final : public Replay {
     cudaGraphInstantiateParams params = {};
     params.flags = cudaGraphInstantiateFlagUpload | cudaGraphInstantiateFlagUseNodePriority;
     params.uploadStream = device_.stream;
-    device_.check(api().graph_instantiate(&instance.executable, instance.graph, &params), "cudaGraphInstantiateWithParams");
+    device_.check(api().graph_instantiate(&instance.executable, instance.graph, &params),
+                  "cudaGraphInstantiateWithParams");
     device_.check(api().stream_synchronize(device_.stream), "cudaStreamSynchronize");
   }
 

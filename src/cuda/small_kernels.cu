@@ -30,8 +30,8 @@ __global__ void __launch_bounds__(threads_per_block) reduce_batch(const __grid_c
   }
 }
 
-__global__ void __launch_bounds__(threads_per_block) reduce_chunks(
-    const __grid_constant__ ReduceLaunch<double> launch) {
+__global__ void __launch_bounds__(threads_per_block)
+    reduce_chunks(const __grid_constant__ ReduceLaunch<double> launch) {
   wait_for_previous();
   static_assert(reduction_lanes == threads_per_block);
   __shared__ double lanes[reduction_lanes];
@@ -49,8 +49,7 @@ __global__ void __launch_bounds__(threads_per_block) reduce_chunks(
 }
 
 template <class R>
-__global__ void __launch_bounds__(threads_per_block) reduce_total(
-    const __grid_constant__ ReduceLaunch<R> launch) {
+__global__ void __launch_bounds__(threads_per_block) reduce_total(const __grid_constant__ ReduceLaunch<R> launch) {
   wait_for_previous();
   __shared__ double lanes[reduction_lanes];
   if (launch.count == 0) return;
@@ -85,7 +84,9 @@ __global__ void __launch_bounds__(threads_per_block) write_small(const __grid_co
 }
 
 // What a disabled operation runs instead of its kernel: the order of what is around it stays.
-__global__ void idle() { wait_for_previous(); }
+__global__ void idle() {
+  wait_for_previous();
+}
 
 __global__ void signal(const __grid_constant__ SignalLaunch launch) {
   wait_for_previous();
@@ -103,7 +104,9 @@ template <class R>
 const void* reduce_batch_kernel() {
   return address(reduce_batch<R>);
 }
-const void* reduce_chunks_kernel() { return address(reduce_chunks); }
+const void* reduce_chunks_kernel() {
+  return address(reduce_chunks);
+}
 template <class R>
 const void* reduce_total_kernel() {
   return address(reduce_total<R>);
@@ -114,14 +117,23 @@ const void* fill_kernel() {
 }
 const void* copy_kernel(int unit_bytes) {
   switch (unit_bytes) {
-    case 16: return address(copy<uint4>);
-    case 4: return address(copy<uint32_t>);
-    default: return address(copy<uint8_t>);
+    case 16:
+      return address(copy<uint4>);
+    case 4:
+      return address(copy<uint32_t>);
+    default:
+      return address(copy<uint8_t>);
   }
 }
-const void* write_small_kernel() { return address(write_small); }
-const void* signal_kernel() { return address(signal); }
-const void* idle_kernel() { return address(idle); }
+const void* write_small_kernel() {
+  return address(write_small);
+}
+const void* signal_kernel() {
+  return address(signal);
+}
+const void* idle_kernel() {
+  return address(idle);
+}
 
 template const void* reduce_batch_kernel<float>();
 template const void* reduce_batch_kernel<double>();

@@ -1,6 +1,6 @@
-// Conversions and counts of spikes. A warp holds 32 steps of 32 neurons time-packed: lane i has the word of neuron i, bit t
-// is step t. Every format is read into such words and written from them; all arithmetic is on whole numbers, so the order of
-// additions does not matter.
+// Conversions and counts of spikes. A warp holds 32 steps of 32 neurons time-packed: lane i has the word of neuron i,
+// bit t is step t. Every format is read into such words and written from them; all arithmetic is on whole numbers, so
+// the order of additions does not matter.
 #include "spike_kernels.hpp"
 #include "wait.cuh"
 
@@ -41,7 +41,7 @@ __device__ __forceinline__ uint32_t transposed(uint32_t word) {
   for (int half = 16; half > 0; half /= 2) {
     const uint32_t other = __shfl_xor_sync(0xFFFFFFFF, word, half);
     word = (threadIdx.x & static_cast<unsigned>(half)) == 0 ? (word & mask) | ((other & mask) << half)
-                                                             : (word & ~mask) | ((other & ~mask) >> half);
+                                                            : (word & ~mask) | ((other & ~mask) >> half);
     mask ^= mask << (half / 2);
   }
   return word;
@@ -49,8 +49,8 @@ __device__ __forceinline__ uint32_t transposed(uint32_t word) {
 
 // ---- reading and writing one format ---------------------------------------------------------------------------------
 
-// Neuron-packed words of a tile pass through shared memory, where a thread has word i mod 8 of step i / 8: a row's words
-// are read and written together. The last column keeps a warp's reads in different banks.
+// Neuron-packed words of a tile pass through shared memory, where a thread has word i mod 8 of step i / 8: a row's
+// words are read and written together. The last column keeps a warp's reads in different banks.
 struct BitsTile {
   uint32_t words[32][words_per_tile + 1];
 };
@@ -63,7 +63,8 @@ struct Dense {
   static __device__ __forceinline__ E* element(const SpikeArray& spikes, const Extents& e, const Place& at) {
     return static_cast<E*>(spikes.data) + at.step * spikes.pitch + at.row * e.n_neurons + at.neuron;
   }
-  static __device__ __forceinline__ uint32_t read(const SpikeArray& spikes, const Extents& e, const Place& at, BitsTile&) {
+  static __device__ __forceinline__ uint32_t read(const SpikeArray& spikes, const Extents& e, const Place& at,
+                                                  BitsTile&) {
     if (!at.exists) return 0;
     const E* const from = element(spikes, e, at);
     const E magnitude = static_cast<E>(spikes.magnitude);
@@ -76,8 +77,8 @@ struct Dense {
     }
     return word;
   }
-  static __device__ __forceinline__ void write(uint32_t word, const SpikeArray& spikes, const Extents& e, const Place& at,
-                                               BitsTile&) {
+  static __device__ __forceinline__ void write(uint32_t word, const SpikeArray& spikes, const Extents& e,
+                                               const Place& at, BitsTile&) {
     if (!at.exists) return;
     E* const to = element(spikes, e, at);
     const E one = static_cast<E>(spikes.one);
@@ -98,12 +99,13 @@ struct Format<TimeBits> {
   static __device__ __forceinline__ uint32_t* word(const SpikeArray& spikes, const Extents& e, const Place& at) {
     return static_cast<uint32_t*>(spikes.data) + at.step / 32 * spikes.pitch + at.row * e.n_neurons + at.neuron;
   }
-  static __device__ __forceinline__ uint32_t read(const SpikeArray& spikes, const Extents& e, const Place& at, BitsTile&) {
+  static __device__ __forceinline__ uint32_t read(const SpikeArray& spikes, const Extents& e, const Place& at,
+                                                  BitsTile&) {
     if (!at.exists) return 0;
     return *word(spikes, e, at) & (0xFFFFFFFFu >> (32 - at.steps));
   }
-  static __device__ __forceinline__ void write(uint32_t value, const SpikeArray& spikes, const Extents& e, const Place& at,
-                                               BitsTile&) {
+  static __device__ __forceinline__ void write(uint32_t value, const SpikeArray& spikes, const Extents& e,
+                                               const Place& at, BitsTile&) {
     if (at.exists) *word(spikes, e, at) = value;
   }
 };
@@ -113,7 +115,8 @@ template <>
 struct Format<Bits> {
   static __device__ __forceinline__ uint32_t read(const SpikeArray& spikes, const Extents& e, const Place& at,
                                                   BitsTile& tile) {
-    const int step = static_cast<int>(threadIdx.x) / words_per_tile, column = static_cast<int>(threadIdx.x) % words_per_tile;
+    const int step = static_cast<int>(threadIdx.x) / words_per_tile,
+              column = static_cast<int>(threadIdx.x) % words_per_tile;
     const bool mine = step < at.steps && at.word + column < e.words_per_row();
     const uint32_t loaded = mine ? *word(spikes, e, at, step, column) : 0;
     __syncthreads();  // the tile before this one has been read
@@ -122,21 +125,23 @@ struct Format<Bits> {
     const uint32_t value = transposed(tile.words[threadIdx.x % 32][threadIdx.x / 32]);
     return at.exists ? value : 0;
   }
-  static __device__ __forceinline__ void write(uint32_t value, const SpikeArray& spikes, const Extents& e, const Place& at,
-                                               BitsTile& tile) {
-    const int step = static_cast<int>(threadIdx.x) / words_per_tile, column = static_cast<int>(threadIdx.x) % words_per_tile;
+  static __device__ __forceinline__ void write(uint32_t value, const SpikeArray& spikes, const Extents& e,
+                                               const Place& at, BitsTile& tile) {
+    const int step = static_cast<int>(threadIdx.x) / words_per_tile,
+              column = static_cast<int>(threadIdx.x) % words_per_tile;
     const uint32_t packed = transposed(value);
     __syncthreads();
     tile.words[threadIdx.x % 32][threadIdx.x / 32] = packed;
     __syncthreads();
-    if (step < at.steps && at.word + column < e.words_per_row()) *word(spikes, e, at, step, column) = tile.words[step][column];
+    if (step < at.steps && at.word + column < e.words_per_row())
+      *word(spikes, e, at, step, column) = tile.words[step][column];
   }
 
  private:
-  static __device__ __forceinline__ uint32_t* word(const SpikeArray& spikes, const Extents& e, const Place& at, int step,
-                                                   int column) {
-    return static_cast<uint32_t*>(spikes.data) + (at.step + step) * spikes.pitch + at.row * e.words_per_row() + at.word +
-           column;
+  static __device__ __forceinline__ uint32_t* word(const SpikeArray& spikes, const Extents& e, const Place& at,
+                                                   int step, int column) {
+    return static_cast<uint32_t*>(spikes.data) + (at.step + step) * spikes.pitch + at.row * e.words_per_row() +
+           at.word + column;
   }
 };
 
@@ -159,7 +164,9 @@ __global__ void __launch_bounds__(spike_threads) convert(const __grid_constant__
   }
 }
 
-__device__ __forceinline__ void add(uint32_t* count, uint32_t value) { atomicAdd(count, value); }
+__device__ __forceinline__ void add(uint32_t* count, uint32_t value) {
+  atomicAdd(count, value);
+}
 __device__ __forceinline__ void add(uint64_t* count, uint64_t value) {
   atomicAdd(reinterpret_cast<unsigned long long*>(count), static_cast<unsigned long long>(value));
 }
@@ -212,12 +219,18 @@ const void* convert_from(core::SpikeStorage to) {
 
 const void* convert_spikes_kernel(core::SpikeStorage from, core::SpikeStorage to) {
   switch (from) {
-    case core::SpikeStorage::bytes1: return convert_from<uint8_t>(to);
-    case core::SpikeStorage::bytes2: return convert_from<uint16_t>(to);
-    case core::SpikeStorage::bytes4: return convert_from<uint32_t>(to);
-    case core::SpikeStorage::bytes8: return convert_from<uint64_t>(to);
-    case core::SpikeStorage::bits: return convert_from<Bits>(to);
-    default: return convert_from<TimeBits>(to);
+    case core::SpikeStorage::bytes1:
+      return convert_from<uint8_t>(to);
+    case core::SpikeStorage::bytes2:
+      return convert_from<uint16_t>(to);
+    case core::SpikeStorage::bytes4:
+      return convert_from<uint32_t>(to);
+    case core::SpikeStorage::bytes8:
+      return convert_from<uint64_t>(to);
+    case core::SpikeStorage::bits:
+      return convert_from<Bits>(to);
+    default:
+      return convert_from<TimeBits>(to);
   }
 }
 

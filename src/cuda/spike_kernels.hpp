@@ -8,12 +8,16 @@
 namespace synfire::cuda {
 
 inline constexpr int spike_threads = 256;
-// A warp works on 32 steps of 32 neurons; a block's warps lie beside each other in one batch row, so that eight words of
-// neuron-packed spikes fill a sector of 32 bytes.
+// A warp works on 32 steps of 32 neurons; a block's warps lie beside each other in one batch row, so that eight words
+// of neuron-packed spikes fill a sector of 32 bytes.
 inline constexpr int words_per_tile = spike_threads / 32;
 
-inline int64_t layers_of(const core::Extents& e) { return (e.n_steps + 31) / 32; }  // of 32 steps
-inline int64_t tiles_per_row(const core::Extents& e) { return (e.words_per_row() + words_per_tile - 1) / words_per_tile; }
+inline int64_t layers_of(const core::Extents& e) {
+  return (e.n_steps + 31) / 32;
+}  // of 32 steps
+inline int64_t tiles_per_row(const core::Extents& e) {
+  return (e.words_per_row() + words_per_tile - 1) / words_per_tile;
+}
 
 struct ConvertSpikesLaunch {
   core::Extents extents;
@@ -21,8 +25,8 @@ struct ConvertSpikesLaunch {
   core::SpikeArray source, destination;
 };
 
-// Adds to counts that are zero. A block takes `run` tiles, one after the other along the steps (per neuron) or along the
-// row, before it adds what they held.
+// Adds to counts that are zero. A block takes `run` tiles, one after the other along the steps (per neuron) or along
+// the row, before it adds what they held.
 struct CountSpikesLaunch {
   core::Extents extents;
   int64_t n_runs;  // 0 touches no data

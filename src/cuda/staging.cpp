@@ -11,7 +11,9 @@ namespace {
 // Marks an array whose data is an offset into the arena until place() makes it an address.
 constexpr int32_t memory_arena = -1;
 
-void* offset_pointer(uint64_t offset) { return reinterpret_cast<void*>(static_cast<uintptr_t>(offset)); }
+void* offset_pointer(uint64_t offset) {
+  return reinterpret_cast<void*>(static_cast<uintptr_t>(offset));
+}
 
 }  // namespace
 
@@ -148,9 +150,13 @@ void Staging::add(const WriteBytesOperation& op) {
   append(op);
 }
 
-void Staging::add(const GuardedCopyOperation& op) { append(op); }
+void Staging::add(const GuardedCopyOperation& op) {
+  append(op);
+}
 
-void Staging::add(const SetParametersOperation& op) { append(op); }
+void Staging::add(const SetParametersOperation& op) {
+  append(op);
+}
 
 void Staging::add(const UpdateParameterOperation& original) {
   UpdateParameterOperation op = original;

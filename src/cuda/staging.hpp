@@ -1,6 +1,6 @@
-// How a graph moves frames between pinned host memory and the GPU. Inputs are copied to the device before their first reader
-// (by a kernel or a copy node: launch.cpp); small outputs are written straight to host memory, large ones to the device and
-// copied back.
+// How a graph moves frames between pinned host memory and the GPU. Inputs are copied to the device before their first
+// reader (by a kernel or a copy node: launch.cpp); small outputs are written straight to host memory, large ones to the
+// device and copied back.
 #ifndef SYNFIRE_CUDA_STAGING_HPP
 #define SYNFIRE_CUDA_STAGING_HPP
 
@@ -12,15 +12,15 @@ namespace synfire::cuda {
 // empty them.
 class Staging {
  public:
-  // Outputs up to this size are written where they are. A copy node behind the kernel that writes them costs more: 23.5 us from
-  // launch to done instead of 6.4 with 2 KiB, 23.5 instead of 8.3 with 128 KiB, 56 instead of 46 with 2 MiB, beyond which nothing
-  // was measured (H200, PCIe 5, docs/performance.md, "Frames in and out").
+  // Outputs up to this size are written where they are. A copy node behind the kernel that writes them costs more: 23.5
+  // us from launch to done instead of 6.4 with 2 KiB, 23.5 instead of 8.3 with 128 KiB, 56 instead of 46 with 2 MiB,
+  // beyond which nothing was measured (H200, PCIe 5, docs/performance.md, "Frames in and out").
   static constexpr uint64_t zero_copy_bytes = uint64_t{2} << 20;
 
   explicit Staging(const core::OperationList& operations);
 
-  // For each entry of the list to run, the recorded entries that it runs for: itself, or, for a copy, those that read or wrote
-  // what it moves. It is needed while any of them is.
+  // For each entry of the list to run, the recorded entries that it runs for: itself, or, for a copy, those that read
+  // or wrote what it moves. It is needed while any of them is.
   const std::vector<std::vector<uint32_t>>& users() const noexcept { return users_; }
 
   // Bytes of the arena that place() needs; 0 when nothing is staged.
@@ -33,8 +33,8 @@ class Staging {
     void* host;
     uint64_t bytes;
     uint64_t offset;
-    bool current;   // the arena holds what the host memory holds ...
-    size_t copy_in; // ... since this entry of the list
+    bool current;    // the arena holds what the host memory holds ...
+    size_t copy_in;  // ... since this entry of the list
   };
 
   void add(const core::ForwardOperation& op);

@@ -11,7 +11,9 @@ namespace {
 __device__ __forceinline__ int64_t first_element() {
   return static_cast<int64_t>(blockIdx.x) * step_threads + threadIdx.x;
 }
-__device__ __forceinline__ int64_t stride() { return static_cast<int64_t>(gridDim.x) * step_threads; }
+__device__ __forceinline__ int64_t stride() {
+  return static_cast<int64_t>(gridDim.x) * step_threads;
+}
 
 template <class E>
 __global__ void __launch_bounds__(step_threads) fill_value(const __grid_constant__ FillValueLaunch<E> launch) {
@@ -70,7 +72,8 @@ __global__ void __launch_bounds__(step_threads) set_parameters(const __grid_cons
 }
 
 template <class R>
-__global__ void __launch_bounds__(step_threads) update_parameter(const __grid_constant__ UpdateParameterLaunch<R> launch) {
+__global__ void __launch_bounds__(step_threads)
+    update_parameter(const __grid_constant__ UpdateParameterLaunch<R> launch) {
   wait_for_previous();
   if (!launch.runs) return;
   const auto& a = launch.arguments;
@@ -91,9 +94,12 @@ __global__ void __launch_bounds__(step_threads) update_parameter(const __grid_co
 template <class From>
 const void* scale_add_from(int32_t destination) {
   switch (destination) {
-    case SYNFIRE_DTYPE_F16: return address(scale_add<From, F16>);
-    case SYNFIRE_DTYPE_BF16: return address(scale_add<From, Bf16>);
-    default: return address(scale_add<From, float>);
+    case SYNFIRE_DTYPE_F16:
+      return address(scale_add<From, F16>);
+    case SYNFIRE_DTYPE_BF16:
+      return address(scale_add<From, Bf16>);
+    default:
+      return address(scale_add<From, float>);
   }
 }
 
@@ -105,17 +111,23 @@ const void* fill_value_kernel() {
 }
 const void* scale_add_kernel(int32_t source, int32_t destination) {
   switch (source) {
-    case SYNFIRE_DTYPE_F64: return address(scale_add<double, double>);
-    case SYNFIRE_DTYPE_F16: return scale_add_from<F16>(destination);
-    case SYNFIRE_DTYPE_BF16: return scale_add_from<Bf16>(destination);
-    default: return scale_add_from<float>(destination);
+    case SYNFIRE_DTYPE_F64:
+      return address(scale_add<double, double>);
+    case SYNFIRE_DTYPE_F16:
+      return scale_add_from<F16>(destination);
+    case SYNFIRE_DTYPE_BF16:
+      return scale_add_from<Bf16>(destination);
+    default:
+      return scale_add_from<float>(destination);
   }
 }
 template <class R>
 const void* reset_rows_kernel() {
   return address(reset_rows<R>);
 }
-const void* guarded_copy_kernel() { return address(guarded_copy); }
+const void* guarded_copy_kernel() {
+  return address(guarded_copy);
+}
 template <class R>
 const void* set_parameters_kernel() {
   return address(set_parameters<R>);

@@ -1,5 +1,5 @@
-// The kernels between the passes of a step, as the host code sees them: values that change between replays, scale-and-add,
-// rows of state, parameters that replays update. A launch with a count of 0 touches no data.
+// The kernels between the passes of a step, as the host code sees them: values that change between replays,
+// scale-and-add, rows of state, parameters that replays update. A launch with a count of 0 touches no data.
 #ifndef SYNFIRE_CUDA_STEP_KERNELS_HPP
 #define SYNFIRE_CUDA_STEP_KERNELS_HPP
 

@@ -25,8 +25,8 @@ using namespace synfire::core;
 
 constexpr std::align_val_t alignment{256};
 
-// Neuron-steps of a forward below which the calling thread works alone. One processor with AVX-512 does this many in 63 us,
-// two in 41; on a busy machine a second thread may be scheduled milliseconds late.
+// Neuron-steps of a forward below which the calling thread works alone. One processor with AVX-512 does this many in 63
+// us, two in 41; on a busy machine a second thread may be scheduled milliseconds late.
 constexpr int64_t parallel_threshold = 1 << 19;
 // A backward step costs about four forward steps.
 constexpr int64_t backward_weight = 4;
@@ -68,8 +68,12 @@ class Tiling {
     const int64_t row = index / tiles_per_row_;
     const int64_t neuron = index % tiles_per_row_ * tile_size_;
     const int64_t element = row * row_length_ + neuron, count = std::min<int64_t>(tile_size_, row_length_ - neuron);
-    return {element, neuron, row * words_per_row_ + neuron / 32, static_cast<int>(count),
-            static_cast<int>(std::min<int64_t>(tile_size_, end_ - element - count)), far_};
+    return {element,
+            neuron,
+            row * words_per_row_ + neuron / 32,
+            static_cast<int>(count),
+            static_cast<int>(std::min<int64_t>(tile_size_, end_ - element - count)),
+            far_};
   }
 
  private:
@@ -132,8 +136,10 @@ class HostDevice final : public Device {
   }
   // One entry of a replay's list.
   void execute_one(const Operation& operation, uint32_t slot) const {
-    if (const auto* native = std::get_if<NativeOperation>(&operation)) call_native(*native, nullptr, slot);
-    else std::visit([this](const auto& op) { run(op); }, operation);
+    if (const auto* native = std::get_if<NativeOperation>(&operation))
+      call_native(*native, nullptr, slot);
+    else
+      std::visit([this](const auto& op) { run(op); }, operation);
   }
   void execute(std::span<const Operation> operations, synfire_stream /*stream*/) override {
     for (const Operation& operation : operations) std::visit([this](const auto& op) { run(op); }, operation);
@@ -163,7 +169,8 @@ class HostDevice final : public Device {
     const auto arguments = arguments_of<R>(spec, op.layer->block(), op);
     const bool rows = arguments.parameters->per_neuron || (arguments.spike_bits && spec.extents.n_neurons % 32 != 0);
     const Extents active = active_of(spec.extents, arguments.parameters->active);
-    for_each_tile(Tiling(active, rows, forward_tile, forward_sequences * int64_t{sizeof(R)}), active.n_steps * active.row(),
+    for_each_tile(Tiling(active, rows, forward_tile, forward_sequences * int64_t{sizeof(R)}),
+                  active.n_steps * active.row(),
                   [&](const Tile& tile) { kernels_.forward(spec.model->id, arguments, tile); });
   }
   template <class R>
@@ -171,10 +178,10 @@ class HostDevice final : public Device {
     const LayerSpec& spec = op.layer->spec();
     const auto arguments = arguments_of<R>(spec, op.layer->block(), op);
     const Extents active = active_of(spec.extents, arguments.parameters->active);
-    for_each_tile(Tiling(active, arguments.parameters->per_neuron, backward_tile<R>, backward_sequences * int64_t{sizeof(R)}),
-                  backward_weight * active.n_steps * active.row(), [&](const Tile& tile) {
-                    kernels_.backward(spec.model->id, arguments, tile);
-                  });
+    for_each_tile(
+        Tiling(active, arguments.parameters->per_neuron, backward_tile<R>, backward_sequences * int64_t{sizeof(R)}),
+        backward_weight * active.n_steps * active.row(),
+        [&](const Tile& tile) { kernels_.backward(spec.model->id, arguments, tile); });
   }
 
   void run(const ForwardOperation& op) const {
@@ -185,8 +192,10 @@ class HostDevice final : public Device {
   }
   void run(const ReduceOperation& op) const {
     const FloatEnvironment ieee;
-    if (op.dtype == SYNFIRE_DTYPE_F64) reduce<double>(op);
-    else reduce<float>(op);
+    if (op.dtype == SYNFIRE_DTYPE_F64)
+      reduce<double>(op);
+    else
+      reduce<float>(op);
   }
   template <class R>
   static void reduce(const ReduceOperation& op) {
@@ -222,10 +231,14 @@ class HostDevice final : public Device {
   void run(const CopyOperation& op) const { std::memcpy(op.destination.data, op.source.data, op.source.bytes); }
   void run(const FillOperation& op) const {
     switch (bytes_of_dtype(op.dtype)) {
-      case 1: return fill<uint8_t>(op);
-      case 2: return fill<uint16_t>(op);
-      case 4: return fill<uint32_t>(op);
-      default: return fill<uint64_t>(op);
+      case 1:
+        return fill<uint8_t>(op);
+      case 2:
+        return fill<uint16_t>(op);
+      case 4:
+        return fill<uint32_t>(op);
+      default:
+        return fill<uint64_t>(op);
     }
   }
   void run(const ResetStateOperation& op) const { reset_state(op); }
@@ -277,6 +290,8 @@ std::unique_ptr<Replay> HostDevice::instantiate(ReplayPlan plan) {
 
 }  // namespace
 
-std::unique_ptr<core::Device> make_device(int n_threads) { return std::make_unique<HostDevice>(n_threads); }
+std::unique_ptr<core::Device> make_device(int n_threads) {
+  return std::make_unique<HostDevice>(n_threads);
+}
 
 }  // namespace synfire::host

@@ -2,7 +2,8 @@
 // the compiler's vectoriser: no branches but selections, absent arrays replaced by rows of zeros or scratch rows.
 //
 // This file is compiled once per instruction level, with SYNFIRE_MODEL_LEVEL naming the level's namespace. It uses no
-// standard-library templates: an instance compiled here for AVX-512 could otherwise replace everybody else's at link time.
+// standard-library templates: an instance compiled here for AVX-512 could otherwise replace everybody else's at link
+// time.
 #include "storage.hpp"
 
 namespace synfire::host::SYNFIRE_MODEL_LEVEL {
@@ -29,12 +30,12 @@ struct Constants {
   }
 };
 
-// One step of one row: H, S and the state after it. Functions of their own for the loops that must be vectorised: inlined
-// into larger ones the compiler gives up on some of them.
+// One step of one row: H, S and the state after it. Functions of their own for the loops that must be vectorised:
+// inlined into larger ones the compiler gives up on some of them.
 template <class Model, class R, bool PerNeuron>
-[[gnu::noinline]] void forward_row(const Constants<R, first_model_constant + Model::n_constants, PerNeuron>& source, Rules rules,
-                 const R* __restrict x, R* __restrict v, R* __restrict w, R* __restrict h, R* __restrict spikes,
-                 int count) {
+[[gnu::noinline]] void forward_row(const Constants<R, first_model_constant + Model::n_constants, PerNeuron>& source,
+                                   Rules rules, const R* __restrict x, R* __restrict v, R* __restrict w,
+                                   R* __restrict h, R* __restrict spikes, int count) {
   constexpr bool two_variables = Model::n_states == 2;
   for (int i = 0; i < count; ++i) {
     R c[first_model_constant + Model::n_constants];
@@ -60,8 +61,8 @@ void keep_finite(R* h, int32_t dtype, int count) {
 }
 
 // A row of a tile is short and the next one is far away, so that the processor does not find it by itself: rows are
-// asked for, those of the next tile too. Rows to be written as well, where they are long: LIF, f32, T = 32, N = 262,144, one
-// thread took 4.7 ms with dense spikes and 5.1 with a stored H without it, 3.3 and 4.1 with.
+// asked for, those of the next tile too. Rows to be written as well, where they are long: LIF, f32, T = 32, N =
+// 262,144, one thread took 4.7 ms with dense spikes and 5.1 with a stored H without it, 3.3 and 4.1 with.
 template <class R>
 SYNFIRE_MODEL_FN void prefetch_rows(const ForwardArguments<R>& a, const Tile& tile, int64_t step) {
   const int64_t n_steps = a.extents.n_steps;
@@ -107,13 +108,15 @@ void forward_tile_of(const ForwardArguments<R>& a, const Tile& tile) {
       copy_row(checkpoint, v, count);
       if constexpr (two_variables) copy_row(checkpoint + row, w, count);
     }
-    forward_row<Model, R, PerNeuron>(source, a.rules, read_row(a.x, t, element, count, scratch), v, w, h, spikes, count);
+    forward_row<Model, R, PerNeuron>(source, a.rules, read_row(a.x, t, element, count, scratch), v, w, h, spikes,
+                                     count);
     write_row(a.spikes, t, element, count, spikes);
     if (a.spike_bits) pack_row(a.spike_bits.data + t * a.spike_bits.pitch + tile.word, spikes, count);
     if (a.spike_time_bits || a.tape_spikes) {
       pack_step(words, spikes, static_cast<int>(t % 32), count);
       if (t % 32 == 31 || t == a.extents.n_steps - 1) {
-        if (a.spike_time_bits) copy_row(a.spike_time_bits.data + t / 32 * a.spike_time_bits.pitch + element, words, count);
+        if (a.spike_time_bits)
+          copy_row(a.spike_time_bits.data + t / 32 * a.spike_time_bits.pitch + element, words, count);
         if (a.tape_spikes) copy_row(a.tape_spikes + t / 32 * row + element, words, count);
       }
     }
@@ -199,8 +202,8 @@ void advance_row(const Constants<R, first_model_constant + Model::n_constants, P
   }
 }
 
-// One tile, backward through time: interval by interval, H is recomputed from the checkpoint (or read from the tape) and
-// then walked in reverse.
+// One tile, backward through time: interval by interval, H is recomputed from the checkpoint (or read from the tape)
+// and then walked in reverse.
 template <class Model, class R, bool PerNeuron>
 class BackwardTile {
  public:
@@ -214,13 +217,16 @@ class BackwardTile {
         count_(tile.count) {}
 
   void run() {
-    for (int q = 0; q < a_.gradients.count; ++q)
-      fill_row(a_.gradient_partials + q * row_ + element_, 0.0, count_);
-    if (a_.grad_v_final) copy_row(carried_v_, a_.grad_v_final + element_, count_);
-    else fill_row(carried_v_, R(0), count_);
+    for (int q = 0; q < a_.gradients.count; ++q) fill_row(a_.gradient_partials + q * row_ + element_, 0.0, count_);
+    if (a_.grad_v_final)
+      copy_row(carried_v_, a_.grad_v_final + element_, count_);
+    else
+      fill_row(carried_v_, R(0), count_);
     if constexpr (two_variables) {
-      if (a_.grad_w_final) copy_row(carried_w_, a_.grad_w_final + element_, count_);
-      else fill_row(carried_w_, R(0), count_);
+      if (a_.grad_w_final)
+        copy_row(carried_w_, a_.grad_w_final + element_, count_);
+      else
+        fill_row(carried_w_, R(0), count_);
     }
     for (int64_t interval = (a_.extents.n_steps - 1) / checkpoint_interval; interval >= 0; --interval) {
       const int64_t first = interval * checkpoint_interval;
@@ -235,7 +241,8 @@ class BackwardTile {
       for (int s = length - 1; s >= 0; --s) {
         const int done = length - 1 - s;
         if (tile_.far)
-          for (int pass = next.length * done / length; pass < next.length * (done + 1) / length; ++pass) prefetch(next, pass);
+          for (int pass = next.length * done / length; pass < next.length * (done + 1) / length; ++pass)
+            prefetch(next, pass);
         step(first + s, s);
       }
     }
@@ -295,8 +302,8 @@ class BackwardTile {
       stored_row<R, PerNeuron>(a_, tile_, t, h_[s]);
       advance_row<Model, R, PerNeuron>(source_, a_.rules, h_[s], v_before_[s + 1], w_next, count_);
     } else {
-      forward_row<Model, R, PerNeuron>(source_, a_.rules, read_row(a_.x, t, element_, count_, x_), v_before_[s + 1], w_next,
-                                       h_[s], unwanted_, count_);
+      forward_row<Model, R, PerNeuron>(source_, a_.rules, read_row(a_.x, t, element_, count_, x_), v_before_[s + 1],
+                                       w_next, h_[s], unwanted_, count_);
     }
   }
 
@@ -305,9 +312,8 @@ class BackwardTile {
     const R* const x = reads_x() ? read_row(a_.x, t, element_, count_, x_) : zeros<R>.values;
     const R* const grad_spike = read_row(a_.grad_spike, t, element_, count_, grad_spike_);
     const R* const grad_v = read_row(a_.grad_v_seq, t, element_, count_, grad_v_, negative_zeros<R>);
-    const R* const grad_w = two_variables
-                                ? read_row(a_.grad_w_seq, t, element_, count_, grad_w_, negative_zeros<R>)
-                                : negative_zeros<R>.values;
+    const R* const grad_w = two_variables ? read_row(a_.grad_w_seq, t, element_, count_, grad_w_, negative_zeros<R>)
+                                          : negative_zeros<R>.values;
     const R* const w = w_before_[two_variables ? s : 0];
     for (int q = 0; q < a_.gradients.count; ++q) add_gradient(q, v_before_[s], w, h_[s], x, grad_spike, grad_v, grad_w);
     // Where grad_x lies over grad_spike, a row is read whole before it is written.
@@ -317,9 +323,9 @@ class BackwardTile {
     if (!direct) write_row(a_.grad_x, t, element_, count_, grad_x);
   }
 
-  [[gnu::noinline]] void adjoint_row(const R* __restrict v, const R* __restrict w, const R* __restrict h, const R* __restrict x,
-                                   const R* __restrict grad_spike, const R* __restrict grad_v,
-                                   const R* __restrict grad_w, R* __restrict grad_x) {
+  [[gnu::noinline]] void adjoint_row(const R* __restrict v, const R* __restrict w, const R* __restrict h,
+                                     const R* __restrict x, const R* __restrict grad_spike, const R* __restrict grad_v,
+                                     const R* __restrict grad_w, R* __restrict grad_x) {
     R* __restrict carried_v = carried_v_;
     R* __restrict carried_w = carried_w_;
     const R* __restrict g = g_;
@@ -376,15 +382,17 @@ class BackwardTile {
   R x_[row_length], grad_spike_[row_length], grad_v_[row_length], grad_w_[w_tile];
   R h_[checkpoint_interval][row_length];             // H of one interval
   R v_before_[checkpoint_interval + 1][row_length];  // V before each of its steps, and after the last
-  R w_before_[w_interval][w_tile];                      // W, likewise
+  R w_before_[w_interval][w_tile];                   // W, likewise
 };
 
 template <class R>
 void forward(int32_t model, const ForwardArguments<R>& a, const Tile& tile) {
   visit(Models{}, model, [&](auto entry) {
     using Model = typename decltype(entry)::dynamics;
-    if (a.parameters->per_neuron) forward_tile_of<Model, R, true>(a, tile);
-    else forward_tile_of<Model, R, false>(a, tile);
+    if (a.parameters->per_neuron)
+      forward_tile_of<Model, R, true>(a, tile);
+    else
+      forward_tile_of<Model, R, false>(a, tile);
   });
 }
 
@@ -398,8 +406,10 @@ void backward(int32_t model, const BackwardArguments<R>& a, const Tile& tile) {
   });
   visit(Models{}, model, [&](auto entry) {
     using Model = typename decltype(entry)::dynamics;
-    if (per_neuron) BackwardTile<Model, R, true>(a, surrogate_row, tile).run();
-    else BackwardTile<Model, R, false>(a, surrogate_row, tile).run();
+    if (per_neuron)
+      BackwardTile<Model, R, true>(a, surrogate_row, tile).run();
+    else
+      BackwardTile<Model, R, false>(a, surrogate_row, tile).run();
   });
 }
 

@@ -20,12 +20,12 @@ inline constexpr int prefetch_ahead = 12;
 inline constexpr int max_tile = forward_tile;
 
 struct Tile {
-  int64_t element;       // first element within a row [B, N]
-  int64_t neuron;        // first neuron within its batch row: indexes per-neuron constants
-  int64_t word;          // first packed word within a step
-  int count;             // neurons
-  int next;              // neurons of the tile that follows in memory, whoever computes it
-  bool far;              // the sequences are larger than the nearer caches: rows are asked for early
+  int64_t element;  // first element within a row [B, N]
+  int64_t neuron;   // first neuron within its batch row: indexes per-neuron constants
+  int64_t word;     // first packed word within a step
+  int count;        // neurons
+  int next;         // neurons of the tile that follows in memory, whoever computes it
+  bool far;         // the sequences are larger than the nearer caches: rows are asked for early
 };
 
 struct Kernels {
@@ -41,10 +41,16 @@ struct Kernels {
   void backward(int32_t m, const core::BackwardArguments<double>& a, const Tile& t) const { backward_f64(m, a, t); }
 };
 
-namespace baseline { extern const Kernels kernels; }
+namespace baseline {
+extern const Kernels kernels;
+}
 #if SYNFIRE_HOST_X86_LEVELS
-namespace avx2 { extern const Kernels kernels; }
-namespace avx512 { extern const Kernels kernels; }
+namespace avx2 {
+extern const Kernels kernels;
+}
+namespace avx512 {
+extern const Kernels kernels;
+}
 #endif
 
 // The best level this processor has, or the one that SYNFIRE_HOST_LEVEL names (baseline, avx2, avx512) if it has it.

@@ -17,7 +17,9 @@
 
 namespace synfire::host {
 
-const char* threading_name() noexcept { return SYNFIRE_HOST_THREADING; }
+const char* threading_name() noexcept {
+  return SYNFIRE_HOST_THREADING;
+}
 
 #if SYNFIRE_HOST_OPENMP
 
@@ -28,9 +30,8 @@ constinit std::atomic<bool> forked{false};
 constinit std::once_flag fork_handler;
 
 void watch_forks() {
-  std::call_once(fork_handler, [] {
-    pthread_atfork(nullptr, nullptr, [] { forked.store(true, std::memory_order_relaxed); });
-  });
+  std::call_once(fork_handler,
+                 [] { pthread_atfork(nullptr, nullptr, [] { forked.store(true, std::memory_order_relaxed); }); });
 }
 
 // Sets the calling thread's OpenMP thread count and restores the host program's.
@@ -58,7 +59,9 @@ void run_parallel(int64_t n_blocks, int n_threads, void (*body)(void*, int64_t),
 
 }  // namespace
 
-int automatic_threads() noexcept { return omp_get_max_threads(); }
+int automatic_threads() noexcept {
+  return omp_get_max_threads();
+}
 
 void for_each_block(int64_t n_blocks, int n_threads, void (*body)(void*, int64_t), void* state) {
   if (n_threads > 1 && n_blocks > 1) {
@@ -73,7 +76,9 @@ void for_each_block(int64_t n_blocks, int n_threads, void (*body)(void*, int64_t
 
 #else
 
-int automatic_threads() noexcept { return 1; }
+int automatic_threads() noexcept {
+  return 1;
+}
 
 void for_each_block(int64_t n_blocks, int /*n_threads*/, void (*body)(void*, int64_t), void* state) {
   for (int64_t block = 0; block < n_blocks; ++block) body(state, block);

@@ -19,7 +19,8 @@ void for_each_block(int64_t n_blocks, int n_threads, void (*body)(void* state, i
 
 template <class F>
 void for_each_block(int64_t n_blocks, int n_threads, F& f) {
-  for_each_block(n_blocks, n_threads, [](void* state, int64_t block) { (*static_cast<F*>(state))(block); }, &f);
+  for_each_block(
+      n_blocks, n_threads, [](void* state, int64_t block) { (*static_cast<F*>(state))(block); }, &f);
 }
 
 }  // namespace synfire::host

@@ -79,7 +79,9 @@ uint32_t* time_words(const SpikeArray& spikes, const Extents& e, const Place& at
   return static_cast<uint32_t*>(spikes.data) + at.step / 32 * spikes.pitch + at.row * e.n_neurons + at.neuron;
 }
 
-constexpr uint32_t lowest(int count) { return count == 32 ? ~uint32_t{0} : (uint32_t{1} << count) - 1; }
+constexpr uint32_t lowest(int count) {
+  return count == 32 ? ~uint32_t{0} : (uint32_t{1} << count) - 1;
+}
 
 template <class E>
 void read_dense(Block& block, const SpikeArray& spikes, const Extents& e, const Place& at) {
@@ -102,10 +104,18 @@ void write_dense(const Block& block, const SpikeArray& spikes, const Extents& e,
 Block read(SpikeStorage storage, const SpikeArray& spikes, const Extents& e, const Place& at) {
   Block block = {};
   switch (storage) {
-    case SpikeStorage::bytes1: read_dense<uint8_t>(block, spikes, e, at); break;
-    case SpikeStorage::bytes2: read_dense<uint16_t>(block, spikes, e, at); break;
-    case SpikeStorage::bytes4: read_dense<uint32_t>(block, spikes, e, at); break;
-    case SpikeStorage::bytes8: read_dense<uint64_t>(block, spikes, e, at); break;
+    case SpikeStorage::bytes1:
+      read_dense<uint8_t>(block, spikes, e, at);
+      break;
+    case SpikeStorage::bytes2:
+      read_dense<uint16_t>(block, spikes, e, at);
+      break;
+    case SpikeStorage::bytes4:
+      read_dense<uint32_t>(block, spikes, e, at);
+      break;
+    case SpikeStorage::bytes8:
+      read_dense<uint64_t>(block, spikes, e, at);
+      break;
     case SpikeStorage::bits:
       for (int t = 0; t < at.steps; ++t) block.words[t] = *bits_word(spikes, e, at, t) & lowest(at.neurons);
       transpose(block);
@@ -119,10 +129,14 @@ Block read(SpikeStorage storage, const SpikeArray& spikes, const Extents& e, con
 
 void write(Block& block, SpikeStorage storage, const SpikeArray& spikes, const Extents& e, const Place& at) {
   switch (storage) {
-    case SpikeStorage::bytes1: return write_dense<uint8_t>(block, spikes, e, at);
-    case SpikeStorage::bytes2: return write_dense<uint16_t>(block, spikes, e, at);
-    case SpikeStorage::bytes4: return write_dense<uint32_t>(block, spikes, e, at);
-    case SpikeStorage::bytes8: return write_dense<uint64_t>(block, spikes, e, at);
+    case SpikeStorage::bytes1:
+      return write_dense<uint8_t>(block, spikes, e, at);
+    case SpikeStorage::bytes2:
+      return write_dense<uint16_t>(block, spikes, e, at);
+    case SpikeStorage::bytes4:
+      return write_dense<uint32_t>(block, spikes, e, at);
+    case SpikeStorage::bytes8:
+      return write_dense<uint64_t>(block, spikes, e, at);
     case SpikeStorage::bits:
       transpose(block);
       for (int t = 0; t < at.steps; ++t) *bits_word(spikes, e, at, t) = block.words[t];
@@ -180,8 +194,10 @@ template <class C>
 void count(const CountSpikesOperation& op, int n_threads) {
   const SpikeArray spikes = spikes_of(op.spikes);
   const SpikeStorage storage = storage_of(op.spikes.dtype);
-  if (op.kind == CountKind::per_neuron) count_neurons<C>(op, spikes, storage, n_threads);
-  else count_steps<C>(op, spikes, storage, n_threads);
+  if (op.kind == CountKind::per_neuron)
+    count_neurons<C>(op, spikes, storage, n_threads);
+  else
+    count_steps<C>(op, spikes, storage, n_threads);
 }
 
 }  // namespace
@@ -200,8 +216,10 @@ void convert_spikes(const ConvertSpikesOperation& op, int n_threads) {
 }
 
 void count_spikes(const CountSpikesOperation& op, int n_threads) {
-  if (op.counts.dtype == SYNFIRE_DTYPE_U64) count<uint64_t>(op, n_threads);
-  else count<uint32_t>(op, n_threads);
+  if (op.counts.dtype == SYNFIRE_DTYPE_U64)
+    count<uint64_t>(op, n_threads);
+  else
+    count<uint32_t>(op, n_threads);
 }
 
 }  // namespace synfire::host

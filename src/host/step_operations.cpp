@@ -25,15 +25,31 @@ auto with_arithmetic(const Layer& layer, F f) {
 
 // ---- scale-and-add --------------------------------------------------------------------------------------------------
 
-double load(double stored) { return stored; }
-float load(float stored) { return stored; }
-float load(generic::F16 stored) { return generic::decode(stored); }
-float load(generic::Bf16 stored) { return generic::decode(stored); }
+double load(double stored) {
+  return stored;
+}
+float load(float stored) {
+  return stored;
+}
+float load(generic::F16 stored) {
+  return generic::decode(stored);
+}
+float load(generic::Bf16 stored) {
+  return generic::decode(stored);
+}
 
-void store(double& to, double value) { to = value; }
-void store(float& to, float value) { to = value; }
-void store(generic::F16& to, float value) { to = generic::encode<generic::F16>(value); }
-void store(generic::Bf16& to, float value) { to = generic::encode<generic::Bf16>(value); }
+void store(double& to, double value) {
+  to = value;
+}
+void store(float& to, float value) {
+  to = value;
+}
+void store(generic::F16& to, float value) {
+  to = generic::encode<generic::F16>(value);
+}
+void store(generic::Bf16& to, float value) {
+  to = generic::encode<generic::Bf16>(value);
+}
 
 template <class From, class To>
 void scale_add_range(const ScaleAddOperation& op, int64_t first, int64_t end) {
@@ -54,9 +70,12 @@ void scale_add_from(const ScaleAddOperation& op, int64_t first, int64_t end) {
     scale_add_range<double, double>(op, first, end);
   } else {
     switch (op.destination.dtype) {
-      case SYNFIRE_DTYPE_F16: return scale_add_range<From, generic::F16>(op, first, end);
-      case SYNFIRE_DTYPE_BF16: return scale_add_range<From, generic::Bf16>(op, first, end);
-      default: return scale_add_range<From, float>(op, first, end);
+      case SYNFIRE_DTYPE_F16:
+        return scale_add_range<From, generic::F16>(op, first, end);
+      case SYNFIRE_DTYPE_BF16:
+        return scale_add_range<From, generic::Bf16>(op, first, end);
+      default:
+        return scale_add_range<From, float>(op, first, end);
     }
   }
 }
@@ -70,10 +89,14 @@ void scale_add(const ScaleAddOperation& op, int n_threads) {
     const FloatEnvironment ieee;
     const int64_t first = count / n_blocks * index, end = index + 1 == n_blocks ? count : first + count / n_blocks;
     switch (op.source.dtype) {
-      case SYNFIRE_DTYPE_F64: return scale_add_from<double>(op, first, end);
-      case SYNFIRE_DTYPE_F16: return scale_add_from<generic::F16>(op, first, end);
-      case SYNFIRE_DTYPE_BF16: return scale_add_from<generic::Bf16>(op, first, end);
-      default: return scale_add_from<float>(op, first, end);
+      case SYNFIRE_DTYPE_F64:
+        return scale_add_from<double>(op, first, end);
+      case SYNFIRE_DTYPE_F16:
+        return scale_add_from<generic::F16>(op, first, end);
+      case SYNFIRE_DTYPE_BF16:
+        return scale_add_from<generic::Bf16>(op, first, end);
+      default:
+        return scale_add_from<float>(op, first, end);
     }
   };
   for_each_block(n_blocks, n_threads, block);

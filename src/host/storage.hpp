@@ -8,8 +8,8 @@
 
 #include "kernels.hpp"
 
-#include <synfire/model/models.hpp>
 #include <synfire/synfire.h>
+#include <synfire/model/models.hpp>
 
 namespace synfire::host::SYNFIRE_MODEL_LEVEL {
 namespace {
@@ -17,7 +17,8 @@ namespace {
 using namespace synfire::model;
 using core::Sequence;
 
-// ---- one number ------------------------------------------------------------------------------------------------------
+// ---- one number
+// ------------------------------------------------------------------------------------------------------
 
 struct F16 {
   uint16_t bits;
@@ -35,7 +36,9 @@ SYNFIRE_MODEL_FN float decode(F16 stored) {
   const u32 finite = bits_of(from_bits(magnitude << 13) * from_bits(0x77800000u));
   return from_bits(sign | (magnitude >= 0x7C00u ? (finite | 0x7F800000u) : finite));
 }
-SYNFIRE_MODEL_FN float decode(Bf16 stored) { return from_bits(static_cast<u32>(stored.bits) << 16); }
+SYNFIRE_MODEL_FN float decode(Bf16 stored) {
+  return from_bits(static_cast<u32>(stored.bits) << 16);
+}
 
 template <class E>
 E encode(float value) = delete;
@@ -62,7 +65,8 @@ SYNFIRE_MODEL_FN U8 encode<U8>(float value) {
   return {static_cast<uint8_t>(static_cast<int>(value))};
 }
 
-// ---- rows ------------------------------------------------------------------------------------------------------------
+// ---- rows
+// ------------------------------------------------------------------------------------------------------------
 
 template <class R>
 void copy_row(R* __restrict to, const R* __restrict from, int count) {
@@ -83,7 +87,8 @@ SYNFIRE_MODEL_FN void prefetch_bytes(const char* bytes, int64_t count) {
 
 template <int Write, class R>
 SYNFIRE_MODEL_FN void prefetch_array(const R* array, int64_t element, int count) {
-  if (array) prefetch_bytes<Write>(reinterpret_cast<const char*>(array + element), count * static_cast<int64_t>(sizeof(R)));
+  if (array)
+    prefetch_bytes<Write>(reinterpret_cast<const char*>(array + element), count * static_cast<int64_t>(sizeof(R)));
 }
 
 // Asks for a row of a sequence.
@@ -94,7 +99,8 @@ SYNFIRE_MODEL_FN void prefetch_row(const Sequence& sequence, int64_t t, int64_t 
                         : sequence.dtype == SYNFIRE_DTYPE_F64 ? 8
                         : sequence.dtype == SYNFIRE_DTYPE_U8  ? 1
                                                               : 2;
-  prefetch_bytes<Write>(static_cast<const char*>(sequence.data) + (t * sequence.pitch + element) * bytes, count * bytes);
+  prefetch_bytes<Write>(static_cast<const char*>(sequence.data) + (t * sequence.pitch + element) * bytes,
+                        count * bytes);
 }
 
 template <class E>
@@ -112,8 +118,12 @@ E* element(const Sequence& sequence, int64_t step, int64_t at) {
   return static_cast<E*>(sequence.data) + step * sequence.pitch + at;
 }
 
-inline bool holds(const Sequence& sequence, float) { return sequence.dtype == SYNFIRE_DTYPE_F32; }
-inline bool holds(const Sequence& sequence, double) { return sequence.dtype == SYNFIRE_DTYPE_F64; }
+inline bool holds(const Sequence& sequence, float) {
+  return sequence.dtype == SYNFIRE_DTYPE_F32;
+}
+inline bool holds(const Sequence& sequence, double) {
+  return sequence.dtype == SYNFIRE_DTYPE_F64;
+}
 
 template <class R>
 struct Row {
@@ -135,8 +145,10 @@ const R* read_row(const Sequence& sequence, int64_t step, int64_t at, int count,
   if (!sequence) return absent.values;
   if (holds(sequence, R())) return element<const R>(sequence, step, at);
   if constexpr (sizeof(R) == 4) {
-    if (sequence.dtype == SYNFIRE_DTYPE_F16) decode_row(scratch, element<const F16>(sequence, step, at), count);
-    else decode_row(scratch, element<const Bf16>(sequence, step, at), count);
+    if (sequence.dtype == SYNFIRE_DTYPE_F16)
+      decode_row(scratch, element<const F16>(sequence, step, at), count);
+    else
+      decode_row(scratch, element<const Bf16>(sequence, step, at), count);
   }
   return scratch;
 }
@@ -147,9 +159,12 @@ void write_row(const Sequence& sequence, int64_t step, int64_t at, int count, co
   if (holds(sequence, R())) return copy_row(element<R>(sequence, step, at), row, count);
   if constexpr (sizeof(R) == 4) {
     switch (sequence.dtype) {
-      case SYNFIRE_DTYPE_F16: return encode_row(element<F16>(sequence, step, at), row, count);
-      case SYNFIRE_DTYPE_BF16: return encode_row(element<Bf16>(sequence, step, at), row, count);
-      default: return encode_row(element<U8>(sequence, step, at), row, count);
+      case SYNFIRE_DTYPE_F16:
+        return encode_row(element<F16>(sequence, step, at), row, count);
+      case SYNFIRE_DTYPE_BF16:
+        return encode_row(element<Bf16>(sequence, step, at), row, count);
+      default:
+        return encode_row(element<U8>(sequence, step, at), row, count);
     }
   } else {  // the only other type beside f64 is u8, for spikes
     auto* const bytes = element<uint8_t>(sequence, step, at);
@@ -157,7 +172,8 @@ void write_row(const Sequence& sequence, int64_t step, int64_t at, int count, co
   }
 }
 
-// ---- packed spikes ---------------------------------------------------------------------------------------------------
+// ---- packed spikes
+// ---------------------------------------------------------------------------------------------------
 
 // Neuron-packed spikes of one row: bit i of word w is neuron 32w + i, tail bits zero.
 template <class R>

@@ -1,6 +1,6 @@
-// Long chains of operations, each of which reads what the one before it wrote, replayed many times without waiting in between
-// while operations are switched off and on: the backend under test and the host must end with the same bits. On a GPU a kernel
-// may be launched before the one in front of it has ended, and this is what would show a missing wait.
+// Long chains of operations, each of which reads what the one before it wrote, replayed many times without waiting in
+// between while operations are switched off and on: the backend under test and the host must end with the same bits. On
+// a GPU a kernel may be launched before the one in front of it has ended, and this is what would show a missing wait.
 #include "step_support.hpp"
 
 #include <cstring>
@@ -117,9 +117,15 @@ void run(uint64_t n, bool copies, int n_rounds) {
   }
 }
 
-TEST(Chains, OfManySmallKernelsKeepTheirOrder) { run(4096, false, 64); }
-TEST(Chains, OfLargeKernelsKeepTheirOrder) { run(262144, false, 16); }
-TEST(Chains, WithCopiesBetweenKernelsKeepTheirOrder) { run(4096, true, 64); }
+TEST(Chains, OfManySmallKernelsKeepTheirOrder) {
+  run(4096, false, 64);
+}
+TEST(Chains, OfLargeKernelsKeepTheirOrder) {
+  run(262144, false, 16);
+}
+TEST(Chains, WithCopiesBetweenKernelsKeepTheirOrder) {
+  run(4096, true, 64);
+}
 
 }  // namespace
 }  // namespace synfire_test

@@ -488,6 +488,15 @@ TEST_F(Captures, TwoDevicesFromThreadsThatAreOnTheOther) {
       copy.source = from;
       copy.destination = to;
       EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("source", "context"), synfire_graph_record_copy(other, &copy));
+      // A stream of the other device would run our kernels there.
+      const cudaStream_t elsewhere = fake::make_stream();
+      EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("stream", "device"),
+                   synfire_graph_launch(graph, elsewhere, nullptr));
+      const Layer layer = make_layer(contexts[device], describe(Shape{2, 1, 8}, SYNFIRE_DTYPE_F32));
+      EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("stream", "device"),
+                   synfire_layer_reset_state(layer, elsewhere));
+      fake::destroy_stream(elsewhere);
+      wait(graph, launch(graph));
     }).join();
   }
 }

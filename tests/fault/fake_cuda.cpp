@@ -27,7 +27,7 @@ struct Graph {
 struct Node {
   cudaGraphNodeType type;
   std::vector<Node*> dependencies;
-  Work work;                      // kernels, copies, fills
+  Work work;  // kernels, copies, fills
   std::shared_ptr<Graph> child;
   const Node* original = nullptr;  // of a clone
   const void* function = nullptr;  // of a kernel of the library
@@ -61,6 +61,7 @@ struct Capture {
 
 struct Stream {
   int priority = 0;
+  int device = 0;
   std::deque<Work> waiting;
   std::shared_ptr<Capture> capture;
   std::vector<Node*> dependencies;  // what the next node of the capture depends on
@@ -136,11 +137,21 @@ class Call {
   cudaError_t error_ = cudaSuccess;
 };
 
-Stream* of(cudaStream_t stream) { return reinterpret_cast<Stream*>(stream); }
-Graph* of(cudaGraph_t graph) { return reinterpret_cast<Graph*>(graph); }
-Node* of(cudaGraphNode_t node) { return reinterpret_cast<Node*>(node); }
-Executable* of(cudaGraphExec_t executable) { return reinterpret_cast<Executable*>(executable); }
-cudaGraphNode_t handle(const Node* node) { return reinterpret_cast<cudaGraphNode_t>(const_cast<Node*>(node)); }
+Stream* of(cudaStream_t stream) {
+  return reinterpret_cast<Stream*>(stream);
+}
+Graph* of(cudaGraph_t graph) {
+  return reinterpret_cast<Graph*>(graph);
+}
+Node* of(cudaGraphNode_t node) {
+  return reinterpret_cast<Node*>(node);
+}
+Executable* of(cudaGraphExec_t executable) {
+  return reinterpret_cast<Executable*>(executable);
+}
+cudaGraphNode_t handle(const Node* node) {
+  return reinterpret_cast<cudaGraphNode_t>(const_cast<Node*>(node));
+}
 
 // A call that CUDA forbids while certain captures are open: it breaks them.
 cudaError_t unsafe() {
@@ -203,8 +214,10 @@ cudaError_t launch_kernel(cudaStream_t stream, KernelCall call, bool programmati
 
 void run_graph(const Graph& graph) {
   for (const auto& node : graph.nodes) {
-    if (node->child) run_graph(*node->child);
-    else if (node->work) node->work();
+    if (node->child)
+      run_graph(*node->child);
+    else if (node->work)
+      node->work();
   }
 }
 
@@ -297,6 +310,7 @@ cudaError_t wait_for(cudaStream_t handle) {
 cudaStream_t new_stream(int priority) {
   state().streams.push_back(std::make_unique<Stream>());
   state().streams.back()->priority = priority;
+  state().streams.back()->device = std::max(device_of_thread, 0);
   ++state().live.streams;
   return reinterpret_cast<cudaStream_t>(state().streams.back().get());
 }
@@ -327,7 +341,8 @@ std::unique_ptr<Executable> make_executable(const Graph& graph) {
   return executable;
 }
 
-// ---- the table --------------------------------------------------------------------------------------------------------
+// ---- the table
+// --------------------------------------------------------------------------------------------------------
 
 #define FAKE_CALL(name)  \
   const Call call(name); \
@@ -432,6 +447,11 @@ Api table() {
     *status = !capture         ? cudaStreamCaptureStatusNone
               : capture->valid ? cudaStreamCaptureStatusActive
                                : cudaStreamCaptureStatusInvalidated;
+    return cudaSuccess;
+  };
+  t.stream_is_of_device = [](cudaStream_t stream, int ordinal, bool* yes) -> cudaError_t {
+    FAKE_CALL("cudaStreamGetDevice");
+    *yes = of(stream)->device == ordinal;
     return cudaSuccess;
   };
   t.stream_begin_capture = [](cudaStream_t stream, cudaStreamCaptureMode mode) -> cudaError_t {
@@ -580,11 +600,13 @@ Api table() {
     FAKE_CALL("cudaFuncSetAttribute");
     return cudaSuccess;
   };
-  t.launch_kernel = [](const void* function, dim3, dim3, void** parameters, size_t, cudaStream_t stream) -> cudaError_t {
+  t.launch_kernel = [](const void* function, dim3, dim3, void** parameters, size_t,
+                       cudaStream_t stream) -> cudaError_t {
     FAKE_CALL("cudaLaunchKernel");
     return launch_kernel(stream, call_of(function, parameters), false);
   };
-  t.launch_kernel_with_attributes = [](const cudaLaunchConfig_t* config, const void* function, void** parameters) -> cudaError_t {
+  t.launch_kernel_with_attributes = [](const cudaLaunchConfig_t* config, const void* function,
+                                       void** parameters) -> cudaError_t {
     FAKE_CALL("cudaLaunchKernelExC");
     bool programmatic = false;
     for (unsigned int i = 0; i < config->numAttrs; ++i)
@@ -667,7 +689,9 @@ std::vector<bool> captured_kernels() {
   const Inside inside;
   return state().captured_kernels;
 }
-bool inside() noexcept { return depth > 0; }
+bool inside() noexcept {
+  return depth > 0;
+}
 
 void hold() {
   const Inside inside;
@@ -753,7 +777,11 @@ void destroy_graph(cudaGraph_t graph) {
   delete of(graph);
   --state().live.graphs;
 }
-int current_device() { return device_of_thread; }
-void set_device(int device) { device_of_thread = device; }
+int current_device() {
+  return device_of_thread;
+}
+void set_device(int device) {
+  device_of_thread = device;
+}
 
 }  // namespace synfire_test::fake

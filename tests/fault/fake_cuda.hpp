@@ -25,7 +25,7 @@ struct Kernel {
 void install(int n_devices = 1, int compute_major = 9);
 
 // ---- looking
-uint64_t calls();                        // since the last reset_calls()
+uint64_t calls();                         // since the last reset_calls()
 uint64_t calls(const std::string& name);  // "cudaMalloc"
 void reset_calls();
 struct Live {
@@ -35,8 +35,8 @@ struct Live {
 Live live();
 // What all allocations of device memory that are live hold together, as they were asked for.
 uint64_t device_bytes();
-// Of every kernel of the library that went into a capture since reset_calls(): whether its launch was programmatic, so that it
-// may begin before the node in front of it has ended.
+// Of every kernel of the library that went into a capture since reset_calls(): whether its launch was programmatic, so
+// that it may begin before the node in front of it has ended.
 std::vector<bool> captured_kernels();
 // True on a thread that is inside the fake: what it allocates and locks is not the library's.
 bool inside() noexcept;
@@ -44,8 +44,8 @@ bool inside() noexcept;
 // ---- the device
 // Enqueued work waits until it is let run, or until something synchronises with it.
 void hold();
-void release();     // runs what waits, and from now on everything at once
-void run_one();     // runs the oldest piece of waiting work: a kernel, a copy, or a whole graph
+void release();  // runs what waits, and from now on everything at once
+void run_one();  // runs the oldest piece of waiting work: a kernel, a copy, or a whole graph
 // From now on every call answers this error, and waiting work never runs: an illegal address, say.
 void lose(cudaError_t error);
 // The n-th call of this name from now on answers this error, once.
@@ -54,8 +54,8 @@ void fail(const std::string& name, cudaError_t error, int nth = 1);
 // ---- the caller's own CUDA work
 cudaStream_t make_stream();
 void destroy_stream(cudaStream_t stream);
-cudaError_t launch(cudaStream_t stream, std::function<void()> work);             // a kernel
-cudaError_t add_node(cudaStream_t stream, cudaGraphNodeType type);               // a node of any type into its capture
+cudaError_t launch(cudaStream_t stream, std::function<void()> work);  // a kernel
+cudaError_t add_node(cudaStream_t stream, cudaGraphNodeType type);    // a node of any type into its capture
 cudaError_t begin_capture(cudaStream_t stream, cudaStreamCaptureMode mode);
 cudaError_t end_capture(cudaStream_t stream, cudaGraph_t* graph);
 bool capture_is_valid(cudaStream_t stream);

@@ -2,16 +2,16 @@
 // GPU's kernels do, from the same arguments. Forward and backward are the host backend's kernels.
 #include "fake_cuda.hpp"
 
-#include <core/float_environment.hpp>
 #include <core/buffer.hpp>
+#include <core/float_environment.hpp>
 #include <core/update_parameters.hpp>
 #include <cuda/kernels.hpp>
 #include <cuda/spike_kernels.hpp>
 #include <cuda/step_kernels.hpp>
 #include <host/kernels.hpp>
 
-#include <synfire/model/reduction.hpp>
 #include <synfire/synfire.h>
+#include <synfire/model/reduction.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -49,7 +49,7 @@ void for_each_tile(const Arguments& arguments, int tile, Body body) {
   for (int64_t row = 0; row < arguments.parameters->active / e.n_neurons; ++row)
     for (int64_t neuron = 0; neuron < e.n_neurons; neuron += tile)
       body(host::Tile{row * e.n_neurons + neuron, neuron, row * words + neuron / 32,
-                      static_cast<int>(std::min<int64_t>(tile, e.n_neurons - neuron))});
+                      static_cast<int>(std::min<int64_t>(tile, e.n_neurons - neuron)), 0, false});
 }
 
 double lane_sum(const double* values, int64_t count) {
@@ -62,9 +62,15 @@ double lane_sum(const double* values, int64_t count) {
 
 // ---- 16-bit numbers, one at a time ----------------------------------------------------------------------------------
 
-float decoded(float stored) { return stored; }
-double decoded(double stored) { return stored; }
-float decoded(Bf16 stored) { return model::from_bits(static_cast<uint32_t>(stored.bits) << 16); }
+float decoded(float stored) {
+  return stored;
+}
+double decoded(double stored) {
+  return stored;
+}
+float decoded(Bf16 stored) {
+  return model::from_bits(static_cast<uint32_t>(stored.bits) << 16);
+}
 float decoded(F16 stored) {
   const float magnitude =
       (stored.bits & 0x7C00) == 0x7C00 ? ((stored.bits & 0x3FF) != 0 ? std::numeric_limits<float>::quiet_NaN()
@@ -74,8 +80,12 @@ float decoded(F16 stored) {
           : std::ldexp(static_cast<float>((stored.bits & 0x3FF) | 0x400), (stored.bits >> 10 & 31) - 25);
   return (stored.bits & 0x8000) != 0 ? -magnitude : magnitude;
 }
-void encode(float& to, float value) { to = value; }
-void encode(double& to, double value) { to = value; }
+void encode(float& to, float value) {
+  to = value;
+}
+void encode(double& to, double value) {
+  to = value;
+}
 void encode(F16& to, float value) {
   to.bits = static_cast<uint16_t>(core::element_bits(SYNFIRE_DTYPE_F16, static_cast<double>(value)));
 }
@@ -145,7 +155,7 @@ const void* backward_kernel(int32_t model, int32_t, int, BackwardInputs) {
   return by_model(made, model, [model] {
     return kernel<BackwardLaunch<R>>([model](const BackwardLaunch<R>& launch) {
       if (launch.lanes.count == 0) return;
-      for_each_tile(launch.arguments, host::backward_tile,
+      for_each_tile(launch.arguments, host::backward_tile<R>,
                     [&](const host::Tile& tile) { host::select_kernels().backward(model, launch.arguments, tile); });
     });
   });
@@ -180,15 +190,16 @@ const void* reduce_chunks_kernel() {
 }
 template <class E>
 const void* fill_kernel() {
-  static const Kernel made = kernel<FillLaunch<E>>(
-      [](const FillLaunch<E>& launch) { std::fill_n(launch.data, launch.count, launch.value); });
+  static const Kernel made =
+      kernel<FillLaunch<E>>([](const FillLaunch<E>& launch) { std::fill_n(launch.data, launch.count, launch.value); });
   return &made;
 }
 const void* copy_kernel(int unit_bytes) {
   static std::map<int32_t, Kernel> made;
   return by_model(made, unit_bytes, [=] {
     return kernel<CopyLaunch>([=](const CopyLaunch& launch) {
-      std::memcpy(launch.destination, launch.source, static_cast<size_t>(launch.count) * static_cast<size_t>(unit_bytes));
+      std::memcpy(launch.destination, launch.source,
+                  static_cast<size_t>(launch.count) * static_cast<size_t>(unit_bytes));
     });
   });
 }
@@ -267,17 +278,24 @@ const void* scale_add_of() {
 template <class From>
 const void* scale_add_from(int32_t destination) {
   switch (destination) {
-    case SYNFIRE_DTYPE_F16: return scale_add_of<From, F16>();
-    case SYNFIRE_DTYPE_BF16: return scale_add_of<From, Bf16>();
-    default: return scale_add_of<From, float>();
+    case SYNFIRE_DTYPE_F16:
+      return scale_add_of<From, F16>();
+    case SYNFIRE_DTYPE_BF16:
+      return scale_add_of<From, Bf16>();
+    default:
+      return scale_add_of<From, float>();
   }
 }
 const void* scale_add_kernel(int32_t source, int32_t destination) {
   switch (source) {
-    case SYNFIRE_DTYPE_F64: return scale_add_of<double, double>();
-    case SYNFIRE_DTYPE_F16: return scale_add_from<F16>(destination);
-    case SYNFIRE_DTYPE_BF16: return scale_add_from<Bf16>(destination);
-    default: return scale_add_from<float>(destination);
+    case SYNFIRE_DTYPE_F64:
+      return scale_add_of<double, double>();
+    case SYNFIRE_DTYPE_F16:
+      return scale_add_from<F16>(destination);
+    case SYNFIRE_DTYPE_BF16:
+      return scale_add_from<Bf16>(destination);
+    default:
+      return scale_add_from<float>(destination);
   }
 }
 template <class R>

@@ -26,7 +26,9 @@ namespace {
 std::atomic<bool> counting{false};
 std::atomic<long> n_allocations{0}, n_locks{0};
 
-bool counted() { return counting.load(std::memory_order_relaxed) && !synfire_test::fake::inside(); }
+bool counted() {
+  return counting.load(std::memory_order_relaxed) && !synfire_test::fake::inside();
+}
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Programmatic launches: which kernels of a replay may begin before the one in front of them has ended, and what a disabled
-// operation is there. That the order of their memory stays is shown on a GPU, by tests/capi/chain_test.cpp.
+// Programmatic launches: which kernels of a replay may begin before the one in front of them has ended, and what a
+// disabled operation is there. That the order of their memory stays is shown on a GPU, by tests/capi/chain_test.cpp.
 #include "../capi/step_support.hpp"
 #include "fake_cuda.hpp"
 
@@ -8,7 +8,8 @@ namespace {
 
 class Programmatic : public testing::TestWithParam<int> {
  protected:
-  static constexpr uint64_t n = 64, n_large = uint64_t{1} << 19;  // 256 bytes, which a kernel copies across the bus, and 2 MiB
+  static constexpr uint64_t n = 64,
+                            n_large = uint64_t{1} << 19;  // 256 bytes, which a kernel copies across the bus, and 2 MiB
 
   void SetUp() override { fake::install(1, GetParam()); }
   bool expected() const { return GetParam() >= 9; }
@@ -25,18 +26,18 @@ TEST_P(Programmatic, OnlyBehindKernelsOfThisLibrary) {
   const Buffer frame = make_frame(context, n), a = make(context), b = make(context);
   const Buffer large = make_frame(context, n_large), there = make_frame(context, n_large, SYNFIRE_MEMORY_DEVICE);
   const Graph graph = make_graph(context);
-  record_fill(graph, a, 1);                 // nothing in front of it
-  record_scale_add(graph, a, b, 1, 0);      // behind a kernel
-  record_copy(graph, b, frame);             // a kernel
-  record_copy(graph, there, large);         // not a kernel
-  record_scale_add(graph, a, b, 1, 1);      // behind a copy
+  record_fill(graph, a, 1);             // nothing in front of it
+  record_scale_add(graph, a, b, 1, 0);  // behind a kernel
+  record_copy(graph, b, frame);         // a kernel
+  record_copy(graph, there, large);     // not a kernel
+  record_scale_add(graph, a, b, 1, 1);  // behind a copy
   record_scale_add(graph, a, b, 1, 1);
   synfire_native_desc native = SYNFIRE_NATIVE_DESC_INIT;
   native.callback = [](void*, const synfire_native_call* call) -> synfire_status {
     return fake::launch(static_cast<cudaStream_t>(call->stream), [] {}) == cudaSuccess ? 0 : -1;
   };
   EXPECT_OK(synfire_graph_record_native(graph, &native));
-  record_scale_add(graph, a, b, 1, 1);      // behind a kernel of the caller's
+  record_scale_add(graph, a, b, 1, 1);  // behind a kernel of the caller's
   const bool p = expected();
   EXPECT_EQ(kernels_of(graph), (std::vector<bool>{false, p, p, false, p, false, p})) << "the last one counts replays";
 }
@@ -119,8 +120,9 @@ TEST_P(Programmatic, AChangeIsInAllSlotsOrInNone) {
   for (int replay = 0; replay < 4; ++replay) EXPECT_EQ(run(), 6);
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, Programmatic, testing::Values(8, 9),
-                         [](const auto& device) { return std::string("Compute").append(std::to_string(device.param)); });
+INSTANTIATE_TEST_SUITE_P(Devices, Programmatic, testing::Values(8, 9), [](const auto& device) {
+  return std::string("Compute").append(std::to_string(device.param));
+});
 
 }  // namespace
 }  // namespace synfire_test

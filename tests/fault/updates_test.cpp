@@ -314,11 +314,16 @@ TEST_F(Updates, ARecordThatFailsLeavesTheGraphAsItWas) {
     const synfire_scale_add_desc add = scale_add_desc(number, number, 0, 1);
     const synfire_update_parameter_desc update = update_desc("tau", number, 0);
     switch (which) {
-      case 0: return synfire_graph_record_forward(graph, rig.layer, &forward);
-      case 1: return synfire_graph_record_backward(graph, rig.layer, &backward);
-      case 2: return synfire_graph_record_update_parameter(graph, rig.layer, &update);
-      case 3: return synfire_graph_record_fill(graph, &fill);
-      default: return synfire_graph_record_scale_add(graph, &add);
+      case 0:
+        return synfire_graph_record_forward(graph, rig.layer, &forward);
+      case 1:
+        return synfire_graph_record_backward(graph, rig.layer, &backward);
+      case 2:
+        return synfire_graph_record_update_parameter(graph, rig.layer, &update);
+      case 3:
+        return synfire_graph_record_fill(graph, &fill);
+      default:
+        return synfire_graph_record_scale_add(graph, &add);
     }
   };
   int n_failures = 0;

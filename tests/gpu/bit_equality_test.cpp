@@ -143,9 +143,14 @@ class Run {
       }
       REQUIRE_OK(synfire_context_synchronize(context_));
     }
-    for (const auto& [buffer, bytes] : {std::pair{spikes, &out.spikes}, {v_final, &out.v_final}, {v_seq, &out.v_seq},
-                                        {h_seq, &out.h_seq}, {grad_x, &out.grad_x}, {grad_v_init, &out.grad_v_init},
-                                        {w_final, &out.w_final}, {w_seq, &out.w_seq},
+    for (const auto& [buffer, bytes] : {std::pair{spikes, &out.spikes},
+                                        {v_final, &out.v_final},
+                                        {v_seq, &out.v_seq},
+                                        {h_seq, &out.h_seq},
+                                        {grad_x, &out.grad_x},
+                                        {grad_v_init, &out.grad_v_init},
+                                        {w_final, &out.w_final},
+                                        {w_seq, &out.w_seq},
                                         {grad_w_init, &out.grad_w_init}}) {
       if (!buffer) continue;
       uint64_t size = 0;
@@ -202,9 +207,14 @@ class Run {
   template <class R>
   Bytes random_values(uint64_t n, std::mt19937& random, double low, double high, bool special) {
     std::uniform_real_distribution<R> uniform(static_cast<R>(low), static_cast<R>(high));
-    constexpr R odd[] = {R(0), R(-0.0), std::numeric_limits<R>::infinity(), -std::numeric_limits<R>::infinity(),
-                         std::numeric_limits<R>::quiet_NaN(), std::numeric_limits<R>::denorm_min(),
-                         std::numeric_limits<R>::max(), R(1)};
+    constexpr R odd[] = {R(0),
+                         R(-0.0),
+                         std::numeric_limits<R>::infinity(),
+                         -std::numeric_limits<R>::infinity(),
+                         std::numeric_limits<R>::quiet_NaN(),
+                         std::numeric_limits<R>::denorm_min(),
+                         std::numeric_limits<R>::max(),
+                         R(1)};
     Bytes bytes(n * sizeof(R));
     for (uint64_t i = 0; i < n; ++i) {
       const R value = special && random() % 16 == 0 ? odd[random() % 8] : uniform(random);
@@ -249,12 +259,16 @@ void expect_same(const Case& c) {
   ASSERT_NO_FATAL_FAILURE(Run(c, SYNFIRE_BACKEND_CUDA).execute(gpu));
   const bool f64 = c.layer.dtype == SYNFIRE_DTYPE_F64;
   EXPECT_EQ(host.spikes, gpu.spikes) << "spikes";
-  for (const auto& [name, a, b] :
-       {std::tuple{"v_final", &host.v_final, &gpu.v_final}, {"v_seq", &host.v_seq, &gpu.v_seq},
-        {"h_seq", &host.h_seq, &gpu.h_seq}, {"grad_x", &host.grad_x, &gpu.grad_x},
-        {"grad_v_init", &host.grad_v_init, &gpu.grad_v_init}, {"state", &host.state, &gpu.state},
-        {"w_final", &host.w_final, &gpu.w_final}, {"w_seq", &host.w_seq, &gpu.w_seq},
-        {"grad_w_init", &host.grad_w_init, &gpu.grad_w_init}, {"gradients", &host.gradients, &gpu.gradients}}) {
+  for (const auto& [name, a, b] : {std::tuple{"v_final", &host.v_final, &gpu.v_final},
+                                   {"v_seq", &host.v_seq, &gpu.v_seq},
+                                   {"h_seq", &host.h_seq, &gpu.h_seq},
+                                   {"grad_x", &host.grad_x, &gpu.grad_x},
+                                   {"grad_v_init", &host.grad_v_init, &gpu.grad_v_init},
+                                   {"state", &host.state, &gpu.state},
+                                   {"w_final", &host.w_final, &gpu.w_final},
+                                   {"w_seq", &host.w_seq, &gpu.w_seq},
+                                   {"grad_w_init", &host.grad_w_init, &gpu.grad_w_init},
+                                   {"gradients", &host.gradients, &gpu.gradients}}) {
     ASSERT_EQ(a->size(), b->size());
     EXPECT_EQ(f64 ? differences<double>(*a, *b) : differences<float>(*a, *b), 0u) << name;
   }

@@ -262,12 +262,12 @@ TEST_F(GoodNeighbour, AWaitThatTimesOutLeavesNoErrorBehind) {
   ASSERT_EQ(synfire_graph_instantiate(graph), SYNFIRE_OK) << last_error();
   for (const bool dirty : {false, true}) {
     cudaGetLastError();
+    ASSERT_EQ(user::busy(30'000'000, stream), cudaSuccess);
     if (dirty) {
       EXPECT_NE(cudaSetDevice(100000), cudaSuccess);
     }
     const cudaError_t before = cudaPeekAtLastError();
     EXPECT_EQ(before != cudaSuccess, dirty);
-    ASSERT_EQ(user::busy(30'000'000, stream), cudaSuccess);
     uint64_t ticket = 0;
     ASSERT_EQ(synfire_graph_launch(graph, stream, &ticket), SYNFIRE_OK) << last_error();
     for (const int32_t policy : {SYNFIRE_WAIT_SPIN, SYNFIRE_WAIT_YIELD, SYNFIRE_WAIT_BLOCK})

@@ -11,12 +11,12 @@
 
 namespace {
 
-#define REQUIRE_OK(call)                                                      \
-  do {                                                                        \
-    const synfire_status answered = (call);                                   \
-    char text[1024] = "";                                                     \
-    if (answered < 0) synfire_last_error(text, sizeof text, nullptr);         \
-    ASSERT_GE(answered, 0) << #call << ": " << text;                          \
+#define REQUIRE_OK(call)                                              \
+  do {                                                                \
+    const synfire_status answered = (call);                           \
+    char text[1024] = "";                                             \
+    if (answered < 0) synfire_last_error(text, sizeof text, nullptr); \
+    ASSERT_GE(answered, 0) << #call << ": " << text;                  \
   } while (false)
 
 constexpr uint64_t n_window = 64;
@@ -144,7 +144,6 @@ TEST_P(Large, WindowsEqualASmallLayer) {
 
 // More than 2^31 elements in rows of an odd length (one neuron a thread) and of a multiple of 32 (several); and T·N
 // below 2^31 where (T+1)·N is beyond.
-INSTANTIATE_TEST_SUITE_P(Shapes, Large,
-                         testing::Values(Shape{33, 67108867}, Shape{40, 54525952}, Shape{33, 65000000}));
+INSTANTIATE_TEST_SUITE_P(Shapes, Large, testing::Values(Shape{33, 67108867}, Shape{40, 54525952}, Shape{33, 65000000}));
 
 }  // namespace

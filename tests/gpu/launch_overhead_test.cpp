@@ -1,5 +1,6 @@
 // What synfire_graph_launch() adds to a bare cudaGraphLaunch(): both launch the same kernels in turn, in one process.
-// The bare graph has Synfire's own nodes and edges as its child, and a kernel that does nothing in the place of the signal.
+// The bare graph has Synfire's own nodes and edges as its child, and a kernel that does nothing in the place of the
+// signal.
 #include "recorded_step.hpp"
 #include "user_kernels.hpp"
 
@@ -12,7 +13,9 @@ namespace {
 
 using std::chrono::steady_clock;
 
-double microseconds(steady_clock::duration time) { return std::chrono::duration<double, std::micro>(time).count(); }
+double microseconds(steady_clock::duration time) {
+  return std::chrono::duration<double, std::micro>(time).count();
+}
 
 double percentile(std::vector<double>& times, double share) {
   const auto at = static_cast<size_t>(share * static_cast<double>(times.size() - 1));

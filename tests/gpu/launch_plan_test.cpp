@@ -60,11 +60,21 @@ template <class E>
 const void* fill_kernel() {
   return named(6, 0, static_cast<int>(sizeof(E)), 0);
 }
-const void* reduce_chunks_kernel() { return named(7, 0, 1, 0); }
-const void* copy_kernel(int unit_bytes) { return named(8, 0, unit_bytes, 0); }
-const void* write_small_kernel() { return named(9, 0, 1, 0); }
-const void* signal_kernel() { return named(10, 0, 1, 0); }
-const void* idle_kernel() { return named(10, 0, 2, 0); }
+const void* reduce_chunks_kernel() {
+  return named(7, 0, 1, 0);
+}
+const void* copy_kernel(int unit_bytes) {
+  return named(8, 0, unit_bytes, 0);
+}
+const void* write_small_kernel() {
+  return named(9, 0, 1, 0);
+}
+const void* signal_kernel() {
+  return named(10, 0, 1, 0);
+}
+const void* idle_kernel() {
+  return named(10, 0, 2, 0);
+}
 const void* convert_spikes_kernel(core::SpikeStorage from, core::SpikeStorage to) {
   return named(11, static_cast<int>(from), 1, static_cast<int>(to));
 }
@@ -77,8 +87,12 @@ template <class E>
 const void* fill_value_kernel() {
   return named(13, 0, static_cast<int>(sizeof(E)), 0);
 }
-const void* scale_add_kernel(int32_t source, int32_t destination) { return named(14, source, 1, destination); }
-const void* guarded_copy_kernel() { return named(15, 0, 1, 0); }
+const void* scale_add_kernel(int32_t source, int32_t destination) {
+  return named(14, source, 1, destination);
+}
+const void* guarded_copy_kernel() {
+  return named(15, 0, 1, 0);
+}
 template <class R>
 const void* set_parameters_kernel() {
   return named(16, storage_number<R>, 1, 0);
@@ -172,7 +186,8 @@ cudaError_t write_down(const void* kernel, dim3 grid, dim3 block, void** paramet
   latest.n_blocks = uint64_t{grid.x} * grid.y * grid.z;
   latest.n_threads = uint64_t{block.x} * block.y * block.z;
   latest.shared_bytes = shared_bytes;
-  if (const auto direction = reinterpret_cast<uintptr_t>(kernel) / 1000000; direction == 6 || direction == 8 || direction > 10) {
+  if (const auto direction = reinterpret_cast<uintptr_t>(kernel) / 1000000;
+      direction == 6 || direction == 8 || direction > 10) {
     const size_t bytes = direction == 6    ? sizeof(FillLaunch<uint8_t>)
                          : direction == 8  ? sizeof(CopyLaunch)
                          : direction == 11 ? sizeof(ConvertSpikesLaunch)
@@ -186,7 +201,9 @@ cudaError_t write_down(const void* kernel, dim3 grid, dim3 block, void** paramet
   std::memcpy(latest.arguments, parameters[0], sizeof(ForwardLaunch<float>));
   return cudaSuccess;
 }
-cudaError_t accept_attribute(const void*, cudaFuncAttribute, int) { return cudaSuccess; }
+cudaError_t accept_attribute(const void*, cudaFuncAttribute, int) {
+  return cudaSuccess;
+}
 
 constexpr GpuShape h200 = {132};
 
@@ -289,17 +306,15 @@ void expect_covered(const Plan& plan, int64_t lanes, int block_threads = threads
 constexpr int64_t two31 = int64_t{1} << 31, two32 = int64_t{1} << 32;
 
 const Given extents[] = {
-    {64, 1, two31 / 64, SYNFIRE_DTYPE_F32},        // T·N = 2^31
-    {65, 1, two31 / 64, SYNFIRE_DTYPE_F16},        // beyond
-    {2047, 1, 1 << 21, SYNFIRE_DTYPE_F32},         // (T + 1)·N = 2^32
-    {2048, 1, 1 << 21, SYNFIRE_DTYPE_BF16},        // T·N = 2^32
-    {4099, 3, 1000003, SYNFIRE_DTYPE_F32},         // odd rows, more than 2^33 in all
-    {2, 1, two31 - 1, SYNFIRE_DTYPE_F32},          // N just below 2^31
-    {2, 1, two31, SYNFIRE_DTYPE_F16},
-    {3, 1, two31 + 13, SYNFIRE_DTYPE_F32},         // and beyond
-    {2, 7, two31 + 13, SYNFIRE_DTYPE_BF16},        // padded lanes
-    {1, 1, two32 * 8, SYNFIRE_DTYPE_F64},
-    {int64_t{1} << 33, 1, 5, SYNFIRE_DTYPE_F32},   // T beyond 2^32
+    {64, 1, two31 / 64, SYNFIRE_DTYPE_F32},                                         // T·N = 2^31
+    {65, 1, two31 / 64, SYNFIRE_DTYPE_F16},                                         // beyond
+    {2047, 1, 1 << 21, SYNFIRE_DTYPE_F32},                                          // (T + 1)·N = 2^32
+    {2048, 1, 1 << 21, SYNFIRE_DTYPE_BF16},                                         // T·N = 2^32
+    {4099, 3, 1000003, SYNFIRE_DTYPE_F32},                                          // odd rows, more than 2^33 in all
+    {2, 1, two31 - 1, SYNFIRE_DTYPE_F32},                                           // N just below 2^31
+    {2, 1, two31, SYNFIRE_DTYPE_F16},       {3, 1, two31 + 13, SYNFIRE_DTYPE_F32},  // and beyond
+    {2, 7, two31 + 13, SYNFIRE_DTYPE_BF16},                                         // padded lanes
+    {1, 1, two32 * 8, SYNFIRE_DTYPE_F64},   {int64_t{1} << 33, 1, 5, SYNFIRE_DTYPE_F32},  // T beyond 2^32
 };
 
 TEST(LaunchPlan, ExtentsBeyond32Bits) {
@@ -325,10 +340,10 @@ TEST(LaunchPlan, ExtentsBeyond32Bits) {
 
     // The tape is as large as T and N say, in 64 bits.
     const uint64_t element = given.dtype == SYNFIRE_DTYPE_F64 ? 8 : 4;
-    EXPECT_EQ(planned.allocated.at(forward.tape), static_cast<uint64_t>((given.n_steps + 31) / 32) *
-                                                      static_cast<uint64_t>(row) * element);
-    EXPECT_EQ(forward.x.bytes, static_cast<uint64_t>(given.n_steps) * static_cast<uint64_t>(row) *
-                                   core::bytes_of_dtype(given.dtype));
+    EXPECT_EQ(planned.allocated.at(forward.tape),
+              static_cast<uint64_t>((given.n_steps + 31) / 32) * static_cast<uint64_t>(row) * element);
+    EXPECT_EQ(forward.x.bytes,
+              static_cast<uint64_t>(given.n_steps) * static_cast<uint64_t>(row) * core::bytes_of_dtype(given.dtype));
 
     enqueue(core::Operation(forward), h200, Enqueue::run, nullptr);
     EXPECT_EQ(latest.n_blocks, plan.n_blocks);
@@ -358,8 +373,10 @@ TEST(LaunchPlan, AGridHasALargestSize) {
     const core::ForwardOperation forward = planned.forward();
     for (const bool backward : {false, true}) {
       try {
-        if (backward) plan_backward(planned.spec(), planned.backward(), h200);
-        else plan_forward(planned.spec(), forward, h200);
+        if (backward)
+          plan_backward(planned.spec(), planned.backward(), h200);
+        else
+          plan_forward(planned.spec(), forward, h200);
         ADD_FAILURE() << "planned";
       } catch (const core::Failure& failure) {
         EXPECT_EQ(failure.status, SYNFIRE_ERROR_UNSUPPORTED);
@@ -469,14 +486,17 @@ TEST(LaunchPlan, CopiesGoByKernelOrByTheCopyEngine) {
     uint64_t bytes, skew;
     int unit;  // 0: the copy engine
   } cases[] = {
-      {device, device, 64 * mib, 0, 16},     {device, device, 64 * mib, 4, 0},     {device, device, 64 * mib + 8, 0, 0},
-      {device, device, mib, 4, 4},           {device, device, 13, 0, 1},           {pinned, device, 16, 0, 16},
-      {pinned, device, mib, 0, 16},          {pinned, device, mib + 16, 0, 0},     {device, pinned, mib, 0, 16},
-      {device, pinned, 2 * mib, 0, 0},       {device, pinned, 1000, 2, 1},         {device, pinned, 1000, 4, 4},
-      {pinned, pinned, 4096, 0, 16},         {SYNFIRE_MEMORY_HOST, device, 64, 0, 0},
+      {device, device, 64 * mib, 0, 16},    {device, device, 64 * mib, 4, 0},
+      {device, device, 64 * mib + 8, 0, 0}, {device, device, mib, 4, 4},
+      {device, device, 13, 0, 1},           {pinned, device, 16, 0, 16},
+      {pinned, device, mib, 0, 16},         {pinned, device, mib + 16, 0, 0},
+      {device, pinned, mib, 0, 16},         {device, pinned, 2 * mib, 0, 0},
+      {device, pinned, 1000, 2, 1},         {device, pinned, 1000, 4, 4},
+      {pinned, pinned, 4096, 0, 16},        {SYNFIRE_MEMORY_HOST, device, 64, 0, 0},
   };
   for (const auto& c : cases) {
-    SCOPED_TRACE(testing::Message() << c.source << " to " << c.destination << ", " << c.bytes << " bytes from " << c.skew);
+    SCOPED_TRACE(testing::Message() << c.source << " to " << c.destination << ", " << c.bytes << " bytes from "
+                                    << c.skew);
     const core::CopyOperation copy = {{reinterpret_cast<void*>(from + c.skew), c.bytes, c.source},
                                       {reinterpret_cast<void*>(to), c.bytes, c.destination}};
     engine = 0;

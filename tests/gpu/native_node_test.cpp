@@ -182,7 +182,10 @@ TEST_F(NativeNodes, WhateverBreaksTheCaptureIsNamedAndLeavesNothing) {
        }},
       {"calls back to the host",
        [](const synfire_native_call& call) {
-         return cudaLaunchHostFunc(call.stream, [](void*) {}, nullptr) == cudaSuccess ? 0 : -1;
+         return cudaLaunchHostFunc(
+                    call.stream, [](void*) {}, nullptr) == cudaSuccess
+                    ? 0
+                    : -1;
        }},
       {"allocates in the graph",
        [](const synfire_native_call& call) {
