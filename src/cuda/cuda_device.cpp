@@ -170,17 +170,20 @@ class CudaDevice final : public Device {
     state_.require_alive();
     if (!stream) return false;
     const CurrentContext current(state_.context);
-    // CUDA would run the kernels there, on memory that is out of reach.
-    bool own = false;
-    state_.check(api().stream_is_of_device(stream, state_.ordinal, &own), "cudaStreamGetDevice");
-    if (!own)
-      fail_argument("SYN-STREAM-DEVICE", "stream was made on another device than %d, the context's", state_.ordinal);
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     state_.check(api().stream_is_capturing(stream, &status), "cudaStreamIsCapturing");
     if (status == cudaStreamCaptureStatusInvalidated)
       fail(SYNFIRE_ERROR_CAPTURING, "SYN-STREAM-CAPTURING",
            "stream is being captured, and the capture is invalid: end it first");
-    return status == cudaStreamCaptureStatusActive;
+    // Asking a stream that is being captured for its device breaks the capture.
+    if (status == cudaStreamCaptureStatusActive) return true;
+    // On a stream of another device CUDA would run the kernels there, on memory that is out of reach.
+    const RelaxedCapture relaxed;
+    bool own = false;
+    state_.check(api().stream_is_of_device(stream, state_.ordinal, &own), "cudaStreamGetDevice");
+    if (!own)
+      fail_argument("SYN-STREAM-DEVICE", "stream was made on another device than %d, the context's", state_.ordinal);
+    return false;
   }
 
   void execute(std::span<const Operation> operations, synfire_stream stream) override {

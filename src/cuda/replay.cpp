@@ -1,6 +1,6 @@
-// An instantiated graph on CUDA: capture of the operation list on a private stream, checks of what was captured,
-// replay, and what may change between replays. With several slots there is one executable graph for each, over shared
-// device memory.
+// An instantiated graph on CUDA: replay, and what may change between replays. With several slots there is one
+// executable graph for each, over shared device memory. What does not live here: the capture (capture.cpp).
+#include "capture.hpp"
 #include "device_state.hpp"
 #include "ranges.hpp"
 #include "staging.hpp"
@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <mutex>
 #include <thread>
 
 namespace synfire::cuda {
@@ -19,36 +18,10 @@ using namespace synfire::core;
 
 namespace {
 
-// One capture at a time in this library, and none inside another: a native node's callback runs inside one. Trivially
-// destructible on this platform: nothing runs at exit.
-constinit std::mutex capture_mutex;
-thread_local constinit bool capturing_here = false;
-
-class CaptureLock {
- public:
-  CaptureLock() {
-    if (capturing_here)
-      fail(SYNFIRE_ERROR_CAPTURING, "SYN-GRAPH-NESTED",
-           "a native node's callback is running on this thread; graphs are instantiated and re-bound outside of it");
-    capture_mutex.lock();
-    capturing_here = true;
-  }
-  ~CaptureLock() {
-    capturing_here = false;
-    capture_mutex.unlock();
-  }
-  CaptureLock(const CaptureLock&) = delete;
-  CaptureLock& operator=(const CaptureLock&) = delete;
-};
-
-using Nodes = std::vector<cudaGraphNode_t>;
-
 // One slot's graph.
 struct Instance {
   OperationList operations;  // the list to run, copies included
-  std::vector<Nodes> nodes;  // of each entry
-  cudaGraphNode_t signal = nullptr;
-  cudaGraph_t graph = nullptr;
+  CapturedGraph captured;
   cudaGraphExec_t executable = nullptr;
 };
 
@@ -129,11 +102,11 @@ class CudaReplay final : public Replay {
     }
     const RelaxedCapture relaxed;
     cudaGraph_t child = nullptr;
-    device_.check(api().graph_clone(&child, instance.graph), "cudaGraphClone");
+    device_.check(api().graph_clone(&child, instance.captured.graph), "cudaGraphClone");
     cudaError_t failed = cudaSuccess;
     const char* call = "cudaGraphNodeFindInClone";
     cudaGraphNode_t signal = nullptr, node = nullptr;
-    failed = api().graph_node_find_in_clone(&signal, instance.signal, child);
+    failed = api().graph_node_find_in_clone(&signal, instance.captured.signal, child);
     if (failed == cudaSuccess) {
       call = "cudaGraphDestroyNode";
       failed = api().graph_destroy_node(signal);
@@ -233,13 +206,14 @@ class CudaReplay final : public Replay {
           for (uint32_t& user : users) user = plan.owners[user];
         build.active.assign(build.users.size(), 1);
       }
-      build.instances.push_back({staging.place(build.arena), {}, nullptr, nullptr, nullptr});
+      build.instances.push_back({staging.place(build.arena), {}, nullptr});
     }
     warm_up(device_, build.instances.front().operations);
     if (!build.eager) {
       for (size_t slot = 0; slot < build.instances.size(); ++slot) {
-        capture(build.instances[slot], static_cast<uint32_t>(slot));
-        instantiate(build.instances[slot]);
+        Instance& instance = build.instances[slot];
+        instance.captured = capture(device_, instance.operations, static_cast<uint32_t>(slot), {count_, published_});
+        instantiate(instance);
       }
     }
     for (size_t entry = 0; entry < build.users.size(); ++entry) apply(build, entry);
@@ -269,7 +243,7 @@ class CudaReplay final : public Replay {
     if (build.eager) return;
     for (const Instance& instance : build.instances) {
       const bool own = !std::holds_alternative<NativeOperation>(instance.operations[entry]);
-      for (const cudaGraphNode_t node : instance.nodes[entry]) {
+      for (const cudaGraphNode_t node : instance.captured.nodes[entry]) {
         if (n_switched == n_nodes) return;
         set_node_enabled(instance, node, own, enabled);
         ++n_switched;
@@ -280,7 +254,7 @@ class CudaReplay final : public Replay {
   // What a programmatic edge means behind a node that is disabled, CUDA does not say. Where kernels of this library may
   // have such edges, a disabled one runs another kernel instead, which does nothing but wait.
   void set_node_enabled(const Instance& instance, cudaGraphNode_t node, bool own, bool enabled) {
-    if (!device_.programmatic_launches || !own || type_of(node) != cudaGraphNodeTypeKernel)
+    if (!device_.programmatic_launches || !own || type_of(device_, node) != cudaGraphNodeTypeKernel)
       return device_.check(api().graph_node_set_enabled(instance.executable, node, enabled ? 1 : 0),
                            "cudaGraphNodeSetEnabled");
     cudaKernelNodeParams params = idle_node();
@@ -289,187 +263,12 @@ class CudaReplay final : public Replay {
                   "cudaGraphExecKernelNodeSetParams");
   }
 
-  void capture(Instance& instance, uint32_t slot) {
-    const CaptureLock lock;
-    // A stream of its own, of the same priority: the device's stream stays free for other threads' eager calls.
-    cudaStream_t stream = nullptr;
-    {
-      const RelaxedCapture relaxed;
-      int priority = 0;
-      device_.check(api().stream_get_priority(device_.stream, &priority), "cudaStreamGetPriority");
-      device_.check(api().stream_create_with_priority(&stream, cudaStreamNonBlocking, priority),
-                    "cudaStreamCreateWithPriority");
-    }
-    try {
-      device_.check(api().stream_begin_capture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-      size_t n_nodes = 0;
-      try {
-        n_nodes = capture_operations(instance, slot, stream);
-      } catch (...) {
-        // A capture must be ended even when it failed.
-        cudaGraph_t graph = nullptr;
-        if (api().stream_end_capture(stream, &graph) != cudaSuccess) api().get_last_error();
-        if (graph) api().graph_destroy(graph);
-        throw;
-      }
-      const cudaError_t ended = api().stream_end_capture(stream, &instance.graph);
-      if (ended == cudaErrorStreamCaptureUnjoined) blame_unjoined(instance.operations);
-      device_.check(ended, "cudaStreamEndCapture");
-      size_t count = 0;
-      device_.check(api().graph_get_nodes(instance.graph, nullptr, &count), "cudaGraphGetNodes");
-      if (count != n_nodes)
-        fail(SYNFIRE_ERROR_INTERNAL, "SYN-GRAPH-NODES", "the captured graph has %zu nodes instead of %zu", count,
-             n_nodes);
-    } catch (...) {
-      api().stream_destroy(stream);
-      throw;
-    }
-    api().stream_destroy(stream);
-  }
-
-  // Enqueues the list and the signal, and notes which nodes each entry became. Returns how many there are.
-  size_t capture_operations(Instance& instance, uint32_t slot, cudaStream_t stream) {
-    const unsigned long long id = capture_id(stream);
-    Nodes known;
-    // A kernel right behind another one of this library may be launched before that one has ended: both ends of such an
-    // edge know that they must wait. 0.7 us less for a forward and a backward (H200, docs/performance.md, "Small
-    // graphs").
-    Enqueue how = Enqueue::run;
-    for (size_t entry = 0; entry < instance.operations.size(); ++entry) {
-      const Operation& operation = instance.operations[entry];
-      if (const auto* native = std::get_if<NativeOperation>(&operation)) {
-        instance.nodes.push_back(capture_native(*native, slot, stream, id, known));
-        how = Enqueue::run;
-        continue;
-      }
-      {
-        const Range range(operation);
-        enqueue(operation, device_.shape, how, stream);
-      }
-      instance.nodes.push_back(added_nodes(stream, known));
-      check_nodes(entry, instance.nodes.back(), static_cast<size_t>(nodes_of(operation)));
-      const bool kernel = type_of(instance.nodes.back().back()) == cudaGraphNodeTypeKernel;
-      how = kernel && device_.programmatic_launches ? Enqueue::run_programmatic : Enqueue::run;
-    }
-    enqueue_signal(count_, published_, how, stream);
-    const Nodes signal = added_nodes(stream, known);
-    check_nodes(instance.operations.size(), signal, 1);
-    instance.signal = signal.front();
-    return known.size();
-  }
-
-  unsigned long long capture_id(cudaStream_t stream) {
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    unsigned long long id = 0;
-    device_.check(api().stream_get_capture_info(stream, &status, &id, nullptr, nullptr, nullptr),
-                  "cudaStreamGetCaptureInfo");
-    return id;
-  }
-
-  // The nodes that the capture has gained since the last call; `known`, sorted, is brought up to date.
-  Nodes added_nodes(cudaStream_t stream, Nodes& known) {
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    cudaGraph_t graph = nullptr;
-    device_.check(api().stream_get_capture_info(stream, &status, nullptr, &graph, nullptr, nullptr),
-                  "cudaStreamGetCaptureInfo");
-    size_t count = 0;
-    if (graph) device_.check(api().graph_get_nodes(graph, nullptr, &count), "cudaGraphGetNodes");
-    Nodes all(count), added;
-    if (count > 0) device_.check(api().graph_get_nodes(graph, all.data(), &count), "cudaGraphGetNodes");
-    std::sort(all.begin(), all.end());
-    std::set_difference(all.begin(), all.end(), known.begin(), known.end(), std::back_inserter(added));
-    known = std::move(all);
-    return added;
-  }
-
-  cudaGraphNodeType type_of(cudaGraphNode_t node) {
-    cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
-    device_.check(api().graph_node_get_type(node, &type), "cudaGraphNodeGetType");
-    return type;
-  }
-
-  // Every operation is as many kernels or copies as nodes_of() says: fewer mean that work went elsewhere, other types
-  // that something allocates or calls back in the replay.
-  void check_nodes(size_t entry, const Nodes& nodes, size_t expected) {
-    if (nodes.size() != expected)
-      fail(SYNFIRE_ERROR_INTERNAL, "SYN-GRAPH-NODES", "entry %zu of the list became %zu nodes instead of %zu", entry,
-           nodes.size(), expected);
-    for (const cudaGraphNode_t node : nodes) {
-      const cudaGraphNodeType type = type_of(node);
-      if (type != cudaGraphNodeTypeKernel && type != cudaGraphNodeTypeMemcpy)
-        fail(SYNFIRE_ERROR_INTERNAL, "SYN-GRAPH-NODE-TYPE", "entry %zu of the list became a node of type %d", entry,
-             static_cast<int>(type));
-    }
-  }
-
-  // ---- native nodes
-  Nodes capture_native(const NativeOperation& op, uint32_t slot, cudaStream_t stream, unsigned long long id,
-                       Nodes& known) {
-    {
-      // Libraries load kernels and allocate workspace when they are first used; that is no concern of this capture.
-      const RelaxedCapture relaxed;
-      const Range range("native node");
-      call_native(op, stream, slot);
-    }
-    api().context_set_current(device_.context);
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    unsigned long long now = 0;
-    const cudaGraphNode_t* dependencies = nullptr;
-    size_t n_dependencies = 0;
-    const cudaError_t error =
-        api().stream_get_capture_info(stream, &status, &now, nullptr, &dependencies, &n_dependencies);
-    if (error != cudaSuccess) api().get_last_error();
-    if (error != cudaSuccess || status != cudaStreamCaptureStatusActive || now != id)
-      fail_native(op, "SYN-GRAPH-NATIVE-CAPTURE",
-                  "broke the capture: its callback ended it, synchronised, or made a call that CUDA forbids in one");
-    Nodes reached(dependencies, dependencies + n_dependencies);
-    Nodes added = added_nodes(stream, known);
-    if (added.empty())
-      fail_native(op, "SYN-GRAPH-NATIVE-EMPTY", "enqueued nothing on the stream that its callback was given");
-    for (const cudaGraphNode_t node : added) {
-      const cudaGraphNodeType type = type_of(node);
-      if (type != cudaGraphNodeTypeKernel && type != cudaGraphNodeTypeMemcpy && type != cudaGraphNodeTypeMemset) {
-        const std::string text = std::string("enqueued a node of CUDA's type ")
-                                     .append(std::to_string(static_cast<int>(type)))
-                                     .append("; kernels, copies and fills are allowed");
-        fail_native(op, "SYN-GRAPH-NATIVE-NODE", text.c_str());
-      }
-    }
-    // Whatever it added must come before what follows in the stream.
-    for (size_t i = 0; i < reached.size(); ++i) {
-      if (!std::binary_search(added.begin(), added.end(), reached[i])) continue;
-      size_t count = 0;
-      device_.check(api().graph_node_get_dependencies(reached[i], nullptr, &count), "cudaGraphNodeGetDependencies");
-      Nodes before(count);
-      if (count > 0)
-        device_.check(api().graph_node_get_dependencies(reached[i], before.data(), &count),
-                      "cudaGraphNodeGetDependencies");
-      for (const cudaGraphNode_t node : before)
-        if (std::find(reached.begin(), reached.end(), node) == reached.end()) reached.push_back(node);
-    }
-    for (const cudaGraphNode_t node : added)
-      if (std::find(reached.begin(), reached.end(), node) == reached.end())
-        fail_native(op, "SYN-GRAPH-NATIVE-JOIN", "forked work to another stream and did not join it again");
-    return added;
-  }
-
-  // Our own operations never fork.
-  [[noreturn]] void blame_unjoined(const OperationList& operations) {
-    api().get_last_error();
-    std::string blamed;
-    for (const Operation& operation : operations)
-      if (const auto* native = std::get_if<NativeOperation>(&operation))
-        blamed.append(blamed.empty() ? "" : ", or ").append(describe_native(*native));
-    fail(SYNFIRE_ERROR_CALLBACK, "SYN-GRAPH-NATIVE-JOIN", "%s forked to another stream and did not join it again",
-         blamed.c_str());
-  }
-
   void instantiate(Instance& instance) {
     const RelaxedCapture relaxed;
     cudaGraphInstantiateParams params = {};
     params.flags = cudaGraphInstantiateFlagUpload | cudaGraphInstantiateFlagUseNodePriority;
     params.uploadStream = device_.stream;
-    device_.check(api().graph_instantiate(&instance.executable, instance.graph, &params),
+    device_.check(api().graph_instantiate(&instance.executable, instance.captured.graph, &params),
                   "cudaGraphInstantiateWithParams");
     device_.check(api().stream_synchronize(device_.stream), "cudaStreamSynchronize");
   }
@@ -494,7 +293,8 @@ class CudaReplay final : public Replay {
     const RelaxedCapture relaxed;
     for (Instance& instance : build.instances) {
       if (instance.executable && api().graph_exec_destroy(instance.executable) != cudaSuccess) api().get_last_error();
-      if (instance.graph && api().graph_destroy(instance.graph) != cudaSuccess) api().get_last_error();
+      if (instance.captured.graph && api().graph_destroy(instance.captured.graph) != cudaSuccess)
+        api().get_last_error();
     }
     build.instances.clear();
     // Freeing waits for replays in flight.

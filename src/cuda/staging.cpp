@@ -56,11 +56,12 @@ void Staging::read(Array& array) {
 }
 
 // Redirects an output to the arena unless it is small enough to be written in place; true when a copy back must follow.
-bool Staging::written_through_arena(Array& array, uint64_t in_place_bytes) {
+bool Staging::written_through_arena(Array& array, bool in_place) {
   if (!array.data) return false;
   forget(array);
+  const uint64_t most = array.dtype == SYNFIRE_DTYPE_BITS ? zero_copy_bytes_of_words : zero_copy_bytes;
   // A copy back would also write what lies between padded rows.
-  if (array.memory != SYNFIRE_MEMORY_PINNED || array.bytes <= in_place_bytes || array.padded) return false;
+  if (array.memory != SYNFIRE_MEMORY_PINNED || (in_place && array.bytes <= most) || array.padded) return false;
   Staged& s = staged(array);
   array.data = offset_pointer(s.offset);
   array.memory = memory_arena;
@@ -178,7 +179,7 @@ void Staging::add(const CountSpikesOperation& original) {
   read(op.spikes);
   const Array host = op.counts;
   // Counts are added up, which is slow across the bus however few they are.
-  const bool copied = written_through_arena(op.counts, 0);
+  const bool copied = written_through_arena(op.counts, false);
   append(op);
   if (copied) append(CopyOperation{op.counts, host});
 }

@@ -16,6 +16,9 @@ class Staging {
   // us from launch to done instead of 6.4 with 2 KiB, 23.5 instead of 8.3 with 128 KiB, 56 instead of 46 with 2 MiB,
   // beyond which nothing was measured (H200, PCIe 5, docs/performance.md, "Frames in and out").
   static constexpr uint64_t zero_copy_bytes = uint64_t{2} << 20;
+  // Neuron-packed spikes are written one word a warp or four, and each is a transfer of its own: `hear --population
+  // 512`, 128 KiB of them, took 161 to 176 us in place where it had taken 124.
+  static constexpr uint64_t zero_copy_bytes_of_words = uint64_t{64} << 10;
 
   explicit Staging(const core::OperationList& operations);
 
@@ -54,7 +57,7 @@ class Staging {
   void append(core::Operation operation);
   Staged& staged(const core::Array& array);
   void read(core::Array& array);
-  bool written_through_arena(core::Array& array, uint64_t in_place_bytes = zero_copy_bytes);
+  bool written_through_arena(core::Array& array, bool in_place = true);
   void forget(const core::Array& written);
 
   core::OperationList operations_;

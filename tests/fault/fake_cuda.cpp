@@ -451,6 +451,11 @@ Api table() {
   };
   t.stream_is_of_device = [](cudaStream_t stream, int ordinal, bool* yes) -> cudaError_t {
     FAKE_CALL("cudaStreamGetDevice");
+    if (of(stream)->capture) {
+      of(stream)->capture->valid = false;
+      return cudaErrorStreamCaptureUnsupported;
+    }
+    if (const cudaError_t error = unsafe(); error != cudaSuccess) return error;
     *yes = of(stream)->device == ordinal;
     return cudaSuccess;
   };

@@ -10,7 +10,8 @@ namespace Synfire.Raw
 {
     /// <summary>
     /// A CUDA stream of the context's device: <c>cudaStream_t</c> and <c>CUstream</c> convert without a cast.
-    /// Null means the context's own stream. One of another device is refused (SYNFIRE_ERROR_INVALID_ARGUMENT).
+    /// Null means the context's own stream. One of another device is refused (SYNFIRE_ERROR_INVALID_ARGUMENT),
+    /// unless it is being captured: CUDA does not tell then.
     /// </summary>
     [StructLayout(LayoutKind.Sequential)]
     public readonly struct synfire_stream : IEquatable<synfire_stream>

@@ -1,0 +1,29 @@
+// Capture of an operation list on a private stream, and checks of what was captured.
+#ifndef SYNFIRE_CUDA_CAPTURE_HPP
+#define SYNFIRE_CUDA_CAPTURE_HPP
+
+#include "device_state.hpp"
+
+#include <vector>
+
+namespace synfire::cuda {
+
+using Nodes = std::vector<cudaGraphNode_t>;
+
+// A graph that is ready to be instantiated; whoever has it destroys `graph`.
+struct CapturedGraph {
+  cudaGraph_t graph = nullptr;
+  std::vector<Nodes> nodes;          // of each entry of the list
+  cudaGraphNode_t signal = nullptr;  // the kernel behind them, which counts replays
+};
+
+// Captures a list whose kernels are loaded, and the signal behind it. Throws CALLBACK when a native node's callback
+// fails or breaks the capture, CAPTURING inside such a callback; a capture that fails leaves nothing.
+CapturedGraph capture(DeviceState& device, const core::OperationList& operations, uint32_t slot,
+                      const SignalLaunch& signal);
+
+cudaGraphNodeType type_of(DeviceState& device, cudaGraphNode_t node);
+
+}  // namespace synfire::cuda
+
+#endif

@@ -1,0 +1,107 @@
+// How frames of pinned memory reach the GPU and come back: by a kernel, by the copy engine, or written in place, by their
+// size and type; and that they hold the same either way.
+#include "../capi/step_support.hpp"
+#include "fake_cuda.hpp"
+
+namespace synfire_test {
+namespace {
+
+constexpr uint64_t kib = 1024, mib = 1024 * kib;
+
+class Frames : public testing::Test {
+ protected:
+  void SetUp() override { fake::install(); }
+
+  struct Seen {
+    uint64_t engine_copies;  // copy nodes of the graph
+    uint64_t kernels;        // its kernels
+    uint64_t arena_bytes;    // device memory that it holds for frames
+  };
+
+  static Seen instantiate(synfire_graph graph) {
+    EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));
+    const uint64_t before = fake::device_bytes();
+    fake::reset_calls();
+    EXPECT_OK(synfire_graph_instantiate(graph));
+    return {fake::calls("cudaMemcpyAsync"), fake::captured_kernels().size(),
+            fake::device_bytes() - before - sizeof(uint64_t)};  // the count of replays
+  }
+};
+
+TEST_F(Frames, InputsAreCopiedByAKernelUpToAMebibyte) {
+  for (const uint64_t bytes : {uint64_t{64}, uint64_t{100}, 64 * kib, mib, mib + 32, 3 * mib}) {
+    SCOPED_TRACE(bytes);
+    const uint64_t n = bytes / sizeof(float);
+    const Context context = make_context();
+    const Layer layer = make_layer(context, describe(Shape{1, 1, static_cast<int64_t>(n)}, SYNFIRE_DTYPE_F32));
+    const Buffer x = make_frame(context, n), v = make_frame(context, n, SYNFIRE_MEMORY_DEVICE);
+    const Graph graph = make_graph(context);
+    synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+    forward.x = x;
+    forward.tape = SYNFIRE_TAPE_NONE;
+    forward.v_seq = v;
+    EXPECT_OK(synfire_graph_record_forward(graph, layer, &forward));
+    const Seen seen = instantiate(graph);
+    EXPECT_EQ(seen.engine_copies, bytes <= mib ? 0u : 1u);
+    EXPECT_EQ(seen.kernels, bytes <= mib ? 3u : 2u);
+    EXPECT_EQ(seen.arena_bytes, (bytes + 255) / 256 * 256);
+    for (uint64_t i = 0; i < n; ++i) data_of(x)[i] = static_cast<float>(i % 16) / 32;
+    wait(graph, launch(graph));
+    const std::vector<float> got = download<float>(v, n);
+    for (uint64_t i = 0; i < n; ++i) ASSERT_EQ(got[i], static_cast<float>(i % 16) / 64) << i;
+  }
+}
+
+TEST_F(Frames, OutputsAreWrittenInPlaceUpToTwoMebibytes) {
+  for (const uint64_t bytes : {uint64_t{64}, 128 * kib, 2 * mib, 2 * mib + 32}) {
+    SCOPED_TRACE(bytes);
+    const uint64_t n = bytes / sizeof(float);
+    const Context context = make_context();
+    const Layer layer = make_layer(context, describe(Shape{1, 1, static_cast<int64_t>(n)}, SYNFIRE_DTYPE_F32));
+    const Buffer x = make_frame(context, n, SYNFIRE_MEMORY_DEVICE), v = make_frame(context, n);
+    const Graph graph = make_graph(context);
+    synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+    forward.x = x;
+    forward.tape = SYNFIRE_TAPE_NONE;
+    forward.v_seq = v;
+    EXPECT_OK(synfire_graph_record_forward(graph, layer, &forward));
+    const Seen seen = instantiate(graph);
+    EXPECT_EQ(seen.engine_copies, bytes <= 2 * mib ? 0u : 1u);
+    EXPECT_EQ(seen.kernels, 2u);
+    EXPECT_EQ(seen.arena_bytes, bytes <= 2 * mib ? 0 : (bytes + 255) / 256 * 256);
+    upload(x, std::vector<float>(n, 0.5f));
+    wait(graph, launch(graph));
+    for (uint64_t i = 0; i < n; ++i) ASSERT_EQ(data_of(v)[i], 0.25f) << i;
+  }
+}
+
+// A word is four bytes that one lane writes: many of them go through the GPU's memory.
+TEST_F(Frames, PackedSpikesAreWrittenInPlaceUpTo64Kibibytes) {
+  for (const uint64_t bytes : {uint64_t{64}, 64 * kib, 64 * kib + 256, mib}) {
+    SCOPED_TRACE(bytes);
+    const uint64_t words = bytes / sizeof(uint32_t), n = words * 32;
+    const Context context = make_context();
+    const Layer layer = make_layer(context, describe(Shape{1, 1, static_cast<int64_t>(n)}, SYNFIRE_DTYPE_F32));
+    const Buffer x = make_frame(context, n, SYNFIRE_MEMORY_DEVICE);
+    const Buffer spikes = make_frame(context, words, SYNFIRE_MEMORY_PINNED, SYNFIRE_DTYPE_BITS);
+    const Graph graph = make_graph(context);
+    synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+    forward.x = x;
+    forward.tape = SYNFIRE_TAPE_NONE;
+    forward.spikes = spikes;
+    EXPECT_OK(synfire_graph_record_forward(graph, layer, &forward));
+    const Seen seen = instantiate(graph);
+    EXPECT_EQ(seen.engine_copies, 0u);
+    EXPECT_EQ(seen.kernels, bytes <= 64 * kib ? 2u : 3u);
+    EXPECT_EQ(seen.arena_bytes, bytes <= 64 * kib ? 0 : bytes);
+    std::vector<float> in(n);
+    for (uint64_t i = 0; i < n; ++i) in[i] = i % 3 == 0 ? 2.5f : 0.0f;
+    upload(x, in);
+    wait(graph, launch(graph));
+    const auto* const got = reinterpret_cast<const uint32_t*>(data_of(spikes));
+    for (uint64_t i = 0; i < n; ++i) ASSERT_EQ(got[i / 32] >> i % 32 & 1u, i % 3 == 0 ? 1u : 0u) << i;
+  }
+}
+
+}  // namespace
+}  // namespace synfire_test
