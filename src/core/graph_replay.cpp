@@ -21,8 +21,7 @@ void Graph::check_tapes() const {
     if (need.never)
       fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-DISABLED",
            "an operation that is enabled reads the tape of a forward that is disabled, and another forward or an "
-           "update of "
-           "the same layer runs before it");
+           "update of the same layer runs before it");
     need.layer->require_tape(need.tape, need.reads_input);
   }
 }
@@ -67,8 +66,7 @@ class Entered {
       leave();
       fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-LAYER-SHARED",
            "another thread runs a replay of another graph that uses a layer of this one, so that their order is not "
-           "defined; "
-           "launch both on one thread, or wait until the other launch has returned");
+           "defined; launch both on one thread, or wait until the other launch has returned");
     }
   }
   ~Entered() { leave(); }
@@ -131,8 +129,8 @@ void pause_processor() noexcept {
 #endif
 }
 
-constexpr int64_t first_check_ns = 1'000'000;          // while spinning, and for those who only poll
-constexpr int64_t first_sleepy_check_ns = 700'000;     // other policies wake up late
+constexpr int64_t first_check_ns = 1'000'000;       // while spinning, and for those who only poll
+constexpr int64_t first_sleepy_check_ns = 700'000;  // other policies wake up late
 constexpr int64_t check_interval_ns = 500'000;  // so that a fault after the first look is found within 1 ms too
 
 }  // namespace

@@ -35,7 +35,7 @@ struct LayerSpec {
   uint64_t state_stride() const { return (row_bytes() + 255) / 256 * 256; }
   uint64_t state_bytes() const { return static_cast<uint64_t>(model->n_states) * state_stride(); }
   int64_t time_words() const { return (extents.n_steps + 31) / 32; }  // time-packed words of one neuron
-  uint64_t tape_bytes() const;         // checkpoints
+  uint64_t tape_bytes() const;                                        // checkpoints
   uint64_t stored_tape_bytes() const { return sequence_elements() * element_bytes(); }
   uint64_t narrow_tape_bytes() const { return is_narrow() ? sequence_elements() * 2 : 0; }
   uint64_t narrow_tape_spike_bytes() const {
@@ -86,7 +86,7 @@ struct BackwardRequest {
 // A step of gradient descent inside a replay.
 struct UpdateRequest {
   ParameterName parameter;
-  Buffer* gradient;  // as many elements as the parameter has
+  Buffer* gradient;             // as many elements as the parameter has
   const double *lower, *upper;  // narrower than the parameter's range, or null
 };
 // Values for one parameter.
@@ -159,8 +159,9 @@ class Layer final : public Child {
   SetParametersArguments<R> set_arguments() const;
   template <class R>
   UpdateParameterArguments<R> update_arguments(const UpdateParameterOperation& op) const {
-    return {target(), static_cast<ParameterBlock<R>*>(block_), static_cast<int32_t>(op.parameter), op.step,
-            static_cast<const R*>(op.gradient.data), op.gradient_per_neuron, op.rate};
+    return {target(), static_cast<ParameterBlock<R>*>(block_), static_cast<int32_t>(op.parameter),
+            op.step,  static_cast<const R*>(op.gradient.data), op.gradient_per_neuron,
+            op.rate};
   }
 
   // ---- users
@@ -264,25 +265,25 @@ class Layer final : public Child {
   mutable std::mutex mutex_;  // parameter values and the references of the tape; never taken by an unchanged replay
   std::atomic<uint64_t> version_{1};
   std::atomic<uint64_t> uploaded_version_{0};
-  std::atomic<uint64_t> updates_{0};      // replays launched that update a parameter
-  std::atomic<uint32_t> on_device_{0};    // parameters whose values on the device are newer than those here
-  std::atomic<uint32_t> captured_{0};     // parameters that graphs of the caller's own update, at any time
+  std::atomic<uint64_t> updates_{0};    // replays launched that update a parameter
+  std::atomic<uint32_t> on_device_{0};  // parameters whose values on the device are newer than those here
+  std::atomic<uint32_t> captured_{0};   // parameters that graphs of the caller's own update, at any time
 
   // From the first update on: values on the device, and what the host has set since the last launch.
   ParameterMaster* master_ = nullptr;
   uint32_t updaters_[model::max_parameters] = {};  // recorded updates of each parameter, in graphs that live
-  uint32_t changed_ = 0;  // set by the host since the last refresh
-  double* rows_[model::max_parameters] = {};    // [N] on the device, of parameters that are per neuron
-  double* staged_[model::max_parameters] = {};  // [N] on the device, as the host set them ...
-  uint32_t staged_in_use_ = 0;                  // ... and which of them a launched kernel may still read
+  uint32_t changed_ = 0;                           // set by the host since the last refresh
+  double* rows_[model::max_parameters] = {};       // [N] on the device, of parameters that are per neuron
+  double* staged_[model::max_parameters] = {};     // [N] on the device, as the host set them ...
+  uint32_t staged_in_use_ = 0;                     // ... and which of them a launched kernel may still read
 
   std::mutex users_mutex_;  // the list, and who last_user_ points to
   std::vector<LayerUser*> users_;
   std::atomic<LayerUser*> last_user_{nullptr};
   std::atomic<synfire_stream> last_stream_{nullptr};
-  std::atomic<const void*> owner_{
-      nullptr};  // the thread that runs replays with this layer now, where a launch computes
-  int entered_ = 0;                          // how often it entered; only it looks
+  // The thread that runs replays with this layer now, where a launch computes, and how often it entered: only it looks.
+  std::atomic<const void*> owner_{nullptr};
+  int entered_ = 0;
 
   int64_t n_active_;
   void* state_ = nullptr;
@@ -305,10 +306,10 @@ class Layer final : public Child {
   };
   std::atomic<Buffer*> tape_x_{nullptr};  // tape_.shape, to look at without a lock
   std::atomic<int32_t> tape_kind_{-1};
-  std::atomic<uint64_t> tape_version_{0};     // of the parameters
-  std::atomic<uint64_t> tape_x_version_{0};   // of the input's contents
-  HeldTape tape_;        // left by the forward that ran last
-  HeldTape latest_;      // of the taped forward made or run last
+  std::atomic<uint64_t> tape_version_{0};    // of the parameters
+  std::atomic<uint64_t> tape_x_version_{0};  // of the input's contents
+  HeldTape tape_;                            // left by the forward that ran last
+  HeldTape latest_;                          // of the taped forward made or run last
 };
 
 }  // namespace synfire::core

@@ -202,8 +202,7 @@ void Layer::check_order(LayerUser* user) {
   if (last && last != user && last->finished() < last->launched())
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-LAYER-SHARED",
          "another graph that uses a layer of this one has a replay in flight on another stream, so that their order is "
-         "not "
-         "defined; launch both on one stream, or wait for the other one first");
+         "not defined; launch both on one stream, or wait for the other one first");
 }
 
 void LayerUser::finish() {

@@ -178,17 +178,18 @@ int copy_unit(const CopyOperation& op) {
   return 1;
 }
 
-// Within the GPU our own kernel copies faster than a captured copy node does. Across the bus it does up to this size,
-// by what the copy engine takes to start: 9.8 us from launch to done instead of 16.4 with 32 KiB in, 29.8 instead of 34
-// with 1 MiB, the same with 2 MiB (H200, docs/performance.md, "Frames in and out").
-constexpr uint64_t bus_copy_bytes = uint64_t{1} << 20;
+// Within the GPU our own kernel copies faster than a captured copy node does, when its accesses are wide. Up to this
+// size it does so with narrow ones and across the bus too, by what the copy engine takes to start: 9.8 us from launch
+// to done instead of 16.4 with 32 KiB in, 29.8 instead of 34 with 1 MiB, the same with 2 MiB (H200,
+// docs/performance.md, "Frames in and out"; out of the GPU only writing in place was measured).
+constexpr uint64_t kernel_copy_bytes = uint64_t{1} << 20;
 
 bool copies_by_kernel(const CopyOperation& op) {
   const auto of_the_gpu = [](const Array& array) { return array.memory == SYNFIRE_MEMORY_DEVICE; };
   const auto in_reach = [&](const Array& array) { return of_the_gpu(array) || array.memory == SYNFIRE_MEMORY_PINNED; };
   if (of_the_gpu(op.source) && of_the_gpu(op.destination) && copy_unit(op) == 16)
     return op.source.bytes / 16 < uint64_t{0x7FFFFFFF} * copy_threads;
-  return in_reach(op.source) && in_reach(op.destination) && op.source.bytes <= bus_copy_bytes;
+  return in_reach(op.source) && in_reach(op.destination) && op.source.bytes <= kernel_copy_bytes;
 }
 
 class Enqueuer {

@@ -82,7 +82,7 @@ class CudaReplay final : public Replay {
     const CurrentContext current(device_.context);
     const Range range("graph launch into a capture");
     retired_.reserve(retired_.size() + 1);
-    captured_ = true;
+    in_callers_capture_ = true;
     const Instance& instance = build_.instances[slot];
     // A child would run disabled operations too.
     if (build_.eager || std::find(build_.active.begin(), build_.active.end(), 0) != build_.active.end())
@@ -97,8 +97,7 @@ class CudaReplay final : public Replay {
       if (error != cudaSuccess) api().get_last_error();
       fail(SYNFIRE_ERROR_CAPTURING, "SYN-STREAM-CAPTURING",
            "stream is being captured in a way that no graph can be added to: the capture is invalid, or its last "
-           "operation is a "
-           "programmatic launch");
+           "operation is a programmatic launch");
     }
     const RelaxedCapture relaxed;
     cudaGraph_t child = nullptr;
@@ -159,11 +158,11 @@ class CudaReplay final : public Replay {
     }
     std::swap(build_, next);
     // What captures of the caller's name must stay, for as long as the graph does.
-    if (captured_)
+    if (in_callers_capture_)
       retired_.push_back(std::move(next));
     else
       release_build(next);
-    captured_ = false;
+    in_callers_capture_ = false;
   }
 
   uint64_t finished() const noexcept override {
@@ -309,8 +308,8 @@ class CudaReplay final : public Replay {
 
   DeviceState& device_;
   Build build_;
-  std::vector<Build> retired_;  // of before a rebuild, while the caller's captures may use them
-  bool captured_ = false;       // the build is part of a capture of the caller's
+  std::vector<Build> retired_;       // of before a rebuild, while the caller's captures may use them
+  bool in_callers_capture_ = false;  // the build is part of a capture of the caller's
   uint64_t launched_ = 0;
   uint64_t* count_ = nullptr;      // device memory: replays finished
   uint64_t* published_ = nullptr;  // the same, in mapped host memory
