@@ -133,8 +133,7 @@ enum {
 };
 
 /** A CUDA stream of the context's device: `cudaStream_t` and `CUstream` convert without a cast. Null means the context's
- *  own stream. One of another device is refused (::SYNFIRE_ERROR_INVALID_ARGUMENT), unless it is being captured: CUDA
- *  does not tell then. */
+ *  own stream. One of another device is refused (::SYNFIRE_ERROR_INVALID_ARGUMENT). */
 typedef struct CUstream_st *synfire_stream;
 
 /**

@@ -53,23 +53,11 @@ cudaError_t graph_node_get_dependencies(cudaGraphNode_t node, cudaGraphNode_t* d
 #endif
 }
 
-cudaError_t stream_is_of_device(cudaStream_t stream, int ordinal, bool* yes) {
-#if CUDART_VERSION >= 12080
-  int of = -1;
-  const cudaError_t error = cudaStreamGetDevice(stream, &of);
-  *yes = of == ordinal;
-  return error;
-#else
-  // Earlier runtimes refuse to launch on a stream of another device.
-  (void)stream, (void)ordinal;
-  *yes = true;
-  return cudaSuccess;
-#endif
-}
-
 bool resolve_driver_calls() noexcept {
-  if (table.context_get_current && table.context_set_current) return true;
-  return resolve("cuCtxGetCurrent", table.context_get_current) && resolve("cuCtxSetCurrent", table.context_set_current);
+  if (table.stream_get_context) return true;  // the last one
+  return resolve("cuCtxGetCurrent", table.context_get_current) &&
+         resolve("cuCtxSetCurrent", table.context_set_current) && resolve("cuCtxGetDevice", table.context_get_device) &&
+         resolve("cuStreamGetCtx", table.stream_get_context);
 }
 
 bool is_sticky(cudaError_t error) noexcept {

@@ -18,8 +18,6 @@ cudaError_t stream_get_capture_info(cudaStream_t stream, cudaStreamCaptureStatus
                                     cudaGraph_t* graph, const cudaGraphNode_t** dependencies, size_t* n_dependencies);
 cudaError_t stream_set_capture_dependencies(cudaStream_t stream, cudaGraphNode_t* dependencies, size_t n_dependencies);
 cudaError_t graph_node_get_dependencies(cudaGraphNode_t node, cudaGraphNode_t* dependencies, size_t* n_dependencies);
-// Whether work on a stream runs on the device of this number.
-cudaError_t stream_is_of_device(cudaStream_t stream, int ordinal, bool* yes);
 
 struct Api {
   decltype(&cudaGetDeviceCount) get_device_count = &cudaGetDeviceCount;
@@ -40,7 +38,6 @@ struct Api {
   decltype(&cudaStreamSynchronize) stream_synchronize = &cudaStreamSynchronize;
   decltype(&cudaStreamQuery) stream_query = &cudaStreamQuery;
   decltype(&cudaStreamIsCapturing) stream_is_capturing = &cudaStreamIsCapturing;
-  decltype(&cuda::stream_is_of_device) stream_is_of_device = &cuda::stream_is_of_device;
   decltype(&cudaStreamBeginCapture) stream_begin_capture = &cudaStreamBeginCapture;
   decltype(&cudaStreamEndCapture) stream_end_capture = &cudaStreamEndCapture;
   decltype(&cuda::stream_get_capture_info) stream_get_capture_info = &cuda::stream_get_capture_info;
@@ -67,10 +64,12 @@ struct Api {
   decltype(&cudaLaunchKernelExC) launch_kernel_with_attributes = &cudaLaunchKernelExC;
   decltype(&cudaDeviceGetStreamPriorityRange) get_stream_priority_range = &cudaDeviceGetStreamPriorityRange;
 
-  // Two driver calls, resolved when the first device is made: the runtime's own switch (cudaSetDevice) cannot restore
-  // a context that the caller made through the driver API.
+  // Driver calls, resolved when the first device is made: the runtime's own switch (cudaSetDevice) cannot restore a
+  // context that the caller made through the driver API, and its cudaStreamGetDevice breaks a capture.
   int (*context_get_current)(DriverContext**) = nullptr;
   int (*context_set_current)(DriverContext*) = nullptr;
+  int (*context_get_device)(int* ordinal) = nullptr;  // of the current one
+  int (*stream_get_context)(cudaStream_t, DriverContext**) = nullptr;
 };
 
 // The table in use.

@@ -447,6 +447,7 @@ template <class Model, class Surrogate, class E, int W, BackwardInputs Inputs>
 __global__ void __launch_bounds__(backward_threads, backward_blocks_at_least<E, W>)
     backward(const __grid_constant__ BackwardLaunch<Arithmetic<E>> launch) {
   wait_for_previous();
+  if (launch.next_begins_early) let_next_begin();
   extern __shared__ __align__(16) unsigned char shared[];
   if (launch.lanes.count == 0) return;
   // From the last neurons down: theirs is the X that the forward left in the second-level cache.

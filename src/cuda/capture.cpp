@@ -70,7 +70,7 @@ class Capturer {
       }
       {
         const Range range(operation);
-        enqueue(operation, device_.shape, how, stream_);
+        enqueue(operation, device_.shape, how, stream_, next_begins_early(entry));
       }
       captured.nodes.push_back(added_nodes());
       check_nodes(entry, captured.nodes.back(), static_cast<size_t>(nodes_of(operation)));
@@ -91,6 +91,11 @@ class Capturer {
     device_.check(api().stream_get_capture_info(stream_, &status, &id, nullptr, nullptr, nullptr),
                   "cudaStreamGetCaptureInfo");
     return id;
+  }
+
+  bool next_begins_early(size_t entry) const {
+    return device_.programmatic_launches && entry + 1 < operations_.size() &&
+           begins_early(operations_[entry + 1], operations_[entry], device_.shape);
   }
 
   // The nodes that the capture has gained since the last call; `known_`, sorted, is brought up to date.

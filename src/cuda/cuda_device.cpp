@@ -175,15 +175,8 @@ class CudaDevice final : public Device {
     if (status == cudaStreamCaptureStatusInvalidated)
       fail(SYNFIRE_ERROR_CAPTURING, "SYN-STREAM-CAPTURING",
            "stream is being captured, and the capture is invalid: end it first");
-    // Asking a stream that is being captured for its device breaks the capture.
-    if (status == cudaStreamCaptureStatusActive) return true;
-    // On a stream of another device CUDA would run the kernels there, on memory that is out of reach.
-    const RelaxedCapture relaxed;
-    bool own = false;
-    state_.check(api().stream_is_of_device(stream, state_.ordinal, &own), "cudaStreamGetDevice");
-    if (!own)
-      fail_argument("SYN-STREAM-DEVICE", "stream was made on another device than %d, the context's", state_.ordinal);
-    return false;
+    check_device(stream);
+    return status == cudaStreamCaptureStatusActive;
   }
 
   void execute(std::span<const Operation> operations, synfire_stream stream) override {
@@ -217,6 +210,16 @@ class CudaDevice final : public Device {
   std::unique_ptr<Replay> instantiate(ReplayPlan plan) override { return make_replay(state_, std::move(plan)); }
 
  private:
+  // On a stream of another device CUDA would run the kernels there, on memory that is out of reach.
+  void check_device(cudaStream_t stream) const {
+    DriverContext* of_stream = nullptr;
+    if (api().stream_get_context(stream, &of_stream) != 0 || of_stream == state_.context) return;
+    int ordinal = -1;
+    const CurrentContext there(of_stream);
+    if (api().context_get_device(&ordinal) == 0 && ordinal != state_.ordinal)
+      fail_argument("SYN-STREAM-DEVICE", "stream is of device %d, not of %d, the context's", ordinal, state_.ordinal);
+  }
+
   void copy(void* destination, const void* source, uint64_t bytes) {
     state_.require_alive();
     const CurrentContext current(state_.context);

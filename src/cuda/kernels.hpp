@@ -57,12 +57,14 @@ template <class R>
 struct ForwardLaunch {
   core::ForwardArguments<R> arguments;
   Lanes lanes;
+  bool next_begins_early = false;  // let_next_begin()
 };
 
 template <class R>
 struct BackwardLaunch {
   core::BackwardArguments<R> arguments;
   Lanes lanes;
+  bool next_begins_early = false;
 };
 
 // One block of threads_per_block lanes a chunk (chunks, total), or one thread a neuron (batch); see

@@ -194,15 +194,16 @@ bool copies_by_kernel(const CopyOperation& op) {
 
 class Enqueuer {
  public:
-  Enqueuer(const GpuShape& gpu, Enqueue how, cudaStream_t stream)
-      : gpu_(gpu), warm_up_(how == Enqueue::warm_up), to_(stream, how) {}
+  Enqueuer(const GpuShape& gpu, Enqueue how, cudaStream_t stream, bool next_begins_early)
+      : gpu_(gpu), warm_up_(how == Enqueue::warm_up), next_begins_early_(next_begins_early), to_(stream, how) {}
 
   void operator()(const ForwardOperation& op) const {
     const LayerSpec& spec = spec_of(op.layer);
     Plan plan = plan_forward(spec, op, gpu_);
     if (warm_up_) plan.lanes.count = 0;
     with_arithmetic(spec.dtype, [&](auto r) {
-      const ForwardLaunch<decltype(r)> arguments = {arguments_of<decltype(r)>(spec, op.layer->block(), op), plan.lanes};
+      const ForwardLaunch<decltype(r)> arguments = {arguments_of<decltype(r)>(spec, op.layer->block(), op), plan.lanes,
+                                                    next_begins_early_};
       launch(kernel_for(spec, op, plan), blocks(plan), plan.n_threads, &arguments, 0, to_);
     });
   }
@@ -212,8 +213,8 @@ class Enqueuer {
     Plan plan = plan_backward(spec, op, gpu_);
     if (warm_up_) plan.lanes.count = 0;
     with_arithmetic(spec.dtype, [&](auto r) {
-      const BackwardLaunch<decltype(r)> arguments = {arguments_of<decltype(r)>(spec, op.layer->block(), op),
-                                                     plan.lanes};
+      const BackwardLaunch<decltype(r)> arguments = {arguments_of<decltype(r)>(spec, op.layer->block(), op), plan.lanes,
+                                                     next_begins_early_};
       launch(kernel_for(spec, op, plan), blocks(plan), plan.n_threads, &arguments, plan.shared_bytes, to_);
     });
   }
@@ -407,6 +408,7 @@ class Enqueuer {
 
   const GpuShape& gpu_;
   bool warm_up_;
+  bool next_begins_early_;
   Target to_;
 };
 
@@ -452,8 +454,23 @@ Plan plan_backward(const LayerSpec& spec, const BackwardOperation& op, const Gpu
   return plan;
 }
 
-void enqueue(const Operation& operation, const GpuShape& gpu, Enqueue how, cudaStream_t stream) {
-  std::visit(Enqueuer(gpu, how, stream), operation);
+// More threads than this no multiprocessor holds (CUDA C++ Programming Guide, "Compute Capabilities").
+constexpr uint64_t most_resident_threads = 2048;
+
+bool begins_early(const Operation& operation, const Operation& previous, const GpuShape& gpu) {
+  if (!std::holds_alternative<ForwardOperation>(previous) && !std::holds_alternative<BackwardOperation>(previous))
+    return false;
+  if (std::holds_alternative<BackwardOperation>(operation)) return true;
+  const auto* const forward = std::get_if<ForwardOperation>(&operation);
+  if (!forward) return false;
+  const Plan plan = plan_forward(spec_of(forward->layer), *forward, gpu);
+  return uint64_t{plan.n_blocks} * plan.n_threads >
+         most_resident_threads * static_cast<uint64_t>(gpu.n_multiprocessors);
+}
+
+void enqueue(const Operation& operation, const GpuShape& gpu, Enqueue how, cudaStream_t stream,
+             bool next_begins_early) {
+  std::visit(Enqueuer(gpu, how, stream, next_begins_early), operation);
 }
 
 // Of native nodes only the callback knows.

@@ -35,8 +35,17 @@ Plan plan_backward(const core::LayerSpec& spec, const core::BackwardOperation& o
 // touches no data.
 enum class Enqueue { run, run_programmatic, warm_up };
 
-// Puts one operation on a stream. All addresses must be accessible to the GPU.
-void enqueue(const core::Operation& operation, const GpuShape& gpu, Enqueue how, cudaStream_t stream);
+// Whether an operation whose kernel is launched programmatically gains from coming onto the GPU while the blocks of the
+// one in front of it leave. Only passes let it come. A backward does: 76 us against 78 for a forward and a backward of
+// 262,144 neurons over 64 steps. A forward does where it is more threads than the GPU holds (275.4 against 277 us with
+// 2,097,152 neurons, T = 32); a smaller one is then spread unevenly over the multiprocessors (one behind the other 21.5
+// us against 19.6 with 262,144 neurons, T = 64; H200, docs/performance.md, "Small graphs").
+bool begins_early(const core::Operation& operation, const core::Operation& previous, const GpuShape& gpu);
+
+// Puts one operation on a stream. All addresses must be accessible to the GPU. `next_begins_early`: what begins_early()
+// says of the operation that comes next.
+void enqueue(const core::Operation& operation, const GpuShape& gpu, Enqueue how, cudaStream_t stream,
+             bool next_begins_early = false);
 // How many nodes of a graph that gives.
 int nodes_of(const core::Operation& operation);
 // Rewrites up to small_bytes of device memory with a kernel that carries the bytes in its arguments.

@@ -495,6 +495,16 @@ TEST_F(Captures, TwoDevicesFromThreadsThatAreOnTheOther) {
       const Layer layer = make_layer(contexts[device], describe(Shape{2, 1, 8}, SYNFIRE_DTYPE_F32));
       EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("stream", "device"),
                    synfire_layer_reset_state(layer, elsewhere));
+      EXPECT_EQ(fake::begin_capture(elsewhere, cudaStreamCaptureModeGlobal), cudaSuccess);
+      EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("stream", "device"),
+                   synfire_graph_launch(graph, elsewhere, nullptr));
+      EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("stream", "device"),
+                   synfire_layer_reset_state(layer, elsewhere));
+      EXPECT_TRUE(fake::capture_is_valid(elsewhere));
+      cudaGraph_t captured = nullptr;
+      EXPECT_EQ(fake::end_capture(elsewhere, &captured), cudaSuccess);
+      EXPECT_EQ(fake::count_nodes(captured), 0u);
+      fake::destroy_graph(captured);
       fake::destroy_stream(elsewhere);
       wait(graph, launch(graph));
     }).join();

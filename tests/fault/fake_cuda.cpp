@@ -77,7 +77,7 @@ struct State {
   std::recursive_mutex mutex;
   int n_devices = 1;
   int compute_major = 9;
-  std::vector<bool> captured_kernels;
+  std::vector<bool> captured_kernels, passes;
   std::map<void*, Allocation> allocations;
   std::map<std::string, uint64_t> counts;
   uint64_t total = 0;
@@ -449,16 +449,6 @@ Api table() {
                                : cudaStreamCaptureStatusInvalidated;
     return cudaSuccess;
   };
-  t.stream_is_of_device = [](cudaStream_t stream, int ordinal, bool* yes) -> cudaError_t {
-    FAKE_CALL("cudaStreamGetDevice");
-    if (of(stream)->capture) {
-      of(stream)->capture->valid = false;
-      return cudaErrorStreamCaptureUnsupported;
-    }
-    if (const cudaError_t error = unsafe(); error != cudaSuccess) return error;
-    *yes = of(stream)->device == ordinal;
-    return cudaSuccess;
-  };
   t.stream_begin_capture = [](cudaStream_t stream, cudaStreamCaptureMode mode) -> cudaError_t {
     FAKE_CALL("cudaStreamBeginCapture");
     return start_capture(stream, mode);
@@ -633,6 +623,15 @@ Api table() {
     device_of_thread = context ? static_cast<int>(reinterpret_cast<char*>(context) - contexts) : -1;
     return 0;
   };
+  t.context_get_device = [](int* ordinal) -> int {
+    *ordinal = device_of_thread;
+    return device_of_thread < 0 ? 201 : 0;  // no context
+  };
+  t.stream_get_context = [](cudaStream_t stream, DriverContext** context) -> int {
+    FAKE_CALL("cuStreamGetCtx");
+    *context = reinterpret_cast<DriverContext*>(contexts + of(stream)->device);
+    return 0;
+  };
   return t;
 }
 
@@ -656,6 +655,7 @@ void install(int n_devices, int compute_major) {
   s.n_devices = n_devices;
   s.compute_major = compute_major;
   s.captured_kernels.clear();
+  s.passes.clear();
   s.counts.clear();
   s.total = 0;
   s.failures.clear();
@@ -678,6 +678,7 @@ void reset_calls() {
   for (auto& count : state().counts) count.second = 0;
   state().total = 0;
   state().captured_kernels.clear();
+  state().passes.clear();
 }
 Live live() {
   const Inside inside;
@@ -693,6 +694,14 @@ uint64_t device_bytes() {
 std::vector<bool> captured_kernels() {
   const Inside inside;
   return state().captured_kernels;
+}
+std::vector<bool> passes() {
+  const Inside inside;
+  return state().passes;
+}
+void note_pass(bool next_begins_early) {
+  const Inside inside;
+  state().passes.push_back(next_begins_early);
 }
 bool inside() noexcept {
   return depth > 0;

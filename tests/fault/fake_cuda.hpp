@@ -38,6 +38,9 @@ uint64_t device_bytes();
 // Of every kernel of the library that went into a capture since reset_calls(): whether its launch was programmatic, so
 // that it may begin before the node in front of it has ended.
 std::vector<bool> captured_kernels();
+// Of every forward and backward that has run since reset_calls(): whether it let the kernel behind it begin early.
+std::vector<bool> passes();
+void note_pass(bool next_begins_early);  // what the kernels call
 // True on a thread that is inside the fake: what it allocates and locks is not the library's.
 bool inside() noexcept;
 

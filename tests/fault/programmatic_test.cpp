@@ -42,6 +42,34 @@ TEST_P(Programmatic, OnlyBehindKernelsOfThisLibrary) {
   EXPECT_EQ(kernels_of(graph), (std::vector<bool>{false, p, p, false, p, false, p})) << "the last one counts replays";
 }
 
+TEST_P(Programmatic, OnlyAPassLetsTheNextBeginEarly) {
+  const Context context = make_context();
+  const Layer layer = make_layer(context, describe(Shape{4, 1, n / 4}, SYNFIRE_DTYPE_F32));
+  const Buffer x = make(context), grad = make(context);
+  const Graph graph = make_graph(context);
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+  forward.x = x;
+  synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
+  backward.grad_spike_seq = x;
+  backward.grad_x_seq = grad;
+  const auto record_forward = [&] { EXPECT_OK(synfire_graph_record_forward(graph, layer, &forward)); };
+  const auto record_backward = [&] { EXPECT_OK(synfire_graph_record_backward(graph, layer, &backward)); };
+  record_scale_add(graph, x, grad, 1, 0);  // cannot let anything begin
+  record_forward();
+  record_forward();  // small: begins when the one before has ended
+  record_backward();
+  record_backward();
+  record_forward();
+  record_scale_add(graph, x, grad, 1, 0);  // waits
+  record_forward();
+  record_backward();  // only the signal comes behind it
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  fake::reset_calls();
+  wait(graph, launch(graph));
+  const bool p = expected();
+  EXPECT_EQ(fake::passes(), (std::vector<bool>{false, p, p, false, false, p, false}));
+}
+
 TEST_P(Programmatic, ADisabledKernelIsReplacedWhereEdgesAreProgrammatic) {
   const Context context = make_context();
   const Buffer frame = make_frame(context, n_large), a = make_frame(context, n_large, SYNFIRE_MEMORY_DEVICE);

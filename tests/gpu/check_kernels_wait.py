@@ -1,4 +1,5 @@
-"""Every kernel begins by waiting for the one in front of it: a replay may launch it before that one has ended.
+"""Every kernel begins by waiting for the one in front of it: a replay may launch it before that one has ended. None lets
+the next one come before it has waited itself, so that never more than two overlap.
 
 Usage: check_kernels_wait.py FOLDER    the folder of the CUDA sources
 """
@@ -19,6 +20,8 @@ def main():
         found = KERNEL.findall(text)
         if len(found) != text.count("__global__"):
             problems.append(f"{path.name}: {text.count('__global__')} kernels, of which {len(found)} were understood")
+        if path.name != "wait.cuh" and re.search(r"cudaTriggerProgrammatic|launch_dependents", text):
+            problems.append(f"{path.name}: lets the next kernel begin without let_next_begin()")
         for name, first in found:
             n_kernels += 1
             if first != "wait_for_previous();":

@@ -186,8 +186,8 @@ cudaError_t write_down(const void* kernel, dim3 grid, dim3 block, void** paramet
   latest.n_blocks = uint64_t{grid.x} * grid.y * grid.z;
   latest.n_threads = uint64_t{block.x} * block.y * block.z;
   latest.shared_bytes = shared_bytes;
-  if (const auto direction = reinterpret_cast<uintptr_t>(kernel) / 1000000;
-      direction == 6 || direction == 8 || direction > 10) {
+  const auto direction = reinterpret_cast<uintptr_t>(kernel) / 1000000;
+  if (direction == 6 || direction == 8 || direction > 10) {
     const size_t bytes = direction == 6    ? sizeof(FillLaunch<uint8_t>)
                          : direction == 8  ? sizeof(CopyLaunch)
                          : direction == 11 ? sizeof(ConvertSpikesLaunch)
@@ -195,10 +195,11 @@ cudaError_t write_down(const void* kernel, dim3 grid, dim3 block, void** paramet
     std::memcpy(latest.arguments, parameters[0], bytes);
     return cudaSuccess;
   }
-  // What is looked at is a forward's, the same size in both arithmetics; a backward's is larger.
-  static_assert(sizeof(ForwardLaunch<float>) <= sizeof(BackwardLaunch<float>));
+  // Of the others those of passes are looked at, which have the same size in both arithmetics.
   static_assert(sizeof(ForwardLaunch<float>) == sizeof(ForwardLaunch<double>));
-  std::memcpy(latest.arguments, parameters[0], sizeof(ForwardLaunch<float>));
+  static_assert(sizeof(BackwardLaunch<float>) == sizeof(BackwardLaunch<double>));
+  if (direction == 1) std::memcpy(latest.arguments, parameters[0], sizeof(ForwardLaunch<float>));
+  if (direction == 2) std::memcpy(latest.arguments, parameters[0], sizeof(BackwardLaunch<float>));
   return cudaSuccess;
 }
 cudaError_t accept_attribute(const void*, cudaFuncAttribute, int) {
@@ -316,6 +317,30 @@ const Given extents[] = {
     {2, 7, two31 + 13, SYNFIRE_DTYPE_BF16},                                         // padded lanes
     {1, 1, two32 * 8, SYNFIRE_DTYPE_F64},   {int64_t{1} << 33, 1, 5, SYNFIRE_DTYPE_F32},  // T beyond 2^32
 };
+
+TEST(LaunchPlan, WhichPassesBeginEarly) {
+  // 132 multiprocessors hold 270,336 threads at most, and a thread owns four neurons.
+  const Planned small({4, 1, 1 << 18, SYNFIRE_DTYPE_F32}), full({4, 1, 270336 * 4, SYNFIRE_DTYPE_F32});
+  const Planned more({4, 1, 270336 * 4 + 512, SYNFIRE_DTYPE_F32});
+  ASSERT_EQ(plan_forward(full.spec(), full.forward(), h200).n_blocks, 270336u / threads_per_block);
+  const core::Operation forward = full.forward(), backward = full.backward();
+  const core::Operation fill = core::FillOperation{full.grad_x->array(), SYNFIRE_DTYPE_F32, 0};
+  for (const core::Operation* previous : {&forward, &backward}) {
+    EXPECT_TRUE(begins_early(backward, *previous, h200));
+    EXPECT_TRUE(begins_early(core::Operation(small.backward()), *previous, h200));
+    EXPECT_FALSE(begins_early(core::Operation(small.forward()), *previous, h200));
+    EXPECT_FALSE(begins_early(forward, *previous, h200));
+    EXPECT_TRUE(begins_early(core::Operation(more.forward()), *previous, h200));
+    EXPECT_FALSE(begins_early(fill, *previous, h200));
+  }
+  EXPECT_FALSE(begins_early(backward, fill, h200)) << "a fill lets nothing begin early";
+  for (const bool early : {false, true}) {
+    enqueue(forward, h200, Enqueue::run, nullptr, early);
+    EXPECT_EQ(latest.as<ForwardLaunch<float>>().next_begins_early, early);
+    enqueue(backward, h200, Enqueue::run, nullptr, early);
+    EXPECT_EQ(latest.as<BackwardLaunch<float>>().next_begins_early, early);
+  }
+}
 
 TEST(LaunchPlan, ExtentsBeyond32Bits) {
   for (const Given& given : extents) {

@@ -146,6 +146,15 @@ TEST_F(TwoDevices, AStreamOfTheOtherDeviceIsAnErrorAndNothingElse) {
   EXPECT_EQ(synfire_graph_record_forward(graph, layer, &forward), SYNFIRE_OK) << last_error();
   EXPECT_EQ(synfire_graph_instantiate(graph), SYNFIRE_OK) << last_error();
   EXPECT_EQ(synfire_graph_launch(graph, stream, nullptr), SYNFIRE_ERROR_INVALID_ARGUMENT);
+  for (const cudaStreamCaptureMode mode : {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal}) {
+    ASSERT_EQ(cudaStreamBeginCapture(stream, mode), cudaSuccess);
+    EXPECT_EQ(synfire_graph_launch(graph, stream, nullptr), SYNFIRE_ERROR_INVALID_ARGUMENT);
+    EXPECT_EQ(synfire_layer_forward(layer, &forward, stream), SYNFIRE_ERROR_INVALID_ARGUMENT);
+    EXPECT_NE(last_error().find("SYN-STREAM-DEVICE"), std::string::npos) << last_error();
+    cudaGraph_t captured = nullptr;
+    EXPECT_EQ(cudaStreamEndCapture(stream, &captured), cudaSuccess) << "the caller's capture is as it was";
+    EXPECT_EQ(cudaGraphDestroy(captured), cudaSuccess);
+  }
   uint64_t ticket = 0;
   EXPECT_EQ(synfire_graph_launch(graph, nullptr, &ticket), SYNFIRE_OK) << last_error();
   EXPECT_EQ(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_SPIN, -1), SYNFIRE_OK) << last_error();

@@ -10,8 +10,7 @@ namespace Synfire.Raw
 {
     /// <summary>
     /// A CUDA stream of the context's device: <c>cudaStream_t</c> and <c>CUstream</c> convert without a cast.
-    /// Null means the context's own stream. One of another device is refused (SYNFIRE_ERROR_INVALID_ARGUMENT),
-    /// unless it is being captured: CUDA does not tell then.
+    /// Null means the context's own stream. One of another device is refused (SYNFIRE_ERROR_INVALID_ARGUMENT).
     /// </summary>
     [StructLayout(LayoutKind.Sequential)]
     public readonly struct synfire_stream : IEquatable<synfire_stream>

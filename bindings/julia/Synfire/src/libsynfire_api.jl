@@ -8,7 +8,7 @@
 
 mutable struct CUstream_st end
 """
-A CUDA stream of the context's device: `cudaStream_t` and `CUstream` convert without a cast. Null means the context's own stream. One of another device is refused (SYNFIRE_ERROR_INVALID_ARGUMENT), unless it is being captured: CUDA does not tell then.
+A CUDA stream of the context's device: `cudaStream_t` and `CUstream` convert without a cast. Null means the context's own stream. One of another device is refused (SYNFIRE_ERROR_INVALID_ARGUMENT).
 """
 const synfire_stream = Ptr{CUstream_st}
 
