@@ -56,8 +56,9 @@ synfire_status SYNFIRE_CALL synfire_graph_create(synfire_context context, const 
     const auto owner = pinned(context);
     synfire_graph_desc checked = SYNFIRE_GRAPH_DESC_INIT;
     if (desc) checked = read_descriptor(desc, "desc");
-    if (checked.n_slots > core::Graph::most_slots)
-      core::fail_argument("SYN-GRAPH-SLOT-COUNT", "desc.n_slots is %u; allowed are 0 (one, not guarded) to %u",
+    if (checked.n_slots > core::Graph::most_slots && checked.n_slots != core::Graph::shared_slots)
+      core::fail_argument("SYN-GRAPH-SLOT-COUNT",
+                          "desc.n_slots is %u; allowed are 0 (default) to %u, and SYNFIRE_SLOTS_SHARED",
                           checked.n_slots, core::Graph::most_slots);
     *graph = registered<synfire_graph>(new core::Graph(*owner, checked.n_slots));
     return SYNFIRE_OK;

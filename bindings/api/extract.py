@@ -178,14 +178,14 @@ class Header:
 
     def enum(self, body):
         doc, at, read = "", 0, []
-        for match in re.finditer(r"/\*\*(.*?)\*/|(SYNFIRE_\w+)\s*=\s*(-?\d+)\s*(?:,|(?=\s*$))", body, re.S):
+        for match in re.finditer(r"/\*\*(.*?)\*/|(SYNFIRE_\w+)\s*=\s*(-?(?:0x[0-9a-f]+|\d+))\s*(?:,|(?=\s*$))", body, re.S):
             if body[at:match.start()].strip():
                 fail(f"cannot read the enumerator '{body[at:match.start()].strip()}'")
             at = match.end()
             if match[2] is None:
                 doc = plain(match[1])
             else:
-                read.append((match[2], int(match[3]), " ".join(doc.split())))
+                read.append((match[2], int(match[3], 0), " ".join(doc.split())))
                 doc = ""
         # SYNFIRE_OK and its errors have no prefix of their own: they are what synfire_status holds.
         prefix = os.path.commonprefix([name for name, _, _ in read])

@@ -1270,14 +1270,21 @@ enum {
   SYNFIRE_WAIT_BLOCK = 2
 };
 
+/** Values of synfire_graph_desc::n_slots beside numbers of copies. */
+enum {
+  /** One copy of the pinned buffers, their own memory, which nothing guards. */
+  SYNFIRE_SLOTS_SHARED = 0x7fffffff
+};
+
 /** How to create a graph. Zero means default in every field but `struct_size`. */
 typedef struct synfire_graph_desc {
   /** `sizeof(synfire_graph_desc)`. */
   uint32_t struct_size;
   /** How many copies of the pinned buffers that it reads and writes the graph has, up to 64: that many replays can be
    *  in flight, each with frames of its own, and one more launch answers ::SYNFIRE_ERROR_BUSY. Replay number t has copy
-   *  (t - 1) mod n_slots; synfire_graph_get_slot() tells where that is. 0 (default): one copy, the buffers' own memory,
-   *  and launches are not refused: the caller sees to it that replays in flight do not meet in it. */
+   *  (t - 1) mod n_slots; synfire_graph_get_slot() tells where that is. Copy 0 is the buffers' own memory. 0 (default): 1,
+   *  or, where the graph has no pinned buffer, any number of replays in flight. ::SYNFIRE_SLOTS_SHARED: one copy, and
+   *  launches are not refused: the caller sees to it that replays in flight do not meet in it. */
   uint32_t n_slots;
 } synfire_graph_desc;
 
@@ -1911,7 +1918,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_poll(synfire_graph graph, 
  * slot.
  *
  * @param graph      An instantiated graph.
- * @param ticket     0 (the next launch), or one of the last `n_slots` tickets (of the last one, when `n_slots` is 0).
+ * @param ticket     0 (the next launch), or one of the last `n_slots` tickets (of the last one, when it is 0 or ::SYNFIRE_SLOTS_SHARED).
  * @param buffer     A pinned buffer that the graph was recorded with.
  * @param[out] data  Receives the address; null with ::SYNFIRE_PENDING.
  * @param[out] bytes Receives the size. May be null.

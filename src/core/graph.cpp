@@ -41,6 +41,12 @@ void Graph::check_slots_and_tapes() const {
            n_slots_, backward.operation);
 }
 
+uint32_t Graph::most_in_flight() const {
+  if (n_slots_ > 0) return n_slots_ == shared_slots ? 0 : n_slots_;
+  const auto pinned = [](const Ref<Buffer>& buffer) { return buffer->array().memory == SYNFIRE_MEMORY_PINNED; };
+  return std::any_of(buffers_.begin(), buffers_.end(), pinned) ? 1 : 0;
+}
+
 void Graph::instantiate() {
   const Exclusive exclusive(busy_);
   check_recording();
@@ -56,6 +62,7 @@ void Graph::instantiate() {
   auto slots = std::make_unique<Slots>(device(), buffers_, slot_count());
   replay_ = device().instantiate(plan(operations_, *slots));
   slots_ = std::move(slots);
+  most_in_flight_ = most_in_flight();
   for (const Ref<Layer>& layer : layers_) layer->add_user(*this);
   plan_tapes();
   instantiated_.store(true, std::memory_order_release);
@@ -102,8 +109,10 @@ void Graph::plan_tapes() {
     const auto same = std::find_if(updated_.begin(), updated_.end(),
                                    [&](const Updated& updated) { return updated.layer == update.layer; });
     const uint32_t bit = uint32_t{1} << update.parameter;
-    if (same == updated_.end()) updated_.push_back({update.layer, bit});
-    else same->parameters |= bit;
+    if (same == updated_.end())
+      updated_.push_back({update.layer, bit});
+    else
+      same->parameters |= bit;
   }
 }
 

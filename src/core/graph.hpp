@@ -2,9 +2,9 @@
 #ifndef SYNFIRE_CORE_GRAPH_HPP
 #define SYNFIRE_CORE_GRAPH_HPP
 
+#include "element_operations.hpp"
 #include "error.hpp"
 #include "graph_statistics.hpp"
-#include "element_operations.hpp"
 #include "graph_values.hpp"
 #include "layer.hpp"
 #include "slots.hpp"
@@ -79,8 +79,9 @@ struct SlotMemory {
 class Graph final : public Child, private LayerUser {
  public:
   static constexpr uint32_t most_slots = 64;
+  static constexpr uint32_t shared_slots = SYNFIRE_SLOTS_SHARED;  // one, and any number of replays in flight
 
-  // n_slots of 0: one copy of the pinned buffers, and the caller sees to it that replays in flight do not share it.
+  // n_slots of 0: one where the graph has pinned buffers, else as shared_slots.
   Graph(Context& context, uint32_t n_slots) noexcept
       : Child(ObjectType::graph, context), n_slots_(n_slots), values_(device()) {}
 
@@ -143,13 +144,15 @@ class Graph final : public Child, private LayerUser {
   void drop_updates_from(uint32_t operation) noexcept;
   void refresh(synfire_stream stream);
   void refresh_for_capture();
-  uint32_t slot_count() const noexcept { return n_slots_ == 0 ? 1 : n_slots_; }
+  uint32_t slot_count() const noexcept { return n_slots_ == 0 || n_slots_ == shared_slots ? 1 : n_slots_; }
+  uint32_t most_in_flight() const;
   uint32_t slot_of(uint64_t ticket) const noexcept { return static_cast<uint32_t>((ticket - 1) % slot_count()); }
   ReplayPlan plan(const OperationList& operations, const Slots& slots) const;
   void check_slots_and_tapes() const;
 
   std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
   const uint32_t n_slots_;
+  uint32_t most_in_flight_ = 0;  // replays; 0: any number
   OperationList operations_;
   std::vector<uint32_t> owners_;  // the recorded operation that each entry of the list is part of
   std::vector<uint8_t> enabled_;  // of the recorded operations

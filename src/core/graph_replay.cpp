@@ -98,9 +98,12 @@ Launched Graph::launch(synfire_stream stream) {
     return {0, true};
   }
   const uint64_t ticket = launched_.load(std::memory_order_relaxed) + 1;
-  if (n_slots_ > 0 && ticket > n_slots_ && replay_->finished() + n_slots_ < ticket)
-    fail(SYNFIRE_ERROR_BUSY, "SYN-GRAPH-SLOTS", "all %u slots are in flight; wait for ticket %llu first", n_slots_,
-         static_cast<unsigned long long>(ticket - n_slots_));
+  if (most_in_flight_ > 0 && ticket > most_in_flight_ && replay_->finished() + most_in_flight_ < ticket) {
+    replay_->check();  // on a device that is lost nobody need wait
+    fail(SYNFIRE_ERROR_BUSY, "SYN-GRAPH-SLOTS",
+         "every slot of the pinned buffers (desc.n_slots: %u) is in flight; wait for ticket %llu first",
+         most_in_flight_, static_cast<unsigned long long>(ticket - most_in_flight_));
+  }
   const int64_t start = now_ns();
   for (const Ref<Layer>& layer : layers_) layer->check_use(this, stream);
   for (const Ref<Layer>& layer : layers_) layer->note_use(this, stream);
@@ -131,7 +134,7 @@ void pause_processor() noexcept {
 
 constexpr int64_t first_check_ns = 1'000'000;       // while spinning, and for those who only poll
 constexpr int64_t first_sleepy_check_ns = 700'000;  // other policies wake up late
-constexpr int64_t check_interval_ns = 500'000;  // so that a fault after the first look is found within 1 ms too
+constexpr int64_t check_interval_ns = 500'000;      // so that a fault after the first look is found within 1 ms too
 
 }  // namespace
 

@@ -23,7 +23,7 @@ class Chain {
         grad_tau_(make_frame(context_, 1, SYNFIRE_MEMORY_DEVICE)),
         frame_(make_frame(context_, n)) {
     layer_ = make_layer(context_, describe(Shape{4, 1, static_cast<int64_t>(n / 4)}, SYNFIRE_DTYPE_F32));
-    graph_ = make_graph(context_);
+    graph_ = make_slotted_graph(context_, SYNFIRE_SLOTS_SHARED);
     std::vector<float> begin(n);
     for (uint64_t i = 0; i < n; ++i) begin[i] = static_cast<float>(i % 97) / 97.0f;
     for (const Buffer* buffer : {&source_, &a_, &b_, &x_}) upload(*buffer, begin);

@@ -34,7 +34,7 @@ TEST_F(StepsInFlight, NumbersBelongToTheirLaunch) {
   const Buffer source = make_frame(context, n), sum = make_frame(context, n), filled = make_frame(context, n);
   EXPECT_OK(synfire_buffer_fill(source, 1));
   EXPECT_OK(synfire_buffer_fill(sum, 0));
-  const Graph graph = make_graph(context);
+  const Graph graph = make_slotted_graph(context, SYNFIRE_SLOTS_SHARED);
   const int32_t fill = record_fill(graph, filled, 1), add = record_scale_add(graph, source, sum, 1, 1);
   EXPECT_OK(synfire_graph_instantiate(graph));
   fake::hold();
@@ -60,7 +60,7 @@ TEST_F(StepsInFlight, ActiveRowsBelongToTheirLaunch) {
   const Layer layer = make_layer(context, describe(Shape{1, 2, 4}, SYNFIRE_DTYPE_F32));
   const Buffer x = make_frame(context, n), h = make_frame(context, n);
   EXPECT_OK(synfire_buffer_fill(x, 1));
-  const Graph graph = make_graph(context);
+  const Graph graph = make_slotted_graph(context, SYNFIRE_SLOTS_SHARED);
   synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
   forward.x = x;
   forward.h_seq = h;
@@ -89,7 +89,7 @@ TEST_F(StepsInFlight, AHostsValueComesBetweenTwoReplays) {
   const Buffer x = make_frame(context, n), h = make_frame(context, n), gradient = make_frame(context, 1);
   EXPECT_OK(synfire_buffer_fill(x, 64));
   EXPECT_OK(synfire_buffer_fill(gradient, -1));
-  const Graph graph = make_graph(context);
+  const Graph graph = make_slotted_graph(context, SYNFIRE_SLOTS_SHARED);
   record_update(graph, layer, "tau", gradient, 1);
   synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
   forward.x = x;
@@ -134,7 +134,7 @@ TEST_F(StepsInFlight, AStepOfFourLayersIsOneCall) {
     grad_x.push_back(make_buffer(context, SYNFIRE_DTYPE_F32, shape.sequence()));
     gradients.push_back(make_buffer(context, SYNFIRE_DTYPE_F32, 1));
   }
-  const Graph graph = make_graph(context);
+  const Graph graph = make_slotted_graph(context, SYNFIRE_SLOTS_SHARED);
   for (size_t i = 0; i < n_layers; ++i) {
     synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
     forward.x = i == 0 ? frame.get() : spikes[i - 1].get();
@@ -174,7 +174,7 @@ TEST_F(StepsInFlight, TwoGraphsWithOneLayerNeedAnOrder) {
   forward.x = x;
   forward.h_seq = h;
   const auto make = [&] {
-    Graph graph = make_graph(context);
+    Graph graph = make_slotted_graph(context, SYNFIRE_SLOTS_SHARED);
     EXPECT_OK(synfire_graph_record_forward(graph, layer, &forward));
     EXPECT_OK(synfire_graph_instantiate(graph));
     return graph;
@@ -204,11 +204,11 @@ TEST_F(StepsInFlight, TwoGraphsWithOneLayerNeedAnOrder) {
 
   // A launch that is refused for one layer leaves no trace in another one.
   const Layer second = make_layer(context, describe(Shape{1, 1, 8}, SYNFIRE_DTYPE_F32));
-  const Graph both = make_graph(context);
+  const Graph both = make_slotted_graph(context, SYNFIRE_SLOTS_SHARED);
   EXPECT_OK(synfire_graph_record_forward(both, second, &forward));
   EXPECT_OK(synfire_graph_record_forward(both, layer, &forward));
   EXPECT_OK(synfire_graph_instantiate(both));
-  const Graph alone = make_graph(context);
+  const Graph alone = make_slotted_graph(context, SYNFIRE_SLOTS_SHARED);
   EXPECT_OK(synfire_graph_record_forward(alone, second, &forward));
   EXPECT_OK(synfire_graph_instantiate(alone));
   fake::hold();

@@ -204,7 +204,8 @@ TEST_F(InFlight, LaunchingWithEverySlotInFlightIsBusy) {
   slot_of(slotted, 0, x)[5] = 2;
   EXPECT_EQ(launch(slotted), 2u);
   uint64_t ticket = 77;
-  EXPECT_FAILS(SYNFIRE_ERROR_BUSY, WORDS("slots", "ticket", "1"), synfire_graph_launch(slotted, nullptr, &ticket));
+  EXPECT_FAILS(SYNFIRE_ERROR_BUSY, WORDS("slot", "n_slots: 2", "ticket", "1"),
+               synfire_graph_launch(slotted, nullptr, &ticket));
   EXPECT_EQ(ticket, 77u);
   void* data = this;
   EXPECT_EQ(synfire_graph_get_slot(slotted, 0, x, &data, nullptr), SYNFIRE_PENDING);
@@ -223,15 +224,24 @@ TEST_F(InFlight, LaunchingWithEverySlotInFlightIsBusy) {
   EXPECT_EQ(slot_of(slotted, 3, out)[5], 3);
 }
 
-TEST_F(InFlight, OneSlotIsGuardedAndNoneIsNot) {
-  const Graph one = record(1), none = record(0);
+TEST_F(InFlight, OneSlotIsGuardedUnlessItIsShared) {
+  const Graph one = record(1), usual = record(0), shared = record(SYNFIRE_SLOTS_SHARED);
+  const Buffer from = make_frame(context, n, SYNFIRE_MEMORY_DEVICE), to = make_frame(context, n, SYNFIRE_MEMORY_DEVICE);
+  const Graph inside = make_graph(context);
+  record_copy(inside, from, to);
+  EXPECT_OK(synfire_graph_instantiate(inside));
   fake::hold();
-  EXPECT_EQ(launch(one), 1u);
-  EXPECT_EQ(synfire_graph_launch(one, nullptr, nullptr), SYNFIRE_ERROR_BUSY);
-  EXPECT_EQ(launch(none), 1u);
-  EXPECT_EQ(launch(none), 2u);
+  for (const Graph* guarded : {&one, &usual}) {
+    EXPECT_EQ(launch(*guarded), 1u);
+    EXPECT_FAILS(SYNFIRE_ERROR_BUSY, WORDS("slot", "n_slots: 1", "ticket 1"),
+                 synfire_graph_launch(*guarded, nullptr, nullptr));
+  }
+  EXPECT_EQ(launch(shared), 1u);
+  EXPECT_EQ(launch(shared), 2u);
+  EXPECT_EQ(launch(inside), 1u);
+  EXPECT_EQ(launch(inside), 2u) << "no frame that a launch could meet";
   // What is not guarded is not the host's either while a replay is in flight.
-  for (const Graph* each : {&one, &none}) {
+  for (const Graph* each : {&one, &usual, &shared}) {
     void* data = this;
     uint64_t bytes = 0;
     EXPECT_EQ(synfire_graph_get_slot(*each, 0, x, &data, &bytes), SYNFIRE_PENDING);
@@ -240,11 +250,12 @@ TEST_F(InFlight, OneSlotIsGuardedAndNoneIsNot) {
   }
   void* data = this;
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("ticket", "1", "2"),
-               synfire_graph_get_slot(none, 1, x, &data, nullptr));
+               synfire_graph_get_slot(shared, 1, x, &data, nullptr));
   fake::release();
-  EXPECT_EQ(slot_of(none, 0, x), data_of(x));
-  EXPECT_EQ(slot_of(none, 2, x), data_of(x));
+  EXPECT_EQ(slot_of(shared, 0, x), data_of(x));
+  EXPECT_EQ(slot_of(shared, 2, x), data_of(x));
   EXPECT_EQ(launch(one), 2u);
+  EXPECT_EQ(launch(usual), 2u);
 }
 
 // What a replay in flight reads and writes is destroyed under it: it finishes with what it was launched with.
@@ -281,13 +292,14 @@ TEST_F(InFlight, BuffersAndLayersThatAreDestroyedLastUntilTheReplaysAreDone) {
 // ---- Changes --------------------------------------------------------------------------------------------------------
 
 TEST_F(InFlight, ReplaysInFlightDoNotSeeAnOperationDisabled) {
+  const Graph shared = record(SYNFIRE_SLOTS_SHARED);
   fake::hold();
   data_of(x)[5] = 1;
-  launch(graph);
-  EXPECT_OK(synfire_graph_set_enabled(graph, 0, 0));
-  launch(graph);
-  EXPECT_OK(synfire_graph_set_enabled(graph, 0, 1));
-  launch(graph);
+  launch(shared);
+  EXPECT_OK(synfire_graph_set_enabled(shared, 0, 0));
+  launch(shared);
+  EXPECT_OK(synfire_graph_set_enabled(shared, 0, 1));
+  launch(shared);
   fake::run_one();
   EXPECT_EQ(data_of(out)[5], 1) << "it was enabled at this launch";
   data_of(x)[5] = 2;

@@ -339,6 +339,13 @@ namespace Synfire
         Block = 2
     }
 
+    /// <summary>The constants <c>SYNFIRE_SLOTS_*</c> of the C library.</summary>
+    public enum Slots
+    {
+        /// <summary>One copy of the pinned buffers, their own memory, which nothing guards.</summary>
+        Shared = 2147483647
+    }
+
     /// <summary>The constants <c>SYNFIRE_BOUND_*</c> of the C library.</summary>
     public enum Bound
     {

@@ -20,8 +20,8 @@ namespace Synfire
         /// <param name="context">The context it belongs to.</param>
         /// <param name="slots">
         /// Copies of the pinned buffers that it reads and writes, up to 64: that many replays can be in flight, each
-        /// with frames of its own (<see cref="TryGetSlot{T}"/>), and one more launch is refused. 0 (default): the
-        /// buffers' own memory.
+        /// with frames of its own (<see cref="TryGetSlot{T}"/>), and one more launch is refused. 0 (default): one,
+        /// the buffers' own memory. <see cref="Slots.Shared"/>: that memory for any number of replays in flight.
         /// </param>
         public Graph(Context context, int slots = 0) : base(new GraphHandle())
         {

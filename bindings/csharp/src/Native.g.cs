@@ -665,9 +665,10 @@ namespace Synfire.Raw
         /// <summary>
         /// How many copies of the pinned buffers that it reads and writes the graph has, up to 64: that many
         /// replays can be in flight, each with frames of its own, and one more launch answers SYNFIRE_ERROR_BUSY.
-        /// Replay number t has copy (t - 1) mod n_slots; synfire_graph_get_slot() tells where that is. 0
-        /// (default): one copy, the buffers' own memory, and launches are not refused: the caller sees to it that
-        /// replays in flight do not meet in it.
+        /// Replay number t has copy (t - 1) mod n_slots; synfire_graph_get_slot() tells where that is. Copy 0 is
+        /// the buffers' own memory. 0 (default): 1, or, where the graph has no pinned buffer, any number of
+        /// replays in flight. SYNFIRE_SLOTS_SHARED: one copy, and launches are not refused: the caller sees to it
+        /// that replays in flight do not meet in it.
         /// </summary>
         public uint n_slots;
 
@@ -1234,6 +1235,9 @@ namespace Synfire.Raw
 
         /// <summary>Sleep until done: the lowest load, the highest latency.</summary>
         public const int SYNFIRE_WAIT_BLOCK = 2;
+
+        /// <summary>One copy of the pinned buffers, their own memory, which nothing guards.</summary>
+        public const int SYNFIRE_SLOTS_SHARED = 2147483647;
 
         /// <summary><c>lower</c> counts.</summary>
         public const int SYNFIRE_BOUND_LOWER = 1;

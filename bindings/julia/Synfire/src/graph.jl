@@ -9,7 +9,8 @@
 An empty graph; `f` gets it, and it is closed afterwards. [`record`](@ref) makes one that is ready to be replayed.
 
 `slots`, up to 64, are copies of the pinned buffers that it reads and writes (`n_slots` of the C library): that many
-replays can be in flight, each with frames of its own ([`slot`](@ref)), and one more launch is refused.
+replays can be in flight, each with frames of its own ([`slot`](@ref)), and one more launch is refused. 0 means one, the
+buffers' own memory; `LibSynfire.SYNFIRE_SLOTS_SHARED` that memory for any number of replays in flight.
 
 Record with [`forward!`](@ref), [`backward!`](@ref) and `copyto!`, which take the graph as their first argument; then
 [`instantiate!`](@ref) once and [`launch!`](@ref) as often as you like. A graph keeps the buffers and layers it uses.

@@ -124,6 +124,7 @@ const SYNFIRE_COUNT_TOTAL = Int32(2)
 const SYNFIRE_WAIT_SPIN = Int32(0)
 const SYNFIRE_WAIT_YIELD = Int32(1)
 const SYNFIRE_WAIT_BLOCK = Int32(2)
+const SYNFIRE_SLOTS_SHARED = Int32(2147483647)
 const SYNFIRE_BOUND_LOWER = Int32(1)
 const SYNFIRE_BOUND_UPPER = Int32(2)
 
@@ -139,6 +140,7 @@ const reset_names = (Symbol("hard") => SYNFIRE_RESET_HARD, Symbol("soft") => SYN
 const tape_names = (Symbol("recompute") => SYNFIRE_TAPE_RECOMPUTE, Symbol("none") => SYNFIRE_TAPE_NONE, Symbol("store") => SYNFIRE_TAPE_STORE, Symbol("store_narrow") => SYNFIRE_TAPE_STORE_NARROW,)
 const count_names = (Symbol("per_neuron") => SYNFIRE_COUNT_PER_NEURON, Symbol("per_step") => SYNFIRE_COUNT_PER_STEP, Symbol("total") => SYNFIRE_COUNT_TOTAL,)
 const wait_names = (Symbol("spin") => SYNFIRE_WAIT_SPIN, Symbol("yield") => SYNFIRE_WAIT_YIELD, Symbol("block") => SYNFIRE_WAIT_BLOCK,)
+const slots_names = (Symbol("shared") => SYNFIRE_SLOTS_SHARED,)
 const bound_names = (Symbol("lower") => SYNFIRE_BOUND_LOWER, Symbol("upper") => SYNFIRE_BOUND_UPPER,)
 
 # ---- Structures --------------------------------------------------------------------------------------------------------

@@ -39,16 +39,20 @@ impl Operation {
     }
 }
 
-/// What a graph shall be; nothing chosen means the buffers' own memory, without slots.
+/// What a graph shall be; nothing chosen means the buffers' own memory: one replay in flight where it has pinned buffers.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct GraphBuilder(sys::synfire_graph_desc);
 impl GraphBuilder {
     /// Copies of the pinned buffers that it reads and writes, up to 64: that many replays can be in flight, each with
-    /// frames of its own ([`Graph::slot`]). Needs to be more than 0 for launches to be refused when all are.
+    /// frames of its own ([`Graph::slot`]), and one more launch is refused ([`Status::Busy`]).
     pub fn slots(mut self, n_slots: u32) -> Self {
         self.0.n_slots = n_slots;
         self
+    }
+    /// One copy, the buffers' own memory, for any number of replays in flight: each overwrites what the one before wrote.
+    pub fn shared_slot(self) -> Self {
+        self.slots(sys::SYNFIRE_SLOTS_SHARED as u32)
     }
     /// An empty graph.
     pub fn create(self, context: &Context) -> Result<Graph> {

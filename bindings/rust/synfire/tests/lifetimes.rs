@@ -137,7 +137,8 @@ fn what_is_held_is_refused() {
     assert!(graph.wait(ticket, Wait::Yield, None).unwrap());
     replay(&mut other);
     assert!(x.map_mut().is_ok());
-    // Two replays of one graph may be in flight; the latest ends it.
+    // Two replays of one graph may be in flight where it shares its frames; the latest ends it.
+    let mut graph = Graph::builder().shared_slot().record(&context, |graph| graph.forward(&layer, Forward::new(&x))).unwrap();
     let (first, latest) = (graph.launch().unwrap(), graph.launch().unwrap());
     assert!(graph.wait(first, Wait::Spin, None).unwrap());
     busy(x.map().unwrap_err());

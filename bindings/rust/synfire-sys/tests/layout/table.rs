@@ -110,6 +110,7 @@ pub fn table() -> Vec<String> {
     lines.push(format!("constant\tSYNFIRE_WAIT_SPIN\t{}", SYNFIRE_WAIT_SPIN));
     lines.push(format!("constant\tSYNFIRE_WAIT_YIELD\t{}", SYNFIRE_WAIT_YIELD));
     lines.push(format!("constant\tSYNFIRE_WAIT_BLOCK\t{}", SYNFIRE_WAIT_BLOCK));
+    lines.push(format!("constant\tSYNFIRE_SLOTS_SHARED\t{}", SYNFIRE_SLOTS_SHARED));
     lines.push(format!("constant\tSYNFIRE_BOUND_LOWER\t{}", SYNFIRE_BOUND_LOWER));
     lines.push(format!("constant\tSYNFIRE_BOUND_UPPER\t{}", SYNFIRE_BOUND_UPPER));
     lines.push(format!("constant\tSYNFIRE_ABI_MAJOR\t{}", SYNFIRE_ABI_MAJOR));
