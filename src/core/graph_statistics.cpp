@@ -43,7 +43,8 @@ void GraphStatistics::read(synfire_graph_statistics& statistics) const noexcept 
   std::array<uint64_t, n_buckets> counts;
   uint64_t total = 0;
   for (size_t i = 0; i < n_buckets; ++i) total += counts[i] = buckets_[i].load(std::memory_order_relaxed);
-  statistics.n_replays = n_replays_.load(std::memory_order_relaxed);
+  const uint64_t before = last_before_reset_.load(std::memory_order_relaxed);  // not later than the other
+  statistics.n_replays = last_launched_.load(std::memory_order_relaxed) - before;
   statistics.n_late_waits = n_late_waits_.load(std::memory_order_relaxed);
   statistics.n_seen = total;
   statistics.max_ns = max_ns_.load(std::memory_order_relaxed);
@@ -63,7 +64,7 @@ void GraphStatistics::read(synfire_graph_statistics& statistics) const noexcept 
 
 void GraphStatistics::reset() noexcept {
   for (auto& bucket : buckets_) bucket.store(0, std::memory_order_relaxed);
-  n_replays_.store(0, std::memory_order_relaxed);
+  last_before_reset_.store(last_launched_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   n_late_waits_.store(0, std::memory_order_relaxed);
   max_ns_.store(0, std::memory_order_relaxed);
 }

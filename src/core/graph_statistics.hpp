@@ -25,7 +25,7 @@ class GraphStatistics {
 
   void launched(uint64_t ticket, int64_t at_ns) noexcept {
     launch_times_[ticket % n_launches].store(at_ns, std::memory_order_relaxed);
-    n_replays_.fetch_add(1, std::memory_order_relaxed);
+    last_launched_.store(ticket, std::memory_order_relaxed);
   }
   int64_t launch_time(uint64_t ticket) const noexcept {
     return launch_times_[ticket % n_launches].load(std::memory_order_relaxed);
@@ -44,7 +44,8 @@ class GraphStatistics {
  private:
   std::array<std::atomic<int64_t>, n_launches> launch_times_ = {};
   std::array<std::atomic<uint64_t>, n_buckets> buckets_ = {};
-  std::atomic<uint64_t> n_replays_{0}, n_late_waits_{0}, max_ns_{0};
+  std::atomic<uint64_t> last_launched_{0}, last_before_reset_{0};  // tickets, which count launches
+  std::atomic<uint64_t> n_late_waits_{0}, max_ns_{0};
   std::atomic<uint64_t> last_seen_{0};
 };
 
