@@ -1,87 +1,20 @@
 // The path of a launch on the CUDA backend: 10,000 launches and waits of a graph with both directions and slots make no
 // heap allocation, no CUDA call but the launches themselves, and take no lock; with everything changed between them
-// that is documented to allocate nothing, no allocation either, nor a CUDA call that allocates or waits. The functions
-// of the C library that allocate and lock are replaced by ones that count; what the fake CUDA runtime does inside
-// itself does not count.
+// that is documented to allocate nothing, no allocation either, nor a CUDA call that allocates or waits (../counting.h
+// counts). What the fake CUDA runtime does inside itself does not count.
 #include "fake_cuda.hpp"
 
 #include <synfire/synfire.h>
-
-#include <dlfcn.h>
-#include <pthread.h>
 
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 
-extern "C" {
-void* __libc_malloc(size_t);
-void* __libc_calloc(size_t, size_t);
-void* __libc_realloc(void*, size_t);
-void* __libc_memalign(size_t, size_t);
-}
-
 namespace {
-
 std::atomic<bool> counting{false};
-std::atomic<long> n_allocations{0}, n_locks{0};
-
-bool counted() {
-  return counting.load(std::memory_order_relaxed) && !synfire_test::fake::inside();
 }
-
-}  // namespace
-
-extern "C" {
-void* malloc(size_t size) {
-  n_allocations += counted();
-  return __libc_malloc(size);
-}
-void* calloc(size_t count, size_t size) {
-  n_allocations += counted();
-  return __libc_calloc(count, size);
-}
-void* realloc(void* memory, size_t size) {
-  n_allocations += counted();
-  return __libc_realloc(memory, size);
-}
-void* aligned_alloc(size_t alignment, size_t size) {
-  n_allocations += counted();
-  return __libc_memalign(alignment, size);
-}
-void* memalign(size_t alignment, size_t size) {
-  n_allocations += counted();
-  return __libc_memalign(alignment, size);
-}
-int posix_memalign(void** memory, size_t alignment, size_t size) {
-  n_allocations += counted();
-  *memory = __libc_memalign(alignment, size);
-  return *memory ? 0 : 12;
-}
-#define COUNTING_LOCK(name, type)                                             \
-  int name(type* lock) {                                                      \
-    using Lock = int (*)(type*);                                              \
-    static const Lock next = reinterpret_cast<Lock>(dlsym(RTLD_NEXT, #name)); \
-    n_locks += counted();                                                     \
-    return next(lock);                                                        \
-  }
-#define COUNTING_TIMED_LOCK(name, type)                                       \
-  int name(type* lock, const struct timespec* until) {                        \
-    using Lock = int (*)(type*, const struct timespec*);                      \
-    static const Lock next = reinterpret_cast<Lock>(dlsym(RTLD_NEXT, #name)); \
-    n_locks += counted();                                                     \
-    return next(lock, until);                                                 \
-  }
-COUNTING_LOCK(pthread_mutex_lock, pthread_mutex_t)
-COUNTING_LOCK(pthread_mutex_trylock, pthread_mutex_t)
-COUNTING_TIMED_LOCK(pthread_mutex_timedlock, pthread_mutex_t)
-COUNTING_LOCK(pthread_rwlock_rdlock, pthread_rwlock_t)
-COUNTING_LOCK(pthread_rwlock_wrlock, pthread_rwlock_t)
-COUNTING_LOCK(pthread_rwlock_tryrdlock, pthread_rwlock_t)
-COUNTING_LOCK(pthread_rwlock_trywrlock, pthread_rwlock_t)
-COUNTING_LOCK(pthread_spin_lock, pthread_spinlock_t)
-COUNTING_LOCK(pthread_spin_trylock, pthread_spinlock_t)
-}
+#define SYNFIRE_COUNTED() (counting.load(std::memory_order_relaxed) && !synfire_test::fake::inside() ? 1 : 0)
+#include "../counting.h"
 
 namespace {
 
@@ -138,18 +71,10 @@ int main() {
   require(synfire_graph_launch(graph, nullptr, &ticket), "first launch");  // the tape's references are taken once
 
   counting = true;
-  std::free(std::malloc(16));  // the counters themselves work
-  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-  pthread_mutex_lock(&mutex);
-  pthread_mutex_unlock(&mutex);
-  pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
-  pthread_rwlock_rdlock(&rwlock);
-  pthread_rwlock_unlock(&rwlock);
-  if (n_allocations != 1 || n_locks != 2) {
-    std::fprintf(stderr, "the counters counted %ld and %ld instead of 1 and 2\n", n_allocations.load(), n_locks.load());
+  if (!counters_work()) {
+    std::fprintf(stderr, "the counters do not count\n");
     return 3;
   }
-  n_allocations = n_locks = 0;
   synfire_test::fake::reset_calls();
   for (int i = 0; i < n_replays; ++i) {
     require(synfire_graph_launch(graph, nullptr, &ticket), "launch");
@@ -183,7 +108,7 @@ int main() {
       "%d launches: %ld allocations, %ld locks, %llu CUDA calls, %llu of them launches; with changes %ld allocations, "
       "%llu CUDA calls that allocate or wait\n",
       n_replays, allocations, locks, static_cast<unsigned long long>(calls), static_cast<unsigned long long>(launches),
-      n_allocations.load(), static_cast<unsigned long long>(other));
+      n_allocations, static_cast<unsigned long long>(other));
   return allocations == 0 && locks == 0 && calls == n_replays && launches == n_replays && n_allocations == 0 &&
                  other == 0
              ? 0

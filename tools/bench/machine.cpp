@@ -87,7 +87,7 @@ Machine::Machine(std::int32_t backend, std::uint32_t threads, std::int32_t strea
   } else {
     // L2 is 60 MB on an H200 and 126 MB on compute capability 10.
     cold_bytes_ = properties_.compute_major < 10 ? 200'000'000 : 400'000'000;
-    memory_limit_ = std::min(24 * gib, properties_.memory_bytes / 10 * 8);
+    memory_limit_ = std::min(32 * gib, properties_.memory_bytes / 10 * 8);  // 24.5 GiB: T = 1024, N = 2^21
   }
 }
 

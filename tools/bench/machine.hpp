@@ -47,7 +47,7 @@ class Machine {
 
   /// Arrays of this many bytes together are in no cache any more: three times the last cache, or more.
   std::uint64_t cold_bytes() const { return cold_bytes_; }
-  /// What arrays may take at most: 24 GiB, or what there is.
+  /// What arrays may take at most: 32 GiB on CUDA, 24 GiB on the host, or what there is.
   std::uint64_t memory_limit() const { return memory_limit_; }
 
   /// One line: library, device, driver.

@@ -1,0 +1,104 @@
+/* Counts what a program allocates and locks: every allocation function of the C library, and every function of its
+ * threads that takes a lock, replaced by one that counts. For C and C++, in one source file of a program that is compiled
+ * with -fno-builtin and linked with the library of dlsym. The file defines SYNFIRE_COUNTED() first: 1 while what happens
+ * on the calling thread counts, else 0. */
+#ifndef SYNFIRE_TESTS_COUNTING_H
+#define SYNFIRE_TESTS_COUNTING_H
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+static long n_allocations = 0, n_locks = 0;
+
+static inline void add_counted(long *count) {
+  __atomic_fetch_add(count, SYNFIRE_COUNTED(), __ATOMIC_RELAXED);
+}
+static inline void find_next(void *function, const char *name) {
+  void *const found = dlsym(RTLD_NEXT, name);
+  memcpy(function, &found, sizeof found);
+}
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The C library's own allocator under its private names. */
+extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+extern void *__libc_memalign(size_t, size_t);
+
+void *malloc(size_t size) {
+  add_counted(&n_allocations);
+  return __libc_malloc(size);
+}
+void *calloc(size_t count, size_t size) {
+  add_counted(&n_allocations);
+  return __libc_calloc(count, size);
+}
+void *realloc(void *memory, size_t size) {
+  add_counted(&n_allocations);
+  return __libc_realloc(memory, size);
+}
+void *aligned_alloc(size_t alignment, size_t size) {
+  add_counted(&n_allocations);
+  return __libc_memalign(alignment, size);
+}
+void *memalign(size_t alignment, size_t size) {
+  add_counted(&n_allocations);
+  return __libc_memalign(alignment, size);
+}
+int posix_memalign(void **memory, size_t alignment, size_t size) {
+  add_counted(&n_allocations);
+  *memory = __libc_memalign(alignment, size);
+  return *memory ? 0 : 12;
+}
+
+#define COUNTING_LOCK(name, type)                  \
+  int name(type *lock) {                           \
+    static int (*next)(type *) = NULL;             \
+    add_counted(&n_locks);                         \
+    if (next == NULL) find_next(&next, #name);     \
+    return next(lock);                             \
+  }
+#define COUNTING_TIMED_LOCK(name, type)                         \
+  int name(type *lock, const struct timespec *until) {          \
+    static int (*next)(type *, const struct timespec *) = NULL; \
+    add_counted(&n_locks);                                      \
+    if (next == NULL) find_next(&next, #name);                  \
+    return next(lock, until);                                   \
+  }
+COUNTING_LOCK(pthread_mutex_lock, pthread_mutex_t)
+COUNTING_LOCK(pthread_mutex_trylock, pthread_mutex_t)
+COUNTING_TIMED_LOCK(pthread_mutex_timedlock, pthread_mutex_t)
+COUNTING_LOCK(pthread_rwlock_rdlock, pthread_rwlock_t)
+COUNTING_LOCK(pthread_rwlock_wrlock, pthread_rwlock_t)
+COUNTING_LOCK(pthread_rwlock_tryrdlock, pthread_rwlock_t)
+COUNTING_LOCK(pthread_rwlock_trywrlock, pthread_rwlock_t)
+COUNTING_LOCK(pthread_spin_lock, pthread_spinlock_t)
+COUNTING_LOCK(pthread_spin_trylock, pthread_spinlock_t)
+
+#ifdef __cplusplus
+}
+#endif
+
+/* Whether the counters count one allocation and two locks as such; they are 0 afterwards. Call it while they count. */
+static inline int counters_work(void) {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+  const long allocations = n_allocations, locks = n_locks;
+  int work;
+  free(malloc(16));
+  pthread_mutex_lock(&mutex);
+  pthread_mutex_unlock(&mutex);
+  pthread_rwlock_rdlock(&rwlock);
+  pthread_rwlock_unlock(&rwlock);
+  work = n_allocations - allocations == 1 && n_locks - locks == 2;
+  n_allocations = n_locks = 0;
+  return work;
+}
+
+#endif
