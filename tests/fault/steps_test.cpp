@@ -1,27 +1,15 @@
 // Operations between the passes of a step, with replays that are held in flight: numbers, parameters and rows that are
 // changed belong to a launch, and two graphs with one layer need an order.
 // What does not live here: what the operations compute (tests/capi).
-#include "../capi/step_support.hpp"
-#include "fake_cuda.hpp"
+#include "stream_fixture.hpp"
 
 namespace synfire_test {
 namespace {
 
-class StepsInFlight : public testing::Test {
+class StepsInFlight : public WithStream {
  protected:
   static constexpr uint64_t n = 8;
-  Context context;
-  cudaStream_t stream = nullptr;
 
-  void SetUp() override {
-    fake::install();
-    context = make_context();
-    stream = fake::make_stream();
-  }
-  void TearDown() override {
-    fake::release();
-    fake::destroy_stream(stream);
-  }
   // Everything that is enqueued for one replay: writes of what has changed, then the graph, then its signal.
   void run_until(synfire_graph graph, uint64_t ticket) {
     for (int i = 0; i < 100 && synfire_graph_poll(graph, ticket) == SYNFIRE_PENDING; ++i) fake::run_one();
@@ -180,7 +168,7 @@ TEST_F(StepsInFlight, TwoGraphsWithOneLayerNeedAnOrder) {
     return graph;
   };
   const Graph one = make(), two = make();
-  const synfire_stream other = reinterpret_cast<synfire_stream>(stream);
+  const synfire_stream other = callers();
   const synfire_state_desc all = rows_desc(0, 0);
   fake::hold();
   EXPECT_EQ(launch(one), 1u);

@@ -1,8 +1,7 @@
 // Updates between launches while replays are held in flight: everything that is changed between two launches belongs to
 // the second one, whatever streams the replays are on. What does not live here: values and rows one kind at a time
 // (steps_test.cpp), waiting and slots (waiting_test.cpp).
-#include "../capi/step_support.hpp"
-#include "fake_cuda.hpp"
+#include "stream_fixture.hpp"
 
 #include <chrono>
 #include <cmath>
@@ -14,22 +13,10 @@ namespace {
 
 // One step of a layer of two batch rows with 32 neurons, with its backward and an update, a fill and a copy; every
 // number in it may change between launches.
-class Updates : public testing::Test {
+class Updates : public WithStream {
  protected:
   static constexpr uint64_t n_neurons = 32, n = 2 * n_neurons;
-  Context context;
-  cudaStream_t stream = nullptr;
 
-  void SetUp() override {
-    fake::install();
-    context = make_context();
-    stream = fake::make_stream();
-  }
-  void TearDown() override {
-    fake::release();
-    fake::destroy_stream(stream);
-  }
-  synfire_stream callers() const { return reinterpret_cast<synfire_stream>(stream); }
   static uint64_t launch_on(synfire_graph graph, synfire_stream where) {
     uint64_t ticket = 0;
     EXPECT_OK(synfire_graph_launch(graph, where, &ticket));
