@@ -45,7 +45,7 @@ impl Operation {
 pub struct GraphBuilder(sys::synfire_graph_desc);
 impl GraphBuilder {
     /// Copies of the pinned buffers that it reads and writes, up to 64: that many replays can be in flight, each with
-    /// frames of its own ([`Graph::slot`]), and one more launch is refused ([`Status::Busy`]).
+    /// frames of its own ([`Graph::slot`]), and one more launch is refused ([`Status::Busy`](crate::Status::Busy)).
     pub fn slots(mut self, n_slots: u32) -> Self {
         self.0.n_slots = n_slots;
         self

@@ -138,7 +138,8 @@ fn what_is_held_is_refused() {
     replay(&mut other);
     assert!(x.map_mut().is_ok());
     // Two replays of one graph may be in flight where it shares its frames; the latest ends it.
-    let mut graph = Graph::builder().shared_slot().record(&context, |graph| graph.forward(&layer, Forward::new(&x))).unwrap();
+    let mut graph =
+        Graph::builder().shared_slot().record(&context, |graph| graph.forward(&layer, Forward::new(&x))).unwrap();
     let (first, latest) = (graph.launch().unwrap(), graph.launch().unwrap());
     assert!(graph.wait(first, Wait::Spin, None).unwrap());
     busy(x.map().unwrap_err());
