@@ -255,9 +255,9 @@ void Layer::upload_per_neuron() {
   const int64_t n = spec_.extents.n_neurons;
   const int rows = parameters_.n_constants();
   std::vector<R> constants(static_cast<size_t>(rows) * static_cast<size_t>(n));
+  ParameterSet::Derivation derivation(parameters_);
   for (int64_t i = 0; i < n; ++i) {
-    double derived[model::max_constants];
-    parameters_.derive(i, derived);
+    const double* const derived = derivation.of(i);
     for (int k = 0; k < rows; ++k) constants[static_cast<size_t>(k * n + i)] = static_cast<R>(derived[k]);
   }
   device().upload(per_neuron_, constants.data(), constants.size() * sizeof(R));
@@ -267,8 +267,8 @@ template <class R>
 void Layer::fill_block(void* bytes) const {
   const FloatEnvironment ieee;
   ParameterBlock<R> block = {};
-  double derived[model::max_constants];
-  parameters_.derive(0, derived);
+  ParameterSet::Derivation derivation(parameters_);
+  const double* const derived = derivation.of(0);
   for (int k = 0; k < parameters_.n_constants(); ++k) block.shared[k] = static_cast<R>(derived[k]);
   block.per_neuron = parameters_.per_neuron() ? static_cast<const R*>(per_neuron_) : nullptr;
   double slopes[model::max_slope_rows * model::max_model_constants] = {};

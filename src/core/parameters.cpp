@@ -164,9 +164,9 @@ void ParameterSet::check_constants(ParameterName changed, double largest) const 
   const auto& spec = specs_[changed.index];
   const char* const known_as = changed.reciprocal ? spec.reciprocal_name : spec.name;
   const int n_checked = model::first_model_constant + model_.n_constants;
+  Derivation derivation(*this);
   for (int64_t neuron = 0; neuron < (per_neuron() ? n_neurons_ : 1); ++neuron) {
-    double constants[model::max_constants];
-    derive(neuron, constants);
+    const double* const constants = derivation.of(neuron);
     for (int k = 0; k < n_checked; ++k) {
       if (std::fabs(constants[k]) <= largest) continue;  // false for a NaN
       const size_t i = values_[changed.index].size() > 1 ? static_cast<size_t>(neuron) : 0;
@@ -185,17 +185,29 @@ bool ParameterSet::per_neuron() const noexcept {
   return false;
 }
 
-void ParameterSet::derive(int64_t neuron, double* constants) const {
-  std::fill_n(constants, n_constants_, 0.0);
-  double chosen[model::max_constants] = {};
-  for (uint32_t i = 0; i < size(); ++i) chosen[i] = value(i, neuron);
-  const double* own = chosen;
-  const double* common = own + model_.parameters.size();
-  const double* surrogate = common + 2;
-  constants[model::constant_v_threshold] = common[0];
-  constants[model::constant_v_reset] = common[1];
-  model_.derive(own, undecayed_input_, constants + model::first_model_constant);
-  surrogate_.derive(surrogate, constants + model::first_model_constant + model_.n_constants);
+void ParameterSet::derive_surrogate(const double* values, double* constants) const {
+  surrogate_.derive(values + n_own(), constants + model::first_model_constant + model_.n_constants);
+}
+
+ParameterSet::Derivation::Derivation(const ParameterSet& set) : set_(set) {
+  for (uint32_t i = 0; i < set.size(); ++i) {
+    values_[i] = set.value(i, 0);
+    if (set.values_[i].size() == 1) continue;
+    varying_[n_varying_++] = i;
+    surrogate_varies_ |= static_cast<int>(i) >= set.n_own();
+  }
+  set.derive_surrogate(values_, constants_);
+}
+
+const double* ParameterSet::Derivation::of(int64_t neuron) {
+  for (uint32_t k = 0; k < n_varying_; ++k)
+    values_[varying_[k]] = set_.values_[varying_[k]][static_cast<size_t>(neuron)];
+  const double* const common = values_ + set_.model_.parameters.size();
+  constants_[model::constant_v_threshold] = common[0];
+  constants_[model::constant_v_reset] = common[1];
+  set_.model_.derive(values_, set_.undecayed_input_, constants_ + model::first_model_constant);
+  if (surrogate_varies_) set_.derive_surrogate(values_, constants_);
+  return constants_;
 }
 
 // ---- gradients ------------------------------------------------------------------------------------------------------

@@ -81,8 +81,22 @@ class ParameterSet {
 
   bool per_neuron() const noexcept;
   int n_constants() const noexcept { return n_constants_; }
-  // The constants of one neuron (of every neuron when nothing is per neuron).
-  void derive(int64_t neuron, double* constants) const;
+  // The constants of neurons, one after the other: what all of them share is looked up, and where it can be derived,
+  // once. Of every neuron when nothing is per neuron. The set must stay as it is meanwhile.
+  class Derivation {
+   public:
+    explicit Derivation(const ParameterSet& set);
+    // [n_constants], valid until the next call.
+    const double* of(int64_t neuron);
+
+   private:
+    const ParameterSet& set_;
+    double values_[model::max_constants] = {};  // those of the neuron at hand
+    double constants_[model::max_constants] = {};
+    uint32_t varying_[model::max_constants];  // parameters that are one per neuron
+    uint32_t n_varying_ = 0;
+    bool surrogate_varies_ = false;
+  };
 
   // ---- gradients
   // What the gradient of a parameter is taken along: a row of slopes, or model::gradient_of_*. Throws INVALID_ARGUMENT
@@ -92,6 +106,8 @@ class ParameterSet {
   void slopes(int64_t neuron, double* slopes) const;
 
  private:
+  void derive_surrogate(const double* values, double* constants) const;
+
   const ModelRow& model_;
   const SurrogateRow& surrogate_;
   double value(uint32_t index, int64_t neuron) const {
