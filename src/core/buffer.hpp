@@ -26,10 +26,8 @@ class Buffer final : public Child {
 
   // Grows with every write that the library makes or is told of: what a tape made of this buffer's contents is worth.
   uint64_t version() const noexcept { return version_.load(std::memory_order_acquire); }
-  // Not one locked instruction: each costs a launch 5 ns. Two writes at once, which nothing orders, may count as one.
-  void mark_written() noexcept {
-    version_.store(version_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  }
+  // From any thread: never falls, or a tape of earlier contents could look as if it were of the latest.
+  void mark_written() noexcept { version_.fetch_add(1, std::memory_order_release); }
 
   void upload(uint64_t offset, const void* source, uint64_t bytes);
   void download(uint64_t offset, void* destination, uint64_t bytes) const;

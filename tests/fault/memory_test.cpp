@@ -1,24 +1,13 @@
 // Device memory and nodes, counted where every allocation and every node is seen: what a layer takes is what the query
 // told, and a forward with packed spikes is one kernel without a dense sequence behind it.
-#include "../capi/graph_support.hpp"
 #include "../capi/storage_rig.hpp"
-#include "fake_cuda.hpp"
+#include "stream_fixture.hpp"
 
 namespace synfire_test {
 namespace {
 
-class DeviceMemory : public testing::Test {
+class DeviceMemory : public WithStream {
  protected:
-  Context context;
-  cudaStream_t stream = nullptr;
-
-  void SetUp() override {
-    fake::install();
-    context = make_context();
-    stream = fake::make_stream();
-  }
-  void TearDown() override { fake::destroy_stream(stream); }
-
   // What `work` adds to the device memory in use.
   template <class Work>
   static uint64_t added(const Work& work) {

@@ -1,4 +1,4 @@
-// What tests of replays in flight begin with: a fake CUDA runtime of their own, a context on it, and a stream of the
+// What tests that look at the device begin with: a fake CUDA runtime of their own, a context on it, and a stream of the
 // caller's beside the context's.
 #ifndef SYNFIRE_TESTS_FAULT_STREAM_FIXTURE_HPP
 #define SYNFIRE_TESTS_FAULT_STREAM_FIXTURE_HPP
