@@ -3,8 +3,7 @@
 #define SYNFIRE_CORE_BUFFER_HPP
 
 #include "context.hpp"
-
-#include <atomic>
+#include "write_count.hpp"
 
 namespace synfire::core {
 
@@ -25,9 +24,10 @@ class Buffer final : public Child {
   uint64_t row_pitch() const noexcept { return row_pitch_; }
 
   // Grows with every write that the library makes or is told of: what a tape made of this buffer's contents is worth.
-  uint64_t version() const noexcept { return version_.load(std::memory_order_acquire); }
-  // From any thread: never falls, or a tape of earlier contents could look as if it were of the latest.
-  void mark_written() noexcept { version_.fetch_add(1, std::memory_order_release); }
+  uint64_t version() const noexcept { return writes_.value(); }
+  void mark_written() noexcept { writes_.add(); }
+  // For a writer that writes again and again.
+  WriteCount& writes() noexcept { return writes_; }
 
   void upload(uint64_t offset, const void* source, uint64_t bytes);
   void download(uint64_t offset, void* destination, uint64_t bytes) const;
@@ -41,7 +41,7 @@ class Buffer final : public Child {
   bool owned_;
   uint64_t row_pitch_;
   Array array_;
-  std::atomic<uint64_t> version_{0};
+  WriteCount writes_;
 };
 
 }  // namespace synfire::core

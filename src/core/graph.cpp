@@ -19,6 +19,8 @@ void Graph::check_instantiated() const {
 
 Graph::~Graph() {
   drop_updates_from(0);
+  for (const Written& written : written_)
+    if (written.owned) written.buffer->writes().give_up();
   for (const Ref<Layer>& layer : layers_) layer->remove_user(*this);
 }
 
@@ -64,6 +66,7 @@ void Graph::instantiate() {
   slots_ = std::move(slots);
   most_in_flight_ = most_in_flight();
   for (const Ref<Layer>& layer : layers_) layer->add_user(*this);
+  for (Written& written : written_) written.owned = written.buffer->writes().claim(this);
   plan_tapes();
   instantiated_.store(true, std::memory_order_release);
 }

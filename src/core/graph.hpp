@@ -140,6 +140,7 @@ class Graph final : public Child, private LayerUser {
   void plan_tapes();
   void check_tapes() const;
   void leave_tapes(bool captured);
+  void count_writes() noexcept;
   void leave_part() noexcept;
   void drop_updates_from(uint32_t operation) noexcept;
   void refresh(synfire_stream stream);
@@ -157,7 +158,12 @@ class Graph final : public Child, private LayerUser {
   std::vector<uint32_t> owners_;  // the recorded operation that each entry of the list is part of
   std::vector<uint8_t> enabled_;  // of the recorded operations
   std::vector<Ref<Buffer>> buffers_;
-  std::vector<Buffer*> written_;  // by operations of the replay
+  // By operations of the replay. Of an owned one the graph has its own part of the count (WriteCount).
+  struct Written {
+    Buffer* buffer;
+    bool owned;
+  };
+  std::vector<Written> written_;
   std::vector<Ref<Layer>> layers_;
   std::vector<RecordedForward> forwards_;
   std::vector<RecordedBackward> backwards_;

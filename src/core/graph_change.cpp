@@ -91,7 +91,11 @@ void Graph::rebind(Buffer& before, Buffer& now) {
     buffers_.swap(buffers);
   }
   operations_ = std::move(operations);
-  std::replace(written_.begin(), written_.end(), &before, &now);
+  for (Written& written : written_) {
+    if (written.buffer != &before) continue;
+    if (written.owned) before.writes().give_up();
+    written = {&now, instantiated_.load(std::memory_order_relaxed) && now.writes().claim(this)};
+  }
   for (RecordedForward& forward : forwards_)
     if (forward.left.x == &before) forward.left.x = &now;
   for (RecordedBackward& backward : backwards_)

@@ -45,7 +45,8 @@ void Graph::note_written(std::initializer_list<Buffer*> buffers) {
     if (!buffer) continue;
     for (RecordedForward& forward : forwards_)
       if (forward.left.x == buffer) forward.overwritten = true;
-    if (std::find(written_.begin(), written_.end(), buffer) == written_.end()) written_.push_back(buffer);
+    const auto same = [&](const Written& written) { return written.buffer == buffer; };
+    if (std::none_of(written_.begin(), written_.end(), same)) written_.push_back({buffer, false});
   }
 }
 

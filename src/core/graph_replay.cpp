@@ -26,8 +26,17 @@ void Graph::check_tapes() const {
   }
 }
 
+void Graph::count_writes() noexcept {
+  for (const Written& written : written_) {
+    if (written.owned)
+      written.buffer->writes().add_as_owner();
+    else
+      written.buffer->mark_written();
+  }
+}
+
 void Graph::leave_tapes(bool captured) {
-  for (Buffer* buffer : written_) buffer->mark_written();
+  count_writes();
   for (const Updated& updated : updated_) updated.layer->note_updated(updated.parameters, captured);
   for (const TapeLeft& left : leaves_) left.layer->set_tape(left.tape, left.overwritten, left.outdated);
 }
@@ -35,7 +44,7 @@ void Graph::leave_tapes(bool captured) {
 // A replay that failed may have run in part: what it writes may be written, tapes of before overwritten, parameters
 // updated.
 void Graph::leave_part() noexcept {
-  for (Buffer* buffer : written_) buffer->mark_written();
+  count_writes();
   for (const Updated& updated : updated_) updated.layer->note_updated(updated.parameters, false);
   for (const TapeLeft& left : leaves_) left.layer->set_tape({}, false);
 }

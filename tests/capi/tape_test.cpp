@@ -3,7 +3,7 @@
 // computes (forward_backward_test.cpp).
 #include <cmath>
 
-#include "oracle.hpp"
+#include "graph_support.hpp"
 
 #if defined(__GLIBC__) && defined(__GLIBC_PREREQ)
 #if __GLIBC_PREREQ(2, 33)
@@ -56,10 +56,10 @@ class Tape : public testing::Test {
     EXPECT_OK(synfire_graph_instantiate(graph));
     return graph;
   }
-  void expect_launch_stale(synfire_graph graph) {
+  void expect_launch_stale(synfire_graph graph, const char* word = "layer") {
     rig.poison();
     uint64_t ticket = 77;
-    EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("layer"), synfire_graph_launch(graph, nullptr, &ticket));
+    EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS(word), synfire_graph_launch(graph, nullptr, &ticket));
     EXPECT_EQ(ticket, 77u);
     EXPECT_TRUE(rig.untouched());
   }
@@ -243,6 +243,45 @@ TEST_F(Tape, ABackwardGraphIsNeverReplayedOnAnotherX) {
   rig.poison();
   replay(backward);
   EXPECT_TRUE(same_bits(rig.backward_outputs(), reference(inputs)));
+}
+
+// Whichever graph writes X, the first that did or a later one, and after one of them is gone or writes elsewhere.
+TEST_F(Tape, EveryGraphThatWritesItsInputMakesItStale) {
+  const Buffer source = make_buffer_of(context, inputs.x), elsewhere = make_buffer_of(context, inputs.x);
+  const Graph forward = graph_of_forward(), backward = graph_of_backward();
+  const auto graph_of_write = [&] {
+    Graph graph = make_graph(context);
+    record_copy(graph, source, rig.x);
+    EXPECT_OK(synfire_graph_instantiate(graph));
+    return graph;
+  };
+  const auto expect_to_write = [&](synfire_graph graph) {
+    for (int time = 0; time < 2; ++time) {
+      replay(forward);
+      replay(backward);
+      replay(graph);
+      expect_launch_stale(backward, "x was written");
+    }
+  };
+  Graph first = graph_of_write();
+  const Graph second = graph_of_write(), third = graph_of_write();
+  expect_to_write(first);
+  expect_to_write(second);
+  first.reset();
+  EXPECT_OK(synfire_context_reclaim(context, nullptr));
+  expect_to_write(third);
+  const Graph fourth = graph_of_write();
+  expect_to_write(fourth);
+
+  EXPECT_OK(synfire_graph_rebind(fourth, rig.x, elsewhere));
+  replay(forward);
+  replay(fourth);
+  replay(backward);  // it was not X that was written
+  EXPECT_OK(synfire_graph_rebind(third, rig.x, elsewhere));
+  EXPECT_OK(synfire_graph_rebind(third, elsewhere, rig.x));
+  EXPECT_OK(synfire_graph_rebind(fourth, elsewhere, rig.x));
+  expect_to_write(third);
+  expect_to_write(fourth);
 }
 
 TEST_F(Tape, AGraphWithBothNeedsNoTapeFromOutside) {
