@@ -41,8 +41,9 @@ synfire_status SYNFIRE_CALL synfire_layer_query_memory(const synfire_layer_desc*
     synfire_layer_memory answer = SYNFIRE_LAYER_MEMORY_INIT;
     answer.checkpoint_interval = model::checkpoint_interval;
     answer.state_bytes = spec.state_bytes();
-    answer.parameter_bytes = spec.block_bytes();
+    answer.parameter_bytes = spec.parameter_bytes();
     answer.per_neuron_parameter_bytes = spec.per_neuron_bytes();
+    answer.per_neuron_value_bytes = spec.value_bytes();
     answer.tape_bytes = spec.tape_bytes();
     answer.gradient_bytes = spec.gradient_bytes();
     answer.per_neuron_gradient_bytes = spec.slope_bytes();

@@ -642,9 +642,9 @@ typedef struct synfire_layer_memory {
   uint32_t checkpoint_interval;
   /** State V `[B, N]` (and W), each rounded up to 256 bytes. */
   uint64_t state_bytes;
-  /** Parameter block, with every parameter one number. */
+  /** Parameters, each one number, and the constants that follow from them. */
   uint64_t parameter_bytes;
-  /** Added once, with the first parameter that becomes one number per neuron. */
+  /** Constants per neuron; added once, with the first parameter that becomes one number per neuron. */
   uint64_t per_neuron_parameter_bytes;
   /** The tape, V (and W) as `[ceil(T/checkpoint_interval), B, N]`; allocated with the first taped forward, never for
    *  inference. */
@@ -659,10 +659,13 @@ typedef struct synfire_layer_memory {
   uint64_t narrow_tape_bytes;
   /** Spikes beside the H of ::SYNFIRE_TAPE_STORE_NARROW; added with the first such forward. 0 in f32 and f64. */
   uint64_t narrow_tape_spike_bytes;
+  /** Values, f64; added with each parameter that becomes one number per neuron. On their way there the values take as
+   *  much page-locked host memory: once for each change of the parameter that is in flight, at most eight times. */
+  uint64_t per_neuron_value_bytes;
 } synfire_layer_memory;
 
 /** All zeros plus the size. */
-#define SYNFIRE_LAYER_MEMORY_INIT { (uint32_t)sizeof(synfire_layer_memory), 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u }
+#define SYNFIRE_LAYER_MEMORY_INIT { (uint32_t)sizeof(synfire_layer_memory), 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u }
 
 /** One parameter of a layer. */
 typedef struct synfire_parameter_info {
@@ -816,11 +819,11 @@ SYNFIRE_API void SYNFIRE_CALL synfire_layer_destroy(synfire_layer layer SYNFIRE_
  * @param count  1, or N.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
  *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
- * @blocks no for one number; for one per neuron until the copy is done, and earlier work on the context's own stream
- * and replays with this layer that were launched before have finished (passes outside of graphs on other streams must
- * be done). @allocates host memory; device memory on the first per-neuron value of a parameter. @enqueues no for one
- * number, else a copy. @capture legal (it does not enter a capture). @threads any; not while another thread launches a
- * graph with this layer. @since ABI 0.1
+ * @blocks no; the first values per neuron of a parameter, which allocate, until earlier work on the context's own stream
+ * is done, and while eight changes of it are in flight, another one until the first has reached the device. @allocates
+ * host memory; with the first values per neuron of a parameter device and page-locked memory, later page-locked memory
+ * when more changes of it are in flight than ever before. @enqueues no. @capture legal (it does not enter a capture).
+ * @threads any; not while another thread launches a graph with this layer. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_set_parameter(synfire_layer layer, const char *name,
                                                                     const double *values, uint64_t count)
@@ -862,9 +865,8 @@ typedef struct synfire_parameter_values {
  * @param n_values How many, at least 1.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
  *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
- * @blocks as synfire_layer_set_parameter(). @allocates as synfire_layer_set_parameter(). @enqueues no for one number,
- * else a copy. @capture legal (it does not enter a capture). @threads any; not while another thread launches a graph
- * with this layer. @since ABI 0.1
+ * @blocks as synfire_layer_set_parameter(). @allocates as synfire_layer_set_parameter(). @enqueues no. @capture legal
+ * (it does not enter a capture). @threads any; not while another thread launches a graph with this layer. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_set_parameters(synfire_layer layer,
                                                                      const synfire_parameter_values *list,
@@ -1282,9 +1284,9 @@ typedef struct synfire_graph_desc {
   uint32_t struct_size;
   /** How many copies of the pinned buffers that it reads and writes the graph has, up to 64: that many replays can be
    *  in flight, each with frames of its own, and one more launch answers ::SYNFIRE_ERROR_BUSY. Replay number t has copy
-   *  (t - 1) mod n_slots; synfire_graph_get_slot() tells where that is. Copy 0 is the buffers' own memory. 0 (default): 1,
-   *  or, where the graph has no pinned buffer, any number of replays in flight. ::SYNFIRE_SLOTS_SHARED: one copy, and
-   *  launches are not refused: the caller sees to it that replays in flight do not meet in it. */
+   *  (t - 1) mod n_slots; synfire_graph_get_slot() tells where that is. Copy 0 is the buffers' own memory. 0 (default):
+   *  1, or, where the graph has no pinned buffer, any number of replays in flight. ::SYNFIRE_SLOTS_SHARED: one copy,
+   *  and launches are not refused: the caller sees to it that replays in flight do not meet in it. */
   uint32_t n_slots;
 } synfire_graph_desc;
 
@@ -1918,7 +1920,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_poll(synfire_graph graph, 
  * slot.
  *
  * @param graph      An instantiated graph.
- * @param ticket     0 (the next launch), or one of the last `n_slots` tickets (of the last one, when it is 0 or ::SYNFIRE_SLOTS_SHARED).
+ * @param ticket     0 (the next launch), or one of the last `n_slots` tickets (the last one, when `n_slots` is 0 or
+ *                   ::SYNFIRE_SLOTS_SHARED).
  * @param buffer     A pinned buffer that the graph was recorded with.
  * @param[out] data  Receives the address; null with ::SYNFIRE_PENDING.
  * @param[out] bytes Receives the size. May be null.

@@ -61,6 +61,8 @@ class Device {
   // Makes the operations part of the capture that is open on the stream. What they need is loaded first, beside it.
   virtual void execute_captured(std::span<const Operation> operations, synfire_stream stream) = 0;
   virtual void synchronize() = 0;
+  // Throws DEVICE_LOST when the device failed for good; for waits that take long.
+  virtual void check() = 0;
   virtual std::unique_ptr<Replay> instantiate(ReplayPlan plan) = 0;
 };
 

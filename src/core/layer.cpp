@@ -5,6 +5,7 @@
 
 #include <synfire/model/reduction.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
@@ -84,6 +85,8 @@ uint64_t LayerSpec::block_bytes() const {
   return dtype == SYNFIRE_DTYPE_F64 ? sizeof(ParameterBlock<double>) : sizeof(ParameterBlock<float>);
 }
 
+uint64_t LayerSpec::master_offset() const { return (block_bytes() + 255) / 256 * 256; }
+
 uint64_t LayerSpec::per_neuron_bytes() const {
   return static_cast<uint64_t>(n_constants(*model)) * static_cast<uint64_t>(extents.n_neurons) *
          element_bytes();
@@ -121,7 +124,7 @@ Layer::Layer(Context& context, const LayerSpec& spec)
       n_active_(spec.extents.batch) {
   try {
     state_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.state_bytes());
-    block_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.block_bytes());
+    block_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.parameter_bytes());
     refresh(nullptr);
     const Operation reset = ResetStateOperation{this, 0, spec_.extents.batch};
     device().execute({&reset, 1}, nullptr);
@@ -138,10 +141,7 @@ void Layer::release_memory() noexcept {
   for (void* memory : {state_, block_, per_neuron_, checkpoints_, stored_h_, narrow_h_, narrow_spikes_,
                        static_cast<void*>(gradient_partials_), slopes_per_neuron_})
     if (memory) device().release(SYNFIRE_MEMORY_DEVICE, memory);
-  if (master_) device().release(SYNFIRE_MEMORY_DEVICE, master_);
   for (double* const memory : rows_)
-    if (memory) device().release(SYNFIRE_MEMORY_DEVICE, memory);
-  for (double* const memory : staged_)
     if (memory) device().release(SYNFIRE_MEMORY_DEVICE, memory);
 }
 
@@ -158,7 +158,10 @@ double Layer::largest_constant() const {
 
 void Layer::set_parameters(std::span<const ParameterValues> list) {
   const auto lock = lock_parameters();
+  const FloatEnvironment ieee;
   check_list(list);
+  const auto is_one = [](const ParameterValues& entry) { return entry.values.size() == 1; };
+  if (!std::all_of(list.begin(), list.end(), is_one)) begin_updates();
   if (master_) set_on_device(list);
   else set_on_host(list);
   version_.fetch_add(1, std::memory_order_release);
@@ -190,7 +193,7 @@ const int64_t* Layer::active() const noexcept {
   return reinterpret_cast<const int64_t*>(static_cast<const char*>(block_) + offset);
 }
 
-// Constants are derived here, and those per neuron are on the device when the call returns.
+// One number for each: the constants are derived here, and the next launch takes them along.
 void Layer::set_on_host(std::span<const ParameterValues> list) {
   std::vector<std::vector<double>> next;
   next.reserve(list.size());
@@ -201,81 +204,23 @@ void Layer::set_on_host(std::span<const ParameterValues> list) {
   exchange();
   try {
     for (const ParameterValues& entry : list) parameters_.check_constants(entry.name, largest_constant());
-    // Replays in flight, on whatever stream, read the arrays that are about to be overwritten.
-    if (per_neuron_ && parameters_.per_neuron()) wait_for_users();
-    upload_arrays();
   } catch (...) {
-    // Back to what was, on the device too, if it still takes it.
     exchange();
-    try {
-      upload_arrays();
-    } catch (...) {
-      // The device is lost, or will be found to be by the next call.
-    }
     throw;
   }
-}
-
-// Brings what is held per neuron up to date with the parameters.
-void Layer::upload_arrays() {
-  if (!parameters_.per_neuron()) return;
-  const bool slopes = wants_gradients_ && n_slope_rows(*spec_.model) > 0;
-  if (master_) {
-    if (slopes && !slopes_per_neuron_)
-      slopes_per_neuron_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.slope_bytes());
-    return;  // the device derives the constants
-  }
-  const bool f64 = spec_.dtype == SYNFIRE_DTYPE_F64;
-  if (!per_neuron_) per_neuron_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.per_neuron_bytes());
-  if (f64) upload_per_neuron<double>();
-  else upload_per_neuron<float>();
-  if (!slopes) return;
-  if (!slopes_per_neuron_) slopes_per_neuron_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.slope_bytes());
-  if (f64) upload_slopes<double>();
-  else upload_slopes<float>();
-}
-
-template <class R>
-void Layer::upload_slopes() {
-  const FloatEnvironment ieee;
-  const int64_t n = spec_.extents.n_neurons;
-  const int rows = n_slope_rows(*spec_.model) * model::max_model_constants;
-  std::vector<R> slopes(static_cast<size_t>(rows) * static_cast<size_t>(n));
-  for (int64_t i = 0; i < n; ++i) {
-    double derived[model::max_slope_rows * model::max_model_constants];
-    parameters_.slopes(i, derived);
-    for (int k = 0; k < rows; ++k) slopes[static_cast<size_t>(k * n + i)] = static_cast<R>(derived[k]);
-  }
-  device().upload(slopes_per_neuron_, slopes.data(), slopes.size() * sizeof(R));
-}
-
-template <class R>
-void Layer::upload_per_neuron() {
-  const FloatEnvironment ieee;
-  const int64_t n = spec_.extents.n_neurons;
-  const int rows = parameters_.n_constants();
-  std::vector<R> constants(static_cast<size_t>(rows) * static_cast<size_t>(n));
-  ParameterSet::Derivation derivation(parameters_);
-  for (int64_t i = 0; i < n; ++i) {
-    const double* const derived = derivation.of(i);
-    for (int k = 0; k < rows; ++k) constants[static_cast<size_t>(k * n + i)] = static_cast<R>(derived[k]);
-  }
-  device().upload(per_neuron_, constants.data(), constants.size() * sizeof(R));
 }
 
 template <class R>
 void Layer::fill_block(void* bytes) const {
   const FloatEnvironment ieee;
   ParameterBlock<R> block = {};
-  ParameterSet::Derivation derivation(parameters_);
-  const double* const derived = derivation.of(0);
+  double derived[model::max_constants];
+  parameters_.constants(0, derived);
   for (int k = 0; k < parameters_.n_constants(); ++k) block.shared[k] = static_cast<R>(derived[k]);
-  block.per_neuron = parameters_.per_neuron() ? static_cast<const R*>(per_neuron_) : nullptr;
   double slopes[model::max_slope_rows * model::max_model_constants] = {};
   parameters_.slopes(0, slopes);
   for (int k = 0; k < model::max_slope_rows * model::max_model_constants; ++k)
     block.slopes[k] = static_cast<R>(slopes[k]);
-  block.slopes_per_neuron = parameters_.per_neuron() ? static_cast<const R*>(slopes_per_neuron_) : nullptr;
   block.active = n_active_ * spec_.extents.n_neurons;
   std::memcpy(bytes, &block, sizeof block);
 }
@@ -286,8 +231,7 @@ void Layer::upload_block(synfire_stream stream) {
     const uint64_t version = version_.load(std::memory_order_acquire);
     const Operation operation = SetParametersOperation{this};
     device().execute({&operation, 1}, stream);
-    for (uint32_t p = 0; p < parameters_.size(); ++p)
-      if ((changed_ >> p & 1u) != 0 && rows_[p]) staged_in_use_ |= uint32_t{1} << p;
+    staging_->sent(staged());
     changed_ = 0;
     uploaded_version_.store(version, std::memory_order_relaxed);
     return;

@@ -7,6 +7,7 @@
 #include "buffer.hpp"
 #include "parameters.hpp"
 #include "update_arguments.hpp"
+#include "value_staging.hpp"
 
 #include <mutex>
 #include <string>
@@ -41,8 +42,11 @@ struct LayerSpec {
   uint64_t narrow_tape_spike_bytes() const {
     return is_narrow() ? static_cast<uint64_t>(time_words() * extents.row()) * 4 : 0;
   }
-  uint64_t block_bytes() const;       // the parameter block
-  uint64_t per_neuron_bytes() const;  // the arrays behind it, once any parameter is per neuron
+  uint64_t block_bytes() const;    // the parameter block
+  uint64_t master_offset() const;  // behind it in one piece of memory: a ParameterMaster
+  uint64_t parameter_bytes() const { return master_offset() + sizeof(ParameterMaster); }
+  uint64_t per_neuron_bytes() const;  // constants, once any parameter is per neuron
+  uint64_t value_bytes() const { return static_cast<uint64_t>(extents.n_neurons) * sizeof(double); }  // of one of them
   uint64_t gradient_bytes() const;    // partial sums of gradients of parameters
   uint64_t slope_bytes() const;       // slopes of the constants, once both
   // "f32 [16, 1, 128]", for error texts.
@@ -141,7 +145,6 @@ class Layer final : public Child {
   }
 
   // ---- updates of parameters inside replays
-  // From the first update on, the values live on the device.
   UpdateParameterOperation update(const UpdateRequest& request, const double* rate);
   // The graph that update() was called for is gone, or did not record it after all.
   void drop_update(uint32_t parameter) noexcept;
@@ -228,17 +231,14 @@ class Layer final : public Child {
   void upload_block(synfire_stream stream);
   template <class R>
   void fill_block(void* block) const;
-  template <class R>
-  void upload_per_neuron();
-  template <class R>
-  void upload_slopes();
-  void upload_arrays();
   void set_on_host(std::span<const ParameterValues> list);
   void set_on_device(std::span<const ParameterValues> list);
   void check_list(std::span<const ParameterValues> list) const;
   double largest_constant() const;
   void begin_updates();
-  void stage(uint32_t index);
+  void prepare_values(uint32_t index, size_t count);
+  void provide_slopes();
+  uint32_t staged() const noexcept;
   ParameterTarget target() const;
   void check_order(LayerUser* user);
   void wait_for_users();
@@ -269,13 +269,13 @@ class Layer final : public Child {
   std::atomic<uint32_t> on_device_{0};  // parameters whose values on the device are newer than those here
   std::atomic<uint32_t> captured_{0};   // parameters that graphs of the caller's own update, at any time
 
-  // From the first update on: values on the device, and what the host has set since the last launch.
+  // From the first value per neuron, or update in a replay, on: values on the device, behind the block, and what the
+  // host has set since the last launch.
   ParameterMaster* master_ = nullptr;
   uint32_t updaters_[model::max_parameters] = {};  // recorded updates of each parameter, in graphs that live
   uint32_t changed_ = 0;                           // set by the host since the last refresh
   double* rows_[model::max_parameters] = {};       // [N] on the device, of parameters that are per neuron
-  double* staged_[model::max_parameters] = {};     // [N] on the device, as the host set them ...
-  uint32_t staged_in_use_ = 0;                     // ... and which of them a launched kernel may still read
+  std::unique_ptr<ValueStaging> staging_;          // of values per neuron
 
   std::mutex users_mutex_;  // the list, and who last_user_ points to
   std::vector<LayerUser*> users_;

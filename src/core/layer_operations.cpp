@@ -235,7 +235,7 @@ void Layer::prepare_gradients() {
     gradient_partials_ = static_cast<double*>(device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.gradient_bytes()));
   wants_gradients_ = true;
   try {
-    upload_arrays();
+    if (parameters_.per_neuron()) provide_slopes();
   } catch (...) {
     wants_gradients_ = false;
     throw;

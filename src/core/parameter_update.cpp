@@ -1,6 +1,7 @@
-// Parameters that replays update: their values live on the device then, one f64 each or one per neuron, and the
-// constants are derived there. The host's copy is what it set last, or read back. What does not live here: the
-// arithmetic (model/update.hpp), and layers whose parameters only the host changes (layer.cpp).
+// Parameters that replays update or that are one number per neuron: the values live on the device then, one f64 each or
+// one per neuron, and the constants are derived there. The host's copy is what it set last, or read back. What does not
+// live here: the arithmetic (model/update.hpp), the way of values per neuron to the device (value_staging.cpp), and
+// layers of which the host sets one number for each parameter and nobody else any (layer.cpp).
 #include "array_checks.hpp"
 #include "error.hpp"
 #include "layer.hpp"
@@ -17,6 +18,14 @@ ParameterTarget Layer::target() const {
   return {master_, spec_.extents.n_neurons, spec_.model->id, spec_.surrogate->id, spec_.undecayed_input};
 }
 
+// Parameters (a bit for each) whose values per neuron have changed: the next refresh takes them from their rows.
+uint32_t Layer::staged() const noexcept {
+  uint32_t mask = 0;
+  for (uint32_t p = 0; p < parameters_.size(); ++p)
+    if (parameters_.values(p).size() > 1) mask |= changed_ & uint32_t{1} << p;
+  return mask;
+}
+
 template <class R>
 SetParametersArguments<R> Layer::set_arguments() const {
   SetParametersArguments<R> a = {};
@@ -29,9 +38,11 @@ SetParametersArguments<R> Layer::set_arguments() const {
   for (uint32_t p = 0; p < parameters_.size(); ++p) {
     const bool per_neuron = parameters_.values(p).size() > 1;
     a.rows[p] = per_neuron ? rows_[p] : nullptr;
-    a.staged[p] = per_neuron ? staged_[p] : nullptr;
+    a.staged[p] = per_neuron ? staging_->row(p) : nullptr;
     a.values[p] = parameters_.values(p)[0];
   }
+  a.number = staging_->number();
+  a.read_number = staged() != 0 ? staging_->read_number() : nullptr;
   return a;
 }
 template SetParametersArguments<float> Layer::set_arguments<float>() const;
@@ -39,23 +50,19 @@ template SetParametersArguments<double> Layer::set_arguments<double>() const;
 
 // ---- setting --------------------------------------------------------------------------------------------------------
 
-// Copies the host's values of a parameter that is one per neuron to where the next refresh takes them from.
-void Layer::stage(uint32_t index) {
-  const auto values = parameters_.values(index);
-  if (values.size() == 1) return;
-  const uint64_t bytes = values.size() * sizeof(double);
-  if (!rows_[index]) rows_[index] = static_cast<double*>(device().allocate(SYNFIRE_MEMORY_DEVICE, bytes));
-  if ((staged_in_use_ >> index & 1u) != 0) {
-    // Freeing waits for the kernel that may still read it, whatever its stream.
-    device().release(SYNFIRE_MEMORY_DEVICE, staged_[index]);
-    staged_[index] = nullptr;
-    staged_in_use_ &= ~(uint32_t{1} << index);
-  }
-  if (!staged_[index]) staged_[index] = static_cast<double*>(device().allocate(SYNFIRE_MEMORY_DEVICE, bytes));
-  device().upload(staged_[index], values.data(), bytes);
-  if (!per_neuron_) per_neuron_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.per_neuron_bytes());
+// Gradients of parameters need the slopes of the constants beside them.
+void Layer::provide_slopes() {
   if (wants_gradients_ && n_slope_rows(*spec_.model) > 0 && !slopes_per_neuron_)
     slopes_per_neuron_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.slope_bytes());
+}
+
+// All memory that a parameter needs which is to hold so many values; what it has already stays.
+void Layer::prepare_values(uint32_t index, size_t count) {
+  if (count == 1) return;
+  if (!rows_[index]) rows_[index] = static_cast<double*>(device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.value_bytes()));
+  if (!per_neuron_) per_neuron_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.per_neuron_bytes());
+  provide_slopes();
+  staging_->prepare(index);
 }
 
 void Layer::set_on_device(std::span<const ParameterValues> list) {
@@ -72,24 +79,20 @@ void Layer::set_on_device(std::span<const ParameterValues> list) {
   const auto exchange = [&] {
     for (size_t i = 0; i < list.size(); ++i) parameters_.exchange(list[i].name.index, next[i]);
   };
-  const uint32_t changed_before = changed_;
   exchange();
   try {
     for (const ParameterValues& entry : list) parameters_.check_constants(entry.name, largest_constant());
-    for (const ParameterValues& entry : list) stage(entry.name.index);
+    for (const ParameterValues& entry : list) prepare_values(entry.name.index, entry.values.size());
   } catch (...) {
     exchange();
-    // What was staged before and not yet launched is staged again.
-    try {
-      for (const ParameterValues& entry : list)
-        if ((changed_before >> entry.name.index & 1u) != 0) stage(entry.name.index);
-    } catch (...) {
-      // The device is lost, or will be found to be by the next call.
-    }
     throw;
   }
   uint32_t mask = 0;
-  for (const ParameterValues& entry : list) mask |= uint32_t{1} << entry.name.index;
+  for (const ParameterValues& entry : list) {
+    const auto values = parameters_.values(entry.name.index);
+    if (values.size() > 1) staging_->write(entry.name.index, values);
+    mask |= uint32_t{1} << entry.name.index;
+  }
   changed_ |= mask;
   on_device_.fetch_and(~mask, std::memory_order_relaxed);
 }
@@ -123,16 +126,11 @@ void Layer::get_parameter(ParameterName name, const char* known_as, std::span<do
 
 // ---- updates --------------------------------------------------------------------------------------------------------
 
+// From here on the values live on the device. None is per neuron yet: the first that is begins it.
 void Layer::begin_updates() {
   if (master_) return;
-  auto* const master = static_cast<ParameterMaster*>(device().allocate(SYNFIRE_MEMORY_DEVICE, sizeof(ParameterMaster)));
-  try {
-    for (uint32_t p = 0; p < parameters_.size(); ++p) stage(p);
-  } catch (...) {
-    device().release(SYNFIRE_MEMORY_DEVICE, master);
-    throw;
-  }
-  master_ = master;
+  staging_ = std::make_unique<ValueStaging>(device(), spec_.extents.n_neurons);
+  master_ = reinterpret_cast<ParameterMaster*>(static_cast<char*>(block_) + spec_.master_offset());
   changed_ = (uint32_t{1} << parameters_.size()) - 1;
   uploaded_version_.store(0, std::memory_order_relaxed);  // the next refresh brings the values to the device
 }

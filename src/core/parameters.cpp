@@ -22,13 +22,46 @@ void derive_along(const double* parameters, int parameter, bool undecayed_input,
   for (int k = 0; k < Model::n_constants; ++k) slopes[k] = constants[k].derivative;
 }
 
+// Counts in as many places as a processor works on side by side: compilers keep the order of one sum.
+struct Misfits {
+  static constexpr int64_t block = 64;
+  double counts[block] = {};
+
+  void note(int64_t i, bool fits) { counts[i] += fits ? 0.0 : 1.0; }
+  bool any() const {
+    return std::any_of(std::begin(counts), std::end(counts), [](double count) { return count > 0; });
+  }
+};
+
+template <class Model>
+bool constants_fit(const std::vector<double>* values, int64_t n_neurons, bool undecayed_input, double largest) {
+  constexpr int64_t block = Misfits::block;
+  Misfits too_large;
+  double rows[Model::n_parameters > 0 ? Model::n_parameters : 1][block];
+  for (int p = 0; p < Model::n_parameters; ++p) std::fill_n(rows[p], block, values[p][0]);
+  for (int64_t first = 0; first < n_neurons; first += block) {
+    // What a shorter last block leaves of the one before has been found to fit.
+    for (int p = 0; p < Model::n_parameters; ++p)
+      if (values[p].size() > 1)
+        std::copy_n(values[p].begin() + first, std::min(block, n_neurons - first), rows[p]);
+    for (int64_t i = 0; i < block; ++i) {
+      double own[Model::n_parameters > 0 ? Model::n_parameters : 1], constants[model::max_model_constants];
+      for (int p = 0; p < Model::n_parameters; ++p) own[p] = rows[p][i];
+      Model::derive(static_cast<const double*>(own), undecayed_input, constants);
+      for (int k = 0; k < Model::n_constants; ++k) too_large.note(i, std::fabs(constants[k]) <= largest);
+    }
+  }
+  return !too_large.any();
+}
+
 template <class... E>
 constexpr std::array<ModelRow, sizeof...(E)> model_table(model::List<E...>) {
   return {ModelRow{E::id, E::type::name, E::type::n_states, E::type::n_constants, E::type::default_v_reset,
                    E::type::has_input_decay, model::slope_reads_input<typename E::type>,
                    model::slope_reads_w<typename E::type>,
                    std::span<const model::ParameterSpec>(E::type::parameters, E::type::n_parameters),
-                   &E::type::template derive<double>, &derive_along<typename E::type>}...};
+                   &E::type::template derive<double>, &derive_along<typename E::type>,
+                   &constants_fit<typename E::type>}...};
 }
 
 template <class... E>
@@ -144,11 +177,21 @@ std::vector<double> ParameterSet::checked(ParameterName name, std::span<const do
     fail_argument("SYN-PARAMETER-COUNT", "count is %llu; \"%s\" takes 1 value, or %lld, one per neuron",
                   static_cast<unsigned long long>(values.size()), known_as, static_cast<long long>(n_neurons_));
   std::vector<double> stored(values.begin(), values.end());
-  for (size_t i = 0; i < values.size(); ++i) {
-    double& v = stored[i];
-    if (name.reciprocal) v = 1.0 / v;
-    const bool above = spec.open_range ? v > spec.minimum : v >= spec.minimum;
-    if (std::isfinite(values[i]) && std::isfinite(v) && above && v <= spec.maximum) continue;
+  if (name.reciprocal)
+    for (double& v : stored) v = 1.0 / v;
+  // First whether there is anything to refuse, without a branch: many values are looked at side by side.
+  const double lowest = spec.open_range ? std::nextafter(spec.minimum, model::unbounded) : spec.minimum;
+  const auto in_range = [&](size_t i) {
+    return (std::fabs(values[i]) <= model::unbounded) & (stored[i] >= lowest) & (stored[i] <= spec.maximum);
+  };
+  Misfits refused;
+  for (size_t first = 0; first < stored.size(); first += Misfits::block) {
+    const size_t count = std::min<size_t>(Misfits::block, stored.size() - first);
+    for (size_t i = 0; i < count; ++i) refused.note(static_cast<int64_t>(i), in_range(first + i));
+  }
+  if (!refused.any()) return stored;
+  for (size_t i = 0;; ++i) {
+    if (in_range(i)) continue;
     if (spec.minimum == -model::unbounded)
       fail_argument("SYN-PARAMETER-RANGE", "values[%zu] is %g; \"%s\" must be finite", i, values[i], known_as);
     if (spec.maximum != model::unbounded)
@@ -157,16 +200,23 @@ std::vector<double> ParameterSet::checked(ParameterName name, std::span<const do
     fail_argument("SYN-PARAMETER-RANGE", "values[%zu] is %g; \"%s\" must be finite and %s %g", i, values[i], known_as,
                   spec.open_range ? "greater than" : "at least", spec.minimum);
   }
-  return stored;
+}
+
+bool ParameterSet::all_constants_fit(double largest) const {
+  for (size_t i = model_.parameters.size(); i < model_.parameters.size() + 2; ++i)
+    for (const double value : values_[i])
+      if (!(std::fabs(value) <= largest)) return false;
+  return model_.constants_fit(values_.data(), per_neuron() ? n_neurons_ : 1, undecayed_input_, largest);
 }
 
 void ParameterSet::check_constants(ParameterName changed, double largest) const {
   const auto& spec = specs_[changed.index];
   const char* const known_as = changed.reciprocal ? spec.reciprocal_name : spec.name;
   const int n_checked = model::first_model_constant + model_.n_constants;
-  Derivation derivation(*this);
+  if (all_constants_fit(largest)) return;
   for (int64_t neuron = 0; neuron < (per_neuron() ? n_neurons_ : 1); ++neuron) {
-    const double* const constants = derivation.of(neuron);
+    double constants[model::max_constants];
+    this->constants(neuron, constants);
     for (int k = 0; k < n_checked; ++k) {
       if (std::fabs(constants[k]) <= largest) continue;  // false for a NaN
       const size_t i = values_[changed.index].size() > 1 ? static_cast<size_t>(neuron) : 0;
@@ -185,29 +235,16 @@ bool ParameterSet::per_neuron() const noexcept {
   return false;
 }
 
-void ParameterSet::derive_surrogate(const double* values, double* constants) const {
-  surrogate_.derive(values + n_own(), constants + model::first_model_constant + model_.n_constants);
-}
-
-ParameterSet::Derivation::Derivation(const ParameterSet& set) : set_(set) {
-  for (uint32_t i = 0; i < set.size(); ++i) {
-    values_[i] = set.value(i, 0);
-    if (set.values_[i].size() == 1) continue;
-    varying_[n_varying_++] = i;
-    surrogate_varies_ |= static_cast<int>(i) >= set.n_own();
-  }
-  set.derive_surrogate(values_, constants_);
-}
-
-const double* ParameterSet::Derivation::of(int64_t neuron) {
-  for (uint32_t k = 0; k < n_varying_; ++k)
-    values_[varying_[k]] = set_.values_[varying_[k]][static_cast<size_t>(neuron)];
-  const double* const common = values_ + set_.model_.parameters.size();
-  constants_[model::constant_v_threshold] = common[0];
-  constants_[model::constant_v_reset] = common[1];
-  set_.model_.derive(values_, set_.undecayed_input_, constants_ + model::first_model_constant);
-  if (surrogate_varies_) set_.derive_surrogate(values_, constants_);
-  return constants_;
+void ParameterSet::constants(int64_t neuron, double* constants) const {
+  double values[model::max_parameters];
+  for (uint32_t i = 0; i < size(); ++i) values[i] = value(i, neuron);
+  const double* const common = values + model_.parameters.size();
+  constants[model::constant_v_threshold] = common[0];
+  constants[model::constant_v_reset] = common[1];
+  double* const own = constants + model::first_model_constant;
+  model_.derive(values, undecayed_input_, own);
+  std::fill_n(own + model_.n_constants, model::max_surrogate_constants, 0.0);
+  surrogate_.derive(values + n_own(), own + model_.n_constants);
 }
 
 // ---- gradients ------------------------------------------------------------------------------------------------------

@@ -25,6 +25,8 @@ struct ModelRow {
   void (*derive)(const double* parameters, bool undecayed_input, double* constants);
   // The slopes of the constants along one parameter.
   void (*derive_along)(const double* parameters, int parameter, bool undecayed_input, double* slopes);
+  // Whether the constants of every neuron are numbers of at most this size: one or N values of each parameter.
+  bool (*constants_fit)(const std::vector<double>* values, int64_t n_neurons, bool undecayed_input, double largest);
 };
 
 struct SurrogateRow {
@@ -81,22 +83,8 @@ class ParameterSet {
 
   bool per_neuron() const noexcept;
   int n_constants() const noexcept { return n_constants_; }
-  // The constants of neurons, one after the other: what all of them share is looked up, and where it can be derived,
-  // once. Of every neuron when nothing is per neuron. The set must stay as it is meanwhile.
-  class Derivation {
-   public:
-    explicit Derivation(const ParameterSet& set);
-    // [n_constants], valid until the next call.
-    const double* of(int64_t neuron);
-
-   private:
-    const ParameterSet& set_;
-    double values_[model::max_constants] = {};  // those of the neuron at hand
-    double constants_[model::max_constants] = {};
-    uint32_t varying_[model::max_constants];  // parameters that are one per neuron
-    uint32_t n_varying_ = 0;
-    bool surrogate_varies_ = false;
-  };
+  // The constants [n_constants] of one neuron.
+  void constants(int64_t neuron, double* constants) const;
 
   // ---- gradients
   // What the gradient of a parameter is taken along: a row of slopes, or model::gradient_of_*. Throws INVALID_ARGUMENT
@@ -106,7 +94,7 @@ class ParameterSet {
   void slopes(int64_t neuron, double* slopes) const;
 
  private:
-  void derive_surrogate(const double* values, double* constants) const;
+  bool all_constants_fit(double largest) const;
 
   const ModelRow& model_;
   const SurrogateRow& surrogate_;

@@ -14,6 +14,8 @@ struct ParameterMaster {
   double shared[model::max_parameters];
   double* rows[model::max_parameters];  // [N], or null
   uint32_t arrived;                     // blocks of the update that is running
+  uint32_t readers_done;                // blocks of the kernel that takes over values of the host's
+  uint64_t read_number;                 // the highest of those kernels that is done (ValueStaging)
 };
 
 // What both kernels need to know of a layer.
@@ -37,6 +39,8 @@ struct SetParametersArguments {
   double values[model::max_parameters];         // of changed ones that are one number
   const double* staged[model::max_parameters];  // [N], of changed ones that are one per neuron
   double* rows[model::max_parameters];          // ParameterMaster::rows as they shall be
+  uint64_t number;                              // of this work, and where to write it when what is staged has been
+  uint64_t* read_number;                        // read; null when nothing is staged
 };
 
 // One step of one parameter along its gradient; the model's constants and their slopes follow.

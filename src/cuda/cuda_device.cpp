@@ -34,6 +34,14 @@ void DeviceState::check(cudaError_t error, const char* call) {
   cuda::check(error, call);
 }
 
+void DeviceState::look() {
+  require_alive();
+  const CurrentContext current(context);
+  const RelaxedCapture relaxed;
+  const cudaError_t error = api().stream_query(stream);
+  if (error != cudaErrorNotReady) check(error, "cudaStreamQuery");
+}
+
 void* allocate(DeviceState& device, int32_t memory, uint64_t bytes) {
   device.require_alive();
   void* data = nullptr;
@@ -206,6 +214,7 @@ class CudaDevice final : public Device {
     const RelaxedCapture relaxed;
     state_.check(api().stream_synchronize(state_.stream), "cudaStreamSynchronize");
   }
+  void check() override { state_.look(); }
 
   std::unique_ptr<Replay> instantiate(ReplayPlan plan) override { return make_replay(state_, std::move(plan)); }
 

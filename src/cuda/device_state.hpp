@@ -26,6 +26,8 @@ struct DeviceState {
   void require_alive() const;
   // check(), which also remembers a lost device.
   void check(cudaError_t error, const char* call);
+  // Asks CUDA; throws DEVICE_LOST when the device failed for good.
+  void look();
   // Runs what calls CUDA without this check().
   template <class Body>
   void remember_loss(Body body) {

@@ -171,13 +171,7 @@ class CudaReplay final : public Replay {
     return count;
   }
 
-  void check() override {
-    device_.require_alive();
-    const CurrentContext current(device_.context);
-    const RelaxedCapture relaxed;
-    const cudaError_t error = api().stream_query(device_.stream);
-    if (error != cudaErrorNotReady) device_.check(error, "cudaStreamQuery");
-  }
+  void check() override { device_.look(); }
 
  private:
   // ---- building

@@ -68,7 +68,24 @@ __global__ void __launch_bounds__(step_threads) guarded_copy(const __grid_consta
 template <class R>
 __global__ void __launch_bounds__(step_threads) set_parameters(const __grid_constant__ SetParametersLaunch<R> launch) {
   wait_for_previous();
-  for (int64_t i = first_element(); i < launch.count; i += stride()) core::set_parameters_of(launch.arguments, i);
+  const auto& a = launch.arguments;
+  for (int64_t i = first_element(); i < launch.count; i += stride()) core::set_parameters_of(a, i);
+  if (launch.count == 0 || !a.read_number) return;
+  // The last block to come here tells the host that what it staged has been read.
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  __threadfence();
+  core::ParameterMaster& master = *a.target.master;
+  if (atomicInc(&master.readers_done, gridDim.x - 1) != gridDim.x - 1) return;
+  // Whoever writes last writes the highest number, also where two of these run at once.
+  auto* const highest = reinterpret_cast<unsigned long long*>(&master.read_number);
+  unsigned long long number = a.number;
+  for (unsigned long long before = atomicMax(highest, number);; before = atomicMax(highest, number)) {
+    if (before > number) number = before;
+    *static_cast<volatile uint64_t*>(a.read_number) = number;
+    __threadfence_system();
+    if (atomicMax(highest, number) == number) return;
+  }
 }
 
 template <class R>

@@ -145,6 +145,7 @@ class HostDevice final : public Device {
     for (const Operation& operation : operations) std::visit([this](const auto& op) { run(op); }, operation);
   }
   void synchronize() override {}
+  void check() override {}
   std::unique_ptr<Replay> instantiate(ReplayPlan plan) override;
 
  private:

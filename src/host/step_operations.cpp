@@ -137,6 +137,7 @@ void set_parameters(const SetParametersOperation& op) {
     const auto arguments = op.layer->set_arguments<decltype(r)>();
     for (int64_t i = 0; i < (arguments.per_neuron ? arguments.target.n_neurons : 1); ++i)
       set_parameters_of(arguments, i);
+    if (arguments.read_number) *arguments.read_number = arguments.number;
   });
 }
 

@@ -101,6 +101,7 @@ static void print_structs(void) {
   FIELD(synfire_layer_memory, stored_tape_bytes);
   FIELD(synfire_layer_memory, narrow_tape_bytes);
   FIELD(synfire_layer_memory, narrow_tape_spike_bytes);
+  FIELD(synfire_layer_memory, per_neuron_value_bytes);
   end_struct();
 
   begin_struct("synfire_parameter_info", sizeof(synfire_parameter_info));

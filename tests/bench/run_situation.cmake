@@ -330,7 +330,7 @@ elseif(SITUATION STREQUAL "latency_csv")
   endforeach()
   foreach(name IN ITEMS p99_by_p50 bare_p50_us bare_p99_us bare_p999_us bare_p9999_us bare_max_us ratio_p50 launch_ns
                         set_parameter_ns set_parameter_launch_ns set_value_ns set_value_launch_ns set_enabled_ns
-                        set_enabled_launch_ns)
+                        set_enabled_launch_ns set_neurons_ns set_neurons_launch_ns)
     if(NOT cell_${name} GREATER 0)
       message(FATAL_ERROR "${name} is \"${cell_${name}}\"; a positive number is expected")
     endif()

@@ -70,7 +70,10 @@ TEST_F(DeviceMemory, ALayerTakesWhatTheQueryTold) {
         Layer layer;
         EXPECT_EQ(added([&] { layer = make_layer(context, desc); }), memory.state_bytes + memory.parameter_bytes);
         EXPECT_EQ(added([&] { set_parameter(layer, "v_threshold", std::vector<double>(701, 1.5)); }),
-                  memory.per_neuron_parameter_bytes);
+                  memory.per_neuron_parameter_bytes + memory.per_neuron_value_bytes);
+        EXPECT_EQ(added([&] { set_parameter(layer, "v_reset", std::vector<double>(701, 0.5)); }),
+                  memory.per_neuron_value_bytes);
+        EXPECT_EQ(added([&] { set_parameter(layer, "v_reset", std::vector<double>(701, 0.25)); }), 0u);
 
         const Buffer x = make_buffer(context, dtype, large.sequence());
         synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;

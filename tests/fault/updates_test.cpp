@@ -152,56 +152,155 @@ TEST_F(Updates, EverythingOfOneUpdateIsSeenByTheNextReplayAndByNoneBefore) {
       }
 }
 
-// A layer whose parameters only the host sets: values per neuron go to the device at once, so they wait for the replays
-// that still read the ones before.
-TEST_F(Updates, ValuesPerNeuronWaitForReplaysOnAnyStream) {
-  const Layer layer = make_layer(context, describe(Shape{1, 1, static_cast<int64_t>(n_neurons)}, SYNFIRE_DTYPE_F32));
-  set_parameter(layer, "tau", std::vector<double>(n_neurons, 2));
-  const Buffer x = make_frame(context, n_neurons), h = make_frame(context, n_neurons),
-               v_init = make_frame(context, n_neurons);
-  EXPECT_OK(synfire_buffer_fill(x, 1));
-  const Graph graph = make_slotted_graph(context, 2);
-  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
-  forward.x = x;
-  forward.v_init = v_init;
-  forward.h_seq = h;
-  EXPECT_OK(synfire_graph_record_forward(graph, layer, &forward));
-  EXPECT_OK(synfire_graph_instantiate(graph));
+// A layer whose parameters only the host sets, one per neuron, and a graph of its forward: 12 replays may be in flight.
+class ValuesPerNeuron : public Updates {
+ protected:
+  static constexpr uint64_t n_slots = 12, most_in_flight = 8;  // replays, and changes of one parameter
+
+  Layer layer;
+  Buffer x, h, v_init;
+  Graph graph;
+
+  void SetUp() override {
+    Updates::SetUp();
+    layer = make_layer(context, describe(Shape{1, 1, static_cast<int64_t>(n_neurons)}, SYNFIRE_DTYPE_F32));
+    x = make_frame(context, n_neurons);
+    h = make_frame(context, n_neurons);
+    v_init = make_frame(context, n_neurons);
+    EXPECT_OK(synfire_buffer_fill(x, 1));
+    graph = make_slotted_graph(context, n_slots);
+    synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+    forward.x = x;
+    forward.v_init = v_init;
+    forward.h_seq = h;
+    EXPECT_OK(synfire_graph_record_forward(graph, layer, &forward));
+    EXPECT_OK(synfire_graph_instantiate(graph));
+    set_tau(2);
+    wait(graph, launch_on(graph, nullptr));
+  }
+  void TearDown() override {
+    fake::release();
+    for (Buffer* buffer : {&x, &h, &v_init}) buffer->reset();
+    graph.reset();
+    layer.reset();
+    Updates::TearDown();
+  }
+  void set_tau(double tau) const { set_parameter(layer, "tau", std::vector<double>(n_neurons, tau)); }
+  // Each with a tau of its own, in flight.
+  std::vector<uint64_t> launch_changes(uint64_t count, synfire_stream where) const {
+    std::vector<uint64_t> tickets;
+    for (uint64_t i = 0; i < count; ++i) {
+      set_tau(4 + static_cast<double>(i));
+      tickets.push_back(launch_on(graph, where));
+    }
+    return tickets;
+  }
+  void expect_changes(const std::vector<uint64_t>& tickets) const {
+    for (size_t i = 0; i < tickets.size(); ++i)
+      EXPECT_EQ(slot_of(graph, tickets[i], h)[17], 1 / (4 + static_cast<float>(i))) << i;
+  }
+};
+
+TEST_F(ValuesPerNeuron, AreSeenByTheNextReplayAndWaitForNone) {
   for (const synfire_stream where : {synfire_stream{}, callers()}) {
-    set_parameter(layer, "tau", std::vector<double>(n_neurons, 2));
     fake::hold();
-    const uint64_t first = launch_on(graph, where);
-    std::thread device([] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(3));
-      fake::release();
-    });
-    set_parameter(layer, "tau", std::vector<double>(n_neurons, 4));
-    device.join();
-    const uint64_t second = launch_on(graph, where);
-    wait(graph, second);
-    EXPECT_EQ(slot_of(graph, first, h)[17], 0.5f) << "it was launched before";
-    EXPECT_EQ(slot_of(graph, second, h)[17], 0.25f);
+    const std::vector<uint64_t> tickets = launch_changes(most_in_flight, where);
+    EXPECT_EQ(synfire_graph_poll(graph, tickets[0]), SYNFIRE_PENDING);
+    fake::release();
+    wait(graph, tickets.back());
+    expect_changes(tickets);
   }
 }
 
-// While it waits, the device is lost: an error, and the values stay what they were.
-TEST_F(Updates, ValuesPerNeuronAreNotSetWhenTheDeviceIsLost) {
-  const Layer layer = make_layer(context, describe(Shape{1, 1, static_cast<int64_t>(n_neurons)}, SYNFIRE_DTYPE_F32));
-  set_parameter(layer, "tau", std::vector<double>(n_neurons, 2));
-  const Buffer x = make_frame(context, n_neurons), h = make_frame(context, n_neurons);
-  const Graph graph = make_graph(context);
-  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
-  forward.x = x;
-  forward.h_seq = h;
-  EXPECT_OK(synfire_graph_record_forward(graph, layer, &forward));
-  EXPECT_OK(synfire_graph_instantiate(graph));
+TEST_F(ValuesPerNeuron, WaitForTheFirstOfEightChangesInFlight) {
   fake::hold();
-  launch_on(graph, callers());
+  std::vector<uint64_t> tickets = launch_changes(most_in_flight, callers());
+  std::thread device([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    fake::run_one();
+  });
+  set_tau(77);
+  device.join();
+  EXPECT_EQ(synfire_graph_poll(graph, tickets[0]), SYNFIRE_PENDING) << "its values have arrived, it has not begun";
+  const uint64_t last = launch_on(graph, callers());
+  fake::release();
+  wait(graph, last);
+  expect_changes(tickets);
+  EXPECT_EQ(slot_of(graph, last, h)[17], static_cast<float>(1.0 / 77));
+}
+
+// What is set and never launched takes no more memory, and neither do changes that have arrived.
+TEST_F(ValuesPerNeuron, TakeNoMemoryOnceThereIsEnough) {
+  fake::reset_calls();
+  for (int i = 0; i < 100; ++i) set_tau(3 + i);
+  for (int i = 0; i < 100; ++i) {
+    set_tau(3 + i);
+    wait(graph, launch_on(graph, nullptr));
+  }
+  for (const char* call : {"cudaMalloc", "cudaFree", "cudaHostAlloc", "cudaFreeHost", "cudaStreamSynchronize"})
+    EXPECT_EQ(fake::calls(call), 0u) << call;
+}
+
+// From values per neuron to one number and back, also when nothing was launched in between.
+TEST_F(ValuesPerNeuron, MayBecomeOneNumberAndAgainManyInFlight) {
+  fake::hold();
+  std::vector<uint64_t> tickets;
+  for (int i = 0; i < 10; ++i) {
+    set_tau(99);
+    set_parameter(layer, "tau", {4.0 + i});
+    if (i % 3 == 0) set_tau(4 + i);
+    tickets.push_back(launch_on(graph, callers()));
+  }
+  fake::release();
+  wait(graph, tickets.back());
+  expect_changes(tickets);
+}
+
+// While it waits, the device is lost: an error, and the values stay what they were.
+TEST_F(ValuesPerNeuron, AreNotSetWhenTheDeviceIsLost) {
+  fake::hold();
+  launch_changes(most_in_flight, callers());
   fake::lose(cudaErrorIllegalAddress);
-  const std::vector<double> tau(n_neurons, 4);
+  const std::vector<double> tau(n_neurons, 77);
   EXPECT_FAILS(SYNFIRE_ERROR_DEVICE_LOST, WORDS("cudaErrorIllegalAddress"),
                synfire_layer_set_parameter(layer, "tau", tau.data(), n_neurons));
-  EXPECT_EQ(get_parameter(layer, "tau", n_neurons)[3], 2);
+  EXPECT_EQ(get_parameter(layer, "tau", n_neurons)[3], 4 + most_in_flight - 1);
+}
+
+// Memory that is not to be had, whichever piece: nothing is set, and it can be set later.
+TEST_F(Updates, ValuesPerNeuronAreSetWholeOrNotAtAll) {
+  int n_failures = 0;
+  for (const char* call : {"cudaMalloc", "cudaHostAlloc"})
+    for (int nth = 1; nth <= 10; ++nth) {
+      SCOPED_TRACE(testing::Message() << call << " " << nth);
+      const Layer layer =
+          make_layer(context, describe(Shape{1, 1, static_cast<int64_t>(n_neurons)}, SYNFIRE_DTYPE_F32));
+      set_parameter(layer, "tau", {2});
+      const std::vector<double> tau(n_neurons, 4), rest(n_neurons, 0.5);
+      const synfire_parameter_values list[] = {{"tau", tau.data(), n_neurons}, {"v_rest", rest.data(), n_neurons}};
+      fake::fail(call, cudaErrorMemoryAllocation, nth);
+      const synfire_status status = synfire_layer_set_parameters(layer, list, 2);
+      fake::fail(call, cudaSuccess, 1 << 30);
+      if (status == SYNFIRE_OK) break;
+      ++n_failures;
+      EXPECT_EQ(status, SYNFIRE_ERROR_OUT_OF_MEMORY) << last_error_text();
+      EXPECT_EQ(get_parameter(layer, "tau")[0], 2);
+      EXPECT_EQ(get_parameter(layer, "v_rest")[0], 0);
+      const Buffer x = make_frame(context, n_neurons), h = make_frame(context, n_neurons);
+      EXPECT_OK(synfire_buffer_fill(x, 1));
+      synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+      forward.x = x;
+      forward.h_seq = h;
+      EXPECT_OK(synfire_layer_forward(layer, &forward, nullptr));
+      EXPECT_OK(synfire_context_synchronize(context));
+      EXPECT_EQ(data_of(h)[3], 0.5f);
+      EXPECT_OK(synfire_layer_set_parameters(layer, list, 2));
+      EXPECT_OK(synfire_layer_reset_state(layer, nullptr));
+      EXPECT_OK(synfire_layer_forward(layer, &forward, nullptr));
+      EXPECT_OK(synfire_context_synchronize(context));
+      EXPECT_EQ(data_of(h)[3], 0.375f);
+    }
+  EXPECT_GE(n_failures, 6);  // constants and two rows of values; a number and two rows on their way
 }
 
 // A launch into the caller's capture writes what has changed to the device at once: not under a replay that is in
@@ -314,17 +413,17 @@ TEST_F(Updates, ARecordThatFailsLeavesTheGraphAsItWas) {
     }
   };
   int n_failures = 0;
-  for (int which = 0; which < 5; ++which)
+  const auto fail_at = [&](const char* call, int which) {
     for (int nth = 1; nth <= 40; ++nth) {
-      SCOPED_TRACE(testing::Message() << "record " << which << ", allocation " << nth);
+      SCOPED_TRACE(testing::Message() << "record " << which << ", " << call << " " << nth);
       Rig<float> rig(context, describe(shape, SYNFIRE_DTYPE_F32));
-      set_parameter(rig.layer, "v_rest", std::vector<double>(32, 0));
+      if (call == std::string("cudaMalloc")) set_parameter(rig.layer, "v_rest", std::vector<double>(32, 0));
       rig.load(random_inputs<float>(shape, 3));
       const Graph graph = make_graph(context);
       for (int before = 0; before < which; ++before) EXPECT_OK(every_record(graph, rig, before));
-      fake::fail("cudaMalloc", cudaErrorMemoryAllocation, nth);
+      fake::fail(call, cudaErrorMemoryAllocation, nth);
       const synfire_status status = every_record(graph, rig, which);
-      fake::fail("cudaMalloc", cudaSuccess, 1 << 30);
+      fake::fail(call, cudaSuccess, 1 << 30);
       if (status == SYNFIRE_OK) break;
       ++n_failures;
       EXPECT_EQ(status, SYNFIRE_ERROR_OUT_OF_MEMORY) << last_error_text();
@@ -339,7 +438,11 @@ TEST_F(Updates, ARecordThatFailsLeavesTheGraphAsItWas) {
       EXPECT_EQ(data_of(filled)[3], 6);
       EXPECT_EQ(get_parameter(rig.layer, "tau")[0], 3);
     }
-  EXPECT_GT(n_failures, 5);
+  };
+  for (const char* call : {"cudaMalloc", "cudaHostAlloc"})
+    for (int which = 0; which < 5; ++which) fail_at(call, which);
+  // The tape, two kinds of sums, numbers of updates and of fills; the number that says what has arrived.
+  EXPECT_GE(n_failures, 5);
 }
 
 }  // namespace

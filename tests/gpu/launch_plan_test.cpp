@@ -143,7 +143,9 @@ class NumberDevice final : public core::Device {
 
   void describe(synfire_context_properties&) const override {}
   bool is_host() const noexcept override { return false; }
-  void* allocate(int32_t, uint64_t bytes) override {
+  void* allocate(int32_t memory, uint64_t bytes) override {
+    // The host writes there.
+    if (memory == SYNFIRE_MEMORY_PINNED) return pinned_.emplace_back(new unsigned char[bytes]()).get();
     void* const at = reinterpret_cast<void*>(next_);
     next_ += (bytes + 511) / 256 * 256;
     allocated_[at] = bytes;
@@ -158,11 +160,13 @@ class NumberDevice final : public core::Device {
   void execute(std::span<const core::Operation>, synfire_stream) override {}
   void execute_captured(std::span<const core::Operation>, synfire_stream) override {}
   void synchronize() override {}
+  void check() override {}
   std::unique_ptr<core::Replay> instantiate(core::ReplayPlan) override { return nullptr; }
 
  private:
   std::map<const void*, uint64_t>& allocated_;
   uintptr_t next_ = uintptr_t{1} << 40;
+  std::vector<std::unique_ptr<unsigned char[]>> pinned_;
 };
 
 struct Launch {

@@ -78,6 +78,13 @@ Costs measure_costs(const Machine& machine, const Step& step, std::uint64_t repl
     check(synfire_graph_set_value(filling.graph.get(), filling.operation, "value", static_cast<double>(i % 7)),
           "synfire_graph_set_value");
   });
+  std::vector<double> of_neurons(step.shape().neurons, taus[0]);
+  costs.neurons = cost_of(step.graph(), count, [&](std::uint64_t i) {
+    of_neurons[i % of_neurons.size()] = taus[i % 2];
+    check(synfire_layer_set_parameter(step.first_layer(), "tau", of_neurons.data(), of_neurons.size()),
+          "synfire_layer_set_parameter");
+  });
+  check(synfire_layer_set_parameter(step.first_layer(), "tau", &taus[0], 1), "synfire_layer_set_parameter");
   return costs;
 }
 

@@ -18,10 +18,11 @@ struct Cost {
 };
 
 struct Costs {
-  Cost parameter, value, enabled;
+  Cost parameter, value, enabled, neurons;  // neurons: a parameter that is one number per neuron
 };
 
-/// Of a parameter of its first layer, a value, and its last operation. The step is afterwards as it was.
+/// Of a parameter of its first layer, as one number and per neuron, a value, and its last operation. The step is
+/// afterwards as it was.
 Costs measure_costs(const Machine& machine, const Step& step, std::uint64_t replays);
 
 }  // namespace synfire_bench

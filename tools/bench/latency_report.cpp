@@ -55,6 +55,8 @@ constexpr Column columns[] = {
     {"set_value_launch_ns", nullptr},
     {"set_enabled_ns", nullptr},
     {"set_enabled_launch_ns", nullptr},
+    {"set_neurons_ns", nullptr},
+    {"set_neurons_launch_ns", nullptr},
 };
 
 std::string number_with_unit(double ns) {
@@ -114,6 +116,8 @@ void LatencyReport::add(const Machine& machine, const Group& group, std::optiona
       costs.value.launch,
       costs.enabled.call,
       costs.enabled.launch,
+      costs.neurons.call,
+      costs.neurons.launch,
   });
   ++rows_;
   if (rows_ == 1) {
@@ -152,10 +156,12 @@ void LatencyReport::print_costs() const {
   const Costs& c = first_costs_;
   std::printf(
       "\nhost time in the first row's step, medians: a launch %s; synfire_layer_set_parameter() %s and the launch "
-      "after it %s;\n"
+      "after it %s,\n"
+      "with one number per neuron %s, then %s;\n"
       "synfire_graph_set_enabled() %s, then %s; synfire_graph_set_value() %s, then %s (a graph of one fill)\n",
       number_with_unit(first_launch_ns_).c_str(), number_with_unit(c.parameter.call).c_str(),
-      number_with_unit(c.parameter.launch).c_str(), number_with_unit(c.enabled.call).c_str(),
+      number_with_unit(c.parameter.launch).c_str(), number_with_unit(c.neurons.call).c_str(),
+      number_with_unit(c.neurons.launch).c_str(), number_with_unit(c.enabled.call).c_str(),
       number_with_unit(c.enabled.launch).c_str(), number_with_unit(c.value.call).c_str(),
       number_with_unit(c.value.launch).c_str());
 }

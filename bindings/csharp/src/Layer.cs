@@ -267,6 +267,7 @@ namespace Synfire
             StoredTapeBytes = raw.stored_tape_bytes;
             NarrowTapeBytes = raw.narrow_tape_bytes;
             NarrowTapeSpikeBytes = raw.narrow_tape_spike_bytes;
+            PerNeuronValueBytes = raw.per_neuron_value_bytes;
         }
 
         /// <summary>Steps between two checkpoints of V on the tape.</summary>
@@ -300,6 +301,9 @@ namespace Synfire
 
         /// <summary>Spikes beside the H of <see cref="Tape.StoreNarrow"/>.</summary>
         public ulong NarrowTapeSpikeBytes { get; }
+
+        /// <summary>Values; added with each parameter that becomes one number per neuron.</summary>
+        public ulong PerNeuronValueBytes { get; }
     }
 
     /// <summary>A neuron model with a fixed shape, its parameters, its state and its tape.</summary>

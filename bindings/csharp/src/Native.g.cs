@@ -296,9 +296,11 @@ namespace Synfire.Raw
         public uint checkpoint_interval;
         /// <summary>State V <c>[B, N]</c> (and W), each rounded up to 256 bytes.</summary>
         public ulong state_bytes;
-        /// <summary>Parameter block, with every parameter one number.</summary>
+        /// <summary>Parameters, each one number, and the constants that follow from them.</summary>
         public ulong parameter_bytes;
-        /// <summary>Added once, with the first parameter that becomes one number per neuron.</summary>
+        /// <summary>
+        /// Constants per neuron; added once, with the first parameter that becomes one number per neuron.
+        /// </summary>
         public ulong per_neuron_parameter_bytes;
         /// <summary>
         /// The tape, V (and W) as <c>[ceil(T/checkpoint_interval), B, N]</c>; allocated with the first taped
@@ -324,6 +326,12 @@ namespace Synfire.Raw
         /// Spikes beside the H of SYNFIRE_TAPE_STORE_NARROW; added with the first such forward. 0 in f32 and f64.
         /// </summary>
         public ulong narrow_tape_spike_bytes;
+        /// <summary>
+        /// Values, f64; added with each parameter that becomes one number per neuron. On their way there the
+        /// values take as much page-locked host memory: once for each change of the parameter that is in flight,
+        /// at most eight times.
+        /// </summary>
+        public ulong per_neuron_value_bytes;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_layer_memory Init

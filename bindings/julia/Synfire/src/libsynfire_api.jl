@@ -228,9 +228,10 @@ struct synfire_layer_memory
     stored_tape_bytes::UInt64
     narrow_tape_bytes::UInt64
     narrow_tape_spike_bytes::UInt64
+    per_neuron_value_bytes::UInt64
 end
-synfire_layer_memory(; checkpoint_interval=0, state_bytes=0, parameter_bytes=0, per_neuron_parameter_bytes=0, tape_bytes=0, gradient_bytes=0, per_neuron_gradient_bytes=0, stored_tape_bytes=0, narrow_tape_bytes=0, narrow_tape_spike_bytes=0) =
-    synfire_layer_memory(sizeof(synfire_layer_memory), checkpoint_interval, state_bytes, parameter_bytes, per_neuron_parameter_bytes, tape_bytes, gradient_bytes, per_neuron_gradient_bytes, stored_tape_bytes, narrow_tape_bytes, narrow_tape_spike_bytes)
+synfire_layer_memory(; checkpoint_interval=0, state_bytes=0, parameter_bytes=0, per_neuron_parameter_bytes=0, tape_bytes=0, gradient_bytes=0, per_neuron_gradient_bytes=0, stored_tape_bytes=0, narrow_tape_bytes=0, narrow_tape_spike_bytes=0, per_neuron_value_bytes=0) =
+    synfire_layer_memory(sizeof(synfire_layer_memory), checkpoint_interval, state_bytes, parameter_bytes, per_neuron_parameter_bytes, tape_bytes, gradient_bytes, per_neuron_gradient_bytes, stored_tape_bytes, narrow_tape_bytes, narrow_tape_spike_bytes, per_neuron_value_bytes)
 
 """
 One parameter of a layer.

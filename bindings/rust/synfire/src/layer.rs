@@ -70,6 +70,8 @@ pub struct LayerMemory {
     pub narrow_tape_bytes: u64,
     /// Spikes beside the H of [`Tape::StoreNarrow`](crate::Tape::StoreNarrow).
     pub narrow_tape_spike_bytes: u64,
+    /// Values; added with each parameter that becomes one number per neuron.
+    pub per_neuron_value_bytes: u64,
 }
 
 /// A parameter of a layer.
@@ -150,6 +152,7 @@ impl LayerBuilder {
             stored_tape_bytes: m.stored_tape_bytes,
             narrow_tape_bytes: m.narrow_tape_bytes,
             narrow_tape_spike_bytes: m.narrow_tape_spike_bytes,
+            per_neuron_value_bytes: m.per_neuron_value_bytes,
         })
     }
     /// Creates the layer.
