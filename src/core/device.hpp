@@ -57,6 +57,9 @@ class Device {
 
   // Whether the caller captures the stream; throws INVALID_ARGUMENT when it is not a stream of this device.
   virtual bool is_capturing(synfire_stream stream) = 0;
+  // Loads what the operations need, so that none of it is loaded during a capture or at the first launch. Waits for the
+  // device's own stream.
+  virtual void load(std::span<const Operation> operations) = 0;
   virtual void execute(std::span<const Operation> operations, synfire_stream stream) = 0;
   // Makes the operations part of the capture that is open on the stream. What they need is loaded first, beside it.
   virtual void execute_captured(std::span<const Operation> operations, synfire_stream stream) = 0;

@@ -133,6 +133,8 @@ void Layer::begin_updates() {
   master_ = reinterpret_cast<ParameterMaster*>(static_cast<char*>(block_) + spec_.master_offset());
   changed_ = (uint32_t{1} << parameters_.size()) - 1;
   uploaded_version_.store(0, std::memory_order_relaxed);  // the next refresh brings the values to the device
+  const Operation refresh = SetParametersOperation{this};
+  device().load({&refresh, 1});
 }
 
 UpdateParameterOperation Layer::update(const UpdateRequest& request, const double* rate) {

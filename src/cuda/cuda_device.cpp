@@ -201,10 +201,14 @@ class CudaDevice final : public Device {
     }
   }
 
-  void execute_captured(std::span<const Operation> operations, synfire_stream stream) override {
+  void load(std::span<const Operation> operations) override {
     state_.require_alive();
     const CurrentContext current(state_.context);
-    warm_up(state_, OperationList(operations.begin(), operations.end()));
+    warm_up(state_, operations);
+  }
+
+  void execute_captured(std::span<const Operation> operations, synfire_stream stream) override {
+    load(operations);
     execute(operations, stream);
   }
 

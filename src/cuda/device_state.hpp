@@ -45,7 +45,7 @@ void release(DeviceState& device, int32_t memory, void* data) noexcept;
 
 // Loads the kernels of operations, with launches that touch no data, and waits for that: loading one during a capture
 // is an error, and during the first replay a delay.
-void warm_up(DeviceState& device, const core::OperationList& operations);
+void warm_up(DeviceState& device, std::span<const core::Operation> operations);
 
 std::unique_ptr<core::Replay> make_replay(DeviceState& device, core::ReplayPlan plan);
 

@@ -311,7 +311,7 @@ class CudaReplay final : public Replay {
 
 }  // namespace
 
-void warm_up(DeviceState& device, const OperationList& operations) {
+void warm_up(DeviceState& device, std::span<const Operation> operations) {
   const RelaxedCapture relaxed;
   for (const Operation& operation : operations) {
     cudaFuncAttributes attributes;

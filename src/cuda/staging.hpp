@@ -1,5 +1,5 @@
 // How a graph moves frames between pinned host memory and the GPU. Inputs are copied to the device before their first
-// reader (by a kernel or a copy node: launch.cpp); small outputs are written straight to host memory, large ones to the
+// reader (by a kernel or a copy node: plan.cpp); small outputs are written straight to host memory, large ones to the
 // device and copied back.
 #ifndef SYNFIRE_CUDA_STAGING_HPP
 #define SYNFIRE_CUDA_STAGING_HPP
@@ -17,7 +17,7 @@ class Staging {
   // beyond which nothing was measured (H200, PCIe 5, docs/performance.md, "Frames in and out").
   static constexpr uint64_t zero_copy_bytes = uint64_t{2} << 20;
   // Neuron-packed spikes are written one word a warp or four, and each is a transfer of its own: `hear --population
-  // 512`, 128 KiB of them, took 161 to 176 us in place where it had taken 124.
+  // 512`, 128 KiB of them, takes 161 us in place and 132 by way of the GPU's memory; 32 KiB take the same either way.
   static constexpr uint64_t zero_copy_bytes_of_words = uint64_t{64} << 10;
 
   explicit Staging(const core::OperationList& operations);

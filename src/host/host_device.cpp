@@ -141,6 +141,7 @@ class HostDevice final : public Device {
     else
       std::visit([this](const auto& op) { run(op); }, operation);
   }
+  void load(std::span<const Operation>) override {}
   void execute(std::span<const Operation> operations, synfire_stream /*stream*/) override {
     for (const Operation& operation : operations) std::visit([this](const auto& op) { run(op); }, operation);
   }

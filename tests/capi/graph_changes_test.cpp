@@ -352,5 +352,73 @@ TEST(ChangesTogether, BelongToOneLaunch) {
   EXPECT_EQ(get_parameter(layer, "v_rest")[0], rest);
 }
 
+// Values per neuron, set between launches that nobody waits for, more than can be in flight: each replay has the bits
+// of an eager call with its values. Of the slopes of gradients too.
+TEST(ChangesTogether, ValuesPerNeuronOfManyLaunches) {
+  const Context context = make_context();
+  const Shape shape{3, 1, 701};
+  const uint64_t n = shape.sequence(), n_neurons = 701;
+  constexpr uint64_t n_slots = 24;
+  const Layer layer = make_layer(context, describe(shape, SYNFIRE_DTYPE_F32)),
+              twin = make_layer(context, describe(shape, SYNFIRE_DTYPE_F32));
+  const auto frames = [&] {
+    std::vector<Buffer> made;
+    for (int i = 0; i < 5; ++i) made.push_back(make_frame(context, i == 4 ? n_neurons : n));
+    return made;
+  };
+  const std::vector<Buffer> ours = frames(), theirs = frames();  // x, h, grad_s, grad_x, grad_tau
+  const auto describe_passes = [](const std::vector<Buffer>& of, synfire_forward_desc& forward,
+                                  synfire_backward_desc& backward, synfire_parameter_gradient& gradient) {
+    gradient = {"tau", of[4]};
+    forward.x = of[0];
+    forward.h_seq = of[1];
+    backward.grad_spike_seq = of[2];
+    backward.grad_x_seq = of[3];
+    backward.parameter_gradients = &gradient;
+    backward.n_parameter_gradients = 1;
+  };
+  Random random(7);
+  const std::vector<float> x = random.values<float>(n, -1, 4), grad_s = random.values<float>(n, -1, 1);
+  for (const std::vector<Buffer>* of : {&ours, &theirs}) {
+    std::memcpy(data_of((*of)[0]), x.data(), n * sizeof(float));
+    std::memcpy(data_of((*of)[2]), grad_s.data(), n * sizeof(float));
+  }
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT, twin_forward = SYNFIRE_FORWARD_DESC_INIT;
+  synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT, twin_backward = SYNFIRE_BACKWARD_DESC_INIT;
+  synfire_parameter_gradient gradient, twin_gradient;
+  describe_passes(ours, forward, backward, gradient);
+  describe_passes(theirs, twin_forward, twin_backward, twin_gradient);
+  const Graph graph = make_slotted_graph(context, n_slots);
+  EXPECT_OK(synfire_graph_record_forward(graph, layer, &forward));
+  EXPECT_OK(synfire_graph_record_backward(graph, layer, &backward));
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  for (int round = 0; round < 3; ++round) {
+    std::vector<std::vector<double>> taus, thresholds;
+    for (uint64_t i = 0; i < n_slots; ++i) {
+      taus.push_back(random.values<double>(n_neurons, 1, 9));
+      thresholds.push_back(random.values<double>(n_neurons, 0.1, 2));
+      const synfire_parameter_values list[] = {{"tau", taus[i].data(), n_neurons},
+                                               {"v_threshold", thresholds[i].data(), i % 3 == 1 ? 1 : n_neurons}};
+      EXPECT_OK(synfire_layer_set_parameters(layer, list, 2));
+      EXPECT_EQ(launch(graph), round * n_slots + i + 1);
+    }
+    wait(graph, (round + 1) * n_slots);
+    for (uint64_t i = 0; i < n_slots; ++i) {
+      SCOPED_TRACE(testing::Message() << "launch " << round * n_slots + i + 1);
+      const synfire_parameter_values list[] = {{"tau", taus[i].data(), n_neurons},
+                                               {"v_threshold", thresholds[i].data(), i % 3 == 1 ? 1 : n_neurons}};
+      EXPECT_OK(synfire_layer_set_parameters(twin, list, 2));
+      EXPECT_OK(synfire_layer_forward(twin, &twin_forward, nullptr));
+      EXPECT_OK(synfire_layer_backward(twin, &twin_backward, nullptr));
+      EXPECT_OK(synfire_context_synchronize(context));
+      for (const size_t which : {1, 3, 4})
+        EXPECT_EQ(std::memcmp(slot_of(graph, round * n_slots + i + 1, ours[which]), data_of(theirs[which]),
+                              (which == 4 ? n_neurons : n) * sizeof(float)),
+                  0)
+            << "array " << which;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace synfire_test

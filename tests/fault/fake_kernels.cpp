@@ -327,8 +327,7 @@ const void* set_parameters_kernel() {
   static const Kernel made = kernel<SetParametersLaunch<R>>([](const SetParametersLaunch<R>& launch) {
     const auto& a = launch.arguments;
     for (int64_t i = 0; i < launch.count; ++i) core::set_parameters_of(a, i);
-    if (launch.count > 0 && a.read_number)
-      std::atomic_ref(*a.read_number).store(a.number, std::memory_order_release);
+    if (launch.count > 0 && a.read_number) std::atomic_ref(*a.read_number).store(a.number, std::memory_order_release);
   });
   return &made;
 }

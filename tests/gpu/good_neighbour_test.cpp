@@ -280,27 +280,57 @@ TEST_F(GoodNeighbour, AWaitThatTimesOutLeavesNoErrorBehind) {
   cudaGetLastError();
 }
 
-// Values per neuron are written to arrays that a replay on the caller's stream still reads: they wait for it.
-TEST_F(GoodNeighbour, ValuesPerNeuronWaitForReplaysOnTheCallersStream) {
+// A replay on the caller's stream goes on with the values that it was launched with, and nobody waits for it.
+TEST_F(GoodNeighbour, ValuesPerNeuronLeaveReplaysInFlightAlone) {
   ASSERT_EQ(user::load_kernels(), cudaSuccess);
   ASSERT_EQ(synfire_buffer_fill(x, 0.25), SYNFIRE_OK);
   ASSERT_EQ(synfire_graph_instantiate(graph), SYNFIRE_OK) << last_error();
-  std::vector<double> tau(64, 1e9);
-  ASSERT_EQ(synfire_layer_set_parameter(layer, "tau", tau.data(), 64), SYNFIRE_OK) << last_error();
-  for (int i = 0; i < 5; ++i) {
+  const auto set_tau = [&](double value) {
+    const std::vector<double> tau(64, value);
+    ASSERT_EQ(synfire_layer_set_parameter(layer, "tau", tau.data(), 64), SYNFIRE_OK) << last_error();
+  };
+  const auto state = [&](uint64_t ticket) {
+    EXPECT_EQ(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_SPIN, -1), SYNFIRE_OK) << last_error();
+    std::vector<float> v(64);
+    EXPECT_EQ(synfire_layer_read_state(layer, "v", v.data(), 64 * sizeof(float)), SYNFIRE_OK) << last_error();
+    return v[63];
+  };
+  set_tau(1e9);
+  for (int i = 0; i < 20; ++i) {
     ASSERT_EQ(synfire_layer_reset_state(layer, stream), SYNFIRE_OK) << last_error();
     ASSERT_EQ(user::busy(5'000'000, stream), cudaSuccess);
-    uint64_t ticket = 0;
-    ASSERT_EQ(synfire_graph_launch(graph, stream, &ticket), SYNFIRE_OK) << last_error();
-    tau.assign(64, 2);
-    ASSERT_EQ(synfire_layer_set_parameter(layer, "tau", tau.data(), 64), SYNFIRE_OK) << last_error();
-    EXPECT_EQ(synfire_graph_poll(graph, ticket), SYNFIRE_OK) << "it has waited";
-    std::vector<float> state(64);
-    ASSERT_EQ(synfire_layer_read_state(layer, "v", state.data(), 64 * sizeof(float)), SYNFIRE_OK) << last_error();
-    EXPECT_LT(state[63], 1e-6f) << "with the values of before";
-    tau.assign(64, 1e9);
-    ASSERT_EQ(synfire_layer_set_parameter(layer, "tau", tau.data(), 64), SYNFIRE_OK) << last_error();
+    uint64_t first = 0, second = 0;
+    ASSERT_EQ(synfire_graph_launch(graph, stream, &first), SYNFIRE_OK) << last_error();
+    set_tau(2);
+    if (i > 0) {
+      EXPECT_EQ(synfire_graph_poll(graph, first), SYNFIRE_PENDING);
+    }
+    EXPECT_LT(state(first), 1e-6f) << "with the values of before";
+    ASSERT_EQ(synfire_graph_launch(graph, stream, &second), SYNFIRE_OK) << last_error();
+    EXPECT_NEAR(state(second), 0.25 * (1 - 1.0 / 16), 1e-6);
+    set_tau(1e9);
   }
+}
+
+// Their first values need memory and a kernel that is not loaded yet: neither breaks a capture that is open.
+TEST_F(GoodNeighbour, TheFirstValuesPerNeuronDuringACapture) {
+  ASSERT_EQ(synfire_buffer_fill(x, 0.25), SYNFIRE_OK);
+  ASSERT_EQ(synfire_graph_instantiate(graph), SYNFIRE_OK) << last_error();
+  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  const std::vector<double> tau(64, 4);
+  ASSERT_EQ(synfire_layer_set_parameter(layer, "tau", tau.data(), 64), SYNFIRE_OK) << last_error();
+  EXPECT_EQ(synfire_graph_launch(graph, stream, nullptr), SYNFIRE_CAPTURED) << last_error();
+  cudaGraph_t captured = nullptr;
+  ASSERT_EQ(cudaStreamEndCapture(stream, &captured), cudaSuccess);
+  cudaGraphExec_t executable = nullptr;
+  ASSERT_EQ(cudaGraphInstantiateWithFlags(&executable, captured, 0), cudaSuccess);
+  EXPECT_EQ(cudaGraphLaunch(executable, stream), cudaSuccess);
+  EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  std::vector<float> v(64);
+  ASSERT_EQ(synfire_layer_read_state(layer, "v", v.data(), 64 * sizeof(float)), SYNFIRE_OK) << last_error();
+  EXPECT_NEAR(v[63], 0.25 * (1 - 0.75 * 0.75 * 0.75 * 0.75), 1e-6);
+  EXPECT_EQ(cudaGraphExecDestroy(executable), cudaSuccess);
+  EXPECT_EQ(cudaGraphDestroy(captured), cudaSuccess);
 }
 
 TEST_F(GoodNeighbour, BorrowedMemoryOfTheWrongKindIsRefused) {

@@ -1,0 +1,212 @@
+#include "plan.hpp"
+
+#include "api.hpp"
+#include "spike_kernels.hpp"
+
+#include <core/error.hpp>
+#include <core/operation_arguments.hpp>
+
+#include <algorithm>
+
+namespace synfire::cuda {
+
+using namespace synfire::core;
+
+namespace {
+
+bool aligned(const void* data, uint64_t bytes) {
+  return reinterpret_cast<uintptr_t>(data) % bytes == 0;
+}
+
+uint32_t blocks_for(int64_t threads, int block_threads, const Extents& extents) {
+  const int64_t blocks = (threads + block_threads - 1) / block_threads;
+  if (blocks > 0x7FFFFFFF)
+    fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-LAUNCH-GRID",
+         "batch %lld times n_neurons %lld needs %lld blocks; a grid has at most 2^31 - 1",
+         static_cast<long long>(extents.batch), static_cast<long long>(extents.n_neurons),
+         static_cast<long long>(blocks));
+  return static_cast<uint32_t>(std::max<int64_t>(blocks, 1));
+}
+
+// Wide accesses pay when narrow ones would give every multiprocessor at least two blocks anyway; below that, more
+// threads keep more loads in flight.
+bool worth_widening(int64_t row, int width, const GpuShape& gpu) {
+  return row / width >= int64_t{2} * gpu.n_multiprocessors * threads_per_block;
+}
+
+// Widths need every row of every array on a multiple of the access, each at its own element size.
+bool can_widen(const Array& array, int width) {
+  const uint64_t access = static_cast<uint64_t>(width) * bytes_of_dtype(array.dtype);
+  return !array.data ||
+         (aligned(array.data, std::min<uint64_t>(access, 16)) &&
+          (array.pitch * static_cast<int64_t>(bytes_of_dtype(array.dtype))) % static_cast<int64_t>(access) == 0);
+}
+// A thread's neurons are of one batch row, so that all of them are active or none is.
+template <class... Arrays>
+bool can_widen(const Extents& extents, int width, const Arrays&... arrays) {
+  return extents.n_neurons % width == 0 && (can_widen(arrays, width) && ...);
+}
+
+// Sequences of one type take the instances for that type.
+template <class... Arrays>
+bool all_of_type(int32_t dtype, const Arrays&... arrays) {
+  return ((!arrays.data || arrays.dtype == dtype) && ...);
+}
+
+// Calls f with a value of the storage type of an instance.
+template <class F>
+auto with_storage(const LayerSpec& spec, bool any, F f) {
+  if (spec.dtype == SYNFIRE_DTYPE_F64) return f(double{});
+  if (any) return f(AnyStorage{});
+  if (spec.dtype == SYNFIRE_DTYPE_F16) return f(F16{});
+  if (spec.dtype == SYNFIRE_DTYPE_BF16) return f(Bf16{});
+  return f(float{});
+}
+
+ForwardOutputs outputs_of(const LayerSpec& spec, const ForwardOperation& op) {
+  if (op.v_seq.data || op.h_seq.data || op.w_seq.data || op.tape_h.data || !all_of_type(spec.dtype, op.x))
+    return ForwardOutputs::any;
+  switch (op.spike_format) {
+    case SpikeFormat::bits:
+      return ForwardOutputs::bits;
+    case SpikeFormat::time_bits:
+      return ForwardOutputs::time_bits;
+    case SpikeFormat::dense:
+      if (op.spikes.dtype == SYNFIRE_DTYPE_U8) return ForwardOutputs::bytes;
+      return op.spikes.dtype == spec.dtype ? ForwardOutputs::dense : ForwardOutputs::any;
+    case SpikeFormat::none:
+      break;
+  }
+  return ForwardOutputs::any;
+}
+
+BackwardInputs inputs_of(const LayerSpec& spec, const BackwardOperation& op) {
+  if (op.gradients.count > 0) return BackwardInputs::parameters;
+  if (op.grad_spike.data && op.grad_x.data && !op.grad_v_seq.data && !op.grad_w_seq.data &&
+      all_of_type(spec.dtype, op.x, op.grad_spike, op.grad_x))
+    return BackwardInputs::spikes;
+  return BackwardInputs::any;
+}
+
+}  // namespace
+
+// ---- passes ---------------------------------------------------------------------------------------------------------
+
+Plan plan_forward(const LayerSpec& spec, const ForwardOperation& op, const GpuShape& gpu) {
+  const Extents& e = spec.extents;
+  const int64_t row = e.row();
+  const bool bits = op.spike_format == SpikeFormat::bits;
+  const int threads = spec.threads_per_block > 0 ? spec.threads_per_block : threads_per_block;
+  Plan plan = {1, {row, 0}, 0, static_cast<uint32_t>(threads), 0};
+  // Packed words end with their batch row: lanes are counted over rows of whole words.
+  if (bits && e.batch > 1 && e.n_neurons % 32 != 0) {
+    const int64_t padded = e.words_per_row() * 32;
+    plan.lanes = {e.batch * padded, padded};
+    plan.n_blocks = blocks_for(plan.lanes.count, threads, e);
+    return plan;
+  }
+  const bool any = outputs_of(spec, op) == ForwardOutputs::any;
+  const int wide = with_storage(spec, any, [](auto s) { return forward_width<decltype(s)>; });
+  const Array time_words = {op.tape_spikes, 0, SYNFIRE_MEMORY_DEVICE, SYNFIRE_DTYPE_TIME_BITS, row, false};
+  if (worth_widening(row, wide, gpu) &&
+      can_widen(e, wide, op.x, bits ? Array{} : op.spikes, op.v_in, op.v_out, op.v_final, op.v_seq, op.h_seq, op.tape_h,
+                op.w_in, op.w_out, op.w_final, op.w_seq, time_words))
+    plan.width = wide;
+  plan.n_blocks = blocks_for(row / plan.width, threads, e);
+  return plan;
+}
+
+Plan plan_backward(const LayerSpec& spec, const BackwardOperation& op, const GpuShape& gpu) {
+  const int64_t row = spec.extents.row();
+  const int threads =
+      spec.threads_per_block > 0 ? std::min(spec.threads_per_block, backward_threads) : backward_threads;
+  Plan plan = {1, {row, 0}, 0, static_cast<uint32_t>(threads), 0};
+  const int wide = with_storage(spec, false, [](auto s) { return backward_width<decltype(s)>; });
+  const int variables = spec.model->slope_reads_w || op.gradients.count > 0 ? spec.model->n_states : 1;
+  if (wide > 1 && variables == 1 && inputs_of(spec, op) == BackwardInputs::spikes && worth_widening(row, wide, gpu) &&
+      can_widen(spec.extents, wide, op.x, op.tape_h, op.grad_spike, op.grad_v_final, op.grad_x, op.grad_v_init))
+    plan.width = wide;
+  plan.n_blocks = blocks_for(row / plan.width, threads, spec.extents);
+  plan.shared_bytes = static_cast<uint32_t>(backward_shared_bytes(
+      spec.extents.n_steps, plan.width, variables, op.gradients.count, static_cast<int64_t>(spec.element_bytes())));
+  return plan;
+}
+
+// More threads than this no multiprocessor holds (CUDA C++ Programming Guide, "Compute Capabilities").
+constexpr uint64_t most_resident_threads = 2048;
+
+bool begins_early(const Operation& operation, const Operation& previous, const GpuShape& gpu) {
+  if (!std::holds_alternative<ForwardOperation>(previous) && !std::holds_alternative<BackwardOperation>(previous))
+    return false;
+  if (std::holds_alternative<BackwardOperation>(operation)) return true;
+  const auto* const forward = std::get_if<ForwardOperation>(&operation);
+  if (!forward) return false;
+  const Plan plan = plan_forward(forward->layer->spec(), *forward, gpu);
+  return uint64_t{plan.n_blocks} * plan.n_threads >
+         most_resident_threads * static_cast<uint64_t>(gpu.n_multiprocessors);
+}
+
+// ---- instances ------------------------------------------------------------------------------------------------------
+
+const void* kernel_for(const LayerSpec& spec, const ForwardOperation& op, const Plan& plan) {
+  const ForwardOutputs outputs = outputs_of(spec, op);
+  return with_storage(spec, outputs == ForwardOutputs::any,
+                      [&](auto e) { return forward_kernel<decltype(e)>(spec.model->id, plan.width, outputs); });
+}
+
+const void* kernel_for(const LayerSpec& spec, const BackwardOperation& op, const Plan& plan) {
+  const BackwardInputs inputs = inputs_of(spec, op);
+  return with_storage(spec, inputs != BackwardInputs::spikes, [&](auto e) {
+    return backward_kernel<decltype(e)>(spec.model->id, spec.surrogate->id, plan.width, inputs);
+  });
+}
+
+const void* kernel_for(const ConvertSpikesOperation& op) {
+  return convert_spikes_kernel(storage_of(op.source.dtype), storage_of(op.destination.dtype));
+}
+
+const void* kernel_for(const CountSpikesOperation& op) {
+  const SpikeStorage spikes = storage_of(op.spikes.dtype);
+  return op.counts.dtype == SYNFIRE_DTYPE_U64 ? count_spikes_kernel<uint64_t>(spikes)
+                                              : count_spikes_kernel<uint32_t>(spikes);
+}
+
+int copy_unit(const CopyOperation& op) {
+  for (const int unit : {16, 4})
+    if (op.source.bytes % static_cast<uint64_t>(unit) == 0 && aligned(op.source.data, static_cast<uint64_t>(unit)) &&
+        aligned(op.destination.data, static_cast<uint64_t>(unit)))
+      return unit;
+  return 1;
+}
+
+// Within the GPU our own kernel copies faster than a captured copy node does, when its accesses are wide. Up to this
+// size it does so with narrow ones and across the bus too, by what the copy engine takes to start: 9.8 us from launch
+// to done instead of 16.4 with 32 KiB in, 29.8 instead of 34 with 1 MiB, the same with 2 MiB (H200,
+// docs/performance.md, "Frames in and out"; out of the GPU only writing in place was measured).
+constexpr uint64_t kernel_copy_bytes = uint64_t{1} << 20;
+
+bool copies_by_kernel(const CopyOperation& op) {
+  const auto of_the_gpu = [](const Array& array) { return array.memory == SYNFIRE_MEMORY_DEVICE; };
+  const auto in_reach = [&](const Array& array) { return of_the_gpu(array) || array.memory == SYNFIRE_MEMORY_PINNED; };
+  if (of_the_gpu(op.source) && of_the_gpu(op.destination) && copy_unit(op) == 16)
+    return op.source.bytes / 16 < uint64_t{0x7FFFFFFF} * copy_threads;
+  return in_reach(op.source) && in_reach(op.destination) && op.source.bytes <= kernel_copy_bytes;
+}
+
+const void* kernel_of(const Operation& operation, const GpuShape& gpu) {
+  if (const auto* op = std::get_if<ForwardOperation>(&operation)) {
+    const LayerSpec& spec = op->layer->spec();
+    return kernel_for(spec, *op, plan_forward(spec, *op, gpu));
+  }
+  if (const auto* op = std::get_if<BackwardOperation>(&operation)) {
+    const LayerSpec& spec = op->layer->spec();
+    return kernel_for(spec, *op, plan_backward(spec, *op, gpu));
+  }
+  if (const auto* op = std::get_if<CopyOperation>(&operation))
+    return copies_by_kernel(*op) ? copy_kernel(copy_unit(*op)) : nullptr;
+  if (const auto* op = std::get_if<ConvertSpikesOperation>(&operation)) return kernel_for(*op);
+  if (const auto* op = std::get_if<CountSpikesOperation>(&operation)) return kernel_for(*op);
+  return nullptr;
+}
+
+}  // namespace synfire::cuda
