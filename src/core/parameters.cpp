@@ -54,11 +54,23 @@ bool constants_fit(const std::vector<double>* values, int64_t n_neurons, bool un
   return !too_large.any();
 }
 
+// Marks that only some have.
+template <class Model>
+constexpr bool has_many_instructions() {
+  if constexpr (requires { Model::many_instructions; }) return Model::many_instructions;
+  return false;
+}
+template <class Surrogate>
+constexpr bool is_rational() {
+  if constexpr (requires { Surrogate::rational; }) return Surrogate::rational;
+  return false;
+}
+
 template <class... E>
 constexpr std::array<ModelRow, sizeof...(E)> model_table(model::List<E...>) {
   return {ModelRow{E::id, E::type::name, E::type::n_states, E::type::n_constants, E::type::default_v_reset,
                    E::type::has_input_decay, model::slope_reads_input<typename E::type>,
-                   model::slope_reads_w<typename E::type>,
+                   model::slope_reads_w<typename E::type>, has_many_instructions<typename E::type>(),
                    std::span<const model::ParameterSpec>(E::type::parameters, E::type::n_parameters),
                    &E::type::template derive<double>, &derive_along<typename E::type>,
                    &constants_fit<typename E::type>}...};
@@ -66,7 +78,7 @@ constexpr std::array<ModelRow, sizeof...(E)> model_table(model::List<E...>) {
 
 template <class... E>
 constexpr std::array<SurrogateRow, sizeof...(E)> surrogate_table(model::List<E...>) {
-  return {SurrogateRow{E::id, E::type::name, E::type::n_constants,
+  return {SurrogateRow{E::id, E::type::name, E::type::n_constants, is_rational<typename E::type>(),
                        std::span<const model::ParameterSpec>(E::type::parameters, E::type::n_parameters),
                        &E::type::derive}...};
 }

@@ -21,6 +21,7 @@ struct ModelRow {
   bool has_input_decay;
   bool slope_reads_input;  // ∂H/∂V or ∂H/∂X depends on X, so that backward needs X even where H is kept
   bool slope_reads_w;      // a derivative of H or W depends on W, so that backward needs W before each step
+  bool many_instructions;  // passes wait for them, not for the memory
   std::span<const model::ParameterSpec> parameters;
   void (*derive)(const double* parameters, bool undecayed_input, double* constants);
   // The slopes of the constants along one parameter.
@@ -33,6 +34,7 @@ struct SurrogateRow {
   int32_t id;
   const char* name;
   int n_constants;
+  bool rational;  // a few additions, products and at most a reciprocal
   std::span<const model::ParameterSpec> parameters;
   void (*derive)(const double* parameters, double* constants);
 };

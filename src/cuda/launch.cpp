@@ -29,10 +29,11 @@ const ParameterBlock<R>* block_of(const Layer* layer) {
   return static_cast<const ParameterBlock<R>*>(layer->block());
 }
 
-// Where a kernel goes.
+// Where a kernel goes, and how.
 struct Target {
   cudaStream_t stream;
-  bool programmatic;  // behind a kernel of this library, which need not have ended
+  bool programmatic;       // behind a kernel of this library, which need not have ended
+  int shared_percent = 0;  // Plan::shared_percent
 
   Target(cudaStream_t to, Enqueue how) : stream(to), programmatic(how == Enqueue::run_programmatic) {}
 };
@@ -45,20 +46,29 @@ void launch(const void* kernel, uint32_t n_blocks, uint32_t n_threads, const voi
     check(api().func_set_attribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
           "cudaFuncSetAttribute");
   void* parameters[] = {const_cast<void*>(arguments)};
-  if (!to.programmatic)
+  if (!to.programmatic && to.shared_percent == 0)
     return check(
         api().launch_kernel(kernel, dim3(n_blocks, 1, 1), dim3(n_threads, 1, 1), parameters, shared_bytes, to.stream),
         "cudaLaunchKernel");
-  cudaLaunchAttribute attribute = {};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchAttribute attributes[2] = {};
+  unsigned int n_attributes = 0;
+  if (to.programmatic) {
+    cudaLaunchAttribute& attribute = attributes[n_attributes++];
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (to.shared_percent > 0) {
+    cudaLaunchAttribute& attribute = attributes[n_attributes++];
+    attribute.id = cudaLaunchAttributePreferredSharedMemoryCarveout;
+    attribute.val.sharedMemCarveout = static_cast<unsigned int>(to.shared_percent);
+  }
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(n_blocks, 1, 1);
   config.blockDim = dim3(n_threads, 1, 1);
   config.dynamicSmemBytes = shared_bytes;
   config.stream = to.stream;
-  config.attrs = &attribute;
-  config.numAttrs = 1;
+  config.attrs = attributes;
+  config.numAttrs = n_attributes;
   check(api().launch_kernel_with_attributes(&config, kernel, parameters), "cudaLaunchKernelExC");
 }
 
@@ -86,7 +96,7 @@ class Enqueuer {
     with_arithmetic(spec.dtype, [&](auto r) {
       const ForwardLaunch<decltype(r)> arguments = {arguments_of<decltype(r)>(spec, op.layer->block(), op), plan.lanes,
                                                     next_begins_early_};
-      launch(kernel_for(spec, op, plan), blocks(plan), plan.n_threads, &arguments, 0, to_);
+      launch_pass(kernel_for(spec, op, plan), plan, &arguments);
     });
   }
 
@@ -97,7 +107,7 @@ class Enqueuer {
     with_arithmetic(spec.dtype, [&](auto r) {
       const BackwardLaunch<decltype(r)> arguments = {arguments_of<decltype(r)>(spec, op.layer->block(), op), plan.lanes,
                                                      next_begins_early_};
-      launch(kernel_for(spec, op, plan), blocks(plan), plan.n_threads, &arguments, plan.shared_bytes, to_);
+      launch_pass(kernel_for(spec, op, plan), plan, &arguments);
     });
   }
 
@@ -243,7 +253,11 @@ class Enqueuer {
   }
 
  private:
-  uint32_t blocks(const Plan& plan) const { return warm_up_ ? 1 : plan.n_blocks; }
+  void launch_pass(const void* kernel, const Plan& plan, const void* arguments) const {
+    Target to = to_;
+    to.shared_percent = plan.shared_percent;
+    launch(kernel, warm_up_ ? 1 : plan.n_blocks, plan.n_threads, arguments, plan.shared_bytes, to);
+  }
 
   // A grid that loops over any number of elements.
   uint32_t strided_blocks(int64_t count) const {

@@ -13,6 +13,7 @@ namespace synfire::cuda {
 // The part of a GPU that launch planning looks at.
 struct GpuShape {
   int n_multiprocessors;
+  int compute_major;
 };
 
 struct Plan {
@@ -21,6 +22,7 @@ struct Plan {
   uint32_t n_blocks;
   uint32_t n_threads;  // of one block
   uint32_t shared_bytes;
+  int shared_percent = 0;  // of what a multiprocessor can have as shared memory; 0: as the driver chooses
 };
 
 // Throws UNSUPPORTED when the layer needs more blocks than a grid can have.

@@ -207,11 +207,14 @@ cudaError_t write_down(const void* kernel, dim3 grid, dim3 block, void** paramet
   if (direction == 2) std::memcpy(latest.arguments, parameters[0], sizeof(BackwardLaunch<float>));
   return cudaSuccess;
 }
+cudaError_t write_down_with_attributes(const cudaLaunchConfig_t* config, const void* kernel, void** parameters) {
+  return write_down(kernel, config->gridDim, config->blockDim, parameters, config->dynamicSmemBytes, config->stream);
+}
 cudaError_t accept_attribute(const void*, cudaFuncAttribute, int) {
   return cudaSuccess;
 }
 
-constexpr GpuShape h200 = {132};
+constexpr GpuShape h200 = {132, 9};
 
 template <class T>
 core::Ref<T> taken(T* made) {
@@ -237,6 +240,7 @@ class Planned {
   explicit Planned(const Given& given)
       : given_(given), context_(taken(new core::Context(std::make_unique<NumberDevice>(allocated), 0))) {
     api().launch_kernel = &write_down;
+    api().launch_kernel_with_attributes = &write_down_with_attributes;
     api().func_set_attribute = &accept_attribute;
     synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
     desc.model = given.model;
@@ -322,6 +326,54 @@ const Given extents[] = {
     {2, 7, two31 + 13, SYNFIRE_DTYPE_BF16},                                         // padded lanes
     {1, 1, two32 * 8, SYNFIRE_DTYPE_F64},   {int64_t{1} << 33, 1, 5, SYNFIRE_DTYPE_F32},  // T beyond 2^32
 };
+
+// Blocks that are on a multiprocessor at once, by what shared memory lets in: 0 where nothing holds them back.
+int blocks_at_once(const Plan& plan, int shared_percent, uint32_t shared_bytes) {
+  if (plan.shared_percent == 0) return 0;
+  EXPECT_EQ(plan.shared_percent, shared_percent);
+  return static_cast<int>(shared_bytes / (plan.shared_bytes + 1024));  // CUDA has 1 KiB of each block
+}
+
+TEST(LaunchPlan, FewerBlocksOfABackwardWhereThatFillsTheLastWave) {
+  const auto at_once = [](const Given& given, const GpuShape& gpu = h200) {
+    const Planned planned(given);
+    return blocks_at_once(plan_backward(planned.spec(), planned.backward(), gpu), 65, 164 * 1024);
+  };
+  // 128 neurons a block; 10 blocks on each of 132 multiprocessors without this.
+  EXPECT_EQ(at_once({128, 1, 1 << 17}), 0) << "1024 blocks are one wave";
+  EXPECT_EQ(at_once({128, 1, 1 << 18}), 8) << "2048 blocks: 1.94 waves instead of 1.55";
+  EXPECT_EQ(at_once({32, 1, 1 << 19}), 8) << "3.88 instead of 3.10";
+  EXPECT_EQ(at_once({64, 1, 700032}), 9) << "4.60 instead of 4.14, and 5.18 would be less full";
+  EXPECT_EQ(at_once({64, 1, 1 << 20}), 9) << "6.90 instead of 6.21";
+  EXPECT_EQ(at_once({64, 1, 1 << 21}), 0) << "12.41 waves";
+  EXPECT_EQ(at_once({64, 1, 2640 * 128}), 0) << "two full ones";
+  EXPECT_EQ(at_once({64, 1, 2641 * 128}), 8) << "2.50 instead of 2.0008, of which the third is empty";
+  EXPECT_EQ(at_once({31, 1, 1 << 18}), 0) << "not measured to be faster";
+  EXPECT_EQ(at_once({128, 1, 1 << 18, SYNFIRE_DTYPE_F16}), 0);
+  EXPECT_EQ(at_once({128, 1, 1 << 18, SYNFIRE_DTYPE_F64}), 0);
+  Given exponential = {128, 1, 1 << 18};
+  exponential.model = SYNFIRE_MODEL_EIF;
+  EXPECT_EQ(at_once(exponential), 0) << "it waits for instructions";
+  EXPECT_EQ(at_once({128, 1, 1 << 18}, {132, 8}), 0) << "another GPU";
+}
+
+TEST(LaunchPlan, FewerBlocksOfAForwardWhereThatFillsTheLastWave) {
+  const auto at_once = [](const Given& given, const GpuShape& gpu = h200) {
+    const Planned planned(given);
+    return blocks_at_once(plan_forward(planned.spec(), planned.forward(), gpu), 10, 32 * 1024);
+  };
+  // 512 neurons a block; 5 blocks on each of 132 multiprocessors without this.
+  EXPECT_EQ(at_once({128, 1, 1 << 18}), 0) << "512 blocks are one wave";
+  EXPECT_EQ(at_once({128, 1, 1 << 19}), 4) << "1024 blocks: 1.94 waves instead of 1.55";
+  EXPECT_EQ(at_once({32, 1, 1 << 20}), 4) << "3.88 instead of 3.10";
+  EXPECT_EQ(at_once({31, 1, 1 << 20}), 0) << "few steps lose";
+  EXPECT_EQ(at_once({32, 1, 1 << 21}), 0) << "6.21 waves, and 7.76 are little fuller";
+  EXPECT_EQ(at_once({128, 1, 1 << 20, SYNFIRE_DTYPE_F16}), 0) << "not measured to be faster";
+  Given second = {128, 1, 1 << 20};
+  second.model = SYNFIRE_MODEL_IZHIKEVICH;
+  EXPECT_EQ(at_once(second), 0) << "its registers leave room for 4 as it is";
+  EXPECT_EQ(at_once({128, 1, 1 << 20}, {132, 8}), 0) << "another GPU";
+}
 
 TEST(LaunchPlan, WhichPassesBeginEarly) {
   // 132 multiprocessors hold 270,336 threads at most, and a thread owns four neurons.

@@ -20,6 +20,7 @@ struct Eif {
   static constexpr double default_v_reset = -0.1;
   static constexpr bool has_input_decay = false;
   static constexpr bool slope_reads_input = false;
+  static constexpr bool many_instructions = true;  // the exponential: a pass waits for them, not for the memory
   static constexpr ParameterSpec parameters[n_parameters] = {
       {"tau", 2.0, 0.0, unbounded, true, nullptr, "steps"},
       {"delta_T", 1.0, 0.0, unbounded, true, nullptr, "potential"},
