@@ -194,7 +194,9 @@ std::vector<double> ParameterSet::checked(ParameterName name, std::span<const do
   // First whether there is anything to refuse, without a branch: many values are looked at side by side.
   const double lowest = spec.open_range ? std::nextafter(spec.minimum, model::unbounded) : spec.minimum;
   const auto in_range = [&](size_t i) {
-    return (std::fabs(values[i]) <= model::unbounded) & (stored[i] >= lowest) & (stored[i] <= spec.maximum);
+    const int finite = std::fabs(values[i]) <= model::unbounded, above = stored[i] >= lowest,
+              below = stored[i] <= spec.maximum;
+    return (finite & above & below) != 0;
   };
   Misfits refused;
   for (size_t first = 0; first < stored.size(); first += Misfits::block) {
