@@ -22,9 +22,7 @@ ValueStaging::~ValueStaging() {
 }
 
 bool ValueStaging::is_read(const Sent& sent) const noexcept {
-  const uint64_t number = *static_cast<const volatile uint64_t*>(read_number_);
-  std::atomic_thread_fence(std::memory_order_acquire);
-  return sent.number <= number;
+  return sent.number <= std::atomic_ref(*read_number_).load(std::memory_order_acquire);
 }
 
 void ValueStaging::prepare(uint32_t parameter) {

@@ -7,6 +7,7 @@
 #include <core/update_parameters.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 namespace synfire::host {
@@ -137,7 +138,8 @@ void set_parameters(const SetParametersOperation& op) {
     const auto arguments = op.layer->set_arguments<decltype(r)>();
     for (int64_t i = 0; i < (arguments.per_neuron ? arguments.target.n_neurons : 1); ++i)
       set_parameters_of(arguments, i);
-    if (arguments.read_number) *arguments.read_number = arguments.number;
+    if (arguments.read_number)
+      std::atomic_ref(*arguments.read_number).store(arguments.number, std::memory_order_release);
   });
 }
 

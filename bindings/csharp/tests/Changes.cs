@@ -44,6 +44,23 @@ namespace Synfire.Tests
             }
         }
 
+        public static void ASharedSlotIsForAnyNumberOfReplays()
+        {
+            using (Firing f = new Firing())
+            using (Graph graph = Graph.Record(f.Context, g => g.Forward(f.Layer, f.Forward), (int)Slots.Shared))
+            {
+                Check.That(graph.TryGetSlot(f.X, out Span<float> frame), "the buffer's own memory");
+                frame.Fill(2);
+                ulong last = 0;
+                for (int i = 0; i < 20; ++i) last = graph.Launch();
+                Check.That(last == 20, "twenty launches that nobody waited for");
+                Check.That(graph.Wait(last), "the last of them");
+                Check.That(graph.TryGetSlot(f.Spikes, out frame, last) && AllAre(frame, 1), "what it wrote");
+                Check.Status(Status.ErrorInvalidArgument, () => graph.TryGetSlot(f.Spikes, out Span<float> _, last - 1),
+                             "an earlier one has no frames of its own");
+            }
+        }
+
         public static void SlotsAreFramesOfTheirOwn()
         {
             using (Firing f = new Firing())

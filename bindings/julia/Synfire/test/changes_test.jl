@@ -6,6 +6,18 @@ const CC = Synfire.LibSynfire
 replay(graph) = wait(graph, launch!(graph))
 
 # In functions of their own, so that nothing on the stack refers to what they made.
+@noinline function a_shared_slot(context)
+    layer = Layer(context, 4, 2; model=:if)
+    x, spikes = sequence_buffer(layer; memory=:pinned), spike_buffer(layer; memory=:pinned, dtype=:f32)
+    graph = record(g -> forward!(g, layer; x=x, spikes=spikes), context; slots=CC.SYNFIRE_SLOTS_SHARED)
+    fill!(slot(graph, x), 2)
+    tickets = [launch!(graph) for _ in 1:20]  # nobody waits for them
+    @test wait(graph, last(tickets))
+    @test all(==(1), slot(graph, spikes, last(tickets)))
+    @test failure(() -> slot(graph, spikes, tickets[19])).status == CC.SYNFIRE_ERROR_INVALID_ARGUMENT
+    foreach(close, (graph, x, spikes, layer))
+end
+
 @noinline function slots_of_their_own(context)
     layer = Layer(context, 4, 2; model=:if)
     x, spikes = sequence_buffer(layer; memory=:pinned), spike_buffer(layer; memory=:pinned, dtype=:f32)
@@ -77,6 +89,7 @@ end
 
 Context(backend=:host) do context
     @testset "slots" begin
+        a_shared_slot(context)
         slots_of_their_own(context)
     end
 
