@@ -77,15 +77,19 @@ TEST_F(InFlight, AReplayThatEndsInTimeNeedsNoCudaCall) {
   for (const int32_t policy : policies) {
     // The first look at the device is documented for 1 ms, or 0.7 ms where the wait does not spin.
     const microseconds in_time(policy == SYNFIRE_WAIT_SPIN ? 900 : 600);
-    for (int attempt = 0; attempt < 20; ++attempt) {
+    bool ended_in_time = false;
+    for (int attempt = 0; attempt < 200 && !ended_in_time; ++attempt) {
       fake::hold();
       fake::reset_calls();
       const auto start = steady_clock::now();
       EXPECT_OK(wait_while(policy, -1, microseconds(100), [] { fake::release(); }));
-      if (steady_clock::now() - start > in_time) continue;  // this machine was busy: try again
-      EXPECT_EQ(fake::calls("cudaStreamQuery"), 0u) << "policy " << policy;
-      break;
+      ended_in_time = steady_clock::now() - start <= in_time;  // else this machine was busy: try again
+      if (ended_in_time) {
+        EXPECT_EQ(fake::calls("cudaStreamQuery"), 0u) << "policy " << policy;
+      }
     }
+    if (!ended_in_time)
+      GTEST_SKIP() << "policy " << policy << ": no wait of 200 ended within " << in_time.count() << " us";
   }
 }
 
