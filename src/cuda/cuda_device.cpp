@@ -99,9 +99,9 @@ class CudaDevice final : public Device {
       state_.check(api().set_device(ordinal), "cudaSetDevice");
       api().context_get_current(&state_.context);
       state_.check(api().get_device_properties(&properties_, ordinal), "cudaGetDeviceProperties");
-      state_.shape = {properties_.multiProcessorCount, properties_.major};
       int driver = 0;
       state_.check(api().driver_get_version(&driver), "cudaDriverGetVersion");
+      state_.shape = {properties_.multiProcessorCount, properties_.major, takes_shared_percent(driver)};
       state_.programmatic_launches = kernels_wait(properties_.major, driver);
       int least = 0, greatest = 0;
       state_.check(api().get_stream_priority_range(&least, &greatest), "cudaDeviceGetStreamPriorityRange");

@@ -57,11 +57,13 @@ void launch(const void* kernel, uint32_t n_blocks, uint32_t n_threads, const voi
     attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attribute.val.programmaticStreamSerializationAllowed = 1;
   }
+#if CUDART_VERSION >= 12050
   if (to.shared_percent > 0) {
     cudaLaunchAttribute& attribute = attributes[n_attributes++];
     attribute.id = cudaLaunchAttributePreferredSharedMemoryCarveout;
     attribute.val.sharedMemCarveout = static_cast<unsigned int>(to.shared_percent);
   }
+#endif
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(n_blocks, 1, 1);
   config.blockDim = dim3(n_threads, 1, 1);
@@ -333,6 +335,11 @@ bool kernels_wait(int compute_major, int driver_version) {
   cudaFuncAttributes attributes = {};
   check(api().func_get_attributes(&attributes, signal_kernel()), "cudaFuncGetAttributes");
   return attributes.ptxVersion >= 90 && attributes.binaryVersion >= 90;
+}
+
+// The attribute came with CUDA 12.5; drivers of before refuse it.
+bool takes_shared_percent(int driver_version) {
+  return driver_version >= 12050 && CUDART_VERSION >= 12050;
 }
 
 cudaKernelNodeParams idle_node() {

@@ -23,6 +23,8 @@ void enqueue_write_small(void* destination, const void* source, uint64_t bytes, 
 void enqueue_signal(uint64_t* count, uint64_t* published, Enqueue how, cudaStream_t stream);
 // Whether this build's kernels, as this device runs them, wait for the kernel before them by themselves.
 bool kernels_wait(int compute_major, int driver_version);
+// Whether a launch may say how much shared memory a multiprocessor has (Plan::shared_percent).
+bool takes_shared_percent(int driver_version);
 // What stands for a kernel node that shall do nothing.
 cudaKernelNodeParams idle_node();
 

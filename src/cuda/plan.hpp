@@ -14,6 +14,7 @@ namespace synfire::cuda {
 struct GpuShape {
   int n_multiprocessors;
   int compute_major;
+  bool takes_shared_percent;  // a launch may say so: Plan::shared_percent
 };
 
 struct Plan {

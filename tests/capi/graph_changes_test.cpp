@@ -392,7 +392,7 @@ TEST(ChangesTogether, ValuesPerNeuronOfManyLaunches) {
   EXPECT_OK(synfire_graph_record_forward(graph, layer, &forward));
   EXPECT_OK(synfire_graph_record_backward(graph, layer, &backward));
   EXPECT_OK(synfire_graph_instantiate(graph));
-  for (int round = 0; round < 3; ++round) {
+  for (uint64_t round = 0; round < 3; ++round) {
     std::vector<std::vector<double>> taus, thresholds;
     for (uint64_t i = 0; i < n_slots; ++i) {
       taus.push_back(random.values<double>(n_neurons, 1, 9));
@@ -411,7 +411,7 @@ TEST(ChangesTogether, ValuesPerNeuronOfManyLaunches) {
       EXPECT_OK(synfire_layer_forward(twin, &twin_forward, nullptr));
       EXPECT_OK(synfire_layer_backward(twin, &twin_backward, nullptr));
       EXPECT_OK(synfire_context_synchronize(context));
-      for (const size_t which : {1, 3, 4})
+      for (const size_t which : {size_t{1}, size_t{3}, size_t{4}})
         EXPECT_EQ(std::memcmp(slot_of(graph, round * n_slots + i + 1, ours[which]), data_of(theirs[which]),
                               (which == 4 ? n_neurons : n) * sizeof(float)),
                   0)

@@ -15,7 +15,7 @@ namespace {
 // number in it may change between launches.
 class Updates : public WithStream {
  protected:
-  static constexpr uint64_t n_neurons = 32, n = 2 * n_neurons;
+  static constexpr uint64_t n_neurons = 32;
 
   static uint64_t launch_on(synfire_graph graph, synfire_stream where) {
     uint64_t ticket = 0;

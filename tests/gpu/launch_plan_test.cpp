@@ -173,6 +173,8 @@ class NumberDevice final : public core::Device {
 struct Launch {
   const void* kernel = nullptr;
   uint64_t n_blocks = 0, n_threads = 0, shared_bytes = 0;
+  unsigned int shared_percent = 0;
+  bool programmatic = false;
   alignas(16) unsigned char arguments[2048] = {};
 
   template <class T>
@@ -191,6 +193,8 @@ cudaError_t write_down(const void* kernel, dim3 grid, dim3 block, void** paramet
   latest.n_blocks = uint64_t{grid.x} * grid.y * grid.z;
   latest.n_threads = uint64_t{block.x} * block.y * block.z;
   latest.shared_bytes = shared_bytes;
+  latest.shared_percent = 0;
+  latest.programmatic = false;
   const auto direction = reinterpret_cast<uintptr_t>(kernel) / 1000000;
   if (direction == 6 || direction == 8 || direction > 10) {
     const size_t bytes = direction == 6    ? sizeof(FillLaunch<uint8_t>)
@@ -208,13 +212,23 @@ cudaError_t write_down(const void* kernel, dim3 grid, dim3 block, void** paramet
   return cudaSuccess;
 }
 cudaError_t write_down_with_attributes(const cudaLaunchConfig_t* config, const void* kernel, void** parameters) {
-  return write_down(kernel, config->gridDim, config->blockDim, parameters, config->dynamicSmemBytes, config->stream);
+  write_down(kernel, config->gridDim, config->blockDim, parameters, config->dynamicSmemBytes, config->stream);
+  for (unsigned int i = 0; i < config->numAttrs; ++i) {
+    const cudaLaunchAttribute& attribute = config->attrs[i];
+    if (attribute.id == cudaLaunchAttributeProgrammaticStreamSerialization)
+      latest.programmatic = attribute.val.programmaticStreamSerializationAllowed != 0;
+#if CUDART_VERSION >= 12050
+    if (attribute.id == cudaLaunchAttributePreferredSharedMemoryCarveout)
+      latest.shared_percent = attribute.val.sharedMemCarveout;
+#endif
+  }
+  return cudaSuccess;
 }
 cudaError_t accept_attribute(const void*, cudaFuncAttribute, int) {
   return cudaSuccess;
 }
 
-constexpr GpuShape h200 = {132, 9};
+constexpr GpuShape h200 = {132, 9, true};
 
 template <class T>
 core::Ref<T> taken(T* made) {
@@ -354,7 +368,8 @@ TEST(LaunchPlan, FewerBlocksOfABackwardWhereThatFillsTheLastWave) {
   Given exponential = {128, 1, 1 << 18};
   exponential.model = SYNFIRE_MODEL_EIF;
   EXPECT_EQ(at_once(exponential), 0) << "it waits for instructions";
-  EXPECT_EQ(at_once({128, 1, 1 << 18}, {132, 8}), 0) << "another GPU";
+  EXPECT_EQ(at_once({128, 1, 1 << 18}, {132, 8, true}), 0) << "another GPU";
+  EXPECT_EQ(at_once({128, 1, 1 << 18}, {132, 9, false}), 0) << "an older driver";
 }
 
 TEST(LaunchPlan, FewerBlocksOfAForwardWhereThatFillsTheLastWave) {
@@ -372,7 +387,28 @@ TEST(LaunchPlan, FewerBlocksOfAForwardWhereThatFillsTheLastWave) {
   Given second = {128, 1, 1 << 20};
   second.model = SYNFIRE_MODEL_IZHIKEVICH;
   EXPECT_EQ(at_once(second), 0) << "its registers leave room for 4 as it is";
-  EXPECT_EQ(at_once({128, 1, 1 << 20}, {132, 8}), 0) << "another GPU";
+  EXPECT_EQ(at_once({128, 1, 1 << 20}, {132, 8, true}), 0) << "another GPU";
+  EXPECT_EQ(at_once({128, 1, 1 << 20}, {132, 9, false}), 0) << "an older driver";
+}
+
+TEST(LaunchPlan, WavesAreFilledByAnAttributeOfTheLaunch) {
+  if (!takes_shared_percent(CUDART_VERSION)) GTEST_SKIP() << "this CUDA has no such attribute";
+  EXPECT_FALSE(takes_shared_percent(12040)) << "a driver that would refuse it";
+  const Planned filled({64, 1, 1 << 20}), plain({64, 1, 1 << 21});
+  for (const Enqueue how : {Enqueue::run, Enqueue::run_programmatic, Enqueue::warm_up}) {
+    const bool programmatic = how == Enqueue::run_programmatic;
+    enqueue(core::Operation(filled.backward()), h200, how, nullptr);
+    EXPECT_EQ(latest.shared_percent, 65u);
+    EXPECT_EQ(latest.shared_bytes, plan_backward(filled.spec(), filled.backward(), h200).shared_bytes);
+    EXPECT_EQ(latest.programmatic, programmatic);
+    enqueue(core::Operation(filled.forward()), h200, how, nullptr);
+    EXPECT_EQ(latest.shared_percent, 10u);
+    EXPECT_EQ(latest.shared_bytes, plan_forward(filled.spec(), filled.forward(), h200).shared_bytes);
+    EXPECT_EQ(latest.programmatic, programmatic);
+    enqueue(core::Operation(plain.backward()), h200, how, nullptr);
+    EXPECT_EQ(latest.shared_percent, 0u);
+    EXPECT_EQ(latest.programmatic, programmatic);
+  }
 }
 
 TEST(LaunchPlan, WhichPassesBeginEarly) {
