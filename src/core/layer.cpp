@@ -5,7 +5,6 @@
 
 #include <synfire/model/reduction.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
@@ -156,17 +155,6 @@ double Layer::largest_constant() const {
   return spec_.dtype == SYNFIRE_DTYPE_F64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
 }
 
-void Layer::set_parameters(std::span<const ParameterValues> list) {
-  const auto lock = lock_parameters();
-  const FloatEnvironment ieee;
-  check_list(list);
-  const auto is_one = [](const ParameterValues& entry) { return entry.values.size() == 1; };
-  if (!std::all_of(list.begin(), list.end(), is_one)) begin_updates();
-  if (master_) set_on_device(list);
-  else set_on_host(list);
-  version_.fetch_add(1, std::memory_order_release);
-}
-
 void Layer::check_list(std::span<const ParameterValues> list) const {
   uint32_t seen = 0;
   for (const ParameterValues& entry : list) {
@@ -191,23 +179,6 @@ const int64_t* Layer::active() const noexcept {
   const auto offset = spec_.dtype == SYNFIRE_DTYPE_F64 ? offsetof(ParameterBlock<double>, active)
                                                        : offsetof(ParameterBlock<float>, active);
   return reinterpret_cast<const int64_t*>(static_cast<const char*>(block_) + offset);
-}
-
-// One number for each: the constants are derived here, and the next launch takes them along.
-void Layer::set_on_host(std::span<const ParameterValues> list) {
-  std::vector<std::vector<double>> next;
-  next.reserve(list.size());
-  for (const ParameterValues& entry : list) next.push_back(parameters_.checked(entry.name, entry.values));
-  const auto exchange = [&] {
-    for (size_t i = 0; i < list.size(); ++i) parameters_.exchange(list[i].name.index, next[i]);
-  };
-  exchange();
-  try {
-    for (const ParameterValues& entry : list) parameters_.check_constants(entry.name, largest_constant());
-  } catch (...) {
-    exchange();
-    throw;
-  }
 }
 
 template <class R>

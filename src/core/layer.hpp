@@ -231,8 +231,6 @@ class Layer final : public Child {
   void upload_block(synfire_stream stream);
   template <class R>
   void fill_block(void* block) const;
-  void set_on_host(std::span<const ParameterValues> list);
-  void set_on_device(std::span<const ParameterValues> list);
   void check_list(std::span<const ParameterValues> list) const;
   double largest_constant() const;
   void begin_updates();

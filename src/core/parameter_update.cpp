@@ -1,16 +1,17 @@
-// Parameters that replays update or that are one number per neuron: the values live on the device then, one f64 each or
-// one per neuron, and the constants are derived there. The host's copy is what it set last, or read back. What does not
-// live here: the arithmetic (model/update.hpp), the way of values per neuron to the device (value_staging.cpp), and
-// layers of which the host sets one number for each parameter and nobody else any (layer.cpp).
+// Parameters as they are set, read back and updated by replays. While each is one number and only the host sets any, its
+// constants go to the device with a launch (layer.cpp). From the first that replays update, or that is one number per
+// neuron, the values live on the device, and the constants are derived there; the host's copy is what it set last, or
+// read back. What does not live here: the arithmetic (model/update.hpp), and the way of values per neuron to the device
+// (value_staging.cpp).
 #include "array_checks.hpp"
 #include "error.hpp"
+#include "float_environment.hpp"
 #include "layer.hpp"
+#include "wait_until.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
-#include <thread>
 
 namespace synfire::core {
 
@@ -59,13 +60,17 @@ void Layer::provide_slopes() {
 // All memory that a parameter needs which is to hold so many values; what it has already stays.
 void Layer::prepare_values(uint32_t index, size_t count) {
   if (count == 1) return;
+  begin_updates();
   if (!rows_[index]) rows_[index] = static_cast<double*>(device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.value_bytes()));
   if (!per_neuron_) per_neuron_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.per_neuron_bytes());
   provide_slopes();
   staging_->prepare(index);
 }
 
-void Layer::set_on_device(std::span<const ParameterValues> list) {
+void Layer::set_parameters(std::span<const ParameterValues> list) {
+  const auto lock = lock_parameters();
+  const FloatEnvironment ieee;
+  check_list(list);
   std::vector<std::vector<double>> next;
   next.reserve(list.size());
   for (const ParameterValues& entry : list) {
@@ -95,6 +100,7 @@ void Layer::set_on_device(std::span<const ParameterValues> list) {
   }
   changed_ |= mask;
   on_device_.fetch_and(~mask, std::memory_order_relaxed);
+  version_.fetch_add(1, std::memory_order_release);
 }
 
 // ---- reading --------------------------------------------------------------------------------------------------------
@@ -206,15 +212,8 @@ void Layer::check_order(LayerUser* user) {
 }
 
 void LayerUser::finish() {
-  using clock = std::chrono::steady_clock;
   const uint64_t last = launched();
-  auto next_check = clock::now() + std::chrono::milliseconds(1);
-  while (finished() < last) {
-    std::this_thread::yield();
-    if (clock::now() < next_check) continue;
-    check_alive();
-    next_check = clock::now() + std::chrono::milliseconds(1);
-  }
+  wait_until([&] { return finished() >= last; }, [&] { check_alive(); });
 }
 
 // Until every replay that was launched before this call and uses the layer is done.

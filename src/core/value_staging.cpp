@@ -1,10 +1,10 @@
 #include "value_staging.hpp"
 
+#include "wait_until.hpp"
+
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstring>
-#include <thread>
 
 namespace synfire::core {
 
@@ -32,14 +32,7 @@ void ValueStaging::prepare(uint32_t parameter) {
     rows.next = static_cast<double*>(device_.allocate(SYNFIRE_MEMORY_PINNED, bytes_));
     return;
   }
-  using clock = std::chrono::steady_clock;
-  auto next_check = clock::now() + std::chrono::milliseconds(1);
-  while (!is_read(rows.sent[0])) {
-    std::this_thread::yield();
-    if (clock::now() < next_check) continue;
-    device_.check();
-    next_check = clock::now() + std::chrono::milliseconds(1);
-  }
+  wait_until([&] { return is_read(rows.sent[0]); }, [&] { device_.check(); });
   rows.next = rows.sent[0].row;
   std::move(rows.sent.begin() + 1, rows.sent.begin() + static_cast<std::ptrdiff_t>(rows.n_sent), rows.sent.begin());
   --rows.n_sent;

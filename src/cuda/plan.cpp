@@ -109,7 +109,7 @@ struct Residency {
 // up to 1.5 %, and where instructions bind up to 3 %. What they leave of the shared memory is first-level cache, which
 // holds loads on their way (H200, LIF, f32; docs/performance.md, "What binds").
 constexpr Residency backward_residency = {10, 8, 164 * 1024, 65}, forward_residency = {5, 4, 32 * 1024, 10};
-constexpr double fuller = 0.09;
+constexpr double fuller = 0.09;  // 2,097,152 neurons would be 0.03 and 0.083 fuller, and gain nothing
 
 // How full the waves are, from 0 to 1.
 double fill(uint32_t n_blocks, int blocks_at_once, const GpuShape& gpu) {

@@ -101,5 +101,23 @@ TEST_F(DeviceMemory, ALayerTakesWhatTheQueryTold) {
       }
 }
 
+// What is refused takes nothing: neither memory for values per neuron, nor a call of CUDA.
+TEST_F(DeviceMemory, RefusedParametersTakeNone) {
+  const Layer layer = make_layer(context, describe(large, SYNFIRE_DTYPE_F32));
+  const fake::Live before = fake::live();
+  fake::reset_calls();
+  std::vector<double> values(701, 2);
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("count", "5", "701"),
+               synfire_layer_set_parameter(layer, "tau", values.data(), 5));
+  values[700] = -1;
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("values[700]", "tau"),
+               synfire_layer_set_parameter(layer, "tau", values.data(), 701));
+  values[700] = 1e-45;  // 1/tau is no f32
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("values[700]", "constant"),
+               synfire_layer_set_parameter(layer, "tau", values.data(), 701));
+  EXPECT_EQ(fake::live(), before);
+  EXPECT_EQ(fake::calls(), 0u);
+}
+
 }  // namespace
 }  // namespace synfire_test

@@ -1,6 +1,7 @@
-// Arrays of more than 2^31 elements, for real: forward and backward of a layer whose sequences a 32-bit index cannot
-// reach. Neurons do not know of each other, so windows of the large layer are compared, bit for bit, with a small layer
-// on the host that is given the same columns.
+// Layers as large as only a GPU has them in tests: sequences of more than 2^31 elements, which a 32-bit index cannot
+// reach, and passes of many waves, whose launches are planned by how they come out. Neurons do not know of each other,
+// so windows of the large layer are compared, bit for bit, with a small layer on the host that is given the same
+// columns.
 #include <synfire/synfire.h>
 
 #include <gtest/gtest.h>
@@ -145,5 +146,8 @@ TEST_P(Large, WindowsEqualASmallLayer) {
 // More than 2^31 elements in rows of an odd length (one neuron a thread) and of a multiple of 32 (several); and T·N
 // below 2^31 where (T+1)·N is beyond.
 INSTANTIATE_TEST_SUITE_P(Shapes, Large, testing::Values(Shape{33, 67108867}, Shape{40, 54525952}, Shape{33, 65000000}));
+// On compute capability 9 fewer blocks are on a multiprocessor at once than fit (LaunchPlan.FewerBlocks*): of the
+// backward 8, 8 and 9, of the forward 4 with the second and the third; over three, two and one intervals of the tape.
+INSTANTIATE_TEST_SUITE_P(FilledWaves, Large, testing::Values(Shape{65, 262144}, Shape{33, 524288}, Shape{32, 1048576}));
 
 }  // namespace
