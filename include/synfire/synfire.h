@@ -132,8 +132,8 @@ enum {
   SYNFIRE_ERROR_INTERNAL = -99
 };
 
-/** A CUDA stream of the context's device: `cudaStream_t` and `CUstream` convert without a cast. Null means the context's
- *  own stream. One of another device is refused (::SYNFIRE_ERROR_INVALID_ARGUMENT). */
+/** A CUDA stream of the context's device: `cudaStream_t` and `CUstream` convert without a cast. Null means the
+ *  context's own stream. One of another device is refused (::SYNFIRE_ERROR_INVALID_ARGUMENT). */
 typedef struct CUstream_st *synfire_stream;
 
 /**
@@ -819,11 +819,11 @@ SYNFIRE_API void SYNFIRE_CALL synfire_layer_destroy(synfire_layer layer SYNFIRE_
  * @param count  1, or N.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
  *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
- * @blocks no; the first values per neuron of a parameter, which allocate, until earlier work on the context's own stream
- * is done, and while eight changes of it are in flight, another one until the first has reached the device. @allocates
- * host memory; with the first values per neuron of a parameter device and page-locked memory, later page-locked memory
- * when more changes of it are in flight than ever before. @enqueues no. @capture legal (it does not enter a capture).
- * @threads any; not while another thread launches a graph with this layer. @since ABI 0.1
+ * @blocks no; the first values per neuron of a parameter, which allocate, until earlier work on the context's own
+ * stream is done, and while eight changes of it are in flight, another one until the first has reached the device.
+ * @allocates host memory; with the first values per neuron of a parameter device and page-locked memory, later
+ * page-locked memory when more changes of it are in flight than ever before. @enqueues no. @capture legal (it does not
+ * enter a capture). @threads any; not while another thread launches a graph with this layer. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_set_parameter(synfire_layer layer, const char *name,
                                                                     const double *values, uint64_t count)
@@ -865,8 +865,9 @@ typedef struct synfire_parameter_values {
  * @param n_values How many, at least 1.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
  *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
- * @blocks as synfire_layer_set_parameter(). @allocates as synfire_layer_set_parameter(). @enqueues no. @capture legal
- * (it does not enter a capture). @threads any; not while another thread launches a graph with this layer. @since ABI 0.1
+ * @blocks as synfire_layer_set_parameter(). @allocates as synfire_layer_set_parameter(). @enqueues no.
+ * @capture legal (it does not enter a capture). @threads any; not while another thread launches a graph with this
+ * layer. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_set_parameters(synfire_layer layer,
                                                                      const synfire_parameter_values *list,

@@ -83,7 +83,10 @@ class Graph final : public Child, private LayerUser {
 
   // n_slots of 0: one where the graph has pinned buffers, else as shared_slots.
   Graph(Context& context, uint32_t n_slots) noexcept
-      : Child(ObjectType::graph, context), n_slots_(n_slots), values_(device()) {}
+      : Child(ObjectType::graph, context),
+        n_slots_(n_slots),
+        values_(device()),
+        statistics_(StampClock::of_this_machine()) {}
 
   void record_forward(Layer& layer, const ForwardRequest& request);
   void record_backward(Layer& layer, const BackwardRequest& request);

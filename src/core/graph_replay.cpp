@@ -113,7 +113,7 @@ Launched Graph::launch(synfire_stream stream) {
          "every slot of the pinned buffers (desc.n_slots: %u) is in flight; wait for ticket %llu first",
          most_in_flight_, static_cast<unsigned long long>(ticket - most_in_flight_));
   }
-  const int64_t start = now_ns();
+  const int64_t stamp = statistics_.stamp();
   for (const Ref<Layer>& layer : layers_) layer->check_use(this, stream);
   for (const Ref<Layer>& layer : layers_) layer->note_use(this, stream);
   refresh(stream);
@@ -124,7 +124,7 @@ Launched Graph::launch(synfire_stream stream) {
     throw;
   }
   leave_tapes(false);
-  statistics_.launched(ticket, start);
+  statistics_.launched(ticket, stamp);
   launched_.store(ticket, std::memory_order_release);
   return {ticket, false};
 }
@@ -163,7 +163,7 @@ synfire_status Graph::wait(uint64_t ticket, WaitPolicy policy, int64_t timeout_n
   if (timeout_ns == 0) {
     // A program that only polls must learn of a lost device too.
     int64_t last = last_check_ns_.load(std::memory_order_relaxed);
-    if (start - std::max(last, statistics_.launch_time(ticket)) >= first_check_ns &&
+    if (std::min(start - last, statistics_.ns_since_launch(ticket)) >= first_check_ns &&
         last_check_ns_.compare_exchange_strong(last, start, std::memory_order_relaxed))
       replay_->check();
     return SYNFIRE_PENDING;

@@ -2,14 +2,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 
 namespace synfire::core {
-
-int64_t now_ns() noexcept {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 // Times below steps_per_octave have a bucket each; above, the position of the highest bit and the five bits after it.
 int GraphStatistics::bucket_of(uint64_t ns) noexcept {
@@ -32,7 +26,7 @@ void GraphStatistics::seen_done(uint64_t ticket, uint64_t last_ticket) noexcept 
     if (ticket <= seen) return;
   } while (!last_seen_.compare_exchange_weak(seen, ticket, std::memory_order_relaxed));
   if (last_ticket - ticket >= n_launches) return;  // its launch time is overwritten
-  const auto ns = static_cast<uint64_t>(std::max<int64_t>(now_ns() - launch_time(ticket), 0));
+  const auto ns = static_cast<uint64_t>(ns_since_launch(ticket));
   buckets_[static_cast<size_t>(bucket_of(ns))].fetch_add(1, std::memory_order_relaxed);
   uint64_t longest = max_ns_.load(std::memory_order_relaxed);
   while (ns > longest && !max_ns_.compare_exchange_weak(longest, ns, std::memory_order_relaxed)) {

@@ -3,6 +3,8 @@
 #ifndef SYNFIRE_CORE_GRAPH_STATISTICS_HPP
 #define SYNFIRE_CORE_GRAPH_STATISTICS_HPP
 
+#include "stamp_clock.hpp"
+
 #include <synfire/synfire.h>
 
 #include <array>
@@ -10,9 +12,6 @@
 #include <cstdint>
 
 namespace synfire::core {
-
-// Nanoseconds of a steady clock.
-int64_t now_ns() noexcept;
 
 class GraphStatistics {
  public:
@@ -23,12 +22,16 @@ class GraphStatistics {
   // Launches whose times are remembered; a wait for an older ticket counts no time.
   static constexpr uint64_t n_launches = 256;
 
-  void launched(uint64_t ticket, int64_t at_ns) noexcept {
-    launch_times_[ticket % n_launches].store(at_ns, std::memory_order_relaxed);
+  explicit GraphStatistics(const StampClock& clock) noexcept : clock_(clock) {}
+
+  // The stamp of a launch that begins.
+  int64_t stamp() const noexcept { return clock_.now(); }
+  void launched(uint64_t ticket, int64_t stamp) noexcept {
+    launch_stamps_[ticket % n_launches].store(stamp, std::memory_order_relaxed);
     last_launched_.store(ticket, std::memory_order_relaxed);
   }
-  int64_t launch_time(uint64_t ticket) const noexcept {
-    return launch_times_[ticket % n_launches].load(std::memory_order_relaxed);
+  int64_t ns_since_launch(uint64_t ticket) const noexcept {
+    return clock_.ns_since(launch_stamps_[ticket % n_launches].load(std::memory_order_relaxed));
   }
   // A wait found the replay done; of several waits for one ticket the first counts, and older tickets do not.
   void seen_done(uint64_t ticket, uint64_t last_ticket) noexcept;
@@ -42,7 +45,8 @@ class GraphStatistics {
   static uint64_t longest_in(int bucket) noexcept;
 
  private:
-  std::array<std::atomic<int64_t>, n_launches> launch_times_ = {};
+  const StampClock clock_;
+  std::array<std::atomic<int64_t>, n_launches> launch_stamps_ = {};
   std::array<std::atomic<uint64_t>, n_buckets> buckets_ = {};
   std::atomic<uint64_t> last_launched_{0}, last_before_reset_{0};  // tickets, which count launches
   std::atomic<uint64_t> n_late_waits_{0}, max_ns_{0};

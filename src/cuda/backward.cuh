@@ -73,15 +73,6 @@ struct StoredAs<double> {
   using type = double;
 };
 
-template <class Surrogate, class Entries>
-struct IdIn;
-template <class Surrogate, class... Entries>
-struct IdIn<Surrogate, List<Entries...>> {
-  static constexpr int32_t value = ((is_same<typename Entries::type, Surrogate> ? Entries::id : 0) + ...);
-};
-template <class Surrogate>
-inline constexpr int32_t surrogate_id = IdIn<Surrogate, Surrogates>::value;
-
 // The most common rules, known when compiling: their selections cost nothing.
 struct HardAttached {
   __device__ __forceinline__ explicit HardAttached(const Rules&) {}
@@ -497,9 +488,13 @@ const void* backward_address(int32_t surrogate, int width, BackwardInputs inputs
   }
   if constexpr (!is_same<E, AnyStorage>) {
     if (inputs == BackwardInputs::spikes) {
-      if (surrogate == surrogate_id<Sigmoid>) return spikes_address<Model, Sigmoid, E>(width);
-      if (surrogate == surrogate_id<Atan>) return spikes_address<Model, Atan, E>(width);
-      return spikes_address<Model, AnySurrogate, E>(width);
+      const void* found = nullptr;
+      if (!has_own_backward(surrogate)) return spikes_address<Model, AnySurrogate, E>(width);
+      visit(Surrogates{}, surrogate, [&](auto entry) {
+        using Entry = decltype(entry);
+        if constexpr (has_own_backward(Entry::id)) found = spikes_address<Model, typename Entry::type, E>(width);
+      });
+      return found;
     }
   }
   return nullptr;

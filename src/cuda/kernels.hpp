@@ -4,6 +4,8 @@
 
 #include <core/arguments.hpp>
 
+#include <synfire/synfire.h>
+
 #include <cstdint>
 
 namespace synfire::cuda {
@@ -27,6 +29,12 @@ enum class ForwardOutputs { bits, time_bits, dense, bytes, any };
 // What a backward reads and writes: grad_spike_seq in and grad_x_seq out, or any combination.
 // Or any combination and gradients of parameters.
 enum class BackwardInputs { spikes, any, parameters };
+
+// The surrogates whose backward from spikes has instances of its own; the others share one, which finds theirs at run
+// time.
+constexpr bool has_own_backward(int32_t surrogate) {
+  return surrogate == SYNFIRE_SURROGATE_SIGMOID || surrogate == SYNFIRE_SURROGATE_ATAN;
+}
 
 // How an instance reads and writes sequences: each in one type, or, as AnyStorage, in what each says at run time (f32,
 // f16 or bf16, all beside f32 arithmetic).

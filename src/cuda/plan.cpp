@@ -180,9 +180,8 @@ Plan plan_backward(const LayerSpec& spec, const BackwardOperation& op, const Gpu
   plan.n_blocks = blocks_for(row / plan.width, threads, spec.extents);
   plan.shared_bytes = static_cast<uint32_t>(backward_shared_bytes(
       spec.extents.n_steps, plan.width, variables, op.gradients.count, static_cast<int64_t>(spec.element_bytes())));
-  const int32_t surrogate = spec.surrogate->id;
   if (plan.width > 1 && gains_by_full_waves(spec, gpu) &&
-      (surrogate == SYNFIRE_SURROGATE_SIGMOID || surrogate == SYNFIRE_SURROGATE_ATAN || spec.surrogate->rational))
+      (has_own_backward(spec.surrogate->id) || spec.surrogate->rational))
     fill_waves(plan, backward_residency, gpu);
   return plan;
 }

@@ -7,10 +7,9 @@
 
 #include <core/error.hpp>
 #include <core/native_operation.hpp>
+#include <core/wait_until.hpp>
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 namespace synfire::cuda {
 
@@ -148,10 +147,7 @@ class CudaReplay final : public Replay {
     Build next = make(std::move(plan));
     try {
       // They read and write what is about to be released.
-      while (finished() < launched_) {
-        check();
-        std::this_thread::sleep_for(std::chrono::microseconds(50));
-      }
+      wait_until([&] { return finished() >= launched_; }, [&] { check(); });
     } catch (...) {
       release_build(next);
       throw;

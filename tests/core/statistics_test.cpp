@@ -57,7 +57,7 @@ TEST(Statistics, EveryTimeHasABucketThatIsAtMostAThirtySecondWide) {
 }
 
 TEST(Statistics, PercentilesOfTimesThatAreKnown) {
-  GraphStatistics statistics;
+  GraphStatistics statistics{StampClock{}};
   std::vector<int64_t> times;
   for (int64_t i = 1; i <= 10000; ++i) times.push_back(i * ms);
   // In an order that is none.
@@ -78,7 +78,7 @@ TEST(Statistics, PercentilesOfTimesThatAreKnown) {
 // A tail of one in a thousand is in the 99.9th percentile as soon as there are more than a thousand, and never in the
 // median.
 TEST(Statistics, ARareTailIsSeenWhereItBelongs) {
-  GraphStatistics statistics;
+  GraphStatistics statistics{StampClock{}};
   uint64_t ticket = 0;
   for (int i = 0; i < 4000; ++i) take(statistics, ++ticket, i % 400 == 399 ? 5000 * ms : 100 * ms);  // ten of them
   const synfire_graph_statistics answer = read(statistics);
@@ -89,7 +89,7 @@ TEST(Statistics, ARareTailIsSeenWhereItBelongs) {
 }
 
 TEST(Statistics, AResetForgetsWhatWasAndCountsWhatIsInFlight) {
-  GraphStatistics statistics;
+  GraphStatistics statistics{StampClock{}};
   take(statistics, 1, 9000 * ms);
   statistics.late();
   statistics.launched(2, now_ns() - 200 * ms);
@@ -111,7 +111,7 @@ TEST(Statistics, AResetForgetsWhatWasAndCountsWhatIsInFlight) {
 
 // The first wait for a ticket counts; older tickets, and those whose launch is forgotten, do not.
 TEST(Statistics, WhatOfAReplayCounts) {
-  GraphStatistics statistics;
+  GraphStatistics statistics{StampClock{}};
   for (uint64_t ticket = 1; ticket <= 300; ++ticket) statistics.launched(ticket, now_ns());
   statistics.seen_done(20, 300);  // 256 launches later its time is another one's
   EXPECT_EQ(read(statistics).n_seen, 0u);

@@ -3,6 +3,7 @@
 // (steps_test.cpp), waiting and slots (waiting_test.cpp).
 #include "stream_fixture.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -215,11 +216,14 @@ TEST_F(ValuesPerNeuron, AreSeenByTheNextReplayAndWaitForNone) {
 TEST_F(ValuesPerNeuron, WaitForTheFirstOfEightChangesInFlight) {
   fake::hold();
   std::vector<uint64_t> tickets = launch_changes(most_in_flight, callers());
-  std::thread device([] {
+  std::atomic<bool> ran{false};
+  std::thread device([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    ran = true;
     fake::run_one();
   });
   set_tau(77);
+  EXPECT_TRUE(ran) << "it returned before any room was free";
   device.join();
   EXPECT_EQ(synfire_graph_poll(graph, tickets[0]), SYNFIRE_PENDING) << "its values have arrived, it has not begun";
   const uint64_t last = launch_on(graph, callers());

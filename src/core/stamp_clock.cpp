@@ -1,0 +1,86 @@
+#include "stamp_clock.hpp"
+
+#include <chrono>
+#include <cmath>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace synfire::core {
+
+int64_t now_ns() noexcept {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+#if defined(__x86_64__)
+
+namespace {
+
+// AMD64 Architecture Programmer's Manual, volume 3, CPUID Fn8000_0007_EDX[8]; Intel SDM, volume 3, "Invariant TSC".
+bool has_invariant_counter() noexcept {
+  unsigned int a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d >> 8 & 1) != 0;
+}
+
+struct Reading {
+  int64_t ns, count, uncertain_ns;
+};
+
+// Both at one moment: of a few readings the one with least time around it, so that an interruption spoils none.
+Reading read_both() noexcept {
+  Reading best = {0, 0, INT64_MAX};
+  for (int i = 0; i < 8; ++i) {
+    const int64_t before = now_ns();
+    const auto count = static_cast<int64_t>(__rdtsc());
+    const int64_t after = now_ns();
+    if (after - before < best.uncertain_ns) best = {before + (after - before) / 2, count, after - before};
+  }
+  return best;
+}
+
+constexpr int64_t window_ns = 200'000;
+constexpr double agreement = 1e-3;  // a reading is uncertain by 50 ns, 1/4000 of the window
+
+}  // namespace
+
+// The counter's rate is what two windows agree on. Where they do not, as when the thread was interrupted in every
+// reading or the counter is not what it says it is, the steady clock serves.
+StampClock StampClock::find() noexcept {
+  StampClock clock;
+  if (!has_invariant_counter()) return clock;
+  Reading readings[3];
+  for (int i = 0; i < 3; ++i) {
+    if (i > 0)
+      while (now_ns() - readings[i - 1].ns < window_ns) {
+      }
+    readings[i] = read_both();
+  }
+  double ns_per_count[2];
+  for (int i = 0; i < 2; ++i) {
+    const int64_t counts = readings[i + 1].count - readings[i].count;
+    if (counts <= 0) return clock;
+    ns_per_count[i] = static_cast<double>(readings[i + 1].ns - readings[i].ns) / static_cast<double>(counts);
+  }
+  if (!(std::abs(ns_per_count[0] / ns_per_count[1] - 1) < agreement)) return clock;
+  clock.counts_ = true;
+  clock.ns_per_count_ =
+      static_cast<double>(readings[2].ns - readings[0].ns) / static_cast<double>(readings[2].count - readings[0].count);
+  return clock;
+}
+
+#else
+
+StampClock StampClock::find() noexcept {
+  return {};
+}
+
+#endif
+
+StampClock StampClock::of_this_machine() noexcept {
+  static const StampClock clock = find();
+  return clock;
+}
+
+}  // namespace synfire::core

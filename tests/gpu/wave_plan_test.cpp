@@ -1,0 +1,88 @@
+// Which launches have fewer blocks on a multiprocessor at once than fit, and how the driver is told. Runs without a
+// GPU; that so many fit is seen on one (waves_test.cpp).
+#include "written_down.hpp"
+
+#include <gtest/gtest.h>
+
+namespace synfire::cuda {
+namespace {
+
+// Blocks that are on a multiprocessor at once, by what shared memory lets in: 0 where nothing holds them back.
+int blocks_at_once(const Plan& plan, int shared_percent, uint32_t shared_bytes) {
+  if (plan.shared_percent == 0) return 0;
+  EXPECT_EQ(plan.shared_percent, shared_percent);
+  return static_cast<int>(shared_bytes / (plan.shared_bytes + 1024));  // CUDA has 1 KiB of each block
+}
+
+int blocks_of_backward(const Given& given, const GpuShape& gpu = h200) {
+  const Planned planned(given);
+  return blocks_at_once(plan_backward(planned.spec(), planned.backward(), gpu), 65, 164 * 1024);
+}
+int blocks_of_forward(const Given& given, const GpuShape& gpu = h200) {
+  const Planned planned(given);
+  return blocks_at_once(plan_forward(planned.spec(), planned.forward(), gpu), 10, 32 * 1024);
+}
+
+TEST(LaunchPlan, FewerBlocksOfABackwardWhereThatFillsTheLastWave) {
+  // 128 neurons a block; 10 blocks on each of 132 multiprocessors without this.
+  EXPECT_EQ(blocks_of_backward({128, 1, 1 << 17}), 0) << "1024 blocks are one wave";
+  EXPECT_EQ(blocks_of_backward({128, 1, 1 << 18}), 8) << "2048 blocks: 1.94 waves instead of 1.55";
+  EXPECT_EQ(blocks_of_backward({32, 1, 1 << 19}), 8) << "3.88 instead of 3.10";
+  EXPECT_EQ(blocks_of_backward({64, 1, 700032}), 9) << "4.60 instead of 4.14, and 5.18 would be less full";
+  EXPECT_EQ(blocks_of_backward({64, 1, 1 << 20}), 9) << "6.90 instead of 6.21";
+  EXPECT_EQ(blocks_of_backward({64, 1, 1 << 21}), 0) << "12.41 waves";
+  EXPECT_EQ(blocks_of_backward({64, 1, 2640 * 128}), 0) << "two full ones";
+  EXPECT_EQ(blocks_of_backward({64, 1, 2641 * 128}), 8) << "2.50 instead of 2.0008, of which the third is empty";
+  EXPECT_EQ(blocks_of_backward({31, 1, 1 << 18}), 0) << "not measured to be faster";
+  EXPECT_EQ(blocks_of_backward({128, 1, 1 << 18, SYNFIRE_DTYPE_F16}), 0);
+  EXPECT_EQ(blocks_of_backward({128, 1, 1 << 18, SYNFIRE_DTYPE_F64}), 0);
+  Given exponential = {128, 1, 1 << 18};
+  exponential.model = SYNFIRE_MODEL_EIF;
+  EXPECT_EQ(blocks_of_backward(exponential), 0) << "it waits for instructions";
+}
+
+TEST(LaunchPlan, FewerBlocksOfAForwardWhereThatFillsTheLastWave) {
+  // 512 neurons a block; 5 blocks on each of 132 multiprocessors without this.
+  EXPECT_EQ(blocks_of_forward({128, 1, 1 << 18}), 0) << "512 blocks are one wave";
+  EXPECT_EQ(blocks_of_forward({128, 1, 1 << 19}), 4) << "1024 blocks: 1.94 waves instead of 1.55";
+  EXPECT_EQ(blocks_of_forward({32, 1, 1 << 20}), 4) << "3.88 instead of 3.10";
+  EXPECT_EQ(blocks_of_forward({31, 1, 1 << 20}), 0) << "few steps lose";
+  EXPECT_EQ(blocks_of_forward({32, 1, 1 << 21}), 0) << "6.21 waves, and 7.76 are little fuller";
+  EXPECT_EQ(blocks_of_forward({128, 1, 1 << 20, SYNFIRE_DTYPE_F16}), 0) << "not measured to be faster";
+  Given second = {128, 1, 1 << 20};
+  second.model = SYNFIRE_MODEL_IZHIKEVICH;
+  EXPECT_EQ(blocks_of_forward(second), 0) << "its registers leave room for 4 as it is";
+}
+
+TEST(LaunchPlan, OtherGpusAndOlderDriversHaveAllBlocksThatFit) {
+  const Given both = {128, 1, 1 << 20};
+  ASSERT_EQ(blocks_of_backward(both), 9);
+  ASSERT_EQ(blocks_of_forward(both), 4);
+  for (const GpuShape& other : {GpuShape{132, 8, true}, GpuShape{132, 10, true}, GpuShape{132, 9, false}}) {
+    EXPECT_EQ(blocks_of_backward(both, other), 0);
+    EXPECT_EQ(blocks_of_forward(both, other), 0);
+  }
+}
+
+TEST(LaunchPlan, WavesAreFilledByAnAttributeOfTheLaunch) {
+  if (!takes_shared_percent(CUDART_VERSION)) GTEST_SKIP() << "this CUDA has no such attribute";
+  EXPECT_FALSE(takes_shared_percent(12040)) << "a driver that would refuse it";
+  const Planned filled({64, 1, 1 << 20}), plain({64, 1, 1 << 21});
+  for (const Enqueue how : {Enqueue::run, Enqueue::run_programmatic, Enqueue::warm_up}) {
+    const bool programmatic = how == Enqueue::run_programmatic;
+    enqueue(core::Operation(filled.backward()), h200, how, nullptr);
+    EXPECT_EQ(latest.shared_percent, 65u);
+    EXPECT_EQ(latest.shared_bytes, plan_backward(filled.spec(), filled.backward(), h200).shared_bytes);
+    EXPECT_EQ(latest.programmatic, programmatic);
+    enqueue(core::Operation(filled.forward()), h200, how, nullptr);
+    EXPECT_EQ(latest.shared_percent, 10u);
+    EXPECT_EQ(latest.shared_bytes, plan_forward(filled.spec(), filled.forward(), h200).shared_bytes);
+    EXPECT_EQ(latest.programmatic, programmatic);
+    enqueue(core::Operation(plain.backward()), h200, how, nullptr);
+    EXPECT_EQ(latest.shared_percent, 0u);
+    EXPECT_EQ(latest.programmatic, programmatic);
+  }
+}
+
+}  // namespace
+}  // namespace synfire::cuda

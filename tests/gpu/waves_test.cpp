@@ -1,0 +1,157 @@
+// What the filling of waves (src/cuda/plan.cpp) counts with: how many blocks of a kernel a multiprocessor of compute
+// capability 9 has registers for. A kernel that comes to need more or fewer registers is seen here. Which launches are
+// planned so is for wave_plan_test.cpp, what they compute for large_test.cpp. A CUDA of before 12.5 fills none.
+#include <synfire/synfire.h>
+
+#include <gtest/gtest.h>
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <vector>
+
+#if CUDART_VERSION >= 12050
+
+namespace {
+
+constexpr int backward_blocks = 10, forward_blocks = 5;
+constexpr unsigned int backward_percent = 65, forward_percent = 10;
+
+template <class F>
+F driver_function(const char* name) {
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSymbolNotFound;
+  EXPECT_EQ(cudaGetDriverEntryPointByVersion(name, &found, 12050, cudaEnableDefault, &status), cudaSuccess);
+  EXPECT_EQ(status, cudaDriverEntryPointSuccess) << name;
+  return reinterpret_cast<F>(found);
+}
+
+struct Pass {
+  unsigned int percent;  // of shared memory, that the launch asks for; 0: none
+  int blocks;            // that a multiprocessor has registers for
+};
+
+// The kernel nodes of a capture, asked through the driver: the library's kernels are in a runtime of its own.
+std::vector<Pass> passes_of(cudaGraph_t graph) {
+  static const auto get_params =
+      driver_function<decltype(&cuGraphKernelNodeGetParams_v2)>("cuGraphKernelNodeGetParams");
+  static const auto get_attribute =
+      driver_function<decltype(&cuGraphKernelNodeGetAttribute)>("cuGraphKernelNodeGetAttribute");
+  static const auto kernel_function = driver_function<decltype(&cuKernelGetFunction)>("cuKernelGetFunction");
+  static const auto count_blocks = driver_function<decltype(&cuOccupancyMaxActiveBlocksPerMultiprocessor)>(
+      "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  size_t count = 0;
+  EXPECT_EQ(cudaGraphGetNodes(graph, nullptr, &count), cudaSuccess);
+  std::vector<cudaGraphNode_t> nodes(count);
+  EXPECT_EQ(cudaGraphGetNodes(graph, nodes.data(), &count), cudaSuccess);
+  std::vector<Pass> passes;
+  for (const cudaGraphNode_t node : nodes) {
+    CUDA_KERNEL_NODE_PARAMS params = {};
+    EXPECT_EQ(get_params(node, &params), CUDA_SUCCESS);
+    CUfunction function = params.func;
+    if (!function) {
+      EXPECT_EQ(kernel_function(&function, params.kern), CUDA_SUCCESS);
+    }
+    CUlaunchAttributeValue value = {};
+    EXPECT_EQ(get_attribute(node, CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, &value), CUDA_SUCCESS);
+    int blocks = 0;
+    const int threads = static_cast<int>(params.blockDimX * params.blockDimY * params.blockDimZ);
+    EXPECT_EQ(count_blocks(&blocks, function, threads, 0), CUDA_SUCCESS);
+    passes.push_back({value.sharedMemCarveout, blocks});
+  }
+  return passes;
+}
+
+// A large layer's forward and backward in a capture of the test's.
+class Waves : public testing::Test {
+ protected:
+  void SetUp() override {
+    int device = 0, major = 0, driver = 0, multiprocessors = 0;
+    ASSERT_EQ(cudaGetDevice(&device), cudaSuccess);
+    ASSERT_EQ(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), cudaSuccess);
+    ASSERT_EQ(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device), cudaSuccess);
+    ASSERT_EQ(cudaDriverGetVersion(&driver), cudaSuccess);
+    if (major != 9 || driver < 12050) GTEST_SKIP() << "waves are filled on compute capability 9, from CUDA 12.5 on";
+    // Forward: 15.5 blocks a multiprocessor, 3.1 or 3.9 waves. Backward: 62 blocks, 6.2 or 6.9 waves.
+    n_neurons_ = static_cast<uint64_t>(multiprocessors) * 15872 / 2;
+    synfire_context_desc desc = SYNFIRE_CONTEXT_DESC_INIT;
+    desc.backend = SYNFIRE_BACKEND_CUDA;
+    ASSERT_EQ(synfire_context_create(&desc, &context_), SYNFIRE_OK);
+    create(SYNFIRE_DTYPE_F32, n_steps * n_neurons_, x_);
+    create(SYNFIRE_DTYPE_F32, n_steps * n_neurons_, gradient_);
+    create(SYNFIRE_DTYPE_BITS, n_steps * (n_neurons_ / 32), spikes_);
+  }
+  void TearDown() override {
+    for (const synfire_buffer buffer : {x_, gradient_, spikes_}) synfire_buffer_destroy(buffer);
+    synfire_context_destroy(context_);
+    EXPECT_EQ(synfire_context_reclaim(nullptr, nullptr), SYNFIRE_OK);
+  }
+
+  std::vector<Pass> capture(int32_t model, int32_t surrogate) const {
+    synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
+    desc.model = model;
+    desc.surrogate = surrogate;
+    desc.n_steps = n_steps;
+    desc.n_neurons = static_cast<int64_t>(n_neurons_);
+    synfire_layer layer = nullptr;
+    EXPECT_EQ(synfire_layer_create(context_, &desc, &layer), SYNFIRE_OK);
+    cudaStream_t stream = nullptr;
+    EXPECT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+    EXPECT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+    synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+    forward.x = x_;
+    forward.spikes = spikes_;
+    EXPECT_EQ(synfire_layer_forward(layer, &forward, stream), SYNFIRE_CAPTURED);
+    synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
+    backward.grad_spike_seq = backward.grad_x_seq = gradient_;
+    backward.in_place = 1;
+    EXPECT_EQ(synfire_layer_backward(layer, &backward, stream), SYNFIRE_CAPTURED);
+    cudaGraph_t graph = nullptr;
+    EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+    const std::vector<Pass> passes = passes_of(graph);
+    EXPECT_EQ(passes.size(), 2u);
+    EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+    EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+    synfire_layer_destroy(layer);
+    return passes;
+  }
+
+ private:
+  static constexpr int64_t n_steps = 32;
+
+  void create(int32_t dtype, uint64_t n_elements, synfire_buffer& buffer) const {
+    synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
+    desc.dtype = dtype;
+    desc.n_elements = n_elements;
+    EXPECT_EQ(synfire_buffer_create(context_, &desc, &buffer), SYNFIRE_OK);
+  }
+
+  uint64_t n_neurons_ = 0;
+  synfire_context context_ = nullptr;
+  synfire_buffer x_ = nullptr, gradient_ = nullptr, spikes_ = nullptr;
+};
+
+TEST_F(Waves, AreOfBlocksThatAMultiprocessorHasRegistersFor) {
+  for (int32_t model = SYNFIRE_MODEL_IF; model <= SYNFIRE_MODEL_IZHIKEVICH; ++model)
+    for (int32_t surrogate = SYNFIRE_SURROGATE_SIGMOID; surrogate <= SYNFIRE_SURROGATE_RECT; ++surrogate)
+      for (const Pass& pass : capture(model, surrogate)) {
+        SCOPED_TRACE(testing::Message() << "model " << model << ", surrogate " << surrogate);
+        if (pass.percent == backward_percent) {
+          EXPECT_EQ(pass.blocks, backward_blocks);
+        } else if (pass.percent == forward_percent) {
+          EXPECT_EQ(pass.blocks, forward_blocks);
+        } else {
+          EXPECT_EQ(pass.percent, 0u);
+        }
+      }
+}
+
+TEST_F(Waves, OfTheMostCommonLayerAreFilled) {
+  unsigned int filled = 0;
+  for (const Pass& pass : capture(SYNFIRE_MODEL_LIF, SYNFIRE_SURROGATE_SIGMOID)) filled += pass.percent;
+  EXPECT_EQ(filled, backward_percent + forward_percent);
+}
+
+}  // namespace
+
+#endif

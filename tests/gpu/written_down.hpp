@@ -1,0 +1,70 @@
+// Layers of any extents on a device that is only numbers: what is planned and launched for them is written down. Device
+// memory is a row of numbers that nobody reads, and kernels are names (written_down.cpp).
+#ifndef SYNFIRE_TESTS_GPU_WRITTEN_DOWN_HPP
+#define SYNFIRE_TESTS_GPU_WRITTEN_DOWN_HPP
+
+#include <core/buffer.hpp>
+#include <cuda/launch.hpp>
+
+#include <cstring>
+#include <map>
+#include <vector>
+
+namespace synfire::cuda {
+
+// The launch that was enqueued last.
+struct Launch {
+  const void* kernel = nullptr;
+  uint64_t n_blocks = 0, n_threads = 0, shared_bytes = 0;
+  unsigned int shared_percent = 0;
+  bool programmatic = false;
+  alignas(16) unsigned char arguments[2048] = {};
+
+  template <class T>
+  T as() const {
+    static_assert(sizeof(T) <= sizeof arguments);
+    T value;
+    std::memcpy(static_cast<void*>(&value), arguments, sizeof value);
+    return value;
+  }
+};
+extern Launch latest;
+
+constexpr GpuShape h200 = {132, 9, true};
+constexpr int64_t two31 = int64_t{1} << 31, two32 = int64_t{1} << 32;
+
+struct Given {
+  int64_t n_steps, batch, n_neurons;
+  int32_t dtype = SYNFIRE_DTYPE_F32;
+  int32_t spikes = SYNFIRE_DTYPE_BITS;
+  int32_t tape = SYNFIRE_TAPE_RECOMPUTE;
+  int32_t model = SYNFIRE_MODEL_LIF;
+  uint64_t misaligned = 0;  // elements by which x begins too late
+  uint64_t padding = 0;     // elements between its rows
+};
+
+class Planned {
+ public:
+  explicit Planned(const Given& given);
+  ~Planned();
+
+  core::ForwardOperation forward() const;
+  core::BackwardOperation backward() const;
+  const core::LayerSpec& spec() const { return layer->spec(); }
+
+  // `first`: elements by which it begins too late.
+  core::Ref<core::Buffer> buffer(int32_t dtype, uint64_t n_elements, uint64_t first = 0, uint64_t pitch = 0);
+
+  std::map<const void*, uint64_t> allocated;
+  core::Ref<core::Layer> layer;
+  core::Ref<core::Buffer> x, spikes, grad_spike, grad_x;
+
+ private:
+  Given given_;
+  core::Ref<core::Context> context_;
+  std::vector<core::Ref<core::Buffer>> owners_;
+};
+
+}  // namespace synfire::cuda
+
+#endif
