@@ -840,8 +840,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_set_parameter(synfire_laye
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_DEVICE_LOST,
  *         ::SYNFIRE_ERROR_CUDA.
  * @blocks no; after the launch of a graph that updates the parameter, until every replay with this layer launched
- * before this call is done. @allocates no; then host memory. @enqueues no; then a copy. @capture legal. @threads any.
- * @since ABI 0.1
+ * before this call is done. @allocates no; then host memory. @enqueues no; then a copy. @capture legal. @threads any;
+ * while another thread launches a graph that updates the parameter, numbers of two replays may be mixed. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_get_parameter(synfire_layer layer, const char *name,
                                                                     double *values, uint64_t count) SYNFIRE_NOEXCEPT;
@@ -1405,7 +1405,7 @@ typedef struct synfire_graph_statistics {
   uint64_t p99_ns;
   /** 99.9 % of the replays. */
   uint64_t p999_ns;
-  /** The longest, exact. */
+  /** The longest, in no bucket. */
   uint64_t max_ns;
 } synfire_graph_statistics;
 
@@ -1857,9 +1857,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_set_value(synfire_graph gr
  * Replays the graph once.
  *
  * On CUDA this enqueues and returns; several replays may be in flight and run in order. On the host the replay runs
- * before the call returns. Replays that share a layer, and those of a graph with slots, must be ordered: by one stream,
- * or by waiting. While a replay of another graph with one of the layers is in flight on another stream, or runs on
- * another thread of the host, a launch is refused: an order by events is not recognised.
+ * before the call returns. Replays of one graph, and those that share a layer, must be ordered: by one stream, or by
+ * waiting. While a replay of this graph or of another one with one of its layers is in flight on another stream, or runs
+ * on another thread of the host, a launch is refused: an order by events is not recognised.
  *
  * On a stream that the caller captures, the graph becomes a child node of that capture: ::SYNFIRE_CAPTURED, no ticket.
  * The child reads and writes the buffers' own memory (slot 0) and takes parameters as they are on the device when it
@@ -1871,16 +1871,16 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_set_value(synfire_graph gr
  * @param graph       An instantiated graph.
  * @param stream      The CUDA stream; null is the context's own. Must be null on the host.
  * @param[out] ticket Receives the number of this replay: 1, 2, 3 ..., or 0 with ::SYNFIRE_CAPTURED; may be null.
- * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_WRONG_ORDER (not instantiated, or a layer is in use by
- *         another graph on another stream, on the host on another thread), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_WRONG_ORDER (not instantiated, or this graph or a layer
+ *         of it is in use on another stream, on the host on another thread), ::SYNFIRE_ERROR_INVALID_HANDLE,
  *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STALE_TAPE, ::SYNFIRE_ERROR_CAPTURING (a capture that a
  *         child cannot be added to: it was invalidated, or its last operation is a programmatic launch; it stays as it
  *         was), ::SYNFIRE_ERROR_BUSY, ::SYNFIRE_ERROR_CALLBACK, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
  * @blocks no on CUDA, until done on the host; into a capture, until the context's own stream is idle and, where
  * something has changed, replays launched before are done. @allocates no; into a capture, what CUDA needs for the node.
- * @enqueues the graph on `stream` (and a kernel of one block per layer whose parameters changed). @capture legal: it
- * becomes part of a capture of `stream` and leaves others alone. @threads one at a time per graph, else
- * ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @enqueues the graph on `stream`, and before it a kernel for each layer whose parameters changed and one for values of
+ * operations that changed. @capture legal: it becomes part of a capture of `stream` and leaves others alone.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_launch(synfire_graph graph,
                                                              synfire_stream stream SYNFIRE_NULLABLE,
@@ -1890,7 +1890,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_launch(synfire_graph graph
  * Waits for a replay and returns its own verdict. After ::SYNFIRE_OK everything it wrote is visible to the host.
  *
  * It looks at a number in memory, and asks CUDA only after 1 ms (0.7 ms where it does not spin), then every half
- * millisecond and when the time is up: a device that failed is reported as lost within 1 ms, never as late.
+ * millisecond and when the time is up: a device that CUDA knows to have failed is reported as lost within 1 ms, never
+ * as late. CUDA itself may take longer to know: 0.15 s after a fault of a kernel (H200, driver 580).
  *
  * @param graph      An instantiated graph.
  * @param ticket     A ticket that a launch of this graph returned.

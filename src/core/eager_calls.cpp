@@ -19,8 +19,7 @@ struct Target {
 void run(const Target& to, std::span<Layer* const> layers, std::span<const Operation> operations) {
   const auto& [device, stream, captured] = to;
   if (!captured) {
-    for (Layer* layer : layers) layer->check_use(nullptr, stream);
-    for (Layer* layer : layers) layer->note_use(nullptr, stream);
+    for (Layer* layer : layers) layer->order_on(nullptr, stream);
     for (Layer* layer : layers) layer->refresh(stream);
     return device.execute(operations, stream);
   }

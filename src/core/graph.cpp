@@ -50,7 +50,7 @@ uint32_t Graph::most_in_flight() const {
 }
 
 void Graph::instantiate() {
-  const Exclusive exclusive(busy_);
+  const Exclusive exclusive(use_);
   check_recording();
   if (operations_.empty())
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-GRAPH-EMPTY", "the graph is empty; record at least one operation first");
@@ -58,7 +58,6 @@ void Graph::instantiate() {
   needs_.reserve(backwards_.size());
   leaves_.reserve(forwards_.size());
   updated_.reserve(updates_.size());
-  refresh(nullptr);
   const char* const value = std::getenv("SYNFIRE_GRAPH");
   eager_ = value && std::string_view(value) == "0";
   auto slots = std::make_unique<Slots>(device(), buffers_, slot_count());

@@ -33,19 +33,26 @@ struct RecordedBackward {
   bool reads_input;
 };
 
+// What a graph is in use for: a launch on a stream, by which layers tell whether it is ordered after others, or anything
+// else; null: it is not.
+using GraphUse = const void*;
+inline constexpr char any_other_use = 0;
+
 // One thread at a time; a second one is answered BUSY instead of being made to wait.
 class Exclusive {
  public:
-  explicit Exclusive(std::atomic_flag& flag) : flag_(flag) {
-    if (flag_.test_and_set(std::memory_order_acquire))
+  explicit Exclusive(std::atomic<GraphUse>& use, GraphUse what = &any_other_use) : use_(use) {
+    GraphUse none = nullptr;
+    // In one order with the streams of layers: Layer::order_on().
+    if (!use_.compare_exchange_strong(none, what, std::memory_order_seq_cst, std::memory_order_relaxed))
       fail(SYNFIRE_ERROR_BUSY, "SYN-GRAPH-BUSY", "the graph is in use on another thread");
   }
-  ~Exclusive() { flag_.clear(std::memory_order_release); }
+  ~Exclusive() { use_.store(nullptr, std::memory_order_release); }
   Exclusive(const Exclusive&) = delete;
   Exclusive& operator=(const Exclusive&) = delete;
 
  private:
-  std::atomic_flag& flag_;
+  std::atomic<GraphUse>& use_;
 };
 
 // An update of a parameter.
@@ -128,6 +135,12 @@ class Graph final : public Child, private LayerUser {
   uint64_t launched() const noexcept override { return launched_.load(std::memory_order_acquire); }
   uint64_t finished() const noexcept override { return replay_->finished(); }
   void check_alive() override { replay_->check(); }
+  StreamId launching_on() const noexcept override {
+    const GraphUse use = use_.load(std::memory_order_seq_cst);
+    return use == &any_other_use ? nullptr : use;
+  }
+  // Before a launch on another stream than the last one's.
+  void check_idle() const;
   void check_recording() const;
   void check_instantiated() const;
   // Numbers what the list has gained as one operation.
@@ -154,7 +167,7 @@ class Graph final : public Child, private LayerUser {
   ReplayPlan plan(const OperationList& operations, const Slots& slots) const;
   void check_slots_and_tapes() const;
 
-  std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
+  std::atomic<GraphUse> use_{nullptr};
   const uint32_t n_slots_;
   uint32_t most_in_flight_ = 0;  // replays; 0: any number
   OperationList operations_;
@@ -200,6 +213,7 @@ class Graph final : public Child, private LayerUser {
   std::unique_ptr<Replay> replay_;
   std::atomic<bool> instantiated_{false};
   std::atomic<uint64_t> launched_{0};
+  synfire_stream last_stream_ = nullptr;  // of the last launch
   std::atomic<int64_t> last_check_ns_{0};  // when a look last asked the device whether it lives
   GraphStatistics statistics_;
 };

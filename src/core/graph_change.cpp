@@ -15,13 +15,13 @@ void Graph::check_operation(int32_t operation) const {
 }
 
 void Graph::set_value(int32_t operation, const char* name, double value) {
-  const Exclusive exclusive(busy_);
+  const Exclusive exclusive(use_);
   check_operation(operation);
   values_.set(static_cast<uint32_t>(operation), name, value);
 }
 
 void Graph::set_enabled(int32_t operation, bool enabled) {
-  const Exclusive exclusive(busy_);
+  const Exclusive exclusive(use_);
   check_operation(operation);
   uint8_t& flag = enabled_[static_cast<size_t>(operation)];
   if (flag == static_cast<uint8_t>(enabled)) return;
@@ -45,7 +45,7 @@ std::string describe(const Buffer& buffer) {
 }  // namespace
 
 void Graph::rebind(Buffer& before, Buffer& now) {
-  const Exclusive exclusive(busy_);
+  const Exclusive exclusive(use_);
   if (std::none_of(buffers_.begin(), buffers_.end(), [&](const Ref<Buffer>& b) { return b.get() == &before; }))
     fail_argument("SYN-REBIND-UNKNOWN", "old_buffer (%s) is used by no operation of this graph",
                   describe(before).c_str());

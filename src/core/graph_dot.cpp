@@ -1,9 +1,9 @@
 // A graph as a picture: the operation list in the DOT language, with an edge wherever an operation reads or overwrites
 // what another one left. The list runs in order; edges say what could not be swapped.
 #include "graph.hpp"
+#include "layer_numbers.hpp"
 #include "operation_arrays.hpp"
 
-#include <algorithm>
 #include <cstdio>
 
 namespace synfire::core {
@@ -37,12 +37,11 @@ std::string quoted(const std::string& text) {
 
 class Drawing {
  public:
-  // Layers are numbered in the order in which the graph meets them.
+  explicit Drawing(const OperationList& operations) : layers_(operations) {}
+
   std::string layer_name(const Layer* layer) {
-    auto at = std::find(layers_.begin(), layers_.end(), layer);
-    if (at == layers_.end()) at = layers_.insert(at, layer);
     const LayerSpec& spec = layer->spec();
-    return std::string(spec.model->name).append(" layer ").append(std::to_string(at - layers_.begin())).append("\\n")
+    return std::string(spec.model->name).append(" layer ").append(std::to_string(layers_.of(layer))).append("\\n")
         .append(name_of_dtype(spec.dtype)).append(" ")
         .append(numbers({spec.extents.n_steps, spec.extents.batch, spec.extents.n_neurons}));
   }
@@ -117,7 +116,7 @@ class Drawing {
     return op.name.empty() ? std::string("native") : std::string("native, ").append(quoted(op.name));
   }
 
-  std::vector<const Layer*> layers_;
+  LayerNumbers layers_;
 };
 
 bool touch(const std::vector<Touch>& a, const std::vector<Touch>& b, bool a_writes, bool b_writes) {
@@ -130,8 +129,8 @@ bool touch(const std::vector<Touch>& a, const std::vector<Touch>& b, bool a_writ
 }  // namespace
 
 std::string Graph::dot() {
-  const Exclusive exclusive(busy_);
-  Drawing drawing;
+  const Exclusive exclusive(use_);
+  Drawing drawing(operations_);
   // One node for each recorded operation, which may be several entries of the list.
   std::vector<std::vector<Touch>> touches(enabled_.size());
   std::vector<std::string> labels(enabled_.size());

@@ -22,7 +22,7 @@ void Graph::end_operation() {
 }
 
 int32_t Graph::last_operation() {
-  const Exclusive exclusive(busy_);
+  const Exclusive exclusive(use_);
   if (enabled_.empty())
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-GRAPH-EMPTY", "the graph is empty; record at least one operation first");
   return static_cast<int32_t>(enabled_.size()) - 1;
@@ -53,7 +53,7 @@ void Graph::note_written(std::initializer_list<Buffer*> buffers) {
 // ---- operations -----------------------------------------------------------------------------------------------------
 
 void Graph::record_forward(Layer& layer, const ForwardRequest& request) {
-  const Exclusive exclusive(busy_);
+  const Exclusive exclusive(use_);
   check_recording();
   operations_.reserve(operations_.size() + 1);
   forwards_.reserve(forwards_.size() + 1);
@@ -71,7 +71,7 @@ void Graph::record_forward(Layer& layer, const ForwardRequest& request) {
 }
 
 void Graph::record_backward(Layer& layer, const BackwardRequest& request) {
-  const Exclusive exclusive(busy_);
+  const Exclusive exclusive(use_);
   check_recording();
   const RecordedForward* inside = nullptr;
   for (const RecordedForward& forward : forwards_)
@@ -110,7 +110,7 @@ void Graph::record_backward(Layer& layer, const BackwardRequest& request) {
 
 void Graph::record_copy(Buffer& source, uint64_t source_offset, Buffer& destination, uint64_t destination_offset,
                         uint64_t bytes) {
-  const Exclusive exclusive(busy_);
+  const Exclusive exclusive(use_);
   check_recording();
   Array from = source.array(), to = destination.array();
   for (const auto& [name, array] : {std::pair{"desc.source", &from}, std::pair{"desc.destination", &to}})
@@ -147,7 +147,7 @@ void Graph::record_copy(Buffer& source, uint64_t source_offset, Buffer& destinat
 }
 
 void Graph::record_convert_spikes(const ConvertSpikesRequest& request) {
-  const Exclusive exclusive(busy_);
+  const Exclusive exclusive(use_);
   check_recording();
   operations_.reserve(operations_.size() + 1);
   const ConvertSpikesOperation operation = convert_spikes(request, device().is_host());
@@ -158,7 +158,7 @@ void Graph::record_convert_spikes(const ConvertSpikesRequest& request) {
 }
 
 void Graph::record_count_spikes(const CountSpikesRequest& request) {
-  const Exclusive exclusive(busy_);
+  const Exclusive exclusive(use_);
   check_recording();
   operations_.reserve(operations_.size() + 1);
   const CountSpikesOperation operation = count_spikes(request, device().is_host());
@@ -169,7 +169,7 @@ void Graph::record_count_spikes(const CountSpikesRequest& request) {
 }
 
 void Graph::record_native(const NativeRequest& request) {
-  const Exclusive exclusive(busy_);
+  const Exclusive exclusive(use_);
   check_recording();
   operations_.reserve(operations_.size() + 1);
   NativeOperation operation = {
@@ -208,7 +208,7 @@ void Graph::append(const Recording& recording) {
 }
 
 void Graph::record(const Recording& recording) {
-  const Exclusive exclusive(busy_);
+  const Exclusive exclusive(use_);
   check_recording();
   append(recording);
 }
@@ -222,7 +222,7 @@ void Graph::drop_updates_from(uint32_t operation) noexcept {
 
 template <class Make>
 void Graph::record_with_values(Make make) {
-  const Exclusive exclusive(busy_);
+  const Exclusive exclusive(use_);
   check_recording();
   const auto number = static_cast<uint32_t>(enabled_.size());
   try {

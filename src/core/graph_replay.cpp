@@ -93,8 +93,16 @@ class Entered {
 
 }  // namespace
 
+void Graph::check_idle() const {
+  if (replay_->finished() < launched_.load(std::memory_order_relaxed))
+    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-GRAPH-STREAM",
+         "a replay of this graph is in flight on another stream, so that the order of the two is not defined; launch "
+         "both on one stream, or wait for ticket %llu first",
+         static_cast<unsigned long long>(launched_.load(std::memory_order_relaxed)));
+}
+
 Launched Graph::launch(synfire_stream stream) {
-  const Exclusive exclusive(busy_);
+  const Exclusive exclusive(use_, stream_id(stream));
   check_instantiated();
   std::optional<Entered> entered;
   if (device().is_host()) entered.emplace(layers_);
@@ -114,8 +122,9 @@ Launched Graph::launch(synfire_stream stream) {
          most_in_flight_, static_cast<unsigned long long>(ticket - most_in_flight_));
   }
   const int64_t stamp = statistics_.stamp();
-  for (const Ref<Layer>& layer : layers_) layer->check_use(this, stream);
-  for (const Ref<Layer>& layer : layers_) layer->note_use(this, stream);
+  if (stream != last_stream_) check_idle();
+  for (const Ref<Layer>& layer : layers_) layer->order_on(this, stream);
+  last_stream_ = stream;
   refresh(stream);
   try {
     replay_->launch(stream, slot_of(ticket));

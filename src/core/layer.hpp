@@ -99,9 +99,18 @@ struct ParameterValues {
   std::span<const double> values;
 };
 
+// A stream as layers and graphs remember it; null: none. Addresses of streams are not theirs.
+using StreamId = const void*;
+inline constexpr char contexts_own_stream = 0;
+inline StreamId stream_id(synfire_stream stream) noexcept {
+  return stream ? static_cast<StreamId>(stream) : &contexts_own_stream;
+}
+
 // Whoever replays operations on a layer: what a call on the layer may have to wait for.
 class LayerUser {
  public:
+  // The stream of a launch that has begun and not returned, or null.
+  virtual StreamId launching_on() const noexcept = 0;
   // Replays launched and finished so far.
   virtual uint64_t launched() const noexcept = 0;
   virtual uint64_t finished() const noexcept = 0;
@@ -168,16 +177,12 @@ class Layer final : public Child {
   }
 
   // ---- users
-  // Throws WRONG_ORDER when another user's replay on another stream may still be running. Takes no lock while one
-  // stream is used. A null user is an eager call.
-  void check_use(LayerUser* user, synfire_stream stream) {
-    if (last_stream_.load(std::memory_order_relaxed) != stream) check_order(user);
-  }
-  // After check_use() of every layer that is used together with this one.
-  void note_use(LayerUser* user, synfire_stream stream) noexcept {
-    last_stream_.store(stream, std::memory_order_relaxed);
-    // An eager call has no replay to look for; the one before it may still be in flight.
-    if (user) last_user_.store(user, std::memory_order_relaxed);
+  // Before work on a stream. Throws WRONG_ORDER while a replay on another one may be running or is being launched on
+  // another thread. Takes no lock while one stream is used. A null user is an eager call, which nobody finds in flight
+  // later. A launch says where it goes before it looks (Exclusive), and moving says so before it looks at launches: of
+  // two threads at least one sees the other.
+  void order_on(const LayerUser* user, synfire_stream stream) {
+    if (stream_.load(std::memory_order_seq_cst) != stream_id(stream)) move_to(user, stream_id(stream));
   }
   void add_user(LayerUser& user);
   // Where a launch is the computation, one thread at a time runs replays with the layer; a callback of one may launch
@@ -238,7 +243,7 @@ class Layer final : public Child {
   void provide_slopes();
   uint32_t staged() const noexcept;
   ParameterTarget target() const;
-  void check_order(LayerUser* user);
+  void move_to(const LayerUser* user, StreamId stream);
   void wait_for_users();
   bool has_changed() const noexcept {
     return uploaded_version_.load(std::memory_order_relaxed) != version_.load(std::memory_order_acquire);
@@ -275,10 +280,9 @@ class Layer final : public Child {
   double* rows_[model::max_parameters] = {};       // [N] on the device, of parameters that are per neuron
   std::unique_ptr<ValueStaging> staging_;          // of values per neuron
 
-  std::mutex users_mutex_;  // the list, and who last_user_ points to
+  std::mutex users_mutex_;  // the list, and changes of stream_
   std::vector<LayerUser*> users_;
-  std::atomic<LayerUser*> last_user_{nullptr};
-  std::atomic<synfire_stream> last_stream_{nullptr};
+  std::atomic<StreamId> stream_{&contexts_own_stream};  // that all work in flight is on
   // The thread that runs replays with this layer now, where a launch computes, and how often it entered: only it looks.
   std::atomic<const void*> owner_{nullptr};
   int entered_ = 0;

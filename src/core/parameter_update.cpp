@@ -117,11 +117,17 @@ void Layer::get_parameter(ParameterName name, const char* known_as, std::span<do
                   static_cast<unsigned long long>(n_neurons));
   const uint32_t newer = on_device_.load(std::memory_order_relaxed) | captured_.load(std::memory_order_relaxed);
   if ((newer & ~changed_ & bit) != 0) {
-    wait_for_users();
-    std::vector<double> now(length);
-    device().download(now.data(), length > 1 ? rows_[index] : &master_->shared[index], length * sizeof(double));
-    parameters_.set(index, std::move(now));
+    // Cleared first: an update that is launched from here on sets it again.
     on_device_.fetch_and(~bit, std::memory_order_relaxed);
+    try {
+      wait_for_users();
+      std::vector<double> now(length);
+      device().download(now.data(), length > 1 ? rows_[index] : &master_->shared[index], length * sizeof(double));
+      parameters_.set(index, std::move(now));
+    } catch (...) {
+      on_device_.fetch_or(bit, std::memory_order_relaxed);
+      throw;
+    }
   }
   const auto held = parameters_.values(index);
   for (size_t i = 0; i < values.size(); ++i) {
@@ -198,17 +204,23 @@ void Layer::add_user(LayerUser& user) {
 void Layer::remove_user(LayerUser& user) noexcept {
   const std::lock_guard lock(users_mutex_);
   std::erase(users_, &user);
-  LayerUser* expected = &user;
-  last_user_.compare_exchange_strong(expected, nullptr, std::memory_order_relaxed);
 }
 
-void Layer::check_order(LayerUser* user) {
+void Layer::move_to(const LayerUser* user, StreamId stream) {
+  static constexpr char nowhere = 0;  // whoever launches meanwhile comes to the lock
   const std::lock_guard lock(users_mutex_);
-  const LayerUser* const last = last_user_.load(std::memory_order_relaxed);
-  if (last && last != user && last->finished() < last->launched())
+  const StreamId before = stream_.load(std::memory_order_relaxed);
+  if (before == stream) return;
+  stream_.store(&nowhere, std::memory_order_seq_cst);
+  for (const LayerUser* const other : users_) {
+    const StreamId launching = other == user ? nullptr : other->launching_on();
+    if ((!launching || launching == stream) && other->finished() >= other->launched()) continue;
+    stream_.store(before, std::memory_order_seq_cst);
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-LAYER-SHARED",
          "another graph that uses a layer of this one has a replay in flight on another stream, so that their order is "
          "not defined; launch both on one stream, or wait for the other one first");
+  }
+  stream_.store(stream, std::memory_order_seq_cst);
 }
 
 void LayerUser::finish() {

@@ -7,6 +7,8 @@
 namespace synfire::cuda {
 namespace {
 
+// Rows of dL/dS and of X that are on their way. 16 take registers that other threads need: 453 us instead of 205 in
+// f32, 205 instead of 132 in f16, where 4 take 155 (H200, LIF, N = 2,097,152, T = 32).
 inline constexpr int backward_ahead = 8;
 
 // Any surrogate, found by its id at run time.

@@ -50,9 +50,9 @@ class CaptureLock {
 // One capture that is open on a stream.
 class Capturer {
  public:
-  Capturer(DeviceState& device, const OperationList& operations, uint32_t slot, const SignalLaunch& signal,
-           cudaStream_t stream)
-      : device_(device), operations_(operations), slot_(slot), signal_(signal), stream_(stream) {}
+  Capturer(DeviceState& device, const OperationList& operations, const LayerNumbers& numbers, uint32_t slot,
+           const SignalLaunch& signal, cudaStream_t stream)
+      : device_(device), operations_(operations), numbers_(numbers), slot_(slot), signal_(signal), stream_(stream) {}
 
   // Enqueues the list and the signal, and notes which nodes each entry became. Returns how many there are.
   size_t capture_operations(CapturedGraph& captured) {
@@ -69,7 +69,7 @@ class Capturer {
         continue;
       }
       {
-        const Range range(operation);
+        const Range range(operation, &numbers_);
         enqueue(operation, device_.shape, how, stream_, next_begins_early(entry));
       }
       captured.nodes.push_back(added_nodes());
@@ -179,6 +179,7 @@ class Capturer {
 
   DeviceState& device_;
   const OperationList& operations_;
+  const LayerNumbers& numbers_;
   const uint32_t slot_;
   const SignalLaunch signal_;
   const cudaStream_t stream_;
@@ -194,7 +195,8 @@ cudaGraphNodeType type_of(DeviceState& device, cudaGraphNode_t node) {
   return type;
 }
 
-CapturedGraph capture(DeviceState& device, const OperationList& operations, uint32_t slot, const SignalLaunch& signal) {
+CapturedGraph capture(DeviceState& device, const OperationList& operations, const LayerNumbers& numbers, uint32_t slot,
+                      const SignalLaunch& signal) {
   const CaptureLock lock;
   CapturedGraph captured;
   // A stream of its own, of the same priority: the device's stream stays free for other threads' eager calls.
@@ -210,7 +212,7 @@ CapturedGraph capture(DeviceState& device, const OperationList& operations, uint
     device.check(api().stream_begin_capture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
     size_t n_nodes = 0;
     try {
-      n_nodes = Capturer(device, operations, slot, signal, stream).capture_operations(captured);
+      n_nodes = Capturer(device, operations, numbers, slot, signal, stream).capture_operations(captured);
     } catch (...) {
       // A capture must be ended even when it failed.
       cudaGraph_t graph = nullptr;

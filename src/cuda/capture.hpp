@@ -4,6 +4,8 @@
 
 #include "device_state.hpp"
 
+#include <core/layer_numbers.hpp>
+
 #include <vector>
 
 namespace synfire::cuda {
@@ -19,8 +21,8 @@ struct CapturedGraph {
 
 // Captures a list whose kernels are loaded, and the signal behind it. Throws CALLBACK when a native node's callback
 // fails or breaks the capture, CAPTURING inside such a callback; a capture that fails leaves nothing.
-CapturedGraph capture(DeviceState& device, const core::OperationList& operations, uint32_t slot,
-                      const SignalLaunch& signal);
+CapturedGraph capture(DeviceState& device, const core::OperationList& operations, const core::LayerNumbers& numbers,
+                      uint32_t slot, const SignalLaunch& signal);
 
 cudaGraphNodeType type_of(DeviceState& device, cudaGraphNode_t node);
 

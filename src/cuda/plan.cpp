@@ -29,12 +29,6 @@ uint32_t blocks_for(int64_t threads, int block_threads, const Extents& extents) 
   return static_cast<uint32_t>(std::max<int64_t>(blocks, 1));
 }
 
-// Wide accesses pay when narrow ones would give every multiprocessor at least two blocks anyway; below that, more
-// threads keep more loads in flight.
-bool worth_widening(int64_t row, int width, const GpuShape& gpu) {
-  return row / width >= int64_t{2} * gpu.n_multiprocessors * threads_per_block;
-}
-
 // Widths need every row of every array on a multiple of the access, each at its own element size.
 bool can_widen(const Array& array, int width) {
   const uint64_t access = static_cast<uint64_t>(width) * bytes_of_dtype(array.dtype);
@@ -91,7 +85,7 @@ BackwardInputs inputs_of(const LayerSpec& spec, const BackwardOperation& op) {
 
 }  // namespace
 
-// ---- waves ----------------------------------------------------------------------------------------------------------
+// ---- what was measured to be best, by compute capability ------------------------------------------------------------
 
 namespace {
 
@@ -103,13 +97,29 @@ struct Residency {
   int shared_percent;     // makes the driver take that much
 };
 
-// Where as many blocks as fit leave much of the last wave empty, one or two fewer a multiprocessor are faster, in
-// fuller waves. Backward: 103 us with 8 instead of 107 with 10 (262,144 neurons, T = 128), 203 with 9 instead of 208
-// (1,048,576, T = 64). Forward: 134 with 4 instead of 139 with 5 (1,048,576, T = 128). With waves no fuller they lose
-// up to 1.5 %, and where instructions bind up to 3 %. What they leave of the shared memory is first-level cache, which
-// holds loads on their way (H200, LIF, f32; docs/performance.md, "What binds").
-constexpr Residency backward_residency = {10, 8, 164 * 1024, 65}, forward_residency = {5, 4, 32 * 1024, 10};
-constexpr double fuller = 0.09;  // 2,097,152 neurons would be 0.03 and 0.083 fuller, and gain nothing
+struct Policy {
+  // Wide accesses pay when narrow ones would give every multiprocessor so many blocks anyway; below that, more threads
+  // keep more loads in flight.
+  int blocks_before_widening;
+  // Where as many blocks as fit leave much of the last wave empty, one or two fewer a multiprocessor, in waves that are
+  // fuller by so much of 1; more than 1 is never.
+  double fuller;
+  Residency forward, backward;
+};
+
+// H200, LIF, f32 (docs/performance.md, "What binds"). Widening: one neuron a thread takes 30.5 us instead of 21.5 where
+// there are 15 blocks a multiprocessor (262,144 neurons, T = 64, forward). Fewer blocks, backward: 103 us with 8
+// instead of 107 with 10 (262,144 neurons, T = 128), 203 with 9 instead of 208 (1,048,576, T = 64). Forward: 134 with 4
+// instead of 139 with 5 (1,048,576, T = 128). With waves no fuller they lose up to 1.5 %, and where instructions bind
+// up to 3 %; 2,097,152 neurons would be 0.03 and 0.083 fuller, and gain nothing. What they leave of the shared memory
+// is first-level cache, which holds loads on their way.
+constexpr Policy on_9 = {2, 0.09, {5, 4, 32 * 1024, 10}, {10, 8, 164 * 1024, 65}};
+// Other GPUs were not measured: nothing that only some gain by.
+constexpr Policy on_others = {2, 2.0, {}, {}};
+
+const Policy& policy_of(const GpuShape& gpu) {
+  return gpu.compute_major == 9 ? on_9 : on_others;
+}
 
 // How full the waves are, from 0 to 1.
 double fill(uint32_t n_blocks, int blocks_at_once, const GpuShape& gpu) {
@@ -117,12 +127,15 @@ double fill(uint32_t n_blocks, int blocks_at_once, const GpuShape& gpu) {
   return waves / std::ceil(waves);
 }
 
-// Where this was measured to be so: f32, bound by the memory, on compute capability 9. A forward over 8 steps loses
-// 2 %, over 2 steps 6 %.
+// A forward over 8 steps loses 2 %, over 2 steps 6 %; other storage types lose or gain nothing.
 bool gains_by_full_waves(const LayerSpec& spec, const GpuShape& gpu) {
-  return gpu.compute_major == 9 && gpu.takes_shared_percent && spec.dtype == SYNFIRE_DTYPE_F32 &&
+  return policy_of(gpu).fuller < 1 && gpu.takes_shared_percent && spec.dtype == SYNFIRE_DTYPE_F32 &&
          !spec.model->many_instructions && spec.extents.n_steps >= model::checkpoint_interval &&
          spec.threads_per_block == 0;
+}
+
+bool worth_widening(int64_t row, int width, const GpuShape& gpu) {
+  return row / width >= int64_t{policy_of(gpu).blocks_before_widening} * gpu.n_multiprocessors * threads_per_block;
 }
 
 void fill_waves(Plan& plan, const Residency& kernel, const GpuShape& gpu) {
@@ -130,7 +143,7 @@ void fill_waves(Plan& plan, const Residency& kernel, const GpuShape& gpu) {
   int best = kernel.by_registers;
   for (int at_once = kernel.by_registers - 1; at_once >= kernel.fewest; --at_once)
     if (fill(plan.n_blocks, at_once, gpu) > fill(plan.n_blocks, best, gpu)) best = at_once;
-  if (fill(plan.n_blocks, best, gpu) < fill(plan.n_blocks, kernel.by_registers, gpu) + fuller) return;
+  if (fill(plan.n_blocks, best, gpu) < fill(plan.n_blocks, kernel.by_registers, gpu) + policy_of(gpu).fuller) return;
   plan.shared_percent = kernel.shared_percent;
   // One more would not fit.
   const uint32_t at_least = kernel.shared_bytes / static_cast<uint32_t>(best + 1);
@@ -163,7 +176,7 @@ Plan plan_forward(const LayerSpec& spec, const ForwardOperation& op, const GpuSh
     plan.width = wide;
   plan.n_blocks = blocks_for(row / plan.width, threads, e);
   if (plan.width > 1 && !any && gains_by_full_waves(spec, gpu) && spec.model->n_states == 1)
-    fill_waves(plan, forward_residency, gpu);
+    fill_waves(plan, policy_of(gpu).forward, gpu);
   return plan;
 }
 
@@ -182,7 +195,7 @@ Plan plan_backward(const LayerSpec& spec, const BackwardOperation& op, const Gpu
       spec.extents.n_steps, plan.width, variables, op.gradients.count, static_cast<int64_t>(spec.element_bytes())));
   if (plan.width > 1 && gains_by_full_waves(spec, gpu) &&
       (has_own_backward(spec.surrogate->id) || spec.surrogate->rational))
-    fill_waves(plan, backward_residency, gpu);
+    fill_waves(plan, policy_of(gpu).backward, gpu);
   return plan;
 }
 

@@ -33,9 +33,10 @@ bool push(const char* text) noexcept {
 struct Name {
   const char* kind;
   const char* detail;
+  const core::Layer* layer = nullptr;
 };
 Name model_of(const char* kind, const core::Layer* layer) {
-  return {kind, layer->spec().model->name};
+  return {kind, layer->spec().model->name, layer};
 }
 struct NameOf {
   Name operator()(const core::ForwardOperation& op) const { return model_of("forward ", op.layer); }
@@ -62,11 +63,14 @@ void start_ranges() noexcept {
 
 Range::Range(const char* text) noexcept : open_(push(text)) {}
 
-Range::Range(const core::Operation& operation) noexcept : open_(false) {
+Range::Range(const core::Operation& operation, const core::LayerNumbers* numbers) noexcept : open_(false) {
   if (!domain.load(std::memory_order_relaxed)) return;
   const Name name = std::visit(NameOf{}, operation);
   char text[96];
-  std::snprintf(text, sizeof text, "%s%s", name.kind, name.detail);
+  if (numbers && name.layer)  // a long name of an added model leaves room for the number
+    std::snprintf(text, sizeof text, "%s%.48s %zu", name.kind, name.detail, numbers->of(name.layer));
+  else
+    std::snprintf(text, sizeof text, "%s%s", name.kind, name.detail);
   open_ = push(text);
 }
 
@@ -78,7 +82,7 @@ Range::~Range() {
 
 void start_ranges() noexcept {}
 Range::Range(const char*) noexcept : open_(false) {}
-Range::Range(const core::Operation&) noexcept : open_(false) {}
+Range::Range(const core::Operation&, const core::LayerNumbers*) noexcept : open_(false) {}
 Range::~Range() = default;
 
 #endif

@@ -30,6 +30,7 @@ struct Build {
   std::vector<std::vector<uint32_t>> users;  // of each entry, the recorded operations that it runs for
   std::vector<uint8_t> enabled;              // recorded operations
   std::vector<uint8_t> active;               // entries
+  LayerNumbers numbers;                      // for ranges; of any slot's list, and of the recorded one
   bool eager = false;
   void* arena = nullptr;
 
@@ -197,11 +198,13 @@ class CudaReplay final : public Replay {
       }
       build.instances.push_back({staging.place(build.arena), {}, nullptr});
     }
+    build.numbers = LayerNumbers(build.instances.front().operations);
     warm_up(device_, build.instances.front().operations);
     if (!build.eager) {
       for (size_t slot = 0; slot < build.instances.size(); ++slot) {
         Instance& instance = build.instances[slot];
-        instance.captured = capture(device_, instance.operations, static_cast<uint32_t>(slot), {count_, published_});
+        instance.captured =
+            capture(device_, instance.operations, build.numbers, static_cast<uint32_t>(slot), {count_, published_});
         instantiate(instance);
       }
     }
@@ -267,7 +270,7 @@ class CudaReplay final : public Replay {
     for (size_t entry = 0; entry < instance.operations.size(); ++entry) {
       if (!build_.active[entry]) continue;
       const Operation& operation = instance.operations[entry];
-      const Range range(operation);
+      const Range range(operation, &build_.numbers);
       if (const auto* native = std::get_if<NativeOperation>(&operation)) {
         call_native(*native, stream, slot);
         api().context_set_current(device_.context);

@@ -1,7 +1,9 @@
 // Parameters that replays update: the step, its clamps, what follows from the new value, the order with what the host
 // sets, and several parameters set at once.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <thread>
 
 #include "step_support.hpp"
 
@@ -344,6 +346,35 @@ TYPED_TEST(ParameterUpdate, TheHostsValuesPerNeuronAreOrderedByTicket) {
   }
   EXPECT_TRUE(same_bits(get_parameter(layer, "v_rest", n), expected));
   this->expect_as_if_set(layer, SYNFIRE_MODEL_LIF);
+}
+
+// A thread that reads while another one launches: what it read is not taken for what the last replay left.
+TYPED_TEST(ParameterUpdate, ReadingWhileAnotherThreadLaunchesLosesNoUpdate) {
+  const Layer layer = this->make(SYNFIRE_MODEL_LIF);
+  const Buffer grad = this->gradient({TypeParam(-1)});
+  const Graph graph = this->updating(layer, "v_rest", grad, 1);
+  set_parameter(layer, "v_rest", {0});
+  double expected = 0;
+  for (int round = 0; round < 200; ++round) {
+    std::atomic<bool> reading{false}, done{false};
+    std::thread reader([&] {
+      double value = 0, last = 0;
+      do {
+        EXPECT_OK(synfire_layer_get_parameter(layer, "v_rest", &value, 1));
+        EXPECT_GE(value, last);
+        last = value;
+        reading = true;
+      } while (!done);
+    });
+    while (!reading) std::this_thread::yield();
+    for (int i = 0; i < 3; ++i) {
+      replay(graph);
+      expected += 1;
+    }
+    done = true;
+    reader.join();
+    ASSERT_EQ(get_parameter(layer, "v_rest")[0], expected) << "round " << round;
+  }
 }
 
 TYPED_TEST(ParameterUpdate, SurrogatesStaySettable) {

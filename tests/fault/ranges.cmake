@@ -1,26 +1,44 @@
-# ranges.cmake - runs a test of PROGRAM under PROFILER (profiler.c): layers' ranges carry direction and model, and lie inside of
-# the launch where there is no graph. Without the profiler nothing is written.
+# ranges.cmake - runs a test of PROGRAM under PROFILER (profiler.c): layers' ranges carry direction, model and the number that
+# the graph's DOT text gives, and lie inside of the launch where there is no graph. Without the profiler nothing is written.
 cmake_minimum_required(VERSION 3.22)
 
 set(ENV{SYNFIRE_TEST_BACKEND} cuda)
-function(run result)
-  execute_process(COMMAND "${PROGRAM}" --gtest_filter=Inside.WithoutAGraphTheBitsAreTheSame RESULT_VARIABLE status
+function(run result test)
+  execute_process(COMMAND "${PROGRAM}" --gtest_filter=${test} RESULT_VARIABLE status
                   OUTPUT_VARIABLE output ERROR_VARIABLE errors)
   if(NOT status EQUAL 0 OR NOT output MATCHES "PASSED  . 1 test")
     message(FATAL_ERROR "${output}${errors}")
   endif()
   set(${result} "${errors}" PARENT_SCOPE)
 endfunction()
+function(expect written)
+  foreach(pattern IN LISTS ARGN)
+    if(NOT written MATCHES "${pattern}")
+      message(FATAL_ERROR "no \"${pattern}\" in:\n${written}")
+    endif()
+  endforeach()
+endfunction()
 
-run(silent)
+run(silent Inside.WithoutAGraphTheBitsAreTheSame)
 set(ENV{NVTX_INJECTION64_PATH} "${PROFILER}")
-run(written)
+run(written Inside.WithoutAGraphTheBitsAreTheSame)
 if(silent MATCHES "range")
   message(FATAL_ERROR "without a profiler:\n${silent}")
 endif()
-foreach(pattern IN ITEMS "range 0: forward [a-z]+\n" "range 0: backward [a-z]+\n" "range 0: graph launch\n"
-                         "range 0: graph launch\nrange 1: forward [a-z]+\n" "range 1: backward [a-z]+\n")
-  if(NOT written MATCHES "${pattern}")
-    message(FATAL_ERROR "no \"${pattern}\" in:\n${written}")
-  endif()
+expect("${written}" "range 0: forward lif 0\n" "range 0: backward lif 0\n" "range 0: graph launch\n"
+       "range 0: graph launch\nrange 1: forward lif 0\n" "range 1: backward lif 0\n")
+
+# Four layers, two of each model: calls outside of a graph have no number, and the graph's operations have the same
+# numbers in a capture and without one.
+set(step LearningStep/0.AStepOfFourLayersLearnsInReplaysAlone)
+run(captured ${step})
+set(ENV{SYNFIRE_GRAPH} 0)
+run(eager ${step})
+foreach(layer IN ITEMS "plif 0" "lif 1" "plif 2" "lif 3")
+  foreach(kind IN ITEMS forward backward "update parameter")
+    expect("${captured}" "range 0: ${kind} ${layer}\n")
+    expect("${eager}" "range 1: ${kind} ${layer}\n")
+  endforeach()
 endforeach()
+expect("${captured}" "range 0: forward lif\n")
+expect("${eager}" "range 0: forward lif\n")

@@ -181,7 +181,7 @@ TEST_F(StepsInFlight, TwoGraphsWithOneLayerNeedAnOrder) {
   EXPECT_EQ(fake::calls("cudaGraphLaunch"), 0u);
   EXPECT_EQ(launch(two), 1u) << "on the stream of the first one there is an order";
   EXPECT_OK(synfire_layer_reset_rows(layer, &all, nullptr));
-  EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("another graph"), synfire_graph_launch(one, other, &ticket))
+  EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("this graph"), synfire_graph_launch(one, other, &ticket))
       << "an eager call in between changes nothing about that";
   fake::release();
   wait(two, 1);
@@ -202,7 +202,7 @@ TEST_F(StepsInFlight, TwoGraphsWithOneLayerNeedAnOrder) {
   fake::hold();
   launch(both);
   launch(one);
-  EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("another graph"), synfire_graph_launch(both, other, &ticket));
+  EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("this graph"), synfire_graph_launch(both, other, &ticket));
   EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("another graph"), synfire_graph_launch(alone, other, &ticket));
   fake::release();
 

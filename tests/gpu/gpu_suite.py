@@ -40,7 +40,8 @@ GOLDEN = ROOT / "tests" / "golden"
 SANITIZER_TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 # compute-sanitizer slows a test down a hundredfold, so it sees those that between them launch every kind of kernel,
 # copy and replay: random layers, vectorised rows, ends of rows, a stream of the caller's, destruction in flight,
-# 16-bit storage, stored tapes.
+# 16-bit storage, stored tapes, every spike format with conversions and counts, filled waves, rows of the state,
+# updates, values per neuron, operations that rest.
 SANITIZED = ":".join([
     "Seeds/BitEquality.RandomLayersF32/0",
     "Seeds/BitEquality.RandomLayersF64/0",
@@ -54,6 +55,15 @@ SANITIZED = ":".join([
     "Windows/*.ChainedBackwardsEqualOneLongBackward",
     "Types/Storage.PerNeuronParametersAndReplays/*",
     "Pitch.TapesOfSpacedOutX",
+    "SpikeFormats.BehindALayerInOneGraph",
+    "SpikeFormats.Counts",
+    "Types/Storage.InstancesForSpikesAloneAreToo/F16",
+    "FilledWaves/Large.WindowsEqualASmallLayer/2",
+    "StateRows/0.ResetByAMask",
+    "StateRows/0.SnapshotsInReplays",
+    "ParameterUpdate/0.OneNumberPerNeuron",
+    "ChangesTogether.ValuesPerNeuronOfManyLaunches",
+    "ChangesOfTapes.ABackwardIsOneOperationWithItsSums",
 ])
 SANITIZER_ERROR = 99
 # The classes of C# tests that a GPU can run: they reach device memory by copies only.

@@ -33,6 +33,9 @@ void run_layer(const Options& options) {
   const Job job{options.shape,  options.model, options.surrogate,        options.dtype,
                 options.spikes, options.tape,  options.threads_per_block};
   const Direction direction = options.direction->direction;
+  const Cache cache = options.cache->cache;
+  const std::uint64_t sets = cache == Cache::hot ? 1 : cold_sets(machine, job, direction);
+  machine.require_memory(static_cast<double>(device_bytes(job)) * static_cast<double>(sets));
   if (as_text) std::printf("%s\n", machine.description().c_str());
   const Copy copy = measure_copy(machine, options.copy_mib, options.rounds);
   if (as_text) {
@@ -44,8 +47,7 @@ void run_layer(const Options& options) {
   }
 
   Arena arena(machine, *job.dtype);
-  const Cache cache = options.cache->cache;
-  Workload workload(machine, arena, job, {direction}, cache == Cache::hot ? 1 : cold_sets(machine, job, direction));
+  Workload workload(machine, arena, job, {direction}, sets);
   const Rotation rotation = workload.rotation(direction, cache);
   Measurement m;
   m.pass = measure_passes(rotation, options.rounds);

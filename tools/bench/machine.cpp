@@ -91,6 +91,15 @@ Machine::Machine(std::int32_t backend, std::uint32_t threads, std::int32_t strea
   }
 }
 
+void Machine::require_memory(double bytes) const {
+  const auto available = 0.9 * static_cast<double>(is_host() ? available_host_memory() : properties_.memory_bytes);
+  if (bytes <= available) return;
+  char text[160];
+  std::snprintf(text, sizeof text, "the arrays take %.1f GiB; %.1f GiB of memory may be used here",
+                bytes / static_cast<double>(gib), available / static_cast<double>(gib));
+  throw std::runtime_error(text);
+}
+
 std::string Machine::description() const {
   std::string text = std::string("synfire ") + synfire_version_string() + " on " + properties_.name;
   if (is_host()) return text + ", " + std::to_string(properties_.n_threads) + " threads";

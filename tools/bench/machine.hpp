@@ -47,8 +47,11 @@ class Machine {
 
   /// Arrays of this many bytes together are in no cache any more: three times the last cache, or more.
   std::uint64_t cold_bytes() const { return cold_bytes_; }
-  /// What arrays may take at most: 32 GiB on CUDA, 24 GiB on the host, or what there is.
+  /// What arrays of a sweep may take at most: 32 GiB on CUDA, 24 GiB on the host, or what there is.
   std::uint64_t memory_limit() const { return memory_limit_; }
+  /// Throws where arrays would take more than nine tenths of a GPU's memory, or of the host memory that is free now:
+  /// systems that promise more than there is end a program that uses it, without a word.
+  void require_memory(double bytes) const;
 
   /// One line: library, device, driver.
   std::string description() const;

@@ -37,15 +37,6 @@ void run(const Options& options) {
   }
 }
 
-// The usage that helps: the command's own where one was named.
-Command named_command(int argument_count, char** arguments) {
-  try {
-    if (argument_count >= 2) return parse_options(2, arguments).command;
-  } catch (const UsageError&) {
-  }
-  return Command::none;
-}
-
 }  // namespace
 }  // namespace synfire_bench
 
@@ -65,8 +56,9 @@ int main(int argument_count, char** arguments) {
     }
     return exit_done;
   } catch (const UsageError& error) {
-    std::fprintf(stderr, "synfire-bench: %s\n\n%s", error.text.c_str(),
-                 usage(named_command(argument_count, arguments)).c_str());
+    // The usage that helps: the command's own where one was named.
+    const Command command = argument_count >= 2 ? command_named(arguments[1]) : Command::none;
+    std::fprintf(stderr, "synfire-bench: %s\n\n%s", error.text.c_str(), usage(command).c_str());
   } catch (const NoBackend& error) {
     std::fprintf(stderr, "synfire-bench: %s\n", error.what());
   } catch (const std::exception& error) {

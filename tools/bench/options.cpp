@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "options.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <string_view>
@@ -54,6 +55,13 @@ struct Option {
 
 using View = std::string_view;
 constexpr std::uint64_t largest = std::uint64_t{1} << 40;
+
+template <Format Wanted>
+void set_format(Options& options, View, View) {
+  if (options.format != Format::text && options.format != Wanted)
+    throw UsageError{"--csv and --json exclude each other"};
+  options.format = Wanted;
+}
 
 constexpr Option option_table[] = {
     {"--model", in_layer | in_plot, "NAME", "lif (default), if, ...: the names of synfire.h in small letters",
@@ -130,11 +138,12 @@ constexpr Option option_table[] = {
      [](Options& o, View option, View v) { o.limit_seconds = parse_number<double>(option, v, 1, 1e9); }},
     {"--svg", in_latency, "FILE", "histograms of all rows into FILE", [](Options& o, View, View v) { o.svg_file = v; }},
     {"--csv", in_layer | in_tutorial | in_latency | in_context, "", "comma-separated values instead of a table",
-     [](Options& o, View, View) { o.format = Format::csv; }},
+     set_format<Format::csv>},
     {"--json", in_layer | in_tutorial | in_latency | in_context, "", "JSON instead of a table",
-     [](Options& o, View, View) { o.format = Format::json; }},
+     set_format<Format::json>},
     {"--csv", in_sweep, "FILE", "comma-separated values into FILE, beside the table",
      [](Options& o, View, View v) { o.csv_file = v; }},
+    {"--json", in_sweep, "FILE", "JSON into FILE, beside the table", [](Options& o, View, View v) { o.json_file = v; }},
     {"--output", in_plot, "FILE", "the picture, SVG", [](Options& o, View, View v) { o.output = v; }},
 };
 
@@ -220,6 +229,11 @@ void check_together(const Options& options) {
 
 }  // namespace
 
+Command command_named(std::string_view name) {
+  const CommandName* const found = find_command(name);
+  return found == nullptr ? Command::none : found->command;
+}
+
 Options parse_options(int argument_count, char** arguments) {
   Options options;
   if (argument_count < 2) throw UsageError{"a command is needed"};
@@ -249,7 +263,7 @@ Options parse_options(int argument_count, char** arguments) {
     std::string_view value;
     if (!option->value.empty()) {
       if (i + 1 == argument_count || arguments[i + 1][0] == '\0') {
-        throw UsageError{std::string(argument) + " needs a value"};
+        throw UsageError{std::string(argument) + " needs a value: " + std::string(option->value)};
       }
       value = arguments[++i];
     }
@@ -284,13 +298,16 @@ std::string usage(Command command) {
     text += '\n';
     text += row.help;
     text += "\n\n";
+    const auto left = [](const Option& option) {
+      return std::string(option.name) + (option.value.empty() ? "" : " ") + std::string(option.value);
+    };
+    std::size_t width = 0;
+    for (const Option& option : option_table)
+      if ((option.commands & row.bit) != 0) width = std::max(width, left(option).size());
     for (const Option& option : option_table) {
       if ((option.commands & row.bit) == 0) continue;
-      const std::string left = std::string(option.name) + (option.value.empty() ? "" : " ") + std::string(option.value);
-      char line[240];
-      std::snprintf(line, sizeof line, "  %-18s%.*s\n", left.c_str(), static_cast<int>(option.help.size()),
-                    option.help.data());
-      text += line;
+      const std::string name = left(option);
+      text += "  " + name + std::string(width + 2 - name.size(), ' ') + std::string(option.help) + '\n';
     }
     text += row.notes;
   }

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "names.hpp"
 
@@ -59,10 +60,14 @@ struct Options {
   // what comes out
   Format format = Format::text;
   std::string csv_file;
+  std::string json_file;
   std::string svg_file;
   std::string input;
   std::string output;
 };
+
+/// The command of that name, or `none`.
+Command command_named(std::string_view name);
 
 Options parse_options(int argument_count, char** arguments);
 

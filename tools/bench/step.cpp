@@ -18,6 +18,8 @@ synfire_buffer Step::new_buffer(const Machine& machine) {
 
 Step::Step(const Machine& machine, const StepShape& shape) : shape_(shape) {
   const std::uint64_t elements = shape.steps * shape.neurons;
+  machine.require_memory(static_cast<double>(elements) * sizeof(float) *
+                         static_cast<double>((shape.layers + 1) * (shape.backward ? 2 : 1)));
   synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
   desc.n_steps = static_cast<std::int64_t>(shape.steps);
   desc.n_neurons = static_cast<std::int64_t>(shape.neurons);

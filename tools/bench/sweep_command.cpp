@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <vector>
 
 #include "commands.hpp"
 #include "measurement.hpp"
@@ -72,12 +73,12 @@ Plan make_plan(const Machine& machine, const Options& options) {
   return plan;
 }
 
-// An open CSV file with its writer.
-class CsvOutput {
+// An open file with its writer.
+class FileOutput {
  public:
-  explicit CsvOutput(const std::string& path) : file_(std::fopen(path.c_str(), "wb")) {
+  FileOutput(const std::string& path, Format format) : file_(std::fopen(path.c_str(), "wb")) {
     if (!file_) throw std::runtime_error("cannot write " + path + ": " + std::strerror(errno));
-    writer_.emplace(file_.get(), Format::csv, measurement_columns());
+    writer_.emplace(file_.get(), format, measurement_columns());
   }
   Writer& writer() { return *writer_; }
 
@@ -94,8 +95,9 @@ class CsvOutput {
 void run_sweep(const Options& options) {
   const double begin = now();
   const Machine machine(options.backend->id, options.threads);
-  std::optional<CsvOutput> csv;
-  if (!options.csv_file.empty()) csv.emplace(options.csv_file);
+  std::vector<FileOutput> files;
+  if (!options.csv_file.empty()) files.emplace_back(options.csv_file, Format::csv);
+  if (!options.json_file.empty()) files.emplace_back(options.json_file, Format::json);
   double limit = options.limit_seconds;
   if (limit == 0 && !options.full) limit = machine.is_host() ? 110 : 280;
 
@@ -142,13 +144,13 @@ void run_sweep(const Options& options) {
         m.spike_rate = workload.spike_rate();
         const Row row = measurement_row(machine, copy, job, direction.name, label, m);
         table.row(row);
-        if (csv) csv->writer().row(row);
+        for (FileOutput& file : files) file.writer().row(row);
       }
     }
     ++measured;
   }
   table.finish();
-  if (csv) csv->writer().finish();
+  for (FileOutput& file : files) file.writer().finish();
   const Copy again = measure_copy(machine, options.copy_mib, options.rounds);
   std::printf("\ncopy at the end: %.1f GB/s, %.1f %% of the one that percents refer to\n%s",
               again.bytes_per_second * 1e-9, again.bytes_per_second / copy.bytes_per_second * 100, skipped.c_str());

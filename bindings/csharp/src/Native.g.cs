@@ -824,7 +824,7 @@ namespace Synfire.Raw
         public ulong p99_ns;
         /// <summary>99.9 % of the replays.</summary>
         public ulong p999_ns;
-        /// <summary>The longest, exact.</summary>
+        /// <summary>The longest, in no bucket.</summary>
         public ulong max_ns;
 
         /// <summary>All zeros plus the size.</summary>
