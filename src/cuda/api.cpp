@@ -54,10 +54,11 @@ cudaError_t graph_node_get_dependencies(cudaGraphNode_t node, cudaGraphNode_t* d
 }
 
 bool resolve_driver_calls() noexcept {
-  if (table.stream_get_context) return true;  // the last one
+  if (table.stream_is_capturing) return true;  // the last one
   return resolve("cuCtxGetCurrent", table.context_get_current) &&
          resolve("cuCtxSetCurrent", table.context_set_current) && resolve("cuCtxGetDevice", table.context_get_device) &&
-         resolve("cuStreamGetCtx", table.stream_get_context);
+         resolve("cuStreamGetCtx", table.stream_get_context) &&
+         resolve("cuStreamIsCapturing", table.stream_is_capturing);
 }
 
 bool is_sticky(cudaError_t error) noexcept {

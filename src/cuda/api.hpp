@@ -37,7 +37,6 @@ struct Api {
   decltype(&cudaStreamDestroy) stream_destroy = &cudaStreamDestroy;
   decltype(&cudaStreamSynchronize) stream_synchronize = &cudaStreamSynchronize;
   decltype(&cudaStreamQuery) stream_query = &cudaStreamQuery;
-  decltype(&cudaStreamIsCapturing) stream_is_capturing = &cudaStreamIsCapturing;
   decltype(&cudaStreamBeginCapture) stream_begin_capture = &cudaStreamBeginCapture;
   decltype(&cudaStreamEndCapture) stream_end_capture = &cudaStreamEndCapture;
   decltype(&cuda::stream_get_capture_info) stream_get_capture_info = &cuda::stream_get_capture_info;
@@ -70,6 +69,9 @@ struct Api {
   int (*context_set_current)(DriverContext*) = nullptr;
   int (*context_get_device)(int* ordinal) = nullptr;  // of the current one
   int (*stream_get_context)(cudaStream_t, DriverContext**) = nullptr;
+  // Of a launch's path, on streams of the caller: the runtime's takes longer, and sets the thread's last error. Errors
+  // have the numbers of cudaError_t, statuses those of cudaStreamCaptureStatus.
+  int (*stream_is_capturing)(cudaStream_t, int* status) = nullptr;
 };
 
 // The table in use.

@@ -178,8 +178,8 @@ class CudaDevice final : public Device {
     state_.require_alive();
     if (!stream) return false;
     const CurrentContext current(state_.context);
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    state_.check(api().stream_is_capturing(stream, &status), "cudaStreamIsCapturing");
+    int status = cudaStreamCaptureStatusNone;
+    state_.check(static_cast<cudaError_t>(api().stream_is_capturing(stream, &status)), "cuStreamIsCapturing");
     if (status == cudaStreamCaptureStatusInvalidated)
       fail(SYNFIRE_ERROR_CAPTURING, "SYN-STREAM-CAPTURING",
            "stream is being captured, and the capture is invalid: end it first");

@@ -95,6 +95,7 @@ struct FillLaunch {
 };
 
 // Units of 16, 4 or 1 bytes, both sides aligned to them; one a thread.
+// 1 MiB in 1.03 us, with 128 in 1.17; 256 MiB in 126.9, with 512 in 127.6 (H200).
 inline constexpr int copy_threads = 256;
 struct CopyLaunch {
   void* destination;

@@ -107,13 +107,13 @@ Api table() {
     FAKE_CALL("cudaStreamQuery");
     return of(stream)->waiting.empty() ? cudaSuccess : cudaErrorNotReady;
   };
-  t.stream_is_capturing = [](cudaStream_t stream, cudaStreamCaptureStatus* status) -> cudaError_t {
-    FAKE_CALL("cudaStreamIsCapturing");
+  t.stream_is_capturing = [](cudaStream_t stream, int* status) -> int {
+    FAKE_CALL("cuStreamIsCapturing");
     const auto& capture = of(stream)->capture;
     *status = !capture         ? cudaStreamCaptureStatusNone
               : capture->valid ? cudaStreamCaptureStatusActive
                                : cudaStreamCaptureStatusInvalidated;
-    return cudaSuccess;
+    return 0;
   };
   t.stream_begin_capture = [](cudaStream_t stream, cudaStreamCaptureMode mode) -> cudaError_t {
     FAKE_CALL("cudaStreamBeginCapture");

@@ -1,6 +1,8 @@
 // What the filling of waves (src/cuda/plan.cpp) counts with: how many blocks of a kernel a multiprocessor of compute
 // capability 9 has registers for. A kernel that comes to need more or fewer registers is seen here. Which launches are
 // planned so is for wave_plan_test.cpp, what they compute for large_test.cpp. A CUDA of before 12.5 fills none.
+#include "driver_function.hpp"
+
 #include <synfire/synfire.h>
 
 #include <gtest/gtest.h>
@@ -16,15 +18,6 @@ namespace {
 
 constexpr int backward_blocks = 10, forward_blocks = 5;
 constexpr unsigned int backward_percent = 65, forward_percent = 10;
-
-template <class F>
-F driver_function(const char* name) {
-  void* found = nullptr;
-  cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSymbolNotFound;
-  EXPECT_EQ(cudaGetDriverEntryPointByVersion(name, &found, 12050, cudaEnableDefault, &status), cudaSuccess);
-  EXPECT_EQ(status, cudaDriverEntryPointSuccess) << name;
-  return reinterpret_cast<F>(found);
-}
 
 struct Pass {
   unsigned int percent;  // of shared memory, that the launch asks for; 0: none

@@ -1,0 +1,22 @@
+// Calls of the driver API, found through the runtime: tests link no driver.
+#ifndef SYNFIRE_TESTS_GPU_DRIVER_FUNCTION_HPP
+#define SYNFIRE_TESTS_GPU_DRIVER_FUNCTION_HPP
+
+#include <gtest/gtest.h>
+
+#include <cuda_runtime_api.h>
+
+#if CUDART_VERSION >= 12050
+
+template <class F>
+F driver_function(const char* name) {
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSymbolNotFound;
+  EXPECT_EQ(cudaGetDriverEntryPointByVersion(name, &found, 12050, cudaEnableDefault, &status), cudaSuccess);
+  EXPECT_EQ(status, cudaDriverEntryPointSuccess) << name;
+  return reinterpret_cast<F>(found);
+}
+
+#endif
+
+#endif
