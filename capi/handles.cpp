@@ -18,7 +18,7 @@ constexpr uint32_t no_slot = 0xFFFFFFFFu;
 constexpr uint64_t alive_bit = uint64_t{1} << 31;
 constexpr uint64_t pin_mask = alive_bit - 1;
 
-struct Slot {
+struct alignas(32) Slot {  // never in two lines of the processor's cache
   std::atomic<uint64_t> state{uint64_t{1} << 32};
   core::Object* object = nullptr;
   std::atomic<uint32_t> next_free{no_slot};

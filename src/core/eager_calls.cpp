@@ -8,18 +8,21 @@ namespace {
 
 // A stream that the device can have, and whether the caller captures it: asked once, before anything is done.
 struct Target {
-  Target(Device& on, synfire_stream to) : device(on), stream(to), captured(on.is_capturing(to)) {}
+  Target(Device& on, synfire_stream to) : device(on), stream(to) {
+    device.check_stream(stream);
+    captured = device.is_capturing(stream);
+  }
 
   Device& device;
   synfire_stream stream;
-  bool captured;
+  bool captured = false;
 };
 
 // Where the stream is captured, the operations are part of that now.
 void run(const Target& to, std::span<Layer* const> layers, std::span<const Operation> operations) {
   const auto& [device, stream, captured] = to;
   if (!captured) {
-    for (Layer* layer : layers) layer->order_on(nullptr, stream);
+    for (Layer* layer : layers) layer->order_on(nullptr, stream_id(stream));
     for (Layer* layer : layers) layer->refresh(stream);
     return device.execute(operations, stream);
   }

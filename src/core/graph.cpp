@@ -22,6 +22,7 @@ Graph::~Graph() {
   for (const Written& written : written_)
     if (written.owned) written.buffer->writes().give_up();
   for (const Ref<Layer>& layer : layers_) layer->remove_user(*this);
+  replay_.reset();  // before what it works on
 }
 
 // ---- instantiating --------------------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ struct RecordedBackward {
 // What a graph is in use for: a launch on a stream, by which layers tell whether it is ordered after others, or anything
 // else; null: it is not.
 using GraphUse = const void*;
-inline constexpr char any_other_use = 0;
+inline constexpr int any_other_use = 0;
 
 // One thread at a time; a second one is answered BUSY instead of being made to wait.
 class Exclusive {
@@ -91,6 +91,7 @@ class Graph final : public Child, private LayerUser {
   // n_slots of 0: one where the graph has pinned buffers, else as shared_slots.
   Graph(Context& context, uint32_t n_slots) noexcept
       : Child(ObjectType::graph, context),
+        on_host_(device().is_host()),
         n_slots_(n_slots),
         values_(device()),
         statistics_(StampClock::of_this_machine()) {}
@@ -167,24 +168,11 @@ class Graph final : public Child, private LayerUser {
   ReplayPlan plan(const OperationList& operations, const Slots& slots) const;
   void check_slots_and_tapes() const;
 
-  std::atomic<GraphUse> use_{nullptr};
-  const uint32_t n_slots_;
-  uint32_t most_in_flight_ = 0;  // replays; 0: any number
-  OperationList operations_;
-  std::vector<uint32_t> owners_;  // the recorded operation that each entry of the list is part of
-  std::vector<uint8_t> enabled_;  // of the recorded operations
-  std::vector<Ref<Buffer>> buffers_;
   // By operations of the replay. Of an owned one the graph has its own part of the count (WriteCount).
   struct Written {
     Buffer* buffer;
     bool owned;
   };
-  std::vector<Written> written_;
-  std::vector<Ref<Layer>> layers_;
-  std::vector<RecordedForward> forwards_;
-  std::vector<RecordedBackward> backwards_;
-  std::vector<RecordedUpdate> updates_;
-
   // What must hold when a replay begins and what it leaves, with the operations that are enabled.
   struct TapeNeed {
     Layer* layer;
@@ -202,20 +190,35 @@ class Graph final : public Child, private LayerUser {
     Layer* layer;
     uint32_t parameters;  // a bit for each
   };
-  std::vector<TapeNeed> needs_;
-  std::vector<TapeLeft> leaves_;
-  std::vector<Updated> updated_;
 
+  // What a launch looks at: side by side, because the caches are cold after what a program does between two launches.
+  alignas(64) std::atomic<GraphUse> use_{nullptr};
+  std::atomic<bool> instantiated_{false};
   bool eager_ = false;  // SYNFIRE_GRAPH was 0 when the graph was instantiated
+  const bool on_host_;  // a launch is the computation
+  const uint32_t n_slots_;
+  uint32_t most_in_flight_ = 0;  // replays; 0: any number
+  StreamId last_stream_ = &contexts_own_stream;  // of the last launch
+  std::atomic<uint64_t> launched_{0};
+  std::unique_ptr<Replay> replay_;
+  std::vector<Ref<Layer>> layers_;
+  std::vector<TapeNeed> needs_;
+  std::vector<Written> written_;
+  std::vector<Updated> updated_;
+  std::vector<TapeLeft> leaves_;
   GraphValues values_;
+  GraphStatistics statistics_;
+
+  OperationList operations_;
+  std::vector<uint32_t> owners_;  // the recorded operation that each entry of the list is part of
+  std::vector<uint8_t> enabled_;  // of the recorded operations
+  std::vector<Ref<Buffer>> buffers_;
+  std::vector<RecordedForward> forwards_;
+  std::vector<RecordedBackward> backwards_;
+  std::vector<RecordedUpdate> updates_;
   std::mutex slots_mutex_;  // between slot_memory() and rebind(); no launch takes it
   std::unique_ptr<Slots> slots_;
-  std::unique_ptr<Replay> replay_;
-  std::atomic<bool> instantiated_{false};
-  std::atomic<uint64_t> launched_{0};
-  synfire_stream last_stream_ = nullptr;  // of the last launch
   std::atomic<int64_t> last_check_ns_{0};  // when a look last asked the device whether it lives
-  GraphStatistics statistics_;
 };
 
 }  // namespace synfire::core

@@ -102,11 +102,15 @@ void Graph::check_idle() const {
 }
 
 Launched Graph::launch(synfire_stream stream) {
-  const Exclusive exclusive(use_, stream_id(stream));
+  const StreamId where = stream_id(stream);
+  const Exclusive exclusive(use_, where);
   check_instantiated();
   std::optional<Entered> entered;
-  if (device().is_host()) entered.emplace(layers_);
-  const bool captured = stream && device().is_capturing(stream);
+  if (on_host_) entered.emplace(layers_);
+  const bool captured = stream && replay_->is_capturing(stream);
+  // Asked once for each stream: should another device's ever have its address, a replay still runs where its nodes are,
+  // in the stream's order.
+  if (where != last_stream_ || captured || eager_) device().check_stream(stream);
   check_tapes();
   if (captured) {
     refresh_for_capture();
@@ -122,9 +126,9 @@ Launched Graph::launch(synfire_stream stream) {
          most_in_flight_, static_cast<unsigned long long>(ticket - most_in_flight_));
   }
   const int64_t stamp = statistics_.stamp();
-  if (stream != last_stream_) check_idle();
-  for (const Ref<Layer>& layer : layers_) layer->order_on(this, stream);
-  last_stream_ = stream;
+  if (where != last_stream_) check_idle();
+  for (const Ref<Layer>& layer : layers_) layer->order_on(this, where);
+  last_stream_ = where;
   refresh(stream);
   try {
     replay_->launch(stream, slot_of(ticket));

@@ -46,11 +46,11 @@ class GraphStatistics {
 
  private:
   const StampClock clock_;
-  std::array<std::atomic<int64_t>, n_launches> launch_stamps_ = {};
-  std::array<std::atomic<uint64_t>, n_buckets> buckets_ = {};
   std::atomic<uint64_t> last_launched_{0}, last_before_reset_{0};  // tickets, which count launches
   std::atomic<uint64_t> n_late_waits_{0}, max_ns_{0};
   std::atomic<uint64_t> last_seen_{0};
+  std::array<std::atomic<int64_t>, n_launches> launch_stamps_ = {};
+  std::array<std::atomic<uint64_t>, n_buckets> buckets_ = {};
 };
 
 }  // namespace synfire::core

@@ -60,6 +60,7 @@ void GraphValues::set(uint32_t operation, std::string_view name, double value) {
 }
 
 void GraphValues::upload(synfire_stream stream) {
+  device_.check_stream(stream);
   for (const auto& chunk : chunks_) {
     if (!chunk->changed) continue;
     device_.write_small(chunk->device, chunk->values, sizeof chunk->values, stream);

@@ -50,8 +50,8 @@ class GraphValues {
   static uint64_t bits_of(Kind kind, int32_t dtype, double value, const char* name);
   void upload(synfire_stream stream);
 
-  Device& device_;
   bool changed_ = false;
+  Device& device_;
   std::vector<std::unique_ptr<Chunk>> chunks_;
   std::vector<Named> named_;  // value i is in chunk i / chunk_values
 };

@@ -197,6 +197,7 @@ void Layer::fill_block(void* bytes) const {
 }
 
 void Layer::upload_block(synfire_stream stream) {
+  device().check_stream(stream);
   const auto lock = lock_parameters();
   if (master_) {
     const uint64_t version = version_.load(std::memory_order_acquire);

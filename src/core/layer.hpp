@@ -6,6 +6,7 @@
 #include "arguments.hpp"
 #include "buffer.hpp"
 #include "parameters.hpp"
+#include "stream_id.hpp"
 #include "update_arguments.hpp"
 #include "value_staging.hpp"
 
@@ -99,13 +100,6 @@ struct ParameterValues {
   std::span<const double> values;
 };
 
-// A stream as layers and graphs remember it; null: none. Addresses of streams are not theirs.
-using StreamId = const void*;
-inline constexpr char contexts_own_stream = 0;
-inline StreamId stream_id(synfire_stream stream) noexcept {
-  return stream ? static_cast<StreamId>(stream) : &contexts_own_stream;
-}
-
 // Whoever replays operations on a layer: what a call on the layer may have to wait for.
 class LayerUser {
  public:
@@ -181,8 +175,8 @@ class Layer final : public Child {
   // another thread. Takes no lock while one stream is used. A null user is an eager call, which nobody finds in flight
   // later. A launch says where it goes before it looks (Exclusive), and moving says so before it looks at launches: of
   // two threads at least one sees the other.
-  void order_on(const LayerUser* user, synfire_stream stream) {
-    if (stream_.load(std::memory_order_seq_cst) != stream_id(stream)) move_to(user, stream_id(stream));
+  void order_on(const LayerUser* user, StreamId stream) {
+    if (stream_.load(std::memory_order_seq_cst) != stream) move_to(user, stream);
   }
   void add_user(LayerUser& user);
   // Where a launch is the computation, one thread at a time runs replays with the layer; a callback of one may launch
@@ -263,12 +257,19 @@ class Layer final : public Child {
   void allocate_tape(Tape tape, bool in_place);
   void* find_state(const char* name, const void* values, uint64_t bytes) const;
 
+  // What every launch looks at or writes, in one line of the processor's cache.
+  alignas(64) std::atomic<StreamId> stream_{&contexts_own_stream};  // that all work in flight is on
+  std::atomic<uint64_t> version_{1};                                // of the parameters
+  std::atomic<uint64_t> uploaded_version_{0};
+  std::atomic<uint64_t> updates_{0};       // replays launched that update a parameter
+  std::atomic<Buffer*> tape_x_{nullptr};   // tape_.shape, to look at without a lock
+  std::atomic<uint64_t> tape_version_{0};  // of the parameters
+  std::atomic<uint64_t> tape_x_version_{0};  // of the input's contents
+  std::atomic<int32_t> tape_kind_{-1};
+
   LayerSpec spec_;
   ParameterSet parameters_;
   mutable std::mutex mutex_;  // parameter values and the references of the tape; never taken by an unchanged replay
-  std::atomic<uint64_t> version_{1};
-  std::atomic<uint64_t> uploaded_version_{0};
-  std::atomic<uint64_t> updates_{0};    // replays launched that update a parameter
   std::atomic<uint32_t> on_device_{0};  // parameters whose values on the device are newer than those here
   std::atomic<uint32_t> captured_{0};   // parameters that graphs of the caller's own update, at any time
 
@@ -282,7 +283,6 @@ class Layer final : public Child {
 
   std::mutex users_mutex_;  // the list, and changes of stream_
   std::vector<LayerUser*> users_;
-  std::atomic<StreamId> stream_{&contexts_own_stream};  // that all work in flight is on
   // The thread that runs replays with this layer now, where a launch computes, and how often it entered: only it looks.
   std::atomic<const void*> owner_{nullptr};
   int entered_ = 0;
@@ -306,10 +306,6 @@ class Layer final : public Child {
     TapeShape shape;
     Ref<Buffer> reference;
   };
-  std::atomic<Buffer*> tape_x_{nullptr};  // tape_.shape, to look at without a lock
-  std::atomic<int32_t> tape_kind_{-1};
-  std::atomic<uint64_t> tape_version_{0};    // of the parameters
-  std::atomic<uint64_t> tape_x_version_{0};  // of the input's contents
   HeldTape tape_;                            // left by the forward that ran last
   HeldTape latest_;                          // of the taped forward made or run last
 };

@@ -207,7 +207,7 @@ void Layer::remove_user(LayerUser& user) noexcept {
 }
 
 void Layer::move_to(const LayerUser* user, StreamId stream) {
-  static constexpr char nowhere = 0;  // whoever launches meanwhile comes to the lock
+  static constexpr int nowhere = 0;  // whoever launches meanwhile comes to the lock
   const std::lock_guard lock(users_mutex_);
   const StreamId before = stream_.load(std::memory_order_relaxed);
   if (before == stream) return;

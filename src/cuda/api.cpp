@@ -3,9 +3,10 @@
 #include <core/error.hpp>
 
 namespace synfire::cuda {
-namespace {
 
 constinit Api table;
+
+namespace {
 
 template <class Function>
 bool resolve(const char* name, Function& function) noexcept {
@@ -22,10 +23,6 @@ bool resolve(const char* name, Function& function) noexcept {
 }
 
 }  // namespace
-
-Api& api() noexcept {
-  return table;
-}
 
 cudaError_t stream_get_capture_info(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
                                     cudaGraph_t* graph, const cudaGraphNode_t** dependencies, size_t* n_dependencies) {
@@ -57,7 +54,7 @@ bool resolve_driver_calls() noexcept {
   if (table.stream_is_capturing) return true;  // the last one
   return resolve("cuCtxGetCurrent", table.context_get_current) &&
          resolve("cuCtxSetCurrent", table.context_set_current) && resolve("cuCtxGetDevice", table.context_get_device) &&
-         resolve("cuStreamGetCtx", table.stream_get_context) &&
+         resolve("cuStreamGetCtx", table.stream_get_context) && resolve("cuGraphLaunch", table.graph_launch) &&
          resolve("cuStreamIsCapturing", table.stream_is_capturing);
 }
 
@@ -84,8 +81,7 @@ bool is_sticky(cudaError_t error) noexcept {
   }
 }
 
-void check(cudaError_t error, const char* call) {
-  if (error == cudaSuccess) return;
+void fail_call(cudaError_t error, const char* call) {
   api().get_last_error();  // the runtime linked into this library keeps its own; leave it clean
   synfire_status status = SYNFIRE_ERROR_CUDA;
   const char* rule = "SYN-CUDA";

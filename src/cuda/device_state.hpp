@@ -13,19 +13,48 @@
 namespace synfire::cuda {
 
 struct DeviceState {
+  std::atomic<bool> lost{false};
   int ordinal = 0;
   DriverContext* context = nullptr;
   cudaStream_t stream = nullptr;  // the device's own: private, non-blocking
   GpuShape shape = {};
   bool programmatic_launches = false;  // a kernel of a replay may be launched before the one in front of it has ended
-  std::atomic<bool> lost{false};
+
+  bool streams_have_contexts = false;  // see streams_have_contexts()
 
   cudaStream_t choose(synfire_stream given) const noexcept { return given ? given : stream; }
+  // Whether the driver calls of a launch need the device's context to be current. Both handles mean a stream of that.
+  bool needs_context(cudaStream_t on) const noexcept {
+    return !streams_have_contexts || on == cudaStreamLegacy || on == cudaStreamPerThread;
+  }
 
   // Throws DEVICE_LOST when an earlier call found the device gone.
-  void require_alive() const;
+  void require_alive() const {
+    if (lost.load(std::memory_order_relaxed)) fail_lost();
+  }
+  [[noreturn]] void fail_lost() const;
   // check(), which also remembers a lost device.
-  void check(cudaError_t error, const char* call);
+  void check(cudaError_t error, const char* call) {
+    if (error != cudaSuccess) fail_cuda(error, call);
+  }
+  [[noreturn]] void fail_cuda(cudaError_t error, const char* call);
+  // Whether the caller captures a stream, or null for the device's own; throws CAPTURING when that capture is invalid.
+  bool is_capturing(synfire_stream given) {
+    require_alive();
+    if (!given) return false;
+    int status = cudaStreamCaptureStatusNone;
+    int error = 0;
+    {
+      const CurrentContext current(context, needs_context(given));
+      error = api().stream_is_capturing(given, &status);
+    }
+    if (error != 0) fail_driver_call(error, "cuStreamIsCapturing");
+    if (status == cudaStreamCaptureStatusInvalidated) fail_capture_invalid();
+    return status == cudaStreamCaptureStatusActive;
+  }
+  [[noreturn]] static void fail_capture_invalid();
+  // Of a driver call that may have been made without the context.
+  [[noreturn]] void fail_driver_call(int error, const char* call);
   // Asks CUDA; throws DEVICE_LOST when the device failed for good.
   void look();
   // Runs what calls CUDA without this check().

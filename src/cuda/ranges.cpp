@@ -2,7 +2,6 @@
 
 #include <core/layer.hpp>
 
-#include <atomic>
 #include <cstdio>
 
 #if __has_include(<nvtx3/nvToolsExt.h>)
@@ -12,22 +11,14 @@
 
 namespace synfire::cuda {
 
+constinit std::atomic<void*> range_domain{nullptr};
+
 #if SYNFIRE_HAVE_NVTX
 
 namespace {
 
-constinit std::atomic<nvtxDomainHandle_t> domain{nullptr};
-
-bool push(const char* text) noexcept {
-  const nvtxDomainHandle_t listening = domain.load(std::memory_order_relaxed);
-  if (!listening) return false;
-  nvtxEventAttributes_t attributes = {};
-  attributes.version = NVTX_VERSION;
-  attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
-  attributes.messageType = NVTX_MESSAGE_TYPE_ASCII;
-  attributes.message.ascii = text;
-  nvtxDomainRangePushEx(listening, &attributes);
-  return true;
+nvtxDomainHandle_t domain() noexcept {
+  return static_cast<nvtxDomainHandle_t>(range_domain.load(std::memory_order_relaxed));
 }
 
 struct Name {
@@ -58,13 +49,25 @@ struct NameOf {
 }  // namespace
 
 void start_ranges() noexcept {
-  if (!domain.load(std::memory_order_relaxed)) domain.store(nvtxDomainCreateA("Synfire"), std::memory_order_relaxed);
+  if (!domain()) range_domain.store(nvtxDomainCreateA("Synfire"), std::memory_order_relaxed);
 }
 
-Range::Range(const char* text) noexcept : open_(push(text)) {}
+bool Range::push(const char* text) noexcept {
+  nvtxEventAttributes_t attributes = {};
+  attributes.version = NVTX_VERSION;
+  attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+  attributes.messageType = NVTX_MESSAGE_TYPE_ASCII;
+  attributes.message.ascii = text;
+  nvtxDomainRangePushEx(domain(), &attributes);
+  return true;
+}
 
-Range::Range(const core::Operation& operation, const core::LayerNumbers* numbers) noexcept : open_(false) {
-  if (!domain.load(std::memory_order_relaxed)) return;
+void Range::pop() noexcept {
+  nvtxDomainRangePop(domain());
+}
+
+Range::Range(const core::Operation& operation, const core::LayerNumbers* numbers) noexcept {
+  if (!listened()) return;
   const Name name = std::visit(NameOf{}, operation);
   char text[96];
   if (numbers && name.layer)  // a long name of an added model leaves room for the number
@@ -74,16 +77,14 @@ Range::Range(const core::Operation& operation, const core::LayerNumbers* numbers
   open_ = push(text);
 }
 
-Range::~Range() {
-  if (open_) nvtxDomainRangePop(domain.load(std::memory_order_relaxed));
-}
-
 #else
 
 void start_ranges() noexcept {}
-Range::Range(const char*) noexcept : open_(false) {}
-Range::Range(const core::Operation&, const core::LayerNumbers*) noexcept : open_(false) {}
-Range::~Range() = default;
+bool Range::push(const char*) noexcept {
+  return false;
+}
+void Range::pop() noexcept {}
+Range::Range(const core::Operation&, const core::LayerNumbers*) noexcept {}
 
 #endif
 

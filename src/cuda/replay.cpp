@@ -19,19 +19,19 @@ namespace {
 
 // One slot's graph.
 struct Instance {
+  cudaGraphExec_t executable = nullptr;
   OperationList operations;  // the list to run, copies included
   CapturedGraph captured;
-  cudaGraphExec_t executable = nullptr;
 };
 
 // Everything that a plan becomes; rebuild() makes another one.
 struct Build {
   std::vector<Instance> instances;
+  bool eager = false;
   std::vector<std::vector<uint32_t>> users;  // of each entry, the recorded operations that it runs for
   std::vector<uint8_t> enabled;              // recorded operations
   std::vector<uint8_t> active;               // entries
   LayerNumbers numbers;                      // for ranges; of any slot's list, and of the recorded one
-  bool eager = false;
   void* arena = nullptr;
 
   bool wanted(size_t entry) const {
@@ -61,18 +61,22 @@ class CudaReplay final : public Replay {
     release_counters();
   }
 
+  bool is_capturing(synfire_stream stream) override { return device_.is_capturing(stream); }
+
   void launch(synfire_stream stream, uint32_t slot) override {
     device_.require_alive();
-    const CurrentContext current(device_.context);
     const Range range("graph launch");
     const Instance& instance = build_.instances[slot];
     const cudaStream_t chosen = device_.choose(stream);
-    if (build_.eager) {
-      enqueue_active(instance, slot, chosen);
-      device_.remember_loss([&] { enqueue_signal(count_, published_, Enqueue::run, chosen); });
-    } else {
-      device_.check(api().graph_launch(instance.executable, chosen), "cudaGraphLaunch");
+    int error = 0;
+    {
+      const CurrentContext current(device_.context, build_.eager || device_.needs_context(chosen));
+      if (build_.eager)
+        enqueue_all(instance, slot, chosen);
+      else
+        error = api().graph_launch(instance.executable, chosen);
     }
+    if (error != 0) device_.fail_driver_call(error, "cuGraphLaunch");
     ++launched_;
   }
 
@@ -196,7 +200,7 @@ class CudaReplay final : public Replay {
           for (uint32_t& user : users) user = plan.owners[user];
         build.active.assign(build.users.size(), 1);
       }
-      build.instances.push_back({staging.place(build.arena), {}, nullptr});
+      build.instances.push_back({nullptr, staging.place(build.arena), {}});
     }
     build.numbers = LayerNumbers(build.instances.front().operations);
     warm_up(device_, build.instances.front().operations);
@@ -266,6 +270,10 @@ class CudaReplay final : public Replay {
   }
 
   // ---- running without a graph
+  void enqueue_all(const Instance& instance, uint32_t slot, cudaStream_t stream) {
+    enqueue_active(instance, slot, stream);
+    device_.remember_loss([&] { enqueue_signal(count_, published_, Enqueue::run, stream); });
+  }
   void enqueue_active(const Instance& instance, uint32_t slot, cudaStream_t stream) {
     for (size_t entry = 0; entry < instance.operations.size(); ++entry) {
       if (!build_.active[entry]) continue;
@@ -300,12 +308,12 @@ class CudaReplay final : public Replay {
   }
 
   DeviceState& device_;
+  uint64_t launched_ = 0;
   Build build_;
   std::vector<Build> retired_;       // of before a rebuild, while the caller's captures may use them
   bool in_callers_capture_ = false;  // the build is part of a capture of the caller's
-  uint64_t launched_ = 0;
-  uint64_t* count_ = nullptr;      // device memory: replays finished
-  uint64_t* published_ = nullptr;  // the same, in mapped host memory
+  uint64_t* count_ = nullptr;        // device memory: replays finished
+  uint64_t* published_ = nullptr;    // the same, in mapped host memory
 };
 
 }  // namespace

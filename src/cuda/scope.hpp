@@ -6,10 +6,11 @@
 
 namespace synfire::cuda {
 
-// Makes a device's context current for the scope's lifetime.
+// Makes a device's context current for the scope's lifetime, where that is needed.
 class CurrentContext {
  public:
-  explicit CurrentContext(DriverContext* wanted) noexcept {
+  explicit CurrentContext(DriverContext* wanted, bool needed = true) noexcept {
+    if (!needed) return;
     api().context_get_current(&previous_);
     if (previous_ == wanted) return;
     api().context_set_current(wanted);

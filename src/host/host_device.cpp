@@ -125,12 +125,12 @@ class HostDevice final : public Device {
     std::memcpy(destination, source, bytes);
   }
 
-  bool is_capturing(synfire_stream stream) override {
+  void check_stream(synfire_stream stream) override {
     if (stream)
       fail_argument("SYN-STREAM-HOST", "stream is %p; a host context has no streams, null is needed",
                     static_cast<void*>(stream));
-    return false;
   }
+  bool is_capturing(synfire_stream) override { return false; }
   void execute_captured(std::span<const Operation> operations, synfire_stream stream) override {
     execute(operations, stream);  // there is no stream to capture
   }
@@ -266,6 +266,7 @@ class HostReplay final : public Replay {
  public:
   HostReplay(HostDevice& device, ReplayPlan plan) : device_(device), plan_(std::move(plan)) {}
 
+  bool is_capturing(synfire_stream) override { return false; }
   void launch(synfire_stream stream, uint32_t slot) override {
     launch_captured(stream, slot);
     finished_.fetch_add(1, std::memory_order_release);

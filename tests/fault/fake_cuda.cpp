@@ -19,11 +19,12 @@ class Inside {
 
 }  // namespace
 
-void install(int n_devices, int compute_major) {
+void install(int n_devices, int compute_major, int driver_version) {
   const Inside inside;
   State& s = state();
   s.n_devices = n_devices;
   s.compute_major = compute_major;
+  s.driver_version = driver_version;
   s.captured_kernels.clear();
   s.passes.clear();
   s.counts.clear();
@@ -113,6 +114,10 @@ cudaStream_t make_stream() {
 void destroy_stream(cudaStream_t stream) {
   const Inside inside;
   delete_stream(stream);
+}
+void recycle(cudaStream_t stream, int device) {
+  const Inside inside;
+  of(stream)->device = device;
 }
 cudaError_t launch(cudaStream_t stream, std::function<void()> work) {
   const Inside inside;

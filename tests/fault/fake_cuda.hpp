@@ -22,7 +22,7 @@ struct Kernel {
 };
 
 // Puts the fake behind the table of calls, with this many devices; everything is as at the start of a process.
-void install(int n_devices = 1, int compute_major = 9);
+void install(int n_devices = 1, int compute_major = 9, int driver_version = 13000);
 
 // ---- looking
 uint64_t calls();                         // since the last reset_calls()
@@ -57,6 +57,8 @@ void fail(const std::string& name, cudaError_t error, int nth = 1);
 // ---- the caller's own CUDA work
 cudaStream_t make_stream();
 void destroy_stream(cudaStream_t stream);
+// As if the stream were destroyed, and a new one of this device had its address.
+void recycle(cudaStream_t stream, int device);
 cudaError_t launch(cudaStream_t stream, std::function<void()> work);  // a kernel
 cudaError_t add_node(cudaStream_t stream, cudaGraphNodeType type);    // a node of any type into its capture
 cudaError_t begin_capture(cudaStream_t stream, cudaStreamCaptureMode mode);

@@ -76,12 +76,15 @@ struct State {
   std::recursive_mutex mutex;
   int n_devices = 1;
   int compute_major = 9;
+  int driver_version = 13000;
   std::vector<bool> captured_kernels, passes;
   std::map<void*, Allocation> allocations;
   std::map<std::string, uint64_t> counts;
   uint64_t total = 0;
   std::map<std::string, std::pair<int, cudaError_t>> failures;
   std::vector<std::unique_ptr<Stream>> streams;
+  Stream legacy_stream;
+  std::map<size_t, Stream> streams_of_threads;
   std::vector<std::shared_ptr<Capture>> captures;
   Live live = {};
   bool held = false;
@@ -130,7 +133,10 @@ class Call {
   cudaError_t error_ = cudaSuccess;
 };
 
+// The default streams of the device and of the calling thread have handles of their own.
 inline Stream* of(cudaStream_t stream) {
+  if (stream == cudaStreamLegacy) return &state().legacy_stream;
+  if (stream == cudaStreamPerThread) return &state().streams_of_threads[this_thread()];
   return reinterpret_cast<Stream*>(stream);
 }
 inline Graph* of(cudaGraph_t graph) {

@@ -14,6 +14,18 @@ using synfire::cuda::DriverContext;
   const Call call(name); \
   if (!call) return call.error()
 
+namespace {
+
+bool is_default(cudaStream_t stream) {
+  return stream == cudaStreamLegacy || stream == cudaStreamPerThread;
+}
+// Handles of default streams are of the context that is current; drivers of before CUDA 13 need one for any stream.
+bool lacks_context(cudaStream_t stream) {
+  return device_of_thread < 0 && (is_default(stream) || state().driver_version < 13000);
+}
+
+}  // namespace
+
 Api table() {
   Api t;
   t.get_device_count = [](int* n) -> cudaError_t {
@@ -32,7 +44,7 @@ Api table() {
   };
   t.driver_get_version = [](int* version) -> cudaError_t {
     FAKE_CALL("cudaDriverGetVersion");
-    *version = 13000;
+    *version = state().driver_version;
     return cudaSuccess;
   };
   t.set_device = [](int device) -> cudaError_t {
@@ -109,6 +121,7 @@ Api table() {
   };
   t.stream_is_capturing = [](cudaStream_t stream, int* status) -> int {
     FAKE_CALL("cuStreamIsCapturing");
+    if (lacks_context(stream)) return cudaErrorDeviceUninitialized;
     const auto& capture = of(stream)->capture;
     *status = !capture         ? cudaStreamCaptureStatusNone
               : capture->valid ? cudaStreamCaptureStatusActive
@@ -233,8 +246,9 @@ Api table() {
     ++state().live.executables;
     return cudaSuccess;
   };
-  t.graph_launch = [](cudaGraphExec_t executable, cudaStream_t stream) -> cudaError_t {
-    FAKE_CALL("cudaGraphLaunch");
+  t.graph_launch = [](cudaGraphExec_t executable, cudaStream_t stream) -> int {
+    FAKE_CALL("cuGraphLaunch");
+    if (lacks_context(stream)) return cudaErrorDeviceUninitialized;
     if (of(stream)->capture) return cudaErrorStreamCaptureUnsupported;
     return launch_executable(*of(executable), stream);
   };
@@ -295,6 +309,7 @@ Api table() {
   };
   t.stream_get_context = [](cudaStream_t stream, DriverContext** context) -> int {
     FAKE_CALL("cuStreamGetCtx");
+    if (is_default(stream)) return synfire::cuda::api().context_get_current(context);
     *context = reinterpret_cast<DriverContext*>(contexts + of(stream)->device);
     return 0;
   };

@@ -82,7 +82,7 @@ int main() {
     require(synfire_graph_wait(graph, ticket, i % 3, i % 2 == 0 ? 1000000000 : -1), "wait");
   }
   counting = false;
-  const uint64_t calls = synfire_test::fake::calls(), launches = synfire_test::fake::calls("cudaGraphLaunch");
+  const uint64_t calls = synfire_test::fake::calls(), launches = synfire_test::fake::calls("cuGraphLaunch");
   const long allocations = n_allocations, locks = n_locks;
 
   n_allocations = 0;

@@ -64,6 +64,54 @@ TEST_F(Order, AGraphIsInFlightOnOneStream) {
   }
 }
 
+// One handle, as many streams as threads.
+TEST_F(Order, DefaultStreamsOfTwoThreadsAreTwoStreams) {
+  for (const bool with_layer : {true, false}) {
+    const Graph graph = with_layer ? forward(2, h) : copy();
+    EXPECT_OK(synfire_graph_instantiate(graph));
+    fake::hold();
+    uint64_t ticket = 0;
+    EXPECT_OK(synfire_graph_launch(graph, cudaStreamPerThread, &ticket));
+    std::thread([&] {
+      for (const synfire_stream other : {cudaStreamPerThread, cudaStreamLegacy})
+        EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("another stream", "ticket 1"),
+                     synfire_graph_launch(graph, other, nullptr));
+    }).join();
+    EXPECT_OK(synfire_graph_launch(graph, cudaStreamPerThread, &ticket));
+    fake::release();
+    wait(graph, ticket);
+    std::thread([&] {
+      EXPECT_OK(synfire_graph_launch(graph, cudaStreamPerThread, &ticket));
+      wait(graph, ticket);
+    }).join();
+    EXPECT_EQ(ticket, 3u);
+  }
+}
+
+// A thread that never touched CUDA launches, and has no context afterwards either.
+TEST_F(Order, LaunchesNeedNoContextOnTheThread) {
+  for (const int driver : {12000, 13000}) {
+    fake::install(1, 9, driver);
+    const Context home = make_context();
+    const Buffer from = make_frame(home, n), to = make_frame(home, n);
+    const Graph graph = make_slotted_graph(home, 2);
+    record_copy(graph, from, to);
+    EXPECT_OK(synfire_graph_instantiate(graph));
+    std::thread([&] {
+      ASSERT_EQ(fake::current_device(), -1);
+      for (const synfire_stream on : {synfire_stream{}, callers(), cudaStreamLegacy, cudaStreamPerThread}) {
+        uint64_t ticket = 0;
+        EXPECT_OK(synfire_graph_launch(graph, on, &ticket));
+        wait(graph, ticket);
+        EXPECT_EQ(fake::current_device(), -1);
+        fake::fail("cuGraphLaunch", cudaErrorLaunchOutOfResources);
+        EXPECT_FAILS(SYNFIRE_ERROR_CUDA, WORDS("cuGraphLaunch"), synfire_graph_launch(graph, on, &ticket));
+        EXPECT_EQ(fake::current_device(), -1);
+      }
+    }).join();
+  }
+}
+
 TEST_F(Order, InstantiatingLeavesTheParametersOfReplaysInFlight) {
   const Buffer other_h = make_frame(context, n);
   const Graph first = forward(SYNFIRE_SLOTS_SHARED, h), second = forward(SYNFIRE_SLOTS_SHARED, other_h),

@@ -149,7 +149,7 @@ TEST_F(StepsInFlight, AStepOfFourLayersIsOneCall) {
   for (int step = 0; step < 100; ++step) {
     fake::reset_calls();
     wait(graph, launch(graph));
-    EXPECT_EQ(fake::calls("cudaGraphLaunch"), 1u);
+    EXPECT_EQ(fake::calls("cuGraphLaunch"), 1u);
     EXPECT_EQ(fake::calls(), 1u);
   }
   EXPECT_NE(get_parameter(layers[0], "tau")[0], 2) << "it has learned";
@@ -178,7 +178,7 @@ TEST_F(StepsInFlight, TwoGraphsWithOneLayerNeedAnOrder) {
   EXPECT_EQ(ticket, 77u);
   EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("another graph", "stream"),
                synfire_layer_reset_rows(layer, &all, other));
-  EXPECT_EQ(fake::calls("cudaGraphLaunch"), 0u);
+  EXPECT_EQ(fake::calls("cuGraphLaunch"), 0u);
   EXPECT_EQ(launch(two), 1u) << "on the stream of the first one there is an order";
   EXPECT_OK(synfire_layer_reset_rows(layer, &all, nullptr));
   EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("this graph"), synfire_graph_launch(one, other, &ticket))

@@ -126,6 +126,44 @@ TEST_F(TwoDevices, MemoryOfTheOtherDeviceIsRefused) {
   }
 }
 
+// A graph looks once at the device of a stream, because CUDA runs nodes where they were made, whatever stream the graph
+// is launched on, and in that stream's order.
+TEST_F(TwoDevices, AGraphRunsWhereItsNodesWereMade) {
+  ASSERT_EQ(cudaSetDevice(0), cudaSuccess);
+  cudaStream_t here = nullptr, there = nullptr;
+  ASSERT_EQ(cudaStreamCreateWithFlags(&here, cudaStreamNonBlocking), cudaSuccess);
+  const synfire_buffer from = make_buffer(contexts[0], SYNFIRE_MEMORY_DEVICE),
+                       to = make_buffer(contexts[0], SYNFIRE_MEMORY_DEVICE);
+  ASSERT_EQ(synfire_buffer_fill(from, 3), SYNFIRE_OK) << last_error();
+  synfire_graph graph = nullptr;
+  ASSERT_EQ(synfire_graph_create(contexts[0], nullptr, &graph), SYNFIRE_OK);
+  synfire_copy_desc copy = SYNFIRE_COPY_DESC_INIT;
+  copy.source = from;
+  copy.destination = to;
+  ASSERT_EQ(synfire_graph_record_copy(graph, &copy), SYNFIRE_OK) << last_error();
+  ASSERT_EQ(synfire_graph_instantiate(graph), SYNFIRE_OK) << last_error();
+  ASSERT_EQ(cudaStreamBeginCapture(here, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+  ASSERT_EQ(synfire_graph_launch(graph, here, nullptr), SYNFIRE_CAPTURED) << last_error();
+  cudaGraph_t captured = nullptr;
+  ASSERT_EQ(cudaStreamEndCapture(here, &captured), cudaSuccess);
+  cudaGraphExec_t executable = nullptr;
+  ASSERT_EQ(cudaGraphInstantiateWithFlags(&executable, captured, 0), cudaSuccess);
+  ASSERT_EQ(cudaSetDevice(1), cudaSuccess);
+  ASSERT_EQ(cudaStreamCreateWithFlags(&there, cudaStreamNonBlocking), cudaSuccess);
+  EXPECT_EQ(cudaGraphLaunch(executable, there), cudaSuccess);
+  EXPECT_EQ(cudaStreamSynchronize(there), cudaSuccess);
+  std::vector<float> values(4 * 256);
+  EXPECT_EQ(synfire_buffer_download(to, 0, values.data(), values.size() * sizeof(float)), SYNFIRE_OK) << last_error();
+  EXPECT_EQ(values, std::vector<float>(4 * 256, 3));
+  EXPECT_EQ(cudaGraphExecDestroy(executable), cudaSuccess);
+  EXPECT_EQ(cudaGraphDestroy(captured), cudaSuccess);
+  EXPECT_EQ(cudaStreamDestroy(there), cudaSuccess);
+  EXPECT_EQ(cudaStreamDestroy(here), cudaSuccess);
+  synfire_graph_destroy(graph);
+  for (const synfire_buffer buffer : {from, to}) synfire_buffer_destroy(buffer);
+  EXPECT_EQ(cudaSetDevice(0), cudaSuccess);
+}
+
 // A stream belongs to the device it was made on.
 TEST_F(TwoDevices, AStreamOfTheOtherDeviceIsAnErrorAndNothingElse) {
   ASSERT_EQ(cudaSetDevice(1), cudaSuccess);

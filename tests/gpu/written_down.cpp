@@ -147,6 +147,7 @@ class NumberDevice final : public core::Device {
   void upload(void*, const void*, uint64_t) override {}
   void download(void*, const void*, uint64_t) override {}
   void write_small(void*, const void*, uint64_t, synfire_stream) override {}
+  void check_stream(synfire_stream) override {}
   bool is_capturing(synfire_stream) override { return false; }
   void load(std::span<const core::Operation>) override {}
   void execute(std::span<const core::Operation>, synfire_stream) override {}

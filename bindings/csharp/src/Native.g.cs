@@ -11,6 +11,8 @@ namespace Synfire.Raw
     /// <summary>
     /// A CUDA stream of the context's device: <c>cudaStream_t</c> and <c>CUstream</c> convert without a cast.
     /// Null means the context's own stream. One of another device is refused (SYNFIRE_ERROR_INVALID_ARGUMENT).
+    /// CUDA's handles <c>cudaStreamLegacy</c> (1) and <c>cudaStreamPerThread</c> (2) mean those streams of the
+    /// device's primary context, the latter that of the calling thread.
     /// </summary>
     [StructLayout(LayoutKind.Sequential)]
     public readonly struct synfire_stream : IEquatable<synfire_stream>

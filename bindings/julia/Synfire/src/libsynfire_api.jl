@@ -8,7 +8,7 @@
 
 mutable struct CUstream_st end
 """
-A CUDA stream of the context's device: `cudaStream_t` and `CUstream` convert without a cast. Null means the context's own stream. One of another device is refused (SYNFIRE_ERROR_INVALID_ARGUMENT).
+A CUDA stream of the context's device: `cudaStream_t` and `CUstream` convert without a cast. Null means the context's own stream. One of another device is refused (SYNFIRE_ERROR_INVALID_ARGUMENT). CUDA's handles `cudaStreamLegacy` (1) and `cudaStreamPerThread` (2) mean those streams of the device's primary context, the latter that of the calling thread.
 """
 const synfire_stream = Ptr{CUstream_st}
 
