@@ -172,8 +172,8 @@ synfire_status SYNFIRE_CALL synfire_graph_rebind(synfire_graph graph, synfire_bu
   });
 }
 
-synfire_status SYNFIRE_CALL synfire_graph_launch(synfire_graph graph, synfire_stream stream,
-                                                 uint64_t* ticket) noexcept {
+[[gnu::hot]] synfire_status SYNFIRE_CALL synfire_graph_launch(synfire_graph graph, synfire_stream stream,
+                                                              uint64_t* ticket) noexcept {
   return guarded(__func__, [&] {
     const core::Launched launched = pinned(graph)->launch(stream);
     if (ticket) *ticket = launched.ticket;

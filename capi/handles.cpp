@@ -90,7 +90,7 @@ uint64_t register_object(core::Object* object) {
   return (tag_base + static_cast<uint64_t>(object->type())) << 56 | uint64_t{index} << 32 | generation;
 }
 
-core::Object* pin(uint64_t handle, core::ObjectType type) noexcept {
+[[gnu::hot]] core::Object* pin(uint64_t handle, core::ObjectType type) noexcept {
   uint32_t index = 0;
   Slot* const slot = locate(handle, type, index);
   if (!slot) return nullptr;
@@ -101,7 +101,7 @@ core::Object* pin(uint64_t handle, core::ObjectType type) noexcept {
   return nullptr;
 }
 
-void unpin(uint64_t handle) noexcept {
+[[gnu::hot]] void unpin(uint64_t handle) noexcept {
   const uint32_t index = static_cast<uint32_t>(handle >> 32) & 0xFFFFFFu;
   Slot& slot = slot_at(index);
   const uint64_t before = slot.state.fetch_sub(1, std::memory_order_acq_rel);

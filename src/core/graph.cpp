@@ -11,7 +11,7 @@
 
 namespace synfire::core {
 
-void Graph::check_instantiated() const {
+[[gnu::hot]] void Graph::check_instantiated() const {
   if (!instantiated_.load(std::memory_order_acquire))
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-GRAPH-NOT-INSTANTIATED",
          "the graph is not instantiated; call synfire_graph_instantiate first");

@@ -61,9 +61,9 @@ class CudaReplay final : public Replay {
     release_counters();
   }
 
-  bool is_capturing(synfire_stream stream) override { return device_.is_capturing(stream); }
+  [[gnu::hot]] bool is_capturing(synfire_stream stream) override { return device_.is_capturing(stream); }
 
-  void launch(synfire_stream stream, uint32_t slot) override {
+  [[gnu::hot]] void launch(synfire_stream stream, uint32_t slot) override {
     device_.require_alive();
     const Range range("graph launch");
     const Instance& instance = build_.instances[slot];
