@@ -1,13 +1,11 @@
 // The kernels behind the fake CUDA runtime: the addresses that src/cuda asks for, and host code that computes what the
 // GPU's kernels do, from the same arguments. Forward and backward are the host backend's kernels.
 #include "fake_cuda.hpp"
+#include "kernel_instances.hpp"
 
 #include <core/buffer.hpp>
 #include <core/float_environment.hpp>
 #include <core/update_parameters.hpp>
-#include <cuda/kernels.hpp>
-#include <cuda/spike_kernels.hpp>
-#include <cuda/step_kernels.hpp>
 #include <host/kernels.hpp>
 
 #include <synfire/synfire.h>
@@ -344,35 +342,6 @@ const void* update_parameter_kernel() {
   return &made;
 }
 
-template const void* fill_value_kernel<uint8_t>();
-template const void* fill_value_kernel<uint16_t>();
-template const void* fill_value_kernel<uint32_t>();
-template const void* fill_value_kernel<uint64_t>();
-template const void* reset_rows_kernel<float>();
-template const void* reset_rows_kernel<double>();
-template const void* set_parameters_kernel<float>();
-template const void* set_parameters_kernel<double>();
-template const void* update_parameter_kernel<float>();
-template const void* update_parameter_kernel<double>();
-template const void* forward_kernel<float>(int32_t, int, ForwardOutputs);
-template const void* forward_kernel<double>(int32_t, int, ForwardOutputs);
-template const void* forward_kernel<F16>(int32_t, int, ForwardOutputs);
-template const void* forward_kernel<Bf16>(int32_t, int, ForwardOutputs);
-template const void* forward_kernel<AnyStorage>(int32_t, int, ForwardOutputs);
-template const void* backward_kernel<float>(int32_t, int32_t, int, BackwardInputs);
-template const void* backward_kernel<double>(int32_t, int32_t, int, BackwardInputs);
-template const void* backward_kernel<F16>(int32_t, int32_t, int, BackwardInputs);
-template const void* backward_kernel<Bf16>(int32_t, int32_t, int, BackwardInputs);
-template const void* backward_kernel<AnyStorage>(int32_t, int32_t, int, BackwardInputs);
-template const void* reduce_batch_kernel<float>();
-template const void* reduce_batch_kernel<double>();
-template const void* reduce_total_kernel<float>();
-template const void* reduce_total_kernel<double>();
-template const void* fill_kernel<uint8_t>();
-template const void* fill_kernel<uint16_t>();
-template const void* fill_kernel<uint32_t>();
-template const void* fill_kernel<uint64_t>();
-template const void* count_spikes_kernel<uint32_t>(core::SpikeStorage);
-template const void* count_spikes_kernel<uint64_t>(core::SpikeStorage);
+SYNFIRE_TEST_KERNEL_INSTANCES
 
 }  // namespace synfire::cuda

@@ -1,8 +1,8 @@
 #include "written_down.hpp"
 
+#include "../fault/kernel_instances.hpp"
+
 #include <core/context.hpp>
-#include <cuda/spike_kernels.hpp>
-#include <cuda/step_kernels.hpp>
 
 #include <memory>
 
@@ -91,36 +91,7 @@ const void* update_parameter_kernel() {
   return named(17, storage_number<R>, 1, 0);
 }
 
-template const void* forward_kernel<float>(int32_t, int, ForwardOutputs);
-template const void* forward_kernel<double>(int32_t, int, ForwardOutputs);
-template const void* forward_kernel<F16>(int32_t, int, ForwardOutputs);
-template const void* forward_kernel<Bf16>(int32_t, int, ForwardOutputs);
-template const void* forward_kernel<AnyStorage>(int32_t, int, ForwardOutputs);
-template const void* backward_kernel<float>(int32_t, int32_t, int, BackwardInputs);
-template const void* backward_kernel<double>(int32_t, int32_t, int, BackwardInputs);
-template const void* backward_kernel<F16>(int32_t, int32_t, int, BackwardInputs);
-template const void* backward_kernel<Bf16>(int32_t, int32_t, int, BackwardInputs);
-template const void* backward_kernel<AnyStorage>(int32_t, int32_t, int, BackwardInputs);
-template const void* reset_rows_kernel<float>();
-template const void* reset_rows_kernel<double>();
-template const void* fill_value_kernel<uint8_t>();
-template const void* fill_value_kernel<uint16_t>();
-template const void* fill_value_kernel<uint32_t>();
-template const void* fill_value_kernel<uint64_t>();
-template const void* set_parameters_kernel<float>();
-template const void* set_parameters_kernel<double>();
-template const void* update_parameter_kernel<float>();
-template const void* update_parameter_kernel<double>();
-template const void* reduce_batch_kernel<float>();
-template const void* reduce_batch_kernel<double>();
-template const void* reduce_total_kernel<float>();
-template const void* reduce_total_kernel<double>();
-template const void* fill_kernel<uint8_t>();
-template const void* fill_kernel<uint16_t>();
-template const void* fill_kernel<uint32_t>();
-template const void* fill_kernel<uint64_t>();
-template const void* count_spikes_kernel<uint32_t>(core::SpikeStorage);
-template const void* count_spikes_kernel<uint64_t>(core::SpikeStorage);
+SYNFIRE_TEST_KERNEL_INSTANCES
 
 Launch latest;
 
