@@ -152,13 +152,12 @@ const C = Synfire.LibSynfire
 
 end
 
+collect_all()
 Context(backend=:host) do context
     open_before = live_handles()
     bad_input(context)
     @testset "nothing is left behind" begin
-        for _ in 1:5
-            GC.gc()
-        end
+        collect_all()
         @test live_handles() == open_before
         @test reclaim(context) == 0
     end

@@ -1,7 +1,6 @@
 # Handles are closed once, by hand, by `do`, by the collector or at exit; in any order; and nothing is left.
 #
 # SPDX-License-Identifier: MIT
-collect_all() = foreach(_ -> GC.gc(), 1:4)
 
 # One of each kind, and arrays that look at memory.
 function make_some(context, n)
