@@ -1,7 +1,7 @@
 // Captures: native nodes that keep CUDA's rules and those that do not, graphs and eager calls on a stream that the
 // caller captures, captures of other threads, several devices; and that no failure of a CUDA call leaks or breaks
 // anything.
-#include "../capi/step_support.hpp"
+#include "../capi/graph_support.hpp"
 #include "fake_cuda.hpp"
 
 #include <atomic>
@@ -509,60 +509,6 @@ TEST_F(Captures, TwoDevicesFromThreadsThatAreOnTheOther) {
       wait(graph, launch(graph));
     }).join();
   }
-}
-
-// A graph asks once whether a stream is of its device. Should another device's have its address later, replays are
-// still right, because their nodes have a device of their own; what would run on the stream's is refused, and not lost.
-TEST_F(Captures, AStreamIsAskedOnceForItsDevice) {
-  fake::install(2);
-  const Context home = make_context();
-  const cudaStream_t one = fake::make_stream(), two = fake::make_stream();
-  const Layer layer = make_layer(home, describe(Shape{1, 1, n}, SYNFIRE_DTYPE_F32));
-  const Buffer ones = make_frame(home, n), h = make_frame(home, n), filled = make_frame(home, n);
-  EXPECT_OK(synfire_buffer_fill(ones, 1));
-  const Graph graph = make_slotted_graph(home, SYNFIRE_SLOTS_SHARED);
-  const synfire_state_desc all = rows_desc(0, 0);
-  EXPECT_OK(synfire_graph_record_reset_rows(graph, layer, &all));
-  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
-  forward.x = ones;
-  forward.h_seq = h;
-  EXPECT_OK(synfire_graph_record_forward(graph, layer, &forward));
-  const int32_t fill = record_fill(graph, filled, 1);
-  EXPECT_OK(synfire_graph_instantiate(graph));
-  const auto expect = [&](cudaStream_t on, uint64_t questions, float h_now, float filled_now) {
-    fake::reset_calls();
-    uint64_t ticket = 0;
-    ASSERT_OK(synfire_graph_launch(graph, on, &ticket));
-    wait(graph, ticket);
-    EXPECT_EQ(fake::calls("cuStreamGetCtx"), questions);
-    EXPECT_EQ(data_of(h)[3], h_now);
-    EXPECT_EQ(data_of(filled)[3], filled_now);
-  };
-  expect(one, 2, 0.5f, 1);  // for the launch, and for the parameters that it brings along
-  expect(one, 0, 0.5f, 1);
-  expect(two, 1, 0.5f, 1);
-  expect(one, 1, 0.5f, 1);
-  expect(nullptr, 0, 0.5f, 1);
-  expect(one, 1, 0.5f, 1);
-  fake::recycle(one, 1);
-  expect(one, 0, 0.5f, 1);
-  const auto expect_refused = [&] {
-    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("stream", "device 1"),
-                 synfire_graph_launch(graph, one, nullptr));
-  };
-  set_parameter(layer, "tau", {4});
-  expect_refused();
-  expect_refused();
-  expect(two, 2, 0.25f, 1);
-  fake::recycle(one, 0);
-  expect(one, 1, 0.25f, 1);
-  fake::recycle(one, 1);
-  EXPECT_OK(synfire_graph_set_value(graph, fill, "value", 2));
-  expect_refused();
-  expect(nullptr, 0, 0.25f, 2);
-  expect_refused();
-  fake::destroy_stream(one);
-  fake::destroy_stream(two);
 }
 
 // ---- Calls that fail ------------------------------------------------------------------------------------------------

@@ -7,42 +7,7 @@
 namespace synfire_test {
 namespace {
 
-class Order : public WithStream {
- protected:
-  static constexpr uint64_t n = 8;
-  Layer layer;
-  Buffer x, h;
-
-  void SetUp() override {
-    WithStream::SetUp();
-    layer = make_layer(context, describe(Shape{1, 1, n}, SYNFIRE_DTYPE_F32));
-    x = make_frame(context, n);
-    h = make_frame(context, n);
-    EXPECT_OK(synfire_buffer_fill(x, 1));
-  }
-  void TearDown() override {
-    fake::release();
-    EXPECT_OK(synfire_context_synchronize(context));
-    WithStream::TearDown();
-  }
-
-  // H is X by tau: the state is reset first.
-  Graph forward(uint32_t n_slots, synfire_buffer to) const {
-    Graph graph = make_slotted_graph(context, n_slots);
-    const synfire_state_desc all = rows_desc(0, 0);
-    EXPECT_OK(synfire_graph_record_reset_rows(graph, layer, &all));
-    synfire_forward_desc desc = SYNFIRE_FORWARD_DESC_INIT;
-    desc.x = x;
-    desc.h_seq = to;
-    EXPECT_OK(synfire_graph_record_forward(graph, layer, &desc));
-    return graph;
-  }
-  Graph copy() const {
-    Graph graph = make_slotted_graph(context, 2);
-    record_copy(graph, x, h);
-    return graph;
-  }
-};
+using Order = WithLayer;
 
 // With slots the replays are of two executable graphs, which CUDA would run side by side.
 TEST_F(Order, AGraphIsInFlightOnOneStream) {
@@ -85,30 +50,6 @@ TEST_F(Order, DefaultStreamsOfTwoThreadsAreTwoStreams) {
       wait(graph, ticket);
     }).join();
     EXPECT_EQ(ticket, 3u);
-  }
-}
-
-// A thread that never touched CUDA launches, and has no context afterwards either.
-TEST_F(Order, LaunchesNeedNoContextOnTheThread) {
-  for (const int driver : {12000, 13000}) {
-    fake::install(1, 9, driver);
-    const Context home = make_context();
-    const Buffer from = make_frame(home, n), to = make_frame(home, n);
-    const Graph graph = make_slotted_graph(home, 2);
-    record_copy(graph, from, to);
-    EXPECT_OK(synfire_graph_instantiate(graph));
-    std::thread([&] {
-      ASSERT_EQ(fake::current_device(), -1);
-      for (const synfire_stream on : {synfire_stream{}, callers(), cudaStreamLegacy, cudaStreamPerThread}) {
-        uint64_t ticket = 0;
-        EXPECT_OK(synfire_graph_launch(graph, on, &ticket));
-        wait(graph, ticket);
-        EXPECT_EQ(fake::current_device(), -1);
-        fake::fail("cuGraphLaunch", cudaErrorLaunchOutOfResources);
-        EXPECT_FAILS(SYNFIRE_ERROR_CUDA, WORDS("cuGraphLaunch"), synfire_graph_launch(graph, on, &ticket));
-        EXPECT_EQ(fake::current_device(), -1);
-      }
-    }).join();
   }
 }
 
