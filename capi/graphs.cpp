@@ -231,10 +231,10 @@ synfire_status SYNFIRE_CALL synfire_graph_get_statistics(synfire_graph graph,
                                                          synfire_graph_statistics* statistics) noexcept {
   return guarded(__func__, [&] {
     const auto found = pinned(graph);
-    read_descriptor(statistics, "statistics");
+    const Answer out(statistics, "statistics");
     synfire_graph_statistics answer = SYNFIRE_GRAPH_STATISTICS_INIT;
     found->read_statistics(answer);
-    capi::write_properties(answer, statistics);
+    out.write(answer);
     return SYNFIRE_OK;
   });
 }

@@ -16,10 +16,14 @@ thread_local constinit LastError last_error = {};
 
 const char* type_name(core::ObjectType type) {
   switch (type) {
-    case core::ObjectType::context: return "context";
-    case core::ObjectType::buffer: return "buffer";
-    case core::ObjectType::layer: return "layer";
-    case core::ObjectType::graph: return "graph";
+    case core::ObjectType::context:
+      return "context";
+    case core::ObjectType::buffer:
+      return "buffer";
+    case core::ObjectType::layer:
+      return "layer";
+    case core::ObjectType::graph:
+      return "graph";
   }
   return "object";
 }
@@ -61,25 +65,35 @@ void check_same_context(const core::Object& object, const core::Context& context
                "%s belongs to another context; everything in one call must belong to one", name);
 }
 
-void fail_null(const char* name) { core::fail_argument("SYN-ARGUMENT-NULL", "%s is null", name); }
+void fail_null(const char* name) {
+  core::fail_argument("SYN-ARGUMENT-NULL", "%s is null", name);
+}
 
-void check_struct_size(const void* descriptor, uint32_t size, uint64_t known, uint64_t smallest, const char* name) {
-  if (size < smallest)
+uint32_t checked_struct_size(const void* structure, std::span<const uint32_t> versions, const char* name) {
+  uint32_t size = 0;
+  std::memcpy(&size, structure, sizeof size);
+  if (size < versions.front())
     core::fail(SYNFIRE_ERROR_STRUCT_SIZE, "SYN-STRUCT-SMALL",
-               "%s->struct_size is %u; at least %llu is needed (initialise it with its _INIT macro)", name, size,
-               static_cast<unsigned long long>(smallest));
+               "%s->struct_size is %u; at least %u is needed (initialise it with its _INIT macro)", name, size,
+               versions.front());
   // A size this large is an uninitialised structure, not a newer version of one.
   constexpr uint32_t largest = 4096;
   if (size > largest)
     core::fail(SYNFIRE_ERROR_STRUCT_SIZE, "SYN-STRUCT-SIZE",
                "%s->struct_size is %u; at most %u is believable (initialise it with its _INIT macro)", name, size,
                largest);
-  const auto* bytes = static_cast<const unsigned char*>(descriptor);
-  for (uint64_t i = known; i < size; ++i)
+  const uint32_t known = versions.back();
+  if (size < known && std::ranges::find(versions, size) == versions.end())
+    core::fail(SYNFIRE_ERROR_STRUCT_SIZE, "SYN-STRUCT-SIZE",
+               "%s->struct_size is %u; no version of the structure has this size (initialise it with its _INIT macro)",
+               name, size);
+  const auto* bytes = static_cast<const unsigned char*>(structure);
+  for (uint32_t i = known; i < size; ++i)
     if (bytes[i] != 0)
       core::fail(SYNFIRE_ERROR_STRUCT_SIZE, "SYN-STRUCT-NEW",
-                 "%s has a non-zero byte at offset %llu, in a field that this library (ABI %u.%u) does not know", name,
-                 static_cast<unsigned long long>(i), SYNFIRE_ABI_MAJOR, SYNFIRE_ABI_MINOR);
+                 "%s has a non-zero byte at offset %u, in a field that this library (ABI %u.%u) does not know", name, i,
+                 SYNFIRE_ABI_MAJOR, SYNFIRE_ABI_MINOR);
+  return size;
 }
 
 void check_reserved(uint32_t reserved, const char* name) {

@@ -4,11 +4,14 @@
 #define SYNFIRE_CAPI_GUARD_HPP
 
 #include "handles.hpp"
+#include "struct_sizes.hpp"
 
 #include <core/context.hpp>
 #include <core/error.hpp>
 
+#include <algorithm>
 #include <cstring>
+#include <span>
 
 namespace synfire::capi {
 
@@ -69,29 +72,36 @@ void check_pointer(T* pointer, const char* name) {
   if (!pointer) fail_null(name);
 }
 
-void check_struct_size(const void* descriptor, uint32_t size, uint64_t known, uint64_t smallest, const char* name);
+// Answers with the struct_size of a structure whose caller may know an older or a newer version of it.
+uint32_t checked_struct_size(const void* structure, std::span<const uint32_t> versions, const char* name);
 
-// Copies a descriptor of any version into the layout known here; fields it lacks become zero. `smallest` is the size
-// the structure had when it was introduced.
+// Copies a descriptor of any version into the layout known here; fields it lacks become zero.
 template <class Desc>
-Desc read_descriptor(const Desc* descriptor, const char* name, uint64_t smallest = sizeof(Desc)) {
+Desc read_descriptor(const Desc* descriptor, const char* name) {
   check_pointer(descriptor, name);
-  uint32_t size = 0;
-  std::memcpy(&size, descriptor, sizeof size);
-  check_struct_size(descriptor, size, sizeof(Desc), smallest, name);
+  const uint32_t size = checked_struct_size(descriptor, StructSizes<Desc>::values, name);
   Desc copy = {};
-  std::memcpy(&copy, descriptor, size < sizeof(Desc) ? size : sizeof(Desc));
+  std::memcpy(&copy, descriptor, std::min<std::size_t>(size, sizeof(Desc)));
   return copy;
 }
 
-// Copies an answer into a structure that the caller may know in a smaller or larger version.
+// A structure of the caller's that receives an answer, in any version: what it lacks is not written.
 template <class Properties>
-void write_properties(const Properties& answer, Properties* out) {
-  uint32_t size = 0;
-  std::memcpy(&size, out, sizeof size);
-  std::memcpy(reinterpret_cast<char*>(out) + sizeof size, reinterpret_cast<const char*>(&answer) + sizeof size,
-              (size < sizeof answer ? size : sizeof answer) - sizeof size);
-}
+class Answer {
+ public:
+  Answer(Properties* out, const char* name) : out_(out) {
+    check_pointer(out, name);
+    size_ = std::min<std::size_t>(checked_struct_size(out, StructSizes<Properties>::values, name), sizeof(Properties));
+  }
+  void write(const Properties& answer) const noexcept {
+    constexpr std::size_t begin = sizeof answer.struct_size;
+    std::memcpy(reinterpret_cast<char*>(out_) + begin, reinterpret_cast<const char*>(&answer) + begin, size_ - begin);
+  }
+
+ private:
+  Properties* out_;
+  std::size_t size_;
+};
 
 void check_reserved(uint32_t reserved, const char* name);
 

@@ -36,7 +36,7 @@ synfire_status SYNFIRE_CALL synfire_layer_query_memory(const synfire_layer_desc*
                                                        synfire_layer_memory* memory) noexcept {
   return guarded(__func__, [&] {
     const synfire_layer_desc checked = read_descriptor(desc, "desc");
-    read_descriptor(memory, "memory");
+    const Answer out(memory, "memory");
     const core::LayerSpec spec(checked);
     synfire_layer_memory answer = SYNFIRE_LAYER_MEMORY_INIT;
     answer.checkpoint_interval = model::checkpoint_interval;
@@ -50,7 +50,7 @@ synfire_status SYNFIRE_CALL synfire_layer_query_memory(const synfire_layer_desc*
     answer.stored_tape_bytes = spec.stored_tape_bytes();
     answer.narrow_tape_bytes = spec.narrow_tape_bytes();
     answer.narrow_tape_spike_bytes = spec.narrow_tape_spike_bytes();
-    capi::write_properties(answer, memory);
+    out.write(answer);
     return SYNFIRE_OK;
   });
 }
@@ -101,7 +101,7 @@ synfire_status SYNFIRE_CALL synfire_layer_get_parameter_info(synfire_layer layer
                                                              synfire_parameter_info* info) noexcept {
   return guarded(__func__, [&] {
     const auto found = pinned(layer);
-    read_descriptor(info, "info");
+    const Answer out(info, "info");
     const core::ParameterSet& parameters = found->parameters();
     if (index >= parameters.size())
       core::fail_argument("SYN-PARAMETER-INDEX", "index is %u; this layer has %u parameters", index, parameters.size());
@@ -114,7 +114,7 @@ synfire_status SYNFIRE_CALL synfire_layer_get_parameter_info(synfire_layer layer
     answer.minimum = spec.minimum;
     answer.maximum = spec.maximum;
     answer.name = spec.name;
-    capi::write_properties(answer, info);
+    out.write(answer);
     return SYNFIRE_OK;
   });
 }

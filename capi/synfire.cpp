@@ -86,10 +86,10 @@ synfire_status SYNFIRE_CALL synfire_context_get_properties(synfire_context conte
                                                            synfire_context_properties* properties) noexcept {
   return guarded(__func__, [&] {
     const auto owner = pinned(context);
-    read_descriptor(properties, "properties");
+    const Answer out(properties, "properties");
     synfire_context_properties answer = SYNFIRE_CONTEXT_PROPERTIES_INIT;
     owner->describe(answer);
-    capi::write_properties(answer, properties);
+    out.write(answer);
     return SYNFIRE_OK;
   });
 }

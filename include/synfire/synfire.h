@@ -26,8 +26,10 @@
  *   error. After an error, synfire_last_error() holds a text that names the argument, the value received and what is
  *   allowed, and begins with a stable rule id in brackets. A failed call changes nothing and creates nothing.
  * - Descriptors begin with `struct_size` and are initialised with their `_INIT` macro, which is all zeros plus the
- *   size. A zero field means its documented default. A descriptor larger than the library knows, up to 4096 bytes, is
- *   accepted when the unknown tail is all zero.
+ *   size. A zero field means its documented default. Later versions append fields, and every version is accepted: the
+ *   fields that a smaller structure lacks are zero, those that it lacks in an answer are not written. Nothing beyond
+ *   `struct_size` is read or written. A structure larger than the library knows, up to 4096 bytes, is accepted when the
+ *   unknown tail is all zero. Structures without `struct_size`, which stand in lists, never grow.
  * - Handles are generation-checked: a null, stale or wrong-type handle, or one of another context, answers
  *   ::SYNFIRE_ERROR_INVALID_HANDLE and is never dereferenced. Any destroy order is legal: children keep what they need.
  * - Arrays are row-major and time-major: `[T, B, N]` is T steps of B batch rows of N neurons.

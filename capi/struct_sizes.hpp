@@ -1,0 +1,61 @@
+// The size of every version of each structure of synfire.h that begins with struct_size, oldest first. Programs hold
+// these numbers: a line only ever grows, by the size that the structure has after fields were appended to it. The
+// first number is the smallest struct_size that is accepted; a structure without a line here does not compile.
+#ifndef SYNFIRE_CAPI_STRUCT_SIZES_HPP
+#define SYNFIRE_CAPI_STRUCT_SIZES_HPP
+
+#include <synfire/synfire.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace synfire::capi {
+
+template <class Struct>
+struct StructSizes;
+
+// Versions follow one another without padding, and the last one is today's.
+template <class Struct, std::size_t n>
+constexpr bool are_versions_of(const uint32_t (&sizes)[n]) {
+  for (std::size_t i = 1; i < n; ++i)
+    if (sizes[i] <= sizes[i - 1]) return false;
+  return sizes[n - 1] == sizeof(Struct);
+}
+
+#define SYNFIRE_STRUCT_SIZES(name, ...)                 \
+  template <>                                           \
+  struct StructSizes<name> {                            \
+    static constexpr uint32_t values[] = {__VA_ARGS__}; \
+  };                                                    \
+  static_assert(are_versions_of<name>(StructSizes<name>::values))
+
+SYNFIRE_STRUCT_SIZES(synfire_context_desc, 24);
+SYNFIRE_STRUCT_SIZES(synfire_context_properties, 176);
+SYNFIRE_STRUCT_SIZES(synfire_buffer_desc, 40);
+SYNFIRE_STRUCT_SIZES(synfire_layer_desc, 56);
+SYNFIRE_STRUCT_SIZES(synfire_layer_memory, 88);
+SYNFIRE_STRUCT_SIZES(synfire_parameter_info, 48);
+SYNFIRE_STRUCT_SIZES(synfire_forward_desc, 88);
+SYNFIRE_STRUCT_SIZES(synfire_backward_desc, 88);
+SYNFIRE_STRUCT_SIZES(synfire_convert_spikes_desc, 48);
+SYNFIRE_STRUCT_SIZES(synfire_count_spikes_desc, 48);
+SYNFIRE_STRUCT_SIZES(synfire_graph_desc, 8);
+SYNFIRE_STRUCT_SIZES(synfire_copy_desc, 48);
+SYNFIRE_STRUCT_SIZES(synfire_native_desc, 64);
+SYNFIRE_STRUCT_SIZES(synfire_graph_statistics, 64);
+SYNFIRE_STRUCT_SIZES(synfire_state_desc, 40);
+SYNFIRE_STRUCT_SIZES(synfire_copy_rows_desc, 40);
+SYNFIRE_STRUCT_SIZES(synfire_fill_desc, 24);
+SYNFIRE_STRUCT_SIZES(synfire_scale_add_desc, 40);
+SYNFIRE_STRUCT_SIZES(synfire_update_parameter_desc, 48);
+
+#undef SYNFIRE_STRUCT_SIZES
+
+// These stand in lists, one after the other, without struct_size: they never grow.
+static_assert(sizeof(synfire_parameter_gradient) == 16);
+static_assert(sizeof(synfire_parameter_values) == 24);
+static_assert(sizeof(synfire_memory) == 16);
+
+}  // namespace synfire::capi
+
+#endif
