@@ -14,9 +14,12 @@ constexpr uint32_t slots_per_chunk = 4096;
 constexpr uint32_t n_chunks = 4096;
 constexpr uint32_t no_slot = 0xFFFFFFFFu;
 
-// Slot state: bits 63..32 generation, bit 31 alive, bits 30..0 pins.
+// Slot state: bits 63..32 generation, bit 31 alive, bits 30..28 the object's type, bits 27..0 pins. In one word, so
+// that a lookup sees all of it or nothing: a handle with another type's tag pins nothing.
 constexpr uint64_t alive_bit = uint64_t{1} << 31;
-constexpr uint64_t pin_mask = alive_bit - 1;
+constexpr int type_shift = 28;
+constexpr uint64_t pin_mask = (uint64_t{1} << type_shift) - 1;
+static_assert(static_cast<uint64_t>(core::ObjectType::graph) < 8, "a type has three bits of a slot's state");
 
 struct alignas(32) Slot {  // never in two lines of the processor's cache
   std::atomic<uint64_t> state{uint64_t{1} << 32};
@@ -75,8 +78,13 @@ Slot* locate(uint64_t handle, core::ObjectType type, uint32_t& index) noexcept {
   return chunk ? &chunk->slots[index % slots_per_chunk] : nullptr;
 }
 
-bool names(uint64_t state, uint64_t handle) noexcept {
-  return (state & alive_bit) && (state >> 32) == (handle & 0xFFFFFFFFu);
+// The state, but for its pins, of a slot that holds this object.
+uint64_t live_state(uint64_t generation, core::ObjectType type) noexcept {
+  return generation << 32 | alive_bit | static_cast<uint64_t>(type) << type_shift;
+}
+
+bool names(uint64_t state, uint64_t handle, core::ObjectType type) noexcept {
+  return (state & ~pin_mask) == live_state(handle & 0xFFFFFFFFu, type);
 }
 
 }  // namespace
@@ -86,7 +94,7 @@ uint64_t register_object(core::Object* object) {
   Slot& slot = slot_at(index);
   slot.object = object;
   const uint64_t generation = slot.state.load(std::memory_order_relaxed) >> 32;
-  slot.state.store(generation << 32 | alive_bit, std::memory_order_release);
+  slot.state.store(live_state(generation, object->type()), std::memory_order_release);
   return (tag_base + static_cast<uint64_t>(object->type())) << 56 | uint64_t{index} << 32 | generation;
 }
 
@@ -95,7 +103,7 @@ uint64_t register_object(core::Object* object) {
   Slot* const slot = locate(handle, type, index);
   if (!slot) return nullptr;
   uint64_t state = slot->state.load(std::memory_order_acquire);
-  while (names(state, handle)) {
+  while (names(state, handle, type)) {
     if (slot->state.compare_exchange_weak(state, state + 1, std::memory_order_acq_rel)) return slot->object;
   }
   return nullptr;
@@ -115,7 +123,7 @@ bool remove(uint64_t handle, core::ObjectType type) noexcept {
   // Pin it as well, so that the object outlives abandon().
   uint64_t state = slot->state.load(std::memory_order_acquire);
   do {
-    if (!names(state, handle)) return false;
+    if (!names(state, handle, type)) return false;
   } while (!slot->state.compare_exchange_weak(state, (state & ~alive_bit) + 1, std::memory_order_acq_rel));
   slot->object->abandon();
   unpin(handle);

@@ -59,6 +59,14 @@ Handle as(Other other) {
   return reinterpret_cast<Handle>(other);
 }
 
+// The value with which a handle of one type would name the slot of an object of another: only its type tag is changed.
+template <typename Handle>
+Handle forged(Handle of_this_type, uintptr_t other) {
+  constexpr int tag_shift = 56;
+  return as<Handle>((as<uintptr_t>(of_this_type) >> tag_shift << tag_shift) |
+                    (other & ((uintptr_t{1} << tag_shift) - 1)));
+}
+
 inline int address_taken = 0;
 
 // What may not stand where a live handle of a type is needed.
@@ -69,7 +77,10 @@ std::vector<std::pair<std::string, Handle>> bad_handles(Handle stale, const std:
                                                          {"all ones", as<Handle>(~uintptr_t{0})},
                                                          {"one", as<Handle>(uintptr_t{1})},
                                                          {"an address", as<Handle>(std::addressof(address_taken))}};
-  for (const uintptr_t other : other_types) handles.emplace_back("another type", as<Handle>(other));
+  for (const uintptr_t other : other_types) {
+    handles.emplace_back("another type", as<Handle>(other));
+    handles.emplace_back("the slot of another type", forged(stale, other));
+  }
   return handles;
 }
 

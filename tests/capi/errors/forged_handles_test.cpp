@@ -1,0 +1,431 @@
+// A handle of one type that names the live slot of an object of another type, its generation right, is refused by every
+// function, wherever it stands, and destroys nothing. What does not live here: other values that are no handles
+// (handles_test.cpp).
+#include <atomic>
+#include <thread>
+
+#include "errors.hpp"
+
+namespace synfire_test {
+namespace {
+
+template <typename Handle>
+using Calls = std::vector<std::pair<const char*, std::function<synfire_status(Handle)>>>;
+
+class ForgedHandles : public Errors {
+ protected:
+  const synfire_forward_desc forward = rig.forward_desc();
+  const synfire_backward_desc backward = rig.backward_desc();
+  const synfire_state_desc rows = SYNFIRE_STATE_DESC_INIT;
+  const Buffer number = make_buffer(context, SYNFIRE_DTYPE_F32, 1);
+  const Buffer words = make_buffer(context, SYNFIRE_DTYPE_U32, shape.sequence());
+  double value = 1;
+  float element = 1;
+  uint64_t bytes = sizeof element;
+  void* data = nullptr;
+
+  static synfire_status no_callback(void*, const synfire_native_call*) { return SYNFIRE_OK; }
+
+  template <typename Desc>
+  static Desc of_shape(Desc desc) {
+    desc.n_steps = shape.n_steps;
+    desc.batch = shape.batch;
+    desc.n_neurons = shape.n_neurons;
+    return desc;
+  }
+  synfire_convert_spikes_desc convert() const {
+    synfire_convert_spikes_desc desc = of_shape<synfire_convert_spikes_desc>(SYNFIRE_CONVERT_SPIKES_DESC_INIT);
+    desc.source = rig.x;
+    desc.destination = rig.spikes;
+    return desc;
+  }
+  synfire_count_spikes_desc count() const {
+    synfire_count_spikes_desc desc = of_shape<synfire_count_spikes_desc>(SYNFIRE_COUNT_SPIKES_DESC_INIT);
+    desc.kind = SYNFIRE_COUNT_TOTAL;
+    desc.spikes = rig.spikes;
+    desc.counts = words;
+    return desc;
+  }
+  synfire_scale_add_desc scale_add() const {
+    synfire_scale_add_desc desc = SYNFIRE_SCALE_ADD_DESC_INIT;
+    desc.source = rig.x;
+    desc.destination = rig.spikes;
+    return desc;
+  }
+  synfire_copy_desc copy() const {
+    synfire_copy_desc desc = SYNFIRE_COPY_DESC_INIT;
+    desc.source = rig.x;
+    desc.destination = rig.spikes;
+    return desc;
+  }
+  synfire_fill_desc fill(synfire_buffer buffer) const {
+    synfire_fill_desc desc = SYNFIRE_FILL_DESC_INIT;
+    desc.buffer = buffer;
+    return desc;
+  }
+  synfire_update_parameter_desc update(synfire_buffer gradient) const {
+    synfire_update_parameter_desc desc = SYNFIRE_UPDATE_PARAMETER_DESC_INIT;
+    desc.name = "tau";
+    desc.gradient = gradient;
+    return desc;
+  }
+  synfire_state_desc rows_in(synfire_buffer buffer) const {
+    synfire_state_desc desc = SYNFIRE_STATE_DESC_INIT;
+    desc.name = "v";
+    desc.buffer = buffer;
+    return desc;
+  }
+  synfire_copy_rows_desc copy_rows(synfire_layer source) const {
+    synfire_copy_rows_desc desc = SYNFIRE_COPY_ROWS_DESC_INIT;
+    desc.source = source;
+    return desc;
+  }
+  synfire_native_desc native(const synfire_buffer* reads, const synfire_buffer* writes) const {
+    synfire_native_desc desc = SYNFIRE_NATIVE_DESC_INIT;
+    desc.callback = no_callback;
+    desc.reads = reads;
+    desc.n_reads = reads ? 1 : 0;
+    desc.writes = writes;
+    desc.n_writes = writes ? 1 : 0;
+    return desc;
+  }
+
+  // ---- every function that takes a handle, and every handle that it takes -------------------------------------------
+
+  Calls<synfire_context> calls_of_contexts() {
+    return {{"reclaim", [](auto bad) { return synfire_context_reclaim(bad, nullptr); }},
+            {"synchronize", [](auto bad) { return synfire_context_synchronize(bad); }},
+            {"get_properties",
+             [](auto bad) {
+               synfire_context_properties properties = SYNFIRE_CONTEXT_PROPERTIES_INIT;
+               return synfire_context_get_properties(bad, &properties);
+             }},
+            {"buffer_create",
+             [](auto bad) {
+               synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
+               desc.n_elements = 1;
+               synfire_buffer buffer = nullptr;
+               return synfire_buffer_create(bad, &desc, &buffer);
+             }},
+            {"layer_create",
+             [](auto bad) {
+               const synfire_layer_desc desc = describe(shape, SYNFIRE_DTYPE_F32);
+               synfire_layer layer = nullptr;
+               return synfire_layer_create(bad, &desc, &layer);
+             }},
+            {"graph_create",
+             [](auto bad) {
+               synfire_graph made = nullptr;
+               return synfire_graph_create(bad, nullptr, &made);
+             }},
+            {"convert_spikes",
+             [this](auto bad) {
+               const auto desc = convert();
+               return synfire_convert_spikes(bad, &desc, nullptr);
+             }},
+            {"count_spikes",
+             [this](auto bad) {
+               const auto desc = count();
+               return synfire_count_spikes(bad, &desc, nullptr);
+             }},
+            {"scale_add", [this](auto bad) {
+               const auto desc = scale_add();
+               return synfire_scale_add(bad, &desc, nullptr);
+             }}};
+  }
+
+  // A descriptor with the bad buffer in one field, given to the eager call and to the recording.
+  template <typename Desc, typename Eager, typename Record>
+  void add_field(Calls<synfire_buffer>& calls, Desc desc, synfire_buffer Desc::*field, Eager eager, Record record) {
+    calls.emplace_back("a field, at once", [=](synfire_buffer bad) {
+      Desc with_bad = desc;
+      with_bad.*field = bad;
+      return eager(&with_bad);
+    });
+    calls.emplace_back("a field, recorded", [=](synfire_buffer bad) {
+      Desc with_bad = desc;
+      with_bad.*field = bad;
+      return record(&with_bad);
+    });
+  }
+
+  Calls<synfire_buffer> calls_of_buffers() {
+    const synfire_layer layer = rig.layer;
+    const synfire_graph recording = graph;
+    const synfire_context owner = context;
+    Calls<synfire_buffer> calls = {
+        {"get_data", [](auto bad) { return synfire_buffer_get_data(bad, nullptr, nullptr); }},
+        {"upload", [this](auto bad) { return synfire_buffer_upload(bad, 0, &element, bytes); }},
+        {"download", [this](auto bad) { return synfire_buffer_download(bad, 0, &element, bytes); }},
+        {"fill", [](auto bad) { return synfire_buffer_fill(bad, 1); }},
+        {"mark_written", [](auto bad) { return synfire_buffer_mark_written(bad); }},
+        {"the old one of a rebind", [this](auto bad) { return synfire_graph_rebind(graph, bad, rig.x); }},
+        {"the new one of a rebind", [this](auto bad) { return synfire_graph_rebind(graph, rig.x, bad); }},
+        {"get_slot", [this](auto bad) { return synfire_graph_get_slot(graph, 0, bad, &data, nullptr); }},
+        {"record_fill",
+         [this](auto bad) {
+           const auto desc = fill(bad);
+           return synfire_graph_record_fill(graph, &desc);
+         }},
+        {"record_update_parameter",
+         [this](auto bad) {
+           const auto desc = update(bad);
+           return synfire_graph_record_update_parameter(graph, rig.layer, &desc);
+         }},
+        {"reads of a native node",
+         [this](auto bad) {
+           const auto desc = native(&bad, nullptr);
+           return synfire_graph_record_native(graph, &desc);
+         }},
+        {"writes of a native node",
+         [this](auto bad) {
+           const auto desc = native(nullptr, &bad);
+           return synfire_graph_record_native(graph, &desc);
+         }},
+        {"a gradient of a parameter", [this](auto bad) {
+           const synfire_parameter_gradient gradient = {"tau", bad};
+           synfire_backward_desc desc = backward;
+           desc.parameter_gradients = &gradient;
+           desc.n_parameter_gradients = 1;
+           return synfire_layer_backward(rig.layer, &desc, nullptr);
+         }}};
+    using Rows = synfire_status (*)(synfire_layer, const synfire_state_desc*, synfire_stream);
+    for (const Rows function : {synfire_layer_reset_rows, synfire_layer_read_rows, synfire_layer_write_rows})
+      calls.emplace_back("rows of the state, at once", [this, function](synfire_buffer bad) {
+        const auto desc = rows_in(bad);
+        return function(rig.layer, &desc, nullptr);
+      });
+    using RecordRows = synfire_status (*)(synfire_graph, synfire_layer, const synfire_state_desc*);
+    for (const RecordRows function :
+         {synfire_graph_record_reset_rows, synfire_graph_record_read_rows, synfire_graph_record_write_rows,
+          synfire_graph_record_snapshot, synfire_graph_record_restore})
+      calls.emplace_back("rows of the state, recorded", [this, function](synfire_buffer bad) {
+        const auto desc = rows_in(bad);
+        return function(graph, rig.layer, &desc);
+      });
+    calls.emplace_back("snapshot", [this](synfire_buffer bad) {
+      const auto desc = rows_in(bad);
+      uint64_t size = 0;
+      return synfire_layer_snapshot(rig.layer, &desc, nullptr, &size);
+    });
+    using Forward = synfire_forward_desc;
+    for (const auto field : {&Forward::x, &Forward::spikes, &Forward::v_init, &Forward::v_final, &Forward::v_seq,
+                             &Forward::h_seq, &Forward::w_init, &Forward::w_final, &Forward::w_seq})
+      add_field(
+          calls, forward, field, [=](const auto* desc) { return synfire_layer_forward(layer, desc, nullptr); },
+          [=](const auto* desc) { return synfire_graph_record_forward(recording, layer, desc); });
+    using Backward = synfire_backward_desc;
+    for (const auto field :
+         {&Backward::grad_spike_seq, &Backward::grad_v_seq, &Backward::grad_v_final, &Backward::grad_x_seq,
+          &Backward::grad_v_init, &Backward::grad_w_seq, &Backward::grad_w_final, &Backward::grad_w_init})
+      add_field(
+          calls, backward, field, [=](const auto* desc) { return synfire_layer_backward(layer, desc, nullptr); },
+          [=](const auto* desc) { return synfire_graph_record_backward(recording, layer, desc); });
+    for (const auto field : {&synfire_convert_spikes_desc::source, &synfire_convert_spikes_desc::destination})
+      add_field(
+          calls, convert(), field, [=](const auto* desc) { return synfire_convert_spikes(owner, desc, nullptr); },
+          [=](const auto* desc) { return synfire_graph_record_convert_spikes(recording, desc); });
+    for (const auto field : {&synfire_count_spikes_desc::spikes, &synfire_count_spikes_desc::counts})
+      add_field(
+          calls, count(), field, [=](const auto* desc) { return synfire_count_spikes(owner, desc, nullptr); },
+          [=](const auto* desc) { return synfire_graph_record_count_spikes(recording, desc); });
+    for (const auto field : {&synfire_scale_add_desc::source, &synfire_scale_add_desc::destination})
+      add_field(
+          calls, scale_add(), field, [=](const auto* desc) { return synfire_scale_add(owner, desc, nullptr); },
+          [=](const auto* desc) { return synfire_graph_record_scale_add(recording, desc); });
+    for (const auto field : {&synfire_copy_desc::source, &synfire_copy_desc::destination})
+      add_field(
+          calls, copy(), field, [=](const auto* desc) { return synfire_graph_record_copy(recording, desc); },
+          [=](const auto* desc) { return synfire_graph_record_copy(recording, desc); });
+    return calls;
+  }
+
+  Calls<synfire_layer> calls_of_layers() {
+    return {{"set_parameter", [this](auto bad) { return synfire_layer_set_parameter(bad, "tau", &value, 1); }},
+            {"set_parameters",
+             [this](auto bad) {
+               const synfire_parameter_values list = {"tau", &value, 1};
+               return synfire_layer_set_parameters(bad, &list, 1);
+             }},
+            {"set_n_active", [](auto bad) { return synfire_layer_set_n_active(bad, 1); }},
+            {"get_parameter", [this](auto bad) { return synfire_layer_get_parameter(bad, "tau", &value, 1); }},
+            {"get_parameter_info",
+             [](auto bad) {
+               synfire_parameter_info info = SYNFIRE_PARAMETER_INFO_INIT;
+               return synfire_layer_get_parameter_info(bad, 0, &info);
+             }},
+            {"reset_state", [](auto bad) { return synfire_layer_reset_state(bad, nullptr); }},
+            {"read_state", [this](auto bad) { return synfire_layer_read_state(bad, "v", &element, bytes); }},
+            {"write_state", [this](auto bad) { return synfire_layer_write_state(bad, "v", &element, bytes); }},
+            {"forward", [this](auto bad) { return synfire_layer_forward(bad, &forward, nullptr); }},
+            {"backward", [this](auto bad) { return synfire_layer_backward(bad, &backward, nullptr); }},
+            {"reset_rows", [this](auto bad) { return synfire_layer_reset_rows(bad, &rows, nullptr); }},
+            {"read_rows", [this](auto bad) { return synfire_layer_read_rows(bad, &rows, nullptr); }},
+            {"write_rows", [this](auto bad) { return synfire_layer_write_rows(bad, &rows, nullptr); }},
+            {"copy_rows to it",
+             [this](auto bad) {
+               const auto desc = copy_rows(rig.layer);
+               return synfire_layer_copy_rows(bad, &desc, nullptr);
+             }},
+            {"copy_rows from it",
+             [this](auto bad) {
+               const auto desc = copy_rows(bad);
+               return synfire_layer_copy_rows(rig.layer, &desc, nullptr);
+             }},
+            {"snapshot", [this](auto bad) { return synfire_layer_snapshot(bad, nullptr, nullptr, &bytes); }},
+            {"restore", [this](auto bad) { return synfire_layer_restore(bad, nullptr, &element, bytes); }},
+            {"record_forward", [this](auto bad) { return synfire_graph_record_forward(graph, bad, &forward); }},
+            {"record_backward", [this](auto bad) { return synfire_graph_record_backward(graph, bad, &backward); }},
+            {"record_reset_rows", [this](auto bad) { return synfire_graph_record_reset_rows(graph, bad, &rows); }},
+            {"record_read_rows", [this](auto bad) { return synfire_graph_record_read_rows(graph, bad, &rows); }},
+            {"record_write_rows", [this](auto bad) { return synfire_graph_record_write_rows(graph, bad, &rows); }},
+            {"record_snapshot", [this](auto bad) { return synfire_graph_record_snapshot(graph, bad, &rows); }},
+            {"record_restore", [this](auto bad) { return synfire_graph_record_restore(graph, bad, &rows); }},
+            {"record_copy_rows to it",
+             [this](auto bad) {
+               const auto desc = copy_rows(rig.layer);
+               return synfire_graph_record_copy_rows(graph, bad, &desc);
+             }},
+            {"record_copy_rows from it",
+             [this](auto bad) {
+               const auto desc = copy_rows(bad);
+               return synfire_graph_record_copy_rows(graph, rig.layer, &desc);
+             }},
+            {"record_update_parameter", [this](auto bad) {
+               const auto desc = update(number);
+               return synfire_graph_record_update_parameter(graph, bad, &desc);
+             }}};
+  }
+
+  Calls<synfire_graph> calls_of_graphs() {
+    return {{"record_forward", [this](auto bad) { return synfire_graph_record_forward(bad, rig.layer, &forward); }},
+            {"record_backward", [this](auto bad) { return synfire_graph_record_backward(bad, rig.layer, &backward); }},
+            {"record_copy",
+             [this](auto bad) {
+               const auto desc = copy();
+               return synfire_graph_record_copy(bad, &desc);
+             }},
+            {"record_convert_spikes",
+             [this](auto bad) {
+               const auto desc = convert();
+               return synfire_graph_record_convert_spikes(bad, &desc);
+             }},
+            {"record_count_spikes",
+             [this](auto bad) {
+               const auto desc = count();
+               return synfire_graph_record_count_spikes(bad, &desc);
+             }},
+            {"record_scale_add",
+             [this](auto bad) {
+               const auto desc = scale_add();
+               return synfire_graph_record_scale_add(bad, &desc);
+             }},
+            {"record_fill",
+             [this](auto bad) {
+               const auto desc = fill(rig.x);
+               return synfire_graph_record_fill(bad, &desc);
+             }},
+            {"record_native",
+             [this](auto bad) {
+               const auto desc = native(nullptr, nullptr);
+               return synfire_graph_record_native(bad, &desc);
+             }},
+            {"record_update_parameter",
+             [this](auto bad) {
+               const auto desc = update(number);
+               return synfire_graph_record_update_parameter(bad, rig.layer, &desc);
+             }},
+            {"record_reset_rows", [this](auto bad) { return synfire_graph_record_reset_rows(bad, rig.layer, &rows); }},
+            {"record_read_rows", [this](auto bad) { return synfire_graph_record_read_rows(bad, rig.layer, &rows); }},
+            {"record_write_rows", [this](auto bad) { return synfire_graph_record_write_rows(bad, rig.layer, &rows); }},
+            {"record_snapshot", [this](auto bad) { return synfire_graph_record_snapshot(bad, rig.layer, &rows); }},
+            {"record_restore", [this](auto bad) { return synfire_graph_record_restore(bad, rig.layer, &rows); }},
+            {"record_copy_rows",
+             [this](auto bad) {
+               const auto desc = copy_rows(rig.layer);
+               return synfire_graph_record_copy_rows(bad, rig.layer, &desc);
+             }},
+            {"get_last_operation",
+             [](auto bad) {
+               int32_t operation = 0;
+               return synfire_graph_get_last_operation(bad, &operation);
+             }},
+            {"instantiate", [](auto bad) { return synfire_graph_instantiate(bad); }},
+            {"set_enabled", [](auto bad) { return synfire_graph_set_enabled(bad, 0, 0); }},
+            {"rebind", [this](auto bad) { return synfire_graph_rebind(bad, rig.x, rig.spikes); }},
+            {"set_value", [](auto bad) { return synfire_graph_set_value(bad, 0, "value", 1); }},
+            {"launch", [](auto bad) { return synfire_graph_launch(bad, nullptr, nullptr); }},
+            {"wait", [](auto bad) { return synfire_graph_wait(bad, 1, SYNFIRE_WAIT_SPIN, 0); }},
+            {"poll", [](auto bad) { return synfire_graph_poll(bad, 1); }},
+            {"get_slot", [this](auto bad) { return synfire_graph_get_slot(bad, 0, rig.x, &data, nullptr); }},
+            {"write_dot", [this](auto bad) { return synfire_graph_write_dot(bad, nullptr, &bytes); }},
+            {"get_statistics",
+             [](auto bad) {
+               synfire_graph_statistics statistics = SYNFIRE_GRAPH_STATISTICS_INIT;
+               return synfire_graph_get_statistics(bad, &statistics);
+             }},
+            {"reset_statistics", [](auto bad) { return synfire_graph_reset_statistics(bad); }}};
+  }
+
+  // The handles of one type forged from the objects of the others.
+  template <typename Handle>
+  void expect_refused(Handle of_this_type, const std::vector<uintptr_t>& others, const Calls<Handle>& calls,
+                      void (*destroy)(Handle)) {
+    for (const uintptr_t other : others) {
+      const Handle bad = forged(of_this_type, other);
+      for (const auto& [what, call] : calls) {
+        SCOPED_TRACE(testing::Message() << what << " with " << bad);
+        EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("SYN-HANDLE-STALE"), call(bad));
+        if (HasFailure()) return;
+      }
+      destroy(bad);
+    }
+  }
+};
+
+TEST_F(ForgedHandles, AreRefusedByEveryFunction) {
+  const uintptr_t a_context = value_of(context), a_buffer = value_of(rig.x), a_layer = value_of(rig.layer),
+                  a_graph = value_of(graph);
+  expect_refused<synfire_context>(context, {a_buffer, a_layer, a_graph}, calls_of_contexts(),
+                                  [](auto bad) { synfire_context_destroy(bad); });
+  expect_refused<synfire_buffer>(rig.x, {a_context, a_layer, a_graph}, calls_of_buffers(),
+                                 [](auto bad) { synfire_buffer_destroy(bad); });
+  expect_refused<synfire_layer>(rig.layer, {a_context, a_buffer, a_graph}, calls_of_layers(),
+                                [](auto bad) { synfire_layer_destroy(bad); });
+  expect_refused<synfire_graph>(graph, {a_context, a_buffer, a_layer}, calls_of_graphs(),
+                                [](auto bad) { synfire_graph_destroy(bad); });
+  EXPECT_OK(synfire_context_synchronize(context));
+  expect_usable();  // nothing was destroyed
+}
+
+// Slots change their objects and those their types while forged handles are looked up.
+TEST_F(ForgedHandles, AreRefusedWhileTheirSlotChangesHands) {
+  std::atomic<uintptr_t> newest{value_of(rig.x)};
+  std::atomic<bool> stop{false};
+  std::atomic<int> taken{0};
+  const synfire_layer layer = rig.layer;
+  const synfire_graph some_graph = graph;
+  std::thread user([&] {
+    while (!stop.load(std::memory_order_relaxed)) {
+      const uintptr_t now = newest.load(std::memory_order_relaxed);
+      if (synfire_layer_set_n_active(forged(layer, now), 1) != SYNFIRE_ERROR_INVALID_HANDLE) taken.fetch_add(1);
+      if (synfire_graph_poll(forged(some_graph, now), 1) != SYNFIRE_ERROR_INVALID_HANDLE) taken.fetch_add(1);
+      synfire_layer_destroy(forged(layer, now));
+    }
+  });
+  for (int i = 0; i < 2000; ++i) {
+    const Buffer buffer = make_buffer(context, SYNFIRE_DTYPE_F32, 1);
+    newest.store(value_of(buffer), std::memory_order_relaxed);
+    EXPECT_OK(synfire_buffer_fill(buffer, 1));
+    const Context other = make_context();
+    newest.store(value_of(other), std::memory_order_relaxed);
+    EXPECT_OK(synfire_context_synchronize(other));
+  }
+  stop.store(true);
+  user.join();
+  EXPECT_EQ(taken.load(), 0);
+  expect_usable();
+}
+
+}  // namespace
+}  // namespace synfire_test
