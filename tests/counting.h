@@ -25,6 +25,9 @@ static inline void find_next(void *function, const char *name) {
 extern "C" {
 #endif
 
+/* Exported, whatever the program is compiled with: a shared library's calls come here only then. */
+#pragma GCC visibility push(default)
+
 /* The C library's own allocator under its private names. */
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
@@ -80,6 +83,8 @@ COUNTING_LOCK(pthread_rwlock_tryrdlock, pthread_rwlock_t)
 COUNTING_LOCK(pthread_rwlock_trywrlock, pthread_rwlock_t)
 COUNTING_LOCK(pthread_spin_lock, pthread_spinlock_t)
 COUNTING_LOCK(pthread_spin_trylock, pthread_spinlock_t)
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

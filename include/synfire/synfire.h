@@ -1358,6 +1358,11 @@ typedef struct synfire_native_call {
  * there is no capture (environment variable `SYNFIRE_GRAPH=0`) it is called by each launch. On the host it is called by
  * each launch, on the launching thread, and does its work before it returns.
  *
+ * What a callback of a launch does to a layer of the graph counts from where it stands in the replay. Parameters that it
+ * sets take effect with the next launch or eager call. A backward behind it, in this replay or later, of a forward ahead
+ * of it is ::SYNFIRE_ERROR_STALE_TAPE when the callback ran the layer, brought other parameters to it by an eager call,
+ * or wrote an X that the backward reads again.
+ *
  * @param user synfire_native_desc::user.
  * @param call Where to enqueue and what to read and write; valid during the call only.
  * @return 0 or more for success; anything negative fails the call that it was called in, with ::SYNFIRE_ERROR_CALLBACK.

@@ -32,10 +32,10 @@ Array stepped(const Buffer& buffer, const char* name, int64_t steps, int64_t row
         "(synfire_buffer_upload() takes any part of it)",
         name, static_cast<unsigned long long>(pitch), shape.c_str(), static_cast<unsigned long long>(wanted));
   const uint64_t element = bytes_of_dtype(buffer.dtype());
-  uint64_t bytes = 0;
-  if (__builtin_mul_overflow(static_cast<uint64_t>(steps - 1), pitch * element, &bytes))
-    bytes = ~uint64_t{0} - wanted * element;
-  bytes += wanted * element;
+  uint64_t bytes = 0;  // up to the end of the last row
+  if (__builtin_mul_overflow(static_cast<uint64_t>(steps - 1), pitch * element, &bytes) ||
+      __builtin_add_overflow(bytes, wanted * element, &bytes))
+    bytes = ~uint64_t{0};
   if (array.bytes < bytes)
     fail_argument("SYN-BUFFER-SIZE", "%s holds %llu bytes; at least %llu bytes, %s%s, are needed", name,
                   static_cast<unsigned long long>(array.bytes), static_cast<unsigned long long>(bytes), shape.c_str(),

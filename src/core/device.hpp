@@ -9,12 +9,23 @@
 
 namespace synfire::core {
 
+// Whoever must know what runs when, where a replay runs its list on the launching thread.
+class ReplayObserver {
+ public:
+  // Ahead of each entry of this recorded operation. What it throws ends the launch.
+  virtual void before(uint32_t operation) = 0;
+
+ protected:
+  ~ReplayObserver() = default;
+};
+
 // What a replay is made of: the recorded list, once per slot with the arrays of that slot.
 struct ReplayPlan {
   std::vector<OperationList> slots;
   std::vector<uint32_t> owners;   // for each entry of a list, the number of the recorded operation that it is part of
   std::vector<uint8_t> enabled;   // for each recorded operation, 0 or 1
   bool eager = false;             // run the list at each launch instead of making a graph of the backend's own
+  ReplayObserver* observer = nullptr;  // outlives the replay
 };
 
 // An instantiated operation list. One thread launches, re-enables or rebuilds at a time; wait may run beside it.

@@ -49,8 +49,10 @@ bool run_forward(Layer& layer, const ForwardRequest& request, synfire_stream str
   for (Buffer* written : {request.spikes, request.v_final, request.v_seq, request.h_seq, request.w_final, request.w_seq,
                           request.in_place ? request.x : nullptr})
     if (written) written->mark_written();
-  layer.set_tape(request.tape == Tape::none ? TapeShape{} : TapeShape{request.x, request.tape, request.in_place},
-                 false);
+  const TapeShape left =
+      request.tape == Tape::none ? TapeShape{} : TapeShape{request.x, request.tape, request.in_place};
+  layer.set_tape(left, layer.stamp(left.x));
+  layer.expect_tape(left);
   return to.captured;
 }
 

@@ -27,8 +27,8 @@ Graph::~Graph() {
 
 // ---- instantiating --------------------------------------------------------------------------------------------------
 
-ReplayPlan Graph::plan(const OperationList& operations, const Slots& slots) const {
-  ReplayPlan plan = {{}, owners_, enabled_, eager_};
+ReplayPlan Graph::plan(const OperationList& operations, const Slots& slots) {
+  ReplayPlan plan = {{}, owners_, enabled_, eager_, observed_ ? this : nullptr};
   for (uint32_t slot = 0; slot < slot_count(); ++slot) plan.slots.push_back(slots.relocated(operations, slot));
   return plan;
 }
@@ -61,11 +61,20 @@ void Graph::instantiate() {
   updated_.reserve(updates_.size());
   const char* const value = std::getenv("SYNFIRE_GRAPH");
   eager_ = value && std::string_view(value) == "0";
+  observed_ = std::any_of(operations_.begin(), operations_.end(), [](const Operation& operation) {
+    return std::holds_alternative<NativeOperation>(operation);
+  });
   auto slots = std::make_unique<Slots>(device(), buffers_, slot_count());
   replay_ = device().instantiate(plan(operations_, *slots));
+  try {
+    for (const Ref<Layer>& layer : layers_) layer->add_user(*this);
+  } catch (...) {
+    for (const Ref<Layer>& layer : layers_) layer->remove_user(*this);
+    replay_.reset();  // before the slots that it works on
+    throw;
+  }
   slots_ = std::move(slots);
   most_in_flight_ = most_in_flight();
-  for (const Ref<Layer>& layer : layers_) layer->add_user(*this);
   for (Written& written : written_) written.owned = written.buffer->writes().claim(this);
   plan_tapes();
   instantiated_.store(true, std::memory_order_release);
@@ -79,8 +88,9 @@ void Graph::plan_tapes() {
   needs_.clear();
   leaves_.clear();
   const auto runs = [&](uint32_t operation) { return enabled_[operation] != 0; };
-  for (const RecordedBackward& backward : backwards_) {
+  for (RecordedBackward& backward : backwards_) {
     if (!runs(backward.operation)) continue;
+    backward.source = backward.forward;
     if (backward.forward && runs(forwards_[*backward.forward].operation)) continue;
     // Its forward does not run in this replay: an enabled one before it has left another tape, or none of this replay
     // has.
@@ -88,6 +98,7 @@ void Graph::plan_tapes() {
     for (const RecordedForward& forward : forwards_)
       if (forward.layer == backward.layer && forward.operation < backward.operation && runs(forward.operation))
         instead = &forward;
+    backward.source = instead ? std::optional<size_t>(instead - forwards_.data()) : std::nullopt;
     if (instead && instead->left.x == backward.tape.x && instead->left.kind() == backward.tape.kind() &&
         !(instead->overwritten && backward.reads_input))
       continue;
@@ -101,10 +112,16 @@ void Graph::plan_tapes() {
     std::erase_if(leaves_, [&](const TapeLeft& left) { return left.layer == forward.layer; });
     // A later replay may use another slot, in which X is not what this one read.
     const bool moved = slot_count() > 1 && forward.left.x && forward.left.x->array().memory == SYNFIRE_MEMORY_PINNED;
-    const bool outdated = std::any_of(updates_.begin(), updates_.end(), [&](const RecordedUpdate& update) {
-      return update.layer == forward.layer && update.operation > forward.operation && runs(update.operation);
-    });
-    leaves_.push_back({forward.layer, forward.left, forward.overwritten || moved, outdated});
+    const auto updates = [&](bool after) {
+      return std::any_of(updates_.begin(), updates_.end(), [&](const RecordedUpdate& update) {
+        return update.layer == forward.layer && (!after || update.operation > forward.operation) &&
+               runs(update.operation);
+      });
+    };
+    const bool written = std::any_of(written_.begin(), written_.end(),
+                                     [&](const Written& other) { return other.buffer == forward.left.x; });
+    leaves_.push_back({forward.layer, forward.left, static_cast<size_t>(&forward - forwards_.data()),
+                       forward.overwritten || moved, written, updates(true), updates(false)});
   }
   updated_.clear();
   for (const RecordedUpdate& update : updates_) {

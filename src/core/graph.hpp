@@ -21,6 +21,7 @@ struct RecordedForward {
   uint32_t operation;
   TapeShape left;
   bool overwritten = false;  // a later operation of the replay writes the X that it read
+  TapeStamp stamp = {};      // in the launch that runs its list on this thread now
 };
 
 // A backward of the graph, and the forward in the graph whose tape it reads: none when that forward ran before the
@@ -31,6 +32,8 @@ struct RecordedBackward {
   std::optional<size_t> forward;  // an index into the recorded forwards
   TapeShape tape;
   bool reads_input;
+  std::optional<size_t> source = {};  // the forward of the replay that leaves the tape, with the operations enabled now
+  TapeStamp stamp = {};               // of a tape from before the replay, as the forward's
 };
 
 // What a graph is in use for: a launch on a stream, by which layers tell whether it is ordered after others, or anything
@@ -83,7 +86,7 @@ struct SlotMemory {
   uint64_t bytes;
 };
 
-class Graph final : public Child, private LayerUser {
+class Graph final : public Child, private LayerUser, private ReplayObserver {
  public:
   static constexpr uint32_t most_slots = 64;
   static constexpr uint32_t shared_slots = SYNFIRE_SLOTS_SHARED;  // one, and any number of replays in flight
@@ -107,7 +110,7 @@ class Graph final : public Child, private LayerUser {
   void record_scale_add(const ScaleAddRequest& request);
   void record_update(Layer& layer, const UpdateRequest& request, double learning_rate);
   // Any other operation that was made and checked.
-  void record(const Recording& recording);
+  void record(Recording&& recording);
   // The number of the operation recorded last: 0, 1, 2 ...
   int32_t last_operation();
   void instantiate();
@@ -140,22 +143,23 @@ class Graph final : public Child, private LayerUser {
     const GraphUse use = use_.load(std::memory_order_seq_cst);
     return use == &any_other_use ? nullptr : use;
   }
+  void before(uint32_t operation) override;
   // Before a launch on another stream than the last one's.
   void check_idle() const;
   void check_recording() const;
   void check_instantiated() const;
-  // Numbers what the list has gained as one operation.
-  void end_operation();
-  void use(Layer& layer);
-  void keep(std::initializer_list<Buffer*> buffers);
-  void note_written(std::initializer_list<Buffer*> buffers);
-  void append(const Recording& recording);
-  // Appends the operation that make() gives, and forgets its values when it gives none.
+  void use(Layer& layer) noexcept;
+  void keep(Buffer* buffer) noexcept;
+  void note_written(Buffer* buffer) noexcept;
+  // Adds one operation to the list and returns its number.
+  uint32_t append(Recording&& recording);
+  // Appends the operation that make() gives; forgets its values and updates when that fails.
   template <class Make>
   void record_with_values(Make make);
   void check_operation(int32_t operation) const;
   void plan_tapes();
   void check_tapes() const;
+  void stamp_tapes() noexcept;
   void leave_tapes(bool captured);
   void count_writes() noexcept;
   void leave_part() noexcept;
@@ -165,7 +169,7 @@ class Graph final : public Child, private LayerUser {
   uint32_t slot_count() const noexcept { return n_slots_ == 0 || n_slots_ == shared_slots ? 1 : n_slots_; }
   uint32_t most_in_flight() const;
   uint32_t slot_of(uint64_t ticket) const noexcept { return static_cast<uint32_t>((ticket - 1) % slot_count()); }
-  ReplayPlan plan(const OperationList& operations, const Slots& slots) const;
+  ReplayPlan plan(const OperationList& operations, const Slots& slots);
   void check_slots_and_tapes() const;
 
   // By operations of the replay. Of an owned one the graph has its own part of the count (WriteCount).
@@ -183,8 +187,12 @@ class Graph final : public Child, private LayerUser {
   struct TapeLeft {
     Layer* layer;
     TapeShape tape;
-    bool overwritten;
-    bool outdated;  // a parameter is updated after the forward
+    size_t forward;         // that leaves it
+    bool x_overwritten;     // after it was read
+    bool x_written;         // by any operation of the replay, of which the count is known at its end
+    bool outdated;          // a parameter is updated after the forward
+    bool updated;           // or before it, likewise
+    TapeStamp stamp = {};
   };
   struct Updated {
     Layer* layer;
@@ -194,7 +202,8 @@ class Graph final : public Child, private LayerUser {
   // What a launch looks at: side by side, because the caches are cold after what a program does between two launches.
   alignas(64) std::atomic<GraphUse> use_{nullptr};
   std::atomic<bool> instantiated_{false};
-  bool eager_ = false;  // SYNFIRE_GRAPH was 0 when the graph was instantiated
+  bool eager_ = false;     // SYNFIRE_GRAPH was 0 when the graph was instantiated
+  bool observed_ = false;  // callbacks run during launches, and may do to a layer what a tape must know
   const bool on_host_;  // a launch is the computation
   const uint32_t n_slots_;
   uint32_t most_in_flight_ = 0;  // replays; 0: any number

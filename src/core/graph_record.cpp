@@ -6,6 +6,8 @@
 #include "error.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <type_traits>
 
 namespace synfire::core {
 
@@ -15,12 +17,6 @@ void Graph::check_recording() const {
          "the graph is already instantiated; record into a new graph");
 }
 
-void Graph::end_operation() {
-  const auto number = static_cast<uint32_t>(enabled_.size());
-  owners_.resize(operations_.size(), number);
-  enabled_.push_back(1);
-}
-
 int32_t Graph::last_operation() {
   const Exclusive exclusive(use_);
   if (enabled_.empty())
@@ -28,26 +24,57 @@ int32_t Graph::last_operation() {
   return static_cast<int32_t>(enabled_.size()) - 1;
 }
 
-void Graph::use(Layer& layer) {
+namespace {
+
+// Room for so many more elements, so that adding them cannot fail. Grows as adding one by one would.
+template <class T>
+void make_room(std::vector<T>& list, size_t n_more) {
+  if (list.capacity() - list.size() < n_more) list.reserve(std::max(list.size() + n_more, 2 * list.capacity()));
+}
+
+static_assert(std::is_nothrow_move_constructible_v<Operation>, "Graph::append() moves operations where nothing may fail");
+
+}  // namespace
+
+void Graph::use(Layer& layer) noexcept {
   for (const Ref<Layer>& known : layers_)
     if (known.get() == &layer) return;
   layers_.emplace_back(&layer);
 }
 
-void Graph::keep(std::initializer_list<Buffer*> buffers) {
-  for (Buffer* buffer : buffers)
-    if (buffer) buffers_.emplace_back(buffer);
+void Graph::keep(Buffer* buffer) noexcept {
+  if (buffer) buffers_.emplace_back(buffer);
 }
 
 // Operations report what they write: a tape made of it before is worth nothing after.
-void Graph::note_written(std::initializer_list<Buffer*> buffers) {
-  for (Buffer* buffer : buffers) {
-    if (!buffer) continue;
-    for (RecordedForward& forward : forwards_)
-      if (forward.left.x == buffer) forward.overwritten = true;
-    const auto same = [&](const Written& written) { return written.buffer == buffer; };
-    if (std::none_of(written_.begin(), written_.end(), same)) written_.push_back({buffer, false});
+void Graph::note_written(Buffer* buffer) noexcept {
+  if (!buffer) return;
+  for (RecordedForward& forward : forwards_)
+    if (forward.left.x == buffer) forward.overwritten = true;
+  const auto same = [&](const Written& written) { return written.buffer == buffer; };
+  if (std::none_of(written_.begin(), written_.end(), same)) written_.push_back({buffer, false});
+}
+
+// The one place where the list grows. An operation is recorded whole or not at all: all memory is there before anything
+// changes, and nothing after that can fail.
+uint32_t Graph::append(Recording&& recording) {
+  make_room(operations_, recording.operations.size());
+  make_room(owners_, recording.operations.size());
+  make_room(enabled_, 1);
+  make_room(layers_, recording.layers.size());
+  make_room(buffers_, recording.reads.size() + recording.writes.size());
+  make_room(written_, recording.writes.size());
+  const auto number = static_cast<uint32_t>(enabled_.size());
+  for (Buffer* buffer : recording.reads) keep(buffer);
+  for (Buffer* buffer : recording.writes) {
+    keep(buffer);
+    note_written(buffer);
   }
+  for (Layer* layer : recording.layers) use(*layer);
+  std::move(recording.operations.begin(), recording.operations.end(), std::back_inserter(operations_));
+  owners_.resize(operations_.size(), number);
+  enabled_.push_back(1);
+  return number;
 }
 
 // ---- operations -----------------------------------------------------------------------------------------------------
@@ -55,19 +82,16 @@ void Graph::note_written(std::initializer_list<Buffer*> buffers) {
 void Graph::record_forward(Layer& layer, const ForwardRequest& request) {
   const Exclusive exclusive(use_);
   check_recording();
-  operations_.reserve(operations_.size() + 1);
-  forwards_.reserve(forwards_.size() + 1);
-  const ForwardOperation operation = layer.forward(request);
-  keep({request.x, request.spikes, request.v_init, request.v_final, request.v_seq, request.h_seq, request.w_init,
-        request.w_final, request.w_seq});
-  note_written({request.spikes, request.v_final, request.v_seq, request.h_seq, request.w_final, request.w_seq,
-                request.in_place ? request.x : nullptr});
-  use(layer);
-  forwards_.push_back(
-      {&layer, static_cast<uint32_t>(enabled_.size()),
-       request.tape == Tape::none ? TapeShape{} : TapeShape{request.x, request.tape, request.in_place}});
-  operations_.emplace_back(operation);
-  end_operation();
+  make_room(forwards_, 1);
+  const TapeShape left =
+      request.tape == Tape::none ? TapeShape{} : TapeShape{request.x, request.tape, request.in_place};
+  const uint32_t number = append({{layer.forward(request)},
+                                  {request.x, request.v_init, request.w_init},
+                                  {request.spikes, request.v_final, request.v_seq, request.h_seq, request.w_final,
+                                   request.w_seq, request.in_place ? request.x : nullptr},
+                                  {&layer}});
+  forwards_.push_back({&layer, number, left});
+  layer.expect_tape(left);
 }
 
 void Graph::record_backward(Layer& layer, const BackwardRequest& request) {
@@ -93,19 +117,16 @@ void Graph::record_backward(Layer& layer, const BackwardRequest& request) {
   if (inside && inside->overwritten && reads_input)
     fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-WRITTEN",
          "an operation of this graph writes x after the forward that read it, and this backward reads it again");
-  const OperationList operations = layer.backward(request, tape);
-  operations_.reserve(operations_.size() + operations.size());
-  backwards_.reserve(backwards_.size() + 1);
-  keep({tape.x, request.grad_spike_seq, request.grad_v_seq, request.grad_v_final, request.grad_x_seq,
-        request.grad_v_init, request.grad_w_seq, request.grad_w_final, request.grad_w_init});
-  for (const GradientRequest& gradient : request.gradients) keep({gradient.gradient});
-  use(layer);
+  make_room(backwards_, 1);
+  Recording recording = {layer.backward(request, tape),
+                         {tape.x, request.grad_spike_seq, request.grad_v_seq, request.grad_v_final, request.grad_w_seq,
+                          request.grad_w_final},
+                         {request.grad_x_seq, request.grad_v_init, request.grad_w_init},
+                         {&layer}};
+  for (const GradientRequest& gradient : request.gradients) recording.writes.push_back(gradient.gradient);
   const auto index = inside ? std::optional<size_t>(inside - forwards_.data()) : std::nullopt;
-  backwards_.push_back({&layer, static_cast<uint32_t>(enabled_.size()), index, tape, reads_input});
-  operations_.insert(operations_.end(), operations.begin(), operations.end());
-  note_written({request.grad_x_seq, request.grad_v_init, request.grad_w_init});
-  for (const GradientRequest& gradient : request.gradients) note_written({gradient.gradient});
-  end_operation();
+  const uint32_t number = append(std::move(recording));
+  backwards_.push_back({&layer, number, index, tape, reads_input});
 }
 
 void Graph::record_copy(Buffer& source, uint64_t source_offset, Buffer& destination, uint64_t destination_offset,
@@ -139,39 +160,24 @@ void Graph::record_copy(Buffer& source, uint64_t source_offset, Buffer& destinat
   const auto a = reinterpret_cast<uintptr_t>(from.data), b = reinterpret_cast<uintptr_t>(to.data);
   if (a < b + bytes && b < a + bytes)
     fail_argument("SYN-BUFFER-OVERLAP", "desc.source and desc.destination overlap in memory");
-  operations_.reserve(operations_.size() + 1);
-  keep({&source, &destination});
-  note_written({&destination});
-  operations_.emplace_back(CopyOperation{from, to});
-  end_operation();
+  append({{CopyOperation{from, to}}, {&source}, {&destination}, {}});
 }
 
 void Graph::record_convert_spikes(const ConvertSpikesRequest& request) {
   const Exclusive exclusive(use_);
   check_recording();
-  operations_.reserve(operations_.size() + 1);
-  const ConvertSpikesOperation operation = convert_spikes(request, device().is_host());
-  keep({request.source, request.destination});
-  note_written({request.destination});
-  operations_.emplace_back(operation);
-  end_operation();
+  append({{convert_spikes(request, device().is_host())}, {request.source}, {request.destination}, {}});
 }
 
 void Graph::record_count_spikes(const CountSpikesRequest& request) {
   const Exclusive exclusive(use_);
   check_recording();
-  operations_.reserve(operations_.size() + 1);
-  const CountSpikesOperation operation = count_spikes(request, device().is_host());
-  keep({request.spikes, request.counts});
-  note_written({request.counts});
-  operations_.emplace_back(operation);
-  end_operation();
+  append({{count_spikes(request, device().is_host())}, {request.spikes}, {request.counts}, {}});
 }
 
 void Graph::record_native(const NativeRequest& request) {
   const Exclusive exclusive(use_);
   check_recording();
-  operations_.reserve(operations_.size() + 1);
   NativeOperation operation = {
       static_cast<uint32_t>(enabled_.size()), request.name ? request.name : "", request.callback, request.user, {}, {}};
   const auto arrays_of = [&](const std::vector<Buffer*>& buffers, const char* field, std::vector<Array>& arrays) {
@@ -183,34 +189,15 @@ void Graph::record_native(const NativeRequest& request) {
   };
   arrays_of(request.reads, "reads", operation.reads);
   arrays_of(request.writes, "writes", operation.writes);
-  for (Buffer* buffer : request.reads) keep({buffer});
-  for (Buffer* buffer : request.writes) {
-    keep({buffer});
-    note_written({buffer});
-  }
-  operations_.emplace_back(std::move(operation));
-  end_operation();
+  Recording recording = {{}, request.reads, request.writes, {}};
+  recording.operations.emplace_back(std::move(operation));
+  append(std::move(recording));
 }
 
-void Graph::append(const Recording& recording) {
-  operations_.reserve(operations_.size() + recording.operations.size());
-  layers_.reserve(layers_.size() + recording.layers.size());
-  buffers_.reserve(buffers_.size() + recording.reads.size() + recording.writes.size());
-  written_.reserve(written_.size() + recording.writes.size());
-  for (Buffer* buffer : recording.reads) keep({buffer});
-  for (Buffer* buffer : recording.writes) {
-    keep({buffer});
-    note_written({buffer});
-  }
-  for (Layer* layer : recording.layers) use(*layer);
-  operations_.insert(operations_.end(), recording.operations.begin(), recording.operations.end());
-  end_operation();
-}
-
-void Graph::record(const Recording& recording) {
+void Graph::record(Recording&& recording) {
   const Exclusive exclusive(use_);
   check_recording();
-  append(recording);
+  append(std::move(recording));
 }
 
 void Graph::drop_updates_from(uint32_t operation) noexcept {
@@ -259,7 +246,7 @@ void Graph::record_scale_add(const ScaleAddRequest& request) {
 
 void Graph::record_update(Layer& layer, const UpdateRequest& request, double learning_rate) {
   record_with_values([&](uint32_t number) {
-    updates_.reserve(updates_.size() + 1);
+    make_room(updates_, 1);
     const uint64_t* const rate =
         values_.add(number, "learning_rate", GraphValues::Kind::number, SYNFIRE_DTYPE_F64, learning_rate);
     const UpdateParameterOperation operation = layer.update(request, reinterpret_cast<const double*>(rate));

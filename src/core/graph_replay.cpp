@@ -36,10 +36,48 @@ void Graph::count_writes() noexcept {
   }
 }
 
+// After the parameters have been brought up to date, before the list runs.
+[[gnu::hot]] void Graph::stamp_tapes() noexcept {
+  for (TapeLeft& left : leaves_) left.stamp = left.layer->stamp(left.tape.x);
+  if (!observed_) return;
+  for (RecordedForward& forward : forwards_) forward.stamp = forward.layer->stamp(forward.left.x);
+  for (RecordedBackward& backward : backwards_) backward.stamp = backward.layer->stamp(backward.tape.x);
+}
+
+// A callback of the replay may have set a parameter, run a layer or written an X since the forward.
+void Graph::before(uint32_t operation) {
+  for (RecordedForward& forward : forwards_) {
+    if (forward.operation != operation) continue;
+    forward.stamp = forward.layer->stamp(forward.left.x);
+    for (TapeLeft& left : leaves_)
+      if (&forwards_[left.forward] == &forward) left.stamp = forward.stamp;
+  }
+  for (const RecordedBackward& backward : backwards_) {
+    if (backward.operation != operation) continue;
+    const TapeStamp made_of = backward.source ? forwards_[*backward.source].stamp : backward.stamp;
+    const TapeStamp now = backward.layer->stamp(backward.tape.x);
+    const char* const what = now.n_left != made_of.n_left               ? "ran the layer"
+                             : now.parameters != made_of.parameters     ? "set a parameter of the layer"
+                             : backward.reads_input && now.x != made_of.x ? "wrote x"
+                                                                        : nullptr;
+    if (what)
+      fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-CALLBACK",
+           "a callback of this graph %s between the forward and operation %u, the backward that reads its tape", what,
+           operation);
+  }
+}
+
 [[gnu::hot]] void Graph::leave_tapes(bool captured) {
   count_writes();
   for (const Updated& updated : updated_) updated.layer->note_updated(updated.parameters, captured);
-  for (const TapeLeft& left : leaves_) left.layer->set_tape(left.tape, left.overwritten, left.outdated);
+  for (const TapeLeft& left : leaves_) {
+    TapeStamp stamp = left.stamp;
+    if (left.layer->stamp(nullptr).n_left != stamp.n_left) continue;  // a callback ran the layer: that tape is newer
+    // What this replay itself writes and updates counts only now.
+    stamp.x += (left.x_written ? 1 : 0) - (left.x_overwritten ? 1 : 0);
+    stamp.parameters += (left.updated ? 1 : 0) - (left.outdated ? 1 : 0);
+    left.layer->set_tape(left.tape, stamp);
+  }
 }
 
 // A replay that failed may have run in part: what it writes may be written, tapes of before overwritten, parameters
@@ -47,7 +85,7 @@ void Graph::count_writes() noexcept {
 void Graph::leave_part() noexcept {
   count_writes();
   for (const Updated& updated : updated_) updated.layer->note_updated(updated.parameters, false);
-  for (const TapeLeft& left : leaves_) left.layer->set_tape({}, false);
+  for (const TapeLeft& left : leaves_) left.layer->set_tape({}, {});
 }
 
 // What changed since the last launch reaches the device, in stream order.
@@ -115,6 +153,7 @@ void Graph::check_idle() const {
   check_tapes();
   if (captured) {
     refresh_for_capture();
+    stamp_tapes();
     replay_->launch_captured(stream, 0);
     leave_tapes(true);
     return {0, true};
@@ -131,6 +170,7 @@ void Graph::check_idle() const {
   for (const Ref<Layer>& layer : layers_) layer->order_on(this, where);
   last_stream_ = where;
   refresh(stream);
+  stamp_tapes();
   try {
     replay_->launch(stream, slot_of(ticket));
   } catch (...) {

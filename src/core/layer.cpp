@@ -235,6 +235,12 @@ void Layer::replace_tape(const TapeShape& tape) {
   tape_x_.store(tape.x, std::memory_order_release);
 }
 
+void Layer::expect_tape(const TapeShape& tape) noexcept {
+  if (!tape.x) return;
+  const auto lock = lock_parameters();
+  latest_ = {tape, Ref<Buffer>(tape.x)};
+}
+
 void Layer::check_tape(bool reads_input) const {
   const Buffer* const x = tape_x_.load(std::memory_order_acquire);
   if (!x) fail_no_tape();

@@ -71,6 +71,13 @@ struct TapeShape {
   int32_t kind() const noexcept { return static_cast<int32_t>(tape) | (in_place ? 256 : 0); }
 };
 
+// What a tape was made of: a backward reads the same, or must be refused.
+struct TapeStamp {
+  uint64_t parameters = 0;  // the version of them that the forward computed with
+  uint64_t x = 0;           // the version of the input's contents that it read
+  uint32_t n_left = 0;      // tapes that the layer had left before
+};
+
 // Buffers of a forward or backward; null means "not given".
 struct ForwardRequest {
   Tape tape;
@@ -138,6 +145,11 @@ class Layer final : public Child {
   uint64_t parameter_version() const noexcept {
     return version_.load(std::memory_order_acquire) + updates_.load(std::memory_order_acquire);
   }
+  // Of the parameters that work enqueued from here on computes with: those of the last refresh, and what replays
+  // launched so far update.
+  uint64_t computing_version() const noexcept {
+    return (uploaded_version_.load(std::memory_order_relaxed) & ~rewrite_bit) + updates_.load(std::memory_order_acquire);
+  }
   // Brings the device's parameter block up to date, in stream order; no work when nothing changed.
   void refresh(synfire_stream stream) {
     if (has_changed()) upload_block(stream);
@@ -204,14 +216,20 @@ class Layer final : public Child {
   bool reads_input(const BackwardRequest& request, const TapeShape& tape) const;
 
   // ---- the tape: what the forward that ran last, eagerly or in a replay, left for a backward
-  // Lock-free while the tape stays the same from replay to replay. `overwritten`: X was written again after it was
-  // read. `outdated`: a parameter was updated since.
-  void set_tape(const TapeShape& tape, bool overwritten, bool outdated = false) {
-    tape_version_.store(parameter_version() - (outdated ? 1 : 0), std::memory_order_relaxed);
+  // What a forward that is enqueued now makes its tape of.
+  TapeStamp stamp(const Buffer* x) const noexcept {
+    return {computing_version(), x ? x->version() : 0, n_tapes_left_.load(std::memory_order_relaxed)};
+  }
+  // Lock-free while the tape stays the same from replay to replay.
+  void set_tape(const TapeShape& tape, const TapeStamp& made_of) {
+    n_tapes_left_.store(n_tapes_left_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    tape_version_.store(made_of.parameters, std::memory_order_relaxed);
     if (tape_x_.load(std::memory_order_relaxed) != tape.x || tape_kind_.load(std::memory_order_relaxed) != tape.kind())
       replace_tape(tape);
-    if (tape.x) tape_x_version_.store(tape.x->version() - (overwritten ? 1 : 0), std::memory_order_relaxed);
+    if (tape.x) tape_x_version_.store(made_of.x, std::memory_order_relaxed);
   }
+  // A forward that leaves such a tape was recorded or run: a backward that is recorded from here on belongs to it.
+  void expect_tape(const TapeShape& tape) noexcept;
   // Throws STALE_TAPE unless the latest forward left a tape with the parameters and, where it is read, the X of now.
   // Returns the tape, and a reference that keeps its input alive.
   std::pair<TapeShape, Ref<Buffer>> require_tape(const BackwardRequest& request) const;
@@ -257,15 +275,20 @@ class Layer final : public Child {
   void allocate_tape(Tape tape, bool in_place);
   void* find_state(const char* name, const void* values, uint64_t bytes) const;
 
+  // The next refresh writes the block, though no parameter has changed.
+  void rewrite_block() noexcept { uploaded_version_.fetch_or(rewrite_bit, std::memory_order_relaxed); }
+  static constexpr uint64_t rewrite_bit = uint64_t{1} << 63;
+
   // What every launch looks at or writes, in one line of the processor's cache.
   alignas(64) std::atomic<StreamId> stream_{&contexts_own_stream};  // that all work in flight is on
   std::atomic<uint64_t> version_{1};                                // of the parameters
-  std::atomic<uint64_t> uploaded_version_{0};
+  std::atomic<uint64_t> uploaded_version_{rewrite_bit};  // what the device's block holds, and whether it must be rewritten
   std::atomic<uint64_t> updates_{0};       // replays launched that update a parameter
   std::atomic<Buffer*> tape_x_{nullptr};   // tape_.shape, to look at without a lock
   std::atomic<uint64_t> tape_version_{0};  // of the parameters
   std::atomic<uint64_t> tape_x_version_{0};  // of the input's contents
   std::atomic<int32_t> tape_kind_{-1};
+  std::atomic<uint32_t> n_tapes_left_{0};   // by forwards that ran, those for inference included
 
   LayerSpec spec_;
   ParameterSet parameters_;

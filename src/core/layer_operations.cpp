@@ -155,7 +155,6 @@ ForwardOperation Layer::forward(const ForwardRequest& request) {
     op.tape = checkpoints_;
     op.tape_h = stored_h(request.tape, request.in_place, op.x);
     if (request.tape == Tape::store_narrow) op.tape_spikes = static_cast<uint32_t*>(narrow_spikes_);
-    latest_ = {{request.x, request.tape, request.in_place}, Ref<Buffer>(request.x)};
   }
   return op;
 }
@@ -240,7 +239,7 @@ void Layer::prepare_gradients() {
     wants_gradients_ = false;
     throw;
   }
-  uploaded_version_.store(0, std::memory_order_relaxed);  // the block must name the slopes
+  rewrite_block();  // the block must name the slopes
 }
 
 void Layer::append_gradients(const BackwardRequest& request, OperationList& operations) {

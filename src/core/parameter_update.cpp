@@ -144,7 +144,7 @@ void Layer::begin_updates() {
   staging_ = std::make_unique<ValueStaging>(device(), spec_.extents.n_neurons);
   master_ = reinterpret_cast<ParameterMaster*>(static_cast<char*>(block_) + spec_.master_offset());
   changed_ = (uint32_t{1} << parameters_.size()) - 1;
-  uploaded_version_.store(0, std::memory_order_relaxed);  // the next refresh brings the values to the device
+  rewrite_block();  // the next refresh brings the values to the device
   const Operation refresh = SetParametersOperation{this};
   device().load({&refresh, 1});
 }

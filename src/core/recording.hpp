@@ -9,8 +9,8 @@ namespace synfire::core {
 
 struct Recording {
   OperationList operations;
-  std::vector<Buffer*> reads;
-  std::vector<Buffer*> writes;
+  std::vector<Buffer*> reads;   // null: not given
+  std::vector<Buffer*> writes;  // null: not given
   std::vector<Layer*> layers;
 };
 

@@ -70,7 +70,10 @@ void Slots::take_over(const Slots& other, const Buffer& buffer, uint32_t n_slots
 OperationList Slots::relocated(OperationList operations, uint32_t slot) const {
   if (slot == 0) return operations;
   for (Operation& operation : operations)
-    for_each_array(operation, [&](Array& array, Access) { array.data = address(array.data, slot); });
+    for_each_array(operation, [&](Array& array, Access) {
+      // Memory of another kind stays where it is, also where it overlaps a pinned buffer.
+      if (array.memory == SYNFIRE_MEMORY_PINNED) array.data = address(array.data, slot);
+    });
   return operations;
 }
 

@@ -17,7 +17,8 @@ class Slots {
   Slots(const Slots&) = delete;
   Slots& operator=(const Slots&) = delete;
 
-  // Where a slot keeps what lies at this address; the address itself when it is in no pinned buffer.
+  // Where a slot keeps what lies at this address of pinned memory; the address itself when no buffer of the graph has
+  // it.
   void* address(void* data, uint32_t slot) const noexcept;
   // Copies what another set of slots, with as many of them, holds for a buffer.
   void take_over(const Slots& other, const Buffer& buffer, uint32_t n_slots) noexcept;

@@ -28,6 +28,7 @@ struct Instance {
 struct Build {
   std::vector<Instance> instances;
   bool eager = false;
+  ReplayObserver* observer = nullptr;
   std::vector<std::vector<uint32_t>> users;  // of each entry, the recorded operations that it runs for
   std::vector<uint8_t> enabled;              // recorded operations
   std::vector<uint8_t> active;               // entries
@@ -189,6 +190,7 @@ class CudaReplay final : public Replay {
 
   void fill(Build& build, ReplayPlan plan) {
     build.eager = plan.eager;
+    build.observer = plan.observer;
     build.enabled = std::move(plan.enabled);
     for (size_t slot = 0; slot < plan.slots.size(); ++slot) {
       const Staging staging(plan.slots[slot]);
@@ -279,6 +281,7 @@ class CudaReplay final : public Replay {
       if (!build_.active[entry]) continue;
       const Operation& operation = instance.operations[entry];
       const Range range(operation, &build_.numbers);
+      if (build_.observer) build_.observer->before(build_.users[entry].front());
       if (const auto* native = std::get_if<NativeOperation>(&operation)) {
         call_native(*native, stream, slot);
         api().context_set_current(device_.context);

@@ -273,8 +273,12 @@ class HostReplay final : public Replay {
   }
   void launch_captured(synfire_stream, uint32_t slot) override {
     const OperationList& operations = plan_.slots[slot];
-    for (size_t i = 0; i < operations.size(); ++i)
-      if (plan_.enabled[plan_.owners[i]]) device_.execute_one(operations[i], slot);
+    for (size_t i = 0; i < operations.size(); ++i) {
+      const uint32_t owner = plan_.owners[i];
+      if (!plan_.enabled[owner]) continue;
+      if (plan_.observer) plan_.observer->before(owner);
+      device_.execute_one(operations[i], slot);
+    }
   }
   void set_enabled(uint32_t operation, bool enabled) override { plan_.enabled[operation] = enabled ? 1 : 0; }
   void rebuild(ReplayPlan plan) override { plan_ = std::move(plan); }

@@ -149,5 +149,44 @@ TEST_F(Slots, TapesOverSlotsStayInTheirGraph) {
   for (int i = 0; i < 3; ++i) wait(both, launch(both));
 }
 
+// A pinned buffer over a part of memory that other buffers name as pageable or as the device's: slots have copies of
+// the pinned part, and nothing else moves.
+TEST_F(Slots, OnlyPinnedArraysMove) {
+  if (!on_host()) GTEST_SKIP() << "memory on a CUDA context is of one kind";
+  constexpr uint64_t n_pinned = 64, n_all = 128;
+  alignas(64) float memory[n_all] = {};
+  const auto lend = [&](int32_t kind, uint64_t n_elements) {
+    synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
+    desc.memory = kind;
+    desc.n_elements = n_elements;
+    desc.data = memory;
+    synfire_buffer handle = nullptr;
+    EXPECT_OK(synfire_buffer_create(context, &desc, &handle));
+    return Buffer(handle);
+  };
+  for (const int32_t kind : {SYNFIRE_MEMORY_HOST, SYNFIRE_MEMORY_DEVICE}) {
+    const Buffer pinned = lend(SYNFIRE_MEMORY_PINNED, n_pinned), all = lend(kind, n_all);
+    const Graph graph = make_slotted_graph(context, 2);
+    synfire_fill_desc fill = SYNFIRE_FILL_DESC_INIT;
+    fill.buffer = all;
+    EXPECT_OK(synfire_graph_record_fill(graph, &fill));
+    fill.buffer = pinned;
+    fill.value = 100;
+    EXPECT_OK(synfire_graph_record_fill(graph, &fill));
+    EXPECT_OK(synfire_graph_instantiate(graph));
+    for (int launches = 1; launches <= 4; ++launches) {
+      EXPECT_OK(synfire_graph_set_value(graph, 0, "value", launches));
+      const uint64_t ticket = launch(graph);
+      wait(graph, ticket);
+      const float* const slot = slot_of(graph, ticket, pinned);
+      for (uint64_t i = 0; i < n_pinned; ++i) ASSERT_EQ(slot[i], 100.0f) << "launch " << launches << ", element " << i;
+      // The first slot of the pinned buffer is this memory, the second is not.
+      for (uint64_t i = 0; i < n_all; ++i)
+        ASSERT_EQ(memory[i], slot == memory && i < n_pinned ? 100.0f : static_cast<float>(launches))
+            << "launch " << launches << ", element " << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace synfire_test

@@ -176,5 +176,52 @@ TEST_F(Pitch, RowsThatWouldOverlapAreRefusedWithAWayOut) {
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("desc.row_pitch"), synfire_buffer_create(context, &desc, &handle));
 }
 
+// The rows but the last take just below 2^64 bytes, and the last one takes the sum beyond them.
+TEST_F(Pitch, SizesThatWrapAreRefused) {
+  constexpr int64_t n_steps = 46'114'554'456'552, n_neurons = 6'186;
+  synfire_buffer_desc spaced = SYNFIRE_BUFFER_DESC_INIT;
+  spaced.n_elements = spaced.row_pitch = 100'005;
+  const auto make = [&](int32_t dtype) {
+    spaced.dtype = dtype;
+    synfire_buffer handle = nullptr;
+    EXPECT_OK(synfire_buffer_create(context, &spaced, &handle));
+    return Buffer(handle);
+  };
+  const Buffer x = make(SYNFIRE_DTYPE_F32), other = make(SYNFIRE_DTYPE_F32);
+  const Buffer count = make_buffer(context, SYNFIRE_DTYPE_U64, 1);
+  const Layer layer = make_layer(context, describe({n_steps, 1, n_neurons}, SYNFIRE_DTYPE_F32));
+  const Graph graph = make_graph(context);
+  const auto too_small = WORDS("bytes");
+  const auto expect_too_small = [&](synfire_status status) {
+    EXPECT_TRUE(fails_with(status, SYNFIRE_ERROR_INVALID_ARGUMENT, too_small));
+    EXPECT_EQ(last_error_text().rfind("[SYN-BUFFER-SIZE]", 0), 0u) << last_error_text();
+    poison_last_error();
+  };
+  poison_last_error();
+
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+  forward.x = x;
+  forward.tape = SYNFIRE_TAPE_NONE;
+  expect_too_small(synfire_layer_forward(layer, &forward, nullptr));
+  expect_too_small(synfire_graph_record_forward(graph, layer, &forward));
+
+  synfire_convert_spikes_desc convert = SYNFIRE_CONVERT_SPIKES_DESC_INIT;
+  convert.n_steps = n_steps;
+  convert.n_neurons = n_neurons;
+  convert.source = x;
+  convert.destination = other;
+  expect_too_small(synfire_convert_spikes(context, &convert, nullptr));
+  expect_too_small(synfire_graph_record_convert_spikes(graph, &convert));
+
+  synfire_count_spikes_desc counting = SYNFIRE_COUNT_SPIKES_DESC_INIT;
+  counting.kind = SYNFIRE_COUNT_TOTAL;
+  counting.n_steps = n_steps;
+  counting.n_neurons = n_neurons;
+  counting.spikes = x;
+  counting.counts = count;
+  expect_too_small(synfire_count_spikes(context, &counting, nullptr));
+  expect_too_small(synfire_graph_record_count_spikes(graph, &counting));
+}
+
 }  // namespace
 }  // namespace synfire_test

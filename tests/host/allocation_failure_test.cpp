@@ -1,0 +1,494 @@
+// Calls for which there is no memory: each kind of call is made again and again, with the first, the second, the third ...
+// allocation failing, until it succeeds. A call that failed says so and has changed nothing.
+#include <synfire/synfire.h>
+
+#include <dlfcn.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+// ---- an allocator that can run dry ----------------------------------------------------------------------------------
+
+namespace {
+
+thread_local long allocations_left = -1;  // on this thread until one fails; negative: none does
+
+bool is_refused() {
+  if (allocations_left < 0) return false;
+  if (allocations_left > 0) {
+    --allocations_left;
+    return false;
+  }
+  errno = ENOMEM;
+  return true;
+}
+
+}  // namespace
+
+// Exported, so that the library's calls come here.
+#pragma GCC visibility push(default)
+extern "C" {
+
+void* __libc_malloc(size_t);
+void* __libc_calloc(size_t, size_t);
+void* __libc_realloc(void*, size_t);
+void* __libc_memalign(size_t, size_t);
+
+void* malloc(size_t size) {
+  return is_refused() ? nullptr : __libc_malloc(size);
+}
+void* calloc(size_t count, size_t size) {
+  return is_refused() ? nullptr : __libc_calloc(count, size);
+}
+void* realloc(void* memory, size_t size) {
+  return is_refused() ? nullptr : __libc_realloc(memory, size);
+}
+void* aligned_alloc(size_t alignment, size_t size) {
+  return is_refused() ? nullptr : __libc_memalign(alignment, size);
+}
+void* memalign(size_t alignment, size_t size) {
+  return is_refused() ? nullptr : __libc_memalign(alignment, size);
+}
+int posix_memalign(void** memory, size_t alignment, size_t size) {
+  if (is_refused()) return ENOMEM;
+  *memory = __libc_memalign(alignment, size);
+  return *memory ? 0 : ENOMEM;
+}
+
+}  // extern "C"
+#pragma GCC visibility pop
+
+namespace {
+
+int n_failures = 0;
+
+void complain(const char* call, long n, const char* what) {
+  char text[512];
+  synfire_last_error(text, sizeof text, nullptr);
+  std::fprintf(stderr, "%s, allocation %ld failing: %s (%s)\n", call, n, what, text);
+  ++n_failures;
+}
+
+void require(synfire_status status, const char* what) {
+  if (status >= 0) return;
+  char text[512];
+  synfire_last_error(text, sizeof text, nullptr);
+  std::fprintf(stderr, "%s: %s\n", what, text);
+  std::exit(2);
+}
+
+constexpr int64_t n_steps = 40, batch = 2, n_neurons = 37;  // two words a row, two chunks of the tape
+constexpr uint64_t n_row = batch * n_neurons, n_sequence = n_steps * n_row;
+
+// ---- a graph and everything that can be recorded into it ------------------------------------------------------------
+
+struct World {
+  synfire_context context = nullptr;
+  synfire_layer layer = nullptr, second = nullptr;
+  synfire_graph graph = nullptr;
+  std::vector<synfire_buffer> buffers;
+  synfire_buffer x, spikes, packed, v_seq, grad_spike, grad_x, grad_tau, count, row, snapshot, marker, spare;
+
+  synfire_buffer make(int32_t dtype, uint64_t n, int32_t memory = SYNFIRE_MEMORY_DEVICE) {
+    synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
+    desc.dtype = dtype;
+    desc.n_elements = n;
+    desc.memory = memory;
+    synfire_buffer buffer = nullptr;
+    require(synfire_buffer_create(context, &desc, &buffer), "buffer");
+    buffers.push_back(buffer);
+    return buffer;
+  }
+
+  World() {
+    synfire_context_desc cd = SYNFIRE_CONTEXT_DESC_INIT;
+    cd.backend = SYNFIRE_BACKEND_HOST;
+    cd.n_threads = 1;
+    require(synfire_context_create(&cd, &context), "context");
+    synfire_layer_desc ld = SYNFIRE_LAYER_DESC_INIT;
+    ld.n_steps = n_steps;
+    ld.batch = batch;
+    ld.n_neurons = n_neurons;
+    require(synfire_layer_create(context, &ld, &layer), "layer");
+    require(synfire_layer_create(context, &ld, &second), "layer");
+    x = make(SYNFIRE_DTYPE_F32, n_sequence);
+    spikes = make(SYNFIRE_DTYPE_F32, n_sequence);
+    packed = make(SYNFIRE_DTYPE_BITS, n_steps * batch * 2);
+    v_seq = make(SYNFIRE_DTYPE_F32, n_sequence);
+    grad_spike = make(SYNFIRE_DTYPE_F32, n_sequence);
+    grad_x = make(SYNFIRE_DTYPE_F32, n_sequence);
+    grad_tau = make(SYNFIRE_DTYPE_F32, 1);
+    count = make(SYNFIRE_DTYPE_U64, n_steps);
+    row = make(SYNFIRE_DTYPE_F32, n_row);
+    snapshot = make(SYNFIRE_DTYPE_U8, 96 + n_row * 4);
+    marker = make(SYNFIRE_DTYPE_F32, 4);
+    spare = make(SYNFIRE_DTYPE_F32, n_sequence, SYNFIRE_MEMORY_PINNED);
+    std::vector<float> input(n_sequence);
+    for (size_t i = 0; i < input.size(); ++i) input[i] = static_cast<float>(i * 2654435761u % 1000) / 500;
+    for (synfire_buffer buffer : {x, grad_spike, spare})
+      require(synfire_buffer_upload(buffer, 0, input.data(), input.size() * sizeof(float)), "upload");
+    synfire_forward_desc fd = forward();
+    require(synfire_layer_forward(layer, &fd, nullptr), "forward");  // a tape for backwards
+    synfire_state_desc rows = SYNFIRE_STATE_DESC_INIT;
+    rows.buffer = snapshot;
+    new_graph();
+    require(synfire_graph_record_snapshot(graph, layer, &rows), "snapshot");  // a snapshot to restore
+    require(synfire_graph_instantiate(graph), "instantiate");
+    require(synfire_graph_launch(graph, nullptr, nullptr), "launch");
+  }
+  ~World() {
+    synfire_graph_destroy(graph);
+    for (synfire_buffer buffer : buffers) synfire_buffer_destroy(buffer);
+    synfire_layer_destroy(layer);
+    synfire_layer_destroy(second);
+    synfire_context_destroy(context);
+  }
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  // With two slots, and a fill that shows that it ran.
+  void new_graph() {
+    synfire_graph_destroy(graph);
+    synfire_graph_desc gd = SYNFIRE_GRAPH_DESC_INIT;
+    gd.n_slots = 2;
+    require(synfire_graph_create(context, &gd, &graph), "graph");
+    synfire_fill_desc fill = SYNFIRE_FILL_DESC_INIT;
+    fill.buffer = marker;
+    fill.value = 7;
+    require(synfire_graph_record_fill(graph, &fill), "fill");
+  }
+
+  synfire_forward_desc forward() const {
+    synfire_forward_desc desc = SYNFIRE_FORWARD_DESC_INIT;
+    desc.x = x;
+    desc.spikes = spikes;
+    desc.v_seq = v_seq;
+    desc.v_final = row;
+    return desc;
+  }
+
+  std::string dot() const {
+    uint64_t bytes = 0;
+    require(synfire_graph_write_dot(graph, nullptr, &bytes), "dot");
+    std::string text(bytes, ' ');
+    require(synfire_graph_write_dot(graph, text.data(), &bytes), "dot");
+    return text;
+  }
+
+  // The bytes of everything that a replay could change.
+  std::vector<unsigned char> memory() const {
+    std::vector<unsigned char> all;
+    for (synfire_buffer buffer : buffers) {
+      if (buffer == marker) continue;
+      uint64_t bytes = 0;
+      require(synfire_buffer_get_data(buffer, nullptr, &bytes), "size");
+      all.resize(all.size() + bytes);
+      require(synfire_buffer_download(buffer, 0, all.data() + all.size() - bytes, bytes), "download");
+    }
+    for (synfire_layer of : {layer, second}) {
+      all.resize(all.size() + n_row * 4);
+      require(synfire_layer_read_state(of, "v", all.data() + all.size() - n_row * 4, n_row * 4), "state");
+      double tau = 0;
+      require(synfire_layer_get_parameter(of, "tau", &tau, 1), "tau");
+      all.resize(all.size() + sizeof tau);
+      std::memcpy(all.data() + all.size() - sizeof tau, &tau, sizeof tau);
+    }
+    return all;
+  }
+};
+
+synfire_status SYNFIRE_CALL native(void*, const synfire_native_call* call) {
+  std::memset(call->writes[0].data, 1, call->writes[0].bytes);
+  return SYNFIRE_OK;
+}
+
+struct Kind {
+  const char* name;
+  std::function<synfire_status(World&)> record;
+};
+
+const std::vector<Kind>& kinds() {
+  static const std::vector<Kind> list = {
+      {"record_forward",
+       [](World& w) {
+         const synfire_forward_desc desc = w.forward();
+         return synfire_graph_record_forward(w.graph, w.layer, &desc);
+       }},
+      {"record_forward that stores H",
+       [](World& w) {
+         synfire_forward_desc desc = w.forward();
+         desc.tape = SYNFIRE_TAPE_STORE;
+         return synfire_graph_record_forward(w.graph, w.second, &desc);
+       }},
+      {"record_backward with gradients of parameters",
+       [](World& w) {
+         synfire_backward_desc desc = SYNFIRE_BACKWARD_DESC_INIT;
+         const synfire_parameter_gradient gradient = {"tau", w.grad_tau};
+         desc.grad_spike_seq = w.grad_spike;
+         desc.grad_x_seq = w.grad_x;
+         desc.n_parameter_gradients = 1;
+         desc.parameter_gradients = &gradient;
+         return synfire_graph_record_backward(w.graph, w.layer, &desc);
+       }},
+      {"record_copy",
+       [](World& w) {
+         synfire_copy_desc desc = SYNFIRE_COPY_DESC_INIT;
+         desc.source = w.grad_spike;
+         desc.destination = w.grad_x;
+         return synfire_graph_record_copy(w.graph, &desc);
+       }},
+      {"record_convert_spikes",
+       [](World& w) {
+         synfire_convert_spikes_desc desc = SYNFIRE_CONVERT_SPIKES_DESC_INIT;
+         desc.n_steps = n_steps;
+         desc.batch = batch;
+         desc.n_neurons = n_neurons;
+         desc.source = w.grad_spike;
+         desc.destination = w.packed;
+         return synfire_graph_record_convert_spikes(w.graph, &desc);
+       }},
+      {"record_count_spikes",
+       [](World& w) {
+         synfire_count_spikes_desc desc = SYNFIRE_COUNT_SPIKES_DESC_INIT;
+         desc.kind = SYNFIRE_COUNT_PER_STEP;
+         desc.n_steps = n_steps;
+         desc.batch = batch;
+         desc.n_neurons = n_neurons;
+         desc.spikes = w.grad_spike;
+         desc.counts = w.count;
+         return synfire_graph_record_count_spikes(w.graph, &desc);
+       }},
+      {"record_native",
+       [](World& w) {
+         synfire_native_desc desc = SYNFIRE_NATIVE_DESC_INIT;
+         desc.callback = native;
+         desc.name = "a name that is too long to be kept without memory of its own";
+         desc.reads = &w.x;
+         desc.n_reads = 1;
+         desc.writes = &w.spare;
+         desc.n_writes = 1;
+         return synfire_graph_record_native(w.graph, &desc);
+       }},
+      {"record_fill",
+       [](World& w) {
+         synfire_fill_desc desc = SYNFIRE_FILL_DESC_INIT;
+         desc.buffer = w.row;
+         desc.value = 3;
+         return synfire_graph_record_fill(w.graph, &desc);
+       }},
+      {"record_scale_add",
+       [](World& w) {
+         synfire_scale_add_desc desc = SYNFIRE_SCALE_ADD_DESC_INIT;
+         desc.source = w.grad_spike;
+         desc.destination = w.grad_x;
+         desc.scale = 2;
+         desc.keep = 1;
+         return synfire_graph_record_scale_add(w.graph, &desc);
+       }},
+      {"record_update_parameter",
+       [](World& w) {
+         synfire_update_parameter_desc desc = SYNFIRE_UPDATE_PARAMETER_DESC_INIT;
+         desc.name = "tau";
+         desc.gradient = w.grad_tau;
+         desc.learning_rate = 0.5;
+         return synfire_graph_record_update_parameter(w.graph, w.second, &desc);
+       }},
+      {"record_reset_rows",
+       [](World& w) {
+         const synfire_state_desc desc = SYNFIRE_STATE_DESC_INIT;
+         return synfire_graph_record_reset_rows(w.graph, w.layer, &desc);
+       }},
+      {"record_read_rows",
+       [](World& w) {
+         synfire_state_desc desc = SYNFIRE_STATE_DESC_INIT;
+         desc.buffer = w.row;
+         return synfire_graph_record_read_rows(w.graph, w.second, &desc);
+       }},
+      {"record_write_rows",
+       [](World& w) {
+         synfire_state_desc desc = SYNFIRE_STATE_DESC_INIT;
+         desc.buffer = w.row;
+         return synfire_graph_record_write_rows(w.graph, w.second, &desc);
+       }},
+      {"record_snapshot",
+       [](World& w) {
+         synfire_state_desc desc = SYNFIRE_STATE_DESC_INIT;
+         desc.buffer = w.snapshot;
+         return synfire_graph_record_snapshot(w.graph, w.second, &desc);
+       }},
+      {"record_restore",
+       [](World& w) {
+         synfire_state_desc desc = SYNFIRE_STATE_DESC_INIT;
+         desc.buffer = w.snapshot;
+         return synfire_graph_record_restore(w.graph, w.second, &desc);
+       }},
+      {"record_copy_rows",
+       [](World& w) {
+         synfire_copy_rows_desc desc = SYNFIRE_COPY_ROWS_DESC_INIT;
+         desc.source = w.layer;
+         return synfire_graph_record_copy_rows(w.graph, w.second, &desc);
+       }},
+  };
+  return list;
+}
+
+int32_t last_operation(const World& w) {
+  int32_t operation = -1;
+  require(synfire_graph_get_last_operation(w.graph, &operation), "last operation");
+  return operation;
+}
+
+// Makes the call with allocation n = 0, 1, 2 ... failing until it succeeds; check() after each that failed.
+void run_dry(const char* name, const std::function<synfire_status()>& call, const std::function<void(long)>& check) {
+  for (long n = 0; n < 10000; ++n) {
+    allocations_left = n;
+    const synfire_status status = call();
+    allocations_left = -1;
+    if (status >= 0) {
+      if (n == 0) complain(name, n, "nothing failed: the library's allocations are not seen");
+      return;
+    }
+    if (status != SYNFIRE_ERROR_OUT_OF_MEMORY) complain(name, n, "the status is not OUT_OF_MEMORY");
+    check(n);
+  }
+  complain(name, 10000, "never succeeds");
+}
+
+void test_records() {
+  for (const Kind& kind : kinds()) {
+    World world;
+    world.new_graph();
+    const std::string before = world.dot();
+    run_dry(kind.name, [&] { return kind.record(world); },
+            [&](long n) {
+              if (last_operation(world) != 0) complain(kind.name, n, "the graph has gained an operation");
+              if (world.dot() != before) complain(kind.name, n, "the graph draws another picture");
+            });
+    if (last_operation(world) != 1) complain(kind.name, -1, "the operation has another number");
+    require(synfire_graph_instantiate(world.graph), kind.name);
+    require(synfire_graph_launch(world.graph, nullptr, nullptr), kind.name);
+    // The same, never refused.
+    World twin;
+    twin.new_graph();
+    require(kind.record(twin), kind.name);
+    require(synfire_graph_instantiate(twin.graph), kind.name);
+    require(synfire_graph_launch(twin.graph, nullptr, nullptr), kind.name);
+    if (world.memory() != twin.memory()) complain(kind.name, -1, "the replay has other results");
+  }
+}
+
+// A graph whose record was refused at each point in turn is instantiated and run without the operation.
+void test_refused_records_do_not_run() {
+  for (const Kind& kind : kinds()) {
+    World world;
+    for (long n = 0;; ++n) {
+      world.new_graph();
+      allocations_left = n;
+      const synfire_status status = kind.record(world);
+      allocations_left = -1;
+      if (status >= 0) break;
+      const std::vector<unsigned char> before = world.memory();
+      require(synfire_graph_instantiate(world.graph), kind.name);
+      require(synfire_graph_launch(world.graph, nullptr, nullptr), kind.name);
+      require(synfire_graph_launch(world.graph, nullptr, nullptr), kind.name);
+      if (world.memory() != before) complain(kind.name, n, "the refused operation ran");
+    }
+  }
+}
+
+// A step of everything, instantiated and re-bound where there is no memory.
+void test_changes() {
+  World world;
+  world.new_graph();
+  for (const Kind& kind : kinds()) require(kind.record(world), kind.name);
+  run_dry("instantiate", [&] { return synfire_graph_instantiate(world.graph); },
+          [&](long n) {
+            if (synfire_graph_launch(world.graph, nullptr, nullptr) != SYNFIRE_ERROR_WRONG_ORDER)
+              complain("instantiate", n, "a graph that was not instantiated launches");
+          });
+  World twin;
+  twin.new_graph();
+  for (const Kind& kind : kinds()) require(kind.record(twin), kind.name);
+  require(synfire_graph_instantiate(twin.graph), "instantiate");
+  const auto expect_same = [&](const char* what, long n) {
+    for (World* each : {&world, &twin}) {
+      uint64_t ticket = 0;
+      require(synfire_graph_launch(each->graph, nullptr, &ticket), what);
+      require(synfire_graph_wait(each->graph, ticket, SYNFIRE_WAIT_YIELD, -1), what);
+    }
+    if (world.memory() != twin.memory()) complain(what, n, "replays have other results");
+  };
+  expect_same("launch", -1);
+  synfire_buffer next[2] = {};
+  for (int i = 0; i < 2; ++i) {
+    World& each = i == 0 ? world : twin;
+    next[i] = each.make(SYNFIRE_DTYPE_F32, n_sequence, SYNFIRE_MEMORY_PINNED);
+  }
+  run_dry("rebind", [&] { return synfire_graph_rebind(world.graph, world.spare, next[0]); },
+          [&](long n) { expect_same("rebind", n); });
+  require(synfire_graph_rebind(twin.graph, twin.spare, next[1]), "rebind");
+  expect_same("rebind", -1);
+}
+
+void test_objects() {
+  World world;
+  synfire_buffer buffer = nullptr;
+  synfire_layer layer = nullptr;
+  synfire_graph graph = nullptr;
+  synfire_context context = nullptr;
+  const auto expect_null = [](const char* name, const void* handle, long n) {
+    if (handle) complain(name, n, "a handle was given");
+  };
+  run_dry("context_create",
+          [&] {
+            synfire_context_desc desc = SYNFIRE_CONTEXT_DESC_INIT;
+            desc.backend = SYNFIRE_BACKEND_HOST;
+            return synfire_context_create(&desc, &context);
+          },
+          [&](long n) { expect_null("context_create", context, n); });
+  run_dry("buffer_create",
+          [&] {
+            synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
+            desc.n_elements = 100;
+            return synfire_buffer_create(world.context, &desc, &buffer);
+          },
+          [&](long n) { expect_null("buffer_create", buffer, n); });
+  run_dry("layer_create",
+          [&] {
+            synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
+            desc.n_steps = 3;
+            desc.n_neurons = 5;
+            return synfire_layer_create(world.context, &desc, &layer);
+          },
+          [&](long n) { expect_null("layer_create", layer, n); });
+  run_dry("graph_create", [&] { return synfire_graph_create(world.context, nullptr, &graph); },
+          [&](long n) { expect_null("graph_create", graph, n); });
+  std::vector<double> values(n_neurons, 3.0);
+  run_dry("set_parameter per neuron",
+          [&] { return synfire_layer_set_parameter(world.layer, "tau", values.data(), n_neurons); },
+          [&](long n) {
+            double tau = 0;
+            require(synfire_layer_get_parameter(world.layer, "tau", &tau, 1), "tau");
+            if (tau == 3.0) complain("set_parameter", n, "the value was set");
+          });
+  synfire_buffer_destroy(buffer);
+  synfire_layer_destroy(layer);
+  synfire_graph_destroy(graph);
+  synfire_context_destroy(context);
+}
+
+}  // namespace
+
+int main() {
+  test_records();
+  test_refused_records_do_not_run();
+  test_changes();
+  test_objects();
+  std::printf("%d failures\n", n_failures);
+  return n_failures == 0 ? 0 : 1;
+}
