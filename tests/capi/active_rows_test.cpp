@@ -133,6 +133,73 @@ TYPED_TEST(ActiveRows, ForwardAndBackwardOfTheFirstRowsAlone) {
       }
 }
 
+// Rows that were active before leave nothing in the sums of gradients: those of one number and those per neuron, at
+// once and in replays, of every parameter and of more elements than are summed at a time.
+TYPED_TEST(ActiveRows, GradientsForgetRowsThatWereActive) {
+  using Scalar = TypeParam;
+  for (const Shape shape : {Shape{4, 5, 33}, Shape{3, 4, 1500}}) {
+    const auto n = static_cast<size_t>(shape.n_neurons);
+    const char* const names[] = {"tau", "v_rest", "v_threshold", "v_reset"};
+    const auto make_gradients = [&](std::vector<Buffer>& buffers, bool per_neuron) {
+      std::vector<synfire_parameter_gradient> gradients;
+      for (const char* name : names) {
+        buffers.push_back(make_buffer(this->context_, dtype_of<Scalar>, per_neuron ? n : 1));
+        gradients.push_back({name, buffers.back()});
+      }
+      return gradients;
+    };
+    const Inputs<Scalar> inputs = random_inputs<Scalar>(shape, 6);
+    for (const bool per_neuron : {false, true})
+      for (const bool replayed : {false, true}) {
+        SCOPED_TRACE(testing::Message() << shape << ", per neuron " << per_neuron << ", replayed " << replayed);
+        Rig<Scalar> rig(this->context_, this->describe_neuron(shape, SYNFIRE_MODEL_LIF));
+        rig.load(inputs);
+        std::vector<Buffer> buffers;
+        const std::vector<synfire_parameter_gradient> gradients = make_gradients(buffers, per_neuron);
+        const synfire_forward_desc forward = rig.forward_desc();
+        synfire_backward_desc backward = rig.backward_desc();
+        backward.parameter_gradients = gradients.data();
+        backward.n_parameter_gradients = gradients.size();
+        const Graph graph = make_graph(this->context_);
+        EXPECT_OK(synfire_graph_record_forward(graph, rig.layer, &forward));
+        EXPECT_OK(synfire_graph_record_backward(graph, rig.layer, &backward));
+        EXPECT_OK(synfire_graph_instantiate(graph));
+        for (const int64_t rows : {shape.batch, int64_t{1}, int64_t{3}, int64_t{2}, int64_t{0}, shape.batch}) {
+          SCOPED_TRACE(testing::Message() << rows << " active");
+          EXPECT_OK(synfire_layer_set_n_active(rig.layer, rows));
+          if (replayed) {
+            replay(graph);
+          } else {
+            EXPECT_OK(synfire_layer_forward(rig.layer, &forward, nullptr));
+            EXPECT_OK(synfire_layer_backward(rig.layer, &backward, nullptr));
+          }
+          if (rows == 0) {
+            for (const Buffer& buffer : buffers)
+              EXPECT_TRUE(all_are(download<Scalar>(buffer, per_neuron ? n : 1), Scalar(0)));
+            continue;
+          }
+          const Shape small{shape.n_steps, rows, shape.n_neurons};
+          Rig<Scalar> reference(this->context_, this->describe_neuron(small, SYNFIRE_MODEL_LIF));
+          reference.load({this->active(inputs.x, shape, rows, n), this->active(inputs.v_init, shape, rows, n),
+                          this->active(inputs.grad_spike_seq, shape, rows, n),
+                          this->active(inputs.grad_v_seq, shape, rows, n),
+                          this->active(inputs.grad_v_final, shape, rows, n)});
+          std::vector<Buffer> small_buffers;
+          const std::vector<synfire_parameter_gradient> small_gradients = make_gradients(small_buffers, per_neuron);
+          EXPECT_OK(reference.run_forward());
+          synfire_backward_desc small_backward = reference.backward_desc();
+          small_backward.parameter_gradients = small_gradients.data();
+          small_backward.n_parameter_gradients = small_gradients.size();
+          EXPECT_OK(synfire_layer_backward(reference.layer, &small_backward, nullptr));
+          for (size_t i = 0; i < buffers.size(); ++i)
+            EXPECT_TRUE(same_bits(download<Scalar>(buffers[i], per_neuron ? n : 1),
+                                  download<Scalar>(small_buffers[i], per_neuron ? n : 1)))
+                << names[i];
+        }
+      }
+  }
+}
+
 TYPED_TEST(ActiveRows, TimePackedSpikesAndStoredTapes) {
   using Scalar = TypeParam;
   const Shape shape{40, 3, 21};

@@ -95,14 +95,13 @@ TEST_F(ElementOperations, SixteenBitsAreRoundedOnce) {
     double scale, keep;
   };
   const std::vector<Case> cases = {
-      {SYNFIRE_DTYPE_F16, 0x3C00, 0x3C00, 0x3C00, 0x1p-11, 1},   // 1 + 2^-11: a tie, to even
-      {SYNFIRE_DTYPE_F16, 0x3C00, 0x3C01, 0x3C02, 0x1p-11, 1},   // (1 + 2^-10) + 2^-11: a tie, to even
-      {SYNFIRE_DTYPE_F16, 0x7BFF, 0x7BFF, 0x7C00, 1, 1},         // 65504 + 65504 is infinite
-      {SYNFIRE_DTYPE_F16, 0x0001, 0x0001, 0x0002, 1, 1},         // subnormal
-      {SYNFIRE_DTYPE_F16, 0x4200, 0xC000, 0x3C00, 1, 1},         // 3 − 2
-      {SYNFIRE_DTYPE_BF16, 0x3F80, 0x3F80, 0x3F80, 0x1p-8, 1},   // 1 + 2^-8: a tie, to even
-      {SYNFIRE_DTYPE_BF16, 0x3F80, 0x3F81, 0x3F82, 0x1p-8, 1},
-      {SYNFIRE_DTYPE_BF16, 0x4040, 0xC000, 0x3F80, 1, 1}};
+      {SYNFIRE_DTYPE_F16, 0x3C00, 0x3C00, 0x3C00, 0x1p-11, 1},  // 1 + 2^-11: a tie, to even
+      {SYNFIRE_DTYPE_F16, 0x3C00, 0x3C01, 0x3C02, 0x1p-11, 1},  // (1 + 2^-10) + 2^-11: a tie, to even
+      {SYNFIRE_DTYPE_F16, 0x7BFF, 0x7BFF, 0x7C00, 1, 1},        // 65504 + 65504 is infinite
+      {SYNFIRE_DTYPE_F16, 0x0001, 0x0001, 0x0002, 1, 1},        // subnormal
+      {SYNFIRE_DTYPE_F16, 0x4200, 0xC000, 0x3C00, 1, 1},        // 3 − 2
+      {SYNFIRE_DTYPE_BF16, 0x3F80, 0x3F80, 0x3F80, 0x1p-8, 1},  // 1 + 2^-8: a tie, to even
+      {SYNFIRE_DTYPE_BF16, 0x3F80, 0x3F81, 0x3F82, 0x1p-8, 1}, {SYNFIRE_DTYPE_BF16, 0x4040, 0xC000, 0x3F80, 1, 1}};
   for (const Case& c : cases) {
     SCOPED_TRACE(testing::Message() << c.dtype << " " << c.before);
     const Buffer from = make_buffer(context_, c.dtype, 1), to = make_buffer(context_, c.dtype, 1);
@@ -249,6 +248,67 @@ TEST_F(ElementOperations, WhatASetValueRefusesChangesNothing) {
   const Buffer z = make_buffer_of(context_, std::vector<float>{1});
   replay(graph);
   EXPECT_EQ(download<uint8_t>(bytes, 4), std::vector<uint8_t>(4, 3));
+}
+
+// What was refused has left no value under the number that the next operation gets.
+TEST_F(ElementOperations, ARefusedRecordLeavesNoValues) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Layer layer = make_layer(context_, describe(Shape{1, 1, 4}, SYNFIRE_DTYPE_F32));
+  const Buffer x = make_buffer_of(context_, std::vector<float>{1}), y = make_buffer_of(context_, std::vector<float>{1}),
+               bytes = make_buffer(context_, SYNFIRE_DTYPE_U8, 4), unfit = make_buffer(context_, SYNFIRE_DTYPE_F32, 3);
+  const Graph graph = make_graph(context_);
+  const auto refuse_one_of_each = [&] {
+    synfire_fill_desc fill = SYNFIRE_FILL_DESC_INIT;
+    fill.buffer = bytes;
+    fill.value = 0.5;
+    const synfire_scale_add_desc no_scale = scale_add_desc(x, y, nan, 1), no_keep = scale_add_desc(x, y, 1, nan);
+    synfire_update_parameter_desc bounded = update_desc("tau", x, 1);
+    bounded.bounds = SYNFIRE_BOUND_UPPER;
+    bounded.upper = -1;
+    const synfire_update_parameter_desc unfit_gradient = update_desc("tau", unfit, 1),
+                                        no_rate = update_desc("tau", x, nan), surrogate = update_desc("alpha", x, 1);
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-BUFFER-FILL"), synfire_graph_record_fill(graph, &fill));
+    for (const auto* desc : {&no_scale, &no_keep})
+      EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-SCALAR-RANGE"),
+                   synfire_graph_record_scale_add(graph, desc));
+    for (const auto& [rule, desc] :
+         {std::pair{"SYN-UPDATE-LENGTH", &unfit_gradient}, std::pair{"SYN-SCALAR-RANGE", &no_rate},
+          std::pair{"SYN-UPDATE-BOUNDS", static_cast<const synfire_update_parameter_desc*>(&bounded)},
+          std::pair{"SYN-GRADIENT-SURROGATE", &surrogate}})
+      EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS(rule),
+                   synfire_graph_record_update_parameter(graph, layer, desc));
+  };
+  const auto has_only = [&](int32_t operation, std::initializer_list<std::string_view> own) {
+    for (const char* name : {"value", "scale", "keep", "learning_rate"}) {
+      if (std::find(own.begin(), own.end(), name) != own.end()) {
+        EXPECT_OK(synfire_graph_set_value(graph, operation, name, 2)) << name;
+        continue;
+      }
+      EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-GRAPH-VALUE"),
+                   synfire_graph_set_value(graph, operation, name, 2));
+      EXPECT_EQ(last_error_text().find(std::string("\"") + name + "\" and"), std::string::npos) << last_error_text();
+    }
+  };
+  refuse_one_of_each();
+  EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("SYN-GRAPH-EMPTY"), synfire_graph_instantiate(graph));
+  has_only(record_fill(graph, bytes, 1), {"value"});
+  refuse_one_of_each();
+  has_only(record_scale_add(graph, x, y, 1, 1), {"scale", "keep"});
+  refuse_one_of_each();
+  synfire_copy_desc copy = SYNFIRE_COPY_DESC_INIT;
+  copy.source = x;
+  copy.destination = unfit;
+  EXPECT_OK(synfire_graph_record_copy(graph, &copy));
+  has_only(last_operation(graph), {});
+  refuse_one_of_each();
+  has_only(record_update(graph, layer, "tau", y, 0), {"learning_rate"});
+  refuse_one_of_each();
+  EXPECT_OK(synfire_graph_set_value(graph, 3, "learning_rate", -0.5));
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  replay(graph);
+  EXPECT_EQ(download<uint8_t>(bytes, 4), std::vector<uint8_t>(4, 2));
+  EXPECT_EQ(download<float>(y, 1)[0], 4) << "2 times 1 and 2 times 1";
+  EXPECT_EQ(get_parameter(layer, "tau")[0], 4) << "2, and half of 4";
 }
 
 TEST_F(ElementOperations, BadInput) {

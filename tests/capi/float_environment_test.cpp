@@ -4,6 +4,7 @@
 #include <cfenv>
 
 #include "oracle.hpp"
+#include "step_support.hpp"
 
 #if defined(__x86_64__) || defined(_M_X64)
 #include <xmmintrin.h>
@@ -62,6 +63,9 @@ class FloatEnvironment : public testing::Test {
     ForwardOutputs<Scalar> forward, replayed;
     BackwardOutputs<Scalar> backward;
     std::vector<Scalar> reset_state;
+    std::vector<Scalar> between;  // what the operations between the passes leave
+    std::vector<uint16_t> narrow;
+    std::vector<double> parameters;
   };
 
   // A whole life under the mode of the moment: parameters set, layer run eagerly and as a graph. Checks after every
@@ -108,7 +112,84 @@ class FloatEnvironment : public testing::Test {
     EXPECT_OK(synfire_layer_reset_state(rig.layer, nullptr));
     expect_mode("synfire_layer_reset_state");
     result.reset_state = read_state<Scalar>(rig.layer, shape.row());
+    if (!per_neuron) between_the_passes(context, rig, inputs, result, expect_mode);
     return result;
+  }
+
+  // Everything else that computes: scale-and-add, fills, sums of gradients, several parameters at once, their updates.
+  template <typename ExpectMode>
+  static void between_the_passes(synfire_context context, Rig<Scalar>& rig, const Inputs<Scalar>& inputs,
+                                 Everything& result, ExpectMode expect_mode) {
+    const auto n = static_cast<size_t>(rig.shape.n_neurons);
+    const auto add = [&](std::vector<Scalar> values) {
+      result.between.insert(result.between.end(), values.begin(), values.end());
+    };
+    // A PLIF layer, whose tau is stored as its reciprocal, with several parameters set at once.
+    synfire_layer_desc desc = describe(rig.shape, dtype_of<Scalar>);
+    desc.model = SYNFIRE_MODEL_PLIF;
+    std::vector<double> tau(n, 3.6875), v_rest = {0.1};
+    for (size_t i = 0; i < n; ++i) tau[i] += 0.0625 * static_cast<double>(i % 17);  // exact, whatever the mode
+    for (const size_t count : {size_t{1}, n}) {
+      const Layer plif = make_layer(context, desc);
+      const synfire_parameter_values list[] = {{"v_rest", v_rest.data(), 1}, {"tau", tau.data(), count}};
+      EXPECT_OK(synfire_layer_set_parameters(plif, list, 2));
+      expect_mode("synfire_layer_set_parameters");
+      const std::vector<double> stored = get_parameter(plif, "reciprocal_tau", n);
+      result.parameters.insert(result.parameters.end(), stored.begin(), stored.end());
+      // Its gradients, as sums over all neurons and over each, and one step of descent.
+      const Buffer one = make_buffer(context, dtype_of<Scalar>, 1), each = make_buffer(context, dtype_of<Scalar>, n);
+      synfire_forward_desc forward = rig.forward_desc();
+      synfire_backward_desc backward = rig.backward_desc();
+      const synfire_parameter_gradient gradients[] = {{"v_threshold", one},
+                                                      {"reciprocal_tau", count == 1 ? one : each}};
+      backward.parameter_gradients = count == 1 ? gradients : gradients + 1;
+      backward.n_parameter_gradients = 1;
+      EXPECT_OK(synfire_layer_forward(plif, &forward, nullptr));
+      EXPECT_OK(synfire_layer_backward(plif, &backward, nullptr));
+      expect_mode("synfire_layer_backward with gradients of parameters");
+      add(download<Scalar>(one, 1));
+      add(download<Scalar>(each, n));
+      const Graph graph = make_graph(context);
+      EXPECT_OK(synfire_graph_record_forward(graph, plif, &forward));
+      EXPECT_OK(synfire_graph_record_backward(graph, plif, &backward));
+      const int32_t update = record_update(graph, plif, "reciprocal_tau", count == 1 ? one : each, 0.1);
+      expect_mode("synfire_graph_record_update_parameter");
+      EXPECT_OK(synfire_graph_instantiate(graph));
+      EXPECT_OK(synfire_graph_set_value(graph, update, "learning_rate", 1e-3));
+      expect_mode("synfire_graph_set_value");
+      replay(graph);
+      replay(graph);
+      expect_mode("a replay");
+      add(download<Scalar>(one, 1));
+      add(download<Scalar>(each, n));
+      const std::vector<double> updated = get_parameter(plif, "reciprocal_tau", n);
+      result.parameters.insert(result.parameters.end(), updated.begin(), updated.end());
+    }
+    // Scale-and-add, at once and replayed with another factor, to numbers of the layer's type and of 16 bits.
+    const uint64_t count = rig.shape.sequence();
+    const Buffer sum = make_buffer(context, dtype_of<Scalar>, count);
+    const synfire_scale_add_desc scale_add = scale_add_desc(rig.x, sum, 0.3, 0.7);
+    upload(sum, inputs.grad_v_seq);
+    EXPECT_OK(synfire_scale_add(context, &scale_add, nullptr));
+    expect_mode("synfire_scale_add");
+    add(download<Scalar>(sum, count));
+    const Graph graph = make_graph(context);
+    const int32_t added = record_scale_add(graph, rig.x, sum, 0.3, 0.7);
+    const Buffer narrow = make_buffer(context, SYNFIRE_DTYPE_BF16, count),
+                 half = make_buffer(context, SYNFIRE_DTYPE_F16, 2);
+    if (dtype_of<Scalar> == SYNFIRE_DTYPE_F32) record_scale_add(graph, rig.x, narrow, 0.3, 0);
+    const int32_t filled = record_fill(graph, half, 0.1);
+    EXPECT_OK(synfire_graph_instantiate(graph));
+    EXPECT_OK(synfire_graph_set_value(graph, added, "scale", 0.1));
+    EXPECT_OK(synfire_graph_set_value(graph, filled, "value", 0.7));
+    replay(graph);
+    add(download<Scalar>(sum, count));
+    result.narrow = joined(download<uint16_t>(narrow, count), download<uint16_t>(half, 2));
+    EXPECT_OK(synfire_buffer_fill(half, 0.3));
+    expect_mode("synfire_buffer_fill");
+    result.narrow = joined(result.narrow, download<uint16_t>(half, 2));
+    EXPECT_OK(synfire_buffer_fill(sum, 0.3));
+    add(download<Scalar>(sum, 1));
   }
 
   static void expect_same(const Everything& a, const Everything& b) {
@@ -116,6 +197,9 @@ class FloatEnvironment : public testing::Test {
     EXPECT_TRUE(same_bits(a.replayed, b.replayed));
     EXPECT_TRUE(same_bits(a.backward, b.backward));
     EXPECT_TRUE(same_bits(a.reset_state, b.reset_state));
+    EXPECT_TRUE(same_bits(a.between, b.between)) << "between the passes";
+    EXPECT_EQ(a.narrow, b.narrow);
+    EXPECT_TRUE(same_bits(a.parameters, b.parameters));
   }
 
   // Inputs of which a third is denormal, so that flush-to-zero would show.

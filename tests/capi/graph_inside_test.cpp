@@ -86,8 +86,10 @@ TEST_F(Inside, TheDotTextNamesEveryKindOfOperation) {
   for (std::string line; std::getline(lines, line);) {
     int quotes = 0;
     for (size_t i = 0; i < line.size(); ++i) {
-      if (line[i] == '\\') ++i;
-      else if (line[i] == '"') ++quotes;
+      if (line[i] == '\\')
+        ++i;
+      else if (line[i] == '"')
+        ++quotes;
     }
     EXPECT_EQ(quotes % 2, 0) << line;
   }
@@ -101,6 +103,25 @@ TEST_F(Inside, TheDotTextNeedsItsSpace) {
   EXPECT_STREQ(small, "untouched");
   EXPECT_EQ(bytes, dot(graph).size() + 1);
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("bytes"), synfire_graph_write_dot(graph, nullptr, nullptr));
+}
+
+// Exactly as many bytes as it says, in memory that is as large or larger.
+TEST_F(Inside, TheDotTextEndsWithItsNull) {
+  record(graph);
+  const std::string text = dot(graph);
+  for (const uint64_t spare : {uint64_t{0}, uint64_t{1}, uint64_t{100}}) {
+    SCOPED_TRACE(spare);
+    std::string memory(text.size() + 1 + spare + 16, '#');
+    uint64_t bytes = text.size() + 1 + spare;
+    EXPECT_OK(synfire_graph_write_dot(graph, memory.data(), &bytes));
+    EXPECT_EQ(bytes, text.size() + 1);
+    EXPECT_EQ(memory, text + '\0' + std::string(spare + 16, '#'));
+  }
+  std::string memory(text.size() + 16, '#');
+  uint64_t bytes = text.size();  // one too few
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-TEXT-SIZE", "bytes"),
+               synfire_graph_write_dot(graph, memory.data(), &bytes));
+  EXPECT_EQ(memory, std::string(text.size() + 16, '#'));
 }
 
 // ---- Statistics -----------------------------------------------------------------------------------------------------

@@ -7,6 +7,18 @@
 namespace synfire_test {
 namespace {
 
+// A pinned window into a frame: memory that the frame owns, under a handle of its own.
+Buffer pinned_window(synfire_context context, float* data, uint64_t n_elements,
+                     int32_t memory = SYNFIRE_MEMORY_PINNED) {
+  synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
+  desc.memory = memory;
+  desc.n_elements = n_elements;
+  desc.data = data;
+  synfire_buffer handle = nullptr;
+  EXPECT_OK(synfire_buffer_create(context, &desc, &handle));
+  return Buffer(handle);
+}
+
 class Slots : public testing::Test {
  protected:
   static constexpr uint64_t n = 96;  // T = 3, N = 32
@@ -82,15 +94,7 @@ TEST_F(Slots, BeginWithWhatTheBufferHolds) {
 }
 
 TEST_F(Slots, OverlappingBuffersStayOverlapping) {
-  const Buffer window = [&] {
-    synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
-    desc.memory = SYNFIRE_MEMORY_PINNED;
-    desc.n_elements = 32;
-    desc.data = data_of(x) + 32;
-    synfire_buffer handle = nullptr;
-    EXPECT_OK(synfire_buffer_create(context, &desc, &handle));
-    return Buffer(handle);
-  }();
+  const Buffer window = pinned_window(context, data_of(x) + 32, 32);
   const Buffer out = make_frame(context, 32);
   const Graph graph = make_slotted_graph(context, 2);
   synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
@@ -105,6 +109,115 @@ TEST_F(Slots, OverlappingBuffersStayOverlapping) {
   const uint64_t ticket = launch(graph);
   wait(graph, ticket);
   EXPECT_EQ(slot_of(graph, ticket, out)[1], 7.0f);
+}
+
+// Whatever windows lie in a frame and wherever they end, a slot is a whole copy of it.
+TEST_F(Slots, WindowsInsideAFrameLeaveItWhole) {
+  for (uint64_t i = 0; i < n; ++i) data_of(x)[i] = static_cast<float>(i);
+  const Buffer front = pinned_window(context, data_of(x), 8), inner = pinned_window(context, data_of(x) + 16, 8),
+               innermost = pinned_window(context, data_of(x) + 18, 2),
+               back = pinned_window(context, data_of(x) + 64, 32);
+  const Buffer out = make_frame(context, n), out_back = make_frame(context, 32), out_small = make_frame(context, 8),
+               out_tiny = make_frame(context, 2);
+  const Graph graph = make_slotted_graph(context, 3);
+  record_copy(graph, inner, out_small);
+  record_copy(graph, x, out);
+  record_copy(graph, innermost, out_tiny);
+  record_copy(graph, back, out_back);
+  record_copy(graph, front, out_small);
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  for (uint64_t launched = 1; launched <= 6; ++launched) {
+    SCOPED_TRACE(launched);
+    float* const own = slot_of(graph, 0, x);
+    ASSERT_NE(own, nullptr);
+    EXPECT_EQ(slot_of(graph, 0, front), own);
+    EXPECT_EQ(slot_of(graph, 0, inner), own + 16);
+    EXPECT_EQ(slot_of(graph, 0, innermost), own + 18);
+    EXPECT_EQ(slot_of(graph, 0, back), own + 64);
+    for (uint64_t i = 0; i < n && launched <= 3; ++i)
+      EXPECT_EQ(own[i], static_cast<float>(i)) << "not copied when instantiated";
+    for (uint64_t i = 0; i < n; ++i) own[i] = static_cast<float>(1000 * launched + i);
+    const uint64_t ticket = launch(graph);
+    wait(graph, ticket);
+    for (uint64_t i = 0; i < n; ++i)
+      EXPECT_EQ(slot_of(graph, ticket, out)[i], static_cast<float>(1000 * launched + i)) << i;
+    EXPECT_EQ(slot_of(graph, ticket, out_back)[31], static_cast<float>(1000 * launched + 95));
+    EXPECT_EQ(slot_of(graph, ticket, out_tiny)[1], static_cast<float>(1000 * launched + 19));
+  }
+}
+
+// Windows that overlap in part are one stretch of memory, in every slot.
+TEST_F(Slots, WindowsThatOverlapInPartStayTogether) {
+  const Buffer all = make_frame(context, 128), out = make_frame(context, 64);
+  for (uint64_t i = 0; i < 128; ++i) data_of(all)[i] = static_cast<float>(i);
+  const Buffer first = pinned_window(context, data_of(all), 64), second = pinned_window(context, data_of(all) + 48, 64),
+               third = pinned_window(context, data_of(all) + 100, 28);
+  const Graph graph = make_slotted_graph(context, 2);
+  record_copy(graph, second, out);
+  for (const Buffer* window : {&third, &first}) {
+    synfire_copy_desc desc = SYNFIRE_COPY_DESC_INIT;
+    desc.source = *window;
+    desc.destination = out;
+    desc.bytes = 4;
+    EXPECT_OK(synfire_graph_record_copy(graph, &desc));
+  }
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  for (int launched = 1; launched <= 4; ++launched) {
+    SCOPED_TRACE(launched);
+    float* const begin = slot_of(graph, 0, first);
+    EXPECT_EQ(slot_of(graph, 0, second), begin + 48);
+    EXPECT_EQ(slot_of(graph, 0, third), begin + 100);
+    begin[50] = static_cast<float>(-launched);  // through the first, to be read through the second
+    const uint64_t ticket = launch(graph);
+    wait(graph, ticket);
+    EXPECT_EQ(slot_of(graph, ticket, out)[2], static_cast<float>(-launched));
+    EXPECT_EQ(slot_of(graph, ticket, out)[63], 111.0f);
+  }
+}
+
+// What begins where a pinned buffer ends is none of it.
+TEST_F(Slots, NeighboursInMemoryHaveSlotsOfTheirOwn) {
+  const Buffer both = make_frame(context, 128);
+  for (uint64_t i = 0; i < 128; ++i) data_of(both)[i] = static_cast<float>(i);
+  const Buffer first = pinned_window(context, data_of(both), 64),
+               second = pinned_window(context, data_of(both) + 64, 64);
+  const Buffer out = make_frame(context, 64);
+  const Graph graph = make_slotted_graph(context, 2);
+  record_copy(graph, first, out);
+  record_copy(graph, second, out);
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  for (uint64_t launched = 1; launched <= 4; ++launched) {
+    SCOPED_TRACE(launched);
+    const uint64_t ticket = launch(graph);
+    wait(graph, ticket);
+    EXPECT_EQ(slot_of(graph, ticket, out)[0], 64.0f);
+    EXPECT_EQ(slot_of(graph, ticket, out)[63], 127.0f);
+    EXPECT_EQ(slot_of(graph, ticket, second)[0], 64.0f);
+    EXPECT_EQ(slot_of(graph, ticket, first)[63], 63.0f);
+  }
+}
+
+// Memory that is not pinned has no copies, wherever it lies: behind a pinned buffer here, in front of it.
+TEST_F(Slots, NeighboursInMemoryThatAreNotPinnedStay) {
+  if (!on_host()) GTEST_SKIP() << "pinned and other memory are never neighbours there";
+  const Buffer all = make_frame(context, 192);
+  const Buffer before = pinned_window(context, data_of(all), 64, SYNFIRE_MEMORY_DEVICE),
+               pinned = pinned_window(context, data_of(all) + 64, 64),
+               behind = pinned_window(context, data_of(all) + 128, 64, SYNFIRE_MEMORY_HOST);
+  const Graph graph = make_slotted_graph(context, 2);
+  record_copy(graph, pinned, before);
+  record_copy(graph, pinned, behind);
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  for (int launched = 1; launched <= 4; ++launched) {
+    SCOPED_TRACE(launched);
+    float* const next = slot_of(graph, 0, pinned);
+    for (int i = 0; i < 64; ++i) next[i] = static_cast<float>(100 * launched + i);
+    wait(graph, launch(graph));
+    for (const int i : {0, 63}) {
+      EXPECT_EQ(data_of(before)[i], static_cast<float>(100 * launched + i));
+      EXPECT_EQ(data_of(behind)[i], static_cast<float>(100 * launched + i));
+    }
+  }
 }
 
 TEST_F(Slots, WhatIsNotTheGraphsOrNotPinnedIsRefused) {

@@ -11,6 +11,13 @@
 
 #include "support.hpp"
 
+#if defined(__GLIBC__) && defined(__GLIBC_PREREQ)
+#if __GLIBC_PREREQ(2, 33)
+#include <malloc.h>
+#define SYNFIRE_TEST_HAS_MALLINFO2 1
+#endif
+#endif
+
 namespace synfire_test {
 namespace {
 
@@ -327,6 +334,43 @@ TEST(Lifetime, ReclaimCountsWhatIsStillInUse) {
   EXPECT_EQ(still_queued(context), 0u);
   EXPECT_EQ(still_queued(), 0u);
 }
+
+#if defined(SYNFIRE_TEST_HAS_MALLINFO2) && !defined(SYNFIRE_TEST_SANITIZED)
+uint64_t heap_in_use() {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+// Whoever only launches and waits gets memory back too: where the wait may take as long as it takes.
+TEST(Lifetime, OnlyABlockingWaitWithoutATimeOutFrees) {
+  const Context context = make_context();
+  const Buffer from = make_buffer(context, SYNFIRE_DTYPE_F32, 8), to = make_buffer(context, SYNFIRE_DTYPE_F32, 8);
+  const Graph graph = make_graph(context);
+  synfire_copy_desc copy = SYNFIRE_COPY_DESC_INIT;
+  copy.source = from;
+  copy.destination = to;
+  EXPECT_OK(synfire_graph_record_copy(graph, &copy));
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  uint64_t ticket = 0;
+  EXPECT_OK(synfire_graph_launch(graph, nullptr, &ticket));
+  EXPECT_OK(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_BLOCK, -1));
+  std::vector<Buffer> windows;
+  windows.reserve(10000);
+  const uint64_t before = heap_in_use();
+  while (windows.size() < windows.capacity()) windows.push_back(make_window(context, from, SYNFIRE_DTYPE_F32, 0, 8));
+  const uint64_t taken = heap_in_use() - before;  // by the objects: all of them are the same memory of the caller's
+  for (Buffer& window : windows) window.reset();
+  EXPECT_OK(synfire_graph_poll(graph, ticket));
+  for (const int32_t policy : {SYNFIRE_WAIT_SPIN, SYNFIRE_WAIT_YIELD, SYNFIRE_WAIT_BLOCK})
+    for (const int64_t timeout : {int64_t{0}, int64_t{1000000}, int64_t{-1}})
+      if (policy != SYNFIRE_WAIT_BLOCK || timeout >= 0) {
+        EXPECT_OK(synfire_graph_wait(graph, ticket, policy, timeout));
+      }
+  EXPECT_GT(heap_in_use(), before + taken / 2) << "none of these may wait for the device";
+  EXPECT_OK(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_BLOCK, -1));
+  EXPECT_LT(heap_in_use(), before + taken / 2) << "what was destroyed was not freed";
+}
+#endif
 
 TEST(Lifetime, BorrowedMemoryIsNeverFreed) {
   const Context context = make_context();

@@ -348,6 +348,34 @@ TYPED_TEST(ParameterUpdate, TheHostsValuesPerNeuronAreOrderedByTicket) {
   this->expect_as_if_set(layer, SYNFIRE_MODEL_LIF);
 }
 
+// The host checks what it sets against the other parameters as it last knew them. Where replays have changed those, a
+// constant may come out that no type holds: it becomes the largest number of its sign.
+TYPED_TEST(ParameterUpdate, ConstantsThatNoCheckLetPassAreHeldFinite) {
+  const double large = std::is_same_v<TypeParam, float> ? 1e30 : 1e200;
+  const TypeParam largest = std::numeric_limits<TypeParam>::max();
+  for (const bool per_neuron : {false, true})
+    for (const double sign : {1.0, -1.0}) {
+      SCOPED_TRACE(testing::Message() << "per neuron " << per_neuron << ", sign " << sign);
+      const size_t count = per_neuron ? 5 : 1;
+      const Layer layer = this->make(SYNFIRE_MODEL_LIF);
+      if (per_neuron) set_parameter(layer, "v_rest", std::vector<double>(count, 0));
+      const Buffer grad = this->gradient(std::vector<TypeParam>(count, static_cast<TypeParam>(-sign)));
+      const Graph graph = this->updating(layer, "v_rest", grad, large);
+      replay(graph);
+      set_parameter(layer, "tau", std::vector<double>(count, 1 / large));  // v_rest/tau is 1e60, or 1e400
+      const Buffer x = make_buffer(this->context_, dtype_of<TypeParam>, 40),
+                   v_init = make_buffer(this->context_, dtype_of<TypeParam>, 10),
+                   h_seq = make_buffer(this->context_, dtype_of<TypeParam>, 40);
+      synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+      forward.x = x;
+      forward.v_init = v_init;
+      forward.h_seq = h_seq;
+      EXPECT_OK(synfire_layer_forward(layer, &forward, nullptr));
+      EXPECT_TRUE(all_are(download<TypeParam>(h_seq, 10), static_cast<TypeParam>(sign) * largest));
+      EXPECT_TRUE(same_bits(get_parameter(layer, "v_rest", count), std::vector<double>(count, sign * large)));
+    }
+}
+
 // A thread that reads while another one launches: what it read is not taken for what the last replay left.
 TYPED_TEST(ParameterUpdate, ReadingWhileAnotherThreadLaunchesLosesNoUpdate) {
   const Layer layer = this->make(SYNFIRE_MODEL_LIF);

@@ -215,6 +215,42 @@ TYPED_TEST(StateRows, CopyBetweenLayers) {
   EXPECT_TRUE(same_bits(this->read(source, "w"), joined(slice(w, 0, 4 * this->row), slice(w, 0, this->row))));
 }
 
+// Rows may lie side by side, on either side; they may not share one.
+TYPED_TEST(StateRows, CopyBetweenRowsOfOneLayer) {
+  const Layer layer = this->make();
+  const auto [v, w] = this->scramble(layer, 20);
+  for (int64_t count = 1; count <= this->batch; ++count)
+    for (int64_t from = 0; from + count <= this->batch; ++from)
+      for (int64_t to = 0; to + count <= this->batch; ++to) {
+        SCOPED_TRACE(testing::Message() << count << " rows from " << from << " to " << to);
+        synfire_copy_rows_desc desc = SYNFIRE_COPY_ROWS_DESC_INIT;
+        desc.source = layer;
+        desc.first_row = from;
+        desc.n_rows = count;
+        desc.destination_row = to;
+        const Graph graph = make_graph(this->context_);
+        EXPECT_OK(synfire_layer_write_state(layer, "v", v.data(), v.size() * sizeof(TypeParam)));
+        EXPECT_OK(synfire_layer_write_state(layer, "w", w.data(), w.size() * sizeof(TypeParam)));
+        if (from < to + count && to < from + count) {
+          EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-STATE-ROWS", "rows"),
+                       synfire_layer_copy_rows(layer, &desc, nullptr));
+          EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-STATE-ROWS", "rows"),
+                       synfire_graph_record_copy_rows(graph, layer, &desc));
+          EXPECT_TRUE(same_bits(this->read(layer, "v"), v));
+          continue;
+        }
+        const auto copied = [&](std::vector<TypeParam> state) {
+          for (size_t i = 0; i < static_cast<size_t>(count) * this->row; ++i)
+            state[static_cast<size_t>(to) * this->row + i] = state[static_cast<size_t>(from) * this->row + i];
+          return state;
+        };
+        EXPECT_OK(synfire_graph_record_copy_rows(graph, layer, &desc));
+        EXPECT_OK(synfire_layer_copy_rows(layer, &desc, nullptr));
+        EXPECT_TRUE(same_bits(this->read(layer, "v"), copied(v)));
+        EXPECT_TRUE(same_bits(this->read(layer, "w"), copied(w)));
+      }
+}
+
 // ---- snapshots ------------------------------------------------------------------------------------------------------
 
 template <typename Scalar>
@@ -292,6 +328,33 @@ TYPED_TEST(StateRows, ForeignOrDamagedSnapshotsAreRefused) {
   EXPECT_EQ(small, std::vector<uint8_t>(good.size(), 0xEE));
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("bytes"),
                synfire_layer_snapshot(layer, nullptr, small.data(), nullptr));
+}
+
+// Every byte counts, to the last one: also where the values do not fill whole words of the checksum, and of any number
+// of rows and variables.
+TYPED_TEST(StateRows, EveryByteOfASnapshotIsUnderItsChecksum) {
+  for (const int32_t model : {SYNFIRE_MODEL_LIF, SYNFIRE_MODEL_IZHIKEVICH})
+    for (const int64_t n : {1, 2, 3})
+      for (const int64_t rows : {1, 2, 3}) {
+        SCOPED_TRACE(testing::Message() << "model " << model << ", " << rows << " rows of " << n);
+        const Layer layer = this->make(model, 3, n);
+        const auto count = static_cast<size_t>(3 * n);
+        const std::vector<TypeParam> v = Random(21).values<TypeParam>(count, -1, 1);
+        EXPECT_OK(synfire_layer_write_state(layer, "v", v.data(), count * sizeof(TypeParam)));
+        const synfire_state_desc desc = rows_desc(0, rows);
+        const std::vector<uint8_t> good = snapshot_of<TypeParam>(layer, &desc);
+        for (size_t byte = 0; byte < good.size(); ++byte)
+          for (const uint8_t change : {uint8_t{1}, uint8_t{0x80}}) {
+            std::vector<uint8_t> damaged = good;
+            damaged[byte] ^= change;
+            EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("data"),
+                         synfire_layer_restore(layer, &desc, damaged.data(), damaged.size()))
+                << "byte " << byte << " of " << good.size();
+          }
+        EXPECT_TRUE(same_bits(this->read(layer, "v", count), v));
+        EXPECT_OK(synfire_layer_restore(layer, &desc, good.data(), good.size()));
+        if (this->HasFailure()) return;
+      }
 }
 
 TYPED_TEST(StateRows, SnapshotsInReplays) {
@@ -400,8 +463,11 @@ TYPED_TEST(StateRows, BadInput) {
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("name", "lif"), synfire_layer_read_rows(lif, &second, nullptr));
   const synfire_state_desc with_buffer = rows_desc(0, 0, mask);
   uint64_t bytes = 0;
-  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("buffer"),
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-STATE-BUFFER", "buffer"),
                synfire_layer_snapshot(layer, &with_buffer, nullptr, &bytes));
+  const std::vector<uint8_t> good = snapshot_of<TypeParam>(layer);
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-STATE-BUFFER", "buffer"),
+               synfire_layer_restore(layer, &with_buffer, good.data(), good.size()));
 
   const auto refuses_copy = [&](std::initializer_list<std::string_view> words, synfire_layer source, int64_t first,
                                 int64_t count, int64_t to, synfire_status status = SYNFIRE_ERROR_INVALID_ARGUMENT) {

@@ -40,6 +40,12 @@ bool begins_with_rule_id(std::string_view text) {
   return true;
 }
 
+bool is_rule_id(std::string_view word) { return word.substr(0, 4) == "SYN-"; }
+
+bool begins_with(std::string_view text, std::string_view rule) {
+  return text.size() > rule.size() + 1 && text.substr(1, rule.size()) == rule && text[rule.size() + 1] == ']';
+}
+
 // A handle value that no other test uses, so that its text is known to be old.
 constexpr uintptr_t poison_handle = 0xBADC0DEBADC0DE;
 thread_local std::string poison_text;
@@ -84,7 +90,8 @@ testing::AssertionResult fails_with(synfire_status status, synfire_status expect
   if (text == poison_text) return testing::AssertionFailure() << "left the text of an earlier error: " << text;
   if (!begins_with_rule_id(text)) return testing::AssertionFailure() << "no rule id in brackets at the start: " << text;
   for (const std::string_view word : words)
-    if (!contains_any_word(text, word)) return testing::AssertionFailure() << "does not name " << word << ": " << text;
+    if (is_rule_id(word) ? !begins_with(text, word) : !contains_any_word(text, word))
+      return testing::AssertionFailure() << "does not name " << word << ": " << text;
   return testing::AssertionSuccess();
 }
 

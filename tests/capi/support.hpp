@@ -40,7 +40,8 @@ void poison_last_error();
 testing::AssertionResult is_ok(synfire_status status);
 
 /// The call failed with `expected`, left a fresh text that begins with a rule id in brackets, and the text contains
-/// each of `words` as a whole word; a word may list alternatives: "n_steps|n_neurons".
+/// each of `words` as a whole word; a word may list alternatives: "n_steps|n_neurons". A word that is itself a rule id
+/// ("SYN-BUFFER-SIZE") is the one that the text must begin with.
 testing::AssertionResult fails_with(synfire_status status, synfire_status expected,
                                     std::initializer_list<std::string_view> words);
 

@@ -121,21 +121,58 @@ TEST_F(TapeMode, NarrowHKeepsSpikesExactAndGradientsClose) {
   }
 }
 
-TEST_F(TapeMode, NarrowHStaysFinite) {
+// H that is finite and beyond the narrow type is stored as its largest number; H that is infinite, or none, as that.
+TEST_F(TapeMode, NarrowHIsFiniteWhereHIs) {
+  const double inf = std::numeric_limits<double>::infinity(), none = std::numeric_limits<double>::quiet_NaN();
   for (const int32_t dtype : {SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16}) {
-    synfire_layer_desc desc = describe({3, 1, 2}, dtype);
+    SCOPED_TRACE(dtype);
+    const Format16 format = format_of(dtype);
+    const double largest = magnitude16(format, format.infinity() - 1);
+    const double more = dtype == SYNFIRE_DTYPE_F16 ? 1024 : 1e36;  // beyond by more than half of the last place
+    synfire_layer_desc desc = describe({3, 1, 6}, dtype);
     desc.model = SYNFIRE_MODEL_IF;
-    const bool f16 = dtype == SYNFIRE_DTYPE_F16;
-    const double step = f16 ? 60000.0 : 2.9e38;
-    StorageInputs in = storage_inputs({3, 1, 2}, 1, dtype);
-    in.x = {step, -step, f16 ? step : 0.45e38, f16 ? -step : -0.45e38, 0.5, 0.5};
+    desc.surrogate = SYNFIRE_SURROGATE_ATAN;
+    StorageInputs in = storage_inputs({3, 1, 6}, 1, dtype);
+    in.v_init.assign(6, 0);
+    in.x = {largest, -largest, inf, -inf, none, 0.5,  //
+            more,    -more,    1,   1,    1,    0.5,  //
+            0,       0,        1,   1,    1,    0.5};
+    in.x = stored_as(dtype, in.x);
+    // An infinite H fires, and begins again.
+    const std::vector<double> expected = {largest, -largest, inf, -inf, none, 0.5,  //
+                                          largest, -largest, 1,   -inf, none, 1,    //
+                                          largest, -largest, 2,   -inf, none, 1.5};
     StorageChoice choice;
     choice.tape = SYNFIRE_TAPE_STORE_NARROW;
     choice.parameter_gradients = false;
-    StorageRig rig(context, desc, choice);
-    set_parameter(rig.layer, "v_threshold", std::vector<double>{f16 ? 1e5 : 3e38});
-    const StorageOutputs out = rig.run(in);
-    EXPECT_EQ(std::count_if(out.grad_x_seq.begin(), out.grad_x_seq.end(), [](double g) { return std::isnan(g); }), 0);
+    const auto make = [&](bool in_place, int32_t tape) {
+      choice.in_place_h = in_place;
+      choice.tape = tape;
+      auto rig = std::make_unique<StorageRig>(context, desc, choice);
+      // Above all that is finite here, so that H stays what it is from step to step.
+      set_parameter(rig->layer, "v_threshold", {dtype == SYNFIRE_DTYPE_F16 ? 1e9 : 3.4e38});
+      return rig;
+    };
+    // The tape is where X was.
+    const auto looked_at = make(true, SYNFIRE_TAPE_STORE_NARROW);
+    looked_at->load(in);
+    EXPECT_OK(looked_at->forward());
+    EXPECT_TRUE(same_bits(looked_at->x->get(), expected));
+    // Gradients are numbers where they are with the H that is recomputed, and no others.
+    for (const int32_t detached : {0, 1}) {
+      SCOPED_TRACE(detached);
+      desc.detach_reset = detached;
+      const StorageOutputs narrow = make(false, SYNFIRE_TAPE_STORE_NARROW)->run(in);
+      const StorageOutputs exact = make(false, SYNFIRE_TAPE_RECOMPUTE)->run(in);
+      for (size_t i = 0; i < exact.grad_x_seq.size(); ++i) {
+        EXPECT_EQ(std::isnan(narrow.grad_x_seq[i]), std::isnan(exact.grad_x_seq[i])) << i;
+        // Through the reset flow products with H itself, which bf16 numbers of this size overflow.
+        if (detached && (i % 6 < 2 || i % 6 == 5)) {
+          EXPECT_FALSE(std::isnan(narrow.grad_x_seq[i])) << i;
+        }
+      }
+      EXPECT_EQ(std::isnan(exact.grad_x_seq[2]), !detached) << "an infinite H is told from a large one";
+    }
   }
 }
 
@@ -237,12 +274,10 @@ TEST_F(TapeMode, GradientOverGradientMustBeAskedFor) {
                synfire_layer_backward(rig.layer, &desc, nullptr));
   desc.in_place = 1;
   desc.grad_v_seq = desc.grad_spike_seq;  // that one is still read
-  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("grad_v_seq"),
-               synfire_layer_backward(rig.layer, &desc, nullptr));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("grad_v_seq"), synfire_layer_backward(rig.layer, &desc, nullptr));
   desc = rig.backward_desc();
   desc.grad_x_seq = *rig.x;
-  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("grad_x_seq"),
-               synfire_layer_backward(rig.layer, &desc, nullptr));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("grad_x_seq"), synfire_layer_backward(rig.layer, &desc, nullptr));
   desc = rig.backward_desc();
   desc.in_place = -1;
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("desc.in_place"),
@@ -254,8 +289,7 @@ TEST_F(TapeMode, GradientOverGradientMustBeAskedFor) {
   desc = rig.backward_desc();
   desc.grad_spike_seq = in;
   desc.grad_x_seq = out;
-  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("grad_x_seq"),
-               synfire_layer_backward(rig.layer, &desc, nullptr));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("grad_x_seq"), synfire_layer_backward(rig.layer, &desc, nullptr));
 }
 
 // ---- Stale ----------------------------------------------------------------------------------------------------------
@@ -276,66 +310,7 @@ class StaleTape : public TapeMode {
     made->load(in_);
     return made;
   }
-
-  // After each kind of write to X, a backward that recomputes is refused, and one of stored H is not.
-  template <typename F>
-  void expect_stale_after(const char* what, F write) {
-    SCOPED_TRACE(what);
-    const auto recomputing = rig(SYNFIRE_TAPE_RECOMPUTE);
-    EXPECT_OK(recomputing->forward());
-    EXPECT_OK(recomputing->backward());
-    write(*recomputing);
-    EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("x"), recomputing->backward());
-    EXPECT_EQ(last_error_text().rfind("[SYN-TAPE-WRITTEN]", 0), 0u) << last_error_text();
-    EXPECT_OK(recomputing->forward());
-    EXPECT_OK(recomputing->backward());
-    const auto storing = rig(SYNFIRE_TAPE_STORE);
-    EXPECT_OK(storing->forward());
-    EXPECT_OK(storing->backward());
-    const StorageOutputs before = storing->outputs();
-    write(*storing);
-    EXPECT_OK(storing->backward());
-    EXPECT_TRUE(same_bits(storing->outputs().grad_x_seq, before.grad_x_seq));
-  }
 };
-
-TEST_F(StaleTape, AfterEveryWayToWriteX) {
-  expect_stale_after("upload", [](StorageRig& rig) {
-    const float value = 1;
-    EXPECT_OK(synfire_buffer_upload(*rig.x, 4, &value, 4));
-  });
-  expect_stale_after("fill", [](StorageRig& rig) { EXPECT_OK(synfire_buffer_fill(*rig.x, 1)); });
-  expect_stale_after("reported write", [](StorageRig& rig) { EXPECT_OK(synfire_buffer_mark_written(*rig.x)); });
-  expect_stale_after("recorded copy", [this](StorageRig& rig) {
-    const Buffer source = make_buffer(context, SYNFIRE_DTYPE_F32, shape.sequence());
-    const Graph graph = make_graph(context);
-    synfire_copy_desc copy = SYNFIRE_COPY_DESC_INIT;
-    copy.source = source;
-    copy.destination = *rig.x;
-    EXPECT_OK(synfire_graph_record_copy(graph, &copy));
-    EXPECT_OK(synfire_graph_instantiate(graph));
-    replay(graph);
-  });
-  expect_stale_after("output of another layer", [this](StorageRig& rig) {
-    const Layer other = make_layer(context, desc_);
-    const Buffer x = make_buffer(context, SYNFIRE_DTYPE_F32, shape.sequence());
-    synfire_forward_desc desc = SYNFIRE_FORWARD_DESC_INIT;
-    desc.x = x;
-    desc.v_seq = *rig.x;
-    EXPECT_OK(synfire_layer_forward(other, &desc, nullptr));
-  });
-  expect_stale_after("gradient of another layer", [this](StorageRig& rig) {
-    const Layer other = make_layer(context, desc_);
-    const Buffer x = make_buffer(context, SYNFIRE_DTYPE_F32, shape.sequence());
-    synfire_forward_desc desc = SYNFIRE_FORWARD_DESC_INIT;
-    desc.x = x;
-    EXPECT_OK(synfire_layer_forward(other, &desc, nullptr));
-    synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
-    backward.grad_spike_seq = x;
-    backward.grad_x_seq = *rig.x;
-    EXPECT_OK(synfire_layer_backward(other, &backward, nullptr));
-  });
-}
 
 TEST_F(StaleTape, ParametersMatterWhateverIsStored) {
   for (const int32_t tape : {SYNFIRE_TAPE_RECOMPUTE, SYNFIRE_TAPE_STORE}) {
@@ -408,8 +383,7 @@ TEST_F(StaleTape, AWriteInsideAGraphIsSeenWhenItIsRecorded) {
     copy.destination = *one->x;
     EXPECT_OK(synfire_graph_record_copy(graph, &copy));
     if (!stored) {
-      EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("x"),
-                   synfire_graph_record_backward(graph, one->layer, &backward));
+      EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("x"), synfire_graph_record_backward(graph, one->layer, &backward));
       continue;
     }
     EXPECT_OK(synfire_graph_record_backward(graph, one->layer, &backward));

@@ -30,6 +30,7 @@ void install(int n_devices, int compute_major, int driver_version) {
   s.counts.clear();
   s.total = 0;
   s.failures.clear();
+  s.distorted.reset();
   s.held = false;
   s.lost = cudaSuccess;
   synfire::cuda::api() = table();
@@ -105,6 +106,11 @@ void lose(cudaError_t error) {
 void fail(const std::string& name, cudaError_t error, int nth) {
   const Inside inside;
   state().failures[name] = {nth, error};
+}
+
+void distort(std::vector<cudaGraphNodeType> types) {
+  const Inside inside;
+  state().distorted = std::move(types);
 }
 
 cudaStream_t make_stream() {

@@ -53,6 +53,8 @@ void run_one();  // runs the oldest piece of waiting work: a kernel, a copy, or 
 void lose(cudaError_t error);
 // The n-th call of this name from now on answers this error, once.
 void fail(const std::string& name, cudaError_t error, int nth = 1);
+// The next kernel that goes into a capture becomes nodes of these types instead, which do nothing.
+void distort(std::vector<cudaGraphNodeType> types);
 
 // ---- the caller's own CUDA work
 cudaStream_t make_stream();

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace synfire_test::fake {
 
@@ -72,6 +73,12 @@ KernelCall call_of(const void* function, void** parameters) {
 }
 
 cudaError_t launch_kernel(cudaStream_t stream, KernelCall call, bool programmatic) {
+  if (of(stream)->capture && state().distorted) {
+    const std::vector<cudaGraphNodeType> types = *std::exchange(state().distorted, std::nullopt);
+    for (const cudaGraphNodeType type : types)
+      if (const cudaError_t error = enqueue(stream, type, [] {}); error != cudaSuccess) return error;
+    return cudaSuccess;
+  }
   const cudaError_t error = enqueue(stream, cudaGraphNodeTypeKernel, std::move(call.work));
   if (error != cudaSuccess || !of(stream)->capture) return error;
   Node& node = *of(stream)->dependencies.front();

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,7 @@ struct State {
   int compute_major = 9;
   int driver_version = 13000;
   std::vector<bool> captured_kernels, passes;
+  std::optional<std::vector<cudaGraphNodeType>> distorted;  // what the next kernel of a capture becomes
   std::map<void*, Allocation> allocations;
   std::map<std::string, uint64_t> counts;
   uint64_t total = 0;

@@ -363,6 +363,47 @@ TEST_F(Updates, ALaunchIntoACaptureLeavesReplaysInFlightAlone) {
   fake::destroy_stream(capturing);
 }
 
+// Graphs of the caller's may update a parameter at any time, so that it is always read from the device; but what was
+// set and not launched yet is what counts, whatever the device holds.
+TEST_F(Updates, AValueJustSetIsReadBackAlthoughACaptureUpdatesIt) {
+  cudaStream_t capturing = fake::make_stream();
+  for (const size_t count : {size_t{1}, static_cast<size_t>(n_neurons)}) {
+    SCOPED_TRACE(count);
+    const Layer layer = make_layer(context, describe(Shape{1, 1, static_cast<int64_t>(n_neurons)}, SYNFIRE_DTYPE_F32));
+    const auto expect = [&](double value) {
+      EXPECT_TRUE(same_bits(get_parameter(layer, "v_rest", count), std::vector<double>(count, value)));
+    };
+    const auto set = [&](double value) { set_parameter(layer, "v_rest", std::vector<double>(count, value)); };
+    const Buffer gradient = make_frame(context, count);
+    EXPECT_OK(synfire_buffer_fill(gradient, -1));
+    set(10);
+    const Graph graph = make_graph(context);
+    record_update(graph, layer, "v_rest", gradient, 1);
+    EXPECT_OK(synfire_graph_instantiate(graph));
+    ASSERT_EQ(fake::begin_capture(capturing, cudaStreamCaptureModeGlobal), cudaSuccess);
+    EXPECT_EQ(synfire_graph_launch(graph, reinterpret_cast<synfire_stream>(capturing), nullptr), SYNFIRE_CAPTURED)
+        << last_error_text();
+    cudaGraph_t captured = nullptr;
+    ASSERT_EQ(fake::end_capture(capturing, &captured), cudaSuccess);
+    expect(10);
+    for (int time = 0; time < 2; ++time) {
+      EXPECT_EQ(fake::launch_graph(captured, stream), cudaSuccess);
+      expect(11 + time);
+    }
+    set(50);
+    expect(50);
+    expect(50);
+    EXPECT_EQ(fake::launch_graph(captured, stream), cudaSuccess);
+    expect(50);  // it has not reached the device
+    wait(graph, launch(graph));
+    expect(51);
+    EXPECT_EQ(fake::launch_graph(captured, stream), cudaSuccess);
+    expect(52);
+    fake::destroy_graph(captured);
+  }
+  fake::destroy_stream(capturing);
+}
+
 // ---- Calls that fail ------------------------------------------------------------------------------------------------
 
 // A launch that could not bring the changes along hands out no ticket, and the next one brings all of them.

@@ -1,0 +1,200 @@
+// Tapes and the graphs that leave and read them: forwards that stand in for one another, replays that fail half-way,
+// graphs of a backward alone. What does not live here: which writes make a tape stale (writes_to_x_test.cpp), tapes of
+// eager calls (tape_test.cpp).
+#include "step_support.hpp"
+
+namespace synfire_test {
+namespace {
+
+const Shape shape{40, 2, 9};
+
+class GraphTape : public testing::Test {
+ protected:
+  Context context = make_context();
+  Rig<float> rig{context, describe(shape, SYNFIRE_DTYPE_F32)};
+  Inputs<float> inputs = random_inputs<float>(shape, 1);
+  Graph graph = make_graph(context);
+
+  void SetUp() override { rig.load(inputs); }
+
+  int32_t record_forward() const {
+    const synfire_forward_desc desc = rig.forward_desc();
+    EXPECT_OK(synfire_graph_record_forward(graph, rig.layer, &desc));
+    return last_operation(graph);
+  }
+  int32_t record_backward() const {
+    const synfire_backward_desc desc = rig.backward_desc();
+    EXPECT_OK(synfire_graph_record_backward(graph, rig.layer, &desc));
+    return last_operation(graph);
+  }
+  // What a backward gives for an X on a layer of its own.
+  BackwardOutputs<float> reference(const std::vector<float>& x) const {
+    Rig<float> fresh(context, describe(shape, SYNFIRE_DTYPE_F32));
+    Inputs<float> of = inputs;
+    of.x = x;
+    fresh.load(of);
+    EXPECT_OK(fresh.run_forward());
+    return fresh.backward();
+  }
+  std::vector<float> another_x() const { return random_inputs<float>(shape, 2).x; }
+};
+
+// ---- forwards that stand in for one another -------------------------------------------------------------------------
+
+// Two forwards of one X: with the second one disabled, a backward reads the tape of the first.
+TEST_F(GraphTape, AnEarlierForwardOfTheSameXStandsIn) {
+  record_forward();
+  const int32_t second = record_forward();
+  record_backward();
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  const BackwardOutputs<float> expected = reference(inputs.x);
+  for (const int32_t enabled : {1, 0, 1}) {
+    EXPECT_OK(synfire_graph_set_enabled(graph, second, enabled));
+    rig.poison();
+    replay(graph);
+    EXPECT_TRUE(same_bits(rig.backward_outputs(), expected));
+  }
+}
+
+// But not when X was written between the two: its tape is of numbers that are gone.
+TEST_F(GraphTape, AnEarlierForwardOfAnOverwrittenXDoesNot) {
+  const Buffer next = make_buffer_of(context, another_x());
+  record_forward();
+  record_copy(graph, next, rig.x);
+  const int32_t second = record_forward();
+  record_backward();
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  rig.poison();
+  replay(graph);
+  EXPECT_TRUE(same_bits(rig.backward_outputs(), reference(another_x())));
+  EXPECT_OK(synfire_graph_set_enabled(graph, second, 0));
+  upload(rig.x, inputs.x);
+  rig.poison();
+  EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("SYN-TAPE-DISABLED"), synfire_graph_launch(graph, nullptr, nullptr));
+  EXPECT_TRUE(rig.untouched());
+  EXPECT_TRUE(same_bits(download<float>(rig.x, shape.sequence()), inputs.x)) << "nothing ran";
+  EXPECT_OK(synfire_graph_set_enabled(graph, second, 1));
+  replay(graph);
+  EXPECT_TRUE(same_bits(rig.backward_outputs(), reference(another_x())));
+}
+
+// A forward of another X, or one that leaves its tape in another mode, never stands in.
+TEST_F(GraphTape, AForwardOfAnotherXOrModeDoesNot) {
+  const Buffer other = make_buffer_of(context, another_x());
+  for (const bool mode : {false, true}) {
+    SCOPED_TRACE(mode);
+    graph = make_graph(context);
+    synfire_forward_desc first = rig.forward_desc();
+    if (mode)
+      first.tape = SYNFIRE_TAPE_STORE;
+    else
+      first.x = other;
+    EXPECT_OK(synfire_graph_record_forward(graph, rig.layer, &first));
+    const int32_t second = record_forward();
+    record_backward();
+    EXPECT_OK(synfire_graph_instantiate(graph));
+    replay(graph);
+    EXPECT_OK(synfire_graph_set_enabled(graph, second, 0));
+    EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("SYN-TAPE-DISABLED"), synfire_graph_launch(graph, nullptr, nullptr));
+  }
+}
+
+// ---- replays that fail ----------------------------------------------------------------------------------------------
+
+synfire_status SYNFIRE_CALL answer_of(void* user, const synfire_native_call*) {
+  return *static_cast<const synfire_status*>(user);
+}
+
+// A replay that ended in its middle may have written everything that it writes.
+TEST_F(GraphTape, AFailedReplayHasWrittenX) {
+  if (!on_host()) GTEST_SKIP() << "this callback enqueues nothing";
+  const Buffer next = make_buffer_of(context, another_x());
+  synfire_status answer = SYNFIRE_OK;
+  for (const bool before : {false, true}) {
+    SCOPED_TRACE(testing::Message() << "the node that fails is in front of the copy: " << before);
+    graph = make_graph(context);
+    if (!before) record_copy(graph, next, rig.x);
+    synfire_native_desc native = SYNFIRE_NATIVE_DESC_INIT;
+    native.callback = answer_of;
+    native.user = &answer;
+    EXPECT_OK(synfire_graph_record_native(graph, &native));
+    if (before) record_copy(graph, next, rig.x);
+    EXPECT_OK(synfire_graph_instantiate(graph));
+    // A first launch, too: nothing that it may have written is left out.
+    for (int time = 0; time < 2; ++time) {
+      upload(rig.x, inputs.x);
+      EXPECT_OK(rig.run_forward());
+      EXPECT_OK(rig.run_backward());
+      answer = -5;
+      EXPECT_FAILS(SYNFIRE_ERROR_CALLBACK, WORDS("SYN-GRAPH-NATIVE"), synfire_graph_launch(graph, nullptr, nullptr));
+      EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("SYN-TAPE-WRITTEN"), rig.run_backward());
+      answer = SYNFIRE_OK;
+      replay(graph);
+      EXPECT_OK(rig.run_forward());
+      rig.poison();
+      EXPECT_OK(rig.run_backward());
+      EXPECT_TRUE(same_bits(rig.backward_outputs(), reference(another_x())));
+    }
+  }
+}
+
+// ---- graphs of a backward alone -------------------------------------------------------------------------------------
+
+TEST_F(GraphTape, ABackwardAloneKeepsItsX) {
+  EXPECT_OK(rig.run_forward());
+  const BackwardOutputs<float> expected = reference(inputs.x);
+  record_backward();
+  const synfire_buffer x = rig.x.get();
+  uint64_t kept = 0, without = 0;
+  EXPECT_OK(synfire_context_reclaim(context, &without));
+  // The layer's own tape is of another X from here on: only the graph needs this one.
+  const Buffer other = make_buffer_of(context, another_x());
+  synfire_forward_desc forward = rig.forward_desc();
+  forward.x = other;
+  EXPECT_OK(synfire_layer_forward(rig.layer, &forward, nullptr));
+  rig.x.reset();
+  EXPECT_OK(synfire_context_reclaim(context, &kept));
+  EXPECT_EQ(kept, without + 1) << "x was freed although a recorded backward reads it";
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("SYN-TAPE-INPUT"), synfire_graph_launch(graph, nullptr, nullptr));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("SYN-HANDLE-STALE", "old_buffer"),
+               synfire_graph_rebind(graph, x, other));
+  graph.reset();
+  EXPECT_OK(synfire_context_reclaim(context, &kept));
+  EXPECT_EQ(kept, without);
+}
+
+// X is one of the buffers of such a graph: it may be rebound, and the backward then belongs to forwards of the new one.
+TEST_F(GraphTape, ABackwardAloneTakesAReboundX) {
+  const Buffer other = make_buffer_of(context, another_x());
+  synfire_forward_desc of_other = rig.forward_desc();
+  of_other.x = other;
+  for (const bool instantiated : {false, true}) {
+    SCOPED_TRACE(testing::Message() << "instantiated before it is rebound: " << instantiated);
+    EXPECT_OK(rig.run_forward());
+    graph = make_graph(context);
+    record_backward();
+    if (instantiated) {
+      EXPECT_OK(synfire_graph_instantiate(graph));
+      replay(graph);
+    }
+    EXPECT_OK(synfire_graph_rebind(graph, rig.x, other));
+    if (!instantiated) {
+      EXPECT_OK(synfire_graph_instantiate(graph));
+    }
+    EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("SYN-TAPE-INPUT", "x"), synfire_graph_launch(graph, nullptr, nullptr));
+    EXPECT_OK(synfire_layer_forward(rig.layer, &of_other, nullptr));
+    rig.poison();
+    replay(graph);
+    EXPECT_TRUE(same_bits(rig.backward_outputs(), reference(another_x())));
+    // A write to the new one counts, one to the old one does not.
+    EXPECT_OK(synfire_buffer_mark_written(rig.x));
+    replay(graph);
+    EXPECT_OK(synfire_buffer_mark_written(other));
+    EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("SYN-TAPE-WRITTEN", "x"),
+                 synfire_graph_launch(graph, nullptr, nullptr));
+  }
+}
+
+}  // namespace
+}  // namespace synfire_test
