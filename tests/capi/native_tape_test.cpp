@@ -98,7 +98,7 @@ TEST_F(CallbackBetween, ThatBringsAParameterToTheLayerIsRefused) {
     EXPECT_OK(synfire_layer_read_rows(rig.layer, &rows, nullptr));
   };
   rig.poison();
-  EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("callback", "operation", "2"),
+  EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("SYN-TAPE-CALLBACK", "callback", "operation", "2"),
                synfire_graph_launch(graph, nullptr, nullptr));
   EXPECT_TRUE(all_are(rig.backward_outputs().grad_x_seq, std::numeric_limits<float>::quiet_NaN()));
   EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("tape"), rig.run_backward());
@@ -110,7 +110,7 @@ TEST_F(CallbackBetween, ThatRunsTheLayerIsRefused) {
   const Graph graph = step(true);
   callback = [&] { run_other_forward(); };
   rig.poison();
-  EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("callback", "layer", "2"),
+  EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("SYN-TAPE-CALLBACK", "callback", "layer", "2"),
                synfire_graph_launch(graph, nullptr, nullptr));
   EXPECT_TRUE(all_are(rig.backward_outputs().grad_x_seq, std::numeric_limits<float>::quiet_NaN()));
 }

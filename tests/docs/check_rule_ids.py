@@ -1,4 +1,7 @@
-"""The page on errors lists exactly the rule ids that the library can answer with.
+"""The page on errors lists exactly the rule ids that the library can answer with, and each is expected by a test.
+
+A test expects a rule where its id stands in a string: "SYN-BUFFER-SIZE" among the words of EXPECT_FAILS, or
+"[SYN-BUFFER-SIZE]" compared with a text. tests/capi/errors/rules_test.cpp and tests/fault/rules_test.cpp break each once.
 
 Usage: check_rule_ids.py SOURCE_DIRECTORY
 """
@@ -9,6 +12,31 @@ import sys
 
 RULE = re.compile(r"SYN-[A-Z0-9]+(?:-[A-Z0-9]+)*")
 
+# Rules that no test can break, and why.
+UNBROKEN = {
+    "SYN-HANDLE-LIMIT": "takes 16,777,216 live handles, some gigabytes of objects",
+    "SYN-CUDA-DRIVER": "takes a driver that answers and lacks functions of every driver that can be asked",
+    "SYN-INTERNAL": "is answered for defects of the library alone",
+}
+
+
+def code_of(path):
+    """Without comments: they may speak of any id, code means it."""
+    return re.sub(r"//[^\n]*", "", path.read_text(encoding="utf-8"))
+
+
+def expected_by_tests(root):
+    expected = set()
+    for path in (root / "tests").rglob("*"):
+        # tests/hpp stands in for the library: it makes texts up.
+        if path.suffix not in {".cpp", ".hpp", ".cu", ".c"} or "hpp" in path.relative_to(root / "tests").parts:
+            continue
+        for text in re.findall(r'"((?:[^"\\\n]|\\.)*)"', code_of(path)):
+            found = re.match(r"\[?(SYN-[A-Z0-9]+(?:-[A-Z0-9]+)*)(?:\]|$)", text)
+            if found:
+                expected.add(found.group(1))
+    return expected
+
 
 def main():
     root = pathlib.Path(sys.argv[1])
@@ -16,15 +44,19 @@ def main():
     for folder in ("src", "capi"):
         for path in (root / folder).rglob("*"):
             if path.suffix in {".cpp", ".hpp", ".cu", ".cuh"}:
-                # Comments may speak of any id; code means it.
-                text = re.sub(r"//[^\n]*", "", path.read_text(encoding="utf-8"))
-                used.update(RULE.findall(text))
+                used.update(RULE.findall(code_of(path)))
     page = root / "docs" / "pages" / "errors.md"
     rows = re.findall(r"^\| `(SYN-[A-Z0-9-]+)` \|", page.read_text(encoding="utf-8"), flags=re.M)
     problems = [f"{rule}: used by the library, not in {page.name}" for rule in sorted(used - set(rows))]
     problems += [f"{rule}: in {page.name}, not used by the library" for rule in sorted(set(rows) - used)]
     problems += [f"{rule}: listed twice" for rule in sorted(set(rows)) if rows.count(rule) > 1]
-    print("\n".join(problems))
+    expected = expected_by_tests(root)
+    problems += [f"{rule}: expected by no test" for rule in sorted(used - expected - set(UNBROKEN))]
+    problems += [f"{rule}: expected by a test, not used by the library" for rule in sorted(expected - used)]
+    problems += [f"{rule}: named as one that no test can break; remove it there" for rule in sorted(UNBROKEN)
+                 if rule in expected or rule not in used]
+    if problems:
+        print("\n".join(problems))
     print(f"{len(used)} rule ids, {len(problems)} problems")
     return 1 if problems or not used else 0
 
