@@ -110,7 +110,8 @@ enum {
   SYNFIRE_ERROR_INVALID_HANDLE = -2,
   /** A descriptor is too small, or carries non-zero fields that this library does not know. */
   SYNFIRE_ERROR_STRUCT_SIZE = -3,
-  /** Host or device memory is exhausted, or the size asked for cannot be represented. */
+  /** Host or device memory is exhausted, the machine or the process's control group has less than is asked for, or the
+   *  size cannot be represented. */
   SYNFIRE_ERROR_OUT_OF_MEMORY = -4,
   /** No driver, no visible GPU, a device number that does not exist, or a library built without CUDA. */
   SYNFIRE_ERROR_NO_DEVICE = -5,
@@ -396,6 +397,10 @@ typedef struct synfire_buffer_desc {
 
 /**
  * Creates a buffer, allocated (zero-filled) or borrowed.
+ *
+ * More host memory than the machine, or the control group that the process runs in, can give is refused before any of
+ * it is touched: ::SYNFIRE_ERROR_OUT_OF_MEMORY, as for everything here that allocates. Large blocks of ordinary memory
+ * are given by the operating system page by page, when they are first touched.
  *
  * @param context     The context it belongs to.
  * @param desc        What to create.
@@ -790,7 +795,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_query_memory(const synfire
                                                                    synfire_layer_memory *memory) SYNFIRE_NOEXCEPT;
 
 /**
- * Creates a layer with default parameters and a reset state.
+ * Creates a layer with default parameters and a reset state. Memory that cannot be had is refused as by
+ * synfire_buffer_create().
  *
  * @param context    The context it belongs to.
  * @param desc       What to create.
@@ -1287,7 +1293,8 @@ enum {
 typedef struct synfire_graph_desc {
   /** `sizeof(synfire_graph_desc)`. */
   uint32_t struct_size;
-  /** How many copies of the pinned buffers that it reads and writes the graph has, up to 64: that many replays can be
+  /** How many copies of the pinned buffers that it reads and writes the graph has, up to 64 and as many as there is
+   *  memory for (::SYNFIRE_ERROR_OUT_OF_MEMORY when it is instantiated): that many replays can be
    *  in flight, each with frames of its own, and one more launch answers ::SYNFIRE_ERROR_BUSY. Replay number t has copy
    *  (t - 1) mod n_slots; synfire_graph_get_slot() tells where that is. Copy 0 is the buffers' own memory. 0 (default):
    *  1, or, where the graph has no pinned buffer, any number of replays in flight. ::SYNFIRE_SLOTS_SHARED: one copy,

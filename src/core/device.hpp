@@ -59,6 +59,8 @@ class Device {
   // Zero-filled, aligned to 256 bytes; throws OUT_OF_MEMORY.
   virtual void* allocate(int32_t memory, uint64_t bytes) = 0;
   virtual void release(int32_t memory, void* data) noexcept = 0;
+  // Throws OUT_OF_MEMORY when several allocations of so much in all are certainly not to be had.
+  virtual void require(int32_t memory, uint64_t bytes) = 0;
   // Throws unless the caller's memory is of the stated kind on this device.
   virtual void check_borrowed(int32_t memory, const void* data) = 0;
 

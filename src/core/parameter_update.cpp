@@ -6,6 +6,7 @@
 #include "array_checks.hpp"
 #include "error.hpp"
 #include "float_environment.hpp"
+#include "host_memory.hpp"
 #include "layer.hpp"
 #include "wait_until.hpp"
 
@@ -121,6 +122,7 @@ void Layer::get_parameter(ParameterName name, const char* known_as, std::span<do
     on_device_.fetch_and(~bit, std::memory_order_relaxed);
     try {
       wait_for_users();
+      require_host_memory(length * sizeof(double), Paging::pageable);
       std::vector<double> now(length);
       device().download(now.data(), length > 1 ? rows_[index] : &master_->shared[index], length * sizeof(double));
       parameters_.set(index, std::move(now));

@@ -1,6 +1,7 @@
 #include "parameters.hpp"
 
 #include "error.hpp"
+#include "host_memory.hpp"
 
 #include <synfire/model/models.hpp>
 
@@ -188,6 +189,7 @@ std::vector<double> ParameterSet::checked(ParameterName name, std::span<const do
   if (values.size() != 1 && values.size() != static_cast<uint64_t>(n_neurons_))
     fail_argument("SYN-PARAMETER-COUNT", "count is %llu; \"%s\" takes 1 value, or %lld, one per neuron",
                   static_cast<unsigned long long>(values.size()), known_as, static_cast<long long>(n_neurons_));
+  require_host_memory(values.size_bytes(), Paging::pageable);
   std::vector<double> stored(values.begin(), values.end());
   if (name.reciprocal)
     for (double& v : stored) v = 1.0 / v;

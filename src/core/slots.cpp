@@ -25,6 +25,12 @@ Slots::Slots(Device& device, const std::vector<Ref<Buffer>>& buffers, uint32_t n
   regions_ = std::move(merged);
   // Copies keep the address's offset from a multiple of 256, so that they are as aligned as the original.
   constexpr uintptr_t alignment = 256;
+  uint64_t all_bytes = 0;
+  for (const Region& region : regions_)
+    if (__builtin_add_overflow(all_bytes, static_cast<uint64_t>(region.end - region.begin) + alignment, &all_bytes))
+      all_bytes = UINT64_MAX;
+  if (__builtin_mul_overflow(all_bytes, n_slots - 1, &all_bytes)) all_bytes = UINT64_MAX;
+  device.require(SYNFIRE_MEMORY_PINNED, all_bytes);
   try {
     for (Region& region : regions_) {
       const auto bytes = static_cast<uint64_t>(region.end - region.begin);

@@ -4,6 +4,7 @@
 #include "ranges.hpp"
 
 #include <core/error.hpp>
+#include <core/host_memory.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -15,8 +16,6 @@ namespace synfire::cuda {
 using namespace synfire::core;
 
 namespace {
-
-constexpr std::align_val_t host_alignment{256};
 
 // Whether a driver takes the context of a launch, and of the question whether a stream is captured, from the stream,
 // whatever is current on the thread. CUDA does not say so; tests/gpu/callers_streams_test.cpp does, of drivers for CUDA
@@ -61,14 +60,8 @@ void DeviceState::look() {
 void* allocate(DeviceState& device, int32_t memory, uint64_t bytes) {
   device.require_alive();
   void* data = nullptr;
-  if (memory == SYNFIRE_MEMORY_HOST) {
-    data = ::operator new(bytes, host_alignment, std::nothrow);
-    if (!data)
-      fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-MEMORY-HOST", "%llu bytes of host memory are not to be had",
-           static_cast<unsigned long long>(bytes));
-    std::memset(data, 0, bytes);
-    return data;
-  }
+  if (memory == SYNFIRE_MEMORY_HOST) return allocate_host(bytes);
+  if (memory == SYNFIRE_MEMORY_PINNED) require_host_memory(bytes, Paging::pinned);
   const CurrentContext current(device.context);
   const RelaxedCapture relaxed;
   if (memory == SYNFIRE_MEMORY_PINNED) {
@@ -88,7 +81,7 @@ void* allocate(DeviceState& device, int32_t memory, uint64_t bytes) {
 
 void release(DeviceState& device, int32_t memory, void* data) noexcept {
   if (memory == SYNFIRE_MEMORY_HOST) {
-    ::operator delete(data, host_alignment);
+    release_host(data);
     return;
   }
   const CurrentContext current(device.context);
@@ -157,6 +150,11 @@ class CudaDevice final : public Device {
 
   void* allocate(int32_t memory, uint64_t bytes) override { return cuda::allocate(state_, memory, bytes); }
   void release(int32_t memory, void* data) noexcept override { cuda::release(state_, memory, data); }
+  // Device memory is counted by CUDA.
+  void require(int32_t memory, uint64_t bytes) override {
+    if (memory != SYNFIRE_MEMORY_DEVICE)
+      require_host_memory(bytes, memory == SYNFIRE_MEMORY_PINNED ? Paging::pinned : Paging::pageable);
+  }
 
   void check_borrowed(int32_t memory, const void* data) override {
     if (memory == SYNFIRE_MEMORY_HOST) return;

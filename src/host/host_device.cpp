@@ -7,6 +7,7 @@
 
 #include <core/error.hpp>
 #include <core/float_environment.hpp>
+#include <core/host_memory.hpp>
 #include <core/layer.hpp>
 #include <core/native_operation.hpp>
 #include <core/operation_arguments.hpp>
@@ -22,8 +23,6 @@ namespace synfire::host {
 namespace {
 
 using namespace synfire::core;
-
-constexpr std::align_val_t alignment{256};
 
 // Neuron-steps of a forward below which the calling thread works alone. One processor with AVX-512 does this many in 63
 // us, two in 41; on a busy machine a second thread may be scheduled milliseconds late.
@@ -104,15 +103,9 @@ class HostDevice final : public Device {
     std::snprintf(properties.name, sizeof properties.name, "host %s, %s", kernels_.level, threading_name());
   }
 
-  void* allocate(int32_t /*memory*/, uint64_t bytes) override {
-    void* const data = ::operator new(bytes, alignment, std::nothrow);
-    if (!data)
-      fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-MEMORY-HOST", "%llu bytes of host memory are not to be had",
-           static_cast<unsigned long long>(bytes));
-    std::memset(data, 0, bytes);
-    return data;
-  }
-  void release(int32_t /*memory*/, void* data) noexcept override { ::operator delete(data, alignment); }
+  void* allocate(int32_t /*memory*/, uint64_t bytes) override { return allocate_host(bytes); }
+  void release(int32_t /*memory*/, void* data) noexcept override { release_host(data); }
+  void require(int32_t /*memory*/, uint64_t bytes) override { require_host_memory(bytes, Paging::pageable); }
   void check_borrowed(int32_t /*memory*/, const void* /*data*/) override {}
 
   void upload(void* destination, const void* source, uint64_t bytes) override {

@@ -37,7 +37,10 @@ namespace Synfire
         /// <summary>A descriptor is too small, or carries non-zero fields that this library does not know.</summary>
         ErrorStructSize = -3,
 
-        /// <summary>Host or device memory is exhausted, or the size asked for cannot be represented.</summary>
+        /// <summary>
+        /// Host or device memory is exhausted, the machine or the process's control group has less than is asked
+        /// for, or the size cannot be represented.
+        /// </summary>
         ErrorOutOfMemory = -4,
 
         /// <summary>

@@ -673,12 +673,13 @@ namespace Synfire.Raw
         /// <summary><c>sizeof(synfire_graph_desc)</c>.</summary>
         public uint struct_size;
         /// <summary>
-        /// How many copies of the pinned buffers that it reads and writes the graph has, up to 64: that many
-        /// replays can be in flight, each with frames of its own, and one more launch answers SYNFIRE_ERROR_BUSY.
-        /// Replay number t has copy (t - 1) mod n_slots; synfire_graph_get_slot() tells where that is. Copy 0 is
-        /// the buffers' own memory. 0 (default): 1, or, where the graph has no pinned buffer, any number of
-        /// replays in flight. SYNFIRE_SLOTS_SHARED: one copy, and launches are not refused: the caller sees to it
-        /// that replays in flight do not meet in it.
+        /// How many copies of the pinned buffers that it reads and writes the graph has, up to 64 and as many as
+        /// there is memory for (SYNFIRE_ERROR_OUT_OF_MEMORY when it is instantiated): that many replays can be in
+        /// flight, each with frames of its own, and one more launch answers SYNFIRE_ERROR_BUSY. Replay number t
+        /// has copy (t - 1) mod n_slots; synfire_graph_get_slot() tells where that is. Copy 0 is the buffers' own
+        /// memory. 0 (default): 1, or, where the graph has no pinned buffer, any number of replays in flight.
+        /// SYNFIRE_SLOTS_SHARED: one copy, and launches are not refused: the caller sees to it that replays in
+        /// flight do not meet in it.
         /// </summary>
         public uint n_slots;
 
@@ -985,7 +986,10 @@ namespace Synfire.Raw
         /// <summary>A descriptor is too small, or carries non-zero fields that this library does not know.</summary>
         public const int SYNFIRE_ERROR_STRUCT_SIZE = -3;
 
-        /// <summary>Host or device memory is exhausted, or the size asked for cannot be represented.</summary>
+        /// <summary>
+        /// Host or device memory is exhausted, the machine or the process's control group has less than is asked
+        /// for, or the size cannot be represented.
+        /// </summary>
         public const int SYNFIRE_ERROR_OUT_OF_MEMORY = -4;
 
         /// <summary>
@@ -1367,7 +1371,10 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_layer_query_memory(synfire_layer_desc* desc, synfire_layer_memory* memory);
 
-        /// <summary>Creates a layer with default parameters and a reset state.</summary>
+        /// <summary>
+        /// Creates a layer with default parameters and a reset state. Memory that cannot be had is refused as by
+        /// synfire_buffer_create().
+        /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_layer_create(
             synfire_context context, synfire_layer_desc* desc, synfire_layer* layer);

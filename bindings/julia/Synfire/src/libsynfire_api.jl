@@ -782,7 +782,7 @@ end
 """
     synfire_layer_create(context, desc, layer)
 
-Creates a layer with default parameters and a reset state.
+Creates a layer with default parameters and a reset state. Memory that cannot be had is refused as by synfire_buffer_create().
 """
 @inline function synfire_layer_create(context, desc, layer)
     address = functions.synfire_layer_create

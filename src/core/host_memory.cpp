@@ -1,0 +1,113 @@
+#include "host_memory.hpp"
+
+#include "error.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string>
+
+namespace synfire::core {
+namespace {
+
+constexpr uint64_t alignment = 256;
+
+// From here on a block is fresh pages, untouched, and the limits are looked at for it alone. Smaller ones are touched
+// at once, so that the frames of a control loop cost no page faults later, and the limits are looked at whenever they
+// have added up to as much. A look takes 0.05 ms, touching this many bytes 4 to 16 ms.
+constexpr uint64_t large_bytes = uint64_t{16} << 20;
+
+// Bytes of the large blocks that live in this process.
+constinit std::atomic<uint64_t> promised{0};
+// Bytes of all smaller blocks that were ever asked for.
+constinit std::atomic<uint64_t> asked{0};
+
+// In front of each block, in the 256 bytes that keep it aligned.
+struct Header {
+  void* allocation;
+  uint64_t bytes;  // of a large block; else 0
+};
+static_assert(sizeof(Header) <= alignment);
+
+Header* header_of(void* data) {
+  return reinterpret_cast<Header*>(static_cast<char*>(data) - sizeof(Header));
+}
+
+[[noreturn]] void fail_bytes(uint64_t bytes, const std::string& why) {
+  fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-MEMORY-HOST", "%llu bytes of host memory are asked for; %s",
+       static_cast<unsigned long long>(bytes), why.c_str());
+}
+
+// `earlier` are promised already. Those that have been touched are no longer part of what is available, and no more of
+// them have been than this process has touched in all.
+void check_limits(uint64_t bytes, uint64_t earlier, Paging paging) {
+  const PhysicalMemory memory = read_physical_memory(paging);
+  const auto owner = [](const MemoryBound& bound) {
+    return bound.of_group ? "the control group of this process" : "this machine";
+  };
+  const std::string promises = earlier > 0 ? " and " + std::to_string(earlier) + " are promised already" : "";
+  if (bytes > memory.total.bytes || earlier > memory.total.bytes - bytes)
+    fail_bytes(bytes, std::string(owner(memory.total)) + " has " + std::to_string(memory.total.bytes) + promises);
+  const uint64_t untouched = earlier > memory.resident ? earlier - memory.resident : 0;
+  if (bytes > memory.available.bytes || untouched > memory.available.bytes - bytes)
+    fail_bytes(bytes, std::string(owner(memory.available)) + " has at most " + std::to_string(memory.available.bytes) +
+                          " of " + std::to_string(memory.total.bytes) + " left" + promises);
+}
+
+// Whether the requests have added up to another `large_bytes` with this one.
+bool is_due(uint64_t bytes) {
+  if (bytes >= large_bytes) return true;
+  const uint64_t before = asked.fetch_add(bytes, std::memory_order_relaxed);
+  return before / large_bytes != (before + bytes) / large_bytes;
+}
+
+}  // namespace
+
+void require_host_memory(uint64_t bytes, Paging paging) {
+  if (is_due(bytes)) check_limits(bytes, promised.load(std::memory_order_relaxed), paging);
+}
+
+void* allocate_host(uint64_t bytes) {
+  const bool large = bytes >= large_bytes;
+  const auto give_up = [&] {
+    if (large) promised.fetch_sub(bytes, std::memory_order_relaxed);
+  };
+  const uint64_t earlier =
+      large ? promised.fetch_add(bytes, std::memory_order_relaxed) : promised.load(std::memory_order_relaxed);
+  char *allocation = nullptr, *data = nullptr;
+  try {
+    if (is_due(bytes)) check_limits(bytes, earlier, Paging::pageable);
+    if (large) {
+      // calloc() touches nothing of what is fresh from the operating system.
+      constexpr uint64_t most = alignment + sizeof(Header);
+      allocation = static_cast<char*>(std::calloc(1, bytes + most));
+      const uintptr_t first = reinterpret_cast<uintptr_t>(allocation) + sizeof(Header);
+      if (allocation) data = allocation + sizeof(Header) + (alignment - first % alignment) % alignment;
+    } else {
+      allocation = static_cast<char*>(::operator new (bytes + alignment, std::align_val_t{alignment}, std::nothrow));
+      if (allocation) data = allocation + alignment;
+    }
+    if (!data) fail_bytes(bytes, "they are not to be had");
+  } catch (...) {
+    give_up();
+    throw;
+  }
+  if (!large) std::memset(data, 0, bytes);
+  const Header header = {allocation, large ? bytes : 0};
+  std::memcpy(static_cast<void*>(header_of(data)), &header, sizeof header);
+  return data;
+}
+
+void release_host(void* data) noexcept {
+  Header header = {};
+  std::memcpy(&header, header_of(data), sizeof header);
+  if (header.bytes == 0) {
+    ::operator delete (header.allocation, std::align_val_t{alignment});
+    return;
+  }
+  promised.fetch_sub(header.bytes, std::memory_order_relaxed);
+  std::free(header.allocation);
+}
+
+}  // namespace synfire::core
