@@ -34,6 +34,10 @@
  *   ::SYNFIRE_ERROR_INVALID_HANDLE and is never dereferenced. Any destroy order is legal: children keep what they need.
  * - Arrays are row-major and time-major: `[T, B, N]` is T steps of B batch rows of N neurons.
  * - Nothing throws, aborts or exits. No function changes the caller's current CUDA device or last CUDA error.
+ * - A callback, any function of the caller's that the library calls, ends by returning. A C++ exception, `longjmp()`,
+ *   `pthread_exit()` or the cancellation of its thread must not leave it: what then happens is undefined. The library
+ *   brings its own C++ runtime, which cannot unwind the program's exceptions, and whoever skips its frames leaves its
+ *   objects in use for good. synfire.hpp and the bindings for other languages catch what a callback throws.
  */
 
 /** @defgroup version Version and errors */
@@ -1373,6 +1377,7 @@ typedef struct synfire_native_call {
  * @param user synfire_native_desc::user.
  * @param call Where to enqueue and what to read and write; valid during the call only.
  * @return 0 or more for success; anything negative fails the call that it was called in, with ::SYNFIRE_ERROR_CALLBACK.
+ *         It must return: no exception may leave it, nor may the thread.
  */
 typedef synfire_status (SYNFIRE_CALL *synfire_native_callback)(void *user SYNFIRE_NULLABLE,
                                                                const synfire_native_call *call);

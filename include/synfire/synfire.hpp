@@ -15,7 +15,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <limits>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -53,6 +55,8 @@
  * - Descriptors are those of the C ABI. A `struct_size` of 0 is filled in, so that the designated initialisers of C++20
  *   work: `synfire::Layer lif(context, {.n_steps = 16, .n_neurons = 128})` (of which g++ warns with `-Wextra`, for the
  *   fields left out). The functions named `_desc` do the same in C++17.
+ * - What the callback of a native node throws comes out of the call that led to it: Graph::launch(),
+ *   Graph::instantiate() or Graph::rebind() throws that exception again. No other callback may throw.
  * - Graph::launch(), Graph::wait() and Graph::poll() allocate nothing, unless they throw.
  */
 
@@ -262,8 +266,8 @@ constexpr std::int32_t dtype_of() noexcept {
 // Whether a buffer of `dtype` holds elements T: words serve both packings, and counts.
 template <class T>
 constexpr bool holds(std::int32_t dtype) noexcept {
-  return dtype == dtype_of<T>() || ((dtype == SYNFIRE_DTYPE_TIME_BITS || dtype == SYNFIRE_DTYPE_U32) &&
-                                    dtype_of<T>() == SYNFIRE_DTYPE_BITS);
+  return dtype == dtype_of<T>() ||
+         ((dtype == SYNFIRE_DTYPE_TIME_BITS || dtype == SYNFIRE_DTYPE_U32) && dtype_of<T>() == SYNFIRE_DTYPE_BITS);
 }
 
 constexpr std::size_t element_size(std::int32_t dtype) noexcept {
@@ -1478,6 +1482,33 @@ inline Waited waited(synfire_status status) {
   return check(status) == SYNFIRE_PENDING ? Waited::pending : Waited::done;
 }
 
+// The callback of a native node. The library is given call_native() in its place, so that no exception meets a frame of
+// the library.
+struct NativeNode {
+  synfire_native_callback callback;
+  void* user;
+};
+
+// What the last native node on this thread threw, until the call that led to it has returned.
+inline std::exception_ptr& thrown() noexcept {
+  static thread_local std::exception_ptr exception;
+  return exception;
+}
+
+inline synfire_status SYNFIRE_CALL call_native(void* user, const synfire_native_call* call) noexcept {
+  const NativeNode& node = *static_cast<const NativeNode*>(user);
+  synfire_status status = SYNFIRE_ERROR_CALLBACK;
+  std::exception_ptr exception;
+  try {
+    status = node.callback(node.user, call);
+  } catch (...) {
+    exception = std::current_exception();
+  }
+  // Last, because the callback may have launched other graphs.
+  thrown() = std::move(exception);
+  return status;
+}
+
 }  // namespace detail
 /** @endcond */
 
@@ -1505,6 +1536,24 @@ class Graph : public Owner<synfire_graph> {
    * @param handle A graph that nothing else destroys, or null.
    */
   explicit Graph(synfire_graph handle) noexcept : Owner(handle) {}
+
+  /**
+   * Gives the handle away; this object is null afterwards. What record_native() keeps for each native node, 16 bytes,
+   * stays for the rest of the program, because nobody tells when the graph is gone.
+   *
+   * @return The handle, which the caller destroys.
+   */
+  [[nodiscard]] synfire_graph release() noexcept {
+    for (auto& node : nodes_) static_cast<void>(node.release());
+    nodes_.clear();
+    return Owner::release();
+  }
+
+  /** Destroys the handle now; this object is null afterwards. */
+  void reset() noexcept {
+    Owner::reset();
+    nodes_.clear();
+  }
 
   /**
    * Appends a forward pass. As synfire_graph_record_forward().
@@ -1670,14 +1719,23 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Appends a native node. As synfire_graph_record_native().
+   * Appends a native node. As synfire_graph_record_native(), but the callback may throw: launch(), instantiate() or
+   * rebind() throws the same exception again, and the graph stays usable. Where the C ABI is called with the handle
+   * instead, that call answers ::SYNFIRE_ERROR_CALLBACK.
    *
    * @param desc The function, and which buffers it reads and writes.
    * @throws error
    */
   void record_native(const synfire_native_desc& desc) {
-    const synfire_native_desc sized = detail::sized(desc);
-    check(synfire_graph_record_native(handle_, &sized));
+    synfire_native_desc sized = detail::sized(desc);
+    nodes_.push_back(std::make_unique<detail::NativeNode>(detail::NativeNode{sized.callback, sized.user}));
+    if (sized.callback) {
+      sized.callback = &detail::call_native;
+      sized.user = nodes_.back().get();
+    }
+    const synfire_status status = synfire_graph_record_native(handle_, &sized);
+    if (status < 0) nodes_.pop_back();
+    check(status);
   }
 
   /**
@@ -1708,9 +1766,11 @@ class Graph : public Owner<synfire_graph> {
    *
    * @param before A buffer that an operation of the graph reads or writes.
    * @param now    A buffer of the same dtype, size, kind of memory and row pitch.
-   * @throws error
+   * @throws error, or what a native node threw.
    */
-  void rebind(const Buffer& before, const Buffer& now) { check(synfire_graph_rebind(handle_, before, now)); }
+  void rebind(const Buffer& before, const Buffer& now) {
+    check_nodes([&] { return synfire_graph_rebind(handle_, before, now); });
+  }
 
   /**
    * The memory of a pinned buffer that the host may touch. As synfire_graph_get_slot().
@@ -1776,9 +1836,11 @@ class Graph : public Owner<synfire_graph> {
   /**
    * Prepares the recorded list for replay: everything slow happens here. As synfire_graph_instantiate().
    *
-   * @throws error
+   * @throws error, or what a native node threw.
    */
-  void instantiate() { check(synfire_graph_instantiate(handle_)); }
+  void instantiate() {
+    check_nodes([&] { return synfire_graph_instantiate(handle_); });
+  }
 
   /**
    * Replays the graph once. As synfire_graph_launch().
@@ -1786,11 +1848,11 @@ class Graph : public Owner<synfire_graph> {
    * @param stream The stream; null is the context's own.
    * @return The ticket of this replay; 0 when the caller captures the stream, and the graph became part of that
    * capture.
-   * @throws error
+   * @throws error, or what a native node threw.
    */
   Ticket launch(synfire_stream stream = nullptr) {
     Ticket ticket = 0;
-    check(synfire_graph_launch(handle_, stream, &ticket));
+    check_nodes([&] { return synfire_graph_launch(handle_, stream, &ticket); });
     return ticket;
   }
 
@@ -1829,6 +1891,19 @@ class Graph : public Owner<synfire_graph> {
    * @throws error the replay's own.
    */
   [[nodiscard]] Waited poll(Ticket ticket) const { return detail::waited(synfire_graph_poll(handle_, ticket)); }
+
+ private:
+  // As check(), for calls that may call native nodes.
+  template <class Call>
+  void check_nodes(Call call) {
+    if (!nodes_.empty()) detail::thrown() = nullptr;  // left by a call of the C ABI
+    const synfire_status status = call();
+    if (status == SYNFIRE_ERROR_CALLBACK && !nodes_.empty() && detail::thrown())
+      std::rethrow_exception(std::exchange(detail::thrown(), nullptr));
+    check(status);
+  }
+
+  std::vector<std::unique_ptr<detail::NativeNode>> nodes_;
 };
 
 /** @} */
