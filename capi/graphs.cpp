@@ -27,7 +27,7 @@ class PinnedNative {
  private:
   static void pin(const synfire_buffer* buffers, uint64_t count, const char* field, const core::Context& context,
                   std::vector<PinnedBuffer>& pinned_buffers) {
-    constexpr uint64_t most = 64;
+    constexpr uint64_t most = core::most_native_buffers;
     const std::string name = std::string("desc.").append(field);
     if (count == 0) return;
     check_pointer(buffers, name.c_str());
@@ -216,13 +216,12 @@ synfire_status SYNFIRE_CALL synfire_graph_write_dot(synfire_graph graph, char* t
   return guarded(__func__, [&] {
     check_pointer(bytes, "bytes");
     const std::string dot = pinned(graph)->dot();
-    const uint64_t capacity = *bytes, needed = dot.size() + 1;
-    *bytes = needed;
-    if (!text) return SYNFIRE_OK;
-    if (capacity < needed)
+    const uint64_t needed = dot.size() + 1;
+    if (text && *bytes < needed)
       core::fail_argument("SYN-TEXT-SIZE", "bytes is %llu; the text needs %llu",
-                          static_cast<unsigned long long>(capacity), static_cast<unsigned long long>(needed));
-    std::memcpy(text, dot.c_str(), needed);
+                          static_cast<unsigned long long>(*bytes), static_cast<unsigned long long>(needed));
+    if (text) std::memcpy(text, dot.c_str(), needed);
+    *bytes = needed;
     return SYNFIRE_OK;
   });
 }

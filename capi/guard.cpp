@@ -1,5 +1,7 @@
 #include "guard.hpp"
 
+#include <core/text.hpp>
+
 #include <algorithm>
 #include <cstdio>
 #include <new>
@@ -31,21 +33,27 @@ const char* type_name(core::ObjectType type) {
 }  // namespace
 
 synfire_status report_current_exception(const char* function) noexcept {
+  // Texts quote names, which may be any bytes; printf cuts without a look at characters.
+  char raw[sizeof last_error.text];
+  const auto report = [&](const char* rule, const char* text) {
+    std::snprintf(raw, sizeof raw, "[%s] %s: %s", rule, function, text);
+    core::copy_printable(raw, last_error.text, sizeof last_error.text);
+  };
   last_error.cuda_error = 0;
   try {
     throw;
   } catch (const core::Failure& failure) {
     last_error.cuda_error = failure.cuda_error;
-    std::snprintf(last_error.text, sizeof last_error.text, "[%s] %s: %s", failure.rule, function, failure.text.c_str());
+    report(failure.rule, failure.text.c_str());
     return failure.status;
   } catch (const std::bad_alloc&) {
-    std::snprintf(last_error.text, sizeof last_error.text, "[SYN-MEMORY-HOST] %s: host memory is exhausted", function);
+    report("SYN-MEMORY-HOST", "host memory is exhausted");
     return SYNFIRE_ERROR_OUT_OF_MEMORY;
   } catch (const std::exception& exception) {
-    std::snprintf(last_error.text, sizeof last_error.text, "[SYN-INTERNAL] %s: %s", function, exception.what());
+    report("SYN-INTERNAL", exception.what());
     return SYNFIRE_ERROR_INTERNAL;
   } catch (...) {
-    std::snprintf(last_error.text, sizeof last_error.text, "[SYN-INTERNAL] %s: unknown exception", function);
+    report("SYN-INTERNAL", "unknown exception");
     return SYNFIRE_ERROR_INTERNAL;
   }
 }
@@ -106,7 +114,9 @@ extern "C" uint64_t SYNFIRE_CALL synfire_last_error(char* text, uint64_t capacit
   using synfire::capi::last_error;
   const uint64_t length = std::strlen(last_error.text);
   if (text && capacity > 0) {
-    const uint64_t copied = std::min(length, capacity - 1);
+    uint64_t copied = std::min(length, capacity - 1);
+    while (copied > 0 && (static_cast<unsigned char>(last_error.text[copied]) & 0xC0) == 0x80)
+      --copied;  // not inside a character
     std::memcpy(text, last_error.text, copied);
     text[copied] = '\0';
   }

@@ -1,5 +1,5 @@
-// The guard around every function of the ABI: exceptions become a status and a text, descriptors and handles are
-// checked. Each function of synfire.h is one call of guarded().
+// The guard around every function of the ABI: exceptions become a status and a text, arithmetic is IEEE, descriptors
+// and handles are checked. Each function of synfire.h is one call of guarded().
 #ifndef SYNFIRE_CAPI_GUARD_HPP
 #define SYNFIRE_CAPI_GUARD_HPP
 
@@ -8,6 +8,7 @@
 
 #include <core/context.hpp>
 #include <core/error.hpp>
+#include <core/float_environment.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -20,6 +21,7 @@ synfire_status report_current_exception(const char* function) noexcept;
 
 template <class Body>
 synfire_status guarded(const char* function, Body body) noexcept {
+  const core::FloatEnvironment ieee;
   try {
     return body();
   } catch (...) {

@@ -33,6 +33,8 @@
  * - Handles are generation-checked: a null, stale or wrong-type handle, or one of another context, answers
  *   ::SYNFIRE_ERROR_INVALID_HANDLE and is never dereferenced. Any destroy order is legal: children keep what they need.
  * - Arrays are row-major and time-major: `[T, B, N]` is T steps of B batch rows of N neurons.
+ * - Results do not depend on the caller's floating-point environment (rounding mode, flush-to-zero, traps), and every
+ *   call leaves it as found, sticky exception flags included. Callbacks are called in the caller's environment.
  * - Nothing throws, aborts or exits. No function changes the caller's current CUDA device or last CUDA error.
  * - A callback, any function of the caller's that the library calls, ends by returning. A C++ exception, `longjmp()`,
  *   `pthread_exit()` or the cancellation of its thread must not leave it: what then happens is undefined. The library
@@ -173,7 +175,9 @@ SYNFIRE_API const char *SYNFIRE_CALL synfire_version_string(void) SYNFIRE_NOEXCE
 SYNFIRE_API const char *SYNFIRE_CALL synfire_status_name(synfire_status status) SYNFIRE_NOEXCEPT;
 
 /**
- * Copies the text of the last error on this thread, always null-terminated when `capacity` > 0.
+ * Copies the text of the last error on this thread, always null-terminated when `capacity` > 0. It is UTF-8 without
+ * control characters, whatever names it quotes (other bytes appear as `\x1b` and the like), and is cut between
+ * characters.
  *
  * The text stays until the next failing call on the same thread; destroy functions never touch it.
  *
@@ -1392,7 +1396,7 @@ typedef struct synfire_native_desc {
   synfire_native_callback callback;
   /** Handed to the function. */
   void *user SYNFIRE_NULLABLE;
-  /** What error texts and pictures call it; copied. Null: only its number. */
+  /** What error texts and pictures call it, in UTF-8; copied. Null: only its number. */
   const char *name SYNFIRE_NULLABLE;
   /** Buffers that the function reads: device or pinned ones on a CUDA context. */
   const synfire_buffer *reads SYNFIRE_NULLABLE;
@@ -1965,8 +1969,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_get_slot(synfire_graph gra
  *
  * @param graph          A graph, instantiated or not.
  * @param[out] text      Receives the text, null-terminated; null to ask for the size only.
- * @param[in,out] bytes  In: bytes at `text`. Out: bytes that the whole text needs, with its null.
- * @return ::SYNFIRE_OK; ::SYNFIRE_ERROR_INVALID_ARGUMENT when `text` is too small, with nothing written there;
+ * @param[in,out] bytes  In: bytes at `text`. Out: bytes that the whole text needs, with its null; untouched on failure.
+ * @return ::SYNFIRE_OK; ::SYNFIRE_ERROR_INVALID_ARGUMENT when `text` is too small, with nothing written;
  *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
  * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1

@@ -2,7 +2,6 @@
 
 #include "element_operations.hpp"
 #include "error.hpp"
-#include "float_environment.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -147,7 +146,6 @@ void Buffer::download(uint64_t offset, void* destination, uint64_t bytes) const 
 void Buffer::fill(double value) {
   fill_bits(dtype_, value);  // refuses what the type cannot hold
   mark_written();
-  const FloatEnvironment ieee;  // the value is rounded to the buffer's type
   const Operation operation = FillOperation{array_, dtype_, value};
   device().execute({&operation, 1}, nullptr);
   device().synchronize();

@@ -2,7 +2,6 @@
 
 #include "array_checks.hpp"
 #include "error.hpp"
-#include "float_environment.hpp"
 
 #include <cmath>
 
@@ -19,7 +18,6 @@ uint64_t fill_bits(int32_t dtype, double value) {
   if (width > 0 && !(value >= 0 && value < std::ldexp(1.0, width) && value == std::floor(value)))
     fail_argument("SYN-BUFFER-FILL", "value is %g; a buffer of %s takes a whole number in [0, 2^%d)", value,
                   name_of_dtype(dtype), width);
-  const FloatEnvironment ieee;  // the value is rounded to the buffer's type
   return element_bits(dtype, value);
 }
 

@@ -1,7 +1,8 @@
-// IEEE arithmetic for the duration of a task: round to nearest, subnormals kept. Game engines set flush-to-zero on
-// their threads, and worker threads do not inherit the caller's setting; both would change bits. Used around host
-// kernels and wherever a parameter is rounded to a layer's type. Restored afterwards, on AArch64 but for the sticky
-// exception flags, which are in a register of their own there.
+// IEEE arithmetic for the duration of a call or of a task: round to nearest, subnormals kept, nothing traps. Game
+// engines set flush-to-zero on their threads, numeric programs other rounding modes and traps, and worker threads need
+// not have the caller's setting; each would change bits or end the program. Around every function of the C ABI, and
+// around the tasks of other threads. Left as found, sticky exception flags included; the caller's own functions get the
+// caller's environment.
 #ifndef SYNFIRE_CORE_FLOAT_ENVIRONMENT_HPP
 #define SYNFIRE_CORE_FLOAT_ENVIRONMENT_HPP
 
@@ -13,46 +14,99 @@
 
 namespace synfire::core {
 
-class FloatEnvironment {
- public:
+// The processor's control registers, and the sticky flags that are beside them. Looking is cheap, setting is not.
 #if defined(__x86_64__)
-  FloatEnvironment() noexcept : saved_(_mm_getcsr()) {
-    constexpr unsigned ieee_all_masked = 0x1F80;
-    if (saved_ != ieee_all_masked) _mm_setcsr(ieee_all_masked);
-    keep_order();
+struct FloatControl {
+  uint32_t sse;  // with the flags
+  uint16_t x87;  // nothing here computes in x87 registers, but the C library asks them for the rounding mode
+
+  static FloatControl read() noexcept {
+    FloatControl now;
+    now.sse = _mm_getcsr();
+    asm volatile("fnstcw %0" : "=m"(now.x87));
+    return now;
   }
-  ~FloatEnvironment() {
-    keep_order();
-    _mm_setcsr(saved_);
+  bool x87_is_ieee() const noexcept {
+    constexpr uint16_t masks_precision_rounding = 0x0F3F;
+    return (x87 & masks_precision_rounding) == 0x033F;
   }
+  bool is_ieee() const noexcept {
+    constexpr uint32_t flags = 0x3F;
+    return (sse & ~flags) == 0x1F80 && x87_is_ieee();
+  }
+  // Of a control word that is IEEE all the time, the flags.
+  void restore_flags() const noexcept {
+    if (_mm_getcsr() != sse) _mm_setcsr(sse);
+  }
+};
 #elif defined(__aarch64__)
-  FloatEnvironment() noexcept {
-    asm volatile("mrs %0, fpcr" : "=r"(saved_));
-    // All zeros: to nearest, no flush to zero of any width, NaNs kept as they are, no traps.
-    if (saved_ != 0) asm volatile("msr fpcr, %0" : : "r"(uint64_t{0}));
-    keep_order();
+struct FloatControl {
+  uint64_t control;
+  uint64_t flags;
+
+  static FloatControl read() noexcept {
+    FloatControl now;
+    asm volatile("mrs %0, fpcr" : "=r"(now.control));
+    asm volatile("mrs %0, fpsr" : "=r"(now.flags));
+    return now;
   }
-  ~FloatEnvironment() {
-    keep_order();
-    if (saved_ != 0) asm volatile("msr fpcr, %0" : : "r"(saved_));
+  // All zeros: to nearest, no flush to zero of any width, NaNs kept as they are, no traps.
+  bool is_ieee() const noexcept { return control == 0; }
+  void restore_flags() const noexcept {
+    if (read().flags != flags) asm volatile("msr fpsr, %0" : : "r"(flags));
   }
+};
 #else
 #error "the floating-point control register of this architecture is not known here"
 #endif
+
+class FloatEnvironment {
+ public:
+  FloatEnvironment() noexcept : before_(FloatControl::read()) {
+    if (!before_.is_ieee()) [[unlikely]]
+      enter();
+    keep_order();
+  }
+  ~FloatEnvironment() {
+    keep_order();
+    if (entered_) [[unlikely]]
+      leave();
+    else
+      before_.restore_flags();
+  }
   FloatEnvironment(const FloatEnvironment&) = delete;
   FloatEnvironment& operator=(const FloatEnvironment&) = delete;
 
- private:
   // Compilers do not know that arithmetic depends on the control register; what is loaded or stored stays inside.
-  static void keep_order() noexcept {
-    asm volatile("" : : : "memory");
-  }
+  static void keep_order() noexcept { asm volatile("" : : : "memory"); }
 
+ private:
+  friend class CallersFloatEnvironment;
+
+  // Only where the caller's environment is another one.
+  void enter() noexcept;
+  void leave() noexcept;
+  void put_back() const noexcept;
+
+  FloatControl before_;
+  bool entered_ = false;
+  FloatEnvironment* outer_;
 #if defined(__x86_64__)
-  unsigned saved_;
-#else
-  uint64_t saved_ = 0;
+  char x87_[28];
 #endif
+};
+
+// Around a call of the caller's function inside a FloatEnvironment: it sees the caller's environment. What it changes
+// there ends with it.
+class CallersFloatEnvironment {
+ public:
+  CallersFloatEnvironment() noexcept;
+  ~CallersFloatEnvironment();
+  CallersFloatEnvironment(const CallersFloatEnvironment&) = delete;
+  CallersFloatEnvironment& operator=(const CallersFloatEnvironment&) = delete;
+
+ private:
+  FloatEnvironment* const guard_;
 };
 
 }  // namespace synfire::core

@@ -4,6 +4,7 @@
 
 #include "array_checks.hpp"
 #include "error.hpp"
+#include "text.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -179,7 +180,7 @@ void Graph::record_native(const NativeRequest& request) {
   const Exclusive exclusive(use_);
   check_recording();
   NativeOperation operation = {
-      static_cast<uint32_t>(enabled_.size()), request.name ? request.name : "", request.callback, request.user, {}, {}};
+      static_cast<uint32_t>(enabled_.size()), printable(request.name ? request.name : ""), request.callback, request.user, {}, {}};
   const auto arrays_of = [&](const std::vector<Buffer*>& buffers, const char* field, std::vector<Array>& arrays) {
     for (size_t i = 0; i < buffers.size(); ++i) {
       const std::string name = std::string("desc.").append(field).append("[").append(std::to_string(i)).append("]");

@@ -1,7 +1,6 @@
 #include "layer.hpp"
 
 #include "error.hpp"
-#include "float_environment.hpp"
 
 #include <synfire/model/reduction.hpp>
 
@@ -183,7 +182,6 @@ const int64_t* Layer::active() const noexcept {
 
 template <class R>
 void Layer::fill_block(void* bytes) const {
-  const FloatEnvironment ieee;
   ParameterBlock<R> block = {};
   double derived[model::max_constants];
   parameters_.constants(0, derived);

@@ -1,18 +1,24 @@
 #include "native_operation.hpp"
 
 #include "error.hpp"
+#include "float_environment.hpp"
 
 #include <exception>
 
 namespace synfire::core {
 namespace {
 
-std::vector<synfire_memory> memories(const std::vector<Array>& arrays) {
-  std::vector<synfire_memory> list;
-  list.reserve(arrays.size());
-  for (const Array& array : arrays) list.push_back({array.data, array.bytes});
-  return list;
-}
+// In an array of their own for each call: a launch on the host calls the function and does not allocate.
+class Memories {
+ public:
+  explicit Memories(const std::vector<Array>& arrays) noexcept {
+    for (size_t i = 0; i < arrays.size(); ++i) list_[i] = {arrays[i].data, arrays[i].bytes};
+  }
+  const synfire_memory* data() const noexcept { return list_; }
+
+ private:
+  synfire_memory list_[most_native_buffers];
+};
 
 }  // namespace
 
@@ -32,13 +38,14 @@ void call_native(const NativeOperation& op, synfire_stream stream, uint32_t slot
   call.stream = stream;
   call.n_reads = op.reads.size();
   call.n_writes = op.writes.size();
+  const Memories reads(op.reads), writes(op.writes);
+  call.reads = reads.data();
+  call.writes = writes.data();
   synfire_status answer = SYNFIRE_OK;
   const char* thrown = nullptr;
   std::string text;
   try {
-    const std::vector<synfire_memory> reads = memories(op.reads), writes = memories(op.writes);
-    call.reads = reads.data();
-    call.writes = writes.data();
+    const CallersFloatEnvironment theirs;
     answer = op.callback(op.user, &call);
   } catch (const std::exception& exception) {
     text = exception.what();

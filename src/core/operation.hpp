@@ -168,6 +168,7 @@ struct CountSpikesOperation {
 
 // The caller's own code. On CUDA its function is called when the graph is captured (or, without a capture, at each
 // replay) and enqueues work; on the host it is called at each replay and does the work.
+inline constexpr uint64_t most_native_buffers = 64;  // read, and as many written
 struct NativeOperation {
   uint32_t number;  // of the operation in its graph, for error texts
   std::string name;

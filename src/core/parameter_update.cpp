@@ -5,7 +5,6 @@
 // (value_staging.cpp).
 #include "array_checks.hpp"
 #include "error.hpp"
-#include "float_environment.hpp"
 #include "host_memory.hpp"
 #include "layer.hpp"
 #include "wait_until.hpp"
@@ -70,7 +69,6 @@ void Layer::prepare_values(uint32_t index, size_t count) {
 
 void Layer::set_parameters(std::span<const ParameterValues> list) {
   const auto lock = lock_parameters();
-  const FloatEnvironment ieee;
   check_list(list);
   std::vector<std::vector<double>> next;
   next.reserve(list.size());

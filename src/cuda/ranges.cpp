@@ -1,6 +1,7 @@
 #include "ranges.hpp"
 
 #include <core/layer.hpp>
+#include <core/text.hpp>
 
 #include <cstdio>
 
@@ -69,11 +70,12 @@ void Range::pop() noexcept {
 Range::Range(const core::Operation& operation, const core::LayerNumbers* numbers) noexcept {
   if (!listened()) return;
   const Name name = std::visit(NameOf{}, operation);
-  char text[96];
+  char raw[96], text[sizeof raw];
   if (numbers && name.layer)  // a long name of an added model leaves room for the number
-    std::snprintf(text, sizeof text, "%s%.48s %zu", name.kind, name.detail, numbers->of(name.layer));
+    std::snprintf(raw, sizeof raw, "%s%.48s %zu", name.kind, name.detail, numbers->of(name.layer));
   else
-    std::snprintf(text, sizeof text, "%s%s", name.kind, name.detail);
+    std::snprintf(raw, sizeof raw, "%s%s", name.kind, name.detail);
+  core::copy_printable(raw, text, sizeof text);  // a long name of a native node may have been cut inside a character
   open_ = push(text);
 }
 

@@ -186,7 +186,6 @@ class HostDevice final : public Device {
     with_arithmetic(*op.layer, [&](auto r) { run_backward<decltype(r)>(op); });
   }
   void run(const ReduceOperation& op) const {
-    const FloatEnvironment ieee;
     if (op.dtype == SYNFIRE_DTYPE_F64)
       reduce<double>(op);
     else

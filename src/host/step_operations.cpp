@@ -133,7 +133,6 @@ void guarded_copy(const GuardedCopyOperation& op) {
 // ---- parameters -----------------------------------------------------------------------------------------------------
 
 void set_parameters(const SetParametersOperation& op) {
-  const FloatEnvironment ieee;
   with_arithmetic(*op.layer, [&](auto r) {
     const auto arguments = op.layer->set_arguments<decltype(r)>();
     for (int64_t i = 0; i < (arguments.per_neuron ? arguments.target.n_neurons : 1); ++i)
@@ -144,7 +143,6 @@ void set_parameters(const SetParametersOperation& op) {
 }
 
 void update_parameter(const UpdateParameterOperation& op) {
-  const FloatEnvironment ieee;
   with_arithmetic(*op.layer, [&](auto r) {
     const auto arguments = op.layer->update_arguments<decltype(r)>(op);
     double next = 0;

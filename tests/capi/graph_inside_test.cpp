@@ -79,7 +79,7 @@ TEST_F(Inside, TheDotTextNamesEveryKindOfOperation) {
   EXPECT_OK(synfire_graph_record_native(graph, &native));
   const std::string text = dot(graph);
   for (const char* part : {"0: forward, lif layer 0", "1: forward, lif layer 1", "n0 -> n1;", "2: ", "3: fill",
-                           "4: ", "5: reset", "6: ", "7: ", "8: ", "the \\\"camera\\\" \\\\   of mine"})
+                           "4: ", "5: reset", "6: ", "7: ", "8: ", "the \\\"camera\\\" \\\\ \\\\x0a of mine"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
   // Quotes that are not escaped come in pairs on each line.
   std::istringstream lines(text);
@@ -101,6 +101,8 @@ TEST_F(Inside, TheDotTextNeedsItsSpace) {
   char small[10] = "untouched";
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("bytes", "10"), synfire_graph_write_dot(graph, small, &bytes));
   EXPECT_STREQ(small, "untouched");
+  EXPECT_EQ(bytes, 10u) << "a failed call changes nothing";
+  EXPECT_OK(synfire_graph_write_dot(graph, nullptr, &bytes));
   EXPECT_EQ(bytes, dot(graph).size() + 1);
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("bytes"), synfire_graph_write_dot(graph, nullptr, nullptr));
 }

@@ -128,8 +128,10 @@ cudaError_t allocate(void** data, size_t bytes, cudaMemoryType type) {
 
 cudaError_t deallocate(void* data) {
   if (const cudaError_t error = unsafe(); error != cudaSuccess) return error;
-  // Freeing waits for the device.
+  // Freeing waits for the device, its default streams included.
   for (const auto& stream : state().streams) run_stream(*stream);
+  run_stream(state().legacy_stream);
+  for (auto& [thread, stream] : state().streams_of_threads) run_stream(stream);
   if (state().allocations.erase(data) == 0) return cudaErrorInvalidValue;
   std::free(data);
   --state().live.allocations;

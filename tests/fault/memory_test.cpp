@@ -102,6 +102,28 @@ TEST_F(DeviceMemory, ALayerTakesWhatTheQueryTold) {
 }
 
 // What is refused takes nothing: neither memory for values per neuron, nor a call of CUDA.
+// Giving memory back waits for the device, its default streams included: what is enqueued there still reads it.
+TEST_F(DeviceMemory, IsReadByTheDefaultStreamsUntilItIsGivenBack) {
+  for (const cudaStream_t default_stream : {cudaStreamLegacy, cudaStreamPerThread}) {
+    Buffer source = make_buffer(context, SYNFIRE_DTYPE_F32, 64);
+    const Buffer sum = make_buffer(context, SYNFIRE_DTYPE_F32, 64);
+    EXPECT_OK(synfire_buffer_fill(source, 3));
+    EXPECT_OK(synfire_buffer_fill(sum, 1));
+    synfire_scale_add_desc add = SYNFIRE_SCALE_ADD_DESC_INIT;
+    add.source = source;
+    add.destination = sum;
+    add.scale = 2;
+    add.keep = 1;
+    fake::hold();
+    EXPECT_OK(synfire_scale_add(context, &add, default_stream));
+    source.reset();
+    EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));
+    const Buffer next = make_buffer(context, SYNFIRE_DTYPE_F32, 64);  // perhaps in the same place
+    fake::release();
+    EXPECT_TRUE(all_are(download<float>(sum, 64), 7.0f));
+  }
+}
+
 TEST_F(DeviceMemory, RefusedParametersTakeNone) {
   const Layer layer = make_layer(context, describe(large, SYNFIRE_DTYPE_F32));
   const fake::Live before = fake::live();

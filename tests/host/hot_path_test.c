@@ -1,4 +1,4 @@
-/* 10,000 launches and waits of a graph with both directions and slots allocate nothing and lock nothing, nor do calls
+/* 10,000 launches and waits of a graph with both directions, a native node and slots allocate nothing and lock nothing, nor do calls
  * between replays that are documented to allocate nothing (../counting.h counts). With several threads to a replay
  * likewise; what the threads' runtime does to meet is its own. */
 #define _GNU_SOURCE
@@ -31,7 +31,12 @@ static synfire_buffer make_buffer(synfire_context context, int32_t dtype, uint64
   return buffer;
 }
 
-/* Forward, backward and a fill, with three slots. */
+static synfire_status SYNFIRE_CALL native(void *user, const synfire_native_call *call) {
+  *(uint64_t *)user += call->n_reads + call->n_writes;
+  return SYNFIRE_OK;
+}
+
+/* Forward, backward, a fill and a native node, with three slots. */
 struct step {
   synfire_graph graph;
   synfire_layer layer;
@@ -44,7 +49,9 @@ static struct step make_step(int32_t n_threads, int64_t steps, int64_t neurons) 
   synfire_forward_desc fd = SYNFIRE_FORWARD_DESC_INIT;
   synfire_backward_desc bd = SYNFIRE_BACKWARD_DESC_INIT;
   synfire_fill_desc fill = SYNFIRE_FILL_DESC_INIT;
+  synfire_native_desc node = SYNFIRE_NATIVE_DESC_INIT;
   synfire_graph_desc gd = SYNFIRE_GRAPH_DESC_INIT;
+  static uint64_t n_arrays = 0;
   synfire_context context = NULL;
   struct step step = {NULL, NULL, NULL};
 
@@ -66,6 +73,14 @@ static struct step make_step(int32_t n_threads, int64_t steps, int64_t neurons) 
   require(synfire_graph_record_forward(step.graph, step.layer, &fd), "forward");
   require(synfire_graph_record_backward(step.graph, step.layer, &bd), "backward");
   require(synfire_graph_record_fill(step.graph, &fill), "fill");
+  node.callback = native;
+  node.user = &n_arrays;
+  node.name = "a node with a name that no small string holds in place";
+  node.reads = &fd.x;
+  node.n_reads = 1;
+  node.writes = &fill.buffer;
+  node.n_writes = 1;
+  require(synfire_graph_record_native(step.graph, &node), "native");
   require(synfire_graph_instantiate(step.graph), "instantiate");
   require(synfire_graph_launch(step.graph, NULL, NULL), "first launch"); /* the tape's references are taken once */
   return step;

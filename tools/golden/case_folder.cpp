@@ -60,6 +60,17 @@ std::string read_file(const std::string& path) {
   return bytes;
 }
 
+// Refuses what is nested more deeply than any golden case: nobody else need then be safe from depth.
+Json parsed(const std::string& text) {
+  constexpr int deepest = 16;
+  return Json::parse(text, [](int depth, Json::parse_event_t, Json&) {
+    if (depth > deepest) {
+      throw MalformedFolder("cases.json is nested more than " + std::to_string(deepest) + " deep");
+    }
+    return true;
+  });
+}
+
 // Turns one JSON object into a Case. Keeps the words for error texts: which case, which key.
 class CaseReader {
  public:
@@ -229,7 +240,7 @@ std::vector<Case> read_case_folder(const std::string& folder) {
   const std::string binary = read_file(folder + "/cases.bin");
   Json document;
   try {
-    document = Json::parse(json_text);
+    document = parsed(json_text);
   } catch (const Json::exception& error) {
     throw MalformedFolder(json_path + " is not JSON: " + error.what());
   }

@@ -779,7 +779,7 @@ namespace Synfire.Raw
         public IntPtr callback;
         /// <summary>Handed to the function.</summary>
         public void* user;
-        /// <summary>What error texts and pictures call it; copied. Null: only its number.</summary>
+        /// <summary>What error texts and pictures call it, in UTF-8; copied. Null: only its number.</summary>
         public byte* name;
         /// <summary>Buffers that the function reads: device or pinned ones on a CUDA context.</summary>
         public synfire_buffer* reads;
@@ -1275,6 +1275,8 @@ namespace Synfire.Raw
 
         /// <summary>
         /// Copies the text of the last error on this thread, always null-terminated when <c>capacity</c> &gt; 0.
+        /// It is UTF-8 without control characters, whatever names it quotes (other bytes appear as <c>\x1b</c>
+        /// and the like), and is cut between characters.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern ulong synfire_last_error(byte* text, ulong capacity, int* cuda_error);

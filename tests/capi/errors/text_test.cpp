@@ -52,6 +52,123 @@ TEST_F(Errors, EveryThreadHasItsOwnText) {
   EXPECT_EQ(last_error_text(), before);
 }
 
+// ---- Bytes of the caller's in a text --------------------------------------------------------------------------------
+
+// Well-formed, and without control characters; by the table of the Unicode standard (3.9, D92).
+testing::AssertionResult is_clean(const std::string& text) {
+  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const auto between = [](unsigned value, unsigned low, unsigned high) { return value >= low && value <= high; };
+  for (size_t i = 0; i < text.size();) {
+    const unsigned a = byte(i), b = byte(i + 1);
+    size_t length = 0;
+    if (between(a, 0x20, 0x7E)) length = 1;
+    if (a == 0xC2 && between(b, 0xA0, 0xBF)) length = 2;  // below are control characters
+    if (between(a, 0xC3, 0xDF) && between(b, 0x80, 0xBF)) length = 2;
+    if (between(a, 0xE0, 0xEF) && between(b, a == 0xE0 ? 0xA0 : 0x80, a == 0xED ? 0x9F : 0xBF)) length = 3;
+    if (between(a, 0xF0, 0xF4) && between(b, a == 0xF0 ? 0x90 : 0x80, a == 0xF4 ? 0x8F : 0xBF)) length = 4;
+    for (size_t k = 2; k < length; ++k)
+      if (!between(byte(i + k), 0x80, 0xBF)) length = 0;
+    if (length == 0) return testing::AssertionFailure() << "byte " << i << " of \"" << text << "\"";
+    i += length;
+  }
+  return testing::AssertionSuccess();
+}
+
+const char* const dirty_names[] = {"\x1b[31mred\x1b[0m",
+                                   "\a\b\t\r\n\x7f",
+                                   "\xff\xfe",
+                                   "\xc0\xaf",
+                                   "\xed\xa0\x80",
+                                   "\xf5\x80\x80\x80",
+                                   "\xf0\x80\x80\xaf",
+                                   "\xc2\x9b"
+                                   "31m",
+                                   "\xe2\x82",
+                                   "\xe2\x82\xac euro",
+                                   "\xf0\x9f\x8e\xb5 note",
+                                   "\xf4\x90\x80\x80"};
+
+TEST_F(Errors, TheTextIsCleanWhateverNamesItQuotes) {
+  double value = 1;
+  for (const char* const name : dirty_names) {
+    EXPECT_LT(synfire_layer_set_parameter(rig.layer, name, &value, 1), 0);
+    EXPECT_TRUE(is_clean(last_error_text()));
+    EXPECT_LT(synfire_layer_read_state(rig.layer, name, &value, sizeof value), 0);
+    EXPECT_TRUE(is_clean(last_error_text()));
+    int32_t id = 0;
+    EXPECT_LT(synfire_model_id(name, &id), 0);
+    EXPECT_TRUE(is_clean(last_error_text()));
+    EXPECT_LT(synfire_surrogate_id(name, &id), 0);
+    EXPECT_TRUE(is_clean(last_error_text()));
+    EXPECT_LT(synfire_graph_set_value(graph, 0, name, 1), 0);
+    EXPECT_TRUE(is_clean(last_error_text()));
+  }
+  EXPECT_LT(synfire_layer_set_parameter(rig.layer, "\xe2\x82\xac\x1b", &value, 1), 0);
+  EXPECT_NE(last_error_text().find("\"\xe2\x82\xac\\x1b\""), std::string::npos) << last_error_text();
+  expect_usable();
+}
+
+TEST_F(Errors, TheTextIsCleanWhereALongNameIsCut) {
+  double value = 1;
+  std::string name;
+  for (int i = 0; i < 700; ++i) name.append("\xe2\x82\xac");
+  for (size_t first = 0; first < 3; ++first) {
+    const std::string shifted = std::string(first, 'a').append(name);
+    EXPECT_LT(synfire_layer_set_parameter(rig.layer, shifted.c_str(), &value, 1), 0);
+    EXPECT_TRUE(is_clean(last_error_text()));
+    const std::string whole = last_error_text();
+    std::vector<char> cut(whole.size() + 1);
+    for (size_t capacity = 1; capacity <= whole.size(); ++capacity) {
+      synfire_last_error(cut.data(), capacity, nullptr);
+      const std::string part = cut.data();
+      EXPECT_TRUE(is_clean(part));
+      EXPECT_EQ(whole.compare(0, part.size(), part), 0);
+      EXPECT_LT(capacity - 1 - part.size(), 4u);
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_F(Errors, TheTextIsCleanWhateverADamagedSnapshotNames) {
+  uint64_t bytes = 0;
+  EXPECT_OK(synfire_layer_snapshot(rig.layer, nullptr, nullptr, &bytes));
+  std::vector<char> snapshot(bytes);
+  EXPECT_OK(synfire_layer_snapshot(rig.layer, nullptr, snapshot.data(), &bytes));
+  const size_t name = std::string_view(snapshot.data(), snapshot.size()).find("lif");
+  ASSERT_NE(name, std::string_view::npos);
+  for (size_t at = 0; at < name; ++at)  // whatever makes it another layer's, the layout's hash for one
+    for (const char* const dirty : dirty_names) {
+      std::vector<char> damaged = snapshot;
+      damaged[at] = static_cast<char>(damaged[at] ^ 0x55);
+      for (size_t i = 0; i < 40; ++i) damaged[name + i] = dirty[i % std::strlen(dirty)];
+      EXPECT_LT(synfire_layer_restore(rig.layer, nullptr, damaged.data(), bytes), 0);
+      EXPECT_TRUE(is_clean(last_error_text()));
+      if (HasFailure()) return;
+    }
+  expect_usable();
+}
+
+TEST_F(Errors, TheTextAndThePictureAreCleanWhateverANodeIsCalled) {
+  for (const char* const name : dirty_names) {
+    const Graph own = make_graph(context);
+    synfire_native_desc desc = SYNFIRE_NATIVE_DESC_INIT;
+    desc.callback = [](void*, const synfire_native_call*) -> synfire_status { return -1; };
+    desc.name = name;
+    EXPECT_OK(synfire_graph_record_native(own, &desc));
+    uint64_t bytes = 0;
+    EXPECT_OK(synfire_graph_write_dot(own, nullptr, &bytes));
+    std::string picture(bytes, '\0');
+    EXPECT_OK(synfire_graph_write_dot(own, picture.data(), &bytes));
+    picture.pop_back();
+    std::erase(picture, '\n');
+    EXPECT_TRUE(is_clean(picture));
+    synfire_status status = synfire_graph_instantiate(own);  // on a GPU the callback is called here
+    if (status >= 0) status = synfire_graph_launch(own, nullptr, nullptr);
+    EXPECT_EQ(status, SYNFIRE_ERROR_CALLBACK);
+    EXPECT_TRUE(is_clean(last_error_text()));
+  }
+}
+
 TEST(Version, AgreesWithTheHeader) {
   EXPECT_EQ(synfire_abi_version(), SYNFIRE_ABI_VERSION);
   EXPECT_NE(std::string_view(synfire_version_string()).find('.'), std::string_view::npos);

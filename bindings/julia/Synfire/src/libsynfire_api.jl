@@ -606,7 +606,7 @@ end
 """
     synfire_last_error(text, capacity, cuda_error)
 
-Copies the text of the last error on this thread, always null-terminated when `capacity` > 0.
+Copies the text of the last error on this thread, always null-terminated when `capacity` > 0. It is UTF-8 without control characters, whatever names it quotes (other bytes appear as `\\x1b` and the like), and is cut between characters.
 """
 @inline function synfire_last_error(text, capacity, cuda_error)
     address = functions.synfire_last_error

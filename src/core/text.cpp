@@ -1,0 +1,60 @@
+#include "text.hpp"
+
+#include <cstring>
+
+namespace synfire::core {
+namespace {
+
+// Bytes of the character that `text` begins with; 0 when it begins with none, or with a control character.
+size_t character(std::string_view text) noexcept {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned lead = byte(0);
+  if (lead < 0x80) return lead >= 0x20 && lead != 0x7F ? 1 : 0;
+  const size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return 0;
+  for (size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  const unsigned second = byte(1);
+  const bool control = lead == 0xC2 && second < 0xA0;
+  const bool overlong = (lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90);
+  const bool surrogate = lead == 0xED && second >= 0xA0;
+  const bool too_large = lead == 0xF4 && second >= 0x90;
+  return control || overlong || surrogate || too_large ? 0 : length;
+}
+
+// Calls put(piece) for each piece of what is shown, until it answers false.
+template <class Put>
+void for_each_piece(std::string_view text, Put put) {
+  constexpr char digits[] = "0123456789abcdef";
+  while (!text.empty()) {
+    const size_t length = character(text);
+    const auto byte = static_cast<unsigned char>(text[0]);
+    const char escaped[] = {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
+    if (!put(length > 0 ? text.substr(0, length) : std::string_view(escaped, sizeof escaped))) return;
+    text.remove_prefix(length > 0 ? length : 1);
+  }
+}
+
+}  // namespace
+
+void copy_printable(std::string_view text, char* out, size_t capacity) noexcept {
+  char* at = out;
+  for_each_piece(text, [&](std::string_view piece) {
+    if (static_cast<size_t>(at - out) + piece.size() >= capacity) return false;
+    std::memcpy(at, piece.data(), piece.size());
+    at += piece.size();
+    return true;
+  });
+  *at = '\0';
+}
+
+std::string printable(std::string_view text) {
+  std::string shown;
+  for_each_piece(text, [&](std::string_view piece) {
+    shown.append(piece);
+    return true;
+  });
+  return shown;
+}
+
+}  // namespace synfire::core

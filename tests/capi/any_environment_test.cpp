@@ -1,0 +1,547 @@
+// The whole interface in any floating-point environment of the caller: every byte of every answer is what it is in the
+// default one, nothing traps, and the environment is left as found after each call, its sticky flags included. A
+// callback sees the caller's. What does not live here: large work on several threads (float_environment_test.cpp).
+#include <algorithm>
+#include <cfenv>
+#include <cmath>
+#include <functional>
+
+#include "full_rig.hpp"
+#include "step_support.hpp"
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+namespace synfire_test {
+namespace {
+
+// Control and flags of the moment, of x87 registers too.
+struct Environment {
+#if defined(__x86_64__)
+  uint32_t sse = _mm_getcsr();
+  uint16_t x87 = x87_control();
+  int flags = std::fetestexcept(FE_ALL_EXCEPT);
+
+  static uint16_t x87_control() {
+    uint16_t word = 0;
+    __asm__ volatile("fnstcw %0" : "=m"(word));
+    return word;
+  }
+  uint32_t control() const {
+    return (sse & ~0x3Fu) << 16 | x87;
+  }
+#else
+  int rounding = std::fegetround();
+  int flags = std::fetestexcept(FE_ALL_EXCEPT);
+
+  uint32_t control() const {
+    return static_cast<uint32_t>(rounding);
+  }
+#endif
+  bool operator==(const Environment&) const = default;
+};
+
+// An environment for a scope.
+struct Choice {
+  const char* name;
+  int rounding = FE_TONEAREST;
+  bool flush = false;
+  int traps = 0;
+  int raised = 0;
+};
+
+class Entered {
+ public:
+  explicit Entered(const Choice& choice) {
+    std::fegetenv(&saved_);
+    std::feclearexcept(FE_ALL_EXCEPT);
+    std::fesetround(choice.rounding);
+#if defined(__x86_64__)
+    if (choice.flush) _mm_setcsr(_mm_getcsr() | 0x8040);
+#elif defined(__aarch64__)
+    if (choice.flush) {
+      uint64_t word = 0;
+      __asm__ volatile("mrs %0, fpcr" : "=r"(word));
+      __asm__ volatile("msr fpcr, %0" : : "r"(word | uint64_t{1} << 24));
+    }
+#endif
+    if (choice.raised != 0) std::feraiseexcept(choice.raised);
+#if defined(__GLIBC__)
+    if (choice.traps != 0) ::feenableexcept(choice.traps);
+#endif
+  }
+  ~Entered() {
+    std::fesetenv(&saved_);
+  }
+  Entered(const Entered&) = delete;
+  Entered& operator=(const Entered&) = delete;
+
+ private:
+  std::fenv_t saved_;
+};
+
+constexpr Shape shape{35, 2, 19};
+
+struct Number {
+  const char* name;
+  double value;
+};
+constexpr Number numbers[] = {{"tau", 3.3},         {"reciprocal_tau", 0.3},
+                              {"v_rest", 0.1},      {"v_c", 0.7},
+                              {"a0", 0.9},          {"delta_T", 1.3},
+                              {"theta_rh", 0.8},    {"tau_w", 55.5},
+                              {"a", 0.02},          {"b", 0.3},
+                              {"alpha", 3.7},       {"v_threshold", 1.1},
+                              {"v_reset", -0.1},    {"v_threshold", 1e300},
+                              {"v_rest", 3e-42},    {"tau", 1e-310},
+                              {"reciprocal_tau", 0}};
+constexpr double fills[] = {0.1, 1e-41, 1e-310, 70000.0, 1e39, -1e308, 0.5, 1, 3e9};
+
+// Everything made in the default environment that the calls need.
+class Everything {
+ public:
+  Everything() {
+    Random random(5);
+    x_ = random.values<double>(shape.sequence(), -0.5, 3.0);
+    for (size_t i = 0; i < x_.size(); i += 7) x_[i] = 1e-41 * static_cast<double>(i);
+    for (size_t i = 3; i < x_.size(); i += 101) x_[i] = 3e38;
+    row_ = random.values<double>(shape.row(), -0.5, 0.9);
+    gradient_ = random.values<double>(shape.sequence(), -1, 1);
+    narrow_x_.assign(x_.begin(), x_.end());
+    narrow_row_.assign(row_.begin(), row_.end());
+    narrow_gradient_.assign(gradient_.begin(), gradient_.end());
+    for (int64_t n = 0; n < shape.n_neurons; ++n) per_neuron_.push_back(0.7 + 0.1 * static_cast<double>(n));
+    bytes_.reserve(size_t{1} << 20);
+  }
+
+  // All answers of a life in the environment of the moment.
+  std::vector<unsigned char> live() {
+    bytes_.clear();
+    n_calls_ = 0;
+    mode_ = Environment();
+    callback_saw_ = 0;
+    Context context;
+    {
+      synfire_context_desc desc = SYNFIRE_CONTEXT_DESC_INIT;
+      desc.backend = backend();
+      desc.n_threads = 1;
+      synfire_context handle = nullptr;
+      answer(synfire_context_create(&desc, &handle));
+      context = Context(handle);
+    }
+    synfire_context_properties properties = SYNFIRE_CONTEXT_PROPERTIES_INIT;
+    answer(synfire_context_get_properties(context, &properties));
+    add(&properties, sizeof properties);
+    int32_t id = 0;
+    answer(synfire_model_id("lif", &id));
+    answer(synfire_model_id("no such model", &id));
+    answer(synfire_surrogate_id("atan", &id));
+    for (int32_t model = SYNFIRE_MODEL_IF; model <= SYNFIRE_MODEL_IZHIKEVICH; ++model) {
+      run_layer<float>(context, model);
+      run_layer<double>(context, model);
+    }
+    run_narrow(context);
+    run_elements(context);
+    run_graph<float>(context);
+    run_graph<double>(context);
+    answer(synfire_context_synchronize(context));
+    context.reset();
+    answer(synfire_context_reclaim(nullptr, nullptr));
+    return bytes_;
+  }
+  uint32_t callback_saw() const { return callback_saw_; }
+  bool left_as_found() const { return Environment() == mode_; }
+  const std::string& first_change() const { return first_change_; }
+
+ private:
+  void add(const void* data, size_t bytes) {
+    const auto* const first = static_cast<const unsigned char*>(data);
+    bytes_.insert(bytes_.end(), first, first + bytes);
+  }
+  // A call's answer, with its text where it failed; and what it left of the environment.
+  void answer(synfire_status status) {
+    const bool changed = !(Environment() == mode_);
+    add(&status, sizeof status);
+    synfire_last_error(text_, sizeof text_, nullptr);
+    if (status < 0) add(text_, std::strlen(text_));
+    if (changed && first_change_.empty())
+      first_change_ = "call " + std::to_string(n_calls_) + ", text " + (status < 0 ? text_ : "none");
+    ++n_calls_;
+  }
+  Buffer buffer(synfire_context context, int32_t dtype, uint64_t n) {
+    synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
+    desc.dtype = dtype;
+    desc.n_elements = n;
+    synfire_buffer handle = nullptr;
+    answer(synfire_buffer_create(context, &desc, &handle));
+    return Buffer(handle);
+  }
+  void look(synfire_buffer buffer) {
+    uint64_t bytes = 0;
+    answer(synfire_buffer_get_data(buffer, nullptr, &bytes));
+    std::vector<unsigned char> now(bytes);
+    answer(synfire_buffer_download(buffer, 0, now.data(), bytes));
+    add(now.data(), bytes);
+  }
+  template <typename Scalar>
+  const std::vector<Scalar>& wide_or_narrow(const std::vector<double>& wide, const std::vector<float>& narrow) const {
+    if constexpr (std::is_same_v<Scalar, double>) {
+      (void)narrow;
+      return wide;
+    } else {
+      (void)wide;
+      return narrow;
+    }
+  }
+
+  template <typename Scalar>
+  void load(FullRig<Scalar>& rig) {
+    const auto put = [&](synfire_buffer to, const std::vector<Scalar>& values) {
+      if (to) answer(synfire_buffer_upload(to, 0, values.data(), values.size() * sizeof(Scalar)));
+    };
+    put(rig.x, wide_or_narrow<Scalar>(x_, narrow_x_));
+    for (const Buffer* const to : {&rig.v_init, &rig.w_init, &rig.grad_v_final, &rig.grad_w_final})
+      put(*to, wide_or_narrow<Scalar>(row_, narrow_row_));
+    for (const Buffer* const to : {&rig.grad_spike_seq, &rig.grad_v_seq, &rig.grad_w_seq})
+      put(*to, wide_or_narrow<Scalar>(gradient_, narrow_gradient_));
+  }
+  template <typename Scalar>
+  void look_at(const FullRig<Scalar>& rig) {
+    for (const Buffer* const out : {&rig.spikes, &rig.h_seq, &rig.v_seq, &rig.w_seq, &rig.v_final, &rig.w_final,
+                                    &rig.grad_x_seq, &rig.grad_v_init, &rig.grad_w_init})
+      if (out->get()) look(*out);
+  }
+
+  void set_and_get(synfire_layer layer) {
+    for (uint32_t index = 0;; ++index) {
+      synfire_parameter_info info = SYNFIRE_PARAMETER_INFO_INIT;
+      const synfire_status status = synfire_layer_get_parameter_info(layer, index, &info);
+      answer(status);
+      if (status < 0) break;
+      add(&info, offsetof(synfire_parameter_info, name));
+    }
+    for (const Number& number : numbers) {
+      answer(synfire_layer_set_parameter(layer, number.name, &number.value, 1));
+      double now = 0;
+      answer(synfire_layer_get_parameter(layer, number.name, &now, 1));
+      add(&now, sizeof now);
+    }
+    const double v_reset = -0.2;
+    const synfire_parameter_values list[] = {{"v_threshold", per_neuron_.data(), per_neuron_.size()},
+                                             {"v_reset", &v_reset, 1}};
+    answer(synfire_layer_set_parameters(layer, list, 2));
+    answer(synfire_layer_set_parameter(layer, "tau", per_neuron_.data(), per_neuron_.size()));
+    std::vector<double> now(per_neuron_.size());
+    for (const char* const name : {"tau", "reciprocal_tau", "v_threshold"}) {
+      answer(synfire_layer_get_parameter(layer, name, now.data(), now.size()));
+      add(now.data(), now.size() * sizeof(double));
+    }
+  }
+
+  template <typename Scalar>
+  void run_layer(synfire_context context, int32_t model) {
+    synfire_layer_desc desc = describe(shape, dtype_of<Scalar>);
+    desc.model = model;
+    desc.surrogate = SYNFIRE_SURROGATE_SIGMOID + model * 2;
+    synfire_layer_memory memory = SYNFIRE_LAYER_MEMORY_INIT;
+    answer(synfire_layer_query_memory(&desc, &memory));
+    add(&memory, sizeof memory);
+    FullRig<Scalar> rig(context, desc);
+    set_and_get(rig.layer);
+    rig.ask({{"v_threshold", true}, {"v_reset", false}});
+    load(rig);
+    const synfire_forward_desc forward = rig.forward_desc();
+    const synfire_backward_desc backward = rig.backward_desc();
+    answer(synfire_layer_forward(rig.layer, &forward, nullptr));
+    answer(synfire_layer_backward(rig.layer, &backward, nullptr));
+    look_at(rig);
+    for (uint64_t i = 0; i < backward.n_parameter_gradients; ++i) look(backward.parameter_gradients[i].gradient);
+    run_state(context, rig);
+  }
+
+  template <typename Scalar>
+  void run_state(synfire_context context, FullRig<Scalar>& rig) {
+    std::vector<Scalar> state(shape.row());
+    const uint64_t state_bytes = state.size() * sizeof(Scalar);
+    answer(synfire_layer_reset_state(rig.layer, nullptr));
+    synfire_forward_desc forward = rig.forward_desc();
+    forward.v_init = nullptr;
+    forward.w_init = nullptr;
+    answer(synfire_layer_set_n_active(rig.layer, 1));
+    answer(synfire_layer_forward(rig.layer, &forward, nullptr));
+    answer(synfire_layer_set_n_active(rig.layer, shape.batch));
+    answer(synfire_layer_read_state(rig.layer, "v", state.data(), state_bytes));
+    add(state.data(), state_bytes);
+    answer(synfire_layer_write_state(rig.layer, "v", wide_or_narrow<Scalar>(row_, narrow_row_).data(), state_bytes));
+    const Buffer rows = buffer(context, dtype_of<Scalar>, shape.row());
+    const synfire_state_desc all = rows_desc(0, 0, rows, "v"), reset = rows_desc(1, 1);
+    answer(synfire_layer_reset_rows(rig.layer, &reset, nullptr));
+    answer(synfire_layer_read_rows(rig.layer, &all, nullptr));
+    answer(synfire_layer_write_rows(rig.layer, &all, nullptr));
+    look(rows);
+    uint64_t bytes = 0;
+    answer(synfire_layer_snapshot(rig.layer, nullptr, nullptr, &bytes));
+    std::vector<unsigned char> snapshot(bytes);
+    answer(synfire_layer_snapshot(rig.layer, nullptr, snapshot.data(), &bytes));
+    add(snapshot.data(), snapshot.size());
+    answer(synfire_layer_restore(rig.layer, nullptr, snapshot.data(), bytes));
+    snapshot.back() ^= 1;
+    answer(synfire_layer_restore(rig.layer, nullptr, snapshot.data(), bytes));
+  }
+
+  // A 16-bit layer with the tape that rounds H.
+  void run_narrow(synfire_context context) {
+    for (const int32_t dtype : {SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16}) {
+      synfire_layer_desc desc = describe(shape, dtype);
+      synfire_layer handle = nullptr;
+      answer(synfire_layer_create(context, &desc, &handle));
+      const Layer layer(handle);
+      const Buffer x = buffer(context, SYNFIRE_DTYPE_F32, shape.sequence()),
+                   out = buffer(context, dtype, shape.sequence()), in = buffer(context, dtype, shape.sequence()),
+                   spikes = buffer(context, SYNFIRE_DTYPE_TIME_BITS, (35 + 31) / 32 * shape.row());
+      answer(synfire_buffer_upload(x, 0, narrow_x_.data(), narrow_x_.size() * sizeof(float)));
+      answer(synfire_buffer_fill(in, 0.3));
+      synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+      forward.tape = SYNFIRE_TAPE_STORE_NARROW;
+      forward.x = x;
+      forward.h_seq = out;
+      forward.spikes = spikes;
+      answer(synfire_layer_forward(layer, &forward, nullptr));
+      look(out);
+      look(spikes);
+      synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
+      backward.grad_spike_seq = in;
+      backward.grad_x_seq = out;
+      answer(synfire_layer_backward(layer, &backward, nullptr));
+      look(out);
+    }
+  }
+
+  void run_elements(synfire_context context) {
+    constexpr int32_t types[] = {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16,
+                                 SYNFIRE_DTYPE_U8,  SYNFIRE_DTYPE_U32, SYNFIRE_DTYPE_U64};
+    for (const int32_t dtype : types)
+      for (const double value : fills) {
+        const Buffer filled = buffer(context, dtype, 5);
+        answer(synfire_buffer_fill(filled, value));
+        look(filled);
+      }
+    for (const int32_t from : types)
+      for (const int32_t to : types) {
+        const Buffer source = buffer(context, from, 5), destination = buffer(context, to, 5);
+        answer(synfire_buffer_fill(source, from == SYNFIRE_DTYPE_F64 ? 1e308 : 3));
+        answer(synfire_buffer_fill(destination, 7));
+        for (const double scale : {0.1, 1e38, 1e-40}) {
+          const synfire_scale_add_desc desc = scale_add_desc(source, destination, scale, 0.7);
+          answer(synfire_scale_add(context, &desc, nullptr));
+          look(destination);
+        }
+      }
+    const Buffer dense = buffer(context, SYNFIRE_DTYPE_F32, shape.sequence()),
+                 packed = buffer(context, SYNFIRE_DTYPE_BITS, shape.words()),
+                 total = buffer(context, SYNFIRE_DTYPE_U64, 1);
+    answer(synfire_buffer_upload(dense, 0, narrow_x_.data(), narrow_x_.size() * sizeof(float)));  // subnormals: spikes
+    answer(synfire_buffer_mark_written(dense));
+    synfire_convert_spikes_desc convert = SYNFIRE_CONVERT_SPIKES_DESC_INIT;
+    synfire_count_spikes_desc count = SYNFIRE_COUNT_SPIKES_DESC_INIT;
+    convert.n_steps = count.n_steps = shape.n_steps;
+    convert.batch = count.batch = shape.batch;
+    convert.n_neurons = count.n_neurons = shape.n_neurons;
+    convert.source = dense;
+    convert.destination = packed;
+    count.kind = SYNFIRE_COUNT_TOTAL;
+    count.spikes = dense;
+    count.counts = total;
+    answer(synfire_convert_spikes(context, &convert, nullptr));
+    answer(synfire_count_spikes(context, &count, nullptr));
+    look(packed);
+    look(total);
+  }
+
+  static synfire_status SYNFIRE_CALL native(void* user, const synfire_native_call*) {
+    static_cast<Everything*>(user)->callback_saw_ = Environment().control();
+    return SYNFIRE_OK;
+  }
+
+  // A step of learning of PLIF, under either name of its parameter.
+  template <typename Scalar>
+  void run_graph(synfire_context context) {
+    for (const char* const name : {"tau", "reciprocal_tau"}) {
+      synfire_layer_desc desc = describe(shape, dtype_of<Scalar>);
+      desc.model = SYNFIRE_MODEL_PLIF;
+      FullRig<Scalar> rig(context, desc);
+      answer(synfire_buffer_fill(rig.x, 0.9));
+      rig.ask({{name, false}});
+      synfire_graph handle = nullptr;
+      answer(synfire_graph_create(context, nullptr, &handle));
+      const Graph graph(handle);
+      const synfire_forward_desc forward = rig.forward_desc();
+      const synfire_backward_desc backward = rig.backward_desc();
+      const Buffer other = buffer(context, dtype_of<Scalar>, shape.sequence()),
+                   snapshot = buffer(context, SYNFIRE_DTYPE_U8, 4096),
+                   row = buffer(context, dtype_of<Scalar>, shape.row()),
+                   words = buffer(context, SYNFIRE_DTYPE_BITS, shape.words()),
+                   counts = buffer(context, SYNFIRE_DTYPE_U32, shape.row());
+      answer(synfire_graph_record_forward(graph, rig.layer, &forward));
+      answer(synfire_graph_record_backward(graph, rig.layer, &backward));
+      synfire_update_parameter_desc update = update_desc(name, backward.parameter_gradients[0].gradient, 0.01);
+      update.bounds = SYNFIRE_BOUND_LOWER | SYNFIRE_BOUND_UPPER;
+      update.lower = 3;
+      update.upper = 1e-300;
+      answer(synfire_graph_record_update_parameter(graph, rig.layer, &update));  // no value is in there
+      update.bounds = SYNFIRE_BOUND_LOWER;
+      update.lower = 0.05;
+      answer(synfire_graph_record_update_parameter(graph, rig.layer, &update));
+      synfire_fill_desc fill = SYNFIRE_FILL_DESC_INIT;
+      fill.buffer = other;
+      fill.value = 0.1;
+      answer(synfire_graph_record_fill(graph, &fill));
+      int32_t filling = 0;
+      answer(synfire_graph_get_last_operation(graph, &filling));
+      const synfire_scale_add_desc add_up = scale_add_desc(rig.v_seq, other, 0.3, 1.7);
+      answer(synfire_graph_record_scale_add(graph, &add_up));
+      synfire_copy_desc copy = SYNFIRE_COPY_DESC_INIT;
+      copy.source = other;
+      copy.destination = rig.grad_spike_seq;
+      answer(synfire_graph_record_copy(graph, &copy));
+      synfire_convert_spikes_desc convert = SYNFIRE_CONVERT_SPIKES_DESC_INIT;
+      synfire_count_spikes_desc count = SYNFIRE_COUNT_SPIKES_DESC_INIT;
+      convert.n_steps = count.n_steps = shape.n_steps;
+      convert.batch = count.batch = shape.batch;
+      convert.n_neurons = count.n_neurons = shape.n_neurons;
+      convert.source = count.spikes = rig.spikes;
+      convert.destination = words;
+      count.counts = counts;
+      answer(synfire_graph_record_convert_spikes(graph, &convert));
+      answer(synfire_graph_record_count_spikes(graph, &count));
+      const synfire_state_desc rows = rows_desc(0, 0, row, "v"), in_snapshot = rows_desc(0, 0, snapshot),
+                               first = rows_desc(0, 1);
+      answer(synfire_graph_record_reset_rows(graph, rig.layer, &first));
+      answer(synfire_graph_record_read_rows(graph, rig.layer, &rows));
+      answer(synfire_graph_record_write_rows(graph, rig.layer, &rows));
+      answer(synfire_graph_record_snapshot(graph, rig.layer, &in_snapshot));
+      answer(synfire_graph_record_restore(graph, rig.layer, &in_snapshot));
+      synfire_native_desc node = SYNFIRE_NATIVE_DESC_INIT;
+      node.callback = native;
+      node.user = this;
+      answer(synfire_graph_record_native(graph, &node));
+      answer(synfire_graph_instantiate(graph));
+      for (int i = 0; i < 3; ++i) {
+        uint64_t ticket = 0;
+        answer(synfire_graph_launch(graph, nullptr, &ticket));
+        answer(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_YIELD, -1));
+        answer(synfire_graph_poll(graph, ticket));
+        answer(synfire_graph_set_value(graph, filling, "value", 0.7));
+        answer(synfire_graph_set_value(graph, filling, "value", INFINITY));
+        answer(synfire_graph_set_enabled(graph, filling, i % 2));
+      }
+      look_at(rig);
+      for (const Buffer* const out : {&other, &snapshot, &row, &words, &counts}) look(*out);
+      look(backward.parameter_gradients[0].gradient);
+      for (const char* const known_as : {"tau", "reciprocal_tau"}) {
+        double value = 0;
+        answer(synfire_layer_get_parameter(rig.layer, known_as, &value, 1));
+        add(&value, sizeof value);
+      }
+      answer(synfire_graph_rebind(graph, other, rig.h_seq));
+      synfire_graph_statistics statistics = SYNFIRE_GRAPH_STATISTICS_INIT;
+      answer(synfire_graph_get_statistics(graph, &statistics));
+      add(&statistics.n_replays, sizeof statistics.n_replays);
+      answer(synfire_graph_reset_statistics(graph));
+      uint64_t bytes = 0;
+      answer(synfire_graph_write_dot(graph, nullptr, &bytes));
+      std::vector<char> dot(bytes);
+      answer(synfire_graph_write_dot(graph, dot.data(), &bytes));
+      add(dot.data(), dot.size());
+    }
+  }
+
+  std::vector<double> x_, row_, gradient_, per_neuron_;
+  std::vector<float> narrow_x_, narrow_row_, narrow_gradient_;
+  std::vector<unsigned char> bytes_;
+  char text_[2048] = {};
+  Environment mode_;
+  uint32_t callback_saw_ = 0;
+  std::string first_change_;
+  int n_calls_ = 0;
+};
+
+// The place, and what is near it as text: the answers of failed calls are their texts.
+std::string where_they_differ(const std::vector<unsigned char>& a, const std::vector<unsigned char>& b) {
+  const auto at = static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+  std::string text = std::to_string(a.size()) + " bytes against " + std::to_string(b.size()) + ", from " +
+                     std::to_string(at) + " on; before and behind: ";
+  for (const auto* const bytes : {&a, &b}) {
+    for (size_t i = at < 300 ? 0 : at - 300; i < std::min(at + 200, bytes->size()); ++i)
+      text.push_back((*bytes)[i] >= 32 && (*bytes)[i] < 127 ? static_cast<char>((*bytes)[i]) : '.');
+    text.append("\n");
+  }
+  return text;
+}
+
+TEST(AnyEnvironment, EveryAnswerHasTheSameBytes) {
+  Everything everything;
+  const std::vector<unsigned char> usual = everything.live();
+  EXPECT_GT(usual.size(), 100'000u);
+  const std::vector<unsigned char> again = everything.live();
+  EXPECT_TRUE(again == usual) << "not even twice in the default environment: " << where_they_differ(again, usual);
+  constexpr int serious = FE_OVERFLOW | FE_DIVBYZERO | FE_INVALID;
+  for (const Choice& choice : {
+         Choice{"default, no flag raised"}, Choice{"upward", FE_UPWARD}, Choice{"downward", FE_DOWNWARD},
+             Choice{"toward zero", FE_TOWARDZERO}, Choice{"flush to zero", FE_TONEAREST, true},
+             Choice{"flush to zero and upward", FE_UPWARD, true},
+#if defined(__GLIBC__) && defined(__x86_64__)
+             Choice{"traps", FE_TONEAREST, false, serious}, Choice{"every trap", FE_TONEAREST, false, FE_ALL_EXCEPT},
+             Choice{"traps and upward", FE_UPWARD, false, serious},
+             Choice{"traps and flush to zero", FE_TONEAREST, true, serious},
+#endif
+             Choice{"every flag raised", FE_TONEAREST, false, 0, FE_ALL_EXCEPT}, Choice {
+           "upward and one flag raised", FE_UPWARD, false, 0, serious& FE_INVALID
+         }
+       }) {
+    SCOPED_TRACE(choice.name);
+    std::vector<unsigned char> now;
+    uint32_t theirs = 0;
+    bool as_found = false;
+    {
+      const Entered environment(choice);
+      theirs = Environment().control();
+      now = everything.live();
+      as_found = everything.left_as_found();
+    }
+    EXPECT_TRUE(now == usual) << where_they_differ(now, usual);
+    EXPECT_TRUE(as_found);
+    EXPECT_EQ(everything.first_change(), "") << "the first call that did not leave the environment as found";
+    EXPECT_EQ(everything.callback_saw(), theirs) << "the callback's environment is not the caller's";
+    if (HasFailure()) return;
+  }
+}
+
+#if defined(__GLIBC__)
+// What a callback changes ends with it: what comes after the node has the usual bits, and the caller finds its own
+// mode.
+TEST(AnyEnvironment, OfACallbackEndsWithIt) {
+  if (!on_host()) GTEST_SKIP() << "on a GPU a callback does not run between two operations";
+  const Context context = make_context();
+  const Buffer sum = make_buffer(context, SYNFIRE_DTYPE_F32, 1), one = make_buffer(context, SYNFIRE_DTYPE_F32, 1);
+  EXPECT_OK(synfire_buffer_fill(one, 1));
+  const Graph graph = make_graph(context);
+  synfire_native_desc node = SYNFIRE_NATIVE_DESC_INIT;
+  node.callback = [](void*, const synfire_native_call*) -> synfire_status {
+    std::fesetround(FE_UPWARD);
+    return SYNFIRE_OK;
+  };
+  EXPECT_OK(synfire_graph_record_native(graph, &node));
+  record_scale_add(graph, one, sum, 0.1, 0);
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  const int before = std::fegetround();
+  replay(graph);
+  const int after = std::fegetround();
+  EXPECT_EQ(after, before);
+  EXPECT_EQ(download<float>(sum, 1)[0], 0.1f);
+}
+#endif
+
+}  // namespace
+}  // namespace synfire_test
