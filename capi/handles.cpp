@@ -1,6 +1,7 @@
 #include "handles.hpp"
 
 #include <core/error.hpp>
+#include <core/mutex.hpp>
 
 #include <mutex>
 #include <new>
@@ -35,7 +36,7 @@ struct Chunk {
 constinit std::atomic<Chunk*> chunks[n_chunks] = {};
 constinit std::atomic<uint32_t> first_free{no_slot};
 constinit uint32_t n_slots = 0;  // guarded by allocation_mutex
-constinit std::mutex allocation_mutex;
+constinit core::Mutex allocation_mutex;
 
 Slot& slot_at(uint32_t index) noexcept {
   return chunks[index / slots_per_chunk].load(std::memory_order_acquire)->slots[index % slots_per_chunk];
@@ -43,7 +44,9 @@ Slot& slot_at(uint32_t index) noexcept {
 
 // Pops a free slot or opens a new one. Only one thread pops at a time, so a concurrent push cannot confuse it.
 uint32_t take_slot() {
-  const std::lock_guard lock(allocation_mutex);
+  // What it guards is whole at every moment: where a fork left it behind, a slot is lost at most.
+  allocation_mutex.take_over();
+  const std::lock_guard lock(allocation_mutex, std::adopt_lock);
   uint32_t index = first_free.load(std::memory_order_acquire);
   while (index != no_slot) {
     const uint32_t next = slot_at(index).next_free.load(std::memory_order_relaxed);

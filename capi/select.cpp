@@ -2,6 +2,7 @@
 
 #include <core/error.hpp>
 #include <host/host_device.hpp>
+#include <host/job_system.hpp>
 
 #if SYNFIRE_HAVE_CUDA
 #include <cuda/cuda_device.hpp>
@@ -14,7 +15,7 @@ std::unique_ptr<core::Device> host_device(const synfire_context_desc& desc) {
   if (desc.n_threads < 0 || desc.n_threads > host::max_threads)
     core::fail_argument("SYN-CONTEXT-THREADS", "desc.n_threads is %d; allowed are 0 (automatic) to %d", desc.n_threads,
                         host::max_threads);
-  return host::make_device(desc.n_threads);
+  return host::make_device(desc.n_threads, {desc.enqueue_task, desc.finish_task, desc.job_system});
 }
 
 }  // namespace
@@ -24,6 +25,10 @@ std::unique_ptr<core::Device> select_device(const synfire_context_desc& desc, in
     core::fail_argument("SYN-CONTEXT-BACKEND",
                         "desc.backend is %d; allowed are SYNFIRE_BACKEND_AUTO (0), _HOST (1) and _CUDA (2)",
                         desc.backend);
+  if (!desc.enqueue_task != !desc.finish_task)
+    core::fail_argument("SYN-CONTEXT-JOBS", "desc.%s is given and desc.%s is null; a job system has both, or neither is given",
+                        desc.enqueue_task ? "enqueue_task" : "finish_task",
+                        desc.enqueue_task ? "finish_task" : "enqueue_task");
   if (desc.device < 0)
     core::fail_argument("SYN-CONTEXT-DEVICE", "desc.device is %d; device numbers begin at 0", desc.device);
   if (desc.backend == SYNFIRE_BACKEND_HOST) {

@@ -29,7 +29,7 @@ constexpr bool are_versions_of(const uint32_t (&sizes)[n]) {
   };                                                    \
   static_assert(are_versions_of<name>(StructSizes<name>::values))
 
-SYNFIRE_STRUCT_SIZES(synfire_context_desc, 24);
+SYNFIRE_STRUCT_SIZES(synfire_context_desc, 24, 48);
 SYNFIRE_STRUCT_SIZES(synfire_context_properties, 176);
 SYNFIRE_STRUCT_SIZES(synfire_buffer_desc, 40);
 SYNFIRE_STRUCT_SIZES(synfire_layer_desc, 56);

@@ -4,6 +4,8 @@
 #include "pins.hpp"
 #include "select.hpp"
 
+#include <core/fork.hpp>
+
 using namespace synfire;
 using namespace synfire::capi;
 
@@ -46,6 +48,7 @@ synfire_status SYNFIRE_CALL synfire_context_create(const synfire_context_desc* d
   return guarded(__func__, [&] {
     check_pointer(context, "context");
     *context = nullptr;
+    core::watch_forks();
     core::drain();
     synfire_context_desc checked = SYNFIRE_CONTEXT_DESC_INIT;
     if (desc) checked = read_descriptor(desc, "desc");

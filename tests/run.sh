@@ -27,8 +27,8 @@ declare -A step_text=(
   [scripts]="the shell and Python scripts pass their linters"
   [dev]="g++ build with warnings as errors, CUDA when a toolkit is found; every test"
   [clang]="clang build, host only; every test"
-  [thrust]="host-only build over Thrust's OpenMP system; every test"
-  [openmp]="host-only build over plain OpenMP; every test"
+  [thrust]="host-only build, the pool through Thrust's algorithms; every test"
+  [openmp]="host-only build over OpenMP instead of the pool; every test"
   [serial]="host-only build with one thread; every test"
   [aarch64]="cross-built for 64-bit Arm and run under qemu: the same bits, the golden cases, the mathematics"
   [bits]="all builds above print the same hashes of spikes, potentials and gradients"
@@ -180,7 +180,6 @@ step_setup() {
   need libgtest-dev test -e /usr/include/gtest/gtest.h
   need nlohmann-json3-dev test -e /usr/include/nlohmann/json.hpp
   need clang command -v clang++
-  need libomp-dev clang_has_openmp
   need libclang-rt-dev clang_has_tsan
   need doxygen command -v doxygen
   need doxygen-awesome-css test -d /usr/share/doxygen-awesome-css
@@ -239,7 +238,6 @@ clang_links() {
   return $status
 }
 clang_has_tsan() { clang_links -fsanitize=thread; }
-clang_has_openmp() { clang_links -fopenmp; }
 
 step_scripts() {
   local -a scripts

@@ -135,7 +135,8 @@ enum {
   SYNFIRE_ERROR_UNSUPPORTED = -11,
   /** A CUDA call failed for another reason; the text and the CUDA error number say which. */
   SYNFIRE_ERROR_CUDA = -12,
-  /** The callback of a native node failed, or broke the capture it was called in; the text names the node. */
+  /** The callback of a native node failed, or broke the capture it was called in; the text names the node. Or the
+   *  context's job system did not run what it took. */
   SYNFIRE_ERROR_CALLBACK = -13,
   /** A defect in Synfire itself. */
   SYNFIRE_ERROR_INTERNAL = -99
@@ -158,7 +159,7 @@ typedef struct CUstream_st *synfire_stream;
 SYNFIRE_API uint32_t SYNFIRE_CALL synfire_abi_version(void) SYNFIRE_NOEXCEPT;
 
 /**
- * Human-readable version and build facts, such as `"0.1.0 (cuda 13.0; host: thrust-openmp)"`.
+ * Human-readable version and build facts, such as `"0.1.0 (cuda 13.0; host: pool)"`.
  *
  * @return A constant string that lives as long as the library.
  * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
@@ -223,6 +224,48 @@ enum {
   SYNFIRE_FALLBACK_DEVICE_FAILED = 5
 };
 
+/**
+ * A part of a task that the library hands to a job system: runs the items [first, end).
+ *
+ * Every item of the task is run once, in any order, on any threads, in parts of any size. It returns when they are done,
+ * throws nothing, waits for nothing, and neither allocates nor locks. Its stack needs 256 KiB.
+ *
+ * @param argument What synfire_enqueue_task was given beside it.
+ * @param first    First item, 0 or more.
+ * @param end      One beyond the last item, at most the task's number of items.
+ */
+typedef void (SYNFIRE_CALL *synfire_task)(void *argument, int32_t first, int32_t end);
+
+/**
+ * Takes a task into the caller's job system: synfire_context_desc::enqueue_task.
+ *
+ * It is called on the thread that is in synfire_graph_launch(), or in an eager call, when there is work for several
+ * threads; by several threads at once where several launch. It may run the task, or parts of it, before it returns, or
+ * leave it to other threads. It must not throw, `longjmp` or call the library.
+ *
+ * @param user      synfire_context_desc::job_system.
+ * @param task      To be called, with `argument`, until every item has been run once.
+ * @param argument  For `task`.
+ * @param n_items   Items: from 2 to four times synfire_context_desc::n_threads.
+ * @param min_range The smallest number of items that is worth a part of its own; 1 or more.
+ * @return What synfire_finish_task is given to wait for it; null when all items have been run already, and then it is not
+ *         called.
+ */
+typedef void *(SYNFIRE_CALL *synfire_enqueue_task)(void *user SYNFIRE_NULLABLE, synfire_task task, void *argument,
+                                                   int32_t n_items, int32_t min_range);
+
+/**
+ * Waits until a task is done: synfire_context_desc::finish_task.
+ *
+ * It is called right after synfire_enqueue_task, on the same thread, and returns when every item has been run. It may run
+ * parts of this task or of others meanwhile. From then on the library must not be called by this task any more. It must
+ * not throw, `longjmp` or call the library.
+ *
+ * @param user   synfire_context_desc::job_system.
+ * @param handle What synfire_enqueue_task returned; never null.
+ */
+typedef void (SYNFIRE_CALL *synfire_finish_task)(void *user SYNFIRE_NULLABLE, void *handle);
+
 /** How to create a context. Zero means default in every field but `struct_size`. */
 typedef struct synfire_context_desc {
   /** `sizeof(synfire_context_desc)`. */
@@ -232,8 +275,11 @@ typedef struct synfire_context_desc {
   /** CUDA device ordinal, as CUDA numbers the visible devices. Default: 0. Ignored by the host backend when 0,
    *  refused otherwise. */
   int32_t device;
-  /** Threads of the host backend: 1 is the calling thread only and no pool is ever created; 0 (default) is automatic:
-   *  the processors this process may run on; up to 1024. Small work never leaves the calling thread. */
+  /** Threads of the host backend: 1 is the calling thread only and no other is ever created; 0 (default) is automatic:
+   *  what the environment variable `OMP_NUM_THREADS` says, else the processors that the calling thread may run on; up to
+   *  1024. Small work never leaves the calling thread. The others are the context's own: they are created when a graph
+   *  with work for them is instantiated, or by the first eager call that has such, and end with the context. Where the
+   *  system refuses one there are fewer. With a job system: how many threads that has, the calling one included. */
   int32_t n_threads;
   /** Priority of the context's own CUDA stream, as CUDA counts (lower is more urgent). Default: 0. Values outside
    *  the device's range are clamped to it. Kernels of the context's graphs carry it, whatever stream they are launched
@@ -241,10 +287,20 @@ typedef struct synfire_context_desc {
   int32_t stream_priority;
   /** Must be zero. */
   uint32_t reserved;
+  /** The caller's job system, in the place of threads of the context's own: takes a task. Null (default), as
+   *  `finish_task` then is too: none. Used by the host backend, with `n_threads` of 1 never; on CUDA it is accepted and
+   *  never called. A task whose items it does not run once each fails the call that brought it, with
+   *  ::SYNFIRE_ERROR_CALLBACK. Both functions must stay callable until the context and everything created on it is freed:
+   *  they are called in launches and eager calls only. */
+  synfire_enqueue_task enqueue_task SYNFIRE_NULLABLE;
+  /** Waits for a task that `enqueue_task` took. */
+  synfire_finish_task finish_task SYNFIRE_NULLABLE;
+  /** Handed to both. */
+  void *job_system SYNFIRE_NULLABLE;
 } synfire_context_desc;
 
 /** All zeros plus the size. */
-#define SYNFIRE_CONTEXT_DESC_INIT { (uint32_t)sizeof(synfire_context_desc), 0, 0, 0, 0, 0u }
+#define SYNFIRE_CONTEXT_DESC_INIT { (uint32_t)sizeof(synfire_context_desc), 0, 0, 0, 0, 0u, 0, 0, 0 }
 
 /** What a context runs on. */
 typedef struct synfire_context_properties {
@@ -271,7 +327,7 @@ typedef struct synfire_context_properties {
   /** Bytes of device memory; 0 on the host. */
   uint64_t memory_bytes;
   /** Name of the GPU, or of the host backend, its instruction level and its threading (e.g.
-   *  `"host avx512, thrust-openmp"`). */
+   *  `"host avx512, pool"`). */
   char name[128];
 } synfire_context_properties;
 
@@ -309,7 +365,8 @@ SYNFIRE_API void SYNFIRE_CALL synfire_context_destroy(synfire_context context SY
  * @param context           A context, or null for everything queued in the process.
  * @param[out] still_queued Receives how many objects are still in use or in flight, may be null.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE.
- * @blocks until GPU work that uses the freed objects is done. @allocates no. @enqueues no.
+ * @blocks until GPU work that uses the freed objects is done, and the threads of freed contexts have ended. @allocates
+ * no. @enqueues no.
  * @capture legal (it leaves other captures alone). @threads any. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_context_reclaim(synfire_context context SYNFIRE_NULLABLE,
@@ -982,11 +1039,12 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_write_state(synfire_layer 
  * @param stream The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
  * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
  *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_CAPTURING (the capture is invalid),
- *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
- * @blocks no on CUDA, until done on the host. @allocates the tape, with the first taped forward of a layer.
- * @enqueues one kernel on `stream` (two after a parameter change). @capture legal: on a captured stream
- * it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream.
- * @threads one at a time per layer. @since ABI 0.1
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates the tape, with the first taped forward of a layer;
+ * a host context's threads, with the first work for them. @enqueues one kernel on `stream` (two after a parameter
+ * change). @capture legal: on a captured stream it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for
+ * the context's own stream. @threads one at a time per layer. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_forward(synfire_layer layer, const synfire_forward_desc *desc,
                                                               synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
@@ -1010,11 +1068,12 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_forward(synfire_layer laye
  * @param stream The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
  * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_STALE_TAPE, ::SYNFIRE_ERROR_INVALID_HANDLE,
  *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_CAPTURING (the capture is
- *         invalid), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
- * @blocks no on CUDA, until done on the host. @allocates with the first parameter gradient of a layer. @enqueues one
- * kernel on `stream`, and one or two more for each parameter gradient. @capture legal: on a captured stream it becomes
- * part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads one at a time per
- * layer. @since ABI 0.1
+ *         invalid), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates with the first parameter gradient of a layer; a
+ * host context's threads, with the first work for them. @enqueues one kernel on `stream`, and one or two more for each
+ * parameter gradient. @capture legal: on a captured stream it becomes part of the capture (::SYNFIRE_CAPTURED), after
+ * waiting for the context's own stream. @threads one at a time per layer. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_backward(synfire_layer layer, const synfire_backward_desc *desc,
                                                                synfire_stream stream SYNFIRE_NULLABLE)
@@ -1244,11 +1303,11 @@ typedef struct synfire_count_spikes_desc {
  *                done.
  * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
  *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed),
- *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
- * @blocks no on CUDA, until done on the host. @allocates no. @enqueues one kernel on `stream`.
- * @capture legal: on a captured stream
- * it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any.
- * @since ABI 0.1
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
+ * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_convert_spikes(synfire_context context,
                                                                const synfire_convert_spikes_desc *desc,
@@ -1264,11 +1323,11 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_convert_spikes(synfire_context c
  *                done.
  * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
  *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed),
- *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
- * @blocks no on CUDA, until done on the host. @allocates no. @enqueues two kernels on `stream`.
- * @capture legal: on a captured stream
- * it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any.
- * @since ABI 0.1
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
+ * @enqueues two kernels on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_count_spikes(synfire_context context,
                                                              const synfire_count_spikes_desc *desc,
@@ -1519,10 +1578,10 @@ typedef struct synfire_update_parameter_desc {
  *                done.
  * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
  *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST,
- *         ::SYNFIRE_ERROR_CUDA.
- * @blocks no on CUDA, until done on the host. @allocates no. @enqueues one kernel on `stream`. @capture legal: on a
- * captured stream it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream.
- * @threads any. @since ABI 0.1
+ *         ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
+ * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_scale_add(synfire_context context, const synfire_scale_add_desc *desc,
                                                           synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;

@@ -423,6 +423,43 @@ constexpr synfire_context_desc context_desc(std::int32_t backend = SYNFIRE_BACKE
   return desc;
 }
 
+/** @cond DETAIL */
+namespace detail {
+
+template <class JobSystem>
+void* SYNFIRE_CALL enqueue_task(void* jobs, synfire_task task, void* argument, std::int32_t n_items,
+                                std::int32_t min_range) noexcept {
+  return static_cast<JobSystem*>(jobs)->enqueue(task, argument, n_items, min_range);
+}
+template <class JobSystem>
+void SYNFIRE_CALL finish_task(void* jobs, void* handle) noexcept {
+  static_cast<JobSystem*>(jobs)->finish(handle);
+}
+
+}  // namespace detail
+/** @endcond */
+
+/**
+ * Describes a context whose host backend uses a job system of the caller's in the place of threads of its own.
+ *
+ * @tparam JobSystem A class with `void* enqueue(synfire_task task, void* argument, std::int32_t n_items, std::int32_t
+ *                   min_range)` and `void finish(void* handle)`: see ::synfire_enqueue_task and ::synfire_finish_task. An
+ *                   exception that leaves one of them ends the program.
+ * @param jobs       The job system. It must live until the context and everything created on it is freed.
+ * @param n_threads  How many threads it has, the calling one included; 0: as many as there are processors.
+ * @param backend    One of `SYNFIRE_BACKEND_*`.
+ * @return The descriptor, everything else default.
+ */
+template <class JobSystem>
+synfire_context_desc context_desc_with_jobs(JobSystem& jobs, std::int32_t n_threads = 0,
+                                            std::int32_t backend = SYNFIRE_BACKEND_AUTO) noexcept {
+  synfire_context_desc desc = context_desc(backend, n_threads);
+  desc.enqueue_task = detail::enqueue_task<JobSystem>;
+  desc.finish_task = detail::finish_task<JobSystem>;
+  desc.job_system = &jobs;
+  return desc;
+}
+
 /**
  * Describes a buffer that the library allocates.
  *

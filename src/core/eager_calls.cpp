@@ -18,13 +18,20 @@ struct Target {
   bool captured = false;
 };
 
-// Where the stream is captured, the operations are part of that now.
-void run(const Target& to, std::span<Layer* const> layers, std::span<const Operation> operations) {
+// Where the stream is captured, the operations are part of that now. What fails on the way may have run in part: then
+// leave() says what has become of what it writes.
+template <class Leave>
+void run(const Target& to, std::span<Layer* const> layers, std::span<const Operation> operations, Leave leave) {
   const auto& [device, stream, captured] = to;
   if (!captured) {
     for (Layer* layer : layers) layer->order_on(nullptr, stream_id(stream));
     for (Layer* layer : layers) layer->refresh(stream);
-    return device.execute(operations, stream);
+    try {
+      return device.execute(operations, stream);
+    } catch (...) {
+      leave();
+      throw;
+    }
   }
   // As Graph::refresh_for_capture() does.
   for (Layer* layer : layers) layer->settle();
@@ -33,57 +40,63 @@ void run(const Target& to, std::span<Layer* const> layers, std::span<const Opera
   device.execute_captured(operations, stream);
 }
 
-void run(const Target& to, Layer* layer, std::span<const Operation> operations) {
-  run(to, std::span<Layer* const>(&layer, layer ? 1 : 0), operations);
-}
-
-void run(const Target& to, Layer* layer, const Operation& operation) {
-  run(to, layer, std::span<const Operation>(&operation, 1));
+// An operation on no layer.
+void run(const Target& to, const Operation& operation, Buffer& written) {
+  run(to, {}, {&operation, 1}, [&] { written.mark_written(); });
+  written.mark_written();
 }
 
 }  // namespace
 
 bool run_forward(Layer& layer, const ForwardRequest& request, synfire_stream stream) {
   const Target to(layer.context()->device(), stream);
-  run(to, &layer, Operation(layer.forward(request)));
-  for (Buffer* written : {request.spikes, request.v_final, request.v_seq, request.h_seq, request.w_final, request.w_seq,
-                          request.in_place ? request.x : nullptr})
-    if (written) written->mark_written();
-  const TapeShape left =
-      request.tape == Tape::none ? TapeShape{} : TapeShape{request.x, request.tape, request.in_place};
-  layer.set_tape(left, layer.stamp(left.x));
-  layer.expect_tape(left);
+  const auto leave = [&](const TapeShape& tape) {
+    for (Buffer* written : {request.spikes, request.v_final, request.v_seq, request.h_seq, request.w_final,
+                            request.w_seq, request.in_place ? request.x : nullptr})
+      if (written) written->mark_written();
+    layer.set_tape(tape, layer.stamp(tape.x));
+    layer.expect_tape(tape);
+  };
+  Layer* const layers[] = {&layer};
+  const Operation operation = layer.forward(request);
+  run(to, layers, {&operation, 1}, [&] { leave({}); });
+  leave(request.tape == Tape::none ? TapeShape{} : TapeShape{request.x, request.tape, request.in_place});
   return to.captured;
 }
 
 bool run_backward(Layer& layer, const BackwardRequest& request, synfire_stream stream) {
   const Target to(layer.context()->device(), stream);
   const auto [tape, input] = layer.require_tape(request);
-  run(to, &layer, layer.backward(request, tape));
-  for (Buffer* written : {request.grad_x_seq, request.grad_v_init, request.grad_w_init})
-    if (written) written->mark_written();
-  for (const GradientRequest& gradient : request.gradients) gradient.gradient->mark_written();
+  const auto leave = [&] {
+    for (Buffer* written : {request.grad_x_seq, request.grad_v_init, request.grad_w_init})
+      if (written) written->mark_written();
+    for (const GradientRequest& gradient : request.gradients) gradient.gradient->mark_written();
+  };
+  Layer* const layers[] = {&layer};
+  run(to, layers, layer.backward(request, tape), leave);
+  leave();
   return to.captured;
 }
 
 bool run(Context& context, const Recording& recording, synfire_stream stream) {
   const Target to(context.device(), stream);
-  run(to, std::span<Layer* const>(recording.layers), recording.operations);
-  for (Buffer* buffer : recording.writes) buffer->mark_written();
+  const auto leave = [&] {
+    for (Buffer* buffer : recording.writes) buffer->mark_written();
+  };
+  run(to, recording.layers, recording.operations, leave);
+  leave();
   return to.captured;
 }
 
 bool run_convert_spikes(Context& context, const ConvertSpikesRequest& request, synfire_stream stream) {
   const Target to(context.device(), stream);
-  run(to, nullptr, Operation(convert_spikes(request, to.device.is_host())));
-  request.destination->mark_written();
+  run(to, Operation(convert_spikes(request, to.device.is_host())), *request.destination);
   return to.captured;
 }
 
 bool run_count_spikes(Context& context, const CountSpikesRequest& request, synfire_stream stream) {
   const Target to(context.device(), stream);
-  run(to, nullptr, Operation(count_spikes(request, to.device.is_host())));
-  request.counts->mark_written();
+  run(to, Operation(count_spikes(request, to.device.is_host())), *request.counts);
   return to.captured;
 }
 

@@ -225,7 +225,7 @@ class Graph final : public Child, private LayerUser, private ReplayObserver {
   std::vector<RecordedForward> forwards_;
   std::vector<RecordedBackward> backwards_;
   std::vector<RecordedUpdate> updates_;
-  std::mutex slots_mutex_;  // between slot_memory() and rebind(); no launch takes it
+  Mutex slots_mutex_;  // between slot_memory() and rebind(); no launch takes it
   std::unique_ptr<Slots> slots_;
   std::atomic<int64_t> last_check_ns_{0};  // when a look last asked the device whether it lives
 };

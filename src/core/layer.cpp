@@ -226,7 +226,8 @@ namespace {
 }  // namespace
 
 void Layer::replace_tape(const TapeShape& tape) {
-  const auto lock = lock_parameters();
+  const EnteredScope scope(mutex_);
+  if (!scope) return tape_x_.store(nullptr, std::memory_order_release);  // left behind by a fork: no tape is known
   tape_ = {tape, Ref<Buffer>(tape.x)};
   if (tape.x) latest_ = tape_;
   tape_kind_.store(tape.kind(), std::memory_order_relaxed);
@@ -234,8 +235,8 @@ void Layer::replace_tape(const TapeShape& tape) {
 }
 
 void Layer::expect_tape(const TapeShape& tape) noexcept {
-  if (!tape.x) return;
-  const auto lock = lock_parameters();
+  const EnteredScope scope(mutex_);
+  if (!scope || !tape.x) return;
   latest_ = {tape, Ref<Buffer>(tape.x)};
 }
 

@@ -5,6 +5,7 @@
 
 #include "arguments.hpp"
 #include "buffer.hpp"
+#include "mutex.hpp"
 #include "parameters.hpp"
 #include "stream_id.hpp"
 #include "update_arguments.hpp"
@@ -136,7 +137,7 @@ class Layer final : public Child {
 
   // ---- parameters
   const ParameterSet& parameters() const noexcept { return parameters_; }
-  std::unique_lock<std::mutex> lock_parameters() const { return std::unique_lock(mutex_); }
+  std::unique_lock<Mutex> lock_parameters() const { return std::unique_lock(mutex_); }
   // All of them or none; visible together.
   void set_parameters(std::span<const ParameterValues> list);
   // Waits for replays that update the parameter.
@@ -292,7 +293,7 @@ class Layer final : public Child {
 
   LayerSpec spec_;
   ParameterSet parameters_;
-  mutable std::mutex mutex_;  // parameter values and the references of the tape; never taken by an unchanged replay
+  mutable Mutex mutex_;  // parameter values and the references of the tape; never taken by an unchanged replay
   std::atomic<uint32_t> on_device_{0};  // parameters whose values on the device are newer than those here
   std::atomic<uint32_t> captured_{0};   // parameters that graphs of the caller's own update, at any time
 
@@ -304,7 +305,7 @@ class Layer final : public Child {
   double* rows_[model::max_parameters] = {};       // [N] on the device, of parameters that are per neuron
   std::unique_ptr<ValueStaging> staging_;          // of values per neuron
 
-  std::mutex users_mutex_;  // the list, and changes of stream_
+  Mutex users_mutex_;  // the list, and changes of stream_
   std::vector<LayerUser*> users_;
   // The thread that runs replays with this layer now, where a launch computes, and how often it entered: only it looks.
   std::atomic<const void*> owner_{nullptr};

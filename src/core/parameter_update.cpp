@@ -190,8 +190,7 @@ UpdateParameterOperation Layer::update(const UpdateRequest& request, const doubl
 }
 
 void Layer::drop_update(uint32_t parameter) noexcept {
-  const auto lock = lock_parameters();
-  --updaters_[parameter];
+  if (const EnteredScope scope(mutex_); scope) --updaters_[parameter];
 }
 
 // ---- users ----------------------------------------------------------------------------------------------------------
@@ -202,8 +201,8 @@ void Layer::add_user(LayerUser& user) {
 }
 
 void Layer::remove_user(LayerUser& user) noexcept {
-  const std::lock_guard lock(users_mutex_);
-  std::erase(users_, &user);
+  // Nobody looks at a list again whose lock was left behind by a fork.
+  if (const EnteredScope scope(users_mutex_); scope) std::erase(users_, &user);
 }
 
 void Layer::move_to(const LayerUser* user, StreamId stream) {

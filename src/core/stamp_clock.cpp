@@ -1,5 +1,6 @@
 #include "stamp_clock.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
 
@@ -78,8 +79,23 @@ StampClock StampClock::find() noexcept {
 
 #endif
 
+namespace {
+
+enum : int { unknown, being_written, known };
+constinit std::atomic<int> found{unknown};
+constinit StampClock the_clock;
+
+}  // namespace
+
+// Nobody waits for another thread, which a fork could leave behind: two that come at once both find it out.
 StampClock StampClock::of_this_machine() noexcept {
-  static const StampClock clock = find();
+  if (found.load(std::memory_order_acquire) == known) return the_clock;
+  const StampClock clock = find();
+  int nothing = unknown;
+  if (found.compare_exchange_strong(nothing, being_written, std::memory_order_relaxed)) {
+    the_clock = clock;
+    found.store(known, std::memory_order_release);
+  }
   return clock;
 }
 

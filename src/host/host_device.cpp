@@ -15,6 +15,7 @@
 #include <synfire/model/reduction.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <new>
@@ -86,20 +87,24 @@ Extents active_of(const Extents& extents, int64_t active) {
   return {extents.n_steps, active / extents.n_neurons, extents.n_neurons};
 }
 
+// Neuron-steps.
+int64_t work_of(const Extents& extents) {
+  return extents.n_steps * extents.row();
+}
+
 class HostReplay;
 
 class HostDevice final : public Device {
  public:
-  explicit HostDevice(int n_threads)
-      : kernels_(select_kernels()),
-        n_threads_(std::min(n_threads == 0 ? automatic_threads() : n_threads, max_threads)) {}
+  HostDevice(int n_threads, const JobCallbacks& job_system)
+      : kernels_(select_kernels()), threads_(n_threads, job_system) {}
 
   bool is_host() const noexcept override { return true; }
 
   void describe(synfire_context_properties& properties) const override {
     properties.backend = SYNFIRE_BACKEND_HOST;
     properties.device = -1;
-    properties.n_threads = n_threads_;
+    properties.n_threads = threads_.n_threads();
     std::snprintf(properties.name, sizeof properties.name, "host %s, %s", kernels_.level, threading_name());
   }
 
@@ -136,26 +141,54 @@ class HostDevice final : public Device {
   }
   void load(std::span<const Operation>) override {}
   void execute(std::span<const Operation> operations, synfire_stream /*stream*/) override {
+    // Where the system has refused threads, eager calls do not ask again each time.
+    if (!asked_for_threads_.load(std::memory_order_relaxed) && wants_threads(operations) &&
+        !asked_for_threads_.exchange(true, std::memory_order_relaxed))
+      threads_.start();
     for (const Operation& operation : operations) std::visit([this](const auto& op) { run(op); }, operation);
   }
   void synchronize() override {}
   void check() override {}
   std::unique_ptr<Replay> instantiate(ReplayPlan plan) override;
+  // Threads for what will be replayed: a launch creates none.
+  void prepare(std::span<const Operation> operations) const {
+    if (wants_threads(operations)) threads_.start();
+  }
 
  private:
+  template <class Op>
+  static bool wants_threads(const Op&) {
+    return false;
+  }
+  static bool wants_threads(const ForwardOperation& op) {
+    return work_of(op.layer->spec().extents) >= parallel_threshold;
+  }
+  static bool wants_threads(const BackwardOperation& op) {
+    return backward_weight * work_of(op.layer->spec().extents) >= parallel_threshold;
+  }
+  static bool wants_threads(const ScaleAddOperation& op) { return host::wants_threads(op); }
+  static bool wants_threads(const ConvertSpikesOperation& op) { return host::wants_threads(op); }
+  static bool wants_threads(const CountSpikesOperation& op) { return host::wants_threads(op); }
+  static bool wants_threads(std::span<const Operation> operations) {
+    return std::any_of(operations.begin(), operations.end(), [](const Operation& operation) {
+      return std::visit([](const auto& op) { return wants_threads(op); }, operation);
+    });
+  }
+
   // Calls f(tile) for every tile, in parallel when there is enough work (in neuron-steps of a forward).
   template <class F>
   void for_each_tile(const Tiling& tiling, int64_t work, F f) const {
     const int64_t n_tiles = tiling.n_tiles();
-    const bool alone = n_threads_ == 1 || work < parallel_threshold;
+    const int n_threads = threads_.n_threads();
+    const bool alone = n_threads == 1 || work < parallel_threshold;
     // A few blocks per thread even out what other programs take from a processor.
-    const int64_t n_blocks = alone ? 1 : std::min<int64_t>(n_tiles, int64_t{4} * n_threads_);
+    const int64_t n_blocks = alone ? 1 : std::min<int64_t>(n_tiles, int64_t{4} * n_threads);
     auto block = [&](int64_t index) {
       const FloatEnvironment ieee;
       const int64_t end = n_tiles * (index + 1) / n_blocks;
       for (int64_t tile = n_tiles * index / n_blocks; tile < end; ++tile) f(tiling[tile]);
     };
-    for_each_block(n_blocks, n_threads_, block);
+    threads_.for_each_block(n_blocks, block);
   }
 
   template <class R>
@@ -164,8 +197,7 @@ class HostDevice final : public Device {
     const auto arguments = arguments_of<R>(spec, op.layer->block(), op);
     const bool rows = arguments.parameters->per_neuron || (arguments.spike_bits && spec.extents.n_neurons % 32 != 0);
     const Extents active = active_of(spec.extents, arguments.parameters->active);
-    for_each_tile(Tiling(active, rows, forward_tile, forward_sequences * int64_t{sizeof(R)}),
-                  active.n_steps * active.row(),
+    for_each_tile(Tiling(active, rows, forward_tile, forward_sequences * int64_t{sizeof(R)}), work_of(active),
                   [&](const Tile& tile) { kernels_.forward(spec.model->id, arguments, tile); });
   }
   template <class R>
@@ -175,7 +207,7 @@ class HostDevice final : public Device {
     const Extents active = active_of(spec.extents, arguments.parameters->active);
     for_each_tile(
         Tiling(active, arguments.parameters->per_neuron, backward_tile<R>, backward_sequences * int64_t{sizeof(R)}),
-        backward_weight * active.n_steps * active.row(),
+        backward_weight * work_of(active),
         [&](const Tile& tile) { kernels_.backward(spec.model->id, arguments, tile); });
   }
 
@@ -236,13 +268,13 @@ class HostDevice final : public Device {
     }
   }
   void run(const ResetStateOperation& op) const { reset_state(op); }
-  void run(const ScaleAddOperation& op) const { scale_add(op, n_threads_); }
+  void run(const ScaleAddOperation& op) const { scale_add(op, threads_); }
   void run(const WriteBytesOperation& op) const { std::memcpy(op.destination.data, op.bytes.data(), op.n_bytes); }
   void run(const GuardedCopyOperation& op) const { guarded_copy(op); }
   void run(const SetParametersOperation& op) const { set_parameters(op); }
   void run(const UpdateParameterOperation& op) const { update_parameter(op); }
-  void run(const ConvertSpikesOperation& op) const { convert_spikes(op, n_threads_); }
-  void run(const CountSpikesOperation& op) const { count_spikes(op, n_threads_); }
+  void run(const ConvertSpikesOperation& op) const { convert_spikes(op, threads_); }
+  void run(const CountSpikesOperation& op) const { count_spikes(op, threads_); }
   template <class E>
   static void fill(const FillOperation& op) {
     std::fill_n(static_cast<E*>(op.array.data), op.array.bytes / sizeof(E),
@@ -250,13 +282,16 @@ class HostDevice final : public Device {
   }
 
   const Kernels& kernels_;
-  const int n_threads_;
+  const Parallel threads_;
+  std::atomic<bool> asked_for_threads_{false};
 };
 
 // A replay runs the list again, on the launching thread.
 class HostReplay final : public Replay {
  public:
-  HostReplay(HostDevice& device, ReplayPlan plan) : device_(device), plan_(std::move(plan)) {}
+  HostReplay(HostDevice& device, ReplayPlan plan) : device_(device), plan_(std::move(plan)) {
+    device_.prepare(plan_.slots.front());
+  }
 
   bool is_capturing(synfire_stream) override { return false; }
   void launch(synfire_stream stream, uint32_t slot) override {
@@ -289,8 +324,8 @@ std::unique_ptr<Replay> HostDevice::instantiate(ReplayPlan plan) {
 
 }  // namespace
 
-std::unique_ptr<core::Device> make_device(int n_threads) {
-  return std::make_unique<HostDevice>(n_threads);
+std::unique_ptr<core::Device> make_device(int n_threads, const JobCallbacks& job_system) {
+  return std::make_unique<HostDevice>(n_threads, job_system);
 }
 
 }  // namespace synfire::host

@@ -10,8 +10,10 @@ namespace synfire::host {
 
 inline constexpr int max_threads = 1024;
 
-// n_threads: 1 is the calling thread only, 0 automatic.
-std::unique_ptr<core::Device> make_device(int n_threads);
+struct JobCallbacks;
+
+// n_threads: 1 is the calling thread only, 0 automatic. The callbacks are both null, or neither.
+std::unique_ptr<core::Device> make_device(int n_threads, const JobCallbacks& job_system);
 
 }  // namespace synfire::host
 

@@ -1,89 +1,125 @@
 #include "parallel.hpp"
 
-#if SYNFIRE_HOST_OPENMP
-#include <omp.h>
-#include <pthread.h>
+#include "host_device.hpp"
+#include "processors.hpp"
 
-#include <atomic>
-#include <mutex>
+#include <algorithm>
+
+#if SYNFIRE_HOST_OPENMP
+#include <core/fork.hpp>
+
+#include <omp.h>
 #endif
 
 #if SYNFIRE_HOST_THRUST
 #include <thrust/execution_policy.h>
 #include <thrust/for_each.h>
 #include <thrust/iterator/counting_iterator.h>
-#include <thrust/system/omp/execution_policy.h>
 #endif
 
 namespace synfire::host {
-
-const char* threading_name() noexcept {
-  return SYNFIRE_HOST_THREADING;
-}
-
-#if SYNFIRE_HOST_OPENMP
-
 namespace {
 
-// The OpenMP runtime's threads do not survive fork(): a child that waited for them would hang.
-constinit std::atomic<bool> forked{false};
-constinit std::once_flag fork_handler;
+#if SYNFIRE_HOST_THRUST
 
-void watch_forks() {
-  std::call_once(fork_handler,
-                 [] { pthread_atfork(nullptr, nullptr, [] { forked.store(true, std::memory_order_relaxed); }); });
-}
-
-// Sets the calling thread's OpenMP thread count and restores the host program's.
-class ThreadCount {
- public:
-  explicit ThreadCount(int n) : saved_(omp_get_max_threads()) { omp_set_num_threads(n); }
-  ~ThreadCount() { omp_set_num_threads(saved_); }
-  ThreadCount(const ThreadCount&) = delete;
-  ThreadCount& operator=(const ThreadCount&) = delete;
-
- private:
-  int saved_;
+// Thrust's algorithms with this policy run on the pool, those that have an overload here; all others run on the calling
+// thread, as those of Thrust's own host policy do.
+struct OnPool : thrust::host_execution_policy<OnPool> {
+  explicit OnPool(ThreadPool& p) : pool(&p) {}
+  ThreadPool* pool;
 };
 
-void run_parallel(int64_t n_blocks, int n_threads, void (*body)(void*, int64_t), void* state) {
-#if SYNFIRE_HOST_THRUST
-  const ThreadCount count(n_threads);
-  thrust::for_each_n(thrust::omp::par, thrust::counting_iterator<int64_t>(0), n_blocks,
+// Thrust finds it by the policy's namespace.
+template <class Iterator, class Size, class F>
+Iterator for_each_n(OnPool& policy, Iterator first, Size n, F f) {
+  struct Loop {
+    Iterator first;
+    F& f;
+  } loop{first, f};
+  policy.pool->run(
+      static_cast<int64_t>(n),
+      [](void* state, int64_t i) {
+        const Loop& all = *static_cast<const Loop*>(state);
+        all.f(all.first[static_cast<typename thrust::iterator_difference<Iterator>::type>(i)]);
+      },
+      &loop);
+  return first + n;
+}
+
+void run_on(ThreadPool& pool, int64_t n_blocks, BlockBody body, void* state) {
+  OnPool policy(pool);
+  thrust::for_each_n(policy, thrust::counting_iterator<int64_t>(0), n_blocks,
                      [=](int64_t block) { body(state, block); });
+}
+
+#elif SYNFIRE_HOST_POOL
+
+void run_on(ThreadPool& pool, int64_t n_blocks, BlockBody body, void* state) {
+  pool.run(n_blocks, body, state);
+}
+
+#endif
+
+int automatic_threads() noexcept {
+#if SYNFIRE_HOST_OPENMP
+  return omp_get_max_threads();
+#elif SYNFIRE_HOST_POOL
+  return wanted_threads();
 #else
-#pragma omp parallel for schedule(static) num_threads(n_threads)
-  for (int64_t block = 0; block < n_blocks; ++block) body(state, block);
+  return 1;
+#endif
+}
+
+// Threads of a context: 1 where there is neither a job system nor a threaded build.
+int count_threads(int wanted, bool has_job_system) noexcept {
+  if (has_job_system) return wanted > 0 ? wanted : usable_processors();
+#if SYNFIRE_HOST_OPENMP || SYNFIRE_HOST_POOL
+  return wanted > 0 ? wanted : automatic_threads();
+#else
+  return automatic_threads();
 #endif
 }
 
 }  // namespace
 
-int automatic_threads() noexcept {
-  return omp_get_max_threads();
+const char* threading_name() noexcept {
+  return SYNFIRE_HOST_THREADING;
 }
 
-void for_each_block(int64_t n_blocks, int n_threads, void (*body)(void*, int64_t), void* state) {
-  if (n_threads > 1 && n_blocks > 1) {
-    watch_forks();
-    if (!forked.load(std::memory_order_relaxed) && !omp_in_parallel()) {
-      run_parallel(n_blocks, n_threads, body, state);
+Parallel::Parallel(int n_threads, const JobCallbacks& callbacks)
+    : n_threads_(std::min(count_threads(n_threads, callbacks.enqueue != nullptr), max_threads)) {
+  if (n_threads_ == 1) return;
+  if (callbacks.enqueue) {
+    job_system_.emplace(callbacks);
+    return;
+  }
+#if SYNFIRE_HOST_POOL
+  pool_.emplace(n_threads_ - 1);
+#endif
+}
+
+void Parallel::start() const noexcept {
+#if SYNFIRE_HOST_POOL
+  if (pool_) pool_->start();
+#endif
+}
+
+void Parallel::run(int64_t n_blocks, BlockBody body, void* state) const {
+  if (n_blocks > 1 && n_threads_ > 1) {
+    if (job_system_) return job_system_->run(n_blocks, body, state);
+#if SYNFIRE_HOST_POOL
+    return run_on(*pool_, n_blocks, body, state);
+#elif SYNFIRE_HOST_OPENMP
+    // The runtime's threads do not survive fork(): a child that waited for them would hang.
+    if (core::fork_generation() == 0 && !omp_in_parallel()) {
+      const int n_threads = n_threads_;
+#pragma omp parallel for schedule(static) num_threads(n_threads)
+      for (int64_t block = 0; block < n_blocks; ++block) body(state, block);
       return;
     }
+#endif
   }
   for (int64_t block = 0; block < n_blocks; ++block) body(state, block);
 }
-
-#else
-
-int automatic_threads() noexcept {
-  return 1;
-}
-
-void for_each_block(int64_t n_blocks, int /*n_threads*/, void (*body)(void*, int64_t), void* state) {
-  for (int64_t block = 0; block < n_blocks; ++block) body(state, block);
-}
-
-#endif
 
 }  // namespace synfire::host

@@ -1,27 +1,45 @@
-// for_each_block: the one place where the host backend uses several threads. Built over Thrust's OpenMP system, over
-// plain OpenMP, or for one thread, as configured (SYNFIRE_HOST_PARALLEL); results do not depend on which.
+// Parallel: the one place where the host backend uses several threads. Those of a pool of the context's own, directly
+// or through Thrust's algorithms, those of OpenMP, or one, as configured (SYNFIRE_HOST_PARALLEL); or those of the
+// caller's job system. Results do not depend on which.
 #ifndef SYNFIRE_HOST_PARALLEL_HPP
 #define SYNFIRE_HOST_PARALLEL_HPP
 
-#include <cstdint>
+#include "job_system.hpp"
+#include "thread_pool.hpp"
+
+#include <optional>
 
 namespace synfire::host {
 
-// "thrust-openmp", "openmp" or "serial".
+// "pool", "thrust", "openmp" or "serial".
 const char* threading_name() noexcept;
 
-// Threads that "automatic" means: what the threading system would use for this process.
-int automatic_threads() noexcept;
+class Parallel {
+ public:
+  // n_threads of 0: as many as there are processors to use.
+  Parallel(int n_threads, const JobCallbacks& callbacks);
 
-// Calls body(state, block) for every block in [0, n_blocks), on at most n_threads threads. With one thread, in a child
-// after fork(), and inside someone else's parallel region: in order, on the calling thread, without creating a pool.
-void for_each_block(int64_t n_blocks, int n_threads, void (*body)(void* state, int64_t block), void* state);
+  int n_threads() const noexcept { return n_threads_; }
 
-template <class F>
-void for_each_block(int64_t n_blocks, int n_threads, F& f) {
-  for_each_block(
-      n_blocks, n_threads, [](void* state, int64_t block) { (*static_cast<F*>(state))(block); }, &f);
-}
+  // Creates what threads there are to be, unless they are there. Allocates and blocks: never called by a replay.
+  void start() const noexcept;
+
+  // Calls f(block) for every block in [0, n_blocks), on at most n_threads threads; n_blocks is 4 n_threads at most.
+  template <class F>
+  void for_each_block(int64_t n_blocks, F& f) const {
+    run(
+        n_blocks, [](void* state, int64_t block) { (*static_cast<F*>(state))(block); }, &f);
+  }
+
+ private:
+  void run(int64_t n_blocks, BlockBody body, void* state) const;
+
+  const int n_threads_;
+  mutable std::optional<JobSystem> job_system_;
+#if SYNFIRE_HOST_POOL
+  mutable std::optional<ThreadPool> pool_;
+#endif
+};
 
 }  // namespace synfire::host
 

@@ -2,8 +2,6 @@
 // step t. Every format is read into such a block and written from one.
 #include "spike_rows.hpp"
 
-#include "parallel.hpp"
-
 #include <core/operation_arguments.hpp>
 
 #include <algorithm>
@@ -35,7 +33,6 @@ class Blocks {
 
   int64_t columns() const { return columns_; }  // blocks of the same steps
   int64_t layers() const { return (extents_.n_steps + 31) / 32; }
-  int64_t spikes() const { return extents_.n_steps * extents_.row(); }
   Place at(int64_t layer, int64_t column) const {
     const int64_t step = layer * 32, neuron = column % per_row_ * 32;
     return {step, column / per_row_, neuron, static_cast<int>(std::min<int64_t>(32, extents_.n_steps - step)),
@@ -47,12 +44,13 @@ class Blocks {
   int64_t per_row_, columns_;
 };
 
-// Calls f(begin, end) for ranges that cover [0, count), in parallel when there is enough work.
+// Calls f(begin, end) for ranges that cover [0, count), in parallel when that is worth it.
 template <class F>
-void for_each_range(int64_t count, int64_t work, int n_threads, F f) {
-  const int64_t n = n_threads == 1 || work < parallel_threshold ? 1 : std::min<int64_t>(count, int64_t{4} * n_threads);
+void for_each_range(int64_t count, bool parallel, const Parallel& threads, F f) {
+  const bool alone = !parallel || threads.n_threads() == 1;
+  const int64_t n = alone ? 1 : std::min<int64_t>(count, int64_t{4} * threads.n_threads());
   auto range = [&](int64_t index) { f(count * index / n, count * (index + 1) / n); };
-  for_each_block(n, n_threads, range);
+  threads.for_each_block(n, range);
 }
 
 // Bit j of word i goes to bit i of word j: ever smaller squares off the diagonal change places.
@@ -151,9 +149,10 @@ void write(Block& block, SpikeStorage storage, const SpikeArray& spikes, const E
 
 // Columns of blocks, from the first step to the last: no two threads count the same neuron.
 template <class C>
-void count_neurons(const CountSpikesOperation& op, const SpikeArray& spikes, SpikeStorage storage, int n_threads) {
+void count_neurons(const CountSpikesOperation& op, const SpikeArray& spikes, SpikeStorage storage,
+                   const Parallel& threads) {
   const Blocks blocks(op.extents);
-  for_each_range(blocks.columns(), blocks.spikes(), n_threads, [&](int64_t begin, int64_t end) {
+  for_each_range(blocks.columns(), wants_threads(op), threads, [&](int64_t begin, int64_t end) {
     for (int64_t column = begin; column < end; ++column) {
       C sums[32] = {};
       for (int64_t layer = 0; layer < blocks.layers(); ++layer) {
@@ -168,12 +167,13 @@ void count_neurons(const CountSpikesOperation& op, const SpikeArray& spikes, Spi
 
 // Ranges of all blocks: several threads may add to the same count.
 template <class C>
-void count_steps(const CountSpikesOperation& op, const SpikeArray& spikes, SpikeStorage storage, int n_threads) {
+void count_steps(const CountSpikesOperation& op, const SpikeArray& spikes, SpikeStorage storage,
+                 const Parallel& threads) {
   const Blocks blocks(op.extents);
   C* const counts = row_of<C>(op.counts);
   const bool total = op.kind == CountKind::total;
   std::fill_n(counts, total ? 1 : op.extents.n_steps, C{0});
-  for_each_range(blocks.layers() * blocks.columns(), blocks.spikes(), n_threads, [&](int64_t begin, int64_t end) {
+  for_each_range(blocks.layers() * blocks.columns(), wants_threads(op), threads, [&](int64_t begin, int64_t end) {
     while (begin < end) {
       const int64_t layer = begin / blocks.columns(), next = std::min(end, (layer + 1) * blocks.columns());
       C sums[32] = {};
@@ -191,22 +191,29 @@ void count_steps(const CountSpikesOperation& op, const SpikeArray& spikes, Spike
 }
 
 template <class C>
-void count(const CountSpikesOperation& op, int n_threads) {
+void count(const CountSpikesOperation& op, const Parallel& threads) {
   const SpikeArray spikes = spikes_of(op.spikes);
   const SpikeStorage storage = storage_of(op.spikes.dtype);
   if (op.kind == CountKind::per_neuron)
-    count_neurons<C>(op, spikes, storage, n_threads);
+    count_neurons<C>(op, spikes, storage, threads);
   else
-    count_steps<C>(op, spikes, storage, n_threads);
+    count_steps<C>(op, spikes, storage, threads);
 }
 
 }  // namespace
 
-void convert_spikes(const ConvertSpikesOperation& op, int n_threads) {
+bool wants_threads(const ConvertSpikesOperation& op) {
+  return op.extents.n_steps * op.extents.row() >= parallel_threshold;
+}
+bool wants_threads(const CountSpikesOperation& op) {
+  return op.extents.n_steps * op.extents.row() >= parallel_threshold;
+}
+
+void convert_spikes(const ConvertSpikesOperation& op, const Parallel& threads) {
   const Blocks blocks(op.extents);
   const SpikeArray source = spikes_of(op.source), destination = spikes_of(op.destination);
   const SpikeStorage from = storage_of(op.source.dtype), to = storage_of(op.destination.dtype);
-  for_each_range(blocks.layers() * blocks.columns(), blocks.spikes(), n_threads, [&](int64_t begin, int64_t end) {
+  for_each_range(blocks.layers() * blocks.columns(), wants_threads(op), threads, [&](int64_t begin, int64_t end) {
     for (int64_t index = begin; index < end; ++index) {
       const Place at = blocks.at(index / blocks.columns(), index % blocks.columns());
       Block block = read(from, source, op.extents, at);
@@ -215,11 +222,11 @@ void convert_spikes(const ConvertSpikesOperation& op, int n_threads) {
   });
 }
 
-void count_spikes(const CountSpikesOperation& op, int n_threads) {
+void count_spikes(const CountSpikesOperation& op, const Parallel& threads) {
   if (op.counts.dtype == SYNFIRE_DTYPE_U64)
-    count<uint64_t>(op, n_threads);
+    count<uint64_t>(op, threads);
   else
-    count<uint32_t>(op, n_threads);
+    count<uint32_t>(op, threads);
 }
 
 }  // namespace synfire::host

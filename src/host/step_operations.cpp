@@ -1,6 +1,5 @@
 #include "step_operations.hpp"
 
-#include "parallel.hpp"
 #include "storage.hpp"
 
 #include <core/float_environment.hpp>
@@ -81,11 +80,18 @@ void scale_add_from(const ScaleAddOperation& op, int64_t first, int64_t end) {
   }
 }
 
+int64_t element_count(const ScaleAddOperation& op) {
+  return static_cast<int64_t>(op.source.bytes / bytes_of_dtype(op.source.dtype));
+}
+
 }  // namespace
 
-void scale_add(const ScaleAddOperation& op, int n_threads) {
-  const auto count = static_cast<int64_t>(op.source.bytes / bytes_of_dtype(op.source.dtype));
-  const int64_t n_blocks = n_threads == 1 || count < parallel_threshold ? 1 : n_threads;
+bool wants_threads(const ScaleAddOperation& op) {
+  return element_count(op) >= parallel_threshold;
+}
+
+void scale_add(const ScaleAddOperation& op, const Parallel& threads) {
+  const int64_t count = element_count(op), n_blocks = wants_threads(op) ? threads.n_threads() : 1;
   auto block = [&](int64_t index) {
     const FloatEnvironment ieee;
     const int64_t first = count / n_blocks * index, end = index + 1 == n_blocks ? count : first + count / n_blocks;
@@ -100,7 +106,7 @@ void scale_add(const ScaleAddOperation& op, int n_threads) {
         return scale_add_from<float>(op, first, end);
     }
   };
-  for_each_block(n_blocks, n_threads, block);
+  threads.for_each_block(n_blocks, block);
 }
 
 // ---- state ----------------------------------------------------------------------------------------------------------

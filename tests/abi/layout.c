@@ -48,6 +48,9 @@ static void print_structs(void) {
   FIELD(synfire_context_desc, n_threads);
   FIELD(synfire_context_desc, stream_priority);
   FIELD(synfire_context_desc, reserved);
+  FIELD(synfire_context_desc, enqueue_task);
+  FIELD(synfire_context_desc, finish_task);
+  FIELD(synfire_context_desc, job_system);
   end_struct();
 
   begin_struct("synfire_context_properties", sizeof(synfire_context_properties));

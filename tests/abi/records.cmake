@@ -3,7 +3,7 @@
 #   cmake -D WHAT=layout  -D HEADER=... -D RECORD=... -D PROGRAM=...            [-D UPDATE=ON] -P records.cmake
 #   cmake -D WHAT=layout  -D HEADER=... -D RECORD=... -D PROGRAM=... -D KEPT=layout-0.1.tsv           -P records.cmake
 #   cmake -D WHAT=symbols -D HEADER=... -D RECORD=... -D LIBRARY=... -D NM=...  [-D UPDATE=ON] -P records.cmake
-#   cmake -D WHAT=needed  -D LIBRARY=... -D READELF=...                                        -P records.cmake
+#   cmake -D WHAT=needed  -D LIBRARY=... -D READELF=... -D THREADING=...                       -P records.cmake
 #
 # A record changes only together with the ABI's version. To rewrite both after a deliberate change:
 #   cmake --build BUILD_FOLDER --target synfire-abi-update
@@ -133,14 +133,17 @@ elseif(WHAT STREQUAL "symbols")
 elseif(WHAT STREQUAL "needed")
   output_of(dynamic "${READELF}" -d "${LIBRARY}")
   string(REGEX MATCHALL "\\(NEEDED\\)[^\n]*" lines "${dynamic}")
-  set(allowed "^(libc|libm|libdl|libpthread|librt)\\.so\\.[0-9]+$|^ld-linux[-a-z0-9_]*\\.so\\.[0-9]+$|^libgomp\\.so\\.1$")
+  set(allowed "^(libc|libm|libdl|libpthread|librt)\\.so\\.[0-9]+$|^ld-linux[-a-z0-9_]*\\.so\\.[0-9]+$")
+  if(THREADING STREQUAL "openmp")
+    string(APPEND allowed "|^libgomp\\.so\\.1$")
+  endif()
   foreach(line IN LISTS lines)
     if(NOT line MATCHES "\\[(.+)\\]")
       message(FATAL_ERROR "unexpected line of readelf: ${line}")
     endif()
     set(library "${CMAKE_MATCH_1}")
     if(NOT library MATCHES "${allowed}")
-      message(FATAL_ERROR "the library needs ${library}; allowed are the C library, its loader and libgomp")
+      message(FATAL_ERROR "the library needs ${library}; allowed are the C library and its loader, and libgomp in a build over OpenMP")
     endif()
     message(STATUS "needs ${library}")
   endforeach()

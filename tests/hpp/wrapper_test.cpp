@@ -595,6 +595,41 @@ TEST(Names, FindModelsAndSurrogates) {
       throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-SURROGATE-NAME", "\"if\"", [] { synfire::surrogate_id("if"); }));
 }
 
+struct InPlace {
+  int n_enqueued = 0;
+  void* enqueue(synfire_task task, void* argument, std::int32_t n_items, std::int32_t /*min_range*/) {
+    ++n_enqueued;
+    task(argument, 0, n_items / 2);
+    left_ = {task, argument, n_items / 2, n_items};
+    return &left_;
+  }
+  void finish(void* handle) {
+    EXPECT_EQ(handle, &left_);
+    left_.task(left_.argument, left_.first, left_.end);
+  }
+
+ private:
+  struct Part {
+    synfire_task task;
+    void* argument;
+    std::int32_t first, end;
+  } left_ = {};
+};
+
+TEST(Contexts, UseAJobSystem) {
+  constexpr int many = 60'000;  // work for several threads
+  InPlace jobs;
+  const Context context(synfire::context_desc_with_jobs(jobs, 2, SYNFIRE_BACKEND_HOST));
+  EXPECT_EQ(context.properties().n_threads, 2);
+  Layer layer(context, synfire::layer_desc(SYNFIRE_MODEL_LIF, 16, many));
+  Buffer x = make_pinned(context, 16 * many);
+  const Buffer spikes = make_pinned(context, 16 * many);
+  x.fill(2);
+  layer.forward(synfire::forward_desc(x, spikes));
+  EXPECT_EQ(jobs.n_enqueued, 1);
+  for (const float spike : spikes.data<float>()) ASSERT_EQ(spike, 1.0f);
+}
+
 TEST(Passes, RefuseTheWrongOrder) {
   const Context context = make_context();
   Layer layer = make_layer(context);

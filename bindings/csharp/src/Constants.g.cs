@@ -74,6 +74,7 @@ namespace Synfire
 
         /// <summary>
         /// The callback of a native node failed, or broke the capture it was called in; the text names the node.
+        /// Or the context's job system did not run what it took.
         /// </summary>
         ErrorCallback = -13,
 

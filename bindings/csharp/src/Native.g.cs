@@ -127,9 +127,12 @@ namespace Synfire.Raw
         /// </summary>
         public int device;
         /// <summary>
-        /// Threads of the host backend: 1 is the calling thread only and no pool is ever created; 0 (default) is
-        /// automatic: the processors this process may run on; up to 1024. Small work never leaves the calling
-        /// thread.
+        /// Threads of the host backend: 1 is the calling thread only and no other is ever created; 0 (default) is
+        /// automatic: what the environment variable <c>OMP_NUM_THREADS</c> says, else the processors that the
+        /// calling thread may run on; up to 1024. Small work never leaves the calling thread. The others are the
+        /// context's own: they are created when a graph with work for them is instantiated, or by the first eager
+        /// call that has such, and end with the context. Where the system refuses one there are fewer. With a job
+        /// system: how many threads that has, the calling one included.
         /// </summary>
         public int n_threads;
         /// <summary>
@@ -140,6 +143,18 @@ namespace Synfire.Raw
         public int stream_priority;
         /// <summary>Must be zero.</summary>
         public uint reserved;
+        /// <summary>
+        /// The caller's job system, in the place of threads of the context's own: takes a task. Null (default),
+        /// as <c>finish_task</c> then is too: none. Used by the host backend, with <c>n_threads</c> of 1 never;
+        /// on CUDA it is accepted and never called. A task whose items it does not run once each fails the call
+        /// that brought it, with SYNFIRE_ERROR_CALLBACK. Both functions must stay callable until the context and
+        /// everything created on it is freed: they are called in launches and eager calls only.
+        /// </summary>
+        public IntPtr enqueue_task;
+        /// <summary>Waits for a task that <c>enqueue_task</c> took.</summary>
+        public IntPtr finish_task;
+        /// <summary>Handed to both.</summary>
+        public void* job_system;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_context_desc Init
@@ -181,7 +196,7 @@ namespace Synfire.Raw
         public ulong memory_bytes;
         /// <summary>
         /// Name of the GPU, or of the host backend, its instruction level and its threading (e.g. <c>"host
-        /// avx512, thrust-openmp"</c>).
+        /// avx512, pool"</c>).
         /// </summary>
         public fixed byte name[128];
 
@@ -1023,6 +1038,7 @@ namespace Synfire.Raw
 
         /// <summary>
         /// The callback of a native node failed, or broke the capture it was called in; the text names the node.
+        /// Or the context's job system did not run what it took.
         /// </summary>
         public const int SYNFIRE_ERROR_CALLBACK = -13;
 
@@ -1263,9 +1279,7 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern uint synfire_abi_version();
 
-        /// <summary>
-        /// Human-readable version and build facts, such as <c>"0.1.0 (cuda 13.0; host: thrust-openmp)"</c>.
-        /// </summary>
+        /// <summary>Human-readable version and build facts, such as <c>"0.1.0 (cuda 13.0; host: pool)"</c>.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern byte* synfire_version_string();
 

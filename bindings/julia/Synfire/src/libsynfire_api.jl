@@ -37,6 +37,27 @@ An ordered list of operations, recorded once, instantiated once, replayed many t
 const synfire_graph = Ptr{synfire_graph_s}
 
 """
+A part of a task that the library hands to a job system: runs the items [first, end).
+
+Made with `@cfunction(f, Cvoid, (Ptr{Cvoid}, Int32, Int32,))`; it may not throw.
+"""
+const synfire_task = Ptr{Cvoid}
+
+"""
+Takes a task into the caller's job system: synfire_context_desc::enqueue_task.
+
+Made with `@cfunction(f, Ptr{Cvoid}, (Ptr{Cvoid}, synfire_task, Ptr{Cvoid}, Int32, Int32,))`; it may not throw.
+"""
+const synfire_enqueue_task = Ptr{Cvoid}
+
+"""
+Waits until a task is done: synfire_context_desc::finish_task.
+
+Made with `@cfunction(f, Cvoid, (Ptr{Cvoid}, Ptr{Cvoid},))`; it may not throw.
+"""
+const synfire_finish_task = Ptr{Cvoid}
+
+"""
 The function of a native node.
 
 Made with `@cfunction(f, Int32, (Ptr{Cvoid}, Ptr{synfire_native_call},))`; it may not throw.
@@ -155,9 +176,12 @@ struct synfire_context_desc
     n_threads::Int32
     stream_priority::Int32
     reserved::UInt32
+    enqueue_task::synfire_enqueue_task
+    finish_task::synfire_finish_task
+    job_system::Ptr{Cvoid}
 end
-synfire_context_desc(; backend=0, device=0, n_threads=0, stream_priority=0, reserved=0) =
-    synfire_context_desc(sizeof(synfire_context_desc), backend, device, n_threads, stream_priority, reserved)
+synfire_context_desc(; backend=0, device=0, n_threads=0, stream_priority=0, reserved=0, enqueue_task=C_NULL, finish_task=C_NULL, job_system=C_NULL) =
+    synfire_context_desc(sizeof(synfire_context_desc), backend, device, n_threads, stream_priority, reserved, enqueue_task, finish_task, job_system)
 
 """
 What a context runs on.
@@ -584,7 +608,7 @@ end
 """
     synfire_version_string()
 
-Human-readable version and build facts, such as `\"0.1.0 (cuda 13.0; host: thrust-openmp)\"`.
+Human-readable version and build facts, such as `\"0.1.0 (cuda 13.0; host: pool)\"`.
 """
 @inline function synfire_version_string()
     address = functions.synfire_version_string

@@ -1,5 +1,6 @@
 // context.rs - contexts, and what all handles share.
 use crate::error::{check, loaded, Result};
+use crate::jobs::JobSystem;
 use crate::values::{Backend, Fallback};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
@@ -60,6 +61,9 @@ unsafe impl Sync for Context {}
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct ContextBuilder(sys::synfire_context_desc);
+// SAFETY: numbers, and a job system that lives as long as the program and is Sync.
+unsafe impl Send for ContextBuilder {}
+unsafe impl Sync for ContextBuilder {}
 
 /// What a context runs on.
 #[derive(Clone, Debug)]
@@ -106,6 +110,12 @@ impl ContextBuilder {
     /// Priority of the context's CUDA stream.
     pub fn stream_priority(mut self, priority: i32) -> Self {
         self.0.stream_priority = priority;
+        self
+    }
+    /// The program's job system in the place of threads of the context's own, and how many threads it has, the calling one
+    /// included; 0: as many as there are processors. On CUDA it is never called.
+    pub fn job_system<J: JobSystem>(mut self, jobs: &'static J, n_threads: i32) -> Self {
+        crate::jobs::describe(&mut self.0, jobs, n_threads);
         self
     }
     /// Creates the context.

@@ -93,8 +93,9 @@
 //!
 //! # Panics
 //!
-//! It calls no function of the program but those of native nodes ([`Graph::native`]), whose panics are caught before its
-//! frames and go on after them. A panic in the closure of [`Graph::record`] unwinds through Rust only, and drops the graph.
+//! It calls no functions of the program but those of native nodes ([`Graph::native`]), whose panics are caught before its
+//! frames and go on after them, and job systems ([`JobSystem`]), whose panics end there: what they left undone is an error of
+//! the call. A panic in the closure of [`Graph::record`] unwinds through Rust only, and drops the graph.
 //!
 //! SPDX-License-Identifier: MIT
 #![deny(missing_docs, missing_debug_implementations)]
@@ -104,6 +105,7 @@ mod context;
 mod error;
 mod graph;
 mod held;
+mod jobs;
 mod layer;
 mod native;
 mod pass;
@@ -118,6 +120,7 @@ pub use buffer::{Bf16, Buffer, BufferBuilder, Element, Map, MapMut, F16};
 pub use context::{live_handles, reclaim, Context, ContextBuilder, Properties};
 pub use error::{Error, Result, Status};
 pub use graph::{Graph, GraphBuilder, Operation, Statistics, Stream, Wait};
+pub use jobs::{JobSystem, Task};
 pub use layer::{Layer, LayerBuilder, LayerMemory, ParameterInfo};
 pub use native::{Native, NativeCall, Outcome};
 pub use pass::{Backward, Forward};

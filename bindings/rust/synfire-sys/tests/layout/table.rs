@@ -6,7 +6,7 @@ use super::*;
 
 pub fn table() -> Vec<String> {
     let mut lines = Vec::new();
-    structure!(lines, synfire_context_desc { struct_size, backend, device, n_threads, stream_priority, reserved });
+    structure!(lines, synfire_context_desc { struct_size, backend, device, n_threads, stream_priority, reserved, enqueue_task, finish_task, job_system });
     structure!(lines, synfire_context_properties { struct_size, backend, device, fallback_reason, n_threads, compute_major, compute_minor, n_multiprocessors, driver_version, runtime_version, memory_bytes, name });
     structure!(lines, synfire_buffer_desc { struct_size, memory, dtype, reserved, n_elements, data, row_pitch });
     structure!(lines, synfire_layer_desc { struct_size, model, n_steps, n_neurons, batch, dtype, reset, surrogate, detach_reset, undecayed_input, threads_per_block });

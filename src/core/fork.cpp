@@ -1,0 +1,40 @@
+#include "fork.hpp"
+
+#include "error.hpp"
+
+#if !defined(_WIN32)
+#include <pthread.h>
+#endif
+
+namespace synfire::core {
+
+constinit std::atomic<uint32_t> detail::fork_generation{0};
+
+#if defined(_WIN32)
+
+void watch_forks() {}
+
+#else
+
+namespace {
+
+constinit std::atomic<bool> watched{false};
+
+void count_fork() noexcept {
+  detail::fork_generation.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void watch_forks() {
+  if (watched.load(std::memory_order_acquire)) return;
+  // Two threads at once may both come here: then every fork counts twice, which is as good. A lock could be left
+  // behind.
+  if (pthread_atfork(nullptr, nullptr, [] { count_fork(); }) != 0)
+    fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-MEMORY-HOST", "no memory to watch forks with");
+  watched.store(true, std::memory_order_release);
+}
+
+#endif
+
+}  // namespace synfire::core

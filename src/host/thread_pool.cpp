@@ -1,0 +1,229 @@
+// How a job meets workers. Each worker has a word: what it does now, and whether it sleeps. Whoever brings a job claims
+// workers that are idle, gives each the job and offers it; at the end it takes the offer back where the worker has not
+// begun, waits for those that have, and lets all go. A worker belongs to one job from the claim to the end, so a job
+// may lie on the stack of the thread that brought it. The parent's threads do not exist in a child after fork(): there
+// a pool is never touched.
+#include "thread_pool.hpp"
+
+#include "host_device.hpp"
+#include "processors.hpp"
+#include "worker_thread.hpp"
+
+#include <core/fork.hpp>
+#include <core/stamp_clock.hpp>
+
+#include <algorithm>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace synfire::host {
+namespace {
+
+// What a worker does: the lowest three bits of its word.
+constexpr uint32_t idle = 0;      // nothing; anyone may claim it
+constexpr uint32_t claimed = 1;   // nothing yet; its job is being written
+constexpr uint32_t offered = 2;   // nothing yet; it may begin
+constexpr uint32_t working = 3;   // its part of a job
+constexpr uint32_t finished = 4;  // nothing any more; its job is not over
+constexpr uint32_t ending = 5;    // it returns
+constexpr uint32_t doing = 7;     // mask of these
+constexpr uint32_t asleep = 8;    // it sleeps on its word, or is about to
+constexpr uint32_t awaited = 16;  // whoever brought the job sleeps on the word until the worker has finished
+
+// Waking a thread costs 5 us where it is done and up to 50 where it is awaited: between the operations of a replay
+// those who wait stay awake. Longer would take a processor from other programs between two replays.
+constexpr int64_t most_spin_ns = 50'000;
+
+// Parts that a job is cut into, so that threads begin far from each other and come to the same blocks in the next job.
+constexpr int most_parts = 32;
+
+void pause_processor() noexcept {
+#if defined(__x86_64__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Calls done() until it says so, for as long at most. A look at the clock costs more than a look at a word.
+template <class Done>
+bool spin(int64_t ns, Done done) noexcept {
+  if (done()) return true;
+  if (ns == 0) return false;
+  const int64_t end = core::now_ns() + ns;
+  do {
+    for (int i = 0; i < 32; ++i) {
+      if (done()) return true;
+      pause_processor();
+    }
+  } while (core::now_ns() < end);
+  return false;
+}
+
+}  // namespace
+
+struct alignas(64) ThreadPool::Worker {
+  std::atomic<uint32_t> word{idle};
+  Job* job = nullptr;  // belongs to whoever has claimed the worker
+  int place = 0;       // in that job: 1 and up
+  ThreadPool* pool = nullptr;
+  WorkerThread thread;
+};
+
+struct ThreadPool::Job {
+  struct alignas(64) Part {
+    std::atomic<int64_t> next;
+    int64_t end;
+  };
+
+  const BlockBody body;
+  void* const state;
+  int n_parts = 0, n_workers = 0, n_sleeping = 0;
+  std::atomic<int> next_sleeping{0};
+  Part parts[most_parts];
+  Worker* team[max_threads];      // claimed for this job
+  Worker* sleeping[max_threads];  // those of them that have to be woken
+
+  Job(BlockBody b, void* s) noexcept : body(b), state(s) {}
+
+  void cut(int64_t n_blocks) noexcept {
+    n_parts = std::min(n_workers + 1, most_parts);
+    for (int i = 0; i < n_parts; ++i) {
+      parts[i].next.store(n_blocks * i / n_parts, std::memory_order_relaxed);
+      parts[i].end = n_blocks * (i + 1) / n_parts;
+    }
+  }
+
+  // Wakes two workers; each of them does the same, so that no thread wakes many.
+  void wake_two() noexcept {
+    for (int i = 0; i < 2 && next_sleeping.load(std::memory_order_relaxed) < n_sleeping; ++i) {
+      const int at = next_sleeping.fetch_add(1, std::memory_order_relaxed);
+      if (at >= n_sleeping) return;
+      std::atomic<uint32_t>& word = sleeping[at]->word;
+      if (word.fetch_and(~asleep, std::memory_order_relaxed) & asleep) word.notify_all();
+    }
+  }
+
+  // Works on its own part, then on what others have left of theirs.
+  void take_part(int place) noexcept {
+    wake_two();
+    for (int i = 0; i < n_parts; ++i) {
+      Part& part = parts[(place + i) % n_parts];
+      while (part.next.load(std::memory_order_relaxed) < part.end) {
+        const int64_t block = part.next.fetch_add(1, std::memory_order_relaxed);
+        if (block >= part.end) break;
+        body(state, block);
+      }
+    }
+  }
+};
+
+ThreadPool::ThreadPool(int n_workers)
+    : n_workers_(n_workers), process_(core::fork_generation()), workers_(new Worker[static_cast<size_t>(n_workers)]) {
+  for (int i = 0; i < n_workers; ++i) workers_[i].pool = this;
+}
+
+ThreadPool::~ThreadPool() {
+  const int n = n_started_.load(std::memory_order_relaxed);
+  if (is_from_before_fork()) {
+    for (int i = 0; i < n; ++i) workers_[i].thread.forget();
+    return;
+  }
+  for (int i = 0; i < n; ++i) {
+    workers_[i].word.store(ending, std::memory_order_release);
+    workers_[i].word.notify_all();
+  }
+  for (int i = 0; i < n; ++i) workers_[i].thread.join();
+}
+
+bool ThreadPool::is_from_before_fork() const noexcept {
+  return process_ != core::fork_generation();
+}
+
+void ThreadPool::start() noexcept {
+  if (n_started_.load(std::memory_order_acquire) == n_workers_ || is_from_before_fork() || !starting_.enter()) return;
+  int n = n_started_.load(std::memory_order_relaxed);
+  // Who spins where threads outnumber processors keeps those from running that it waits for.
+  spin_ns_.store(n_workers_ < usable_processors() ? most_spin_ns : 0, std::memory_order_relaxed);
+  while (n < n_workers_ && workers_[n].thread.start(work, &workers_[n], n + 1)) ++n;
+  n_started_.store(n, std::memory_order_release);
+  starting_.unlock();
+}
+
+void ThreadPool::work(void* worker) {
+  Worker& self = *static_cast<Worker*>(worker);
+  const auto has_news = [&] {
+    const uint32_t now = self.word.load(std::memory_order_relaxed) & doing;
+    return now == offered || now == ending;
+  };
+  for (;;) {
+    while (!spin(self.pool->spin_ns_.load(std::memory_order_relaxed), has_news)) {
+      uint32_t word = self.word.load(std::memory_order_relaxed);
+      if ((word & doing) != idle && (word & doing) != finished) continue;  // a claim is followed by an offer at once
+      // Said before it sleeps, so that whoever claims it knows; taken back by whoever wakes it, or when it begins.
+      if (!(word & asleep) && !self.word.compare_exchange_strong(word, word | asleep, std::memory_order_relaxed))
+        continue;
+      self.word.wait(word | asleep, std::memory_order_relaxed);
+    }
+    uint32_t word = self.word.load(std::memory_order_relaxed);
+    if ((word & doing) == ending) return;
+    // Unless the offer has been taken back, or who wakes it comes between.
+    if ((word & doing) != offered ||
+        !self.word.compare_exchange_strong(word, working, std::memory_order_acquire, std::memory_order_relaxed))
+      continue;
+    self.job->take_part(self.place);
+    if (self.word.exchange(finished, std::memory_order_release) & awaited) self.word.notify_all();
+  }
+}
+
+// Claims up to so many idle workers for the job.
+void ThreadPool::claim(Job& job, int64_t most) noexcept {
+  const int n = n_started_.load(std::memory_order_acquire);
+  for (int i = 0; i < n && job.n_workers < most; ++i) {
+    std::atomic<uint32_t>& word = workers_[i].word;
+    uint32_t before = word.load(std::memory_order_relaxed);
+    while ((before & doing) == idle && !word.compare_exchange_weak(before, before | claimed, std::memory_order_acquire,
+                                                                   std::memory_order_relaxed)) {
+    }
+    if ((before & doing) != idle) continue;
+    if (before & asleep) job.sleeping[job.n_sleeping++] = &workers_[i];
+    job.team[job.n_workers++] = &workers_[i];
+    workers_[i].job = &job;
+    workers_[i].place = job.n_workers;
+  }
+}
+
+// Lets a worker go when it has no part in the job any more.
+void ThreadPool::let_go(Worker& worker) const noexcept {
+  std::atomic<uint32_t>& word = worker.word;
+  uint32_t now = word.load(std::memory_order_relaxed);
+  while ((now & doing) == offered) {
+    const uint32_t taken_back = idle | (now & asleep);
+    if (word.compare_exchange_weak(now, taken_back, std::memory_order_release, std::memory_order_relaxed)) return;
+  }
+  const auto is_finished = [&] { return (word.load(std::memory_order_acquire) & doing) == finished; };
+  while (!spin(spin_ns_.load(std::memory_order_relaxed), is_finished)) {
+    now = word.load(std::memory_order_relaxed);
+    if ((now & doing) != working) continue;
+    if (!(now & awaited) && !word.compare_exchange_strong(now, now | awaited, std::memory_order_relaxed)) continue;
+    word.wait(now | awaited, std::memory_order_relaxed);
+  }
+  word.fetch_and(asleep, std::memory_order_release);
+}
+
+void ThreadPool::run(int64_t n_blocks, BlockBody body, void* state) noexcept {
+  Job job(body, state);
+  if (n_blocks > 1 && !is_from_before_fork()) claim(job, n_blocks - 1);
+  if (job.n_workers == 0) {
+    for (int64_t block = 0; block < n_blocks; ++block) body(state, block);
+    return;
+  }
+  job.cut(n_blocks);
+  for (int i = 0; i < job.n_workers; ++i) job.team[i]->word.fetch_add(offered - claimed, std::memory_order_release);
+  job.take_part(0);
+  for (int i = 0; i < job.n_workers; ++i) let_go(*job.team[i]);
+}
+
+}  // namespace synfire::host
