@@ -40,7 +40,7 @@ Iterator for_each_n(OnPool& policy, Iterator first, Size n, F f) {
       static_cast<int64_t>(n),
       [](void* state, int64_t i) {
         const Loop& all = *static_cast<const Loop*>(state);
-        all.f(all.first[static_cast<typename thrust::iterator_difference<Iterator>::type>(i)]);
+        all.f(*(all.first + static_cast<decltype(all.first - all.first)>(i)));
       },
       &loop);
   return first + n;

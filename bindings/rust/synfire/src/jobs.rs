@@ -38,7 +38,8 @@ impl Task<'_> {
     }
     /// Runs these items.
     pub fn run(&self, items: Range<usize>) {
-        let index = |item| i32::try_from(item).unwrap_or(i32::MAX); // which no task has
+        // No task has so many.
+        let index = |item| i32::try_from(item).unwrap_or(i32::MAX);
         // SAFETY: the call that made the task lasts; the library looks at the indices.
         unsafe { (self.part)(self.argument, index(items.start), index(items.end)) }
     }

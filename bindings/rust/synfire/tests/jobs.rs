@@ -52,7 +52,12 @@ fn mistakes_are_errors() {
     static TWICE: Wrong = Wrong(|task| (0..2).for_each(|_| task.run(0..task.len())));
     static OUTSIDE: Wrong = Wrong(|task| task.run(0..usize::MAX));
     static PANIC: Wrong = Wrong(|_| panic!("a job system that fails"));
-    let wrong = [(&MISSING, "SYN-TASK-MISSING"), (&TWICE, "SYN-TASK-TWICE"), (&OUTSIDE, "SYN-TASK-RANGE"), (&PANIC, "SYN-TASK-MISSING")];
+    let wrong = [
+        (&MISSING, "SYN-TASK-MISSING"),
+        (&TWICE, "SYN-TASK-TWICE"),
+        (&OUTSIDE, "SYN-TASK-RANGE"),
+        (&PANIC, "SYN-TASK-MISSING"),
+    ];
     for (jobs, rule) in wrong {
         let error = spikes(host().job_system(jobs, 4)).unwrap_err();
         assert_eq!((error.status, error.rule.as_str()), (Status::Callback, rule));
