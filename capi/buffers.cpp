@@ -15,7 +15,16 @@ synfire_status SYNFIRE_CALL synfire_buffer_create(synfire_context context, const
     const auto owner = pinned(context);
     const synfire_buffer_desc checked = read_descriptor(desc, "desc");
     check_reserved(checked.reserved, "desc.reserved");
-    *buffer = registered<synfire_buffer>(new core::Buffer(*owner, checked));
+    auto* const made = new core::Buffer(*owner, checked);
+    made->retain();
+    try {
+      *buffer = registered<synfire_buffer>(made);
+    } catch (...) {
+      made->forget_release();
+      made->release();
+      throw;
+    }
+    made->release();
     return SYNFIRE_OK;
   });
 }

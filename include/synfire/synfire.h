@@ -362,6 +362,9 @@ SYNFIRE_API void SYNFIRE_CALL synfire_context_destroy(synfire_context context SY
  * Frees what earlier destroy calls queued. Create calls and blocking waits without a time-out do the same in passing;
  * call this to free at a time of your choosing, or after the last context was destroyed.
  *
+ * Release functions of borrowed memory (synfire_buffer_desc::release) are called here too: when `still_queued` is 0,
+ * each of a destroyed buffer has returned. From inside a release function nothing is freed: the outer call does that.
+ *
  * @param context           A context, or null for everything queued in the process.
  * @param[out] still_queued Receives how many objects are still in use or in flight, may be null.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE.
@@ -436,6 +439,18 @@ enum {
   SYNFIRE_DTYPE_U64 = 8
 };
 
+/**
+ * What the library calls when it has given up borrowed memory: synfire_buffer_desc::release.
+ *
+ * It is called once, by the thread that frees the buffer: one inside a create call, inside synfire_context_reclaim(),
+ * or inside a blocking wait without a time-out, on any context of the process. No lock of the library is held, so it
+ * may call the library, also to create and destroy; what it destroys is freed before that outer call returns. It has no
+ * result, and nothing may leave it but by returning: no exception, no `longjmp`, no end of the thread.
+ *
+ * @param user synfire_buffer_desc::release_user.
+ */
+typedef void (SYNFIRE_CALL *synfire_release_callback)(void *user SYNFIRE_NULLABLE);
+
 /** How to create a buffer. Zero means default in every field but `struct_size` and `n_elements`. */
 typedef struct synfire_buffer_desc {
   /** `sizeof(synfire_buffer_desc)`. */
@@ -449,19 +464,32 @@ typedef struct synfire_buffer_desc {
   /** Number of elements (words for packed spikes), at least 1. */
   uint64_t n_elements;
   /** Null (default): the library allocates, zero-filled and aligned to 256 bytes. Otherwise memory to borrow: it must
-   *  be of the stated kind (on CUDA this is checked), aligned to its element and outlive the buffer's last use. */
+   *  be of the stated kind (on CUDA this is checked), aligned to its element, and stay until its last use: by the
+   *  buffer, by a graph that uses it, and by a layer whose tape was made from it. `release` tells when that was. */
   void *data SYNFIRE_NULLABLE;
   /** Elements (words for packed spikes) from one step to the next, where a layer reads or writes the buffer as
    *  `[T, ...]`: at least one step's elements. What lies between is left alone. 0 (default): steps follow each other
    *  directly. */
   uint64_t row_pitch;
+  /** Called once when borrowed memory has had its last use, and no GPU work that was enqueued before reads or writes it.
+   *  Null (default): nothing is called. Refused without `data`. When the buffer could not be created it is never called,
+   *  and the memory is still the caller's. */
+  synfire_release_callback release SYNFIRE_NULLABLE;
+  /** Handed to `release`. */
+  void *release_user SYNFIRE_NULLABLE;
+  /** Set to 1 when `release` would be called, or has returned: by an atomic store with release order. For programs whose
+   *  own functions must not run on any thread that calls the library, such as those of an interpreter or of a garbage
+   *  collector: they look at it when they like. Null (default): nothing is set. Refused without `data`; not set when the
+   *  buffer could not be created. */
+  uint32_t *release_flag SYNFIRE_NULLABLE;
 } synfire_buffer_desc;
 
 /** All zeros plus the size. */
-#define SYNFIRE_BUFFER_DESC_INIT { (uint32_t)sizeof(synfire_buffer_desc), 0, 0, 0u, 0u, NULL, 0u }
+#define SYNFIRE_BUFFER_DESC_INIT { (uint32_t)sizeof(synfire_buffer_desc), 0, 0, 0u, 0u, NULL, 0u, NULL, NULL, NULL }
 
 /**
- * Creates a buffer, allocated (zero-filled) or borrowed.
+ * Creates a buffer, allocated (zero-filled) or borrowed. Memory that is lent with a release function is given back when
+ * nothing needs it any more: the buffer is destroyed, no graph uses it, and no layer has a tape of it.
  *
  * More host memory than the machine, or the control group that the process runs in, can give is refused before any of
  * it is touched: ::SYNFIRE_ERROR_OUT_OF_MEMORY, as for everything here that allocates. Large blocks of ordinary memory
@@ -479,7 +507,10 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_buffer_create(synfire_context co
                                                               synfire_buffer *buffer) SYNFIRE_NOEXCEPT;
 
 /**
- * Destroys a buffer. Graphs that use it keep its memory until they are destroyed too; borrowed memory is never freed.
+ * Destroys a buffer. Graphs that use it keep its memory until they are destroyed too, and so does a layer whose latest
+ * forward left a tape of it: until its next forward with another X or for inference, or until it is destroyed. Borrowed
+ * memory is never freed; synfire_buffer_desc::release is called by a later call, at the latest by the
+ * synfire_context_reclaim() that answers that nothing is queued.
  *
  * @param buffer A buffer, or null (nothing happens). A stale handle is ignored.
  * @blocks no (it queues). @allocates no. @enqueues no. @capture legal. @threads any, also finalizers. @since ABI 0.1

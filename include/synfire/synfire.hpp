@@ -511,7 +511,8 @@ constexpr synfire_buffer_desc counts_desc(std::uint64_t n_elements,
 }
 
 /**
- * Describes a buffer over borrowed memory, which must outlive the buffer's last use.
+ * Describes a buffer over borrowed memory, which must outlive its last use: by the buffer, by a graph that uses it, and
+ * by a layer whose tape was made from it. A Buffer that is given a keeper sees to that.
  *
  * @tparam T         Type of the elements, as dtype_of.
  * @param data       Memory of the kind `memory`.
@@ -879,6 +880,23 @@ inline std::uint64_t reclaim() {
 
 // ---- Buffers --------------------------------------------------------------------------------------------------------
 
+namespace detail {
+
+/** @cond DETAIL */
+template <class Keeper>
+void SYNFIRE_CALL give_back(void* user) noexcept {
+  const std::unique_ptr<Keeper> keeper(static_cast<Keeper*>(user));
+  if constexpr (std::is_invocable_v<Keeper&>) {
+    try {
+      (*keeper)();
+    } catch (...) {  // there is no call that it could come out of
+    }
+  }
+}
+/** @endcond */
+
+}  // namespace detail
+
 /** Typed memory of a context, owned or borrowed. See ::synfire_buffer. */
 class Buffer : public Owner<synfire_buffer> {
  public:
@@ -896,6 +914,34 @@ class Buffer : public Owner<synfire_buffer> {
       : dtype_(desc.dtype), host_visible_(is_host_visible(context, desc)) {
     const synfire_buffer_desc sized = detail::sized(desc);
     check(synfire_buffer_create(context, &sized, &handle_));
+  }
+
+  /**
+   * Creates a buffer over borrowed memory, and lends it until its last use: by the buffer, by graphs that use it, by
+   * layers whose tape was made from it, and by work of a GPU. Then the keeper is called, if it takes no arguments and can
+   * be, and destroyed: on any thread, inside a call that creates something, a reclaim(), or a wait of WaitPolicy::block
+   * without a time-out. It may use the library. What it throws is dropped. See synfire_buffer_desc::release.
+   *
+   * @code
+   * std::vector<float> values(n);
+   * synfire::Buffer x(context, synfire::borrowed_desc(values.data(), n, SYNFIRE_MEMORY_HOST), std::move(values));
+   * @endcode
+   *
+   * @param context The context it belongs to.
+   * @param desc    The memory, as by borrowed_desc(); its `release` is the wrapper's.
+   * @param keeper  What owns the memory, such as a `std::shared_ptr` or a vector moved in here, or a function to call.
+   * @throws error; the keeper is then destroyed without being called.
+   */
+  template <class Keeper>
+  Buffer(const Context& context, const synfire_buffer_desc& desc, Keeper&& keeper)
+      : dtype_(desc.dtype), host_visible_(is_host_visible(context, desc)) {
+    using Kept = std::decay_t<Keeper>;
+    auto kept = std::make_unique<Kept>(std::forward<Keeper>(keeper));
+    synfire_buffer_desc lent = detail::sized(desc);
+    lent.release = &detail::give_back<Kept>;
+    lent.release_user = kept.get();
+    check(synfire_buffer_create(context, &lent, &handle_));
+    static_cast<void>(kept.release());  // the library's now
   }
 
   /**

@@ -2,8 +2,10 @@
 
 #include "element_operations.hpp"
 #include "error.hpp"
+#include "float_environment.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 
@@ -85,7 +87,10 @@ Buffer::Buffer(Context& context, const synfire_buffer_desc& desc)
     : Child(ObjectType::buffer, context),
       dtype_(desc.dtype),
       owned_(desc.data == nullptr),
-      row_pitch_(desc.row_pitch) {
+      row_pitch_(desc.row_pitch),
+      release_(desc.release),
+      release_user_(desc.release_user),
+      release_flag_(desc.release_flag) {
   if (desc.memory < SYNFIRE_MEMORY_DEVICE || desc.memory > SYNFIRE_MEMORY_HOST)
     fail_argument("SYN-BUFFER-MEMORY",
                   "desc.memory is %d; allowed are SYNFIRE_MEMORY_DEVICE (0), _PINNED (1), _HOST (2)", desc.memory);
@@ -105,6 +110,9 @@ Buffer::Buffer(Context& context, const synfire_buffer_desc& desc)
   if (desc.row_pitch > desc.n_elements)
     fail_argument("SYN-BUFFER-PITCH", "desc.row_pitch is %llu; the buffer has %llu elements in all",
                   static_cast<unsigned long long>(desc.row_pitch), static_cast<unsigned long long>(desc.n_elements));
+  if (owned_ && (desc.release || desc.release_flag))
+    fail_argument("SYN-BUFFER-RELEASE", "desc.%s is given and desc.data is null; only borrowed memory is given back",
+                  desc.release ? "release" : "release_flag");
   array_.bytes = desc.n_elements * element;
   array_.memory = desc.memory;
   array_.dtype = desc.dtype;
@@ -119,8 +127,19 @@ Buffer::Buffer(Context& context, const synfire_buffer_desc& desc)
   array_.data = desc.data;
 }
 
-Buffer::~Buffer() {
-  if (owned_ && array_.data) device().release(array_.memory, array_.data);
+void Buffer::dispose() noexcept {
+  if (owned_) return device().release(array_.memory, array_.data);
+  if (!release_ && !release_flag_) return;
+  // Pageable memory is read and written by calls that wait.
+  if (array_.memory != SYNFIRE_MEMORY_HOST && must_finish(*context())) device().finish();
+  if (release_) {
+    try {
+      const CallersFloatEnvironment theirs;
+      release_(release_user_);
+    } catch (...) {  // there is no call of the lender's to answer
+    }
+  }
+  if (release_flag_) std::atomic_ref(*release_flag_).store(1, std::memory_order_release);
 }
 
 void Buffer::check_range(uint64_t offset, const void* host, const char* host_name, uint64_t bytes) const {

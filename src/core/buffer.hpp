@@ -29,18 +29,29 @@ class Buffer final : public Child {
   // For a writer that writes again and again.
   WriteCount& writes() noexcept { return writes_; }
 
+  // Borrowed memory is still the caller's, who is not told of its release. For a buffer that nobody learnt of.
+  void forget_release() noexcept {
+    release_ = nullptr;
+    release_flag_ = nullptr;
+  }
+
   void upload(uint64_t offset, const void* source, uint64_t bytes);
   void download(uint64_t offset, void* destination, uint64_t bytes) const;
   void fill(double value);
 
  private:
-  ~Buffer() override;
+  ~Buffer() override = default;
+  void dispose() noexcept override;
   void check_range(uint64_t offset, const void* host, const char* host_name, uint64_t bytes) const;
 
   int32_t dtype_;
   bool owned_;
   uint64_t row_pitch_;
   Array array_;
+  // What the lender of borrowed memory is told by: either, both or none.
+  synfire_release_callback release_;
+  void* release_user_;
+  uint32_t* release_flag_;
   WriteCount writes_;
 };
 

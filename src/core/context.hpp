@@ -20,8 +20,8 @@ class Context final : public Object {
   }
 
   // Objects of this context whose handle is gone but which are not freed yet.
-  void count_abandoned(int64_t change) noexcept { abandoned_.fetch_add(change, std::memory_order_relaxed); }
-  uint64_t abandoned() const noexcept { return static_cast<uint64_t>(abandoned_.load(std::memory_order_relaxed)); }
+  void count_abandoned(int64_t change) noexcept { abandoned_.fetch_add(change, std::memory_order_acq_rel); }
+  uint64_t abandoned() const noexcept { return static_cast<uint64_t>(abandoned_.load(std::memory_order_acquire)); }
 
  private:
   std::unique_ptr<Device> device_;

@@ -61,6 +61,9 @@ class Device {
   virtual void release(int32_t memory, void* data) noexcept = 0;
   // Throws OUT_OF_MEMORY when several allocations of so much in all are certainly not to be had.
   virtual void require(int32_t memory, uint64_t bytes) = 0;
+  // Waits for everything that was enqueued on the device, on any stream, and leaves captures alone: what release() does
+  // for memory that it frees, for memory that is the caller's.
+  virtual void finish() noexcept = 0;
   // Throws unless the caller's memory is of the stated kind on this device.
   virtual void check_borrowed(int32_t memory, const void* data) = 0;
 

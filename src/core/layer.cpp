@@ -229,7 +229,7 @@ void Layer::replace_tape(const TapeShape& tape) {
   const EnteredScope scope(mutex_);
   if (!scope) return tape_x_.store(nullptr, std::memory_order_release);  // left behind by a fork: no tape is known
   tape_ = {tape, Ref<Buffer>(tape.x)};
-  if (tape.x) latest_ = tape_;
+  if (tape.x) latest_ = {tape, WeakRef<Buffer>(tape.x)};
   tape_kind_.store(tape.kind(), std::memory_order_relaxed);
   tape_x_.store(tape.x, std::memory_order_release);
 }
@@ -237,7 +237,7 @@ void Layer::replace_tape(const TapeShape& tape) {
 void Layer::expect_tape(const TapeShape& tape) noexcept {
   const EnteredScope scope(mutex_);
   if (!scope || !tape.x) return;
-  latest_ = {tape, Ref<Buffer>(tape.x)};
+  latest_ = {tape, WeakRef<Buffer>(tape.x)};
 }
 
 void Layer::check_tape(bool reads_input) const {
@@ -273,10 +273,11 @@ void Layer::require_tape(const TapeShape& tape, bool reads_input) const {
 
 std::pair<TapeShape, Ref<Buffer>> Layer::expected_tape() const {
   const auto lock = lock_parameters();
-  if (!latest_.reference)
+  Ref<Buffer> x = latest_.x.lock();
+  if (!x)
     fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-NONE",
-         "the layer has no tape: no forward with a tape was recorded or run before");
-  return {latest_.shape, latest_.reference};
+         "the layer has no tape: no forward with a tape was recorded or run before, or its x is gone");
+  return {latest_.shape, std::move(x)};
 }
 
 void Layer::allocate_tape(Tape tape, bool in_place) {

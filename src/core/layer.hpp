@@ -236,7 +236,7 @@ class Layer final : public Child {
   std::pair<TapeShape, Ref<Buffer>> require_tape(const BackwardRequest& request) const;
   // The same check for a replay that was recorded against such a tape: no lock, no reference.
   void require_tape(const TapeShape& tape, bool reads_input) const;
-  // The latest tape, recorded or run; throws STALE_TAPE when there was none.
+  // The latest tape, recorded or run; throws STALE_TAPE when there was none, or its X is gone.
   std::pair<TapeShape, Ref<Buffer>> expected_tape() const;
 
   // ---- state
@@ -330,8 +330,14 @@ class Layer final : public Child {
     TapeShape shape;
     Ref<Buffer> reference;
   };
-  HeldTape tape_;                            // left by the forward that ran last
-  HeldTape latest_;                          // of the taped forward made or run last
+  HeldTape tape_;  // left by the forward that ran last
+  // Of the taped forward made or run last. No reference: a recorded forward is worth nothing without its graph, which
+  // has one, and after a forward for inference nobody shall need the memory.
+  struct RememberedTape {
+    TapeShape shape;
+    WeakRef<Buffer> x;
+  };
+  RememberedTape latest_;
 };
 
 }  // namespace synfire::core

@@ -8,14 +8,34 @@ namespace {
 // Trivially destructible: nothing runs at process exit.
 constinit std::atomic<Object*> queue{nullptr};
 constinit std::atomic<uint64_t> n_abandoned{0};
+// Of the thread's drain().
+thread_local constinit bool draining = false;
+thread_local constinit const Context* finished = nullptr;  // the context whose device was waited for last
 
 }  // namespace
 
-void Object::release() noexcept {
-  if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+void Object::enqueue() noexcept {
   next_ = queue.load(std::memory_order_relaxed);
   while (!queue.compare_exchange_weak(next_, this, std::memory_order_release, std::memory_order_relaxed)) {
   }
+}
+
+void Object::release() noexcept {
+  if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) enqueue();
+}
+
+bool Object::retain_if_used() noexcept {
+  uint32_t references = references_.load(std::memory_order_relaxed);
+  while (references != 0)
+    if (references_.compare_exchange_weak(references, references + 1, std::memory_order_acquire,
+                                          std::memory_order_relaxed))
+      return true;
+  return false;
+}
+
+// The references' own part is dropped last by drain(), so an object that comes here to be queued was disposed of.
+void Object::unwatch() noexcept {
+  if (watchers_.fetch_sub(1, std::memory_order_acq_rel) == 1) enqueue();
 }
 
 void Object::abandon() noexcept {
@@ -24,24 +44,46 @@ void Object::abandon() noexcept {
   abandoned_.store(true, std::memory_order_release);
 }
 
+void Object::free(Object* object) noexcept {
+  if (object->disposed_) {
+    delete object;
+    return;
+  }
+  const bool abandoned = object->abandoned_.load(std::memory_order_acquire);
+  const Ref<Context> context(object->context_ == object ? nullptr : object->context_);
+  object->disposed_ = true;
+  object->dispose();
+  if (object->watchers_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete object;
+  // Only now: who reads that nothing is left may rely on it.
+  if (!abandoned) return;
+  if (context) context->count_abandoned(-1);
+  n_abandoned.fetch_sub(1, std::memory_order_release);
+}
+
 uint64_t drain() noexcept {
+  if (draining) return 0;
+  draining = true;
   uint64_t freed = 0;
   // Freeing a child may queue its parent: go on until nothing is left.
   while (Object* object = queue.exchange(nullptr, std::memory_order_acquire)) {
+    finished = nullptr;
     while (object) {
       Object* const next = object->next_;
-      if (object->abandoned_.load(std::memory_order_acquire)) {
-        n_abandoned.fetch_sub(1, std::memory_order_relaxed);
-        object->context_->count_abandoned(-1);
-      }
-      delete object;
+      Object::free(object);
       ++freed;
       object = next;
     }
   }
+  draining = false;
   return freed;
 }
 
-uint64_t abandoned_objects() noexcept { return n_abandoned.load(std::memory_order_relaxed); }
+bool must_finish(const Context& context) noexcept {
+  return std::exchange(finished, &context) != &context;
+}
+
+uint64_t abandoned_objects() noexcept {
+  return n_abandoned.load(std::memory_order_acquire);
+}
 
 }  // namespace synfire::core

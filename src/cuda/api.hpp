@@ -29,6 +29,7 @@ struct Api {
   decltype(&cudaFree) free = &cudaFree;
   decltype(&cudaHostAlloc) host_alloc = &cudaHostAlloc;
   decltype(&cudaFreeHost) free_host = &cudaFreeHost;
+  decltype(&cudaDeviceSynchronize) device_synchronize = &cudaDeviceSynchronize;
   decltype(&cudaPointerGetAttributes) pointer_get_attributes = &cudaPointerGetAttributes;
   decltype(&cudaMemcpyAsync) memcpy_async = &cudaMemcpyAsync;
   decltype(&cudaMemsetAsync) memset_async = &cudaMemsetAsync;

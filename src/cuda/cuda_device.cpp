@@ -156,6 +156,22 @@ class CudaDevice final : public Device {
       require_host_memory(bytes, memory == SYNFIRE_MEMORY_PINNED ? Paging::pinned : Paging::pageable);
   }
 
+  // Freeing waits for the whole device, beside any capture. Waiting by cudaDeviceSynchronize() would break the captures
+  // of other threads, so it is left for a machine on which not even a few bytes are to be had.
+  void finish() noexcept override {
+    const CurrentContext current(state_.context);
+    const RelaxedCapture relaxed;
+    void* some = nullptr;
+    if (api().malloc(&some, 1) == cudaSuccess) {
+      if (api().free(some) == cudaSuccess) return;
+    } else if (api().host_alloc(&some, 1, cudaHostAllocDefault) == cudaSuccess) {
+      if (api().free_host(some) == cudaSuccess) return;
+    } else {
+      api().device_synchronize();
+    }
+    api().get_last_error();  // a lost device reads nothing any more
+  }
+
   void check_borrowed(int32_t memory, const void* data) override {
     if (memory == SYNFIRE_MEMORY_HOST) return;
     state_.require_alive();

@@ -111,6 +111,7 @@ class HostDevice final : public Device {
   void* allocate(int32_t /*memory*/, uint64_t bytes) override { return allocate_host(bytes); }
   void release(int32_t /*memory*/, void* data) noexcept override { release_host(data); }
   void require(int32_t /*memory*/, uint64_t bytes) override { require_host_memory(bytes, Paging::pageable); }
+  void finish() noexcept override {}  // whoever computes has references of its own
   void check_borrowed(int32_t /*memory*/, const void* /*data*/) override {}
 
   void upload(void* destination, const void* source, uint64_t bytes) override {

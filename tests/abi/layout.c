@@ -76,6 +76,9 @@ static void print_structs(void) {
   FIELD(synfire_buffer_desc, n_elements);
   FIELD(synfire_buffer_desc, data);
   FIELD(synfire_buffer_desc, row_pitch);
+  FIELD(synfire_buffer_desc, release);
+  FIELD(synfire_buffer_desc, release_user);
+  FIELD(synfire_buffer_desc, release_flag);
   end_struct();
 
   begin_struct("synfire_layer_desc", sizeof(synfire_layer_desc));

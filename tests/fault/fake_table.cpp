@@ -75,6 +75,15 @@ Api table() {
     const cudaError_t error = deallocate(data);
     return call ? error : call.error();
   };
+  t.device_synchronize = []() -> cudaError_t {
+    FAKE_CALL("cudaDeviceSynchronize");
+    for (const auto& capture : state().captures) capture->valid = false;
+    if (!state().captures.empty()) return cudaErrorStreamCaptureUnsupported;
+    for (const auto& stream : state().streams) run_stream(*stream);
+    run_stream(state().legacy_stream);
+    for (auto& [thread, stream] : state().streams_of_threads) run_stream(stream);
+    return cudaSuccess;
+  };
   t.pointer_get_attributes = [](cudaPointerAttributes* attributes, const void* data) -> cudaError_t {
     FAKE_CALL("cudaPointerGetAttributes");
     *attributes = {};

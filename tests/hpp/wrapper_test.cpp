@@ -325,6 +325,77 @@ TEST(Buffers, BorrowMemory) {
   EXPECT_EQ(memory, std::vector<float>(3, 4.0f));
 }
 
+// On a GPU, which has no ordinary memory of the device, only what needs no layer is tested.
+TEST(Buffers, KeepTheOwnerOfBorrowedMemory) {
+  const Context context = make_context();
+  const auto owner = std::make_shared<std::vector<float>>(64, 1.5f);
+  const auto lend = [&] {
+    return Buffer(context, synfire::borrowed_desc(owner->data(), owner->size(), SYNFIRE_MEMORY_HOST), owner);
+  };
+  Buffer x = lend();
+  EXPECT_EQ(owner.use_count(), 2);
+  x.reset();
+  EXPECT_EQ(owner.use_count(), 2) << "destroying only queues";
+  synfire::reclaim();
+  EXPECT_EQ(owner.use_count(), 1);
+  // What was not created keeps nothing.
+  synfire_buffer_desc wrong = synfire::borrowed_desc(owner->data(), 0, SYNFIRE_MEMORY_HOST);
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-BUFFER-EMPTY", "n_elements",
+                     [&] { Buffer(context, wrong, owner); }));
+  EXPECT_EQ(owner.use_count(), 1);
+  if (context.properties().backend != SYNFIRE_BACKEND_HOST) return;
+  Layer layer(context, synfire::layer_desc(SYNFIRE_MODEL_LIF, 4, 16));
+  Buffer grad(context, synfire::buffer_desc<float>(64)), grad_x(context, synfire::buffer_desc<float>(64));
+  grad.fill(1);
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+  synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
+  backward.grad_spike_seq = grad;
+  backward.grad_x_seq = grad_x;
+  x = lend();
+  forward.x = x;
+  layer.forward(forward);
+  x.reset();
+  synfire::reclaim();
+  EXPECT_EQ(owner.use_count(), 2) << "the layer's tape was made from it";
+  layer.backward(backward);
+  layer.reset();
+  synfire::reclaim();
+  EXPECT_EQ(owner.use_count(), 1);
+}
+
+TEST(Buffers, KeepAVectorThatIsMovedIn) {
+  const Context context = make_context();
+  std::vector<float> values{1, 2, 3};
+  const float* const data = values.data();
+  Buffer x(context, synfire::borrowed_desc(values.data(), values.size(), SYNFIRE_MEMORY_HOST), std::move(values));
+  EXPECT_EQ(x.data<float>().data(), data);
+  EXPECT_EQ(x.download<float>(), (std::vector<float>{1, 2, 3}));
+}
+
+TEST(Buffers, CallBackWithBorrowedMemory) {
+  const Context context = make_context();
+  std::vector<float> memory(3);
+  int n_calls = 0;
+  const synfire_buffer_desc desc = synfire::borrowed_desc(memory.data(), memory.size(), SYNFIRE_MEMORY_HOST);
+  {
+    const Buffer first(context, desc, [&] {
+      ++n_calls;
+      Buffer inside(context, synfire::buffer_desc<float>(1));  // the library, from inside
+      synfire::reclaim();
+      throw std::runtime_error("nobody hears of it");
+    });
+    synfire_buffer_desc wrong = desc;
+    wrong.memory = 9;
+    EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-BUFFER-MEMORY", "9",
+                       [&] { Buffer(context, wrong, [&] { n_calls += 100; }); }));
+    synfire::reclaim();
+    EXPECT_EQ(n_calls, 0);
+  }
+  EXPECT_EQ(n_calls, 0);
+  EXPECT_EQ(synfire::reclaim(), 0u);
+  EXPECT_EQ(n_calls, 1);
+}
+
 TEST(Buffers, OfTheDeviceAreVisibleOnAHostContextOnly) {
   const Context context = make_context();
   Buffer buffer(context, synfire::buffer_desc<float>(2));

@@ -230,8 +230,9 @@ namespace Synfire.Raw
         public ulong n_elements;
         /// <summary>
         /// Null (default): the library allocates, zero-filled and aligned to 256 bytes. Otherwise memory to
-        /// borrow: it must be of the stated kind (on CUDA this is checked), aligned to its element and outlive
-        /// the buffer's last use.
+        /// borrow: it must be of the stated kind (on CUDA this is checked), aligned to its element, and stay
+        /// until its last use: by the buffer, by a graph that uses it, and by a layer whose tape was made from
+        /// it. <c>release</c> tells when that was.
         /// </summary>
         public void* data;
         /// <summary>
@@ -240,6 +241,21 @@ namespace Synfire.Raw
         /// follow each other directly.
         /// </summary>
         public ulong row_pitch;
+        /// <summary>
+        /// Called once when borrowed memory has had its last use, and no GPU work that was enqueued before reads
+        /// or writes it. Null (default): nothing is called. Refused without <c>data</c>. When the buffer could
+        /// not be created it is never called, and the memory is still the caller's.
+        /// </summary>
+        public IntPtr release;
+        /// <summary>Handed to <c>release</c>.</summary>
+        public void* release_user;
+        /// <summary>
+        /// Set to 1 when <c>release</c> would be called, or has returned: by an atomic store with release order.
+        /// For programs whose own functions must not run on any thread that calls the library, such as those of
+        /// an interpreter or of a garbage collector: they look at it when they like. Null (default): nothing is
+        /// set. Refused without <c>data</c>; not set when the buffer could not be created.
+        /// </summary>
+        public uint* release_flag;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_buffer_desc Init
@@ -1325,14 +1341,20 @@ namespace Synfire.Raw
         public static extern int synfire_context_get_properties(
             synfire_context context, synfire_context_properties* properties);
 
-        /// <summary>Creates a buffer, allocated (zero-filled) or borrowed.</summary>
+        /// <summary>
+        /// Creates a buffer, allocated (zero-filled) or borrowed. Memory that is lent with a release function is
+        /// given back when nothing needs it any more: the buffer is destroyed, no graph uses it, and no layer has
+        /// a tape of it.
+        /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_buffer_create(
             synfire_context context, synfire_buffer_desc* desc, synfire_buffer* buffer);
 
         /// <summary>
-        /// Destroys a buffer. Graphs that use it keep its memory until they are destroyed too; borrowed memory is
-        /// never freed.
+        /// Destroys a buffer. Graphs that use it keep its memory until they are destroyed too, and so does a
+        /// layer whose latest forward left a tape of it: until its next forward with another X or for inference,
+        /// or until it is destroyed. Borrowed memory is never freed; synfire_buffer_desc.release is called by a
+        /// later call, at the latest by the synfire_context_reclaim() that answers that nothing is queued.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern void synfire_buffer_destroy(synfire_buffer buffer);

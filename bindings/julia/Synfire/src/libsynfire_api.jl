@@ -58,6 +58,13 @@ Made with `@cfunction(f, Cvoid, (Ptr{Cvoid}, Ptr{Cvoid},))`; it may not throw.
 const synfire_finish_task = Ptr{Cvoid}
 
 """
+What the library calls when it has given up borrowed memory: synfire_buffer_desc::release.
+
+Made with `@cfunction(f, Cvoid, (Ptr{Cvoid},))`; it may not throw.
+"""
+const synfire_release_callback = Ptr{Cvoid}
+
+"""
 The function of a native node.
 
 Made with `@cfunction(f, Int32, (Ptr{Cvoid}, Ptr{synfire_native_call},))`; it may not throw.
@@ -214,9 +221,12 @@ struct synfire_buffer_desc
     n_elements::UInt64
     data::Ptr{Cvoid}
     row_pitch::UInt64
+    release::synfire_release_callback
+    release_user::Ptr{Cvoid}
+    release_flag::Ptr{UInt32}
 end
-synfire_buffer_desc(; memory=0, dtype=0, reserved=0, n_elements=0, data=C_NULL, row_pitch=0) =
-    synfire_buffer_desc(sizeof(synfire_buffer_desc), memory, dtype, reserved, n_elements, data, row_pitch)
+synfire_buffer_desc(; memory=0, dtype=0, reserved=0, n_elements=0, data=C_NULL, row_pitch=0, release=C_NULL, release_user=C_NULL, release_flag=C_NULL) =
+    synfire_buffer_desc(sizeof(synfire_buffer_desc), memory, dtype, reserved, n_elements, data, row_pitch, release, release_user, release_flag)
 
 """
 How to create a layer. Zero means default in every field but `struct_size`, `n_steps` and `n_neurons`.
@@ -696,7 +706,7 @@ end
 """
     synfire_buffer_create(context, desc, buffer)
 
-Creates a buffer, allocated (zero-filled) or borrowed.
+Creates a buffer, allocated (zero-filled) or borrowed. Memory that is lent with a release function is given back when nothing needs it any more: the buffer is destroyed, no graph uses it, and no layer has a tape of it.
 """
 @inline function synfire_buffer_create(context, desc, buffer)
     address = functions.synfire_buffer_create
@@ -707,7 +717,7 @@ end
 """
     synfire_buffer_destroy(buffer)
 
-Destroys a buffer. Graphs that use it keep its memory until they are destroyed too; borrowed memory is never freed.
+Destroys a buffer. Graphs that use it keep its memory until they are destroyed too, and so does a layer whose latest forward left a tape of it: until its next forward with another X or for inference, or until it is destroyed. Borrowed memory is never freed; synfire_buffer_desc::release is called by a later call, at the latest by the synfire_context_reclaim() that answers that nothing is queued.
 """
 @inline function synfire_buffer_destroy(buffer)
     address = functions.synfire_buffer_destroy

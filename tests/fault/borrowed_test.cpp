@@ -1,0 +1,147 @@
+// Borrowed memory on a device that takes its time: it is given back when no work in flight reads it any more, without a
+// call that blocks where it was destroyed. What does not live here: who keeps it (tests/capi/borrowed_test.cpp).
+#include "stream_fixture.hpp"
+
+#include <limits>
+#include <memory>
+
+namespace synfire_test {
+namespace {
+
+class Borrowed : public WithLayer {
+ protected:
+  // Spoils its memory when it gets it back.
+  class Lender {
+   public:
+    Lender(synfire_context context, int32_t memory = SYNFIRE_MEMORY_DEVICE) {
+      synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
+      desc.memory = memory;
+      desc.n_elements = n;
+      synfire_buffer owner = nullptr;
+      EXPECT_OK(synfire_buffer_create(context, &desc, &owner));
+      owner_ = Buffer(owner);
+      EXPECT_OK(synfire_buffer_fill(owner, 1));
+      EXPECT_OK(synfire_buffer_get_data(owner, &desc.data, nullptr));
+      values_ = static_cast<float*>(desc.data);
+      desc.release_user = this;
+      desc.release = [](void* user) {
+        auto& own = *static_cast<Lender*>(user);
+        std::fill_n(own.values_, n, std::numeric_limits<float>::quiet_NaN());
+        ++own.n_releases_;
+      };
+      synfire_buffer lent = nullptr;
+      EXPECT_OK(synfire_buffer_create(context, &desc, &lent));
+      lent_ = Buffer(lent);
+    }
+    Buffer& lent() { return lent_; }
+    int n_releases() const { return n_releases_; }
+
+   private:
+    Buffer owner_, lent_;
+    float* values_ = nullptr;
+    int n_releases_ = 0;
+  };
+
+  synfire_forward_desc inference(synfire_buffer input) const {
+    synfire_forward_desc desc = SYNFIRE_FORWARD_DESC_INIT;
+    desc.tape = SYNFIRE_TAPE_NONE;
+    desc.x = input;
+    desc.h_seq = h;
+    return desc;
+  }
+  // H is half of X, which is 1.
+  void enqueue(synfire_buffer input, bool replayed, synfire_stream on) {
+    const synfire_forward_desc desc = inference(input);
+    if (!replayed) {
+      EXPECT_OK(synfire_layer_reset_state(layer, on));
+      EXPECT_OK(synfire_layer_forward(layer, &desc, on));
+      return;
+    }
+    const Graph graph = make_slotted_graph(context, SYNFIRE_SLOTS_SHARED);
+    const synfire_state_desc all = rows_desc(0, 0);
+    EXPECT_OK(synfire_graph_record_reset_rows(graph, layer, &all));
+    EXPECT_OK(synfire_graph_record_forward(graph, layer, &desc));
+    EXPECT_OK(synfire_graph_instantiate(graph));
+    fake::hold();
+    EXPECT_OK(synfire_graph_launch(graph, on, nullptr));
+  }
+  void expect_result() {
+    fake::release();
+    for (uint64_t i = 0; i < n; ++i) EXPECT_EQ(data_of(h)[i], 0.5f) << i;
+    EXPECT_OK(synfire_context_synchronize(context));
+    EXPECT_OK(synfire_buffer_fill(h, 7));
+  }
+};
+
+TEST_F(Borrowed, IsGivenBackAfterTheWorkInFlight) {
+  enqueue(x, false, nullptr);  // what a first call brings along
+  expect_result();
+  for (const bool replayed : {false, true})
+    for (const synfire_stream on : {callers(), synfire_stream{nullptr}})
+      for (const char* const exhausted : {"", "cudaMalloc", "cudaHostAlloc"}) {
+        SCOPED_TRACE(testing::Message() << "replayed " << replayed << ", own stream " << (on == nullptr) << ", without "
+                                        << exhausted);
+        Lender lender(context);
+        EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));
+        if (!replayed) fake::hold();
+        enqueue(lender.lent(), replayed, on);
+        fake::reset_calls();
+        lender.lent().reset();
+        EXPECT_EQ(fake::calls(), 0u) << "destroying asks CUDA nothing";
+        EXPECT_EQ(lender.n_releases(), 0);
+        if (*exhausted) fake::fail("cudaMalloc", cudaErrorMemoryAllocation);
+        if (*exhausted == 'c' && exhausted[4] == 'H') fake::fail("cudaHostAlloc", cudaErrorMemoryAllocation);
+        EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));
+        EXPECT_EQ(lender.n_releases(), 1);
+        expect_result();
+      }
+}
+
+TEST_F(Borrowed, ManyAreGivenBackAfterOneWait) {
+  std::vector<std::unique_ptr<Lender>> lenders;
+  for (int i = 0; i < 5; ++i) lenders.push_back(std::make_unique<Lender>(context));
+  EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));
+  for (const auto& lender : lenders) lender->lent().reset();
+  fake::reset_calls();
+  EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));
+  for (const auto& lender : lenders) EXPECT_EQ(lender->n_releases(), 1);
+  EXPECT_EQ(fake::calls("cudaFree") + fake::calls("cudaDeviceSynchronize"), 1u);
+}
+
+TEST_F(Borrowed, PageableMemoryWaitsForNothing) {
+  Lender lender(context, SYNFIRE_MEMORY_HOST);
+  EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));
+  lender.lent().reset();
+  fake::reset_calls();
+  EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));
+  EXPECT_EQ(lender.n_releases(), 1);
+  EXPECT_EQ(fake::calls(), 0u);
+}
+
+TEST_F(Borrowed, GivingBackDisturbsNoCapture) {
+  Lender lender(context);
+  EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));
+  EXPECT_EQ(fake::begin_capture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  lender.lent().reset();
+  EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));
+  EXPECT_EQ(lender.n_releases(), 1);
+  EXPECT_TRUE(fake::capture_is_valid(stream));
+  cudaGraph_t captured = nullptr;
+  EXPECT_EQ(fake::end_capture(stream, &captured), cudaSuccess);
+  fake::destroy_graph(captured);
+}
+
+TEST_F(Borrowed, ALostDeviceGivesBackToo) {
+  Lender lender(context);
+  EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));
+  fake::hold();
+  enqueue(lender.lent(), false, callers());
+  fake::lose(cudaErrorIllegalAddress);
+  lender.lent().reset();
+  EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));
+  EXPECT_EQ(lender.n_releases(), 1);
+  SetUp();  // what TearDown() finds
+}
+
+}  // namespace
+}  // namespace synfire_test
