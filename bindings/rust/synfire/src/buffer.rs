@@ -4,9 +4,11 @@ use crate::error::{check, Error, Result, Status};
 use crate::held::Held;
 use crate::shape::{Nested, Shape};
 use crate::values::{DType, Memory};
+use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
 use synfire_sys as sys;
 
@@ -103,9 +105,6 @@ pub(crate) struct Core {
     pub(crate) held: Held,
     data: *mut u8,
     visible: bool,
-    // Memory of a Vec that the buffer took over; freed after the handle was destroyed. No GPU work can be using it then:
-    // pageable memory cannot be recorded, and copies to and from it are waited for.
-    _taken: Option<Box<dyn Send + Sync>>,
 }
 // SAFETY: the C library takes buffers on any thread; `held` keeps their memory from being shared wrongly.
 unsafe impl Send for Core {}
@@ -118,7 +117,8 @@ impl Drop for Core {
     }
 }
 
-/// Memory of `T`s in a shape, row-major. Graphs that use it keep it alive.
+/// Memory of `T`s in a shape, row-major. Graphs that use it keep it alive, and so does a layer whose latest forward left a
+/// tape of it: dropping the buffer is right at any time.
 pub struct Buffer<T: Element> {
     pub(crate) core: Arc<Core>,
     len: usize,
@@ -165,21 +165,43 @@ impl<T: Element> BufferBuilder<T> {
     /// Zeros.
     pub fn create(self, context: &Context) -> Result<Buffer<T>> {
         // SAFETY: null: the library allocates.
-        unsafe { self.over(context, std::ptr::null_mut(), None) }
+        unsafe { self.over(context, std::ptr::null_mut(), None, std::ptr::null_mut()) }
     }
-    /// A buffer over memory of the caller's own, such as that of another library.
+    /// A buffer over memory of the caller's own, such as that of another library. [`lend`](Self::lend) tells when it is no
+    /// longer needed.
     ///
     /// # Safety
     ///
-    /// `data` has the elements of the shape (with its pitch) and is of the kind of memory stated, outlives the buffer and
-    /// every graph that uses it, and is not touched meanwhile but through the buffer.
+    /// `data` has the elements of the shape (with its pitch) and is of the kind of memory stated, outlives the buffer, every
+    /// graph that uses it and every layer whose tape was made from it, and is not touched meanwhile but through the buffer.
     pub unsafe fn from_raw(self, context: &Context, data: *mut T) -> Result<Buffer<T>> {
-        if data.is_null() {
-            return Err(Error::new(Status::InvalidArgument, "SYN-RUST-NULL", "data is null"));
-        }
-        self.over(context, data, None)
+        not_null(data)?;
+        self.over(context, data, None, std::ptr::null_mut())
     }
-    unsafe fn over(self, context: &Context, data: *mut T, taken: Option<Box<dyn Send + Sync>>) -> Result<Buffer<T>> {
+    /// As [`from_raw`](Self::from_raw), with what owns the memory: it is dropped when no buffer, graph or tape needs the
+    /// memory any more and no GPU reads or writes it, by a thread that creates something, waits or calls
+    /// [`reclaim`](crate::reclaim); and at once where this fails. A panic of its destructor goes no further.
+    ///
+    /// # Safety
+    ///
+    /// As that of `from_raw`, for as long as `owner` lives.
+    pub unsafe fn lend<O: Send + 'static>(self, context: &Context, data: *mut T, owner: O) -> Result<Buffer<T>> {
+        not_null(data)?;
+        let user = Box::into_raw(Box::new(owner));
+        self.over(context, data, Some(give_back::<O>), user.cast()).map_err(|error| {
+            // Nothing was created, so the library never calls.
+            drop(Box::from_raw(user));
+            error
+        })
+    }
+    // An error means that the library has not got the memory.
+    unsafe fn over(
+        self,
+        context: &Context,
+        data: *mut T,
+        release: sys::synfire_release_callback,
+        release_user: *mut c_void,
+    ) -> Result<Buffer<T>> {
         let wrong = |rule, text| Err(Error::new(Status::InvalidArgument, rule, text));
         if !T::DTYPES.contains(&self.dtype) {
             let name = std::any::type_name::<T>();
@@ -215,6 +237,8 @@ impl<T: Element> BufferBuilder<T> {
         desc.n_elements = len as u64;
         desc.row_pitch = self.row_pitch as u64;
         desc.data = data.cast();
+        desc.release = release;
+        desc.release_user = release_user;
         let mut raw = std::ptr::null_mut();
         check(sys::synfire_buffer_create(context.raw, &desc, &mut raw))?;
         born();
@@ -223,10 +247,9 @@ impl<T: Element> BufferBuilder<T> {
             held: Held::default(),
             data: std::ptr::null_mut(),
             visible: context.on_host || self.memory != Memory::Device,
-            _taken: taken,
         };
         let mut address = std::ptr::null_mut();
-        check(sys::synfire_buffer_get_data(raw, &mut address, std::ptr::null_mut()))?;
+        check(sys::synfire_buffer_get_data(raw, &mut address, std::ptr::null_mut())).expect("a live handle");
         core.data = address.cast();
         Ok(Buffer {
             core: Arc::new(core),
@@ -277,7 +300,8 @@ impl<T: Element> Buffer<T> {
     }
     /// Takes the memory of a vector over, without a copy, as ordinary host memory.
     ///
-    /// On a GPU it can be uploaded from and downloaded to, but not recorded.
+    /// On a GPU it can be uploaded from and downloaded to, but not recorded. It is freed when no buffer, graph or tape needs
+    /// it any more, by a thread that creates something, waits or calls [`reclaim`](crate::reclaim).
     pub fn from_vec(context: &Context, shape: impl Shape, values: Vec<T>) -> Result<Self> {
         let builder = Self::builder(shape).memory(Memory::Host);
         if builder.shape.iter().try_fold(1usize, |n, length| n.checked_mul(*length)) != Some(values.len()) {
@@ -286,10 +310,10 @@ impl<T: Element> Buffer<T> {
         }
         let mut values = values.into_boxed_slice();
         let data = values.as_mut_ptr();
-        // From here on the memory belongs to the pointer; the guard frees it when the buffer goes.
+        // From here on the memory belongs to the pointer; the guard frees it when the library has given it up.
         let taken = Taken(Box::into_raw(values));
-        // SAFETY: the memory has the shape's elements, and the buffer keeps it until it is gone.
-        unsafe { builder.over(context, data, Some(Box::new(taken))) }
+        // SAFETY: the memory has the shape's elements, and lives as long as the guard.
+        unsafe { builder.lend(context, data, taken) }
     }
     /// Number of elements, with what lies between rows that are apart.
     pub fn len(&self) -> usize {
@@ -437,6 +461,20 @@ impl<T: Element> Buffer<T> {
     }
     /// Closes it now; dropping does the same.
     pub fn close(self) {}
+}
+
+fn not_null<T>(data: *mut T) -> Result<()> {
+    if data.is_null() {
+        return Err(Error::new(Status::InvalidArgument, "SYN-RUST-NULL", "data is null"));
+    }
+    Ok(())
+}
+
+// What C calls, once, with the owner of borrowed memory. No panic crosses a frame of C, and there is no call that it could
+// come out of. (Programs in which Rust must not run on the threads of others have release_flag of the raw descriptor.)
+unsafe extern "C" fn give_back<O>(owner: *mut c_void) {
+    let dropped = catch_unwind(AssertUnwindSafe(|| drop(Box::from_raw(owner.cast::<O>()))));
+    std::mem::forget(dropped); // what a panic carries may panic too
 }
 
 // Memory of a vector, as a pointer: a Box that moved would claim the memory for itself while the library uses it.

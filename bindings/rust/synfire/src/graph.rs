@@ -2,7 +2,7 @@
 use crate::buffer::{Buffer, Core as BufferCore, Element};
 use crate::context::{born, gone, Context};
 use crate::error::{check, Error, Result};
-use crate::held::{Flight, Held, IDLE, IN_FLIGHT, LAUNCHING};
+use crate::held::{Flight, Held, Left, IDLE, IN_FLIGHT, LAUNCHING};
 use crate::layer::{Core as LayerCore, Layer};
 use crate::native::{self, Native, NativeCall, Node};
 use crate::pass::{Backward, Forward};
@@ -65,6 +65,8 @@ impl GraphBuilder {
             flight: Arc::default(),
             buffers: vec![],
             layers: vec![],
+            forwards: vec![],
+            outside: vec![],
             nodes: vec![],
             latest: 0,
             on_host: context.on_host,
@@ -100,12 +102,35 @@ pub struct Statistics {
     pub max: Duration,
 }
 
+// A forward of the graph, and what it leaves of its X.
+struct RecordedForward {
+    operation: i32,
+    layer: Arc<LayerCore>,
+    left: Option<(Arc<BufferCore>, bool)>,
+    enabled: bool,
+    last: bool, // of those of its layer that are enabled
+}
+impl RecordedForward {
+    fn left(&self) -> Left<'_> {
+        self.left.as_ref().map(|(x, always)| (x, *always))
+    }
+}
+
+// A backward whose forward is not in the graph: it reads the X of a tape that was there before.
+struct OutsideBackward {
+    layer: Arc<LayerCore>,
+    more: bool,   // it needs more than H
+    known: usize, // the tape whose X the graph keeps already
+}
+
 /// An ordered list of operations, recorded once, replayed many times.
 pub struct Graph {
     raw: sys::synfire_graph,
     pub(crate) flight: Arc<Flight>,
     buffers: Vec<Arc<BufferCore>>,
     layers: Vec<Arc<LayerCore>>,
+    forwards: Vec<RecordedForward>,
+    outside: Vec<OutsideBackward>,
     nodes: Vec<*mut Node>, // from Box::into_raw: the library holds the same pointers
     latest: u64,
     on_host: bool,
@@ -164,7 +189,23 @@ impl Graph {
         })?;
         self.keep_layer(layer);
         forward.each(|core| self.keep(core));
-        self.appended()
+        let operation = self.appended()?;
+        self.forwards.push(RecordedForward {
+            operation: operation.0,
+            layer: layer.core.clone(),
+            left: forward.left().map(|(x, always)| (x.clone(), always)),
+            enabled: true,
+            last: true,
+        });
+        self.find_last_forwards();
+        Ok(operation)
+    }
+    fn find_last_forwards(&mut self) {
+        for i in 0..self.forwards.len() {
+            let (before, after) = self.forwards.split_at_mut(i + 1);
+            let one = &mut before[i];
+            one.last = one.enabled && !after.iter().any(|later| later.enabled && Arc::ptr_eq(&later.layer, &one.layer));
+        }
     }
     /// Appends a backward of the layer's latest forward.
     pub fn backward(&mut self, layer: &Layer, backward: &Backward<'_>) -> Result<Operation> {
@@ -177,6 +218,10 @@ impl Graph {
         })?;
         self.keep_layer(layer);
         backward.each(|core| self.keep(core));
+        if !self.forwards.iter().any(|forward| Arc::ptr_eq(&forward.layer, &layer.core)) {
+            let more = backward.needs_more_than_h() || layer.core.slope_reads_x;
+            self.outside.push(OutsideBackward { layer: layer.core.clone(), more, known: 0 });
+        }
         self.appended()
     }
     /// Appends a copy of `bytes` bytes (0: all) from one offset in bytes to another.
@@ -277,7 +322,12 @@ impl Graph {
     /// the next one.
     pub fn set_enabled(&mut self, operation: Operation, enabled: bool) -> Result<()> {
         // SAFETY: a live handle.
-        check(unsafe { sys::synfire_graph_set_enabled(self.raw, operation.0, enabled.into()) }).map(drop)
+        check(unsafe { sys::synfire_graph_set_enabled(self.raw, operation.0, enabled.into()) })?;
+        if let Some(forward) = self.forwards.iter_mut().find(|forward| forward.operation == operation.0) {
+            forward.enabled = enabled;
+            self.find_last_forwards();
+        }
+        Ok(())
     }
     /// Puts another buffer, of the same type, size and kind, in the place of one, in all operations. Slow: replays in flight
     /// are waited for, and on a GPU the graph is captured anew.
@@ -291,6 +341,12 @@ impl Graph {
             self.buffers.swap_remove(at).held.leave(&self.flight);
         }
         self.keep(&new.core);
+        for (x, _) in self.forwards.iter_mut().filter_map(|forward| forward.left.as_mut()) {
+            if Arc::ptr_eq(x, &old.core) {
+                *x = new.core.clone();
+            }
+        }
+        self.outside.iter_mut().for_each(|backward| backward.known = 0);
         Ok(())
     }
     /// The graph as text in the DOT language of Graphviz: operations, and what hands what to which.
@@ -346,18 +402,29 @@ impl Graph {
     #[inline]
     pub unsafe fn launch_on(&mut self, stream: Stream) -> Result<u64> {
         let before = self.flight.swap(LAUNCHING, SeqCst);
+        let n_kept = self.buffers.len();
         // Layers may be set between launches; buffers are safe as long as a replay is in flight.
-        let refused = self.layers.iter().find_map(|core| core.held.fly(&self.flight).err()).or_else(|| match before {
-            IDLE => self.buffers.iter().find_map(|core| core.held.fly(&self.flight).err()),
-            _ => None,
-        });
+        let mut refused = self.layers.iter().find_map(|core| core.held.fly(&self.flight).err());
+        if refused.is_none() {
+            // From here on nobody changes the tapes of the layers.
+            self.keep_tapes();
+            let checked = if before == IDLE { 0 } else { n_kept };
+            refused = self.buffers[checked..].iter().find_map(|core| core.held.fly(&self.flight).err());
+        }
         if let Some(error) = refused {
+            self.forget_tapes(n_kept);
             self.flight.store(before, Release);
             return Err(error);
         }
         let mut ticket = 0;
         let status = sys::synfire_graph_launch(self.raw, stream, &mut ticket);
+        if status >= 0 {
+            self.forwards.iter().filter(|forward| forward.last).for_each(|one| one.layer.tape.set(one.left()));
+        }
         if status < 0 || ticket == 0 {
+            if status < 0 {
+                self.forget_tapes(n_kept);
+            }
             self.flight.store(before, Release);
             self.checked(status)?;
             return Ok(0);
@@ -365,6 +432,33 @@ impl Graph {
         self.flight.store(IN_FLIGHT, Release);
         self.latest = ticket;
         Ok(ticket)
+    }
+    // What its backwards will read of tapes that were there before is used by this graph from now on.
+    #[inline]
+    fn keep_tapes(&mut self) {
+        for i in 0..self.outside.len() {
+            if self.outside[i].known == 0 || self.outside[i].known != self.outside[i].layer.tape.id() {
+                self.keep_tape(i);
+            }
+        }
+    }
+    #[cold]
+    fn keep_tape(&mut self, i: usize) {
+        let OutsideBackward { layer, more, .. } = &self.outside[i];
+        let (id, x) = (layer.tape.id(), layer.tape.read_by(*more));
+        // Known is what the graph keeps: an address that is kept is of one buffer alone.
+        self.outside[i].known = x.as_ref().map_or(0, |_| id);
+        if let Some(x) = x {
+            self.keep(&x);
+        }
+    }
+    // A launch that was refused uses none that was not kept before.
+    #[cold]
+    fn forget_tapes(&mut self, n_kept: usize) {
+        for core in self.buffers.drain(n_kept..) {
+            core.held.leave(&self.flight);
+        }
+        self.outside.iter_mut().for_each(|backward| backward.known = 0);
     }
     #[inline]
     fn verdict(&self, ticket: u64, status: i32) -> Result<bool> {

@@ -1,13 +1,15 @@
-// held.rs - who uses a buffer or a layer: nobody, readers, one writer, or graphs whose replays are in flight.
+// held.rs - who uses a buffer or a layer: nobody, readers, one writer, or graphs whose replays are in flight; and which
+// buffer a backward reads that no call names, the X of the tape.
 //
 // A launch costs one atomic exchange, of the graph's own flag, and two loads for each buffer and layer: it raises its
 // flag, then looks for mappings; a mapping registers itself, then looks for raised flags. Whoever comes second sees the
 // other, because both sides are sequentially consistent, and both may see each other: then both are refused.
 //
 // Parameters are set between launches, also while replays are in flight: what sets them looks for a launch call only.
+use crate::buffer::Core as BufferCore;
 use crate::error::{Error, Result, Status};
 use std::sync::atomic::{AtomicI64, AtomicU8, AtomicUsize, Ordering::*};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 const WRITER: i64 = -1;
 
@@ -16,6 +18,50 @@ pub(crate) type Flight = AtomicU8;
 pub(crate) const IDLE: u8 = 0;
 pub(crate) const IN_FLIGHT: u8 = 1;
 pub(crate) const LAUNCHING: u8 = 2;
+
+/// What a forward leaves of its X: none for inference; whether every backward reads it again, or those alone that need
+/// more than H.
+pub(crate) type Left<'a> = Option<(&'a Arc<BufferCore>, bool)>;
+
+/// The X of a layer's tape, as the forward that ran last left it. The C library keeps its memory; this says whose mapping a
+/// backward would meet, so a buffer that is dropped, and cannot be mapped, is forgotten. Set and read while the layer is
+/// held, or by the launch that uses it.
+#[derive(Default)]
+pub(crate) struct TapeInput {
+    id: AtomicUsize, // the address of the buffer, plus one when every backward reads it; of one alone, as `x` keeps it
+    x: Mutex<Weak<BufferCore>>,
+}
+
+impl TapeInput {
+    /// The id of such a tape.
+    pub(crate) fn id_of(left: Left<'_>) -> usize {
+        left.map_or(0, |(x, always)| Arc::as_ptr(x) as usize | usize::from(always))
+    }
+    /// 0 without a tape.
+    #[inline]
+    pub(crate) fn id(&self) -> usize {
+        self.id.load(Relaxed)
+    }
+    #[inline]
+    pub(crate) fn set(&self, left: Left<'_>) {
+        if self.id() != Self::id_of(left) {
+            self.replace(left)
+        }
+    }
+    #[cold]
+    fn replace(&self, left: Left<'_>) {
+        let mut x = self.x.lock().unwrap_or_else(PoisonError::into_inner);
+        *x = left.map_or_else(Weak::new, |(x, _)| Arc::downgrade(x));
+        self.id.store(Self::id_of(left), Relaxed);
+    }
+    /// What a backward reads of it: `more` when it needs more than H.
+    pub(crate) fn read_by(&self, more: bool) -> Option<Arc<BufferCore>> {
+        if !more && self.id() & 1 == 0 {
+            return None;
+        }
+        self.x.lock().unwrap_or_else(PoisonError::into_inner).upgrade()
+    }
+}
 
 #[derive(Default)]
 pub(crate) struct Held {

@@ -2,7 +2,7 @@
 use crate::buffer::{Buffer, Element};
 use crate::context::{born, gone, Context, ContextHandle};
 use crate::error::{check, loaded, Error, Name, Result, Status};
-use crate::held::{hold_all, Held};
+use crate::held::{hold_all, Held, TapeInput};
 use crate::pass::{Backward, Forward};
 use crate::values::{DType, Memory, Model, Reset, Surrogate};
 use std::fmt;
@@ -12,6 +12,9 @@ use synfire_sys as sys;
 pub(crate) struct Core {
     pub(crate) raw: sys::synfire_layer,
     pub(crate) held: Held,
+    pub(crate) tape: TapeInput,
+    // Whether its backward may need X beside H: that of a model which was added to the library, none of its own does.
+    pub(crate) slope_reads_x: bool,
 }
 // SAFETY: the C library wants one call at a time per layer, which `held` sees to.
 unsafe impl Send for Core {}
@@ -24,7 +27,7 @@ impl Drop for Core {
     }
 }
 
-/// A layer of neurons. Graphs that use it keep it alive.
+/// A layer of neurons. Graphs that use it keep it alive. It keeps the X of its latest forward, as long as that left a tape.
 pub struct Layer {
     pub(crate) core: Arc<Core>,
     context: Arc<ContextHandle>,
@@ -161,8 +164,9 @@ impl LayerBuilder {
         // SAFETY: both pointers are valid.
         check(unsafe { sys::synfire_layer_create(context.raw, &self.0, &mut raw) })?;
         born();
+        let slope_reads_x = self.0.model > sys::SYNFIRE_MODEL_IZHIKEVICH;
         Ok(Layer {
-            core: Arc::new(Core { raw, held: Held::default() }),
+            core: Arc::new(Core { raw, held: Held::default(), tape: TapeInput::default(), slope_reads_x }),
             context: context.handle.clone(),
             on_host: context.on_host,
             desc: self.0,
@@ -337,12 +341,21 @@ impl Layer {
     pub fn forward(&self, forward: Forward<'_>) -> Result<()> {
         let mut held = vec![&self.core.held];
         forward.each(|core| held.push(&core.held));
-        // SAFETY: live handles, held for the call.
-        self.now(held, || unsafe { sys::synfire_layer_forward(self.core.raw, &forward.desc(), std::ptr::null_mut()) })
+        self.now(held, || {
+            // SAFETY: live handles, held for the call.
+            let status = unsafe { sys::synfire_layer_forward(self.core.raw, &forward.desc(), std::ptr::null_mut()) };
+            if status >= 0 {
+                self.core.tape.set(forward.left());
+            }
+            status
+        })
     }
-    /// Runs one backward now and waits for it.
+    /// Runs one backward now and waits for it. It reads the X of the forward again, unless that stored H: where something
+    /// holds that buffer it is refused, as if it were named here.
     pub fn backward(&self, backward: &Backward<'_>) -> Result<()> {
-        let mut held = vec![&self.core.held];
+        let _layer = hold_all([&self.core.held])?;
+        let x = self.core.tape.read_by(backward.needs_more_than_h() || self.core.slope_reads_x);
+        let mut held: Vec<&Held> = x.iter().map(|core| &core.held).collect();
         backward.each(|core| held.push(&core.held));
         let parameters = backward.parameters()?;
         // SAFETY: live handles, held for the call.

@@ -1,6 +1,7 @@
 // pass.rs - what a forward and a backward read and write.
 use crate::buffer::{Buffer, Core as BufferCore, Element};
 use crate::error::{Name, Result};
+use crate::held::Left;
 use crate::values::Tape;
 use std::fmt;
 use std::sync::Arc;
@@ -81,6 +82,11 @@ impl<'a> Forward<'a> {
         self.tape = tape;
         self
     }
+    /// What it leaves of X.
+    pub(crate) fn left(&self) -> Left<'a> {
+        let always = self.tape == Tape::Recompute || self.in_place;
+        Some((self.x, always)).filter(|_| self.tape != Tape::None)
+    }
     pub(crate) fn each(&self, mut f: impl FnMut(&'a Arc<BufferCore>)) {
         f(self.x);
         [self.spikes, self.v_init, self.v_final, self.v_seq, self.h_seq, self.w_init, self.w_final, self.w_seq]
@@ -149,6 +155,10 @@ impl<'a> Backward<'a> {
     pub fn grad_parameter<T: Element>(mut self, name: &str, gradient: &'a Buffer<T>) -> Self {
         self.of_parameters.push((name.into(), &gradient.core));
         self
+    }
+    /// Whether it needs X although the forward stored H.
+    pub(crate) fn needs_more_than_h(&self) -> bool {
+        !self.of_parameters.is_empty()
     }
     pub(crate) fn each(&self, mut f: impl FnMut(&'a Arc<BufferCore>)) {
         [
