@@ -14,10 +14,10 @@ namespace Synfire
     public abstract unsafe class BufferBase : SynfireObject
     {
         private readonly long[] shape_;
-        internal readonly Pin Pinned;
 
+        // Once it is made, the owner of borrowed memory is disposed of by Lent.
         internal BufferBase(Context context, MemoryKind memory, DType dtype, long rowPitch, long[] shape, IntPtr data,
-                            Pin pin)
+                            IDisposable owner)
             : base(new BufferHandle())
         {
             Errors.Given(context, "context");
@@ -40,7 +40,16 @@ namespace Synfire
             desc.data = (void*)data;
             desc.row_pitch = (ulong)rowPitch;
             synfire_buffer made;
-            Errors.Check(Native.synfire_buffer_create(context.Raw, &desc, &made));
+            if (owner != null) desc.release_flag = Lent.Lend(owner);
+            try
+            {
+                Errors.Check(Native.synfire_buffer_create(context.Raw, &desc, &made));
+            }
+            catch
+            {
+                if (owner != null) Lent.Unlend(desc.release_flag);
+                throw;
+            }
             Handle.Adopt(made.Value);
             GC.KeepAlive(context);
             void* address;
@@ -48,8 +57,6 @@ namespace Synfire
             Errors.Check(Native.synfire_buffer_get_data(made, &address, &bytes));
             Address = (IntPtr)address;
             Bytes = (long)bytes;
-            Pinned = pin;
-            if (pin != null) Handle.Own(pin);
         }
 
         internal IntPtr Address { get; }
@@ -162,8 +169,8 @@ namespace Synfire
         internal override Type Element { get { return typeof(T); } }
 
         internal Buffer(Context context, MemoryKind memory, DType dtype, long rowPitch, long[] shape,
-                        IntPtr data = default(IntPtr), Pin pin = null)
-            : base(context, memory, Checked(dtype), rowPitch, shape, data, pin)
+                        IntPtr data = default(IntPtr), IDisposable owner = null)
+            : base(context, memory, Checked(dtype), rowPitch, shape, data, owner)
         {
         }
 

@@ -76,6 +76,7 @@ namespace Synfire
             ulong stillQueued;
             Errors.Check(Native.synfire_context_reclaim(Raw, &stillQueued));
             GC.KeepAlive(this);
+            Lent.TakeBack();
             return (long)stillQueued;
         }
 
@@ -121,7 +122,8 @@ namespace Synfire
 
         /// <summary>
         /// Borrows memory of the program without a copy: a buffer of <see cref="MemoryKind.Host"/>. It stays pinned
-        /// until the buffer, and every graph and layer that uses it, is closed or collected.
+        /// until no buffer, graph or tape of a layer needs it any more: each may be closed at any time. It is unpinned
+        /// when something is created then, or by <see cref="Reclaim"/>.
         /// </summary>
         /// <param name="values">The memory; its length is the product of the shape.</param>
         /// <param name="shape">The length of each dimension; nothing means one dimension.</param>
@@ -140,21 +142,21 @@ namespace Synfire
                                                 " has " + Shapes.Count(shape),
                                             "values");
             MemoryHandle memory = values.Pin();
-            Pin pin = new Pin(memory);
             try
             {
-                return new Buffer<T>(this, MemoryKind.Host, dtype, 0, shape, (IntPtr)memory.Pointer, pin);
+                return new Buffer<T>(this, MemoryKind.Host, dtype, 0, shape, (IntPtr)memory.Pointer, memory);
             }
             catch
             {
-                pin.Release();
+                memory.Dispose();
                 throw;
             }
         }
 
         /// <summary>
         /// Borrows memory by its address, such as that of Unity's <c>NativeArray</c>
-        /// (<c>NativeArrayUnsafeUtility.GetUnsafePtr</c>) or of a CUDA allocation. It must outlive the last use.
+        /// (<c>NativeArrayUnsafeUtility.GetUnsafePtr</c>) or of a CUDA allocation. It must outlive the last use: by the
+        /// buffer, by a graph that uses it, and by a layer whose tape was made from it.
         /// </summary>
         /// <param name="data">The address of as many elements as the shape has.</param>
         /// <param name="memory">Which kind of memory it is.</param>
@@ -167,8 +169,24 @@ namespace Synfire
         /// <summary>Borrows memory by its address, with its element type stated.</summary>
         public Buffer<T> Borrow<T>(IntPtr data, MemoryKind memory, DType dtype, params long[] shape) where T : struct
         {
+            return Borrow<T>(data, memory, dtype, null, shape);
+        }
+
+        /// <summary>Borrows memory by its address, from an owner that is told when it is no longer needed.</summary>
+        /// <param name="data">The address of as many elements as the shape has.</param>
+        /// <param name="memory">Which kind of memory it is.</param>
+        /// <param name="dtype">What the elements are.</param>
+        /// <param name="owner">
+        /// Disposed of once no buffer, graph or tape of a layer needs the memory any more and no GPU uses it: by a
+        /// thread that creates something then, or by <see cref="Reclaim"/>. What it throws is dropped. When this call
+        /// throws, it is still the caller's. Null: nobody.
+        /// </param>
+        /// <param name="shape">The length of each dimension.</param>
+        public Buffer<T> Borrow<T>(IntPtr data, MemoryKind memory, DType dtype, IDisposable owner, params long[] shape)
+            where T : struct
+        {
             if (data == IntPtr.Zero) throw new ArgumentNullException("data");
-            return new Buffer<T>(this, memory, dtype, 0, shape, data, null);
+            return new Buffer<T>(this, memory, dtype, 0, shape, data, owner);
         }
 
         // ---- Spikes ----------------------------------------------------------------------------------------------

@@ -73,8 +73,6 @@ namespace Synfire
                 synfire_forward_desc desc = arguments.Desc();
                 Errors.Check(Native.synfire_graph_record_forward(Raw, layer.Raw, &desc));
                 Keep(layer, buffers);
-                // A backward of this tape outside of this graph reads X again.
-                if (arguments.Tape != Tape.None && arguments.X.Pinned != null) layer.Handle.Hold(arguments.X.Pinned);
             }
             return this;
         }
@@ -152,7 +150,6 @@ namespace Synfire
                 foreach (BufferBase buffer in buffers)
                     if (buffer != null && !keeps_.Contains(buffer)) keeps_.Add(buffer);
             }
-            Passes.HoldPins(Handle, buffers);
         }
 
         /// <summary>Prepares the recorded list for replay: everything slow happens here. Once per graph.</summary>
@@ -174,10 +171,9 @@ namespace Synfire
         {
             NativeHandle handle = Handle;
             ulong ticket;
-            if (handle.HasPins)
+            if (handle.HasNodes)
             {
-                // Memory of the program stays pinned, and functions of native nodes stay there, until the call is back,
-                // whoever closes the graph meanwhile.
+                // Functions of native nodes stay there until the call is back, whoever closes the graph meanwhile.
                 bool held = false;
                 handle.DangerousAddRef(ref held);
                 try

@@ -11,30 +11,12 @@ using Synfire.Raw;
 
 namespace Synfire
 {
-    // Memory of the program that the C library reads and writes: pinned until the last handle that uses it is gone.
-    internal sealed class Pin
-    {
-        private System.Buffers.MemoryHandle memory_;
-        private int users_ = 1;
-
-        public Pin(System.Buffers.MemoryHandle memory) { memory_ = memory; }
-
-        public void Hold() { Interlocked.Increment(ref users_); }
-
-        public void Release()
-        {
-            if (Interlocked.Decrement(ref users_) == 0) memory_.Dispose();
-        }
-    }
-
     // The value is a type tag, a slot and a generation, never an address: one that is stale is refused by the C
-    // library. So nothing has to be held back while a call runs, except memory of the program: a graph or layer holds
-    // its pins, and gives them back after the last call that uses the handle.
+    // library. So nothing has to be held back while a call runs, except functions of native nodes: a graph holds them,
+    // and gives them back after the last call that uses the handle. Memory that was lent is given back by Lent.
     internal abstract class NativeHandle : SafeHandle
     {
         private static long n_live_;
-        private List<Pin> pins_;
-        private Pin latest_;
 
         protected NativeHandle() : base(IntPtr.Zero, true) { }
 
@@ -42,13 +24,15 @@ namespace Synfire
 
         public override bool IsInvalid { get { return handle == IntPtr.Zero; } }
 
-        // Whether calls must hold it: memory of the program, or functions, go with it.
-        public virtual bool HasPins { get { return Volatile.Read(ref pins_) != null; } }
+        // Whether calls must hold it: functions go with it.
+        public virtual bool HasNodes { get { return false; } }
 
+        // What was just created; to create has freed what was closed before.
         public void Adopt(IntPtr value)
         {
             SetHandle(value);
             Interlocked.Increment(ref n_live_);
+            Lent.TakeBack();
         }
 
         // The number of an open handle.
@@ -61,38 +45,12 @@ namespace Synfire
             }
         }
 
-        public void Hold(Pin pin)
-        {
-            lock (this)
-            {
-                List<Pin> pins = pins_ ?? new List<Pin>();
-                if (pins.Contains(pin)) return;
-                pin.Hold();
-                pins.Add(pin);
-                Volatile.Write(ref pins_, pins);
-            }
-        }
-
-        // In place of the one that this held before.
-        public void HoldLatest(Pin pin)
-        {
-            if (pin != null) pin.Hold();
-            Pin before = Interlocked.Exchange(ref latest_, pin);
-            if (before != null) before.Release();
-        }
-
-        // A pin whose count is handed over.
-        public void Own(Pin pin) { Volatile.Write(ref pins_, new List<Pin> { pin }); }
-
         protected abstract void Destroy();
 
         protected sealed override bool ReleaseHandle()
         {
             Destroy();
             Interlocked.Decrement(ref n_live_);
-            if (pins_ != null)
-                foreach (Pin pin in pins_) pin.Release();
-            if (latest_ != null) latest_.Release();
             return true;
         }
 
@@ -128,7 +86,7 @@ namespace Synfire
 
         protected override string TypeName { get { return "Graph"; } }
 
-        public override bool HasPins { get { return base.HasPins || Volatile.Read(ref nodes_) != null; } }
+        public override bool HasNodes { get { return Volatile.Read(ref nodes_) != null; } }
 
         // A native node, which the graph's object keeps; what C knows of it is given back with the graph.
         public void Own(GCHandle node)

@@ -189,13 +189,6 @@ namespace Synfire
             return handles;
         }
 
-        // Memory of the program among the buffers stays pinned for as long as `holder` is open.
-        public static void HoldPins(NativeHandle holder, BufferBase[] buffers)
-        {
-            foreach (BufferBase buffer in buffers)
-                if (buffer != null && buffer.Pinned != null) holder.Hold(buffer.Pinned);
-        }
-
         public delegate int BackwardCall(synfire_backward_desc* desc);
 
         // With the names of parameters as C strings, for the length of the call.
@@ -582,8 +575,6 @@ namespace Synfire
             {
                 synfire_forward_desc desc = arguments.Desc();
                 Errors.Check(Native.synfire_layer_forward(Raw, &desc, new synfire_stream(stream)));
-                // A backward of this tape reads X again; the tape before is gone.
-                if (arguments.Tape != Tape.None) Handle.HoldLatest(arguments.X.Pinned);
             }
         }
 

@@ -92,7 +92,9 @@ namespace Synfire
         public static long Reclaim()
         {
             Require();
-            return First.Reclaim();
+            long stillQueued = First.Reclaim();
+            Lent.TakeBack();
+            return stillQueued;
         }
 
         /// <summary>

@@ -141,6 +141,7 @@ namespace Synfire.Tests
                         using (Buffer<float> b = context.Borrow<float>(second, 4, 1000))
                             layer.Forward(new ForwardArguments { X = b });
                     });
+                    context.Reclaim();
                     CollectAll();
                     Check.That(!borrowed_.IsAlive, "memory of the tape before");
                     Check.That(kept_.IsAlive, "memory of the tape");
@@ -148,8 +149,140 @@ namespace Synfire.Tests
                         layer.Backward(new BackwardArguments { GradXSeq = gradient });
                 }
             });
+            SynfireLibrary.Reclaim();
             CollectAll();
             Check.That(!kept_.IsAlive, "memory of a closed layer");
+        }
+
+        private static float[] Values(int count)
+        {
+            return Enumerable.Range(0, count).Select(i => i * 7 % 41 * 0.05f).ToArray();
+        }
+
+        // Runs the layer over an array that nothing else refers to afterwards.
+        private delegate void Lend(Context context, Layer layer, float[] memory);
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static WeakReference RunWith(Lend lend, Context context, Layer layer)
+        {
+            float[] memory = Values(4000);
+            lend(context, layer, memory);
+            return new WeakReference(memory);
+        }
+
+        // Closed or collected in any order, what a tape was made from stays for the backward, at once or in a graph of
+        // its own, and no longer.
+        public static void BorrowedMemoryStaysForTheBackward()
+        {
+            if (Program.Backend != Backend.Host) return; // as above
+            Dictionary<string, Lend> ways = new Dictionary<string, Lend> {
+                { "a call",
+                  (context, layer, memory) =>
+                  {
+                      using (Buffer<float> x = context.Borrow<float>(memory, 4, 1000))
+                          layer.Forward(new ForwardArguments { X = x });
+                  } },
+                { "a graph",
+                  (context, layer, memory) =>
+                  {
+                      using (Buffer<float> x = context.Borrow<float>(memory, 4, 1000))
+                      using (Graph graph = Graph.Record(context, g => g.Forward(layer, new ForwardArguments { X = x })))
+                          graph.Wait(graph.Launch());
+                  } },
+                { "a graph that was collected",
+                  (context, layer, memory) =>
+                  {
+                      Buffer<float> x = context.Borrow<float>(memory, 4, 1000);
+                      Graph graph = Graph.Record(context, g => g.Forward(layer, new ForwardArguments { X = x }));
+                      graph.Wait(graph.Launch());
+                  } },
+                { "a graph bound to it later",
+                  (context, layer, memory) =>
+                  {
+                      using (Buffer<float> own = context.CreateBuffer<float>(MemoryKind.Host, 4, 1000))
+                      using (Buffer<float> x = context.Borrow<float>(memory, 4, 1000))
+                      using (Graph graph = Graph.Record(context, g => g.Forward(layer, new ForwardArguments { X = own })))
+                      {
+                          graph.Rebind(own, x);
+                          graph.Wait(graph.Launch());
+                          graph.Rebind(x, own);
+                      }
+                  } }
+            };
+            using (Context context = new Context(Program.Backend))
+            using (Layer layer = new Layer(context, 1000, 4))
+            using (Buffer<float> own = layer.CreateSequence<float>())
+            using (Buffer<float> spikes = layer.CreateSequence<float>())
+            using (Buffer<float> gradient = layer.CreateSequence<float>())
+            {
+                own.Upload(Values(4000));
+                spikes.Fill(1);
+                BackwardArguments arguments = new BackwardArguments { GradSpikeSeq = spikes, GradXSeq = gradient };
+                layer.Forward(new ForwardArguments { X = own });
+                layer.Backward(arguments);
+                float[,] expected = (float[,])gradient.ToArray();
+                Action<string> expect = what =>
+                {
+                    Check.That(((float[,])gradient.ToArray()).Cast<float>().SequenceEqual(expected.Cast<float>()), what);
+                    gradient.Fill(-7);
+                };
+                Action collect = () =>
+                {
+                    CollectAll();
+                    SynfireLibrary.Reclaim();
+                    CollectAll();
+                };
+                foreach (KeyValuePair<string, Lend> way in ways)
+                {
+                    layer.ResetState();
+                    WeakReference memory = null;
+                    OnFreshThread(() => memory = RunWith(way.Value, context, layer));
+                    collect();
+                    Check.That(memory.IsAlive, "memory of the tape of " + way.Key);
+                    OnFreshThread(() => layer.Backward(arguments));
+                    expect("the gradient of " + way.Key);
+                    using (Graph graph = Graph.Record(context, g => g.Backward(layer, arguments)))
+                    {
+                        layer.Forward(new ForwardArguments { X = own, Tape = Tape.None });
+                        collect();
+                        Check.That(memory.IsAlive, "memory that the graph of a backward reads, of " + way.Key);
+                    }
+                    collect();
+                    Check.That(!memory.IsAlive, "memory after inference, of " + way.Key);
+                }
+            }
+        }
+
+        private sealed class Owner : IDisposable
+        {
+            public int Disposed;
+
+            public void Dispose()
+            {
+                ++Disposed;
+                throw new InvalidOperationException("nobody hears of it");
+            }
+        }
+
+        public static unsafe void AnOwnerIsDisposedOfOnce()
+        {
+            Owner owner = new Owner();
+            float* memory = stackalloc float[4];
+            using (Context context = new Context(Program.Backend))
+            {
+                Check.Throws<SynfireException>(
+                    () => context.Borrow<float>((IntPtr)3, MemoryKind.Host, DType.F32, owner, 4), "an odd address");
+                context.Reclaim();
+                Check.Equal(owner.Disposed, 0, "of what was not made");
+                Buffer<float> x = context.Borrow<float>((IntPtr)memory, MemoryKind.Host, DType.F32, owner, 4);
+                context.Reclaim();
+                Check.Equal(owner.Disposed, 0, "of an open buffer");
+                x.Dispose();
+                context.CreateBuffer<float>(MemoryKind.Host, 1).Dispose();
+                Check.Equal(owner.Disposed, 1, "of a closed one");
+                context.Reclaim();
+                Check.Equal(owner.Disposed, 1, "and no more");
+            }
         }
 
         public static void ManyThreads()
@@ -289,6 +422,7 @@ namespace Synfire.Tests
             {
                 AppDomain domain = AppDomain.CreateDomain("second");
                 domain.DoCallBack(Children.OpenAndLeave);
+                domain.DoCallBack(Children.LendAndLeave);
                 AppDomain.Unload(domain);
             }
             using (Context context = new Context(Program.Backend))
@@ -309,7 +443,7 @@ namespace Synfire.Tests
         {
             bool called = false;
             using (Context context = new Context(Backend.Host))
-            using (Buffer<float> x = context.CreateBuffer<float>(MemoryKind.Pinned, 4))
+            using (Buffer<float> x = context.Borrow<float>(new float[4], 4))
             using (Graph graph = Graph.Record(
                        context, g => g.AddNative(call => called = true, null, new BufferBase[] { x }))) graph.Launch();
             return called && typeof(Context) != not;
@@ -323,6 +457,16 @@ namespace Synfire.Tests
             Graph graph = Graph.Record(context, g => g.Forward(layer, new ForwardArguments { X = x }));
             graph.Wait(graph.Launch());
             open_.AddRange(new object[] { context, layer, x, graph });
+        }
+
+        // Memory of this domain, which the tape of a layer was made from.
+        public static void LendAndLeave()
+        {
+            Context context = new Context(Backend.Host);
+            Layer layer = new Layer(context, 64, 8);
+            Buffer<float> x = context.Borrow<float>(new float[64 * 8], 8, 64);
+            layer.Forward(new ForwardArguments { X = x });
+            open_.AddRange(new object[] { context, layer, x });
         }
 
         public static int Run(string[] arguments)

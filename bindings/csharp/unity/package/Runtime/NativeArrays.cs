@@ -10,8 +10,9 @@ namespace Synfire
     public static unsafe class NativeArrays
     {
         /// <summary>
-        /// Borrows the memory of an array without a copy. The array must outlive the buffer and every graph that uses
-        /// it: allocate it with <c>Allocator.Persistent</c>, and dispose it last.
+        /// Borrows the memory of an array without a copy. The array must outlive the buffer, every graph that uses it,
+        /// and every layer whose tape was made from it: allocate it with <c>Allocator.Persistent</c>, and dispose it
+        /// last.
         /// </summary>
         public static Buffer<T> Borrow<T>(this Context context, NativeArray<T> values, params long[] shape)
             where T : struct
