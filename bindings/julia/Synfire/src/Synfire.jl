@@ -39,6 +39,7 @@ export abi_version, version_string, library_path, status_name, live_handles, ext
 include("LibSynfire.jl")
 include("errors.jl")
 include("handles.jl")
+include("lent.jl")
 include("context.jl")
 include("buffer.jl")
 include("layer.jl")

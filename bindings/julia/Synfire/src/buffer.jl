@@ -33,8 +33,9 @@ host context all three are ordinary memory.
 `row_pitch` is how many elements lie from one step to the next, 0 when steps follow each other directly. What lies
 between is left alone; `copyto!` and `Array` skip it.
 
-A borrowed array is kept alive by the buffer, by graphs that use it and by a layer whose tape needs it. It must be
-dense: a strided view with gaps is refused, an element type without a `dtype` too.
+A borrowed array is kept alive until its last use: by the buffer, by graphs that use it, by a layer whose tape was made
+from it, and by work of a GPU; [`reclaim`](@ref) gives it back to the garbage collector. It must be dense: a strided view
+with gaps is refused, an element type without a `dtype` too. It may not be resized meanwhile.
 
 Move data with `copyto!(buffer, array)`, `copyto!(array, buffer)`, `Array(buffer)` and `fill!(buffer, value)`, or work
 in the memory itself with [`hostarray`](@ref).
@@ -49,7 +50,6 @@ mutable struct Buffer{E,D} <: Handle
     pointer::Ptr{E}
     on_host::Bool      # the host may read and write at `pointer`
     is_viewed::Bool    # arrays look at the memory: it stays until they are gone
-    borrowed::Any      # the array whose memory this is, or nothing
     retained::LibSynfire.synfire_buffer # of a closed buffer whose memory is still looked at
 
     function Buffer{E,D}(context::Context, dims::NTuple{D,Int}, dtype::Symbol, memory, row_pitch::Integer, borrowed,
@@ -60,17 +60,24 @@ mutable struct Buffer{E,D} <: Handle
         step = reduce(Base.checked_mul, Base.front(dims); init=1)
         row_pitch == 0 || row_pitch >= step ||
             throw(ArgumentError("row_pitch = $row_pitch; allowed: 0, or $step elements of a step or more"))
-        desc = Ref(LibSynfire.synfire_buffer_desc(memory=constant("memory", LibSynfire.memory_names, memory),
-                                                  dtype=constant("dtype", LibSynfire.dtype_names, dtype),
-                                                  n_elements=Base.checked_mul(max(step, Int(row_pitch)), last(dims)),
-                                                  data=data, row_pitch=row_pitch))
+        kind = constant("memory", LibSynfire.memory_names, memory)
+        meaning = constant("dtype", LibSynfire.dtype_names, dtype)
+        n_elements = Base.checked_mul(max(step, Int(row_pitch)), last(dims))
+        flag = borrowed === nothing ? Ptr{UInt32}(C_NULL) : lend(borrowed)
+        desc = Ref(LibSynfire.synfire_buffer_desc(memory=kind, dtype=meaning, n_elements=n_elements, data=data,
+                                                  row_pitch=row_pitch, release_flag=flag))
         handle = Ref(LibSynfire.synfire_buffer(C_NULL))
-        GC.@preserve borrowed check(LibSynfire.synfire_buffer_create(context, desc, handle))
+        try
+            check(LibSynfire.synfire_buffer_create(context, desc, handle))
+        catch
+            unlend(flag)
+            rethrow()
+        end
         address = Ref{Ptr{Cvoid}}(C_NULL)
         check(LibSynfire.synfire_buffer_get_data(handle[], address, C_NULL))
         on_host = context.is_host || desc[].memory != LibSynfire.SYNFIRE_MEMORY_DEVICE
         return adopt(new{E,D}(handle[], Threads.Atomic{Int}(1), context, dims, row_pitch, dtype, Ptr{E}(address[]),
-                              on_host, false, borrowed, C_NULL))
+                              on_host, false, C_NULL))
     end
 end
 

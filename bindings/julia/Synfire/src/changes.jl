@@ -49,8 +49,7 @@ function rebind!(graph::Graph, buffers::Pair{<:Buffer,<:Buffer})
     old, new = buffers
     status = LibSynfire.synfire_graph_rebind(graph, old, new)
     status < 0 && fail(graph, status)
-    # The tape of the latest forward may still be that of the old one's array.
-    old.borrowed === nothing && filter!(kept -> kept !== old, graph.keeps)
+    filter!(kept -> kept !== old, graph.keeps)
     return keep!(graph, nothing, (new,))
 end
 

@@ -91,12 +91,14 @@ end
     reclaim([context]) -> Int
 
 Frees what closed handles left behind, of one context or of all; answers how many objects are still in use. Later calls
-do the same in passing: this is for freeing at a time of your choosing.
+do the same in passing: this is for freeing at a time of your choosing. Arrays that were borrowed and are no longer
+needed go back to the garbage collector here, and when the next one is borrowed.
 """
 function reclaim(context::Union{Context,Nothing}=nothing)
     still_queued = Ref{UInt64}(0)
     of = context === nothing ? LibSynfire.synfire_context(C_NULL) : context
     check(LibSynfire.synfire_context_reclaim(of, still_queued))
+    take_back()
     return Int(still_queued[])
 end
 

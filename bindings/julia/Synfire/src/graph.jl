@@ -22,7 +22,6 @@ mutable struct Graph <: Handle
     last_ticket::UInt64
     layers::Vector{Layer}  # those with a forward in this graph
     keeps::Vector{Any}     # all that the operations use
-    borrows::Bool          # memory among it belongs to arrays
     is_viewed::Bool        # arrays look at its slots: they stay until those are gone
     retained::LibSynfire.synfire_graph # of a closed graph whose slots are still looked at
 
@@ -30,7 +29,7 @@ mutable struct Graph <: Handle
         handle = Ref(LibSynfire.synfire_graph(C_NULL))
         desc = Ref(LibSynfire.synfire_graph_desc(n_slots=whole_size("slots", slots)))
         check(LibSynfire.synfire_graph_create(context, desc, handle))
-        return adopt(new(handle[], Threads.Atomic{Int}(1), context, 0, Layer[], Any[], false, false, C_NULL))
+        return adopt(new(handle[], Threads.Atomic{Int}(1), context, 0, Layer[], Any[], false, C_NULL))
     end
 end
 
@@ -45,16 +44,11 @@ function destroy(graph::Graph, handle)
     return nothing
 end
 
-# A replay in flight may still use memory that belongs to arrays: the graph then lives until the next collection.
+# A replay in flight may still use memory that belongs to arrays: the library gives it back when that is done.
 function collected(graph::Graph)
-    if graph.borrows && isopen(graph) && graph.last_ticket > 0 &&
-       LibSynfire.synfire_graph_poll(graph.handle, graph.last_ticket) == LibSynfire.SYNFIRE_PENDING
-        finalizer(collected, graph)
-    else
-        close(graph)
-        LibSynfire.synfire_graph_destroy(graph.retained)
-        graph.retained = C_NULL
-    end
+    close(graph)
+    LibSynfire.synfire_graph_destroy(graph.retained)
+    graph.retained = C_NULL
     return nothing
 end
 
@@ -89,7 +83,6 @@ end
 
 function keep!(graph::Graph, layer, buffers)
     push!(graph.keeps, layer, buffers...)
-    graph.borrows |= any(buffer -> buffer.borrowed !== nothing, buffers)
     return graph
 end
 

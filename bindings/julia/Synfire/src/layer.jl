@@ -39,7 +39,6 @@ mutable struct Layer <: Handle
     model::Symbol
     dtype::Symbol
     n_forwards::Int     # changes with each forward that this package starts: tells whose tape it is
-    tape_keeps::Any     # what the latest forward read and wrote
     workspace::Any      # of call.jl; nothing before the first call
 
     function Layer(context::Context, neurons, steps::Integer; model=:lif, batch::Integer=1, dtype=:f32, reset=:hard,
@@ -51,7 +50,7 @@ mutable struct Layer <: Handle
         check(LibSynfire.synfire_layer_create(context, desc, handle))
         layer = adopt(new(handle[], Threads.Atomic{Int}(1), context, prod(neurons), steps, batch,
                           constant_name(LibSynfire.model_names, desc[].model),
-                          constant_name(LibSynfire.dtype_names, desc[].dtype), 0, nothing, nothing))
+                          constant_name(LibSynfire.dtype_names, desc[].dtype), 0, nothing))
         try
             for (name, value) in pairs(parameters)
                 layer[name] = value
@@ -272,11 +271,22 @@ function pass_desc(Desc, buffers::NamedTuple, others::NamedTuple)
     return Desc(; map(raw, buffers)..., others...)
 end
 
+# Buffers that were made for a pass are not needed after it: what the library still reads it keeps. On a GPU giving
+# memory back waits for the device, so there the collector does it, now and then.
+function close_made(context::Context, given, buffers)
+    context.is_host || return nothing
+    for (array, buffer) in zip(given, buffers)
+        array === buffer || close(buffer)
+    end
+    return nothing
+end
+
 function with_forward_desc(f, context::Context, tape, in_place, arrays)
     buffers = map(array -> as_buffer(context, array), values(arrays))
     others = (tape=constant("tape", LibSynfire.tape_names, tape),)
     in_place && (others = merge(others, (in_place=1,)))
     GC.@preserve buffers f(Ref(pass_desc(LibSynfire.synfire_forward_desc, buffers, others)))
+    close_made(context, values(arrays), buffers)
     return buffers
 end
 
@@ -288,6 +298,8 @@ function with_backward_desc(f, context::Context, in_place, gradients, arrays)
     others = (parameter_gradients=isempty(list) ? C_NULL : pointer(list), n_parameter_gradients=length(list))
     in_place && (others = merge(others, (in_place=1,)))
     GC.@preserve buffers outputs names list f(Ref(pass_desc(LibSynfire.synfire_backward_desc, buffers, others)))
+    close_made(context, values(arrays), buffers)
+    close_made(context, (; gradients...), outputs)
     return (buffers, outputs)
 end
 
@@ -296,13 +308,14 @@ end
              stream=nothing)
 
 One forward pass through time now. `x` is needed, the others are optional: each a [`Buffer`](@ref), or an array whose
-memory is used directly (on a host context a dense host array; with CUDA.jl a `CuArray`).
+memory is used directly (on a host context a dense host array; with CUDA.jl a `CuArray`). The layer keeps an array that
+it has a tape of until its next forward.
 
 Without `v_init` the layer's own state is used and advanced, so that the next forward continues. `tape` is what it
 leaves for [`backward!`](@ref): `:recompute`, `:store`, `:store_narrow`, or `:none` for inference.
 """
 function forward!(layer::Layer; tape=:recompute, in_place::Bool=false, stream=nothing, arrays...)
-    layer.tape_keeps = with_forward_desc(layer.context, tape, in_place, arrays) do desc
+    with_forward_desc(layer.context, tape, in_place, arrays) do desc
         check(LibSynfire.synfire_layer_forward(layer, desc, stream_pointer(stream)))
     end
     layer.n_forwards += 1

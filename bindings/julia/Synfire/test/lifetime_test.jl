@@ -76,6 +76,115 @@ end
     @test reclaim() == 0
 end
 
+# ---- Borrowed arrays -------------------------------------------------------------------------------------------------
+
+const lent_dims = (40, 20)
+lent_values() = Float32[0.05f0 * mod(7i, 41) for i in 1:prod(lent_dims)]
+
+# Everything around X for a backward, and the gradient of a layer that owns its X.
+function lending_rig()
+    context = Context(backend=:host)
+    layer = Layer(context, lent_dims...)
+    grad = Buffer(context, ones(Float32, lent_dims))
+    grad_x = sequence_buffer(layer)
+    x = sequence_buffer(layer)
+    copyto!(x, lent_values())
+    forward!(layer; x=x)
+    backward!(layer; grad_spike_seq=grad, grad_x_seq=grad_x)
+    expected = Array(grad_x)
+    forward!(layer; x=x, tape=:none)
+    reset_state!(layer)
+    fill!(grad_x, -7)
+    return layer, grad, grad_x, expected
+end
+
+# Each makes an array, runs the layer with it, and answers what tells whether the array is still there.
+@noinline function by_call(layer)
+    array = reshape(lent_values(), lent_dims)
+    forward!(layer; x=array)
+    return WeakRef(array)
+end
+@noinline function by_graph(layer)
+    array = reshape(lent_values(), lent_dims)
+    graph = record(g -> forward!(g, layer; x=array), layer.context)
+    wait(graph, launch!(graph))
+    return WeakRef(array)
+end
+@noinline function by_rebind(layer)
+    array = reshape(lent_values(), lent_dims)
+    own, borrowed = sequence_buffer(layer; memory=:host), Buffer(layer.context, array)
+    graph = record(g -> forward!(g, layer; x=own), layer.context)
+    rebind!(graph, own => borrowed)
+    wait(graph, launch!(graph))
+    rebind!(graph, borrowed => own)
+    return WeakRef(array)
+end
+@noinline function by_closed_buffer(layer)
+    array = reshape(lent_values(), lent_dims)
+    x = Buffer(layer.context, array)
+    forward!(layer; x=x)
+    close(x)
+    return WeakRef(array)
+end
+
+# A test that fails shows its values, and so keeps them.
+@noinline is_there(reference::WeakRef) = reference.value !== nothing
+@noinline churn() = sum(sum(fill(Float32(i), prod(lent_dims))) for i in 1:2000)
+
+@testset "an array stays for the backward: $run" for run in (by_call, by_graph, by_rebind, by_closed_buffer)
+    collect_all()
+    layer, grad, grad_x, expected = lending_rig()
+    array = run(layer)
+    collect_all()
+    reclaim()
+    collect_all()
+    churn()
+    @test is_there(array)
+    backward!(layer; grad_spike_seq=grad, grad_x_seq=grad_x)
+    @test Array(grad_x) == expected
+    # A graph of the backward alone keeps it too.
+    graph = record(g -> backward!(g, layer; grad_spike_seq=grad, grad_x_seq=grad_x), layer.context)
+    collect_all()
+    reclaim()
+    collect_all()
+    churn()
+    fill!(grad_x, -7)
+    @test wait(graph, launch!(graph)) && Array(grad_x) == expected
+    # Nothing keeps it for ever.
+    forward!(layer; x=sequence_buffer(layer), tape=:none)
+    collect_all()
+    reclaim()
+    collect_all()
+    @test is_there(array)
+    close(graph)
+    graph = nothing
+    collect_all()
+    reclaim()
+    collect_all()
+    @test !is_there(array)
+end
+
+@testset "an array whose buffer is refused is not kept" begin
+    Context(backend=:host) do context
+        reclaim()
+        n = length(Synfire.lent)
+        @test_throws ArgumentError Buffer(context, ones(Float32, 2, 2); memory=:nowhere)
+        @test_throws SynfireError Buffer(context, reinterpret(Float32, view(ones(UInt8, 64), 2:33)))
+        @test length(Synfire.lent) == n
+    end
+end
+
+@testset "arrays are given back while other threads lend" begin
+    Context(backend=:host) do context
+        Threads.@threads for i in 1:400
+            close(Buffer(context, fill(Float32(i), 100)))
+        end
+    end
+    collect_all()
+    reclaim()
+    @test isempty(Synfire.lent)
+end
+
 @testset "do" begin
     kept = Context(backend=:host) do context
         @test isopen(context)
