@@ -122,7 +122,7 @@ synfire_status SYNFIRE_CALL synfire_layer_get_parameter_info(synfire_layer layer
 synfire_status SYNFIRE_CALL synfire_layer_reset_state(synfire_layer layer, synfire_stream stream) noexcept {
   return guarded(__func__, [&] {
     const auto found = pinned(layer);
-    return run_or_captured(core::run(*found->context(), core::reset_rows(*found, {0, 0}, nullptr), stream));
+    return run_or_captured(core::run_now(*found->context(), core::reset_rows(*found, {0, 0}, nullptr), stream));
   });
 }
 

@@ -12,7 +12,8 @@ synfire_status SYNFIRE_CALL synfire_convert_spikes(synfire_context context, cons
   return guarded(__func__, [&] {
     const auto owner = pinned(context);
     const PinnedConvertSpikes conversion(desc, *owner);
-    return run_or_captured(core::run_convert_spikes(*owner, conversion.request(), stream));
+    return run_or_captured(core::run_now(
+        *owner, core::convert_spikes(conversion.request(), owner->device().is_host()), stream));
   });
 }
 
@@ -21,7 +22,8 @@ synfire_status SYNFIRE_CALL synfire_count_spikes(synfire_context context, const 
   return guarded(__func__, [&] {
     const auto owner = pinned(context);
     const PinnedCountSpikes count(desc, *owner);
-    return run_or_captured(core::run_count_spikes(*owner, count.request(), stream));
+    return run_or_captured(core::run_now(
+        *owner, core::count_spikes(count.request(), owner->device().is_host()), stream));
   });
 }
 

@@ -22,11 +22,11 @@ class PinnedRows {
     check_reserved(desc_.reserved, "desc.reserved");
   }
 
-  core::Recording reset(core::Layer& layer) const { return core::reset_rows(layer, rows(), buffer_.get()); }
-  core::Recording read(core::Layer& layer) const { return core::read_rows(layer, desc_.name, rows(), buffer()); }
-  core::Recording write(core::Layer& layer) const { return core::write_rows(layer, desc_.name, rows(), buffer()); }
-  core::Recording snapshot(core::Layer& layer) const { return core::snapshot_rows(layer, rows(), buffer()); }
-  core::Recording restore(core::Layer& layer) const { return core::restore_rows(layer, rows(), buffer()); }
+  core::OperationList reset(core::Layer& layer) const { return core::reset_rows(layer, rows(), buffer_.get()); }
+  core::OperationList read(core::Layer& layer) const { return core::read_rows(layer, desc_.name, rows(), buffer()); }
+  core::OperationList write(core::Layer& layer) const { return core::write_rows(layer, desc_.name, rows(), buffer()); }
+  core::OperationList snapshot(core::Layer& layer) const { return core::snapshot_rows(layer, rows(), buffer()); }
+  core::OperationList restore(core::Layer& layer) const { return core::restore_rows(layer, rows(), buffer()); }
   core::RowRange rows() const { return {desc_.first_row, desc_.n_rows}; }
   void check_no_buffer() const {
     if (desc_.buffer)
@@ -49,7 +49,7 @@ class PinnedCopyRows {
       : desc_(read_descriptor(descriptor, "desc")), source_(required(desc_.source, "desc.source", context)) {
     check_reserved(desc_.reserved, "desc.reserved");
   }
-  core::Recording to(core::Layer& layer) const {
+  core::OperationList to(core::Layer& layer) const {
     return core::copy_rows(*source_, {desc_.first_row, desc_.n_rows}, layer, desc_.destination_row);
   }
 
@@ -58,14 +58,14 @@ class PinnedCopyRows {
   PinnedLayer source_;
 };
 
-using RowsOperation = core::Recording (PinnedRows::*)(core::Layer&) const;
+using RowsOperation = core::OperationList (PinnedRows::*)(core::Layer&) const;
 
 synfire_status run_rows(const char* function, synfire_layer layer, const synfire_state_desc* desc,
                         RowsOperation operation, synfire_stream stream) noexcept {
   return guarded(function, [&] {
     const auto found = pinned(layer);
     const PinnedRows rows(desc, *found->context());
-    return run_or_captured(core::run(*found->context(), (rows.*operation)(*found), stream));
+    return run_or_captured(core::run_now(*found->context(), (rows.*operation)(*found), stream));
   });
 }
 
@@ -148,7 +148,7 @@ synfire_status SYNFIRE_CALL synfire_scale_add(synfire_context context, const syn
     check_reserved(checked.reserved, "desc.reserved");
     const auto source = required(checked.source, "desc.source", *owner);
     const auto destination = required(checked.destination, "desc.destination", *owner);
-    return run_or_captured(core::run(
+    return run_or_captured(core::run_now(
         *owner, core::scale_add(request_of(checked, source, destination), owner->device().is_host()), stream));
   });
 }
@@ -207,7 +207,7 @@ synfire_status SYNFIRE_CALL synfire_layer_copy_rows(synfire_layer layer, const s
   return guarded(__func__, [&] {
     const auto found = pinned(layer);
     const PinnedCopyRows copy(desc, *found->context());
-    return run_or_captured(core::run(*found->context(), copy.to(*found), stream));
+    return run_or_captured(core::run_now(*found->context(), copy.to(*found), stream));
   });
 }
 

@@ -48,31 +48,4 @@ Array stepped(const Buffer& buffer, const char* name, int64_t steps, int64_t row
   return array;
 }
 
-namespace {
-
-uint64_t row_bytes(const Array& array) { return static_cast<uint64_t>(array.row) * bytes_of_dtype(array.dtype); }
-
-// Rows of one matrix: both arrays have the same padded pitch, and their rows do not meet.
-bool interleaved(const Array& a, const Array& b) {
-  const uint64_t pitch = static_cast<uint64_t>(a.pitch) * bytes_of_dtype(a.dtype);
-  if (!a.padded || !b.padded || pitch != static_cast<uint64_t>(b.pitch) * bytes_of_dtype(b.dtype)) return false;
-  const auto a0 = reinterpret_cast<uintptr_t>(a.data), b0 = reinterpret_cast<uintptr_t>(b.data);
-  const uint64_t ahead = b0 >= a0 ? (b0 - a0) % pitch : (pitch - (a0 - b0) % pitch) % pitch;  // of a's row to b's
-  return ahead >= row_bytes(a) && ahead + row_bytes(b) <= pitch;
-}
-
-}  // namespace
-
-void check_overlap(std::span<const NamedArray> arrays, const Array* output, const Array* replaced) {
-  for (const NamedArray& a : arrays)
-    for (const NamedArray& b : arrays) {
-      if (&a == &b || !a.written || !a.array.data || !b.array.data) continue;
-      if ((&a.array == output && &b.array == replaced) || (&a.array == replaced && &b.array == output)) continue;
-      const auto a0 = reinterpret_cast<uintptr_t>(a.array.data), b0 = reinterpret_cast<uintptr_t>(b.array.data);
-      if (a0 < b0 + b.array.bytes && b0 < a0 + a.array.bytes && !interleaved(a.array, b.array))
-        fail_argument("SYN-BUFFER-OVERLAP", "%s is written and overlaps %s; each output needs memory of its own",
-                      a.name, b.name);
-    }
-}
-
 }  // namespace synfire::core

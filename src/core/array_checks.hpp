@@ -1,12 +1,11 @@
-// What every operation asks of the buffers it is given: a kind of memory that can be computed on, room for its rows at
-// the buffer's pitch, and outputs that share memory with nothing else. What does not live here: which types an
-// operation takes.
+// What every operation asks of the buffers it is given: a kind of memory that can be computed on, and room for its rows
+// at the buffer's pitch. What does not live here: which types an operation takes, and outputs that meet other operands
+// (operands.hpp).
 #ifndef SYNFIRE_CORE_ARRAY_CHECKS_HPP
 #define SYNFIRE_CORE_ARRAY_CHECKS_HPP
 
 #include "buffer.hpp"
 
-#include <span>
 #include <string>
 
 namespace synfire::core {
@@ -21,15 +20,6 @@ Array stepped(const Buffer& buffer, const char* name, int64_t steps, int64_t row
 
 // "bits [2, 3, 4 words]".
 std::string words_text(const char* kind, int64_t steps, int64_t batch, int64_t words);
-
-struct NamedArray {
-  const char* name;
-  const Array& array;
-  bool written;
-};
-
-// An output may share no memory with any other array of the operation, but the one it is allowed to replace.
-void check_overlap(std::span<const NamedArray> arrays, const Array* output = nullptr, const Array* replaced = nullptr);
 
 }  // namespace synfire::core
 

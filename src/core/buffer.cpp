@@ -116,6 +116,7 @@ Buffer::Buffer(Context& context, const synfire_buffer_desc& desc)
   array_.bytes = desc.n_elements * element;
   array_.memory = desc.memory;
   array_.dtype = desc.dtype;
+  array_.owner = this;
   if (owned_) {
     array_.data = device().allocate(desc.memory, array_.bytes);
     return;

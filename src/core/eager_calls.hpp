@@ -3,16 +3,13 @@
 #define SYNFIRE_CORE_EAGER_CALLS_HPP
 
 #include "layer.hpp"
-#include "recording.hpp"
-#include "spike_operations.hpp"
 
 namespace synfire::core {
 
 bool run_forward(Layer& layer, const ForwardRequest& request, synfire_stream stream);
 bool run_backward(Layer& layer, const BackwardRequest& request, synfire_stream stream);
-bool run(Context& context, const Recording& recording, synfire_stream stream);
-bool run_convert_spikes(Context& context, const ConvertSpikesRequest& request, synfire_stream stream);
-bool run_count_spikes(Context& context, const CountSpikesRequest& request, synfire_stream stream);
+// Of any other kind, made and checked.
+bool run_now(Context& context, const OperationList& operations, synfire_stream stream);
 
 }  // namespace synfire::core
 

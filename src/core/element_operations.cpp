@@ -2,6 +2,7 @@
 
 #include "array_checks.hpp"
 #include "error.hpp"
+#include "operands.hpp"
 
 #include <cmath>
 
@@ -25,10 +26,10 @@ void check_scalar(double value, const char* name) {
   if (!std::isfinite(value)) fail_argument("SYN-SCALAR-RANGE", "%s is %g; it must be finite", name, value);
 }
 
-Recording fill(Buffer& buffer, double value, bool host_device) {
+OperationList fill(Buffer& buffer, double value, bool host_device) {
   fill_bits(buffer.dtype(), value);
   check_memory(buffer, "desc.buffer", host_device);
-  return {{FillOperation{buffer.array(), buffer.dtype(), value}}, {}, {&buffer}, {}};
+  return {FillOperation{buffer.array(), buffer.dtype(), value}};
 }
 
 namespace {
@@ -49,7 +50,7 @@ uint64_t elements_of(const Buffer& buffer) { return buffer.array().bytes / bytes
 
 }  // namespace
 
-Recording scale_add(const ScaleAddRequest& request, bool host_device) {
+OperationList scale_add(const ScaleAddRequest& request, bool host_device) {
   const Buffer &source = *request.source, &destination = *request.destination;
   check_number(source, "desc.source");
   check_number(destination, "desc.destination");
@@ -68,12 +69,10 @@ Recording scale_add(const ScaleAddRequest& request, bool host_device) {
   check_scalar(request.keep, "desc.keep");
   check_memory(source, "desc.source", host_device);
   check_memory(destination, "desc.destination", host_device);
-  const Array from = source.array(), to = destination.array();
-  const NamedArray arrays[] = {{"desc.source", from, false}, {"desc.destination", to, true}};
   // Each element is read before it is written, so the two may be one array.
-  const bool same = from.data == to.data && from.dtype == to.dtype;
-  check_overlap(arrays, same ? &to : nullptr, same ? &from : nullptr);
-  return {{ScaleAddOperation{from, to, request.scale, request.keep}}, {request.source}, {request.destination}, {}};
+  OperationList operations = {ScaleAddOperation{source.array(), destination.array(), request.scale, request.keep}};
+  check_overlap(operations);
+  return operations;
 }
 
 }  // namespace synfire::core

@@ -3,7 +3,7 @@
 #ifndef SYNFIRE_CORE_ELEMENT_OPERATIONS_HPP
 #define SYNFIRE_CORE_ELEMENT_OPERATIONS_HPP
 
-#include "recording.hpp"
+#include "buffer.hpp"
 
 namespace synfire::core {
 
@@ -20,8 +20,8 @@ uint64_t fill_bits(int32_t dtype, double value);
 void check_scalar(double value, const char* name);
 
 // Throw INVALID_ARGUMENT. The values are those of the request until the operation is told where others are.
-Recording fill(Buffer& buffer, double value, bool host_device);
-Recording scale_add(const ScaleAddRequest& request, bool host_device);
+OperationList fill(Buffer& buffer, double value, bool host_device);
+OperationList scale_add(const ScaleAddRequest& request, bool host_device);
 
 }  // namespace synfire::core
 

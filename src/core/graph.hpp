@@ -110,7 +110,7 @@ class Graph final : public Child, private LayerUser, private ReplayObserver {
   void record_scale_add(const ScaleAddRequest& request);
   void record_update(Layer& layer, const UpdateRequest& request, double learning_rate);
   // Any other operation that was made and checked.
-  void record(Recording&& recording);
+  void record(OperationList&& operations);
   // The number of the operation recorded last: 0, 1, 2 ...
   int32_t last_operation();
   void instantiate();
@@ -149,10 +149,10 @@ class Graph final : public Child, private LayerUser, private ReplayObserver {
   void check_recording() const;
   void check_instantiated() const;
   void use(Layer& layer) noexcept;
-  void keep(Buffer* buffer) noexcept;
-  void note_written(Buffer* buffer) noexcept;
+  void keep(Buffer& buffer) noexcept;
+  void note_written(Buffer& buffer) noexcept;
   // Adds one operation to the list and returns its number.
-  uint32_t append(Recording&& recording);
+  uint32_t append(OperationList&& operations, Buffer* kept = nullptr);
   // Appends the operation that make() gives; forgets its values and updates when that fails.
   template <class Make>
   void record_with_values(Make make);

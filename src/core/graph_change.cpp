@@ -2,7 +2,7 @@
 #include "graph.hpp"
 
 #include "error.hpp"
-#include "operation_arrays.hpp"
+#include "operands.hpp"
 
 #include <algorithm>
 
@@ -60,9 +60,10 @@ void Graph::rebind(Buffer& before, Buffer& now) {
   OperationList operations = operations_;
   for (size_t i = 0; i < operations.size(); ++i) {
     bool named = false;
-    for_each_array(operations[i], [&](Array& array, Access) { named |= inside(array); });
+    for_each_operand(operations[i], [&](const Operand<Array>& operand) { named |= inside(operand.array); });
     if (!named) continue;
-    for_each_array(operations[i], [&](Array& array, Access) {
+    for_each_operand(operations[i], [&](const Operand<Array>& operand) {
+      Array& array = operand.array;
       if (!inside(array)) {
         if (overlaps(array.data, array.bytes, to.data, to.bytes))
           fail_argument("SYN-BUFFER-OVERLAP",
@@ -74,6 +75,7 @@ void Graph::rebind(Buffer& before, Buffer& now) {
       const auto offset = static_cast<char*>(array.data) - static_cast<char*>(from.data);
       if (offset >= 0 && static_cast<uint64_t>(offset) + array.bytes <= from.bytes)
         array.data = static_cast<char*>(to.data) + offset;
+      if (array.owner == &before) array.owner = &now;
     });
   }
   std::vector<Ref<Buffer>> buffers = buffers_;

@@ -2,18 +2,18 @@
 // what another one left. The list runs in order; edges say what could not be swapped.
 #include "graph.hpp"
 #include "layer_numbers.hpp"
-#include "operation_arrays.hpp"
+#include "operands.hpp"
 
-#include <cstdio>
+#include <algorithm>
 
 namespace synfire::core {
 namespace {
 
-// A stretch of memory that an operation reads or writes.
+// A stretch of memory that an operation reads, writes or both.
 struct Touch {
   const void* begin;
   uint64_t bytes;
-  bool written;
+  bool read, written;
 };
 
 std::string numbers(std::initializer_list<int64_t> values) {
@@ -48,30 +48,6 @@ class Drawing {
 
   std::string label(const Operation& operation) {
     return std::visit([this](const auto& op) { return label_of(op); }, operation);
-  }
-
-  // The memory an operation touches, that of its layer's own included: state, tape, sums.
-  static std::vector<Touch> touches(const Operation& operation) {
-    std::vector<Touch> list;
-    for_each_array(operation, [&](const Array& array, Access access) {
-      list.push_back({array.data, array.bytes, access == Access::write});
-    });
-    if (const auto* forward = std::get_if<ForwardOperation>(&operation)) {
-      if (forward->tape) list.push_back({forward->tape, 1, true});
-      if (forward->v_out.data) list.push_back({forward->v_out.data, 1, false});
-    } else if (const auto* backward = std::get_if<BackwardOperation>(&operation)) {
-      if (backward->tape) list.push_back({backward->tape, 1, false});
-      if (backward->gradients.count > 0) list.push_back({backward->gradient_partials, 1, true});
-    } else if (const auto* reset = std::get_if<ResetStateOperation>(&operation)) {
-      list.push_back({reset->layer->state(0), reset->layer->spec().row_bytes(), true});
-    } else if (const auto* update = std::get_if<UpdateParameterOperation>(&operation)) {
-      list.push_back({update->layer->block(), 1, true});
-    }
-    if (const auto* forward = std::get_if<ForwardOperation>(&operation))
-      list.push_back({forward->layer->block(), 1, false});
-    if (const auto* backward = std::get_if<BackwardOperation>(&operation))
-      list.push_back({backward->layer->block(), 1, false});
-    return list;
   }
 
  private:
@@ -119,10 +95,24 @@ class Drawing {
   LayerNumbers layers_;
 };
 
-bool touch(const std::vector<Touch>& a, const std::vector<Touch>& b, bool a_writes, bool b_writes) {
-  for (const Touch& x : a)
-    for (const Touch& y : b)
-      if (x.written == a_writes && y.written == b_writes && overlaps(x.begin, x.bytes, y.begin, y.bytes)) return true;
+// Adds what an entry of a recorded operation touches. What it reads of the entries before it is the operation's own.
+void add_touches(const Operation& entry, std::vector<Touch>& touches) {
+  const size_t n_before = touches.size();
+  for_each_operand(entry, [&](const Operand<const Array>& operand) {
+    const Array& array = operand.array;
+    const bool own = std::any_of(touches.begin(), touches.begin() + static_cast<std::ptrdiff_t>(n_before),
+                                 [&](const Touch& touch) {
+                                   return touch.written && overlaps(touch.begin, touch.bytes, array.data, array.bytes);
+                                 });
+    touches.push_back({array.data, array.bytes, operand.is_read() && !own, operand.is_written()});
+  });
+}
+
+// Whether an operation reads, or writes, what one before it has read or written.
+bool meet(const std::vector<Touch>& before, bool Touch::*had, const std::vector<Touch>& after, bool Touch::*has) {
+  for (const Touch& a : before)
+    for (const Touch& b : after)
+      if (a.*had && b.*has && overlaps(a.begin, a.bytes, b.begin, b.bytes)) return true;
   return false;
 }
 
@@ -135,9 +125,7 @@ std::string Graph::dot() {
   std::vector<std::vector<Touch>> touches(enabled_.size());
   std::vector<std::string> labels(enabled_.size());
   for (size_t i = 0; i < operations_.size(); ++i) {
-    std::vector<Touch>& own = touches[owners_[i]];
-    const std::vector<Touch> more = Drawing::touches(operations_[i]);
-    own.insert(own.end(), more.begin(), more.end());
+    add_touches(operations_[i], touches[owners_[i]]);
     const std::string label = drawing.label(operations_[i]);
     if (labels[owners_[i]].empty()) labels[owners_[i]] = label;
   }
@@ -148,9 +136,9 @@ std::string Graph::dot() {
   }
   for (size_t later = 0; later < labels.size(); ++later) {
     for (size_t i = later; i-- > 0;) {
-      const bool reads = touch(touches[i], touches[later], true, false);
-      const bool overwrites =
-          touch(touches[i], touches[later], true, true) || touch(touches[i], touches[later], false, true);
+      const bool reads = meet(touches[i], &Touch::written, touches[later], &Touch::read);
+      const bool overwrites = meet(touches[i], &Touch::written, touches[later], &Touch::written) ||
+                              meet(touches[i], &Touch::read, touches[later], &Touch::written);
       if (!reads && !overwrites) continue;
       text.append("  n").append(std::to_string(i)).append(" -> n").append(std::to_string(later))
           .append(reads ? ";\n" : " [style=dotted];\n");

@@ -4,6 +4,7 @@
 
 #include "array_checks.hpp"
 #include "error.hpp"
+#include "operands.hpp"
 #include "text.hpp"
 
 #include <algorithm>
@@ -43,36 +44,42 @@ void Graph::use(Layer& layer) noexcept {
   layers_.emplace_back(&layer);
 }
 
-void Graph::keep(Buffer* buffer) noexcept {
-  if (buffer) buffers_.emplace_back(buffer);
+void Graph::keep(Buffer& buffer) noexcept {
+  for (const Ref<Buffer>& known : buffers_)
+    if (known.get() == &buffer) return;
+  buffers_.emplace_back(&buffer);
 }
 
-// Operations report what they write: a tape made of it before is worth nothing after.
-void Graph::note_written(Buffer* buffer) noexcept {
-  if (!buffer) return;
+// A tape made of it before is worth nothing after.
+void Graph::note_written(Buffer& buffer) noexcept {
   for (RecordedForward& forward : forwards_)
-    if (forward.left.x == buffer) forward.overwritten = true;
-  const auto same = [&](const Written& written) { return written.buffer == buffer; };
-  if (std::none_of(written_.begin(), written_.end(), same)) written_.push_back({buffer, false});
+    if (forward.left.x == &buffer) forward.overwritten = true;
+  const auto same = [&](const Written& written) { return written.buffer == &buffer; };
+  if (std::none_of(written_.begin(), written_.end(), same)) written_.push_back({&buffer, false});
 }
 
-// The one place where the list grows. An operation is recorded whole or not at all: all memory is there before anything
-// changes, and nothing after that can fail.
-uint32_t Graph::append(Recording&& recording) {
-  make_room(operations_, recording.operations.size());
-  make_room(owners_, recording.operations.size());
+// The one place where the list grows, and where it is worked out from the operands what an operation keeps alive and
+// what it writes. An operation is recorded whole or not at all: all memory is there before anything changes, and nothing
+// after that can fail. `kept`: a buffer that must live as long as the graph, though no operand names it.
+uint32_t Graph::append(OperationList&& operations, Buffer* kept) {
+  size_t n_operands = 0;
+  for_each_operand(operations, [&](const Operand<const Array>&) { ++n_operands; });
+  make_room(operations_, operations.size());
+  make_room(owners_, operations.size());
   make_room(enabled_, 1);
-  make_room(layers_, recording.layers.size());
-  make_room(buffers_, recording.reads.size() + recording.writes.size());
-  make_room(written_, recording.writes.size());
+  make_room(layers_, n_operands);
+  make_room(buffers_, n_operands + 1);
+  make_room(written_, n_operands);
   const auto number = static_cast<uint32_t>(enabled_.size());
-  for (Buffer* buffer : recording.reads) keep(buffer);
-  for (Buffer* buffer : recording.writes) {
-    keep(buffer);
-    note_written(buffer);
-  }
-  for (Layer* layer : recording.layers) use(*layer);
-  std::move(recording.operations.begin(), recording.operations.end(), std::back_inserter(operations_));
+  for_each_operand(operations, [&](const Operand<const Array>& operand) {
+    if (Layer* const layer = layer_of(operand.array)) use(*layer);
+    if (Buffer* const buffer = buffer_of(operand.array)) {
+      keep(*buffer);
+      if (operand.is_written()) note_written(*buffer);
+    }
+  });
+  if (kept) keep(*kept);
+  std::move(operations.begin(), operations.end(), std::back_inserter(operations_));
   owners_.resize(operations_.size(), number);
   enabled_.push_back(1);
   return number;
@@ -86,11 +93,7 @@ void Graph::record_forward(Layer& layer, const ForwardRequest& request) {
   make_room(forwards_, 1);
   const TapeShape left =
       request.tape == Tape::none ? TapeShape{} : TapeShape{request.x, request.tape, request.in_place};
-  const uint32_t number = append({{layer.forward(request)},
-                                  {request.x, request.v_init, request.w_init},
-                                  {request.spikes, request.v_final, request.v_seq, request.h_seq, request.w_final,
-                                   request.w_seq, request.in_place ? request.x : nullptr},
-                                  {&layer}});
+  const uint32_t number = append(layer.forward(request));
   forwards_.push_back({&layer, number, left});
   layer.expect_tape(left);
 }
@@ -119,14 +122,9 @@ void Graph::record_backward(Layer& layer, const BackwardRequest& request) {
     fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-WRITTEN",
          "an operation of this graph writes x after the forward that read it, and this backward reads it again");
   make_room(backwards_, 1);
-  Recording recording = {layer.backward(request, tape),
-                         {tape.x, request.grad_spike_seq, request.grad_v_seq, request.grad_v_final, request.grad_w_seq,
-                          request.grad_w_final},
-                         {request.grad_x_seq, request.grad_v_init, request.grad_w_init},
-                         {&layer}};
-  for (const GradientRequest& gradient : request.gradients) recording.writes.push_back(gradient.gradient);
   const auto index = inside ? std::optional<size_t>(inside - forwards_.data()) : std::nullopt;
-  const uint32_t number = append(std::move(recording));
+  // It belongs to the forward of this x, also where it reads H only.
+  const uint32_t number = append(layer.backward(request, tape), tape.x);
   backwards_.push_back({&layer, number, index, tape, reads_input});
 }
 
@@ -158,22 +156,21 @@ void Graph::record_copy(Buffer& source, uint64_t source_offset, Buffer& destinat
   from.data = static_cast<char*>(from.data) + source_offset;
   to.data = static_cast<char*>(to.data) + destination_offset;
   from.bytes = to.bytes = bytes;
-  const auto a = reinterpret_cast<uintptr_t>(from.data), b = reinterpret_cast<uintptr_t>(to.data);
-  if (a < b + bytes && b < a + bytes)
-    fail_argument("SYN-BUFFER-OVERLAP", "desc.source and desc.destination overlap in memory");
-  append({{CopyOperation{from, to}}, {&source}, {&destination}, {}});
+  OperationList operations = {CopyOperation{from, to}};
+  check_overlap(operations);
+  append(std::move(operations));
 }
 
 void Graph::record_convert_spikes(const ConvertSpikesRequest& request) {
   const Exclusive exclusive(use_);
   check_recording();
-  append({{convert_spikes(request, device().is_host())}, {request.source}, {request.destination}, {}});
+  append(convert_spikes(request, device().is_host()));
 }
 
 void Graph::record_count_spikes(const CountSpikesRequest& request) {
   const Exclusive exclusive(use_);
   check_recording();
-  append({{count_spikes(request, device().is_host())}, {request.spikes}, {request.counts}, {}});
+  append(count_spikes(request, device().is_host()));
 }
 
 void Graph::record_native(const NativeRequest& request) {
@@ -190,15 +187,15 @@ void Graph::record_native(const NativeRequest& request) {
   };
   arrays_of(request.reads, "reads", operation.reads);
   arrays_of(request.writes, "writes", operation.writes);
-  Recording recording = {{}, request.reads, request.writes, {}};
-  recording.operations.emplace_back(std::move(operation));
-  append(std::move(recording));
+  OperationList operations;
+  operations.emplace_back(std::move(operation));
+  append(std::move(operations));
 }
 
-void Graph::record(Recording&& recording) {
+void Graph::record(OperationList&& operations) {
   const Exclusive exclusive(use_);
   check_recording();
-  append(std::move(recording));
+  append(std::move(operations));
 }
 
 void Graph::drop_updates_from(uint32_t operation) noexcept {
@@ -224,24 +221,24 @@ void Graph::record_with_values(Make make) {
 
 void Graph::record_fill(Buffer& buffer, double value) {
   record_with_values([&](uint32_t number) {
-    Recording recording = fill(buffer, value, device().is_host());
-    std::get<FillOperation>(recording.operations[0]).bits =
+    OperationList operations = fill(buffer, value, device().is_host());
+    std::get<FillOperation>(operations[0]).bits =
         values_.add(number, "value", GraphValues::Kind::fill, buffer.dtype(), value);
-    return recording;
+    return operations;
   });
 }
 
 void Graph::record_scale_add(const ScaleAddRequest& request) {
   record_with_values([&](uint32_t number) {
-    Recording recording = scale_add(request, device().is_host());
-    auto& operation = std::get<ScaleAddOperation>(recording.operations[0]);
+    OperationList operations = scale_add(request, device().is_host());
+    auto& operation = std::get<ScaleAddOperation>(operations[0]);
     const auto number_at = [&](const char* name, double value) {
       return reinterpret_cast<const double*>(
           values_.add(number, name, GraphValues::Kind::number, SYNFIRE_DTYPE_F64, value));
     };
     operation.scale_value = number_at("scale", request.scale);
     operation.keep_value = number_at("keep", request.keep);
-    return recording;
+    return operations;
   });
 }
 
@@ -252,7 +249,7 @@ void Graph::record_update(Layer& layer, const UpdateRequest& request, double lea
         values_.add(number, "learning_rate", GraphValues::Kind::number, SYNFIRE_DTYPE_F64, learning_rate);
     const UpdateParameterOperation operation = layer.update(request, reinterpret_cast<const double*>(rate));
     updates_.push_back({&layer, number, request.parameter.index});
-    return Recording{{operation}, {request.gradient}, {}, {&layer}};
+    return OperationList{operation};
   });
 }
 

@@ -124,7 +124,8 @@ Layer::Layer(Context& context, const LayerSpec& spec)
     state_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.state_bytes());
     block_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.parameter_bytes());
     refresh(nullptr);
-    const Operation reset = ResetStateOperation{this, 0, spec_.extents.batch};
+    const Operation reset =
+        ResetStateOperation{this, 0, spec_.extents.batch, state_memory(0), state_memory(1), parameter_memory()};
     device().execute({&reset, 1}, nullptr);
     device().synchronize();
   } catch (...) {
@@ -199,7 +200,7 @@ void Layer::upload_block(synfire_stream stream) {
   const auto lock = lock_parameters();
   if (master_) {
     const uint64_t version = version_.load(std::memory_order_acquire);
-    const Operation operation = SetParametersOperation{this};
+    const Operation operation = SetParametersOperation{this, parameter_memory()};
     device().execute({&operation, 1}, stream);
     staging_->sent(staged());
     changed_ = 0;

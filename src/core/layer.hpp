@@ -134,6 +134,12 @@ class Layer final : public Child {
   const void* block() const noexcept { return block_; }
   // The state variables, each [B, N]: 0 is V, 1 is W (null in models with one variable).
   void* state(int variable) const noexcept;
+  // Memory of the layer as an operand: of a type, with steps of so many elements.
+  Array own(void* data, uint64_t bytes, int32_t dtype, int64_t row = 0) noexcept {
+    return {data, data ? bytes : 0, SYNFIRE_MEMORY_DEVICE, dtype, row, false, row, this};
+  }
+  Array state_memory(int variable) noexcept { return own(state(variable), spec_.row_bytes(), spec_.arithmetic()); }
+  Array parameter_memory() noexcept { return own(block_, spec_.parameter_bytes(), SYNFIRE_DTYPE_U8); }
 
   // ---- parameters
   const ParameterSet& parameters() const noexcept { return parameters_; }
@@ -210,7 +216,7 @@ class Layer final : public Child {
   void remove_user(LayerUser& user) noexcept;
 
   // ---- operations
-  ForwardOperation forward(const ForwardRequest& request);
+  OperationList forward(const ForwardRequest& request);
   // Of the forward that left such a tape: one backward, and the sums that gradients of parameters need.
   OperationList backward(const BackwardRequest& request, const TapeShape& tape);
   // Whether a backward reads the contents of X as the forward saw them.
@@ -267,7 +273,8 @@ class Layer final : public Child {
     return &here;
   }
   const int64_t* active() const noexcept;  // ParameterBlock::active, on the device
-  Array stored_h(Tape tape, bool in_place, const Array& x) const;
+  Array stored_h(Tape tape, bool in_place, const Array& x);
+  Array tape_spikes(Tape tape) noexcept;
   void check_tape_request(const ForwardRequest& request) const;
   void prepare_gradients();
   void append_gradients(const BackwardRequest& request, OperationList& operations);

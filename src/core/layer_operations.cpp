@@ -3,6 +3,7 @@
 #include "array_checks.hpp"
 #include "error.hpp"
 #include "layer.hpp"
+#include "operands.hpp"
 
 #include <synfire/model/reduction.hpp>
 
@@ -81,19 +82,20 @@ void check_second_variable(const LayerSpec& spec, std::initializer_list<NamedBuf
                     spec.model->name);
 }
 
-bool same_place(const Array& a, const Array& b) {
-  return a.data == b.data && a.dtype == b.dtype && a.pitch == b.pitch;
-}
-
 }  // namespace
 
 // The H that a tape mode keeps: memory of the layer's own, or X itself.
-Array Layer::stored_h(Tape tape, bool in_place, const Array& x) const {
+Array Layer::stored_h(Tape tape, bool in_place, const Array& x) {
   if (tape != Tape::store && tape != Tape::store_narrow) return {};
   if (in_place) return x;
-  const bool narrow = tape == Tape::store_narrow;
-  return {narrow ? narrow_h_ : stored_h_, narrow ? spec_.narrow_tape_bytes() : spec_.stored_tape_bytes(),
-          SYNFIRE_MEMORY_DEVICE, narrow ? spec_.dtype : spec_.arithmetic(), spec_.extents.row(), false};
+  const int64_t row = spec_.extents.row();
+  return tape == Tape::store_narrow ? own(narrow_h_, spec_.narrow_tape_bytes(), spec_.dtype, row)
+                                    : own(stored_h_, spec_.stored_tape_bytes(), spec_.arithmetic(), row);
+}
+
+Array Layer::tape_spikes(Tape tape) noexcept {
+  if (tape != Tape::store_narrow) return {};
+  return own(narrow_spikes_, spec_.narrow_tape_spike_bytes(), SYNFIRE_DTYPE_TIME_BITS, spec_.extents.row());
 }
 
 // Refuses tape modes that this layer does not have, and an X that H cannot go over.
@@ -118,7 +120,7 @@ void Layer::check_tape_request(const ForwardRequest& request) const {
          "desc.in_place is 1; the backward of model \"%s\" needs X beside H", spec_.model->name);
 }
 
-ForwardOperation Layer::forward(const ForwardRequest& request) {
+OperationList Layer::forward(const ForwardRequest& request) {
   const Checker check(spec_, device().is_host());
   check_tape_request(request);
   ForwardOperation op = {};
@@ -134,29 +136,28 @@ ForwardOperation Layer::forward(const ForwardRequest& request) {
   op.w_in = check.row(request.w_init, "desc.w_init");
   op.w_final = check.row(request.w_final, "desc.w_final");
   op.w_seq = check.sequence(request.w_seq, "desc.w_seq");
-  const NamedArray arrays[] = {{"desc.x", op.x, request.in_place}, {"desc.spikes", op.spikes, true},
-                          {"desc.v_init", op.v_in, false},    {"desc.v_final", op.v_final, true},
-                          {"desc.v_seq", op.v_seq, true},     {"desc.h_seq", op.h_seq, true},
-                          {"desc.w_init", op.w_in, false},    {"desc.w_final", op.w_final, true},
-                          {"desc.w_seq", op.w_seq, true}};
-  check_overlap(arrays);
   const bool two_variables = spec_.model->n_states == 2;
   if (two_variables && !op.v_in.data != !op.w_in.data)
     fail_argument("SYN-FORWARD-INIT",
                   "%s is given and %s is null; a forward begins from both or from the layer's state",
                   op.v_in.data ? "desc.v_init" : "desc.w_init", op.v_in.data ? "desc.w_init" : "desc.v_init");
   if (!op.v_in.data) {
-    op.v_in = op.v_out = {state(0), spec_.row_bytes(), SYNFIRE_MEMORY_DEVICE};
-    if (two_variables) op.w_in = op.w_out = {state(1), spec_.row_bytes(), SYNFIRE_MEMORY_DEVICE};
+    op.v_in = op.v_out = state_memory(0);
+    if (two_variables) op.w_in = op.w_out = state_memory(1);
   }
+  op.parameters = parameter_memory();
+  // What cannot be is refused before the tape takes memory.
+  if (request.in_place) op.tape_h = op.x;
+  const Operation operation = op;
+  check_overlap({&operation, 1});
   if (request.tape != Tape::none) {
     const auto lock = lock_parameters();
     allocate_tape(request.tape, request.in_place);
-    op.tape = checkpoints_;
+    op.tape = own(checkpoints_, spec_.tape_bytes(), spec_.arithmetic());
     op.tape_h = stored_h(request.tape, request.in_place, op.x);
-    if (request.tape == Tape::store_narrow) op.tape_spikes = static_cast<uint32_t*>(narrow_spikes_);
+    op.tape_spikes = tape_spikes(request.tape);
   }
-  return op;
+  return {op};
 }
 
 bool Layer::reads_input(const BackwardRequest& request, const TapeShape& tape) const {
@@ -175,9 +176,11 @@ OperationList Layer::backward(const BackwardRequest& request, const TapeShape& t
   op.layer = this;
   const Array x = check.sequence(tape.x, "the forward's x");
   if (reads_input(request, tape)) op.x = x;
-  op.tape = checkpoints_;
+  op.in_place = request.in_place;
+  op.parameters = parameter_memory();
+  op.tape = own(checkpoints_, spec_.tape_bytes(), spec_.arithmetic());
   op.tape_h = stored_h(tape.tape, tape.in_place, x);
-  if (tape.tape == Tape::store_narrow) op.tape_spikes = static_cast<const uint32_t*>(narrow_spikes_);
+  op.tape_spikes = tape_spikes(tape.tape);
   op.grad_spike = check.sequence(request.grad_spike_seq, "desc.grad_spike_seq");
   op.grad_v_seq = check.sequence(request.grad_v_seq, "desc.grad_v_seq");
   op.grad_v_final = check.row(request.grad_v_final, "desc.grad_v_final");
@@ -194,27 +197,9 @@ OperationList Layer::backward(const BackwardRequest& request, const TapeShape& t
         "SYN-BACKWARD-OUTPUT",
         "desc.grad_x_seq, desc.grad_v_init and desc.grad_w_init are all null and desc.n_parameter_gradients is "
         "0; at least one output is needed");
-  const bool replaces = request.in_place && same_place(op.grad_x, op.grad_spike);
-  const NamedArray arrays[] = {{"the forward's x", op.x, false},
-                          {"the tape's H", op.tape_h, false},
-                          {"desc.grad_spike_seq", op.grad_spike, false},
-                          {"desc.grad_v_seq", op.grad_v_seq, false},
-                          {"desc.grad_v_final", op.grad_v_final, false},
-                          {"desc.grad_x_seq", op.grad_x, true},
-                          {"desc.grad_v_init", op.grad_v_init, true},
-                          {"desc.grad_w_seq", op.grad_w_seq, false},
-                          {"desc.grad_w_final", op.grad_w_final, false},
-                          {"desc.grad_w_init", op.grad_w_init, true}};
-  std::vector<NamedArray> all(std::begin(arrays), std::end(arrays));
-  std::vector<std::string> names;
-  names.reserve(request.gradients.size());
-  for (const GradientRequest& gradient : request.gradients) {
-    names.push_back("desc.parameter_gradients[" + std::to_string(names.size()) + "].gradient");
-    all.push_back({names.back().c_str(), gradient.gradient->array(), true});
-  }
-  check_overlap(all, replaces ? &op.grad_x : nullptr, replaces ? &op.grad_spike : nullptr);
   OperationList operations = {op};
   if (!request.gradients.empty()) append_gradients(request, operations);
+  check_overlap(operations);
   return operations;
 }
 
@@ -269,21 +254,25 @@ void Layer::append_gradients(const BackwardRequest& request, OperationList& oper
 
   auto& backward = std::get<BackwardOperation>(operations.front());
   backward.gradients = rows;
-  backward.gradient_partials = gradient_partials_;
   const int64_t row = spec_.extents.row(), n_chunks = chunks_of(row);
+  const auto sums_at = [&](double* data, int64_t count) {
+    return own(data, static_cast<uint64_t>(count) * sizeof(double), SYNFIRE_DTYPE_F64);
+  };
+  backward.gradient_partials = sums_at(gradient_partials_, row * rows.count);
   double* const chunk_sums = gradient_partials_ + row * static_cast<int64_t>(most);
   for (size_t i = 0; i < request.gradients.size(); ++i) {
     const auto index = static_cast<int64_t>(i);
-    const double* const partial = gradient_partials_ + row * index;
+    const Array partial = sums_at(gradient_partials_ + row * index, row);
+    const auto number = static_cast<int32_t>(i);
     const Array out = request.gradients[i].gradient->array();
     if (out.bytes == spec_.element_bytes() && n_neurons != 1) {
-      const Array sums = {chunk_sums + n_chunks * index, static_cast<uint64_t>(n_chunks) * sizeof(double),
-                          SYNFIRE_MEMORY_DEVICE};
-      operations.emplace_back(ReduceOperation{ReduceKind::chunks, spec_.arithmetic(), partial, 1, row, sums, active()});
-      operations.emplace_back(ReduceOperation{ReduceKind::total, spec_.arithmetic(), sums.data, 1, n_chunks, out});
+      const Array sums = sums_at(chunk_sums + n_chunks * index, n_chunks);
+      operations.emplace_back(
+          ReduceOperation{ReduceKind::chunks, spec_.arithmetic(), partial, 1, row, sums, number, active()});
+      operations.emplace_back(ReduceOperation{ReduceKind::total, spec_.arithmetic(), sums, 1, n_chunks, out, number});
     } else {
       operations.emplace_back(ReduceOperation{ReduceKind::batch, spec_.arithmetic(), partial, spec_.extents.batch,
-                                              spec_.extents.n_neurons, out, active()});
+                                              spec_.extents.n_neurons, out, number, active()});
     }
   }
 }

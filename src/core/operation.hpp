@@ -4,6 +4,7 @@
 #define SYNFIRE_CORE_OPERATION_HPP
 
 #include "arguments.hpp"
+#include "operand.hpp"
 
 #include <synfire/synfire.h>
 
@@ -16,16 +17,8 @@ namespace synfire::core {
 
 class Layer;
 
-// A stretch of memory of a known kind; null data means "not given".
-struct Array {
-  void* data = nullptr;
-  uint64_t bytes = 0;
-  int32_t memory = SYNFIRE_MEMORY_DEVICE;
-  int32_t dtype = SYNFIRE_DTYPE_F32;
-  int64_t pitch = 0;    // elements from one step to the next, for arrays that have steps
-  bool padded = false;  // the pitch is more than a row: there is foreign memory between the rows
-  int64_t row = 0;      // elements of one step, for arrays that have steps
-};
+// Each kind has `operands(op, visit)`, which calls visit(OperandOf<Op>) for all memory that it touches: buffers, and the
+// state, tape, parameters and sums of layers. The one place where that is said. Operands that are not given have no bytes.
 
 enum class SpikeFormat : int32_t { none, dense, bits, time_bits };
 
@@ -43,17 +36,44 @@ struct ForwardOperation {
   Array w_out;    // [B, N]
   Array w_final;  // [B, N]
   Array w_seq;    // [T, B, N]
-  void* tape;     // [ceil(T/checkpoint_interval), n_states, B, N], or null for inference
+  Array tape;     // [ceil(T/checkpoint_interval), n_states, B, N]; not given for inference
   Array tape_h;   // [T, B, N] in tape modes that store H; x itself when H goes over it
-  uint32_t* tape_spikes;  // words [ceil(T/32), B, N] beside an H of 16 bits
+  Array tape_spikes;  // words [ceil(T/32), B, N] beside an H of 16 bits
+  Array parameters;   // of the layer
+
+  template <class Op, class Visit>
+  static void operands(Op& op, Visit visit) {
+    const auto say = [&](const char* name, auto& array, Access access) { visit(OperandOf<Op>{name, array, access}); };
+    say("desc.x", op.x, Access::read);
+    if (op.v_out.data) {
+      say("the layer's v", op.v_out, Access::update);
+      say("the layer's w", op.w_out, Access::update);
+    } else {
+      say("desc.v_init", op.v_in, Access::read);
+      say("desc.w_init", op.w_in, Access::read);
+    }
+    say("the layer's parameters", op.parameters, Access::read);
+    say("desc.spikes", op.spikes, Access::write);
+    say("desc.v_final", op.v_final, Access::write);
+    say("desc.v_seq", op.v_seq, Access::write);
+    say("desc.h_seq", op.h_seq, Access::write);
+    say("desc.w_final", op.w_final, Access::write);
+    say("desc.w_seq", op.w_seq, Access::write);
+    say("the tape's V", op.tape, Access::write);
+    say("the tape's spikes", op.tape_spikes, Access::write);
+    const bool over_x = op.tape_h.data && op.tape_h.data == op.x.data;
+    visit(OperandOf<Op>{over_x ? "desc.x" : "the tape's H", op.tape_h, Access::write, Transfer::staged, &op.x});
+  }
 };
 
 struct BackwardOperation {
   Layer* layer;
+  bool in_place;       // grad_x may be grad_spike
   Array x;             // what the taped forward read; not given when H is stored and X is not needed
-  const void* tape;
+  Array tape;
   Array tape_h;        // not given when H is recomputed
-  const uint32_t* tape_spikes;
+  Array tape_spikes;
+  Array parameters;    // of the layer
   Array grad_spike;    // [T, B, N]
   Array grad_v_seq;    // [T, B, N]
   Array grad_v_final;  // [B, N]
@@ -63,12 +83,38 @@ struct BackwardOperation {
   Array grad_w_final;  // [B, N]
   Array grad_w_init;   // [B, N]
   GradientRows gradients;
-  double* gradient_partials;  // [gradients.count, B, N]
+  Array gradient_partials;  // f64 [gradients.count, B, N]
+
+  template <class Op, class Visit>
+  static void operands(Op& op, Visit visit) {
+    const auto say = [&](const char* name, auto& array, Access access) { visit(OperandOf<Op>{name, array, access}); };
+    say("the forward's x", op.x, Access::read);
+    say("the tape's V", op.tape, Access::read);
+    say("the tape's H", op.tape_h, Access::read);
+    say("the tape's spikes", op.tape_spikes, Access::read);
+    say("the layer's parameters", op.parameters, Access::read);
+    say("desc.grad_spike_seq", op.grad_spike, Access::read);
+    say("desc.grad_v_seq", op.grad_v_seq, Access::read);
+    say("desc.grad_v_final", op.grad_v_final, Access::read);
+    say("desc.grad_w_seq", op.grad_w_seq, Access::read);
+    say("desc.grad_w_final", op.grad_w_final, Access::read);
+    visit(OperandOf<Op>{"desc.grad_x_seq", op.grad_x, Access::write, Transfer::staged,
+                        op.in_place ? &op.grad_spike : nullptr});
+    say("desc.grad_v_init", op.grad_v_init, Access::write);
+    say("desc.grad_w_init", op.grad_w_init, Access::write);
+    say("the layer's sums of gradients", op.gradient_partials, Access::write);
+  }
 };
 
 struct CopyOperation {
   Array source;
   Array destination;  // the same number of bytes
+
+  template <class Op, class Visit>
+  static void operands(Op& op, Visit visit) {
+    visit(OperandOf<Op>{"desc.source", op.source, Access::read, Transfer::direct});
+    visit(OperandOf<Op>{"desc.destination", op.destination, Access::write, Transfer::direct});
+  }
 };
 
 // A fixed-order sum (model/reduction.hpp) over what a backward left per neuron.
@@ -80,11 +126,19 @@ enum class ReduceKind : int32_t {
 struct ReduceOperation {
   ReduceKind kind;
   int32_t dtype;  // of the output (batch, total)
-  const void* input;
+  Array input;
   int64_t batch;  // B for batch, else 1
   int64_t count;  // N for batch, else n
   Array output;
+  int32_t gradient = -1;            // the number of the gradient that it is part of
   const int64_t* active = nullptr;  // in device memory: how many inputs count, the first ones; null: all
+
+  template <class Op, class Visit>
+  static void operands(Op& op, Visit visit) {
+    visit(OperandOf<Op>{"the layer's sums of gradients", op.input, Access::read});
+    visit(OperandOf<Op>{"desc.parameter_gradients[].gradient", op.output, Access::write, Transfer::staged, nullptr,
+                        false, op.gradient});
+  }
 };
 
 // Every element of an array becomes one value; dtype is one of SYNFIRE_DTYPE_*.
@@ -93,6 +147,11 @@ struct FillOperation {
   int32_t dtype;
   double value;
   const uint64_t* bits = nullptr;  // in device memory, instead of `value`: the bits of an element
+
+  template <class Op, class Visit>
+  static void operands(Op& op, Visit visit) {
+    visit(OperandOf<Op>{"desc.buffer", op.array, Access::write, Transfer::direct});
+  }
 };
 
 // destination = keep·destination + scale·source, element by element: fma(scale, source, keep·destination) in f32, in
@@ -104,6 +163,12 @@ struct ScaleAddOperation {
   double keep;
   const double* scale_value = nullptr;  // in device memory, instead of `scale`
   const double* keep_value = nullptr;
+
+  template <class Op, class Visit>
+  static void operands(Op& op, Visit visit) {
+    visit(OperandOf<Op>{"desc.source", op.source, Access::read});
+    visit(OperandOf<Op>{"desc.destination", op.destination, Access::update, Transfer::staged, &op.source});
+  }
 };
 
 // V = v_reset (hard) or 0 (soft), from the parameters on the device; W = 0: of batch rows first_row to first_row +
@@ -112,7 +177,18 @@ struct ResetStateOperation {
   Layer* layer;
   int64_t first_row;
   int64_t n_rows;
+  Array v, w;  // those rows of the state; no w in models with one variable
+  Array parameters;
   Array mask = {};
+
+  template <class Op, class Visit>
+  static void operands(Op& op, Visit visit) {
+    const Access access = op.mask.data ? Access::update : Access::write;  // rows that the mask leaves out stay
+    visit(OperandOf<Op>{"desc.buffer", op.mask, Access::read});
+    visit(OperandOf<Op>{"the layer's parameters", op.parameters, Access::read});
+    visit(OperandOf<Op>{"the layer's v", op.v, access});
+    visit(OperandOf<Op>{"the layer's w", op.w, access});
+  }
 };
 
 // A few bytes that are part of the operation.
@@ -120,6 +196,11 @@ struct WriteBytesOperation {
   Array destination;
   std::array<unsigned char, 128> bytes;
   uint64_t n_bytes;
+
+  template <class Op, class Visit>
+  static void operands(Op& op, Visit visit) {
+    visit(OperandOf<Op>{"desc.buffer", op.destination, Access::write, Transfer::direct});
+  }
 };
 
 // A copy that happens only if `guard` holds what it shall.
@@ -129,11 +210,24 @@ struct GuardedCopyOperation {
   Array guard;
   std::array<unsigned char, 128> expected;
   uint64_t n_expected;
+
+  template <class Op, class Visit>
+  static void operands(Op& op, Visit visit) {
+    visit(OperandOf<Op>{"desc.buffer", op.source, Access::read, Transfer::direct});
+    visit(OperandOf<Op>{"desc.buffer", op.guard, Access::read, Transfer::direct});
+    visit(OperandOf<Op>{"the layer's state", op.destination, Access::update, Transfer::direct});
+  }
 };
 
 // Values that the host set reach the parameters on the device: those that changed since the last time.
 struct SetParametersOperation {
   Layer* layer;
+  Array parameters;
+
+  template <class Op, class Visit>
+  static void operands(Op& op, Visit visit) {
+    visit(OperandOf<Op>{"the layer's parameters", op.parameters, Access::update});
+  }
 };
 
 // One step of a parameter along its gradient, then the constants that follow.
@@ -144,6 +238,13 @@ struct UpdateParameterOperation {
   Array gradient;  // [1] or [N], in the type of the arithmetic
   bool gradient_per_neuron;
   const double* rate;  // in device memory
+  Array parameters;    // of the layer
+
+  template <class Op, class Visit>
+  static void operands(Op& op, Visit visit) {
+    visit(OperandOf<Op>{"desc.gradient", op.gradient, Access::read});
+    visit(OperandOf<Op>{"the layer's parameters", op.parameters, Access::update});
+  }
 };
 
 // Spikes [T, B, N] from one format to another; the dtypes of the arrays say which.
@@ -151,6 +252,12 @@ struct ConvertSpikesOperation {
   Extents extents;
   Array source;
   Array destination;
+
+  template <class Op, class Visit>
+  static void operands(Op& op, Visit visit) {
+    visit(OperandOf<Op>{"desc.source", op.source, Access::read});
+    visit(OperandOf<Op>{"desc.destination", op.destination, Access::write});
+  }
 };
 
 enum class CountKind : int32_t {
@@ -164,6 +271,12 @@ struct CountSpikesOperation {
   Extents extents;
   Array spikes;
   Array counts;  // u32 or u64: [B, N], [T] or [1]
+
+  template <class Op, class Visit>
+  static void operands(Op& op, Visit visit) {
+    visit(OperandOf<Op>{"desc.spikes", op.spikes, Access::read});
+    visit(OperandOf<Op>{"desc.counts", op.counts, Access::write, Transfer::accumulated});
+  }
 };
 
 // The caller's own code. On CUDA its function is called when the graph is captured (or, without a capture, at each
@@ -175,6 +288,17 @@ struct NativeOperation {
   synfire_native_callback callback;
   void* user;
   std::vector<Array> reads, writes;
+
+  template <class Op, class Visit>
+  static void operands(Op& op, Visit visit) {
+    const auto say = [&](const char* name, auto& arrays, Access access) {
+      int32_t index = 0;
+      for (auto& array : arrays)
+        visit(OperandOf<Op>{name, array, access, Transfer::direct, nullptr, true, index++});
+    };
+    say("desc.reads[]", op.reads, Access::read);
+    say("desc.writes[]", op.writes, Access::write);
+  }
 };
 
 using Operation =

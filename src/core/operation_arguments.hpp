@@ -52,9 +52,9 @@ ForwardArguments<R> arguments_of(const LayerSpec& spec, const void* block, const
           .v_final = row_of<R>(op.v_final),
           .v_seq = sequence_of(op.v_seq),
           .h_seq = sequence_of(op.h_seq),
-          .tape = static_cast<R*>(op.tape),
+          .tape = row_of<R>(op.tape),
           .tape_h = sequence_of(op.tape_h),
-          .tape_spikes = op.tape_spikes,
+          .tape_spikes = row_of<uint32_t>(op.tape_spikes),
           .w_in = row_of<R>(op.w_in),
           .w_out = row_of<R>(op.w_out),
           .w_final = row_of<R>(op.w_final),
@@ -68,9 +68,9 @@ BackwardArguments<R> arguments_of(const LayerSpec& spec, const void* block, cons
           .rules = spec.rules,
           .surrogate = spec.surrogate->id,
           .x = sequence_of(op.x),
-          .tape = static_cast<const R*>(op.tape),
+          .tape = row_of<R>(op.tape),
           .tape_h = sequence_of(op.tape_h),
-          .tape_spikes = op.tape_spikes,
+          .tape_spikes = row_of<uint32_t>(op.tape_spikes),
           .grad_spike = sequence_of(op.grad_spike),
           .grad_v_seq = sequence_of(op.grad_v_seq),
           .grad_v_final = row_of<R>(op.grad_v_final),
@@ -80,7 +80,7 @@ BackwardArguments<R> arguments_of(const LayerSpec& spec, const void* block, cons
           .grad_w_final = row_of<R>(op.grad_w_final),
           .grad_w_init = row_of<R>(op.grad_w_init),
           .gradients = op.gradients,
-          .gradient_partials = op.gradient_partials};
+          .gradient_partials = row_of<double>(op.gradient_partials)};
 }
 
 }  // namespace synfire::core

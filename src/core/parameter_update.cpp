@@ -145,7 +145,7 @@ void Layer::begin_updates() {
   master_ = reinterpret_cast<ParameterMaster*>(static_cast<char*>(block_) + spec_.master_offset());
   changed_ = (uint32_t{1} << parameters_.size()) - 1;
   rewrite_block();  // the next refresh brings the values to the device
-  const Operation refresh = SetParametersOperation{this};
+  const Operation refresh = SetParametersOperation{this, parameter_memory()};
   device().load({&refresh, 1});
 }
 
@@ -186,7 +186,7 @@ UpdateParameterOperation Layer::update(const UpdateRequest& request, const doubl
                   step.lower, step.upper);
   begin_updates();
   ++updaters_[request.parameter.index];
-  return {this, request.parameter.index, step, gradient.array(), length > 1, rate};
+  return {this, request.parameter.index, step, gradient.array(), length > 1, rate, parameter_memory()};
 }
 
 void Layer::drop_update(uint32_t parameter) noexcept {

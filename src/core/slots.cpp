@@ -1,6 +1,6 @@
 #include "slots.hpp"
 
-#include "operation_arrays.hpp"
+#include "operands.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -76,8 +76,9 @@ void Slots::take_over(const Slots& other, const Buffer& buffer, uint32_t n_slots
 OperationList Slots::relocated(OperationList operations, uint32_t slot) const {
   if (slot == 0) return operations;
   for (Operation& operation : operations)
-    for_each_array(operation, [&](Array& array, Access) {
+    for_each_operand(operation, [&](const Operand<Array>& operand) {
       // Memory of another kind stays where it is, also where it overlaps a pinned buffer.
+      Array& array = operand.array;
       if (array.memory == SYNFIRE_MEMORY_PINNED) array.data = address(array.data, slot);
     });
   return operations;

@@ -2,6 +2,7 @@
 
 #include "array_checks.hpp"
 #include "error.hpp"
+#include "operands.hpp"
 
 #include <cstdio>
 
@@ -62,18 +63,17 @@ Extents folded(const Extents& extents, bool neuron_packed) {
 
 }  // namespace
 
-ConvertSpikesOperation convert_spikes(const ConvertSpikesRequest& request, bool host_device) {
+OperationList convert_spikes(const ConvertSpikesRequest& request, bool host_device) {
   const Extents extents = checked(request.extents);
-  const ConvertSpikesOperation op = {folded(extents, request.source->dtype() == SYNFIRE_DTYPE_BITS ||
+  OperationList operations = {ConvertSpikesOperation{folded(extents, request.source->dtype() == SYNFIRE_DTYPE_BITS ||
                                                          request.destination->dtype() == SYNFIRE_DTYPE_BITS),
                                      spikes(*request.source, "desc.source", extents, host_device),
-                                     spikes(*request.destination, "desc.destination", extents, host_device)};
-  const NamedArray arrays[] = {{"desc.source", op.source, false}, {"desc.destination", op.destination, true}};
-  check_overlap(arrays);
-  return op;
+                                     spikes(*request.destination, "desc.destination", extents, host_device)}};
+  check_overlap(operations);
+  return operations;
 }
 
-CountSpikesOperation count_spikes(const CountSpikesRequest& request, bool host_device) {
+OperationList count_spikes(const CountSpikesRequest& request, bool host_device) {
   const Extents e = checked(request.extents);
   const Buffer& counts = *request.counts;
   const bool neurons = request.kind == CountKind::per_neuron, steps = request.kind == CountKind::per_step;
@@ -90,12 +90,11 @@ CountSpikesOperation count_spikes(const CountSpikesRequest& request, bool host_d
                   static_cast<long long>(e.n_neurons));
   else
     std::snprintf(text, sizeof text, "%s [%lld]", name_of_dtype(counts.dtype()), static_cast<long long>(length));
-  const CountSpikesOperation op = {request.kind, folded(e, request.spikes->dtype() == SYNFIRE_DTYPE_BITS),
+  OperationList operations = {CountSpikesOperation{request.kind, folded(e, request.spikes->dtype() == SYNFIRE_DTYPE_BITS),
                                    spikes(*request.spikes, "desc.spikes", e, host_device),
-                                   stepped(counts, "desc.counts", 1, length, text, host_device)};
-  const NamedArray arrays[] = {{"desc.spikes", op.spikes, false}, {"desc.counts", op.counts, true}};
-  check_overlap(arrays);
-  return op;
+                                   stepped(counts, "desc.counts", 1, length, text, host_device)}};
+  check_overlap(operations);
+  return operations;
 }
 
 }  // namespace synfire::core

@@ -21,8 +21,8 @@ struct CountSpikesRequest {
 };
 
 // Throw INVALID_ARGUMENT, or OUT_OF_MEMORY for a shape that cannot be addressed.
-ConvertSpikesOperation convert_spikes(const ConvertSpikesRequest& request, bool host_device);
-CountSpikesOperation count_spikes(const CountSpikesRequest& request, bool host_device);
+OperationList convert_spikes(const ConvertSpikesRequest& request, bool host_device);
+OperationList count_spikes(const CountSpikesRequest& request, bool host_device);
 
 }  // namespace synfire::core
 

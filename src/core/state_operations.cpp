@@ -30,10 +30,11 @@ uint64_t bytes_of(const LayerSpec& spec, int64_t rows) {
   return static_cast<uint64_t>(rows * spec.extents.n_neurons) * spec.element_bytes();
 }
 
-Array state_rows(const Layer& layer, int variable, RowRange rows) {
+Array state_rows(Layer& layer, int variable, RowRange rows) {
   const LayerSpec& spec = layer.spec();
-  return {static_cast<char*>(layer.state(variable)) + bytes_of(spec, rows.first_row), bytes_of(spec, rows.n_rows),
-          SYNFIRE_MEMORY_DEVICE, spec.arithmetic()};
+  if (variable >= spec.model->n_states) return {};
+  return layer.own(static_cast<char*>(layer.state(variable)) + bytes_of(spec, rows.first_row),
+                   bytes_of(spec, rows.n_rows), spec.arithmetic());
 }
 
 int find_variable(const Layer& layer, const char* name) {
@@ -161,9 +162,14 @@ std::array<unsigned char, 128> bytes_of(const SnapshotHeader& header) {
 
 // ---- operations -----------------------------------------------------------------------------------------------------
 
-Recording reset_rows(Layer& layer, RowRange rows, Buffer* mask) {
+OperationList reset_rows(Layer& layer, RowRange rows, Buffer* mask) {
   rows = checked(layer.spec(), rows);
-  ResetStateOperation operation = {&layer, rows.first_row, rows.n_rows};
+  ResetStateOperation operation = {&layer,
+                                   rows.first_row,
+                                   rows.n_rows,
+                                   state_rows(layer, 0, rows),
+                                   state_rows(layer, 1, rows),
+                                   layer.parameter_memory()};
   if (mask) {
     const auto batch = static_cast<uint64_t>(layer.spec().extents.batch);
     if (mask->dtype() != SYNFIRE_DTYPE_U8)
@@ -176,24 +182,22 @@ Recording reset_rows(Layer& layer, RowRange rows, Buffer* mask) {
                     static_cast<unsigned long long>(operation.mask.bytes), static_cast<unsigned long long>(batch));
     operation.mask.bytes = batch;
   }
-  Recording recording = {{operation}, {}, {}, {&layer}};
-  if (mask) recording.reads.push_back(mask);
-  return recording;
+  return {operation};
 }
 
-Recording read_rows(Layer& layer, const char* name, RowRange rows, Buffer& destination) {
+OperationList read_rows(Layer& layer, const char* name, RowRange rows, Buffer& destination) {
   rows = checked(layer.spec(), rows);
   const Array state = state_rows(layer, find_variable(layer, name), rows);
-  return {{CopyOperation{state, values(layer, rows, destination)}}, {}, {&destination}, {&layer}};
+  return {CopyOperation{state, values(layer, rows, destination)}};
 }
 
-Recording write_rows(Layer& layer, const char* name, RowRange rows, Buffer& source) {
+OperationList write_rows(Layer& layer, const char* name, RowRange rows, Buffer& source) {
   rows = checked(layer.spec(), rows);
   const Array state = state_rows(layer, find_variable(layer, name), rows);
-  return {{CopyOperation{values(layer, rows, source), state}}, {&source}, {}, {&layer}};
+  return {CopyOperation{values(layer, rows, source), state}};
 }
 
-Recording copy_rows(Layer& source, RowRange rows, Layer& destination, int64_t destination_row) {
+OperationList copy_rows(Layer& source, RowRange rows, Layer& destination, int64_t destination_row) {
   const LayerSpec &from = source.spec(), &to = destination.spec();
   if (from.model != to.model || from.arithmetic() != to.arithmetic() || from.extents.n_neurons != to.extents.n_neurons)
     fail_argument(
@@ -208,41 +212,41 @@ Recording copy_rows(Layer& source, RowRange rows, Layer& destination, int64_t de
       target.first_row < rows.first_row + rows.n_rows)
     fail_argument("SYN-STATE-ROWS", "rows %lld to %lld of the layer are to be copied onto themselves in part",
                   static_cast<long long>(rows.first_row), static_cast<long long>(rows.first_row + rows.n_rows - 1));
-  Recording recording = {{}, {}, {}, {&source, &destination}};
+  OperationList operations;
   for (int variable = 0; variable < from.model->n_states; ++variable)
-    recording.operations.emplace_back(
+    operations.emplace_back(
         CopyOperation{state_rows(source, variable, rows), state_rows(destination, variable, target)});
-  return recording;
+  return operations;
 }
 
-Recording snapshot_rows(Layer& layer, RowRange rows, Buffer& destination) {
+OperationList snapshot_rows(Layer& layer, RowRange rows, Buffer& destination) {
   rows = checked(layer.spec(), rows);
   check_snapshot_buffer(layer, rows, destination);
   const SnapshotHeader header = header_of(layer.spec(), rows);
-  Recording recording = {{}, {}, {&destination}, {&layer}};
-  recording.operations.emplace_back(
+  OperationList operations;
+  operations.emplace_back(
       WriteBytesOperation{snapshot_part(destination, 0, sizeof header), bytes_of(header), sizeof header});
   const uint64_t part = bytes_of(layer.spec(), rows.n_rows);
   for (int variable = 0; variable < header.n_states; ++variable)
-    recording.operations.emplace_back(CopyOperation{
+    operations.emplace_back(CopyOperation{
         state_rows(layer, variable, rows),
         snapshot_part(destination, sizeof header + static_cast<uint64_t>(variable) * part, part)});
-  return recording;
+  return operations;
 }
 
-Recording restore_rows(Layer& layer, RowRange rows, Buffer& source) {
+OperationList restore_rows(Layer& layer, RowRange rows, Buffer& source) {
   rows = checked(layer.spec(), rows);
   check_snapshot_buffer(layer, rows, source);
   const SnapshotHeader header = header_of(layer.spec(), rows);
   // Up to the checksum, which a snapshot taken by a graph does not have.
   constexpr uint64_t compared = offsetof(SnapshotHeader, checksum);
-  Recording recording = {{}, {&source}, {}, {&layer}};
+  OperationList operations;
   const uint64_t part = bytes_of(layer.spec(), rows.n_rows);
   for (int variable = 0; variable < header.n_states; ++variable)
-    recording.operations.emplace_back(GuardedCopyOperation{
+    operations.emplace_back(GuardedCopyOperation{
         snapshot_part(source, sizeof header + static_cast<uint64_t>(variable) * part, part),
         state_rows(layer, variable, rows), snapshot_part(source, 0, compared), bytes_of(header), compared});
-  return recording;
+  return operations;
 }
 
 // ---- snapshots in memory of the host --------------------------------------------------------------------------------

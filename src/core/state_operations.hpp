@@ -4,7 +4,7 @@
 #ifndef SYNFIRE_CORE_STATE_OPERATIONS_HPP
 #define SYNFIRE_CORE_STATE_OPERATIONS_HPP
 
-#include "recording.hpp"
+#include "layer.hpp"
 
 namespace synfire::core {
 
@@ -15,14 +15,14 @@ struct RowRange {
 };
 
 // All throw INVALID_ARGUMENT. `mask` may be null.
-Recording reset_rows(Layer& layer, RowRange rows, Buffer* mask);
-Recording read_rows(Layer& layer, const char* name, RowRange rows, Buffer& destination);
-Recording write_rows(Layer& layer, const char* name, RowRange rows, Buffer& source);
-Recording copy_rows(Layer& source, RowRange rows, Layer& destination, int64_t destination_row);
+OperationList reset_rows(Layer& layer, RowRange rows, Buffer* mask);
+OperationList read_rows(Layer& layer, const char* name, RowRange rows, Buffer& destination);
+OperationList write_rows(Layer& layer, const char* name, RowRange rows, Buffer& source);
+OperationList copy_rows(Layer& source, RowRange rows, Layer& destination, int64_t destination_row);
 // A snapshot is a header that says what it is of, then V (and W) of the rows.
-Recording snapshot_rows(Layer& layer, RowRange rows, Buffer& destination);
+OperationList snapshot_rows(Layer& layer, RowRange rows, Buffer& destination);
 // Leaves the state alone where the buffer does not begin with the header of such a snapshot.
-Recording restore_rows(Layer& layer, RowRange rows, Buffer& source);
+OperationList restore_rows(Layer& layer, RowRange rows, Buffer& source);
 
 // The same with memory of the host, now and blocking, after everything on the device's own stream.
 uint64_t snapshot_bytes(const Layer& layer, RowRange rows);

@@ -24,11 +24,6 @@ const LayerSpec& spec_of(const Layer* layer) {
   return layer->spec();
 }
 
-template <class R>
-const ParameterBlock<R>* block_of(const Layer* layer) {
-  return static_cast<const ParameterBlock<R>*>(layer->block());
-}
-
 // Where a kernel goes, and how.
 struct Target {
   cudaStream_t stream;
@@ -114,7 +109,7 @@ class Enqueuer {
   }
 
   void operator()(const ReduceOperation& op) const {
-    const auto* const in = static_cast<const double*>(op.input);
+    const auto* const in = row_of<const double>(op.input);
     const int64_t count = warm_up_ ? 0 : op.count;
     if (op.kind == ReduceKind::chunks) {
       const ReduceLaunch<double> arguments = {in, row_of<double>(op.output), 1, count, op.active};
@@ -175,18 +170,14 @@ class Enqueuer {
     const int64_t n = spec.extents.n_neurons;
     with_arithmetic(spec.dtype, [&](auto r) {
       using R = decltype(r);
-      const auto first = [&](int variable) {
-        R* const state = static_cast<R*>(op.layer->state(variable));
-        return state ? state + op.first_row * n : nullptr;
-      };
       const auto* const mask = static_cast<const unsigned char*>(op.mask.data);
-      const ResetRowsLaunch<R> arguments = {block_of<R>(op.layer),
+      const ResetRowsLaunch<R> arguments = {row_of<const ParameterBlock<R>>(op.parameters),
                                             mask ? mask + op.first_row : nullptr,
                                             warm_up_ ? 0 : op.n_rows,
                                             n,
                                             spec.rules.soft_reset,
-                                            first(0),
-                                            first(1)};
+                                            row_of<R>(op.v),
+                                            row_of<R>(op.w)};
       launch(reset_rows_kernel<R>(), strided_blocks(op.n_rows * n), step_threads, &arguments, 0, to_);
     });
   }

@@ -169,10 +169,9 @@ Plan plan_forward(const LayerSpec& spec, const ForwardOperation& op, const GpuSh
   }
   const bool any = outputs_of(spec, op) == ForwardOutputs::any;
   const int wide = with_storage(spec, any, [](auto s) { return forward_width<decltype(s)>; });
-  const Array time_words = {op.tape_spikes, 0, SYNFIRE_MEMORY_DEVICE, SYNFIRE_DTYPE_TIME_BITS, row, false};
   if (worth_widening(row, wide, gpu) &&
       can_widen(e, wide, op.x, bits ? Array{} : op.spikes, op.v_in, op.v_out, op.v_final, op.v_seq, op.h_seq, op.tape_h,
-                op.w_in, op.w_out, op.w_final, op.w_seq, time_words))
+                op.w_in, op.w_out, op.w_final, op.w_seq, op.tape_spikes))
     plan.width = wide;
   plan.n_blocks = blocks_for(row / plan.width, threads, e);
   if (plan.width > 1 && !any && gains_by_full_waves(spec, gpu) && spec.model->n_states == 1)

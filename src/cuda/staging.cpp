@@ -1,6 +1,6 @@
 #include "staging.hpp"
 
-#include <core/operation_arrays.hpp>
+#include <core/operands.hpp>
 
 namespace synfire::cuda {
 
@@ -19,7 +19,7 @@ void* offset_pointer(uint64_t offset) {
 
 Staging::Staging(const OperationList& operations) {
   for (const Operation& operation : operations) {
-    std::visit([this](const auto& op) { add(op); }, operation);
+    add(operation);
     ++recorded_;
   }
 }
@@ -74,126 +74,36 @@ void Staging::forget(const Array& written) {
     if (overlaps(s.host, s.bytes, written.data, written.bytes)) s.current = false;
 }
 
-void Staging::add(const ForwardOperation& original) {
-  ForwardOperation op = original;
-  read(op.x);
-  if (!op.v_out.data) {
-    read(op.v_in);
-    read(op.w_in);
-  }
-  Array* const outputs[] = {&op.spikes, &op.v_final, &op.v_seq, &op.h_seq, &op.w_final, &op.w_seq};
+// Inputs first: an output may lie over one of them, and makes what the arena holds of it old.
+void Staging::add(const Operation& original) {
+  Operation op = original;
+  for_each_operand(op, [&](const Operand<Array>& operand) {
+    if (operand.transfer != Transfer::direct && operand.access == Access::read) read(operand.array);
+  });
   std::vector<CopyOperation> copies;
-  for (Array* output : outputs) {
-    const Array host = *output;
-    if (written_through_arena(*output)) copies.push_back({*output, host});
-  }
-  append(op);
+  for_each_operand(op, [&](const Operand<Array>& operand) {
+    if (!operand.is_written()) return;
+    Array& array = operand.array;
+    const Array host = array;
+    if (operand.transfer == Transfer::direct) return forget(array);
+    if (operand.access == Access::update) {
+      if (array.memory != SYNFIRE_MEMORY_PINNED) return;
+      read(array);
+      forget(host);
+      copies.push_back({array, host});
+    } else if (written_through_arena(array, operand.transfer == Transfer::staged)) {
+      copies.push_back({array, host});
+    }
+  });
+  append(std::move(op));
   for (const CopyOperation& copy : copies) append(copy);
-}
-
-void Staging::add(const BackwardOperation& original) {
-  BackwardOperation op = original;
-  read(op.x);
-  read(op.grad_spike);
-  read(op.grad_v_seq);
-  read(op.grad_v_final);
-  read(op.grad_w_seq);
-  read(op.grad_w_final);
-  Array* const outputs[] = {&op.grad_x, &op.grad_v_init, &op.grad_w_init};
-  std::vector<CopyOperation> copies;
-  for (Array* output : outputs) {
-    const Array host = *output;
-    if (written_through_arena(*output)) copies.push_back({*output, host});
-  }
-  append(op);
-  for (const CopyOperation& copy : copies) append(copy);
-}
-
-void Staging::add(const ReduceOperation& original) {
-  ReduceOperation op = original;
-  const Array host = op.output;
-  const bool copied = written_through_arena(op.output);
-  append(op);
-  if (copied) append(CopyOperation{op.output, host});
-}
-
-void Staging::add(const CopyOperation& op) {
-  forget(op.destination);
-  append(op);
-}
-
-void Staging::add(const FillOperation& op) {
-  forget(op.array);
-  append(op);
-}
-
-void Staging::add(const ResetStateOperation& original) {
-  ResetStateOperation op = original;
-  read(op.mask);
-  append(op);
-}
-
-// What is added to is read first, and every element of it is written.
-void Staging::add(const ScaleAddOperation& original) {
-  ScaleAddOperation op = original;
-  const Array host = op.destination;
-  read(op.source);
-  read(op.destination);
-  append(op);
-  if (host.memory != SYNFIRE_MEMORY_PINNED) return;
-  append(CopyOperation{op.destination, host});
-  forget(host);
-}
-
-// Snapshots go where they belong at once: nothing else reads them in the same replay but a restore.
-void Staging::add(const WriteBytesOperation& op) {
-  forget(op.destination);
-  append(op);
-}
-
-void Staging::add(const GuardedCopyOperation& op) {
-  append(op);
-}
-
-void Staging::add(const SetParametersOperation& op) {
-  append(op);
-}
-
-void Staging::add(const UpdateParameterOperation& original) {
-  UpdateParameterOperation op = original;
-  read(op.gradient);
-  append(op);
-}
-
-void Staging::add(const ConvertSpikesOperation& original) {
-  ConvertSpikesOperation op = original;
-  read(op.source);
-  const Array host = op.destination;
-  const bool copied = written_through_arena(op.destination);
-  append(op);
-  if (copied) append(CopyOperation{op.destination, host});
-}
-
-void Staging::add(const CountSpikesOperation& original) {
-  CountSpikesOperation op = original;
-  read(op.spikes);
-  const Array host = op.counts;
-  // Counts are added up, which is slow across the bus however few they are.
-  const bool copied = written_through_arena(op.counts, false);
-  append(op);
-  if (copied) append(CopyOperation{op.counts, host});
-}
-
-// The caller's kernels read and write pinned memory where it is.
-void Staging::add(const NativeOperation& op) {
-  for (const Array& array : op.writes) forget(array);
-  append(op);
 }
 
 OperationList Staging::place(void* arena) const {
   OperationList placed = operations_;
   for (Operation& operation : placed)
-    for_each_array(operation, [&](Array& array, Access) {
+    for_each_operand(operation, [&](const Operand<Array>& operand) {
+      Array& array = operand.array;
       if (array.memory != memory_arena) return;
       array.data = static_cast<char*>(arena) + reinterpret_cast<uintptr_t>(array.data);  // an offset until now
       array.memory = SYNFIRE_MEMORY_DEVICE;

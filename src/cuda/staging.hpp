@@ -40,20 +40,7 @@ class Staging {
     size_t copy_in;  // ... since this entry of the list
   };
 
-  void add(const core::ForwardOperation& op);
-  void add(const core::BackwardOperation& op);
-  void add(const core::ReduceOperation& op);
-  void add(const core::CopyOperation& op);
-  void add(const core::FillOperation& op);
-  void add(const core::ResetStateOperation& op);
-  void add(const core::ScaleAddOperation& op);
-  void add(const core::WriteBytesOperation& op);
-  void add(const core::GuardedCopyOperation& op);
-  void add(const core::SetParametersOperation& op);
-  void add(const core::UpdateParameterOperation& op);
-  void add(const core::ConvertSpikesOperation& op);
-  void add(const core::CountSpikesOperation& op);
-  void add(const core::NativeOperation& op);
+  void add(const core::Operation& operation);
   void append(core::Operation operation);
   Staged& staged(const core::Array& array);
   void read(core::Array& array);

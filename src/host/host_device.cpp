@@ -226,7 +226,7 @@ class HostDevice final : public Device {
   }
   template <class R>
   static void reduce(const ReduceOperation& op) {
-    const auto* const in = static_cast<const double*>(op.input);
+    const auto* const in = typed<const double>(op.input);
     const int64_t active = op.active ? *op.active : op.batch * op.count;
     switch (op.kind) {
       case ReduceKind::batch:

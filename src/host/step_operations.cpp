@@ -115,18 +115,19 @@ void reset_state(const ResetStateOperation& op) {
   with_arithmetic(*op.layer, [&](auto r) {
     using R = decltype(r);
     const LayerSpec& spec = op.layer->spec();
-    const auto& block = *static_cast<const ParameterBlock<R>*>(op.layer->block());
+    const auto& block = *static_cast<const ParameterBlock<R>*>(op.parameters.data);
     const auto* const mask = static_cast<const unsigned char*>(op.mask.data);
     const int64_t n = spec.extents.n_neurons;
     for (int64_t row = op.first_row; row < op.first_row + op.n_rows; ++row) {
       if (mask && mask[row] == 0) continue;
-      R* const v = static_cast<R*>(op.layer->state(0)) + row * n;
+      const int64_t first = (row - op.first_row) * n;
+      R* const v = static_cast<R*>(op.v.data) + first;
       for (int64_t i = 0; i < n; ++i) {
         const R v_reset = block.per_neuron ? block.per_neuron[model::constant_v_reset * n + i]
                                            : block.shared[model::constant_v_reset];
         v[i] = spec.rules.soft_reset ? R(0) : v_reset;
       }
-      if (op.layer->state(1)) std::fill_n(static_cast<R*>(op.layer->state(1)) + row * n, n, R(0));
+      if (op.w.data) std::fill_n(static_cast<R*>(op.w.data) + first, n, R(0));
     }
   });
 }

@@ -79,7 +79,7 @@ TEST(LaunchPlan, ExtentsBeyond32Bits) {
 
     // The tape is as large as T and N say, in 64 bits.
     const uint64_t element = given.dtype == SYNFIRE_DTYPE_F64 ? 8 : 4;
-    EXPECT_EQ(planned.allocated.at(forward.tape),
+    EXPECT_EQ(planned.allocated.at(forward.tape.data),
               static_cast<uint64_t>((given.n_steps + 31) / 32) * static_cast<uint64_t>(row) * element);
     EXPECT_EQ(forward.x.bytes,
               static_cast<uint64_t>(given.n_steps) * static_cast<uint64_t>(row) * core::bytes_of_dtype(given.dtype));
@@ -96,7 +96,7 @@ TEST(LaunchPlan, ExtentsBeyond32Bits) {
     EXPECT_EQ(arguments.arguments.x.pitch, row);
     EXPECT_EQ(arguments.arguments.x.data, planned.x->array().data);
     EXPECT_EQ(arguments.arguments.spike_bits.pitch, given.batch * ((given.n_neurons + 31) / 32));
-    EXPECT_EQ(arguments.arguments.tape, forward.tape);
+    EXPECT_EQ(arguments.arguments.tape, forward.tape.data);
     enqueue(core::Operation(forward), h200, Enqueue::warm_up, nullptr);
     EXPECT_EQ(latest.as<ForwardLaunch<float>>().lanes.count, 0) << "a warm-up touches no data";
     EXPECT_EQ(latest.n_blocks, 1u);
@@ -199,7 +199,7 @@ TEST(LaunchPlan, TapesThatStoreHAreAsLargeAsTold) {
     EXPECT_EQ(planned.allocated.at(forward.tape_h.data), elements * (tape == SYNFIRE_TAPE_STORE ? 4 : 2));
     EXPECT_EQ(forward.tape_h.pitch, int64_t{1} << 21);
     if (tape == SYNFIRE_TAPE_STORE_NARROW) {
-      EXPECT_EQ(planned.allocated.at(forward.tape_spikes), (uint64_t{65} << 21) * 4);
+      EXPECT_EQ(planned.allocated.at(forward.tape_spikes.data), (uint64_t{65} << 21) * 4);
     }
     expect_covered(plan_forward(planned.spec(), forward, h200), int64_t{1} << 21);
     const core::BackwardOperation backward = planned.backward();

@@ -222,7 +222,7 @@ core::ForwardOperation Planned::forward() const {
   request.tape = static_cast<core::Tape>(given_.tape);
   request.x = x.get();
   request.spikes = spikes.get();
-  return layer->forward(request);
+  return std::get<core::ForwardOperation>(layer->forward(request).front());
 }
 
 core::BackwardOperation Planned::backward() const {
