@@ -52,6 +52,29 @@ TEST_F(Inside, TheDotTextNamesOperationsAndWhatTheyDependOn) {
   EXPECT_NE(text.find("dashed"), std::string::npos);
 }
 
+// What an operation adds to, it reads; what it only writes, it does not. The sums inside a backward are its own.
+TEST_F(Inside, TheDotTextTellsReadingFromOverwriting) {
+  record_fill(graph, rig.grad_x_seq, 1);                             // 0
+  record_scale_add(graph, rig.grad_v_seq, rig.grad_x_seq, 2, 1);     // 1 adds to it
+  record_copy(graph, rig.v_seq, rig.grad_x_seq);                     // 2 overwrites it
+  const synfire_forward_desc forward = rig.forward_desc({.v_init = false});
+  EXPECT_OK(synfire_graph_record_forward(graph, rig.layer, &forward));  // 3 writes the v_seq that 2 has read
+  EXPECT_OK(synfire_graph_record_forward(graph, rig.layer, &forward));  // 4 continues its state
+  synfire_backward_desc backward = rig.backward_desc();
+  const Buffer sum = make_buffer(context, SYNFIRE_DTYPE_F32, 1), other = make_buffer(context, SYNFIRE_DTYPE_F32, 1);
+  synfire_parameter_gradient gradient = {"tau", sum};
+  backward.grad_v_init = nullptr;
+  backward.n_parameter_gradients = 1;
+  backward.parameter_gradients = &gradient;
+  EXPECT_OK(synfire_graph_record_backward(graph, rig.layer, &backward));  // 5 overwrites what 2 wrote
+  gradient.gradient = other;
+  EXPECT_OK(synfire_graph_record_backward(graph, rig.layer, &backward));  // 6 and 5 share a place for sums
+  const std::string text = dot(graph);
+  for (const char* part : {"n0 -> n1;", "n1 -> n2 [style=dotted];", "n0 -> n2 [style=dotted];",
+                           "n2 -> n3 [style=dotted];", "n3 -> n4;", "n4 -> n5;", "n5 -> n6 [style=dotted];"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
+}
+
 // Two layers have two numbers, a native node the name that it was given, whatever is in it; every operation has a
 // label.
 TEST_F(Inside, TheDotTextNamesEveryKindOfOperation) {
