@@ -72,7 +72,8 @@ TEST(LaunchPlan, ConversionsAndCountsCoverEverySpike) {
         planned.buffer(SYNFIRE_DTYPE_BITS, static_cast<uint64_t>(e.n_steps * e.batch * e.words_per_row()));
     const auto by_time = planned.buffer(SYNFIRE_DTYPE_TIME_BITS, static_cast<uint64_t>(layers * e.row()));
     for (const auto& [source, destination, rows] : {std::tuple{dense, bits, true}, {by_time, dense, false}}) {
-      enqueue(core::convert_spikes({e, source.get(), destination.get()}, false), h200, Enqueue::run, nullptr);
+      enqueue(core::convert_spikes({e, source.get(), destination.get()}, false).front(), h200, Enqueue::run,
+              nullptr);
       const auto launch = latest.as<ConvertSpikesLaunch>();
       const bool long_row = !rows || e.n_neurons % 32 == 0;
       const int64_t batch = long_row ? 1 : e.batch, neurons = long_row ? e.row() : e.n_neurons;
@@ -81,7 +82,8 @@ TEST(LaunchPlan, ConversionsAndCountsCoverEverySpike) {
       EXPECT_EQ(launch.n_tiles, layers * batch * ((neurons + tile_neurons - 1) / tile_neurons));
       EXPECT_EQ(latest.n_threads, uint64_t{spike_threads});
       EXPECT_EQ(latest.n_blocks, static_cast<uint64_t>(std::min(launch.n_tiles, most_blocks)));
-      enqueue(core::convert_spikes({e, source.get(), destination.get()}, false), h200, Enqueue::warm_up, nullptr);
+      enqueue(core::convert_spikes({e, source.get(), destination.get()}, false).front(), h200, Enqueue::warm_up,
+              nullptr);
       EXPECT_EQ(latest.as<ConvertSpikesLaunch>().n_tiles, 0);
     }
     for (const auto kind : {core::CountKind::per_neuron, core::CountKind::per_step, core::CountKind::total}) {
@@ -89,7 +91,7 @@ TEST(LaunchPlan, ConversionsAndCountsCoverEverySpike) {
                               : kind == core::CountKind::per_step ? e.n_steps
                                                                   : 1;
       const auto counts = planned.buffer(SYNFIRE_DTYPE_U64, static_cast<uint64_t>(counted));
-      const core::Operation op = core::count_spikes({kind, e, bits.get(), counts.get()}, false);
+      const core::Operation op = core::count_spikes({kind, e, bits.get(), counts.get()}, false).front();
       EXPECT_EQ(nodes_of(op), 2);
       enqueue(op, h200, Enqueue::run, nullptr);
       const auto launch = latest.as<CountSpikesLaunch>();
