@@ -114,6 +114,8 @@ class NumberDevice final : public core::Device {
     return at;
   }
   void release(int32_t, void*) noexcept override {}
+  void require(int32_t, uint64_t) override {}
+  void finish() noexcept override {}
   void check_borrowed(int32_t, const void*) override {}
   void upload(void*, const void*, uint64_t) override {}
   void download(void*, const void*, uint64_t) override {}
