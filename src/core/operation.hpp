@@ -291,10 +291,10 @@ struct NativeOperation {
 
   template <class Op, class Visit>
   static void operands(Op& op, Visit visit) {
-    const auto say = [&](const char* name, auto& arrays, Access access) {
+    const auto say = [&](const char* known_as, auto& arrays, Access access) {
       int32_t index = 0;
       for (auto& array : arrays)
-        visit(OperandOf<Op>{name, array, access, Transfer::direct, nullptr, true, index++});
+        visit(OperandOf<Op>{known_as, array, access, Transfer::direct, nullptr, true, index++});
     };
     say("desc.reads[]", op.reads, Access::read);
     say("desc.writes[]", op.writes, Access::write);
