@@ -24,7 +24,8 @@ struct Target {
 // Where the stream is captured, the operations are part of that now.
 template <class Failed>
 void run(const Target& to, std::span<const Operation> operations, Failed failed) {
-  const auto& [device, stream, captured] = to;
+  Device& device = to.device;
+  const synfire_stream stream = to.stream;
   const auto for_each_layer = [&](auto f) {
     for_each_operand(operations, [&](const Operand<const Array>& operand) {
       if (Layer* const layer = layer_of(operand.array)) f(*layer);
@@ -36,7 +37,7 @@ void run(const Target& to, std::span<const Operation> operations, Failed failed)
       if (buffer && operand.is_written()) buffer->mark_written();
     });
   };
-  if (captured) {
+  if (to.captured) {
     // As Graph::refresh_for_capture() does.
     for_each_layer([](Layer& layer) { layer.settle(); });
     for_each_layer([](Layer& layer) { layer.refresh(nullptr); });

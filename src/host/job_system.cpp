@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t most_items = int64_t{4} * max_threads;
 // Launches of one context that may use the job system at the same time; a further one is done by its own thread.
-constexpr int n_tasks = 16;
+constexpr size_t n_tasks = 16;
 
 }  // namespace
 
@@ -99,7 +99,7 @@ JobSystem::~JobSystem() = default;
 void JobSystem::run(int64_t n_blocks, BlockBody body, void* state) {
   Task* task = nullptr;
   if (n_blocks > 1)
-    for (int i = 0; i < n_tasks && !task; ++i)
+    for (size_t i = 0; i < n_tasks && !task; ++i)
       if (tasks_[i].take()) task = &tasks_[i];
   if (!task) {
     for (int64_t block = 0; block < n_blocks; ++block) body(state, block);

@@ -120,22 +120,26 @@ struct ThreadPool::Job {
   }
 };
 
+ThreadPool::Worker& ThreadPool::worker_at(int i) const noexcept {
+  return workers_[static_cast<size_t>(i)];
+}
+
 ThreadPool::ThreadPool(int n_workers)
     : n_workers_(n_workers), process_(core::fork_generation()), workers_(new Worker[static_cast<size_t>(n_workers)]) {
-  for (int i = 0; i < n_workers; ++i) workers_[i].pool = this;
+  for (int i = 0; i < n_workers; ++i) worker_at(i).pool = this;
 }
 
 ThreadPool::~ThreadPool() {
   const int n = n_started_.load(std::memory_order_relaxed);
   if (is_from_before_fork()) {
-    for (int i = 0; i < n; ++i) workers_[i].thread.forget();
+    for (int i = 0; i < n; ++i) worker_at(i).thread.forget();
     return;
   }
   for (int i = 0; i < n; ++i) {
-    workers_[i].word.store(ending, std::memory_order_release);
-    workers_[i].word.notify_all();
+    worker_at(i).word.store(ending, std::memory_order_release);
+    worker_at(i).word.notify_all();
   }
-  for (int i = 0; i < n; ++i) workers_[i].thread.join();
+  for (int i = 0; i < n; ++i) worker_at(i).thread.join();
 }
 
 bool ThreadPool::is_from_before_fork() const noexcept {
@@ -147,7 +151,7 @@ void ThreadPool::start() noexcept {
   int n = n_started_.load(std::memory_order_relaxed);
   // Who spins where threads outnumber processors keeps those from running that it waits for.
   spin_ns_.store(n_workers_ < usable_processors() ? most_spin_ns : 0, std::memory_order_relaxed);
-  while (n < n_workers_ && workers_[n].thread.start(work, &workers_[n], n + 1)) ++n;
+  while (n < n_workers_ && worker_at(n).thread.start(work, &worker_at(n), n + 1)) ++n;
   n_started_.store(n, std::memory_order_release);
   starting_.unlock();
 }
@@ -182,16 +186,16 @@ void ThreadPool::work(void* worker) {
 void ThreadPool::claim(Job& job, int64_t most) noexcept {
   const int n = n_started_.load(std::memory_order_acquire);
   for (int i = 0; i < n && job.n_workers < most; ++i) {
-    std::atomic<uint32_t>& word = workers_[i].word;
+    std::atomic<uint32_t>& word = worker_at(i).word;
     uint32_t before = word.load(std::memory_order_relaxed);
     while ((before & doing) == idle && !word.compare_exchange_weak(before, before | claimed, std::memory_order_acquire,
                                                                    std::memory_order_relaxed)) {
     }
     if ((before & doing) != idle) continue;
-    if (before & asleep) job.sleeping[job.n_sleeping++] = &workers_[i];
-    job.team[job.n_workers++] = &workers_[i];
-    workers_[i].job = &job;
-    workers_[i].place = job.n_workers;
+    if (before & asleep) job.sleeping[job.n_sleeping++] = &worker_at(i);
+    job.team[job.n_workers++] = &worker_at(i);
+    worker_at(i).job = &job;
+    worker_at(i).place = job.n_workers;
   }
 }
 

@@ -39,6 +39,7 @@ class ThreadPool {
   void claim(Job& job, int64_t most) noexcept;
   void let_go(Worker& worker) const noexcept;
   bool is_from_before_fork() const noexcept;
+  Worker& worker_at(int i) const noexcept;
 
   const int n_workers_;
   const uint32_t process_;  // core::fork_generation() where it was made

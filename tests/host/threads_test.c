@@ -248,9 +248,9 @@ static void refused(void) {
   }
 }
 
-static void limit(int resource, rlim_t most) {
+static struct rlimit at_most(rlim_t most) {
   const struct rlimit to = {most, most};
-  check(setrlimit(resource, &to) == 0, "setrlimit");
+  return to;
 }
 
 static unsigned long address_space(void) {
@@ -264,11 +264,13 @@ static unsigned long address_space(void) {
 /* 1 GiB in all; then so little that a few threads fit. */
 static void small_address_space(void) {
   struct work work;
-  limit(RLIMIT_AS, (rlim_t)1 << 30);
+  struct rlimit space = at_most((rlim_t)1 << 30);
+  check(setrlimit(RLIMIT_AS, &space) == 0, "setrlimit");
   work = do_work(1024);
   free_work(&work);
   check(settles_at(1), "no thread is left");
-  limit(RLIMIT_AS, address_space() + ((rlim_t)24 << 20));
+  space = at_most(address_space() + ((rlim_t)24 << 20));
+  check(setrlimit(RLIMIT_AS, &space) == 0, "setrlimit");
   work = do_work(1024);
   check(count_threads() < 1024, "the limit was felt");
   free_work(&work);
@@ -281,7 +283,8 @@ static void few_processes(void) {
     fprintf(stderr, "cannot become another user: %s\n", strerror(errno));
     _exit(77);
   }
-  limit(RLIMIT_NPROC, 2);
+  const struct rlimit processes = at_most(2);
+  check(setrlimit(RLIMIT_NPROC, &processes) == 0, "setrlimit");
   work = do_work(8);
   check(count_threads() <= 2, "the limit was felt");
   free_work(&work);

@@ -81,8 +81,8 @@ const char* const dirty_names[] = {"\x1b[31mred\x1b[0m",
                                    "\xed\xa0\x80",
                                    "\xf5\x80\x80\x80",
                                    "\xf0\x80\x80\xaf",
-                                   "\xc2\x9b"
-                                   "31m",
+                                   ("\xc2\x9b"
+                                    "31m"),
                                    "\xe2\x82",
                                    "\xe2\x82\xac euro",
                                    "\xf0\x9f\x8e\xb5 note",
