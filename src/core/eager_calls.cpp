@@ -61,7 +61,8 @@ void run(const Target& to, std::span<const Operation> operations, Failed failed)
 
 bool run_forward(Layer& layer, const ForwardRequest& request, synfire_stream stream) {
   const Target to(layer.context()->device(), stream);
-  run(to, layer.forward(request), [&] { layer.set_tape({}, {}); });
+  const Operation operation = layer.forward(request);  // in no list: an eager forward needs no memory
+  run(to, {&operation, 1}, [&] { layer.set_tape({}, {}); });
   const TapeShape left =
       request.tape == Tape::none ? TapeShape{} : TapeShape{request.x, request.tape, request.in_place};
   layer.set_tape(left, layer.stamp(left.x));

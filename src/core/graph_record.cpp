@@ -93,7 +93,7 @@ void Graph::record_forward(Layer& layer, const ForwardRequest& request) {
   make_room(forwards_, 1);
   const TapeShape left =
       request.tape == Tape::none ? TapeShape{} : TapeShape{request.x, request.tape, request.in_place};
-  const uint32_t number = append(layer.forward(request));
+  const uint32_t number = append({layer.forward(request)});
   forwards_.push_back({&layer, number, left});
   layer.expect_tape(left);
 }

@@ -216,7 +216,7 @@ class Layer final : public Child {
   void remove_user(LayerUser& user) noexcept;
 
   // ---- operations
-  OperationList forward(const ForwardRequest& request);
+  ForwardOperation forward(const ForwardRequest& request);
   // Of the forward that left such a tape: one backward, and the sums that gradients of parameters need.
   OperationList backward(const BackwardRequest& request, const TapeShape& tape);
   // Whether a backward reads the contents of X as the forward saw them.

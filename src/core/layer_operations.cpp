@@ -120,7 +120,7 @@ void Layer::check_tape_request(const ForwardRequest& request) const {
          "desc.in_place is 1; the backward of model \"%s\" needs X beside H", spec_.model->name);
 }
 
-OperationList Layer::forward(const ForwardRequest& request) {
+ForwardOperation Layer::forward(const ForwardRequest& request) {
   const Checker check(spec_, device().is_host());
   check_tape_request(request);
   ForwardOperation op = {};
@@ -157,7 +157,7 @@ OperationList Layer::forward(const ForwardRequest& request) {
     op.tape_h = stored_h(request.tape, request.in_place, op.x);
     op.tape_spikes = tape_spikes(request.tape);
   }
-  return {op};
+  return op;
 }
 
 bool Layer::reads_input(const BackwardRequest& request, const TapeShape& tape) const {

@@ -46,18 +46,18 @@ std::string name_of(const ConstOperand& operand) {
 
 }  // namespace
 
+// Each pair is looked at where it stands: eager calls come here too, and need no memory for it.
 void check_overlap(std::span<const Operation> operations) {
-  std::vector<ConstOperand> all;
-  for_each_operand(operations, [&](const ConstOperand& operand) { all.push_back(operand); });
-  for (const ConstOperand& a : all)
-    for (const ConstOperand& b : all) {
-      // Memory of layers is no caller's: one entry may leave there what the next one reads.
-      if (&a == &b || !a.is_written() || a.may_overlap || layer_of(a.array) || layer_of(b.array)) continue;
-      if (takes_its_place(a, b) || takes_its_place(b, a)) continue;
+  for_each_operand(operations, [&](const ConstOperand& a) {
+    // Memory of layers is no caller's: one entry may leave there what the next one reads.
+    if (!a.is_written() || a.may_overlap || layer_of(a.array)) return;
+    for_each_operand(operations, [&](const ConstOperand& b) {
+      if (&a.array == &b.array || layer_of(b.array) || takes_its_place(a, b) || takes_its_place(b, a)) return;
       if (overlaps(a.array.data, a.array.bytes, b.array.data, b.array.bytes) && !interleaved(a.array, b.array))
         fail_argument("SYN-BUFFER-OVERLAP", "%s is written and overlaps %s; each output needs memory of its own",
                       name_of(a).c_str(), name_of(b).c_str());
-    }
+    });
+  });
 }
 
 }  // namespace synfire::core

@@ -224,7 +224,7 @@ core::ForwardOperation Planned::forward() const {
   request.tape = static_cast<core::Tape>(given_.tape);
   request.x = x.get();
   request.spikes = spikes.get();
-  return std::get<core::ForwardOperation>(layer->forward(request).front());
+  return layer->forward(request);
 }
 
 core::BackwardOperation Planned::backward() const {
