@@ -27,6 +27,7 @@ namespace Synfire
             synfire_context_desc desc = synfire_context_desc.Init;
             desc.backend = (int)backend;
             desc.device = device;
+            // enqueue_task, finish_task and job_system stay null: a job system calls back on threads of its own.
             desc.n_threads = threads;
             desc.stream_priority = streamPriority;
             Handle.Adopt(Create(&desc));

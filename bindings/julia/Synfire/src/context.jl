@@ -22,6 +22,7 @@ mutable struct Context <: Handle
     is_host::Bool
 
     function Context(; backend=:auto, device::Integer=0, threads::Integer=0, stream_priority::Integer=0)
+        # enqueue_task, finish_task and job_system stay null: a job system calls back on threads that Julia does not know.
         desc = Ref(LibSynfire.synfire_context_desc(backend=constant("backend", LibSynfire.backend_names, backend),
                                                    device=device, n_threads=threads, stream_priority=stream_priority))
         handle = Ref(LibSynfire.synfire_context(C_NULL))
