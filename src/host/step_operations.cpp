@@ -156,7 +156,9 @@ void update_parameter(const UpdateParameterOperation& op) {
     for (int64_t i = 0; i < (arguments.block->per_neuron ? arguments.target.n_neurons : 1); ++i)
       next = update_parameter_of(arguments, i);
     ParameterMaster& master = *arguments.target.master;
-    if (!master.rows[op.parameter]) master.shared[op.parameter] = next;
+    // Another thread may read it meanwhile: the value of before or of now.
+    if (!master.rows[op.parameter])
+      std::atomic_ref(master.shared[op.parameter]).store(next, std::memory_order_relaxed);
   });
 }
 
