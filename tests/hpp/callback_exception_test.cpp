@@ -102,7 +102,14 @@ TEST(CallbackExceptions, OfAnyTypeComeOutAsTheyAre) {
   };
   EXPECT_EQ(launch_throwing(Own(7)).number, 7);
   EXPECT_EQ(launch_throwing(42), 42);
-  EXPECT_STREQ(launch_throwing(static_cast<const char*>("text")), "text");
+  // By value: code of clang finds no pointer that was rethrown and is caught by reference.
+  *step.deed = [] { throw static_cast<const char*>("text"); };
+  try {
+    step.graph.launch();
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const char* caught) {
+    EXPECT_STREQ(caught, "text");
+  }
   launch_throwing(std::bad_alloc());
   launch_throwing(nullptr);
   const std::string lengthy(1 << 20, 'x'), broken("\xFF\xFE\x1B[31m \xC3");
