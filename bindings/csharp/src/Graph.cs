@@ -169,7 +169,7 @@ namespace Synfire
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public ulong Launch(IntPtr stream = default(IntPtr))
         {
-            NativeHandle handle = Handle;
+            GraphHandle handle = (GraphHandle)Handle;
             ulong ticket;
             if (handle.HasNodes)
             {

@@ -24,9 +24,6 @@ namespace Synfire
 
         public override bool IsInvalid { get { return handle == IntPtr.Zero; } }
 
-        // Whether calls must hold it: functions go with it.
-        public virtual bool HasNodes { get { return false; } }
-
         // What was just created; to create has freed what was closed before.
         public void Adopt(IntPtr value)
         {
@@ -40,7 +37,7 @@ namespace Synfire
         {
             get
             {
-                if (IsClosed || IsInvalid) throw Closed();
+                if (IsClosed || handle == IntPtr.Zero) throw Closed();
                 return handle;
             }
         }
@@ -86,7 +83,8 @@ namespace Synfire
 
         protected override string TypeName { get { return "Graph"; } }
 
-        public override bool HasNodes { get { return Volatile.Read(ref nodes_) != null; } }
+        // Whether calls must hold it: functions go with it. Nodes are recorded before the first launch.
+        public bool HasNodes { get { return nodes_ != null; } }
 
         // A native node, which the graph's object keeps; what C knows of it is given back with the graph.
         public void Own(GCHandle node)

@@ -114,7 +114,10 @@ namespace Synfire.Tests
                     "a replay and a wait: {0:F1} ns from C#, {1:F1} ns from C, {2:F1} ns more; " +
                     "{3} bytes allocated by 10,000 replays",
                     best, c, best - c, measured));
-                Check.That(best - c <= 100, "at most 100 ns more");
+                // On a slower machine it is more of both.
+                double allowed = Math.Max(100, 0.8 * c);
+                Check.That(best - c <= allowed,
+                           string.Format(CultureInfo.InvariantCulture, "at most {0:F1} ns more", allowed));
                 Check.Equal(measured, 0L, "bytes allocated by 10,000 replays");
                 long counted = GC.GetAllocatedBytesForCurrentThread();
                 GC.KeepAlive(new byte[50000]);

@@ -85,5 +85,7 @@ fn a_replay_costs_what_it_costs_in_c() {
     }
     // On a GPU a replay takes thousands of nanoseconds, and the figure is within their noise: it is printed only.
     let is_told_apart = backend() == Backend::Host && !cfg!(debug_assertions);
-    assert!(!is_told_apart || rust - c_calls <= 20.0, "allowed: 20 ns more");
+    // On a slower machine it is more of both.
+    let allowed = f64::max(20.0, 0.15 * c_calls);
+    assert!(!is_told_apart || rust - c_calls <= allowed, "allowed: {allowed:.1} ns more");
 }
