@@ -1,6 +1,8 @@
 // The functions of synfire.h for buffers. As in synfire.cpp: check, look up, call, translate.
 #include "pins.hpp"
 
+#include <operations/elementwise/fill.hpp>
+
 using namespace synfire;
 using namespace synfire::capi;
 
@@ -36,8 +38,8 @@ void SYNFIRE_CALL synfire_buffer_destroy(synfire_buffer buffer) noexcept {
 synfire_status SYNFIRE_CALL synfire_buffer_get_data(synfire_buffer buffer, void** data, uint64_t* bytes) noexcept {
   return guarded(__func__, [&] {
     const auto found = pinned(buffer);
-    if (data) *data = found->array().data;
-    if (bytes) *bytes = found->array().bytes;
+    if (data) *data = found->view().data;
+    if (bytes) *bytes = found->view().bytes;
     return SYNFIRE_OK;
   });
 }
@@ -60,7 +62,7 @@ synfire_status SYNFIRE_CALL synfire_buffer_download(synfire_buffer buffer, uint6
 
 synfire_status SYNFIRE_CALL synfire_buffer_fill(synfire_buffer buffer, double value) noexcept {
   return guarded(__func__, [&] {
-    pinned(buffer)->fill(value);
+    operations::fill_now(*pinned(buffer), value);
     return SYNFIRE_OK;
   });
 }

@@ -1,49 +1,12 @@
-// The functions of synfire.h for graphs. As in synfire.cpp: check, look up, call, translate. Recording what stands
-// between the passes of a step is in steps.cpp.
-#include "requests.hpp"
+// The functions of synfire.h for graphs. As in synfire.cpp: check, look up, call, translate. Recording an operation is in
+// the file of its kind.
+#include "pins.hpp"
 
-namespace {
+#include <cstring>
+#include <string>
 
 using namespace synfire;
 using namespace synfire::capi;
-
-// The buffers of a native node, pinned while the call lasts.
-class PinnedNative {
- public:
-  PinnedNative(const synfire_native_desc* descriptor, const core::Context& context)
-      : desc_(read_descriptor(descriptor, "desc")) {
-    check_reserved(desc_.reserved, "desc.reserved");
-    if (!desc_.callback) core::fail_argument("SYN-ARGUMENT-NULL", "desc.callback is null");
-    pin(desc_.reads, desc_.n_reads, "reads", context, reads_);
-    pin(desc_.writes, desc_.n_writes, "writes", context, writes_);
-  }
-  core::NativeRequest request() const {
-    core::NativeRequest request = {desc_.name, desc_.callback, desc_.user, {}, {}};
-    for (const PinnedBuffer& buffer : reads_) request.reads.push_back(buffer.get());
-    for (const PinnedBuffer& buffer : writes_) request.writes.push_back(buffer.get());
-    return request;
-  }
-
- private:
-  static void pin(const synfire_buffer* buffers, uint64_t count, const char* field, const core::Context& context,
-                  std::vector<PinnedBuffer>& pinned_buffers) {
-    constexpr uint64_t most = core::most_native_buffers;
-    const std::string name = std::string("desc.").append(field);
-    if (count == 0) return;
-    check_pointer(buffers, name.c_str());
-    if (count > most)
-      core::fail_argument("SYN-GRAPH-NATIVE-COUNT", "desc.n_%s is %llu; at most %llu are allowed", field,
-                          static_cast<unsigned long long>(count), static_cast<unsigned long long>(most));
-    for (uint64_t i = 0; i < count; ++i)
-      pinned_buffers.push_back(
-          required(buffers[i], std::string(name).append("[").append(std::to_string(i)).append("]").c_str(), context));
-  }
-
-  synfire_native_desc desc_;
-  std::vector<PinnedBuffer> reads_, writes_;
-};
-
-}  // namespace
 
 extern "C" {
 
@@ -69,71 +32,6 @@ void SYNFIRE_CALL synfire_graph_destroy(synfire_graph graph) noexcept {
   capi::remove(value_of(graph), core::ObjectType::graph);
 }
 
-synfire_status SYNFIRE_CALL synfire_graph_record_forward(synfire_graph graph, synfire_layer layer,
-                                                         const synfire_forward_desc* desc) noexcept {
-  return guarded(__func__, [&] {
-    const auto target = pinned(graph);
-    const auto found = pinned(layer);
-    check_same_context(*found, *target->context(), "layer");
-    const PinnedForward forward(desc, *target->context());
-    target->record_forward(*found, forward.request());
-    return SYNFIRE_OK;
-  });
-}
-
-synfire_status SYNFIRE_CALL synfire_graph_record_backward(synfire_graph graph, synfire_layer layer,
-                                                          const synfire_backward_desc* desc) noexcept {
-  return guarded(__func__, [&] {
-    const auto target = pinned(graph);
-    const auto found = pinned(layer);
-    check_same_context(*found, *target->context(), "layer");
-    const PinnedBackward backward(desc, *target->context());
-    target->record_backward(*found, backward.request(*found));
-    return SYNFIRE_OK;
-  });
-}
-
-synfire_status SYNFIRE_CALL synfire_graph_record_copy(synfire_graph graph, const synfire_copy_desc* desc) noexcept {
-  return guarded(__func__, [&] {
-    const auto target = pinned(graph);
-    const synfire_copy_desc checked = read_descriptor(desc, "desc");
-    check_reserved(checked.reserved, "desc.reserved");
-    const auto source = required(checked.source, "desc.source", *target->context());
-    const auto destination = required(checked.destination, "desc.destination", *target->context());
-    target->record_copy(*source, checked.source_offset, *destination, checked.destination_offset, checked.bytes);
-    return SYNFIRE_OK;
-  });
-}
-
-synfire_status SYNFIRE_CALL synfire_graph_record_convert_spikes(synfire_graph graph,
-                                                                const synfire_convert_spikes_desc* desc) noexcept {
-  return guarded(__func__, [&] {
-    const auto target = pinned(graph);
-    const PinnedConvertSpikes conversion(desc, *target->context());
-    target->record_convert_spikes(conversion.request());
-    return SYNFIRE_OK;
-  });
-}
-
-synfire_status SYNFIRE_CALL synfire_graph_record_count_spikes(synfire_graph graph,
-                                                              const synfire_count_spikes_desc* desc) noexcept {
-  return guarded(__func__, [&] {
-    const auto target = pinned(graph);
-    const PinnedCountSpikes count(desc, *target->context());
-    target->record_count_spikes(count.request());
-    return SYNFIRE_OK;
-  });
-}
-
-synfire_status SYNFIRE_CALL synfire_graph_record_native(synfire_graph graph, const synfire_native_desc* desc) noexcept {
-  return guarded(__func__, [&] {
-    const auto target = pinned(graph);
-    const PinnedNative native(desc, *target->context());
-    target->record_native(native.request());
-    return SYNFIRE_OK;
-  });
-}
-
 synfire_status SYNFIRE_CALL synfire_graph_get_last_operation(synfire_graph graph, int32_t* operation) noexcept {
   return guarded(__func__, [&] {
     const auto target = pinned(graph);
@@ -157,6 +55,16 @@ synfire_status SYNFIRE_CALL synfire_graph_set_enabled(synfire_graph graph, int32
     if (enabled != 0 && enabled != 1)
       core::fail_argument("SYN-GRAPH-ENABLED", "enabled is %d; allowed are 0 and 1", enabled);
     target->set_enabled(operation, enabled == 1);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_set_value(synfire_graph graph, int32_t operation, const char* name,
+                                                    double value) noexcept {
+  return guarded(__func__, [&] {
+    const auto target = pinned(graph);
+    check_pointer(name, "name");
+    target->set_value(operation, name, value);
     return SYNFIRE_OK;
   });
 }

@@ -1,6 +1,6 @@
 #include "guard.hpp"
 
-#include <core/text.hpp>
+#include <base/text.hpp>
 
 #include <algorithm>
 #include <cstdio>

@@ -6,9 +6,9 @@
 #include "handles.hpp"
 #include "struct_sizes.hpp"
 
-#include <core/context.hpp>
-#include <core/error.hpp>
-#include <core/float_environment.hpp>
+#include <base/context.hpp>
+#include <base/error.hpp>
+#include <base/float_environment.hpp>
 
 #include <algorithm>
 #include <cstring>

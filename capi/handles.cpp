@@ -1,7 +1,7 @@
 #include "handles.hpp"
 
-#include <core/error.hpp>
-#include <core/mutex.hpp>
+#include <base/error.hpp>
+#include <base/mutex.hpp>
 
 #include <mutex>
 #include <new>

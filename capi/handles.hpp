@@ -4,7 +4,7 @@
 #ifndef SYNFIRE_CAPI_HANDLES_HPP
 #define SYNFIRE_CAPI_HANDLES_HPP
 
-#include <core/object.hpp>
+#include <base/object.hpp>
 
 #include <cstdint>
 

@@ -4,8 +4,8 @@
 
 #include "guard.hpp"
 
-#include <core/eager_calls.hpp>
-#include <core/graph.hpp>
+#include <graph/eager_calls.hpp>
+#include <graph/graph.hpp>
 
 namespace synfire::capi {
 

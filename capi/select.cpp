@@ -1,6 +1,6 @@
 #include "select.hpp"
 
-#include <core/error.hpp>
+#include <base/error.hpp>
 #include <host/host_device.hpp>
 #include <host/job_system.hpp>
 

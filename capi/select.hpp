@@ -2,7 +2,7 @@
 #ifndef SYNFIRE_CAPI_SELECT_HPP
 #define SYNFIRE_CAPI_SELECT_HPP
 
-#include <core/device.hpp>
+#include <base/device.hpp>
 
 #include <memory>
 

@@ -4,7 +4,7 @@
 #include "pins.hpp"
 #include "select.hpp"
 
-#include <core/fork.hpp>
+#include <base/fork.hpp>
 
 using namespace synfire;
 using namespace synfire::capi;

@@ -366,9 +366,9 @@ step_evidence() {
   tested=$(sed -n 's/.*"gpu_sources_sha256": *"\([0-9a-f]*\)".*/\1/p' "$evidence")
   commit=$(sed -n 's/.*"commit": *"\([^"]*\)".*/\1/p' "$evidence" | head -n 1)
   if [ "$now" = "$tested" ]; then
-    say "    src/cuda and include/synfire/model are as tested on the GPU at commit $commit"
+    say "    src/cuda, src/operations and include/synfire/model are as tested on the GPU at commit $commit"
   else
-    warn "src/cuda or include/synfire/model changed after commit $commit, the last one tested on a GPU: run tests/gpu/run.sh"
+    warn "src/cuda, src/operations or include/synfire/model changed after commit $commit, the last one tested on a GPU: run tests/gpu/run.sh"
   fi
 }
 

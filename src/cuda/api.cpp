@@ -1,6 +1,8 @@
 #include "api.hpp"
 
-#include <core/error.hpp>
+#include <base/error.hpp>
+
+#include <vector>
 
 namespace synfire::cuda {
 
@@ -44,7 +46,11 @@ cudaError_t stream_set_capture_dependencies(cudaStream_t stream, cudaGraphNode_t
 
 cudaError_t graph_node_get_dependencies(cudaGraphNode_t node, cudaGraphNode_t* dependencies, size_t* n_dependencies) {
 #if CUDART_VERSION >= 13000
-  return cudaGraphNodeGetDependencies(node, dependencies, nullptr, n_dependencies);
+  std::vector<cudaGraphEdgeData> edges(*n_dependencies);
+  return cudaGraphNodeGetDependencies(node, dependencies, edges.data(), n_dependencies);
+#elif CUDART_VERSION >= 12030
+  std::vector<cudaGraphEdgeData> edges(*n_dependencies);
+  return cudaGraphNodeGetDependencies_v2(node, dependencies, edges.data(), n_dependencies);
 #else
   return cudaGraphNodeGetDependencies(node, dependencies, n_dependencies);
 #endif

@@ -2,11 +2,12 @@
 
 #include "ranges.hpp"
 
-#include <core/error.hpp>
-#include <core/native_operation.hpp>
+#include <base/error.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <mutex>
+#include <string>
 
 namespace synfire::cuda {
 
@@ -36,15 +37,18 @@ class CaptureLock {
   CaptureLock& operator=(const CaptureLock&) = delete;
 };
 
-// Our own operations never fork.
+[[noreturn]] void fail_capture(const Operation& operation, CaptureFault fault, const char* detail = "") {
+  operation.kind().fail_capture(operation.data(), fault, detail);
+  std::abort();  // it throws
+}
+
+// A capture that cannot be ended because work was not joined: the stream's own check did not see it.
 [[noreturn]] void blame_unjoined(const OperationList& operations) {
   api().get_last_error();
-  std::string blamed;
+  const Operation* blamed = &operations.front();
   for (const Operation& operation : operations)
-    if (const auto* native = std::get_if<NativeOperation>(&operation))
-      blamed.append(blamed.empty() ? "" : ", or ").append(describe_native(*native));
-  fail(SYNFIRE_ERROR_CALLBACK, "SYN-GRAPH-NATIVE-JOIN", "%s forked to another stream and did not join it again",
-       blamed.c_str());
+    if (operation.kind().calls_back) blamed = &operation;
+  fail_capture(*blamed, CaptureFault::not_joined);
 }
 
 // One capture that is open on a stream.
@@ -60,26 +64,26 @@ class Capturer {
     // A kernel right behind another one of this library may be launched before that one has ended: both ends of such an
     // edge know that they must wait. 0.7 us less for a forward and a backward (H200, docs/performance.md, "Small
     // graphs").
-    Enqueue how = Enqueue::run;
+    Launcher::Place place = {stream_, slot_};
     for (size_t entry = 0; entry < operations_.size(); ++entry) {
       const Operation& operation = operations_[entry];
-      if (const auto* native = std::get_if<NativeOperation>(&operation)) {
-        captured.nodes.push_back(capture_native(*native));
-        how = Enqueue::run;
-        continue;
-      }
+      place.programmatic = place.programmatic && !operation.kind().calls_back;
+      place.next_begins_early = next_begins_early(entry);
+      std::optional<size_t> n_expected;
       {
         const Range range(operation, &numbers_);
-        enqueue(operation, device_.shape, how, stream_, next_begins_early(entry));
+        n_expected = enqueue(device_, operation, place);
       }
-      captured.nodes.push_back(added_nodes());
-      check_nodes(entry, captured.nodes.back(), static_cast<size_t>(nodes_of(operation)));
-      const bool kernel = type_of(device_, captured.nodes.back().back()) == cudaGraphNodeTypeKernel;
-      how = kernel && device_.programmatic_launches ? Enqueue::run_programmatic : Enqueue::run;
+      captured.nodes.push_back(capture_nodes(operation, n_expected));
+      place.programmatic = device_.programmatic_launches && !operation.kind().calls_back &&
+                           type_of(device_, last_) == cudaGraphNodeTypeKernel;
     }
-    enqueue_signal(signal_.count, signal_.published, how, stream_);
+    place.next_begins_early = false;
+    enqueue_signal(signal_.count, signal_.published, place);
     const Nodes signal = added_nodes();
-    check_nodes(operations_.size(), signal, 1);
+    if (signal.size() != 1)
+      fail(SYNFIRE_ERROR_INTERNAL, "SYN-GRAPH-NODES", "the count of replays became %zu nodes instead of 1",
+           signal.size());
     captured.signal = signal.front();
     return known_.size();
   }
@@ -94,8 +98,11 @@ class Capturer {
   }
 
   bool next_begins_early(size_t entry) const {
-    return device_.programmatic_launches && entry + 1 < operations_.size() &&
-           begins_early(operations_[entry + 1], operations_[entry], device_.shape);
+    if (!device_.programmatic_launches || entry + 1 == operations_.size()) return false;
+    const auto hints = [&](const Operation& operation) {
+      return operation.kind().hints(operation.data(), device_.shape);
+    };
+    return hints(operations_[entry]).lets_next_begin && hints(operations_[entry + 1]).begins_early;
   }
 
   // The nodes that the capture has gained since the last call; `known_`, sorted, is brought up to date.
@@ -114,66 +121,43 @@ class Capturer {
     return added;
   }
 
-  // Every operation is as many kernels or copies as nodes_of() says: fewer mean that work went elsewhere, other types
-  // that something allocates or calls back in the replay.
-  void check_nodes(size_t entry, const Nodes& nodes, size_t expected) {
-    if (nodes.size() != expected)
-      fail(SYNFIRE_ERROR_INTERNAL, "SYN-GRAPH-NODES", "entry %zu of the list became %zu nodes instead of %zu", entry,
-           nodes.size(), expected);
-    for (const cudaGraphNode_t node : nodes) {
-      const cudaGraphNodeType type = type_of(device_, node);
-      if (type != cudaGraphNodeTypeKernel && type != cudaGraphNodeTypeMemcpy)
-        fail(SYNFIRE_ERROR_INTERNAL, "SYN-GRAPH-NODE-TYPE", "entry %zu of the list became a node of type %d", entry,
-             static_cast<int>(type));
-    }
-  }
-
-  Nodes capture_native(const NativeOperation& op) {
-    {
-      // Libraries load kernels and allocate workspace when they are first used; that is no concern of this capture.
-      const RelaxedCapture relaxed;
-      const Range range("native node");
-      call_native(op, stream_, slot_);
-    }
-    api().context_set_current(device_.context);
+  // What an operation became, checked: work of kinds that a replay may have, of which all comes before what follows in
+  // the stream. It may have forked to other streams and joined them.
+  Nodes capture_nodes(const Operation& operation, std::optional<size_t> n_expected) {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     unsigned long long now = 0;
     const cudaGraphNode_t* dependencies = nullptr;
     size_t n_dependencies = 0;
     const cudaError_t error =
         api().stream_get_capture_info(stream_, &status, &now, nullptr, &dependencies, &n_dependencies);
+    if (error != cudaSuccess && !operation.kind().calls_back) device_.check(error, "cudaStreamGetCaptureInfo");
     if (error != cudaSuccess) api().get_last_error();
     if (error != cudaSuccess || status != cudaStreamCaptureStatusActive || now != id_)
-      fail_native(op, "SYN-GRAPH-NATIVE-CAPTURE",
-                  "broke the capture: its callback ended it, synchronised, or made a call that CUDA forbids in one");
+      fail_capture(operation, CaptureFault::broken);
     Nodes reached(dependencies, dependencies + n_dependencies);
+    if (!reached.empty()) last_ = reached.front();
     Nodes added = added_nodes();
-    if (added.empty())
-      fail_native(op, "SYN-GRAPH-NATIVE-EMPTY", "enqueued nothing on the stream that its callback was given");
+    if (added.empty()) fail_capture(operation, CaptureFault::empty);
+    if (n_expected && added.size() != *n_expected)
+      fail_capture(operation, CaptureFault::count, std::to_string(added.size()).c_str());
     for (const cudaGraphNode_t node : added) {
       const cudaGraphNodeType type = type_of(device_, node);
-      if (type != cudaGraphNodeTypeKernel && type != cudaGraphNodeTypeMemcpy && type != cudaGraphNodeTypeMemset) {
-        const std::string text = std::string("enqueued a node of CUDA's type ")
-                                     .append(std::to_string(static_cast<int>(type)))
-                                     .append("; kernels, copies and fills are allowed");
-        fail_native(op, "SYN-GRAPH-NATIVE-NODE", text.c_str());
-      }
+      if (type != cudaGraphNodeTypeKernel && type != cudaGraphNodeTypeMemcpy && type != cudaGraphNodeTypeMemset)
+        fail_capture(operation, CaptureFault::node_type, std::to_string(static_cast<int>(type)).c_str());
     }
-    // Whatever it added must come before what follows in the stream.
     for (size_t i = 0; i < reached.size(); ++i) {
       if (!std::binary_search(added.begin(), added.end(), reached[i])) continue;
-      size_t count = 0;
-      device_.check(api().graph_node_get_dependencies(reached[i], nullptr, &count), "cudaGraphNodeGetDependencies");
-      Nodes before(count);
-      if (count > 0)
-        device_.check(api().graph_node_get_dependencies(reached[i], before.data(), &count),
-                      "cudaGraphNodeGetDependencies");
+      Nodes before(known_.size());
+      size_t count = before.size();
+      device_.check(api().graph_node_get_dependencies(reached[i], before.data(), &count),
+                    "cudaGraphNodeGetDependencies");
+      before.resize(count);
       for (const cudaGraphNode_t node : before)
         if (std::find(reached.begin(), reached.end(), node) == reached.end()) reached.push_back(node);
     }
     for (const cudaGraphNode_t node : added)
       if (std::find(reached.begin(), reached.end(), node) == reached.end())
-        fail_native(op, "SYN-GRAPH-NATIVE-JOIN", "forked work to another stream and did not join it again");
+        fail_capture(operation, CaptureFault::not_joined);
     return added;
   }
 
@@ -184,6 +168,7 @@ class Capturer {
   const SignalLaunch signal_;
   const cudaStream_t stream_;
   unsigned long long id_ = 0;  // CUDA's number of the capture
+  cudaGraphNode_t last_ = nullptr;  // what comes next in the stream depends on
   Nodes known_;
 };
 

@@ -3,8 +3,9 @@
 #define SYNFIRE_CUDA_CAPTURE_HPP
 
 #include "device_state.hpp"
+#include "machine_kernels.hpp"
 
-#include <core/layer_numbers.hpp>
+#include <graph/layer_numbers.hpp>
 
 #include <vector>
 

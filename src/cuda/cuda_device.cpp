@@ -3,8 +3,8 @@
 #include "device_state.hpp"
 #include "ranges.hpp"
 
-#include <core/error.hpp>
-#include <core/host_memory.hpp>
+#include <base/error.hpp>
+#include <base/host_memory.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -223,20 +223,15 @@ class CudaDevice final : public Device {
     state_.require_alive();
     const CurrentContext current(state_.context);
     for (const Operation& operation : operations) {
-      // Pageable memory is out of the GPU's reach, and only a fill can name it.
-      if (const auto* fill = std::get_if<FillOperation>(&operation); fill && fill->array.memory == SYNFIRE_MEMORY_HOST)
-        fill_host(*fill);
-      else {
-        const Range range(operation);
-        state_.remember_loss([&] { enqueue(operation, state_.shape, Enqueue::run, state_.choose(stream)); });
-      }
+      const Range range(operation);
+      enqueue(state_, operation, {state_.choose(stream)});
     }
   }
 
   void load(std::span<const Operation> operations) override {
     state_.require_alive();
     const CurrentContext current(state_.context);
-    warm_up(state_, operations);
+    cuda::load(state_, operations);
   }
 
   void execute_captured(std::span<const Operation> operations, synfire_stream stream) override {
@@ -261,24 +256,6 @@ class CudaDevice final : public Device {
     const RelaxedCapture relaxed;
     state_.check(api().memcpy_async(destination, source, bytes, cudaMemcpyDefault, state_.stream), "cudaMemcpyAsync");
     state_.check(api().stream_synchronize(state_.stream), "cudaStreamSynchronize");
-  }
-
-  template <class E>
-  static void fill_elements(const FillOperation& op) {
-    std::fill_n(static_cast<E*>(op.array.data), op.array.bytes / sizeof(E),
-                static_cast<E>(element_bits(op.dtype, op.value)));
-  }
-  static void fill_host(const FillOperation& op) {
-    switch (bytes_of_dtype(op.dtype)) {
-      case 1:
-        return fill_elements<uint8_t>(op);
-      case 2:
-        return fill_elements<uint16_t>(op);
-      case 4:
-        return fill_elements<uint32_t>(op);
-      default:
-        return fill_elements<uint64_t>(op);
-    }
   }
 
   DeviceState state_;

@@ -2,11 +2,11 @@
 #ifndef SYNFIRE_CUDA_DEVICE_STATE_HPP
 #define SYNFIRE_CUDA_DEVICE_STATE_HPP
 
-#include "launch.hpp"
+#include "launcher.hpp"
 #include "scope.hpp"
 
-#include <core/device.hpp>
-#include <core/error.hpp>
+#include <base/error.hpp>
+#include <graph/replay.hpp>
 
 #include <atomic>
 
@@ -72,9 +72,11 @@ struct DeviceState {
 void* allocate(DeviceState& device, int32_t memory, uint64_t bytes);
 void release(DeviceState& device, int32_t memory, void* data) noexcept;
 
-// Loads the kernels of operations, with launches that touch no data, and waits for that: loading one during a capture
-// is an error, and during the first replay a delay.
-void warm_up(DeviceState& device, std::span<const core::Operation> operations);
+// One entry, eagerly or in a capture. Returns Launcher::n_nodes().
+std::optional<size_t> enqueue(DeviceState& device, const core::Operation& operation, const Launcher::Place& place);
+
+// Loads the kernels of operations: loading one during a capture is an error, and during the first replay a delay.
+void load(DeviceState& device, std::span<const core::Operation> operations);
 
 std::unique_ptr<core::Replay> make_replay(DeviceState& device, core::ReplayPlan plan);
 

@@ -1,9 +1,8 @@
 #include "ranges.hpp"
 
-#include <core/layer.hpp>
-#include <core/text.hpp>
+#include <layer/layer.hpp>
 
-#include <cstdio>
+#include <string>
 
 #if __has_include(<nvtx3/nvToolsExt.h>)
 #include <nvtx3/nvToolsExt.h>
@@ -21,31 +20,6 @@ namespace {
 nvtxDomainHandle_t domain() noexcept {
   return static_cast<nvtxDomainHandle_t>(range_domain.load(std::memory_order_relaxed));
 }
-
-struct Name {
-  const char* kind;
-  const char* detail;
-  const core::Layer* layer = nullptr;
-};
-Name model_of(const char* kind, const core::Layer* layer) {
-  return {kind, layer->spec().model->name, layer};
-}
-struct NameOf {
-  Name operator()(const core::ForwardOperation& op) const { return model_of("forward ", op.layer); }
-  Name operator()(const core::BackwardOperation& op) const { return model_of("backward ", op.layer); }
-  Name operator()(const core::ResetStateOperation& op) const { return model_of("reset state ", op.layer); }
-  Name operator()(const core::ReduceOperation&) const { return {"sum of gradients", ""}; }
-  Name operator()(const core::CopyOperation&) const { return {"copy", ""}; }
-  Name operator()(const core::FillOperation&) const { return {"fill", ""}; }
-  Name operator()(const core::ConvertSpikesOperation&) const { return {"convert spikes", ""}; }
-  Name operator()(const core::CountSpikesOperation&) const { return {"count spikes", ""}; }
-  Name operator()(const core::ScaleAddOperation&) const { return {"scale and add", ""}; }
-  Name operator()(const core::WriteBytesOperation&) const { return {"snapshot", ""}; }
-  Name operator()(const core::GuardedCopyOperation&) const { return {"restore", ""}; }
-  Name operator()(const core::SetParametersOperation& op) const { return model_of("set parameters ", op.layer); }
-  Name operator()(const core::UpdateParameterOperation& op) const { return model_of("update parameter ", op.layer); }
-  Name operator()(const core::NativeOperation& op) const { return {"native ", op.name.c_str()}; }
-};
 
 }  // namespace
 
@@ -69,14 +43,17 @@ void Range::pop() noexcept {
 
 Range::Range(const core::Operation& operation, const core::LayerNumbers* numbers) noexcept {
   if (!listened()) return;
-  const Name name = std::visit(NameOf{}, operation);
-  char raw[96], text[sizeof raw];
-  if (numbers && name.layer)  // a long name of an added model leaves room for the number
-    std::snprintf(raw, sizeof raw, "%s%.48s %zu", name.kind, name.detail, numbers->of(name.layer));
-  else
-    std::snprintf(raw, sizeof raw, "%s%s", name.kind, name.detail);
-  core::copy_printable(raw, text, sizeof text);  // a long name of a native node may have been cut inside a character
-  open_ = push(text);
+  try {
+    const core::OperationLabel label = operation.label();
+    std::string text = operation.kind().name;
+    if (label.layer) {
+      text.append(" ").append(label.layer->spec().model->name);
+      if (numbers) text.append(" ").append(std::to_string(numbers->of(label.layer)));
+    }
+    if (!label.known_as.empty()) text.append(" ").append(label.known_as);
+    open_ = push(text.c_str());
+  } catch (...) {  // a profile without this range
+  }
 }
 
 #else

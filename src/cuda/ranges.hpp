@@ -4,7 +4,7 @@
 #ifndef SYNFIRE_CUDA_RANGES_HPP
 #define SYNFIRE_CUDA_RANGES_HPP
 
-#include <core/layer_numbers.hpp>
+#include <graph/layer_numbers.hpp>
 
 #include <atomic>
 

@@ -5,9 +5,8 @@
 #include "ranges.hpp"
 #include "staging.hpp"
 
-#include <core/error.hpp>
-#include <core/native_operation.hpp>
-#include <core/wait_until.hpp>
+#include <base/error.hpp>
+#include <base/wait_until.hpp>
 
 #include <algorithm>
 
@@ -205,7 +204,7 @@ class CudaReplay final : public Replay {
       build.instances.push_back({nullptr, staging.place(build.arena), {}});
     }
     build.numbers = LayerNumbers(build.instances.front().operations);
-    warm_up(device_, build.instances.front().operations);
+    load(device_, build.instances.front().operations);
     if (!build.eager) {
       for (size_t slot = 0; slot < build.instances.size(); ++slot) {
         Instance& instance = build.instances[slot];
@@ -240,7 +239,7 @@ class CudaReplay final : public Replay {
   void switch_nodes(const Build& build, size_t entry, bool enabled, size_t n_nodes, size_t& n_switched) {
     if (build.eager) return;
     for (const Instance& instance : build.instances) {
-      const bool own = !std::holds_alternative<NativeOperation>(instance.operations[entry]);
+      const bool own = !instance.operations[entry].kind().calls_back;
       for (const cudaGraphNode_t node : instance.captured.nodes[entry]) {
         if (n_switched == n_nodes) return;
         set_node_enabled(instance, node, own, enabled);
@@ -274,7 +273,7 @@ class CudaReplay final : public Replay {
   // ---- running without a graph
   void enqueue_all(const Instance& instance, uint32_t slot, cudaStream_t stream) {
     enqueue_active(instance, slot, stream);
-    device_.remember_loss([&] { enqueue_signal(count_, published_, Enqueue::run, stream); });
+    device_.remember_loss([&] { enqueue_signal(count_, published_, {stream}); });
   }
   void enqueue_active(const Instance& instance, uint32_t slot, cudaStream_t stream) {
     for (size_t entry = 0; entry < instance.operations.size(); ++entry) {
@@ -282,12 +281,7 @@ class CudaReplay final : public Replay {
       const Operation& operation = instance.operations[entry];
       const Range range(operation, &build_.numbers);
       if (build_.observer) build_.observer->before(build_.users[entry].front());
-      if (const auto* native = std::get_if<NativeOperation>(&operation)) {
-        call_native(*native, stream, slot);
-        api().context_set_current(device_.context);
-      } else {
-        device_.remember_loss([&] { enqueue(operation, device_.shape, Enqueue::run, stream); });
-      }
+      enqueue(device_, operation, {stream, slot});
     }
   }
 
@@ -321,16 +315,19 @@ class CudaReplay final : public Replay {
 
 }  // namespace
 
-void warm_up(DeviceState& device, std::span<const Operation> operations) {
+std::optional<size_t> enqueue(DeviceState& device, const Operation& operation, const Launcher::Place& place) {
+  Launcher launcher(device.shape, Launcher::Purpose::run, place);
+  device.remember_loss([&] { operation.kind().enqueue(operation.data(), launcher); });
+  return launcher.n_nodes();
+}
+
+void load(DeviceState& device, std::span<const Operation> operations) {
   const RelaxedCapture relaxed;
-  for (const Operation& operation : operations) {
-    cudaFuncAttributes attributes;
-    if (const void* kernel = kernel_of(operation, device.shape))
-      device.check(api().func_get_attributes(&attributes, kernel), "cudaFuncGetAttributes");
-    enqueue(operation, device.shape, Enqueue::warm_up, device.stream);
-  }
-  enqueue_signal(nullptr, nullptr, Enqueue::warm_up, device.stream);
-  device.check(api().stream_synchronize(device.stream), "cudaStreamSynchronize");
+  Launcher launcher(device.shape, Launcher::Purpose::load, {});
+  device.remember_loss([&] {
+    for (const Operation& operation : operations) operation.kind().enqueue(operation.data(), launcher);
+    load_signal();
+  });
 }
 
 std::unique_ptr<Replay> make_replay(DeviceState& device, ReplayPlan plan) {

@@ -1,6 +1,8 @@
 #include "staging.hpp"
 
-#include <core/operands.hpp>
+#include <graph/operands.hpp>
+
+#include <utility>
 
 namespace synfire::cuda {
 
@@ -29,7 +31,7 @@ void Staging::append(Operation operation) {
   users_.push_back({recorded_});
 }
 
-Staging::Staged& Staging::staged(const Array& array) {
+Staging::Staged& Staging::staged(const View& array) {
   for (Staged& s : staged_)
     if (s.host == array.data && s.bytes >= array.bytes) return s;
   constexpr uint64_t alignment = 256;
@@ -39,15 +41,15 @@ Staging::Staged& Staging::staged(const Array& array) {
 }
 
 // Redirects an input from pinned memory to the arena, with a copy unless the arena already holds it.
-void Staging::read(Array& array) {
+void Staging::read(View& array) {
   if (!array.data || array.memory != SYNFIRE_MEMORY_PINNED) return;
   Staged& s = staged(array);
-  Array place = array;
+  View place = array;
   place.data = offset_pointer(s.offset);
   place.memory = memory_arena;
   if (!s.current) {
     s.copy_in = operations_.size();
-    append(CopyOperation{array, place});
+    append(make_copy(array, place));
   } else if (users_[s.copy_in].back() != recorded_) {
     users_[s.copy_in].push_back(recorded_);
   }
@@ -56,19 +58,19 @@ void Staging::read(Array& array) {
 }
 
 // Redirects an output to the arena unless it is small enough to be written in place; true when a copy back must follow.
-bool Staging::written_through_arena(Array& array, bool in_place) {
+bool Staging::written_through_arena(View& array, bool in_place) {
   if (!array.data) return false;
   forget(array);
   const uint64_t most = array.dtype == SYNFIRE_DTYPE_BITS ? zero_copy_bytes_of_words : zero_copy_bytes;
   // A copy back would also write what lies between padded rows.
-  if (array.memory != SYNFIRE_MEMORY_PINNED || (in_place && array.bytes <= most) || array.padded) return false;
+  if (array.memory != SYNFIRE_MEMORY_PINNED || (in_place && array.bytes <= most) || array.is_padded()) return false;
   Staged& s = staged(array);
   array.data = offset_pointer(s.offset);
   array.memory = memory_arena;
   return true;
 }
 
-void Staging::forget(const Array& written) {
+void Staging::forget(const View& written) {
   if (written.memory != SYNFIRE_MEMORY_PINNED) return;
   for (Staged& s : staged_)
     if (overlaps(s.host, s.bytes, written.data, written.bytes)) s.current = false;
@@ -77,33 +79,33 @@ void Staging::forget(const Array& written) {
 // Inputs first: an output may lie over one of them, and makes what the arena holds of it old.
 void Staging::add(const Operation& original) {
   Operation op = original;
-  for_each_operand(op, [&](const Operand<Array>& operand) {
-    if (operand.transfer != Transfer::direct && operand.access == Access::read) read(operand.array);
+  for_each_operand(op, [&](const Operand<View>& operand) {
+    if (operand.transfer != Transfer::direct && operand.access == Access::read) read(operand.view);
   });
-  std::vector<CopyOperation> copies;
-  for_each_operand(op, [&](const Operand<Array>& operand) {
+  OperationList copies;
+  for_each_operand(op, [&](const Operand<View>& operand) {
     if (!operand.is_written()) return;
-    Array& array = operand.array;
-    const Array host = array;
+    View& array = operand.view;
+    const View host = array;
     if (operand.transfer == Transfer::direct) return forget(array);
     if (operand.access == Access::update) {
       if (array.memory != SYNFIRE_MEMORY_PINNED) return;
       read(array);
       forget(host);
-      copies.push_back({array, host});
+      copies.push_back(make_copy(array, host));
     } else if (written_through_arena(array, operand.transfer == Transfer::staged)) {
-      copies.push_back({array, host});
+      copies.push_back(make_copy(array, host));
     }
   });
   append(std::move(op));
-  for (const CopyOperation& copy : copies) append(copy);
+  for (Operation& copy : copies) append(std::move(copy));
 }
 
 OperationList Staging::place(void* arena) const {
   OperationList placed = operations_;
   for (Operation& operation : placed)
-    for_each_operand(operation, [&](const Operand<Array>& operand) {
-      Array& array = operand.array;
+    for_each_operand(operation, [&](const Operand<View>& operand) {
+      View& array = operand.view;
       if (array.memory != memory_arena) return;
       array.data = static_cast<char*>(arena) + reinterpret_cast<uintptr_t>(array.data);  // an offset until now
       array.memory = SYNFIRE_MEMORY_DEVICE;

@@ -4,7 +4,7 @@
 #ifndef SYNFIRE_CUDA_STAGING_HPP
 #define SYNFIRE_CUDA_STAGING_HPP
 
-#include <core/operation.hpp>
+#include <graph/operation.hpp>
 
 namespace synfire::cuda {
 
@@ -42,10 +42,10 @@ class Staging {
 
   void add(const core::Operation& operation);
   void append(core::Operation operation);
-  Staged& staged(const core::Array& array);
-  void read(core::Array& array);
-  bool written_through_arena(core::Array& array, bool in_place = true);
-  void forget(const core::Array& written);
+  Staged& staged(const core::View& array);
+  void read(core::View& array);
+  bool written_through_arena(core::View& array, bool in_place = true);
+  void forget(const core::View& written);
 
   core::OperationList operations_;
   std::vector<std::vector<uint32_t>> users_;

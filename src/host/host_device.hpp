@@ -2,7 +2,7 @@
 #ifndef SYNFIRE_HOST_HOST_DEVICE_HPP
 #define SYNFIRE_HOST_HOST_DEVICE_HPP
 
-#include <core/device.hpp>
+#include <base/device.hpp>
 
 #include <memory>
 

@@ -2,8 +2,8 @@
 
 #include "host_device.hpp"
 
-#include <core/error.hpp>
-#include <core/float_environment.hpp>
+#include <base/error.hpp>
+#include <base/float_environment.hpp>
 
 #include <atomic>
 #include <bit>

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #if SYNFIRE_HOST_OPENMP
-#include <core/fork.hpp>
+#include <base/fork.hpp>
 
 #include <omp.h>
 #endif

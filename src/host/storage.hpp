@@ -2,14 +2,21 @@
 // branch-free integer arithmetic that the compiler vectorises at every level; they round to nearest, ties to even, and
 // keep subnormals, as the GPU's conversion instructions do.
 //
-// Included by kernels.cpp, once per instruction level, and by step_operations.cpp.
+// Included by kernels of operations, those that are compiled once per instruction level among them.
 #ifndef SYNFIRE_HOST_STORAGE_HPP
 #define SYNFIRE_HOST_STORAGE_HPP
 
-#include "kernels.hpp"
+#include <base/extents.hpp>
 
 #include <synfire/synfire.h>
 #include <synfire/model/models.hpp>
+
+namespace synfire::host {
+
+// Neurons of a tile at most, for rows on a thread's stack.
+inline constexpr int max_tile = 512;
+
+}  // namespace synfire::host
 
 namespace synfire::host::SYNFIRE_MODEL_LEVEL {
 namespace {

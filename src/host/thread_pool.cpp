@@ -9,8 +9,8 @@
 #include "processors.hpp"
 #include "worker_thread.hpp"
 
-#include <core/fork.hpp>
-#include <core/stamp_clock.hpp>
+#include <base/fork.hpp>
+#include <base/stamp_clock.hpp>
 
 #include <algorithm>
 

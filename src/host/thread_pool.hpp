@@ -3,7 +3,7 @@
 #ifndef SYNFIRE_HOST_THREAD_POOL_HPP
 #define SYNFIRE_HOST_THREAD_POOL_HPP
 
-#include <core/mutex.hpp>
+#include <base/mutex.hpp>
 
 #include <atomic>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // The stamps of launches: what they measure is what the steady clock measures.
-#include <core/stamp_clock.hpp>
+#include <base/stamp_clock.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The statistics of a graph: what its percentiles stand for, for times that are known, and what of a replay counts.
-#include <core/graph_statistics.hpp>
+#include <graph/graph_statistics.hpp>
 
 #include <gtest/gtest.h>
 

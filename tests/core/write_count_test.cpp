@@ -1,5 +1,5 @@
 // The count of writes behind a tape's check of its input: it never falls and loses nothing, whoever counts.
-#include <core/write_count.hpp>
+#include <base/write_count.hpp>
 
 #include <gtest/gtest.h>
 

@@ -71,10 +71,6 @@ std::vector<bool> passes() {
   const Inside inside;
   return state().passes;
 }
-void note_pass(bool next_begins_early) {
-  const Inside inside;
-  state().passes.push_back(next_begins_early);
-}
 bool inside() noexcept {
   return depth > 0;
 }

@@ -1,6 +1,6 @@
 // A CUDA runtime in this process: memory is host memory, a stream is a queue, a kernel is a function, a graph is a list
 // of them. It replaces the library's table of CUDA calls (src/cuda/api.hpp), counts each call, keeps CUDA's rules for
-// captures, and fails where a test asks for it. Kernels compute what the GPU's do (fake_kernels.cpp), so that every
+// captures, and fails where a test asks for it. Kernels are the host twins that stand beside the GPU's (src/cuda/twin.hpp), so that every
 // test of the C ABI runs through the CUDA backend on a machine without a GPU. What does not live here: timing,
 // concurrency within the device, anything that only a GPU can show.
 #ifndef SYNFIRE_TESTS_FAULT_FAKE_CUDA_HPP
@@ -14,12 +14,6 @@
 #include <vector>
 
 namespace synfire_test::fake {
-
-// What stands behind the address of a kernel.
-struct Kernel {
-  size_t argument_bytes;
-  std::function<void(const void*)> run;
-};
 
 // Puts the fake behind the table of calls, with this many devices; everything is as at the start of a process.
 void install(int n_devices = 1, int compute_major = 9, int driver_version = 13000);
@@ -40,7 +34,6 @@ uint64_t device_bytes();
 std::vector<bool> captured_kernels();
 // Of every forward and backward that has run since reset_calls(): whether it let the kernel behind it begin early.
 std::vector<bool> passes();
-void note_pass(bool next_begins_early);  // what the kernels call
 // True on a thread that is inside the fake: what it allocates and locks is not the library's.
 bool inside() noexcept;
 

@@ -66,10 +66,13 @@ cudaError_t enqueue(cudaStream_t handle, cudaGraphNodeType type, Work work) {
 }
 
 KernelCall call_of(const void* function, void** parameters) {
-  const auto& kernel = *static_cast<const Kernel*>(function);
+  const auto& kernel = *static_cast<const synfire::cuda::Twin*>(function);
   const std::shared_ptr<void> arguments(std::aligned_alloc(64, (kernel.argument_bytes + 63) / 64 * 64), std::free);
   if (kernel.argument_bytes > 0) std::memcpy(arguments.get(), parameters[0], kernel.argument_bytes);
-  return {function, arguments.get(), [&kernel, arguments] { kernel.run(arguments.get()); }};
+  return {function, arguments.get(), [&kernel, arguments] {
+            if (kernel.lets_next_begin) state().passes.push_back(kernel.lets_next_begin(arguments.get()));
+            kernel.run(arguments.get());
+          }};
 }
 
 cudaError_t launch_kernel(cudaStream_t stream, KernelCall call, bool programmatic) {

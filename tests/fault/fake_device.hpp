@@ -7,6 +7,7 @@
 #include "fake_cuda.hpp"
 
 #include <cuda/api.hpp>
+#include <cuda/twin.hpp>
 
 #include <deque>
 #include <map>

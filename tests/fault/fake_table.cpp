@@ -184,9 +184,9 @@ Api table() {
   };
   t.graph_node_get_dependencies = [](cudaGraphNode_t node, cudaGraphNode_t* dependencies, size_t* n) -> cudaError_t {
     FAKE_CALL("cudaGraphNodeGetDependencies");
+    if (!dependencies || *n < of(node)->dependencies.size()) return static_cast<cudaError_t>(402);  // a lossy query
     *n = of(node)->dependencies.size();
-    if (dependencies)
-      for (const Node* dependency : of(node)->dependencies) *dependencies++ = handle(dependency);
+    for (const Node* dependency : of(node)->dependencies) *dependencies++ = handle(dependency);
     return cudaSuccess;
   };
   t.graph_node_set_enabled = [](cudaGraphExec_t executable, cudaGraphNode_t node, unsigned int enabled) -> cudaError_t {

@@ -3,7 +3,8 @@
 // compute (bit_equality_test.cpp).
 #include "written_down.hpp"
 
-#include <core/error.hpp>
+#include <base/error.hpp>
+#include <operations/elementwise/fill.hpp>
 
 #include <gtest/gtest.h>
 
@@ -36,22 +37,25 @@ TEST(LaunchPlan, WhichPassesBeginEarly) {
   // 132 multiprocessors hold 270,336 threads at most, and a thread owns four neurons.
   const Planned small({4, 1, 1 << 18, SYNFIRE_DTYPE_F32}), full({4, 1, 270336 * 4, SYNFIRE_DTYPE_F32});
   const Planned more({4, 1, 270336 * 4 + 512, SYNFIRE_DTYPE_F32});
-  ASSERT_EQ(plan_forward(full.spec(), full.forward(), h200).n_blocks, 270336u / threads_per_block);
-  const core::Operation forward = full.forward(), backward = full.backward();
-  const core::Operation fill = core::FillOperation{full.grad_x->array(), SYNFIRE_DTYPE_F32, 0};
-  for (const core::Operation* previous : {&forward, &backward}) {
-    EXPECT_TRUE(begins_early(backward, *previous, h200));
-    EXPECT_TRUE(begins_early(core::Operation(small.backward()), *previous, h200));
-    EXPECT_FALSE(begins_early(core::Operation(small.forward()), *previous, h200));
-    EXPECT_FALSE(begins_early(forward, *previous, h200));
-    EXPECT_TRUE(begins_early(core::Operation(more.forward()), *previous, h200));
-    EXPECT_FALSE(begins_early(fill, *previous, h200));
-  }
-  EXPECT_FALSE(begins_early(backward, fill, h200)) << "a fill lets nothing begin early";
+  ASSERT_EQ(plan_of(full.forward(), h200).n_blocks, 270336u / threads_per_block);
+  const auto hints_of = [](const core::Operation& operation) {
+    return operation.kind().hints(operation.data(), h200);
+  };
+  for (const core::Operation& pass : {core::Operation(full.forward()), core::Operation(full.backward())})
+    EXPECT_TRUE(hints_of(pass).lets_next_begin);
+  EXPECT_TRUE(hints_of(full.backward()).begins_early);
+  EXPECT_TRUE(hints_of(small.backward()).begins_early);
+  EXPECT_FALSE(hints_of(small.forward()).begins_early);
+  EXPECT_FALSE(hints_of(full.forward()).begins_early);
+  EXPECT_TRUE(hints_of(more.forward()).begins_early);
+  const core::Operation fill = operations::Fill{full.grad_x->view(), 0};
+  EXPECT_FALSE(hints_of(fill).begins_early);
+  EXPECT_FALSE(hints_of(fill).lets_next_begin);
   for (const bool early : {false, true}) {
-    enqueue(forward, h200, Enqueue::run, nullptr, early);
+    const Launcher::Place place = {nullptr, 0, false, early};
+    enqueue(full.forward(), place);
     EXPECT_EQ(latest.as<ForwardLaunch<float>>().next_begins_early, early);
-    enqueue(backward, h200, Enqueue::run, nullptr, early);
+    enqueue(full.backward(), place);
     EXPECT_EQ(latest.as<BackwardLaunch<float>>().next_begins_early, early);
   }
 }
@@ -62,20 +66,20 @@ TEST(LaunchPlan, ExtentsBeyond32Bits) {
                                     << given.dtype);
     Planned planned(given);
     const int64_t row = given.batch * given.n_neurons;
-    const core::ForwardOperation forward = planned.forward();
-    const Plan plan = plan_forward(planned.spec(), forward, h200);
+    const operations::Forward forward = planned.forward();
+    const Plan plan = plan_of(forward, h200);
     const bool padded = given.batch > 1 && given.n_neurons % 32 != 0;
     const int64_t lanes = padded ? given.batch * ((given.n_neurons + 31) / 32 * 32) : row;
     expect_covered(plan, lanes);
     EXPECT_EQ(plan.lanes.padded_neurons, padded ? (given.n_neurons + 31) / 32 * 32 : 0);
-    const core::BackwardOperation backward = planned.backward();
-    const Plan backward_plan = plan_backward(planned.spec(), backward, h200);
+    const operations::Backward backward = planned.backward();
+    const Plan backward_plan = plan_of(backward, h200);
     expect_covered(backward_plan, row, backward_threads);
-    enqueue(core::Operation(backward), h200, Enqueue::run, nullptr);
+    enqueue(backward);
     EXPECT_EQ(latest.n_blocks, backward_plan.n_blocks);
     EXPECT_EQ(latest.n_threads, static_cast<uint64_t>(backward_threads));
     EXPECT_EQ(latest.shared_bytes, backward_plan.shared_bytes);
-    EXPECT_EQ(latest.kernel, kernel_of(core::Operation(backward), h200));
+    EXPECT_EQ(latest.kernel, kernel_for(backward, backward_plan));
 
     // The tape is as large as T and N say, in 64 bits.
     const uint64_t element = given.dtype == SYNFIRE_DTYPE_F64 ? 8 : 4;
@@ -84,22 +88,42 @@ TEST(LaunchPlan, ExtentsBeyond32Bits) {
     EXPECT_EQ(forward.x.bytes,
               static_cast<uint64_t>(given.n_steps) * static_cast<uint64_t>(row) * core::bytes_of_dtype(given.dtype));
 
-    enqueue(core::Operation(forward), h200, Enqueue::run, nullptr);
+    enqueue(forward);
     EXPECT_EQ(latest.n_blocks, plan.n_blocks);
     EXPECT_EQ(latest.n_threads, static_cast<uint64_t>(threads_per_block));
-    EXPECT_EQ(latest.kernel, kernel_of(core::Operation(forward), h200));
+    EXPECT_EQ(latest.kernel, kernel_for(forward, plan));
     if (given.dtype == SYNFIRE_DTYPE_F64) continue;
     const auto arguments = latest.as<ForwardLaunch<float>>();
     EXPECT_EQ(arguments.lanes.count, lanes);
     EXPECT_EQ(arguments.arguments.extents.n_steps, given.n_steps);
     EXPECT_EQ(arguments.arguments.extents.row(), row);
     EXPECT_EQ(arguments.arguments.x.pitch, row);
-    EXPECT_EQ(arguments.arguments.x.data, planned.x->array().data);
+    EXPECT_EQ(arguments.arguments.x.data, planned.x->view().data);
     EXPECT_EQ(arguments.arguments.spike_bits.pitch, given.batch * ((given.n_neurons + 31) / 32));
     EXPECT_EQ(arguments.arguments.tape, forward.tape.data);
-    enqueue(core::Operation(forward), h200, Enqueue::warm_up, nullptr);
-    EXPECT_EQ(latest.as<ForwardLaunch<float>>().lanes.count, 0) << "a warm-up touches no data";
-    EXPECT_EQ(latest.n_blocks, 1u);
+  }
+}
+
+// Ahead of a capture an operation's own function names the kernels that it would launch.
+TEST(LaunchPlan, LoadingLaunchesNothing) {
+  const Planned planned({33, 2, 777});
+  static std::vector<const void*> asked;
+  api().func_get_attributes = [](cudaFuncAttributes*, const void* kernel) {
+    asked.push_back(kernel);
+    return cudaSuccess;
+  };
+  const operations::Forward forward = planned.forward();
+  for (const core::Operation& operation : {core::Operation(forward), core::Operation(planned.backward())}) {
+    latest = {};
+    enqueue(operation);
+    const void* const launched = latest.kernel;
+    ASSERT_NE(launched, nullptr);
+    latest = {};
+    asked.clear();
+    Launcher loader(h200, Launcher::Purpose::load, {});
+    operation.kind().enqueue(operation.data(), loader);
+    EXPECT_EQ(latest.kernel, nullptr);
+    EXPECT_EQ(asked, std::vector<const void*>{launched});
   }
 }
 
@@ -109,13 +133,13 @@ TEST(LaunchPlan, AGridHasALargestSize) {
     Given given = {1, 1, n_neurons, SYNFIRE_DTYPE_F32};
     given.misaligned = 1;
     Planned planned(given);
-    const core::ForwardOperation forward = planned.forward();
+    const operations::Forward forward = planned.forward();
     for (const bool backward : {false, true}) {
       try {
         if (backward)
-          plan_backward(planned.spec(), planned.backward(), h200);
+          plan_of(planned.backward(), h200);
         else
-          plan_forward(planned.spec(), forward, h200);
+          plan_of(forward, h200);
         ADD_FAILURE() << "planned";
       } catch (const core::Failure& failure) {
         EXPECT_EQ(failure.status, SYNFIRE_ERROR_UNSUPPORTED);
@@ -127,19 +151,19 @@ TEST(LaunchPlan, AGridHasALargestSize) {
   Given largest = {1, 1, (int64_t{1} << 38) - 128, SYNFIRE_DTYPE_F32};
   largest.misaligned = 1;
   Planned planned(largest);
-  EXPECT_EQ(plan_forward(planned.spec(), planned.forward(), h200).n_blocks, 0x7FFFFFFFu);
+  EXPECT_EQ(plan_of(planned.forward(), h200).n_blocks, 0x7FFFFFFFu);
 }
 
 // ---- Widths ---------------------------------------------------------------------------------------------------------
 
 int forward_width_of(const Given& given) {
   Planned planned(given);
-  return plan_forward(planned.spec(), planned.forward(), h200).width;
+  return plan_of(planned.forward(), h200).width;
 }
 int backward_width_of(const Given& given) {
   Planned planned(given);
   (void)planned.forward();
-  return plan_backward(planned.spec(), planned.backward(), h200).width;
+  return plan_of(planned.backward(), h200).width;
 }
 
 TEST(LaunchPlan, WidthsFollowTheStorageType) {
@@ -178,12 +202,12 @@ TEST(LaunchPlan, SharedMemoryFitsAnyLayer) {
         given.model = model;
         Planned planned(given);
         (void)planned.forward();
-        core::BackwardOperation op = planned.backward();
-        const Plan plain = plan_backward(planned.spec(), op, h200);
+        operations::Backward op = planned.backward();
+        const Plan plain = plan_of(op, h200);
         EXPECT_LE(plain.shared_bytes, most);
         EXPECT_GT(plain.shared_bytes, 0u);
         op.gradients.count = model::max_gradients;
-        const Plan with_gradients = plan_backward(planned.spec(), op, h200);
+        const Plan with_gradients = plan_of(op, h200);
         EXPECT_LE(with_gradients.shared_bytes, most);
         expect_covered(with_gradients, 1 << 20, backward_threads);
       }
@@ -194,17 +218,17 @@ TEST(LaunchPlan, TapesThatStoreHAreAsLargeAsTold) {
     Given given = {2049, 1, 1 << 21, SYNFIRE_DTYPE_F16};  // more than 2^32 elements
     given.tape = tape;
     Planned planned(given);
-    const core::ForwardOperation forward = planned.forward();
+    const operations::Forward forward = planned.forward();
     const uint64_t elements = uint64_t{2049} << 21;
     EXPECT_EQ(planned.allocated.at(forward.tape_h.data), elements * (tape == SYNFIRE_TAPE_STORE ? 4 : 2));
     EXPECT_EQ(forward.tape_h.pitch, int64_t{1} << 21);
     if (tape == SYNFIRE_TAPE_STORE_NARROW) {
       EXPECT_EQ(planned.allocated.at(forward.tape_spikes.data), (uint64_t{65} << 21) * 4);
     }
-    expect_covered(plan_forward(planned.spec(), forward, h200), int64_t{1} << 21);
-    const core::BackwardOperation backward = planned.backward();
+    expect_covered(plan_of(forward, h200), int64_t{1} << 21);
+    const operations::Backward backward = planned.backward();
     EXPECT_EQ(backward.x.data, nullptr) << "X is not read beside a stored H";
-    expect_covered(plan_backward(planned.spec(), backward, h200), int64_t{1} << 21, backward_threads);
+    expect_covered(plan_of(backward, h200), int64_t{1} << 21, backward_threads);
   }
 }
 

@@ -22,7 +22,7 @@ export LC_ALL=C.UTF-8
 
 # Content, not history: the same on a clone, a copy and an archive.
 gpu_sources_hash() {
-  find src/cuda include/synfire/model -type f | sort | xargs sha256sum | sha256sum | cut -d ' ' -f 1
+  find src/cuda src/operations include/synfire/model -type f | sort | xargs sha256sum | sha256sum | cut -d ' ' -f 1
 }
 
 if [ "${1:-}" = --hash ]; then

@@ -16,11 +16,11 @@ int blocks_at_once(const Plan& plan, int shared_percent, uint32_t shared_bytes) 
 
 int blocks_of_backward(const Given& given, const GpuShape& gpu = h200) {
   const Planned planned(given);
-  return blocks_at_once(plan_backward(planned.spec(), planned.backward(), gpu), 65, 164 * 1024);
+  return blocks_at_once(plan_of(planned.backward(), gpu), 65, 164 * 1024);
 }
 int blocks_of_forward(const Given& given, const GpuShape& gpu = h200) {
   const Planned planned(given);
-  return blocks_at_once(plan_forward(planned.spec(), planned.forward(), gpu), 10, 32 * 1024);
+  return blocks_at_once(plan_of(planned.forward(), gpu), 10, 32 * 1024);
 }
 
 TEST(LaunchPlan, FewerBlocksOfABackwardWhereThatFillsTheLastWave) {
@@ -68,17 +68,17 @@ TEST(LaunchPlan, WavesAreFilledByAnAttributeOfTheLaunch) {
   if (!takes_shared_percent(CUDART_VERSION)) GTEST_SKIP() << "this CUDA has no such attribute";
   EXPECT_FALSE(takes_shared_percent(12040)) << "a driver that would refuse it";
   const Planned filled({64, 1, 1 << 20}), plain({64, 1, 1 << 21});
-  for (const Enqueue how : {Enqueue::run, Enqueue::run_programmatic, Enqueue::warm_up}) {
-    const bool programmatic = how == Enqueue::run_programmatic;
-    enqueue(core::Operation(filled.backward()), h200, how, nullptr);
+  for (const bool programmatic : {false, true}) {
+    const Launcher::Place place = {nullptr, 0, programmatic};
+    enqueue(filled.backward(), place);
     EXPECT_EQ(latest.shared_percent, 65u);
-    EXPECT_EQ(latest.shared_bytes, plan_backward(filled.spec(), filled.backward(), h200).shared_bytes);
+    EXPECT_EQ(latest.shared_bytes, plan_of(filled.backward(), h200).shared_bytes);
     EXPECT_EQ(latest.programmatic, programmatic);
-    enqueue(core::Operation(filled.forward()), h200, how, nullptr);
+    enqueue(filled.forward(), place);
     EXPECT_EQ(latest.shared_percent, 10u);
-    EXPECT_EQ(latest.shared_bytes, plan_forward(filled.spec(), filled.forward(), h200).shared_bytes);
+    EXPECT_EQ(latest.shared_bytes, plan_of(filled.forward(), h200).shared_bytes);
     EXPECT_EQ(latest.programmatic, programmatic);
-    enqueue(core::Operation(plain.backward()), h200, how, nullptr);
+    enqueue(plain.backward(), place);
     EXPECT_EQ(latest.shared_percent, 0u);
     EXPECT_EQ(latest.programmatic, programmatic);
   }

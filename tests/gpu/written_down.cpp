@@ -1,97 +1,13 @@
 #include "written_down.hpp"
 
-#include "../fault/kernel_instances.hpp"
-
-#include <core/context.hpp>
+#include <base/context.hpp>
+#include <cuda/twin.hpp>
+#include <graph/replay.hpp>
+#include <operations/state/state.hpp>
 
 #include <memory>
 
 namespace synfire::cuda {
-
-// ---- Kernels that are only names ------------------------------------------------------------------------------------
-
-namespace {
-const void* named(int direction, int storage, int width, int kind) {
-  return reinterpret_cast<const void*>(
-      static_cast<uintptr_t>(direction * 1000000 + storage * 10000 + width * 100 + kind + 1));
-}
-template <class E>
-constexpr int storage_number = sizeof(E) == 8 ? 0 : 1;
-template <>
-constexpr int storage_number<F16> = 2;
-template <>
-constexpr int storage_number<Bf16> = 3;
-template <>
-constexpr int storage_number<AnyStorage> = 4;
-}  // namespace
-
-template <class E>
-const void* forward_kernel(int32_t, int width, ForwardOutputs outputs) {
-  return named(1, storage_number<E>, width, static_cast<int>(outputs));
-}
-template <class E>
-const void* backward_kernel(int32_t, int32_t, int width, BackwardInputs inputs) {
-  return named(2, storage_number<E>, width, static_cast<int>(inputs));
-}
-template <class R>
-const void* reset_rows_kernel() {
-  return named(3, storage_number<R>, 1, 0);
-}
-template <class R>
-const void* reduce_batch_kernel() {
-  return named(4, storage_number<R>, 1, 0);
-}
-template <class R>
-const void* reduce_total_kernel() {
-  return named(5, storage_number<R>, 1, 0);
-}
-template <class E>
-const void* fill_kernel() {
-  return named(6, 0, static_cast<int>(sizeof(E)), 0);
-}
-const void* reduce_chunks_kernel() {
-  return named(7, 0, 1, 0);
-}
-const void* copy_kernel(int unit_bytes) {
-  return named(8, 0, unit_bytes, 0);
-}
-const void* write_small_kernel() {
-  return named(9, 0, 1, 0);
-}
-const void* signal_kernel() {
-  return named(10, 0, 1, 0);
-}
-const void* idle_kernel() {
-  return named(10, 0, 2, 0);
-}
-const void* convert_spikes_kernel(core::SpikeStorage from, core::SpikeStorage to) {
-  return named(11, static_cast<int>(from), 1, static_cast<int>(to));
-}
-template <class C>
-const void* count_spikes_kernel(core::SpikeStorage spikes) {
-  return named(12, static_cast<int>(spikes), 1, static_cast<int>(sizeof(C)));
-}
-
-template <class E>
-const void* fill_value_kernel() {
-  return named(13, 0, static_cast<int>(sizeof(E)), 0);
-}
-const void* scale_add_kernel(int32_t source, int32_t destination) {
-  return named(14, source, 1, destination);
-}
-const void* guarded_copy_kernel() {
-  return named(15, 0, 1, 0);
-}
-template <class R>
-const void* set_parameters_kernel() {
-  return named(16, storage_number<R>, 1, 0);
-}
-template <class R>
-const void* update_parameter_kernel() {
-  return named(17, storage_number<R>, 1, 0);
-}
-
-SYNFIRE_TEST_KERNEL_INSTANCES
 
 Launch latest;
 
@@ -145,20 +61,8 @@ cudaError_t write_down(const void* kernel, dim3 grid, dim3 block, void** paramet
   latest.shared_bytes = shared_bytes;
   latest.shared_percent = 0;
   latest.programmatic = false;
-  const auto direction = reinterpret_cast<uintptr_t>(kernel) / 1000000;
-  if (direction == 6 || direction == 8 || direction > 10) {
-    const size_t bytes = direction == 6    ? sizeof(FillLaunch<uint8_t>)
-                         : direction == 8  ? sizeof(CopyLaunch)
-                         : direction == 11 ? sizeof(ConvertSpikesLaunch)
-                                           : sizeof(CountSpikesLaunch);
-    std::memcpy(latest.arguments, parameters[0], bytes);
-    return cudaSuccess;
-  }
-  // Of the others those of passes are looked at, which have the same size in both arithmetics.
-  static_assert(sizeof(ForwardLaunch<float>) == sizeof(ForwardLaunch<double>));
-  static_assert(sizeof(BackwardLaunch<float>) == sizeof(BackwardLaunch<double>));
-  if (direction == 1) std::memcpy(latest.arguments, parameters[0], sizeof(ForwardLaunch<float>));
-  if (direction == 2) std::memcpy(latest.arguments, parameters[0], sizeof(BackwardLaunch<float>));
+  const size_t bytes = static_cast<const Twin*>(kernel)->argument_bytes;
+  if (bytes <= sizeof latest.arguments && bytes > 0) std::memcpy(latest.arguments, parameters[0], bytes);
   return cudaSuccess;
 }
 cudaError_t write_down_with_attributes(const cudaLaunchConfig_t* config, const void* kernel, void** parameters) {
@@ -188,6 +92,11 @@ core::Ref<T> taken(T* made) {
 }
 
 }  // namespace
+
+void enqueue(const core::Operation& operation, const Launcher::Place& place) {
+  Launcher launcher(h200, Launcher::Purpose::run, place);
+  operation.kind().enqueue(operation.data(), launcher);
+}
 
 Planned::Planned(const Given& given)
     : given_(given), context_(taken(new core::Context(std::make_unique<NumberDevice>(allocated), 0))) {
@@ -219,20 +128,20 @@ Planned::~Planned() {
   core::drain();
 }
 
-core::ForwardOperation Planned::forward() const {
-  core::ForwardRequest request = {};
+operations::Forward Planned::forward() const {
+  operations::ForwardRequest request = {};
   request.tape = static_cast<core::Tape>(given_.tape);
   request.x = x.get();
   request.spikes = spikes.get();
-  return layer->forward(request);
+  return operations::make_forward(*layer, request);
 }
 
-core::BackwardOperation Planned::backward() const {
-  core::BackwardRequest request = {};
+operations::Backward Planned::backward() const {
+  operations::BackwardRequest request = {};
   request.grad_spike_seq = grad_spike.get();
   request.grad_x_seq = grad_x.get();
   const core::TapeShape tape = {x.get(), static_cast<core::Tape>(given_.tape), false};
-  return std::get<core::BackwardOperation>(layer->backward(request, tape).front());
+  return *operations::make_backward(*layer, request, tape).front().as<operations::Backward>();
 }
 
 core::Ref<core::Buffer> Planned::buffer(int32_t dtype, uint64_t n_elements, uint64_t first, uint64_t pitch) {
@@ -244,7 +153,7 @@ core::Ref<core::Buffer> Planned::buffer(int32_t dtype, uint64_t n_elements, uint
   owners_.push_back(owner);
   desc.n_elements = n_elements;
   desc.row_pitch = pitch;
-  desc.data = static_cast<char*>(owner->array().data) + first * core::bytes_of_dtype(dtype);
+  desc.data = static_cast<char*>(owner->view().data) + first * core::bytes_of_dtype(dtype);
   return taken(new core::Buffer(*context_, desc));
 }
 

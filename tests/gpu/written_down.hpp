@@ -1,10 +1,11 @@
 // Layers of any extents on a device that is only numbers: what is planned and launched for them is written down. Device
-// memory is a row of numbers that nobody reads, and kernels are names (written_down.cpp).
+// memory is a row of numbers that nobody reads, and kernels are their host twins, which nobody runs.
 #ifndef SYNFIRE_TESTS_GPU_WRITTEN_DOWN_HPP
 #define SYNFIRE_TESTS_GPU_WRITTEN_DOWN_HPP
 
-#include <core/buffer.hpp>
-#include <cuda/launch.hpp>
+#include <base/buffer.hpp>
+#include <cuda/launcher.hpp>
+#include <operations/neuron/plan.hpp>
 
 #include <cstring>
 #include <map>
@@ -29,6 +30,8 @@ struct Launch {
   }
 };
 extern Launch latest;
+// Launches an operation as the library does.
+void enqueue(const core::Operation& operation, const Launcher::Place& place = {});
 
 constexpr GpuShape h200 = {132, 9, true};
 constexpr int64_t two31 = int64_t{1} << 31, two32 = int64_t{1} << 32;
@@ -48,8 +51,8 @@ class Planned {
   explicit Planned(const Given& given);
   ~Planned();
 
-  core::ForwardOperation forward() const;
-  core::BackwardOperation backward() const;
+  operations::Forward forward() const;
+  operations::Backward backward() const;
   const core::LayerSpec& spec() const { return layer->spec(); }
 
   // `first`: elements by which it begins too late.

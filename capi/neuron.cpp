@@ -1,0 +1,159 @@
+// The functions of synfire.h for the two passes of a layer. As in synfire.cpp: check, look up, call, translate.
+#include "pins.hpp"
+
+#include <operations/neuron/backward.hpp>
+#include <operations/neuron/forward.hpp>
+
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace synfire;
+using namespace synfire::capi;
+
+void check_in_place(int32_t in_place) {
+  if (in_place != 0 && in_place != 1)
+    core::fail_argument("SYN-IN-PLACE", "desc.in_place is %d; allowed are 0 and 1", in_place);
+}
+
+// The buffers of a forward.
+class PinnedForward {
+ public:
+  PinnedForward(const synfire_forward_desc* descriptor, const core::Context& context)
+      : desc_(read_descriptor(descriptor, "desc")),
+        x_(required(desc_.x, "desc.x", context)),
+        spikes_(optional(desc_.spikes, "desc.spikes", context)),
+        v_init_(optional(desc_.v_init, "desc.v_init", context)),
+        v_final_(optional(desc_.v_final, "desc.v_final", context)),
+        v_seq_(optional(desc_.v_seq, "desc.v_seq", context)),
+        h_seq_(optional(desc_.h_seq, "desc.h_seq", context)),
+        w_init_(optional(desc_.w_init, "desc.w_init", context)),
+        w_final_(optional(desc_.w_final, "desc.w_final", context)),
+        w_seq_(optional(desc_.w_seq, "desc.w_seq", context)) {
+    check_reserved(desc_.reserved, "desc.reserved");
+    if (desc_.tape < SYNFIRE_TAPE_RECOMPUTE || desc_.tape > SYNFIRE_TAPE_STORE_NARROW)
+      core::fail_argument("SYN-FORWARD-TAPE",
+                          "desc.tape is %d; allowed are SYNFIRE_TAPE_RECOMPUTE (0), _NONE (1), _STORE (2) and "
+                          "_STORE_NARROW (3)",
+                          desc_.tape);
+    check_in_place(desc_.in_place);
+  }
+  operations::ForwardRequest request() const {
+    return {static_cast<core::Tape>(desc_.tape),
+            desc_.in_place == 1,
+            x_.get(),
+            spikes_.get(),
+            v_init_.get(),
+            v_final_.get(),
+            v_seq_.get(),
+            h_seq_.get(),
+            w_init_.get(),
+            w_final_.get(),
+            w_seq_.get()};
+  }
+
+ private:
+  synfire_forward_desc desc_;
+  PinnedBuffer x_, spikes_, v_init_, v_final_, v_seq_, h_seq_, w_init_, w_final_, w_seq_;
+};
+
+// The buffers of a backward.
+class PinnedBackward {
+ public:
+  PinnedBackward(const synfire_backward_desc* descriptor, const core::Context& context)
+      : desc_(read_descriptor(descriptor, "desc")),
+        grad_spike_seq_(optional(desc_.grad_spike_seq, "desc.grad_spike_seq", context)),
+        grad_v_seq_(optional(desc_.grad_v_seq, "desc.grad_v_seq", context)),
+        grad_v_final_(optional(desc_.grad_v_final, "desc.grad_v_final", context)),
+        grad_x_seq_(optional(desc_.grad_x_seq, "desc.grad_x_seq", context)),
+        grad_v_init_(optional(desc_.grad_v_init, "desc.grad_v_init", context)),
+        grad_w_seq_(optional(desc_.grad_w_seq, "desc.grad_w_seq", context)),
+        grad_w_final_(optional(desc_.grad_w_final, "desc.grad_w_final", context)),
+        grad_w_init_(optional(desc_.grad_w_init, "desc.grad_w_init", context)) {
+    check_in_place(desc_.in_place);
+    if (desc_.n_parameter_gradients == 0) return;
+    check_pointer(desc_.parameter_gradients, "desc.parameter_gradients");
+    constexpr uint64_t most = 64;  // more than any layer has; the layer checks its own number
+    if (desc_.n_parameter_gradients > most)
+      core::fail_argument("SYN-GRADIENT-COUNT", "desc.n_parameter_gradients is %llu; at most %llu are believable",
+                          static_cast<unsigned long long>(desc_.n_parameter_gradients),
+                          static_cast<unsigned long long>(most));
+    for (uint64_t i = 0; i < desc_.n_parameter_gradients; ++i) {
+      check_pointer(desc_.parameter_gradients[i].name, gradient_field(i, "name").c_str());
+      gradients_.push_back(
+          required(desc_.parameter_gradients[i].gradient, gradient_field(i, "gradient").c_str(), context));
+    }
+  }
+  operations::BackwardRequest request(const core::Layer& layer) const {
+    operations::BackwardRequest request = buffers();
+    for (uint64_t i = 0; i < desc_.n_parameter_gradients; ++i)
+      request.gradients.push_back(
+          {layer.parameters().find(desc_.parameter_gradients[i].name, gradient_field(i, "name").c_str()),
+           gradients_[i].get()});
+    return request;
+  }
+
+ private:
+  static std::string gradient_field(uint64_t index, const char* field) {
+    return std::string("desc.parameter_gradients[").append(std::to_string(index)).append("].").append(field);
+  }
+  operations::BackwardRequest buffers() const {
+    return {grad_spike_seq_.get(), grad_v_seq_.get(), grad_v_final_.get(), grad_x_seq_.get(),
+            grad_v_init_.get(),    grad_w_seq_.get(), grad_w_final_.get(), grad_w_init_.get(), {},
+            desc_.in_place == 1};
+  }
+
+  synfire_backward_desc desc_;
+  PinnedBuffer grad_spike_seq_, grad_v_seq_, grad_v_final_, grad_x_seq_, grad_v_init_, grad_w_seq_, grad_w_final_,
+      grad_w_init_;
+  std::vector<PinnedBuffer> gradients_;
+};
+
+}  // namespace
+
+extern "C" {
+
+synfire_status SYNFIRE_CALL synfire_layer_forward(synfire_layer layer, const synfire_forward_desc* desc,
+                                                  synfire_stream stream) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned(layer);
+    const PinnedForward forward(desc, *found->context());
+    return run_or_captured(operations::run_forward(*found, forward.request(), stream));
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_layer_backward(synfire_layer layer, const synfire_backward_desc* desc,
+                                                   synfire_stream stream) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned(layer);
+    const PinnedBackward backward(desc, *found->context());
+    return run_or_captured(operations::run_backward(*found, backward.request(*found), stream));
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_record_forward(synfire_graph graph, synfire_layer layer,
+                                                         const synfire_forward_desc* desc) noexcept {
+  return guarded(__func__, [&] {
+    const auto target = pinned(graph);
+    const auto found = pinned(layer);
+    check_same_context(*found, *target->context(), "layer");
+    const PinnedForward forward(desc, *target->context());
+    operations::record_forward(*target, *found, forward.request());
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_record_backward(synfire_graph graph, synfire_layer layer,
+                                                          const synfire_backward_desc* desc) noexcept {
+  return guarded(__func__, [&] {
+    const auto target = pinned(graph);
+    const auto found = pinned(layer);
+    check_same_context(*found, *target->context(), "layer");
+    const PinnedBackward backward(desc, *target->context());
+    operations::record_backward(*target, *found, backward.request(*found));
+    return SYNFIRE_OK;
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,110 @@
+// The functions of synfire.h for the parameters of layers. As in synfire.cpp: check, look up, call, translate.
+#include "pins.hpp"
+
+#include <operations/parameters/update_parameter.hpp>
+
+using namespace synfire;
+using namespace synfire::capi;
+
+extern "C" {
+
+synfire_status SYNFIRE_CALL synfire_layer_set_parameter(synfire_layer layer, const char* name, const double* values,
+                                                        uint64_t count) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned(layer);
+    check_pointer(name, "name");
+    const core::ParameterName parameter = found->parameters().find(name);
+    check_pointer(values, "values");
+    const core::ParameterValues one = {parameter, {values, count}};
+    found->set_parameters({&one, 1});
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_layer_get_parameter(synfire_layer layer, const char* name, double* values,
+                                                        uint64_t count) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned(layer);
+    check_pointer(name, "name");
+    const core::ParameterName parameter = found->parameters().find(name);
+    check_pointer(values, "values");
+    found->get_parameter(parameter, name, {values, count});
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_layer_get_parameter_info(synfire_layer layer, uint32_t index,
+                                                             synfire_parameter_info* info) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned(layer);
+    const Answer out(info, "info");
+    const core::ParameterSet& parameters = found->parameters();
+    if (index >= parameters.size())
+      core::fail_argument("SYN-PARAMETER-INDEX", "index is %u; this layer has %u parameters", index, parameters.size());
+    const auto lock = found->lock_parameters();
+    const auto& spec = parameters.spec(index);
+    synfire_parameter_info answer = SYNFIRE_PARAMETER_INFO_INIT;
+    answer.open_range = spec.open_range;
+    answer.length = parameters.values(index).size();
+    answer.default_value = spec.default_value;
+    answer.minimum = spec.minimum;
+    answer.maximum = spec.maximum;
+    answer.name = spec.name;
+    out.write(answer);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_layer_set_parameters(synfire_layer layer, const synfire_parameter_values* list,
+                                                         uint64_t n_values) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned(layer);
+    check_pointer(list, "list");
+    const core::ParameterSet& parameters = found->parameters();
+    if (n_values == 0 || n_values > parameters.size())
+      core::fail_argument("SYN-PARAMETER-LIST",
+                          "n_values is %llu; this layer has %u parameters, of which at least 1 is to be set",
+                          static_cast<unsigned long long>(n_values), parameters.size());
+    core::ParameterValues entries[model::max_parameters];
+    for (uint64_t i = 0; i < n_values; ++i) {
+      const auto field = [&](const char* name) {
+        return std::string("list[").append(std::to_string(i)).append("].").append(name);
+      };
+      if (!list[i].name) fail_null(field("name").c_str());
+      if (!list[i].values) fail_null(field("values").c_str());
+      entries[i] = {parameters.find(list[i].name, "list[].name"), {list[i].values, list[i].count}};
+    }
+    found->set_parameters({entries, n_values});
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_layer_set_n_active(synfire_layer layer, int64_t n_rows) noexcept {
+  return guarded(__func__, [&] {
+    pinned(layer)->set_n_active(n_rows);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_record_update_parameter(synfire_graph graph, synfire_layer layer,
+                                                                  const synfire_update_parameter_desc* desc) noexcept {
+  return guarded(__func__, [&] {
+    const auto target = pinned(graph);
+    const auto found = required(layer, "layer", *target->context());
+    const synfire_update_parameter_desc checked = read_descriptor(desc, "desc");
+    constexpr uint32_t known = SYNFIRE_BOUND_LOWER | SYNFIRE_BOUND_UPPER;
+    if ((checked.bounds & ~known) != 0)
+      core::fail_argument("SYN-UPDATE-BOUNDS",
+                          "desc.bounds is %u; allowed are SYNFIRE_BOUND_LOWER (1) and _UPPER (2), added up",
+                          checked.bounds);
+    check_pointer(checked.name, "desc.name");
+    const auto gradient = required(checked.gradient, "desc.gradient", *target->context());
+    const operations::UpdateRequest request = {found->parameters().find(checked.name, "desc.name"), gradient.get(),
+                                         (checked.bounds & SYNFIRE_BOUND_LOWER) != 0 ? &checked.lower : nullptr,
+                                         (checked.bounds & SYNFIRE_BOUND_UPPER) != 0 ? &checked.upper : nullptr};
+    operations::record_update(*target, *found, request, checked.learning_rate);
+    return SYNFIRE_OK;
+  });
+}
+
+}  // extern "C"

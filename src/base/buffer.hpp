@@ -1,0 +1,54 @@
+// A buffer: typed memory of a context, owned or borrowed.
+#ifndef SYNFIRE_BASE_BUFFER_HPP
+#define SYNFIRE_BASE_BUFFER_HPP
+
+#include "context.hpp"
+#include "dtype.hpp"
+#include "view.hpp"
+#include "write_count.hpp"
+
+namespace synfire::core {
+
+class Buffer final : public Child {
+ public:
+  Buffer(Context& context, const synfire_buffer_desc& desc);
+
+  int32_t dtype() const noexcept { return dtype_; }
+  const View& view() const noexcept { return view_; }
+  // Elements from one step to the next; 0 when steps follow each other directly.
+  uint64_t row_pitch() const noexcept { return row_pitch_; }
+
+  // Grows with every write that the library makes or is told of: what a tape made of this buffer's contents is worth.
+  uint64_t version() const noexcept { return writes_.value(); }
+  void mark_written() noexcept { writes_.add(); }
+  // For a writer that writes again and again.
+  WriteCount& writes() noexcept { return writes_; }
+
+  // Borrowed memory is still the caller's, who is not told of its release. For a buffer that nobody learnt of.
+  void forget_release() noexcept {
+    release_ = nullptr;
+    release_flag_ = nullptr;
+  }
+
+  void upload(uint64_t offset, const void* source, uint64_t bytes);
+  void download(uint64_t offset, void* destination, uint64_t bytes) const;
+
+ private:
+  ~Buffer() override = default;
+  void dispose() noexcept override;
+  void check_range(uint64_t offset, const void* host, const char* host_name, uint64_t bytes) const;
+
+  int32_t dtype_;
+  bool owned_;
+  uint64_t row_pitch_;
+  View view_;
+  // What the lender of borrowed memory is told by: either, both or none.
+  synfire_release_callback release_;
+  void* release_user_;
+  uint32_t* release_flag_;
+  WriteCount writes_;
+};
+
+}  // namespace synfire::core
+
+#endif

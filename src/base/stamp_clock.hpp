@@ -1,0 +1,47 @@
+// Time, twice: the steady clock, and stamps for the path of a launch, which the processor's own counter gives for less
+// than half of what a look at the clock costs (9 ns instead of 22, AMD EPYC).
+#ifndef SYNFIRE_BASE_STAMP_CLOCK_HPP
+#define SYNFIRE_BASE_STAMP_CLOCK_HPP
+
+#include <cstdint>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace synfire::core {
+
+// Nanoseconds of a steady clock.
+int64_t now_ns() noexcept;
+
+// Stamps are of one clock, in its own unit; of another thread they may be off by what the two processors' counters are.
+class StampClock {
+ public:
+  // Stamps are nanoseconds of the steady clock.
+  StampClock() = default;
+  // The cheapest one of this machine: found out once in the process, which takes less than a millisecond.
+  static StampClock of_this_machine() noexcept;
+
+  int64_t now() const noexcept {
+#if defined(__x86_64__)
+    if (counts_) return static_cast<int64_t>(__rdtsc());
+#endif
+    return now_ns();
+  }
+  // How long ago a stamp was taken; never negative.
+  int64_t ns_since(int64_t stamp) const noexcept {
+    const int64_t passed = now() - stamp;
+    return passed <= 0 ? 0 : static_cast<int64_t>(static_cast<double>(passed) * ns_per_count_);
+  }
+  bool is_steady_clock() const noexcept { return !counts_; }
+
+ private:
+  static StampClock find() noexcept;
+
+  bool counts_ = false;  // the processor's counter, which runs at one rate whatever the processor does
+  double ns_per_count_ = 1;
+};
+
+}  // namespace synfire::core
+
+#endif

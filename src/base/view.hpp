@@ -1,0 +1,57 @@
+// A view: a stretch of memory of a known kind, and how elements lie in it. Operations see memory as views; whoever made a
+// view has checked it, and keeps the memory alive.
+#ifndef SYNFIRE_BASE_VIEW_HPP
+#define SYNFIRE_BASE_VIEW_HPP
+
+#include <synfire/synfire.h>
+
+#include <cstdint>
+#include <initializer_list>
+
+namespace synfire::core {
+
+class Object;
+
+struct View {
+  static constexpr int max_rank = 4;
+
+  void* data = nullptr;  // null: not given
+  int64_t pitch = 0;     // elements (words) from one step to the next: the stride of the first dimension
+  int32_t dtype = SYNFIRE_DTYPE_F32;
+  int32_t memory = SYNFIRE_MEMORY_DEVICE;
+  uint64_t bytes = 0;       // up to the end of the last element
+  Object* owner = nullptr;  // the buffer or layer whose memory it is; null: the replay's own
+  // Lengths, in elements or packed words; of rank 0 what it is is known by its bytes only. Behind the first dimension
+  // elements follow each other directly.
+  int32_t rank = 0;
+  int64_t shape[max_rank] = {};
+
+  explicit operator bool() const noexcept { return data != nullptr; }
+  // Elements of one step.
+  int64_t row() const noexcept {
+    int64_t elements = 1;
+    for (int32_t i = 1; i < rank; ++i) elements *= shape[i];
+    return elements;
+  }
+  // Elements from one index of a dimension to the next.
+  int64_t stride(int32_t dimension) const noexcept {
+    if (dimension == 0) return pitch;
+    int64_t elements = 1;
+    for (int32_t i = dimension + 1; i < rank; ++i) elements *= shape[i];
+    return elements;
+  }
+  // Whether there is foreign memory between the steps.
+  bool is_padded() const noexcept { return rank > 0 && shape[0] > 1 && pitch != row(); }
+
+  // With these lengths, at the pitch that it has.
+  View shaped(std::initializer_list<int64_t> lengths) const noexcept {
+    View view = *this;
+    view.rank = 0;
+    for (const int64_t length : lengths) view.shape[view.rank++] = length;
+    return view;
+  }
+};
+
+}  // namespace synfire::core
+
+#endif

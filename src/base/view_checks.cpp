@@ -1,0 +1,49 @@
+#include <base/view_checks.hpp>
+
+#include "error.hpp"
+
+#include <cstdio>
+
+namespace synfire::core {
+
+void check_memory(const Buffer& buffer, const char* name, bool host_device) {
+  if (!host_device && buffer.view().memory == SYNFIRE_MEMORY_HOST)
+    fail_argument("SYN-BUFFER-KIND",
+                  "%s is a buffer of pageable host memory; a CUDA context computes on device or pinned buffers", name);
+}
+
+std::string words_text(const char* kind, int64_t steps, int64_t batch, int64_t words) {
+  char text[128];
+  std::snprintf(text, sizeof text, "%s [%lld, %lld, %lld words]", kind, static_cast<long long>(steps),
+                static_cast<long long>(batch), static_cast<long long>(words));
+  return text;
+}
+
+View stepped(const Buffer& buffer, const char* name, std::initializer_list<int64_t> lengths, const std::string& shape,
+             bool host_device) {
+  View view = buffer.view().shaped(lengths);
+  const auto steps = static_cast<uint64_t>(view.shape[0]), wanted = static_cast<uint64_t>(view.row());
+  const uint64_t pitch = buffer.row_pitch() == 0 ? wanted : buffer.row_pitch();
+  if (steps > 1 && pitch < wanted)
+    fail_argument(
+        "SYN-BUFFER-PITCH",
+        "%s has a row_pitch of %llu elements; a step of %s has %llu. Rows may be spaced out, not overlap, and "
+        "elements of a row follow each other directly: copy other strides into such a buffer first "
+        "(synfire_buffer_upload() takes any part of it)",
+        name, static_cast<unsigned long long>(pitch), shape.c_str(), static_cast<unsigned long long>(wanted));
+  const uint64_t element = bytes_of_dtype(buffer.dtype());
+  uint64_t bytes = 0;  // up to the end of the last row
+  if (__builtin_mul_overflow(steps - 1, pitch * element, &bytes) ||
+      __builtin_add_overflow(bytes, wanted * element, &bytes))
+    bytes = ~uint64_t{0};
+  if (view.bytes < bytes)
+    fail_argument("SYN-BUFFER-SIZE", "%s holds %llu bytes; at least %llu bytes, %s%s, are needed", name,
+                  static_cast<unsigned long long>(view.bytes), static_cast<unsigned long long>(bytes), shape.c_str(),
+                  pitch == wanted ? "" : " at its row_pitch");
+  check_memory(buffer, name, host_device);
+  view.bytes = bytes;
+  view.pitch = static_cast<int64_t>(pitch);
+  return view;
+}
+
+}  // namespace synfire::core

@@ -1,0 +1,62 @@
+// What kernels of any operation share: types of storage, which elements a thread has, addresses of instances.
+#ifndef SYNFIRE_CUDA_STORAGE_CUH
+#define SYNFIRE_CUDA_STORAGE_CUH
+
+#include "device_types.hpp"
+#include "wait.cuh"
+
+#include <synfire/model/elementary.hpp>
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+namespace synfire::cuda {
+namespace {
+
+using model::u32;
+
+template <class A, class B>
+inline constexpr bool is_same = false;
+template <class A>
+inline constexpr bool is_same<A, A> = true;
+
+__device__ __forceinline__ float decode(float stored) {
+  return stored;
+}
+__device__ __forceinline__ double decode(double stored) {
+  return stored;
+}
+__device__ __forceinline__ float decode(F16 stored) {
+  return __half2float(__ushort_as_half(stored.bits));
+}
+__device__ __forceinline__ float decode(Bf16 stored) {
+  return __uint_as_float(static_cast<u32>(stored.bits) << 16);
+}
+
+template <class E, class R>
+__device__ __forceinline__ E encode(R value) {
+  if constexpr (sizeof(E) == sizeof(R))
+    return value;
+  else if constexpr (is_same<E, F16>)
+    return {__half_as_ushort(__float2half_rn(value))};
+  else
+    return {__bfloat16_as_ushort(__float2bfloat16_rn(value))};
+}
+
+// Of kernels whose threads go through any number of elements, threads_per_block in a block.
+__device__ __forceinline__ int64_t first_element() {
+  return static_cast<int64_t>(blockIdx.x) * threads_per_block + threadIdx.x;
+}
+__device__ __forceinline__ int64_t stride() {
+  return static_cast<int64_t>(gridDim.x) * threads_per_block;
+}
+
+template <class Kernel>
+const void* address(Kernel* kernel) {
+  return reinterpret_cast<const void*>(kernel);
+}
+
+}  // namespace
+}  // namespace synfire::cuda
+
+#endif

@@ -1,0 +1,48 @@
+// The host twins of kernels: code that computes what a kernel does, from the same argument. They stand beside the kernels
+// (twins.cpp of each folder) and take their place in a library without device code, whose CUDA runtime is a fake that
+// runs them: the whole CUDA backend is tested on machines without a GPU.
+#ifndef SYNFIRE_CUDA_TWIN_HPP
+#define SYNFIRE_CUDA_TWIN_HPP
+
+#include <base/float_environment.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace synfire::cuda {
+
+// What stands behind the address of such a kernel.
+struct Twin {
+  size_t argument_bytes = 0;
+  std::function<void(const void*)> run;
+  std::function<bool(const void*)> lets_next_begin = {};  // of kernels that can: whether this launch does
+};
+
+// The address of a twin, the same for the same key. Each place that makes twins has keys of its own.
+template <class Launch, class Body>
+const void* twin(std::vector<int64_t> key, Body body) {
+  static std::mutex mutex;
+  static std::map<std::vector<int64_t>, Twin> made;
+  const std::lock_guard lock(mutex);
+  const auto [found, is_new] = made.try_emplace(std::move(key));
+  if (is_new) {
+    found->second.argument_bytes = sizeof(Launch);
+    found->second.run = [body](const void* argument) {
+      const core::FloatEnvironment ieee;  // a GPU knows nothing of the caller's
+      body(*static_cast<const Launch*>(argument));
+    };
+    if constexpr (requires(const Launch& launch) { launch.next_begins_early; })
+      found->second.lets_next_begin = [](const void* argument) {
+        return static_cast<const Launch*>(argument)->next_begins_early;
+      };
+  }
+  return &found->second;
+}
+
+}  // namespace synfire::cuda
+
+#endif

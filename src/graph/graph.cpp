@@ -1,0 +1,144 @@
+// A graph from its list to its replay: what a launch must know beforehand is worked out here, off its path.
+// What does not live here: recording (graph_record.cpp), changes between replays (graph_change.cpp), launching and
+// waiting (graph_replay.cpp), the picture (graph_dot.cpp).
+#include "graph.hpp"
+#include "operands.hpp"
+
+#include <base/error.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+namespace synfire::core {
+
+[[gnu::hot]] void Graph::check_instantiated() const {
+  if (!instantiated_.load(std::memory_order_acquire))
+    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-GRAPH-NOT-INSTANTIATED",
+         "the graph is not instantiated; call synfire_graph_instantiate first");
+}
+
+Graph::~Graph() {
+  drop_updates_from(0);
+  for (const Written& written : written_)
+    if (written.owned) written.buffer->writes().give_up();
+  for (const Ref<Layer>& layer : layers_) layer->remove_user(*this);
+  replay_.reset();  // before what it works on
+}
+
+// ---- instantiating --------------------------------------------------------------------------------------------------
+
+ReplayPlan Graph::plan(const OperationList& operations, const Slots& slots) {
+  ReplayPlan plan = {{}, owners_, enabled_, eager_, observed_ ? this : nullptr};
+  for (uint32_t slot = 0; slot < slot_count(); ++slot) {
+    plan.slots.push_back(slots.relocated(operations, slot));
+    // One for all slots: replays of one graph run one after the other.
+    place_scratch(plan.slots.back(), scratch_.get());
+  }
+  return plan;
+}
+
+void Graph::check_slots_and_tapes() const {
+  if (slot_count() < 2) return;
+  for (const RecordedBackward& backward : backwards_)
+    if (!backward.forward && backward.reads_input && backward.tape.x->view().memory == SYNFIRE_MEMORY_PINNED)
+      fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-GRAPH-SLOT-TAPE",
+           "desc.n_slots is %u; operation %u is a backward that reads the x of a forward outside this graph again, "
+           "from a "
+           "pinned buffer, which this graph has several copies of: let x be a device buffer, or the forward store H",
+           n_slots_, backward.operation);
+}
+
+uint32_t Graph::most_in_flight() const {
+  if (n_slots_ > 0) return n_slots_ == shared_slots ? 0 : n_slots_;
+  const auto pinned = [](const Ref<Buffer>& buffer) { return buffer->view().memory == SYNFIRE_MEMORY_PINNED; };
+  return std::any_of(buffers_.begin(), buffers_.end(), pinned) ? 1 : 0;
+}
+
+void Graph::instantiate() {
+  const Exclusive exclusive(use_);
+  check_recording();
+  if (operations_.empty())
+    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-GRAPH-EMPTY", "the graph is empty; record at least one operation first");
+  check_slots_and_tapes();
+  needs_.reserve(backwards_.size());
+  leaves_.reserve(forwards_.size());
+  updated_.reserve(updates_.size());
+  const char* const value = std::getenv("SYNFIRE_GRAPH");
+  eager_ = value && std::string_view(value) == "0";
+  observed_ = std::any_of(operations_.begin(), operations_.end(),
+                          [](const Operation& operation) { return operation.kind().calls_back; });
+  auto slots = std::make_unique<Slots>(device(), buffers_, slot_count());
+  scratch_.provide(device(), scratch_bytes(operations_));
+  replay_ = device().instantiate(plan(operations_, *slots));
+  try {
+    for (const Ref<Layer>& layer : layers_) layer->add_user(*this);
+  } catch (...) {
+    for (const Ref<Layer>& layer : layers_) layer->remove_user(*this);
+    replay_.reset();  // before the slots that it works on
+    throw;
+  }
+  slots_ = std::move(slots);
+  most_in_flight_ = most_in_flight();
+  for (Written& written : written_) written.owned = written.buffer->writes().claim(this);
+  plan_tapes();
+  instantiated_.store(true, std::memory_order_release);
+}
+
+// ---- tapes ----------------------------------------------------------------------------------------------------------
+
+// Works out what a launch must check and what it leaves. Slow enough for calls off the path of a launch only; within
+// the capacity that instantiate() reserved.
+void Graph::plan_tapes() {
+  needs_.clear();
+  leaves_.clear();
+  const auto runs = [&](uint32_t operation) { return enabled_[operation] != 0; };
+  for (RecordedBackward& backward : backwards_) {
+    if (!runs(backward.operation)) continue;
+    backward.source = backward.forward;
+    if (backward.forward && runs(forwards_[*backward.forward].operation)) continue;
+    // Its forward does not run in this replay: an enabled one before it has left another tape, or none of this replay
+    // has.
+    const RecordedForward* instead = nullptr;
+    for (const RecordedForward& forward : forwards_)
+      if (forward.layer == backward.layer && forward.operation < backward.operation && runs(forward.operation))
+        instead = &forward;
+    backward.source = instead ? std::optional<size_t>(instead - forwards_.data()) : std::nullopt;
+    if (instead && instead->left.x == backward.tape.x && instead->left.kind() == backward.tape.kind() &&
+        !(instead->overwritten && backward.reads_input))
+      continue;
+    const bool updated = std::any_of(updates_.begin(), updates_.end(), [&](const RecordedUpdate& update) {
+      return update.layer == backward.layer && update.operation < backward.operation && runs(update.operation);
+    });
+    needs_.push_back({backward.layer, backward.tape, backward.reads_input, instead != nullptr || updated});
+  }
+  for (const RecordedForward& forward : forwards_) {
+    if (!runs(forward.operation)) continue;
+    std::erase_if(leaves_, [&](const TapeLeft& left) { return left.layer == forward.layer; });
+    // A later replay may use another slot, in which X is not what this one read.
+    const bool moved = slot_count() > 1 && forward.left.x && forward.left.x->view().memory == SYNFIRE_MEMORY_PINNED;
+    const auto updates = [&](bool after) {
+      return std::any_of(updates_.begin(), updates_.end(), [&](const RecordedUpdate& update) {
+        return update.layer == forward.layer && (!after || update.operation > forward.operation) &&
+               runs(update.operation);
+      });
+    };
+    const bool written = std::any_of(written_.begin(), written_.end(),
+                                     [&](const Written& other) { return other.buffer == forward.left.x; });
+    leaves_.push_back({forward.layer, forward.left, static_cast<size_t>(&forward - forwards_.data()),
+                       forward.overwritten || moved, written, updates(true), updates(false)});
+  }
+  updated_.clear();
+  for (const RecordedUpdate& update : updates_) {
+    if (!runs(update.operation)) continue;
+    const auto same = std::find_if(updated_.begin(), updated_.end(),
+                                   [&](const Updated& updated) { return updated.layer == update.layer; });
+    const uint32_t bit = uint32_t{1} << update.parameter;
+    if (same == updated_.end())
+      updated_.push_back({update.layer, bit});
+    else
+      same->parameters |= bit;
+  }
+}
+
+}  // namespace synfire::core

@@ -1,0 +1,255 @@
+// A graph: operations recorded once, instantiated once, replayed many times.
+#ifndef SYNFIRE_GRAPH_GRAPH_HPP
+#define SYNFIRE_GRAPH_GRAPH_HPP
+
+#include "graph_statistics.hpp"
+#include "graph_values.hpp"
+#include "replay.hpp"
+#include "scratch.hpp"
+#include "slots.hpp"
+
+#include <base/error.hpp>
+#include <layer/layer.hpp>
+
+#include <optional>
+
+namespace synfire::core {
+
+class Graph;
+
+// A forward of the graph that leaves a tape, or leaves none. The buffers are kept alive by the graph.
+struct RecordedForward {
+  Layer* layer;
+  uint32_t operation;
+  TapeShape left;
+  bool overwritten = false;  // a later operation of the replay writes the X that it read
+  TapeStamp stamp = {};      // in the launch that runs its list on this thread now
+};
+
+// A backward of the graph, and the forward in the graph whose tape it reads: none when that forward ran before the
+// replay.
+struct RecordedBackward {
+  Layer* layer;
+  uint32_t operation;
+  std::optional<size_t> forward;  // an index into the recorded forwards
+  TapeShape tape;
+  bool reads_input;
+  std::optional<size_t> source = {};  // the forward of the replay that leaves the tape, with the operations enabled now
+  TapeStamp stamp = {};               // of a tape from before the replay, as the forward's
+};
+
+// What a graph is in use for: a launch on a stream, by which layers tell whether it is ordered after others, or anything
+// else; null: it is not.
+using GraphUse = const void*;
+inline constexpr int any_other_use = 0;
+
+// One thread at a time; a second one is answered BUSY instead of being made to wait.
+class Exclusive {
+ public:
+  explicit Exclusive(std::atomic<GraphUse>& use, GraphUse what = &any_other_use) : use_(use) {
+    GraphUse none = nullptr;
+    // In one order with the streams of layers: Layer::order_on().
+    if (!use_.compare_exchange_strong(none, what, std::memory_order_seq_cst, std::memory_order_relaxed))
+      fail(SYNFIRE_ERROR_BUSY, "SYN-GRAPH-BUSY", "the graph is in use on another thread");
+  }
+  ~Exclusive() { use_.store(nullptr, std::memory_order_release); }
+  Exclusive(const Exclusive&) = delete;
+  Exclusive& operator=(const Exclusive&) = delete;
+
+ private:
+  std::atomic<GraphUse>& use_;
+};
+
+// An update of a parameter.
+struct RecordedUpdate {
+  Layer* layer;
+  uint32_t operation;
+  uint32_t parameter;
+};
+
+enum class WaitPolicy : int32_t { spin = SYNFIRE_WAIT_SPIN, yield = SYNFIRE_WAIT_YIELD, block = SYNFIRE_WAIT_BLOCK };
+
+// What a launch did: a replay with a ticket, or a part of the caller's capture.
+struct Launched {
+  uint64_t ticket;
+  bool captured;
+};
+
+// Memory of a slot that the host may touch now; null while its replay is in flight.
+struct SlotMemory {
+  void* data;
+  uint64_t bytes;
+};
+
+// What the making of an operation asks of its graph, and tells it.
+class Recorder {
+ public:
+  // Of the operation: 0, 1, 2 ...
+  uint32_t number() const noexcept { return number_; }
+  bool on_host() const noexcept;
+
+  // A number that the operation reads from device memory, so that it may change between replays by this name: as the
+  // bits of an element of `dtype` (fill), or a double (number).
+  const uint64_t* value(const char* name, GraphValues::Kind kind, int32_t dtype, double value);
+  const double* number(const char* name, double value) {
+    return reinterpret_cast<const double*>(this->value(name, GraphValues::Kind::number, SYNFIRE_DTYPE_F64, value));
+  }
+  // Whole numbers, likewise; and one that each replay leaves further on.
+  const uint64_t* whole(const char* name, uint64_t value);
+  CountedValue counted(const char* name, uint64_t value);
+  // It updates a parameter of a layer, which counts such operations (Layer::add_update()).
+  void updates(Layer& layer, uint32_t parameter);
+  // It is a forward that leaves such a tape.
+  void leaves(Layer& layer, const TapeShape& tape);
+  // It is a backward: the tape that it reads. Throws STALE_TAPE when there is none that it could read.
+  TapeShape reads_tape(Layer& layer, bool with_gradients);
+
+ private:
+  friend class Graph;
+  explicit Recorder(Graph& graph) noexcept;
+
+  Graph& graph_;
+  const uint32_t number_;
+  std::optional<RecordedForward> forward_;
+  std::optional<RecordedBackward> backward_;
+  std::optional<RecordedUpdate> update_;
+  Ref<Buffer> kept_;  // must live as long as the graph, though no operand names it
+};
+
+class Graph final : public Child, private LayerUser, private ReplayObserver {
+  friend class Recorder;
+
+ public:
+  static constexpr uint32_t most_slots = 64;
+  static constexpr uint32_t shared_slots = SYNFIRE_SLOTS_SHARED;  // one, and any number of replays in flight
+
+  // n_slots of 0: one where the graph has pinned buffers, else as shared_slots.
+  Graph(Context& context, uint32_t n_slots) noexcept
+      : Child(ObjectType::graph, context),
+        on_host_(device().is_host()),
+        n_slots_(n_slots),
+        values_(device()),
+        statistics_(StampClock::of_this_machine()) {}
+
+  // Records the entries that make() gives as one operation: whole or not at all, with all that it told the recorder.
+  void record(FunctionRef<OperationList(Recorder&)> make);
+  // The number of the operation recorded last: 0, 1, 2 ...
+  int32_t last_operation();
+  void instantiate();
+
+  // ---- between replays
+  void set_enabled(int32_t operation, bool enabled);
+  // From the next launch on; replays in flight keep the value they were launched with.
+  void set_value(int32_t operation, const char* name, double value);
+  // From the next launch on the graph reads and writes `now` where it was recorded with `before`.
+  void rebind(Buffer& before, Buffer& now);
+
+  // ---- replays
+  Launched launch(synfire_stream stream);
+  // Returns SYNFIRE_OK or SYNFIRE_PENDING.
+  synfire_status wait(uint64_t ticket, WaitPolicy policy, int64_t timeout_ns);
+  // Of the next launch (ticket 0), or of a replay that is done and whose slot no later one has taken.
+  SlotMemory slot_memory(uint64_t ticket, const Buffer& buffer);
+
+  // ---- seeing inside
+  std::string dot();
+  void read_statistics(synfire_graph_statistics& statistics) const noexcept { statistics_.read(statistics); }
+  void reset_statistics() noexcept { statistics_.reset(); }
+
+ private:
+  ~Graph() override;
+  uint64_t launched() const noexcept override { return launched_.load(std::memory_order_acquire); }
+  uint64_t finished() const noexcept override { return replay_->finished(); }
+  void check_alive() override { replay_->check(); }
+  StreamId launching_on() const noexcept override {
+    const GraphUse use = use_.load(std::memory_order_seq_cst);
+    return use == &any_other_use ? nullptr : use;
+  }
+  void before(uint32_t operation) override;
+  // Before a launch on another stream than the last one's.
+  void check_idle() const;
+  void check_recording() const;
+  void check_instantiated() const;
+  void use(Layer& layer) noexcept;
+  void keep(Buffer& buffer) noexcept;
+  void note_written(Buffer& buffer) noexcept;
+  void append(OperationList&& operations, const Recorder& recorder);
+  void give_up(const Recorder& recorder) noexcept;
+  void check_operation(int32_t operation) const;
+  void plan_tapes();
+  void check_tapes() const;
+  void stamp_tapes() noexcept;
+  void leave_tapes(bool captured);
+  void count_writes() noexcept;
+  void leave_part() noexcept;
+  void drop_updates_from(uint32_t operation) noexcept;
+  void refresh(synfire_stream stream);
+  void refresh_for_capture();
+  uint32_t slot_count() const noexcept { return n_slots_ == 0 || n_slots_ == shared_slots ? 1 : n_slots_; }
+  uint32_t most_in_flight() const;
+  uint32_t slot_of(uint64_t ticket) const noexcept { return static_cast<uint32_t>((ticket - 1) % slot_count()); }
+  ReplayPlan plan(const OperationList& operations, const Slots& slots);
+  void check_slots_and_tapes() const;
+
+  // By operations of the replay. Of an owned one the graph has its own part of the count (WriteCount).
+  struct Written {
+    Buffer* buffer;
+    bool owned;
+  };
+  // What must hold when a replay begins and what it leaves, with the operations that are enabled.
+  struct TapeNeed {
+    Layer* layer;
+    TapeShape tape;
+    bool reads_input;
+    bool never;  // the forward that leaves it is disabled, and another one runs in its place
+  };
+  struct TapeLeft {
+    Layer* layer;
+    TapeShape tape;
+    size_t forward;         // that leaves it
+    bool x_overwritten;     // after it was read
+    bool x_written;         // by any operation of the replay, of which the count is known at its end
+    bool outdated;          // a parameter is updated after the forward
+    bool updated;           // or before it, likewise
+    TapeStamp stamp = {};
+  };
+  struct Updated {
+    Layer* layer;
+    uint32_t parameters;  // a bit for each
+  };
+
+  // What a launch looks at: side by side, because the caches are cold after what a program does between two launches.
+  alignas(64) std::atomic<GraphUse> use_{nullptr};
+  std::atomic<bool> instantiated_{false};
+  bool eager_ = false;     // SYNFIRE_GRAPH was 0 when the graph was instantiated
+  bool observed_ = false;  // callbacks run during launches, and may do to a layer what a tape must know
+  const bool on_host_;  // a launch is the computation
+  const uint32_t n_slots_;
+  uint32_t most_in_flight_ = 0;  // replays; 0: any number
+  StreamId last_stream_ = &contexts_own_stream;  // of the last launch
+  std::atomic<uint64_t> launched_{0};
+  std::unique_ptr<Replay> replay_;
+  std::vector<Ref<Layer>> layers_;
+  std::vector<TapeNeed> needs_;
+  std::vector<Written> written_;
+  std::vector<Updated> updated_;
+  std::vector<TapeLeft> leaves_;
+  GraphValues values_;
+  GraphStatistics statistics_;
+
+  OperationList operations_;
+  std::vector<uint32_t> owners_;  // the recorded operation that each entry of the list is part of
+  std::vector<uint8_t> enabled_;  // of the recorded operations
+  Scratch scratch_;  // of the replay
+  std::vector<Ref<Buffer>> buffers_;
+  std::vector<RecordedForward> forwards_;
+  std::vector<RecordedBackward> backwards_;
+  std::vector<RecordedUpdate> updates_;
+  Mutex slots_mutex_;  // between slot_memory() and rebind(); no launch takes it
+  std::unique_ptr<Slots> slots_;
+  std::atomic<int64_t> last_check_ns_{0};  // when a look last asked the device whether it lives
+};
+
+}  // namespace synfire::core
+
+#endif

@@ -1,0 +1,108 @@
+// What may change between the replays of a graph without recording anew: values, operations that rest, and buffers.
+#include "graph.hpp"
+
+#include <base/error.hpp>
+#include "operands.hpp"
+
+#include <algorithm>
+
+namespace synfire::core {
+
+void Graph::check_operation(int32_t operation) const {
+  if (operation < 0 || static_cast<size_t>(operation) >= enabled_.size())
+    fail_argument("SYN-GRAPH-OPERATION", "operation is %d; %zu operations are recorded in this graph, from 0 on",
+                  operation, enabled_.size());
+}
+
+void Graph::set_value(int32_t operation, const char* name, double value) {
+  const Exclusive exclusive(use_);
+  check_operation(operation);
+  values_.set(static_cast<uint32_t>(operation), name, value);
+}
+
+void Graph::set_enabled(int32_t operation, bool enabled) {
+  const Exclusive exclusive(use_);
+  check_operation(operation);
+  uint8_t& flag = enabled_[static_cast<size_t>(operation)];
+  if (flag == static_cast<uint8_t>(enabled)) return;
+  const bool instantiated = instantiated_.load(std::memory_order_relaxed);
+  if (instantiated) replay_->set_enabled(static_cast<uint32_t>(operation), enabled);
+  flag = enabled ? 1 : 0;
+  if (instantiated) plan_tapes();
+}
+
+namespace {
+
+std::string describe(const Buffer& buffer) {
+  const View& array = buffer.view();
+  std::string text =
+      std::string(name_of_memory(array.memory)).append(" memory, ").append(name_of_dtype(buffer.dtype()));
+  text.append("[").append(std::to_string(array.bytes / bytes_of_dtype(buffer.dtype()))).append("]");
+  if (buffer.row_pitch() != 0) text.append(", row_pitch ").append(std::to_string(buffer.row_pitch()));
+  return text;
+}
+
+}  // namespace
+
+void Graph::rebind(Buffer& before, Buffer& now) {
+  const Exclusive exclusive(use_);
+  if (std::none_of(buffers_.begin(), buffers_.end(), [&](const Ref<Buffer>& b) { return b.get() == &before; }))
+    fail_argument("SYN-REBIND-UNKNOWN", "old_buffer (%s) is used by no operation of this graph",
+                  describe(before).c_str());
+  if (&before == &now) return;
+  const View& from = before.view();
+  const View& to = now.view();
+  if (before.dtype() != now.dtype() || from.bytes != to.bytes || from.memory != to.memory ||
+      before.row_pitch() != now.row_pitch())
+    fail_argument("SYN-REBIND-SHAPE", "new_buffer is %s; old_buffer is %s, and both must be the same",
+                  describe(now).c_str(), describe(before).c_str());
+  const auto inside = [&](const View& array) { return overlaps(array.data, array.bytes, from.data, from.bytes); };
+  OperationList operations = operations_;
+  for (size_t i = 0; i < operations.size(); ++i) {
+    bool named = false;
+    for_each_operand(operations[i], [&](const Operand<View>& operand) { named |= inside(operand.view); });
+    if (!named) continue;
+    for_each_operand(operations[i], [&](const Operand<View>& operand) {
+      View& array = operand.view;
+      if (!inside(array)) {
+        if (overlaps(array.data, array.bytes, to.data, to.bytes))
+          fail_argument("SYN-BUFFER-OVERLAP",
+                        "new_buffer overlaps in memory with another array of operation %u, which old_buffer did not",
+                        owners_[i]);
+        return;
+      }
+      // What was recorded through another buffer over the same memory moves too, if it lies wholly inside.
+      const auto offset = static_cast<char*>(array.data) - static_cast<char*>(from.data);
+      if (offset >= 0 && static_cast<uint64_t>(offset) + array.bytes <= from.bytes)
+        array.data = static_cast<char*>(to.data) + offset;
+      if (array.owner == &before) array.owner = &now;
+    });
+  }
+  std::vector<Ref<Buffer>> buffers = buffers_;
+  for (Ref<Buffer>& buffer : buffers)
+    if (buffer.get() == &before) buffer = Ref<Buffer>(&now);
+  if (instantiated_.load(std::memory_order_relaxed)) {
+    auto slots = std::make_unique<Slots>(device(), buffers, slot_count());
+    replay_->rebuild(plan(operations, *slots));
+    const std::lock_guard lock(slots_mutex_);
+    for (const Ref<Buffer>& buffer : buffers)
+      if (buffer.get() != &now) slots->take_over(*slots_, *buffer, slot_count());
+    slots_ = std::move(slots);
+    buffers_.swap(buffers);  // under the lock: slot_memory() reads both
+  } else {
+    buffers_.swap(buffers);
+  }
+  operations_ = std::move(operations);
+  for (Written& written : written_) {
+    if (written.buffer != &before) continue;
+    if (written.owned) before.writes().give_up();
+    written = {&now, instantiated_.load(std::memory_order_relaxed) && now.writes().claim(this)};
+  }
+  for (RecordedForward& forward : forwards_)
+    if (forward.left.x == &before) forward.left.x = &now;
+  for (RecordedBackward& backward : backwards_)
+    if (backward.tape.x == &before) backward.tape.x = &now;
+  if (instantiated_.load(std::memory_order_relaxed)) plan_tapes();
+}
+
+}  // namespace synfire::core

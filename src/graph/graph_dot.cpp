@@ -1,0 +1,112 @@
+// A graph as a picture: the operation list in the DOT language, with an edge wherever an operation reads or overwrites
+// what another one left. The list runs in order; edges say what could not be swapped.
+#include "graph.hpp"
+#include "layer_numbers.hpp"
+#include "operands.hpp"
+
+#include <algorithm>
+
+namespace synfire::core {
+namespace {
+
+// A stretch of memory that an operation reads, writes or both.
+struct Touch {
+  const void* begin;
+  uint64_t bytes;
+  bool read, written;
+};
+
+std::string numbers(std::initializer_list<int64_t> values) {
+  std::string text;
+  for (const int64_t value : values) text.append(text.empty() ? "[" : ", ").append(std::to_string(value));
+  return text.append("]");
+}
+
+std::string quoted(const std::string& text) {
+  std::string safe;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') safe.push_back('\\');
+    safe.push_back(static_cast<unsigned char>(c) < 32 ? ' ' : c);
+  }
+  return safe;
+}
+
+class Drawing {
+ public:
+  explicit Drawing(const OperationList& operations) : layers_(operations) {}
+
+  std::string layer_name(const Layer* layer) {
+    const LayerSpec& spec = layer->spec();
+    return std::string(spec.model->name).append(" layer ").append(std::to_string(layers_.of(layer))).append("\\n")
+        .append(name_of_dtype(spec.dtype)).append(" ")
+        .append(numbers({spec.extents.n_steps, spec.extents.batch, spec.extents.n_neurons}));
+  }
+
+  // "forward, lif layer 0\nf32 [16, 1, 128]".
+  std::string label(const Operation& operation) {
+    const OperationLabel label = operation.label();
+    std::string text = operation.kind().name;
+    if (!label.known_as.empty()) text.append(", ").append(quoted(label.known_as));
+    if (label.layer) text.append(", ").append(layer_name(label.layer));
+    if (!label.detail.empty()) text.append("\\n").append(quoted(label.detail));
+    return text;
+  }
+
+ private:
+  LayerNumbers layers_;
+};
+
+// Adds what an entry of a recorded operation touches. What it reads of the entries before it is the operation's own.
+void add_touches(const Operation& entry, std::vector<Touch>& touches) {
+  const size_t n_before = touches.size();
+  for_each_operand(entry, [&](const Operand<const View>& operand) {
+    const View& array = operand.view;
+    if (operand.is_scratch()) return;
+    const bool own = std::any_of(touches.begin(), touches.begin() + static_cast<std::ptrdiff_t>(n_before),
+                                 [&](const Touch& touch) {
+                                   return touch.written && overlaps(touch.begin, touch.bytes, array.data, array.bytes);
+                                 });
+    touches.push_back({array.data, array.bytes, operand.is_read() && !own, operand.is_written()});
+  });
+}
+
+// Whether an operation reads, or writes, what one before it has read or written.
+bool meet(const std::vector<Touch>& before, bool Touch::*had, const std::vector<Touch>& after, bool Touch::*has) {
+  for (const Touch& a : before)
+    for (const Touch& b : after)
+      if (a.*had && b.*has && overlaps(a.begin, a.bytes, b.begin, b.bytes)) return true;
+  return false;
+}
+
+}  // namespace
+
+std::string Graph::dot() {
+  const Exclusive exclusive(use_);
+  Drawing drawing(operations_);
+  // One node for each recorded operation, which may be several entries of the list.
+  std::vector<std::vector<Touch>> touches(enabled_.size());
+  std::vector<std::string> labels(enabled_.size());
+  for (size_t i = 0; i < operations_.size(); ++i) {
+    add_touches(operations_[i], touches[owners_[i]]);
+    const std::string label = drawing.label(operations_[i]);
+    if (labels[owners_[i]].empty()) labels[owners_[i]] = label;
+  }
+  std::string text = "digraph synfire {\n  node [shape=box, fontname=\"sans-serif\"];\n";
+  for (size_t i = 0; i < labels.size(); ++i) {
+    text.append("  n").append(std::to_string(i)).append(" [label=\"").append(std::to_string(i)).append(": ")
+        .append(labels[i]).append("\"").append(enabled_[i] ? "" : ", style=dashed").append("];\n");
+  }
+  for (size_t later = 0; later < labels.size(); ++later) {
+    for (size_t i = later; i-- > 0;) {
+      const bool reads = meet(touches[i], &Touch::written, touches[later], &Touch::read);
+      const bool overwrites = meet(touches[i], &Touch::written, touches[later], &Touch::written) ||
+                              meet(touches[i], &Touch::read, touches[later], &Touch::written);
+      if (!reads && !overwrites) continue;
+      text.append("  n").append(std::to_string(i)).append(" -> n").append(std::to_string(later))
+          .append(reads ? ";\n" : " [style=dotted];\n");
+    }
+  }
+  return text.append("}\n");
+}
+
+}  // namespace synfire::core

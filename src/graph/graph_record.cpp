@@ -1,0 +1,163 @@
+// Recording: each call appends one operation to the list of a graph, with everything checked that a launch would
+// otherwise have to check. What the operations are made of is their own business (operations/).
+#include "graph.hpp"
+#include "operands.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+
+namespace synfire::core {
+
+void Graph::check_recording() const {
+  if (instantiated_.load(std::memory_order_acquire))
+    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-GRAPH-INSTANTIATED",
+         "the graph is already instantiated; record into a new graph");
+}
+
+int32_t Graph::last_operation() {
+  const Exclusive exclusive(use_);
+  if (enabled_.empty())
+    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-GRAPH-EMPTY", "the graph is empty; record at least one operation first");
+  return static_cast<int32_t>(enabled_.size()) - 1;
+}
+
+namespace {
+
+// Room for so many more elements, so that adding them cannot fail. Grows as adding one by one would.
+template <class T>
+void make_room(std::vector<T>& list, size_t n_more) {
+  if (list.capacity() - list.size() < n_more) list.reserve(std::max(list.size() + n_more, 2 * list.capacity()));
+}
+
+}  // namespace
+
+void Graph::use(Layer& layer) noexcept {
+  for (const Ref<Layer>& known : layers_)
+    if (known.get() == &layer) return;
+  layers_.emplace_back(&layer);
+}
+
+void Graph::keep(Buffer& buffer) noexcept {
+  for (const Ref<Buffer>& known : buffers_)
+    if (known.get() == &buffer) return;
+  buffers_.emplace_back(&buffer);
+}
+
+// A tape made of it before is worth nothing after.
+void Graph::note_written(Buffer& buffer) noexcept {
+  for (RecordedForward& forward : forwards_)
+    if (forward.left.x == &buffer) forward.overwritten = true;
+  const auto same = [&](const Written& written) { return written.buffer == &buffer; };
+  if (std::none_of(written_.begin(), written_.end(), same)) written_.push_back({&buffer, false});
+}
+
+// The one place where the list grows, and where it is worked out from the operands what an operation keeps alive and
+// what it writes. An operation is recorded whole or not at all: all memory is there before anything changes, and nothing
+// after that can fail.
+void Graph::append(OperationList&& operations, const Recorder& recorder) {
+  size_t n_operands = 0;
+  for_each_operand(operations, [&](const Operand<const View>&) { ++n_operands; });
+  make_room(operations_, operations.size());
+  make_room(owners_, operations.size());
+  make_room(enabled_, 1);
+  make_room(layers_, n_operands);
+  make_room(buffers_, n_operands + 1);
+  make_room(written_, n_operands);
+  make_room(forwards_, 1);
+  make_room(backwards_, 1);
+  make_room(updates_, 1);
+  for_each_operand(operations, [&](const Operand<const View>& operand) {
+    if (Layer* const layer = layer_of(operand.view)) use(*layer);
+    if (Buffer* const buffer = buffer_of(operand.view)) {
+      keep(*buffer);
+      if (operand.is_written()) note_written(*buffer);
+    }
+  });
+  if (recorder.kept_) keep(*recorder.kept_);
+  std::move(operations.begin(), operations.end(), std::back_inserter(operations_));
+  owners_.resize(operations_.size(), recorder.number());
+  enabled_.push_back(1);
+  if (recorder.forward_) {
+    forwards_.push_back(*recorder.forward_);
+    recorder.forward_->layer->expect_tape(recorder.forward_->left);
+  }
+  if (recorder.backward_) backwards_.push_back(*recorder.backward_);
+  if (recorder.update_) updates_.push_back(*recorder.update_);
+}
+
+void Graph::give_up(const Recorder& recorder) noexcept {
+  values_.drop_from(recorder.number());
+  if (recorder.update_) recorder.update_->layer->drop_update(recorder.update_->parameter);
+}
+
+void Graph::record(FunctionRef<OperationList(Recorder&)> make) {
+  const Exclusive exclusive(use_);
+  check_recording();
+  Recorder recorder(*this);
+  try {
+    append(make(recorder), recorder);
+  } catch (...) {
+    give_up(recorder);
+    throw;
+  }
+}
+
+// ---- what an operation tells ----------------------------------------------------------------------------------------
+
+Recorder::Recorder(Graph& graph) noexcept : graph_(graph), number_(static_cast<uint32_t>(graph.enabled_.size())) {}
+
+bool Recorder::on_host() const noexcept { return graph_.on_host_; }
+
+const uint64_t* Recorder::value(const char* name, GraphValues::Kind kind, int32_t dtype, double value) {
+  return graph_.values_.add(number_, name, kind, dtype, value);
+}
+
+const uint64_t* Recorder::whole(const char* name, uint64_t value) { return graph_.values_.add_whole(number_, name, value); }
+
+CountedValue Recorder::counted(const char* name, uint64_t value) {
+  return graph_.values_.add_counted(number_, name, value);
+}
+
+void Recorder::updates(Layer& layer, uint32_t parameter) { update_ = {&layer, number_, parameter}; }
+
+void Recorder::leaves(Layer& layer, const TapeShape& tape) { forward_ = {&layer, number_, tape}; }
+
+TapeShape Recorder::reads_tape(Layer& layer, bool with_gradients) {
+  const RecordedForward* inside = nullptr;
+  for (const RecordedForward& forward : graph_.forwards_)
+    if (forward.layer == &layer) inside = &forward;
+  if (inside && !inside->left.x)
+    fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-INFERENCE",
+         "the latest forward of the layer in this graph was recorded for inference (SYNFIRE_TAPE_NONE)");
+  for (const RecordedUpdate& update : graph_.updates_)
+    if (update.layer == &layer && (!inside || update.operation > inside->operation))
+      fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-PARAMETERS",
+           "operation %u of this graph updates a parameter of the layer after the forward whose tape this backward "
+           "would read",
+           update.operation);
+  TapeShape tape;
+  if (inside) {
+    tape = inside->left;
+    kept_ = Ref<Buffer>(tape.x);
+  } else {
+    std::tie(tape, kept_) = layer.expected_tape();
+  }
+  const bool reads_input = layer.reads_input(tape, with_gradients) || tape.in_place;
+  if (inside && inside->overwritten && reads_input)
+    fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-WRITTEN",
+         "an operation of this graph writes x after the forward that read it, and this backward reads it again");
+  const auto index = inside ? std::optional<size_t>(inside - graph_.forwards_.data()) : std::nullopt;
+  // It belongs to the forward of this x, also where it reads H only: the graph keeps x.
+  backward_ = {&layer, number_, index, tape, reads_input};
+  return tape;
+}
+
+void Graph::drop_updates_from(uint32_t operation) noexcept {
+  while (!updates_.empty() && updates_.back().operation >= operation) {
+    updates_.back().layer->drop_update(updates_.back().parameter);
+    updates_.pop_back();
+  }
+}
+
+}  // namespace synfire::core

@@ -1,0 +1,278 @@
+// The path of a replay: launching and waiting, which neither allocate nor lock but to refuse a call, and the memory
+// that is the host's meanwhile. What a launch runs through, here and in other files, is marked hot, so that linkers put
+// it side by side: 3 pages of code instead of 8.
+#include "graph.hpp"
+
+#include <base/error.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace synfire::core {
+
+// ---- launching ------------------------------------------------------------------------------------------------------
+
+void Graph::check_tapes() const {
+  for (const TapeNeed& need : needs_) {
+    if (need.never)
+      fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-DISABLED",
+           "an operation that is enabled reads the tape of a forward that is disabled, and another forward or an "
+           "update of the same layer runs before it");
+    need.layer->require_tape(need.tape, need.reads_input);
+  }
+}
+
+void Graph::count_writes() noexcept {
+  for (const Written& written : written_) {
+    if (written.owned)
+      written.buffer->writes().add_as_owner();
+    else
+      written.buffer->mark_written();
+  }
+}
+
+// After the parameters have been brought up to date, before the list runs.
+[[gnu::hot]] void Graph::stamp_tapes() noexcept {
+  for (TapeLeft& left : leaves_) left.stamp = left.layer->stamp(left.tape.x);
+  if (!observed_) return;
+  for (RecordedForward& forward : forwards_) forward.stamp = forward.layer->stamp(forward.left.x);
+  for (RecordedBackward& backward : backwards_) backward.stamp = backward.layer->stamp(backward.tape.x);
+}
+
+// A callback of the replay may have set a parameter, run a layer or written an X since the forward.
+void Graph::before(uint32_t operation) {
+  for (RecordedForward& forward : forwards_) {
+    if (forward.operation != operation) continue;
+    forward.stamp = forward.layer->stamp(forward.left.x);
+    for (TapeLeft& left : leaves_)
+      if (&forwards_[left.forward] == &forward) left.stamp = forward.stamp;
+  }
+  for (const RecordedBackward& backward : backwards_) {
+    if (backward.operation != operation) continue;
+    const TapeStamp made_of = backward.source ? forwards_[*backward.source].stamp : backward.stamp;
+    const TapeStamp now = backward.layer->stamp(backward.tape.x);
+    const char* const what = now.n_left != made_of.n_left               ? "ran the layer"
+                             : now.parameters != made_of.parameters     ? "set a parameter of the layer"
+                             : backward.reads_input && now.x != made_of.x ? "wrote x"
+                                                                        : nullptr;
+    if (what)
+      fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-CALLBACK",
+           "a callback of this graph %s between the forward and operation %u, the backward that reads its tape", what,
+           operation);
+  }
+}
+
+[[gnu::hot]] void Graph::leave_tapes(bool captured) {
+  count_writes();
+  for (const Updated& updated : updated_) updated.layer->note_updated(updated.parameters, captured);
+  for (const TapeLeft& left : leaves_) {
+    TapeStamp stamp = left.stamp;
+    if (left.layer->stamp(nullptr).n_left != stamp.n_left) continue;  // a callback ran the layer: that tape is newer
+    // What this replay itself writes and updates counts only now.
+    stamp.x += (left.x_written ? 1 : 0) - (left.x_overwritten ? 1 : 0);
+    stamp.parameters += (left.updated ? 1 : 0) - (left.outdated ? 1 : 0);
+    left.layer->set_tape(left.tape, stamp);
+  }
+}
+
+// A replay that failed may have run in part: what it writes may be written, tapes of before overwritten, parameters
+// updated.
+void Graph::leave_part() noexcept {
+  count_writes();
+  for (const Updated& updated : updated_) updated.layer->note_updated(updated.parameters, false);
+  for (const TapeLeft& left : leaves_) left.layer->set_tape({}, {});
+}
+
+// What changed since the last launch reaches the device, in stream order.
+void Graph::refresh(synfire_stream stream) {
+  for (const Ref<Layer>& layer : layers_) layer->refresh(stream);
+  values_.refresh(stream);
+}
+
+// Before work that the caller captures. The capture must not contain this update: it would write today's values in
+// every replay of it. So it goes to the context's own stream, which is in no order with replays in flight on others.
+void Graph::refresh_for_capture() {
+  for (const Ref<Layer>& layer : layers_) layer->settle();
+  if (values_.has_changed()) finish();
+  refresh(nullptr);
+  device().synchronize();
+}
+
+namespace {
+
+// The layers of a replay that runs on the launching thread: no other thread's has one of them meanwhile.
+class Entered {
+ public:
+  explicit Entered(std::span<const Ref<Layer>> layers) : layers_(layers) {
+    for (; n_entered_ < layers_.size(); ++n_entered_) {
+      if (layers_[n_entered_]->enter()) continue;
+      leave();
+      fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-LAYER-SHARED",
+           "another thread runs a replay of another graph that uses a layer of this one, so that their order is not "
+           "defined; launch both on one thread, or wait until the other launch has returned");
+    }
+  }
+  ~Entered() { leave(); }
+  Entered(const Entered&) = delete;
+  Entered& operator=(const Entered&) = delete;
+
+ private:
+  void leave() noexcept {
+    for (; n_entered_ > 0; --n_entered_) layers_[n_entered_ - 1]->leave();
+  }
+
+  std::span<const Ref<Layer>> layers_;
+  size_t n_entered_ = 0;
+};
+
+}  // namespace
+
+void Graph::check_idle() const {
+  if (replay_->finished() < launched_.load(std::memory_order_relaxed))
+    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-GRAPH-STREAM",
+         "a replay of this graph is in flight on another stream, so that the order of the two is not defined; launch "
+         "both on one stream, or wait for ticket %llu first",
+         static_cast<unsigned long long>(launched_.load(std::memory_order_relaxed)));
+}
+
+[[gnu::hot]] Launched Graph::launch(synfire_stream stream) {
+  const StreamId where = stream_id(stream);
+  const Exclusive exclusive(use_, where);
+  check_instantiated();
+  std::optional<Entered> entered;
+  if (on_host_) entered.emplace(layers_);
+  const bool captured = stream && replay_->is_capturing(stream);
+  // Asked once for each stream: should another device's ever have its address, a replay still runs where its nodes are,
+  // in the stream's order.
+  if (where != last_stream_ || captured || eager_) device().check_stream(stream);
+  check_tapes();
+  if (captured) {
+    refresh_for_capture();
+    stamp_tapes();
+    replay_->launch_captured(stream, 0);
+    leave_tapes(true);
+    return {0, true};
+  }
+  const uint64_t ticket = launched_.load(std::memory_order_relaxed) + 1;
+  if (most_in_flight_ > 0 && ticket > most_in_flight_ && replay_->finished() + most_in_flight_ < ticket) {
+    replay_->check();  // on a device that is lost nobody need wait
+    fail(SYNFIRE_ERROR_BUSY, "SYN-GRAPH-SLOTS",
+         "every slot of the pinned buffers (desc.n_slots: %u) is in flight; wait for ticket %llu first",
+         most_in_flight_, static_cast<unsigned long long>(ticket - most_in_flight_));
+  }
+  const int64_t stamp = statistics_.stamp();
+  if (where != last_stream_) check_idle();
+  for (const Ref<Layer>& layer : layers_) layer->order_on(this, where);
+  last_stream_ = where;
+  refresh(stream);
+  stamp_tapes();
+  try {
+    replay_->launch(stream, slot_of(ticket));
+  } catch (...) {
+    leave_part();
+    throw;
+  }
+  leave_tapes(false);
+  statistics_.launched(ticket, stamp);
+  launched_.store(ticket, std::memory_order_release);
+  return {ticket, false};
+}
+
+// ---- waiting --------------------------------------------------------------------------------------------------------
+
+namespace {
+
+void pause_processor() noexcept {
+#if defined(__x86_64__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+constexpr int64_t first_check_ns = 1'000'000;       // while spinning, and for those who only poll
+constexpr int64_t first_sleepy_check_ns = 700'000;  // other policies wake up late
+constexpr int64_t check_interval_ns = 500'000;      // so that a fault after the first look is found within 1 ms too
+
+}  // namespace
+
+synfire_status Graph::wait(uint64_t ticket, WaitPolicy policy, int64_t timeout_ns) {
+  check_instantiated();
+  const uint64_t launched = launched_.load(std::memory_order_acquire);
+  if (ticket == 0 || ticket > launched)
+    fail_argument("SYN-GRAPH-TICKET", "ticket is %llu; this graph handed out 1 to %llu",
+                  static_cast<unsigned long long>(ticket), static_cast<unsigned long long>(launched));
+  const auto done = [&] {
+    if (replay_->finished() < ticket) return false;
+    statistics_.seen_done(ticket, launched_.load(std::memory_order_relaxed));
+    return true;
+  };
+  if (done()) return SYNFIRE_OK;
+  const int64_t start = now_ns();
+  if (timeout_ns == 0) {
+    // A program that only polls must learn of a lost device too.
+    int64_t last = last_check_ns_.load(std::memory_order_relaxed);
+    if (std::min(start - last, statistics_.ns_since_launch(ticket)) >= first_check_ns &&
+        last_check_ns_.compare_exchange_strong(last, start, std::memory_order_relaxed))
+      replay_->check();
+    return SYNFIRE_PENDING;
+  }
+  int64_t next_check = start + (policy == WaitPolicy::spin ? first_check_ns : first_sleepy_check_ns);
+  const int64_t deadline = timeout_ns < 0 || timeout_ns > INT64_MAX - start ? INT64_MAX : start + timeout_ns;
+  for (;;) {
+    // A look at the clock costs more than a look at the counter.
+    for (int i = 0; i < 32; ++i) {
+      if (done()) return SYNFIRE_OK;
+      if (policy == WaitPolicy::spin) pause_processor();
+    }
+    const int64_t now = now_ns();
+    if (now >= deadline) {
+      if (done()) return SYNFIRE_OK;
+      replay_->check();  // a failed replay is reported as such, never as late
+      statistics_.late();
+      return SYNFIRE_PENDING;
+    }
+    if (now >= next_check) {
+      replay_->check();
+      next_check = now + check_interval_ns;
+    }
+    if (policy == WaitPolicy::yield) std::this_thread::yield();
+    // Sleeping longer than the replay has taken so far would at most double the latency.
+    if (policy == WaitPolicy::block) {
+      const int64_t nap = std::clamp<int64_t>((now - start) / 4, 20'000, 500'000);
+      std::this_thread::sleep_for(std::chrono::nanoseconds(std::min({nap, next_check - now, deadline - now})));
+    }
+  }
+}
+
+// ---- slots ----------------------------------------------------------------------------------------------------------
+
+SlotMemory Graph::slot_memory(uint64_t ticket, const Buffer& buffer) {
+  check_instantiated();
+  const uint64_t launched = launched_.load(std::memory_order_acquire), n = slot_count();
+  if (ticket > launched)
+    fail_argument("SYN-GRAPH-TICKET", "ticket is %llu; this graph handed out 1 to %llu, and 0 is the next launch",
+                  static_cast<unsigned long long>(ticket), static_cast<unsigned long long>(launched));
+  if (ticket > 0 && launched - ticket >= n)
+    fail_argument("SYN-GRAPH-SLOT-TAKEN", "ticket is %llu; the replay of ticket %llu has its slot now",
+                  static_cast<unsigned long long>(ticket),
+                  static_cast<unsigned long long>(ticket + (launched - ticket) / n * n));
+  const View& array = buffer.view();
+  if (array.memory != SYNFIRE_MEMORY_PINNED)
+    fail_argument("SYN-GRAPH-SLOT-BUFFER", "buffer is one of %s memory; only pinned buffers have slots",
+                  name_of_memory(array.memory));
+  // The slot is free when the last replay that had it is done.
+  const uint64_t holder = ticket > 0 ? ticket : launched < n ? 0 : launched + 1 - n;
+  if (replay_->finished() < holder) return {nullptr, array.bytes};
+  const std::lock_guard lock(slots_mutex_);
+  if (std::none_of(buffers_.begin(), buffers_.end(), [&](const Ref<Buffer>& b) { return b.get() == &buffer; }))
+    fail_argument("SYN-GRAPH-SLOT-BUFFER", "buffer is used by no operation of this graph");
+  return {slots_->address(array.data, slot_of(ticket > 0 ? ticket : launched + 1)), array.bytes};
+}
+
+}  // namespace synfire::core

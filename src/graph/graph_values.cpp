@@ -1,0 +1,104 @@
+#include "graph_values.hpp"
+
+#include <base/dtype.hpp>
+#include <base/error.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <string>
+
+namespace synfire::core {
+
+GraphValues::~GraphValues() {
+  for (const auto& chunk : chunks_) device_.release(SYNFIRE_MEMORY_DEVICE, chunk->device);
+  for (uint64_t* const state : states_) device_.release(SYNFIRE_MEMORY_DEVICE, state);
+}
+
+uint64_t GraphValues::bits_of(Kind kind, int32_t dtype, double value, const char* name) {
+  if (kind == Kind::fill) return fill_bits(dtype, value);
+  check_scalar(value, name);
+  if (kind != Kind::number) {
+    if (!(value >= 0 && value <= 0x1p53 && value == std::floor(value)))
+      fail_argument("SYN-SCALAR-RANGE", "%s is %g; a whole number from 0 to 2^53 is needed", name, value);
+    return static_cast<uint64_t>(value);
+  }
+  return std::bit_cast<uint64_t>(value);
+}
+
+const uint64_t* GraphValues::add(uint32_t operation, const char* name, Kind kind, int32_t dtype, double value) {
+  return add_bits(operation, name, kind, dtype, bits_of(kind, dtype, value, name));
+}
+
+const uint64_t* GraphValues::add_whole(uint32_t operation, const char* name, uint64_t value) {
+  return add_bits(operation, name, Kind::whole, SYNFIRE_DTYPE_U64, value);
+}
+
+CountedValue GraphValues::add_counted(uint32_t operation, const char* name, uint64_t value) {
+  // Beside each other in one chunk.
+  if (named_.size() % chunk_values == chunk_values - 1) add_bits(operation, "", Kind::times_set, SYNFIRE_DTYPE_U64, 0);
+  states_.reserve(states_.size() + 1);
+  constexpr uint64_t state_bytes = 64;
+  auto* const state = static_cast<uint64_t*>(device_.allocate(SYNFIRE_MEMORY_DEVICE, state_bytes));  // zeros
+  states_.push_back(state);
+  const uint64_t* const set = add_bits(operation, name, Kind::counted, SYNFIRE_DTYPE_U64, value);
+  add_bits(operation, "", Kind::times_set, SYNFIRE_DTYPE_U64, 0);
+  return {set, state};
+}
+
+uint64_t& GraphValues::bits_at(size_t index) noexcept {
+  Chunk& chunk = *chunks_[index / chunk_values];
+  chunk.changed = changed_ = true;
+  return chunk.values[index % chunk_values];
+}
+
+const uint64_t* GraphValues::add_bits(uint32_t operation, const char* name, Kind kind, int32_t dtype, uint64_t bits) {
+  const auto index = static_cast<uint32_t>(named_.size());
+  named_.reserve(named_.size() + 1);
+  if (index / chunk_values == chunks_.size()) {
+    chunks_.reserve(chunks_.size() + 1);
+    auto chunk = std::make_unique<Chunk>();
+    chunk->device = static_cast<uint64_t*>(device_.allocate(SYNFIRE_MEMORY_DEVICE, sizeof chunk->values));
+    chunks_.push_back(std::move(chunk));
+  }
+  bits_at(index) = bits;
+  named_.push_back({operation, name, kind, dtype});
+  return chunks_[index / chunk_values]->device + index % chunk_values;
+}
+
+void GraphValues::drop_from(uint32_t operation) noexcept {
+  while (!named_.empty() && named_.back().operation >= operation) named_.pop_back();
+}
+
+void GraphValues::set(uint32_t operation, std::string_view name, double value) {
+  std::string known;
+  for (size_t i = 0; i < named_.size(); ++i) {
+    const Named& one = named_[i];
+    if (one.operation != operation || one.kind == Kind::times_set) continue;
+    if (one.name == name) {
+      const uint64_t bits = bits_of(one.kind, one.dtype, value, one.name);
+      // It begins there again, also where it began there before.
+      if (one.kind == Kind::counted) ++bits_at(i + 1);
+      else if (chunks_[i / chunk_values]->values[i % chunk_values] == bits) return;
+      bits_at(i) = bits;
+      return;
+    }
+    known.append(known.empty() ? "\"" : " and \"").append(one.name).append("\"");
+  }
+  if (known.empty())
+    fail_argument("SYN-GRAPH-VALUE", "operation %u has no values that can change between replays", operation);
+  fail_argument("SYN-GRAPH-VALUE", "name is \"%.*s\"; operation %u has %s",
+                static_cast<int>(std::min<size_t>(name.size(), 64)), name.data(), operation, known.c_str());
+}
+
+void GraphValues::upload(synfire_stream stream) {
+  device_.check_stream(stream);
+  for (const auto& chunk : chunks_) {
+    if (!chunk->changed) continue;
+    device_.write_small(chunk->device, chunk->values, sizeof chunk->values, stream);
+    chunk->changed = false;
+  }
+  changed_ = false;
+}
+
+}  // namespace synfire::core

@@ -1,0 +1,74 @@
+// Numbers that operations of a graph read from device memory, so that they can change between replays: what a fill
+// writes, the factors of a scale-and-add, learning rates. All changes since the last launch reach the device together,
+// in stream order, at the next one: replays in flight keep theirs.
+#ifndef SYNFIRE_GRAPH_GRAPH_VALUES_HPP
+#define SYNFIRE_GRAPH_GRAPH_VALUES_HPP
+
+#include <base/device.hpp>
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace synfire::core {
+
+// A whole number that an operation reads from device memory and that each replay leaves further on.
+struct CountedValue {
+  const uint64_t* set = nullptr;  // the number, and how often it was set
+  uint64_t* state = nullptr;      // of which setting it is, how far replays have come since, and a word for the kernel
+  explicit operator bool() const noexcept { return state != nullptr; }
+};
+
+class GraphValues {
+ public:
+  enum class Kind { fill, number, whole, counted, times_set };
+
+  explicit GraphValues(Device& device) : device_(device) {}
+  ~GraphValues();
+  GraphValues(const GraphValues&) = delete;
+  GraphValues& operator=(const GraphValues&) = delete;
+
+  // A value of the operation that will get this number; `name` is a literal. Returns where the device reads it, as the
+  // bits of an element of `dtype` (fill) or as a double (number).
+  const uint64_t* add(uint32_t operation, const char* name, Kind kind, int32_t dtype, double value);
+  // Whole numbers: of any 64 bits now, and up to 2^53 when they are set, as doubles.
+  const uint64_t* add_whole(uint32_t operation, const char* name, uint64_t value);
+  CountedValue add_counted(uint32_t operation, const char* name, uint64_t value);
+  // Drops the values of operations from this number on, of which none was recorded after all.
+  void drop_from(uint32_t operation) noexcept;
+  // Throws INVALID_ARGUMENT for a name that the operation does not have, and for a value that it cannot have.
+  void set(uint32_t operation, std::string_view name, double value);
+  bool has_changed() const noexcept { return changed_; }
+  // Brings the device up to date, in stream order. Neither allocates nor locks; no work when nothing changed.
+  void refresh(synfire_stream stream) {
+    if (changed_) upload(stream);
+  }
+
+ private:
+  static constexpr uint32_t chunk_values = 64;  // 512 bytes: one small write
+  struct Chunk {
+    uint64_t* device;
+    bool changed;
+    uint64_t values[chunk_values];
+  };
+  struct Named {
+    uint32_t operation;
+    const char* name;
+    Kind kind;
+    int32_t dtype;
+  };
+  const uint64_t* add_bits(uint32_t operation, const char* name, Kind kind, int32_t dtype, uint64_t bits);
+  uint64_t& bits_at(size_t index) noexcept;
+  static uint64_t bits_of(Kind kind, int32_t dtype, double value, const char* name);
+  void upload(synfire_stream stream);
+
+  bool changed_ = false;
+  Device& device_;
+  std::vector<std::unique_ptr<Chunk>> chunks_;
+  std::vector<Named> named_;     // value i is in chunk i / chunk_values
+  std::vector<uint64_t*> states_;  // of counted values
+};
+
+}  // namespace synfire::core
+
+#endif

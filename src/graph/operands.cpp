@@ -1,0 +1,98 @@
+#include "operands.hpp"
+
+#include <base/buffer.hpp>
+#include <base/error.hpp>
+#include <layer/layer.hpp>
+
+#include <algorithm>
+#include <string>
+
+namespace synfire::core {
+
+Buffer* buffer_of(const View& view) noexcept {
+  return view.owner && view.owner->type() == ObjectType::buffer ? static_cast<Buffer*>(view.owner) : nullptr;
+}
+
+Layer* layer_of(const View& view) noexcept {
+  return view.owner && view.owner->type() == ObjectType::layer ? static_cast<Layer*>(view.owner) : nullptr;
+}
+
+namespace {
+
+using ConstOperand = Operand<const View>;
+
+uint64_t row_bytes(const View& view) { return static_cast<uint64_t>(view.row()) * bytes_of_dtype(view.dtype); }
+
+// Rows of one matrix: both arrays have the same padded pitch, and their rows do not meet.
+bool interleaved(const View& a, const View& b) {
+  const uint64_t pitch = static_cast<uint64_t>(a.pitch) * bytes_of_dtype(a.dtype);
+  if (!a.is_padded() || !b.is_padded() || pitch != static_cast<uint64_t>(b.pitch) * bytes_of_dtype(b.dtype)) return false;
+  const auto a0 = reinterpret_cast<uintptr_t>(a.data), b0 = reinterpret_cast<uintptr_t>(b.data);
+  const uint64_t ahead = b0 >= a0 ? (b0 - a0) % pitch : (pitch - (a0 - b0) % pitch) % pitch;  // of a's row to b's
+  return ahead >= row_bytes(a) && ahead + row_bytes(b) <= pitch;
+}
+
+bool same_place(const View& a, const View& b) {
+  return a.data == b.data && a.dtype == b.dtype && a.pitch == b.pitch;
+}
+
+bool takes_its_place(const ConstOperand& a, const ConstOperand& b) {
+  return a.over == &b.view && same_place(a.view, b.view);
+}
+
+std::string name_of(const ConstOperand& operand) {
+  std::string name = operand.name;
+  const size_t at = name.find("[]");
+  return at == std::string::npos ? name : name.insert(at + 1, std::to_string(operand.index));
+}
+
+}  // namespace
+
+// Each pair is looked at where it stands: eager calls come here too, and need no memory for it.
+void check_overlap(std::span<const Operation> operations) {
+  for_each_operand(operations, [&](const ConstOperand& a) {
+    // Memory of layers is no caller's: one entry may leave there what the next one reads.
+    if (!a.is_written() || a.may_overlap || layer_of(a.view)) return;
+    for_each_operand(operations, [&](const ConstOperand& b) {
+      if (&a.view == &b.view || b.is_scratch() || layer_of(b.view) || takes_its_place(a, b) || takes_its_place(b, a)) return;
+      if (overlaps(a.view.data, a.view.bytes, b.view.data, b.view.bytes) && !interleaved(a.view, b.view))
+        fail_argument("SYN-BUFFER-OVERLAP", "%s is written and overlaps %s; each output needs memory of its own",
+                      name_of(a).c_str(), name_of(b).c_str());
+    });
+  });
+}
+
+// ---- scratch memory -------------------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr uint64_t scratch_alignment = 256;
+
+uint64_t aligned(uint64_t bytes) { return (bytes + scratch_alignment - 1) / scratch_alignment * scratch_alignment; }
+
+}  // namespace
+
+uint64_t scratch_bytes(std::span<const Operation> operations) {
+  uint64_t most = 0;
+  for (const Operation& operation : operations) {
+    uint64_t bytes = 0;
+    for_each_operand(operation, [&](const ConstOperand& operand) {
+      if (operand.is_scratch()) bytes += aligned(operand.view.bytes);
+    });
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
+void place_scratch(std::span<Operation> operations, void* memory) {
+  for (Operation& operation : operations) {
+    char* next = static_cast<char*>(memory);
+    for_each_operand(operation, [&](const Operand<View>& operand) {
+      if (!operand.is_scratch()) return;
+      operand.view.data = next;
+      next += aligned(operand.view.bytes);
+    });
+  }
+}
+
+}  // namespace synfire::core

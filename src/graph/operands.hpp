@@ -1,0 +1,55 @@
+// What follows from the operands of operations: every one in turn, who owns the memory, and outputs that meet other
+// operands.
+#ifndef SYNFIRE_GRAPH_OPERANDS_HPP
+#define SYNFIRE_GRAPH_OPERANDS_HPP
+
+#include "operation.hpp"
+
+#include <span>
+
+namespace synfire::core {
+
+class Buffer;
+class Layer;
+
+// Calls visit(Operand<View>), or visit(Operand<const View>) where the operation is constant, for each operand that is
+// given.
+template <class Visit>
+void for_each_operand(Operation& operation, Visit visit) {
+  operation.kind().operands(operation.data(), [&](const Operand<View>& operand) {
+    if (operand.view.bytes > 0) visit(operand);
+  });
+}
+template <class Visit>
+void for_each_operand(const Operation& operation, Visit visit) {
+  operation.kind().operands(const_cast<void*>(operation.data()), [&](const Operand<View>& o) {
+    if (o.view.bytes > 0)
+      visit(Operand<const View>{o.name, o.view, o.access, o.transfer, o.over, o.may_overlap, o.index});
+  });
+}
+template <class Visit>
+void for_each_operand(std::span<const Operation> operations, Visit visit) {
+  for (const Operation& operation : operations) for_each_operand(operation, visit);
+}
+
+inline bool overlaps(const void* a, uint64_t a_bytes, const void* b, uint64_t b_bytes) {
+  const auto a0 = reinterpret_cast<uintptr_t>(a), b0 = reinterpret_cast<uintptr_t>(b);
+  return a0 < b0 + b_bytes && b0 < a0 + a_bytes;
+}
+
+// The buffer, or the layer, that the memory belongs to; null when it belongs to another object or none.
+Buffer* buffer_of(const View& view) noexcept;
+Layer* layer_of(const View& view) noexcept;
+
+// The entries of one recorded operation: throws INVALID_ARGUMENT where one writes a caller's memory that any other
+// operand of them names too, unless it may take that one's place.
+void check_overlap(std::span<const Operation> operations);
+
+// Bytes of scratch memory that the operation with the most of it needs; 0: none does.
+uint64_t scratch_bytes(std::span<const Operation> operations);
+// Gives every scratch operand its place in such memory, which operations have one after the other.
+void place_scratch(std::span<Operation> operations, void* memory);
+
+}  // namespace synfire::core
+
+#endif

@@ -1,0 +1,117 @@
+// An operation: what a graph records and what an eager call runs. It is a value of one of the kinds that live in
+// operations/, held without knowing which: everything that graphs and machines do with it goes through the kind's table.
+// An operation holds addresses that were checked when it was made; whoever holds it keeps the memory alive.
+#ifndef SYNFIRE_GRAPH_OPERATION_HPP
+#define SYNFIRE_GRAPH_OPERATION_HPP
+
+#include "operand.hpp"
+
+#include <cstddef>
+#include <new>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace synfire::host {
+class Launcher;
+}
+namespace synfire::cuda {
+class Launcher;
+struct GpuShape;
+struct Hints;
+}  // namespace synfire::cuda
+
+namespace synfire::core {
+
+class Layer;
+
+// What a picture or a profiler says of an operation beside the name of its kind.
+struct OperationLabel {
+  const Layer* layer = nullptr;  // that it belongs to
+  std::string detail = {};       // of pictures: printable
+  std::string known_as = {};     // as the caller calls it, printable
+};
+
+// What went wrong in a capture, for the kind to say whose fault it is.
+enum class CaptureFault { broken, empty, count, node_type, not_joined };
+
+// The table of a kind. It is made from functions of the kind's own (operations/kind.hpp), of which none can be forgotten.
+struct OperationKind {
+  const char* name;  // "forward"
+  bool calls_back;   // it runs code of the caller's, which may do to objects what an operation of the library never does
+  void (*copy)(const void* from, void* to);
+  void (*move)(void* from, void* to) noexcept;  // ends the life of `from`
+  void (*destroy)(void* operation) noexcept;
+  void (*operands)(void* operation, OperandVisitor visit);
+  OperationLabel (*label)(const void* operation);
+  // On processors: whether it is long enough for several threads, and the work.
+  bool (*wants_threads)(const void* operation);
+  void (*run)(const void* operation, host::Launcher& launcher);
+  // On a GPU: what a capture may make of its place in a list, and the launches. Null in a build without CUDA.
+  cuda::Hints (*hints)(const void* operation, const cuda::GpuShape& gpu);
+  void (*enqueue)(const void* operation, cuda::Launcher& launcher);
+  void (*fail_capture)(const void* operation, CaptureFault fault, const char* detail);  // throws
+};
+
+// Where the table of the kind K is: declared beside K, defined in operations/kinds.cpp for each kind of the list.
+template <class K>
+struct KindOf {
+  static const OperationKind table;
+};
+#define SYNFIRE_DECLARE_KIND(Name) \
+  template <>                      \
+  const synfire::core::OperationKind synfire::core::KindOf<synfire::operations::Name>::table
+
+class Operation {
+ public:
+  // The largest kind is a forward, with 14 views.
+  static constexpr size_t capacity = 1408;
+
+  template <class K>
+    requires requires { std::remove_cvref_t<K>::name; }
+  Operation(K&& operation) : kind_(&KindOf<std::remove_cvref_t<K>>::table) {
+    using Kind = std::remove_cvref_t<K>;
+    static_assert(sizeof(Kind) <= capacity && alignof(Kind) <= alignof(std::max_align_t));
+    static_assert(std::is_nothrow_move_constructible_v<Kind>, "lists move operations where nothing may fail");
+    new (storage_) Kind(std::forward<K>(operation));
+  }
+  Operation(const Operation& other) : kind_(other.kind_) { kind_->copy(other.storage_, storage_); }
+  Operation(Operation&& other) noexcept : kind_(std::exchange(other.kind_, nullptr)) {
+    if (kind_) kind_->move(other.storage_, storage_);
+  }
+  Operation& operator=(Operation other) noexcept {
+    if (kind_) kind_->destroy(storage_);
+    kind_ = std::exchange(other.kind_, nullptr);
+    if (kind_) kind_->move(other.storage_, storage_);
+    return *this;
+  }
+  ~Operation() {
+    if (kind_) kind_->destroy(storage_);
+  }
+
+  const OperationKind& kind() const noexcept { return *kind_; }
+  const void* data() const noexcept { return storage_; }
+  void* data() noexcept { return storage_; }
+  // Null when it is of another kind.
+  template <class K>
+  const K* as() const noexcept {
+    return kind_ == &KindOf<K>::table ? std::launder(reinterpret_cast<const K*>(storage_)) : nullptr;
+  }
+
+  OperationLabel label() const { return kind_->label(storage_); }
+
+ private:
+  const OperationKind* kind_;  // null once it was moved from
+  alignas(std::max_align_t) std::byte storage_[capacity];
+};
+
+using OperationList = std::vector<Operation>;
+
+// A copy between two views of as many bytes: what moves memory for a machine. It is a kind like others
+// (operations/elementwise).
+Operation make_copy(const View& source, const View& destination);
+
+}  // namespace synfire::core
+
+#endif

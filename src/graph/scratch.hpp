@@ -1,0 +1,33 @@
+// Scratch memory of a graph's operations, or of an eager call's: they have it one after the other.
+#ifndef SYNFIRE_GRAPH_SCRATCH_HPP
+#define SYNFIRE_GRAPH_SCRATCH_HPP
+
+#include <base/device.hpp>
+
+namespace synfire::core {
+
+class Scratch {
+ public:
+  Scratch() = default;
+  ~Scratch() {
+    if (data_) device_->release(SYNFIRE_MEMORY_DEVICE, data_);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  // Once. Throws OUT_OF_MEMORY.
+  void provide(Device& device, uint64_t bytes) {
+    if (bytes == 0 || data_) return;
+    data_ = device.allocate(SYNFIRE_MEMORY_DEVICE, bytes);
+    device_ = &device;
+  }
+  void* get() const noexcept { return data_; }
+
+ private:
+  Device* device_ = nullptr;
+  void* data_ = nullptr;
+};
+
+}  // namespace synfire::core
+
+#endif

@@ -1,0 +1,44 @@
+// What the host gives an operation to run on: threads, and the slot of the replay.
+#ifndef SYNFIRE_HOST_LAUNCHER_HPP
+#define SYNFIRE_HOST_LAUNCHER_HPP
+
+#include "parallel.hpp"
+
+#include <base/float_environment.hpp>
+
+#include <algorithm>
+
+namespace synfire::host {
+
+class Launcher {
+ public:
+  Launcher(const Parallel& threads, uint32_t slot) noexcept : threads_(threads), slot_(slot) {}
+
+  uint32_t slot() const noexcept { return slot_; }
+  int n_threads() const noexcept { return threads_.n_threads(); }
+
+  // Calls f(begin, end) for ranges that cover [0, count): one range on this thread, or, where it is long enough to share,
+  // a few for each thread, which even out what other programs take from a processor.
+  template <class F>
+  void for_each_range(int64_t count, bool share, F f) const {
+    const int64_t n = !share || n_threads() == 1 ? 1 : std::clamp<int64_t>(count, 1, int64_t{4} * n_threads());
+    auto range = [&](int64_t index) {
+      const core::FloatEnvironment ieee;  // other threads need not have the caller's
+      f(part(count, index, n), part(count, index + 1, n));
+    };
+    threads_.for_each_block(n, range);
+  }
+
+ private:
+  // Where the index-th of n parts of a count begins; the product may not fit.
+  static int64_t part(int64_t count, int64_t index, int64_t n) noexcept {
+    return count / n * index + count % n * index / n;
+  }
+
+  const Parallel& threads_;
+  const uint32_t slot_;
+};
+
+}  // namespace synfire::host
+
+#endif

@@ -1,0 +1,41 @@
+// Instruction levels. Kernels of any operation's folder can be compiled once for each (synfire_add_level_kernels() in
+// CMake): such a file defines its functions, and one constant table of them, in `synfire::host::SYNFIRE_MODEL_LEVEL`, and
+// its header declares the table by SYNFIRE_LEVEL_TABLES. All levels give the same bits.
+#ifndef SYNFIRE_HOST_LEVEL_HPP
+#define SYNFIRE_HOST_LEVEL_HPP
+
+namespace synfire::host {
+
+enum class Level { baseline, avx2, avx512 };
+
+// The best that this processor has, or the one that SYNFIRE_HOST_LEVEL names if it has it.
+Level level() noexcept;
+const char* name_of_level(Level level) noexcept;
+
+#if SYNFIRE_HOST_X86_LEVELS
+#define SYNFIRE_LEVEL_TABLES(Table, name) \
+  namespace baseline {                    \
+  extern const Table name;                \
+  }                                       \
+  namespace avx2 {                        \
+  extern const Table name;                \
+  }                                       \
+  namespace avx512 {                      \
+  extern const Table name;                \
+  }
+// The table of the level that this processor has, by its name in host.
+#define SYNFIRE_SELECT_LEVEL(name)                                                                      \
+  (::synfire::host::level() == ::synfire::host::Level::avx512 ? ::synfire::host::avx512::name           \
+   : ::synfire::host::level() == ::synfire::host::Level::avx2 ? ::synfire::host::avx2::name             \
+                                                              : ::synfire::host::baseline::name)
+#else
+#define SYNFIRE_LEVEL_TABLES(Table, name) \
+  namespace baseline {                    \
+  extern const Table name;                \
+  }
+#define SYNFIRE_SELECT_LEVEL(name) (::synfire::host::baseline::name)
+#endif
+
+}  // namespace synfire::host
+
+#endif

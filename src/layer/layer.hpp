@@ -1,0 +1,349 @@
+// A layer: a neuron model with a fixed shape, its parameters, its state and its tape. What can be done with one is
+// operations/neuron, operations/state and operations/parameters.
+#ifndef SYNFIRE_LAYER_LAYER_HPP
+#define SYNFIRE_LAYER_LAYER_HPP
+
+#include "parameter_block.hpp"
+#include "parameters.hpp"
+#include "value_staging.hpp"
+
+#include <base/buffer.hpp>
+#include <base/extents.hpp>
+#include <base/mutex.hpp>
+#include <base/stream_id.hpp>
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+
+namespace synfire::core {
+
+// A layer descriptor with its defaults filled in and every field checked.
+struct LayerSpec {
+  const ModelRow* model;
+  const SurrogateRow* surrogate;
+  Extents extents;
+  model::Rules rules;
+  int32_t dtype;
+  bool undecayed_input;
+  int threads_per_block;  // of CUDA kernels, 0 for automatic
+
+  explicit LayerSpec(const synfire_layer_desc& desc);
+
+  // Of state, arithmetic, parameters and their gradients; `dtype` is the storage of sequences.
+  int32_t arithmetic() const { return dtype == SYNFIRE_DTYPE_F64 ? SYNFIRE_DTYPE_F64 : SYNFIRE_DTYPE_F32; }
+  bool is_narrow() const { return bytes_of_dtype(dtype) == 2; }
+  uint64_t element_bytes() const { return bytes_of_dtype(arithmetic()); }
+  uint64_t row_bytes() const { return static_cast<uint64_t>(extents.row()) * element_bytes(); }
+  uint64_t sequence_elements() const { return static_cast<uint64_t>(extents.n_steps * extents.row()); }
+  // Distance of two state variables in memory.
+  uint64_t state_stride() const { return (row_bytes() + 255) / 256 * 256; }
+  uint64_t state_bytes() const { return static_cast<uint64_t>(model->n_states) * state_stride(); }
+  int64_t time_words() const { return (extents.n_steps + 31) / 32; }  // time-packed words of one neuron
+  uint64_t tape_bytes() const;                                        // checkpoints
+  uint64_t stored_tape_bytes() const { return sequence_elements() * element_bytes(); }
+  uint64_t narrow_tape_bytes() const { return is_narrow() ? sequence_elements() * 2 : 0; }
+  uint64_t narrow_tape_spike_bytes() const {
+    return is_narrow() ? static_cast<uint64_t>(time_words() * extents.row()) * 4 : 0;
+  }
+  uint64_t block_bytes() const;    // the parameter block
+  uint64_t master_offset() const;  // behind it in one piece of memory: a ParameterMaster
+  uint64_t parameter_bytes() const { return master_offset() + sizeof(ParameterMaster); }
+  uint64_t per_neuron_bytes() const;  // constants, once any parameter is per neuron
+  uint64_t value_bytes() const { return static_cast<uint64_t>(extents.n_neurons) * sizeof(double); }  // of one of them
+  uint64_t gradient_bytes() const;    // partial sums of gradients of parameters
+  uint64_t slope_bytes() const;       // slopes of the constants, once both
+  // "f32 [16, 1, 128]", for error texts.
+  std::string shape_text(bool sequence, int32_t element) const;
+};
+
+// What a forward leaves for a backward.
+enum class Tape : int32_t {
+  recompute = SYNFIRE_TAPE_RECOMPUTE,
+  none = SYNFIRE_TAPE_NONE,
+  store = SYNFIRE_TAPE_STORE,
+  store_narrow = SYNFIRE_TAPE_STORE_NARROW,
+};
+
+// A tape as a backward must know it: of which input, and how H is found.
+struct TapeShape {
+  Buffer* x = nullptr;  // null: there is none
+  Tape tape = Tape::none;
+  bool in_place = false;  // H lies over X
+
+  int32_t kind() const noexcept { return static_cast<int32_t>(tape) | (in_place ? 256 : 0); }
+};
+
+// What a tape was made of: a backward reads the same, or must be refused.
+struct TapeStamp {
+  uint64_t parameters = 0;  // the version of them that the forward computed with
+  uint64_t x = 0;           // the version of the input's contents that it read
+  uint32_t n_left = 0;      // tapes that the layer had left before
+};
+
+// Values for one parameter.
+struct ParameterValues {
+  ParameterName name;
+  std::span<const double> values;
+};
+
+// Whoever replays operations on a layer: what a call on the layer may have to wait for.
+class LayerUser {
+ public:
+  // The stream of a launch that has begun and not returned, or null.
+  virtual StreamId launching_on() const noexcept = 0;
+  // Replays launched and finished so far.
+  virtual uint64_t launched() const noexcept = 0;
+  virtual uint64_t finished() const noexcept = 0;
+  // Throws when the device is lost.
+  virtual void check_alive() = 0;
+
+  // Waits until every replay launched before this call is done; throws when the device is lost.
+  void finish();
+
+ protected:
+  ~LayerUser() = default;
+};
+
+class Layer final : public Child {
+ public:
+  Layer(Context& context, const LayerSpec& spec);
+
+  const LayerSpec& spec() const noexcept { return spec_; }
+  const void* block() const noexcept { return block_; }
+  // The state variables, each [B, N]: 0 is V, 1 is W (null in models with one variable).
+  void* state(int variable) const noexcept;
+  // Memory of the layer as an operand: of so many bytes, or an array of these lengths, whose steps follow each other.
+  View own(void* data, uint64_t bytes, int32_t dtype) noexcept {
+    View view;
+    view.data = data;
+    view.bytes = data ? bytes : 0;
+    view.dtype = dtype;
+    view.owner = this;
+    return view;
+  }
+  View own(void* data, std::initializer_list<int64_t> lengths, int32_t dtype) noexcept {
+    View view = own(data, bytes_of_dtype(dtype), dtype).shaped(lengths);
+    view.pitch = view.row();
+    view.bytes *= static_cast<uint64_t>(view.shape[0] * view.pitch);
+    return view;
+  }
+  View state_memory(int variable) noexcept {
+    return own(state(variable), {spec_.extents.batch, spec_.extents.n_neurons}, spec_.arithmetic());
+  }
+  View parameter_memory() noexcept { return own(block_, spec_.parameter_bytes(), SYNFIRE_DTYPE_U8); }
+
+  // ---- parameters
+  const ParameterSet& parameters() const noexcept { return parameters_; }
+  std::unique_lock<Mutex> lock_parameters() const { return std::unique_lock(mutex_); }
+  // All of them or none; visible together.
+  void set_parameters(std::span<const ParameterValues> list);
+  // Waits for replays that update the parameter.
+  void get_parameter(ParameterName name, const char* known_as, std::span<double> values);
+  // Grows with every change, by the host or by a replay: what a tape is worth.
+  uint64_t parameter_version() const noexcept {
+    return version_.load(std::memory_order_acquire) + updates_.load(std::memory_order_acquire);
+  }
+  // Of the parameters that work enqueued from here on computes with: those of the last refresh, and what replays
+  // launched so far update.
+  uint64_t computing_version() const noexcept {
+    return (uploaded_version_.load(std::memory_order_relaxed) & ~rewrite_bit) + updates_.load(std::memory_order_acquire);
+  }
+  // Brings the device's parameter block up to date, in stream order; no work when nothing changed.
+  void refresh(synfire_stream stream) {
+    if (has_changed()) upload_block(stream);
+  }
+  // Ahead of a refresh that no stream orders after replays in flight: waits for them when there is something to bring.
+  void settle() {
+    if (has_changed()) wait_for_users();
+  }
+
+  // ---- updates of parameters inside replays
+  // Under lock_parameters(): an operation that updates the parameter is made.
+  void add_update(uint32_t parameter) {
+    begin_updates();
+    ++updaters_[parameter];
+  }
+  // The graph that it was made for is gone, or did not record it after all.
+  void drop_update(uint32_t parameter) noexcept;
+  // A replay was launched that updates these parameters (a bit for each), or a capture of the caller's took it.
+  void note_updated(uint32_t parameters, bool captured) noexcept {
+    on_device_.fetch_or(parameters, std::memory_order_relaxed);
+    if (captured) captured_.fetch_or(parameters, std::memory_order_relaxed);
+    updates_.fetch_add(1, std::memory_order_release);
+  }
+  // How many batch rows passes compute: the first ones. Takes effect as parameters do.
+  void set_n_active(int64_t n_rows);
+  bool has_neuron_constants() const noexcept { return parameters_.per_neuron(); }
+  // What the operations on parameters are given. Under lock_parameters(), or while a replay is launched.
+  ParameterTarget target() const noexcept;
+  ParameterUpload upload() const;
+
+  // ---- users
+  // Before work on a stream. Throws WRONG_ORDER while a replay on another one may be running or is being launched on
+  // another thread. Takes no lock while one stream is used. A null user is an eager call, which nobody finds in flight
+  // later. A launch says where it goes before it looks (Exclusive), and moving says so before it looks at launches: of
+  // two threads at least one sees the other.
+  void order_on(const LayerUser* user, StreamId stream) {
+    if (stream_.load(std::memory_order_seq_cst) != stream) move_to(user, stream);
+  }
+  void add_user(LayerUser& user);
+  // Where a launch is the computation, one thread at a time runs replays with the layer; a callback of one may launch
+  // others. False: another thread does.
+  bool enter() noexcept {
+    const void* const here = this_thread();
+    if (owner_.load(std::memory_order_relaxed) != here) {
+      const void* nobody = nullptr;
+      if (!owner_.compare_exchange_strong(nobody, here, std::memory_order_acquire, std::memory_order_relaxed))
+        return false;
+    }
+    ++entered_;
+    return true;
+  }
+  void leave() noexcept {
+    if (--entered_ == 0) owner_.store(nullptr, std::memory_order_release);
+  }
+  void remove_user(LayerUser& user) noexcept;
+
+  // ---- gradients of parameters
+  // From the first gradient on, the slopes of the constants are kept beside the constants.
+  void prepare_gradients();
+  // f64 [slope rows + 2, B, N], then the sums of the chunks of each.
+  double* gradient_sums() const noexcept { return gradient_partials_; }
+  const int64_t* active() const noexcept;  // ParameterBlock::active, on the device
+
+  // ---- the tape: what the forward that ran last, eagerly or in a replay, left for a backward
+  // What a forward that is enqueued now makes its tape of.
+  TapeStamp stamp(const Buffer* x) const noexcept {
+    return {computing_version(), x ? x->version() : 0, n_tapes_left_.load(std::memory_order_relaxed)};
+  }
+  // Lock-free while the tape stays the same from replay to replay.
+  void set_tape(const TapeShape& tape, const TapeStamp& made_of) {
+    n_tapes_left_.store(n_tapes_left_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    tape_version_.store(made_of.parameters, std::memory_order_relaxed);
+    if (tape_x_.load(std::memory_order_relaxed) != tape.x || tape_kind_.load(std::memory_order_relaxed) != tape.kind())
+      replace_tape(tape);
+    if (tape.x) tape_x_version_.store(made_of.x, std::memory_order_relaxed);
+  }
+  // A forward that leaves such a tape was recorded or run: a backward that is recorded from here on belongs to it.
+  void expect_tape(const TapeShape& tape) noexcept;
+  // Throws STALE_TAPE unless the latest forward left a tape with the parameters and, where it is read, the X of now.
+  // Returns the tape, and a reference that keeps its input alive.
+  std::pair<TapeShape, Ref<Buffer>> require_tape(bool with_gradients) const;
+  // The same check for a replay that was recorded against such a tape: no lock, no reference.
+  void require_tape(const TapeShape& tape, bool reads_input) const;
+  // Whether a backward of such a tape reads the contents of X as the forward saw them.
+  bool reads_input(const TapeShape& tape, bool with_gradients) const noexcept {
+    return tape.tape == Tape::recompute || spec_.model->slope_reads_input || with_gradients;
+  }
+  // The latest tape, recorded or run; throws STALE_TAPE when there was none, or its X is gone.
+  std::pair<TapeShape, Ref<Buffer>> expected_tape() const;
+
+  // The memory of a tape, which is there from the first forward that needs it. Under lock_parameters().
+  void allocate_tape(Tape tape, bool in_place);
+  View checkpoints() noexcept { return own(checkpoints_, spec_.tape_bytes(), spec_.arithmetic()); }
+  // H of all steps: the layer's own, or X itself; not given in modes that keep none.
+  View stored_h(Tape tape, bool in_place, const View& x) noexcept;
+  View tape_spikes(Tape tape) noexcept;
+
+  // ---- state
+  void read_state(const char* name, void* values, uint64_t bytes);
+  void write_state(const char* name, const void* values, uint64_t bytes);
+
+ private:
+  ~Layer() override;
+  void release_memory() noexcept;
+  void upload_block(synfire_stream stream);
+  template <class R>
+  void fill_block(void* block) const;
+  void check_list(std::span<const ParameterValues> list) const;
+  double largest_constant() const;
+  void begin_updates();
+  void prepare_values(uint32_t index, size_t count);
+  void provide_slopes();
+  uint32_t staged() const noexcept;
+  void move_to(const LayerUser* user, StreamId stream);
+  void wait_for_users();
+  bool has_changed() const noexcept {
+    return uploaded_version_.load(std::memory_order_relaxed) != version_.load(std::memory_order_acquire);
+  }
+  // An address that no other thread has.
+  static const void* this_thread() noexcept {
+    static thread_local const char here = 0;
+    return &here;
+  }
+  // What brings values to the device is an operation: both are defined beside it (operations/parameters).
+  void load_value_kernel();
+  void send_values(synfire_stream stream);
+  void replace_tape(const TapeShape& tape);
+  void check_tape(bool reads_input) const;
+  void* find_state(const char* name, const void* values, uint64_t bytes) const;
+
+  // The next refresh writes the block, though no parameter has changed.
+  void rewrite_block() noexcept { uploaded_version_.fetch_or(rewrite_bit, std::memory_order_relaxed); }
+  static constexpr uint64_t rewrite_bit = uint64_t{1} << 63;
+
+  // What every launch looks at or writes, in one line of the processor's cache.
+  alignas(64) std::atomic<StreamId> stream_{&contexts_own_stream};  // that all work in flight is on
+  std::atomic<uint64_t> version_{1};                                // of the parameters
+  std::atomic<uint64_t> uploaded_version_{rewrite_bit};  // what the device's block holds, and whether it must be rewritten
+  std::atomic<uint64_t> updates_{0};       // replays launched that update a parameter
+  std::atomic<Buffer*> tape_x_{nullptr};   // tape_.shape, to look at without a lock
+  std::atomic<uint64_t> tape_version_{0};  // of the parameters
+  std::atomic<uint64_t> tape_x_version_{0};  // of the input's contents
+  std::atomic<int32_t> tape_kind_{-1};
+  std::atomic<uint32_t> n_tapes_left_{0};   // by forwards that ran, those for inference included
+
+  LayerSpec spec_;
+  ParameterSet parameters_;
+  mutable Mutex mutex_;  // parameter values and the references of the tape; never taken by an unchanged replay
+  std::atomic<uint32_t> on_device_{0};  // parameters whose values on the device are newer than those here
+  std::atomic<uint32_t> captured_{0};   // parameters that graphs of the caller's own update, at any time
+
+  // From the first value per neuron, or update in a replay, on: values on the device, behind the block, and what the
+  // host has set since the last launch.
+  ParameterMaster* master_ = nullptr;
+  uint32_t updaters_[model::max_parameters] = {};  // recorded updates of each parameter, in graphs that live
+  uint32_t changed_ = 0;                           // set by the host since the last refresh
+  double* rows_[model::max_parameters] = {};       // [N] on the device, of parameters that are per neuron
+  std::unique_ptr<ValueStaging> staging_;          // of values per neuron
+
+  Mutex users_mutex_;  // the list, and changes of stream_
+  std::vector<LayerUser*> users_;
+  // The thread that runs replays with this layer now, where a launch computes, and how often it entered: only it looks.
+  std::atomic<const void*> owner_{nullptr};
+  int entered_ = 0;
+
+  int64_t n_active_;
+  void* state_ = nullptr;
+  void* block_ = nullptr;
+  void* per_neuron_ = nullptr;  // null until a parameter becomes one number per neuron
+  // Null until a forward needs them:
+  void* checkpoints_ = nullptr;
+  void* stored_h_ = nullptr;
+  void* narrow_h_ = nullptr;
+  void* narrow_spikes_ = nullptr;
+  // Null until the gradient of a parameter is asked for:
+  bool wants_gradients_ = false;
+  double* gradient_partials_ = nullptr;  // f64 [slope rows + 2, B, N], then the sums of the chunks of each
+  void* slopes_per_neuron_ = nullptr;    // [row, constant, N], only while constants are per neuron
+
+  // A tape's shape with a reference that keeps its input alive.
+  struct HeldTape {
+    TapeShape shape;
+    Ref<Buffer> reference;
+  };
+  HeldTape tape_;  // left by the forward that ran last
+  // Of the taped forward made or run last. No reference: a recorded forward is worth nothing without its graph, which
+  // has one, and after a forward for inference nobody shall need the memory.
+  struct RememberedTape {
+    TapeShape shape;
+    WeakRef<Buffer> x;
+  };
+  RememberedTape latest_;
+};
+
+}  // namespace synfire::core
+
+#endif

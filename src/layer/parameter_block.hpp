@@ -1,0 +1,58 @@
+// A layer's parameters in device memory: the constants that kernels read, and the values behind them once replays change
+// them.
+#ifndef SYNFIRE_LAYER_PARAMETER_BLOCK_HPP
+#define SYNFIRE_LAYER_PARAMETER_BLOCK_HPP
+
+#include <synfire/model/layout.hpp>
+
+#include <cstdint>
+
+namespace synfire::core {
+
+// A layer's constants where kernels read them, rewritten between replays without re-recording.
+template <class R>
+struct ParameterBlock {
+  R shared[model::max_constants];
+  const R* per_neuron;  // [n_constants, N] as soon as any parameter is one number per neuron, else null
+  int64_t active;  // elements of a row [B, N] that passes compute: those of the first batch rows
+  // Slopes of the model's constants along its parameters, for gradients of parameters.
+  R slopes[model::max_slope_rows * model::max_model_constants];  // [row, constant]
+  const R* slopes_per_neuron;  // [row, constant, N] when constants are per neuron and a gradient was asked for
+};
+
+// The values of a layer's parameters, in device memory: each one number, or an array of one per neuron.
+struct ParameterMaster {
+  double shared[model::max_parameters];
+  double* rows[model::max_parameters];  // [N], or null
+  uint32_t arrived;                     // blocks of the update that is running
+  uint32_t readers_done;                // blocks of the kernel that takes over values of the host's
+  uint64_t read_number;                 // the highest of those kernels that is done (ValueStaging)
+};
+
+// What both kernels need to know of a layer.
+struct ParameterTarget {
+  ParameterMaster* master;
+  int64_t n_neurons;
+  int32_t model;
+  int32_t surrogate;
+  bool undecayed_input;
+};
+
+// What the host has set since the last launch, on its way to the device.
+struct ParameterUpload {
+  ParameterTarget target;
+  void* block;              // ParameterBlock
+  void* per_neuron;         // constants [n_constants, N] when any parameter is per neuron, else null
+  void* slopes_per_neuron;  // [row, constant, N], or null
+  int64_t active;           // ParameterBlock::active as it shall be
+  uint32_t changed;         // a bit for each parameter
+  double values[model::max_parameters];         // of changed ones that are one number
+  const double* staged[model::max_parameters];  // [N], of changed ones that are one per neuron
+  double* rows[model::max_parameters];          // ParameterMaster::rows as they shall be
+  uint64_t number;                              // of this work, and where to write it when what is staged has been
+  uint64_t* read_number;                        // read; null when nothing is staged
+};
+
+}  // namespace synfire::core
+
+#endif

@@ -1,0 +1,61 @@
+// Values of parameters, one per neuron, on their way to the device: rows in page-locked memory, which the kernel that
+// takes them over reads when its turn in a stream comes. What the host sets next goes into another row meanwhile, so
+// that setting neither waits for replays in flight nor for a copy.
+#ifndef SYNFIRE_LAYER_VALUE_STAGING_HPP
+#define SYNFIRE_LAYER_VALUE_STAGING_HPP
+
+#include <base/device.hpp>
+
+#include <synfire/model/layout.hpp>
+
+#include <array>
+
+namespace synfire::core {
+
+class ValueStaging {
+ public:
+  // Of one parameter, with the host or in flight.
+  static constexpr size_t most_rows = 8;
+
+  ValueStaging(Device& device, int64_t n_neurons);
+  ~ValueStaging();
+  ValueStaging(const ValueStaging&) = delete;
+  ValueStaging& operator=(const ValueStaging&) = delete;
+
+  // A row for the next values of a parameter: one that no kernel will read any more, or a new one. Waits for the device
+  // when most_rows are in flight. Throws OUT_OF_MEMORY and DEVICE_LOST.
+  void prepare(uint32_t parameter);
+  // After prepare(): fills the row that the next kernel reads.
+  void write(uint32_t parameter, std::span<const double> values) noexcept;
+  // That row; null when nothing is prepared.
+  const double* row(uint32_t parameter) const noexcept { return rows_[parameter].next; }
+
+  // The number of the kernel that is launched next, and where it says that it has read its rows: numbers only grow.
+  uint64_t number() const noexcept { return n_sent_ + 1; }
+  uint64_t* read_number() const noexcept { return read_number_; }
+  // That kernel was launched with the rows of these parameters (a bit for each).
+  void sent(uint32_t parameters) noexcept;
+
+ private:
+  struct Sent {
+    double* row;
+    uint64_t number;  // of the kernel that reads it
+  };
+  struct Rows {
+    double* next = nullptr;
+    std::array<Sent, most_rows> sent = {};  // in the order in which they were launched
+    size_t n_sent = 0;
+  };
+
+  bool is_read(const Sent& sent) const noexcept;
+
+  Device& device_;
+  const uint64_t bytes_;
+  std::array<Rows, model::max_parameters> rows_;
+  uint64_t n_sent_ = 0;
+  uint64_t* read_number_;
+};
+
+}  // namespace synfire::core
+
+#endif

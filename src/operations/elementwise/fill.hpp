@@ -1,0 +1,35 @@
+// Every element of an array becomes one value.
+#ifndef SYNFIRE_OPERATIONS_ELEMENTWISE_FILL_HPP
+#define SYNFIRE_OPERATIONS_ELEMENTWISE_FILL_HPP
+
+#include <graph/graph.hpp>
+#include <operations/kind.hpp>
+
+namespace synfire::operations {
+
+struct Fill {
+  View array;
+  double value;
+  const uint64_t* bits = nullptr;  // in device memory, instead of `value`: the bits of an element
+
+  static constexpr const char* name = "fill";
+  static void operands(Fill& op, OperandVisitor visit);
+};
+OperationLabel label(const Fill& op);
+inline bool wants_threads(const Fill&) { return false; }
+void run(const Fill& op, host::Launcher& launcher);
+cuda::Hints hints(const Fill& op, const cuda::GpuShape& gpu);
+void enqueue(const Fill& op, cuda::Launcher& launcher);
+
+// The work, of memory that this thread can reach.
+void fill_memory(const Fill& op);
+// Appends a fill whose "value" may change between replays. Throws INVALID_ARGUMENT.
+void record_fill(core::Graph& graph, const core::Buffer& buffer, double value);
+// At once, of memory of any kind, and waits for it.
+void fill_now(core::Buffer& buffer, double value);
+
+}  // namespace synfire::operations
+
+SYNFIRE_DECLARE_KIND(Fill);
+
+#endif

@@ -1,0 +1,54 @@
+// The kernels that fill, copy and add, as the host code sees them.
+#ifndef SYNFIRE_OPERATIONS_ELEMENTWISE_KERNELS_HPP
+#define SYNFIRE_OPERATIONS_ELEMENTWISE_KERNELS_HPP
+
+#include <cuda/device_types.hpp>
+
+namespace synfire::cuda {
+
+// Units of 16, 4 or 1 bytes, both sides aligned to them; one a thread.
+// 1 MiB in 1.03 us, with 128 in 1.17; 256 MiB in 126.9, with 512 in 127.6 (H200).
+inline constexpr int copy_threads = 256;
+struct CopyLaunch {
+  void* destination;
+  const void* source;
+  int64_t count;
+};
+
+// E is an unsigned integer of the element's size.
+template <class E>
+struct FillLaunch {
+  E* data;
+  int64_t count;
+  E value;
+};
+
+// The same with a value from device memory.
+template <class E>
+struct FillValueLaunch {
+  E* data;
+  int64_t count;
+  const uint64_t* bits;
+};
+
+// Where a value pointer is null, the number beside it counts.
+struct ScaleAddLaunch {
+  const void* source;
+  void* destination;
+  int64_t count;
+  double scale, keep;
+  const double* scale_value;
+  const double* keep_value;
+};
+
+const void* copy_kernel(int unit_bytes);
+template <class E>
+const void* fill_kernel();
+template <class E>
+const void* fill_value_kernel();
+// Of dtypes f32, f16, bf16 in any combination, or f64 with f64.
+const void* scale_add_kernel(int32_t source, int32_t destination);
+
+}  // namespace synfire::cuda
+
+#endif

@@ -1,0 +1,51 @@
+#include "sum_gradient.hpp"
+
+#include <synfire/model/reduction.hpp>
+
+#include <algorithm>
+
+namespace synfire::operations {
+namespace {
+
+// The sum of model/reduction.hpp: running sums in lanes, joined by a binary tree.
+double lane_sum(const double* values, int64_t count) {
+  double lanes[model::reduction_lanes] = {};
+  for (int64_t i = 0; i < count; ++i) lanes[i % model::reduction_lanes] += values[i];
+  for (int half = model::reduction_lanes / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+  return lanes[0];
+}
+
+template <class R>
+void sum(const SumGradient& op) {
+  const auto* const in = static_cast<const double*>(op.input.data);
+  const int64_t active = op.active ? *op.active : op.batch * op.count;
+  switch (op.sum) {
+    case SumKind::batch:
+      for (int64_t n = 0; n < op.count; ++n) {
+        double sum = 0;
+        for (int64_t b = 0; b < active / op.count; ++b) sum += in[b * op.count + n];
+        static_cast<R*>(op.output.data)[n] = static_cast<R>(sum);
+      }
+      return;
+    case SumKind::chunks:
+      for (int64_t first = 0, chunk = 0; first < op.count; first += model::reduction_chunk, ++chunk)
+        static_cast<double*>(op.output.data)[chunk] =
+            lane_sum(in + first, std::clamp<int64_t>(active - first, 0, model::reduction_chunk));
+      return;
+    case SumKind::total:
+      *static_cast<R*>(op.output.data) = static_cast<R>(lane_sum(in, op.count));
+      return;
+  }
+}
+
+}  // namespace
+
+void run(const SumGradient& op, host::Launcher&) {
+  if (op.dtype == SYNFIRE_DTYPE_F64)
+    sum<double>(op);
+  else
+    sum<float>(op);
+}
+
+}  // namespace synfire::operations

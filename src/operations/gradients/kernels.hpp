@@ -1,0 +1,28 @@
+// The kernels that sum gradients, as the host code sees them.
+#ifndef SYNFIRE_OPERATIONS_GRADIENTS_KERNELS_HPP
+#define SYNFIRE_OPERATIONS_GRADIENTS_KERNELS_HPP
+
+#include <cuda/device_types.hpp>
+
+namespace synfire::cuda {
+
+// One block of threads_per_block lanes a chunk (chunks, total), or one thread a neuron (batch); see
+// model/reduction.hpp.
+template <class R>
+struct ReduceLaunch {
+  const double* input;
+  R* output;
+  int64_t batch;
+  int64_t count;
+  const int64_t* active;  // how many inputs count, the first ones; null: all
+};
+
+template <class R>
+const void* reduce_batch_kernel();
+const void* reduce_chunks_kernel();  // ReduceLaunch<double>
+template <class R>
+const void* reduce_total_kernel();
+
+}  // namespace synfire::cuda
+
+#endif

@@ -1,0 +1,55 @@
+#include "kernels.hpp"
+
+#include <cuda/twin.hpp>
+
+#include <synfire/model/reduction.hpp>
+
+#include <algorithm>
+
+namespace synfire::cuda {
+namespace {
+
+double lane_sum(const double* values, int64_t count) {
+  double lanes[model::reduction_lanes] = {};
+  for (int64_t i = 0; i < count; ++i) lanes[i % model::reduction_lanes] += values[i];
+  for (int half = model::reduction_lanes / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+  return lanes[0];
+}
+
+}  // namespace
+
+template <class R>
+const void* reduce_batch_kernel() {
+  return twin<ReduceLaunch<R>>({}, [](const ReduceLaunch<R>& launch) {
+    for (int64_t n = 0; n < launch.count; ++n) {
+      double sum = 0;
+      for (int64_t b = 0; b < (launch.active ? *launch.active / launch.count : launch.batch); ++b)
+        sum += launch.input[b * launch.count + n];
+      launch.output[n] = static_cast<R>(sum);
+    }
+  });
+}
+
+const void* reduce_chunks_kernel() {
+  return twin<ReduceLaunch<double>>({}, [](const ReduceLaunch<double>& launch) {
+    const int64_t active = launch.active ? *launch.active : launch.count;
+    for (int64_t first = 0, chunk = 0; first < launch.count; first += model::reduction_chunk, ++chunk)
+      launch.output[chunk] =
+          lane_sum(launch.input + first, std::clamp<int64_t>(active - first, 0, model::reduction_chunk));
+  });
+}
+
+template <class R>
+const void* reduce_total_kernel() {
+  return twin<ReduceLaunch<R>>({}, [](const ReduceLaunch<R>& launch) {
+    *launch.output = static_cast<R>(lane_sum(launch.input, launch.count));
+  });
+}
+
+template const void* reduce_batch_kernel<float>();
+template const void* reduce_batch_kernel<double>();
+template const void* reduce_total_kernel<float>();
+template const void* reduce_total_kernel<double>();
+
+}  // namespace synfire::cuda

@@ -1,0 +1,37 @@
+// The list of kinds. A new one is a folder and a line here.
+#ifndef SYNFIRE_OPERATIONS_KINDS_HPP
+#define SYNFIRE_OPERATIONS_KINDS_HPP
+
+#include "elementwise/copy.hpp"
+#include "elementwise/fill.hpp"
+#include "elementwise/scale_add.hpp"
+#include "gradients/sum_gradient.hpp"
+#include "native/native.hpp"
+#include "neuron/backward.hpp"
+#include "neuron/forward.hpp"
+#include "parameters/set_parameters.hpp"
+#include "parameters/update_parameter.hpp"
+#include "spikes/convert_spikes.hpp"
+#include "spikes/count_spikes.hpp"
+#include "state/reset_state.hpp"
+#include "state/snapshot.hpp"
+
+// clang-format off
+#define SYNFIRE_OPERATION_KINDS(KIND) \
+  KIND(Forward)                       \
+  KIND(Backward)                      \
+  KIND(SumGradient)                   \
+  KIND(Copy)                          \
+  KIND(Fill)                          \
+  KIND(ScaleAdd)                      \
+  KIND(ConvertSpikes)                 \
+  KIND(CountSpikes)                   \
+  KIND(ResetState)                    \
+  KIND(WriteBytes)                    \
+  KIND(GuardedCopy)                   \
+  KIND(SetParameters)                 \
+  KIND(UpdateParameter)               \
+  KIND(Native)
+// clang-format on
+
+#endif

@@ -1,0 +1,49 @@
+// A native node: the caller's own code between two operations of a graph, and how it is called and blamed. On CUDA its
+// function is called when the graph is captured (or, without a capture, at each replay) and enqueues work; on the host it
+// is called at each replay and does the work.
+#ifndef SYNFIRE_OPERATIONS_NATIVE_NATIVE_HPP
+#define SYNFIRE_OPERATIONS_NATIVE_NATIVE_HPP
+
+#include <graph/graph.hpp>
+#include <operations/kind.hpp>
+
+#include <string>
+#include <vector>
+
+namespace synfire::operations {
+
+inline constexpr uint64_t most_native_buffers = 64;  // read, and as many written
+
+struct Native {
+  uint32_t number;       // of the operation in its graph, for error texts
+  std::string known_as;  // as the caller calls it, printable
+  synfire_native_callback callback;
+  void* user;
+  std::vector<View> reads, writes;
+
+  static constexpr const char* name = "native";
+  static constexpr bool calls_back = true;
+  static void operands(Native& op, OperandVisitor visit);
+};
+OperationLabel label(const Native& op);
+inline bool wants_threads(const Native&) { return false; }
+void run(const Native& op, host::Launcher& launcher);
+cuda::Hints hints(const Native& op, const cuda::GpuShape& gpu);
+void enqueue(const Native& op, cuda::Launcher& launcher);
+// Throws CALLBACK: the node is to blame.
+[[noreturn]] void fail_capture(const Native& op, core::CaptureFault fault, const char* detail);
+
+struct NativeRequest {
+  const char* name;  // may be null
+  synfire_native_callback callback;
+  void* user;
+  std::vector<core::Buffer*> reads, writes;
+};
+// Throws INVALID_ARGUMENT.
+void record_native(core::Graph& graph, const NativeRequest& request);
+
+}  // namespace synfire::operations
+
+SYNFIRE_DECLARE_KIND(Native);
+
+#endif

@@ -1,0 +1,64 @@
+// BPTT: the gradients of a forward, with surrogates in place of the spike's derivative.
+#ifndef SYNFIRE_OPERATIONS_NEURON_BACKWARD_HPP
+#define SYNFIRE_OPERATIONS_NEURON_BACKWARD_HPP
+
+#include "arguments.hpp"
+
+#include <graph/graph.hpp>
+#include <operations/kind.hpp>
+
+#include <vector>
+
+namespace synfire::operations {
+
+struct Backward {
+  core::Layer* layer;
+  bool in_place;      // grad_x may be grad_spike
+  View x;             // what the taped forward read; not given when H is stored and X is not needed
+  View tape;
+  View tape_h;        // not given when H is recomputed
+  View tape_spikes;
+  View parameters;    // of the layer
+  View grad_spike;    // [T, B, N]
+  View grad_v_seq;    // [T, B, N]
+  View grad_v_final;  // [B, N]
+  View grad_x;        // [T, B, N]
+  View grad_v_init;   // [B, N]
+  View grad_w_seq;    // [T, B, N], as V; models with two variables only
+  View grad_w_final;  // [B, N]
+  View grad_w_init;   // [B, N]
+  GradientRows gradients;
+  View gradient_partials;  // f64 [gradients.count, B, N]
+
+  static constexpr const char* name = "backward";
+  static void operands(Backward& op, OperandVisitor visit);
+};
+inline OperationLabel label(const Backward& op) { return {op.layer}; }
+bool wants_threads(const Backward& op);
+void run(const Backward& op, host::Launcher& launcher);
+cuda::Hints hints(const Backward& op, const cuda::GpuShape& gpu);
+void enqueue(const Backward& op, cuda::Launcher& launcher);
+
+struct GradientRequest {
+  core::ParameterName parameter;
+  core::Buffer* gradient;  // one element, or one per neuron
+};
+// Buffers of a backward; null means "not given".
+struct BackwardRequest {
+  core::Buffer *grad_spike_seq, *grad_v_seq, *grad_v_final, *grad_x_seq, *grad_v_init, *grad_w_seq, *grad_w_final,
+      *grad_w_init;
+  std::vector<GradientRequest> gradients;
+  bool in_place;
+};
+// Of the forward that left such a tape: a checked backward, and the sums that gradients of parameters need.
+core::OperationList make_backward(core::Layer& layer, const BackwardRequest& request, const core::TapeShape& tape);
+// Of the forward that left the layer's latest tape. These throw INVALID_ARGUMENT, STALE_TAPE, OUT_OF_MEMORY. True: it
+// became part of the caller's capture.
+bool run_backward(core::Layer& layer, const BackwardRequest& request, synfire_stream stream);
+void record_backward(core::Graph& graph, core::Layer& layer, const BackwardRequest& request);
+
+}  // namespace synfire::operations
+
+SYNFIRE_DECLARE_KIND(Backward);
+
+#endif

@@ -1,0 +1,56 @@
+// FPTT: a layer's neurons over all steps of X.
+#ifndef SYNFIRE_OPERATIONS_NEURON_FORWARD_HPP
+#define SYNFIRE_OPERATIONS_NEURON_FORWARD_HPP
+
+#include <graph/graph.hpp>
+#include <operations/kind.hpp>
+
+namespace synfire::operations {
+
+enum class SpikeFormat : int32_t { none, dense, bits, time_bits };
+
+struct Forward {
+  core::Layer* layer;
+  SpikeFormat spike_format;
+  View x;        // [T, B, N]
+  View spikes;   // [T, B, N], words [T, B, ceil(N/32)] or words [ceil(T/32), B, N]
+  View v_in;     // [B, N]
+  View v_out;    // [B, N], the layer's state when v_in is; else not given
+  View v_final;  // [B, N]
+  View v_seq;    // [T, B, N]
+  View h_seq;    // [T, B, N]
+  View w_in;     // [B, N], as V; models with two variables only
+  View w_out;    // [B, N]
+  View w_final;  // [B, N]
+  View w_seq;    // [T, B, N]
+  View tape;     // [ceil(T/checkpoint_interval), n_states, B, N]; not given for inference
+  View tape_h;   // [T, B, N] in tape modes that store H; x itself when H goes over it
+  View tape_spikes;  // words [ceil(T/32), B, N] beside an H of 16 bits
+  View parameters;   // of the layer
+
+  static constexpr const char* name = "forward";
+  static void operands(Forward& op, OperandVisitor visit);
+};
+inline OperationLabel label(const Forward& op) { return {op.layer}; }
+bool wants_threads(const Forward& op);
+void run(const Forward& op, host::Launcher& launcher);
+cuda::Hints hints(const Forward& op, const cuda::GpuShape& gpu);
+void enqueue(const Forward& op, cuda::Launcher& launcher);
+
+// Buffers of a forward; null means "not given".
+struct ForwardRequest {
+  core::Tape tape;
+  bool in_place;
+  core::Buffer *x, *spikes, *v_init, *v_final, *v_seq, *h_seq, *w_init, *w_final, *w_seq;
+};
+// A checked forward, which has its tape.
+Forward make_forward(core::Layer& layer, const ForwardRequest& request);
+// These throw INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY. True: it became part of the caller's capture.
+bool run_forward(core::Layer& layer, const ForwardRequest& request, synfire_stream stream);
+void record_forward(core::Graph& graph, core::Layer& layer, const ForwardRequest& request);
+
+}  // namespace synfire::operations
+
+SYNFIRE_DECLARE_KIND(Forward);
+
+#endif

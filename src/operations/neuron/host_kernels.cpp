@@ -1,0 +1,423 @@
+// FPTT and BPTT over one tile of neurons. The inner loop of every step runs over neighbouring neurons and is meant for
+// the compiler's vectoriser: no branches but selections, absent arrays replaced by rows of zeros or scratch rows.
+//
+// This file is compiled once per instruction level, with SYNFIRE_MODEL_LEVEL naming the level's namespace. It uses no
+// standard-library templates: an instance compiled here for AVX-512 could otherwise replace everybody else's at link
+// time.
+#include "host_kernels.hpp"
+
+#include <host/storage.hpp>
+
+namespace synfire::host::SYNFIRE_MODEL_LEVEL {
+namespace {
+
+using namespace synfire::model;
+using operations::BackwardArguments;
+using operations::ForwardArguments;
+static_assert(forward_tile <= max_tile);
+
+// Some of the constants of neuron i of a tile: shared by all, or one row per constant in memory.
+template <class R, int Count, bool PerNeuron>
+struct Constants {
+  R shared[Count];
+  const R* per_neuron;
+  int64_t n_neurons;
+
+  Constants(const core::ParameterBlock<R>& block, int first, int64_t n, const Tile& tile)
+      : per_neuron(PerNeuron ? block.per_neuron + first * n + tile.neuron : nullptr), n_neurons(n) {
+    for (int k = 0; k < Count; ++k) shared[k] = block.shared[first + k];
+  }
+
+  SYNFIRE_MODEL_FN void load(R* constants, int i) const {
+    for (int k = 0; k < Count; ++k) constants[k] = PerNeuron ? per_neuron[k * n_neurons + i] : shared[k];
+  }
+};
+
+// One step of one row: H, S and the state after it. Functions of their own for the loops that must be vectorised:
+// inlined into larger ones the compiler gives up on some of them.
+template <class Model, class R, bool PerNeuron>
+[[gnu::noinline]] void forward_row(const Constants<R, first_model_constant + Model::n_constants, PerNeuron>& source,
+                                   Rules rules, const R* __restrict x, R* __restrict v, R* __restrict w,
+                                   R* __restrict h, R* __restrict spikes, int count) {
+  constexpr bool two_variables = Model::n_states == 2;
+  for (int i = 0; i < count; ++i) {
+    R c[first_model_constant + Model::n_constants];
+    source.load(c, i);
+    const State<R> before = {v[i], two_variables ? w[i] : R(0)};
+    const R charged = charge<Model>(c, before, x[i]);
+    const bool spike = fires(c, charged);
+    const State<R> after = advance<Model>(c, rules, before, charged, spike);
+    h[i] = charged;
+    spikes[i] = spike ? R(1) : R(0);
+    v[i] = after.v;
+    if constexpr (two_variables) w[i] = after.w;
+  }
+}
+
+// H that goes on a tape in 16 bits.
+template <class R>
+void keep_finite(R* h, int32_t dtype, int count) {
+  if constexpr (sizeof(R) == 4) {
+    const float largest = dtype == SYNFIRE_DTYPE_F16 ? largest_f16 : largest_bf16;
+    for (int i = 0; i < count; ++i) h[i] = within(largest, h[i]);
+  }
+}
+
+// A row of a tile is short and the next one is far away, so that the processor does not find it by itself: rows are
+// asked for, those of the next tile too. Rows to be written as well, where they are long: LIF, f32, T = 32, N =
+// 262,144, one thread took 4.7 ms with dense spikes and 5.1 with a stored H without it, 3.3 and 4.1 with.
+template <class R>
+SYNFIRE_MODEL_FN void prefetch_rows(const ForwardArguments<R>& a, const Tile& tile, int64_t step) {
+  const int64_t n_steps = a.extents.n_steps;
+  const bool here = step < n_steps;
+  if (step >= 2 * n_steps) return;
+  const int64_t t = here ? step : step - n_steps, element = here ? tile.element : tile.element + tile.count;
+  const int count = here ? tile.count : tile.next;
+  prefetch_row<0>(a.x, t, element, count);
+  prefetch_row<1>(a.spikes, t, element, count);
+  prefetch_row<1>(a.tape_h, t, element, count);
+}
+
+template <class Model, class R>
+SYNFIRE_MODEL_FN void prefetch_next_state(const ForwardArguments<R>& a, const Tile& tile) {
+  const int64_t next = tile.element + tile.count;
+  prefetch_array<0>(a.v_in, next, tile.next);
+  prefetch_array<1>(a.v_out, next, tile.next);
+  prefetch_array<1>(a.tape, next, tile.next);
+  if constexpr (Model::n_states == 2) {
+    prefetch_array<0>(a.w_in, next, tile.next);
+    prefetch_array<1>(a.w_out, next, tile.next);
+    prefetch_array<1>(a.tape, a.extents.row() + next, tile.next);
+  }
+}
+
+template <class Model, class R, bool PerNeuron>
+void forward_tile_of(const ForwardArguments<R>& a, const Tile& tile) {
+  constexpr bool two_variables = Model::n_states == 2;
+  const Constants<R, first_model_constant + Model::n_constants, PerNeuron> source(*a.parameters, 0, a.extents.n_neurons,
+                                                                                  tile);
+  const int64_t row = a.extents.row(), element = tile.element;
+  const int count = tile.count;
+  R v[forward_tile], w[two_variables ? forward_tile : 1], h[forward_tile], spikes[forward_tile], scratch[forward_tile];
+  uint32_t words[forward_tile];  // time-packed, of up to 32 steps
+  copy_row(v, a.v_in + element, count);
+  if constexpr (two_variables) copy_row(w, a.w_in + element, count);
+  if (tile.far) prefetch_next_state<Model>(a, tile);
+
+  for (int64_t t = 0; t < a.extents.n_steps; ++t) {
+    if (tile.far) prefetch_rows(a, tile, t + prefetch_ahead);
+    if (a.tape && t % checkpoint_interval == 0) {
+      R* const checkpoint = a.tape + t / checkpoint_interval * Model::n_states * row + element;
+      copy_row(checkpoint, v, count);
+      if constexpr (two_variables) copy_row(checkpoint + row, w, count);
+    }
+    forward_row<Model, R, PerNeuron>(source, a.rules, read_row(a.x, t, element, count, scratch), v, w, h, spikes,
+                                     count);
+    write_row(a.spikes, t, element, count, spikes);
+    if (a.spike_bits) pack_row(a.spike_bits.data + t * a.spike_bits.pitch + tile.word, spikes, count);
+    if (a.spike_time_bits || a.tape_spikes) {
+      pack_step(words, spikes, static_cast<int>(t % 32), count);
+      if (t % 32 == 31 || t == a.extents.n_steps - 1) {
+        if (a.spike_time_bits)
+          copy_row(a.spike_time_bits.data + t / 32 * a.spike_time_bits.pitch + element, words, count);
+        if (a.tape_spikes) copy_row(a.tape_spikes + t / 32 * row + element, words, count);
+      }
+    }
+    write_row(a.h_seq, t, element, count, h);
+    if (a.tape_spikes) keep_finite(h, a.tape_h.dtype, count);
+    write_row(a.tape_h, t, element, count, h);
+    write_row(a.v_seq, t, element, count, v);
+    if constexpr (two_variables) write_row(a.w_seq, t, element, count, w);
+  }
+  if (a.v_out) copy_row(a.v_out + element, v, count);
+  if (a.v_final) copy_row(a.v_final + element, v, count);
+  if constexpr (two_variables) {
+    if (a.w_out) copy_row(a.w_out + element, w, count);
+    if (a.w_final) copy_row(a.w_final + element, w, count);
+  }
+}
+
+// g'(H − v_threshold) of one row. A pass of its own, so that surrogates and models need no common instances.
+template <class Surrogate, class R, bool PerNeuron>
+void surrogate_row_of(R* __restrict g, const R* __restrict h, const core::ParameterBlock<R>& block, int first_constant,
+                      int64_t n_neurons, const Tile& tile) {
+  const Constants<R, 1, PerNeuron> thresholds(block, constant_v_threshold, n_neurons, tile);
+  const Constants<R, Surrogate::n_constants, PerNeuron> source(block, first_constant, n_neurons, tile);
+  for (int i = 0; i < tile.count; ++i) {
+    R v_threshold[1], c[Surrogate::n_constants];
+    thresholds.load(v_threshold, i);
+    source.load(c, i);
+    g[i] = Surrogate::derivative(c, h[i] - v_threshold[0]);
+  }
+}
+
+// Slopes of the model's constants along one parameter, for neuron i of a tile.
+template <class R, bool PerNeuron>
+struct Slopes {
+  const R* shared;
+  const R* per_neuron;
+  int64_t n_neurons;
+
+  Slopes(const core::ParameterBlock<R>& block, int slope_row, int64_t n, const Tile& tile)
+      : shared(block.slopes + slope_row * max_model_constants),
+        per_neuron(PerNeuron ? block.slopes_per_neuron + slope_row * max_model_constants * n + tile.neuron : nullptr),
+        n_neurons(n) {}
+
+  SYNFIRE_MODEL_FN void load(R* slopes, int count, int i) const {
+    for (int k = 0; k < count; ++k) slopes[k] = PerNeuron ? per_neuron[k * n_neurons + i] : shared[k];
+  }
+};
+
+template <class R>
+using SurrogateRow = void (*)(R*, const R*, const core::ParameterBlock<R>&, int, int64_t, const Tile&);
+
+// H of one step from the tape; `step` counts from the start of the sequence.
+template <class R, bool PerNeuron>
+void stored_row(const BackwardArguments<R>& a, const Tile& tile, int64_t step, R* h) {
+  const int count = tile.count;
+  const R* const stored = read_row(a.tape_h, step, tile.element, count, h);
+  if (stored != h) copy_row(h, stored, count);
+  if constexpr (sizeof(R) == 4) {
+    if (!a.tape_spikes) return;
+    const Constants<R, 1, PerNeuron> thresholds(*a.parameters, constant_v_threshold, a.extents.n_neurons, tile);
+    const uint32_t* __restrict words = a.tape_spikes + step / 32 * a.extents.row() + tile.element;
+    const uint32_t bit = uint32_t{1} << (step % 32);
+    for (int i = 0; i < count; ++i) {
+      R v_threshold[1];
+      thresholds.load(v_threshold, i);
+      h[i] = on_the_side_of((words[i] & bit) != 0, h[i], v_threshold[0]);
+    }
+  }
+}
+
+// What follows one step that charged to h: the state before the next one.
+template <class Model, class R, bool PerNeuron>
+void advance_row(const Constants<R, first_model_constant + Model::n_constants, PerNeuron>& source, Rules rules,
+                 const R* __restrict h, R* __restrict v, R* __restrict w, int count) {
+  constexpr bool two_variables = Model::n_states == 2;
+  for (int i = 0; i < count; ++i) {
+    R c[first_model_constant + Model::n_constants];
+    source.load(c, i);
+    const State<R> before = {v[i], two_variables ? w[i] : R(0)};
+    const State<R> after = advance<Model>(c, rules, before, h[i], fires(c, h[i]));
+    v[i] = after.v;
+    if constexpr (two_variables) w[i] = after.w;
+  }
+}
+
+// One tile, backward through time: interval by interval, H is recomputed from the checkpoint (or read from the tape)
+// and then walked in reverse.
+template <class Model, class R, bool PerNeuron>
+class BackwardTile {
+ public:
+  BackwardTile(const BackwardArguments<R>& a, SurrogateRow<R> surrogate_row, const Tile& tile)
+      : a_(a),
+        tile_(tile),
+        surrogate_row_(surrogate_row),
+        source_(*a.parameters, 0, a.extents.n_neurons, tile),
+        row_(a.extents.row()),
+        element_(tile.element),
+        count_(tile.count) {}
+
+  void run() {
+    for (int q = 0; q < a_.gradients.count; ++q) fill_row(a_.gradient_partials + q * row_ + element_, 0.0, count_);
+    if (a_.grad_v_final)
+      copy_row(carried_v_, a_.grad_v_final + element_, count_);
+    else
+      fill_row(carried_v_, R(0), count_);
+    if constexpr (two_variables) {
+      if (a_.grad_w_final)
+        copy_row(carried_w_, a_.grad_w_final + element_, count_);
+      else
+        fill_row(carried_w_, R(0), count_);
+    }
+    for (int64_t interval = (a_.extents.n_steps - 1) / checkpoint_interval; interval >= 0; --interval) {
+      const int64_t first = interval * checkpoint_interval;
+      const int64_t left = a_.extents.n_steps - first;
+      const int length = left < checkpoint_interval ? static_cast<int>(left) : checkpoint_interval;
+      const R* const checkpoint = a_.tape + interval * Model::n_states * row_ + element_;
+      copy_row(v_before_[0], checkpoint, count_);
+      if constexpr (two_variables) copy_row(w_before_[0], checkpoint + row_, count_);
+      for (int s = 0; s < length; ++s) find_h(first + s, s);
+      const Stretch next = after(interval);
+      if (tile_.far) prefetch_checkpoint(next);
+      for (int s = length - 1; s >= 0; --s) {
+        const int done = length - 1 - s;
+        if (tile_.far)
+          for (int pass = next.length * done / length; pass < next.length * (done + 1) / length; ++pass)
+            prefetch(next, pass);
+        step(first + s, s);
+      }
+    }
+    if (a_.grad_v_init) copy_row(a_.grad_v_init + element_, carried_v_, count_);
+    if constexpr (two_variables)
+      if (a_.grad_w_init) copy_row(a_.grad_w_init + element_, carried_w_, count_);
+  }
+
+ private:
+  static constexpr int n_constants = first_model_constant + Model::n_constants;
+  static constexpr bool two_variables = Model::n_states == 2;
+  static constexpr int row_length = backward_tile<R>;
+  static constexpr int w_tile = two_variables ? row_length : 1;
+  static constexpr int w_interval = two_variables ? checkpoint_interval + 1 : 1;
+
+  // The steps of one interval of one tile.
+  struct Stretch {
+    int64_t first, element;
+    int length, count;
+  };
+
+  // What comes after an interval: the interval before it in time, or the last one of the next tile.
+  Stretch after(int64_t interval) const {
+    if (interval > 0) return {(interval - 1) * checkpoint_interval, element_, checkpoint_interval, count_};
+    const int64_t first = (a_.extents.n_steps - 1) / checkpoint_interval * checkpoint_interval;
+    return {first, element_ + count_, static_cast<int>(a_.extents.n_steps - first), tile_.next};
+  }
+
+  // The rows of a stretch are asked for while the one before it is walked in reverse, evenly: that takes most of the
+  // time and reads little, and rows asked for later, or many at once, arrive late. LIF, f32, T = 16, N = 1,048,576, one
+  // thread: 23 to 28 ms without, 13 to 14 with.
+  SYNFIRE_MODEL_FN void prefetch(const Stretch& next, int pass) const {
+    const int64_t forth = next.first + pass, back = next.first + next.length - 1 - pass;
+    if (a_.tape_h) prefetch_row<0>(a_.tape_h, forth, next.element, next.count);
+    if (!a_.tape_h || reads_x()) prefetch_row<0>(a_.x, forth, next.element, next.count);
+    prefetch_row<0>(a_.grad_spike, back, next.element, next.count);
+    prefetch_row<0>(a_.grad_v_seq, back, next.element, next.count);
+    if constexpr (two_variables) prefetch_row<0>(a_.grad_w_seq, back, next.element, next.count);
+    prefetch_row<1>(a_.grad_x, back, next.element, next.count);
+  }
+
+  SYNFIRE_MODEL_FN void prefetch_checkpoint(const Stretch& next) const {
+    const int64_t at = next.first / checkpoint_interval * Model::n_states * row_ + next.element;
+    prefetch_array<0>(a_.tape, at, next.count);
+    if constexpr (two_variables) prefetch_array<0>(a_.tape, at + row_, next.count);
+  }
+
+  // Whether a step needs X beside H.
+  bool reads_x() const { return slope_reads_input<Model> || a_.gradients.count > 0; }
+
+  // H of one step, and the state before the next.
+  void find_h(int64_t t, int s) {
+    R* const w_next = w_before_[two_variables ? s + 1 : 0];
+    copy_row(v_before_[s + 1], v_before_[s], count_);
+    if constexpr (two_variables) copy_row(w_next, w_before_[s], count_);
+    if (a_.tape_h) {
+      stored_row<R, PerNeuron>(a_, tile_, t, h_[s]);
+      advance_row<Model, R, PerNeuron>(source_, a_.rules, h_[s], v_before_[s + 1], w_next, count_);
+    } else {
+      forward_row<Model, R, PerNeuron>(source_, a_.rules, read_row(a_.x, t, element_, count_, x_), v_before_[s + 1],
+                                       w_next, h_[s], unwanted_, count_);
+    }
+  }
+
+  void step(int64_t t, int s) {
+    surrogate_row_(g_, h_[s], *a_.parameters, n_constants, a_.extents.n_neurons, tile_);
+    const R* const x = reads_x() ? read_row(a_.x, t, element_, count_, x_) : zeros<R>.values;
+    const R* const grad_spike = read_row(a_.grad_spike, t, element_, count_, grad_spike_);
+    const R* const grad_v = read_row(a_.grad_v_seq, t, element_, count_, grad_v_, negative_zeros<R>);
+    const R* const grad_w = two_variables ? read_row(a_.grad_w_seq, t, element_, count_, grad_w_, negative_zeros<R>)
+                                          : negative_zeros<R>.values;
+    const R* const w = w_before_[two_variables ? s : 0];
+    for (int q = 0; q < a_.gradients.count; ++q) add_gradient(q, v_before_[s], w, h_[s], x, grad_spike, grad_v, grad_w);
+    // Where grad_x lies over grad_spike, a row is read whole before it is written.
+    const bool direct = a_.grad_x && holds(a_.grad_x, R()) && a_.grad_x.data != a_.grad_spike.data;
+    R* const grad_x = direct ? host::SYNFIRE_MODEL_LEVEL::element<R>(a_.grad_x, t, element_) : unwanted_;
+    adjoint_row(v_before_[s], w, h_[s], x, grad_spike, grad_v, grad_w, grad_x);
+    if (!direct) write_row(a_.grad_x, t, element_, count_, grad_x);
+  }
+
+  [[gnu::noinline]] void adjoint_row(const R* __restrict v, const R* __restrict w, const R* __restrict h,
+                                     const R* __restrict x, const R* __restrict grad_spike, const R* __restrict grad_v,
+                                     const R* __restrict grad_w, R* __restrict grad_x) {
+    R* __restrict carried_v = carried_v_;
+    R* __restrict carried_w = carried_w_;
+    const R* __restrict g = g_;
+    const Rules rules = a_.rules;
+    for (int i = 0; i < count_; ++i) {
+      R c[n_constants];
+      source_.load(c, i);
+      State<R> before = {v[i], R(0)};
+      Incoming<R> incoming = {grad_spike[i], grad_v[i] + carried_v[i], R(0)};
+      if constexpr (two_variables) {
+        before.w = w[i];
+        incoming.w = grad_w[i] + carried_w[i];
+      }
+      const StepGradient<R> step = backward_step<Model>(c, rules, before, x[i], h[i], g[i], incoming);
+      grad_x[i] = step.x;
+      carried_v[i] = step.before.v;
+      if constexpr (two_variables) carried_w[i] = step.before.w;
+    }
+  }
+
+  // One step's share of the gradient of one parameter.
+  void add_gradient(int q, const R* __restrict v, const R* __restrict w, const R* __restrict h, const R* __restrict x,
+                    const R* __restrict grad_spike, const R* __restrict grad_v, const R* __restrict grad_w) {
+    double* __restrict partial = a_.gradient_partials + q * row_ + element_;
+    const R* __restrict g = g_;
+    const Rules rules = a_.rules;
+    const int slope_row = a_.gradients.rows[q];
+    const Slopes<R, PerNeuron> along(*a_.parameters, slope_row < 0 ? 0 : slope_row, a_.extents.n_neurons, tile_);
+    for (int i = 0; i < count_; ++i) {
+      R c[n_constants], slopes[max_model_constants];
+      source_.load(c, i);
+      const State<R> before = {v[i], two_variables ? w[i] : R(0)};
+      const Incoming<R> incoming = {grad_spike[i], grad_v[i] + carried_v_[i],
+                                    two_variables ? grad_w[i] + carried_w_[two_variables ? i : 0] : R(0)};
+      const StepGradient<R> step = backward_step<Model>(c, rules, before, x[i], h[i], g[i], incoming);
+      if (slope_row == gradient_of_v_threshold) {
+        partial[i] += static_cast<double>(v_threshold_gradient(c, rules, h[i], g[i], step, incoming));
+      } else if (slope_row == gradient_of_v_reset) {
+        partial[i] += static_cast<double>(v_reset_gradient(c, rules, h[i], incoming));
+      } else {
+        along.load(slopes, Model::n_constants, i);
+        partial[i] += static_cast<double>(parameter_gradient<Model>(c, slopes, before, x[i], h[i], step, incoming));
+      }
+    }
+  }
+
+  const BackwardArguments<R>& a_;
+  const Tile& tile_;
+  const SurrogateRow<R> surrogate_row_;
+  const Constants<R, n_constants, PerNeuron> source_;
+  const int64_t row_, element_;
+  const int count_;
+  R carried_v_[row_length], carried_w_[w_tile], g_[row_length], unwanted_[row_length];
+  R x_[row_length], grad_spike_[row_length], grad_v_[row_length], grad_w_[w_tile];
+  R h_[checkpoint_interval][row_length];             // H of one interval
+  R v_before_[checkpoint_interval + 1][row_length];  // V before each of its steps, and after the last
+  R w_before_[w_interval][w_tile];                   // W, likewise
+};
+
+template <class R>
+void forward(int32_t model, const ForwardArguments<R>& a, const Tile& tile) {
+  visit(Models{}, model, [&](auto entry) {
+    using Model = typename decltype(entry)::dynamics;
+    if (a.parameters->per_neuron)
+      forward_tile_of<Model, R, true>(a, tile);
+    else
+      forward_tile_of<Model, R, false>(a, tile);
+  });
+}
+
+template <class R>
+void backward(int32_t model, const BackwardArguments<R>& a, const Tile& tile) {
+  const bool per_neuron = a.parameters->per_neuron != nullptr;
+  SurrogateRow<R> surrogate_row = nullptr;
+  visit(Surrogates{}, a.surrogate, [&](auto entry) {
+    using Surrogate = typename decltype(entry)::type;
+    surrogate_row = per_neuron ? surrogate_row_of<Surrogate, R, true> : surrogate_row_of<Surrogate, R, false>;
+  });
+  visit(Models{}, model, [&](auto entry) {
+    using Model = typename decltype(entry)::dynamics;
+    if (per_neuron)
+      BackwardTile<Model, R, true>(a, surrogate_row, tile).run();
+    else
+      BackwardTile<Model, R, false>(a, surrogate_row, tile).run();
+  });
+}
+
+}  // namespace
+
+extern const NeuronKernels neuron_kernels = {forward<float>, forward<double>, backward<float>, backward<double>};
+
+}  // namespace synfire::host::SYNFIRE_MODEL_LEVEL

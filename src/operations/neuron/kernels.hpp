@@ -1,0 +1,79 @@
+// The kernels of the passes as the host code sees them: their arguments and their addresses. The .cu files define them.
+#ifndef SYNFIRE_OPERATIONS_NEURON_KERNELS_HPP
+#define SYNFIRE_OPERATIONS_NEURON_KERNELS_HPP
+
+#include "arguments.hpp"
+
+#include <cuda/device_types.hpp>
+
+#include <synfire/synfire.h>
+
+namespace synfire::cuda {
+
+// Smaller blocks hand their shared memory on sooner: 205 us against 217 (H200, LIF, f32, N = 2,097,152, T = 32).
+inline constexpr int backward_threads = 64;
+
+// How a thread finds its neurons. Thread p owns `width` neighbouring elements of a row [B, N] from p·width on. Where
+// packed words must not cross batch rows (N not a multiple of 32), lanes are counted over rows padded to whole words:
+// lane p is neuron p mod padded of batch row p / padded.
+struct Lanes {
+  int64_t count;           // lanes, a multiple of the width
+  int64_t padded_neurons;  // lanes per batch row, or 0: lanes are elements
+};
+
+// What a forward writes: only spikes, in one format, or any combination, decided at run time. A choice between formats
+// inside the loop over steps was measured to cost 70 % (H200, f32, T = 32): it keeps loads from being moved ahead.
+enum class ForwardOutputs { bits, time_bits, dense, bytes, any };
+// What a backward reads and writes: grad_spike_seq in and grad_x_seq out, or any combination.
+// Or any combination and gradients of parameters.
+enum class BackwardInputs { spikes, any, parameters };
+
+// The surrogates whose backward from spikes has instances of its own; the others share one, which finds theirs at run
+// time.
+constexpr bool has_own_backward(int32_t surrogate) {
+  return surrogate == SYNFIRE_SURROGATE_SIGMOID || surrogate == SYNFIRE_SURROGATE_ATAN;
+}
+
+template <class R>
+struct ForwardLaunch {
+  operations::ForwardArguments<R> arguments;
+  Lanes lanes;
+  bool next_begins_early = false;  // let_next_begin()
+};
+
+template <class R>
+struct BackwardLaunch {
+  operations::BackwardArguments<R> arguments;
+  Lanes lanes;
+  bool next_begins_early = false;
+};
+
+// Addresses to launch; null when there is no such instance. Widths are elements per thread. E is float, double, F16 or
+// Bf16 (outputs or inputs of known types only), or AnyStorage; f64 has no other storage, and double stands for both.
+template <class E>
+const void* forward_kernel(int32_t model, int width, ForwardOutputs outputs);
+template <class E>
+const void* backward_kernel(int32_t model, int32_t surrogate, int width, BackwardInputs inputs);
+
+// The widest instances. Forward: 16-byte accesses, 8-byte ones with 16-bit storage (eight neurons a thread are as fast
+// on many neurons, and slower on few: 33 us against 25 in f16, N = 262,144, T = 128). Backward: two neurons a thread,
+// where H of one checkpoint interval is in shared memory (four took 287 us instead of 209 in f32, 142 instead of 135 in
+// f16: H200, LIF, N = 2,097,152, T = 32).
+template <class E>
+inline constexpr int forward_width = is_double<E> ? 2 : 4;
+template <class E>
+inline constexpr int backward_width = is_double<E> ? 1 : 2;
+
+// Shared memory of a backward block: H of one interval (or of all steps, when fewer), for every element it owns, and W
+// before each step where a derivative depends on it: that is one variable or two.
+// One f64 per gradient of a parameter comes on top.
+inline int64_t backward_shared_bytes(int64_t n_steps, int width, int n_variables, int n_gradients,
+                                     int64_t arithmetic_bytes) {
+  const int64_t steps = n_steps < model::checkpoint_interval ? n_steps : model::checkpoint_interval;
+  return backward_threads *
+         (steps * n_variables * width * arithmetic_bytes + n_gradients * static_cast<int64_t>(sizeof(double)));
+}
+
+}  // namespace synfire::cuda
+
+#endif

@@ -1,0 +1,346 @@
+// How requests of passes become checked operations: types and shapes of the buffers, what a tape mode needs, and the sums
+// behind gradients of parameters.
+#include "backward.hpp"
+#include "forward.hpp"
+
+#include <base/error.hpp>
+#include <base/view_checks.hpp>
+#include <graph/eager_calls.hpp>
+#include <graph/operands.hpp>
+#include <operations/gradients/sum_gradient.hpp>
+
+#include <synfire/model/reduction.hpp>
+
+#include <cstdio>
+
+namespace synfire::operations {
+
+using namespace synfire::core;
+
+// ---- what they touch ------------------------------------------------------------------------------------------------
+
+void Forward::operands(Forward& op, OperandVisitor visit) {
+  const auto say = [&](const char* known_as, View& view, Access access) { visit({known_as, view, access}); };
+  say("desc.x", op.x, Access::read);
+  if (op.v_out.data) {
+    say("the layer's v", op.v_out, Access::update);
+    say("the layer's w", op.w_out, Access::update);
+  } else {
+    say("desc.v_init", op.v_in, Access::read);
+    say("desc.w_init", op.w_in, Access::read);
+  }
+  say("the layer's parameters", op.parameters, Access::read);
+  say("desc.spikes", op.spikes, Access::write);
+  say("desc.v_final", op.v_final, Access::write);
+  say("desc.v_seq", op.v_seq, Access::write);
+  say("desc.h_seq", op.h_seq, Access::write);
+  say("desc.w_final", op.w_final, Access::write);
+  say("desc.w_seq", op.w_seq, Access::write);
+  say("the tape's V", op.tape, Access::write);
+  say("the tape's spikes", op.tape_spikes, Access::write);
+  const bool over_x = op.tape_h.data && op.tape_h.data == op.x.data;
+  visit({over_x ? "desc.x" : "the tape's H", op.tape_h, Access::write, Transfer::staged, &op.x});
+}
+
+void Backward::operands(Backward& op, OperandVisitor visit) {
+  const auto say = [&](const char* known_as, View& view, Access access) { visit({known_as, view, access}); };
+  say("the forward's x", op.x, Access::read);
+  say("the tape's V", op.tape, Access::read);
+  say("the tape's H", op.tape_h, Access::read);
+  say("the tape's spikes", op.tape_spikes, Access::read);
+  say("the layer's parameters", op.parameters, Access::read);
+  say("desc.grad_spike_seq", op.grad_spike, Access::read);
+  say("desc.grad_v_seq", op.grad_v_seq, Access::read);
+  say("desc.grad_v_final", op.grad_v_final, Access::read);
+  say("desc.grad_w_seq", op.grad_w_seq, Access::read);
+  say("desc.grad_w_final", op.grad_w_final, Access::read);
+  visit({"desc.grad_x_seq", op.grad_x, Access::write, Transfer::staged, op.in_place ? &op.grad_spike : nullptr});
+  say("desc.grad_v_init", op.grad_v_init, Access::write);
+  say("desc.grad_w_init", op.grad_w_init, Access::write);
+  say("the layer's sums of gradients", op.gradient_partials, Access::write);
+}
+
+// ---- checks ---------------------------------------------------------------------------------------------------------
+
+namespace {
+
+class Checker {
+ public:
+  Checker(const LayerSpec& spec, bool host_device) : spec_(spec), host_device_(host_device) {}
+
+  // [T, B, N] in the layer's dtype or, beside 16-bit ones, in f32.
+  View sequence(Buffer* buffer, const char* name) const {
+    if (!buffer) return {};
+    if (buffer->dtype() != spec_.dtype && buffer->dtype() != spec_.arithmetic()) fail_type(*buffer, name, true);
+    return stepped(*buffer, name, {spec_.extents.n_steps, spec_.extents.batch, spec_.extents.n_neurons}, spec_.shape_text(true, buffer->dtype()));
+  }
+
+  // [B, N] in the type of the arithmetic.
+  View row(Buffer* buffer, const char* name) const {
+    if (!buffer) return {};
+    if (buffer->dtype() != spec_.arithmetic()) fail_type(*buffer, name, false);
+    return stepped(*buffer, name, {1, spec_.extents.batch, spec_.extents.n_neurons},
+                   spec_.shape_text(false, spec_.arithmetic()));
+  }
+
+  View spikes(Buffer* buffer, SpikeFormat& format) const {
+    const char* const name = "desc.spikes";
+    const Extents& e = spec_.extents;
+    format = SpikeFormat::none;
+    if (!buffer) return {};
+    switch (buffer->dtype()) {
+      case SYNFIRE_DTYPE_BITS:
+        format = SpikeFormat::bits;
+        return stepped(*buffer, name, {e.n_steps, e.batch, e.words_per_row()},
+                       words_text("bits", e.n_steps, e.batch, e.words_per_row()));
+      case SYNFIRE_DTYPE_TIME_BITS:
+        format = SpikeFormat::time_bits;
+        return stepped(*buffer, name, {spec_.time_words(), e.batch, e.n_neurons},
+                       words_text("time-packed bits", spec_.time_words(), e.batch, e.n_neurons));
+      case SYNFIRE_DTYPE_U8:
+        format = SpikeFormat::dense;
+        return stepped(*buffer, name, {spec_.extents.n_steps, spec_.extents.batch, spec_.extents.n_neurons}, spec_.shape_text(true, SYNFIRE_DTYPE_U8));
+      default:
+        format = SpikeFormat::dense;
+        return sequence(buffer, name);
+    }
+  }
+
+ private:
+  [[noreturn]] void fail_type(const Buffer& buffer, const char* name, bool sequence) const {
+    const bool either = sequence && spec_.is_narrow();
+    fail_argument("SYN-BUFFER-TYPE", "%s holds %s; %s%s is needed", name, name_of_dtype(buffer.dtype()),
+                  spec_.shape_text(sequence, sequence ? spec_.dtype : spec_.arithmetic()).c_str(),
+                  either ? ", or the same in f32," : "");
+  }
+
+  using Lengths = std::initializer_list<int64_t>;
+  View stepped(const Buffer& buffer, const char* name, Lengths lengths, const std::string& shape) const {
+    return core::stepped(buffer, name, lengths, shape, host_device_);
+  }
+
+  const LayerSpec& spec_;
+  bool host_device_;
+};
+
+struct NamedBuffer {
+  const Buffer* buffer;
+  const char* name;
+};
+
+void check_second_variable(const LayerSpec& spec, std::initializer_list<NamedBuffer> buffers) {
+  for (const NamedBuffer& given : buffers)
+    if (given.buffer && spec.model->n_states < 2)
+      fail_argument("SYN-LAYER-NO-W", "%s is given; model \"%s\" has no second variable W, null is needed", given.name,
+                    spec.model->name);
+}
+
+// Refuses tape modes that this layer does not have, and an X that H cannot go over.
+void check_tape_request(const Layer& layer, const ForwardRequest& request) {
+  const LayerSpec& spec = layer.spec();
+  if (request.tape == Tape::store_narrow && !spec.is_narrow())
+    fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-TAPE-NARROW",
+         "desc.tape is SYNFIRE_TAPE_STORE_NARROW; the layer's dtype is %s, only f16 and bf16 layers have it",
+         name_of_dtype(spec.dtype));
+  if (!request.in_place) return;
+  if (request.tape != Tape::store && request.tape != Tape::store_narrow)
+    fail_argument("SYN-FORWARD-IN-PLACE", "desc.in_place is 1; desc.tape must be one that stores H");
+  const int32_t stored = request.tape == Tape::store ? spec.arithmetic() : spec.dtype;
+  if (request.x->dtype() != stored)
+    fail_argument("SYN-FORWARD-IN-PLACE", "desc.in_place is 1; desc.x holds %s, and H would be stored in %s",
+                  name_of_dtype(request.x->dtype()), name_of_dtype(stored));
+  if (!layer.context()->device().is_host() && request.x->view().memory != SYNFIRE_MEMORY_DEVICE)
+    fail_argument("SYN-FORWARD-IN-PLACE",
+                  "desc.in_place is 1; desc.x is a buffer of %s memory, device memory is needed",
+                  name_of_memory(request.x->view().memory));
+  if (spec.model->slope_reads_input)
+    fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-FORWARD-IN-PLACE",
+         "desc.in_place is 1; the backward of model \"%s\" needs X beside H", spec.model->name);
+}
+
+}  // namespace
+
+Forward make_forward(Layer& layer, const ForwardRequest& request) {
+  const LayerSpec& spec = layer.spec();
+  const Checker check(spec, layer.context()->device().is_host());
+  check_tape_request(layer, request);
+  Forward op = {};
+  op.layer = &layer;
+  op.x = check.sequence(request.x, "desc.x");
+  op.spikes = check.spikes(request.spikes, op.spike_format);
+  op.v_in = check.row(request.v_init, "desc.v_init");
+  op.v_final = check.row(request.v_final, "desc.v_final");
+  op.v_seq = check.sequence(request.v_seq, "desc.v_seq");
+  op.h_seq = check.sequence(request.h_seq, "desc.h_seq");
+  check_second_variable(
+      spec, {{request.w_init, "desc.w_init"}, {request.w_final, "desc.w_final"}, {request.w_seq, "desc.w_seq"}});
+  op.w_in = check.row(request.w_init, "desc.w_init");
+  op.w_final = check.row(request.w_final, "desc.w_final");
+  op.w_seq = check.sequence(request.w_seq, "desc.w_seq");
+  const bool two_variables = spec.model->n_states == 2;
+  if (two_variables && !op.v_in.data != !op.w_in.data)
+    fail_argument("SYN-FORWARD-INIT",
+                  "%s is given and %s is null; a forward begins from both or from the layer's state",
+                  op.v_in.data ? "desc.v_init" : "desc.w_init", op.v_in.data ? "desc.w_init" : "desc.v_init");
+  if (!op.v_in.data) {
+    op.v_in = op.v_out = layer.state_memory(0);
+    if (two_variables) op.w_in = op.w_out = layer.state_memory(1);
+  }
+  op.parameters = layer.parameter_memory();
+  // What cannot be is refused before the tape takes memory.
+  if (request.in_place) op.tape_h = op.x;
+  const Operation operation = op;
+  check_overlap({&operation, 1});
+  if (request.tape != Tape::none) {
+    const auto lock = layer.lock_parameters();
+    layer.allocate_tape(request.tape, request.in_place);
+    op.tape = layer.checkpoints();
+    op.tape_h = layer.stored_h(request.tape, request.in_place, op.x);
+    op.tape_spikes = layer.tape_spikes(request.tape);
+  }
+  return op;
+}
+
+// ---- gradients of parameters ----------------------------------------------------------------------------------------
+
+namespace {
+
+int64_t chunks_of(int64_t count) { return (count + model::reduction_chunk - 1) / model::reduction_chunk; }
+
+// A backward and the sums that gradients of parameters need.
+OperationList with_gradients(Layer& layer, Backward backward, const BackwardRequest& request) {
+  const LayerSpec& spec = layer.spec();
+  const size_t most = static_cast<size_t>(n_slope_rows(*spec.model)) + 2;
+  if (request.gradients.size() > most)
+    fail_argument("SYN-GRADIENT-COUNT", "desc.n_parameter_gradients is %zu; this layer has %zu gradients to ask for",
+                  request.gradients.size(), most);
+  const auto n_neurons = static_cast<uint64_t>(spec.extents.n_neurons);
+  GradientRows rows = {};
+  for (size_t i = 0; i < request.gradients.size(); ++i) {
+    char name[64];
+    std::snprintf(name, sizeof name, "desc.parameter_gradients[%zu].name", i);
+    rows.rows[rows.count++] = layer.parameters().gradient_row(request.gradients[i].parameter, name);
+    const Buffer& gradient = *request.gradients[i].gradient;
+    std::snprintf(name, sizeof name, "desc.parameter_gradients[%zu].gradient", i);
+    if (gradient.dtype() != spec.arithmetic())
+      fail_argument("SYN-BUFFER-TYPE", "%s holds %s; %s is needed", name, name_of_dtype(gradient.dtype()),
+                    name_of_dtype(spec.arithmetic()));
+    const uint64_t held = gradient.view().bytes / spec.element_bytes();
+    if (held != 1 && held != n_neurons)
+      fail_argument("SYN-GRADIENT-LENGTH",
+                    "%s holds %llu elements; allowed are 1 (the sum over all neurons) and %llu (one per neuron)", name,
+                    static_cast<unsigned long long>(held), static_cast<unsigned long long>(n_neurons));
+    check_memory(gradient, name, layer.context()->device().is_host());
+  }
+  layer.prepare_gradients();
+
+  backward.gradients = rows;
+  const int64_t row = spec.extents.row(), n_chunks = chunks_of(row);
+  OperationList operations;
+  const auto sums_at = [&](double* data, int64_t count) {
+    return layer.own(data, static_cast<uint64_t>(count) * sizeof(double), SYNFIRE_DTYPE_F64);
+  };
+  backward.gradient_partials = sums_at(layer.gradient_sums(), row * rows.count);
+  operations.emplace_back(backward);
+  double* const chunk_sums = layer.gradient_sums() + row * static_cast<int64_t>(most);
+  for (size_t i = 0; i < request.gradients.size(); ++i) {
+    const auto index = static_cast<int64_t>(i);
+    const View partial = sums_at(layer.gradient_sums() + row * index, row);
+    const auto number = static_cast<int32_t>(i);
+    const View out = request.gradients[i].gradient->view();
+    if (out.bytes == spec.element_bytes() && n_neurons != 1) {
+      const View sums = sums_at(chunk_sums + n_chunks * index, n_chunks);
+      operations.emplace_back(
+          SumGradient{SumKind::chunks, spec.arithmetic(), partial, 1, row, sums, number, layer.active()});
+      operations.emplace_back(SumGradient{SumKind::total, spec.arithmetic(), sums, 1, n_chunks, out, number});
+    } else {
+      operations.emplace_back(SumGradient{SumKind::batch, spec.arithmetic(), partial, spec.extents.batch,
+                                              spec.extents.n_neurons, out, number, layer.active()});
+    }
+  }
+  return operations;
+}
+
+}  // namespace
+
+OperationList make_backward(Layer& layer, const BackwardRequest& request, const TapeShape& tape) {
+  const LayerSpec& spec = layer.spec();
+  const Checker check(spec, layer.context()->device().is_host());
+  if (tape.in_place && !request.gradients.empty())
+    fail_argument(
+        "SYN-GRADIENT-IN-PLACE",
+        "desc.n_parameter_gradients is %zu; the forward wrote H over X (in_place), which gradients of parameters "
+        "need",
+        request.gradients.size());
+  Backward op = {};
+  op.layer = &layer;
+  const View x = check.sequence(tape.x, "the forward's x");
+  if (layer.reads_input(tape, !request.gradients.empty())) op.x = x;
+  op.in_place = request.in_place;
+  op.parameters = layer.parameter_memory();
+  op.tape = layer.checkpoints();
+  op.tape_h = layer.stored_h(tape.tape, tape.in_place, x);
+  op.tape_spikes = layer.tape_spikes(tape.tape);
+  op.grad_spike = check.sequence(request.grad_spike_seq, "desc.grad_spike_seq");
+  op.grad_v_seq = check.sequence(request.grad_v_seq, "desc.grad_v_seq");
+  op.grad_v_final = check.row(request.grad_v_final, "desc.grad_v_final");
+  op.grad_x = check.sequence(request.grad_x_seq, "desc.grad_x_seq");
+  op.grad_v_init = check.row(request.grad_v_init, "desc.grad_v_init");
+  check_second_variable(spec, {{request.grad_w_seq, "desc.grad_w_seq"},
+                                {request.grad_w_final, "desc.grad_w_final"},
+                                {request.grad_w_init, "desc.grad_w_init"}});
+  op.grad_w_seq = check.sequence(request.grad_w_seq, "desc.grad_w_seq");
+  op.grad_w_final = check.row(request.grad_w_final, "desc.grad_w_final");
+  op.grad_w_init = check.row(request.grad_w_init, "desc.grad_w_init");
+  if (!op.grad_x.data && !op.grad_v_init.data && !op.grad_w_init.data && request.gradients.empty())
+    fail_argument(
+        "SYN-BACKWARD-OUTPUT",
+        "desc.grad_x_seq, desc.grad_v_init and desc.grad_w_init are all null and desc.n_parameter_gradients is "
+        "0; at least one output is needed");
+  OperationList operations;
+  if (request.gradients.empty()) operations.emplace_back(op);
+  else operations = with_gradients(layer, op, request);
+  check_overlap(operations);
+  return operations;
+}
+
+namespace {
+
+TapeShape tape_left_by(const ForwardRequest& request) {
+  return request.tape == Tape::none ? TapeShape{} : TapeShape{request.x, request.tape, request.in_place};
+}
+
+}  // namespace
+
+// ---- calls ----------------------------------------------------------------------------------------------------------
+
+bool run_forward(Layer& layer, const ForwardRequest& request, synfire_stream stream) {
+  const EagerCall call(*layer.context(), stream);
+  const Operation operation = make_forward(layer, request);  // in no list: an eager forward needs no memory
+  const bool captured = call.run({&operation, 1}, [&] { layer.set_tape({}, {}); });
+  const TapeShape left = tape_left_by(request);
+  layer.set_tape(left, layer.stamp(left.x));
+  layer.expect_tape(left);
+  return captured;
+}
+
+void record_forward(Graph& graph, Layer& layer, const ForwardRequest& request) {
+  graph.record([&](Recorder& recorder) {
+    recorder.leaves(layer, tape_left_by(request));
+    return OperationList{make_forward(layer, request)};
+  });
+}
+
+bool run_backward(Layer& layer, const BackwardRequest& request, synfire_stream stream) {
+  const EagerCall call(*layer.context(), stream);
+  const auto [tape, input] = layer.require_tape(!request.gradients.empty());
+  return call.run(make_backward(layer, request, tape));
+}
+
+void record_backward(Graph& graph, Layer& layer, const BackwardRequest& request) {
+  graph.record([&](Recorder& recorder) {
+    return make_backward(layer, request, recorder.reads_tape(layer, !request.gradients.empty()));
+  });
+}
+
+}  // namespace synfire::operations

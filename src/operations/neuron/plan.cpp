@@ -1,0 +1,217 @@
+#include "plan.hpp"
+
+#include <base/error.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace synfire::cuda {
+
+using namespace synfire::core;
+using namespace synfire::operations;
+
+namespace {
+
+bool aligned(const void* data, uint64_t bytes) {
+  return reinterpret_cast<uintptr_t>(data) % bytes == 0;
+}
+
+uint32_t blocks_for(int64_t threads, int block_threads, const Extents& extents) {
+  const int64_t blocks = (threads + block_threads - 1) / block_threads;
+  if (blocks > 0x7FFFFFFF)
+    fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-LAUNCH-GRID",
+         "batch %lld times n_neurons %lld needs %lld blocks; a grid has at most 2^31 - 1",
+         static_cast<long long>(extents.batch), static_cast<long long>(extents.n_neurons),
+         static_cast<long long>(blocks));
+  return static_cast<uint32_t>(std::max<int64_t>(blocks, 1));
+}
+
+// Widths need every row of every array on a multiple of the access, each at its own element size.
+bool can_widen(const View& array, int width) {
+  const uint64_t access = static_cast<uint64_t>(width) * bytes_of_dtype(array.dtype);
+  return !array.data ||
+         (aligned(array.data, std::min<uint64_t>(access, 16)) &&
+          (array.pitch * static_cast<int64_t>(bytes_of_dtype(array.dtype))) % static_cast<int64_t>(access) == 0);
+}
+// A thread's neurons are of one batch row, so that all of them are active or none is.
+template <class... Arrays>
+bool can_widen(const Extents& extents, int width, const Arrays&... arrays) {
+  return extents.n_neurons % width == 0 && (can_widen(arrays, width) && ...);
+}
+
+// Sequences of one type take the instances for that type.
+template <class... Arrays>
+bool all_of_type(int32_t dtype, const Arrays&... arrays) {
+  return ((!arrays.data || arrays.dtype == dtype) && ...);
+}
+
+// Calls f with a value of the storage type of an instance.
+template <class F>
+auto with_storage(const LayerSpec& spec, bool any, F f) {
+  if (spec.dtype == SYNFIRE_DTYPE_F64) return f(double{});
+  if (any) return f(AnyStorage{});
+  if (spec.dtype == SYNFIRE_DTYPE_F16) return f(F16{});
+  if (spec.dtype == SYNFIRE_DTYPE_BF16) return f(Bf16{});
+  return f(float{});
+}
+
+ForwardOutputs outputs_of(const LayerSpec& spec, const Forward& op) {
+  if (op.v_seq.data || op.h_seq.data || op.w_seq.data || op.tape_h.data || !all_of_type(spec.dtype, op.x))
+    return ForwardOutputs::any;
+  switch (op.spike_format) {
+    case SpikeFormat::bits:
+      return ForwardOutputs::bits;
+    case SpikeFormat::time_bits:
+      return ForwardOutputs::time_bits;
+    case SpikeFormat::dense:
+      if (op.spikes.dtype == SYNFIRE_DTYPE_U8) return ForwardOutputs::bytes;
+      return op.spikes.dtype == spec.dtype ? ForwardOutputs::dense : ForwardOutputs::any;
+    case SpikeFormat::none:
+      break;
+  }
+  return ForwardOutputs::any;
+}
+
+BackwardInputs inputs_of(const LayerSpec& spec, const Backward& op) {
+  if (op.gradients.count > 0) return BackwardInputs::parameters;
+  if (op.grad_spike.data && op.grad_x.data && !op.grad_v_seq.data && !op.grad_w_seq.data &&
+      all_of_type(spec.dtype, op.x, op.grad_spike, op.grad_x))
+    return BackwardInputs::spikes;
+  return BackwardInputs::any;
+}
+
+}  // namespace
+
+// ---- what was measured to be best, by compute capability ------------------------------------------------------------
+
+namespace {
+
+// How many blocks of a kernel are on a multiprocessor at once: as many as its registers allow, or fewer, which shared
+// memory keeps back.
+struct Residency {
+  int by_registers, fewest;
+  uint32_t shared_bytes;  // of all of them
+  int shared_percent;     // makes the driver take that much
+};
+
+struct Policy {
+  // Wide accesses pay when narrow ones would give every multiprocessor so many blocks anyway; below that, more threads
+  // keep more loads in flight.
+  int blocks_before_widening;
+  // Where as many blocks as fit leave much of the last wave empty, one or two fewer a multiprocessor, in waves that are
+  // fuller by so much of 1; more than 1 is never.
+  double fuller;
+  Residency forward, backward;
+};
+
+// H200, LIF, f32 (docs/performance.md, "What binds"). Widening: one neuron a thread takes 30.5 us instead of 21.5 where
+// there are 15 blocks a multiprocessor (262,144 neurons, T = 64, forward). Fewer blocks, backward: 103 us with 8
+// instead of 107 with 10 (262,144 neurons, T = 128), 203 with 9 instead of 208 (1,048,576, T = 64). Forward: 134 with 4
+// instead of 139 with 5 (1,048,576, T = 128). With waves no fuller they lose up to 1.5 %, and where instructions bind
+// up to 3 %; 2,097,152 neurons would be 0.03 and 0.083 fuller, and gain nothing. What they leave of the shared memory
+// is first-level cache, which holds loads on their way.
+constexpr Policy on_9 = {2, 0.09, {5, 4, 32 * 1024, 10}, {10, 8, 164 * 1024, 65}};
+// Other GPUs were not measured: nothing that only some gain by.
+constexpr Policy on_others = {2, 2.0, {}, {}};
+
+const Policy& policy_of(const GpuShape& gpu) {
+  return gpu.compute_major == 9 ? on_9 : on_others;
+}
+
+// How full the waves are, from 0 to 1.
+double fill(uint32_t n_blocks, int blocks_at_once, const GpuShape& gpu) {
+  const double waves = n_blocks / (static_cast<double>(blocks_at_once) * gpu.n_multiprocessors);
+  return waves / std::ceil(waves);
+}
+
+// A forward over 8 steps loses 2 %, over 2 steps 6 %; other storage types lose or gain nothing.
+bool gains_by_full_waves(const LayerSpec& spec, const GpuShape& gpu) {
+  return policy_of(gpu).fuller < 1 && gpu.takes_shared_percent && spec.dtype == SYNFIRE_DTYPE_F32 &&
+         !spec.model->many_instructions && spec.extents.n_steps >= model::checkpoint_interval &&
+         spec.threads_per_block == 0;
+}
+
+bool worth_widening(int64_t row, int width, const GpuShape& gpu) {
+  return row / width >= int64_t{policy_of(gpu).blocks_before_widening} * gpu.n_multiprocessors * threads_per_block;
+}
+
+void fill_waves(Plan& plan, const Residency& kernel, const GpuShape& gpu) {
+  if (plan.n_blocks <= static_cast<uint32_t>(kernel.by_registers * gpu.n_multiprocessors)) return;
+  int best = kernel.by_registers;
+  for (int at_once = kernel.by_registers - 1; at_once >= kernel.fewest; --at_once)
+    if (fill(plan.n_blocks, at_once, gpu) > fill(plan.n_blocks, best, gpu)) best = at_once;
+  if (fill(plan.n_blocks, best, gpu) < fill(plan.n_blocks, kernel.by_registers, gpu) + policy_of(gpu).fuller) return;
+  plan.shared_percent = kernel.shared_percent;
+  // One more would not fit.
+  const uint32_t at_least = kernel.shared_bytes / static_cast<uint32_t>(best + 1);
+  plan.shared_bytes = std::max(plan.shared_bytes, at_least - at_least % 16);
+}
+
+}  // namespace
+
+// ---- passes ---------------------------------------------------------------------------------------------------------
+
+Plan plan_of(const Forward& op, const GpuShape& gpu) {
+  const LayerSpec& spec = op.layer->spec();
+  const Extents& e = spec.extents;
+  const int64_t row = e.row();
+  const bool bits = op.spike_format == SpikeFormat::bits;
+  const int threads = spec.threads_per_block > 0 ? spec.threads_per_block : threads_per_block;
+  Plan plan = {1, {row, 0}, 0, static_cast<uint32_t>(threads), 0};
+  // Packed words end with their batch row: lanes are counted over rows of whole words.
+  if (bits && e.batch > 1 && e.n_neurons % 32 != 0) {
+    const int64_t padded = e.words_per_row() * 32;
+    plan.lanes = {e.batch * padded, padded};
+    plan.n_blocks = blocks_for(plan.lanes.count, threads, e);
+    return plan;
+  }
+  const bool any = outputs_of(spec, op) == ForwardOutputs::any;
+  const int wide = with_storage(spec, any, [](auto s) { return forward_width<decltype(s)>; });
+  if (worth_widening(row, wide, gpu) &&
+      can_widen(e, wide, op.x, bits ? View{} : op.spikes, op.v_in, op.v_out, op.v_final, op.v_seq, op.h_seq, op.tape_h,
+                op.w_in, op.w_out, op.w_final, op.w_seq, op.tape_spikes))
+    plan.width = wide;
+  plan.n_blocks = blocks_for(row / plan.width, threads, e);
+  if (plan.width > 1 && !any && gains_by_full_waves(spec, gpu) && spec.model->n_states == 1)
+    fill_waves(plan, policy_of(gpu).forward, gpu);
+  return plan;
+}
+
+Plan plan_of(const Backward& op, const GpuShape& gpu) {
+  const LayerSpec& spec = op.layer->spec();
+  const int64_t row = spec.extents.row();
+  const int threads =
+      spec.threads_per_block > 0 ? std::min(spec.threads_per_block, backward_threads) : backward_threads;
+  Plan plan = {1, {row, 0}, 0, static_cast<uint32_t>(threads), 0};
+  const int wide = with_storage(spec, false, [](auto s) { return backward_width<decltype(s)>; });
+  const int variables = spec.model->slope_reads_w || op.gradients.count > 0 ? spec.model->n_states : 1;
+  if (wide > 1 && variables == 1 && inputs_of(spec, op) == BackwardInputs::spikes && worth_widening(row, wide, gpu) &&
+      can_widen(spec.extents, wide, op.x, op.tape_h, op.grad_spike, op.grad_v_final, op.grad_x, op.grad_v_init))
+    plan.width = wide;
+  plan.n_blocks = blocks_for(row / plan.width, threads, spec.extents);
+  plan.shared_bytes = static_cast<uint32_t>(backward_shared_bytes(
+      spec.extents.n_steps, plan.width, variables, op.gradients.count, static_cast<int64_t>(spec.element_bytes())));
+  if (plan.width > 1 && gains_by_full_waves(spec, gpu) &&
+      (has_own_backward(spec.surrogate->id) || spec.surrogate->rational))
+    fill_waves(plan, policy_of(gpu).backward, gpu);
+  return plan;
+}
+
+// ---- instances ------------------------------------------------------------------------------------------------------
+
+const void* kernel_for(const Forward& op, const Plan& plan) {
+  const LayerSpec& spec = op.layer->spec();
+  const ForwardOutputs outputs = outputs_of(spec, op);
+  return with_storage(spec, outputs == ForwardOutputs::any,
+                      [&](auto e) { return forward_kernel<decltype(e)>(spec.model->id, plan.width, outputs); });
+}
+
+const void* kernel_for(const Backward& op, const Plan& plan) {
+  const LayerSpec& spec = op.layer->spec();
+  const BackwardInputs inputs = inputs_of(spec, op);
+  return with_storage(spec, inputs != BackwardInputs::spikes, [&](auto e) {
+    return backward_kernel<decltype(e)>(spec.model->id, spec.surrogate->id, plan.width, inputs);
+  });
+}
+
+}  // namespace synfire::cuda

@@ -1,0 +1,32 @@
+// How a pass is computed: which instance of a kernel, how many threads, how much shared memory. Planning touches
+// no device, so it can be tested with any extents on a machine without one.
+#ifndef SYNFIRE_OPERATIONS_NEURON_PLAN_HPP
+#define SYNFIRE_OPERATIONS_NEURON_PLAN_HPP
+
+#include "arguments_of.hpp"
+#include "kernels.hpp"
+
+#include <cuda/hints.hpp>
+
+namespace synfire::cuda {
+
+struct Plan {
+  int width;  // elements per thread
+  Lanes lanes;
+  uint32_t n_blocks;
+  uint32_t n_threads;  // of one block
+  uint32_t shared_bytes;
+  int shared_percent = 0;  // of what a multiprocessor can have as shared memory; 0: as the driver chooses
+};
+
+// Throws UNSUPPORTED when the layer needs more blocks than a grid can have.
+Plan plan_of(const operations::Forward& op, const GpuShape& gpu);
+Plan plan_of(const operations::Backward& op, const GpuShape& gpu);
+
+// The instance that computes a pass as planned.
+const void* kernel_for(const operations::Forward& op, const Plan& plan);
+const void* kernel_for(const operations::Backward& op, const Plan& plan);
+
+}  // namespace synfire::cuda
+
+#endif

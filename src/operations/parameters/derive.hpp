@@ -1,0 +1,127 @@
+// The work of the kernels that change parameters during replays, for one neuron: the same text on both backends. It
+// walks the lists of models and surrogates, so only what is compiled with them includes it.
+#ifndef SYNFIRE_OPERATIONS_PARAMETERS_DERIVE_HPP
+#define SYNFIRE_OPERATIONS_PARAMETERS_DERIVE_HPP
+
+#include "arguments.hpp"
+
+#include <synfire/model/update.hpp>
+
+namespace synfire::operations {
+inline namespace SYNFIRE_MODEL_LEVEL {
+
+// Where the two of them write the constants of neuron i. n_constants are those of the model's formula and the two
+// before.
+template <class Model, class R>
+SYNFIRE_MODEL_FN void write_own_constants(const double* parameters, bool undecayed_input, int64_t i, int64_t n,
+                                          ParameterBlock<R>* block, R* per_neuron, R* slopes_per_neuron) {
+  double constants[model::first_model_constant + model::max_model_constants];
+  model::derive_own<Model>(parameters, undecayed_input, constants);
+  constexpr int count = model::first_model_constant + Model::n_constants;
+  for (int k = 0; k < count; ++k) {
+    if (per_neuron) per_neuron[k * n + i] = model::held<R>(constants[k]);
+    if (i == 0) block->shared[k] = model::held<R>(constants[k]);
+  }
+  if (i != 0 && !slopes_per_neuron) return;
+  double slopes[model::max_slope_rows * model::max_model_constants];
+  model::derive_slopes<Model>(parameters, undecayed_input, slopes);
+  for (int k = 0; k < model::max_slope_rows * model::max_model_constants; ++k)
+    if (i == 0) block->slopes[k] = static_cast<R>(slopes[k]);
+  if (!slopes_per_neuron) return;
+  constexpr int rows = model::slope_rows<Model>;
+  for (int k = 0; k < rows * model::max_model_constants; ++k)
+    slopes_per_neuron[k * n + i] = static_cast<R>(slopes[k]);
+}
+
+// The work of SetParametersArguments for neuron i; of neuron 0 alone when nothing is per neuron.
+template <class R>
+SYNFIRE_MODEL_FN void set_parameters_of(const SetParametersArguments<R>& a, int64_t i) {
+  ParameterMaster& master = *a.target.master;
+  const int64_t n = a.target.n_neurons;
+  int own = 0, all = 0, first = 0;
+  model::visit_anywhere(model::Models{}, a.target.model, [&](auto found) {
+    own = decltype(found)::type::n_parameters + 2;
+    first = model::first_model_constant + decltype(found)::type::n_constants;
+  });
+  model::visit_anywhere(model::Surrogates{}, a.target.surrogate,
+                        [&](auto found) { all = own + decltype(found)::type::n_parameters; });
+  double parameters[model::max_parameters];
+  for (int p = 0; p < all; ++p) {
+    const bool changed = (a.changed >> p & 1u) != 0;
+    double value;
+    if (!a.rows[p]) value = changed ? a.values[p] : master.shared[p];
+    else value = changed ? a.staged[p][i] : a.rows[p][i];
+    if (changed && a.rows[p]) a.rows[p][i] = value;
+    // Only what changed is written: the others are being read by every neuron.
+    if (i == 0 && changed && !a.rows[p]) master.shared[p] = value;
+    if (i == 0) master.rows[p] = a.rows[p];
+    parameters[p] = value;
+  }
+  model::visit_anywhere(model::Models{}, a.target.model, [&](auto found) {
+    write_own_constants<typename decltype(found)::type>(parameters, a.target.undecayed_input, i, n, a.block,
+                                                        a.per_neuron, a.slopes_per_neuron);
+  });
+  double constants[model::max_surrogate_constants] = {};
+  model::visit_anywhere(model::Surrogates{}, a.target.surrogate,
+                        [&](auto found) { decltype(found)::type::derive(parameters + own, constants); });
+  for (int k = 0; k < model::max_surrogate_constants; ++k) {
+    if (a.per_neuron) a.per_neuron[(first + k) * n + i] = static_cast<R>(constants[k]);
+    if (i == 0) a.block->shared[first + k] = static_cast<R>(constants[k]);
+  }
+  if (i == 0) {
+    a.block->per_neuron = a.per_neuron;
+    a.block->slopes_per_neuron = a.slopes_per_neuron;
+    a.block->active = a.active;
+  }
+}
+
+// The step of a number that all neurons share: beside the other parameters as neuron 0 has them.
+template <class Model, class R>
+SYNFIRE_MODEL_FN double shared_step(const UpdateParameterArguments<R>& a) {
+  const ParameterMaster& master = *a.target.master;
+  double parameters[model::max_parameters];
+  for (int p = 0; p < Model::n_parameters + 2; ++p)
+    parameters[p] = master.rows[p] ? master.rows[p][0] : master.shared[p];
+  return model::descend<Model, R>(parameters, a.parameter, a.step, static_cast<double>(a.gradient[0]), *a.rate,
+                                  a.target.undecayed_input);
+}
+
+// The work of UpdateParameterArguments for neuron i; of neuron 0 alone when nothing is per neuron. Returns the new
+// value; one that is shared is stored by the caller, once every neuron has read the old one.
+template <class R>
+SYNFIRE_MODEL_FN double update_parameter_of(const UpdateParameterArguments<R>& a, int64_t i) {
+  ParameterMaster& master = *a.target.master;
+  double* const row = master.rows[a.parameter];
+  double next = 0;
+  model::visit_anywhere(model::Models{}, a.target.model, [&](auto found) {
+    using Model = typename decltype(found)::type;
+    double parameters[model::max_parameters];
+    for (int p = 0; p < Model::n_parameters + 2; ++p)
+      parameters[p] = master.rows[p] ? master.rows[p][i] : master.shared[p];
+    if (row) {
+      const auto gradient = static_cast<double>(a.gradient[a.gradient_per_neuron ? i : 0]);
+      next = model::descend<Model, R>(parameters, a.parameter, a.step, gradient, *a.rate, a.target.undecayed_input);
+      row[i] = next;
+    } else {
+      next = shared_step<Model>(a);
+      parameters[a.parameter] = next;
+    }
+    write_own_constants<Model>(parameters, a.target.undecayed_input, i, a.target.n_neurons, a.block,
+                               const_cast<R*>(a.block->per_neuron), const_cast<R*>(a.block->slopes_per_neuron));
+  });
+  return next;
+}
+
+// What update_parameter_of() returns of a number that is shared, for whoever has no neuron of its own.
+template <class R>
+SYNFIRE_MODEL_FN double shared_value_of(const UpdateParameterArguments<R>& a) {
+  double next = 0;
+  model::visit_anywhere(model::Models{}, a.target.model,
+                        [&](auto found) { next = shared_step<typename decltype(found)::type>(a); });
+  return next;
+}
+
+}  // namespace SYNFIRE_MODEL_LEVEL
+}  // namespace synfire::operations
+
+#endif

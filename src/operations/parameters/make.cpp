@@ -1,0 +1,84 @@
+#include "arguments_of.hpp"
+
+#include <base/error.hpp>
+#include <base/view_checks.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace synfire::core {
+
+void Layer::load_value_kernel() {
+  const Operation operation = operations::SetParameters{this, parameter_memory()};
+  device().load({&operation, 1});
+}
+
+void Layer::send_values(synfire_stream stream) {
+  const Operation operation = operations::SetParameters{this, parameter_memory()};
+  device().execute({&operation, 1}, stream);
+}
+
+}  // namespace synfire::core
+
+namespace synfire::operations {
+
+using namespace synfire::core;
+
+OperationLabel label(const UpdateParameter& op) {
+  return {op.layer, op.layer->parameters().spec(op.parameter).name};
+}
+
+namespace {
+
+UpdateParameter make_update(Recorder& recorder, Layer& layer, const UpdateRequest& request, double learning_rate) {
+  const auto lock = layer.lock_parameters();
+  const auto& spec = layer.parameters().spec(request.parameter.index);
+  const bool reciprocal = request.parameter.reciprocal;
+  const char* const known_as = reciprocal ? spec.reciprocal_name : spec.name;
+  layer.parameters().gradient_row(request.parameter, "desc.name");  // refuses the surrogate's
+  const Buffer& gradient = *request.gradient;
+  if (gradient.dtype() != layer.spec().arithmetic())
+    fail_argument("SYN-BUFFER-TYPE", "desc.gradient holds %s; %s is needed", name_of_dtype(gradient.dtype()),
+                  name_of_dtype(layer.spec().arithmetic()));
+  const uint64_t held = gradient.view().bytes / layer.spec().element_bytes(),
+                 length = layer.parameters().values(request.parameter.index).size();
+  if (held != length)
+    fail_argument("SYN-UPDATE-LENGTH",
+                  "desc.gradient holds %llu elements; \"%s\" holds %llu, and both must be the same",
+                  static_cast<unsigned long long>(held), known_as, static_cast<unsigned long long>(length));
+  check_memory(gradient, "desc.gradient", layer.context()->device().is_host());
+
+  model::DescentStep step = {};
+  step.reciprocal = reciprocal;
+  step.minimum = spec.open_range ? std::nextafter(spec.minimum, std::numeric_limits<double>::infinity()) : spec.minimum;
+  step.maximum = spec.maximum;
+  const auto largest = std::numeric_limits<double>::max();
+  step.lower = reciprocal ? 1.0 / step.maximum : step.minimum;
+  step.upper = reciprocal ? std::min(largest, 1.0 / step.minimum) : step.maximum;
+  for (const double* const bound : {request.lower, request.upper})
+    if (bound && !std::isfinite(*bound))
+      fail_argument("SYN-UPDATE-BOUNDS", "desc.%s is %g; it must be finite", bound == request.lower ? "lower" : "upper",
+                    *bound);
+  if (request.lower) step.lower = std::max(step.lower, *request.lower);
+  if (request.upper) step.upper = std::min(step.upper, *request.upper);
+  if (step.lower > step.upper)
+    fail_argument("SYN-UPDATE-BOUNDS",
+                  "from desc.lower to desc.upper, and in the range of \"%s\", there is no value: %g to %g", known_as,
+                  step.lower, step.upper);
+  const double* const rate = recorder.number("learning_rate", learning_rate);
+  layer.add_update(request.parameter.index);
+  recorder.updates(layer, request.parameter.index);
+  return {&layer, request.parameter.index, step, gradient.view(), length > 1, rate, layer.parameter_memory()};
+}
+
+}  // namespace
+
+void record_update(Graph& graph, Layer& layer, const UpdateRequest& request, double learning_rate) {
+  graph.record([&](Recorder& recorder) {
+    check_scalar(learning_rate, "learning_rate");
+    return OperationList{make_update(recorder, layer, request, learning_rate)};
+  });
+}
+
+}  // namespace synfire::operations

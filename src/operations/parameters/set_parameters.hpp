@@ -1,0 +1,29 @@
+// Values that the host set reach the parameters on the device: those that changed since the last time.
+#ifndef SYNFIRE_OPERATIONS_PARAMETERS_SET_PARAMETERS_HPP
+#define SYNFIRE_OPERATIONS_PARAMETERS_SET_PARAMETERS_HPP
+
+#include <layer/layer.hpp>
+#include <operations/kind.hpp>
+
+namespace synfire::operations {
+
+struct SetParameters {
+  core::Layer* layer;
+  View parameters;
+
+  static constexpr const char* name = "set parameters";
+  static void operands(SetParameters& op, OperandVisitor visit) {
+    visit({"the layer's parameters", op.parameters, Access::update});
+  }
+};
+inline OperationLabel label(const SetParameters& op) { return {op.layer}; }
+inline bool wants_threads(const SetParameters&) { return false; }
+void run(const SetParameters& op, host::Launcher& launcher);
+cuda::Hints hints(const SetParameters& op, const cuda::GpuShape& gpu);
+void enqueue(const SetParameters& op, cuda::Launcher& launcher);
+
+}  // namespace synfire::operations
+
+SYNFIRE_DECLARE_KIND(SetParameters);
+
+#endif

@@ -1,0 +1,23 @@
+// Spikes [T, B, N] as the code of either backend takes them, whatever their format. Dense elements are looked at as
+// unsigned whole numbers of their size, so that the caller's floating-point environment has no say in what is zero.
+#ifndef SYNFIRE_OPERATIONS_SPIKES_ARRAYS_HPP
+#define SYNFIRE_OPERATIONS_SPIKES_ARRAYS_HPP
+
+#include <cstdint>
+
+namespace synfire::operations {
+
+// The first four by the bytes of an element.
+enum class SpikeStorage : int32_t { bytes1, bytes2, bytes4, bytes8, bits, time_bits };
+inline constexpr int n_spike_storages = 6;
+
+struct SpikeArray {
+  void* data;
+  int64_t pitch;       // elements (words) from one step (from 32 steps) to the next
+  uint64_t magnitude;  // dense: an element is a spike when it has any of these bits, which are all but the sign
+  uint64_t one;        // dense: what a spike is written as
+};
+
+}  // namespace synfire::operations
+
+#endif

@@ -1,0 +1,69 @@
+// What callers ask of spikes, made into checked operations.
+#include "convert_spikes.hpp"
+#include "count_spikes.hpp"
+#include "spike_views.hpp"
+
+#include <base/error.hpp>
+#include <base/view_checks.hpp>
+#include <graph/operands.hpp>
+
+#include <cstdio>
+
+namespace synfire::operations {
+
+using namespace synfire::core;
+
+namespace {
+
+// Where no word crosses from one batch row to the next, [B, N] is one long row.
+Extents folded(const Extents& extents, bool neuron_packed) {
+  if (neuron_packed && extents.n_neurons % 32 != 0) return extents;
+  return {extents.n_steps, 1, extents.row()};
+}
+
+}  // namespace
+
+OperationLabel label(const ConvertSpikes& op) {
+  return {nullptr, std::string(name_of_dtype(op.source.dtype)).append(" to ").append(name_of_dtype(op.destination.dtype))
+                       .append(" ").append(shape_text(op.extents))};
+}
+
+OperationLabel label(const CountSpikes& op) { return {nullptr, shape_text(op.extents)}; }
+
+OperationList convert_spikes(const ConvertSpikesRequest& request, bool on_host) {
+  const Extents extents = checked_extents(request.extents);
+  OperationList operations = {
+      ConvertSpikes{folded(extents, request.source->dtype() == SYNFIRE_DTYPE_BITS ||
+                                        request.destination->dtype() == SYNFIRE_DTYPE_BITS),
+                    spike_view(*request.source, "desc.source", extents, on_host),
+                    spike_view(*request.destination, "desc.destination", extents, on_host)}};
+  check_overlap(operations);
+  return operations;
+}
+
+OperationList count_spikes(const CountSpikesRequest& request, bool on_host) {
+  const Extents e = checked_extents(request.extents);
+  const Buffer& counts = *request.counts;
+  const bool neurons = request.kind == CountKind::per_neuron, steps = request.kind == CountKind::per_step;
+  if (counts.dtype() != SYNFIRE_DTYPE_U32 && counts.dtype() != SYNFIRE_DTYPE_U64)
+    fail_argument("SYN-BUFFER-TYPE", "desc.counts holds %s; u32 or u64 is needed", name_of_dtype(counts.dtype()));
+  const int64_t largest = neurons ? e.n_steps : steps ? e.row() : e.n_steps * e.row();
+  if (counts.dtype() == SYNFIRE_DTYPE_U32 && largest > 0xFFFFFFFF)
+    fail_argument("SYN-COUNT-RANGE", "desc.counts holds u32; a count of this shape may reach %lld, u64 is needed",
+                  static_cast<long long>(largest));
+  const int64_t length = neurons ? e.row() : steps ? e.n_steps : 1;
+  char text[128];
+  if (neurons)
+    std::snprintf(text, sizeof text, "%s [%lld, %lld]", name_of_dtype(counts.dtype()), static_cast<long long>(e.batch),
+                  static_cast<long long>(e.n_neurons));
+  else
+    std::snprintf(text, sizeof text, "%s [%lld]", name_of_dtype(counts.dtype()), static_cast<long long>(length));
+  OperationList operations = {
+      CountSpikes{request.kind, folded(e, request.spikes->dtype() == SYNFIRE_DTYPE_BITS),
+                  spike_view(*request.spikes, "desc.spikes", e, on_host),
+                                   stepped(counts, "desc.counts", {1, length}, text, on_host)}};
+  check_overlap(operations);
+  return operations;
+}
+
+}  // namespace synfire::operations

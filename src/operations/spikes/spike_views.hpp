@@ -1,0 +1,21 @@
+// Spikes of any format as arguments: their shape, and the buffers that hold them.
+#ifndef SYNFIRE_OPERATIONS_SPIKES_SPIKE_VIEWS_HPP
+#define SYNFIRE_OPERATIONS_SPIKES_SPIKE_VIEWS_HPP
+
+#include <base/buffer.hpp>
+#include <base/extents.hpp>
+
+#include <string>
+
+namespace synfire::operations {
+
+// With a batch of at least 1. Throws INVALID_ARGUMENT, or OUT_OF_MEMORY for a shape that cannot be addressed.
+core::Extents checked_extents(core::Extents extents);
+// Spikes [T, B, N] in the format that the buffer's type says. Throws INVALID_ARGUMENT.
+core::View spike_view(const core::Buffer& buffer, const char* name, const core::Extents& extents, bool on_host);
+// "[16, 1, 128]".
+std::string shape_text(const core::Extents& extents);
+
+}  // namespace synfire::operations
+
+#endif

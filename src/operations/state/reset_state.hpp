@@ -1,0 +1,38 @@
+// V = v_reset (hard) or 0 (soft), from the parameters on the device; W = 0: of batch rows first_row to first_row + n_rows,
+// or of those among them whose byte in the mask [B] is not 0.
+#ifndef SYNFIRE_OPERATIONS_STATE_RESET_STATE_HPP
+#define SYNFIRE_OPERATIONS_STATE_RESET_STATE_HPP
+
+#include <layer/layer.hpp>
+#include <operations/kind.hpp>
+
+namespace synfire::operations {
+
+struct ResetState {
+  core::Layer* layer;
+  int64_t first_row;
+  int64_t n_rows;
+  View v, w;  // those rows of the state; no w in models with one variable
+  View parameters;
+  View mask = {};
+
+  static constexpr const char* name = "reset state";
+  static void operands(ResetState& op, OperandVisitor visit) {
+    const Access access = op.mask.data ? Access::update : Access::write;  // rows that the mask leaves out stay
+    visit({"desc.buffer", op.mask, Access::read});
+    visit({"the layer's parameters", op.parameters, Access::read});
+    visit({"the layer's v", op.v, access});
+    visit({"the layer's w", op.w, access});
+  }
+};
+inline OperationLabel label(const ResetState& op) { return {op.layer}; }
+inline bool wants_threads(const ResetState&) { return false; }
+void run(const ResetState& op, host::Launcher& launcher);
+cuda::Hints hints(const ResetState& op, const cuda::GpuShape& gpu);
+void enqueue(const ResetState& op, cuda::Launcher& launcher);
+
+}  // namespace synfire::operations
+
+SYNFIRE_DECLARE_KIND(ResetState);
+
+#endif
