@@ -47,7 +47,8 @@
 /** @defgroup buffer Buffers */
 /** @defgroup layer Layers */
 /** @defgroup spikes Spikes
- * Conversions between the formats of spikes, and counts of them: at once, or recorded into a graph. */
+ * Conversions between the formats of spikes, counts of them, and rates encoded as spikes: at once, or recorded into a
+ * graph. */
 /** @defgroup graph Graphs */
 
 /** @addtogroup version
@@ -1324,6 +1325,41 @@ typedef struct synfire_count_spikes_desc {
 /** All zeros plus the size. */
 #define SYNFIRE_COUNT_SPIKES_DESC_INIT { (uint32_t)sizeof(synfire_count_spikes_desc), 0, 0, 0, 0, NULL, NULL }
 
+/** Rates to be encoded as spikes `[T, B, N]`: in each step each neuron spikes with the probability of its rate,
+ * independently of all others.
+ *
+ * The spike of neuron n of batch row b in step t follows from its rate, `seed`, `offset` + t, b and n, and from nothing
+ * else: it is the same whatever T, B and N are, in every format, on every backend and with any number of threads. It is
+ * drawn by Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC '11), whose
+ * key is `seed`, low word first, and whose counter is the words n / 4, b, low and high word of `offset` + t (modulo
+ * 2^64). The neuron spikes where word n mod 4 of what comes out is below rate * 2^32, rounded down. A rate of 0 or less
+ * never spikes, nor does a NaN; one of 1 or more always does. */
+typedef struct synfire_encode_bernoulli_desc {
+  /** `sizeof(synfire_encode_bernoulli_desc)`. */
+  uint32_t struct_size;
+  /** 0 (default): `rates` are `[B, N]`, the same in every step. 1: `[T, B, N]`. */
+  int32_t rates_per_step;
+  /** Steps T, at least 1. */
+  int64_t n_steps;
+  /** Neurons N of one batch row, at least 1, at most 2^34. */
+  int64_t n_neurons;
+  /** Batch rows B, at most 2^32. Default: 1. */
+  int64_t batch;
+  /** Read: f32, f16 or bf16. */
+  synfire_buffer rates;
+  /** Written, in any format that synfire_convert_spikes_desc::destination may have. May not overlap what is read. */
+  synfire_buffer spikes;
+  /** Any number; another one gives other spikes, independent of these. The operation's value `"seed"`. */
+  uint64_t seed;
+  /** The number of the first step since the seed. In a graph that of the first replay: each replay begins T steps
+   *  further on than the one before it. The operation's value `"offset"`. */
+  uint64_t offset;
+} synfire_encode_bernoulli_desc;
+
+/** All zeros plus the size. */
+#define SYNFIRE_ENCODE_BERNOULLI_DESC_INIT \
+  { (uint32_t)sizeof(synfire_encode_bernoulli_desc), 0, 0, 0, 0, NULL, NULL, 0u, 0u }
+
 /**
  * Converts spikes from one format to another now: the same operation that synfire_graph_record_convert_spikes()
  * records.
@@ -1363,6 +1399,29 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_convert_spikes(synfire_context c
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_count_spikes(synfire_context context,
                                                              const synfire_count_spikes_desc *desc,
                                                              synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Encodes rates as spikes now: the same operation that synfire_graph_record_encode_bernoulli() records. Calls do not
+ * count: the next one, to go on, is given an `offset` that is `n_steps` larger.
+ *
+ * @param context The context of both buffers.
+ * @param desc    What to read and write; on a CUDA context device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_UNSUPPORTED (more neurons or batch rows than can be told apart),
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed), ::SYNFIRE_ERROR_CAPTURING (the capture is
+ *         invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK (the context's job
+ *         system).
+ * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
+ * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), with the `offset` of this call in each of its runs, after waiting for the context's own stream.
+ * @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_encode_bernoulli(synfire_context context,
+                                                                 const synfire_encode_bernoulli_desc *desc,
+                                                                 synfire_stream stream SYNFIRE_NULLABLE)
+    SYNFIRE_NOEXCEPT;
 
 /** @} */
 /** @addtogroup graph
@@ -1716,6 +1775,23 @@ SYNFIRE_API synfire_status SYNFIRE_CALL
 synfire_graph_record_count_spikes(synfire_graph graph, const synfire_count_spikes_desc *desc) SYNFIRE_NOEXCEPT;
 
 /**
+ * Appends an encoding of rates as spikes; synfire_encode_bernoulli_desc says which. The first replay begins at
+ * synfire_encode_bernoulli_desc::offset, and each one behind where the one before it ended, without the host: replays
+ * never draw the same numbers again. One in which the operation is disabled does not move on. Setting the operation's
+ * value `"offset"` lets the next launch begin there, also where an earlier one began.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_UNSUPPORTED (more neurons or
+ *         batch rows than can be told apart), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory and device memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL
+synfire_graph_record_encode_bernoulli(synfire_graph graph, const synfire_encode_bernoulli_desc *desc) SYNFIRE_NOEXCEPT;
+
+/**
  * Appends a native node: the caller's own kernels or library calls on CUDA, its own function on the host.
  *
  * @param graph A graph that is not instantiated.
@@ -1959,8 +2035,10 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_rebind(synfire_graph graph
  *
  * @param graph     A graph, instantiated or not.
  * @param operation Its number, from synfire_graph_get_last_operation().
- * @param name      `"value"` of a fill, `"scale"` or `"keep"` of a scale-and-add, `"learning_rate"` of an update.
- * @param value     What the descriptor of the operation allows there.
+ * @param name      `"value"` of a fill, `"scale"` or `"keep"` of a scale-and-add, `"learning_rate"` of an update,
+ *                  `"seed"` or `"offset"` of an encoding.
+ * @param value     What the descriptor of the operation allows there; of a seed or offset, whole numbers from 0 to 2^53.
+ *                  An encoding begins at its offset again whenever that is set, also to what it was.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates no. @enqueues no; the next launch enqueues one kernel more for every 64 values of the graph
  * that it brings along. @capture legal. @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1

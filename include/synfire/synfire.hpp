@@ -641,6 +641,33 @@ inline synfire_count_spikes_desc count_spikes_desc(synfire_buffer spikes, synfir
 }
 
 /**
+ * Describes an encoding of rates as spikes `[T, B, N]`.
+ *
+ * @param rates     Read: `[B, N]`, the same in every step; after setting `rates_per_step` to 1, `[T, B, N]`.
+ * @param spikes    Written.
+ * @param n_steps   Steps T.
+ * @param n_neurons Neurons N of one batch row.
+ * @param batch     Batch rows B.
+ * @param seed      Any number; another one gives other spikes.
+ * @param offset    The number of the first step since the seed.
+ * @return The descriptor.
+ */
+inline synfire_encode_bernoulli_desc encode_bernoulli_desc(synfire_buffer rates, synfire_buffer spikes,
+                                                           std::int64_t n_steps, std::int64_t n_neurons,
+                                                           std::int64_t batch = 1, std::uint64_t seed = 0,
+                                                           std::uint64_t offset = 0) noexcept {
+  auto desc = detail::empty<synfire_encode_bernoulli_desc>();
+  desc.n_steps = n_steps;
+  desc.n_neurons = n_neurons;
+  desc.batch = batch;
+  desc.rates = rates;
+  desc.spikes = spikes;
+  desc.seed = seed;
+  desc.offset = offset;
+  return desc;
+}
+
+/**
  * Describes a fill of a graph.
  *
  * @param buffer Written.
@@ -1513,6 +1540,20 @@ inline void count_spikes(const Context& context, const synfire_count_spikes_desc
 }
 
 /**
+ * Encodes rates as spikes now. As synfire_encode_bernoulli().
+ *
+ * @param context The context of both buffers.
+ * @param desc    What to encode; encode_bernoulli_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void encode_bernoulli(const Context& context, const synfire_encode_bernoulli_desc& desc,
+                             synfire_stream stream = nullptr) {
+  const synfire_encode_bernoulli_desc sized = detail::sized(desc);
+  check(synfire_encode_bernoulli(context, &sized, stream));
+}
+
+/**
  * Computes destination = keep * destination + scale * source now. As synfire_scale_add().
  *
  * @param context The context of both buffers.
@@ -1693,6 +1734,18 @@ class Graph : public Owner<synfire_graph> {
   void record_count_spikes(const synfire_count_spikes_desc& desc) {
     const synfire_count_spikes_desc sized = detail::sized(desc);
     check(synfire_graph_record_count_spikes(handle_, &sized));
+  }
+
+  /**
+   * Appends an encoding of rates as spikes: each replay goes on where the one before it ended. As
+   * synfire_graph_record_encode_bernoulli().
+   *
+   * @param desc What to encode; encode_bernoulli_desc() helps.
+   * @throws error
+   */
+  void record_encode_bernoulli(const synfire_encode_bernoulli_desc& desc) {
+    const synfire_encode_bernoulli_desc sized = detail::sized(desc);
+    check(synfire_graph_record_encode_bernoulli(handle_, &sized));
   }
 
   /**

@@ -5,6 +5,7 @@
 #include "elementwise/copy.hpp"
 #include "elementwise/fill.hpp"
 #include "elementwise/scale_add.hpp"
+#include "encode/encode_bernoulli.hpp"
 #include "gradients/sum_gradient.hpp"
 #include "native/native.hpp"
 #include "neuron/backward.hpp"
@@ -26,6 +27,7 @@
   KIND(ScaleAdd)                      \
   KIND(ConvertSpikes)                 \
   KIND(CountSpikes)                   \
+  KIND(EncodeBernoulli)               \
   KIND(ResetState)                    \
   KIND(WriteBytes)                    \
   KIND(GuardedCopy)                   \

@@ -176,6 +176,18 @@ static void print_structs(void) {
   FIELD(synfire_count_spikes_desc, counts);
   end_struct();
 
+  begin_struct("synfire_encode_bernoulli_desc", sizeof(synfire_encode_bernoulli_desc));
+  FIELD(synfire_encode_bernoulli_desc, struct_size);
+  FIELD(synfire_encode_bernoulli_desc, rates_per_step);
+  FIELD(synfire_encode_bernoulli_desc, n_steps);
+  FIELD(synfire_encode_bernoulli_desc, n_neurons);
+  FIELD(synfire_encode_bernoulli_desc, batch);
+  FIELD(synfire_encode_bernoulli_desc, rates);
+  FIELD(synfire_encode_bernoulli_desc, spikes);
+  FIELD(synfire_encode_bernoulli_desc, seed);
+  FIELD(synfire_encode_bernoulli_desc, offset);
+  end_struct();
+
   begin_struct("synfire_graph_desc", sizeof(synfire_graph_desc));
   FIELD(synfire_graph_desc, struct_size);
   FIELD(synfire_graph_desc, n_slots);

@@ -362,6 +362,22 @@ class Everything {
     answer(synfire_count_spikes(context, &count, nullptr));
     look(packed);
     look(total);
+    synfire_encode_bernoulli_desc encode = SYNFIRE_ENCODE_BERNOULLI_DESC_INIT;
+    encode.n_steps = shape.n_steps;
+    encode.batch = shape.batch;
+    encode.n_neurons = shape.n_neurons;
+    encode.rates_per_step = 1;
+    encode.seed = 5;
+    encode.spikes = packed;
+    for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16}) {
+      const Buffer rates = buffer(context, dtype, shape.sequence());
+      for (const double rate : {0.3, 6e-8}) {  // a subnormal number of f16, too
+        answer(synfire_buffer_fill(rates, rate));
+        encode.rates = rates;
+        answer(synfire_encode_bernoulli(context, &encode, nullptr));
+        look(packed);
+      }
+    }
   }
 
   static synfire_status SYNFIRE_CALL native(void* user, const synfire_native_call*) {
@@ -387,7 +403,10 @@ class Everything {
                    snapshot = buffer(context, SYNFIRE_DTYPE_U8, 4096),
                    row = buffer(context, dtype_of<Scalar>, shape.row()),
                    words = buffer(context, SYNFIRE_DTYPE_BITS, shape.words()),
-                   counts = buffer(context, SYNFIRE_DTYPE_U32, shape.row());
+                   counts = buffer(context, SYNFIRE_DTYPE_U32, shape.row()),
+                   rates = buffer(context, SYNFIRE_DTYPE_F32, shape.row()),
+                   drawn = buffer(context, SYNFIRE_DTYPE_TIME_BITS, (shape.n_steps + 31) / 32 * shape.row());
+      answer(synfire_buffer_fill(rates, 0.3));
       answer(synfire_graph_record_forward(graph, rig.layer, &forward));
       answer(synfire_graph_record_backward(graph, rig.layer, &backward));
       synfire_update_parameter_desc update = update_desc(name, backward.parameter_gradients[0].gradient, 0.01);
@@ -420,6 +439,15 @@ class Everything {
       count.counts = counts;
       answer(synfire_graph_record_convert_spikes(graph, &convert));
       answer(synfire_graph_record_count_spikes(graph, &count));
+      synfire_encode_bernoulli_desc encode = SYNFIRE_ENCODE_BERNOULLI_DESC_INIT;
+      encode.n_steps = shape.n_steps;
+      encode.batch = shape.batch;
+      encode.n_neurons = shape.n_neurons;
+      encode.rates = rates;
+      encode.spikes = drawn;
+      answer(synfire_graph_record_encode_bernoulli(graph, &encode));
+      int32_t encoding = 0;
+      answer(synfire_graph_get_last_operation(graph, &encoding));
       const synfire_state_desc rows = rows_desc(0, 0, row, "v"), in_snapshot = rows_desc(0, 0, snapshot),
                                first = rows_desc(0, 1);
       answer(synfire_graph_record_reset_rows(graph, rig.layer, &first));
@@ -439,10 +467,12 @@ class Everything {
         answer(synfire_graph_poll(graph, ticket));
         answer(synfire_graph_set_value(graph, filling, "value", 0.7));
         answer(synfire_graph_set_value(graph, filling, "value", INFINITY));
+        if (i == 1) answer(synfire_graph_set_value(graph, encoding, "seed", 1e15));
+        if (i == 1) answer(synfire_graph_set_value(graph, encoding, "offset", 0.1));
         answer(synfire_graph_set_enabled(graph, filling, i % 2));
       }
       look_at(rig);
-      for (const Buffer* const out : {&other, &snapshot, &row, &words, &counts}) look(*out);
+      for (const Buffer* const out : {&other, &snapshot, &row, &words, &counts, &drawn}) look(*out);
       look(backward.parameter_gradients[0].gradient);
       for (const char* const known_as : {"tau", "reciprocal_tau"}) {
         double value = 0;

@@ -228,6 +228,11 @@ TEST_F(Native, EveryCallOnAGraphInUseOnAnotherThreadIsBusy) {
   count.n_steps = 2;
   count.n_neurons = 32;
   count.kind = SYNFIRE_COUNT_TOTAL;
+  synfire_encode_bernoulli_desc encode = SYNFIRE_ENCODE_BERNOULLI_DESC_INIT;
+  encode.rates = rig.x;
+  encode.spikes = words;
+  encode.n_steps = 2;
+  encode.n_neurons = 32;
   const Buffer row = make_buffer(context, SYNFIRE_DTYPE_F32, 32), bytes = make_buffer(context, SYNFIRE_DTYPE_U8, 4096);
   const synfire_state_desc all = rows_desc(0, 0), values = rows_desc(0, 0, row), snapshot = rows_desc(0, 0, bytes);
   const Layer twin = make_layer(context, describe(Shape{2, 1, 32}, SYNFIRE_DTYPE_F32));
@@ -243,6 +248,7 @@ TEST_F(Native, EveryCallOnAGraphInUseOnAnotherThreadIsBusy) {
   busy(synfire_graph_record_update_parameter(graph, rig.layer, &update));
   busy(synfire_graph_record_convert_spikes(graph, &convert));
   busy(synfire_graph_record_count_spikes(graph, &count));
+  busy(synfire_graph_record_encode_bernoulli(graph, &encode));
   busy(synfire_graph_record_reset_rows(graph, rig.layer, &all));
   busy(synfire_graph_record_read_rows(graph, rig.layer, &values));
   busy(synfire_graph_record_write_rows(graph, rig.layer, &values));

@@ -117,6 +117,15 @@ std::vector<Way> ways() {
          return graph ? synfire_graph_record_convert_spikes(graph, &desc)
                       : synfire_convert_spikes(with.context, &desc, nullptr);
        }});
+  all.push_back({"encoding of rates", true, true, [](const Surroundings& with, synfire_buffer x, synfire_graph graph) {
+                   synfire_encode_bernoulli_desc desc = SYNFIRE_ENCODE_BERNOULLI_DESC_INIT;
+                   desc.n_steps = shape.n_steps;
+                   desc.n_neurons = shape.n_neurons;
+                   desc.rates = with.source;
+                   desc.spikes = x;
+                   return graph ? synfire_graph_record_encode_bernoulli(graph, &desc)
+                                : synfire_encode_bernoulli(with.context, &desc, nullptr);
+                 }});
   all.push_back({"scale-and-add", true, true, [](const Surroundings& with, synfire_buffer x, synfire_graph graph) {
                    const synfire_scale_add_desc desc = scale_add_desc(with.source, x, 1, 1);
                    return graph ? synfire_graph_record_scale_add(graph, &desc)

@@ -263,6 +263,16 @@ const std::vector<Kind>& kinds() {
          desc.counts = w.count;
          return synfire_graph_record_count_spikes(w.graph, &desc);
        }},
+      {"record_encode_bernoulli",
+       [](World& w) {
+         synfire_encode_bernoulli_desc desc = SYNFIRE_ENCODE_BERNOULLI_DESC_INIT;
+         desc.n_steps = n_steps;
+         desc.batch = batch;
+         desc.n_neurons = n_neurons;
+         desc.rates = w.row;
+         desc.spikes = w.packed;
+         return synfire_graph_record_encode_bernoulli(w.graph, &desc);
+       }},
       {"record_native",
        [](World& w) {
          synfire_native_desc desc = SYNFIRE_NATIVE_DESC_INIT;

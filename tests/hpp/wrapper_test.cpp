@@ -658,6 +658,45 @@ TEST(Spikes, ConvertedAndCountedAtOnceAndInAGraph) {
       throws(SYNFIRE_ERROR_WRONG_ORDER, "SYN-GRAPH-INSTANTIATED", "graph", [&] { graph.record_convert_spikes(pack); }));
 }
 
+TEST(Spikes, EncodedAtOnceAndInAGraph) {
+  const Context context = make_context();
+  Buffer rates(context, synfire::buffer_desc<float>(2 * 35)),
+      bytes(context, synfire::buffer_desc<std::uint8_t>(6 * 70));
+  std::vector<float> values(2 * 35, 0.5F);
+  values[3] = 0;
+  values[4] = 1;
+  rates.upload(values);
+  synfire::encode_bernoulli(context, synfire::encode_bernoulli_desc(rates, bytes, 6, 35, 2, 7, 100));
+  const std::vector<std::uint8_t> all = bytes.download<std::uint8_t>();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_LE(all[i], i % 70 == 3 ? 0 : 1);
+    EXPECT_GE(all[i], i % 70 == 4 ? 1 : 0);
+  }
+  // Replays of two steps go on where the one before ended, until the offset is set.
+  const auto part = [&](std::size_t first) {
+    return std::vector<std::uint8_t>(all.begin() + static_cast<std::ptrdiff_t>(first * 70),
+                                     all.begin() + static_cast<std::ptrdiff_t>((first + 2) * 70));
+  };
+  Buffer two(context, synfire::buffer_desc<std::uint8_t>(2 * 70));
+  Graph graph(context);
+  graph.record_encode_bernoulli(synfire::encode_bernoulli_desc(rates, two, 2, 35, 2, 7, 100));
+  const auto operation = graph.last_operation();
+  graph.instantiate();
+  for (const std::size_t first : {0U, 2U, 4U}) {
+    graph.wait(graph.launch());
+    EXPECT_EQ(two.download<std::uint8_t>(), part(first));
+  }
+  graph.set_value(operation, "offset", 101);
+  graph.wait(graph.launch());
+  EXPECT_EQ(two.download<std::uint8_t>(), part(1));
+  auto wrong = synfire::encode_bernoulli_desc(rates, two, 2, 35, 2);
+  wrong.rates_per_step = 1;
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-BUFFER-SIZE", "desc.rates",
+                     [&] { synfire::encode_bernoulli(context, wrong); }));
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_WRONG_ORDER, "SYN-GRAPH-INSTANTIATED", "graph",
+                     [&] { graph.record_encode_bernoulli(wrong); }));
+}
+
 TEST(Names, FindModelsAndSurrogates) {
   EXPECT_EQ(synfire::model_id("izhikevich"), SYNFIRE_MODEL_IZHIKEVICH);
   EXPECT_EQ(synfire::surrogate_id("rect"), SYNFIRE_SURROGATE_RECT);

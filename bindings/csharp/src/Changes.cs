@@ -84,7 +84,8 @@ namespace Synfire
         /// </summary>
         /// <param name="operation">Its number, as <see cref="LastOperation"/> told.</param>
         /// <param name="name">
-        /// <c>value</c> of a fill, <c>scale</c> or <c>keep</c> of a sum, <c>learning_rate</c> of an update.
+        /// <c>value</c> of a fill, <c>scale</c> or <c>keep</c> of a sum, <c>learning_rate</c> of an update, <c>seed</c> or
+        /// <c>offset</c> of an encoding (whole numbers from 0 to 2^53).
         /// </param>
         /// <param name="value">The number.</param>
         public void SetValue(int operation, string name, double value)

@@ -230,6 +230,36 @@ namespace Synfire
             }
         }
 
+        /// <summary>
+        /// Encodes rates as spikes <c>[T, B, N]</c>, now: each neuron spikes in each step with the probability of its
+        /// rate, independently of all others. What is drawn follows from the seed, the number of the step, the batch
+        /// row, the neuron and the rate alone: it is the same in every format and on every backend.
+        /// </summary>
+        /// <param name="steps">Steps T.</param>
+        /// <param name="neurons">Neurons N of one batch row.</param>
+        /// <param name="rates">Read: float, <see cref="Float16"/> or <see cref="BFloat16"/>, <c>[B, N]</c>.</param>
+        /// <param name="spikes">Written, in any format.</param>
+        /// <param name="batch">Batch rows B.</param>
+        /// <param name="seed">Any number; another one gives other spikes.</param>
+        /// <param name="offset">
+        /// The number of the first step since the seed. Calls do not count: the next one, to go on, is given one that is
+        /// larger by <paramref name="steps"/>.
+        /// </param>
+        /// <param name="ratesPerStep">Rates are <c>[T, B, N]</c>.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void EncodeBernoulli(long steps, long neurons, BufferBase rates, BufferBase spikes, long batch = 1,
+                                    ulong seed = 0, ulong offset = 0, bool ratesPerStep = false,
+                                    IntPtr stream = default(IntPtr))
+        {
+            Errors.Given(rates, "rates");
+            using (new Use(Handle, rates.Handle, Errors.Given(spikes, "spikes").Handle))
+            {
+                synfire_encode_bernoulli_desc desc =
+                    Spikes.Encoding(steps, neurons, batch, rates, spikes, seed, offset, ratesPerStep);
+                Errors.Check(Native.synfire_encode_bernoulli(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+
         /// <summary>What it runs on, in words.</summary>
         public override string ToString() { return IsClosed ? "Context (closed)" : "Context on " + Properties.Name; }
     }
@@ -258,6 +288,22 @@ namespace Synfire
             desc.batch = Errors.NotNegative(batch, "batch");
             desc.spikes = spikes.Raw;
             desc.counts = counts.Raw;
+            return desc;
+        }
+
+        public static synfire_encode_bernoulli_desc Encoding(long steps, long neurons, long batch, BufferBase rates,
+                                                             BufferBase spikes, ulong seed, ulong offset,
+                                                             bool ratesPerStep)
+        {
+            synfire_encode_bernoulli_desc desc = synfire_encode_bernoulli_desc.Init;
+            desc.rates_per_step = ratesPerStep ? 1 : 0;
+            desc.n_steps = Errors.NotNegative(steps, "steps");
+            desc.n_neurons = Errors.NotNegative(neurons, "neurons");
+            desc.batch = Errors.NotNegative(batch, "batch");
+            desc.rates = rates.Raw;
+            desc.spikes = spikes.Raw;
+            desc.seed = seed;
+            desc.offset = offset;
             return desc;
         }
     }

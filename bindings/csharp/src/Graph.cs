@@ -142,6 +142,25 @@ namespace Synfire
             return this;
         }
 
+        /// <summary>
+        /// Appends an encoding of rates as spikes <c>[T, B, N]</c>, as <see cref="Context.EncodeBernoulli"/>. Each replay
+        /// goes on where the one before it ended; one in which the operation is disabled does not move on. Its numbers
+        /// <c>seed</c> and <c>offset</c> can be changed between replays.
+        /// </summary>
+        public Graph EncodeBernoulli(long steps, long neurons, BufferBase rates, BufferBase spikes, long batch = 1,
+                                     ulong seed = 0, ulong offset = 0, bool ratesPerStep = false)
+        {
+            Errors.Given(rates, "rates");
+            using (new Use(Handle, rates.Handle, Errors.Given(spikes, "spikes").Handle))
+            {
+                synfire_encode_bernoulli_desc desc =
+                    Spikes.Encoding(steps, neurons, batch, rates, spikes, seed, offset, ratesPerStep);
+                Errors.Check(Native.synfire_graph_record_encode_bernoulli(Raw, &desc));
+                Keep(null, new[] { rates, spikes });
+            }
+            return this;
+        }
+
         private void Keep(Layer layer, BufferBase[] buffers)
         {
             lock (keeps_)

@@ -697,6 +697,52 @@ namespace Synfire.Raw
         }
     }
 
+    /// <summary>
+    /// Rates to be encoded as spikes <c>[T, B, N]</c>: in each step each neuron spikes with the probability of
+    /// its rate, independently of all others.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_encode_bernoulli_desc
+    {
+        /// <summary><c>sizeof(synfire_encode_bernoulli_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>0 (default): <c>rates</c> are <c>[B, N]</c>, the same in every step. 1: <c>[T, B, N]</c>.</summary>
+        public int rates_per_step;
+        /// <summary>Steps T, at least 1.</summary>
+        public long n_steps;
+        /// <summary>Neurons N of one batch row, at least 1, at most 2^34.</summary>
+        public long n_neurons;
+        /// <summary>Batch rows B, at most 2^32. Default: 1.</summary>
+        public long batch;
+        /// <summary>Read: f32, f16 or bf16.</summary>
+        public synfire_buffer rates;
+        /// <summary>
+        /// Written, in any format that synfire_convert_spikes_desc.destination may have. May not overlap what is
+        /// read.
+        /// </summary>
+        public synfire_buffer spikes;
+        /// <summary>
+        /// Any number; another one gives other spikes, independent of these. The operation's value <c>"seed"</c>.
+        /// </summary>
+        public ulong seed;
+        /// <summary>
+        /// The number of the first step since the seed. In a graph that of the first replay: each replay begins T
+        /// steps further on than the one before it. The operation's value <c>"offset"</c>.
+        /// </summary>
+        public ulong offset;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_encode_bernoulli_desc Init
+        {
+            get
+            {
+                synfire_encode_bernoulli_desc made = default(synfire_encode_bernoulli_desc);
+                made.struct_size = (uint)sizeof(synfire_encode_bernoulli_desc);
+                return made;
+            }
+        }
+    }
+
     /// <summary>How to create a graph. Zero means default in every field but <c>struct_size</c>.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_graph_desc
@@ -1543,6 +1589,14 @@ namespace Synfire.Raw
             synfire_context context, synfire_count_spikes_desc* desc, synfire_stream stream);
 
         /// <summary>
+        /// Encodes rates as spikes now: the same operation that synfire_graph_record_encode_bernoulli() records.
+        /// Calls do not count: the next one, to go on, is given an <c>offset</c> that is <c>n_steps</c> larger.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_encode_bernoulli(
+            synfire_context context, synfire_encode_bernoulli_desc* desc, synfire_stream stream);
+
+        /// <summary>
         /// Computes destination = keep * destination + scale * source now: the same operation that
         /// synfire_graph_record_scale_add() records.
         /// </summary>
@@ -1586,6 +1640,17 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_record_count_spikes(
             synfire_graph graph, synfire_count_spikes_desc* desc);
+
+        /// <summary>
+        /// Appends an encoding of rates as spikes; synfire_encode_bernoulli_desc says which. The first replay
+        /// begins at synfire_encode_bernoulli_desc.offset, and each one behind where the one before it ended,
+        /// without the host: replays never draw the same numbers again. One in which the operation is disabled
+        /// does not move on. Setting the operation's value <c>"offset"</c> lets the next launch begin there, also
+        /// where an earlier one began.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_encode_bernoulli(
+            synfire_graph graph, synfire_encode_bernoulli_desc* desc);
 
         /// <summary>
         /// Appends a native node: the caller's own kernels or library calls on CUDA, its own function on the

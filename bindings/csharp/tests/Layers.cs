@@ -113,6 +113,56 @@ namespace Synfire.Tests
             }
         }
 
+        public static void RatesAsSpikes()
+        {
+            using (Context context = new Context(Backend.Host))
+            using (Buffer<float> rates = context.CreateBuffer<float>(MemoryKind.Host, 2, 35))
+            using (Buffer<byte> all = context.CreateBuffer<byte>(MemoryKind.Host, 60, 2, 35))
+            using (Buffer<uint> inTime = context.CreateBuffer<uint>(MemoryKind.Host, DType.TimeBits, 0, 2, 2, 35))
+            using (Buffer<float> each = context.CreateBuffer<float>(MemoryKind.Host, 60, 2, 35))
+            using (Buffer<byte> part = context.CreateBuffer<byte>(MemoryKind.Host, 20, 2, 35))
+            using (Graph graph = new Graph(context))
+            {
+                Span<float> once = rates.Span, perStep = each.Span;
+                for (int i = 0; i < 70; ++i) once[i] = i / 69f;
+                for (int i = 0; i < 4200; ++i) perStep[i] = once[i % 70];
+                context.EncodeBernoulli(60, 35, rates, all, batch: 2, seed: ulong.MaxValue, offset: 7);
+                context.EncodeBernoulli(60, 35, each, inTime, 2, ulong.MaxValue, 7, ratesPerStep: true);
+                long seen = 0;
+                bool same = true;
+                for (int t = 0; t < 60; ++t)
+                    for (int i = 0; i < 70; ++i)
+                    {
+                        uint one = all[t, i / 35, i % 35];
+                        same &= one == (inTime[t / 32, i / 35, i % 35] >> (t % 32) & 1) && one <= 1;
+                        same &= (i != 0 || one == 0) && (i != 69 || one == 1);
+                        seen += one;
+                    }
+                Check.That(same && seen > 1900 && seen < 2300, "spikes drawn: " + seen);
+                int encode = graph.EncodeBernoulli(20, 35, rates, part, 2, ulong.MaxValue, 7).LastOperation;
+                graph.Instantiate();
+                Action<int, string> expect = (first, what) =>
+                {
+                    graph.Wait(graph.Launch());
+                    Check.That(all.Span.Slice(70 * first, 1400).SequenceEqual(part.Span), what);
+                };
+                expect(0, "the first replay");
+                expect(20, "the second goes on");
+                graph.SetEnabled(encode, false);
+                expect(20, "disabled");
+                graph.SetEnabled(encode, true);
+                expect(40, "the third goes on from the second");
+                graph.SetValue(encode, "offset", 8);
+                expect(1, "another offset");
+                Check.Status(Status.ErrorInvalidArgument, () => graph.SetValue(encode, "offset", 0.5), "half a step");
+                Check.Status(Status.ErrorInvalidArgument,
+                             () => context.EncodeBernoulli(60, 35, rates, all, 2, ratesPerStep: true),
+                             "rates of one step");
+                Check.Throws<ArgumentOutOfRangeException>(() => context.EncodeBernoulli(-1, 35, rates, all), "-1 steps");
+                Check.Throws<ArgumentNullException>(() => graph.EncodeBernoulli(60, 35, null, all), "no rates");
+            }
+        }
+
         public static void ReplaysEqualCalls()
         {
             using (Context context = new Context(Backend.Host))

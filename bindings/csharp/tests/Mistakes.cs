@@ -132,6 +132,7 @@ namespace Synfire.Tests
                               () => graph.Copy(x_, x_),
                               () => graph.ConvertSpikes(3, 4, x_, x_),
                               () => graph.CountSpikes(CountKind.Total, 3, 4, x_, x_),
+                              () => graph.EncodeBernoulli(3, 4, x_, x_),
                               () => graph.Instantiate(),
                               () => graph.Launch(),
                               () => graph.Wait(1),
@@ -143,7 +144,8 @@ namespace Synfire.Tests
                               () => new Layer(context, 4, 3),
                               () => context.CreateBuffer<float>(MemoryKind.Device, 4),
                               () => new Graph(context),
-                              () => context.ConvertSpikes(3, 4, x_, x_) };
+                              () => context.ConvertSpikes(3, 4, x_, x_),
+                              () => context.EncodeBernoulli(3, 4, x_, x_) };
             for (int i = 0; i < uses.Length; ++i)
                 Check.Throws<ObjectDisposedException>(uses[i], "use " + i + " of something closed");
             Check.That(layer.ToString().Contains("closed") && x.ToString().Contains("closed") &&

@@ -46,6 +46,12 @@ class ForgedHandles : public Errors {
     desc.counts = words;
     return desc;
   }
+  synfire_encode_bernoulli_desc encode() const {
+    synfire_encode_bernoulli_desc desc = of_shape<synfire_encode_bernoulli_desc>(SYNFIRE_ENCODE_BERNOULLI_DESC_INIT);
+    desc.rates = rig.x;
+    desc.spikes = rig.spikes;
+    return desc;
+  }
   synfire_scale_add_desc scale_add() const {
     synfire_scale_add_desc desc = SYNFIRE_SCALE_ADD_DESC_INIT;
     desc.source = rig.x;
@@ -127,6 +133,11 @@ class ForgedHandles : public Errors {
              [this](auto bad) {
                const auto desc = count();
                return synfire_count_spikes(bad, &desc, nullptr);
+             }},
+            {"encode_bernoulli",
+             [this](auto bad) {
+               const auto desc = encode();
+               return synfire_encode_bernoulli(bad, &desc, nullptr);
              }},
             {"scale_add", [this](auto bad) {
                const auto desc = scale_add();
@@ -229,6 +240,10 @@ class ForgedHandles : public Errors {
       add_field(
           calls, count(), field, [=](const auto* desc) { return synfire_count_spikes(owner, desc, nullptr); },
           [=](const auto* desc) { return synfire_graph_record_count_spikes(recording, desc); });
+    for (const auto field : {&synfire_encode_bernoulli_desc::rates, &synfire_encode_bernoulli_desc::spikes})
+      add_field(
+          calls, encode(), field, [=](const auto* desc) { return synfire_encode_bernoulli(owner, desc, nullptr); },
+          [=](const auto* desc) { return synfire_graph_record_encode_bernoulli(recording, desc); });
     for (const auto field : {&synfire_scale_add_desc::source, &synfire_scale_add_desc::destination})
       add_field(
           calls, scale_add(), field, [=](const auto* desc) { return synfire_scale_add(owner, desc, nullptr); },
@@ -314,6 +329,11 @@ class ForgedHandles : public Errors {
              [this](auto bad) {
                const auto desc = count();
                return synfire_graph_record_count_spikes(bad, &desc);
+             }},
+            {"record_encode_bernoulli",
+             [this](auto bad) {
+               const auto desc = encode();
+               return synfire_graph_record_encode_bernoulli(bad, &desc);
              }},
             {"record_scale_add",
              [this](auto bad) {

@@ -115,6 +115,15 @@ class World {
     change(desc);
     return synfire_count_spikes(context, &desc, nullptr);
   }
+  template <typename Change>
+  synfire_status encode(Change change) const {
+    synfire_encode_bernoulli_desc desc = SYNFIRE_ENCODE_BERNOULLI_DESC_INIT;
+    desc.n_steps = desc.n_neurons = 1;
+    desc.rates = rig.x;
+    desc.spikes = rig.spikes;
+    change(desc);
+    return synfire_encode_bernoulli(context, &desc, nullptr);
+  }
   std::vector<uint8_t> snapshot() const {
     uint64_t bytes = 0;
     EXPECT_OK(synfire_layer_snapshot(layer(), nullptr, nullptr, &bytes));
@@ -490,6 +499,9 @@ const Rule of_passes[] = {
     {"SYN-COUNT-KIND", argument, [](World& w) { return w.count([](auto& desc) { desc.kind = 3; }); }},
     {"SYN-COUNT-RANGE", argument,
      [](World& w) { return w.count([](auto& desc) { desc.n_steps = int64_t{1} << 33; }); }},
+    {"SYN-ENCODE-RATES", argument, [](World& w) { return w.encode([](auto& desc) { desc.rates_per_step = 2; }); }},
+    {"SYN-ENCODE-SHAPE", SYNFIRE_ERROR_UNSUPPORTED,
+     [](World& w) { return w.encode([](auto& desc) { desc.n_neurons = int64_t{1} << 35; }); }},
 };
 
 const Rule of_graphs[] = {

@@ -29,7 +29,7 @@ module Synfire
 export Context, ContextProperties, Buffer, BFloat16, HostArray, Layer, ParameterInfo, Graph, Handle, SynfireError
 export properties, synchronize, reclaim, hostarray, mark_written!
 export query_memory, parameters, reset_state!, state, state!, sequence_buffer, state_buffer, spike_buffer, isspike
-export model_id, surrogate_id, convert_spikes!, count_spikes!
+export model_id, surrogate_id, convert_spikes!, count_spikes!, encode_bernoulli!
 export record, forward!, backward!, instantiate!, launch!, isdone
 export last_operation, set_enabled!, set_value!, rebind!, slot, statistics, reset_statistics!, dot
 export native!, NativeCall, scale_add!, update_parameter!, set_parameters!, set_active_rows!

@@ -403,6 +403,23 @@ synfire_count_spikes_desc(; kind=0, n_steps=0, n_neurons=0, batch=0, spikes=C_NU
     synfire_count_spikes_desc(sizeof(synfire_count_spikes_desc), kind, n_steps, n_neurons, batch, spikes, counts)
 
 """
+Rates to be encoded as spikes `[T, B, N]`: in each step each neuron spikes with the probability of its rate, independently of all others.
+"""
+struct synfire_encode_bernoulli_desc
+    struct_size::UInt32
+    rates_per_step::Int32
+    n_steps::Int64
+    n_neurons::Int64
+    batch::Int64
+    rates::synfire_buffer
+    spikes::synfire_buffer
+    seed::UInt64
+    offset::UInt64
+end
+synfire_encode_bernoulli_desc(; rates_per_step=0, n_steps=0, n_neurons=0, batch=0, rates=C_NULL, spikes=C_NULL, seed=0, offset=0) =
+    synfire_encode_bernoulli_desc(sizeof(synfire_encode_bernoulli_desc), rates_per_step, n_steps, n_neurons, batch, rates, spikes, seed, offset)
+
+"""
 How to create a graph. Zero means default in every field but `struct_size`.
 """
 struct synfire_graph_desc
@@ -570,6 +587,7 @@ mutable struct FunctionTable
     synfire_layer_restore::Ptr{Cvoid}
     synfire_convert_spikes::Ptr{Cvoid}
     synfire_count_spikes::Ptr{Cvoid}
+    synfire_encode_bernoulli::Ptr{Cvoid}
     synfire_scale_add::Ptr{Cvoid}
     synfire_graph_create::Ptr{Cvoid}
     synfire_graph_destroy::Ptr{Cvoid}
@@ -578,6 +596,7 @@ mutable struct FunctionTable
     synfire_graph_record_copy::Ptr{Cvoid}
     synfire_graph_record_convert_spikes::Ptr{Cvoid}
     synfire_graph_record_count_spikes::Ptr{Cvoid}
+    synfire_graph_record_encode_bernoulli::Ptr{Cvoid}
     synfire_graph_record_native::Ptr{Cvoid}
     synfire_graph_record_fill::Ptr{Cvoid}
     synfire_graph_record_scale_add::Ptr{Cvoid}
@@ -600,7 +619,7 @@ mutable struct FunctionTable
     synfire_graph_write_dot::Ptr{Cvoid}
     synfire_graph_get_statistics::Ptr{Cvoid}
     synfire_graph_reset_statistics::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -1034,6 +1053,17 @@ Counts spikes now: the same operation that synfire_graph_record_count_spikes() r
 end
 
 """
+    synfire_encode_bernoulli(context, desc, stream)
+
+Encodes rates as spikes now: the same operation that synfire_graph_record_encode_bernoulli() records. Calls do not count: the next one, to go on, is given an `offset` that is `n_steps` larger.
+"""
+@inline function synfire_encode_bernoulli(context, desc, stream)
+    address = functions.synfire_encode_bernoulli
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_encode_bernoulli_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
     synfire_scale_add(context, desc, stream)
 
 Computes destination = keep * destination + scale * source now: the same operation that synfire_graph_record_scale_add() records.
@@ -1119,6 +1149,17 @@ Appends a count of spikes.
     address = functions.synfire_graph_record_count_spikes
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_graph, Ptr{synfire_count_spikes_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_encode_bernoulli(graph, desc)
+
+Appends an encoding of rates as spikes; synfire_encode_bernoulli_desc says which. The first replay begins at synfire_encode_bernoulli_desc::offset, and each one behind where the one before it ended, without the host: replays never draw the same numbers again. One in which the operation is disabled does not move on. Setting the operation's value `\"offset\"` lets the next launch begin there, also where an earlier one began.
+"""
+@inline function synfire_graph_record_encode_bernoulli(graph, desc)
+    address = functions.synfire_graph_record_encode_bernoulli
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_encode_bernoulli_desc}), graph, desc)
 end
 
 """

@@ -148,6 +148,41 @@ Context(backend=:host) do context
         @test failure(() -> convert_spikes!(again, words; shape...)).rule == "JULIA-CLOSED"
     end
 
+    @testset "rates as spikes" begin
+        rates = repeat(Float32.((0:34) ./ 34), 1, 2)
+        whole = (neurons=35, steps=60, batch=2, seed=typemax(UInt64), offset=7)
+        all_of_them, packed = Buffer{UInt8}(context, 35, 2, 60), Buffer{UInt32}(context, 2, 2, 60)
+        encode_bernoulli!(all_of_them, rates; whole...)
+        encode_bernoulli!(packed, repeat(rates, 1, 1, 60); rates_per_step=true, whole...)
+        drawn = Array(all_of_them)
+        @test all(drawn .<= 1) && all(==(0), drawn[1, :, :]) && all(==(1), drawn[35, :, :]) && 1900 < sum(drawn) < 2300
+        @test [isspike(Array(packed), n, t, b) for n in 1:35, b in 1:2, t in 1:60] == drawn
+        # Replays go on where the one before ended, unless the operation rests or its offset is set.
+        part = Buffer{UInt8}(context, 35, 2, 20)
+        graph = Graph(context)
+        encode_bernoulli!(graph, part, copy(rates); neurons=35, steps=20, batch=2, seed=typemax(UInt64), offset=7)
+        encoding = last_operation(graph)
+        instantiate!(graph)
+        GC.gc()                                                      # the graph keeps what it reads
+        next(first) = wait(graph, launch!(graph)) && Array(part) == drawn[:, :, first:first+19]
+        @test next(1) && next(21)
+        set_enabled!(graph, encoding, false)
+        @test next(21)
+        set_enabled!(graph, encoding, true)
+        @test next(41)
+        set_value!(graph, encoding, :offset, 8)
+        @test next(2)
+        # Mistakes.
+        @test failure(() -> set_value!(graph, encoding, :offset, 0.5)).rule == "SYN-SCALAR-RANGE"
+        @test failure(() -> encode_bernoulli!(all_of_them, rates; rates_per_step=true, whole...)).rule == "SYN-BUFFER-SIZE"
+        @test failure(() -> encode_bernoulli!(part, zeros(35, 2); neurons=35, steps=20, batch=2)).rule == "SYN-BUFFER-TYPE"
+        @test_throws ArgumentError encode_bernoulli!(part, rates; neurons=-35, steps=20)
+        @test_throws ArgumentError encode_bernoulli!(copy(drawn), rates; whole...)
+        @test_throws InexactError encode_bernoulli!(part, rates; neurons=35, steps=20, seed=-1)
+        close(part)
+        @test failure(() -> encode_bernoulli!(part, rates; neurons=35, steps=20)).rule == "JULIA-CLOSED"
+    end
+
     @testset "16-bit storage" begin
         x = rand(Float16, 8, 5) .* Float16(2)
         half = Layer(context, 8, 5; dtype=:f16)

@@ -47,6 +47,7 @@ pub(crate) struct Table {
     pub synfire_layer_restore: unsafe extern "C" fn(synfire_layer, *const synfire_state_desc, *const c_void, u64) -> synfire_status,
     pub synfire_convert_spikes: unsafe extern "C" fn(synfire_context, *const synfire_convert_spikes_desc, synfire_stream) -> synfire_status,
     pub synfire_count_spikes: unsafe extern "C" fn(synfire_context, *const synfire_count_spikes_desc, synfire_stream) -> synfire_status,
+    pub synfire_encode_bernoulli: unsafe extern "C" fn(synfire_context, *const synfire_encode_bernoulli_desc, synfire_stream) -> synfire_status,
     pub synfire_scale_add: unsafe extern "C" fn(synfire_context, *const synfire_scale_add_desc, synfire_stream) -> synfire_status,
     pub synfire_graph_create: unsafe extern "C" fn(synfire_context, *const synfire_graph_desc, *mut synfire_graph) -> synfire_status,
     pub synfire_graph_destroy: unsafe extern "C" fn(synfire_graph),
@@ -55,6 +56,7 @@ pub(crate) struct Table {
     pub synfire_graph_record_copy: unsafe extern "C" fn(synfire_graph, *const synfire_copy_desc) -> synfire_status,
     pub synfire_graph_record_convert_spikes: unsafe extern "C" fn(synfire_graph, *const synfire_convert_spikes_desc) -> synfire_status,
     pub synfire_graph_record_count_spikes: unsafe extern "C" fn(synfire_graph, *const synfire_count_spikes_desc) -> synfire_status,
+    pub synfire_graph_record_encode_bernoulli: unsafe extern "C" fn(synfire_graph, *const synfire_encode_bernoulli_desc) -> synfire_status,
     pub synfire_graph_record_native: unsafe extern "C" fn(synfire_graph, *const synfire_native_desc) -> synfire_status,
     pub synfire_graph_record_fill: unsafe extern "C" fn(synfire_graph, *const synfire_fill_desc) -> synfire_status,
     pub synfire_graph_record_scale_add: unsafe extern "C" fn(synfire_graph, *const synfire_scale_add_desc) -> synfire_status,
@@ -121,6 +123,7 @@ impl Table {
             synfire_layer_restore: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const synfire_state_desc, *const c_void, u64) -> synfire_status>(find("synfire_layer_restore\0")?),
             synfire_convert_spikes: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_convert_spikes_desc, synfire_stream) -> synfire_status>(find("synfire_convert_spikes\0")?),
             synfire_count_spikes: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_count_spikes_desc, synfire_stream) -> synfire_status>(find("synfire_count_spikes\0")?),
+            synfire_encode_bernoulli: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_encode_bernoulli_desc, synfire_stream) -> synfire_status>(find("synfire_encode_bernoulli\0")?),
             synfire_scale_add: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_scale_add_desc, synfire_stream) -> synfire_status>(find("synfire_scale_add\0")?),
             synfire_graph_create: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_graph_desc, *mut synfire_graph) -> synfire_status>(find("synfire_graph_create\0")?),
             synfire_graph_destroy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph)>(find("synfire_graph_destroy\0")?),
@@ -129,6 +132,7 @@ impl Table {
             synfire_graph_record_copy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_copy_desc) -> synfire_status>(find("synfire_graph_record_copy\0")?),
             synfire_graph_record_convert_spikes: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_convert_spikes_desc) -> synfire_status>(find("synfire_graph_record_convert_spikes\0")?),
             synfire_graph_record_count_spikes: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_count_spikes_desc) -> synfire_status>(find("synfire_graph_record_count_spikes\0")?),
+            synfire_graph_record_encode_bernoulli: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_encode_bernoulli_desc) -> synfire_status>(find("synfire_graph_record_encode_bernoulli\0")?),
             synfire_graph_record_native: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_native_desc) -> synfire_status>(find("synfire_graph_record_native\0")?),
             synfire_graph_record_fill: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_fill_desc) -> synfire_status>(find("synfire_graph_record_fill\0")?),
             synfire_graph_record_scale_add: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_scale_add_desc) -> synfire_status>(find("synfire_graph_record_scale_add\0")?),
@@ -469,6 +473,14 @@ pub unsafe fn synfire_count_spikes(context: synfire_context, desc: *const synfir
 
 /// # Safety
 ///
+/// As `synfire_encode_bernoulli` in synfire.h.
+#[inline]
+pub unsafe fn synfire_encode_bernoulli(context: synfire_context, desc: *const synfire_encode_bernoulli_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_encode_bernoulli)(context, desc, stream)
+}
+
+/// # Safety
+///
 /// As `synfire_scale_add` in synfire.h.
 #[inline]
 pub unsafe fn synfire_scale_add(context: synfire_context, desc: *const synfire_scale_add_desc, stream: synfire_stream) -> synfire_status {
@@ -529,6 +541,14 @@ pub unsafe fn synfire_graph_record_convert_spikes(graph: synfire_graph, desc: *c
 #[inline]
 pub unsafe fn synfire_graph_record_count_spikes(graph: synfire_graph, desc: *const synfire_count_spikes_desc) -> synfire_status {
     (crate::load::table().synfire_graph_record_count_spikes)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_encode_bernoulli` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_encode_bernoulli(graph: synfire_graph, desc: *const synfire_encode_bernoulli_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_encode_bernoulli)(graph, desc)
 }
 
 /// # Safety

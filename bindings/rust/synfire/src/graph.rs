@@ -6,7 +6,7 @@ use crate::held::{Flight, Held, Left, IDLE, IN_FLIGHT, LAUNCHING};
 use crate::layer::{Core as LayerCore, Layer};
 use crate::native::{self, Native, NativeCall, Node};
 use crate::pass::{Backward, Forward};
-use crate::spikes::SpikeShape;
+use crate::spikes::{Bernoulli, SpikeShape};
 use crate::values::Count;
 use std::fmt;
 use std::sync::atomic::Ordering::*;
@@ -275,6 +275,22 @@ impl Graph {
         check(unsafe { sys::synfire_graph_record_count_spikes(self.raw, &desc) })?;
         self.keep(&spikes.core);
         self.keep(&counts.core);
+        self.appended()
+    }
+    /// Appends an encoding of rates as spikes. Each replay goes on where the one before it ended; one in which the operation
+    /// is disabled does not move on. Its numbers `"seed"` and `"offset"` can be changed between replays.
+    pub fn encode_bernoulli<R: Element, S: Element>(
+        &mut self,
+        draw: Bernoulli,
+        shape: SpikeShape,
+        rates: &Buffer<R>,
+        spikes: &Buffer<S>,
+    ) -> Result<Operation> {
+        let desc = shape.encoding(draw, &rates.core, &spikes.core);
+        // SAFETY: live handles.
+        check(unsafe { sys::synfire_graph_record_encode_bernoulli(self.raw, &desc) })?;
+        self.keep(&rates.core);
+        self.keep(&spikes.core);
         self.appended()
     }
     /// Appends a native node: a function of the program's own between two operations.

@@ -126,7 +126,7 @@ pub use native::{Native, NativeCall, Outcome};
 pub use pass::{Backward, Forward};
 pub use shape::{Nested, Shape};
 pub use slot::Slot;
-pub use spikes::SpikeShape;
+pub use spikes::{Bernoulli, SpikeShape};
 pub use steps::Update;
 /// The C ABI as it is, for what a program does with [`Layer::as_raw`] and its like.
 pub use synfire_sys as sys;

@@ -121,7 +121,8 @@ impl Graph {
         self.appended()
     }
     /// Changes a number that an operation uses: `"value"` of a fill, `"scale"` or `"keep"` of a sum, `"learning_rate"` of an
-    /// update. The next launch sees it, together with everything else that was set since the launch before.
+    /// update, `"seed"` or `"offset"` of an encoding (whole numbers from 0 to 2^53). The next launch sees it, together with
+    /// everything else that was set since the launch before.
     pub fn set_value(&mut self, operation: Operation, name: &str, value: f64) -> Result<()> {
         let name = Name::new(name)?;
         // SAFETY: a live handle and a null-terminated name.

@@ -107,6 +107,56 @@ fn spikes_in_any_format() {
 }
 
 #[test]
+fn rates_as_spikes() {
+    let context = context();
+    let values: [f32; 70] = std::array::from_fn(|n| n as f32 / 69.0);
+    let rates = Buffer::from_array(&context, Memory::Pinned, &values).unwrap();
+    let buffer = |steps: usize| Buffer::<u8>::zeros(&context, Memory::Pinned, [steps, 2, 35]).unwrap();
+    let shape = |steps| SpikeShape::new(steps, 35).batch(2);
+    let (all, part) = (buffer(60), buffer(20));
+    let draw = Bernoulli::new(u64::MAX).offset(7);
+    context.encode_bernoulli(draw, shape(60), &rates, &all).unwrap();
+    let all = all.to_vec().unwrap();
+    for (i, spike) in all.iter().enumerate() {
+        assert!(*spike <= 1 && !(i % 70 == 0 && *spike != 0) && !(i % 70 == 69 && *spike != 1));
+    }
+    let seen = all.iter().map(|s| u64::from(*s)).sum::<u64>();
+    assert!((1900..2300).contains(&seen), "{seen} of 4200");
+    // Packed, and by rates that are given step by step.
+    let each = Buffer::from_array(&context, Memory::Pinned, &[values; 60]).unwrap();
+    let bits = Buffer::<u32>::zeros(&context, Memory::Pinned, [60, 2, 2]).unwrap();
+    context.encode_bernoulli(draw.rates_per_step(), shape(60), &each, &bits).unwrap();
+    let words = bits.map().unwrap();
+    for (t, i) in (0..60).flat_map(|t| (0..70).map(move |i| (t, i))) {
+        let (b, n) = (i / 35, i % 35);
+        assert_eq!(words.at([t, b, n / 32]) >> (n % 32) & 1, all[t * 70 + i].into());
+    }
+    // Replays go on where the one before ended, unless the operation rests or its offset is set.
+    let mut graph = Graph::new(&context).unwrap();
+    let encode = graph.encode_bernoulli(draw, shape(20), &rates, &part).unwrap();
+    graph.instantiate().unwrap();
+    drop(rates); // the graph keeps it
+    for first in [0, 1] {
+        replay(&mut graph);
+        assert_eq!(part.to_vec().unwrap(), all[first * 1400..][..1400]);
+    }
+    graph.set_enabled(encode, false).unwrap();
+    replay(&mut graph);
+    graph.set_enabled(encode, true).unwrap();
+    replay(&mut graph);
+    assert_eq!(part.to_vec().unwrap(), all[2800..]);
+    graph.set_value(encode, "offset", 8.0).unwrap();
+    replay(&mut graph);
+    assert_eq!(part.to_vec().unwrap(), all[70..][..1400]);
+    graph.set_value(encode, "seed", 1.0).unwrap();
+    graph.set_value(encode, "offset", 8.0).unwrap();
+    replay(&mut graph);
+    assert_ne!(part.to_vec().unwrap(), all[70..][..1400]);
+    assert_eq!(graph.set_value(encode, "offset", 0.5).unwrap_err().status, Status::InvalidArgument);
+    assert_eq!(graph.set_value(encode, "rate", 1.0).unwrap_err().status, Status::InvalidArgument);
+}
+
+#[test]
 fn replays_equal_calls() {
     let context = context();
     let shape = SpikeShape::new(8, 33);

@@ -127,6 +127,14 @@ fn sizes() {
         "counts in bits",
     );
     context.convert_spikes(SpikeShape::new(3, 4), &dense, &bits).unwrap();
+    let rates = Buffer::<f32>::zeros(&context, Memory::Pinned, 4).unwrap();
+    let draw = Bernoulli::new(1);
+    refused(context.encode_bernoulli(draw, SpikeShape::new(-3, 4), &rates, &bits), InvalidArgument, "-3 steps to draw");
+    refused(context.encode_bernoulli(draw, SpikeShape::new(3, 5), &rates, &bits), InvalidArgument, "5 neurons of 4");
+    refused(context.encode_bernoulli(draw, SpikeShape::new(3, 4), &dense, &bits), InvalidArgument, "rates in bytes");
+    let each = draw.rates_per_step();
+    refused(context.encode_bernoulli(each, SpikeShape::new(3, 4), &rates, &bits), InvalidArgument, "rates of one step");
+    context.encode_bernoulli(draw, SpikeShape::new(3, 4), &rates, &bits).unwrap();
 }
 
 #[test]

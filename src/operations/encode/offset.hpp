@@ -1,0 +1,26 @@
+// Where a replay's steps begin, and where the next one's do: the same on every backend.
+#ifndef SYNFIRE_OPERATIONS_ENCODE_OFFSET_HPP
+#define SYNFIRE_OPERATIONS_ENCODE_OFFSET_HPP
+
+#include <synfire/model/platform.hpp>
+
+#include <cstdint>
+
+namespace synfire::operations {
+inline namespace SYNFIRE_MODEL_LEVEL {
+
+// `set` is what the host set, and how often; `state`, of which setting the second number is: how many steps replays have
+// taken since. Both as in core::CountedValue.
+SYNFIRE_MODEL_FN uint64_t current_offset(const uint64_t* set, const uint64_t* state) {
+  return set[0] + (state[0] == set[1] ? state[1] : 0);
+}
+// Once, when nobody reads the offset any more.
+SYNFIRE_MODEL_FN void advance_offset(const uint64_t* set, uint64_t* state, uint64_t n_steps) {
+  state[1] = (state[0] == set[1] ? state[1] : 0) + n_steps;
+  state[0] = set[1];
+}
+
+}  // namespace SYNFIRE_MODEL_LEVEL
+}  // namespace synfire::operations
+
+#endif
