@@ -1975,7 +1975,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_get_last_operation(synfire
     SYNFIRE_NOEXCEPT;
 
 /**
- * Prepares the recorded list for replay: everything slow happens here (one arena allocation, kernel loading, a warm-up
+ * Prepares the recorded list for replay: everything slow happens here (one arena allocation, kernel loading, a capture
  * that touches no data, capture on a private stream, upload). Once per graph. Where the environment variable
  * `SYNFIRE_GRAPH` is `0` at this call, no CUDA graph is made and each launch enqueues the list itself: the same bits,
  * slower, for debuggers.
@@ -1985,7 +1985,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_get_last_operation(synfire
  *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY, ::SYNFIRE_ERROR_CALLBACK, ::SYNFIRE_ERROR_UNSUPPORTED,
  *         ::SYNFIRE_ERROR_CAPTURING (inside the callback of a native node), ::SYNFIRE_ERROR_DEVICE_LOST,
  *         ::SYNFIRE_ERROR_CUDA.
- * @blocks yes. @allocates yes. @enqueues a warm-up, waited for. @capture legal (it leaves other captures alone).
+ * @blocks yes. @allocates yes. @enqueues an upload, waited for. @capture legal (it leaves other captures alone).
  * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_instantiate(synfire_graph graph) SYNFIRE_NOEXCEPT;
@@ -2022,7 +2022,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_set_enabled(synfire_graph 
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
  *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY, ::SYNFIRE_ERROR_CALLBACK, ::SYNFIRE_ERROR_CAPTURING,
  *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA. After an error the graph is what it was.
- * @blocks until the replays in flight are done. @allocates yes. @enqueues a warm-up, waited for.
+ * @blocks until the replays in flight are done. @allocates yes. @enqueues an upload, waited for.
  * @capture legal (it leaves other captures alone). @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY.
  * @since ABI 0.1
  */

@@ -1,4 +1,4 @@
-// Instruction levels. Kernels of any operation's folder can be compiled once for each (synfire_add_level_kernels() in
+// Instruction levels. Kernels of any operation's folder can be compiled once for each (level_kernels in
 // CMake): such a file defines its functions, and one constant table of them, in `synfire::host::SYNFIRE_MODEL_LEVEL`, and
 // its header declares the table by SYNFIRE_LEVEL_TABLES. All levels give the same bits.
 #ifndef SYNFIRE_HOST_LEVEL_HPP

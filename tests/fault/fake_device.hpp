@@ -1,6 +1,6 @@
 // The inside of the fake CUDA runtime: what a stream, a capture, a graph and an allocation are, and what happens to
 // them. What does not live here: the table of calls over it (fake_table.cpp), the doors for tests (fake_cuda.cpp), and
-// what kernels compute (fake_kernels.cpp).
+// what kernels compute (their twins: src/cuda/twin.hpp).
 #ifndef SYNFIRE_TESTS_FAULT_FAKE_DEVICE_HPP
 #define SYNFIRE_TESTS_FAULT_FAKE_DEVICE_HPP
 

@@ -402,7 +402,7 @@ TEST_F(InFlight, ReplaysInFlightFinishWithTheBufferTheyWereLaunchedWith) {
     std::this_thread::sleep_for(microseconds(3000));
     fake::run_one();
   });
-  // Re-binding blocks until the replay in flight is done. Its own warm-up runs on the same stream, after it.
+  // Re-binding blocks until the replay in flight is done. Its own upload runs on the same stream, after it.
   EXPECT_OK(synfire_graph_rebind(graph, x, other));
   device.join();
   EXPECT_OK(synfire_graph_poll(graph, ticket));

@@ -1722,7 +1722,7 @@ namespace Synfire.Raw
 
         /// <summary>
         /// Prepares the recorded list for replay: everything slow happens here (one arena allocation, kernel
-        /// loading, a warm-up that touches no data, capture on a private stream, upload). Once per graph. Where
+        /// loading, a capture that touches no data, capture on a private stream, upload). Once per graph. Where
         /// the environment variable <c>SYNFIRE_GRAPH</c> is <c>0</c> at this call, no CUDA graph is made and each
         /// launch enqueues the list itself: the same bits, slower, for debuggers.
         /// </summary>

@@ -1286,7 +1286,7 @@ end
 """
     synfire_graph_instantiate(graph)
 
-Prepares the recorded list for replay: everything slow happens here (one arena allocation, kernel loading, a warm-up that touches no data, capture on a private stream, upload). Once per graph. Where the environment variable `SYNFIRE_GRAPH` is `0` at this call, no CUDA graph is made and each launch enqueues the list itself: the same bits, slower, for debuggers.
+Prepares the recorded list for replay: everything slow happens here (one arena allocation, kernel loading, a capture that touches no data, capture on a private stream, upload). Once per graph. Where the environment variable `SYNFIRE_GRAPH` is `0` at this call, no CUDA graph is made and each launch enqueues the list itself: the same bits, slower, for debuggers.
 """
 @inline function synfire_graph_instantiate(graph)
     address = functions.synfire_graph_instantiate
