@@ -40,7 +40,7 @@ class PinnedForward {
     check_in_place(desc_.in_place);
   }
   operations::ForwardRequest request() const {
-    return {static_cast<core::Tape>(desc_.tape),
+    return {static_cast<core::TapeMode>(desc_.tape),
             desc_.in_place == 1,
             x_.get(),
             spikes_.get(),
@@ -72,6 +72,9 @@ class PinnedBackward {
         grad_w_final_(optional(desc_.grad_w_final, "desc.grad_w_final", context)),
         grad_w_init_(optional(desc_.grad_w_init, "desc.grad_w_init", context)) {
     check_in_place(desc_.in_place);
+    if (desc_.add_parameter_gradients != 0 && desc_.add_parameter_gradients != 1)
+      core::fail_argument("SYN-GRADIENT-ADD", "desc.add_parameter_gradients is %d; allowed are 0 and 1",
+                          desc_.add_parameter_gradients);
     if (desc_.n_parameter_gradients == 0) return;
     check_pointer(desc_.parameter_gradients, "desc.parameter_gradients");
     constexpr uint64_t most = 64;  // more than any layer has; the layer checks its own number
@@ -101,7 +104,8 @@ class PinnedBackward {
   operations::BackwardRequest buffers() const {
     return {grad_spike_seq_.get(), grad_v_seq_.get(), grad_v_final_.get(), grad_x_seq_.get(),
             grad_v_init_.get(),    grad_w_seq_.get(), grad_w_final_.get(), grad_w_init_.get(), {},
-            desc_.in_place == 1};
+            desc_.in_place == 1,   desc_.add_parameter_gradients == 1,
+            desc_.forward == 0 ? std::nullopt : std::optional<uint32_t>(desc_.forward - 1)};
   }
 
   synfire_backward_desc desc_;

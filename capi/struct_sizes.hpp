@@ -36,7 +36,7 @@ SYNFIRE_STRUCT_SIZES(synfire_layer_desc, 56);
 SYNFIRE_STRUCT_SIZES(synfire_layer_memory, 88);
 SYNFIRE_STRUCT_SIZES(synfire_parameter_info, 48);
 SYNFIRE_STRUCT_SIZES(synfire_forward_desc, 88);
-SYNFIRE_STRUCT_SIZES(synfire_backward_desc, 88);
+SYNFIRE_STRUCT_SIZES(synfire_backward_desc, 88, 96);
 SYNFIRE_STRUCT_SIZES(synfire_convert_spikes_desc, 48);
 SYNFIRE_STRUCT_SIZES(synfire_count_spikes_desc, 48);
 SYNFIRE_STRUCT_SIZES(synfire_encode_bernoulli_desc, 64);

@@ -693,7 +693,9 @@ enum {
   SYNFIRE_RESET_SOFT = 1
 };
 
-/** What a forward leaves for a backward: synfire_forward_desc::tape. */
+/** What a forward leaves for its backwards: synfire_forward_desc::tape. A tape belongs to a forward: each one that is
+ *  recorded in a graph has a tape of its own, and the eager forwards of a layer have one together, which each of them
+ *  writes anew. */
 enum {
   /** The forward keeps V at every 32nd step; H is recomputed from X, which must stay unchanged until the backward has
    *  run (see synfire_buffer_mark_written()). */
@@ -740,7 +742,8 @@ typedef struct synfire_layer_desc {
 /** All zeros plus the size. */
 #define SYNFIRE_LAYER_DESC_INIT { (uint32_t)sizeof(synfire_layer_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0u }
 
-/** Bytes a layer needs on its device, known before anything is allocated. */
+/** Bytes a layer needs on its device, known before anything is allocated. What is said of a tape is taken by each tape:
+ *  by every recorded forward that leaves one, until its graph is destroyed, and once by the layer's eager forwards. */
 typedef struct synfire_layer_memory {
   /** `sizeof(synfire_layer_memory)`; set before the call. */
   uint32_t struct_size;
@@ -752,18 +755,17 @@ typedef struct synfire_layer_memory {
   uint64_t parameter_bytes;
   /** Constants per neuron; added once, with the first parameter that becomes one number per neuron. */
   uint64_t per_neuron_parameter_bytes;
-  /** The tape, V (and W) as `[ceil(T/checkpoint_interval), B, N]`; allocated with the first taped forward, never for
-   *  inference. */
+  /** A tape, V (and W) as `[ceil(T/checkpoint_interval), B, N]`; never for inference. */
   uint64_t tape_bytes;
   /** Sums over steps of the gradients of parameters; allocated with the first backward that asks for one. */
   uint64_t gradient_bytes;
   /** Added once, when gradients of parameters are asked for and parameters are one number per neuron. */
   uint64_t per_neuron_gradient_bytes;
-  /** H of ::SYNFIRE_TAPE_STORE; added with the first such forward, unless H goes over X. */
+  /** H of ::SYNFIRE_TAPE_STORE; added to the tape of such a forward, unless H goes over X. */
   uint64_t stored_tape_bytes;
-  /** H of ::SYNFIRE_TAPE_STORE_NARROW; added with the first such forward, unless H goes over X. 0 in f32 and f64. */
+  /** H of ::SYNFIRE_TAPE_STORE_NARROW; added to the tape of such a forward, unless H goes over X. 0 in f32 and f64. */
   uint64_t narrow_tape_bytes;
-  /** Spikes beside the H of ::SYNFIRE_TAPE_STORE_NARROW; added with the first such forward. 0 in f32 and f64. */
+  /** Spikes beside the H of ::SYNFIRE_TAPE_STORE_NARROW; added to the tape of such a forward. 0 in f32 and f64. */
   uint64_t narrow_tape_spike_bytes;
   /** Values, f64; added with each parameter that becomes one number per neuron. On their way there the values take as
    *  much page-locked host memory: once for each change of the parameter that is in flight, at most eight times. */
@@ -838,14 +840,14 @@ typedef struct synfire_parameter_gradient {
   /** A parameter of the model, `v_threshold` or `v_reset`; not one of the surrogate. A second name (`tau` of PLIF)
    *  gives the gradient along that. */
   const char *name;
-  /** dL/dp, overwritten: a buffer of f32 (f64 in an f64 layer) with one element, the sum over all neurons, batch rows
+  /** dL/dp, replaced, or added to (synfire_backward_desc::add_parameter_gradients): a buffer of f32 (f64 in an f64 layer) with one element, the sum over all neurons, batch rows
    *  and steps, or with N, the sum over batch rows and steps of each neuron. Sums are taken in f64 in a fixed order, so
    *  that every run and every machine gives the same bits. */
   synfire_buffer gradient;
 } synfire_parameter_gradient;
 
-/** One backward pass through time, of the layer's latest taped forward. A null gradient in means zero. Types are those
- *  of ::synfire_forward_desc. */
+/** One backward pass through time, of one taped forward. A null gradient in means zero. Types are those of
+ *  ::synfire_forward_desc. */
 typedef struct synfire_backward_desc {
   /** `sizeof(synfire_backward_desc)`. */
   uint32_t struct_size;
@@ -873,11 +875,19 @@ typedef struct synfire_backward_desc {
   const synfire_parameter_gradient *parameter_gradients SYNFIRE_NULLABLE;
   /** How many. Default: 0. */
   uint64_t n_parameter_gradients;
+  /** In a graph: which forward of the layer, by 1 + the number that synfire_graph_get_last_operation() gave for it, so
+   *  that a layer may stand in a graph several times: shared weights, windows one after the other. Default 0: the newest
+   *  forward of the layer in the graph, or, where it has none, the forward that was recorded or run last anywhere. A
+   *  backward that runs now is of the forward that ran last, and takes 0 only. */
+  uint32_t forward;
+  /** 1: gradients of parameters are added to what their buffers hold, in f64, and rounded once. Default 0: they replace
+   *  it. */
+  int32_t add_parameter_gradients;
 } synfire_backward_desc;
 
 /** All zeros plus the size. */
 #define SYNFIRE_BACKWARD_DESC_INIT \
-  { (uint32_t)sizeof(synfire_backward_desc), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0u }
+  { (uint32_t)sizeof(synfire_backward_desc), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0u, 0u, 0 }
 
 /**
  * Tells what a layer would take, before anything is allocated.
@@ -1073,7 +1083,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_write_state(synfire_layer 
  *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_CAPTURING (the capture is invalid),
  *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
  *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
- * @blocks no on CUDA, until done on the host. @allocates the tape, with the first taped forward of a layer;
+ * @blocks no on CUDA, until done on the host. @allocates a tape, with the first taped eager forward of a layer;
  * a host context's threads, with the first work for them. @enqueues one kernel on `stream` (two after a parameter
  * change). @capture legal: on a captured stream it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for
  * the context's own stream. @threads one at a time per layer. @since ABI 0.1
@@ -1699,7 +1709,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_create(synfire_context con
 SYNFIRE_API void SYNFIRE_CALL synfire_graph_destroy(synfire_graph graph SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
 /**
- * Appends a forward pass. All checks happen here, none at launch.
+ * Appends a forward pass. All checks happen here, none at launch. A layer may stand in a graph any number of times:
+ * each forward that begins from the layer's state continues the state that the one before left.
  *
  * @param graph A graph that is not instantiated.
  * @param layer A layer of the same context.
@@ -1707,7 +1718,7 @@ SYNFIRE_API void SYNFIRE_CALL synfire_graph_destroy(synfire_graph graph SYNFIRE_
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
  *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
  *         ::SYNFIRE_ERROR_BUSY.
- * @blocks no. @allocates host memory; the tape, with the first taped forward of a layer. @enqueues no. @capture legal.
+ * @blocks no. @allocates host memory; a tape, unless it is for inference. @enqueues no. @capture legal.
  * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_forward(synfire_graph graph, synfire_layer layer,
@@ -1715,8 +1726,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_forward(synfire_gra
     SYNFIRE_NOEXCEPT;
 
 /**
- * Appends a backward pass through time of the layer's latest forward: the one recorded last in this graph, or, when
- * this graph has none, the one that ran last when the graph is launched (checked by each launch).
+ * Appends a backward pass through time of a forward of the layer: the one that `desc.forward` names, else the one
+ * recorded last in this graph, else the one that was recorded or run last anywhere. Where that does not run in the same
+ * replay, because it is not in the graph or is disabled, each launch checks that its tape is still good.
  *
  * @param graph A graph that is not instantiated.
  * @param layer A layer of the same context.

@@ -1692,7 +1692,7 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Appends a backward pass of the layer's latest forward. As synfire_graph_record_backward().
+   * Appends a backward pass of a forward of the layer. As synfire_graph_record_backward().
    *
    * @param layer A layer of the same context.
    * @param desc  What to read and write; backward_desc() helps.

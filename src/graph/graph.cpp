@@ -41,7 +41,7 @@ ReplayPlan Graph::plan(const OperationList& operations, const Slots& slots) {
 void Graph::check_slots_and_tapes() const {
   if (slot_count() < 2) return;
   for (const RecordedBackward& backward : backwards_)
-    if (!backward.forward && backward.reads_input && backward.tape.x->view().memory == SYNFIRE_MEMORY_PINNED)
+    if (!backward.forward && backward.reads_input && backward.shape.x->view().memory == SYNFIRE_MEMORY_PINNED)
       fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-GRAPH-SLOT-TAPE",
            "desc.n_slots is %u; operation %u is a backward that reads the x of a forward outside this graph again, "
            "from a "
@@ -95,26 +95,17 @@ void Graph::plan_tapes() {
   const auto runs = [&](uint32_t operation) { return enabled_[operation] != 0; };
   for (RecordedBackward& backward : backwards_) {
     if (!runs(backward.operation)) continue;
-    backward.source = backward.forward;
-    if (backward.forward && runs(forwards_[*backward.forward].operation)) continue;
-    // Its forward does not run in this replay: an enabled one before it has left another tape, or none of this replay
-    // has.
-    const RecordedForward* instead = nullptr;
-    for (const RecordedForward& forward : forwards_)
-      if (forward.layer == backward.layer && forward.operation < backward.operation && runs(forward.operation))
-        instead = &forward;
-    backward.source = instead ? std::optional<size_t>(instead - forwards_.data()) : std::nullopt;
-    if (instead && instead->left.x == backward.tape.x && instead->left.kind() == backward.tape.kind() &&
-        !(instead->overwritten && backward.reads_input))
-      continue;
+    backward.from_before = !backward.forward || !runs(forwards_[*backward.forward].operation);
+    if (!backward.from_before) continue;
     const bool updated = std::any_of(updates_.begin(), updates_.end(), [&](const RecordedUpdate& update) {
       return update.layer == backward.layer && update.operation < backward.operation && runs(update.operation);
     });
-    needs_.push_back({backward.layer, backward.tape, backward.reads_input, instead != nullptr || updated});
+    needs_.push_back({backward.layer, backward.tape.get(), backward.shape, backward.reads_input, updated});
   }
   for (const RecordedForward& forward : forwards_) {
     if (!runs(forward.operation)) continue;
-    std::erase_if(leaves_, [&](const TapeLeft& left) { return left.layer == forward.layer; });
+    for (TapeLeft& before : leaves_)
+      if (before.layer == forward.layer) before.last = false;
     // A later replay may use another slot, in which X is not what this one read.
     const bool moved = slot_count() > 1 && forward.left.x && forward.left.x->view().memory == SYNFIRE_MEMORY_PINNED;
     const auto updates = [&](bool after) {
@@ -125,8 +116,9 @@ void Graph::plan_tapes() {
     };
     const bool written = std::any_of(written_.begin(), written_.end(),
                                      [&](const Written& other) { return other.buffer == forward.left.x; });
-    leaves_.push_back({forward.layer, forward.left, static_cast<size_t>(&forward - forwards_.data()),
-                       forward.overwritten || moved, written, updates(true), updates(false)});
+    leaves_.push_back({forward.layer, forward.tape.get(), forward.left,
+                       static_cast<size_t>(&forward - forwards_.data()), true, forward.overwritten || moved, written,
+                       updates(true), updates(false)});
   }
   updated_.clear();
   for (const RecordedUpdate& update : updates_) {

@@ -21,6 +21,7 @@ class Graph;
 struct RecordedForward {
   Layer* layer;
   uint32_t operation;
+  Ref<Tape> tape;  // null: for inference
   TapeShape left;
   bool overwritten = false;  // a later operation of the replay writes the X that it read
   TapeStamp stamp = {};      // in the launch that runs its list on this thread now
@@ -32,10 +33,11 @@ struct RecordedBackward {
   Layer* layer;
   uint32_t operation;
   std::optional<size_t> forward;  // an index into the recorded forwards
-  TapeShape tape;
+  Ref<Tape> tape;
+  TapeShape shape;  // of it
   bool reads_input;
-  std::optional<size_t> source = {};  // the forward of the replay that leaves the tape, with the operations enabled now
-  TapeStamp stamp = {};               // of a tape from before the replay, as the forward's
+  bool from_before = false;  // its forward does not run in the replay, with the operations enabled now
+  TapeStamp stamp = {};      // of a tape from before the replay, as the forward's
 };
 
 // What a graph is in use for: a launch on a stream, by which layers tell whether it is ordered after others, or anything
@@ -99,10 +101,11 @@ class Recorder {
   CountedValue counted(const char* name, uint64_t value);
   // It updates a parameter of a layer, which counts such operations (Layer::add_update()).
   void updates(Layer& layer, uint32_t parameter);
-  // It is a forward that leaves such a tape.
-  void leaves(Layer& layer, const TapeShape& tape);
-  // It is a backward: the tape that it reads. Throws STALE_TAPE when there is none that it could read.
-  TapeShape reads_tape(Layer& layer, bool with_gradients);
+  // It is a forward that leaves such a tape: the tape, or null for inference.
+  Tape* leaves(Layer& layer, const TapeShape& shape);
+  // It is a backward, of the forward with this number or of the newest: the tape that it reads. Throws STALE_TAPE when
+  // there is none that it could read, INVALID_ARGUMENT when the number is no forward's of this layer in this graph.
+  Tape& reads_tape(Layer& layer, std::optional<uint32_t> forward, bool with_gradients);
 
  private:
   friend class Graph;
@@ -199,14 +202,17 @@ class Graph final : public Child, private LayerUser, private ReplayObserver {
   // What must hold when a replay begins and what it leaves, with the operations that are enabled.
   struct TapeNeed {
     Layer* layer;
-    TapeShape tape;
+    Tape* tape;
+    TapeShape shape;
     bool reads_input;
-    bool never;  // the forward that leaves it is disabled, and another one runs in its place
+    bool never;  // the forward that leaves it is disabled, and a parameter is updated before it is read
   };
   struct TapeLeft {
     Layer* layer;
-    TapeShape tape;
+    Tape* tape;  // null: for inference
+    TapeShape shape;
     size_t forward;         // that leaves it
+    bool last;              // of the replay's forwards of the layer
     bool x_overwritten;     // after it was read
     bool x_written;         // by any operation of the replay, of which the count is known at its end
     bool outdated;          // a parameter is updated after the forward

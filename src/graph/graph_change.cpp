@@ -98,10 +98,13 @@ void Graph::rebind(Buffer& before, Buffer& now) {
     if (written.owned) before.writes().give_up();
     written = {&now, instantiated_.load(std::memory_order_relaxed) && now.writes().claim(this)};
   }
-  for (RecordedForward& forward : forwards_)
-    if (forward.left.x == &before) forward.left.x = &now;
+  for (RecordedForward& forward : forwards_) {
+    if (forward.left.x != &before) continue;
+    forward.left.x = &now;
+    if (forward.tape) forward.tape->expect(forward.left);
+  }
   for (RecordedBackward& backward : backwards_)
-    if (backward.tape.x == &before) backward.tape.x = &now;
+    if (backward.shape.x == &before) backward.shape.x = &now;
   if (instantiated_.load(std::memory_order_relaxed)) plan_tapes();
 }
 

@@ -80,7 +80,7 @@ void Graph::append(OperationList&& operations, const Recorder& recorder) {
   enabled_.push_back(1);
   if (recorder.forward_) {
     forwards_.push_back(*recorder.forward_);
-    recorder.forward_->layer->expect_tape(recorder.forward_->left);
+    if (Tape* const tape = recorder.forward_->tape.get()) recorder.forward_->layer->expect_tape(*tape);
   }
   if (recorder.backward_) backwards_.push_back(*recorder.backward_);
   if (recorder.update_) updates_.push_back(*recorder.update_);
@@ -121,36 +121,45 @@ CountedValue Recorder::counted(const char* name, uint64_t value) {
 
 void Recorder::updates(Layer& layer, uint32_t parameter) { update_ = {&layer, number_, parameter}; }
 
-void Recorder::leaves(Layer& layer, const TapeShape& tape) { forward_ = {&layer, number_, tape}; }
+Tape* Recorder::leaves(Layer& layer, const TapeShape& shape) {
+  Ref<Tape> tape;
+  if (shape.x) {
+    tape = Ref<Tape>::adopt(new Tape(*layer.context(), layer.spec()));
+    tape->expect(shape);
+  }
+  forward_ = {&layer, number_, tape, shape};
+  return tape.get();
+}
 
-TapeShape Recorder::reads_tape(Layer& layer, bool with_gradients) {
+Tape& Recorder::reads_tape(Layer& layer, std::optional<uint32_t> forward, bool with_gradients) {
   const RecordedForward* inside = nullptr;
-  for (const RecordedForward& forward : graph_.forwards_)
-    if (forward.layer == &layer) inside = &forward;
-  if (inside && !inside->left.x)
+  for (const RecordedForward& recorded : graph_.forwards_)
+    if (recorded.layer == &layer && (!forward || recorded.operation == *forward)) inside = &recorded;
+  if (forward && !inside)
+    fail_argument("SYN-BACKWARD-FORWARD",
+                  "desc.forward names operation %u, which is no forward of this layer in this graph", *forward);
+  if (inside && !inside->tape)
     fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-INFERENCE",
-         "the latest forward of the layer in this graph was recorded for inference (SYNFIRE_TAPE_NONE)");
+         "%s forward of the layer in this graph was recorded for inference (SYNFIRE_TAPE_NONE)",
+         forward ? "that" : "the latest");
   for (const RecordedUpdate& update : graph_.updates_)
     if (update.layer == &layer && (!inside || update.operation > inside->operation))
       fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-PARAMETERS",
            "operation %u of this graph updates a parameter of the layer after the forward whose tape this backward "
            "would read",
            update.operation);
-  TapeShape tape;
-  if (inside) {
-    tape = inside->left;
-    kept_ = Ref<Buffer>(tape.x);
-  } else {
-    std::tie(tape, kept_) = layer.expected_tape();
-  }
-  const bool reads_input = layer.reads_input(tape, with_gradients) || tape.in_place;
+  const Ref<Tape> tape = inside ? inside->tape : layer.latest_tape();
+  TapeShape shape;
+  std::tie(shape, kept_) = tape->expected();
+  if (!shape.x) fail_no_tape();
+  const bool reads_input = layer.reads_input(shape, with_gradients) || shape.in_place;
   if (inside && inside->overwritten && reads_input)
     fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-WRITTEN",
          "an operation of this graph writes x after the forward that read it, and this backward reads it again");
   const auto index = inside ? std::optional<size_t>(inside - graph_.forwards_.data()) : std::nullopt;
   // It belongs to the forward of this x, also where it reads H only: the graph keeps x.
-  backward_ = {&layer, number_, index, tape, reads_input};
-  return tape;
+  backward_ = {&layer, number_, index, tape, shape, reads_input};
+  return *tape;
 }
 
 void Graph::drop_updates_from(uint32_t operation) noexcept {

@@ -21,9 +21,9 @@ void Graph::check_tapes() const {
   for (const TapeNeed& need : needs_) {
     if (need.never)
       fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-DISABLED",
-           "an operation that is enabled reads the tape of a forward that is disabled, and another forward or an "
-           "update of the same layer runs before it");
-    need.layer->require_tape(need.tape, need.reads_input);
+           "an operation that is enabled reads the tape of a forward that is disabled, and an update of the same layer "
+           "runs before it");
+    need.tape->check(*need.layer, need.shape, need.reads_input);
   }
 }
 
@@ -36,26 +36,36 @@ void Graph::count_writes() noexcept {
   }
 }
 
+namespace {
+
+// Of a forward that leaves a tape, or none.
+TapeStamp stamp_of(const Layer& layer, const Tape* tape, const Buffer* x) noexcept {
+  return tape ? tape->stamp(layer, x) : TapeStamp{0, 0, 0, layer.n_forwards()};
+}
+
+}  // namespace
+
 // After the parameters have been brought up to date, before the list runs.
 [[gnu::hot]] void Graph::stamp_tapes() noexcept {
-  for (TapeLeft& left : leaves_) left.stamp = left.layer->stamp(left.tape.x);
+  for (TapeLeft& left : leaves_) left.stamp = stamp_of(*left.layer, left.tape, left.shape.x);
   if (!observed_) return;
-  for (RecordedForward& forward : forwards_) forward.stamp = forward.layer->stamp(forward.left.x);
-  for (RecordedBackward& backward : backwards_) backward.stamp = backward.layer->stamp(backward.tape.x);
+  for (RecordedForward& forward : forwards_)
+    forward.stamp = stamp_of(*forward.layer, forward.tape.get(), forward.left.x);
+  for (RecordedBackward& backward : backwards_) backward.stamp = backward.tape->stamp(*backward.layer, backward.shape.x);
 }
 
 // A callback of the replay may have set a parameter, run a layer or written an X since the forward.
 void Graph::before(uint32_t operation) {
   for (RecordedForward& forward : forwards_) {
     if (forward.operation != operation) continue;
-    forward.stamp = forward.layer->stamp(forward.left.x);
+    forward.stamp = stamp_of(*forward.layer, forward.tape.get(), forward.left.x);
     for (TapeLeft& left : leaves_)
       if (&forwards_[left.forward] == &forward) left.stamp = forward.stamp;
   }
   for (const RecordedBackward& backward : backwards_) {
     if (backward.operation != operation) continue;
-    const TapeStamp made_of = backward.source ? forwards_[*backward.source].stamp : backward.stamp;
-    const TapeStamp now = backward.layer->stamp(backward.tape.x);
+    const TapeStamp made_of = backward.from_before ? backward.stamp : forwards_[*backward.forward].stamp;
+    const TapeStamp now = backward.tape->stamp(*backward.layer, backward.shape.x);
     const char* const what = now.n_left != made_of.n_left               ? "ran the layer"
                              : now.parameters != made_of.parameters     ? "set a parameter of the layer"
                              : backward.reads_input && now.x != made_of.x ? "wrote x"
@@ -72,11 +82,12 @@ void Graph::before(uint32_t operation) {
   for (const Updated& updated : updated_) updated.layer->note_updated(updated.parameters, captured);
   for (const TapeLeft& left : leaves_) {
     TapeStamp stamp = left.stamp;
-    if (left.layer->stamp(nullptr).n_left != stamp.n_left) continue;  // a callback ran the layer: that tape is newer
     // What this replay itself writes and updates counts only now.
     stamp.x += (left.x_written ? 1 : 0) - (left.x_overwritten ? 1 : 0);
     stamp.parameters += (left.updated ? 1 : 0) - (left.outdated ? 1 : 0);
-    left.layer->set_tape(left.tape, stamp);
+    if (left.tape) left.tape->leave(left.shape, stamp);
+    if (left.last && left.layer->n_forwards() == stamp.n_forwards)  // else a callback ran the layer: that tape is newer
+      left.layer->leave_tape(left.tape);
   }
 }
 
@@ -85,7 +96,10 @@ void Graph::before(uint32_t operation) {
 void Graph::leave_part() noexcept {
   count_writes();
   for (const Updated& updated : updated_) updated.layer->note_updated(updated.parameters, false);
-  for (const TapeLeft& left : leaves_) left.layer->set_tape({}, {});
+  for (const TapeLeft& left : leaves_) {
+    if (left.tape) left.tape->spoil();
+    left.layer->leave_tape(nullptr);
+  }
 }
 
 // What changed since the last launch reaches the device, in stream order.

@@ -51,10 +51,10 @@ std::string name_of(const ConstOperand& operand) {
 // Each pair is looked at where it stands: eager calls come here too, and need no memory for it.
 void check_overlap(std::span<const Operation> operations) {
   for_each_operand(operations, [&](const ConstOperand& a) {
-    // Memory of layers is no caller's: one entry may leave there what the next one reads.
-    if (!a.is_written() || a.may_overlap || layer_of(a.view)) return;
+    // Memory of layers and tapes is no caller's: one entry may leave there what the next one reads.
+    if (!a.is_written() || a.may_overlap || !buffer_of(a.view)) return;
     for_each_operand(operations, [&](const ConstOperand& b) {
-      if (&a.view == &b.view || b.is_scratch() || layer_of(b.view) || takes_its_place(a, b) || takes_its_place(b, a)) return;
+      if (&a.view == &b.view || b.is_scratch() || !buffer_of(b.view) || takes_its_place(a, b) || takes_its_place(b, a)) return;
       if (overlaps(a.view.data, a.view.bytes, b.view.data, b.view.bytes) && !interleaved(a.view, b.view))
         fail_argument("SYN-BUFFER-OVERLAP", "%s is written and overlaps %s; each output needs memory of its own",
                       name_of(a).c_str(), name_of(b).c_str());

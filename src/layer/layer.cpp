@@ -2,117 +2,12 @@
 
 #include <base/error.hpp>
 
-#include <synfire/model/reduction.hpp>
-
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <limits>
 
 namespace synfire::core {
-namespace {
-
-constexpr int64_t max_bytes = int64_t{1} << 62;
-
-// Sizes in bytes that a layer may ask for: the widest array has T + 1 rows of 8 bytes.
-void check_representable(const synfire_layer_desc& desc, int64_t batch) {
-  int64_t row = 0, sequence = 0, bytes = 0;
-  if (desc.n_steps > max_bytes - 32 || __builtin_mul_overflow(batch, desc.n_neurons, &row) || row > max_bytes - 32 ||
-      __builtin_mul_overflow(desc.n_steps + 32, row + 32, &sequence) || __builtin_mul_overflow(sequence, 16, &bytes) ||
-      bytes > max_bytes)
-    fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-LAYER-OVERFLOW",
-         "desc.n_steps is %lld, desc.batch %lld and desc.n_neurons %lld; their product must stay below 2^58 elements",
-         static_cast<long long>(desc.n_steps), static_cast<long long>(batch), static_cast<long long>(desc.n_neurons));
-}
-
-void check_flag(int32_t value, const char* name) {
-  if (value != 0 && value != 1) fail_argument("SYN-LAYER-FLAG", "desc.%s is %d; allowed are 0 and 1", name, value);
-}
-
-}  // namespace
-
-// ---- description ----------------------------------------------------------------------------------------------------
-
-LayerSpec::LayerSpec(const synfire_layer_desc& desc) {
-  model = find_model(desc.model == SYNFIRE_MODEL_DEFAULT ? SYNFIRE_MODEL_LIF : desc.model);
-  if (!model)
-    fail_argument("SYN-LAYER-MODEL", "desc.model is %d; this library has %s", desc.model, model_names());
-  surrogate = find_surrogate(desc.surrogate == SYNFIRE_SURROGATE_DEFAULT ? SYNFIRE_SURROGATE_SIGMOID : desc.surrogate);
-  if (!surrogate)
-    fail_argument("SYN-LAYER-SURROGATE", "desc.surrogate is %d; this library has %s", desc.surrogate,
-                  surrogate_names());
-  if (desc.n_steps < 1)
-    fail_argument("SYN-LAYER-STEPS", "desc.n_steps is %lld; at least 1 is needed",
-                  static_cast<long long>(desc.n_steps));
-  if (desc.n_neurons < 1)
-    fail_argument("SYN-LAYER-NEURONS", "desc.n_neurons is %lld; at least 1 is needed",
-                  static_cast<long long>(desc.n_neurons));
-  if (desc.batch < 0)
-    fail_argument("SYN-LAYER-BATCH", "desc.batch is %lld; at least 1 is needed (0 means 1)",
-                  static_cast<long long>(desc.batch));
-  if (desc.dtype != SYNFIRE_DTYPE_F32 && desc.dtype != SYNFIRE_DTYPE_F64 && desc.dtype != SYNFIRE_DTYPE_F16 &&
-      desc.dtype != SYNFIRE_DTYPE_BF16)
-    fail_argument("SYN-LAYER-DTYPE",
-                  "desc.dtype is %d; allowed are SYNFIRE_DTYPE_F32 (0), _F64 (1), _F16 (3) and _BF16 (4)", desc.dtype);
-  if (desc.reset != SYNFIRE_RESET_HARD && desc.reset != SYNFIRE_RESET_SOFT)
-    fail_argument("SYN-LAYER-RESET", "desc.reset is %d; allowed are SYNFIRE_RESET_HARD (0) and SYNFIRE_RESET_SOFT (1)",
-                  desc.reset);
-  check_flag(desc.detach_reset, "detach_reset");
-  check_flag(desc.undecayed_input, "undecayed_input");
-  if (desc.undecayed_input && !model->has_input_decay)
-    fail_argument("SYN-LAYER-INPUT-DECAY", "desc.undecayed_input is 1; model \"%s\" has no input decay to switch off",
-                  model->name);
-  if (desc.threads_per_block % 32 != 0 || desc.threads_per_block > 128)
-    fail_argument("SYN-LAYER-THREADS", "desc.threads_per_block is %u; allowed are 32, 64, 96, 128 and 0 for automatic",
-                  desc.threads_per_block);
-  const int64_t batch = desc.batch == 0 ? 1 : desc.batch;
-  check_representable(desc, batch);
-  extents = {desc.n_steps, batch, desc.n_neurons};
-  rules = {desc.reset == SYNFIRE_RESET_SOFT, desc.detach_reset == 1};
-  dtype = desc.dtype;
-  undecayed_input = desc.undecayed_input == 1;
-  threads_per_block = static_cast<int>(desc.threads_per_block);
-}
-
-uint64_t LayerSpec::tape_bytes() const {
-  constexpr int64_t interval = model::checkpoint_interval;
-  return static_cast<uint64_t>((extents.n_steps + interval - 1) / interval * model->n_states) * row_bytes();
-}
-
-uint64_t LayerSpec::block_bytes() const {
-  return dtype == SYNFIRE_DTYPE_F64 ? sizeof(ParameterBlock<double>) : sizeof(ParameterBlock<float>);
-}
-
-uint64_t LayerSpec::master_offset() const { return (block_bytes() + 255) / 256 * 256; }
-
-uint64_t LayerSpec::per_neuron_bytes() const {
-  return static_cast<uint64_t>(n_constants(*model)) * static_cast<uint64_t>(extents.n_neurons) *
-         element_bytes();
-}
-
-uint64_t LayerSpec::gradient_bytes() const {
-  const int64_t row = extents.row();
-  const int64_t n_chunks = (row + model::reduction_chunk - 1) / model::reduction_chunk;
-  return static_cast<uint64_t>((n_slope_rows(*model) + 2) * (row + n_chunks)) * sizeof(double);
-}
-
-uint64_t LayerSpec::slope_bytes() const {
-  return static_cast<uint64_t>(n_slope_rows(*model) * synfire::model::max_model_constants) *
-         static_cast<uint64_t>(extents.n_neurons) * element_bytes();
-}
-
-std::string LayerSpec::shape_text(bool sequence, int32_t element) const {
-  char text[128];
-  const auto& e = extents;
-  if (sequence)
-    std::snprintf(text, sizeof text, "%s [%lld, %lld, %lld]", name_of_dtype(element), static_cast<long long>(e.n_steps),
-                  static_cast<long long>(e.batch), static_cast<long long>(e.n_neurons));
-  else
-    std::snprintf(text, sizeof text, "%s [%lld, %lld]", name_of_dtype(element), static_cast<long long>(e.batch),
-                  static_cast<long long>(e.n_neurons));
-  return text;
-}
-
 // ---- lifetime -------------------------------------------------------------------------------------------------------
 
 Layer::Layer(Context& context, const LayerSpec& spec)
@@ -132,8 +27,7 @@ Layer::Layer(Context& context, const LayerSpec& spec)
 Layer::~Layer() { release_memory(); }
 
 void Layer::release_memory() noexcept {
-  for (void* memory : {state_, block_, per_neuron_, checkpoints_, stored_h_, narrow_h_, narrow_spikes_,
-                       static_cast<void*>(gradient_partials_), slopes_per_neuron_})
+  for (void* memory : {state_, block_, per_neuron_, static_cast<void*>(gradient_partials_), slopes_per_neuron_})
     if (memory) device().release(SYNFIRE_MEMORY_DEVICE, memory);
   for (double* const memory : rows_)
     if (memory) device().release(SYNFIRE_MEMORY_DEVICE, memory);
@@ -209,97 +103,47 @@ void Layer::upload_block(synfire_stream stream) {
   uploaded_version_.store(version, std::memory_order_relaxed);
 }
 
-// ---- the tape -------------------------------------------------------------------------------------------------------
+// ---- tapes ----------------------------------------------------------------------------------------------------------
 
-namespace {
-
-[[noreturn]] void fail_no_tape() {
-  fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-NONE",
-       "the layer has no tape: no forward ran yet, or the latest one ran for inference (SYNFIRE_TAPE_NONE)");
-}
-
-}  // namespace
-
-void Layer::replace_tape(const TapeShape& tape) {
+void Layer::replace_tape(Tape* tape) {
   const EnteredScope scope(mutex_);
-  if (!scope) return tape_x_.store(nullptr, std::memory_order_release);  // left behind by a fork: no tape is known
-  tape_ = {tape, Ref<Buffer>(tape.x)};
-  if (tape.x) latest_ = {tape, WeakRef<Buffer>(tape.x)};
-  tape_kind_.store(tape.kind(), std::memory_order_relaxed);
-  tape_x_.store(tape.x, std::memory_order_release);
+  if (!scope) return left_now_.store(nullptr, std::memory_order_release);  // left behind by a fork: no tape is known
+  left_ = Ref<Tape>(tape);
+  if (eager_ && eager_.get() != tape) eager_->spoil();
+  if (tape) {
+    latest_ = WeakRef<Tape>(tape);
+    latest_now_.store(tape, std::memory_order_relaxed);
+  }
+  left_now_.store(tape, std::memory_order_release);
 }
 
-void Layer::expect_tape(const TapeShape& tape) noexcept {
+void Layer::expect_tape(Tape& tape) noexcept {
   const EnteredScope scope(mutex_);
-  if (!scope || !tape.x) return;
-  latest_ = {tape, WeakRef<Buffer>(tape.x)};
+  if (!scope) return;
+  latest_ = WeakRef<Tape>(&tape);
+  latest_now_.store(&tape, std::memory_order_relaxed);
 }
 
-void Layer::check_tape(bool reads_input) const {
-  const Buffer* const x = tape_x_.load(std::memory_order_acquire);
-  if (!x) fail_no_tape();
-  if (tape_version_.load(std::memory_order_relaxed) != parameter_version())
-    fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-PARAMETERS",
-         "a parameter of the layer changed after the forward that left the tape; run a forward first");
-  if (reads_input && tape_x_version_.load(std::memory_order_relaxed) != x->version())
-    fail(
-        SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-WRITTEN",
-        "x was written after the forward that left the tape, and this backward reads it again; run a forward first, or "
-        "let the forward store H (SYNFIRE_TAPE_STORE)");
-}
-
-std::pair<TapeShape, Ref<Buffer>> Layer::require_tape(bool with_gradients) const {
+Ref<Tape> Layer::left_tape() const {
   const auto lock = lock_parameters();
-  if (!tape_.reference) fail_no_tape();
-  check_tape(reads_input(tape_.shape, with_gradients) || tape_.shape.in_place);
-  return {tape_.shape, tape_.reference};
+  if (!left_now_.load(std::memory_order_relaxed)) fail_no_tape();
+  return left_;
 }
 
-void Layer::require_tape(const TapeShape& tape, bool reads_input) const {
-  const Buffer* const latest = tape_x_.load(std::memory_order_acquire);
-  if (latest && latest != tape.x)
-    fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-INPUT",
-         "the latest forward of the layer read another x than the one this graph was recorded for");
-  if (latest && tape_kind_.load(std::memory_order_relaxed) != tape.kind())
-    fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-MODE",
-         "the latest forward of the layer left its tape in another mode than the one this graph was recorded for");
-  check_tape(reads_input);
-}
-
-std::pair<TapeShape, Ref<Buffer>> Layer::expected_tape() const {
+Ref<Tape> Layer::latest_tape() const {
   const auto lock = lock_parameters();
-  Ref<Buffer> x = latest_.x.lock();
-  if (!x)
+  Ref<Tape> tape = latest_.lock();
+  if (!tape) tape = left_;
+  if (!tape || !tape->expected().second)
     fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-NONE",
          "the layer has no tape: no forward with a tape was recorded or run before, or its x is gone");
-  return {latest_.shape, std::move(x)};
+  return tape;
 }
 
-void Layer::allocate_tape(Tape tape, bool in_place) {
-  const auto provide = [&](void*& memory, uint64_t bytes) {
-    if (!memory) memory = device().allocate(SYNFIRE_MEMORY_DEVICE, bytes);
-  };
-  provide(checkpoints_, spec_.tape_bytes());
-  if (tape == Tape::store && !in_place) provide(stored_h_, spec_.stored_tape_bytes());
-  if (tape == Tape::store_narrow) {
-    if (!in_place) provide(narrow_h_, spec_.narrow_tape_bytes());
-    provide(narrow_spikes_, spec_.narrow_tape_spike_bytes());
-  }
-}
-
-// The H that a tape mode keeps: memory of the layer's own, or X itself.
-View Layer::stored_h(Tape tape, bool in_place, const View& x) noexcept {
-  if (tape != Tape::store && tape != Tape::store_narrow) return {};
-  if (in_place) return x;
-  const Extents& e = spec_.extents;
-  return tape == Tape::store_narrow ? own(narrow_h_, {e.n_steps, e.batch, e.n_neurons}, spec_.dtype)
-                                    : own(stored_h_, {e.n_steps, e.batch, e.n_neurons}, spec_.arithmetic());
-}
-
-View Layer::tape_spikes(Tape tape) noexcept {
-  if (tape != Tape::store_narrow) return {};
-  const Extents& e = spec_.extents;
-  return own(narrow_spikes_, {spec_.time_words(), e.batch, e.n_neurons}, SYNFIRE_DTYPE_TIME_BITS);
+Tape& Layer::eager_tape() {
+  const auto lock = lock_parameters();
+  if (!eager_) eager_ = Ref<Tape>::adopt(new Tape(*context(), spec_));
+  return *eager_;
 }
 
 // ---- state ----------------------------------------------------------------------------------------------------------

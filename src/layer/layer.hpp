@@ -4,7 +4,9 @@
 #define SYNFIRE_LAYER_LAYER_HPP
 
 #include "parameter_block.hpp"
+#include "layer_spec.hpp"
 #include "parameters.hpp"
+#include "tape.hpp"
 #include "value_staging.hpp"
 
 #include <base/buffer.hpp>
@@ -18,69 +20,6 @@
 #include <string>
 
 namespace synfire::core {
-
-// A layer descriptor with its defaults filled in and every field checked.
-struct LayerSpec {
-  const ModelRow* model;
-  const SurrogateRow* surrogate;
-  Extents extents;
-  model::Rules rules;
-  int32_t dtype;
-  bool undecayed_input;
-  int threads_per_block;  // of CUDA kernels, 0 for automatic
-
-  explicit LayerSpec(const synfire_layer_desc& desc);
-
-  // Of state, arithmetic, parameters and their gradients; `dtype` is the storage of sequences.
-  int32_t arithmetic() const { return dtype == SYNFIRE_DTYPE_F64 ? SYNFIRE_DTYPE_F64 : SYNFIRE_DTYPE_F32; }
-  bool is_narrow() const { return bytes_of_dtype(dtype) == 2; }
-  uint64_t element_bytes() const { return bytes_of_dtype(arithmetic()); }
-  uint64_t row_bytes() const { return static_cast<uint64_t>(extents.row()) * element_bytes(); }
-  uint64_t sequence_elements() const { return static_cast<uint64_t>(extents.n_steps * extents.row()); }
-  // Distance of two state variables in memory.
-  uint64_t state_stride() const { return (row_bytes() + 255) / 256 * 256; }
-  uint64_t state_bytes() const { return static_cast<uint64_t>(model->n_states) * state_stride(); }
-  int64_t time_words() const { return (extents.n_steps + 31) / 32; }  // time-packed words of one neuron
-  uint64_t tape_bytes() const;                                        // checkpoints
-  uint64_t stored_tape_bytes() const { return sequence_elements() * element_bytes(); }
-  uint64_t narrow_tape_bytes() const { return is_narrow() ? sequence_elements() * 2 : 0; }
-  uint64_t narrow_tape_spike_bytes() const {
-    return is_narrow() ? static_cast<uint64_t>(time_words() * extents.row()) * 4 : 0;
-  }
-  uint64_t block_bytes() const;    // the parameter block
-  uint64_t master_offset() const;  // behind it in one piece of memory: a ParameterMaster
-  uint64_t parameter_bytes() const { return master_offset() + sizeof(ParameterMaster); }
-  uint64_t per_neuron_bytes() const;  // constants, once any parameter is per neuron
-  uint64_t value_bytes() const { return static_cast<uint64_t>(extents.n_neurons) * sizeof(double); }  // of one of them
-  uint64_t gradient_bytes() const;    // partial sums of gradients of parameters
-  uint64_t slope_bytes() const;       // slopes of the constants, once both
-  // "f32 [16, 1, 128]", for error texts.
-  std::string shape_text(bool sequence, int32_t element) const;
-};
-
-// What a forward leaves for a backward.
-enum class Tape : int32_t {
-  recompute = SYNFIRE_TAPE_RECOMPUTE,
-  none = SYNFIRE_TAPE_NONE,
-  store = SYNFIRE_TAPE_STORE,
-  store_narrow = SYNFIRE_TAPE_STORE_NARROW,
-};
-
-// A tape as a backward must know it: of which input, and how H is found.
-struct TapeShape {
-  Buffer* x = nullptr;  // null: there is none
-  Tape tape = Tape::none;
-  bool in_place = false;  // H lies over X
-
-  int32_t kind() const noexcept { return static_cast<int32_t>(tape) | (in_place ? 256 : 0); }
-};
-
-// What a tape was made of: a backward reads the same, or must be refused.
-struct TapeStamp {
-  uint64_t parameters = 0;  // the version of them that the forward computed with
-  uint64_t x = 0;           // the version of the input's contents that it read
-  uint32_t n_left = 0;      // tapes that the layer had left before
-};
 
 // Values for one parameter.
 struct ParameterValues {
@@ -213,39 +152,28 @@ class Layer final : public Child {
   double* gradient_sums() const noexcept { return gradient_partials_; }
   const int64_t* active() const noexcept;  // ParameterBlock::active, on the device
 
-  // ---- the tape: what the forward that ran last, eagerly or in a replay, left for a backward
-  // What a forward that is enqueued now makes its tape of.
-  TapeStamp stamp(const Buffer* x) const noexcept {
-    return {computing_version(), x ? x->version() : 0, n_tapes_left_.load(std::memory_order_relaxed)};
-  }
-  // Lock-free while the tape stays the same from replay to replay.
-  void set_tape(const TapeShape& tape, const TapeStamp& made_of) {
-    n_tapes_left_.store(n_tapes_left_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    tape_version_.store(made_of.parameters, std::memory_order_relaxed);
-    if (tape_x_.load(std::memory_order_relaxed) != tape.x || tape_kind_.load(std::memory_order_relaxed) != tape.kind())
+  // ---- tapes
+  // Forwards that ran, eagerly or in replays, those for inference included.
+  uint32_t n_forwards() const noexcept { return n_forwards_.load(std::memory_order_relaxed); }
+  // The forward that ran last left this tape, or none: what an eager backward reads. Lock-free while it is the same one.
+  void leave_tape(Tape* tape) {
+    n_forwards_.store(n_forwards() + 1, std::memory_order_relaxed);
+    if (left_now_.load(std::memory_order_relaxed) != tape ||
+        (tape && latest_now_.load(std::memory_order_relaxed) != tape))
       replace_tape(tape);
-    if (tape.x) tape_x_version_.store(made_of.x, std::memory_order_relaxed);
   }
   // A forward that leaves such a tape was recorded or run: a backward that is recorded from here on belongs to it.
-  void expect_tape(const TapeShape& tape) noexcept;
-  // Throws STALE_TAPE unless the latest forward left a tape with the parameters and, where it is read, the X of now.
-  // Returns the tape, and a reference that keeps its input alive.
-  std::pair<TapeShape, Ref<Buffer>> require_tape(bool with_gradients) const;
-  // The same check for a replay that was recorded against such a tape: no lock, no reference.
-  void require_tape(const TapeShape& tape, bool reads_input) const;
+  void expect_tape(Tape& tape) noexcept;
+  // The tape of the forward that ran last; throws STALE_TAPE when there is none.
+  Ref<Tape> left_tape() const;
+  // The latest tape, recorded or run; throws STALE_TAPE when there was none, or it is gone.
+  Ref<Tape> latest_tape() const;
+  // Of eager forwards, each of which writes it anew; good until another forward of the layer runs.
+  Tape& eager_tape();
   // Whether a backward of such a tape reads the contents of X as the forward saw them.
   bool reads_input(const TapeShape& tape, bool with_gradients) const noexcept {
-    return tape.tape == Tape::recompute || spec_.model->slope_reads_input || with_gradients;
+    return tape.mode == TapeMode::recompute || spec_.model->slope_reads_input || with_gradients;
   }
-  // The latest tape, recorded or run; throws STALE_TAPE when there was none, or its X is gone.
-  std::pair<TapeShape, Ref<Buffer>> expected_tape() const;
-
-  // The memory of a tape, which is there from the first forward that needs it. Under lock_parameters().
-  void allocate_tape(Tape tape, bool in_place);
-  View checkpoints() noexcept { return own(checkpoints_, spec_.tape_bytes(), spec_.arithmetic()); }
-  // H of all steps: the layer's own, or X itself; not given in modes that keep none.
-  View stored_h(Tape tape, bool in_place, const View& x) noexcept;
-  View tape_spikes(Tape tape) noexcept;
 
   // ---- state
   void read_state(const char* name, void* values, uint64_t bytes);
@@ -276,8 +204,7 @@ class Layer final : public Child {
   // What brings values to the device is an operation: both are defined beside it (operations/parameters).
   void load_value_kernel();
   void send_values(synfire_stream stream);
-  void replace_tape(const TapeShape& tape);
-  void check_tape(bool reads_input) const;
+  void replace_tape(Tape* tape);
   void* find_state(const char* name, const void* values, uint64_t bytes) const;
 
   // The next refresh writes the block, though no parameter has changed.
@@ -289,15 +216,13 @@ class Layer final : public Child {
   std::atomic<uint64_t> version_{1};                                // of the parameters
   std::atomic<uint64_t> uploaded_version_{rewrite_bit};  // what the device's block holds, and whether it must be rewritten
   std::atomic<uint64_t> updates_{0};       // replays launched that update a parameter
-  std::atomic<Buffer*> tape_x_{nullptr};   // tape_.shape, to look at without a lock
-  std::atomic<uint64_t> tape_version_{0};  // of the parameters
-  std::atomic<uint64_t> tape_x_version_{0};  // of the input's contents
-  std::atomic<int32_t> tape_kind_{-1};
-  std::atomic<uint32_t> n_tapes_left_{0};   // by forwards that ran, those for inference included
+  std::atomic<Tape*> left_now_{nullptr};    // left_ and latest_, to look at without a lock
+  std::atomic<Tape*> latest_now_{nullptr};  // compared, never read
+  std::atomic<uint32_t> n_forwards_{0};
 
   LayerSpec spec_;
   ParameterSet parameters_;
-  mutable Mutex mutex_;  // parameter values and the references of the tape; never taken by an unchanged replay
+  mutable Mutex mutex_;  // parameter values and references to tapes; never taken by an unchanged replay
   std::atomic<uint32_t> on_device_{0};  // parameters whose values on the device are newer than those here
   std::atomic<uint32_t> captured_{0};   // parameters that graphs of the caller's own update, at any time
 
@@ -319,29 +244,15 @@ class Layer final : public Child {
   void* state_ = nullptr;
   void* block_ = nullptr;
   void* per_neuron_ = nullptr;  // null until a parameter becomes one number per neuron
-  // Null until a forward needs them:
-  void* checkpoints_ = nullptr;
-  void* stored_h_ = nullptr;
-  void* narrow_h_ = nullptr;
-  void* narrow_spikes_ = nullptr;
   // Null until the gradient of a parameter is asked for:
   bool wants_gradients_ = false;
   double* gradient_partials_ = nullptr;  // f64 [slope rows + 2, B, N], then the sums of the chunks of each
   void* slopes_per_neuron_ = nullptr;    // [row, constant, N], only while constants are per neuron
 
-  // A tape's shape with a reference that keeps its input alive.
-  struct HeldTape {
-    TapeShape shape;
-    Ref<Buffer> reference;
-  };
-  HeldTape tape_;  // left by the forward that ran last
-  // Of the taped forward made or run last. No reference: a recorded forward is worth nothing without its graph, which
-  // has one, and after a forward for inference nobody shall need the memory.
-  struct RememberedTape {
-    TapeShape shape;
-    WeakRef<Buffer> x;
-  };
-  RememberedTape latest_;
+  Ref<Tape> eager_;  // null until the first eager forward
+  Ref<Tape> left_;   // by the forward that ran last
+  // Of the taped forward made or run last. No reference: one that was recorded is worth nothing without its graph.
+  WeakRef<Tape> latest_;
 };
 
 }  // namespace synfire::core

@@ -154,6 +154,8 @@ static void print_structs(void) {
   FIELD(synfire_backward_desc, grad_w_init);
   FIELD(synfire_backward_desc, parameter_gradients);
   FIELD(synfire_backward_desc, n_parameter_gradients);
+  FIELD(synfire_backward_desc, forward);
+  FIELD(synfire_backward_desc, add_parameter_gradients);
   end_struct();
 
   begin_struct("synfire_convert_spikes_desc", sizeof(synfire_convert_spikes_desc));

@@ -43,16 +43,42 @@ TEST_F(DeviceMemory, AForwardWithPackedSpikesIsOneKernelAndNothingDense) {
         synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
         forward.x = x;
         forward.spikes = spikes;
-        EXPECT_OK(synfire_layer_forward(layer, &forward, nullptr));  // allocates the tape
+        EXPECT_OK(synfire_layer_forward(layer, &forward, nullptr));  // allocates the tape of eager forwards
         EXPECT_EQ(nodes_of(layer, forward), 1u);
+        synfire_layer_memory memory = SYNFIRE_LAYER_MEMORY_INIT;
+        ASSERT_OK(synfire_layer_query_memory(&desc, &memory));
         const Graph graph = make_graph(context);
-        // A [T, N] of one bit a spike would be 26 KB.
+        // Beside its tape; a [T, N] of one bit a spike would be 26 KB.
         EXPECT_LE(added([&] {
                     EXPECT_OK(synfire_graph_record_forward(graph, layer, &forward));
                     EXPECT_OK(synfire_graph_instantiate(graph));
                   }),
-                  1024u);
+                  memory.tape_bytes + 1024u);
       }
+}
+
+// Each recorded forward has a tape, as large as the query told, until its graph is gone.
+TEST_F(DeviceMemory, ATapeForEachForwardOfAGraph) {
+  for (const int32_t tape : {SYNFIRE_TAPE_NONE, SYNFIRE_TAPE_RECOMPUTE, SYNFIRE_TAPE_STORE}) {
+    SCOPED_TRACE(tape);
+    const synfire_layer_desc desc = describe(large, SYNFIRE_DTYPE_F32);
+    synfire_layer_memory memory = SYNFIRE_LAYER_MEMORY_INIT;
+    ASSERT_OK(synfire_layer_query_memory(&desc, &memory));
+    const uint64_t told = (tape == SYNFIRE_TAPE_NONE ? 0 : memory.tape_bytes) +
+                          (tape == SYNFIRE_TAPE_STORE ? memory.stored_tape_bytes : 0);
+    const Layer layer = make_layer(context, desc);
+    const Buffer x = make_buffer(context, SYNFIRE_DTYPE_F32, large.sequence());
+    synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+    forward.x = x;
+    forward.tape = tape;
+    Graph graph = make_graph(context);
+    for (int n_forwards = 1; n_forwards <= 3; ++n_forwards)
+      EXPECT_EQ(added([&] { EXPECT_OK(synfire_graph_record_forward(graph, layer, &forward)); }), told);
+    const uint64_t with = fake::device_bytes();
+    graph.reset();
+    EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));
+    EXPECT_EQ(with - fake::device_bytes(), 3 * told);
+  }
 }
 
 TEST_F(DeviceMemory, ALayerTakesWhatTheQueryTold) {

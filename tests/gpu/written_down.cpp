@@ -130,18 +130,18 @@ Planned::~Planned() {
 
 operations::Forward Planned::forward() const {
   operations::ForwardRequest request = {};
-  request.tape = static_cast<core::Tape>(given_.tape);
+  request.tape = static_cast<core::TapeMode>(given_.tape);
   request.x = x.get();
   request.spikes = spikes.get();
-  return operations::make_forward(*layer, request);
+  return operations::make_forward(*layer, request, request.tape == core::TapeMode::none ? nullptr : &layer->eager_tape());
 }
 
 operations::Backward Planned::backward() const {
   operations::BackwardRequest request = {};
   request.grad_spike_seq = grad_spike.get();
   request.grad_x_seq = grad_x.get();
-  const core::TapeShape tape = {x.get(), static_cast<core::Tape>(given_.tape), false};
-  return *operations::make_backward(*layer, request, tape).front().as<operations::Backward>();
+  const core::TapeShape shape = {x.get(), static_cast<core::TapeMode>(given_.tape), false};
+  return *operations::make_backward(*layer, request, layer->eager_tape(), shape).front().as<operations::Backward>();
 }
 
 core::Ref<core::Buffer> Planned::buffer(int32_t dtype, uint64_t n_elements, uint64_t first, uint64_t pitch) {

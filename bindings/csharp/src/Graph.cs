@@ -77,7 +77,10 @@ namespace Synfire
             return this;
         }
 
-        /// <summary>Appends a backward pass through time of the layer's latest forward.</summary>
+        /// <summary>
+        /// Appends a backward pass through time of a forward of the layer: the one that the arguments name, else the newest
+        /// in this graph, else the one that was recorded or run last.
+        /// </summary>
         public Graph Backward(Layer layer, BackwardArguments arguments)
         {
             BufferBase[] buffers = Errors.Given(arguments, "arguments").All;

@@ -141,6 +141,17 @@ namespace Synfire
         /// </summary>
         public IDictionary<string, BufferBase> ParameterGradients { get; } = new Dictionary<string, BufferBase>();
 
+        /// <summary>
+        /// Whether gradients of parameters are added to what their buffers hold; else they replace it.
+        /// </summary>
+        public bool AddParameterGradients { get; set; }
+
+        /// <summary>
+        /// In a graph: the number of the operation whose tape it reads, a forward of the layer in the same graph
+        /// (<see cref="Graph.LastOperation"/>). Null: the newest.
+        /// </summary>
+        public int? Forward { get; set; }
+
         /// <summary>Whether GradXSeq may be the same memory as GradSpikeSeq.</summary>
         public bool InPlace { get; set; }
 
@@ -160,6 +171,8 @@ namespace Synfire
         {
             synfire_backward_desc desc = synfire_backward_desc.Init;
             desc.in_place = InPlace ? 1 : 0;
+            desc.add_parameter_gradients = AddParameterGradients ? 1 : 0;
+            desc.forward = Forward.HasValue ? unchecked((uint)Forward.Value + 1) : 0;
             desc.grad_spike_seq = Passes.Raw(GradSpikeSeq);
             desc.grad_v_seq = Passes.Raw(GradVSeq);
             desc.grad_v_final = Passes.Raw(GradVFinal);

@@ -319,7 +319,11 @@ namespace Synfire.Raw
         }
     }
 
-    /// <summary>Bytes a layer needs on its device, known before anything is allocated.</summary>
+    /// <summary>
+    /// Bytes a layer needs on its device, known before anything is allocated. What is said of a tape is taken by
+    /// each tape: by every recorded forward that leaves one, until its graph is destroyed, and once by the
+    /// layer's eager forwards.
+    /// </summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_layer_memory
     {
@@ -335,10 +339,7 @@ namespace Synfire.Raw
         /// Constants per neuron; added once, with the first parameter that becomes one number per neuron.
         /// </summary>
         public ulong per_neuron_parameter_bytes;
-        /// <summary>
-        /// The tape, V (and W) as <c>[ceil(T/checkpoint_interval), B, N]</c>; allocated with the first taped
-        /// forward, never for inference.
-        /// </summary>
+        /// <summary>A tape, V (and W) as <c>[ceil(T/checkpoint_interval), B, N]</c>; never for inference.</summary>
         public ulong tape_bytes;
         /// <summary>
         /// Sums over steps of the gradients of parameters; allocated with the first backward that asks for one.
@@ -348,15 +349,16 @@ namespace Synfire.Raw
         /// Added once, when gradients of parameters are asked for and parameters are one number per neuron.
         /// </summary>
         public ulong per_neuron_gradient_bytes;
-        /// <summary>H of SYNFIRE_TAPE_STORE; added with the first such forward, unless H goes over X.</summary>
+        /// <summary>H of SYNFIRE_TAPE_STORE; added to the tape of such a forward, unless H goes over X.</summary>
         public ulong stored_tape_bytes;
         /// <summary>
-        /// H of SYNFIRE_TAPE_STORE_NARROW; added with the first such forward, unless H goes over X. 0 in f32 and
-        /// f64.
+        /// H of SYNFIRE_TAPE_STORE_NARROW; added to the tape of such a forward, unless H goes over X. 0 in f32
+        /// and f64.
         /// </summary>
         public ulong narrow_tape_bytes;
         /// <summary>
-        /// Spikes beside the H of SYNFIRE_TAPE_STORE_NARROW; added with the first such forward. 0 in f32 and f64.
+        /// Spikes beside the H of SYNFIRE_TAPE_STORE_NARROW; added to the tape of such a forward. 0 in f32 and
+        /// f64.
         /// </summary>
         public ulong narrow_tape_spike_bytes;
         /// <summary>
@@ -479,16 +481,17 @@ namespace Synfire.Raw
         /// </summary>
         public byte* name;
         /// <summary>
-        /// dL/dp, overwritten: a buffer of f32 (f64 in an f64 layer) with one element, the sum over all neurons,
-        /// batch rows and steps, or with N, the sum over batch rows and steps of each neuron. Sums are taken in
-        /// f64 in a fixed order, so that every run and every machine gives the same bits.
+        /// dL/dp, replaced, or added to (synfire_backward_desc.add_parameter_gradients): a buffer of f32 (f64 in
+        /// an f64 layer) with one element, the sum over all neurons, batch rows and steps, or with N, the sum
+        /// over batch rows and steps of each neuron. Sums are taken in f64 in a fixed order, so that every run
+        /// and every machine gives the same bits.
         /// </summary>
         public synfire_buffer gradient;
     }
 
     /// <summary>
-    /// One backward pass through time, of the layer's latest taped forward. A null gradient in means zero. Types
-    /// are those of synfire_forward_desc.
+    /// One backward pass through time, of one taped forward. A null gradient in means zero. Types are those of
+    /// synfire_forward_desc.
     /// </summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_backward_desc
@@ -529,6 +532,19 @@ namespace Synfire.Raw
         public synfire_parameter_gradient* parameter_gradients;
         /// <summary>How many. Default: 0.</summary>
         public ulong n_parameter_gradients;
+        /// <summary>
+        /// In a graph: which forward of the layer, by 1 + the number that synfire_graph_get_last_operation() gave
+        /// for it, so that a layer may stand in a graph several times: shared weights, windows one after the
+        /// other. Default 0: the newest forward of the layer in the graph, or, where it has none, the forward
+        /// that was recorded or run last anywhere. A backward that runs now is of the forward that ran last, and
+        /// takes 0 only.
+        /// </summary>
+        public uint forward;
+        /// <summary>
+        /// 1: gradients of parameters are added to what their buffers hold, in f64, and rounded once. Default 0:
+        /// they replace it.
+        /// </summary>
+        public int add_parameter_gradients;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_backward_desc Init
@@ -1613,15 +1629,20 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern void synfire_graph_destroy(synfire_graph graph);
 
-        /// <summary>Appends a forward pass. All checks happen here, none at launch.</summary>
+        /// <summary>
+        /// Appends a forward pass. All checks happen here, none at launch. A layer may stand in a graph any
+        /// number of times: each forward that begins from the layer's state continues the state that the one
+        /// before left.
+        /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_record_forward(
             synfire_graph graph, synfire_layer layer, synfire_forward_desc* desc);
 
         /// <summary>
-        /// Appends a backward pass through time of the layer's latest forward: the one recorded last in this
-        /// graph, or, when this graph has none, the one that ran last when the graph is launched (checked by each
-        /// launch).
+        /// Appends a backward pass through time of a forward of the layer: the one that <c>desc.forward</c>
+        /// names, else the one recorded last in this graph, else the one that was recorded or run last anywhere.
+        /// Where that does not run in the same replay, because it is not in the graph or is disabled, each launch
+        /// checks that its tape is still good.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_record_backward(

@@ -70,6 +70,28 @@ namespace Synfire.Tests
                                "gradient " + i + ": " + gradX[0, i] + ", wanted " + wanted);
                     Check.That(Math.Abs(gradThreshold[i] + wanted) < 1e-12, "gradient of the threshold " + i);
                 }
+                backward.AddParameterGradients = true;
+                layer.Backward(backward);
+                Check.That(Math.Abs(gradThreshold[3] + 2 * gradX[0, 3]) < 1e-12, "gradients that are added");
+
+                // In a graph the layer stands twice, and each backward is of the forward that it names.
+                using (Buffer<double> other = context.CreateBuffer<double>(new double[,] { { 2, 1.5, 1, 0.9, 0.5, 0 } }))
+                using (Buffer<double> rest = layer.CreateState<double>())
+                using (Buffer<double> gradOther = layer.CreateSequence<double>())
+                using (Graph graph = new Graph(context))
+                {
+                    graph.Forward(layer, new ForwardArguments { X = x, VInit = rest });
+                    int first = graph.LastOperation;
+                    graph.Forward(layer, new ForwardArguments { X = other, VInit = rest });
+                    int second = graph.LastOperation;
+                    graph.Backward(layer, new BackwardArguments { GradSpikeSeq = seed, GradXSeq = gradX, Forward = first });
+                    graph.Backward(layer,
+                                   new BackwardArguments { GradSpikeSeq = seed, GradXSeq = gradOther, Forward = second });
+                    graph.Instantiate();
+                    graph.Wait(graph.Launch());
+                    for (int i = 0; i < 6; ++i) Check.Equal(gradX[0, i], gradOther[0, 5 - i], "shared weights " + i);
+                    Check.That(gradX[0, 0] != gradOther[0, 0], "two forwards");
+                }
             }
         }
 

@@ -16,7 +16,7 @@ namespace {
 template <class R>
 void enqueue_sum(const SumGradient& op, Launcher& launcher) {
   const auto* const in = static_cast<const double*>(op.input.data);
-  const ReduceLaunch<R> arguments = {in, static_cast<R*>(op.output.data), op.batch, op.count, op.active};
+  const ReduceLaunch<R> arguments = {in, static_cast<R*>(op.output.data), op.batch, op.count, op.active, op.add};
   if (op.sum == SumKind::batch)
     launcher.launch(reduce_batch_kernel<R>(), launcher.over_elements(op.count), arguments);
   else
@@ -34,7 +34,7 @@ void enqueue(const SumGradient& op, Launcher& launcher) {
     const int64_t n_chunks = (op.count + model::reduction_chunk - 1) / model::reduction_chunk;
     launcher.launch(reduce_chunks_kernel(), {static_cast<uint32_t>(std::clamp<int64_t>(n_chunks, 1, 65535))},
                     ReduceLaunch<double>{static_cast<const double*>(op.input.data),
-                                         static_cast<double*>(op.output.data), 1, op.count, op.active});
+                                         static_cast<double*>(op.output.data), 1, op.count, op.active, false});
   } else if (op.dtype == SYNFIRE_DTYPE_F64) {
     enqueue_sum<double>(op, launcher);
   } else {

@@ -19,13 +19,17 @@ double lane_sum(const double* values, int64_t count) {
 template <class R>
 void sum(const SumGradient& op) {
   const auto* const in = static_cast<const double*>(op.input.data);
+  const auto store = [](const SumGradient& to, int64_t n, double sum) {
+    R& out = static_cast<R*>(to.output.data)[n];
+    out = static_cast<R>(to.add ? static_cast<double>(out) + sum : sum);
+  };
   const int64_t active = op.active ? *op.active : op.batch * op.count;
   switch (op.sum) {
     case SumKind::batch:
       for (int64_t n = 0; n < op.count; ++n) {
         double sum = 0;
         for (int64_t b = 0; b < active / op.count; ++b) sum += in[b * op.count + n];
-        static_cast<R*>(op.output.data)[n] = static_cast<R>(sum);
+        store(op, n, sum);
       }
       return;
     case SumKind::chunks:
@@ -34,7 +38,7 @@ void sum(const SumGradient& op) {
             lane_sum(in + first, std::clamp<int64_t>(active - first, 0, model::reduction_chunk));
       return;
     case SumKind::total:
-      *static_cast<R*>(op.output.data) = static_cast<R>(lane_sum(in, op.count));
+      store(op, 0, lane_sum(in, op.count));
       return;
   }
 }

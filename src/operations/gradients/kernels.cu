@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(threads_per_block) reduce_batch(const __grid_c
   for (int64_t n = static_cast<int64_t>(blockIdx.x) * threads_per_block + threadIdx.x; n < launch.count; n += stride) {
     double sum = 0;
     for (int64_t b = 0; b < batch; ++b) sum += launch.input[b * launch.count + n];
-    launch.output[n] = static_cast<R>(sum);
+    launch.output[n] = static_cast<R>(launch.add ? static_cast<double>(launch.output[n]) + sum : sum);
   }
 }
 
@@ -56,7 +56,8 @@ __global__ void __launch_bounds__(threads_per_block) reduce_total(const __grid_c
   double lane = 0;
   for (int64_t i = threadIdx.x; i < launch.count; i += reduction_lanes) lane += launch.input[i];
   const double sum = tree_sum(lane, lanes);
-  if (threadIdx.x == 0) *launch.output = static_cast<R>(sum);
+  if (threadIdx.x == 0)
+    *launch.output = static_cast<R>(launch.add ? static_cast<double>(*launch.output) + sum : sum);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ struct ReduceLaunch {
   int64_t batch;
   int64_t count;
   const int64_t* active;  // how many inputs count, the first ones; null: all
+  bool add;               // to what the output holds, in f64
 };
 
 template <class R>

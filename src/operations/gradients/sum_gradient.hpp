@@ -21,12 +21,13 @@ struct SumGradient {
   View output;
   int32_t gradient = -1;            // the number of the gradient that it is part of
   const int64_t* active = nullptr;  // in device memory: how many inputs count, the first ones; null: all
+  bool add = false;                 // to what the output holds, in f64 (batch, total)
 
   static constexpr const char* name = "sum of gradients";
   static void operands(SumGradient& op, OperandVisitor visit) {
     visit({"the layer's sums of gradients", op.input, Access::read});
-    visit({"desc.parameter_gradients[].gradient", op.output, Access::write, Transfer::staged, nullptr, false,
-           op.gradient});
+    visit({"desc.parameter_gradients[].gradient", op.output, op.add ? Access::update : Access::write,
+           Transfer::staged, nullptr, false, op.gradient});
   }
 };
 inline OperationLabel label(const SumGradient&) { return {}; }

@@ -26,7 +26,7 @@ const void* reduce_batch_kernel() {
       double sum = 0;
       for (int64_t b = 0; b < (launch.active ? *launch.active / launch.count : launch.batch); ++b)
         sum += launch.input[b * launch.count + n];
-      launch.output[n] = static_cast<R>(sum);
+      launch.output[n] = static_cast<R>(launch.add ? static_cast<double>(launch.output[n]) + sum : sum);
     }
   });
 }
@@ -43,7 +43,8 @@ const void* reduce_chunks_kernel() {
 template <class R>
 const void* reduce_total_kernel() {
   return twin<ReduceLaunch<R>>({}, [](const ReduceLaunch<R>& launch) {
-    *launch.output = static_cast<R>(lane_sum(launch.input, launch.count));
+    const double sum = lane_sum(launch.input, launch.count);
+    *launch.output = static_cast<R>(launch.add ? static_cast<double>(*launch.output) + sum : sum);
   });
 }
 

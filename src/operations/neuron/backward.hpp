@@ -7,6 +7,7 @@
 #include <graph/graph.hpp>
 #include <operations/kind.hpp>
 
+#include <optional>
 #include <vector>
 
 namespace synfire::operations {
@@ -49,10 +50,13 @@ struct BackwardRequest {
       *grad_w_init;
   std::vector<GradientRequest> gradients;
   bool in_place;
+  bool add_gradients;               // to what their buffers hold
+  std::optional<uint32_t> forward;  // the number of its operation in the graph; not given: the newest
 };
 // Of the forward that left such a tape: a checked backward, and the sums that gradients of parameters need.
-core::OperationList make_backward(core::Layer& layer, const BackwardRequest& request, const core::TapeShape& tape);
-// Of the forward that left the layer's latest tape. These throw INVALID_ARGUMENT, STALE_TAPE, OUT_OF_MEMORY. True: it
+core::OperationList make_backward(core::Layer& layer, const BackwardRequest& request, core::Tape& tape,
+                                  const core::TapeShape& shape);
+// Run now, it is of the forward that ran last. These throw INVALID_ARGUMENT, STALE_TAPE, OUT_OF_MEMORY. True: it
 // became part of the caller's capture.
 bool run_backward(core::Layer& layer, const BackwardRequest& request, synfire_stream stream);
 void record_backward(core::Graph& graph, core::Layer& layer, const BackwardRequest& request);

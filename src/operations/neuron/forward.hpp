@@ -39,12 +39,12 @@ void enqueue(const Forward& op, cuda::Launcher& launcher);
 
 // Buffers of a forward; null means "not given".
 struct ForwardRequest {
-  core::Tape tape;
+  core::TapeMode tape;
   bool in_place;
   core::Buffer *x, *spikes, *v_init, *v_final, *v_seq, *h_seq, *w_init, *w_final, *w_seq;
 };
-// A checked forward, which has its tape.
-Forward make_forward(core::Layer& layer, const ForwardRequest& request);
+// A checked forward, which leaves this tape, or none.
+Forward make_forward(core::Layer& layer, const ForwardRequest& request, core::Tape* tape);
 // These throw INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY. True: it became part of the caller's capture.
 bool run_forward(core::Layer& layer, const ForwardRequest& request, synfire_stream stream);
 void record_forward(core::Graph& graph, core::Layer& layer, const ForwardRequest& request);

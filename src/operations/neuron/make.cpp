@@ -138,14 +138,14 @@ void check_second_variable(const LayerSpec& spec, std::initializer_list<NamedBuf
 // Refuses tape modes that this layer does not have, and an X that H cannot go over.
 void check_tape_request(const Layer& layer, const ForwardRequest& request) {
   const LayerSpec& spec = layer.spec();
-  if (request.tape == Tape::store_narrow && !spec.is_narrow())
+  if (request.tape == TapeMode::store_narrow && !spec.is_narrow())
     fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-TAPE-NARROW",
          "desc.tape is SYNFIRE_TAPE_STORE_NARROW; the layer's dtype is %s, only f16 and bf16 layers have it",
          name_of_dtype(spec.dtype));
   if (!request.in_place) return;
-  if (request.tape != Tape::store && request.tape != Tape::store_narrow)
+  if (request.tape != TapeMode::store && request.tape != TapeMode::store_narrow)
     fail_argument("SYN-FORWARD-IN-PLACE", "desc.in_place is 1; desc.tape must be one that stores H");
-  const int32_t stored = request.tape == Tape::store ? spec.arithmetic() : spec.dtype;
+  const int32_t stored = request.tape == TapeMode::store ? spec.arithmetic() : spec.dtype;
   if (request.x->dtype() != stored)
     fail_argument("SYN-FORWARD-IN-PLACE", "desc.in_place is 1; desc.x holds %s, and H would be stored in %s",
                   name_of_dtype(request.x->dtype()), name_of_dtype(stored));
@@ -160,7 +160,7 @@ void check_tape_request(const Layer& layer, const ForwardRequest& request) {
 
 }  // namespace
 
-Forward make_forward(Layer& layer, const ForwardRequest& request) {
+Forward make_forward(Layer& layer, const ForwardRequest& request, Tape* tape) {
   const LayerSpec& spec = layer.spec();
   const Checker check(spec, layer.context()->device().is_host());
   check_tape_request(layer, request);
@@ -191,12 +191,13 @@ Forward make_forward(Layer& layer, const ForwardRequest& request) {
   if (request.in_place) op.tape_h = op.x;
   const Operation operation = op;
   check_overlap({&operation, 1});
-  if (request.tape != Tape::none) {
+  op.tape_h = {};
+  if (tape) {
     const auto lock = layer.lock_parameters();
-    layer.allocate_tape(request.tape, request.in_place);
-    op.tape = layer.checkpoints();
-    op.tape_h = layer.stored_h(request.tape, request.in_place, op.x);
-    op.tape_spikes = layer.tape_spikes(request.tape);
+    tape->provide(request.tape, request.in_place);
+    op.tape = tape->checkpoints();
+    op.tape_h = tape->stored_h(request.tape, request.in_place, op.x);
+    op.tape_spikes = tape->spikes(request.tape);
   }
   return op;
 }
@@ -252,10 +253,11 @@ OperationList with_gradients(Layer& layer, Backward backward, const BackwardRequ
       const View sums = sums_at(chunk_sums + n_chunks * index, n_chunks);
       operations.emplace_back(
           SumGradient{SumKind::chunks, spec.arithmetic(), partial, 1, row, sums, number, layer.active()});
-      operations.emplace_back(SumGradient{SumKind::total, spec.arithmetic(), sums, 1, n_chunks, out, number});
+      operations.emplace_back(SumGradient{SumKind::total, spec.arithmetic(), sums, 1, n_chunks, out, number, nullptr,
+                                          request.add_gradients});
     } else {
       operations.emplace_back(SumGradient{SumKind::batch, spec.arithmetic(), partial, spec.extents.batch,
-                                              spec.extents.n_neurons, out, number, layer.active()});
+                                              spec.extents.n_neurons, out, number, layer.active(), request.add_gradients});
     }
   }
   return operations;
@@ -263,10 +265,10 @@ OperationList with_gradients(Layer& layer, Backward backward, const BackwardRequ
 
 }  // namespace
 
-OperationList make_backward(Layer& layer, const BackwardRequest& request, const TapeShape& tape) {
+OperationList make_backward(Layer& layer, const BackwardRequest& request, Tape& tape, const TapeShape& shape) {
   const LayerSpec& spec = layer.spec();
   const Checker check(spec, layer.context()->device().is_host());
-  if (tape.in_place && !request.gradients.empty())
+  if (shape.in_place && !request.gradients.empty())
     fail_argument(
         "SYN-GRADIENT-IN-PLACE",
         "desc.n_parameter_gradients is %zu; the forward wrote H over X (in_place), which gradients of parameters "
@@ -274,13 +276,13 @@ OperationList make_backward(Layer& layer, const BackwardRequest& request, const 
         request.gradients.size());
   Backward op = {};
   op.layer = &layer;
-  const View x = check.sequence(tape.x, "the forward's x");
-  if (layer.reads_input(tape, !request.gradients.empty())) op.x = x;
+  const View x = check.sequence(shape.x, "the forward's x");
+  if (layer.reads_input(shape, !request.gradients.empty())) op.x = x;
   op.in_place = request.in_place;
   op.parameters = layer.parameter_memory();
-  op.tape = layer.checkpoints();
-  op.tape_h = layer.stored_h(tape.tape, tape.in_place, x);
-  op.tape_spikes = layer.tape_spikes(tape.tape);
+  op.tape = tape.checkpoints();
+  op.tape_h = tape.stored_h(shape.mode, shape.in_place, x);
+  op.tape_spikes = tape.spikes(shape.mode);
   op.grad_spike = check.sequence(request.grad_spike_seq, "desc.grad_spike_seq");
   op.grad_v_seq = check.sequence(request.grad_v_seq, "desc.grad_v_seq");
   op.grad_v_final = check.row(request.grad_v_final, "desc.grad_v_final");
@@ -307,7 +309,7 @@ OperationList make_backward(Layer& layer, const BackwardRequest& request, const 
 namespace {
 
 TapeShape tape_left_by(const ForwardRequest& request) {
-  return request.tape == Tape::none ? TapeShape{} : TapeShape{request.x, request.tape, request.in_place};
+  return request.tape == TapeMode::none ? TapeShape{} : TapeShape{request.x, request.tape, request.in_place};
 }
 
 }  // namespace
@@ -316,30 +318,45 @@ TapeShape tape_left_by(const ForwardRequest& request) {
 
 bool run_forward(Layer& layer, const ForwardRequest& request, synfire_stream stream) {
   const EagerCall call(*layer.context(), stream);
-  const Operation operation = make_forward(layer, request);  // in no list: an eager forward needs no memory
-  const bool captured = call.run({&operation, 1}, [&] { layer.set_tape({}, {}); });
   const TapeShape left = tape_left_by(request);
-  layer.set_tape(left, layer.stamp(left.x));
-  layer.expect_tape(left);
+  Tape* const tape = left.x ? &layer.eager_tape() : nullptr;
+  const Operation operation = make_forward(layer, request, tape);  // in no list: an eager forward needs no memory
+  const bool captured = call.run({&operation, 1}, [&] {
+    if (tape) tape->spoil();
+    layer.leave_tape(nullptr);
+  });
+  if (tape) {
+    tape->leave(left, tape->stamp(layer, left.x));
+    layer.expect_tape(*tape);
+  }
+  layer.leave_tape(tape);
   return captured;
 }
 
 void record_forward(Graph& graph, Layer& layer, const ForwardRequest& request) {
   graph.record([&](Recorder& recorder) {
-    recorder.leaves(layer, tape_left_by(request));
-    return OperationList{make_forward(layer, request)};
+    Tape* const tape = recorder.leaves(layer, tape_left_by(request));
+    return OperationList{make_forward(layer, request, tape)};
   });
 }
 
 bool run_backward(Layer& layer, const BackwardRequest& request, synfire_stream stream) {
   const EagerCall call(*layer.context(), stream);
-  const auto [tape, input] = layer.require_tape(!request.gradients.empty());
-  return call.run(make_backward(layer, request, tape));
+  if (request.forward)
+    fail_argument("SYN-BACKWARD-FORWARD",
+                  "desc.forward names operation %u of a graph; a backward that runs now is of the forward that ran last",
+                  *request.forward);
+  const bool with_gradients = !request.gradients.empty();
+  const Ref<Tape> tape = layer.left_tape();
+  const auto [shape, input] = tape->left();
+  tape->check(layer, layer.reads_input(shape, with_gradients) || shape.in_place);
+  return call.run(make_backward(layer, request, *tape, shape));
 }
 
 void record_backward(Graph& graph, Layer& layer, const BackwardRequest& request) {
   graph.record([&](Recorder& recorder) {
-    return make_backward(layer, request, recorder.reads_tape(layer, !request.gradients.empty()));
+    Tape& tape = recorder.reads_tape(layer, request.forward, !request.gradients.empty());
+    return make_backward(layer, request, tape, tape.expected().first);
   });
 }
 

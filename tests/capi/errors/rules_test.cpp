@@ -413,6 +413,16 @@ const Rule of_passes[] = {
        EXPECT_OK(w.rig.run_forward());
        return w.backward([](auto& desc) { desc.in_place = -1; });
      }},
+    {"SYN-GRADIENT-ADD", argument,
+     [](World& w) {
+       EXPECT_OK(w.rig.run_forward());
+       return w.backward([](auto& desc) { desc.add_parameter_gradients = 2; });
+     }},
+    {"SYN-BACKWARD-FORWARD", argument,
+     [](World& w) {
+       EXPECT_OK(w.rig.run_forward());
+       return w.backward([](auto& desc) { desc.forward = 1; });
+     }},
     {"SYN-TAPE-NARROW", unsupported,
      [](World& w) { return w.forward([](auto& desc) { desc.tape = SYNFIRE_TAPE_STORE_NARROW; }); }},
     {"SYN-GRADIENT-COUNT", argument,
@@ -486,7 +496,7 @@ const Rule of_passes[] = {
      }},
     {"SYN-TAPE-DISABLED", stale,
      [](World& w) {
-       w.record_forward(SYNFIRE_TAPE_STORE);
+       EXPECT_OK(w.update([](auto&) {}));
        w.record_forward();
        EXPECT_OK(w.record_backward());
        EXPECT_OK(synfire_graph_set_enabled(w.graph, 1, 0));

@@ -101,12 +101,16 @@ function forward!(graph::Graph, layer::Layer; tape=:recompute, in_place::Bool=fa
 end
 
 """
-    backward!(graph, layer; grad_spike_seq, grad_x_seq, ..., parameter_gradients=(;))
+    backward!(graph, layer; of=nothing, grad_spike_seq, grad_x_seq, ..., parameter_gradients=(;))
 
-Appends a backward pass through time of the layer's latest forward: the arguments are those of `backward!(layer; ...)`.
+Appends a backward pass through time of a forward of the layer: `of` is the number that [`last_operation`](@ref) gave for
+it; without it, it is the newest in this graph, else the one that was recorded or run last. The other arguments are those
+of `backward!(layer; ...)`.
 """
-function backward!(graph::Graph, layer::Layer; parameter_gradients=NamedTuple(), in_place::Bool=false, arrays...)
-    buffers, outputs = with_backward_desc(graph.context, in_place, parameter_gradients, arrays) do desc
+function backward!(graph::Graph, layer::Layer; of=nothing, parameter_gradients=NamedTuple(),
+                   add_parameter_gradients::Bool=false, in_place::Bool=false, arrays...)
+    buffers, outputs = with_backward_desc(graph.context, in_place, parameter_gradients, arrays;
+                                          add=add_parameter_gradients, of=of) do desc
         check(LibSynfire.synfire_graph_record_backward(graph, layer, desc))
     end
     return keep!(graph, layer, (Tuple(buffers)..., Tuple(outputs)...))

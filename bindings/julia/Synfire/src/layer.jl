@@ -290,13 +290,15 @@ function with_forward_desc(f, context::Context, tape, in_place, arrays)
     return buffers
 end
 
-function with_backward_desc(f, context::Context, in_place, gradients, arrays)
+function with_backward_desc(f, context::Context, in_place, gradients, arrays; add=false, of=nothing)
     buffers = map(array -> as_buffer(context, array), values(arrays))
     outputs = map(array -> as_buffer(context, array), (; gradients...))
     names = String[String(name) for name in keys(outputs)]
     list = [LibSynfire.synfire_parameter_gradient(pointer(name), raw(buffer)) for (name, buffer) in zip(names, outputs)]
     others = (parameter_gradients=isempty(list) ? C_NULL : pointer(list), n_parameter_gradients=length(list))
     in_place && (others = merge(others, (in_place=1,)))
+    add && (others = merge(others, (add_parameter_gradients=1,)))
+    of === nothing || (others = merge(others, (forward=whole_size("of", of) + 1,)))
     GC.@preserve buffers outputs names list f(Ref(pass_desc(LibSynfire.synfire_backward_desc, buffers, others)))
     close_made(context, values(arrays), buffers)
     close_made(context, (; gradients...), outputs)
@@ -324,13 +326,15 @@ end
 
 """
     backward!(layer; grad_spike_seq, grad_v_seq, grad_v_final, grad_x_seq, grad_v_init, grad_w_seq, grad_w_final,
-              grad_w_init, parameter_gradients=(;), in_place=false, stream=nothing)
+              grad_w_init, parameter_gradients=(;), add_parameter_gradients=false, in_place=false, stream=nothing)
 
-One backward pass through time now, of the layer's latest forward. What is read may be left out and then is zero; at
-least one output is needed. `parameter_gradients` names buffers or arrays of 1 or N elements: `(tau=buffer,)`.
+One backward pass through time now, of the forward that ran last. What is read may be left out and then is zero; at
+least one output is needed. `parameter_gradients` names buffers or arrays of 1 or N elements: `(tau=buffer,)`; they are
+replaced, or added to.
 """
-function backward!(layer::Layer; parameter_gradients=NamedTuple(), in_place::Bool=false, stream=nothing, arrays...)
-    with_backward_desc(layer.context, in_place, parameter_gradients, arrays) do desc
+function backward!(layer::Layer; parameter_gradients=NamedTuple(), add_parameter_gradients::Bool=false,
+                   in_place::Bool=false, stream=nothing, arrays...)
+    with_backward_desc(layer.context, in_place, parameter_gradients, arrays; add=add_parameter_gradients) do desc
         check(LibSynfire.synfire_layer_backward(layer, desc, stream_pointer(stream)))
     end
     return layer

@@ -248,7 +248,7 @@ synfire_layer_desc(; model=0, n_steps=0, n_neurons=0, batch=0, dtype=0, reset=0,
     synfire_layer_desc(sizeof(synfire_layer_desc), model, n_steps, n_neurons, batch, dtype, reset, surrogate, detach_reset, undecayed_input, threads_per_block)
 
 """
-Bytes a layer needs on its device, known before anything is allocated.
+Bytes a layer needs on its device, known before anything is allocated. What is said of a tape is taken by each tape: by every recorded forward that leaves one, until its graph is destroyed, and once by the layer's eager forwards.
 """
 struct synfire_layer_memory
     struct_size::UInt32
@@ -314,7 +314,7 @@ synfire_parameter_gradient(; name=C_NULL, gradient=C_NULL) =
     synfire_parameter_gradient(name, gradient)
 
 """
-One backward pass through time, of the layer's latest taped forward. A null gradient in means zero. Types are those of synfire_forward_desc.
+One backward pass through time, of one taped forward. A null gradient in means zero. Types are those of synfire_forward_desc.
 """
 struct synfire_backward_desc
     struct_size::UInt32
@@ -329,9 +329,11 @@ struct synfire_backward_desc
     grad_w_init::synfire_buffer
     parameter_gradients::Ptr{synfire_parameter_gradient}
     n_parameter_gradients::UInt64
+    forward::UInt32
+    add_parameter_gradients::Int32
 end
-synfire_backward_desc(; in_place=0, grad_spike_seq=C_NULL, grad_v_seq=C_NULL, grad_v_final=C_NULL, grad_x_seq=C_NULL, grad_v_init=C_NULL, grad_w_seq=C_NULL, grad_w_final=C_NULL, grad_w_init=C_NULL, parameter_gradients=C_NULL, n_parameter_gradients=0) =
-    synfire_backward_desc(sizeof(synfire_backward_desc), in_place, grad_spike_seq, grad_v_seq, grad_v_final, grad_x_seq, grad_v_init, grad_w_seq, grad_w_final, grad_w_init, parameter_gradients, n_parameter_gradients)
+synfire_backward_desc(; in_place=0, grad_spike_seq=C_NULL, grad_v_seq=C_NULL, grad_v_final=C_NULL, grad_x_seq=C_NULL, grad_v_init=C_NULL, grad_w_seq=C_NULL, grad_w_final=C_NULL, grad_w_init=C_NULL, parameter_gradients=C_NULL, n_parameter_gradients=0, forward=0, add_parameter_gradients=0) =
+    synfire_backward_desc(sizeof(synfire_backward_desc), in_place, grad_spike_seq, grad_v_seq, grad_v_final, grad_x_seq, grad_v_init, grad_w_seq, grad_w_final, grad_w_init, parameter_gradients, n_parameter_gradients, forward, add_parameter_gradients)
 
 """
 Values for one parameter: an entry of the list of synfire_layer_set_parameters().
@@ -1099,7 +1101,7 @@ end
 """
     synfire_graph_record_forward(graph, layer, desc)
 
-Appends a forward pass. All checks happen here, none at launch.
+Appends a forward pass. All checks happen here, none at launch. A layer may stand in a graph any number of times: each forward that begins from the layer's state continues the state that the one before left.
 """
 @inline function synfire_graph_record_forward(graph, layer, desc)
     address = functions.synfire_graph_record_forward
@@ -1110,7 +1112,7 @@ end
 """
     synfire_graph_record_backward(graph, layer, desc)
 
-Appends a backward pass through time of the layer's latest forward: the one recorded last in this graph, or, when this graph has none, the one that ran last when the graph is launched (checked by each launch).
+Appends a backward pass through time of a forward of the layer: the one that `desc.forward` names, else the one recorded last in this graph, else the one that was recorded or run last anywhere. Where that does not run in the same replay, because it is not in the graph or is disabled, each launch checks that its tape is still good.
 """
 @inline function synfire_graph_record_backward(graph, layer, desc)
     address = functions.synfire_graph_record_backward

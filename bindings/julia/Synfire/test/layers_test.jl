@@ -205,6 +205,24 @@ Context(backend=:host) do context
         @test isapprox(h_seq, H; rtol=1e-12)
         @test isapprox(grad, grad_x; rtol=1e-12)
         @test isapprox(tau_gradient[1], grad_tau; rtol=1e-10)
+        backward!(layer; grad_spike_seq=grad_s, grad_x_seq=grad, parameter_gradients=(tau=tau_gradient,),
+                  add_parameter_gradients=true)
+        @test isapprox(tau_gradient[1], 2 * grad_tau; rtol=1e-10)
+        # In a graph the layer stands twice, and each backward is of the forward that it names.
+        other, grad_other, both = 3 .* rand(9, 40), similar(x), similar(x)
+        forward!(layer; x=other, v_init=rest)
+        backward!(layer; grad_spike_seq=grad_s, grad_x_seq=grad_other)
+        first_grad, second_grad = similar(x), similar(x)
+        graph = Graph(context)
+        forward!(graph, layer; x=x, v_init=rest)
+        first_forward = last_operation(graph)
+        forward!(graph, layer; x=other, v_init=rest)
+        backward!(graph, layer; grad_spike_seq=grad_s, grad_x_seq=second_grad)
+        backward!(graph, layer; of=first_forward, grad_spike_seq=grad_s, grad_x_seq=first_grad)
+        instantiate!(graph)
+        wait(graph, launch!(graph))
+        @test first_grad == grad && second_grad == grad_other
+        forward!(layer; x=x, v_init=rest)
         # A stored tape gives the same bits.
         stored = similar(x)
         forward!(layer; x=x, v_init=rest, tape=:store)

@@ -2,7 +2,7 @@
 use crate::buffer::{Buffer, Core as BufferCore, Element};
 use crate::context::{born, gone, Context};
 use crate::error::{check, Error, Result};
-use crate::held::{Flight, Held, Left, IDLE, IN_FLIGHT, LAUNCHING};
+use crate::held::{Flight, Held, Left, TapeInput, IDLE, IN_FLIGHT, LAUNCHING};
 use crate::layer::{Core as LayerCore, Layer};
 use crate::native::{self, Native, NativeCall, Node};
 use crate::pass::{Backward, Forward};
@@ -107,6 +107,7 @@ struct RecordedForward {
     operation: i32,
     layer: Arc<LayerCore>,
     left: Option<(Arc<BufferCore>, bool)>,
+    tape: Arc<TapeInput>,
     enabled: bool,
     last: bool, // of those of its layer that are enabled
 }
@@ -114,11 +115,24 @@ impl RecordedForward {
     fn left(&self) -> Left<'_> {
         self.left.as_ref().map(|(x, always)| (x, *always))
     }
+    // It ran in a replay that was launched.
+    #[inline]
+    fn ran(&self) {
+        if !self.enabled {
+            return;
+        }
+        if self.left.is_some() {
+            self.tape.set(self.left());
+        }
+        if self.last {
+            self.layer.tapes.ran(self.left.as_ref().map(|_| &self.tape));
+        }
+    }
 }
 
 // A backward whose forward is not in the graph: it reads the X of a tape that was there before.
 struct OutsideBackward {
-    layer: Arc<LayerCore>,
+    tape: Arc<TapeInput>,
     more: bool,   // it needs more than H
     known: usize, // the tape whose X the graph keeps already
 }
@@ -194,9 +208,13 @@ impl Graph {
             operation: operation.0,
             layer: layer.core.clone(),
             left: forward.left().map(|(x, always)| (x.clone(), always)),
+            tape: Arc::default(),
             enabled: true,
             last: true,
         });
+        if let Some(recorded) = self.forwards.last().filter(|recorded| recorded.left.is_some()) {
+            layer.core.tapes.latest.set(Some(&recorded.tape));
+        }
         self.find_last_forwards();
         Ok(operation)
     }
@@ -207,7 +225,8 @@ impl Graph {
             one.last = one.enabled && !after.iter().any(|later| later.enabled && Arc::ptr_eq(&later.layer, &one.layer));
         }
     }
-    /// Appends a backward of the layer's latest forward.
+    /// Appends a backward of a forward of the layer: the one that [`Backward::of`] names, else the newest in this graph, else
+    /// the one that was recorded or run last.
     pub fn backward(&mut self, layer: &Layer, backward: &Backward<'_>) -> Result<Operation> {
         let parameters = backward.parameters()?;
         // SAFETY: as above; names and descriptions live for the call.
@@ -220,7 +239,8 @@ impl Graph {
         backward.each(|core| self.keep(core));
         if !self.forwards.iter().any(|forward| Arc::ptr_eq(&forward.layer, &layer.core)) {
             let more = backward.needs_more_than_h() || layer.core.slope_reads_x;
-            self.outside.push(OutsideBackward { layer: layer.core.clone(), more, known: 0 });
+            let tape = layer.core.tapes.latest.get().unwrap_or_default();
+            self.outside.push(OutsideBackward { tape, more, known: 0 });
         }
         self.appended()
     }
@@ -435,7 +455,7 @@ impl Graph {
         let mut ticket = 0;
         let status = sys::synfire_graph_launch(self.raw, stream, &mut ticket);
         if status >= 0 {
-            self.forwards.iter().filter(|forward| forward.last).for_each(|one| one.layer.tape.set(one.left()));
+            self.forwards.iter().for_each(RecordedForward::ran);
         }
         if status < 0 || ticket == 0 {
             if status < 0 {
@@ -453,15 +473,15 @@ impl Graph {
     #[inline]
     fn keep_tapes(&mut self) {
         for i in 0..self.outside.len() {
-            if self.outside[i].known == 0 || self.outside[i].known != self.outside[i].layer.tape.id() {
+            if self.outside[i].known == 0 || self.outside[i].known != self.outside[i].tape.id() {
                 self.keep_tape(i);
             }
         }
     }
     #[cold]
     fn keep_tape(&mut self, i: usize) {
-        let OutsideBackward { layer, more, .. } = &self.outside[i];
-        let (id, x) = (layer.tape.id(), layer.tape.read_by(*more));
+        let OutsideBackward { tape, more, .. } = &self.outside[i];
+        let (id, x) = (tape.id(), tape.read_by(*more));
         // Known is what the graph keeps: an address that is kept is of one buffer alone.
         self.outside[i].known = x.as_ref().map_or(0, |_| id);
         if let Some(x) = x {

@@ -23,9 +23,9 @@ pub(crate) const LAUNCHING: u8 = 2;
 /// more than H.
 pub(crate) type Left<'a> = Option<(&'a Arc<BufferCore>, bool)>;
 
-/// The X of a layer's tape, as the forward that ran last left it. The C library keeps its memory; this says whose mapping a
-/// backward would meet, so a buffer that is dropped, and cannot be mapped, is forgotten. Set and read while the layer is
-/// held, or by the launch that uses it.
+/// The X of a tape, as its forward left it. The C library keeps its memory; this says whose mapping a backward would meet,
+/// so a buffer that is dropped, and cannot be mapped, is forgotten. Set and read while the layer is held, or by the launch
+/// that uses it.
 #[derive(Default)]
 pub(crate) struct TapeInput {
     id: AtomicUsize, // the address of the buffer, plus one when every backward reads it; of one alone, as `x` keeps it
@@ -60,6 +60,52 @@ impl TapeInput {
             return None;
         }
         self.x.lock().unwrap_or_else(PoisonError::into_inner).upgrade()
+    }
+}
+
+/// Which tape of a layer: that of the forward that ran last, or of the one that was recorded or run last.
+#[derive(Default)]
+pub(crate) struct ChosenTape {
+    id: AtomicUsize, // the address of the tape, which is kept; 0 without
+    tape: Mutex<Option<Arc<TapeInput>>>,
+}
+
+impl ChosenTape {
+    #[inline]
+    pub(crate) fn set(&self, tape: Option<&Arc<TapeInput>>) {
+        if self.id.load(Relaxed) != tape.map_or(0, |tape| Arc::as_ptr(tape) as usize) {
+            self.replace(tape)
+        }
+    }
+    #[cold]
+    fn replace(&self, tape: Option<&Arc<TapeInput>>) {
+        *self.tape.lock().unwrap_or_else(PoisonError::into_inner) = tape.cloned();
+        self.id.store(tape.map_or(0, |tape| Arc::as_ptr(tape) as usize), Relaxed);
+    }
+    pub(crate) fn get(&self) -> Option<Arc<TapeInput>> {
+        self.tape.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// The tapes of a layer.
+#[derive(Default)]
+pub(crate) struct Tapes {
+    /// Of eager forwards.
+    pub(crate) eager: Arc<TapeInput>,
+    /// Of the forward that ran last; none after inference.
+    pub(crate) left: ChosenTape,
+    /// Of the taped forward that was recorded or run last.
+    pub(crate) latest: ChosenTape,
+}
+
+impl Tapes {
+    /// A forward ran that leaves this tape, or none.
+    #[inline]
+    pub(crate) fn ran(&self, tape: Option<&Arc<TapeInput>>) {
+        self.left.set(tape);
+        if tape.is_some() {
+            self.latest.set(tape);
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 use crate::buffer::{Buffer, Element};
 use crate::context::{born, gone, Context, ContextHandle};
 use crate::error::{check, loaded, Error, Name, Result, Status};
-use crate::held::{hold_all, Held, TapeInput};
+use crate::held::{hold_all, Held, Tapes};
 use crate::pass::{Backward, Forward};
 use crate::values::{DType, Memory, Model, Reset, Surrogate};
 use std::fmt;
@@ -12,7 +12,7 @@ use synfire_sys as sys;
 pub(crate) struct Core {
     pub(crate) raw: sys::synfire_layer,
     pub(crate) held: Held,
-    pub(crate) tape: TapeInput,
+    pub(crate) tapes: Tapes,
     // Whether its backward may need X beside H: that of a model which was added to the library, none of its own does.
     pub(crate) slope_reads_x: bool,
 }
@@ -166,7 +166,7 @@ impl LayerBuilder {
         born();
         let slope_reads_x = self.0.model > sys::SYNFIRE_MODEL_IZHIKEVICH;
         Ok(Layer {
-            core: Arc::new(Core { raw, held: Held::default(), tape: TapeInput::default(), slope_reads_x }),
+            core: Arc::new(Core { raw, held: Held::default(), tapes: Tapes::default(), slope_reads_x }),
             context: context.handle.clone(),
             on_host: context.on_host,
             desc: self.0,
@@ -345,7 +345,11 @@ impl Layer {
             // SAFETY: live handles, held for the call.
             let status = unsafe { sys::synfire_layer_forward(self.core.raw, &forward.desc(), std::ptr::null_mut()) };
             if status >= 0 {
-                self.core.tape.set(forward.left());
+                let tapes = &self.core.tapes;
+                if forward.left().is_some() {
+                    tapes.eager.set(forward.left());
+                }
+                tapes.ran(forward.left().map(|_| &tapes.eager));
             }
             status
         })
@@ -354,7 +358,8 @@ impl Layer {
     /// holds that buffer it is refused, as if it were named here.
     pub fn backward(&self, backward: &Backward<'_>) -> Result<()> {
         let _layer = hold_all([&self.core.held])?;
-        let x = self.core.tape.read_by(backward.needs_more_than_h() || self.core.slope_reads_x);
+        let more = backward.needs_more_than_h() || self.core.slope_reads_x;
+        let x = self.core.tapes.left.get().and_then(|tape| tape.read_by(more));
         let mut held: Vec<&Held> = x.iter().map(|core| &core.held).collect();
         backward.each(|core| held.push(&core.held));
         let parameters = backward.parameters()?;

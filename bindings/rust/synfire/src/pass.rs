@@ -1,6 +1,7 @@
 // pass.rs - what a forward and a backward read and write.
 use crate::buffer::{Buffer, Core as BufferCore, Element};
 use crate::error::{Name, Result};
+use crate::graph::Operation;
 use crate::held::Left;
 use crate::values::Tape;
 use std::fmt;
@@ -118,6 +119,8 @@ impl<'a> Forward<'a> {
 #[must_use]
 pub struct Backward<'a> {
     in_place: bool,
+    add_parameters: bool,
+    of: u32,
     grad_spike_seq: Option<&'a Arc<BufferCore>>,
     grad_v_seq: Option<&'a Arc<BufferCore>>,
     grad_v_final: Option<&'a Arc<BufferCore>>,
@@ -150,6 +153,16 @@ impl<'a> Backward<'a> {
     /// Nothing yet; an output at least is needed.
     pub fn new() -> Self {
         Self::default()
+    }
+    /// Of this forward of the layer in the same graph; without it, of the newest.
+    pub fn of(mut self, forward: Operation) -> Self {
+        self.of = (forward.0 as u32).wrapping_add(1);
+        self
+    }
+    /// Adds gradients of parameters to what their buffers hold; without it they replace that.
+    pub fn add_parameters(mut self) -> Self {
+        self.add_parameters = true;
+        self
     }
     /// dL/d(parameter), written: one element, or one per neuron.
     pub fn grad_parameter<T: Element>(mut self, name: &str, gradient: &'a Buffer<T>) -> Self {
@@ -200,6 +213,8 @@ impl<'a> Backward<'a> {
             grad_w_init: raw(self.grad_w_init),
             parameter_gradients: if parameters.is_empty() { std::ptr::null() } else { parameters.as_ptr() },
             n_parameter_gradients: parameters.len() as u64,
+            forward: self.of,
+            add_parameter_gradients: self.add_parameters.into(),
         }
     }
 }

@@ -68,6 +68,26 @@ fn gradients() {
         let got = (grad_x.map().unwrap().at([0, n]), grad_threshold.map().unwrap()[n]);
         assert!((got.0 - wanted).abs() < 1e-12 && (got.1 + wanted).abs() < 1e-12, "{n}: {got:?}, wanted {wanted}");
     }
+    layer.backward(&backward.clone().add_parameters()).unwrap();
+    let (once, twice) = (grad_x.map().unwrap().at([0, 3]), grad_threshold.map().unwrap()[3]);
+    assert!((twice + 2.0 * once).abs() < 1e-12, "{twice}, {once}");
+
+    // In a graph the layer stands twice, and each backward is of the forward that it names.
+    let other = Buffer::<f64>::from_array(&context, Memory::Pinned, &[[2.0, 1.5, 1.0, 0.9, 0.5, 0.0]]).unwrap();
+    let rest = layer.state::<f64>(&context, Memory::Pinned).unwrap();
+    let grad_other = layer.sequence::<f64>(&context, Memory::Pinned).unwrap();
+    let mut graph = Graph::record(&context, |graph| {
+        let first = graph.forward(&layer, Forward::new(&x).v_init(&rest))?;
+        let second = graph.forward(&layer, Forward::new(&other).v_init(&rest))?;
+        graph.backward(&layer, &Backward::new().grad_spike_seq(&seed).grad_x_seq(&grad_x).of(first))?;
+        graph.backward(&layer, &Backward::new().grad_spike_seq(&seed).grad_x_seq(&grad_other).of(second))
+    })
+    .unwrap();
+    replay(&mut graph);
+    let (forwards, backwards) = (grad_x.map().unwrap(), grad_other.map().unwrap());
+    assert!((0..6).all(|n| forwards.at([0, n]) == backwards.at([0, 5 - n])) && forwards.at([0, 0]) != backwards.at([0, 0]));
+    drop((forwards, backwards));
+
     // A mapping to write tells the library, so a backward of numbers that are gone is refused.
     x.map_mut().unwrap()[0] = 1.0;
     assert_eq!(layer.backward(&backward).unwrap_err().status, Status::StaleTape);

@@ -14,7 +14,7 @@ pub fn table() -> Vec<String> {
     structure!(lines, synfire_parameter_info { struct_size, open_range, length, default_value, minimum, maximum, name });
     structure!(lines, synfire_forward_desc { struct_size, tape, x, spikes, v_init, v_final, v_seq, h_seq, w_init, w_final, w_seq, in_place, reserved });
     structure!(lines, synfire_parameter_gradient { name, gradient });
-    structure!(lines, synfire_backward_desc { struct_size, in_place, grad_spike_seq, grad_v_seq, grad_v_final, grad_x_seq, grad_v_init, grad_w_seq, grad_w_final, grad_w_init, parameter_gradients, n_parameter_gradients });
+    structure!(lines, synfire_backward_desc { struct_size, in_place, grad_spike_seq, grad_v_seq, grad_v_final, grad_x_seq, grad_v_init, grad_w_seq, grad_w_final, grad_w_init, parameter_gradients, n_parameter_gradients, forward, add_parameter_gradients });
     structure!(lines, synfire_parameter_values { name, values, count });
     structure!(lines, synfire_state_desc { struct_size, reserved, first_row, n_rows, name, buffer });
     structure!(lines, synfire_copy_rows_desc { struct_size, reserved, source, first_row, n_rows, destination_row });
