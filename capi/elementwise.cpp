@@ -1,5 +1,5 @@
-// The functions of synfire.h for what is done element by element: copies, fills, scale-and-add. As in synfire.cpp: check,
-// look up, call, translate.
+// The functions of synfire.h for what is done element by element: copies, fills, scale-and-add. As in synfire.cpp:
+// check, look up, call, translate.
 #include "pins.hpp"
 
 #include <operations/elementwise/copy.hpp>
@@ -12,7 +12,7 @@ using namespace synfire;
 using namespace synfire::capi;
 
 operations::ScaleAddRequest request_of(const synfire_scale_add_desc& desc, const PinnedBuffer& source,
-                                 const PinnedBuffer& destination) {
+                                       const PinnedBuffer& destination) {
   return {source.get(), destination.get(), desc.scale, desc.keep};
 }
 
@@ -28,9 +28,9 @@ synfire_status SYNFIRE_CALL synfire_graph_record_copy(synfire_graph graph, const
     const auto source = required(checked.source, "desc.source", *target->context());
     const auto destination = required(checked.destination, "desc.destination", *target->context());
     target->record([&](core::Recorder& recorder) {
-      return operations::copy({source.get(), checked.source_offset, destination.get(), checked.destination_offset,
-                               checked.bytes},
-                              recorder.on_host());
+      return operations::copy(
+          {source.get(), checked.source_offset, destination.get(), checked.destination_offset, checked.bytes},
+          recorder.on_host());
     });
     return SYNFIRE_OK;
   });

@@ -1,5 +1,5 @@
-// The functions of synfire.h for graphs. As in synfire.cpp: check, look up, call, translate. Recording an operation is in
-// the file of its kind.
+// The functions of synfire.h for graphs. As in synfire.cpp: check, look up, call, translate. Recording an operation is
+// in the file of its kind.
 #include "pins.hpp"
 
 #include <cstring>

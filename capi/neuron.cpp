@@ -102,9 +102,17 @@ class PinnedBackward {
     return std::string("desc.parameter_gradients[").append(std::to_string(index)).append("].").append(field);
   }
   operations::BackwardRequest buffers() const {
-    return {grad_spike_seq_.get(), grad_v_seq_.get(), grad_v_final_.get(), grad_x_seq_.get(),
-            grad_v_init_.get(),    grad_w_seq_.get(), grad_w_final_.get(), grad_w_init_.get(), {},
-            desc_.in_place == 1,   desc_.add_parameter_gradients == 1,
+    return {grad_spike_seq_.get(),
+            grad_v_seq_.get(),
+            grad_v_final_.get(),
+            grad_x_seq_.get(),
+            grad_v_init_.get(),
+            grad_w_seq_.get(),
+            grad_w_final_.get(),
+            grad_w_init_.get(),
+            {},
+            desc_.in_place == 1,
+            desc_.add_parameter_gradients == 1,
             desc_.forward == 0 ? std::nullopt : std::optional<uint32_t>(desc_.forward - 1)};
   }
 

@@ -100,8 +100,8 @@ synfire_status SYNFIRE_CALL synfire_graph_record_update_parameter(synfire_graph 
     check_pointer(checked.name, "desc.name");
     const auto gradient = required(checked.gradient, "desc.gradient", *target->context());
     const operations::UpdateRequest request = {found->parameters().find(checked.name, "desc.name"), gradient.get(),
-                                         (checked.bounds & SYNFIRE_BOUND_LOWER) != 0 ? &checked.lower : nullptr,
-                                         (checked.bounds & SYNFIRE_BOUND_UPPER) != 0 ? &checked.upper : nullptr};
+                                               (checked.bounds & SYNFIRE_BOUND_LOWER) != 0 ? &checked.lower : nullptr,
+                                               (checked.bounds & SYNFIRE_BOUND_UPPER) != 0 ? &checked.upper : nullptr};
     operations::record_update(*target, *found, request, checked.learning_rate);
     return SYNFIRE_OK;
   });

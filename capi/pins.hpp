@@ -14,11 +14,15 @@ using PinnedBuffer = Pinned<core::Buffer>;
 using PinnedLayer = Pinned<core::Layer>;
 using PinnedGraph = Pinned<core::Graph>;
 
-inline PinnedContext pinned(synfire_context handle) { return {value_of(handle), "context", core::ObjectType::context}; }
+inline PinnedContext pinned(synfire_context handle) {
+  return {value_of(handle), "context", core::ObjectType::context};
+}
 inline PinnedLayer pinned(synfire_layer handle, const char* name = "layer") {
   return {value_of(handle), name, core::ObjectType::layer};
 }
-inline PinnedGraph pinned(synfire_graph handle) { return {value_of(handle), "graph", core::ObjectType::graph}; }
+inline PinnedGraph pinned(synfire_graph handle) {
+  return {value_of(handle), "graph", core::ObjectType::graph};
+}
 inline PinnedBuffer pinned(synfire_buffer handle, const char* name = "buffer") {
   return {value_of(handle), name, core::ObjectType::buffer};
 }
@@ -35,7 +39,9 @@ Handle registered(core::Object* object) {
 }
 
 // The answer of a call that may have become part of the caller's capture.
-inline synfire_status run_or_captured(bool captured) { return captured ? SYNFIRE_CAPTURED : SYNFIRE_OK; }
+inline synfire_status run_or_captured(bool captured) {
+  return captured ? SYNFIRE_CAPTURED : SYNFIRE_OK;
+}
 
 // A buffer argument, of the context of the call.
 inline PinnedBuffer required(synfire_buffer handle, const char* name, const core::Context& context) {

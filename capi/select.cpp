@@ -26,9 +26,9 @@ std::unique_ptr<core::Device> select_device(const synfire_context_desc& desc, in
                         "desc.backend is %d; allowed are SYNFIRE_BACKEND_AUTO (0), _HOST (1) and _CUDA (2)",
                         desc.backend);
   if (!desc.enqueue_task != !desc.finish_task)
-    core::fail_argument("SYN-CONTEXT-JOBS", "desc.%s is given and desc.%s is null; a job system has both, or neither is given",
-                        desc.enqueue_task ? "enqueue_task" : "finish_task",
-                        desc.enqueue_task ? "finish_task" : "enqueue_task");
+    core::fail_argument(
+        "SYN-CONTEXT-JOBS", "desc.%s is given and desc.%s is null; a job system has both, or neither is given",
+        desc.enqueue_task ? "enqueue_task" : "finish_task", desc.enqueue_task ? "finish_task" : "enqueue_task");
   if (desc.device < 0)
     core::fail_argument("SYN-CONTEXT-DEVICE", "desc.device is %d; device numbers begin at 0", desc.device);
   if (desc.backend == SYNFIRE_BACKEND_HOST) {

@@ -39,7 +39,9 @@ class PinnedCountSpikes {
                           desc_.kind);
   }
   operations::CountSpikesRequest request() const {
-    return {static_cast<operations::CountKind>(desc_.kind), {desc_.n_steps, desc_.batch, desc_.n_neurons}, spikes_.get(),
+    return {static_cast<operations::CountKind>(desc_.kind),
+            {desc_.n_steps, desc_.batch, desc_.n_neurons},
+            spikes_.get(),
             counts_.get()};
   }
 
@@ -57,8 +59,8 @@ synfire_status SYNFIRE_CALL synfire_convert_spikes(synfire_context context, cons
   return guarded(__func__, [&] {
     const auto owner = pinned(context);
     const PinnedConvertSpikes conversion(desc, *owner);
-    return run_or_captured(core::run_now(
-        *owner, operations::convert_spikes(conversion.request(), owner->device().is_host()), stream));
+    return run_or_captured(
+        core::run_now(*owner, operations::convert_spikes(conversion.request(), owner->device().is_host()), stream));
   });
 }
 
@@ -67,9 +69,8 @@ synfire_status SYNFIRE_CALL synfire_graph_record_convert_spikes(synfire_graph gr
   return guarded(__func__, [&] {
     const auto target = pinned(graph);
     const PinnedConvertSpikes conversion(desc, *target->context());
-    target->record([&](core::Recorder& recorder) {
-      return operations::convert_spikes(conversion.request(), recorder.on_host());
-    });
+    target->record(
+        [&](core::Recorder& recorder) { return operations::convert_spikes(conversion.request(), recorder.on_host()); });
     return SYNFIRE_OK;
   });
 }
@@ -79,8 +80,8 @@ synfire_status SYNFIRE_CALL synfire_count_spikes(synfire_context context, const 
   return guarded(__func__, [&] {
     const auto owner = pinned(context);
     const PinnedCountSpikes count(desc, *owner);
-    return run_or_captured(core::run_now(
-        *owner, operations::count_spikes(count.request(), owner->device().is_host()), stream));
+    return run_or_captured(
+        core::run_now(*owner, operations::count_spikes(count.request(), owner->device().is_host()), stream));
   });
 }
 

@@ -19,8 +19,12 @@ class PinnedRows {
   }
 
   core::OperationList reset(core::Layer& layer) const { return operations::reset_rows(layer, rows(), buffer_.get()); }
-  core::OperationList read(core::Layer& layer) const { return operations::read_rows(layer, desc_.name, rows(), buffer()); }
-  core::OperationList write(core::Layer& layer) const { return operations::write_rows(layer, desc_.name, rows(), buffer()); }
+  core::OperationList read(core::Layer& layer) const {
+    return operations::read_rows(layer, desc_.name, rows(), buffer());
+  }
+  core::OperationList write(core::Layer& layer) const {
+    return operations::write_rows(layer, desc_.name, rows(), buffer());
+  }
   core::OperationList snapshot(core::Layer& layer) const { return operations::snapshot_rows(layer, rows(), buffer()); }
   core::OperationList restore(core::Layer& layer) const { return operations::restore_rows(layer, rows(), buffer()); }
   operations::RowRange rows() const { return {desc_.first_row, desc_.n_rows}; }

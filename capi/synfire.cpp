@@ -13,31 +13,54 @@ extern "C" {
 
 // ---- version --------------------------------------------------------------------------------------------------------
 
-uint32_t SYNFIRE_CALL synfire_abi_version(void) noexcept { return SYNFIRE_ABI_VERSION; }
+uint32_t SYNFIRE_CALL synfire_abi_version(void) noexcept {
+  return SYNFIRE_ABI_VERSION;
+}
 
-const char* SYNFIRE_CALL synfire_version_string(void) noexcept { return capi::version_string(); }
+const char* SYNFIRE_CALL synfire_version_string(void) noexcept {
+  return capi::version_string();
+}
 
 const char* SYNFIRE_CALL synfire_status_name(synfire_status status) noexcept {
   switch (status) {
-    case SYNFIRE_OK: return "SYNFIRE_OK";
-    case SYNFIRE_PENDING: return "SYNFIRE_PENDING";
-    case SYNFIRE_HOST_FALLBACK: return "SYNFIRE_HOST_FALLBACK";
-    case SYNFIRE_CAPTURED: return "SYNFIRE_CAPTURED";
-    case SYNFIRE_ERROR_INVALID_ARGUMENT: return "SYNFIRE_ERROR_INVALID_ARGUMENT";
-    case SYNFIRE_ERROR_INVALID_HANDLE: return "SYNFIRE_ERROR_INVALID_HANDLE";
-    case SYNFIRE_ERROR_STRUCT_SIZE: return "SYNFIRE_ERROR_STRUCT_SIZE";
-    case SYNFIRE_ERROR_OUT_OF_MEMORY: return "SYNFIRE_ERROR_OUT_OF_MEMORY";
-    case SYNFIRE_ERROR_NO_DEVICE: return "SYNFIRE_ERROR_NO_DEVICE";
-    case SYNFIRE_ERROR_BUSY: return "SYNFIRE_ERROR_BUSY";
-    case SYNFIRE_ERROR_CAPTURING: return "SYNFIRE_ERROR_CAPTURING";
-    case SYNFIRE_ERROR_STALE_TAPE: return "SYNFIRE_ERROR_STALE_TAPE";
-    case SYNFIRE_ERROR_WRONG_ORDER: return "SYNFIRE_ERROR_WRONG_ORDER";
-    case SYNFIRE_ERROR_DEVICE_LOST: return "SYNFIRE_ERROR_DEVICE_LOST";
-    case SYNFIRE_ERROR_UNSUPPORTED: return "SYNFIRE_ERROR_UNSUPPORTED";
-    case SYNFIRE_ERROR_CUDA: return "SYNFIRE_ERROR_CUDA";
-    case SYNFIRE_ERROR_CALLBACK: return "SYNFIRE_ERROR_CALLBACK";
-    case SYNFIRE_ERROR_INTERNAL: return "SYNFIRE_ERROR_INTERNAL";
-    default: return "SYNFIRE_UNKNOWN_STATUS";
+    case SYNFIRE_OK:
+      return "SYNFIRE_OK";
+    case SYNFIRE_PENDING:
+      return "SYNFIRE_PENDING";
+    case SYNFIRE_HOST_FALLBACK:
+      return "SYNFIRE_HOST_FALLBACK";
+    case SYNFIRE_CAPTURED:
+      return "SYNFIRE_CAPTURED";
+    case SYNFIRE_ERROR_INVALID_ARGUMENT:
+      return "SYNFIRE_ERROR_INVALID_ARGUMENT";
+    case SYNFIRE_ERROR_INVALID_HANDLE:
+      return "SYNFIRE_ERROR_INVALID_HANDLE";
+    case SYNFIRE_ERROR_STRUCT_SIZE:
+      return "SYNFIRE_ERROR_STRUCT_SIZE";
+    case SYNFIRE_ERROR_OUT_OF_MEMORY:
+      return "SYNFIRE_ERROR_OUT_OF_MEMORY";
+    case SYNFIRE_ERROR_NO_DEVICE:
+      return "SYNFIRE_ERROR_NO_DEVICE";
+    case SYNFIRE_ERROR_BUSY:
+      return "SYNFIRE_ERROR_BUSY";
+    case SYNFIRE_ERROR_CAPTURING:
+      return "SYNFIRE_ERROR_CAPTURING";
+    case SYNFIRE_ERROR_STALE_TAPE:
+      return "SYNFIRE_ERROR_STALE_TAPE";
+    case SYNFIRE_ERROR_WRONG_ORDER:
+      return "SYNFIRE_ERROR_WRONG_ORDER";
+    case SYNFIRE_ERROR_DEVICE_LOST:
+      return "SYNFIRE_ERROR_DEVICE_LOST";
+    case SYNFIRE_ERROR_UNSUPPORTED:
+      return "SYNFIRE_ERROR_UNSUPPORTED";
+    case SYNFIRE_ERROR_CUDA:
+      return "SYNFIRE_ERROR_CUDA";
+    case SYNFIRE_ERROR_CALLBACK:
+      return "SYNFIRE_ERROR_CALLBACK";
+    case SYNFIRE_ERROR_INTERNAL:
+      return "SYNFIRE_ERROR_INTERNAL";
+    default:
+      return "SYNFIRE_UNKNOWN_STATUS";
   }
 }
 

@@ -25,8 +25,7 @@ Buffer::Buffer(Context& context, const synfire_buffer_desc& desc)
         "_TIME_BITS (6), _U32 (7), _U64 (8)",
         desc.dtype);
   const uint64_t element = bytes_of_dtype(desc.dtype);
-  if (desc.n_elements == 0)
-    fail_argument("SYN-BUFFER-EMPTY", "desc.n_elements is 0; at least 1 is needed");
+  if (desc.n_elements == 0) fail_argument("SYN-BUFFER-EMPTY", "desc.n_elements is 0; at least 1 is needed");
   if (desc.n_elements > (uint64_t{1} << 62) / element)
     fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-BUFFER-OVERFLOW",
          "desc.n_elements is %llu; at most 2^62 bytes can be addressed",

@@ -13,35 +13,53 @@ namespace synfire::core {
 uint64_t bytes_of_dtype(int32_t dtype) {
   switch (dtype) {
     case SYNFIRE_DTYPE_F64:
-    case SYNFIRE_DTYPE_U64: return 8;
+    case SYNFIRE_DTYPE_U64:
+      return 8;
     case SYNFIRE_DTYPE_F16:
-    case SYNFIRE_DTYPE_BF16: return 2;
-    case SYNFIRE_DTYPE_U8: return 1;
-    default: return 4;
+    case SYNFIRE_DTYPE_BF16:
+      return 2;
+    case SYNFIRE_DTYPE_U8:
+      return 1;
+    default:
+      return 4;
   }
 }
 
 const char* name_of_dtype(int32_t dtype) {
   switch (dtype) {
-    case SYNFIRE_DTYPE_F32: return "f32";
-    case SYNFIRE_DTYPE_F64: return "f64";
-    case SYNFIRE_DTYPE_F16: return "f16";
-    case SYNFIRE_DTYPE_BF16: return "bf16";
-    case SYNFIRE_DTYPE_U8: return "u8";
-    case SYNFIRE_DTYPE_TIME_BITS: return "time-packed bits (32-bit words)";
-    case SYNFIRE_DTYPE_U32: return "u32";
-    case SYNFIRE_DTYPE_U64: return "u64";
-    default: return "bits (32-bit words)";
+    case SYNFIRE_DTYPE_F32:
+      return "f32";
+    case SYNFIRE_DTYPE_F64:
+      return "f64";
+    case SYNFIRE_DTYPE_F16:
+      return "f16";
+    case SYNFIRE_DTYPE_BF16:
+      return "bf16";
+    case SYNFIRE_DTYPE_U8:
+      return "u8";
+    case SYNFIRE_DTYPE_TIME_BITS:
+      return "time-packed bits (32-bit words)";
+    case SYNFIRE_DTYPE_U32:
+      return "u32";
+    case SYNFIRE_DTYPE_U64:
+      return "u64";
+    default:
+      return "bits (32-bit words)";
   }
 }
 
-bool is_packed(int32_t dtype) { return dtype == SYNFIRE_DTYPE_BITS || dtype == SYNFIRE_DTYPE_TIME_BITS; }
+bool is_packed(int32_t dtype) {
+  return dtype == SYNFIRE_DTYPE_BITS || dtype == SYNFIRE_DTYPE_TIME_BITS;
+}
 
 const char* name_of_memory(int32_t memory) {
   switch (memory) {
-    case SYNFIRE_MEMORY_DEVICE: return "device";
-    case SYNFIRE_MEMORY_PINNED: return "pinned";
-    default: return "host";
+    case SYNFIRE_MEMORY_DEVICE:
+      return "device";
+    case SYNFIRE_MEMORY_PINNED:
+      return "pinned";
+    default:
+      return "host";
   }
 }
 
@@ -74,11 +92,16 @@ uint64_t bf16_bits(double value) {
 
 uint64_t element_bits(int32_t dtype, double value) {
   switch (dtype) {
-    case SYNFIRE_DTYPE_F64: return std::bit_cast<uint64_t>(value);
-    case SYNFIRE_DTYPE_F32: return std::bit_cast<uint32_t>(static_cast<float>(value));
-    case SYNFIRE_DTYPE_F16: return f16_bits(value);
-    case SYNFIRE_DTYPE_BF16: return bf16_bits(value);
-    default: return static_cast<uint64_t>(value);
+    case SYNFIRE_DTYPE_F64:
+      return std::bit_cast<uint64_t>(value);
+    case SYNFIRE_DTYPE_F32:
+      return std::bit_cast<uint32_t>(static_cast<float>(value));
+    case SYNFIRE_DTYPE_F16:
+      return f16_bits(value);
+    case SYNFIRE_DTYPE_BF16:
+      return bf16_bits(value);
+    default:
+      return static_cast<uint64_t>(value);
   }
 }
 

@@ -13,7 +13,7 @@ struct Extents {
   int64_t batch;
   int64_t n_neurons;  // of one batch row
 
-  SYNFIRE_MODEL_FN int64_t row() const { return batch * n_neurons; }  // elements of one step
+  SYNFIRE_MODEL_FN int64_t row() const { return batch * n_neurons; }                // elements of one step
   SYNFIRE_MODEL_FN int64_t words_per_row() const { return (n_neurons + 31) / 32; }  // packed words of one batch row
 };
 

@@ -33,7 +33,9 @@ class StampClock {
     const int64_t passed = now() - stamp;
     return passed <= 0 ? 0 : static_cast<int64_t>(static_cast<double>(passed) * ns_per_count_);
   }
-  bool is_steady_clock() const noexcept { return !counts_; }
+  bool is_steady_clock() const noexcept {
+    return !counts_;
+  }
 
  private:
   static StampClock find() noexcept;

@@ -1,5 +1,5 @@
-// A view: a stretch of memory of a known kind, and how elements lie in it. Operations see memory as views; whoever made a
-// view has checked it, and keeps the memory alive.
+// A view: a stretch of memory of a known kind, and how elements lie in it. Operations see memory as views; whoever made
+// a view has checked it, and keeps the memory alive.
 #ifndef SYNFIRE_BASE_VIEW_HPP
 #define SYNFIRE_BASE_VIEW_HPP
 

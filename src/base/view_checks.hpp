@@ -14,8 +14,8 @@ namespace synfire::core {
 // Refuses memory that the device cannot compute on.
 void check_memory(const Buffer& buffer, const char* name, bool host_device);
 
-// The part of a buffer that an array of these lengths takes, the steps first, at the buffer's pitch; `shape` is said when
-// it does not fit. What has no steps has a first length of 1.
+// The part of a buffer that an array of these lengths takes, the steps first, at the buffer's pitch; `shape` is said
+// when it does not fit. What has no steps has a first length of 1.
 View stepped(const Buffer& buffer, const char* name, std::initializer_list<int64_t> lengths, const std::string& shape,
              bool host_device);
 

@@ -17,8 +17,8 @@ struct DriverContext;
 cudaError_t stream_get_capture_info(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
                                     cudaGraph_t* graph, const cudaGraphNode_t** dependencies, size_t* n_dependencies);
 cudaError_t stream_set_capture_dependencies(cudaStream_t stream, cudaGraphNode_t* dependencies, size_t n_dependencies);
-// Of as many as there is room for; how many there are comes back. Edges of programmatic launches are among them, so that
-// CUDA does not answer without room for what it knows of edges, nor tell the number alone.
+// Of as many as there is room for; how many there are comes back. Edges of programmatic launches are among them, so
+// that CUDA does not answer without room for what it knows of edges, nor tell the number alone.
 cudaError_t graph_node_get_dependencies(cudaGraphNode_t node, cudaGraphNode_t* dependencies, size_t* n_dependencies);
 
 struct Api {

@@ -167,7 +167,7 @@ class Capturer {
   const uint32_t slot_;
   const SignalLaunch signal_;
   const cudaStream_t stream_;
-  unsigned long long id_ = 0;  // CUDA's number of the capture
+  unsigned long long id_ = 0;       // CUDA's number of the capture
   cudaGraphNode_t last_ = nullptr;  // what comes next in the stream depends on
   Nodes known_;
 };

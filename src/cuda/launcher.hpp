@@ -1,5 +1,5 @@
-// What a GPU gives an operation to launch by. One function of an operation serves three purposes: to run it, eagerly or in
-// a capture, and to load its kernels ahead of a capture, in which nothing is launched.
+// What a GPU gives an operation to launch by. One function of an operation serves three purposes: to run it, eagerly or
+// in a capture, and to load its kernels ahead of a capture, in which nothing is launched.
 #ifndef SYNFIRE_CUDA_LAUNCHER_HPP
 #define SYNFIRE_CUDA_LAUNCHER_HPP
 
@@ -7,8 +7,8 @@
 #include "device_types.hpp"
 #include "hints.hpp"
 
-#include <base/function_ref.hpp>
 #include <synfire/synfire.h>
+#include <base/function_ref.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -49,15 +49,18 @@ class Launcher {
   void copy(void* destination, const void* source, uint64_t bytes);
   // Writes up to 1,024 bytes that travel as arguments of a kernel.
   void write_small(void* destination, const void* source, uint64_t bytes);
-  // Calls code that is not this library's, to enqueue work on a stream: libraries load kernels and allocate workspace when
-  // they are first used, which is no concern of a capture. Never to load.
+  // Calls code that is not this library's, to enqueue work on a stream: libraries load kernels and allocate workspace
+  // when they are first used, which is no concern of a capture. Never to load.
   void call(core::FunctionRef<void(synfire_stream stream, uint32_t slot)> body);
 
   // How many nodes of a graph what was enqueued so far is; null when only code that is not this library's knows.
   std::optional<size_t> n_nodes() const noexcept { return n_nodes_; }
 
-  // The grid of a kernel whose threads go through any number of elements, and of one whose blocks take piece after piece.
-  Grid over_elements(int64_t count) const noexcept { return {blocks((count + threads_per_block - 1) / threads_per_block)}; }
+  // The grid of a kernel whose threads go through any number of elements, and of one whose blocks take piece after
+  // piece.
+  Grid over_elements(int64_t count) const noexcept {
+    return {blocks((count + threads_per_block - 1) / threads_per_block)};
+  }
   Grid over_pieces(int64_t count, uint32_t n_threads) const noexcept { return {blocks(count), n_threads}; }
 
  private:

@@ -12,9 +12,8 @@ const void* write_small_kernel() {
 }
 
 const void* signal_kernel() {
-  return twin<SignalLaunch>({}, [](const SignalLaunch& launch) {
-    *static_cast<volatile uint64_t*>(launch.published) = ++*launch.count;
-  });
+  return twin<SignalLaunch>(
+      {}, [](const SignalLaunch& launch) { *static_cast<volatile uint64_t*>(launch.published) = ++*launch.count; });
 }
 
 const void* idle_kernel() {

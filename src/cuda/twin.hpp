@@ -1,6 +1,6 @@
-// The host twins of kernels: code that computes what a kernel does, from the same argument. They stand beside the kernels
-// (twins.cpp of each folder) and take their place in a library without device code, whose CUDA runtime is a fake that
-// runs them: the whole CUDA backend is tested on machines without a GPU.
+// The host twins of kernels: code that computes what a kernel does, from the same argument. They stand beside the
+// kernels (twins.cpp of each folder) and take their place in a library without device code, whose CUDA runtime is a
+// fake that runs them: the whole CUDA backend is tested on machines without a GPU.
 #ifndef SYNFIRE_CUDA_TWIN_HPP
 #define SYNFIRE_CUDA_TWIN_HPP
 

@@ -13,7 +13,8 @@ namespace synfire::core {
 
 class EagerCall {
  public:
-  // Throws when the device cannot have the stream. Whether the caller captures it is asked once, before anything is done.
+  // Throws when the device cannot have the stream. Whether the caller captures it is asked once, before anything is
+  // done.
   EagerCall(Context& context, synfire_stream stream);
 
   // The entries of one operation. What a call leaves behind on a device that fails may have run in part: `failed` says

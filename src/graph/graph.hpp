@@ -40,8 +40,8 @@ struct RecordedBackward {
   TapeStamp stamp = {};      // of a tape from before the replay, as the forward's
 };
 
-// What a graph is in use for: a launch on a stream, by which layers tell whether it is ordered after others, or anything
-// else; null: it is not.
+// What a graph is in use for: a launch on a stream, by which layers tell whether it is ordered after others, or
+// anything else; null: it is not.
 using GraphUse = const void*;
 inline constexpr int any_other_use = 0;
 
@@ -211,12 +211,12 @@ class Graph final : public Child, private LayerUser, private ReplayObserver {
     Layer* layer;
     Tape* tape;  // null: for inference
     TapeShape shape;
-    size_t forward;         // that leaves it
-    bool last;              // of the replay's forwards of the layer
-    bool x_overwritten;     // after it was read
-    bool x_written;         // by any operation of the replay, of which the count is known at its end
-    bool outdated;          // a parameter is updated after the forward
-    bool updated;           // or before it, likewise
+    size_t forward;      // that leaves it
+    bool last;           // of the replay's forwards of the layer
+    bool x_overwritten;  // after it was read
+    bool x_written;      // by any operation of the replay, of which the count is known at its end
+    bool outdated;       // a parameter is updated after the forward
+    bool updated;        // or before it, likewise
     TapeStamp stamp = {};
   };
   struct Updated {
@@ -229,9 +229,9 @@ class Graph final : public Child, private LayerUser, private ReplayObserver {
   std::atomic<bool> instantiated_{false};
   bool eager_ = false;     // SYNFIRE_GRAPH was 0 when the graph was instantiated
   bool observed_ = false;  // callbacks run during launches, and may do to a layer what a tape must know
-  const bool on_host_;  // a launch is the computation
+  const bool on_host_;     // a launch is the computation
   const uint32_t n_slots_;
-  uint32_t most_in_flight_ = 0;  // replays; 0: any number
+  uint32_t most_in_flight_ = 0;                  // replays; 0: any number
   StreamId last_stream_ = &contexts_own_stream;  // of the last launch
   std::atomic<uint64_t> launched_{0};
   std::unique_ptr<Replay> replay_;
@@ -246,7 +246,7 @@ class Graph final : public Child, private LayerUser, private ReplayObserver {
   OperationList operations_;
   std::vector<uint32_t> owners_;  // the recorded operation that each entry of the list is part of
   std::vector<uint8_t> enabled_;  // of the recorded operations
-  Scratch scratch_;  // of the replay
+  Scratch scratch_;               // of the replay
   std::vector<Ref<Buffer>> buffers_;
   std::vector<RecordedForward> forwards_;
   std::vector<RecordedBackward> backwards_;

@@ -37,8 +37,12 @@ class Drawing {
 
   std::string layer_name(const Layer* layer) {
     const LayerSpec& spec = layer->spec();
-    return std::string(spec.model->name).append(" layer ").append(std::to_string(layers_.of(layer))).append("\\n")
-        .append(name_of_dtype(spec.dtype)).append(" ")
+    return std::string(spec.model->name)
+        .append(" layer ")
+        .append(std::to_string(layers_.of(layer)))
+        .append("\\n")
+        .append(name_of_dtype(spec.dtype))
+        .append(" ")
         .append(numbers({spec.extents.n_steps, spec.extents.batch, spec.extents.n_neurons}));
   }
 
@@ -62,10 +66,10 @@ void add_touches(const Operation& entry, std::vector<Touch>& touches) {
   for_each_operand(entry, [&](const Operand<const View>& operand) {
     const View& array = operand.view;
     if (operand.is_scratch()) return;
-    const bool own = std::any_of(touches.begin(), touches.begin() + static_cast<std::ptrdiff_t>(n_before),
-                                 [&](const Touch& touch) {
-                                   return touch.written && overlaps(touch.begin, touch.bytes, array.data, array.bytes);
-                                 });
+    const bool own =
+        std::any_of(touches.begin(), touches.begin() + static_cast<std::ptrdiff_t>(n_before), [&](const Touch& touch) {
+          return touch.written && overlaps(touch.begin, touch.bytes, array.data, array.bytes);
+        });
     touches.push_back({array.data, array.bytes, operand.is_read() && !own, operand.is_written()});
   });
 }
@@ -93,8 +97,15 @@ std::string Graph::dot() {
   }
   std::string text = "digraph synfire {\n  node [shape=box, fontname=\"sans-serif\"];\n";
   for (size_t i = 0; i < labels.size(); ++i) {
-    text.append("  n").append(std::to_string(i)).append(" [label=\"").append(std::to_string(i)).append(": ")
-        .append(labels[i]).append("\"").append(enabled_[i] ? "" : ", style=dashed").append("];\n");
+    text.append("  n")
+        .append(std::to_string(i))
+        .append(" [label=\"")
+        .append(std::to_string(i))
+        .append(": ")
+        .append(labels[i])
+        .append("\"")
+        .append(enabled_[i] ? "" : ", style=dashed")
+        .append("];\n");
   }
   for (size_t later = 0; later < labels.size(); ++later) {
     for (size_t i = later; i-- > 0;) {
@@ -102,7 +113,10 @@ std::string Graph::dot() {
       const bool overwrites = meet(touches[i], &Touch::written, touches[later], &Touch::written) ||
                               meet(touches[i], &Touch::read, touches[later], &Touch::written);
       if (!reads && !overwrites) continue;
-      text.append("  n").append(std::to_string(i)).append(" -> n").append(std::to_string(later))
+      text.append("  n")
+          .append(std::to_string(i))
+          .append(" -> n")
+          .append(std::to_string(later))
           .append(reads ? ";\n" : " [style=dotted];\n");
     }
   }

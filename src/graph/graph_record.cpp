@@ -53,8 +53,8 @@ void Graph::note_written(Buffer& buffer) noexcept {
 }
 
 // The one place where the list grows, and where it is worked out from the operands what an operation keeps alive and
-// what it writes. An operation is recorded whole or not at all: all memory is there before anything changes, and nothing
-// after that can fail.
+// what it writes. An operation is recorded whole or not at all: all memory is there before anything changes, and
+// nothing after that can fail.
 void Graph::append(OperationList&& operations, const Recorder& recorder) {
   size_t n_operands = 0;
   for_each_operand(operations, [&](const Operand<const View>&) { ++n_operands; });
@@ -107,19 +107,25 @@ void Graph::record(FunctionRef<OperationList(Recorder&)> make) {
 
 Recorder::Recorder(Graph& graph) noexcept : graph_(graph), number_(static_cast<uint32_t>(graph.enabled_.size())) {}
 
-bool Recorder::on_host() const noexcept { return graph_.on_host_; }
+bool Recorder::on_host() const noexcept {
+  return graph_.on_host_;
+}
 
 const uint64_t* Recorder::value(const char* name, GraphValues::Kind kind, int32_t dtype, double value) {
   return graph_.values_.add(number_, name, kind, dtype, value);
 }
 
-const uint64_t* Recorder::whole(const char* name, uint64_t value) { return graph_.values_.add_whole(number_, name, value); }
+const uint64_t* Recorder::whole(const char* name, uint64_t value) {
+  return graph_.values_.add_whole(number_, name, value);
+}
 
 CountedValue Recorder::counted(const char* name, uint64_t value) {
   return graph_.values_.add_counted(number_, name, value);
 }
 
-void Recorder::updates(Layer& layer, uint32_t parameter) { update_ = {&layer, number_, parameter}; }
+void Recorder::updates(Layer& layer, uint32_t parameter) {
+  update_ = {&layer, number_, parameter};
+}
 
 Tape* Recorder::leaves(Layer& layer, const TapeShape& shape) {
   Ref<Tape> tape;

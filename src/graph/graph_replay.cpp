@@ -51,7 +51,8 @@ TapeStamp stamp_of(const Layer& layer, const Tape* tape, const Buffer* x) noexce
   if (!observed_) return;
   for (RecordedForward& forward : forwards_)
     forward.stamp = stamp_of(*forward.layer, forward.tape.get(), forward.left.x);
-  for (RecordedBackward& backward : backwards_) backward.stamp = backward.tape->stamp(*backward.layer, backward.shape.x);
+  for (RecordedBackward& backward : backwards_)
+    backward.stamp = backward.tape->stamp(*backward.layer, backward.shape.x);
 }
 
 // A callback of the replay may have set a parameter, run a layer or written an X since the forward.
@@ -66,10 +67,10 @@ void Graph::before(uint32_t operation) {
     if (backward.operation != operation) continue;
     const TapeStamp made_of = backward.from_before ? backward.stamp : forwards_[*backward.forward].stamp;
     const TapeStamp now = backward.tape->stamp(*backward.layer, backward.shape.x);
-    const char* const what = now.n_left != made_of.n_left               ? "ran the layer"
-                             : now.parameters != made_of.parameters     ? "set a parameter of the layer"
+    const char* const what = now.n_left != made_of.n_left                 ? "ran the layer"
+                             : now.parameters != made_of.parameters       ? "set a parameter of the layer"
                              : backward.reads_input && now.x != made_of.x ? "wrote x"
-                                                                        : nullptr;
+                                                                          : nullptr;
     if (what)
       fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-CALLBACK",
            "a callback of this graph %s between the forward and operation %u, the backward that reads its tape", what,

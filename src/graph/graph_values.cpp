@@ -78,8 +78,10 @@ void GraphValues::set(uint32_t operation, std::string_view name, double value) {
     if (one.name == name) {
       const uint64_t bits = bits_of(one.kind, one.dtype, value, one.name);
       // It begins there again, also where it began there before.
-      if (one.kind == Kind::counted) ++bits_at(i + 1);
-      else if (chunks_[i / chunk_values]->values[i % chunk_values] == bits) return;
+      if (one.kind == Kind::counted)
+        ++bits_at(i + 1);
+      else if (chunks_[i / chunk_values]->values[i % chunk_values] == bits)
+        return;
       bits_at(i) = bits;
       return;
     }

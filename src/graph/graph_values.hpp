@@ -65,7 +65,7 @@ class GraphValues {
   bool changed_ = false;
   Device& device_;
   std::vector<std::unique_ptr<Chunk>> chunks_;
-  std::vector<Named> named_;     // value i is in chunk i / chunk_values
+  std::vector<Named> named_;       // value i is in chunk i / chunk_values
   std::vector<uint64_t*> states_;  // of counted values
 };
 

@@ -21,12 +21,15 @@ namespace {
 
 using ConstOperand = Operand<const View>;
 
-uint64_t row_bytes(const View& view) { return static_cast<uint64_t>(view.row()) * bytes_of_dtype(view.dtype); }
+uint64_t row_bytes(const View& view) {
+  return static_cast<uint64_t>(view.row()) * bytes_of_dtype(view.dtype);
+}
 
 // Rows of one matrix: both arrays have the same padded pitch, and their rows do not meet.
 bool interleaved(const View& a, const View& b) {
   const uint64_t pitch = static_cast<uint64_t>(a.pitch) * bytes_of_dtype(a.dtype);
-  if (!a.is_padded() || !b.is_padded() || pitch != static_cast<uint64_t>(b.pitch) * bytes_of_dtype(b.dtype)) return false;
+  if (!a.is_padded() || !b.is_padded() || pitch != static_cast<uint64_t>(b.pitch) * bytes_of_dtype(b.dtype))
+    return false;
   const auto a0 = reinterpret_cast<uintptr_t>(a.data), b0 = reinterpret_cast<uintptr_t>(b.data);
   const uint64_t ahead = b0 >= a0 ? (b0 - a0) % pitch : (pitch - (a0 - b0) % pitch) % pitch;  // of a's row to b's
   return ahead >= row_bytes(a) && ahead + row_bytes(b) <= pitch;
@@ -54,7 +57,8 @@ void check_overlap(std::span<const Operation> operations) {
     // Memory of layers and tapes is no caller's: one entry may leave there what the next one reads.
     if (!a.is_written() || a.may_overlap || !buffer_of(a.view)) return;
     for_each_operand(operations, [&](const ConstOperand& b) {
-      if (&a.view == &b.view || b.is_scratch() || !buffer_of(b.view) || takes_its_place(a, b) || takes_its_place(b, a)) return;
+      if (&a.view == &b.view || b.is_scratch() || !buffer_of(b.view) || takes_its_place(a, b) || takes_its_place(b, a))
+        return;
       if (overlaps(a.view.data, a.view.bytes, b.view.data, b.view.bytes) && !interleaved(a.view, b.view))
         fail_argument("SYN-BUFFER-OVERLAP", "%s is written and overlaps %s; each output needs memory of its own",
                       name_of(a).c_str(), name_of(b).c_str());
@@ -68,7 +72,9 @@ namespace {
 
 constexpr uint64_t scratch_alignment = 256;
 
-uint64_t aligned(uint64_t bytes) { return (bytes + scratch_alignment - 1) / scratch_alignment * scratch_alignment; }
+uint64_t aligned(uint64_t bytes) {
+  return (bytes + scratch_alignment - 1) / scratch_alignment * scratch_alignment;
+}
 
 }  // namespace
 

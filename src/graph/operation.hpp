@@ -1,6 +1,6 @@
 // An operation: what a graph records and what an eager call runs. It is a value of one of the kinds that live in
-// operations/, held without knowing which: everything that graphs and machines do with it goes through the kind's table.
-// An operation holds addresses that were checked when it was made; whoever holds it keeps the memory alive.
+// operations/, held without knowing which: everything that graphs and machines do with it goes through the kind's
+// table. An operation holds addresses that were checked when it was made; whoever holds it keeps the memory alive.
 #ifndef SYNFIRE_GRAPH_OPERATION_HPP
 #define SYNFIRE_GRAPH_OPERATION_HPP
 
@@ -36,10 +36,11 @@ struct OperationLabel {
 // What went wrong in a capture, for the kind to say whose fault it is.
 enum class CaptureFault { broken, empty, count, node_type, not_joined };
 
-// The table of a kind. It is made from functions of the kind's own (operations/kind.hpp), of which none can be forgotten.
+// The table of a kind. It is made from functions of the kind's own (operations/kind.hpp), of which none can be
+// forgotten.
 struct OperationKind {
   const char* name;  // "forward"
-  bool calls_back;   // it runs code of the caller's, which may do to objects what an operation of the library never does
+  bool calls_back;  // it runs code of the caller's, which may do to objects what an operation of the library never does
   void (*copy)(const void* from, void* to);
   void (*move)(void* from, void* to) noexcept;  // ends the life of `from`
   void (*destroy)(void* operation) noexcept;
@@ -69,7 +70,7 @@ class Operation {
   static constexpr size_t capacity = 1408;
 
   template <class K>
-    requires requires { std::remove_cvref_t<K>::name; }
+  requires requires { std::remove_cvref_t<K>::name; }
   Operation(K&& operation) : kind_(&KindOf<std::remove_cvref_t<K>>::table) {
     using Kind = std::remove_cvref_t<K>;
     static_assert(sizeof(Kind) <= capacity && alignof(Kind) <= alignof(std::max_align_t));

@@ -21,9 +21,9 @@ class ReplayObserver {
 // What a replay is made of: the recorded list, once per slot with the arrays of that slot.
 struct ReplayPlan {
   std::vector<OperationList> slots;
-  std::vector<uint32_t> owners;   // for each entry of a list, the number of the recorded operation that it is part of
-  std::vector<uint8_t> enabled;   // for each recorded operation, 0 or 1
-  bool eager = false;             // run the list at each launch instead of making a graph of the backend's own
+  std::vector<uint32_t> owners;  // for each entry of a list, the number of the recorded operation that it is part of
+  std::vector<uint8_t> enabled;  // for each recorded operation, 0 or 1
+  bool eager = false;            // run the list at each launch instead of making a graph of the backend's own
   ReplayObserver* observer = nullptr;  // outlives the replay
 };
 

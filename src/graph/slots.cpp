@@ -20,7 +20,8 @@ Slots::Slots(Device& device, const std::vector<Ref<Buffer>>& buffers, uint32_t n
   for (Region& region : regions_) {
     if (!merged.empty() && region.begin < merged.back().end)
       merged.back().end = std::max(merged.back().end, region.end);
-    else merged.push_back(std::move(region));
+    else
+      merged.push_back(std::move(region));
   }
   regions_ = std::move(merged);
   // Copies keep the address's offset from a multiple of 256, so that they are as aligned as the original.
@@ -50,7 +51,9 @@ Slots::Slots(Device& device, const std::vector<Ref<Buffer>>& buffers, uint32_t n
   }
 }
 
-Slots::~Slots() { release(); }
+Slots::~Slots() {
+  release();
+}
 
 void Slots::release() noexcept {
   for (Region& region : regions_)

@@ -21,8 +21,7 @@ class HostReplay;
 
 class HostDevice final : public Device {
  public:
-  HostDevice(int n_threads, const JobCallbacks& job_system)
-      : threads_(n_threads, job_system) {}
+  HostDevice(int n_threads, const JobCallbacks& job_system) : threads_(n_threads, job_system) {}
 
   bool is_host() const noexcept override { return true; }
 
@@ -88,9 +87,8 @@ class HostDevice final : public Device {
 
  private:
   static bool wants_threads(std::span<const Operation> operations) {
-    return std::any_of(operations.begin(), operations.end(), [](const Operation& operation) {
-      return operation.kind().wants_threads(operation.data());
-    });
+    return std::any_of(operations.begin(), operations.end(),
+                       [](const Operation& operation) { return operation.kind().wants_threads(operation.data()); });
   }
 
   const Parallel threads_;

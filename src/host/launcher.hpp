@@ -17,8 +17,8 @@ class Launcher {
   uint32_t slot() const noexcept { return slot_; }
   int n_threads() const noexcept { return threads_.n_threads(); }
 
-  // Calls f(begin, end) for ranges that cover [0, count): one range on this thread, or, where it is long enough to share,
-  // a few for each thread, which even out what other programs take from a processor.
+  // Calls f(begin, end) for ranges that cover [0, count): one range on this thread, or, where it is long enough to
+  // share, a few for each thread, which even out what other programs take from a processor.
   template <class F>
   void for_each_range(int64_t count, bool share, F f) const {
     const int64_t n = !share || n_threads() == 1 ? 1 : std::clamp<int64_t>(count, 1, int64_t{4} * n_threads());

@@ -24,8 +24,7 @@ namespace {
 using namespace synfire::model;
 using core::Sequence;
 
-// ---- one number
-// ------------------------------------------------------------------------------------------------------
+// ---- one number -----------------------------------------------------------------------------------------------------
 
 struct F16 {
   uint16_t bits;
@@ -72,8 +71,7 @@ SYNFIRE_MODEL_FN U8 encode<U8>(float value) {
   return {static_cast<uint8_t>(static_cast<int>(value))};
 }
 
-// ---- rows
-// ------------------------------------------------------------------------------------------------------------
+// ---- rows -----------------------------------------------------------------------------------------------------------
 
 template <class R>
 void copy_row(R* __restrict to, const R* __restrict from, int count) {
@@ -179,8 +177,7 @@ void write_row(const Sequence& sequence, int64_t step, int64_t at, int count, co
   }
 }
 
-// ---- packed spikes
-// ---------------------------------------------------------------------------------------------------
+// ---- packed spikes --------------------------------------------------------------------------------------------------
 
 // Neuron-packed spikes of one row: bit i of word w is neuron 32w + i, tail bits zero.
 template <class R>

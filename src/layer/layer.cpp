@@ -24,7 +24,9 @@ Layer::Layer(Context& context, const LayerSpec& spec)
   }
 }
 
-Layer::~Layer() { release_memory(); }
+Layer::~Layer() {
+  release_memory();
+}
 
 void Layer::release_memory() noexcept {
   for (void* memory : {state_, block_, per_neuron_, static_cast<void*>(gradient_partials_), slopes_per_neuron_})
@@ -96,8 +98,10 @@ void Layer::upload_block(synfire_stream stream) {
     return;
   }
   alignas(16) unsigned char block[sizeof(ParameterBlock<double>)];
-  if (spec_.dtype == SYNFIRE_DTYPE_F64) fill_block<double>(block);
-  else fill_block<float>(block);
+  if (spec_.dtype == SYNFIRE_DTYPE_F64)
+    fill_block<double>(block);
+  else
+    fill_block<float>(block);
   const uint64_t version = version_.load(std::memory_order_acquire);
   device().write_small(block_, block, spec_.block_bytes(), stream);
   uploaded_version_.store(version, std::memory_order_relaxed);

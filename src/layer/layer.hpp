@@ -3,8 +3,8 @@
 #ifndef SYNFIRE_LAYER_LAYER_HPP
 #define SYNFIRE_LAYER_LAYER_HPP
 
-#include "parameter_block.hpp"
 #include "layer_spec.hpp"
+#include "parameter_block.hpp"
 #include "parameters.hpp"
 #include "tape.hpp"
 #include "value_staging.hpp"
@@ -87,7 +87,8 @@ class Layer final : public Child {
   // Of the parameters that work enqueued from here on computes with: those of the last refresh, and what replays
   // launched so far update.
   uint64_t computing_version() const noexcept {
-    return (uploaded_version_.load(std::memory_order_relaxed) & ~rewrite_bit) + updates_.load(std::memory_order_acquire);
+    return (uploaded_version_.load(std::memory_order_relaxed) & ~rewrite_bit) +
+           updates_.load(std::memory_order_acquire);
   }
   // Brings the device's parameter block up to date, in stream order; no work when nothing changed.
   void refresh(synfire_stream stream) {
@@ -155,7 +156,8 @@ class Layer final : public Child {
   // ---- tapes
   // Forwards that ran, eagerly or in replays, those for inference included.
   uint32_t n_forwards() const noexcept { return n_forwards_.load(std::memory_order_relaxed); }
-  // The forward that ran last left this tape, or none: what an eager backward reads. Lock-free while it is the same one.
+  // The forward that ran last left this tape, or none: what an eager backward reads. Lock-free while it is the same
+  // one.
   void leave_tape(Tape* tape) {
     n_forwards_.store(n_forwards() + 1, std::memory_order_relaxed);
     if (left_now_.load(std::memory_order_relaxed) != tape ||
@@ -214,15 +216,16 @@ class Layer final : public Child {
   // What every launch looks at or writes, in one line of the processor's cache.
   alignas(64) std::atomic<StreamId> stream_{&contexts_own_stream};  // that all work in flight is on
   std::atomic<uint64_t> version_{1};                                // of the parameters
-  std::atomic<uint64_t> uploaded_version_{rewrite_bit};  // what the device's block holds, and whether it must be rewritten
-  std::atomic<uint64_t> updates_{0};       // replays launched that update a parameter
+  std::atomic<uint64_t> uploaded_version_{
+      rewrite_bit};                         // what the device's block holds, and whether it must be rewritten
+  std::atomic<uint64_t> updates_{0};        // replays launched that update a parameter
   std::atomic<Tape*> left_now_{nullptr};    // left_ and latest_, to look at without a lock
   std::atomic<Tape*> latest_now_{nullptr};  // compared, never read
   std::atomic<uint32_t> n_forwards_{0};
 
   LayerSpec spec_;
   ParameterSet parameters_;
-  mutable Mutex mutex_;  // parameter values and references to tapes; never taken by an unchanged replay
+  mutable Mutex mutex_;                 // parameter values and references to tapes; never taken by an unchanged replay
   std::atomic<uint32_t> on_device_{0};  // parameters whose values on the device are newer than those here
   std::atomic<uint32_t> captured_{0};   // parameters that graphs of the caller's own update, at any time
 

@@ -32,8 +32,7 @@ void check_flag(int32_t value, const char* name) {
 
 LayerSpec::LayerSpec(const synfire_layer_desc& desc) {
   model = find_model(desc.model == SYNFIRE_MODEL_DEFAULT ? SYNFIRE_MODEL_LIF : desc.model);
-  if (!model)
-    fail_argument("SYN-LAYER-MODEL", "desc.model is %d; this library has %s", desc.model, model_names());
+  if (!model) fail_argument("SYN-LAYER-MODEL", "desc.model is %d; this library has %s", desc.model, model_names());
   surrogate = find_surrogate(desc.surrogate == SYNFIRE_SURROGATE_DEFAULT ? SYNFIRE_SURROGATE_SIGMOID : desc.surrogate);
   if (!surrogate)
     fail_argument("SYN-LAYER-SURROGATE", "desc.surrogate is %d; this library has %s", desc.surrogate,
@@ -80,11 +79,12 @@ uint64_t LayerSpec::block_bytes() const {
   return dtype == SYNFIRE_DTYPE_F64 ? sizeof(ParameterBlock<double>) : sizeof(ParameterBlock<float>);
 }
 
-uint64_t LayerSpec::master_offset() const { return (block_bytes() + 255) / 256 * 256; }
+uint64_t LayerSpec::master_offset() const {
+  return (block_bytes() + 255) / 256 * 256;
+}
 
 uint64_t LayerSpec::per_neuron_bytes() const {
-  return static_cast<uint64_t>(n_constants(*model)) * static_cast<uint64_t>(extents.n_neurons) *
-         element_bytes();
+  return static_cast<uint64_t>(n_constants(*model)) * static_cast<uint64_t>(extents.n_neurons) * element_bytes();
 }
 
 uint64_t LayerSpec::gradient_bytes() const {

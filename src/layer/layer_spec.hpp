@@ -47,8 +47,8 @@ struct LayerSpec {
   uint64_t parameter_bytes() const { return master_offset() + sizeof(ParameterMaster); }
   uint64_t per_neuron_bytes() const;  // constants, once any parameter is per neuron
   uint64_t value_bytes() const { return static_cast<uint64_t>(extents.n_neurons) * sizeof(double); }  // of one of them
-  uint64_t gradient_bytes() const;    // partial sums of gradients of parameters
-  uint64_t slope_bytes() const;       // slopes of the constants, once both
+  uint64_t gradient_bytes() const;  // partial sums of gradients of parameters
+  uint64_t slope_bytes() const;     // slopes of the constants, once both
   // "f32 [16, 1, 128]", for error texts.
   std::string shape_text(bool sequence, int32_t element) const;
 };

@@ -1,5 +1,5 @@
-// A layer's parameters in device memory: the constants that kernels read, and the values behind them once replays change
-// them.
+// A layer's parameters in device memory: the constants that kernels read, and the values behind them once replays
+// change them.
 #ifndef SYNFIRE_LAYER_PARAMETER_BLOCK_HPP
 #define SYNFIRE_LAYER_PARAMETER_BLOCK_HPP
 
@@ -14,7 +14,7 @@ template <class R>
 struct ParameterBlock {
   R shared[model::max_constants];
   const R* per_neuron;  // [n_constants, N] as soon as any parameter is one number per neuron, else null
-  int64_t active;  // elements of a row [B, N] that passes compute: those of the first batch rows
+  int64_t active;       // elements of a row [B, N] that passes compute: those of the first batch rows
   // Slopes of the model's constants along its parameters, for gradients of parameters.
   R slopes[model::max_slope_rows * model::max_model_constants];  // [row, constant]
   const R* slopes_per_neuron;  // [row, constant, N] when constants are per neuron and a gradient was asked for
@@ -41,12 +41,12 @@ struct ParameterTarget {
 // What the host has set since the last launch, on its way to the device.
 struct ParameterUpload {
   ParameterTarget target;
-  void* block;              // ParameterBlock
-  void* per_neuron;         // constants [n_constants, N] when any parameter is per neuron, else null
-  void* slopes_per_neuron;  // [row, constant, N], or null
-  int64_t active;           // ParameterBlock::active as it shall be
-  uint32_t changed;         // a bit for each parameter
-  double values[model::max_parameters];         // of changed ones that are one number
+  void* block;                           // ParameterBlock
+  void* per_neuron;                      // constants [n_constants, N] when any parameter is per neuron, else null
+  void* slopes_per_neuron;               // [row, constant, N], or null
+  int64_t active;                        // ParameterBlock::active as it shall be
+  uint32_t changed;                      // a bit for each parameter
+  double values[model::max_parameters];  // of changed ones that are one number
   const double* staged[model::max_parameters];  // [N], of changed ones that are one per neuron
   double* rows[model::max_parameters];          // ParameterMaster::rows as they shall be
   uint64_t number;                              // of this work, and where to write it when what is staged has been

@@ -1,8 +1,8 @@
-// Parameters as they are set, read back and updated by replays. While each is one number and only the host sets any, its
-// constants go to the device with a launch (layer.cpp). From the first that replays update, or that is one number per
-// neuron, the values live on the device, and the constants are derived there; the host's copy is what it set last, or
-// read back. What does not live here: the arithmetic (model/update.hpp), and the way of values per neuron to the device
-// (value_staging.cpp).
+// Parameters as they are set, read back and updated by replays. While each is one number and only the host sets any,
+// its constants go to the device with a launch (layer.cpp). From the first that replays update, or that is one number
+// per neuron, the values live on the device, and the constants are derived there; the host's copy is what it set last,
+// or read back. What does not live here: the arithmetic (model/update.hpp), and the way of values per neuron to the
+// device (value_staging.cpp).
 #include "layer.hpp"
 
 #include <base/error.hpp>

@@ -43,8 +43,7 @@ bool constants_fit(const std::vector<double>* values, int64_t n_neurons, bool un
   for (int64_t first = 0; first < n_neurons; first += block) {
     // What a shorter last block leaves of the one before has been found to fit.
     for (int p = 0; p < Model::n_parameters; ++p)
-      if (values[p].size() > 1)
-        std::copy_n(values[p].begin() + first, std::min(block, n_neurons - first), rows[p]);
+      if (values[p].size() > 1) std::copy_n(values[p].begin() + first, std::min(block, n_neurons - first), rows[p]);
     for (int64_t i = 0; i < block; ++i) {
       double own[Model::n_parameters > 0 ? Model::n_parameters : 1], constants[model::max_model_constants];
       for (int p = 0; p < Model::n_parameters; ++p) own[p] = rows[p][i];
@@ -131,10 +130,18 @@ const char* names_of(const Table& table, char (&text)[1024]) {
 
 }  // namespace
 
-const ModelRow* find_model(int32_t id) { return find_row(models, id); }
-const SurrogateRow* find_surrogate(int32_t id) { return find_row(surrogates, id); }
-const ModelRow* find_model(std::string_view name) { return find_row(models, name); }
-const SurrogateRow* find_surrogate(std::string_view name) { return find_row(surrogates, name); }
+const ModelRow* find_model(int32_t id) {
+  return find_row(models, id);
+}
+const SurrogateRow* find_surrogate(int32_t id) {
+  return find_row(surrogates, id);
+}
+const ModelRow* find_model(std::string_view name) {
+  return find_row(models, name);
+}
+const SurrogateRow* find_surrogate(std::string_view name) {
+  return find_row(surrogates, name);
+}
 
 const char* model_names() {
   static thread_local char text[1024];

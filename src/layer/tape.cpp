@@ -66,8 +66,7 @@ View Tape::spikes(TapeMode mode) noexcept {
 // ---- what it was made of --------------------------------------------------------------------------------------------
 
 TapeStamp Tape::stamp(const Layer& layer, const Buffer* x) const noexcept {
-  return {layer.computing_version(), x ? x->version() : 0, n_left_.load(std::memory_order_relaxed),
-          layer.n_forwards()};
+  return {layer.computing_version(), x ? x->version() : 0, n_left_.load(std::memory_order_relaxed), layer.n_forwards()};
 }
 
 void Tape::expect(const TapeShape& shape) noexcept {

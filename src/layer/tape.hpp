@@ -1,5 +1,6 @@
-// A tape: what a forward leaves for its backwards, in memory of its own, and what it was made of, by which a backward knows
-// whether it is still worth anything. Each recorded forward has one, and the eager forwards of a layer have one together.
+// A tape: what a forward leaves for its backwards, in memory of its own, and what it was made of, by which a backward
+// knows whether it is still worth anything. Each recorded forward has one, and the eager forwards of a layer have one
+// together.
 #ifndef SYNFIRE_LAYER_TAPE_HPP
 #define SYNFIRE_LAYER_TAPE_HPP
 

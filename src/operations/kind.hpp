@@ -36,13 +36,13 @@ using core::View;
 
 template <class Op>
 concept Kind = std::copy_constructible<Op> &&
-               requires(Op& op, const Op& fixed, OperandVisitor visit, host::Launcher& host) {
-                 { Op::name } -> std::convertible_to<const char*>;
-                 Op::operands(op, visit);
-                 { label(fixed) } -> std::same_as<OperationLabel>;
-                 { wants_threads(fixed) } -> std::same_as<bool>;
-                 run(fixed, host);
-               };
+    requires(Op& op, const Op& fixed, OperandVisitor visit, host::Launcher& host) {
+  { Op::name } -> std::convertible_to<const char*>;
+  Op::operands(op, visit);
+  { label(fixed) } -> std::same_as<OperationLabel>;
+  { wants_threads(fixed) } -> std::same_as<bool>;
+  run(fixed, host);
+};
 
 template <Kind Op>
 constexpr core::OperationKind make_kind() {

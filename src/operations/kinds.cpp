@@ -14,8 +14,8 @@ void fail_own_capture(const char* name, core::CaptureFault fault, const char* de
     case core::CaptureFault::empty:
       core::fail(SYNFIRE_ERROR_INTERNAL, "SYN-GRAPH-NODES", "\"%s\" became no node of the graph", name);
     case core::CaptureFault::count:
-      core::fail(SYNFIRE_ERROR_INTERNAL, "SYN-GRAPH-NODES", "\"%s\" became %s nodes of the graph, not as many as it enqueued",
-                 name, detail);
+      core::fail(SYNFIRE_ERROR_INTERNAL, "SYN-GRAPH-NODES",
+                 "\"%s\" became %s nodes of the graph, not as many as it enqueued", name, detail);
     case core::CaptureFault::not_joined:
       core::fail(SYNFIRE_ERROR_INTERNAL, "SYN-GRAPH-NODES", "\"%s\" forked and did not join again", name);
     case core::CaptureFault::broken:

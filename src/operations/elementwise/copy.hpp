@@ -15,7 +15,9 @@ struct Copy {
   static void operands(Copy& op, OperandVisitor visit);
 };
 OperationLabel label(const Copy& op);
-inline bool wants_threads(const Copy&) { return false; }
+inline bool wants_threads(const Copy&) {
+  return false;
+}
 void run(const Copy& op, host::Launcher& launcher);
 cuda::Hints hints(const Copy& op, const cuda::GpuShape& gpu);
 void enqueue(const Copy& op, cuda::Launcher& launcher);

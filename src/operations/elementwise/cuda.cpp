@@ -96,9 +96,9 @@ Hints hints(const ScaleAdd&, const GpuShape&) {
 
 void enqueue(const ScaleAdd& op, Launcher& launcher) {
   const auto count = static_cast<int64_t>(op.source.bytes / bytes_of_dtype(op.source.dtype));
-  launcher.launch(scale_add_kernel(op.source.dtype, op.destination.dtype), launcher.over_elements(count),
-                  ScaleAddLaunch{op.source.data, op.destination.data, count, op.scale, op.keep, op.scale_value,
-                                 op.keep_value});
+  launcher.launch(
+      scale_add_kernel(op.source.dtype, op.destination.dtype), launcher.over_elements(count),
+      ScaleAddLaunch{op.source.data, op.destination.data, count, op.scale, op.keep, op.scale_value, op.keep_value});
 }
 
 }  // namespace synfire::operations

@@ -16,7 +16,9 @@ struct Fill {
   static void operands(Fill& op, OperandVisitor visit);
 };
 OperationLabel label(const Fill& op);
-inline bool wants_threads(const Fill&) { return false; }
+inline bool wants_threads(const Fill&) {
+  return false;
+}
 void run(const Fill& op, host::Launcher& launcher);
 cuda::Hints hints(const Fill& op, const cuda::GpuShape& gpu);
 void enqueue(const Fill& op, cuda::Launcher& launcher);

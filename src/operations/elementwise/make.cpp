@@ -112,14 +112,17 @@ void check_number(const Buffer& buffer, const char* name) {
     case SYNFIRE_DTYPE_F32:
     case SYNFIRE_DTYPE_F64:
     case SYNFIRE_DTYPE_F16:
-    case SYNFIRE_DTYPE_BF16: return;
+    case SYNFIRE_DTYPE_BF16:
+      return;
     default:
       fail_argument("SYN-BUFFER-TYPE", "%s holds %s; f32, f64, f16 or bf16 is needed", name,
                     name_of_dtype(buffer.dtype()));
   }
 }
 
-uint64_t elements_of(const Buffer& buffer) { return buffer.view().bytes / bytes_of_dtype(buffer.dtype()); }
+uint64_t elements_of(const Buffer& buffer) {
+  return buffer.view().bytes / bytes_of_dtype(buffer.dtype());
+}
 
 }  // namespace
 
@@ -159,6 +162,8 @@ void record_scale_add(Graph& graph, const ScaleAddRequest& request) {
 
 namespace synfire::core {
 
-Operation make_copy(const View& source, const View& destination) { return operations::Copy{source, destination}; }
+Operation make_copy(const View& source, const View& destination) {
+  return operations::Copy{source, destination};
+}
 
 }  // namespace synfire::core

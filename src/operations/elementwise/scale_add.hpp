@@ -1,5 +1,5 @@
-// destination = keep·destination + scale·source, element by element: fma(scale, source, keep·destination) in f32, in f64
-// when the arrays are f64. With a keep of 0 the destination is not read.
+// destination = keep·destination + scale·source, element by element: fma(scale, source, keep·destination) in f32, in
+// f64 when the arrays are f64. With a keep of 0 the destination is not read.
 #ifndef SYNFIRE_OPERATIONS_ELEMENTWISE_SCALE_ADD_HPP
 #define SYNFIRE_OPERATIONS_ELEMENTWISE_SCALE_ADD_HPP
 

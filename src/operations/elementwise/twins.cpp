@@ -3,8 +3,8 @@
 #include <base/dtype.hpp>
 #include <cuda/twin.hpp>
 
-#include <synfire/model/platform.hpp>
 #include <synfire/synfire.h>
+#include <synfire/model/platform.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -15,8 +15,7 @@ namespace synfire::cuda {
 
 const void* copy_kernel(int unit_bytes) {
   return twin<CopyLaunch>({unit_bytes}, [=](const CopyLaunch& launch) {
-    std::memcpy(launch.destination, launch.source,
-                static_cast<size_t>(launch.count) * static_cast<size_t>(unit_bytes));
+    std::memcpy(launch.destination, launch.source, static_cast<size_t>(launch.count) * static_cast<size_t>(unit_bytes));
   });
 }
 

@@ -31,8 +31,10 @@ void read_rates(const EncodeBlock& block, int t, Thresholds& at) {
   const E* const row = static_cast<const E*>(block.rates) + t * block.pitch;
   for (int i = 0; i < block.neurons; ++i) {
     float rate;
-    if constexpr (sizeof(E) == sizeof(float)) rate = row[i];
-    else rate = decode(row[i]);
+    if constexpr (sizeof(E) == sizeof(float))
+      rate = row[i];
+    else
+      rate = decode(row[i]);
     const Threshold found = threshold(rate);
     at.below[i] = found.below;
     at.always[i] = found.always ? 1 : 0;
@@ -41,9 +43,12 @@ void read_rates(const EncodeBlock& block, int t, Thresholds& at) {
 
 void read_any(const EncodeBlock& block, int t, Thresholds& at) {
   switch (block.dtype) {
-    case SYNFIRE_DTYPE_F16: return read_rates<F16>(block, t, at);
-    case SYNFIRE_DTYPE_BF16: return read_rates<Bf16>(block, t, at);
-    default: return read_rates<float>(block, t, at);
+    case SYNFIRE_DTYPE_F16:
+      return read_rates<F16>(block, t, at);
+    case SYNFIRE_DTYPE_BF16:
+      return read_rates<Bf16>(block, t, at);
+    default:
+      return read_rates<float>(block, t, at);
   }
 }
 

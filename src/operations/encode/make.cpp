@@ -39,7 +39,9 @@ View rates_of(const EncodeBernoulliRequest& request, const Extents& e, bool on_h
 
 }  // namespace
 
-OperationLabel label(const EncodeBernoulli& op) { return {nullptr, shape_text(op.extents)}; }
+OperationLabel label(const EncodeBernoulli& op) {
+  return {nullptr, shape_text(op.extents)};
+}
 
 OperationList encode_bernoulli(const EncodeBernoulliRequest& request, bool on_host) {
   const Extents e = checked_extents(request.extents);

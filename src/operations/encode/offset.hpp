@@ -9,8 +9,8 @@
 namespace synfire::operations {
 inline namespace SYNFIRE_MODEL_LEVEL {
 
-// `set` is what the host set, and how often; `state`, of which setting the second number is: how many steps replays have
-// taken since. Both as in core::CountedValue.
+// `set` is what the host set, and how often; `state`, of which setting the second number is: how many steps replays
+// have taken since. Both as in core::CountedValue.
 SYNFIRE_MODEL_FN uint64_t current_offset(const uint64_t* set, const uint64_t* state) {
   return set[0] + (state[0] == set[1] ? state[1] : 0);
 }

@@ -1,6 +1,6 @@
 // Philox4x32-10, the counter-based generator of J. K. Salmon, M. A. Moraes, R. O. Dror and D. E. Shaw, "Parallel random
-// numbers: as easy as 1, 2, 3", SC '11: four words for each counter of 128 bits under a key of 64. And which of its words
-// decides whether a neuron spikes. The same text on every backend.
+// numbers: as easy as 1, 2, 3", SC '11: four words for each counter of 128 bits under a key of 64. And which of its
+// words decides whether a neuron spikes. The same text on every backend.
 #ifndef SYNFIRE_OPERATIONS_ENCODE_PHILOX_HPP
 #define SYNFIRE_OPERATIONS_ENCODE_PHILOX_HPP
 
@@ -45,7 +45,9 @@ SYNFIRE_MODEL_FN Threshold threshold(float rate) {
   const float inside = rate > 0.0f && !always ? rate : 0.0f;
   return {static_cast<uint32_t>(inside * 4294967296.0f), always};  // exact, but for what lies behind the 32nd bit
 }
-SYNFIRE_MODEL_FN bool spikes(uint32_t word, Threshold at) { return word < at.below || at.always; }
+SYNFIRE_MODEL_FN bool spikes(uint32_t word, Threshold at) {
+  return word < at.below || at.always;
+}
 
 }  // namespace SYNFIRE_MODEL_LEVEL
 }  // namespace synfire::operations

@@ -39,8 +39,7 @@ const void* encode_bernoulli_kernel(int32_t rates, operations::SpikeStorage stor
       spikes.set(t, b, n, operations::spikes(drawn.word[n % 4], operations::threshold(rate)));
     });
     if (launch.offset_set)
-      operations::advance_offset(launch.offset_set, launch.offset_state,
-                                 static_cast<uint64_t>(launch.extents.n_steps));
+      operations::advance_offset(launch.offset_set, launch.offset_state, static_cast<uint64_t>(launch.extents.n_steps));
   });
 }
 

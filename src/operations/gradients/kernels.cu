@@ -56,8 +56,7 @@ __global__ void __launch_bounds__(threads_per_block) reduce_total(const __grid_c
   double lane = 0;
   for (int64_t i = threadIdx.x; i < launch.count; i += reduction_lanes) lane += launch.input[i];
   const double sum = tree_sum(lane, lanes);
-  if (threadIdx.x == 0)
-    *launch.output = static_cast<R>(launch.add ? static_cast<double>(*launch.output) + sum : sum);
+  if (threadIdx.x == 0) *launch.output = static_cast<R>(launch.add ? static_cast<double>(*launch.output) + sum : sum);
 }
 
 }  // namespace

@@ -26,12 +26,16 @@ struct SumGradient {
   static constexpr const char* name = "sum of gradients";
   static void operands(SumGradient& op, OperandVisitor visit) {
     visit({"the layer's sums of gradients", op.input, Access::read});
-    visit({"desc.parameter_gradients[].gradient", op.output, op.add ? Access::update : Access::write,
-           Transfer::staged, nullptr, false, op.gradient});
+    visit({"desc.parameter_gradients[].gradient", op.output, op.add ? Access::update : Access::write, Transfer::staged,
+           nullptr, false, op.gradient});
   }
 };
-inline OperationLabel label(const SumGradient&) { return {}; }
-inline bool wants_threads(const SumGradient&) { return false; }
+inline OperationLabel label(const SumGradient&) {
+  return {};
+}
+inline bool wants_threads(const SumGradient&) {
+  return false;
+}
 void run(const SumGradient& op, host::Launcher& launcher);
 cuda::Hints hints(const SumGradient& op, const cuda::GpuShape& gpu);
 void enqueue(const SumGradient& op, cuda::Launcher& launcher);

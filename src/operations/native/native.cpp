@@ -64,8 +64,7 @@ void call_native(const Native& op, synfire_stream stream, uint32_t slot) {
     thrown = "something that is no std::exception";
   }
   if (thrown)
-    fail(SYNFIRE_ERROR_CALLBACK, "SYN-GRAPH-NATIVE", "the callback of %s threw: %s", describe(op).c_str(),
-         thrown);
+    fail(SYNFIRE_ERROR_CALLBACK, "SYN-GRAPH-NATIVE", "the callback of %s threw: %s", describe(op).c_str(), thrown);
   if (answer < 0)
     fail(SYNFIRE_ERROR_CALLBACK, "SYN-GRAPH-NATIVE", "the callback of %s answered %d; 0 or more is success",
          describe(op).c_str(), answer);
@@ -82,12 +81,18 @@ void Native::operands(Native& op, OperandVisitor visit) {
   say("desc.writes[]", op.writes, Access::write);
 }
 
-OperationLabel label(const Native& op) { return {nullptr, "", op.known_as}; }
+OperationLabel label(const Native& op) {
+  return {nullptr, "", op.known_as};
+}
 
-void run(const Native& op, host::Launcher& launcher) { call_native(op, nullptr, launcher.slot()); }
+void run(const Native& op, host::Launcher& launcher) {
+  call_native(op, nullptr, launcher.slot());
+}
 
 #if SYNFIRE_HAVE_CUDA
-cuda::Hints hints(const Native&, const cuda::GpuShape&) { return {}; }
+cuda::Hints hints(const Native&, const cuda::GpuShape&) {
+  return {};
+}
 
 void enqueue(const Native& op, cuda::Launcher& launcher) {
   launcher.call([&](synfire_stream stream, uint32_t slot) { call_native(op, stream, slot); });

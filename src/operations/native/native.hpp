@@ -1,6 +1,6 @@
 // A native node: the caller's own code between two operations of a graph, and how it is called and blamed. On CUDA its
-// function is called when the graph is captured (or, without a capture, at each replay) and enqueues work; on the host it
-// is called at each replay and does the work.
+// function is called when the graph is captured (or, without a capture, at each replay) and enqueues work; on the host
+// it is called at each replay and does the work.
 #ifndef SYNFIRE_OPERATIONS_NATIVE_NATIVE_HPP
 #define SYNFIRE_OPERATIONS_NATIVE_NATIVE_HPP
 
@@ -26,7 +26,9 @@ struct Native {
   static void operands(Native& op, OperandVisitor visit);
 };
 OperationLabel label(const Native& op);
-inline bool wants_threads(const Native&) { return false; }
+inline bool wants_threads(const Native&) {
+  return false;
+}
 void run(const Native& op, host::Launcher& launcher);
 cuda::Hints hints(const Native& op, const cuda::GpuShape& gpu);
 void enqueue(const Native& op, cuda::Launcher& launcher);

@@ -1,6 +1,6 @@
-// What a kernel of a pass receives, on either backend: plain structures of pointers and extents over the arithmetic type R
-// (f32 or f64). State, parameters and gradients of either are R; sequences [T, B, N] say their own storage type. Pointers
-// that are null mean "not given".
+// What a kernel of a pass receives, on either backend: plain structures of pointers and extents over the arithmetic
+// type R (f32 or f64). State, parameters and gradients of either are R; sequences [T, B, N] say their own storage type.
+// Pointers that are null mean "not given".
 #ifndef SYNFIRE_OPERATIONS_NEURON_ARGUMENTS_HPP
 #define SYNFIRE_OPERATIONS_NEURON_ARGUMENTS_HPP
 
@@ -36,10 +36,10 @@ struct ForwardArguments {
   R* v_final;
   Sequence v_seq;
   Sequence h_seq;
-  R* tape;               // checkpoints
-  Sequence tape_h;       // H of every step, in tape modes that store it
-  uint32_t* tape_spikes; // time-packed [ceil(T/32), B, N], beside an H that is stored narrower than R
-  const R* w_in;         // the second variable: given exactly when the model has one
+  R* tape;                // checkpoints
+  Sequence tape_h;        // H of every step, in tape modes that store it
+  uint32_t* tape_spikes;  // time-packed [ceil(T/32), B, N], beside an H that is stored narrower than R
+  const R* w_in;          // the second variable: given exactly when the model has one
   R* w_out;
   R* w_final;
   Sequence w_seq;

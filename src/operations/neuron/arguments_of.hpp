@@ -7,7 +7,9 @@
 
 namespace synfire::operations {
 
-inline Sequence sequence_of(const View& array) { return {array.data, array.pitch, array.dtype}; }
+inline Sequence sequence_of(const View& array) {
+  return {array.data, array.pitch, array.dtype};
+}
 
 inline Words words_of(const View& array, bool wanted) {
   if (!wanted) return {nullptr, 0};

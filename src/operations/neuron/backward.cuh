@@ -464,8 +464,7 @@ __global__ void __launch_bounds__(backward_threads, backward_blocks_at_least<E, 
   BackwardThread<Model, Surrogate, E, W, false, Rules, Inputs>(launch, at, h).run();
 }
 
-// ---- instances
-// -------------------------------------------------------------------------------------------------------
+// ---- instances ------------------------------------------------------------------------------------------------------
 
 template <class Model, class Surrogate, class E>
 const void* spikes_address(int width) {

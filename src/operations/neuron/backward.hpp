@@ -14,10 +14,10 @@ namespace synfire::operations {
 
 struct Backward {
   core::Layer* layer;
-  bool in_place;      // grad_x may be grad_spike
-  View x;             // what the taped forward read; not given when H is stored and X is not needed
+  bool in_place;  // grad_x may be grad_spike
+  View x;         // what the taped forward read; not given when H is stored and X is not needed
   View tape;
-  View tape_h;        // not given when H is recomputed
+  View tape_h;  // not given when H is recomputed
   View tape_spikes;
   View parameters;    // of the layer
   View grad_spike;    // [T, B, N]
@@ -34,7 +34,9 @@ struct Backward {
   static constexpr const char* name = "backward";
   static void operands(Backward& op, OperandVisitor visit);
 };
-inline OperationLabel label(const Backward& op) { return {op.layer}; }
+inline OperationLabel label(const Backward& op) {
+  return {op.layer};
+}
 bool wants_threads(const Backward& op);
 void run(const Backward& op, host::Launcher& launcher);
 cuda::Hints hints(const Backward& op, const cuda::GpuShape& gpu);

@@ -94,11 +94,10 @@ void backward(const Backward& op, const host::Launcher& launcher) {
   const auto arguments = arguments_of<R>(op);
   const Extents active = active_of(spec.extents, arguments.parameters->active);
   const host::NeuronKernels& kernels = SYNFIRE_SELECT_LEVEL(neuron_kernels);
-  for_each_tile(launcher,
-                Tiling(active, arguments.parameters->per_neuron, host::backward_tile<R>,
-                       backward_sequences * int64_t{sizeof(R)}),
-                backward_weight * work_of(active),
-                [&](const Tile& tile) { kernels.backward(spec.model->id, arguments, tile); });
+  for_each_tile(
+      launcher,
+      Tiling(active, arguments.parameters->per_neuron, host::backward_tile<R>, backward_sequences * int64_t{sizeof(R)}),
+      backward_weight * work_of(active), [&](const Tile& tile) { kernels.backward(spec.model->id, arguments, tile); });
 }
 
 }  // namespace

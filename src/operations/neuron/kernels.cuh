@@ -1,4 +1,5 @@
-// What the kernels of passes share: vectors of neighbouring elements, which neurons a thread owns, its constants. One thread owns a few neighbouring neurons over all of T, the state stays in registers, rows of the input
+// What the kernels of passes share: vectors of neighbouring elements, which neurons a thread owns, its constants. One
+// thread owns a few neighbouring neurons over all of T, the state stays in registers, rows of the input
 // are loaded several steps ahead. The mathematics is that of model/, the same text the host compiles.
 #ifndef SYNFIRE_OPERATIONS_NEURON_KERNELS_CUH
 #define SYNFIRE_OPERATIONS_NEURON_KERNELS_CUH
@@ -15,8 +16,7 @@ namespace {
 
 using namespace synfire::model;
 
-// ---- vectors of W neighbouring elements
-// ------------------------------------------------------------------------------
+// ---- vectors of W neighbouring elements -----------------------------------------------------------------------------
 
 template <class R, int W>
 struct alignas(sizeof(R) * W) Vector {
@@ -281,8 +281,7 @@ class ByteWriter {
   int64_t step_ = 0;
 };
 
-// ---- which neurons a thread owns
-// -------------------------------------------------------------------------------------
+// ---- which neurons a thread owns ------------------------------------------------------------------------------------
 
 // Threads without neurons of their own read those of the last thread that has some and write nothing: they take part in
 // warp votes, and no load needs a condition.
@@ -331,8 +330,7 @@ constexpr int backward_variables(BackwardInputs inputs) {
   return Model::n_states == 2 && (slope_reads_w<Model> || inputs == BackwardInputs::parameters) ? 2 : 1;
 }
 
-// ---- instances
-// -------------------------------------------------------------------------------------------------------
+// ---- instances ------------------------------------------------------------------------------------------------------
 
 template <int W>
 struct Width {

@@ -1,5 +1,5 @@
-// How requests of passes become checked operations: types and shapes of the buffers, what a tape mode needs, and the sums
-// behind gradients of parameters.
+// How requests of passes become checked operations: types and shapes of the buffers, what a tape mode needs, and the
+// sums behind gradients of parameters.
 #include "backward.hpp"
 #include "forward.hpp"
 
@@ -72,7 +72,8 @@ class Checker {
   View sequence(Buffer* buffer, const char* name) const {
     if (!buffer) return {};
     if (buffer->dtype() != spec_.dtype && buffer->dtype() != spec_.arithmetic()) fail_type(*buffer, name, true);
-    return stepped(*buffer, name, {spec_.extents.n_steps, spec_.extents.batch, spec_.extents.n_neurons}, spec_.shape_text(true, buffer->dtype()));
+    return stepped(*buffer, name, {spec_.extents.n_steps, spec_.extents.batch, spec_.extents.n_neurons},
+                   spec_.shape_text(true, buffer->dtype()));
   }
 
   // [B, N] in the type of the arithmetic.
@@ -99,7 +100,8 @@ class Checker {
                        words_text("time-packed bits", spec_.time_words(), e.batch, e.n_neurons));
       case SYNFIRE_DTYPE_U8:
         format = SpikeFormat::dense;
-        return stepped(*buffer, name, {spec_.extents.n_steps, spec_.extents.batch, spec_.extents.n_neurons}, spec_.shape_text(true, SYNFIRE_DTYPE_U8));
+        return stepped(*buffer, name, {spec_.extents.n_steps, spec_.extents.batch, spec_.extents.n_neurons},
+                       spec_.shape_text(true, SYNFIRE_DTYPE_U8));
       default:
         format = SpikeFormat::dense;
         return sequence(buffer, name);
@@ -206,7 +208,9 @@ Forward make_forward(Layer& layer, const ForwardRequest& request, Tape* tape) {
 
 namespace {
 
-int64_t chunks_of(int64_t count) { return (count + model::reduction_chunk - 1) / model::reduction_chunk; }
+int64_t chunks_of(int64_t count) {
+  return (count + model::reduction_chunk - 1) / model::reduction_chunk;
+}
 
 // A backward and the sums that gradients of parameters need.
 OperationList with_gradients(Layer& layer, Backward backward, const BackwardRequest& request) {
@@ -257,7 +261,7 @@ OperationList with_gradients(Layer& layer, Backward backward, const BackwardRequ
                                           request.add_gradients});
     } else {
       operations.emplace_back(SumGradient{SumKind::batch, spec.arithmetic(), partial, spec.extents.batch,
-                                              spec.extents.n_neurons, out, number, layer.active(), request.add_gradients});
+                                          spec.extents.n_neurons, out, number, layer.active(), request.add_gradients});
     }
   }
   return operations;
@@ -289,8 +293,8 @@ OperationList make_backward(Layer& layer, const BackwardRequest& request, Tape& 
   op.grad_x = check.sequence(request.grad_x_seq, "desc.grad_x_seq");
   op.grad_v_init = check.row(request.grad_v_init, "desc.grad_v_init");
   check_second_variable(spec, {{request.grad_w_seq, "desc.grad_w_seq"},
-                                {request.grad_w_final, "desc.grad_w_final"},
-                                {request.grad_w_init, "desc.grad_w_init"}});
+                               {request.grad_w_final, "desc.grad_w_final"},
+                               {request.grad_w_init, "desc.grad_w_init"}});
   op.grad_w_seq = check.sequence(request.grad_w_seq, "desc.grad_w_seq");
   op.grad_w_final = check.row(request.grad_w_final, "desc.grad_w_final");
   op.grad_w_init = check.row(request.grad_w_init, "desc.grad_w_init");
@@ -300,8 +304,10 @@ OperationList make_backward(Layer& layer, const BackwardRequest& request, Tape& 
         "desc.grad_x_seq, desc.grad_v_init and desc.grad_w_init are all null and desc.n_parameter_gradients is "
         "0; at least one output is needed");
   OperationList operations;
-  if (request.gradients.empty()) operations.emplace_back(op);
-  else operations = with_gradients(layer, op, request);
+  if (request.gradients.empty())
+    operations.emplace_back(op);
+  else
+    operations = with_gradients(layer, op, request);
   check_overlap(operations);
   return operations;
 }
@@ -343,9 +349,10 @@ void record_forward(Graph& graph, Layer& layer, const ForwardRequest& request) {
 bool run_backward(Layer& layer, const BackwardRequest& request, synfire_stream stream) {
   const EagerCall call(*layer.context(), stream);
   if (request.forward)
-    fail_argument("SYN-BACKWARD-FORWARD",
-                  "desc.forward names operation %u of a graph; a backward that runs now is of the forward that ran last",
-                  *request.forward);
+    fail_argument(
+        "SYN-BACKWARD-FORWARD",
+        "desc.forward names operation %u of a graph; a backward that runs now is of the forward that ran last",
+        *request.forward);
   const bool with_gradients = !request.gradients.empty();
   const Ref<Tape> tape = layer.left_tape();
   const auto [shape, input] = tape->left();

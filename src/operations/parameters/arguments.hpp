@@ -15,11 +15,11 @@ template <class R>
 struct SetParametersArguments {
   ParameterTarget target;
   ParameterBlock<R>* block;
-  R* per_neuron;         // constants [n_constants, N] when any parameter is per neuron, else null
-  R* slopes_per_neuron;  // [row, constant, N], or null
-  int64_t active;        // ParameterBlock::active as it shall be
-  uint32_t changed;      // a bit for each parameter
-  double values[model::max_parameters];         // of changed ones that are one number
+  R* per_neuron;                         // constants [n_constants, N] when any parameter is per neuron, else null
+  R* slopes_per_neuron;                  // [row, constant, N], or null
+  int64_t active;                        // ParameterBlock::active as it shall be
+  uint32_t changed;                      // a bit for each parameter
+  double values[model::max_parameters];  // of changed ones that are one number
   const double* staged[model::max_parameters];  // [N], of changed ones that are one per neuron
   double* rows[model::max_parameters];          // ParameterMaster::rows as they shall be
   uint64_t number;                              // of this work, and where to write it when what is staged has been

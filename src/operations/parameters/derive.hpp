@@ -29,8 +29,7 @@ SYNFIRE_MODEL_FN void write_own_constants(const double* parameters, bool undecay
     if (i == 0) block->slopes[k] = static_cast<R>(slopes[k]);
   if (!slopes_per_neuron) return;
   constexpr int rows = model::slope_rows<Model>;
-  for (int k = 0; k < rows * model::max_model_constants; ++k)
-    slopes_per_neuron[k * n + i] = static_cast<R>(slopes[k]);
+  for (int k = 0; k < rows * model::max_model_constants; ++k) slopes_per_neuron[k * n + i] = static_cast<R>(slopes[k]);
 }
 
 // The work of SetParametersArguments for neuron i; of neuron 0 alone when nothing is per neuron.
@@ -49,8 +48,10 @@ SYNFIRE_MODEL_FN void set_parameters_of(const SetParametersArguments<R>& a, int6
   for (int p = 0; p < all; ++p) {
     const bool changed = (a.changed >> p & 1u) != 0;
     double value;
-    if (!a.rows[p]) value = changed ? a.values[p] : master.shared[p];
-    else value = changed ? a.staged[p][i] : a.rows[p][i];
+    if (!a.rows[p])
+      value = changed ? a.values[p] : master.shared[p];
+    else
+      value = changed ? a.staged[p][i] : a.rows[p][i];
     if (changed && a.rows[p]) a.rows[p][i] = value;
     // Only what changed is written: the others are being read by every neuron.
     if (i == 0 && changed && !a.rows[p]) master.shared[p] = value;

@@ -12,10 +12,8 @@ namespace {
 template <class R>
 void set(const SetParameters& op) {
   const auto arguments = arguments_of<R>(op);
-  for (int64_t i = 0; i < (arguments.per_neuron ? arguments.target.n_neurons : 1); ++i)
-    set_parameters_of(arguments, i);
-  if (arguments.read_number)
-    std::atomic_ref(*arguments.read_number).store(arguments.number, std::memory_order_release);
+  for (int64_t i = 0; i < (arguments.per_neuron ? arguments.target.n_neurons : 1); ++i) set_parameters_of(arguments, i);
+  if (arguments.read_number) std::atomic_ref(*arguments.read_number).store(arguments.number, std::memory_order_release);
 }
 
 template <class R>

@@ -9,7 +9,8 @@ namespace synfire::cuda {
 namespace {
 
 template <class R>
-__global__ void __launch_bounds__(threads_per_block) set_parameters(const __grid_constant__ SetParametersLaunch<R> launch) {
+__global__ void __launch_bounds__(threads_per_block)
+    set_parameters(const __grid_constant__ SetParametersLaunch<R> launch) {
   wait_for_previous();
   const auto& a = launch.arguments;
   for (int64_t i = first_element(); i < launch.count; i += stride()) operations::set_parameters_of(a, i);

@@ -16,8 +16,12 @@ struct SetParameters {
     visit({"the layer's parameters", op.parameters, Access::update});
   }
 };
-inline OperationLabel label(const SetParameters& op) { return {op.layer}; }
-inline bool wants_threads(const SetParameters&) { return false; }
+inline OperationLabel label(const SetParameters& op) {
+  return {op.layer};
+}
+inline bool wants_threads(const SetParameters&) {
+  return false;
+}
 void run(const SetParameters& op, host::Launcher& launcher);
 cuda::Hints hints(const SetParameters& op, const cuda::GpuShape& gpu);
 void enqueue(const SetParameters& op, cuda::Launcher& launcher);

@@ -25,7 +25,9 @@ struct UpdateParameter {
   }
 };
 OperationLabel label(const UpdateParameter& op);
-inline bool wants_threads(const UpdateParameter&) { return false; }
+inline bool wants_threads(const UpdateParameter&) {
+  return false;
+}
 void run(const UpdateParameter& op, host::Launcher& launcher);
 cuda::Hints hints(const UpdateParameter& op, const cuda::GpuShape& gpu);
 void enqueue(const UpdateParameter& op, cuda::Launcher& launcher);
@@ -33,7 +35,7 @@ void enqueue(const UpdateParameter& op, cuda::Launcher& launcher);
 // A step of gradient descent inside a replay.
 struct UpdateRequest {
   core::ParameterName parameter;
-  core::Buffer* gradient;             // as many elements as the parameter has
+  core::Buffer* gradient;       // as many elements as the parameter has
   const double *lower, *upper;  // narrower than the parameter's range, or null
 };
 // Appends one whose "learning_rate" may change between replays. Throws INVALID_ARGUMENT.

@@ -13,13 +13,19 @@ using core::View;
 
 inline SpikeStorage storage_of(int32_t dtype) {
   switch (dtype) {
-    case SYNFIRE_DTYPE_BITS: return SpikeStorage::bits;
-    case SYNFIRE_DTYPE_TIME_BITS: return SpikeStorage::time_bits;
-    case SYNFIRE_DTYPE_F64: return SpikeStorage::bytes8;
+    case SYNFIRE_DTYPE_BITS:
+      return SpikeStorage::bits;
+    case SYNFIRE_DTYPE_TIME_BITS:
+      return SpikeStorage::time_bits;
+    case SYNFIRE_DTYPE_F64:
+      return SpikeStorage::bytes8;
     case SYNFIRE_DTYPE_F16:
-    case SYNFIRE_DTYPE_BF16: return SpikeStorage::bytes2;
-    case SYNFIRE_DTYPE_U8: return SpikeStorage::bytes1;
-    default: return SpikeStorage::bytes4;
+    case SYNFIRE_DTYPE_BF16:
+      return SpikeStorage::bytes2;
+    case SYNFIRE_DTYPE_U8:
+      return SpikeStorage::bytes1;
+    default:
+      return SpikeStorage::bytes4;
   }
 }
 

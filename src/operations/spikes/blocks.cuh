@@ -1,5 +1,5 @@
-// Spikes on a GPU: a warp holds 32 steps of 32 neurons time-packed, lane i has the word of neuron i, bit t is step t. Every
-// format is read into such words and written from them, by blocks of spike_threads.
+// Spikes on a GPU: a warp holds 32 steps of 32 neurons time-packed, lane i has the word of neuron i, bit t is step t.
+// Every format is read into such words and written from them, by blocks of spike_threads.
 #ifndef SYNFIRE_OPERATIONS_SPIKES_BLOCKS_CUH
 #define SYNFIRE_OPERATIONS_SPIKES_BLOCKS_CUH
 

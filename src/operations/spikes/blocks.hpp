@@ -1,5 +1,5 @@
-// Spikes on processors go through square blocks of 32 steps by 32 neurons, held time-packed: one word a neuron, bit t is
-// the block's step t. Every format is read into such a block and written from one.
+// Spikes on processors go through square blocks of 32 steps by 32 neurons, held time-packed: one word a neuron, bit t
+// is the block's step t. Every format is read into such a block and written from one.
 #ifndef SYNFIRE_OPERATIONS_SPIKES_BLOCKS_HPP
 #define SYNFIRE_OPERATIONS_SPIKES_BLOCKS_HPP
 

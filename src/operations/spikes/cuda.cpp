@@ -41,10 +41,10 @@ void enqueue(const CountSpikes& op, Launcher& launcher) {
   const int64_t n_runs = lines * ((length + run - 1) / run);
   const SpikeStorage storage = storage_of(op.spikes.dtype);
   const bool wide = op.counts.dtype == SYNFIRE_DTYPE_U64;
-  launcher.launch(wide ? count_spikes_kernel<uint64_t>(storage) : count_spikes_kernel<uint32_t>(storage),
-                  launcher.over_pieces(n_runs, spike_threads),
-                  CountSpikesLaunch{e, n_runs, run, spikes_of(op.spikes), op.counts.data,
-                                    static_cast<int32_t>(op.count)});
+  launcher.launch(
+      wide ? count_spikes_kernel<uint64_t>(storage) : count_spikes_kernel<uint32_t>(storage),
+      launcher.over_pieces(n_runs, spike_threads),
+      CountSpikesLaunch{e, n_runs, run, spikes_of(op.spikes), op.counts.data, static_cast<int32_t>(op.count)});
 }
 
 }  // namespace synfire::operations

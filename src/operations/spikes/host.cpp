@@ -22,8 +22,7 @@ constexpr int64_t parallel_threshold = 1 << 21;
 
 // Columns of blocks, from the first step to the last: no two threads count the same neuron.
 template <class C>
-void count_neurons(const CountSpikes& op, const SpikeArray& spikes, SpikeStorage storage,
-                   const Launcher& launcher) {
+void count_neurons(const CountSpikes& op, const SpikeArray& spikes, SpikeStorage storage, const Launcher& launcher) {
   const Blocks blocks(op.extents);
   launcher.for_each_range(blocks.columns(), wants_threads(op), [&](int64_t begin, int64_t end) {
     for (int64_t column = begin; column < end; ++column) {
@@ -40,8 +39,7 @@ void count_neurons(const CountSpikes& op, const SpikeArray& spikes, SpikeStorage
 
 // Ranges of all blocks: several threads may add to the same count.
 template <class C>
-void count_steps(const CountSpikes& op, const SpikeArray& spikes, SpikeStorage storage,
-                 const Launcher& launcher) {
+void count_steps(const CountSpikes& op, const SpikeArray& spikes, SpikeStorage storage, const Launcher& launcher) {
   const Blocks blocks(op.extents);
   C* const counts = static_cast<C*>(op.counts.data);
   const bool total = op.count == CountKind::total;

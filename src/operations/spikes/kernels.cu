@@ -10,7 +10,6 @@
 namespace synfire::cuda {
 namespace {
 
-
 // ---- kernels --------------------------------------------------------------------------------------------------------
 
 template <class From, class To>

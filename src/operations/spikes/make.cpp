@@ -24,19 +24,23 @@ Extents folded(const Extents& extents, bool neuron_packed) {
 }  // namespace
 
 OperationLabel label(const ConvertSpikes& op) {
-  return {nullptr, std::string(name_of_dtype(op.source.dtype)).append(" to ").append(name_of_dtype(op.destination.dtype))
-                       .append(" ").append(shape_text(op.extents))};
+  return {nullptr, std::string(name_of_dtype(op.source.dtype))
+                       .append(" to ")
+                       .append(name_of_dtype(op.destination.dtype))
+                       .append(" ")
+                       .append(shape_text(op.extents))};
 }
 
-OperationLabel label(const CountSpikes& op) { return {nullptr, shape_text(op.extents)}; }
+OperationLabel label(const CountSpikes& op) {
+  return {nullptr, shape_text(op.extents)};
+}
 
 OperationList convert_spikes(const ConvertSpikesRequest& request, bool on_host) {
   const Extents extents = checked_extents(request.extents);
-  OperationList operations = {
-      ConvertSpikes{folded(extents, request.source->dtype() == SYNFIRE_DTYPE_BITS ||
-                                        request.destination->dtype() == SYNFIRE_DTYPE_BITS),
-                    spike_view(*request.source, "desc.source", extents, on_host),
-                    spike_view(*request.destination, "desc.destination", extents, on_host)}};
+  OperationList operations = {ConvertSpikes{folded(extents, request.source->dtype() == SYNFIRE_DTYPE_BITS ||
+                                                                request.destination->dtype() == SYNFIRE_DTYPE_BITS),
+                                            spike_view(*request.source, "desc.source", extents, on_host),
+                                            spike_view(*request.destination, "desc.destination", extents, on_host)}};
   check_overlap(operations);
   return operations;
 }
@@ -58,10 +62,9 @@ OperationList count_spikes(const CountSpikesRequest& request, bool on_host) {
                   static_cast<long long>(e.n_neurons));
   else
     std::snprintf(text, sizeof text, "%s [%lld]", name_of_dtype(counts.dtype()), static_cast<long long>(length));
-  OperationList operations = {
-      CountSpikes{request.kind, folded(e, request.spikes->dtype() == SYNFIRE_DTYPE_BITS),
-                  spike_view(*request.spikes, "desc.spikes", e, on_host),
-                                   stepped(counts, "desc.counts", {1, length}, text, on_host)}};
+  OperationList operations = {CountSpikes{request.kind, folded(e, request.spikes->dtype() == SYNFIRE_DTYPE_BITS),
+                                          spike_view(*request.spikes, "desc.spikes", e, on_host),
+                                          stepped(counts, "desc.counts", {1, length}, text, on_host)}};
   check_overlap(operations);
   return operations;
 }

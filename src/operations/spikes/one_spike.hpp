@@ -18,10 +18,13 @@ struct OneSpike {
   int64_t dense(int64_t t, int64_t b, int64_t n) const { return t * array.pitch + b * extents.n_neurons + n; }
   uint32_t* word(int64_t t, int64_t b, int64_t n) const {
     auto* const words = static_cast<uint32_t*>(array.data);
-    if (storage == operations::SpikeStorage::bits) return words + t * array.pitch + b * extents.words_per_row() + n / 32;
+    if (storage == operations::SpikeStorage::bits)
+      return words + t * array.pitch + b * extents.words_per_row() + n / 32;
     return words + t / 32 * array.pitch + b * extents.n_neurons + n;
   }
-  int bit(int64_t t, int64_t n) const { return static_cast<int>((storage == operations::SpikeStorage::bits ? n : t) % 32); }
+  int bit(int64_t t, int64_t n) const {
+    return static_cast<int>((storage == operations::SpikeStorage::bits ? n : t) % 32);
+  }
   size_t bytes() const { return size_t{1} << static_cast<int>(storage); }
 
   bool get(int64_t t, int64_t b, int64_t n) const {

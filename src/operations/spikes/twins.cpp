@@ -8,12 +8,13 @@
 
 namespace synfire::cuda {
 const void* convert_spikes_kernel(operations::SpikeStorage from, operations::SpikeStorage to) {
-  return twin<ConvertSpikesLaunch>({static_cast<int64_t>(from), static_cast<int64_t>(to)},
-                                   [=](const ConvertSpikesLaunch& launch) {
-    const OneSpike source = {launch.source, from, launch.extents}, destination = {launch.destination, to, launch.extents};
-    for_each_spike(launch.extents,
-                   [&](int64_t t, int64_t b, int64_t n) { destination.set(t, b, n, source.get(t, b, n)); });
-  });
+  return twin<ConvertSpikesLaunch>(
+      {static_cast<int64_t>(from), static_cast<int64_t>(to)}, [=](const ConvertSpikesLaunch& launch) {
+        const OneSpike source = {launch.source, from, launch.extents},
+                       destination = {launch.destination, to, launch.extents};
+        for_each_spike(launch.extents,
+                       [&](int64_t t, int64_t b, int64_t n) { destination.set(t, b, n, source.get(t, b, n)); });
+      });
 }
 
 template <class C>

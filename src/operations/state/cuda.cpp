@@ -49,12 +49,9 @@ void enqueue(const WriteBytes& op, Launcher& launcher) {
 
 void enqueue(const GuardedCopy& op, Launcher& launcher) {
   const auto count = static_cast<int64_t>(op.source.bytes / sizeof(uint32_t));
-  GuardedCopyLaunch arguments = {static_cast<uint32_t*>(op.destination.data),
-                                 static_cast<const uint32_t*>(op.source.data),
-                                 count,
-                                 static_cast<const unsigned char*>(op.guard.data),
-                                 static_cast<int32_t>(op.n_expected),
-                                 {}};
+  GuardedCopyLaunch arguments = {
+      static_cast<uint32_t*>(op.destination.data),      static_cast<const uint32_t*>(op.source.data), count,
+      static_cast<const unsigned char*>(op.guard.data), static_cast<int32_t>(op.n_expected),          {}};
   static_assert(sizeof arguments.expected == sizeof op.expected);
   std::memcpy(arguments.expected, op.expected.data(), sizeof arguments.expected);
   launcher.launch(guarded_copy_kernel(), launcher.over_elements(count), arguments);

@@ -21,8 +21,8 @@ void reset(const ResetState& op) {
     const int64_t first = (row - op.first_row) * n;
     R* const v = static_cast<R*>(op.v.data) + first;
     for (int64_t i = 0; i < n; ++i) {
-      const R v_reset = block.per_neuron ? block.per_neuron[model::constant_v_reset * n + i]
-                                         : block.shared[model::constant_v_reset];
+      const R v_reset =
+          block.per_neuron ? block.per_neuron[model::constant_v_reset * n + i] : block.shared[model::constant_v_reset];
       v[i] = spec.rules.soft_reset ? R(0) : v_reset;
     }
     if (op.w.data) std::fill_n(static_cast<R*>(op.w.data) + first, n, R(0));

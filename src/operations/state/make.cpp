@@ -235,8 +235,7 @@ OperationList copy_rows(Layer& source, RowRange rows, Layer& destination, int64_
                   static_cast<long long>(rows.first_row), static_cast<long long>(rows.first_row + rows.n_rows - 1));
   OperationList operations;
   for (int variable = 0; variable < from.model->n_states; ++variable)
-    operations.emplace_back(
-        Copy{state_rows(source, variable, rows), state_rows(destination, variable, target)});
+    operations.emplace_back(Copy{state_rows(source, variable, rows), state_rows(destination, variable, target)});
   return operations;
 }
 
@@ -245,13 +244,12 @@ OperationList snapshot_rows(Layer& layer, RowRange rows, Buffer& destination) {
   check_snapshot_buffer(layer, rows, destination);
   const SnapshotHeader header = header_of(layer.spec(), rows);
   OperationList operations;
-  operations.emplace_back(
-      WriteBytes{snapshot_part(destination, 0, sizeof header), bytes_of(header), sizeof header});
+  operations.emplace_back(WriteBytes{snapshot_part(destination, 0, sizeof header), bytes_of(header), sizeof header});
   const uint64_t part = bytes_of(layer.spec(), rows.n_rows);
   for (int variable = 0; variable < header.n_states; ++variable)
-    operations.emplace_back(Copy{
-        state_rows(layer, variable, rows),
-        snapshot_part(destination, sizeof header + static_cast<uint64_t>(variable) * part, part)});
+    operations.emplace_back(
+        Copy{state_rows(layer, variable, rows),
+             snapshot_part(destination, sizeof header + static_cast<uint64_t>(variable) * part, part)});
   return operations;
 }
 
@@ -264,9 +262,9 @@ OperationList restore_rows(Layer& layer, RowRange rows, Buffer& source) {
   OperationList operations;
   const uint64_t part = bytes_of(layer.spec(), rows.n_rows);
   for (int variable = 0; variable < header.n_states; ++variable)
-    operations.emplace_back(GuardedCopy{
-        snapshot_part(source, sizeof header + static_cast<uint64_t>(variable) * part, part),
-        state_rows(layer, variable, rows), snapshot_part(source, 0, compared), bytes_of(header), compared});
+    operations.emplace_back(
+        GuardedCopy{snapshot_part(source, sizeof header + static_cast<uint64_t>(variable) * part, part),
+                    state_rows(layer, variable, rows), snapshot_part(source, 0, compared), bytes_of(header), compared});
   return operations;
 }
 

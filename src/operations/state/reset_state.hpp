@@ -1,5 +1,5 @@
-// V = v_reset (hard) or 0 (soft), from the parameters on the device; W = 0: of batch rows first_row to first_row + n_rows,
-// or of those among them whose byte in the mask [B] is not 0.
+// V = v_reset (hard) or 0 (soft), from the parameters on the device; W = 0: of batch rows first_row to first_row +
+// n_rows, or of those among them whose byte in the mask [B] is not 0.
 #ifndef SYNFIRE_OPERATIONS_STATE_RESET_STATE_HPP
 #define SYNFIRE_OPERATIONS_STATE_RESET_STATE_HPP
 
@@ -25,8 +25,12 @@ struct ResetState {
     visit({"the layer's w", op.w, access});
   }
 };
-inline OperationLabel label(const ResetState& op) { return {op.layer}; }
-inline bool wants_threads(const ResetState&) { return false; }
+inline OperationLabel label(const ResetState& op) {
+  return {op.layer};
+}
+inline bool wants_threads(const ResetState&) {
+  return false;
+}
 void run(const ResetState& op, host::Launcher& launcher);
 cuda::Hints hints(const ResetState& op, const cuda::GpuShape& gpu);
 void enqueue(const ResetState& op, cuda::Launcher& launcher);

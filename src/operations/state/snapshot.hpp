@@ -1,5 +1,5 @@
-// What snapshots in a graph are made of, beside copies: a header written, and a copy that happens only behind the header
-// of such a snapshot.
+// What snapshots in a graph are made of, beside copies: a header written, and a copy that happens only behind the
+// header of such a snapshot.
 #ifndef SYNFIRE_OPERATIONS_STATE_SNAPSHOT_HPP
 #define SYNFIRE_OPERATIONS_STATE_SNAPSHOT_HPP
 
@@ -20,8 +20,12 @@ struct WriteBytes {
     visit({"desc.buffer", op.destination, Access::write, Transfer::direct});
   }
 };
-inline OperationLabel label(const WriteBytes&) { return {}; }
-inline bool wants_threads(const WriteBytes&) { return false; }
+inline OperationLabel label(const WriteBytes&) {
+  return {};
+}
+inline bool wants_threads(const WriteBytes&) {
+  return false;
+}
 void run(const WriteBytes& op, host::Launcher& launcher);
 cuda::Hints hints(const WriteBytes& op, const cuda::GpuShape& gpu);
 void enqueue(const WriteBytes& op, cuda::Launcher& launcher);
@@ -41,8 +45,12 @@ struct GuardedCopy {
     visit({"the layer's state", op.destination, Access::update, Transfer::direct});
   }
 };
-inline OperationLabel label(const GuardedCopy&) { return {}; }
-inline bool wants_threads(const GuardedCopy&) { return false; }
+inline OperationLabel label(const GuardedCopy&) {
+  return {};
+}
+inline bool wants_threads(const GuardedCopy&) {
+  return false;
+}
 void run(const GuardedCopy& op, host::Launcher& launcher);
 cuda::Hints hints(const GuardedCopy& op, const cuda::GpuShape& gpu);
 void enqueue(const GuardedCopy& op, cuda::Launcher& launcher);

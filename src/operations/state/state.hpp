@@ -13,7 +13,6 @@ using core::Buffer;
 using core::Layer;
 using core::OperationList;
 
-
 // Batch rows of a layer; n_rows of 0 means all from first_row on.
 struct RowRange {
   int64_t first_row;
