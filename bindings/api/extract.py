@@ -13,9 +13,16 @@ The description has
     aliases    name, type, doc: other names of integer types
     callbacks  name, returns, parameters, doc: pointers to functions
     constants  name, value, type, group, doc: enumerators; those of one `enum { }` share a group, the common prefix
-    structs    name, size, doc, fields: name, type, array (0: none), offset, size, nullable, doc
+    structs    name, size, doc, fields: name, type, array (0: none), offset, size, nullable, doc, and the field's marks
     functions  name, returns, parameters (name, type, nullable), group, since, doc
-in the order of the header. Types are C's, with single spaces and without the markers.
+    operations name, doc, record, run (null: it cannot run on its own), on ("context" or "layer": what the immediate call
+               takes; null without one), layer (whether recording takes a layer), desc, fields: those of the descriptor
+               without struct_size and reserved, with the marks that they have in this operation
+in the order of the header. Types are C's, with single spaces and without the markers. The marks are
+    access     "read", "written" or "updated", of a buffer, and shape, its text
+    one_of     the group of constants that the field takes one of; any_of: that it takes a sum of
+    flag       true: 0 or 1
+    length_of  the field whose entries are counted
 
 SPDX-License-Identifier: MIT
 """
@@ -48,18 +55,51 @@ def brief(text):
     return " ".join(head.split())
 
 
+MARK = re.compile(r'SYNFIRE_(?:(READ|WRITTEN|UPDATED)\("([^"]*)"\)|(ONE_OF|ANY_OF|LENGTH_OF)\((\w+)\)|(FLAG|NULLABLE)\b)')
+FIELD_MARKS = re.compile(r"SYNFIRE_FIELD\((\w+), ((?:[^()]|\([^()]*\))*)\)")
+
+
+def take_marks(text):
+    """`synfire_buffer x SYNFIRE_READ("[B]")` -> `synfire_buffer x`, {"access": "read", "shape": "[B]"}."""
+    marks = {}
+    for match in MARK.finditer(text):
+        access, shape, of, name, plain_mark = match.groups()
+        if access:
+            marks.update(access=access.lower(), shape=shape)
+        elif of == "LENGTH_OF":
+            marks["length_of"] = name
+        elif of:
+            marks[of.lower()] = name[len("SYNFIRE_"):].lower()
+        else:
+            marks[plain_mark.lower()] = True
+    return MARK.sub(" ", text), marks
+
+
+def split_parameters(text):
+    """At the commas that are not inside parentheses or quotation marks."""
+    parts, depth, quoted = [""], 0, False
+    for letter in text:
+        quoted ^= letter == '"'
+        depth += {"(": 1, ")": -1}.get(letter, 0) if not quoted else 0
+        if letter == "," and depth == 0 and not quoted:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
+
+
 def clean_type(text):
-    text = re.sub(r"\bSYNFIRE_(API|CALL|NOEXCEPT|NULLABLE)\b", " ", text)
+    text = re.sub(r"\bSYNFIRE_(API|CALL|NOEXCEPT)\b", " ", text)
     return re.sub(r"\s*\*\s*", " *", " ".join(text.split())).replace("* *", "**").strip()
 
 
 def declarator(text):
-    """`const char *name SYNFIRE_NULLABLE` -> name, type, nullable, array length."""
-    nullable = "SYNFIRE_NULLABLE" in text
-    match = re.fullmatch(r"(.*?)(\w+)\s*(?:\[(\d+)\])?", text.replace("SYNFIRE_NULLABLE", " ").strip(), re.S)
+    """`const char *name SYNFIRE_NULLABLE` -> name, type, array length, marks."""
+    bare, marks = take_marks(text)
+    match = re.fullmatch(r"(.*?)(\w+)\s*(?:\[(\d+)\])?", bare.strip(), re.S)
     if not match or not match[1].strip():
         fail(f"cannot read the declaration '{text}'")
-    return match[2], clean_type(match[1]), nullable, int(match[3] or 0)
+    return match[2], clean_type(match[1]), int(match[3] or 0), marks
 
 
 def parameters(text):
@@ -67,11 +107,14 @@ def parameters(text):
     if text in ("", "void"):
         return []
     read = []
-    for part in text.split(","):
-        name, kind, nullable, array = declarator(part)
+    for part in split_parameters(text):
+        fields = {match[1]: take_marks(match[2])[1] for match in FIELD_MARKS.finditer(part)}
+        name, kind, array, marks = declarator(FIELD_MARKS.sub(" ", part))
         if array:
             fail(f"an array as a parameter: '{part}'")
-        read.append({"name": name, "type": kind, "nullable": nullable})
+        read.append({"name": name, "type": kind, "nullable": marks.get("nullable", False)})
+        if fields:
+            read[-1]["fields"] = fields
     return read
 
 
@@ -81,7 +124,7 @@ class Header:
         text = text.replace("\\\n", " ")
         self.group = ""
         self.result = {"abi": {}, "handles": [], "aliases": [], "callbacks": [], "constants": [], "structs": [],
-                       "functions": []}
+                       "functions": [], "operations": []}
         for name in ("MAJOR", "MINOR"):
             match = re.search(rf"#define SYNFIRE_ABI_{name} (\d+)", text)
             if not match:
@@ -90,6 +133,7 @@ class Header:
         text = re.sub(r"^[ \t]*#.*$", "", text, flags=re.M)
         self.sizes = dict(SIZES)
         self.read(text)
+        self.operations()
 
     def read(self, text):
         doc, at = "", 0
@@ -139,7 +183,7 @@ class Header:
             self.result["aliases"].append({"name": match[2], "type": match[1], "doc": brief(doc)})
             self.sizes[match[2]] = self.sizes[match[1]]
             return match.end()
-        match = re.compile(r"SYNFIRE_API\s+([^();]*?)\(([^()]*)\)\s*SYNFIRE_NOEXCEPT\s*;", re.S).match(text, at)
+        match = re.compile(r"SYNFIRE_API\s+([^();]*?)\(([^;]*)\)\s*SYNFIRE_NOEXCEPT\s*;", re.S).match(text, at)
         if match:
             name, returns, _, _ = declarator(re.sub(r"\bSYNFIRE_CALL\b", " ", match[1]))
             since = re.search(r"@since ABI ([\d.]+)", doc)
@@ -164,17 +208,53 @@ class Header:
 
     def struct(self, name, body, doc):
         offset, alignment, fields = 0, 1, []
-        for (field, kind, nullable, array), text in self.fields(body):
+        for (field, kind, array, marks), text in self.fields(body):
             size = 8 if kind.endswith("*") else self.sizes.get(kind)
             if size is None:
                 fail(f"{name}.{field} has the unknown type '{kind}'")
             offset = -(-offset // size) * size
             alignment = max(alignment, size)
             fields.append({"name": field, "type": kind, "array": array, "offset": offset, "size": size * max(array, 1),
-                           "nullable": nullable, "doc": text})
+                           "nullable": marks.pop("nullable", False), "doc": text, **marks})
+            if kind in ("synfire_buffer", "const synfire_buffer *") and "access" not in fields[-1]:
+                fail(f"{name}.{field} does not say whether the buffer is read, written or updated")
             offset += size * max(array, 1)
         size = -(-offset // alignment) * alignment
         self.result["structs"].append({"name": name, "size": size, "doc": brief(doc), "fields": fields})
+
+    def operations(self):
+        """What can be recorded, and the immediate call of the same name."""
+        structs = {struct["name"]: struct for struct in self.result["structs"]}
+        functions = {function["name"]: function for function in self.result["functions"]}
+        for function in self.result["functions"]:
+            match = re.fullmatch(r"synfire_graph_record_(\w+)", function["name"])
+            if not match:
+                continue
+            *handles, desc = function["parameters"]
+            struct = structs[desc["type"].replace("const ", "").rstrip(" *")]
+            own = desc.get("fields", {})
+            for name in own:
+                if not any(field["name"] == name for field in struct["fields"]):
+                    fail(f"{function['name']} marks {name}, which {struct['name']} does not have")
+            fields = []
+            for field in struct["fields"]:
+                if field["name"] in ("struct_size", "reserved"):
+                    continue
+                field = {key: value for key, value in field.items() if key not in ("offset", "size")}
+                marks = own.get(field["name"])
+                if marks:
+                    field.update(nullable=marks.get("nullable", False),
+                                 **{key: value for key, value in marks.items() if key != "nullable"})
+                fields.append(field)
+            run, on = None, None
+            for owner, candidate in (("context", f"synfire_{match[1]}"), ("layer", f"synfire_layer_{match[1]}")):
+                types = [parameter["type"] for parameter in functions.get(candidate, {"parameters": []})["parameters"]]
+                if types == [f"synfire_{owner}", desc["type"], "synfire_stream"]:
+                    run, on = candidate, owner
+            self.result["operations"].append({
+                "name": match[1], "doc": function["doc"], "record": function["name"], "run": run, "on": on,
+                "layer": [handle["type"] for handle in handles] == ["synfire_graph", "synfire_layer"],
+                "desc": struct["name"], "fields": fields})
 
     def enum(self, body):
         doc, at, read = "", 0, []

@@ -88,9 +88,27 @@
 #else
 #define SYNFIRE_NOEXCEPT
 #endif
-/* Marks for tools that read this header; they expand to nothing. */
+/* Marks for tools that read this header, such as the generators of the bindings; they expand to nothing.
+ *
+ * SYNFIRE_NULLABLE        a pointer or handle that may be null
+ * SYNFIRE_READ(shape)     a buffer that the operation reads; its shape, as the documentation writes it
+ * SYNFIRE_WRITTEN(shape)  a buffer that it writes
+ * SYNFIRE_UPDATED(shape)  a buffer that it reads and writes
+ * SYNFIRE_ONE_OF(prefix)  a number that is one of the constants `prefix_*`
+ * SYNFIRE_ANY_OF(prefix)  a number that is a sum of such constants
+ * SYNFIRE_FLAG            a number that is 0 or 1
+ * SYNFIRE_LENGTH_OF(list) the number of entries of another field
+ * SYNFIRE_FIELD(field, marks) on the descriptor that a function takes: the marks of a field in this function */
 #ifndef SYNFIRE_NULLABLE
 #define SYNFIRE_NULLABLE
+#define SYNFIRE_READ(shape)
+#define SYNFIRE_WRITTEN(shape)
+#define SYNFIRE_UPDATED(shape)
+#define SYNFIRE_ONE_OF(prefix)
+#define SYNFIRE_ANY_OF(prefix)
+#define SYNFIRE_FLAG
+#define SYNFIRE_LENGTH_OF(list)
+#define SYNFIRE_FIELD(field, marks)
 #endif
 #ifdef __cplusplus
 extern "C" {
@@ -228,14 +246,14 @@ enum {
 /**
  * A part of a task that the library hands to a job system: runs the items [first, end).
  *
- * Every item of the task is run once, in any order, on any threads, in parts of any size. It returns when they are done,
- * throws nothing, waits for nothing, and neither allocates nor locks. Its stack needs 256 KiB.
+ * Every item of the task is run once, in any order, on any threads, in parts of any size. It returns when they are
+ * done, throws nothing, waits for nothing, and neither allocates nor locks. Its stack needs 256 KiB.
  *
  * @param argument What synfire_enqueue_task was given beside it.
  * @param first    First item, 0 or more.
  * @param end      One beyond the last item, at most the task's number of items.
  */
-typedef void (SYNFIRE_CALL *synfire_task)(void *argument, int32_t first, int32_t end);
+typedef void(SYNFIRE_CALL *synfire_task)(void *argument, int32_t first, int32_t end);
 
 /**
  * Takes a task into the caller's job system: synfire_context_desc::enqueue_task.
@@ -249,8 +267,8 @@ typedef void (SYNFIRE_CALL *synfire_task)(void *argument, int32_t first, int32_t
  * @param argument  For `task`.
  * @param n_items   Items: from 2 to four times synfire_context_desc::n_threads.
  * @param min_range The smallest number of items that is worth a part of its own; 1 or more.
- * @return What synfire_finish_task is given to wait for it; null when all items have been run already, and then it is not
- *         called.
+ * @return What synfire_finish_task is given to wait for it; null when all items have been run already, and then it is
+ *         not called.
  */
 typedef void *(SYNFIRE_CALL *synfire_enqueue_task)(void *user SYNFIRE_NULLABLE, synfire_task task, void *argument,
                                                    int32_t n_items, int32_t min_range);
@@ -258,29 +276,30 @@ typedef void *(SYNFIRE_CALL *synfire_enqueue_task)(void *user SYNFIRE_NULLABLE, 
 /**
  * Waits until a task is done: synfire_context_desc::finish_task.
  *
- * It is called right after synfire_enqueue_task, on the same thread, and returns when every item has been run. It may run
- * parts of this task or of others meanwhile. From then on the library must not be called by this task any more. It must
- * not throw, `longjmp` or call the library.
+ * It is called right after synfire_enqueue_task, on the same thread, and returns when every item has been run. It may
+ * run parts of this task or of others meanwhile. From then on the library must not be called by this task any more. It
+ * must not throw, `longjmp` or call the library.
  *
  * @param user   synfire_context_desc::job_system.
  * @param handle What synfire_enqueue_task returned; never null.
  */
-typedef void (SYNFIRE_CALL *synfire_finish_task)(void *user SYNFIRE_NULLABLE, void *handle);
+typedef void(SYNFIRE_CALL *synfire_finish_task)(void *user SYNFIRE_NULLABLE, void *handle);
 
 /** How to create a context. Zero means default in every field but `struct_size`. */
 typedef struct synfire_context_desc {
   /** `sizeof(synfire_context_desc)`. */
   uint32_t struct_size;
   /** One of `SYNFIRE_BACKEND_*`. Default: automatic. */
-  int32_t backend;
+  int32_t backend SYNFIRE_ONE_OF(SYNFIRE_BACKEND);
   /** CUDA device ordinal, as CUDA numbers the visible devices. Default: 0. Ignored by the host backend when 0,
    *  refused otherwise. */
   int32_t device;
   /** Threads of the host backend: 1 is the calling thread only and no other is ever created; 0 (default) is automatic:
-   *  what the environment variable `OMP_NUM_THREADS` says, else the processors that the calling thread may run on; up to
-   *  1024. Small work never leaves the calling thread. The others are the context's own: they are created when a graph
-   *  with work for them is instantiated, or by the first eager call that has such, and end with the context. Where the
-   *  system refuses one there are fewer. With a job system: how many threads that has, the calling one included. */
+   *  what the environment variable `OMP_NUM_THREADS` says, else the processors that the calling thread may run on; up
+   *  to 1024. Small work never leaves the calling thread. The others are the context's own: they are created when a
+   *  graph with work for them is instantiated, or by the first eager call that has such, and end with the context.
+   *  Where the system refuses one there are fewer. With a job system: how many threads that has, the calling one
+   *  included. */
   int32_t n_threads;
   /** Priority of the context's own CUDA stream, as CUDA counts (lower is more urgent). Default: 0. Values outside
    *  the device's range are clamped to it. Kernels of the context's graphs carry it, whatever stream they are launched
@@ -291,8 +310,8 @@ typedef struct synfire_context_desc {
   /** The caller's job system, in the place of threads of the context's own: takes a task. Null (default), as
    *  `finish_task` then is too: none. Used by the host backend, with `n_threads` of 1 never; on CUDA it is accepted and
    *  never called. A task whose items it does not run once each fails the call that brought it, with
-   *  ::SYNFIRE_ERROR_CALLBACK. Both functions must stay callable until the context and everything created on it is freed:
-   *  they are called in launches and eager calls only. */
+   *  ::SYNFIRE_ERROR_CALLBACK. Both functions must stay callable until the context and everything created on it is
+   *  freed: they are called in launches and eager calls only. */
   synfire_enqueue_task enqueue_task SYNFIRE_NULLABLE;
   /** Waits for a task that `enqueue_task` took. */
   synfire_finish_task finish_task SYNFIRE_NULLABLE;
@@ -301,18 +320,19 @@ typedef struct synfire_context_desc {
 } synfire_context_desc;
 
 /** All zeros plus the size. */
-#define SYNFIRE_CONTEXT_DESC_INIT { (uint32_t)sizeof(synfire_context_desc), 0, 0, 0, 0, 0u, 0, 0, 0 }
+#define SYNFIRE_CONTEXT_DESC_INIT \
+  { (uint32_t)sizeof(synfire_context_desc), 0, 0, 0, 0, 0u, 0, 0, 0 }
 
 /** What a context runs on. */
 typedef struct synfire_context_properties {
   /** `sizeof(synfire_context_properties)`; set before the call. */
   uint32_t struct_size;
   /** ::SYNFIRE_BACKEND_HOST or ::SYNFIRE_BACKEND_CUDA. */
-  int32_t backend;
+  int32_t backend SYNFIRE_ONE_OF(SYNFIRE_BACKEND);
   /** CUDA device ordinal; -1 on the host. */
   int32_t device;
   /** One of `SYNFIRE_FALLBACK_*`: why automatic selection ended on the host. */
-  int32_t fallback_reason;
+  int32_t fallback_reason SYNFIRE_ONE_OF(SYNFIRE_FALLBACK);
   /** Threads the host backend may use; 0 on CUDA. */
   int32_t n_threads;
   /** Compute capability, major; 0 on the host. */
@@ -333,8 +353,10 @@ typedef struct synfire_context_properties {
 } synfire_context_properties;
 
 /** All zeros plus the size. */
+/* clang-format off */
 #define SYNFIRE_CONTEXT_PROPERTIES_INIT \
   { (uint32_t)sizeof(synfire_context_properties), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0u, { 0 } }
+/* clang-format on */
 
 /**
  * Creates a context.
@@ -395,8 +417,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_context_synchronize(synfire_cont
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE.
  * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
  */
-SYNFIRE_API synfire_status SYNFIRE_CALL
-synfire_context_get_properties(synfire_context context, synfire_context_properties *properties) SYNFIRE_NOEXCEPT;
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_context_get_properties(synfire_context context,
+                                                                       synfire_context_properties *properties)
+    SYNFIRE_NOEXCEPT;
 
 /** @} */
 /** @addtogroup buffer
@@ -450,19 +473,20 @@ enum {
  *
  * @param user synfire_buffer_desc::release_user.
  */
-typedef void (SYNFIRE_CALL *synfire_release_callback)(void *user SYNFIRE_NULLABLE);
+typedef void(SYNFIRE_CALL *synfire_release_callback)(void *user SYNFIRE_NULLABLE);
 
-/** How to create a buffer. Zero means default in every field but `struct_size` and `n_elements`. */
+/** How to create a buffer. Zero means default in every field but `struct_size`; `n_elements` or `shape` is needed. */
 typedef struct synfire_buffer_desc {
   /** `sizeof(synfire_buffer_desc)`. */
   uint32_t struct_size;
   /** One of `SYNFIRE_MEMORY_*`. Default: device. */
-  int32_t memory;
+  int32_t memory SYNFIRE_ONE_OF(SYNFIRE_MEMORY);
   /** One of `SYNFIRE_DTYPE_*`. Default: f32. */
-  int32_t dtype;
+  int32_t dtype SYNFIRE_ONE_OF(SYNFIRE_DTYPE);
   /** Must be zero. */
   uint32_t reserved;
-  /** Number of elements (words for packed spikes), at least 1. */
+  /** Number of elements (words for packed spikes), at least 1. 0 (default): as many as `shape` takes, at its
+   *  `row_pitch`. */
   uint64_t n_elements;
   /** Null (default): the library allocates, zero-filled and aligned to 256 bytes. Otherwise memory to borrow: it must
    *  be of the stated kind (on CUDA this is checked), aligned to its element, and stay until its last use: by the
@@ -472,21 +496,30 @@ typedef struct synfire_buffer_desc {
    *  `[T, ...]`: at least one step's elements. What lies between is left alone. 0 (default): steps follow each other
    *  directly. */
   uint64_t row_pitch;
-  /** Called once when borrowed memory has had its last use, and no GPU work that was enqueued before reads or writes it.
-   *  Null (default): nothing is called. Refused without `data`. When the buffer could not be created it is never called,
-   *  and the memory is still the caller's. */
+  /** Called once when borrowed memory has had its last use, and no GPU work that was enqueued before reads or writes
+   *  it. Null (default): nothing is called. Refused without `data`. When the buffer could not be created it is never
+   *  called, and the memory is still the caller's. */
   synfire_release_callback release SYNFIRE_NULLABLE;
   /** Handed to `release`. */
   void *release_user SYNFIRE_NULLABLE;
-  /** Set to 1 when `release` would be called, or has returned: by an atomic store with release order. For programs whose
-   *  own functions must not run on any thread that calls the library, such as those of an interpreter or of a garbage
-   *  collector: they look at it when they like. Null (default): nothing is set. Refused without `data`; not set when the
-   *  buffer could not be created. */
+  /** Set to 1 when `release` would be called, or has returned: by an atomic store with release order. For programs
+   *  whose own functions must not run on any thread that calls the library, such as those of an interpreter or of a
+   *  garbage collector: they look at it when they like. Null (default): nothing is set. Refused without `data`; not set
+   *  when the buffer could not be created. */
   uint32_t *release_flag SYNFIRE_NULLABLE;
+  /** The shape: up to four lengths, the slowest dimension first, such as `[T, B, N]`; unused ones at the end are 0.
+   *  Packed spikes have their last or first length in words. An operation refuses a buffer of another shape than it
+   *  needs (::SYNFIRE_ERROR_INVALID_ARGUMENT). Lengths of 1 are ignored, and a buffer with one length is a plain array,
+   *  of which only the size is checked. With `row_pitch`, the first length is the number of steps. All 0 (default): no
+   *  shape; only the size is checked. */
+  uint64_t shape[4];
 } synfire_buffer_desc;
 
 /** All zeros plus the size. */
-#define SYNFIRE_BUFFER_DESC_INIT { (uint32_t)sizeof(synfire_buffer_desc), 0, 0, 0u, 0u, NULL, 0u, NULL, NULL, NULL }
+/* clang-format off */
+#define SYNFIRE_BUFFER_DESC_INIT \
+  { (uint32_t)sizeof(synfire_buffer_desc), 0, 0, 0u, 0u, NULL, 0u, NULL, NULL, NULL, { 0u, 0u, 0u, 0u } }
+/* clang-format on */
 
 /**
  * Creates a buffer, allocated (zero-filled) or borrowed. Memory that is lent with a release function is given back when
@@ -715,7 +748,7 @@ typedef struct synfire_layer_desc {
   /** `sizeof(synfire_layer_desc)`. */
   uint32_t struct_size;
   /** One of `SYNFIRE_MODEL_*`, or what synfire_model_id() gave. Default: LIF. */
-  int32_t model;
+  int32_t model SYNFIRE_ONE_OF(SYNFIRE_MODEL);
   /** Steps T of one forward, at least 1. */
   int64_t n_steps;
   /** Neurons N of one batch row, at least 1. */
@@ -725,22 +758,23 @@ typedef struct synfire_layer_desc {
   /** Storage of the sequences `[T, B, N]`: one of `SYNFIRE_DTYPE_F32` (default), `SYNFIRE_DTYPE_F16`,
    *  `SYNFIRE_DTYPE_BF16` (state, arithmetic, parameters and their gradients are f32 with all three) and
    *  `SYNFIRE_DTYPE_F64` (f64 throughout). In a 16-bit layer any single sequence may also be f32. */
-  int32_t dtype;
+  int32_t dtype SYNFIRE_ONE_OF(SYNFIRE_DTYPE);
   /** One of `SYNFIRE_RESET_*`. Default: hard. */
-  int32_t reset;
+  int32_t reset SYNFIRE_ONE_OF(SYNFIRE_RESET);
   /** One of `SYNFIRE_SURROGATE_*`, or what synfire_surrogate_id() gave. Default: sigmoid. */
-  int32_t surrogate;
+  int32_t surrogate SYNFIRE_ONE_OF(SYNFIRE_SURROGATE);
   /** 1: the gradient does not flow through the spike inside the reset. Default 0: it does. */
-  int32_t detach_reset;
+  int32_t detach_reset SYNFIRE_FLAG;
   /** LIF and PLIF only. 1: X is added undivided by tau. Default 0: X decays with tau. */
-  int32_t undecayed_input;
+  int32_t undecayed_input SYNFIRE_FLAG;
   /** CUDA threads of one block of the layer's kernels, to measure with: 32, 64, 96 or 128; a backward takes at most 64.
    *  Default 0: as was measured best. Changes no result. Ignored on the host. */
   uint32_t threads_per_block;
 } synfire_layer_desc;
 
 /** All zeros plus the size. */
-#define SYNFIRE_LAYER_DESC_INIT { (uint32_t)sizeof(synfire_layer_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0u }
+#define SYNFIRE_LAYER_DESC_INIT \
+  { (uint32_t)sizeof(synfire_layer_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0u }
 
 /** Bytes a layer needs on its device, known before anything is allocated. What is said of a tape is taken by each tape:
  *  by every recorded forward that leaves one, until its graph is destroyed, and once by the layer's eager forwards. */
@@ -773,14 +807,15 @@ typedef struct synfire_layer_memory {
 } synfire_layer_memory;
 
 /** All zeros plus the size. */
-#define SYNFIRE_LAYER_MEMORY_INIT { (uint32_t)sizeof(synfire_layer_memory), 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u }
+#define SYNFIRE_LAYER_MEMORY_INIT \
+  { (uint32_t)sizeof(synfire_layer_memory), 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u }
 
 /** One parameter of a layer. */
 typedef struct synfire_parameter_info {
   /** `sizeof(synfire_parameter_info)`; set before the call. */
   uint32_t struct_size;
   /** 1 when the minimum itself is not allowed: `minimum < value <= maximum`. */
-  int32_t open_range;
+  int32_t open_range SYNFIRE_FLAG;
   /** Values held now: 1, or N. */
   uint64_t length;
   /** The value of a fresh layer. */
@@ -794,7 +829,8 @@ typedef struct synfire_parameter_info {
 } synfire_parameter_info;
 
 /** All zeros plus the size. */
-#define SYNFIRE_PARAMETER_INFO_INIT { (uint32_t)sizeof(synfire_parameter_info), 0, 0u, 0.0, 0.0, 0.0, NULL }
+#define SYNFIRE_PARAMETER_INFO_INIT \
+  { (uint32_t)sizeof(synfire_parameter_info), 0, 0u, 0.0, 0.0, 0.0, NULL }
 
 /** One forward pass through time. Buffers marked optional may be null. Sequences `[T, B, N]` are of the layer's dtype,
  *  in a 16-bit layer also f32, each on its own; states `[B, N]` are f32, in an f64 layer f64. */
@@ -802,31 +838,31 @@ typedef struct synfire_forward_desc {
   /** `sizeof(synfire_forward_desc)`. */
   uint32_t struct_size;
   /** One of `SYNFIRE_TAPE_*`. Default: recompute. */
-  int32_t tape;
+  int32_t tape SYNFIRE_ONE_OF(SYNFIRE_TAPE);
   /** X `[T, B, N]`, read. */
-  synfire_buffer x;
+  synfire_buffer x SYNFIRE_READ("[T, B, N]");
   /** S, written: dense `[T, B, N]` of 0 and 1 (as other sequences, or ::SYNFIRE_DTYPE_U8), ::SYNFIRE_DTYPE_BITS
    *  `[T, B, ceil(N/32)]`, or ::SYNFIRE_DTYPE_TIME_BITS `[ceil(T/32), B, N]`. Optional. */
-  synfire_buffer spikes SYNFIRE_NULLABLE;
+  synfire_buffer spikes SYNFIRE_WRITTEN("spikes [T, B, N]") SYNFIRE_NULLABLE;
   /** V before the first step `[B, N]`, read. Null (default): the layer's own state, which this forward then advances,
    *  so that the next one continues. Given: the layer's state is neither read nor written. */
-  synfire_buffer v_init SYNFIRE_NULLABLE;
+  synfire_buffer v_init SYNFIRE_READ("[B, N]") SYNFIRE_NULLABLE;
   /** V after the last step `[B, N]`, written. Optional. */
-  synfire_buffer v_final SYNFIRE_NULLABLE;
+  synfire_buffer v_final SYNFIRE_WRITTEN("[B, N]") SYNFIRE_NULLABLE;
   /** V after reset, every step `[T, B, N]`, written. Optional. */
-  synfire_buffer v_seq SYNFIRE_NULLABLE;
+  synfire_buffer v_seq SYNFIRE_WRITTEN("[T, B, N]") SYNFIRE_NULLABLE;
   /** H, the charged potential before firing `[T, B, N]`, written. Optional. */
-  synfire_buffer h_seq SYNFIRE_NULLABLE;
+  synfire_buffer h_seq SYNFIRE_WRITTEN("[T, B, N]") SYNFIRE_NULLABLE;
   /** W before the first step `[B, N]`, read: given together with `v_init`, or both null. The w fields are for models
    *  with a second variable only. */
-  synfire_buffer w_init SYNFIRE_NULLABLE;
+  synfire_buffer w_init SYNFIRE_READ("[B, N]") SYNFIRE_NULLABLE;
   /** W after the last step `[B, N]`, written. Optional. */
-  synfire_buffer w_final SYNFIRE_NULLABLE;
+  synfire_buffer w_final SYNFIRE_WRITTEN("[B, N]") SYNFIRE_NULLABLE;
   /** W after every step `[T, B, N]`, written. Optional. */
-  synfire_buffer w_seq SYNFIRE_NULLABLE;
+  synfire_buffer w_seq SYNFIRE_WRITTEN("[T, B, N]") SYNFIRE_NULLABLE;
   /** 1: a tape mode that stores H writes it over X, which must be of the type H is stored in. No gradients of
    *  parameters can follow. Default 0: H gets memory of its own. */
-  int32_t in_place;
+  int32_t in_place SYNFIRE_FLAG;
   /** Must be zero. */
   uint32_t reserved;
 } synfire_forward_desc;
@@ -840,10 +876,11 @@ typedef struct synfire_parameter_gradient {
   /** A parameter of the model, `v_threshold` or `v_reset`; not one of the surrogate. A second name (`tau` of PLIF)
    *  gives the gradient along that. */
   const char *name;
-  /** dL/dp, replaced, or added to (synfire_backward_desc::add_parameter_gradients): a buffer of f32 (f64 in an f64 layer) with one element, the sum over all neurons, batch rows
-   *  and steps, or with N, the sum over batch rows and steps of each neuron. Sums are taken in f64 in a fixed order, so
-   *  that every run and every machine gives the same bits. */
-  synfire_buffer gradient;
+  /** dL/dp, replaced, or added to (synfire_backward_desc::add_parameter_gradients): a buffer of f32 (f64 in an f64
+   *  layer) with one element, the sum over all neurons, batch rows and steps, or with N, the sum over batch rows and
+   *  steps of each neuron. Sums are taken in f64 in a fixed order, so that every run and every machine gives the same
+   *  bits. */
+  synfire_buffer gradient SYNFIRE_UPDATED("[1] or [N]");
 } synfire_parameter_gradient;
 
 /** One backward pass through time, of one taped forward. A null gradient in means zero. Types are those of
@@ -852,37 +889,37 @@ typedef struct synfire_backward_desc {
   /** `sizeof(synfire_backward_desc)`. */
   uint32_t struct_size;
   /** 1: `grad_x_seq` may be the same memory as `grad_spike_seq`, of the same type and pitch. Default 0: refused. */
-  int32_t in_place;
+  int32_t in_place SYNFIRE_FLAG;
   /** dL/dS `[T, B, N]`, read. Optional. */
-  synfire_buffer grad_spike_seq SYNFIRE_NULLABLE;
+  synfire_buffer grad_spike_seq SYNFIRE_READ("[T, B, N]") SYNFIRE_NULLABLE;
   /** dL/dV of every step `[T, B, N]`, read. Optional. */
-  synfire_buffer grad_v_seq SYNFIRE_NULLABLE;
+  synfire_buffer grad_v_seq SYNFIRE_READ("[T, B, N]") SYNFIRE_NULLABLE;
   /** dL/dV of the final state `[B, N]`, read; added to the last step's: the grad_v_init of the window that follows.
    *  Optional. */
-  synfire_buffer grad_v_final SYNFIRE_NULLABLE;
+  synfire_buffer grad_v_final SYNFIRE_READ("[B, N]") SYNFIRE_NULLABLE;
   /** dL/dX `[T, B, N]`, written. Optional; at least one output is needed. */
-  synfire_buffer grad_x_seq SYNFIRE_NULLABLE;
+  synfire_buffer grad_x_seq SYNFIRE_WRITTEN("[T, B, N]") SYNFIRE_NULLABLE;
   /** dL/dV_init `[B, N]`, written. Optional; at least one output is needed. */
-  synfire_buffer grad_v_init SYNFIRE_NULLABLE;
+  synfire_buffer grad_v_init SYNFIRE_WRITTEN("[B, N]") SYNFIRE_NULLABLE;
   /** dL/dW of every step `[T, B, N]`, read. Optional. The w fields are for models with a second variable only. */
-  synfire_buffer grad_w_seq SYNFIRE_NULLABLE;
+  synfire_buffer grad_w_seq SYNFIRE_READ("[T, B, N]") SYNFIRE_NULLABLE;
   /** dL/dW of the final state `[B, N]`, read. Optional. */
-  synfire_buffer grad_w_final SYNFIRE_NULLABLE;
+  synfire_buffer grad_w_final SYNFIRE_READ("[B, N]") SYNFIRE_NULLABLE;
   /** dL/dW_init `[B, N]`, written. Optional. */
-  synfire_buffer grad_w_init SYNFIRE_NULLABLE;
+  synfire_buffer grad_w_init SYNFIRE_WRITTEN("[B, N]") SYNFIRE_NULLABLE;
   /** `n_parameter_gradients` gradients to compute. Default: none. A detached reset drops the paths through S inside the
    *  reset; direct terms stay. */
   const synfire_parameter_gradient *parameter_gradients SYNFIRE_NULLABLE;
   /** How many. Default: 0. */
-  uint64_t n_parameter_gradients;
+  uint64_t n_parameter_gradients SYNFIRE_LENGTH_OF(parameter_gradients);
   /** In a graph: which forward of the layer, by 1 + the number that synfire_graph_get_last_operation() gave for it, so
-   *  that a layer may stand in a graph several times: shared weights, windows one after the other. Default 0: the newest
-   *  forward of the layer in the graph, or, where it has none, the forward that was recorded or run last anywhere. A
-   *  backward that runs now is of the forward that ran last, and takes 0 only. */
+   *  that a layer may stand in a graph several times: shared weights, windows one after the other. Default 0: the
+   *  newest forward of the layer in the graph, or, where it has none, the forward that was recorded or run last
+   *  anywhere. A backward that runs now is of the forward that ran last, and takes 0 only. */
   uint32_t forward;
   /** 1: gradients of parameters are added to what their buffers hold, in f64, and rounded once. Default 0: they replace
    *  it. */
-  int32_t add_parameter_gradients;
+  int32_t add_parameter_gradients SYNFIRE_FLAG;
 } synfire_backward_desc;
 
 /** All zeros plus the size. */
@@ -1019,8 +1056,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_set_n_active(synfire_layer
  * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_get_parameter_info(synfire_layer layer, uint32_t index,
-                                                                         synfire_parameter_info *info)
-    SYNFIRE_NOEXCEPT;
+                                                                         synfire_parameter_info *info) SYNFIRE_NOEXCEPT;
 
 /**
  * Puts the state back to its start: V = `v_reset` under hard reset, 0 under soft reset; W = 0.
@@ -1118,8 +1154,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_forward(synfire_layer laye
  * waiting for the context's own stream. @threads one at a time per layer. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_backward(synfire_layer layer, const synfire_backward_desc *desc,
-                                                               synfire_stream stream SYNFIRE_NULLABLE)
-    SYNFIRE_NOEXCEPT;
+                                                               synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
 /** Rows of the state of a layer, and a buffer: what synfire_layer_reset_rows() and the functions after it work on. A
  *  row is one of the batch: N values of each state variable. */
@@ -1136,11 +1171,12 @@ typedef struct synfire_state_desc {
    *  it. */
   const char *name SYNFIRE_NULLABLE;
   /** What the function says. */
-  synfire_buffer buffer SYNFIRE_NULLABLE;
+  synfire_buffer buffer SYNFIRE_UPDATED("any") SYNFIRE_NULLABLE;
 } synfire_state_desc;
 
 /** All zeros plus the size. */
-#define SYNFIRE_STATE_DESC_INIT { (uint32_t)sizeof(synfire_state_desc), 0u, 0, 0, NULL, NULL }
+#define SYNFIRE_STATE_DESC_INIT \
+  { (uint32_t)sizeof(synfire_state_desc), 0u, 0, 0, NULL, NULL }
 
 /** Rows of the state of one layer that go to another one. */
 typedef struct synfire_copy_rows_desc {
@@ -1160,7 +1196,8 @@ typedef struct synfire_copy_rows_desc {
 } synfire_copy_rows_desc;
 
 /** All zeros plus the size. */
-#define SYNFIRE_COPY_ROWS_DESC_INIT { (uint32_t)sizeof(synfire_copy_rows_desc), 0u, NULL, 0, 0, 0 }
+#define SYNFIRE_COPY_ROWS_DESC_INIT \
+  { (uint32_t)sizeof(synfire_copy_rows_desc), 0u, NULL, 0, 0, 0 }
 
 /**
  * Sets rows of the state back to their start, or those of them that a mask chooses: what synfire_layer_reset_state()
@@ -1178,9 +1215,9 @@ typedef struct synfire_copy_rows_desc {
  * it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream.
  * @threads one at a time per layer. @since ABI 0.1
  */
-SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_reset_rows(synfire_layer layer, const synfire_state_desc *desc,
-                                                                 synfire_stream stream SYNFIRE_NULLABLE)
-    SYNFIRE_NOEXCEPT;
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_reset_rows(
+    synfire_layer layer, const synfire_state_desc *desc SYNFIRE_FIELD(buffer, SYNFIRE_READ("[B]") SYNFIRE_NULLABLE),
+    synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
 /**
  * Copies rows of a state variable into a buffer.
@@ -1197,9 +1234,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_reset_rows(synfire_layer l
  * it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream.
  * @threads one at a time per layer. @since ABI 0.1
  */
-SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_read_rows(synfire_layer layer, const synfire_state_desc *desc,
-                                                                synfire_stream stream SYNFIRE_NULLABLE)
-    SYNFIRE_NOEXCEPT;
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_read_rows(
+    synfire_layer layer, const synfire_state_desc *desc SYNFIRE_FIELD(buffer, SYNFIRE_WRITTEN("[n_rows, N]")),
+    synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
 /**
  * Copies a buffer into rows of a state variable.
@@ -1215,9 +1252,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_read_rows(synfire_layer la
  * it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream.
  * @threads one at a time per layer. @since ABI 0.1
  */
-SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_write_rows(synfire_layer layer, const synfire_state_desc *desc,
-                                                                 synfire_stream stream SYNFIRE_NULLABLE)
-    SYNFIRE_NOEXCEPT;
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_write_rows(
+    synfire_layer layer, const synfire_state_desc *desc SYNFIRE_FIELD(buffer, SYNFIRE_READ("[n_rows, N]")),
+    synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
 /**
  * Copies rows of the state of one layer to another one, all state variables.
@@ -1294,14 +1331,15 @@ typedef struct synfire_convert_spikes_desc {
   /** Read. Dense `[T, B, N]` in f32, f64, f16, bf16 or u8, where every element that is not zero is a spike: a NaN is
    *  one, a subnormal number is one, -0 is none. Or packed, ::SYNFIRE_DTYPE_BITS or ::SYNFIRE_DTYPE_TIME_BITS, whose
    *  tail bits are not looked at. */
-  synfire_buffer source;
+  synfire_buffer source SYNFIRE_READ("spikes [T, B, N]");
   /** Written, in any of these types: 1 and 0 when dense; all words, tail bits zero, when packed. May not overlap what
    *  is read. */
-  synfire_buffer destination;
+  synfire_buffer destination SYNFIRE_WRITTEN("spikes [T, B, N]");
 } synfire_convert_spikes_desc;
 
 /** All zeros plus the size. */
-#define SYNFIRE_CONVERT_SPIKES_DESC_INIT { (uint32_t)sizeof(synfire_convert_spikes_desc), 0u, 0, 0, 0, NULL, NULL }
+#define SYNFIRE_CONVERT_SPIKES_DESC_INIT \
+  { (uint32_t)sizeof(synfire_convert_spikes_desc), 0u, 0, 0, 0, NULL, NULL }
 
 /** What is counted: synfire_count_spikes_desc::kind. */
 enum {
@@ -1318,7 +1356,7 @@ typedef struct synfire_count_spikes_desc {
   /** `sizeof(synfire_count_spikes_desc)`. */
   uint32_t struct_size;
   /** One of `SYNFIRE_COUNT_*`. Default: per neuron. */
-  int32_t kind;
+  int32_t kind SYNFIRE_ONE_OF(SYNFIRE_COUNT);
   /** Steps T, at least 1. */
   int64_t n_steps;
   /** Neurons N of one batch row, at least 1. */
@@ -1326,14 +1364,15 @@ typedef struct synfire_count_spikes_desc {
   /** Batch rows B. Default: 1. */
   int64_t batch;
   /** Read, in any format that synfire_convert_spikes_desc::source may have. */
-  synfire_buffer spikes;
+  synfire_buffer spikes SYNFIRE_READ("spikes [T, B, N]");
   /** Written, not added to: ::SYNFIRE_DTYPE_U32 or ::SYNFIRE_DTYPE_U64, which must hold the largest count that the
    *  shape allows. May not overlap what is read. */
-  synfire_buffer counts;
+  synfire_buffer counts SYNFIRE_WRITTEN("[B, N], [T] or [1]");
 } synfire_count_spikes_desc;
 
 /** All zeros plus the size. */
-#define SYNFIRE_COUNT_SPIKES_DESC_INIT { (uint32_t)sizeof(synfire_count_spikes_desc), 0, 0, 0, 0, NULL, NULL }
+#define SYNFIRE_COUNT_SPIKES_DESC_INIT \
+  { (uint32_t)sizeof(synfire_count_spikes_desc), 0, 0, 0, 0, NULL, NULL }
 
 /** Rates to be encoded as spikes `[T, B, N]`: in each step each neuron spikes with the probability of its rate,
  * independently of all others.
@@ -1348,7 +1387,7 @@ typedef struct synfire_encode_bernoulli_desc {
   /** `sizeof(synfire_encode_bernoulli_desc)`. */
   uint32_t struct_size;
   /** 0 (default): `rates` are `[B, N]`, the same in every step. 1: `[T, B, N]`. */
-  int32_t rates_per_step;
+  int32_t rates_per_step SYNFIRE_FLAG;
   /** Steps T, at least 1. */
   int64_t n_steps;
   /** Neurons N of one batch row, at least 1, at most 2^34. */
@@ -1356,9 +1395,9 @@ typedef struct synfire_encode_bernoulli_desc {
   /** Batch rows B, at most 2^32. Default: 1. */
   int64_t batch;
   /** Read: f32, f16 or bf16. */
-  synfire_buffer rates;
+  synfire_buffer rates SYNFIRE_READ("[B, N] or [T, B, N]");
   /** Written, in any format that synfire_convert_spikes_desc::destination may have. May not overlap what is read. */
-  synfire_buffer spikes;
+  synfire_buffer spikes SYNFIRE_WRITTEN("spikes [T, B, N]");
   /** Any number; another one gives other spikes, independent of these. The operation's value `"seed"`. */
   uint64_t seed;
   /** The number of the first step since the seed. In a graph that of the first replay: each replay begins T steps
@@ -1470,7 +1509,8 @@ typedef struct synfire_graph_desc {
 } synfire_graph_desc;
 
 /** All zeros plus the size. */
-#define SYNFIRE_GRAPH_DESC_INIT { (uint32_t)sizeof(synfire_graph_desc), 0u }
+#define SYNFIRE_GRAPH_DESC_INIT \
+  { (uint32_t)sizeof(synfire_graph_desc), 0u }
 
 /** A copy between two buffers of one context. */
 typedef struct synfire_copy_desc {
@@ -1479,9 +1519,9 @@ typedef struct synfire_copy_desc {
   /** Must be zero. */
   uint32_t reserved;
   /** Read. */
-  synfire_buffer source;
+  synfire_buffer source SYNFIRE_READ("any");
   /** Written; may not overlap what is read. */
-  synfire_buffer destination;
+  synfire_buffer destination SYNFIRE_WRITTEN("any");
   /** First byte in `source`. */
   uint64_t source_offset;
   /** First byte in `destination`. */
@@ -1491,7 +1531,8 @@ typedef struct synfire_copy_desc {
 } synfire_copy_desc;
 
 /** All zeros plus the size. */
-#define SYNFIRE_COPY_DESC_INIT { (uint32_t)sizeof(synfire_copy_desc), 0u, NULL, NULL, 0u, 0u, 0u }
+#define SYNFIRE_COPY_DESC_INIT \
+  { (uint32_t)sizeof(synfire_copy_desc), 0u, NULL, NULL, 0u, 0u, 0u }
 
 /** A stretch of memory. */
 typedef struct synfire_memory {
@@ -1510,17 +1551,18 @@ typedef struct synfire_native_call {
   /** On CUDA the stream to enqueue on, with the context's device current; null on the host. */
   synfire_stream stream SYNFIRE_NULLABLE;
   /** How many `reads` there are. */
-  uint64_t n_reads;
+  uint64_t n_reads SYNFIRE_LENGTH_OF(reads);
   /** synfire_native_desc::reads, as memory, in the order of the descriptor. */
   const synfire_memory *reads SYNFIRE_NULLABLE;
   /** How many `writes` there are. */
-  uint64_t n_writes;
+  uint64_t n_writes SYNFIRE_LENGTH_OF(writes);
   /** synfire_native_desc::writes, as memory, in the order of the descriptor. */
   const synfire_memory *writes SYNFIRE_NULLABLE;
 } synfire_native_call;
 
 /** All zeros plus the size. */
-#define SYNFIRE_NATIVE_CALL_INIT { (uint32_t)sizeof(synfire_native_call), 0u, NULL, 0u, NULL, 0u, NULL }
+#define SYNFIRE_NATIVE_CALL_INIT \
+  { (uint32_t)sizeof(synfire_native_call), 0u, NULL, 0u, NULL, 0u, NULL }
 
 /**
  * The function of a native node.
@@ -1532,18 +1574,18 @@ typedef struct synfire_native_call {
  * there is no capture (environment variable `SYNFIRE_GRAPH=0`) it is called by each launch. On the host it is called by
  * each launch, on the launching thread, and does its work before it returns.
  *
- * What a callback of a launch does to a layer of the graph counts from where it stands in the replay. Parameters that it
- * sets take effect with the next launch or eager call. A backward behind it, in this replay or later, of a forward ahead
- * of it is ::SYNFIRE_ERROR_STALE_TAPE when the callback ran the layer, brought other parameters to it by an eager call,
- * or wrote an X that the backward reads again.
+ * What a callback of a launch does to a layer of the graph counts from where it stands in the replay. Parameters that
+ * it sets take effect with the next launch or eager call. A backward behind it, in this replay or later, of a forward
+ * ahead of it is ::SYNFIRE_ERROR_STALE_TAPE when the callback ran the layer, brought other parameters to it by an eager
+ * call, or wrote an X that the backward reads again.
  *
  * @param user synfire_native_desc::user.
  * @param call Where to enqueue and what to read and write; valid during the call only.
  * @return 0 or more for success; anything negative fails the call that it was called in, with ::SYNFIRE_ERROR_CALLBACK.
  *         It must return: no exception may leave it, nor may the thread.
  */
-typedef synfire_status (SYNFIRE_CALL *synfire_native_callback)(void *user SYNFIRE_NULLABLE,
-                                                               const synfire_native_call *call);
+typedef synfire_status(SYNFIRE_CALL *synfire_native_callback)(void *user SYNFIRE_NULLABLE,
+                                                              const synfire_native_call *call);
 
 /** A native node: the caller's own code between two operations of a graph. */
 typedef struct synfire_native_desc {
@@ -1558,17 +1600,18 @@ typedef struct synfire_native_desc {
   /** What error texts and pictures call it, in UTF-8; copied. Null: only its number. */
   const char *name SYNFIRE_NULLABLE;
   /** Buffers that the function reads: device or pinned ones on a CUDA context. */
-  const synfire_buffer *reads SYNFIRE_NULLABLE;
+  const synfire_buffer *reads SYNFIRE_READ("any") SYNFIRE_NULLABLE;
   /** How many `reads` there are, at most 64. */
-  uint64_t n_reads;
+  uint64_t n_reads SYNFIRE_LENGTH_OF(reads);
   /** Buffers that the function writes. */
-  const synfire_buffer *writes SYNFIRE_NULLABLE;
+  const synfire_buffer *writes SYNFIRE_WRITTEN("any") SYNFIRE_NULLABLE;
   /** How many `writes` there are, at most 64. */
-  uint64_t n_writes;
+  uint64_t n_writes SYNFIRE_LENGTH_OF(writes);
 } synfire_native_desc;
 
 /** All zeros plus the size. */
-#define SYNFIRE_NATIVE_DESC_INIT { (uint32_t)sizeof(synfire_native_desc), 0u, NULL, NULL, NULL, NULL, 0u, NULL, 0u }
+#define SYNFIRE_NATIVE_DESC_INIT \
+  { (uint32_t)sizeof(synfire_native_desc), 0u, NULL, NULL, NULL, NULL, 0u, NULL, 0u }
 
 /** What a graph has counted and timed since it was created or reset. Times are from the call of a launch to the first
  *  wait or poll that saw the replay done; percentiles are at most 3.2 % above what they stand for. */
@@ -1594,7 +1637,8 @@ typedef struct synfire_graph_statistics {
 } synfire_graph_statistics;
 
 /** All zeros plus the size. */
-#define SYNFIRE_GRAPH_STATISTICS_INIT { (uint32_t)sizeof(synfire_graph_statistics), 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u }
+#define SYNFIRE_GRAPH_STATISTICS_INIT \
+  { (uint32_t)sizeof(synfire_graph_statistics), 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u }
 
 /** A fill of a graph. */
 typedef struct synfire_fill_desc {
@@ -1603,14 +1647,15 @@ typedef struct synfire_fill_desc {
   /** Must be zero. */
   uint32_t reserved;
   /** Written, every element of it. */
-  synfire_buffer buffer;
+  synfire_buffer buffer SYNFIRE_WRITTEN("any");
   /** What every element becomes, rounded to the buffer's type; as synfire_buffer_fill(). The operation's value
    *  `"value"`. */
   double value;
 } synfire_fill_desc;
 
 /** All zeros plus the size. */
-#define SYNFIRE_FILL_DESC_INIT { (uint32_t)sizeof(synfire_fill_desc), 0u, NULL, 0.0 }
+#define SYNFIRE_FILL_DESC_INIT \
+  { (uint32_t)sizeof(synfire_fill_desc), 0u, NULL, 0.0 }
 
 /** destination = keep * destination + scale * source, element by element. */
 typedef struct synfire_scale_add_desc {
@@ -1619,10 +1664,10 @@ typedef struct synfire_scale_add_desc {
   /** Must be zero. */
   uint32_t reserved;
   /** Read: f32, f16 or bf16; f64 beside an f64 destination. */
-  synfire_buffer source;
+  synfire_buffer source SYNFIRE_READ("any");
   /** Read and written: f32, f16 or bf16, not necessarily the type of `source`; f64 beside an f64 source. As many
    *  elements and the same row_pitch as `source`, which it may be itself, but not overlap otherwise. */
-  synfire_buffer destination;
+  synfire_buffer destination SYNFIRE_UPDATED("that of source");
   /** Finite; rounded to the arithmetic. The operation's value `"scale"`. */
   double scale;
   /** Finite; rounded to the arithmetic. With 0 `destination` is not read, so that a NaN in it does not stay. The
@@ -1631,7 +1676,8 @@ typedef struct synfire_scale_add_desc {
 } synfire_scale_add_desc;
 
 /** All zeros plus the size. */
-#define SYNFIRE_SCALE_ADD_DESC_INIT { (uint32_t)sizeof(synfire_scale_add_desc), 0u, NULL, NULL, 0.0, 0.0 }
+#define SYNFIRE_SCALE_ADD_DESC_INIT \
+  { (uint32_t)sizeof(synfire_scale_add_desc), 0u, NULL, NULL, 0.0, 0.0 }
 
 /** Which bounds of synfire_update_parameter_desc are given: its `bounds`. */
 enum {
@@ -1646,12 +1692,12 @@ typedef struct synfire_update_parameter_desc {
   /** `sizeof(synfire_update_parameter_desc)`. */
   uint32_t struct_size;
   /** `SYNFIRE_BOUND_*`, added up. Default: none. */
-  uint32_t bounds;
+  uint32_t bounds SYNFIRE_ANY_OF(SYNFIRE_BOUND);
   /** A parameter of the model, `v_threshold` or `v_reset`; not one of the surrogate. Under a second name (`tau` of
    *  PLIF) the step is along that. */
   const char *name;
   /** dL/dp, read: f32 (f64 in an f64 layer), one element, or N when the parameter is one number per neuron. */
-  synfire_buffer gradient;
+  synfire_buffer gradient SYNFIRE_READ("[1] or [N]");
   /** Finite. The operation's value `"learning_rate"`. */
   double learning_rate;
   /** The smallest value that the parameter may take, beside its own range. */
@@ -1722,8 +1768,7 @@ SYNFIRE_API void SYNFIRE_CALL synfire_graph_destroy(synfire_graph graph SYNFIRE_
  * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_forward(synfire_graph graph, synfire_layer layer,
-                                                                     const synfire_forward_desc *desc)
-    SYNFIRE_NOEXCEPT;
+                                                                     const synfire_forward_desc *desc) SYNFIRE_NOEXCEPT;
 
 /**
  * Appends a backward pass through time of a forward of the layer: the one that `desc.forward` names, else the one
@@ -1769,8 +1814,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_copy(synfire_graph 
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
  * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */
-SYNFIRE_API synfire_status SYNFIRE_CALL
-synfire_graph_record_convert_spikes(synfire_graph graph, const synfire_convert_spikes_desc *desc) SYNFIRE_NOEXCEPT;
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_convert_spikes(synfire_graph graph,
+                                                                            const synfire_convert_spikes_desc *desc)
+    SYNFIRE_NOEXCEPT;
 
 /**
  * Appends a count of spikes.
@@ -1783,8 +1829,9 @@ synfire_graph_record_convert_spikes(synfire_graph graph, const synfire_convert_s
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
  * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */
-SYNFIRE_API synfire_status SYNFIRE_CALL
-synfire_graph_record_count_spikes(synfire_graph graph, const synfire_count_spikes_desc *desc) SYNFIRE_NOEXCEPT;
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_count_spikes(synfire_graph graph,
+                                                                          const synfire_count_spikes_desc *desc)
+    SYNFIRE_NOEXCEPT;
 
 /**
  * Appends an encoding of rates as spikes; synfire_encode_bernoulli_desc says which. The first replay begins at
@@ -1800,8 +1847,9 @@ synfire_graph_record_count_spikes(synfire_graph graph, const synfire_count_spike
  * @blocks no. @allocates host memory and device memory. @enqueues no. @capture legal.
  * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */
-SYNFIRE_API synfire_status SYNFIRE_CALL
-synfire_graph_record_encode_bernoulli(synfire_graph graph, const synfire_encode_bernoulli_desc *desc) SYNFIRE_NOEXCEPT;
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_encode_bernoulli(synfire_graph graph,
+                                                                              const synfire_encode_bernoulli_desc *desc)
+    SYNFIRE_NOEXCEPT;
 
 /**
  * Appends a native node: the caller's own kernels or library calls on CUDA, its own function on the host.
@@ -1886,9 +1934,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_update_parameter(sy
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
  * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */
-SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_reset_rows(synfire_graph graph, synfire_layer layer,
-                                                                        const synfire_state_desc *desc)
-    SYNFIRE_NOEXCEPT;
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_reset_rows(
+    synfire_graph graph, synfire_layer layer,
+    const synfire_state_desc *desc SYNFIRE_FIELD(buffer, SYNFIRE_READ("[B]") SYNFIRE_NULLABLE)) SYNFIRE_NOEXCEPT;
 
 /**
  * Appends a copy of rows of a state variable into a buffer; as synfire_layer_read_rows().
@@ -1902,9 +1950,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_reset_rows(synfire_
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
  * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */
-SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_read_rows(synfire_graph graph, synfire_layer layer,
-                                                                       const synfire_state_desc *desc)
-    SYNFIRE_NOEXCEPT;
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_read_rows(
+    synfire_graph graph, synfire_layer layer,
+    const synfire_state_desc *desc SYNFIRE_FIELD(buffer, SYNFIRE_WRITTEN("[n_rows, N]"))) SYNFIRE_NOEXCEPT;
 
 /**
  * Appends a copy of a buffer into rows of a state variable; as synfire_layer_write_rows().
@@ -1918,9 +1966,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_read_rows(synfire_g
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
  * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */
-SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_write_rows(synfire_graph graph, synfire_layer layer,
-                                                                        const synfire_state_desc *desc)
-    SYNFIRE_NOEXCEPT;
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_write_rows(
+    synfire_graph graph, synfire_layer layer,
+    const synfire_state_desc *desc SYNFIRE_FIELD(buffer, SYNFIRE_READ("[n_rows, N]"))) SYNFIRE_NOEXCEPT;
 
 /**
  * Appends a copy of rows of the state of one layer to another one; as synfire_layer_copy_rows().
@@ -1952,9 +2000,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_copy_rows(synfire_g
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
  * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */
-SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_snapshot(synfire_graph graph, synfire_layer layer,
-                                                                      const synfire_state_desc *desc)
-    SYNFIRE_NOEXCEPT;
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_snapshot(
+    synfire_graph graph, synfire_layer layer,
+    const synfire_state_desc *desc SYNFIRE_FIELD(buffer, SYNFIRE_WRITTEN("any"))) SYNFIRE_NOEXCEPT;
 
 /**
  * Appends the restoring of a snapshot from a buffer. A replay that finds no snapshot of this layout there leaves the
@@ -1969,8 +2017,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_snapshot(synfire_gr
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
  * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */
-SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_restore(synfire_graph graph, synfire_layer layer,
-                                                                     const synfire_state_desc *desc)
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_restore(
+    synfire_graph graph, synfire_layer layer, const synfire_state_desc *desc SYNFIRE_FIELD(buffer, SYNFIRE_READ("any")))
     SYNFIRE_NOEXCEPT;
 
 /**
@@ -2049,8 +2097,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_rebind(synfire_graph graph
  * @param operation Its number, from synfire_graph_get_last_operation().
  * @param name      `"value"` of a fill, `"scale"` or `"keep"` of a scale-and-add, `"learning_rate"` of an update,
  *                  `"seed"` or `"offset"` of an encoding.
- * @param value     What the descriptor of the operation allows there; of a seed or offset, whole numbers from 0 to 2^53.
- *                  An encoding begins at its offset again whenever that is set, also to what it was.
+ * @param value     What the descriptor of the operation allows there; of a seed or offset, whole numbers from 0 to
+ *                  2^53. An encoding begins at its offset again whenever that is set, also to what it was.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates no. @enqueues no; the next launch enqueues one kernel more for every 64 values of the graph
  * that it brings along. @capture legal. @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
@@ -2063,8 +2111,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_set_value(synfire_graph gr
  *
  * On CUDA this enqueues and returns; several replays may be in flight and run in order. On the host the replay runs
  * before the call returns. Replays of one graph, and those that share a layer, must be ordered: by one stream, or by
- * waiting. While a replay of this graph or of another one with one of its layers is in flight on another stream, or runs
- * on another thread of the host, a launch is refused: an order by events is not recognised.
+ * waiting. While a replay of this graph or of another one with one of its layers is in flight on another stream, or
+ * runs on another thread of the host, a launch is refused: an order by events is not recognised.
  *
  * On a stream that the caller captures, the graph becomes a child node of that capture: ::SYNFIRE_CAPTURED, no ticket.
  * The child reads and writes the buffers' own memory (slot 0) and takes parameters as they are on the device when it
@@ -2168,8 +2216,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_write_dot(synfire_graph gr
  * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any, also while others launch and wait.
  * @since ABI 0.1
  */
-SYNFIRE_API synfire_status SYNFIRE_CALL
-synfire_graph_get_statistics(synfire_graph graph, synfire_graph_statistics *statistics) SYNFIRE_NOEXCEPT;
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_get_statistics(synfire_graph graph,
+                                                                     synfire_graph_statistics *statistics)
+    SYNFIRE_NOEXCEPT;
 
 /**
  * Forgets what synfire_graph_get_statistics() tells. Replays in flight count when they are seen done.

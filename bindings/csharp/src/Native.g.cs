@@ -213,7 +213,8 @@ namespace Synfire.Raw
     }
 
     /// <summary>
-    /// How to create a buffer. Zero means default in every field but <c>struct_size</c> and <c>n_elements</c>.
+    /// How to create a buffer. Zero means default in every field but <c>struct_size</c>; <c>n_elements</c> or
+    /// <c>shape</c> is needed.
     /// </summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_buffer_desc
@@ -226,7 +227,10 @@ namespace Synfire.Raw
         public int dtype;
         /// <summary>Must be zero.</summary>
         public uint reserved;
-        /// <summary>Number of elements (words for packed spikes), at least 1.</summary>
+        /// <summary>
+        /// Number of elements (words for packed spikes), at least 1. 0 (default): as many as <c>shape</c> takes,
+        /// at its <c>row_pitch</c>.
+        /// </summary>
         public ulong n_elements;
         /// <summary>
         /// Null (default): the library allocates, zero-filled and aligned to 256 bytes. Otherwise memory to
@@ -256,6 +260,14 @@ namespace Synfire.Raw
         /// set. Refused without <c>data</c>; not set when the buffer could not be created.
         /// </summary>
         public uint* release_flag;
+        /// <summary>
+        /// The shape: up to four lengths, the slowest dimension first, such as <c>[T, B, N]</c>; unused ones at
+        /// the end are 0. Packed spikes have their last or first length in words. An operation refuses a buffer
+        /// of another shape than it needs (SYNFIRE_ERROR_INVALID_ARGUMENT). Lengths of 1 are ignored, and a
+        /// buffer with one length is a plain array, of which only the size is checked. With <c>row_pitch</c>, the
+        /// first length is the number of steps. All 0 (default): no shape; only the size is checked.
+        /// </summary>
+        public fixed ulong shape[4];
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_buffer_desc Init

@@ -211,7 +211,7 @@ synfire_context_properties(; backend=0, device=0, fallback_reason=0, n_threads=0
     synfire_context_properties(sizeof(synfire_context_properties), backend, device, fallback_reason, n_threads, compute_major, compute_minor, n_multiprocessors, driver_version, runtime_version, memory_bytes, name)
 
 """
-How to create a buffer. Zero means default in every field but `struct_size` and `n_elements`.
+How to create a buffer. Zero means default in every field but `struct_size`; `n_elements` or `shape` is needed.
 """
 struct synfire_buffer_desc
     struct_size::UInt32
@@ -224,9 +224,10 @@ struct synfire_buffer_desc
     release::synfire_release_callback
     release_user::Ptr{Cvoid}
     release_flag::Ptr{UInt32}
+    shape::NTuple{4,UInt64}
 end
-synfire_buffer_desc(; memory=0, dtype=0, reserved=0, n_elements=0, data=C_NULL, row_pitch=0, release=C_NULL, release_user=C_NULL, release_flag=C_NULL) =
-    synfire_buffer_desc(sizeof(synfire_buffer_desc), memory, dtype, reserved, n_elements, data, row_pitch, release, release_user, release_flag)
+synfire_buffer_desc(; memory=0, dtype=0, reserved=0, n_elements=0, data=C_NULL, row_pitch=0, release=C_NULL, release_user=C_NULL, release_flag=C_NULL, shape=ntuple(_ -> zero(UInt64), 4)) =
+    synfire_buffer_desc(sizeof(synfire_buffer_desc), memory, dtype, reserved, n_elements, data, row_pitch, release, release_user, release_flag, shape)
 
 """
 How to create a layer. Zero means default in every field but `struct_size`, `n_steps` and `n_neurons`.

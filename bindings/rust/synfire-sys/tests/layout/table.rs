@@ -8,7 +8,7 @@ pub fn table() -> Vec<String> {
     let mut lines = Vec::new();
     structure!(lines, synfire_context_desc { struct_size, backend, device, n_threads, stream_priority, reserved, enqueue_task, finish_task, job_system });
     structure!(lines, synfire_context_properties { struct_size, backend, device, fallback_reason, n_threads, compute_major, compute_minor, n_multiprocessors, driver_version, runtime_version, memory_bytes, name });
-    structure!(lines, synfire_buffer_desc { struct_size, memory, dtype, reserved, n_elements, data, row_pitch, release, release_user, release_flag });
+    structure!(lines, synfire_buffer_desc { struct_size, memory, dtype, reserved, n_elements, data, row_pitch, release, release_user, release_flag, shape });
     structure!(lines, synfire_layer_desc { struct_size, model, n_steps, n_neurons, batch, dtype, reset, surrogate, detach_reset, undecayed_input, threads_per_block });
     structure!(lines, synfire_layer_memory { struct_size, checkpoint_interval, state_bytes, parameter_bytes, per_neuron_parameter_bytes, tape_bytes, gradient_bytes, per_neuron_gradient_bytes, stored_tape_bytes, narrow_tape_bytes, narrow_tape_spike_bytes, per_neuron_value_bytes });
     structure!(lines, synfire_parameter_info { struct_size, open_range, length, default_value, minimum, maximum, name });
