@@ -31,7 +31,7 @@ constexpr bool are_versions_of(const uint32_t (&sizes)[n]) {
 
 SYNFIRE_STRUCT_SIZES(synfire_context_desc, 24, 48);
 SYNFIRE_STRUCT_SIZES(synfire_context_properties, 176);
-SYNFIRE_STRUCT_SIZES(synfire_buffer_desc, 40, 64);
+SYNFIRE_STRUCT_SIZES(synfire_buffer_desc, 40, 64, 96);
 SYNFIRE_STRUCT_SIZES(synfire_layer_desc, 56);
 SYNFIRE_STRUCT_SIZES(synfire_layer_memory, 88);
 SYNFIRE_STRUCT_SIZES(synfire_parameter_info, 48);
