@@ -41,7 +41,8 @@ int reborn(int frame) { return frame % 15 == 14 ? frame % 4 : -1; }
 void run(int frames) {
   /* [prepare] */
   synfire::Context context;  // while the level loads
-  synfire::Layer minds(context, synfire::layer_desc(SYNFIRE_MODEL_LIF, steps, neurons, most_agents));
+  synfire::Layer minds(context, synfire::layer_desc(SYNFIRE_MODEL_LIF, synfire::steps{steps}, synfire::neurons{neurons},
+                                                    most_agents));
   const auto pinned = [&](auto element, int count) {
     return synfire::Buffer(context, synfire::buffer_desc<decltype(element)>(static_cast<std::size_t>(count), SYNFIRE_MEMORY_PINNED));
   };

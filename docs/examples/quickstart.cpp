@@ -38,7 +38,7 @@ void run() {
   /* [quickstart] */
   synfire::Context context;  // a GPU when one answers, else the host
 
-  synfire::Layer lif(context, synfire::layer_desc(SYNFIRE_MODEL_LIF, steps, neurons));
+  synfire::Layer lif(context, synfire::layer_desc(SYNFIRE_MODEL_LIF, synfire::steps{steps}, synfire::neurons{neurons}));
   lif.set_parameter("tau", 20.0);  // in steps: one value, or one per neuron
 
   synfire::Buffer x(context, synfire::buffer_desc<float>(steps * neurons, SYNFIRE_MEMORY_PINNED));
