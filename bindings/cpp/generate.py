@@ -11,9 +11,10 @@ the difference shown. The blocks are
     graph        the member functions of Graph that record one
 
 What an xxx_desc() takes: first what has no default (buffers, layers and names that may not be null; then the constants
-that choose a kind; then numbers), then what has one, each in the order of the header. Flags, sums of constants, bounds,
-arrays and optional lists are left to the caller, who sets them in the descriptor. Steps and neurons are types of their
-own, so that two integers cannot be swapped.
+that choose a kind; then numbers), then what has one, each in the order of the header. An integer has a default, 0 where
+the header names no other, unless it is to be "at least 1"; a double has one where the header says so. Flags, sums of
+constants, bounds, arrays and optional lists are left to the caller, who sets them in the descriptor. Steps and neurons
+are types of their own, so that two integers cannot be swapped.
 
 Written by hand, in synfire.hpp:
 
@@ -195,7 +196,8 @@ class Generator:
         spelled, docs, body = [], [], []
         for field, default in [(field, None) for field in needed] + optional:
             kind = NAMED.get(field["name"], cpp_type(field["type"]))
-            spelled.append(f"{kind} {field['name']}" + (f" = {default}" if default else ""))
+            value = f"{kind}{{{default}}}" if field["name"] in NAMED else default
+            spelled.append(f"{kind} {field['name']}" + (f" = {value}" if default else ""))
             docs.append((field["name"], self.field_doc(desc, field, default)))
             body.append(f"  desc.{field['name']} = {field['name']}{'.count' if field['name'] in NAMED else ''};")
         rest = [f"`{field['name']}`" for field in left]

@@ -94,6 +94,10 @@ std::size_t use_everything(std::chrono::nanoseconds timeout) {
   layer.forward({.x = buffer});
 #pragma GCC diagnostic pop
 #endif
+  synfire::Buffer shaped(context, synfire::buffer_desc<float>({1, 1}));
+  synfire::Buffer sequence = layer.make_sequence<float>(context), state = layer.make_state<float>(context);
+  synfire::Buffer dense = layer.make_spikes<float>(context), bits = layer.make_spikes(context);
+  synfire::Buffer by_time = layer.make_time_bits(context);
   layer.forward(synfire::forward_desc(buffer));
   layer.backward(synfire::backward_desc(nullptr, buffer));
   graph.record_copy(synfire::copy_desc(buffer, buffer));

@@ -39,8 +39,8 @@ def main():
         header.write_text(text.replace(END, f"{new}\n{END}"), encoding="utf-8")
         description = include / "synfire.json"
         subprocess.run([sys.executable, ROOT / "bindings/api/extract.py", header, description], check=True)
-        subprocess.run([sys.executable, ROOT / "bindings/cpp/generate.py", description, include / "synfire/synfire.hpp"],
-                       check=True)
+        wrapper = include / "synfire/synfire.hpp"
+        subprocess.run([sys.executable, ROOT / "bindings/cpp/generate.py", description, wrapper], check=True)
         for compiler in sys.argv[1:]:
             for standard in ("c++17", "c++20"):
                 good, errors = compiles(compiler, standard, include)
