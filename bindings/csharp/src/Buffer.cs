@@ -39,6 +39,9 @@ namespace Synfire
             desc.n_elements = (ulong)checked((shape_[0] - 1) * RowPitch + RowLength);
             desc.data = (void*)data;
             desc.row_pitch = (ulong)rowPitch;
+            // More dimensions than the C library knows: it checks the size only.
+            if (shape_.Length <= 4)
+                for (int i = 0; i < shape_.Length; ++i) desc.shape[i] = (ulong)shape_[i];
             synfire_buffer made;
             if (owner != null) desc.release_flag = Lent.Lend(owner);
             try
@@ -78,7 +81,10 @@ namespace Synfire
         /// <summary>Which kind of memory it is.</summary>
         public MemoryKind MemoryKind { get; }
 
-        /// <summary>The length of each dimension; the last is contiguous.</summary>
+        /// <summary>
+        /// The length of each dimension; the last is contiguous. An operation refuses a buffer of another shape than it
+        /// needs. Lengths of 1 are ignored, and of a buffer of one dimension only the size is checked.
+        /// </summary>
         public IReadOnlyList<long> Shape { get { return shape_; } }
 
         /// <summary>How many elements the shape has.</summary>

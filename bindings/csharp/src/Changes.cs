@@ -107,7 +107,7 @@ namespace Synfire
             {
                 Checked(Native.synfire_graph_rebind(Raw, oldBuffer.Raw, newBuffer.Raw));
                 lock (keeps_) keeps_.Remove(oldBuffer);
-                Keep(null, new[] { newBuffer });
+                Keep(new[] { newBuffer });
             }
         }
 
