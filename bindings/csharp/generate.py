@@ -382,14 +382,15 @@ class Operations:
     def arguments(self, operation):
         name, desc = arguments_class(operation), operation["desc"]
         members = [self.member(field, operation) for field in operation["fields"] if "length_of" not in field]
+        pointers = any(field["type"].endswith("*") for field in operation["fields"])
         method = f"Graph.{pascal(operation['name'])}({'Layer, ' if operation['layer'] else ''}{name})"
         text = f'What <see cref="{method}"/> records'
         if operation["run"]:
             text += (f' and <see cref="{OWNERS[operation["on"]]}.{pascal(operation["name"])}({name}, IntPtr)"/> runs')
         return (comment("summary", text + ".", "    ") +
-                f"    public sealed unsafe class {name}\n    {{\n" +
+                f"    public sealed class {name}\n    {{\n" +
                 "\n".join(member for member, _ in members) +
-                f"\n        internal {desc} Desc(Call call)\n        {{\n"
+                f"\n        internal {'unsafe ' if pointers else ''}{desc} Desc(Call call)\n        {{\n"
                 f"            {desc} desc = {desc}.Init;\n" +
                 "".join(f"            {line}\n" for _, lines in members for line in lines) +
                 "            return desc;\n        }\n    }\n")

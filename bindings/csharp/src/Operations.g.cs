@@ -13,7 +13,7 @@ namespace Synfire
     /// What <see cref="Graph.Forward(Layer, ForwardArguments)"/> records and
     /// <see cref="Layer.Forward(ForwardArguments, IntPtr)"/> runs.
     /// </summary>
-    public sealed unsafe class ForwardArguments
+    public sealed class ForwardArguments
     {
         /// <summary>One of <see cref="Synfire.Tape"/>. Default: recompute.</summary>
         public Tape Tape { get; set; }
@@ -83,7 +83,7 @@ namespace Synfire
     /// What <see cref="Graph.Backward(Layer, BackwardArguments)"/> records and
     /// <see cref="Layer.Backward(BackwardArguments, IntPtr)"/> runs.
     /// </summary>
-    public sealed unsafe class BackwardArguments
+    public sealed class BackwardArguments
     {
         /// <summary>
         /// <c>true</c>: <see cref="GradXSeq"/> may be the same memory as <see cref="GradSpikeSeq"/>, of the same
@@ -140,7 +140,7 @@ namespace Synfire
         /// </summary>
         public bool AddParameterGradients { get; set; }
 
-        internal synfire_backward_desc Desc(Call call)
+        internal unsafe synfire_backward_desc Desc(Call call)
         {
             synfire_backward_desc desc = synfire_backward_desc.Init;
             desc.in_place = InPlace ? 1 : 0;
@@ -169,7 +169,7 @@ namespace Synfire
     }
 
     /// <summary>What <see cref="Graph.Copy(CopyArguments)"/> records.</summary>
-    public sealed unsafe class CopyArguments
+    public sealed class CopyArguments
     {
         /// <summary>Read.</summary>
         public BufferBase Source { get; set; }
@@ -204,7 +204,7 @@ namespace Synfire
     /// What <see cref="Graph.ConvertSpikes(ConvertSpikesArguments)"/> records and
     /// <see cref="Context.ConvertSpikes(ConvertSpikesArguments, IntPtr)"/> runs.
     /// </summary>
-    public sealed unsafe class ConvertSpikesArguments
+    public sealed class ConvertSpikesArguments
     {
         /// <summary>Steps T, at least 1.</summary>
         public long Steps { get; set; }
@@ -244,7 +244,7 @@ namespace Synfire
     /// What <see cref="Graph.CountSpikes(CountSpikesArguments)"/> records and
     /// <see cref="Context.CountSpikes(CountSpikesArguments, IntPtr)"/> runs.
     /// </summary>
-    public sealed unsafe class CountSpikesArguments
+    public sealed class CountSpikesArguments
     {
         /// <summary>One of <see cref="CountKind"/>. Default: per neuron.</summary>
         public CountKind Kind { get; set; }
@@ -288,7 +288,7 @@ namespace Synfire
     /// What <see cref="Graph.EncodeBernoulli(EncodeBernoulliArguments)"/> records and
     /// <see cref="Context.EncodeBernoulli(EncodeBernoulliArguments, IntPtr)"/> runs.
     /// </summary>
-    public sealed unsafe class EncodeBernoulliArguments
+    public sealed class EncodeBernoulliArguments
     {
         /// <summary>
         /// <c>false</c> (default): <see cref="Rates"/> are <c>[B, N]</c>, the same in every step. <c>true</c>:
@@ -341,7 +341,7 @@ namespace Synfire
     }
 
     /// <summary>What <see cref="Graph.Fill(FillArguments)"/> records.</summary>
-    public sealed unsafe class FillArguments
+    public sealed class FillArguments
     {
         /// <summary>Written, every element of it.</summary>
         public BufferBase Buffer { get; set; }
@@ -365,7 +365,7 @@ namespace Synfire
     /// What <see cref="Graph.ScaleAdd(ScaleAddArguments)"/> records and
     /// <see cref="Context.ScaleAdd(ScaleAddArguments, IntPtr)"/> runs.
     /// </summary>
-    public sealed unsafe class ScaleAddArguments
+    public sealed class ScaleAddArguments
     {
         /// <summary>Read: f32, f16 or bf16; f64 beside an f64 destination.</summary>
         public BufferBase Source { get; set; }
@@ -398,7 +398,7 @@ namespace Synfire
     }
 
     /// <summary>What <see cref="Graph.UpdateParameter(Layer, UpdateParameterArguments)"/> records.</summary>
-    public sealed unsafe class UpdateParameterArguments
+    public sealed class UpdateParameterArguments
     {
         /// <summary><see cref="Bound"/>, added up. Default: none.</summary>
         public Bound Bounds { get; set; }
@@ -424,7 +424,7 @@ namespace Synfire
         /// <summary>The largest value that the parameter may take, beside its own range.</summary>
         public double Upper { get; set; }
 
-        internal synfire_update_parameter_desc Desc(Call call)
+        internal unsafe synfire_update_parameter_desc Desc(Call call)
         {
             synfire_update_parameter_desc desc = synfire_update_parameter_desc.Init;
             desc.bounds = (uint)Bounds;
@@ -441,7 +441,7 @@ namespace Synfire
     /// What <see cref="Graph.ResetRows(Layer, ResetRowsArguments)"/> records and
     /// <see cref="Layer.ResetRows(ResetRowsArguments, IntPtr)"/> runs.
     /// </summary>
-    public sealed unsafe class ResetRowsArguments
+    public sealed class ResetRowsArguments
     {
         /// <summary>First batch row. Default: 0.</summary>
         public long FirstRow { get; set; }
@@ -458,7 +458,7 @@ namespace Synfire
         /// <summary>Read. Its shape is <c>[B]</c>. Optional.</summary>
         public BufferBase Buffer { get; set; }
 
-        internal synfire_state_desc Desc(Call call)
+        internal unsafe synfire_state_desc Desc(Call call)
         {
             synfire_state_desc desc = synfire_state_desc.Init;
             desc.first_row = FirstRow;
@@ -473,7 +473,7 @@ namespace Synfire
     /// What <see cref="Graph.ReadRows(Layer, ReadRowsArguments)"/> records and
     /// <see cref="Layer.ReadRows(ReadRowsArguments, IntPtr)"/> runs.
     /// </summary>
-    public sealed unsafe class ReadRowsArguments
+    public sealed class ReadRowsArguments
     {
         /// <summary>First batch row. Default: 0.</summary>
         public long FirstRow { get; set; }
@@ -490,7 +490,7 @@ namespace Synfire
         /// <summary>Written. Its shape is <c>[Rows, N]</c>.</summary>
         public BufferBase Buffer { get; set; }
 
-        internal synfire_state_desc Desc(Call call)
+        internal unsafe synfire_state_desc Desc(Call call)
         {
             synfire_state_desc desc = synfire_state_desc.Init;
             desc.first_row = FirstRow;
@@ -505,7 +505,7 @@ namespace Synfire
     /// What <see cref="Graph.WriteRows(Layer, WriteRowsArguments)"/> records and
     /// <see cref="Layer.WriteRows(WriteRowsArguments, IntPtr)"/> runs.
     /// </summary>
-    public sealed unsafe class WriteRowsArguments
+    public sealed class WriteRowsArguments
     {
         /// <summary>First batch row. Default: 0.</summary>
         public long FirstRow { get; set; }
@@ -522,7 +522,7 @@ namespace Synfire
         /// <summary>Read. Its shape is <c>[Rows, N]</c>.</summary>
         public BufferBase Buffer { get; set; }
 
-        internal synfire_state_desc Desc(Call call)
+        internal unsafe synfire_state_desc Desc(Call call)
         {
             synfire_state_desc desc = synfire_state_desc.Init;
             desc.first_row = FirstRow;
@@ -537,7 +537,7 @@ namespace Synfire
     /// What <see cref="Graph.CopyRows(Layer, CopyRowsArguments)"/> records and
     /// <see cref="Layer.CopyRows(CopyRowsArguments, IntPtr)"/> runs.
     /// </summary>
-    public sealed unsafe class CopyRowsArguments
+    public sealed class CopyRowsArguments
     {
         /// <summary>
         /// Read: a layer of the same model, number of neurons and arithmetic. Rows of one layer may be copied to
@@ -568,7 +568,7 @@ namespace Synfire
     }
 
     /// <summary>What <see cref="Graph.Snapshot(Layer, SnapshotArguments)"/> records.</summary>
-    public sealed unsafe class SnapshotArguments
+    public sealed class SnapshotArguments
     {
         /// <summary>First batch row. Default: 0.</summary>
         public long FirstRow { get; set; }
@@ -585,7 +585,7 @@ namespace Synfire
         /// <summary>Written.</summary>
         public BufferBase Buffer { get; set; }
 
-        internal synfire_state_desc Desc(Call call)
+        internal unsafe synfire_state_desc Desc(Call call)
         {
             synfire_state_desc desc = synfire_state_desc.Init;
             desc.first_row = FirstRow;
@@ -597,7 +597,7 @@ namespace Synfire
     }
 
     /// <summary>What <see cref="Graph.Restore(Layer, RestoreArguments)"/> records.</summary>
-    public sealed unsafe class RestoreArguments
+    public sealed class RestoreArguments
     {
         /// <summary>First batch row. Default: 0.</summary>
         public long FirstRow { get; set; }
@@ -614,7 +614,7 @@ namespace Synfire
         /// <summary>Read.</summary>
         public BufferBase Buffer { get; set; }
 
-        internal synfire_state_desc Desc(Call call)
+        internal unsafe synfire_state_desc Desc(Call call)
         {
             synfire_state_desc desc = synfire_state_desc.Init;
             desc.first_row = FirstRow;
