@@ -97,7 +97,7 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Puts another buffer, of the same type, size and kind of memory, in the place of one, in all operations.
+        /// Puts another buffer, of the same type, shape and kind of memory, in the place of one, in all operations.
         /// Slow: replays in flight are waited for, and on a GPU the graph is captured anew.
         /// </summary>
         public void Rebind(BufferBase oldBuffer, BufferBase newBuffer)

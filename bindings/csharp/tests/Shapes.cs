@@ -18,12 +18,13 @@ namespace Synfire.Tests
             return context_.CreateBuffer<E>(MemoryKind.Device, shape);
         }
 
-        private static void Refused(Action call, string what, string got, string wanted)
+        private static void Refused(Action call, string what, string got, string wanted,
+                                    string rule = "SYN-BUFFER-SHAPE")
         {
             SynfireException problem = Check.Throws<SynfireException>(call, what);
             if (problem == null) return;
             Check.Equal(problem.Status, Status.ErrorInvalidArgument, what);
-            Check.Equal(problem.RuleId, "SYN-BUFFER-SHAPE", what);
+            Check.Equal(problem.RuleId, rule, what);
             Check.Contains(problem.Text, got);
             Check.Contains(problem.Text, wanted);
         }
@@ -63,16 +64,17 @@ namespace Synfire.Tests
             {
                 foreach (Buffer<float> wrong in new[] { turned, array, borrowed })
                 {
-                    Refused(layer_, new ForwardArguments { X = wrong }, "X", "[64, 20]", "[20, 64]");
-                    Refused(layer_, new ForwardArguments { X = x, Spikes = wrong }, "spikes", "[64, 20]", "[20, 64]");
-                    Refused(layer_, new ForwardArguments { X = x, VSeq = wrong }, "V", "[64, 20]", "[20, 64]");
+                    Refused(layer_, new ForwardArguments { X = wrong }, "X", "[64, 20]", "[20, 1, 64]");
+                    Refused(layer_, new ForwardArguments { X = x, Spikes = wrong }, "spikes", "[64, 20]",
+                            "[20, 1, 64]");
+                    Refused(layer_, new ForwardArguments { X = x, VSeq = wrong }, "V", "[64, 20]", "[20, 1, 64]");
                 }
                 layer_.Forward(new ForwardArguments { X = x });
                 Refused(() => layer_.Backward(new BackwardArguments { GradSpikeSeq = x, GradXSeq = turned }),
-                        "gradient", "[64, 20]", "[20, 64]");
+                        "gradient", "[64, 20]", "[20, 1, 64]");
                 using (Buffer<uint> bits = layer_.CreateSpikes())
                     Refused(() => context_.ConvertSpikes(turned, bits, steps: T, neurons: N), "source", "[64, 20]",
-                            "[20, 64]");
+                            "[20, 1, 64]");
                 Refused(() => context_.ScaleAdd(1, x, 1, turned), "a sum", "[64, 20]", "[20, 64]");
             }
         }
@@ -89,8 +91,9 @@ namespace Synfire.Tests
                            "shapes");
                 layer_.Forward(new ForwardArguments { X = x, Spikes = bits });
                 layer_.Forward(new ForwardArguments { X = x, Spikes = inTime });
-                Refused(layer_, new ForwardArguments { X = x, Spikes = turned }, "bits", "[2, 20]", "[20, 2]");
-                Refused(layer_, new ForwardArguments { X = x, Spikes = time }, "bits in time", "[2, 32]", "[1, 64]");
+                Refused(layer_, new ForwardArguments { X = x, Spikes = turned }, "bits", "[2, 20]", "[20, 1, 2 words]");
+                Refused(layer_, new ForwardArguments { X = x, Spikes = time }, "bits in time", "[2, 32]",
+                        "[1, 1, 64 words]");
             }
         }
 
@@ -138,7 +141,7 @@ namespace Synfire.Tests
             {
                 foreach (Buffer<float> fits in new[] { x, four, column })
                     layer_.Forward(new ForwardArguments { X = fits, Spikes = bits });
-                Refused(layer_, new ForwardArguments { X = turned }, "X", "64", "20");
+                Refused(layer_, new ForwardArguments { X = turned }, "X", "[64, 1, 20]", "[20, 1, 64]");
             }
             using (Layer one = new Layer(context_, steps: T, neurons: 1))
             using (Buffer<float> row = Of<float>(1, T))
@@ -158,7 +161,21 @@ namespace Synfire.Tests
             using (Buffer<float> turned = context_.CreateBuffer<float>(MemoryKind.Device, DType.F32, 80, N, T))
             {
                 layer_.Forward(new ForwardArguments { X = x });
-                Refused(layer_, new ForwardArguments { X = turned }, "X", "[64, 20]", "[20, 64]");
+                Refused(layer_, new ForwardArguments { X = turned }, "X", "[64, 20]", "[20, 1, 64]");
+            }
+        }
+
+        public static void ABufferThatTakesThePlaceOfOne()
+        {
+            using (Buffer<float> x = layer_.CreateSequence<float>())
+            using (Buffer<float> array = Of<float>(T * N))
+            using (Buffer<float> turned = Of<float>(N, T))
+            using (Graph graph = Graph.Record(context_, g => g.Forward(layer_, new ForwardArguments { X = x })))
+            {
+                Refused(() => graph.Rebind(x, turned), "another shape", "[64, 20]", "[20, 1, 64]",
+                        "SYN-REBIND-SHAPE");
+                graph.Rebind(x, array);
+                Check.That(graph.Wait(graph.Launch()), "a replay with another buffer");
             }
         }
 

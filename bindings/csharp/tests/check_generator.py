@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """A new operation of the C library needs no line written by hand: check_generator.py MCS FOLDER
 
-A copy of synfire.h gets one more descriptor with fields of every kind, a function that records it and one that runs it. The
-description and the C# files are made from it, and compiled together with the sources written by hand and with a program
-that uses all of it. Then a field that no rule fits has to stop the generator.
+A copy of synfire.h gets one more descriptor with fields of every kind, a function that records it and one that runs
+it. The description and the C# files are made from that header, and compiled together with the sources written by hand
+and with a program that uses the operation. A field that no rule fits must stop the generator.
 
 SPDX-License-Identifier: MIT
 """
@@ -113,9 +113,10 @@ static class Program
 }
 """
 
-# Lines of the descriptor's filling: what is needed is asked for, what the marks say is done.
+# Lines that fill in the descriptor.
 FILLED = ["desc.kind = (int)Kind;", "desc.bounds = (uint)Bounds;", "desc.add = Add ? 1 : 0;", "desc.n_steps = Steps;",
-          'desc.spikes = call.Use(Errors.Given(Spikes, "Spikes"));', 'desc.rates = call.Use(Errors.Given(Rates, "Rates"));',
+          'desc.spikes = call.Use(Errors.Given(Spikes, "Spikes"));',
+          'desc.rates = call.Use(Errors.Given(Rates, "Rates"));',
           "desc.mask = call.Use(Mask);", "desc.reference = call.Use(Reference);",
           'desc.label = call.Text(Errors.Given(Label, "Label"));', "desc.n_weights = (ulong)Weights.Count;",
           "desc.weights = (double*)call.Numbers(Weights);", "desc.n_others = (uint)Others.Count;",
@@ -129,7 +130,7 @@ DOCUMENTED = {"T:Synfire.DecodeRateArguments": "", "P:Synfire.DecodeRateArgument
               "P:Synfire.DecodeRateArguments.Mask": "Which rows count. Read. Its shape is [B]. Optional.",
               "P:Synfire.DecodeRateArguments.Tau": "The time constant in steps; the larger, the smoother.",
               "M:Synfire.Graph.DecodeRate(Synfire.DecodeRateArguments)": "Appends a decoding of rates",
-              "M:Synfire.Context.DecodeRate(Synfire.DecodeRateArguments,System.IntPtr)": "Decodes rates from spikes now."}
+              "M:Synfire.Context.DecodeRate(Synfire.DecodeRateArguments,System.IntPtr)": "Decodes rates from spikes"}
 
 
 def run(*command):
@@ -175,8 +176,9 @@ def main():
         if compiled.returncode != 0:
             sys.exit(compiled.stdout)
 
-    members = {member.get("name"): " ".join("".join(part for part in member.find("summary").itertext()).split())
-               for member in xml.etree.ElementTree.parse(folder / "Synfire.xml").iter("member") if member.find("summary") is not None}
+    documentation = xml.etree.ElementTree.parse(folder / "Synfire.xml")
+    members = {member.get("name"): " ".join("".join(member.find("summary").itertext()).split())
+               for member in documentation.iter("member") if member.find("summary") is not None}
     for name, words in DOCUMENTED.items():
         if words not in members.get(name, "") or not members.get(name):
             sys.exit(f"{name}: '{words}' is not in '{members.get(name)}'")

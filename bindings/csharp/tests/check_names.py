@@ -33,7 +33,7 @@ Layer.QueryMemory(steps: 20, neurons: 64);
 Layer.QueryMemory(neurons: 64, steps: 20, options: options);
 context.ConvertSpikes(bits, dense, steps: steps, neurons: neurons);
 context.ConvertSpikes(bits, dense, neurons: neurons, steps: steps, batch: 2);
-context.ConvertSpikes(steps: 20, neurons: 64, source: bits, destination: dense, batch: 2, stream: default(System.IntPtr));
+context.ConvertSpikes(steps: 20, neurons: 64, source: bits, destination: dense, stream: default(System.IntPtr));
 context.CountSpikes(CountKind.Total, bits, bits, steps: 20, neurons: 64);
 context.CountSpikes(neurons: 64, steps: 20, kind: CountKind.Total, spikes: bits, counts: bits, batch: 2);
 context.EncodeBernoulli(dense, bits, steps: 20, neurons: 64, seed: 7);
@@ -82,7 +82,8 @@ def command(compiler):
 
     runtime = newest("--list-runtimes", "Microsoft.NETCore.App ")
     parts = [runtime / f"{name}.dll" for name in ("System.Private.CoreLib", "System.Runtime", "netstandard")]
-    return [compiler, "exec", str(newest("--list-sdks", "") / "Roslyn/bincore/csc.dll"), "-nostdlib", *(f"-r:{part}" for part in parts)]
+    csc = newest("--list-sdks", "") / "Roslyn/bincore/csc.dll"
+    return [compiler, "exec", str(csc), "-nostdlib", *(f"-r:{part}" for part in parts)]
 
 
 def main():
