@@ -185,13 +185,12 @@ def constants(api):
     return "".join(out) + "\n".join(parts) + "}\n"
 
 
-
 # ---- Operations ------------------------------------------------------------------------------------------------------
 
 HANDLES = {"synfire_buffer": "BufferBase", "synfire_layer": "Layer"}
 OWNERS = {"context": "Context", "layer": "Layer"}
 
-# Fields whose meaning the marks do not tell: the property's type, the value of the field, the documentation.
+# Fields that the marks describe too little: the property's type, the value of the field, the documentation.
 SPECIAL = {
     "synfire_backward_desc.forward": (
         "int?", "Forward.HasValue ? unchecked((uint)Forward.Value + 1) : 0",
@@ -225,7 +224,6 @@ class Operations:
     """Operations.g.cs: arguments, Graph.X, and Context.X or Layer.X."""
 
     def __init__(self, api):
-        self.api = api
         self.structs = {struct["name"]: struct for struct in api["structs"]}
         self.functions = {function["name"]: function for function in api["functions"]}
         callbacks = {callback["name"] for callback in api["callbacks"]}
@@ -274,12 +272,12 @@ class Operations:
         return re.sub(r"`([^`]*)`|(?:::)?\b((?:SYNFIRE|synfire)_\w+(?:::\w+)?)(?:\(\))?", replace, text)
 
     def field_text(self, field, operation):
-        """The header's text; a buffer whose text refers to the function is described by its marks."""
+        """The header's text, and what the marks of a buffer add to it."""
         text = re.sub(r"^What the function says\.\s*", "", field["doc"])
         # "`n_reads` buffers": a list knows its length.
         counted = re.match(r"`(\w+)` ", text)
-        if counted and counted[1] in self.lengths(operation):
-            text = text[counted.end():][:1].upper() + text[counted.end():][1:]
+        if counted and any(length["name"] == counted[1] for length in self.lists(operation).values()):
+            text = text[counted.end()].upper() + text[counted.end() + 1:]
         if field.get("flag"):
             text = re.sub(r"(^|(?<=\. ))1:", "`true`:", text)
             text = re.sub(r"\b0 \(default\)", "`false` (default)", text).replace("Default 0", "Default `false`")
@@ -307,14 +305,12 @@ class Operations:
 
     # ---- One field
 
-    def lengths(self, operation):
-        return {field["name"] for field in operation["fields"] if "length_of" in field}
-
     def lists(self, operation):
+        """The length of each list, by the list's name."""
         return {field["length_of"]: field for field in operation["fields"] if "length_of" in field}
 
     def entry(self, struct):
-        """The field of the name and that of the buffer, where entries are that and no more."""
+        """The names of both fields, where an entry is a name and a buffer; else None."""
         fields = [field for field in self.structs.get(struct, {"fields": []})["fields"]
                   if field["name"] not in ("struct_size", "reserved")]
         kinds = {field["type"]: field["name"] for field in fields}
@@ -326,7 +322,7 @@ class Operations:
         name, prop = field["name"], property_name(field)
         special = SPECIAL.get(f"{operation['desc']}.{name}")
         given = prop if field["nullable"] else f'Errors.Given({prop}, "{prop}")'
-        setter, length, kind, lines = "{ get; set; }", self.lists(operation).get(name), None, []
+        length, kind = self.lists(operation).get(name), None
         text = special[2] if special else self.field_text(field, operation)
         if special:
             kind, value = special[:2]
@@ -347,7 +343,7 @@ class Operations:
                 kind, value = raw, prop
         if kind is None:
             sys.exit(f"generate.py: {operation['desc']}.{name}: no rule makes a property of '{field['type']}'")
-        return (comment("summary", text, " " * 8) + f"        public {kind} {prop} {setter}\n",
+        return (comment("summary", text, " " * 8) + f"        public {kind} {prop} {{ get; set; }}\n",
                 [f"desc.{identifier(name)} = {value};"])
 
     def list_member(self, field, length, prop, text):
@@ -381,7 +377,10 @@ class Operations:
 
     def arguments(self, operation):
         name, desc = arguments_class(operation), operation["desc"]
-        members = [self.member(field, operation) for field in operation["fields"] if "length_of" not in field]
+        fields = [field for field in operation["fields"] if "length_of" not in field]
+        if len(set(map(property_name, fields))) < len(fields):
+            sys.exit(f"generate.py: {desc}: two fields become the same property")
+        members = [self.member(field, operation) for field in fields]
         pointers = any(field["type"].endswith("*") for field in operation["fields"])
         method = f"Graph.{pascal(operation['name'])}({'Layer, ' if operation['layer'] else ''}{name})"
         text = f'What <see cref="{method}"/> records'

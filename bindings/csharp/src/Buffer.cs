@@ -15,7 +15,7 @@ namespace Synfire
     {
         private readonly long[] shape_;
 
-        // Once it is made, the owner of borrowed memory is disposed of by Lent.
+        // Once the buffer is made, Lent disposes of the owner of borrowed memory.
         internal BufferBase(Context context, MemoryKind memory, DType dtype, long rowPitch, long[] shape, IntPtr data,
                             IDisposable owner)
             : base(new BufferHandle())
@@ -39,7 +39,7 @@ namespace Synfire
             desc.n_elements = (ulong)checked((shape_[0] - 1) * RowPitch + RowLength);
             desc.data = (void*)data;
             desc.row_pitch = (ulong)rowPitch;
-            // More dimensions than the C library knows: it checks the size only.
+            // The C library takes up to four dimensions; with more it checks the size only.
             if (shape_.Length <= 4)
                 for (int i = 0; i < shape_.Length; ++i) desc.shape[i] = (ulong)shape_[i];
             synfire_buffer made;
@@ -64,7 +64,7 @@ namespace Synfire
 
         internal IntPtr Address { get; }
 
-        // What one element is in C#.
+        // The type of one element in C#.
         internal abstract Type Element { get; }
 
         internal synfire_buffer Raw { get { return new synfire_buffer(Handle.Value); } }
@@ -118,8 +118,8 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Reports that the memory was written through its address. A backward whose X was overwritten since then says
-        /// so, instead of answering a gradient of other numbers.
+        /// Reports that the memory was written through its address. A backward whose X was overwritten since the
+        /// forward is then refused, instead of computing the gradient of other numbers.
         /// </summary>
         public void MarkWritten()
         {

@@ -8,8 +8,8 @@ using Synfire.Raw;
 
 namespace Synfire
 {
-    // One call: no other thread releases the handles that it uses, and the names and lists that it reads stay in memory.
-    // Arguments fill in a descriptor through it, so that whatever is in a descriptor is held and can be kept.
+    // One call: no other thread releases the handles that it uses, and the names and lists that it reads stay in
+    // memory. Arguments fill in a descriptor through it, so that whatever is in a descriptor is held and can be kept.
     internal sealed unsafe class Call : IDisposable
     {
         private readonly List<SynfireObject> used_ = new List<SynfireObject>();
@@ -37,17 +37,19 @@ namespace Synfire
         // A list of handles; null when there are none.
         public synfire_buffer* Use(IList<BufferBase> buffers, string name)
         {
-            synfire_buffer* list = (synfire_buffer*)Memory(buffers.Count, sizeof(synfire_buffer));
-            for (int i = 0; i < buffers.Count; ++i) list[i] = Use(Errors.Given(buffers[i], name));
+            int count = buffers.Count;
+            synfire_buffer* list = (synfire_buffer*)Memory(count, sizeof(synfire_buffer));
+            for (int i = 0; i < count; ++i) list[i] = Use(Errors.Given(buffers[i], name));
             return list;
         }
 
         // A list of numbers; null when there are none.
         public void* Numbers<T>(IList<T> values) where T : struct
         {
-            void* list = Memory(values.Count, Marshal.SizeOf(typeof(T)));
-            Span<T> numbers = new Span<T>(list, values.Count);
-            for (int i = 0; i < numbers.Length; ++i) numbers[i] = values[i];
+            int count = values.Count;
+            void* list = Memory(count, Marshal.SizeOf(typeof(T)));
+            Span<T> numbers = new Span<T>(list, count);
+            for (int i = 0; i < count; ++i) numbers[i] = values[i];
             return list;
         }
 

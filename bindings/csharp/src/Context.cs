@@ -34,7 +34,7 @@ namespace Synfire
             IsHost = Properties.Backend == Backend.Host;
         }
 
-        // Apart from the constructor, which has to see to the library first: Mono looks for functions when it compiles.
+        // Not in the constructor, which loads the library first: Mono looks up functions when it compiles a method.
         [MethodImpl(MethodImplOptions.NoInlining)]
         private static IntPtr Create(synfire_context_desc* desc)
         {
@@ -70,7 +70,7 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Frees what closed objects of this context left behind, and answers how many are still in use.
+        /// Frees what closed objects of this context left behind, and returns how many are still in use.
         /// </summary>
         public long Reclaim()
         {

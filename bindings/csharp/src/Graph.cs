@@ -35,7 +35,7 @@ namespace Synfire
         }
 
         /// <summary>
-        /// A graph that is ready to be replayed: <paramref name="record"/> gets an empty one and records into it.
+        /// A graph that is ready to be replayed: <paramref name="record"/> gets an empty graph and records into it.
         /// </summary>
         /// <param name="context">The context it belongs to.</param>
         /// <param name="record">Records. What it throws comes out, and the graph is closed.</param>
@@ -131,7 +131,7 @@ namespace Synfire
                 Spikes.Encoding(rates, spikes, steps, neurons, batch, seed, offset, ratesPerStep));
         }
 
-        // What a call used, besides the graph itself.
+        // Keeps what a recording used, except the graph itself.
         private void Keep(IEnumerable<SynfireObject> used)
         {
             lock (keeps_)
@@ -151,9 +151,9 @@ namespace Synfire
         // ---- Replaying ----------------------------------------------------------------------------------------------
 
         /// <summary>
-        /// Replays the graph once, and answers the ticket of this replay: 1, 2, 3 ... On a GPU it enqueues and returns;
+        /// Replays the graph once, and returns the ticket of this replay: 1, 2, 3 ... On a GPU it enqueues and returns;
         /// on the host the replay is done when it returns. On a stream that is being captured it becomes part of the
-        /// capture instead, and the answer is 0. Allocates nothing.
+        /// capture instead, and the ticket is 0. Allocates nothing.
         /// </summary>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public ulong Launch(IntPtr stream = default(IntPtr))
@@ -162,7 +162,7 @@ namespace Synfire
             ulong ticket;
             if (handle.HasNodes)
             {
-                // Functions of native nodes stay there until the call is back, whoever closes the graph meanwhile.
+                // Functions of native nodes stay until the call returns, even if another thread closes the graph.
                 bool held = false;
                 handle.DangerousAddRef(ref held);
                 try
@@ -184,11 +184,11 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Waits for a replay. Answers true when it is done, and everything it wrote is there; false when the time was
-        /// up first. An error of the replay is thrown here. Allocates nothing.
+        /// Waits for a replay. Returns true when it is done and everything it wrote is visible; false on a time-out. An
+        /// error of the replay is thrown here. Allocates nothing.
         /// </summary>
-        /// <param name="ticket">What <see cref="Launch"/> answered.</param>
-        /// <param name="timeoutNanoseconds">How long at most; 0 looks once, negative waits for ever.</param>
+        /// <param name="ticket">What <see cref="Launch"/> returned.</param>
+        /// <param name="timeoutNanoseconds">How long at most; 0 looks once, negative waits forever.</param>
         /// <param name="policy">How: spinning has the lowest latency, blocking the lowest load.</param>
         public bool Wait(ulong ticket, long timeoutNanoseconds = -1, WaitPolicy policy = WaitPolicy.Spin)
         {
@@ -199,8 +199,8 @@ namespace Synfire
         }
 
         /// <summary>Waits for a replay, as the other overload does.</summary>
-        /// <param name="ticket">What <see cref="Launch"/> answered.</param>
-        /// <param name="timeout">How long at most; <c>Timeout.InfiniteTimeSpan</c> waits for ever.</param>
+        /// <param name="ticket">What <see cref="Launch"/> returned.</param>
+        /// <param name="timeout">How long at most; <c>Timeout.InfiniteTimeSpan</c> waits forever.</param>
         /// <param name="policy">How.</param>
         public bool Wait(ulong ticket, TimeSpan timeout, WaitPolicy policy = WaitPolicy.Spin)
         {

@@ -34,7 +34,7 @@ namespace Synfire
         public bool UndecayedInput { get; set; }
 
         /// <summary>
-        /// CUDA threads of one block of its kernels, to measure with: 32, 64, 96 or 128; 0 (default): as was measured
+        /// CUDA threads in one block of its kernels, for measurements: 32, 64, 96 or 128; 0 (default): what measured
         /// best. Changes no result.
         /// </summary>
         public uint ThreadsPerBlock { get; set; }
@@ -193,7 +193,7 @@ namespace Synfire
             return Query(Desc(steps, neurons, options));
         }
 
-        // Apart, because Mono looks for functions when it compiles a method.
+        // A method of its own, because Mono looks up functions when it compiles a method.
         [MethodImpl(MethodImplOptions.NoInlining)]
         private static LayerMemory Query(synfire_layer_desc desc)
         {
@@ -233,7 +233,7 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Reads a parameter, as it was set or as the latest replay left it that updates it: one number, or one for
+        /// Reads a parameter, as it was set or as the latest replay that updates it left it: one number, or one for
         /// each neuron.
         /// </summary>
         public double[] GetParameter(string name)
@@ -244,7 +244,7 @@ namespace Synfire
             double[] all = new double[Neurons];
             fixed (double* data = all)
                 Errors.Check(Native.synfire_layer_get_parameter(Raw, text, data, (ulong)Neurons));
-            // One number is answered alone when one is held; asking for it when there are many is refused.
+            // Asking for one number is refused when there is one for each neuron.
             bool single = Neurons > 1 && Native.synfire_layer_get_parameter(Raw, text, &one, 1) >= 0;
             GC.KeepAlive(this);
             return single ? new[] { all[0] } : all;

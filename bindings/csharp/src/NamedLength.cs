@@ -1,8 +1,8 @@
 // NamedLength.cs - steps and neurons, which calls write with their names.
 //
-// Two integers side by side are easily swapped. A parameter of the type NamedLength takes any integer. Beside each method
-// that has two of them there is an obsolete overload that fits integers better, but has other parameter names: a call
-// without names chooses it, and the compiler's error shows how to write the call. A call with names never does.
+// Two integers side by side are easily swapped. A parameter of the type NamedLength takes any integer. Beside each
+// method that has two of them there is an obsolete overload that fits integers better, but has other parameter names: a
+// call without names chooses it, and the compiler's error shows how to write the call. A call with names never does.
 //
 // SPDX-License-Identifier: MIT
 using System;

@@ -1,7 +1,7 @@
 // Nodes.cs - native nodes: functions of the program between two operations of a graph.
 //
-// The C library calls one static method, which catches what the program's function throws: no exception crosses a frame
-// of C. It waits in the node until the call that led there has come back, and is thrown from that one.
+// The C library calls one static method, which catches what the program's function throws, so that no exception crosses
+// a frame of C. The node holds the exception until the call that led to it returns; that call then throws it.
 //
 // SPDX-License-Identifier: MIT
 using System;
@@ -89,7 +89,7 @@ namespace Synfire
             IsHost = isHost;
         }
 
-        // Calls of C.
+        // What the C library calls.
 
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
         private delegate int Callback(IntPtr user, IntPtr call);
@@ -116,7 +116,7 @@ namespace Synfire
         }
     }
 
-    // Ahead-of-time compilers, that of Unity among them, know by this name what C may call.
+    // Ahead-of-time compilers, such as Unity's, recognize by the name of this attribute what C may call.
     [AttributeUsage(AttributeTargets.Method)]
     internal sealed class MonoPInvokeCallbackAttribute : Attribute
     {
@@ -176,7 +176,7 @@ namespace Synfire
             return this;
         }
 
-        // What a native node threw, else the C library's own error.
+        // Throws what a native node threw, else the C library's own error.
         private void Checked(int status)
         {
             if (status < 0) Fail(status);

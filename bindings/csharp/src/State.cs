@@ -56,11 +56,11 @@ namespace Synfire
 
     public sealed unsafe partial class Layer
     {
-        /// <summary>Puts batch rows of the state back to their start, or those of them that a mask chooses.</summary>
+        /// <summary>Resets batch rows of the state, or those of them that a mask selects.</summary>
         /// <param name="firstRow">First batch row.</param>
         /// <param name="rows">How many; 0 means all that follow.</param>
         /// <param name="mask">
-        /// Null, or a byte for each batch row <c>[B]</c>, which is not 0 where it shall be reset.
+        /// Null, or a byte for each batch row <c>[B]</c>, which is not 0 where the row is reset.
         /// </param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public void ResetRows(long firstRow = 0, long rows = 0, Buffer<byte> mask = null,
@@ -116,7 +116,7 @@ namespace Synfire
         }
 
         /// <summary>
-        /// The state of batch rows, with a header that says what it is of. Parameters are not in it.
+        /// The state of batch rows, with a header that identifies the layer. Parameters are not included.
         /// </summary>
         /// <param name="firstRow">First batch row.</param>
         /// <param name="rows">How many; 0 means all that follow.</param>
@@ -134,7 +134,7 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Puts a snapshot back into as many batch rows. What is none, or one of another layer, is refused.
+        /// Restores a snapshot into as many batch rows. One of another layer, or other bytes, are refused.
         /// </summary>
         /// <param name="snapshot">What <see cref="Snapshot"/> gave, or a replay left in a buffer.</param>
         /// <param name="firstRow">First batch row.</param>
@@ -161,7 +161,7 @@ namespace Synfire
         /// <param name="firstRow">First batch row.</param>
         /// <param name="rows">How many; 0 means all that follow.</param>
         /// <param name="mask">
-        /// Null, or a byte for each batch row <c>[B]</c>, which is not 0 where it shall be reset.
+        /// Null, or a byte for each batch row <c>[B]</c>, which is not 0 where the row is reset.
         /// </param>
         public Graph ResetRows(Layer layer, long firstRow = 0, long rows = 0, Buffer<byte> mask = null)
         {
@@ -220,7 +220,8 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Appends the restoring of a snapshot. A replay that finds none of this layer there leaves the state as it is.
+        /// Appends the restoring of a snapshot. A replay that finds no snapshot of this layer leaves the state as it
+        /// is.
         /// </summary>
         /// <param name="layer">The layer.</param>
         /// <param name="source">Read.</param>
