@@ -94,8 +94,8 @@ TEST(StorageTypes, BuffersHoldThem) {
   EXPECT_EQ(words.download<std::uint32_t>(), (std::vector<std::uint32_t>{1, 2, 3}));
   bytes.fill(7);
   EXPECT_EQ(bytes.download<std::uint8_t>(), std::vector<std::uint8_t>(3, 7));
-  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-BUFFER-TYPE", "synfire::f16",
-                     [&] { halves.download<bf16>(); }));
+  EXPECT_TRUE(
+      throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-BUFFER-TYPE", "synfire::f16", [&] { halves.download<bf16>(); }));
   EXPECT_TRUE(
       throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-BUFFER-TYPE", "std::uint8_t", [&] { bytes.download<float>(); }));
   EXPECT_TRUE(

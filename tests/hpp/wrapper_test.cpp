@@ -340,8 +340,8 @@ TEST(Buffers, KeepTheOwnerOfBorrowedMemory) {
   EXPECT_EQ(owner.use_count(), 1);
   // What was not created keeps nothing.
   synfire_buffer_desc wrong = synfire::borrowed_desc(owner->data(), 0, SYNFIRE_MEMORY_HOST);
-  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-BUFFER-EMPTY", "n_elements",
-                     [&] { Buffer(context, wrong, owner); }));
+  EXPECT_TRUE(
+      throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-BUFFER-EMPTY", "n_elements", [&] { Buffer(context, wrong, owner); }));
   EXPECT_EQ(owner.use_count(), 1);
   if (context.properties().backend != SYNFIRE_BACKEND_HOST) return;
   Layer layer(context, synfire::layer_desc(SYNFIRE_MODEL_LIF, 4, 16));
@@ -566,8 +566,8 @@ TEST(Graphs, StepsBetweenPasses) {
   Layer layer(context, layer_desc), other(context, layer_desc);
   Buffer x(context, synfire::buffer_desc<float>(8)), sum(context, synfire::buffer_desc<float>(8)),
       gradient(context, synfire::buffer_desc<float>(1)), row(context, synfire::buffer_desc<float>(4)),
-      mask(context, synfire::buffer_desc<std::uint8_t>(2)), kept(context, synfire::buffer_desc<std::uint8_t>(
-                                                                              layer.snapshot().size()));
+      mask(context, synfire::buffer_desc<std::uint8_t>(2)),
+      kept(context, synfire::buffer_desc<std::uint8_t>(layer.snapshot().size()));
   gradient.fill(2);
   mask.upload(std::vector<std::uint8_t>{0, 1});
   layer.write_state("v", std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8});
