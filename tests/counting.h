@@ -1,7 +1,7 @@
 /* Counts what a program allocates and locks: every allocation function of the C library, and every function of its
- * threads that takes a lock, replaced by one that counts. For C and C++, in one source file of a program that is compiled
- * with -fno-builtin and linked with the library of dlsym. The file defines SYNFIRE_COUNTED() first: 1 while what happens
- * on the calling thread counts, else 0. */
+ * threads that takes a lock, replaced by one that counts. For C and C++, in one source file of a program that is
+ * compiled with -fno-builtin and linked with the library of dlsym. The file defines SYNFIRE_COUNTED() first: 1 while
+ * what happens on the calling thread counts, else 0. */
 #ifndef SYNFIRE_TESTS_COUNTING_H
 #define SYNFIRE_TESTS_COUNTING_H
 
@@ -60,12 +60,12 @@ int posix_memalign(void **memory, size_t alignment, size_t size) {
   return *memory ? 0 : 12;
 }
 
-#define COUNTING_LOCK(name, type)                  \
-  int name(type *lock) {                           \
-    static int (*next)(type *) = NULL;             \
-    add_counted(&n_locks);                         \
-    if (next == NULL) find_next(&next, #name);     \
-    return next(lock);                             \
+#define COUNTING_LOCK(name, type)              \
+  int name(type *lock) {                       \
+    static int (*next)(type *) = NULL;         \
+    add_counted(&n_locks);                     \
+    if (next == NULL) find_next(&next, #name); \
+    return next(lock);                         \
   }
 #define COUNTING_TIMED_LOCK(name, type)                         \
   int name(type *lock, const struct timespec *until) {          \

@@ -1,8 +1,8 @@
 /* control_loop.c - a controller at 1 kHz: sense, one replay, act, in time or with the last command held.
  *
- * What lives here: the listings of the page on control loops, as a program: control_loop [TICKS [CPU PRIORITY]]. With CPU and
- * PRIORITY it asks the system for a processor of its own and for SCHED_FIFO, and goes on without what it is refused.
- * What does not: a robot. Sensors and motors are stand-ins.
+ * The listings of the page on control loops, as a program: control_loop [TICKS [CPU PRIORITY]]. With CPU and PRIORITY
+ * it asks the system for a processor of its own and for SCHED_FIFO, and goes on without what it is refused. Sensors and
+ * motors are stand-ins.
  *
  * SPDX-License-Identifier: MIT */
 #if defined(__linux__)
@@ -22,8 +22,8 @@
 
 enum { n_steps = 8, n_neurons = 256, n_warm_up = 50, n_slots = 2, most_late_in_a_row = 3 };
 
-static const int64_t period = 1000000;  /* ns */
-static const int64_t budget = 600000;   /* ns from the beginning of a tick until the command must be known */
+static const int64_t period = 1000000; /* ns */
+static const int64_t budget = 600000;  /* ns from the beginning of a tick until the command must be known */
 
 static void require(synfire_status status) {
   char text[512];
@@ -77,7 +77,7 @@ static void actuate(double command) {
   actuated = command;
 }
 
-/* ---- Synfire -------------------------------------------------------------------------------------------------------- */
+/* ---- Synfire ----------------------------------------------------------------------------------------------------- */
 
 typedef struct controller {
   synfire_context context;
@@ -129,14 +129,14 @@ static void warm_up(controller *c) {
     require(synfire_graph_launch(c->step, NULL, &ticket));
     require(synfire_graph_wait(c->step, ticket, SYNFIRE_WAIT_SPIN, -1));
   }
-  require(synfire_layer_reset_state(c->layer, NULL)); /* what was learned about the machine stays, what was felt does not */
+  require(synfire_layer_reset_state(c->layer, NULL)); /* forget the warm-up; keep what was learned about the machine */
   require(synfire_graph_reset_statistics(c->step));
 }
 /* [warm up] */
 
 /* [real time] */
-/* Each of these may be refused; the loop then still runs, with a longer tail. After prepare() and warm_up(): threads that CUDA or
- * a pool has started inherit nothing of it, and the pages that the loop needs are there. */
+/* Each of these may be refused; the loop then still runs, with a longer tail. After prepare() and warm_up(): threads
+ * that CUDA or a pool has started inherit nothing of it, and the pages that the loop needs are there. */
 static void become_real_time(int cpu, int priority) {
 #if defined(__linux__)
   struct sched_param wanted;
@@ -146,7 +146,8 @@ static void become_real_time(int cpu, int priority) {
   if (sched_setaffinity(0, sizeof mask, &mask) != 0) fprintf(stderr, "processor %d: %s\n", cpu, strerror(errno));
   memset(&wanted, 0, sizeof wanted);
   wanted.sched_priority = priority;
-  if (sched_setscheduler(0, SCHED_FIFO, &wanted) != 0) fprintf(stderr, "SCHED_FIFO %d: %s\n", priority, strerror(errno));
+  if (sched_setscheduler(0, SCHED_FIFO, &wanted) != 0)
+    fprintf(stderr, "SCHED_FIFO %d: %s\n", priority, strerror(errno));
 #if defined(MCL_ONFAULT) /* keeps pages that are touched, and does not touch what CUDA has only reserved */
   if (mlockall(MCL_CURRENT | MCL_ONFAULT) != 0) fprintf(stderr, "mlockall: %s\n", strerror(errno));
 #endif

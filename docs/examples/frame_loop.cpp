@@ -1,4 +1,5 @@
-// frame_loop.cpp - a game's loop: agents that come and go think while the picture is drawn, and nothing ever waits for them.
+// frame_loop.cpp - a game's loop: agents that come and go think while the picture is drawn, and nothing ever waits for
+// them.
 //
 // What lives here: the listing of the page on control loops for frame loops, as a program: frame_loop [FRAMES].
 // What does not: a game. Senses, actions and drawing are stand-ins.
@@ -22,7 +23,8 @@ constexpr int most_agents = 32, neurons = 64, steps = 4, slots = 3;
 // Stands for what the agents see: x [steps, most_agents, neurons], of which those that live are filled.
 void sense(float* x, int alive) {
   for (int t = 0; t < steps; ++t)
-    for (int i = 0; i < alive * neurons; ++i) x[t * most_agents * neurons + i] = 0.25F * static_cast<float>((i + t) % 8);
+    for (int i = 0; i < alive * neurons; ++i)
+      x[t * most_agents * neurons + i] = 0.25F * static_cast<float>((i + t) % 8);
 }
 
 // Stands for what they do with it: spikes [steps, most_agents, neurons].
@@ -32,17 +34,23 @@ long act(const float* spikes, int alive) {
   return moves;
 }
 
-void draw() { std::this_thread::sleep_for(1ms); }
+void draw() {
+  std::this_thread::sleep_for(1ms);
+}
 
 // One agent more every ten frames; every fifteenth frame one starts anew.
-int population(int frame) { return std::min(most_agents, 4 + frame / 10); }
-int reborn(int frame) { return frame % 15 == 14 ? frame % 4 : -1; }
+int population(int frame) {
+  return std::min(most_agents, 4 + frame / 10);
+}
+int reborn(int frame) {
+  return frame % 15 == 14 ? frame % 4 : -1;
+}
 
 void run(int frames) {
   /* [prepare] */
   synfire::Context context;  // while the level loads
-  synfire::Layer minds(context, synfire::layer_desc(SYNFIRE_MODEL_LIF, synfire::steps{steps}, synfire::neurons{neurons},
-                                                    most_agents));
+  synfire::Layer minds(
+      context, synfire::layer_desc(SYNFIRE_MODEL_LIF, synfire::steps{steps}, synfire::neurons{neurons}, most_agents));
   synfire::Buffer x = minds.make_sequence<float>(context, SYNFIRE_MEMORY_PINNED);
   synfire::Buffer spikes = minds.make_spikes<float>(context, SYNFIRE_MEMORY_PINNED);
   synfire::Buffer respawn(context, synfire::buffer_desc<std::uint8_t>(most_agents, SYNFIRE_MEMORY_PINNED));
@@ -85,8 +93,8 @@ void run(int frames) {
   }
   /* [frame] */
   if (newest != 0) step.wait(newest);
-  std::printf("%d frames, %d agents at the end: %ld moves, %d frames without a new thought\n", frames, population(frames - 1),
-              moves, skipped);
+  std::printf("%d frames, %d agents at the end: %ld moves, %d frames without a new thought\n", frames,
+              population(frames - 1), moves, skipped);
 }
 
 }  // namespace

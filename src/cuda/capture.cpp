@@ -62,8 +62,8 @@ class Capturer {
   size_t capture_operations(CapturedGraph& captured) {
     id_ = capture_id();
     // A kernel right behind another one of this library may be launched before that one has ended: both ends of such an
-    // edge know that they must wait. 0.7 us less for a forward and a backward (H200, docs/performance.md, "Small
-    // graphs").
+    // edge know that they must wait. 0.7 us less for a forward and a backward (H200,
+    // docs/pages/tuning.md, "Programmatic edges").
     Launcher::Place place = {stream_, slot_};
     for (size_t entry = 0; entry < operations_.size(); ++entry) {
       const Operation& operation = operations_[entry];

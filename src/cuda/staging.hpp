@@ -12,12 +12,11 @@ namespace synfire::cuda {
 // empty them.
 class Staging {
  public:
-  // Outputs up to this size are written where they are. A copy node behind the kernel that writes them costs more: 23.5
-  // us from launch to done instead of 6.4 with 2 KiB, 23.5 instead of 8.3 with 128 KiB, 56 instead of 46 with 2 MiB,
-  // beyond which nothing was measured (H200, PCIe 5, docs/performance.md, "Frames in and out").
+  // Outputs up to this size are written in place, which is faster than a copy node behind the kernel: 46 us from launch
+  // to done instead of 56 with 2 MiB (H200, PCIe 5, docs/pages/measurements.md, "Frames in and out").
   static constexpr uint64_t zero_copy_bytes = uint64_t{2} << 20;
-  // Neuron-packed spikes are written one word a warp or four, and each is a transfer of its own: `hear --population
-  // 512`, 128 KiB of them, takes 161 us in place and 132 by way of the GPU's memory; 32 KiB take the same either way.
+  // A warp writes one or four words of neuron-packed spikes at a time, and each such write is a transfer of its own:
+  // 128 KiB of them take 161 us in place and 132 through the GPU's memory (`hear --population 512`).
   static constexpr uint64_t zero_copy_bytes_of_words = uint64_t{64} << 10;
 
   explicit Staging(const core::OperationList& operations);

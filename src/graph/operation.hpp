@@ -70,7 +70,9 @@ class Operation {
   static constexpr size_t capacity = 1408;
 
   template <class K>
-  requires requires { std::remove_cvref_t<K>::name; }
+    requires requires {
+      std::remove_cvref_t<K>::name;
+    }
   Operation(K&& operation) : kind_(&KindOf<std::remove_cvref_t<K>>::table) {
     using Kind = std::remove_cvref_t<K>;
     static_assert(sizeof(Kind) <= capacity && alignof(Kind) <= alignof(std::max_align_t));

@@ -1,6 +1,6 @@
 // Instruction levels. Kernels of any operation's folder can be compiled once for each (level_kernels in
-// CMake): such a file defines its functions, and one constant table of them, in `synfire::host::SYNFIRE_MODEL_LEVEL`, and
-// its header declares the table by SYNFIRE_LEVEL_TABLES. All levels give the same bits.
+// CMake): such a file defines its functions, and one constant table of them, in `synfire::host::SYNFIRE_MODEL_LEVEL`,
+// and its header declares the table by SYNFIRE_LEVEL_TABLES. All levels give the same bits.
 #ifndef SYNFIRE_HOST_LEVEL_HPP
 #define SYNFIRE_HOST_LEVEL_HPP
 
@@ -24,9 +24,9 @@ const char* name_of_level(Level level) noexcept;
   extern const Table name;                \
   }
 // The table of the level that this processor has, by its name in host.
-#define SYNFIRE_SELECT_LEVEL(name)                                                                      \
-  (::synfire::host::level() == ::synfire::host::Level::avx512 ? ::synfire::host::avx512::name           \
-   : ::synfire::host::level() == ::synfire::host::Level::avx2 ? ::synfire::host::avx2::name             \
+#define SYNFIRE_SELECT_LEVEL(name)                                                            \
+  (::synfire::host::level() == ::synfire::host::Level::avx512 ? ::synfire::host::avx512::name \
+   : ::synfire::host::level() == ::synfire::host::Level::avx2 ? ::synfire::host::avx2::name   \
                                                               : ::synfire::host::baseline::name)
 #else
 #define SYNFIRE_LEVEL_TABLES(Table, name) \

@@ -136,8 +136,10 @@ TEST(Added, MultiGaussianAtItsCriticalPoints) {
     for (size_t i = 0; i < n; ++i) {
       const auto got = static_cast<double>(out.grad_x_seq[i]);
       EXPECT_TRUE(std::isfinite(got)) << at[i];
-      if (std::isfinite(at[i])) EXPECT_NEAR(got, reference.derivative(p.data(), at[i]), 1e-5 * peak) << at[i];
-      else EXPECT_EQ(got, 0) << at[i];
+      if (std::isfinite(at[i]))
+        EXPECT_NEAR(got, reference.derivative(p.data(), at[i]), 1e-5 * peak) << at[i];
+      else
+        EXPECT_EQ(got, 0) << at[i];
     }
   }
 }

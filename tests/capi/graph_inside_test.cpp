@@ -54,9 +54,9 @@ TEST_F(Inside, TheDotTextNamesOperationsAndWhatTheyDependOn) {
 
 // What an operation adds to, it reads; what it only writes, it does not. The sums inside a backward are its own.
 TEST_F(Inside, TheDotTextTellsReadingFromOverwriting) {
-  record_fill(graph, rig.grad_x_seq, 1);                             // 0
-  record_scale_add(graph, rig.grad_v_seq, rig.grad_x_seq, 2, 1);     // 1 adds to it
-  record_copy(graph, rig.v_seq, rig.grad_x_seq);                     // 2 overwrites it
+  record_fill(graph, rig.grad_x_seq, 1);                          // 0
+  record_scale_add(graph, rig.grad_v_seq, rig.grad_x_seq, 2, 1);  // 1 adds to it
+  record_copy(graph, rig.v_seq, rig.grad_x_seq);                  // 2 overwrites it
   const synfire_forward_desc forward = rig.forward_desc({.v_init = false});
   EXPECT_OK(synfire_graph_record_forward(graph, rig.layer, &forward));  // 3 writes the v_seq that 2 has read
   EXPECT_OK(synfire_graph_record_forward(graph, rig.layer, &forward));  // 4 continues its state

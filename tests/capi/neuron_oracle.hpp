@@ -188,18 +188,17 @@ inline const std::vector<ReferenceSurrogate>& reference_surrogates() {
   };
   static const bool with_added = [] {
     if (!library_has_added()) return false;
-    surrogates.push_back(
-        {added_multi_gaussian,
-         "multi_gaussian",
-         {{"sigma", 0.5, 0.3, 0.7}, {"h", 0.15, 0.1, 0.3}, {"s", 6, 2, 4}},
-         [](P p, double x) {
-           return (1 + p[1]) * normal(x, 0, p[0]) - p[1] * normal(x, p[0], p[2] * p[0]) -
-                  p[1] * normal(x, -p[0], p[2] * p[0]);
-         },
-         [](P p, double x) {
-           return (1 + p[1]) * distribution(x, 0, p[0]) - p[1] * distribution(x, p[0], p[2] * p[0]) -
-                  p[1] * distribution(x, -p[0], p[2] * p[0]);
-         }});
+    surrogates.push_back({added_multi_gaussian,
+                          "multi_gaussian",
+                          {{"sigma", 0.5, 0.3, 0.7}, {"h", 0.15, 0.1, 0.3}, {"s", 6, 2, 4}},
+                          [](P p, double x) {
+                            return (1 + p[1]) * normal(x, 0, p[0]) - p[1] * normal(x, p[0], p[2] * p[0]) -
+                                   p[1] * normal(x, -p[0], p[2] * p[0]);
+                          },
+                          [](P p, double x) {
+                            return (1 + p[1]) * distribution(x, 0, p[0]) - p[1] * distribution(x, p[0], p[2] * p[0]) -
+                                   p[1] * distribution(x, -p[0], p[2] * p[0]);
+                          }});
     return true;
   }();
   static_cast<void>(with_added);
@@ -245,12 +244,8 @@ inline const std::vector<ReferenceModel>& reference_models() {
   };
   static const bool with_added = [] {
     if (!library_has_added()) return false;
-    models.push_back({added_klif,
-                      "klif",
-                      {{"tau", 2, 1.2, 6}, {"relu_k", 1, 0.6, 1.5}, {"v_rest", 0, -0.2, 0.2}},
-                      0,
-                      false,
-                      true});
+    models.push_back(
+        {added_klif, "klif", {{"tau", 2, 1.2, 6}, {"relu_k", 1, 0.6, 1.5}, {"v_rest", 0, -0.2, 0.2}}, 0, false, true});
     return true;
   }();
   static_cast<void>(with_added);

@@ -234,11 +234,16 @@ TEST(Parameters, RefuseValuesThatLeaveTheArithmetic) {
     bool f64_too;
   };
   const Beyond all[] = {
-      {SYNFIRE_MODEL_LIF, "tau", 2.9e-39, false},        {SYNFIRE_MODEL_LIF, "tau", 5e-324, true},
-      {SYNFIRE_MODEL_PLIF, "tau", 2.9e-39, false},       {SYNFIRE_MODEL_PLIF, "reciprocal_tau", 3.5e38, false},
-      {SYNFIRE_MODEL_QIF, "a0", 1e39, false},            {SYNFIRE_MODEL_EIF, "delta_T", 1e-39, false},
-      {SYNFIRE_MODEL_IZHIKEVICH, "tau_w", 1e-39, false}, {SYNFIRE_MODEL_IF, "v_threshold", 3.5e38, false},
-      {SYNFIRE_MODEL_IF, "v_reset", -3.5e38, false},     {SYNFIRE_MODEL_LIF, "v_rest", 1e300, false},
+      {SYNFIRE_MODEL_LIF, "tau", 2.9e-39, false},
+      {SYNFIRE_MODEL_LIF, "tau", 5e-324, true},
+      {SYNFIRE_MODEL_PLIF, "tau", 2.9e-39, false},
+      {SYNFIRE_MODEL_PLIF, "reciprocal_tau", 3.5e38, false},
+      {SYNFIRE_MODEL_QIF, "a0", 1e39, false},
+      {SYNFIRE_MODEL_EIF, "delta_T", 1e-39, false},
+      {SYNFIRE_MODEL_IZHIKEVICH, "tau_w", 1e-39, false},
+      {SYNFIRE_MODEL_IF, "v_threshold", 3.5e38, false},
+      {SYNFIRE_MODEL_IF, "v_reset", -3.5e38, false},
+      {SYNFIRE_MODEL_LIF, "v_rest", 1e300, false},
   };
   const Context context = make_context();
   for (const Beyond& beyond : all) {

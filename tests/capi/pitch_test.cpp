@@ -16,8 +16,8 @@ TEST_F(Pitch, SpacedOutAndMisalignedArraysGiveTheSame) {
   for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16})
     for (const int32_t model : {SYNFIRE_MODEL_LIF, SYNFIRE_MODEL_IZHIKEVICH})
       for (const Shape& shape : {Shape{35, 2, 37}, Shape{33, 1, 64}, Shape{1, 1, 5}})
-        for (const int32_t spikes : std::initializer_list<int32_t>{dtype, SYNFIRE_DTYPE_U8, SYNFIRE_DTYPE_BITS,
-                                                                   SYNFIRE_DTYPE_TIME_BITS}) {
+        for (const int32_t spikes :
+             std::initializer_list<int32_t>{dtype, SYNFIRE_DTYPE_U8, SYNFIRE_DTYPE_BITS, SYNFIRE_DTYPE_TIME_BITS}) {
           synfire_layer_desc desc = describe(shape, dtype);
           desc.model = model;
           const StorageInputs in = storage_inputs(shape, 1, dtype);

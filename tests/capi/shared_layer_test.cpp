@@ -42,7 +42,11 @@ class SharedLayer : public testing::Test {
     int32_t forward = -1, backward = -1;
   };
   Window window(unsigned seed) const {
-    return {filled(sequence, seed), filled(sequence, seed + 100, -1, 1), empty(sequence), empty(sequence), empty(row),
+    return {filled(sequence, seed),
+            filled(sequence, seed + 100, -1, 1),
+            empty(sequence),
+            empty(sequence),
+            empty(row),
             empty(1)};
   }
   void record_forward(synfire_graph graph, synfire_layer layer, Window& window,
@@ -85,7 +89,8 @@ class SharedLayer : public testing::Test {
   void expect_near(const std::vector<Scalar>& is, const std::vector<Scalar>& wanted) const {
     ASSERT_EQ(is.size(), wanted.size());
     for (size_t i = 0; i < is.size(); ++i)
-      ASSERT_NEAR(is[i], wanted[i], (sizeof(Scalar) == 8 ? 1e-12 : 2e-5) * std::max(1.0, std::abs(double{wanted[i]}))) << i;
+      ASSERT_NEAR(is[i], wanted[i], (sizeof(Scalar) == 8 ? 1e-12 : 2e-5) * std::max(1.0, std::abs(double{wanted[i]})))
+          << i;
   }
 
   Context context = make_context();
@@ -160,7 +165,8 @@ TYPED_TEST(SharedLayer, WindowsAreOneLongSequence) {
   EXPECT_OK(synfire_graph_instantiate(graph));
   replay(graph);
 
-  const Buffer whole_x = make_buffer_of(this->context, x), whole_grad_spikes = make_buffer_of(this->context, grad_spikes);
+  const Buffer whole_x = make_buffer_of(this->context, x),
+               whole_grad_spikes = make_buffer_of(this->context, grad_spikes);
   const Buffer spikes = this->empty(n_windows * sequence), grad_x = this->empty(n_windows * sequence),
                gradient = this->empty(1);
   synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;

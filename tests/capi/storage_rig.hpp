@@ -76,12 +76,18 @@ inline int32_t arithmetic_of(int32_t dtype) {
 
 inline void store(unsigned char* to, int32_t dtype, double value) {
   const auto put = [to](auto element) { std::memcpy(to, &element, sizeof element); };
-  if (dtype == SYNFIRE_DTYPE_F64) put(value);
-  else if (dtype == SYNFIRE_DTYPE_U8) put(static_cast<uint8_t>(value));
-  else if (dtype == SYNFIRE_DTYPE_U64) put(static_cast<uint64_t>(value));
-  else if (is_packed(dtype) || dtype == SYNFIRE_DTYPE_U32) put(static_cast<uint32_t>(value));
-  else if (is_narrow(dtype)) put(encode16(dtype, value));
-  else put(static_cast<float>(value));
+  if (dtype == SYNFIRE_DTYPE_F64)
+    put(value);
+  else if (dtype == SYNFIRE_DTYPE_U8)
+    put(static_cast<uint8_t>(value));
+  else if (dtype == SYNFIRE_DTYPE_U64)
+    put(static_cast<uint64_t>(value));
+  else if (is_packed(dtype) || dtype == SYNFIRE_DTYPE_U32)
+    put(static_cast<uint32_t>(value));
+  else if (is_narrow(dtype))
+    put(encode16(dtype, value));
+  else
+    put(static_cast<float>(value));
 }
 inline double load(const unsigned char* from, int32_t dtype) {
   const auto get = [from](auto element) {
@@ -166,9 +172,7 @@ class Rows {
  private:
   size_t pitch() const { return row_ + placement_.padding; }
   size_t bytes() const { return (placement_.lead + n_rows_ * pitch()) * element_bytes(dtype_); }
-  size_t offset(size_t i) const {
-    return (placement_.lead + i / row_ * pitch() + i % row_) * element_bytes(dtype_);
-  }
+  size_t offset(size_t i) const { return (placement_.lead + i / row_ * pitch() + i % row_) * element_bytes(dtype_); }
   void write(const std::vector<unsigned char>& image) {
     EXPECT_OK(synfire_buffer_upload(owner_, 0, image.data(), image.size()));
     EXPECT_OK(synfire_buffer_mark_written(window_));
@@ -223,10 +227,14 @@ struct StorageOutputs {
 inline testing::AssertionResult same_bits(const StorageOutputs& a, const StorageOutputs& b) {
   using Array = std::vector<double> StorageOutputs::*;
   const std::pair<const char*, Array> arrays[] = {
-      {"spikes", &StorageOutputs::spikes},           {"h_seq", &StorageOutputs::h_seq},
-      {"v_seq", &StorageOutputs::v_seq},             {"w_seq", &StorageOutputs::w_seq},
-      {"v_final", &StorageOutputs::v_final},         {"w_final", &StorageOutputs::w_final},
-      {"grad_x_seq", &StorageOutputs::grad_x_seq},   {"grad_v_init", &StorageOutputs::grad_v_init},
+      {"spikes", &StorageOutputs::spikes},
+      {"h_seq", &StorageOutputs::h_seq},
+      {"v_seq", &StorageOutputs::v_seq},
+      {"w_seq", &StorageOutputs::w_seq},
+      {"v_final", &StorageOutputs::v_final},
+      {"w_final", &StorageOutputs::w_final},
+      {"grad_x_seq", &StorageOutputs::grad_x_seq},
+      {"grad_v_init", &StorageOutputs::grad_v_init},
       {"grad_w_init", &StorageOutputs::grad_w_init},
   };
   for (const auto& [name, array] : arrays)
@@ -274,7 +282,8 @@ class StorageRig {
     else if (types.spikes == SYNFIRE_DTYPE_TIME_BITS)
       spikes = std::make_unique<Rows>(context, types.spikes, static_cast<size_t>((shape.n_steps + 31) / 32),
                                       shape.row(), choice.placement);
-    else spikes = sequence(types.spikes);
+    else
+      spikes = sequence(types.spikes);
     grad_spike_seq = sequence(types.grad_spike_seq);
     if (!choice.in_place_gradient) grad_x_seq = sequence(types.grad_x_seq);
     if (choice.only_spikes) return;

@@ -90,7 +90,7 @@ TEST_P(Storage, NumbersThatAreNoneAndNumbersAtTheEnds) {
       desc.surrogate = surrogate;
       StorageInputs in = storage_inputs(shape, 9, dtype);
       for (size_t i = 0; i < 40; ++i) {
-        in.x[40 + i] = special[i % 10];                                // in the middle of a sequence
+        in.x[40 + i] = special[i % 10];  // in the middle of a sequence
         if (i >= 20) in.grad_spike_seq[80 + i] = special[(i / 2) % 10];
         if (i >= 30) in.grad_v_seq[i] = special[i % 10];
       }
@@ -158,8 +158,9 @@ TEST_P(Storage, FillRoundsLikewise) {
 TEST_P(Storage, AnySequenceMayBeF32) {
   const Shape shape{34, 2, 23};
   const StorageInputs in = storage_inputs(shape, 13, dtype);
-  int32_t Types::*const all[] = {&Types::x, &Types::spikes, &Types::h_seq, &Types::v_seq, &Types::w_seq,
-                                 &Types::grad_spike_seq, &Types::grad_v_seq, &Types::grad_w_seq, &Types::grad_x_seq};
+  int32_t Types::*const all[] = {&Types::x,          &Types::spikes,     &Types::h_seq,
+                                 &Types::v_seq,      &Types::w_seq,      &Types::grad_spike_seq,
+                                 &Types::grad_v_seq, &Types::grad_w_seq, &Types::grad_x_seq};
   for (int32_t model = SYNFIRE_MODEL_IF; model <= SYNFIRE_MODEL_IZHIKEVICH; ++model) {
     synfire_layer_desc desc = describe(shape, dtype), wide = describe(shape, SYNFIRE_DTYPE_F32);
     desc.model = wide.model = model;
@@ -203,15 +204,29 @@ TEST_F(StorageTypes, OtherCombinationsAreRefused) {
   constexpr int32_t f16 = SYNFIRE_DTYPE_F16, bf16 = SYNFIRE_DTYPE_BF16, f32 = SYNFIRE_DTYPE_F32,
                     f64 = SYNFIRE_DTYPE_F64, u8 = SYNFIRE_DTYPE_U8, bits = SYNFIRE_DTYPE_BITS,
                     time_bits = SYNFIRE_DTYPE_TIME_BITS;
-  const Wrong forward_wrongs[] = {
-      {f32, &F::x, "x", f16},         {f32, &F::x, "x", f64},           {f16, &F::x, "x", bf16},
-      {bf16, &F::x, "x", f16},        {f16, &F::x, "x", f64},           {f64, &F::x, "x", f32},
-      {f64, &F::x, "x", f16},         {f16, &F::x, "x", u8},            {f32, &F::x, "x", bits},
-      {f32, &F::x, "x", time_bits},   {f16, &F::v_seq, "v_seq", u8},    {f16, &F::v_seq, "v_seq", bf16},
-      {f32, &F::v_seq, "v_seq", f16}, {f32, &F::h_seq, "h_seq", bits},  {bf16, &F::h_seq, "h_seq", time_bits},
-      {f16, &F::v_init, "v_init", f16}, {bf16, &F::v_final, "v_final", bf16}, {f64, &F::v_final, "v_final", f32},
-      {f32, &F::v_init, "v_init", f64}, {f16, &F::spikes, "spikes", bf16},  {f32, &F::spikes, "spikes", f16},
-      {f64, &F::spikes, "spikes", f32}, {f16, &F::spikes, "spikes", f64}};
+  const Wrong forward_wrongs[] = {{f32, &F::x, "x", f16},
+                                  {f32, &F::x, "x", f64},
+                                  {f16, &F::x, "x", bf16},
+                                  {bf16, &F::x, "x", f16},
+                                  {f16, &F::x, "x", f64},
+                                  {f64, &F::x, "x", f32},
+                                  {f64, &F::x, "x", f16},
+                                  {f16, &F::x, "x", u8},
+                                  {f32, &F::x, "x", bits},
+                                  {f32, &F::x, "x", time_bits},
+                                  {f16, &F::v_seq, "v_seq", u8},
+                                  {f16, &F::v_seq, "v_seq", bf16},
+                                  {f32, &F::v_seq, "v_seq", f16},
+                                  {f32, &F::h_seq, "h_seq", bits},
+                                  {bf16, &F::h_seq, "h_seq", time_bits},
+                                  {f16, &F::v_init, "v_init", f16},
+                                  {bf16, &F::v_final, "v_final", bf16},
+                                  {f64, &F::v_final, "v_final", f32},
+                                  {f32, &F::v_init, "v_init", f64},
+                                  {f16, &F::spikes, "spikes", bf16},
+                                  {f32, &F::spikes, "spikes", f16},
+                                  {f64, &F::spikes, "spikes", f32},
+                                  {f16, &F::spikes, "spikes", f64}};
   for (const Wrong& wrong : forward_wrongs) {
     SCOPED_TRACE(std::string(wrong.name) + " " + std::to_string(wrong.given) + " in " + std::to_string(wrong.layer));
     const Layer layer = make_layer(context, describe(shape, wrong.layer));
@@ -231,15 +246,12 @@ TEST_F(StorageTypes, OtherCombinationsAreRefused) {
     int32_t given;
   };
   using B = synfire_backward_desc;
-  const WrongBackward backward_wrongs[] = {{f32, &B::grad_spike_seq, "grad_spike_seq", f16},
-                                           {f16, &B::grad_spike_seq, "grad_spike_seq", bf16},
-                                           {f16, &B::grad_spike_seq, "grad_spike_seq", u8},
-                                           {bf16, &B::grad_spike_seq, "grad_spike_seq", bits},
-                                           {f16, &B::grad_v_seq, "grad_v_seq", f64},
-                                           {f16, &B::grad_v_final, "grad_v_final", f16},
-                                           {f32, &B::grad_x_seq, "grad_x_seq", bf16},
-                                           {f64, &B::grad_x_seq, "grad_x_seq", f32},
-                                           {f16, &B::grad_v_init, "grad_v_init", f16}};
+  const WrongBackward backward_wrongs[] = {
+      {f32, &B::grad_spike_seq, "grad_spike_seq", f16}, {f16, &B::grad_spike_seq, "grad_spike_seq", bf16},
+      {f16, &B::grad_spike_seq, "grad_spike_seq", u8},  {bf16, &B::grad_spike_seq, "grad_spike_seq", bits},
+      {f16, &B::grad_v_seq, "grad_v_seq", f64},         {f16, &B::grad_v_final, "grad_v_final", f16},
+      {f32, &B::grad_x_seq, "grad_x_seq", bf16},        {f64, &B::grad_x_seq, "grad_x_seq", f32},
+      {f16, &B::grad_v_init, "grad_v_init", f16}};
   for (const WrongBackward& wrong : backward_wrongs) {
     SCOPED_TRACE(std::string(wrong.name) + " " + std::to_string(wrong.given) + " in " + std::to_string(wrong.layer));
     const Layer layer = make_layer(context, describe(shape, wrong.layer));

@@ -40,7 +40,9 @@ bool begins_with_rule_id(std::string_view text) {
   return true;
 }
 
-bool is_rule_id(std::string_view word) { return word.substr(0, 4) == "SYN-"; }
+bool is_rule_id(std::string_view word) {
+  return word.substr(0, 4) == "SYN-";
+}
 
 bool begins_with(std::string_view text, std::string_view rule) {
   return text.size() > rule.size() + 1 && text.substr(1, rule.size()) == rule && text[rule.size() + 1] == ']';
@@ -102,7 +104,9 @@ int32_t backend() {
   throw std::runtime_error("SYNFIRE_TEST_BACKEND is \"" + std::string(name) + "\"; allowed are host and cuda");
 }
 
-Context make_context(int32_t n_threads) { return make_context_on(backend(), n_threads); }
+Context make_context(int32_t n_threads) {
+  return make_context_on(backend(), n_threads);
+}
 
 Context make_context_on(int32_t backend, int32_t n_threads) {
   synfire_context_desc desc = SYNFIRE_CONTEXT_DESC_INIT;

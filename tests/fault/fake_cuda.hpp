@@ -1,8 +1,8 @@
 // A CUDA runtime in this process: memory is host memory, a stream is a queue, a kernel is a function, a graph is a list
 // of them. It replaces the library's table of CUDA calls (src/cuda/api.hpp), counts each call, keeps CUDA's rules for
-// captures, and fails where a test asks for it. Kernels are the host twins that stand beside the GPU's (src/cuda/twin.hpp), so that every
-// test of the C ABI runs through the CUDA backend on a machine without a GPU. What does not live here: timing,
-// concurrency within the device, anything that only a GPU can show.
+// captures, and fails where a test asks for it. Kernels are the host twins that stand beside the GPU's
+// (src/cuda/twin.hpp), so that every test of the C ABI runs through the CUDA backend on a machine without a GPU. What
+// does not live here: timing, concurrency within the device, anything that only a GPU can show.
 #ifndef SYNFIRE_TESTS_FAULT_FAKE_CUDA_HPP
 #define SYNFIRE_TESTS_FAULT_FAKE_CUDA_HPP
 

@@ -38,9 +38,7 @@ TEST(LaunchPlan, WhichPassesBeginEarly) {
   const Planned small({4, 1, 1 << 18, SYNFIRE_DTYPE_F32}), full({4, 1, 270336 * 4, SYNFIRE_DTYPE_F32});
   const Planned more({4, 1, 270336 * 4 + 512, SYNFIRE_DTYPE_F32});
   ASSERT_EQ(plan_of(full.forward(), h200).n_blocks, 270336u / threads_per_block);
-  const auto hints_of = [](const core::Operation& operation) {
-    return operation.kind().hints(operation.data(), h200);
-  };
+  const auto hints_of = [](const core::Operation& operation) { return operation.kind().hints(operation.data(), h200); };
   for (const core::Operation& pass : {core::Operation(full.forward()), core::Operation(full.backward())})
     EXPECT_TRUE(hints_of(pass).lets_next_begin);
   EXPECT_TRUE(hints_of(full.backward()).begins_early);

@@ -7,7 +7,7 @@
 # It runs the programs of build/gpu, which may have been built on another machine (only its bin/ and lib/ are needed);
 # without one it builds it (cmake --workflow --preset gpu).
 #   SYNFIRE_BUILD_DIR     another build folder
-#   SYNFIRE_LOOP_SECONDS  also run hear in true time for so long on each backend (60: what counts for docs/performance.md)
+#   SYNFIRE_LOOP_SECONDS  also run hear in true time for so long on each backend (60: what counts for docs/pages/measurements.md)
 #   SYNFIRE_BINDINGS      the folder that tests/gpu/pack_bindings.sh made, whose Rust and C# programs run too (default:
 #                         build/gpu-bindings; without it they are left out, and that is said)
 #   SYNFIRE_ONLY          one stage of gpu_suite.py by its name, such as bindings; nothing is recorded then

@@ -85,10 +85,11 @@ TEST(LaunchPlan, ConversionsAndCountsCoverEverySpike) {
       EXPECT_EQ(latest.n_threads, uint64_t{spike_threads});
       EXPECT_EQ(latest.n_blocks, static_cast<uint64_t>(std::min(launch.n_tiles, most_blocks)));
     }
-    for (const auto kind : {operations::CountKind::per_neuron, operations::CountKind::per_step, operations::CountKind::total}) {
+    for (const auto kind :
+         {operations::CountKind::per_neuron, operations::CountKind::per_step, operations::CountKind::total}) {
       const int64_t counted = kind == operations::CountKind::per_neuron ? e.row()
                               : kind == operations::CountKind::per_step ? e.n_steps
-                                                                  : 1;
+                                                                        : 1;
       const auto counts = planned.buffer(SYNFIRE_DTYPE_U64, static_cast<uint64_t>(counted));
       const core::Operation op = operations::count_spikes({kind, e, bits.get(), counts.get()}, false).front();
       enqueue(op);

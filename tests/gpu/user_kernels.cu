@@ -14,15 +14,17 @@ __global__ void busy_kernel(int64_t nanoseconds) {
 
 __global__ void nothing_kernel() {}
 
-__global__ void illegal_write_kernel(volatile int* address) { *address = 1; }
+__global__ void illegal_write_kernel(volatile int* address) {
+  *address = 1;
+}
 
 }  // namespace
 
 cudaError_t load_kernels() {
   cudaFuncAttributes attributes;
-  for (const void* kernel : {reinterpret_cast<const void*>(multiply_add_kernel), reinterpret_cast<const void*>(busy_kernel),
-                             reinterpret_cast<const void*>(nothing_kernel),
-                             reinterpret_cast<const void*>(illegal_write_kernel)})
+  for (const void* kernel :
+       {reinterpret_cast<const void*>(multiply_add_kernel), reinterpret_cast<const void*>(busy_kernel),
+        reinterpret_cast<const void*>(nothing_kernel), reinterpret_cast<const void*>(illegal_write_kernel)})
     if (const cudaError_t error = cudaFuncGetAttributes(&attributes, kernel); error != cudaSuccess) return error;
   return cudaSuccess;
 }

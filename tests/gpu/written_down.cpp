@@ -133,7 +133,8 @@ operations::Forward Planned::forward() const {
   request.tape = static_cast<core::TapeMode>(given_.tape);
   request.x = x.get();
   request.spikes = spikes.get();
-  return operations::make_forward(*layer, request, request.tape == core::TapeMode::none ? nullptr : &layer->eager_tape());
+  return operations::make_forward(*layer, request,
+                                  request.tape == core::TapeMode::none ? nullptr : &layer->eager_tape());
 }
 
 operations::Backward Planned::backward() const {

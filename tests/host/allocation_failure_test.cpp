@@ -1,5 +1,5 @@
-// Calls for which there is no memory: each kind of call is made again and again, with the first, the second, the third ...
-// allocation failing, until it succeeds. A call that failed says so and has changed nothing.
+// Calls for which there is no memory: each kind of call is made again and again, with the first, the second, the third
+// ... allocation failing, until it succeeds. A call that failed says so and has changed nothing.
 #include <synfire/synfire.h>
 
 #include <dlfcn.h>
@@ -374,11 +374,12 @@ void test_records() {
     World world;
     world.new_graph();
     const std::string before = world.dot();
-    run_dry(kind.name, [&] { return kind.record(world); },
-            [&](long n) {
-              if (last_operation(world) != 0) complain(kind.name, n, "the graph has gained an operation");
-              if (world.dot() != before) complain(kind.name, n, "the graph draws another picture");
-            });
+    run_dry(
+        kind.name, [&] { return kind.record(world); },
+        [&](long n) {
+          if (last_operation(world) != 0) complain(kind.name, n, "the graph has gained an operation");
+          if (world.dot() != before) complain(kind.name, n, "the graph draws another picture");
+        });
     if (last_operation(world) != 1) complain(kind.name, -1, "the operation has another number");
     require(synfire_graph_instantiate(world.graph), kind.name);
     require(synfire_graph_launch(world.graph, nullptr, nullptr), kind.name);
@@ -416,11 +417,12 @@ void test_changes() {
   World world;
   world.new_graph();
   for (const Kind& kind : kinds()) require(kind.record(world), kind.name);
-  run_dry("instantiate", [&] { return synfire_graph_instantiate(world.graph); },
-          [&](long n) {
-            if (synfire_graph_launch(world.graph, nullptr, nullptr) != SYNFIRE_ERROR_WRONG_ORDER)
-              complain("instantiate", n, "a graph that was not instantiated launches");
-          });
+  run_dry(
+      "instantiate", [&] { return synfire_graph_instantiate(world.graph); },
+      [&](long n) {
+        if (synfire_graph_launch(world.graph, nullptr, nullptr) != SYNFIRE_ERROR_WRONG_ORDER)
+          complain("instantiate", n, "a graph that was not instantiated launches");
+      });
   World twin;
   twin.new_graph();
   for (const Kind& kind : kinds()) require(kind.record(twin), kind.name);
@@ -439,8 +441,9 @@ void test_changes() {
     World& each = i == 0 ? world : twin;
     next[i] = each.make(SYNFIRE_DTYPE_F32, n_sequence, SYNFIRE_MEMORY_PINNED);
   }
-  run_dry("rebind", [&] { return synfire_graph_rebind(world.graph, world.spare, next[0]); },
-          [&](long n) { expect_same("rebind", n); });
+  run_dry(
+      "rebind", [&] { return synfire_graph_rebind(world.graph, world.spare, next[0]); },
+      [&](long n) { expect_same("rebind", n); });
   require(synfire_graph_rebind(twin.graph, twin.spare, next[1]), "rebind");
   expect_same("rebind", -1);
 }
@@ -454,38 +457,43 @@ void test_objects() {
   const auto expect_null = [](const char* name, const void* handle, long n) {
     if (handle) complain(name, n, "a handle was given");
   };
-  run_dry("context_create",
-          [&] {
-            synfire_context_desc desc = SYNFIRE_CONTEXT_DESC_INIT;
-            desc.backend = SYNFIRE_BACKEND_HOST;
-            return synfire_context_create(&desc, &context);
-          },
-          [&](long n) { expect_null("context_create", context, n); });
-  run_dry("buffer_create",
-          [&] {
-            synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
-            desc.n_elements = 100;
-            return synfire_buffer_create(world.context, &desc, &buffer);
-          },
-          [&](long n) { expect_null("buffer_create", buffer, n); });
-  run_dry("layer_create",
-          [&] {
-            synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
-            desc.n_steps = 3;
-            desc.n_neurons = 5;
-            return synfire_layer_create(world.context, &desc, &layer);
-          },
-          [&](long n) { expect_null("layer_create", layer, n); });
-  run_dry("graph_create", [&] { return synfire_graph_create(world.context, nullptr, &graph); },
-          [&](long n) { expect_null("graph_create", graph, n); });
+  run_dry(
+      "context_create",
+      [&] {
+        synfire_context_desc desc = SYNFIRE_CONTEXT_DESC_INIT;
+        desc.backend = SYNFIRE_BACKEND_HOST;
+        return synfire_context_create(&desc, &context);
+      },
+      [&](long n) { expect_null("context_create", context, n); });
+  run_dry(
+      "buffer_create",
+      [&] {
+        synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
+        desc.n_elements = 100;
+        return synfire_buffer_create(world.context, &desc, &buffer);
+      },
+      [&](long n) { expect_null("buffer_create", buffer, n); });
+  run_dry(
+      "layer_create",
+      [&] {
+        synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
+        desc.n_steps = 3;
+        desc.n_neurons = 5;
+        return synfire_layer_create(world.context, &desc, &layer);
+      },
+      [&](long n) { expect_null("layer_create", layer, n); });
+  run_dry(
+      "graph_create", [&] { return synfire_graph_create(world.context, nullptr, &graph); },
+      [&](long n) { expect_null("graph_create", graph, n); });
   std::vector<double> values(n_neurons, 3.0);
-  run_dry("set_parameter per neuron",
-          [&] { return synfire_layer_set_parameter(world.layer, "tau", values.data(), n_neurons); },
-          [&](long n) {
-            double tau = 0;
-            require(synfire_layer_get_parameter(world.layer, "tau", &tau, 1), "tau");
-            if (tau == 3.0) complain("set_parameter", n, "the value was set");
-          });
+  run_dry(
+      "set_parameter per neuron",
+      [&] { return synfire_layer_set_parameter(world.layer, "tau", values.data(), n_neurons); },
+      [&](long n) {
+        double tau = 0;
+        require(synfire_layer_get_parameter(world.layer, "tau", &tau, 1), "tau");
+        if (tau == 3.0) complain("set_parameter", n, "the value was set");
+      });
   synfire_buffer_destroy(buffer);
   synfire_layer_destroy(layer);
   synfire_graph_destroy(graph);

@@ -71,14 +71,20 @@ struct Shape {
 };
 
 // Sequences of a layer in f16 and bf16 are stored so; state, parameters and their gradients are f32.
-int32_t arithmetic_of(int32_t dtype) { return dtype == SYNFIRE_DTYPE_F64 ? SYNFIRE_DTYPE_F64 : SYNFIRE_DTYPE_F32; }
+int32_t arithmetic_of(int32_t dtype) {
+  return dtype == SYNFIRE_DTYPE_F64 ? SYNFIRE_DTYPE_F64 : SYNFIRE_DTYPE_F32;
+}
 
 const char* name_of(int32_t dtype) {
   switch (dtype) {
-    case SYNFIRE_DTYPE_F64: return "f64";
-    case SYNFIRE_DTYPE_F16: return "f16";
-    case SYNFIRE_DTYPE_BF16: return "bf16";
-    default: return "f32";
+    case SYNFIRE_DTYPE_F64:
+      return "f64";
+    case SYNFIRE_DTYPE_F16:
+      return "f16";
+    case SYNFIRE_DTYPE_BF16:
+      return "bf16";
+    default:
+      return "f32";
   }
 }
 
@@ -91,7 +97,10 @@ struct Variant {
 class Layer {
  public:
   Layer(synfire_context context, const synfire_layer_desc& desc, const Shape& shape, bool per_neuron)
-      : context_(context), desc_(desc), shape_(shape), row_(static_cast<uint64_t>(shape.batch * shape.n_neurons)),
+      : context_(context),
+        desc_(desc),
+        shape_(shape),
+        row_(static_cast<uint64_t>(shape.batch * shape.n_neurons)),
         sequence_(static_cast<uint64_t>(shape.n_steps) * row_),
         words_(static_cast<uint64_t>(shape.n_steps * shape.batch * ((shape.n_neurons + 31) / 32))) {
     REQUIRE(synfire_layer_create(context, &desc, &layer_));
@@ -150,10 +159,18 @@ class Layer {
       hash.add<uint32_t>(neuron_packed(read(spikes), variant.spikes), 0);
       for (const auto& [output, dtype] : outputs) {
         switch (dtype) {
-          case SYNFIRE_DTYPE_F64: hash.add<uint64_t>(read(output), 0x7FF0000000000000u); break;
-          case SYNFIRE_DTYPE_F16: hash.add<uint16_t>(read(output), 0x7C00u); break;
-          case SYNFIRE_DTYPE_BF16: hash.add<uint16_t>(read(output), 0x7F80u); break;
-          default: hash.add<uint32_t>(read(output), 0x7F800000u); break;
+          case SYNFIRE_DTYPE_F64:
+            hash.add<uint64_t>(read(output), 0x7FF0000000000000u);
+            break;
+          case SYNFIRE_DTYPE_F16:
+            hash.add<uint16_t>(read(output), 0x7C00u);
+            break;
+          case SYNFIRE_DTYPE_BF16:
+            hash.add<uint16_t>(read(output), 0x7F80u);
+            break;
+          default:
+            hash.add<uint32_t>(read(output), 0x7F800000u);
+            break;
         }
       }
     }
@@ -178,10 +195,18 @@ class Layer {
   synfire_buffer input(uint64_t n, int32_t dtype, Generator& values, double low, double high) {
     const synfire_buffer made = buffer(n, dtype);
     switch (dtype) {
-      case SYNFIRE_DTYPE_F64: upload<double>(made, n, values, low, high); break;
-      case SYNFIRE_DTYPE_F16: upload<synfire::f16>(made, n, values, low, high); break;
-      case SYNFIRE_DTYPE_BF16: upload<synfire::bf16>(made, n, values, low, high); break;
-      default: upload<float>(made, n, values, low, high); break;
+      case SYNFIRE_DTYPE_F64:
+        upload<double>(made, n, values, low, high);
+        break;
+      case SYNFIRE_DTYPE_F16:
+        upload<synfire::f16>(made, n, values, low, high);
+        break;
+      case SYNFIRE_DTYPE_BF16:
+        upload<synfire::bf16>(made, n, values, low, high);
+        break;
+      default:
+        upload<float>(made, n, values, low, high);
+        break;
     }
     return made;
   }
@@ -213,8 +238,10 @@ class Layer {
         for (uint64_t bit = 0; bit < 32; ++bit) {
           const uint64_t step = i / row_ * 32 + bit;
           const uint32_t spike = word >> bit & 1u;
-          if (step * row_ < sequence_) set(step, i % row_, spike);
-          else if (spike != 0) words[0] = ~words[0];
+          if (step * row_ < sequence_)
+            set(step, i % row_, spike);
+          else if (spike != 0)
+            words[0] = ~words[0];
         }
       }
     }
@@ -287,9 +314,8 @@ std::string all_hashes(synfire_context context, const Choice& choice) {
                 if (choice.added_surrogate != 0 && model == SYNFIRE_MODEL_LIF && surrogate != choice.added_surrogate)
                   continue;
                 if (!common && (model != SYNFIRE_MODEL_LIF || !plain)) continue;
-                out << name_of(dtype) << " model " << model << " surrogate " << surrogate
-                    << " reset " << reset << " detach " << detach << " undecayed " << undecayed << " per_neuron "
-                    << per_neuron;
+                out << name_of(dtype) << " model " << model << " surrogate " << surrogate << " reset " << reset
+                    << " detach " << detach << " undecayed " << undecayed << " per_neuron " << per_neuron;
                 std::string differing;
                 for (const Shape& shape : shapes) {
                   if (shape.n_neurons > large && (!plain || surrogate != SYNFIRE_SURROGATE_SIGMOID)) continue;
@@ -325,11 +351,16 @@ int main(int argc, char** argv) {
       return 2;
     }
     const std::string value = argv[++i];
-    if (option == "--threads") desc.n_threads = std::atoi(value.c_str());
-    else if (option == "--backend") desc.backend = value == "cuda" ? SYNFIRE_BACKEND_CUDA : SYNFIRE_BACKEND_HOST;
-    else if (option == "--compare") compare = value;
-    else if (option == "--model") model = value;
-    else if (option == "--surrogate") surrogate = value;
+    if (option == "--threads")
+      desc.n_threads = std::atoi(value.c_str());
+    else if (option == "--backend")
+      desc.backend = value == "cuda" ? SYNFIRE_BACKEND_CUDA : SYNFIRE_BACKEND_HOST;
+    else if (option == "--compare")
+      compare = value;
+    else if (option == "--model")
+      model = value;
+    else if (option == "--surrogate")
+      surrogate = value;
   }
   synfire_context context = nullptr;
   REQUIRE(synfire_context_create(&desc, &context));

@@ -1,6 +1,6 @@
 /* A process that used several threads forks; the child, which has only one, still replays, with the same result. Then
- * many children, forked while another thread creates, changes, launches and destroys: no child hangs, whatever the other
- * thread was doing. Compiled a second time with OpenMP, whose threads the program uses first. */
+ * many children, forked while another thread creates, changes, launches and destroys: no child hangs, whatever the
+ * other thread was doing. Compiled a second time with OpenMP, whose threads the program uses first. */
 #define _POSIX_C_SOURCE 200809L
 #include <synfire/synfire.h>
 
@@ -98,7 +98,8 @@ static int is_fine(synfire_status status) {
   return status == SYNFIRE_ERROR_BUSY && strncmp(text, rule, sizeof rule - 1) == 0;
 }
 
-static int live_as_child(synfire_graph graph, synfire_layer layer, const void *data, const void *before, uint64_t bytes) {
+static int live_as_child(synfire_graph graph, synfire_layer layer, const void *data, const void *before,
+                         uint64_t bytes) {
   double value = 2, values[64];
   int i;
   alarm(60); /* who hangs is ended */
@@ -129,8 +130,10 @@ static int fork_many(synfire_context context, synfire_graph graph, synfire_layer
     const pid_t child = fork();
     if (child == 0) _exit(live_as_child(graph, layer, data, before, bytes));
     if (child < 0 || waitpid(child, &status, 0) != child) return 2;
-    if (WIFSIGNALED(status)) fprintf(stderr, "child %d was ended by signal %d\n", i, WTERMSIG(status));
-    else if (WEXITSTATUS(status) != 0) fprintf(stderr, "child %d returned %d\n", i, WEXITSTATUS(status));
+    if (WIFSIGNALED(status))
+      fprintf(stderr, "child %d was ended by signal %d\n", i, WTERMSIG(status));
+    else if (WEXITSTATUS(status) != 0)
+      fprintf(stderr, "child %d returned %d\n", i, WEXITSTATUS(status));
     failed = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
   }
   __atomic_store_n(&ending, 1, __ATOMIC_RELAXED);

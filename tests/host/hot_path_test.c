@@ -1,6 +1,6 @@
-/* 10,000 launches and waits of a graph with both directions, a native node and slots allocate nothing and lock nothing, nor do calls
- * between replays that are documented to allocate nothing (../counting.h counts). With several threads to a replay
- * likewise; what the threads' runtime does to meet is its own. */
+/* 10,000 launches and waits of a graph with both directions, a native node and slots allocate nothing and lock nothing,
+ * nor do calls between replays that are documented to allocate nothing (../counting.h counts). With several threads to
+ * a replay likewise; what the threads' runtime does to meet is its own. */
 #define _GNU_SOURCE
 #include <synfire/synfire.h>
 

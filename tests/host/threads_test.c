@@ -1,6 +1,6 @@
-/* Threads that the system refuses, and threads that are left: a case for each argument, in a child process with limits of
- * its own. Results are those of one thread, whatever happens to the others. Compiled twice: linked with the library, and
- * as a program that opens it (SYNFIRE_TEST_OPENS). */
+/* Threads that the system refuses, and threads that are left: a case for each argument, in a child process with limits
+ * of its own. Results are those of one thread, whatever happens to the others. Compiled twice: linked with the library,
+ * and as a program that opens it (SYNFIRE_TEST_OPENS). */
 #define _GNU_SOURCE
 #include <synfire/synfire.h>
 
@@ -27,7 +27,8 @@ enum { n_steps = 16, n_neurons = 100000, n_words = n_steps * ((n_neurons + 31) /
 static int refuse_after = -1; /* threads that may still be created; -1: any number */
 static int n_asked = 0, n_created = 0;
 
-__attribute__((visibility("default"))) int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*begin)(void *), void *argument) {
+__attribute__((visibility("default"))) int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                                                          void *(*begin)(void *), void *argument) {
   static int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) = NULL;
   int error;
   if (next == NULL) {
@@ -44,7 +45,7 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *thread, con
   return error;
 }
 
-/* ---- work for several threads ------------------------------------------------------------------------------------- */
+/* ---- work for several threads ------------------------------------------------------------------------------------ */
 
 /* The library, linked or opened. */
 struct library {
@@ -176,7 +177,7 @@ static int settles_at(int n) {
   return 0;
 }
 
-/* ---- the library ---------------------------------------------------------------------------------------------------- */
+/* ---- the library ------------------------------------------------------------------------------------------------- */
 
 #ifdef SYNFIRE_TEST_OPENS
 static void find(void *handle, void *function, const char *name) {
@@ -223,7 +224,7 @@ static void expect_one_thread(void) {
 
 #ifndef SYNFIRE_TEST_OPENS
 
-/* ---- cases ---------------------------------------------------------------------------------------------------------- */
+/* ---- cases ------------------------------------------------------------------------------------------------------- */
 
 /* From the n-th thread on none is created: no call fails, and there are as many as were had. */
 static void refused(void) {
@@ -301,7 +302,8 @@ static int count_named(void) {
     snprintf(path, sizeof path, "/proc/self/task/%s/comm", entry->d_name);
     file = fopen(path, "r");
     if (file == NULL) continue;
-    n += fgets(name, sizeof name, file) != NULL && strncmp(name, "synfire-", 8) == 0 && name[8] >= '1' && name[8] <= '9';
+    n +=
+        fgets(name, sizeof name, file) != NULL && strncmp(name, "synfire-", 8) == 0 && name[8] >= '1' && name[8] <= '9';
     fclose(file);
   }
   closedir(folder);

@@ -91,10 +91,8 @@ double resident_bytes() {
   return unknown;
 }
 
-constexpr Column columns[] = {{"stage", "stage", 0, 30},
-                              {"ms", "ms", 2, 9},
-                              {"device_mib", "device MiB", 1, 10},
-                              {"host_mib", "host MiB", 1, 9}};
+constexpr Column columns[] = {
+    {"stage", "stage", 0, 30}, {"ms", "ms", 2, 9}, {"device_mib", "device MiB", 1, 10}, {"host_mib", "host MiB", 1, 9}};
 
 // Each row: how long the stage took, and what the process holds since the first one.
 class Stages {

@@ -69,10 +69,8 @@ struct UsageError {
 
 using synfire_tools::backends;
 using synfire_tools::NamedId;
-constexpr NamedId dtypes[] = {{"f32", SYNFIRE_DTYPE_F32},
-                              {"f64", SYNFIRE_DTYPE_F64},
-                              {"f16", SYNFIRE_DTYPE_F16},
-                              {"bf16", SYNFIRE_DTYPE_BF16}};
+constexpr NamedId dtypes[] = {
+    {"f32", SYNFIRE_DTYPE_F32}, {"f64", SYNFIRE_DTYPE_F64}, {"f16", SYNFIRE_DTYPE_F16}, {"bf16", SYNFIRE_DTYPE_BF16}};
 
 template <typename Table>
 std::int32_t parse_name(const Table& table, std::string_view option, std::string_view value) {
@@ -193,8 +191,7 @@ int run_folder(const Options& options, const std::vector<Case>& cases) {
   }
   synfire_context_properties properties = SYNFIRE_CONTEXT_PROPERTIES_INIT;
   if (synfire_context_get_properties(context, &properties) == SYNFIRE_OK) {
-    std::printf("synfire %s on %s, %s\n", synfire_version_string(), properties.name,
-                name_of(dtypes, options.dtype));
+    std::printf("synfire %s on %s, %s\n", synfire_version_string(), properties.name, name_of(dtypes, options.dtype));
   }
   Totals totals;
   for (const Case& golden : cases) {

@@ -105,7 +105,7 @@ struct Outputs {
   std::vector<Scalar> h_seq, v_seq, v_final, grad_x_seq, grad_v_init;
   std::vector<Scalar> w_seq, w_final, grad_w_init;  // models with a second variable
   std::vector<Scalar> grad_reciprocal_tau;          // plif: one number
-  std::vector<std::uint32_t> spike_words;  // [T, ceil(N/32)]
+  std::vector<std::uint32_t> spike_words;           // [T, ceil(N/32)]
 };
 
 enum class Mode { eager, graph };
@@ -505,8 +505,7 @@ CaseResult run_case(synfire_context context, std::int32_t dtype, const Case& gol
   if (!model) {
     return skipped("model '" + golden.model + "' is not built yet");
   }
-  const std::optional<std::int32_t> surrogate =
-      synfire_tools::find_id(synfire_tools::surrogates, golden.surrogate);
+  const std::optional<std::int32_t> surrogate = synfire_tools::find_id(synfire_tools::surrogates, golden.surrogate);
   if (!surrogate) {
     return skipped("surrogate '" + golden.surrogate + "' is not built yet");
   }

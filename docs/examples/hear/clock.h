@@ -13,7 +13,7 @@
 /* Nanoseconds since some fixed moment. */
 int64_t clock_now(void);
 
-/* How often the system has taken the processor from this thread while it wanted to go on; negative: it does not tell. */
+/* How often the system has preempted this thread; negative if it does not tell. */
 int64_t clock_preemptions(void);
 
 /* Returns when clock_now() has reached `moment`; at once when it already has. */

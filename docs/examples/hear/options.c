@@ -107,9 +107,8 @@ static bool read_option(options *chosen, const char *name, const char *text) {
 }
 
 static bool takes_value(const char *name) {
-  static const char *const names[] = {"--output",     "--backend", "--loop",   "--target",
-                                      "--population", "--frames",  "--device", "--threads",
-                                      "--svg",        "--csv"};
+  static const char *const names[] = {"--output", "--backend", "--loop",    "--target", "--population",
+                                      "--frames", "--device",  "--threads", "--svg",    "--csv"};
   size_t i;
   for (i = 0; i < sizeof names / sizeof *names; ++i)
     if (strcmp(name, names[i]) == 0) return true;

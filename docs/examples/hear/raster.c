@@ -173,7 +173,8 @@ static void write_title(const raster *self, FILE *out, const char *name, const w
   svg_text(out, name);
   fprintf(out, ", heard by %lu ", (unsigned long)self->n_channels);
   if (self->population > 1) fprintf(out, "x %lu ", (unsigned long)self->population);
-  fprintf(out, "spiking neurons</text>\n<text x=\"%d\" y=\"40\" text-anchor=\"end\" fill=\"" SVG_FAINT "\">", (int)RIGHT);
+  fprintf(out, "spiking neurons</text>\n<text x=\"%d\" y=\"40\" text-anchor=\"end\" fill=\"" SVG_FAINT "\">",
+          (int)RIGHT);
   fprintf(out, "%llu spikes in %.2f s</text>\n", (unsigned long long)spikes, seconds(self, sound));
 }
 

@@ -51,9 +51,9 @@ void timeline_print_missed(const timeline *self, FILE *out, size_t most) {
   for (i = 0; i < self->count; ++i) {
     const moment *const frame = &self->moments[i];
     if (!frame->missed || ++missed > most) continue;
-    fprintf(out, "missed: %-9s frame %lu at %.3f s: woke %.1f us late, input %.1f us, replay %.1f us", timeline_cause(self, i),
-            (unsigned long)i, (double)frame->due / 1e9, microseconds(frame->woke), microseconds(frame->input),
-            microseconds(frame->replay));
+    fprintf(out, "missed: %-9s frame %lu at %.3f s: woke %.1f us late, input %.1f us, replay %.1f us",
+            timeline_cause(self, i), (unsigned long)i, (double)frame->due / 1e9, microseconds(frame->woke),
+            microseconds(frame->input), microseconds(frame->replay));
     if (frame->behind > 0) fprintf(out, "; %.1f us behind from the frame before", microseconds(frame->behind));
     if (frame->preempted >= 0) fprintf(out, "; preempted %lld x", (long long)frame->preempted);
     fputc('\n', out);
@@ -87,7 +87,8 @@ bool timeline_write_csv(const timeline *self, const char *path) {
   for (i = 0; i < self->count; ++i) {
     const moment *const frame = &self->moments[i];
     fprintf(out, "%lu,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%d,", (unsigned long)i, microseconds(frame->due),
-            microseconds(frame->woke), microseconds(frame->behind), microseconds(frame->input), microseconds(frame->replay), microseconds(frame->whole), (int)frame->missed);
+            microseconds(frame->woke), microseconds(frame->behind), microseconds(frame->input),
+            microseconds(frame->replay), microseconds(frame->whole), (int)frame->missed);
     if (frame->preempted >= 0) fprintf(out, "%lld", (long long)frame->preempted);
     fputc('\n', out);
   }
@@ -132,11 +133,14 @@ static void write_axes(const timeline *self, FILE *out, const scale *axes) {
     fprintf(out, "<path d=\"M%d %.1fH%d\" stroke=\"" SVG_GRID "\"/>\n", (int)LEFT, at, (int)RIGHT);
     fprintf(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%g</text>\n", LEFT - 8, at + 4.5, value);
   }
-  fprintf(out, "<text transform=\"translate(24 %d) rotate(-90)\" text-anchor=\"middle\" fill=\"" SVG_FAINT
-               "\">latency (us)</text>\n",
+  fprintf(out,
+          "<text transform=\"translate(24 %d) rotate(-90)\" text-anchor=\"middle\" fill=\"" SVG_FAINT
+          "\">latency (us)</text>\n",
           (TOP + BOTTOM) / 2);
-  fprintf(out, "<path d=\"M%d %.1fH%d\" stroke=\"" SVG_FAINT "\" stroke-dasharray=\"6 4\"/>\n", (int)LEFT, y, (int)RIGHT);
-  fprintf(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\" fill=\"" SVG_FAINT "\">deadline</text>\n", RIGHT - 4, y - 5.0);
+  fprintf(out, "<path d=\"M%d %.1fH%d\" stroke=\"" SVG_FAINT "\" stroke-dasharray=\"6 4\"/>\n", (int)LEFT, y,
+          (int)RIGHT);
+  fprintf(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\" fill=\"" SVG_FAINT "\">deadline</text>\n", RIGHT - 4,
+          y - 5.0);
 }
 
 /* The smallest to the largest value of the frames behind every column of pixels, as strokes. */
@@ -174,7 +178,9 @@ static void write_legend(const timeline *self, FILE *out, const char *title) {
   for (i = 0; i < self->count; ++i) missed += self->moments[i].missed;
   fprintf(out, "<text x=\"%d\" y=\"40\" font-size=\"21\" font-weight=\"600\">", (int)LEFT);
   svg_text(out, title);
-  fprintf(out, "</text>\n<text x=\"%d\" y=\"40\" text-anchor=\"end\" fill=\"" SVG_FAINT "\">%lu of %lu frames missed</text>\n",
+  fprintf(out,
+          "</text>\n<text x=\"%d\" y=\"40\" text-anchor=\"end\" fill=\"" SVG_FAINT
+          "\">%lu of %lu frames missed</text>\n",
           (int)RIGHT, (unsigned long)missed, (unsigned long)self->count);
   for (i = 0; i < 3; ++i)
     fprintf(out, "<rect x=\"%d\" y=\"%d\" width=\"12\" height=\"12\" fill=\"%s\"/><text x=\"%d\" y=\"%d\">%s</text>\n",

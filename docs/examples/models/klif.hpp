@@ -4,8 +4,9 @@
 //     H[t] = relu(relu_k·(V[t−1] + (X[t] − (V[t−1] − v_rest))/tau))
 //     H[t] = relu(relu_k·(V[t−1] − (V[t−1] − v_rest)/tau + X[t]))       with undecayed input
 //
-// relu_k > 0 without unit, tau membrane time constant in steps, v_rest the potential that V leaks to. Where the membrane
-// is pushed below 0, H is 0 and carries no gradient. (The paper's k; leaky_k_relu's parameter has that name already.)
+// relu_k > 0 without unit, tau membrane time constant in steps, v_rest the potential that V leaks to. Where the
+// membrane is pushed below 0, H is 0 and carries no gradient. (The paper's k; leaky_k_relu's parameter has that name
+// already.)
 #ifndef KLIF_HPP
 #define KLIF_HPP
 

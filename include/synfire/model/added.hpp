@@ -35,11 +35,14 @@ SYNFIRE_MODEL_BEGIN
 
 // ---- What a header is -----------------------------------------------------------------------------------------------
 
+// clang-format 14 breaks requires-expressions over several lines, so it is off around them.
+// clang-format off
 template <class T>
 concept HasCharge = requires(const float* c, float x) { T::charge(c, x, x); } ||
                     requires(const float* c, float x) { T::charge(c, x, x, x); };
 template <class T>
 concept HasDerivative = requires(const float* c, float x) { T::derivative(c, x); };
+// clang-format on
 
 // ---- Names and ranges -----------------------------------------------------------------------------------------------
 
@@ -58,21 +61,25 @@ constexpr bool is_name(const char* text) {
   return true;
 }
 
-constexpr bool is_finite(double x) { return x >= -unbounded && x <= unbounded; }
+constexpr bool is_finite(double x) {
+  return x >= -unbounded && x <= unbounded;
+}
 
 // Whether one of the parameters goes by this name.
 template <class T>
 constexpr int count_parameter(const char* name) {
   int count = 0;
   for (int i = 0; i < T::n_parameters; ++i)
-    count += (same_text(T::parameters[i].name, name) ? 1 : 0) + (same_text(T::parameters[i].reciprocal_name, name) ? 1 : 0);
+    count +=
+        (same_text(T::parameters[i].name, name) ? 1 : 0) + (same_text(T::parameters[i].reciprocal_name, name) ? 1 : 0);
   return count;
 }
 
 template <class T>
 constexpr bool parameters_have_names() {
   for (int i = 0; i < T::n_parameters; ++i)
-    if (!is_name(T::parameters[i].name) || (T::parameters[i].reciprocal_name && !is_name(T::parameters[i].reciprocal_name)))
+    if (!is_name(T::parameters[i].name) ||
+        (T::parameters[i].reciprocal_name && !is_name(T::parameters[i].reciprocal_name)))
       return false;
   return true;
 }
@@ -81,7 +88,8 @@ template <class T>
 constexpr bool parameters_are_distinct() {
   for (int i = 0; i < T::n_parameters; ++i) {
     const ParameterSpec& p = T::parameters[i];
-    if (count_parameter<T>(p.name) != 1 || (p.reciprocal_name && count_parameter<T>(p.reciprocal_name) != 1)) return false;
+    if (count_parameter<T>(p.name) != 1 || (p.reciprocal_name && count_parameter<T>(p.reciprocal_name) != 1))
+      return false;
   }
   return count_parameter<T>(v_threshold_parameter.name) == 0 && count_parameter<T>(v_reset_parameter.name) == 0;
 }
@@ -118,7 +126,8 @@ constexpr bool shares_parameter(List<Entries...>) {
     using Other = typename decltype(entry)::type;
     for (int i = 0; i < T::n_parameters; ++i) {
       const ParameterSpec& p = T::parameters[i];
-      shares = shares || count_parameter<Other>(p.name) || (p.reciprocal_name && count_parameter<Other>(p.reciprocal_name));
+      shares =
+          shares || count_parameter<Other>(p.name) || (p.reciprocal_name && count_parameter<Other>(p.reciprocal_name));
     }
   };
   (with(Entries{}), ...);
@@ -134,10 +143,12 @@ struct IsAddable {
                 "derivative(constants, x), which makes it a surrogate");
   static_assert(!(HasCharge<T> && HasDerivative<T>),
                 "synfire_add_model: the struct has charge() and derivative(); a header adds a model or a surrogate");
+  // clang-format off
   static_assert(requires { T::name; }, "synfire_add_model: the struct has no `static constexpr const char* name`");
   static_assert(requires { T::n_parameters; T::parameters; },
                 "synfire_add_model: the struct has no `n_parameters` or no `parameters`");
   static_assert(requires { T::n_constants; }, "synfire_add_model: the struct has no `n_constants`");
+  // clang-format on
   static constexpr bool value = true;
 };
 
@@ -156,8 +167,10 @@ struct IsWellFormed {
 
 template <class T>
 struct IsModel : IsWellFormed<T> {
+  // clang-format off
   static_assert(requires { T::n_states; T::default_v_reset; T::has_input_decay; },
                 "synfire_add_model: a model needs `n_states`, `default_v_reset` and `has_input_decay`");
+  // clang-format on
   static_assert(T::n_states == 1 || T::n_states == 2, "synfire_add_model: `n_states` must be 1 (V) or 2 (V and W)");
   static_assert(is_finite(T::default_v_reset), "synfire_add_model: `default_v_reset` must be finite");
   static_assert(T::n_constants >= 0 && T::n_constants <= max_model_constants,

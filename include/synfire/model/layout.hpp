@@ -52,15 +52,15 @@ struct ParameterSpec {
   double default_value;
   double minimum;
   double maximum;
-  bool open_range;  // the minimum itself is not allowed
+  bool open_range;                        // the minimum itself is not allowed
   const char* reciprocal_name = nullptr;  // a second name under which 1/value is set and read
   const char* unit = nullptr;             // as people read it; the library does not convert
   const char* reciprocal_unit = nullptr;  // that of 1/value
 };
 
 // The two that every model has, after its own; each model gives the default of its v_reset.
-inline constexpr ParameterSpec v_threshold_parameter = {"v_threshold", 1.0,   -unbounded,
-                                                        unbounded,     false, nullptr, "potential"};
+inline constexpr ParameterSpec v_threshold_parameter = {"v_threshold", 1.0,     -unbounded, unbounded,
+                                                        false,         nullptr, "potential"};
 inline constexpr ParameterSpec v_reset_parameter = {"v_reset", 0.0, -unbounded, unbounded, false, nullptr, "potential"};
 
 }  // namespace synfire::model

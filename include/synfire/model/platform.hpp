@@ -17,11 +17,11 @@
 #define SYNFIRE_MODEL_FN inline __attribute__((always_inline))
 #endif
 
-#define SYNFIRE_MODEL_BEGIN                                                                                            \
-  namespace synfire::model {                                                                                           \
+#define SYNFIRE_MODEL_BEGIN  \
+  namespace synfire::model { \
   inline namespace SYNFIRE_MODEL_LEVEL {
-#define SYNFIRE_MODEL_END                                                                                              \
-  }                                                                                                                    \
+#define SYNFIRE_MODEL_END \
+  }                       \
   }
 
 SYNFIRE_MODEL_BEGIN

@@ -19,7 +19,9 @@ inline constexpr int first_surrogate_constant = first_model_constant + Model::n_
 template <class Model>
 inline constexpr bool slope_reads_input = true;
 template <class Model>
-  requires requires { Model::slope_reads_input; }
+  requires requires {
+    Model::slope_reads_input;
+  }
 inline constexpr bool slope_reads_input<Model> = Model::slope_reads_input;
 
 // Whether a derivative of H or W depends on W, so that backward needs W before each step. A model that does not say is
@@ -27,7 +29,9 @@ inline constexpr bool slope_reads_input<Model> = Model::slope_reads_input;
 template <class Model>
 inline constexpr bool slope_reads_w = Model::n_states == 2;
 template <class Model>
-  requires requires { Model::slope_reads_w; }
+  requires requires {
+    Model::slope_reads_w;
+  }
 inline constexpr bool slope_reads_w<Model> = Model::slope_reads_w;
 
 // What a neuron carries from step to step; w stays 0 in models with one variable.
@@ -38,13 +42,17 @@ struct State {
 
 // A NaN never fires.
 template <class R>
-SYNFIRE_MODEL_FN bool fires(const R* constants, R h) { return h >= constants[constant_v_threshold]; }
+SYNFIRE_MODEL_FN bool fires(const R* constants, R h) {
+  return h >= constants[constant_v_threshold];
+}
 
 // H. The arguments may be numbers or dual numbers.
 template <class Model, class C, class V, class W, class X>
 SYNFIRE_MODEL_FN auto charge_of(const C* model_constants, V v, W w, X x) {
-  if constexpr (Model::n_states == 2) return Model::charge(model_constants, v, w, x);
-  else return Model::charge(model_constants, v, x);
+  if constexpr (Model::n_states == 2)
+    return Model::charge(model_constants, v, w, x);
+  else
+    return Model::charge(model_constants, v, x);
 }
 
 template <class Model, class R>

@@ -121,8 +121,10 @@ SYNFIRE_MODEL_FN double descend(double* parameters, int index, const DescentStep
   while (good + 1 < bad || bad + 1 < good) {
     const u64 middle = good < bad ? good + (bad - good) / 2 : bad + (good - bad) / 2;
     parameters[index] = of_rank(middle);
-    if (constants_are_finite<Model, R>(parameters, undecayed_input)) good = middle;
-    else bad = middle;
+    if (constants_are_finite<Model, R>(parameters, undecayed_input))
+      good = middle;
+    else
+      bad = middle;
   }
   return parameters[index] = of_rank(good);
 }

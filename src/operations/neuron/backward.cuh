@@ -37,9 +37,9 @@ __device__ __noinline__ R any_derivative(int32_t surrogate, R c0, R c1, R c2, R 
 template <class Surrogate>
 inline constexpr bool is_rational = false;
 template <class Surrogate>
-requires requires {
-  Surrogate::rational;
-}
+  requires requires {
+    Surrogate::rational;
+  }
 inline constexpr bool is_rational<Surrogate> = Surrogate::rational;
 
 template <class F, class... Entries>

@@ -32,10 +32,10 @@ constexpr uint64_t most_resident_threads = 2048;
 
 }  // namespace
 
-// Where the next pass comes onto the GPU while the blocks of this one leave. A backward gains: 76 us against 78 for a
-// forward and a backward of 262,144 neurons over 64 steps. A forward does where it is more threads than the GPU holds
-// (275.4 against 277 us with 2,097,152 neurons, T = 32); a smaller one is then spread unevenly over the multiprocessors
-// (one behind the other 21.5 us against 19.6 with 262,144 neurons, T = 64; H200, docs/performance.md, "Small graphs").
+// Whether a pass gains when it starts while the blocks of the pass before are still leaving the GPU. A backward does. A
+// forward does if it has more threads than the GPU holds; a smaller one is then spread unevenly over the
+// multiprocessors (21.5 us against 19.6 with 262,144 neurons, T = 64; H200, docs/pages/tuning.md, "Passes that begin
+// early").
 Hints hints(const Forward& op, const GpuShape& gpu) {
   const Plan plan = plan_of(op, gpu);
   return {true, uint64_t{plan.n_blocks} * plan.n_threads >

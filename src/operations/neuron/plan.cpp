@@ -104,12 +104,8 @@ struct Policy {
   Residency forward, backward;
 };
 
-// H200, LIF, f32 (docs/performance.md, "What binds"). Widening: one neuron a thread takes 30.5 us instead of 21.5 where
-// there are 15 blocks a multiprocessor (262,144 neurons, T = 64, forward). Fewer blocks, backward: 103 us with 8
-// instead of 107 with 10 (262,144 neurons, T = 128), 203 with 9 instead of 208 (1,048,576, T = 64). Forward: 134 with 4
-// instead of 139 with 5 (1,048,576, T = 128). With waves no fuller they lose up to 1.5 %, and where instructions bind
-// up to 3 %; 2,097,152 neurons would be 0.03 and 0.083 fuller, and gain nothing. What they leave of the shared memory
-// is first-level cache, which holds loads on their way.
+// H200, LIF, f32: the backward of 262,144 neurons with T = 128 takes 103 us with 8 blocks instead of 107 with 10
+// (docs/pages/tuning.md, "Filled waves"). Shared memory that is left is first-level cache, which holds loads in flight.
 constexpr Policy on_9 = {2, 0.09, {5, 4, 32 * 1024, 10}, {10, 8, 164 * 1024, 65}};
 // Other GPUs were not measured: nothing that only some gain by.
 constexpr Policy on_others = {2, 2.0, {}, {}};

@@ -54,14 +54,22 @@ TEST_F(LayerErrors, UnknownIds) {
 // listed.
 TEST_F(LayerErrors, NamesOfModelsAndSurrogates) {
   const char* const models[] = {"if", "lif", "plif", "qif", "eif", "izhikevich"};
-  const char* const surrogates[] = {"sigmoid",      "atan",
-                                    "piecewise_quadratic", "piecewise_exp",
-                                    "soft_sign",    "super_spike",
-                                    "erf",          "piecewise_leaky_relu",
-                                    "s2nn",         "q_pseudo_spike",
-                                    "leaky_k_relu", "fake_numerical_gradient",
-                                    "log_tailed_relu", "nonzero_sign_log_abs",
-                                    "squarewave_fourier_series", "rect"};
+  const char* const surrogates[] = {"sigmoid",
+                                    "atan",
+                                    "piecewise_quadratic",
+                                    "piecewise_exp",
+                                    "soft_sign",
+                                    "super_spike",
+                                    "erf",
+                                    "piecewise_leaky_relu",
+                                    "s2nn",
+                                    "q_pseudo_spike",
+                                    "leaky_k_relu",
+                                    "fake_numerical_gradient",
+                                    "log_tailed_relu",
+                                    "nonzero_sign_log_abs",
+                                    "squarewave_fourier_series",
+                                    "rect"};
   int32_t expected = 0, id = 0;
   for (const char* const name : models) {
     EXPECT_OK(synfire_model_id(name, &id));

@@ -10,9 +10,9 @@ static int failed(const char *what, synfire_status status) {
 }
 
 int main(void) {
-  static const float input[4] = { 0.6f, 0.6f, 0.6f, 0.6f };
-  static const float expected[4] = { 0.0f, 1.0f, 0.0f, 1.0f };
-  float spikes[4] = { -1.0f, -1.0f, -1.0f, -1.0f };
+  static const float input[4] = {0.6f, 0.6f, 0.6f, 0.6f};
+  static const float expected[4] = {0.0f, 1.0f, 0.0f, 1.0f};
+  float spikes[4] = {-1.0f, -1.0f, -1.0f, -1.0f};
   synfire_context_desc context_desc = SYNFIRE_CONTEXT_DESC_INIT;
   synfire_layer_desc layer_desc = SYNFIRE_LAYER_DESC_INIT;
   synfire_buffer_desc buffer_desc = SYNFIRE_BUFFER_DESC_INIT;

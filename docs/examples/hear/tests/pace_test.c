@@ -22,7 +22,7 @@ static void expect(int good, const char *what, double found) {
   fprintf(stderr, "failed: %s (found %g)\n", what, found);
 }
 
-/* ---- The stand-ins: frame 100 wakes up late, frame 200 prepares its input too long, frame 300 has a slow replay. ---- */
+/* ---- Stand-ins: frame 100 wakes up late, frame 200 takes too long for its input, frame 300 has a slow replay ---- */
 
 static int64_t now = 5000, slept;
 static int64_t preemptions;
@@ -88,12 +88,13 @@ uint64_t SYNFIRE_CALL synfire_last_error(char *text, uint64_t capacity, int32_t 
 
 /* ---- The checks ------------------------------------------------------------------------------------------------ */
 
-static void check_moment(const timeline *times, size_t index, int missed, const char *cause, int64_t woke, int64_t behind,
-                         int64_t input, int64_t replay) {
+static void check_moment(const timeline *times, size_t index, int missed, const char *cause, int64_t woke,
+                         int64_t behind, int64_t input, int64_t replay) {
   const moment *const noted = &times->moments[index];
   char what[64];
   snprintf(what, sizeof what, "frame %d", (int)index);
-  expect(noted->missed == (missed != 0) && strcmp(timeline_cause(times, index), cause) == 0, what, (double)noted->missed);
+  expect(noted->missed == (missed != 0) && strcmp(timeline_cause(times, index), cause) == 0, what,
+         (double)noted->missed);
   expect(noted->woke == woke * MICROSECOND, what, (double)noted->woke);
   expect(noted->behind == behind * MICROSECOND, what, (double)noted->behind);
   expect(noted->input == input * MICROSECOND, what, (double)noted->input);
@@ -123,15 +124,19 @@ static void check_files(const timeline *times, const char *folder) {
   FILE *out;
   snprintf(path, sizeof path, "%s/times.csv", folder);
   expect(timeline_can_write(path) && timeline_write_csv(times, path), "a CSV file", 0);
-  expect(has_line(path, "frame,due_us,woke_late_us,behind_us,input_us,replay_us,whole_us,missed,preempted\n", &lines), "its header", 0);
+  expect(has_line(path, "frame,due_us,woke_late_us,behind_us,input_us,replay_us,whole_us,missed,preempted\n", &lines),
+         "its header", 0);
   expect(lines == FRAMES + 1, "a line a frame", lines);
   expect(has_line(path, "0,0.000,20.000,0.000,10.000,5.000,35.000,0,0\n", &lines), "frame 0", 0);
   expect(has_line(path, "200,200000.000,20.000,0.000,1000.000,5.000,1025.000,1,2\n", &lines), "frame 200", 0);
 
   snprintf(path, sizeof path, "%s/times.svg", folder);
   expect(timeline_write_svg(times, path, "a <clock>"), "a picture", 0);
-  expect(has_line(path, "<text x=\"84\" y=\"40\" font-size=\"21\" font-weight=\"600\">a &lt;clock&gt;</text>", &lines), "its title", 0);
-  expect(has_line(path, "<text x=\"1176\" y=\"40\" text-anchor=\"end\" fill=\"#5c6370\">5 of 1000 frames missed", &lines), "its count", 0);
+  expect(has_line(path, "<text x=\"84\" y=\"40\" font-size=\"21\" font-weight=\"600\">a &lt;clock&gt;</text>", &lines),
+         "its title", 0);
+  expect(
+      has_line(path, "<text x=\"1176\" y=\"40\" text-anchor=\"end\" fill=\"#5c6370\">5 of 1000 frames missed", &lines),
+      "its count", 0);
   expect(has_line(path, "<circle cx=\"194.", &lines), "a mark at frame 100", 0);
   expect(has_line(path, "</svg>", &lines), "its end", 0);
 
@@ -142,18 +147,34 @@ static void check_files(const timeline *times, const char *folder) {
     timeline_print_missed(times, out, 4);
     fclose(out);
   }
-  expect(has_line(path, "missed: woke late frame 100 at 0.100 s: woke 2500.0 us late, input 10.0 us, replay 5.0 us; preempted 0 x\n", &lines),
-         "a frame that woke up late", 0);
-  expect(has_line(path, "missed: woke late frame 101 at 0.101 s: woke 1515.0 us late, input 10.0 us, replay 5.0 us; 1515.0 us behind from the frame before; preempted 0 x\n", &lines),
+  expect(
+      has_line(
+          path,
+          "missed: woke late frame 100 at 0.100 s: woke 2500.0 us late, input 10.0 us, replay 5.0 us; preempted 0 x\n",
+          &lines),
+      "a frame that woke up late", 0);
+  expect(has_line(path,
+                  "missed: woke late frame 101 at 0.101 s: woke 1515.0 us late, input 10.0 us, replay 5.0 us; 1515.0 "
+                  "us behind from the frame before; preempted 0 x\n",
+                  &lines),
          "and the one that was late with it", 0);
-  expect(has_line(path, "missed: input     frame 200 at 0.200 s: woke 20.0 us late, input 1000.0 us, replay 5.0 us; preempted 2 x\n", &lines),
-         "a frame with a slow input", 0);
-  expect(has_line(path, "missed: replay    frame 300 at 0.300 s: woke 20.0 us late, input 10.0 us, replay 1500.0 us; preempted 0 x\n", &lines),
-         "a frame with a slow replay", 0);
+  expect(
+      has_line(
+          path,
+          "missed: input     frame 200 at 0.200 s: woke 20.0 us late, input 1000.0 us, replay 5.0 us; preempted 2 x\n",
+          &lines),
+      "a frame with a slow input", 0);
+  expect(
+      has_line(
+          path,
+          "missed: replay    frame 300 at 0.300 s: woke 20.0 us late, input 10.0 us, replay 1500.0 us; preempted 0 x\n",
+          &lines),
+      "a frame with a slow replay", 0);
   expect(has_line(path, "missed: 1 frames more\n", &lines) && lines == 5, "no more lines than asked for", lines);
 
   snprintf(path, sizeof path, "%s/no/such", folder);
-  expect(!timeline_can_write(path) && !timeline_write_csv(times, path) && !timeline_write_svg(times, path, ""), "no folder", 0);
+  expect(!timeline_can_write(path) && !timeline_write_csv(times, path) && !timeline_write_svg(times, path, ""),
+         "no folder", 0);
   expect(timeline_can_write(NULL), "nothing is wanted", 0);
 }
 
@@ -178,7 +199,8 @@ int main(int argc, char **argv) {
   sound.rate = 16000;
   sound.channels = 1;
   plan_make(&course, &chosen, &sound);
-  expect(course.frames == FRAMES && course.frame_samples == 16 && course.pass_frames == 250, "the sound is looped", (double)course.frames);
+  expect(course.frames == FRAMES && course.frame_samples == 16 && course.pass_frames == 250, "the sound is looped",
+         (double)course.frames);
   ears.n_steps = 16;
   ears.n_channels = COCHLEA_CHANNELS;
   ears.population = 1;
@@ -199,7 +221,8 @@ int main(int argc, char **argv) {
 
   /* 101 and 102 begin behind and 101 is late itself; after 200 the next frame is behind but in time; 301 likewise.
    * What they are late for is what the frame before was late for. */
-  expect(times.count == FRAMES && replays.count == FRAMES && slept == FRAMES, "every frame is noted", (double)times.count);
+  expect(times.count == FRAMES && replays.count == FRAMES && slept == FRAMES, "every frame is noted",
+         (double)times.count);
   check_moment(&times, 0, 0, "woke late", 20, 0, 10, 5);
   check_moment(&times, 99, 0, "woke late", 20, 0, 10, 5);
   check_moment(&times, 100, 1, "woke late", 2500, 0, 10, 5);
@@ -213,7 +236,8 @@ int main(int argc, char **argv) {
   check_moment(&times, FRAMES - 1, 0, "woke late", 20, 0, 10, 5);
   expect(heard.missed == 4, "missed frames", (double)heard.missed);
   expect(waited_for_ever == 1, "one replay was still running at its deadline", (double)waited_for_ever);
-  expect(times.moments[200].preempted == 2 && times.moments[201].preempted == 0, "who was preempted", (double)times.moments[200].preempted);
+  expect(times.moments[200].preempted == 2 && times.moments[201].preempted == 0, "who was preempted",
+         (double)times.moments[200].preempted);
   latency_sort(&replays);
   expect(latency_percentile(&replays, 0.5) == 5.0 && latency_percentile(&replays, 1.0) == 1500.0, "percentiles",
          latency_percentile(&replays, 1.0));

@@ -27,7 +27,9 @@ SYNFIRE_MODEL_FN float decay_by_halves(float z) {
   const float e = power_of_two_inside(-z);
   return z <= 124.0f ? e : 0.0f;
 }
-SYNFIRE_MODEL_FN double decay_by_halves(double z) { return decay(0.693147180559945309417 * z); }
+SYNFIRE_MODEL_FN double decay_by_halves(double z) {
+  return decay(0.693147180559945309417 * z);
+}
 
 // 1/d for d ≥ 10⁻³⁰; 0 from d = 10³⁰ on, where reciprocal() ends, and for a NaN. Only finite numbers are multiplied.
 template <class R>
