@@ -18,10 +18,15 @@ void check_shape(const Buffer& buffer, const char* name, std::span<const int64_t
                 shape.c_str());
 }
 
-std::string words_text(const char* kind, int64_t steps, int64_t batch, int64_t words) {
+std::string packed_text(int32_t dtype, const Extents& e) {
   char text[128];
-  std::snprintf(text, sizeof text, "%s [%lld, %lld, %lld words]", kind, static_cast<long long>(steps),
-                static_cast<long long>(batch), static_cast<long long>(words));
+  if (dtype == SYNFIRE_DTYPE_BITS)
+    std::snprintf(text, sizeof text, "bits [%lld, %lld, %lld words]", static_cast<long long>(e.n_steps),
+                  static_cast<long long>(e.batch), static_cast<long long>(e.words_per_row()));
+  else
+    std::snprintf(text, sizeof text, "time-packed bits [%lld words, %lld, %lld]",
+                  static_cast<long long>((e.n_steps + 31) / 32), static_cast<long long>(e.batch),
+                  static_cast<long long>(e.n_neurons));
   return text;
 }
 

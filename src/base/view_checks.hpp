@@ -5,6 +5,7 @@
 #define SYNFIRE_BASE_VIEW_CHECKS_HPP
 
 #include "buffer.hpp"
+#include "extents.hpp"
 
 #include <initializer_list>
 #include <string>
@@ -22,8 +23,8 @@ void check_shape(const Buffer& buffer, const char* name, std::span<const int64_t
 View stepped(const Buffer& buffer, const char* name, std::initializer_list<int64_t> lengths, const std::string& shape,
              bool host_device);
 
-// "bits [2, 3, 4 words]".
-std::string words_text(const char* kind, int64_t steps, int64_t batch, int64_t words);
+// Packed spikes of this shape: "bits [2, 3, 4 words]", "time-packed bits [1 words, 3, 100]".
+std::string packed_text(int32_t dtype, const Extents& extents);
 
 }  // namespace synfire::core
 

@@ -210,7 +210,8 @@ TEST_F(Shapes, PackedSpikesCountWords) {
                pass(&Desc::spikes, shaped({T, B, N}, SYNFIRE_DTYPE_BITS)));
   EXPECT_OK(pass(&Desc::spikes, shaped({time_words, B, N}, SYNFIRE_DTYPE_TIME_BITS)));
   EXPECT_OK(pass(&Desc::spikes, shaped({B, N}, SYNFIRE_DTYPE_TIME_BITS)));
-  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-BUFFER-SHAPE", "time-packed", "[20, 3, 70]"),
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT,
+               WORDS("SYN-BUFFER-SHAPE", "time-packed", "[20, 3, 70]", "[1 words, 3, 70]"),
                pass(&Desc::spikes, shaped({T, B, N}, SYNFIRE_DTYPE_TIME_BITS)));
 }
 

@@ -92,12 +92,10 @@ class Checker {
     switch (buffer->dtype()) {
       case SYNFIRE_DTYPE_BITS:
         format = SpikeFormat::bits;
-        return stepped(*buffer, name, {e.n_steps, e.batch, e.words_per_row()},
-                       words_text("bits", e.n_steps, e.batch, e.words_per_row()));
+        return stepped(*buffer, name, {e.n_steps, e.batch, e.words_per_row()}, packed_text(buffer->dtype(), e));
       case SYNFIRE_DTYPE_TIME_BITS:
         format = SpikeFormat::time_bits;
-        return stepped(*buffer, name, {spec_.time_words(), e.batch, e.n_neurons},
-                       words_text("time-packed bits", spec_.time_words(), e.batch, e.n_neurons));
+        return stepped(*buffer, name, {spec_.time_words(), e.batch, e.n_neurons}, packed_text(buffer->dtype(), e));
       case SYNFIRE_DTYPE_U8:
         format = SpikeFormat::dense;
         return stepped(*buffer, name, {spec_.extents.n_steps, spec_.extents.batch, spec_.extents.n_neurons},

@@ -36,11 +36,9 @@ View spike_view(const Buffer& buffer, const char* name, const Extents& e, bool o
   char text[128];
   switch (buffer.dtype()) {
     case SYNFIRE_DTYPE_BITS:
-      return stepped(buffer, name, {e.n_steps, e.batch, e.words_per_row()},
-                     words_text("bits", e.n_steps, e.batch, e.words_per_row()), on_host);
+      return stepped(buffer, name, {e.n_steps, e.batch, e.words_per_row()}, packed_text(buffer.dtype(), e), on_host);
     case SYNFIRE_DTYPE_TIME_BITS:
-      return stepped(buffer, name, {time_words, e.batch, e.n_neurons},
-                     words_text("time-packed bits", time_words, e.batch, e.n_neurons), on_host);
+      return stepped(buffer, name, {time_words, e.batch, e.n_neurons}, packed_text(buffer.dtype(), e), on_host);
     case SYNFIRE_DTYPE_U32:
     case SYNFIRE_DTYPE_U64:
       fail_argument("SYN-BUFFER-TYPE",
