@@ -68,8 +68,10 @@ function constant_name(names::Tuple, value::Integer)
     return Symbol("unknown(", value, ")")
 end
 
-# A size as the C library takes it: the C library would see a negative one as a huge one.
+# A size as the C library takes it, which would see a negative one as a huge one. A tuple is a shape: its product.
 function whole_size(what::String, value::Integer)
     value >= 0 || throw(ArgumentError("$what = $value; allowed: 1 or more"))
     return Int64(value)
 end
+whole_size(what::String, values::Tuple) =
+    reduce(Base.checked_mul, map(value -> whole_size(what, value), values); init=Int64(1))
