@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Writes what is mechanical in the Julia binding: generate.py [--check] [DESCRIPTION [FOLDER]]
 
-From the description of the C ABI, by default bindings/api/synfire.json, come two files in FOLDER, by default Synfire/src:
-libsynfire_api.jl, the raw layer (this file), and operations.jl, the methods of the operations (operations.py). With
---check nothing is written, and a stale file is an error, with the difference shown.
+From the description of the C ABI, by default bindings/api/synfire.json, come two files in FOLDER, by default
+Synfire/src: libsynfire_api.jl, the raw layer, and operations.jl, the methods of the operations (see operations.py).
+With --check nothing is written, and a stale file is an error, with the difference shown.
 
 SPDX-License-Identifier: MIT
 """

@@ -1,9 +1,9 @@
 """Writes the methods of the operations in Julia: what generate.py puts into Synfire/src/operations.jl.
 
 Every operation of bindings/api/synfire.json that takes no callback becomes three functions: one that fills in its
-descriptor from keywords, the method that records it into a graph and, where the C library runs it on its own, the method
-that runs it now. What a keyword is called, which default it has and how it becomes a field follows from the field's type,
-name and marks:
+descriptor from keywords, the method that records it into a graph and, where the C library runs it on its own, the
+method that runs it now. What a keyword is called, which default it has and how it becomes a field follows from the
+field's type, name and marks:
 
     buffers                   a Buffer or an array, which is borrowed; optional where the field is nullable
     layers                    a Layer
@@ -16,8 +16,8 @@ name and marks:
     sums of constants         one keyword for each constant that a field is named after (`lower`), else a collection
     other numbers             required where the header says what they must be at least, or where they are real numbers
 
-The few words that Julia has of its own are in OWN_NAMES and OWN_FIELDS: they are older than this generator. An operation
-that is not mentioned there needs no line here.
+OWN_NAMES and OWN_FIELDS hold the few names that Julia programs used before the methods were generated. A new operation
+needs no entry there.
 
 SPDX-License-Identifier: MIT
 """
@@ -29,13 +29,13 @@ WIDTH = 120
 # Operations whose function has another name than theirs.
 OWN_NAMES = {"copy": "copyto!"}
 
-# Fields that programs know by another keyword: (operation, field): (keyword, expression, documentation), where None is
-# what the generator would say by itself; or None for a field that the operation does not look at.
+# Fields with a keyword of their own: (operation, field): (keyword, expression, documentation), or None for a field that
+# the operation does not look at.
 OWN_FIELDS = {
     ("backward", "forward"): ("of=nothing", 'of === nothing ? 0 : whole_size("of", of) + 1',
-                              "In a graph: which forward of the layer, by the number that [`last_operation`](@ref) gave for "
-                              "it. Default: the newest forward of the layer in the graph or, where it has none, the forward "
-                              "that was recorded or run last anywhere."),
+                              "In a graph: which forward of the layer, by the number that [`last_operation`](@ref) "
+                              "gave for it. Default: the newest forward of the layer in the graph or, where it has "
+                              "none, the forward that was recorded or run last anywhere."),
     ("copy_rows", "destination_row"): ("to::Integer=1", 'row_index("to", to)',
                                        "First batch row that is written, counted from 1."),
     ("reset_rows", "buffer"): ("mask::Union{Buffer{UInt8},Nothing}=nothing", "buffer!(operands, mask)",
@@ -47,11 +47,15 @@ OWN_FIELDS = {
 
 # Exported functions of Base that change an argument: an operation of such a name is a method of that function.
 BASE = {f"{name}!" for name in (
-    "accumulate all any append broadcast circcopy circshift clamp conj copy copyto count cumprod cumsum delete deleteat "
-    "digits empty fill filter findmax findmin get insert intersect invpermute keepat map maximum merge mergewith minimum "
-    "partialsort partialsortperm permute permutedims pop popat popfirst prepend prod push pushfirst put read readbytes "
-    "replace resize reverse setdiff setindex setproperty sizehint sort sortperm splice sum symdiff take union unique "
-    "unsafe_copyto").split()}
+    "accumulate all any append broadcast circcopy circshift clamp conj copy copyto count cumprod cumsum delete "
+    "deleteat digits empty fill filter findmax findmin get insert intersect invpermute keepat map maximum merge "
+    "mergewith minimum partialsort partialsortperm permute permutedims pop popat popfirst prepend prod push pushfirst "
+    "put read readbytes replace resize reverse setdiff setindex setproperty sizehint sort sortperm splice sum symdiff "
+    "take union unique unsafe_copyto").split()}
+
+# The element types of lists of numbers.
+NUMBERS = {"double": "Float64", "float": "Float32", "int32_t": "Int32", "int64_t": "Int64", "uint32_t": "UInt32",
+           "uint64_t": "UInt64", "uint8_t": "UInt8"}
 
 
 def split(text):
@@ -90,7 +94,7 @@ class Operations:
                            if not any(field["type"] in self.callbacks for field in operation["fields"])]
         self.known = exported | BASE | {self.function(operation) for operation in self.operations}
 
-    # ---- Names ---------------------------------------------------------------------------------------------------------
+    # ---- Names -------------------------------------------------------------------------------------------------------
 
     @staticmethod
     def function(operation):
@@ -108,7 +112,7 @@ class Operations:
         prefix = f"SYNFIRE_{group.upper()}_"
         return [(constant["name"][len(prefix):].lower(), constant) for constant in self.groups[group]]
 
-    # ---- Texts ---------------------------------------------------------------------------------------------------------
+    # ---- Texts -------------------------------------------------------------------------------------------------------
 
     def prose(self, text, operation, renamed=()):
         """A text of the header in Julia's words."""
@@ -132,7 +136,8 @@ class Operations:
 
         # What points back at the same operation says nothing here.
         for c in (operation["record"], operation["run"], operation["desc"]):
-            text = re.sub(rf"[;:] (?:as|the same operation that)? ?{c}(?:\(\))?(?: says [^.;]*| records)?(?=\.)", "", text)
+            text = re.sub(rf"[;:] (?:as |the same operation that )?{c}(?:\(\))?(?: says [^.;]*| records)?(?=\.)", "",
+                          text)
         text = re.sub(r"`SYNFIRE_(\w+)_\*`", constants, text)
         text = re.sub(r"`desc\.(\w+)`", r"`\1`", text)
         text = re.sub(r"`?(?:::)?(synfire_\w+)::(\w+)`?", member, text)
@@ -150,7 +155,7 @@ class Operations:
         text = re.sub(r"(?<![\w.])1:", "`true`:", text)
         return re.sub(r"Default 0:", "Default `false`:", text)
 
-    # ---- Fields --------------------------------------------------------------------------------------------------------
+    # ---- Fields ------------------------------------------------------------------------------------------------------
 
     def fields(self, operation):
         """The keywords of an operation: buffers, layers and texts first, those that are needed before the others."""
@@ -192,16 +197,19 @@ class Operations:
         if field.get("flag"):
             return Field(f"{keyword}::Bool=false", keyword, self.flag_prose(doc))
         if "one_of" in field:
-            zero = next((f"=:{symbol}" for symbol, constant in self.symbols(field["one_of"]) if constant["value"] == 0), "")
-            return Field(keyword + zero, f'constant("{keyword}", LibSynfire.{field["one_of"]}_names, {keyword})', doc)
+            group = field["one_of"]
+            zero = next((f"=:{symbol}" for symbol, constant in self.symbols(group) if constant["value"] == 0), "")
+            return Field(keyword + zero, f'constant("{keyword}", LibSynfire.{group}_names, {keyword})', doc)
         if "any_of" in field:
-            return Field(f"{keyword}=()", f'sum_of_constants("{keyword}", LibSynfire.{field["any_of"]}_names, {keyword})', doc)
+            group = field["any_of"]
+            return Field(f"{keyword}=()", f'sum_of_constants("{keyword}", LibSynfire.{group}_names, {keyword})', doc)
         if name in bounds:
             return Field(f"{keyword}=nothing", f"something({keyword}, 0)", f"{doc} Default: none.")
         rows = re.fullmatch(r"first_(\w+)", name)
         if rows and f"n_{rows[1]}s" in of:
             what = re.sub(r"^First (.*?)\b(\w+ )??row\b", r"\1\2rows", doc.split(". ")[0].rstrip("."))
-            return Field(f"{rows[1]}s=:", None, f"{what[:1].upper()}{what[1:]}: a number or a range, counted from 1. Default: all.")
+            return Field(f"{rows[1]}s=:", None,
+                         f"{what[:1].upper()}{what[1:]}: a number or a range, counted from 1. Default: all.")
         if name.endswith("_row"):
             return Field(f"{keyword}::Integer=1", f'row_index("{keyword}", {keyword})',
                          re.sub(r"\s*Default: 0\.", "", doc).rstrip(".") + ", counted from 1. Default: 1.")
@@ -218,15 +226,13 @@ class Operations:
             return f"buffers!(operands, {name})"
         struct = self.structs.get(kind)
         if struct is None:
-            julia = {"double": "Float64", "float": "Float32", "int32_t": "Int32", "int64_t": "Int64", "uint32_t": "UInt32",
-                     "uint64_t": "UInt64", "uint8_t": "UInt8"}[kind]
-            return f"list!(operands, {julia}, {name})"
+            return f"list!(operands, {NUMBERS[kind]}, {name})"
         members = [(member["type"], "access" in member) for member in struct["fields"]]
         if members == [("const char *", False), ("synfire_buffer", True)]:
             return f"named_buffers!(operands, LibSynfire.{kind}, {name})"
         return f"list!(operands, LibSynfire.{kind}, {name})"
 
-    # ---- Code ----------------------------------------------------------------------------------------------------------
+    # ---- Code --------------------------------------------------------------------------------------------------------
 
     @staticmethod
     def wrapped(head, items, tail, indent):
@@ -239,13 +245,15 @@ class Operations:
         name, keywords, constants_of = operation["name"], *self.fields(operation)
         of = {field["name"]: field for field in operation["fields"]}
         names = [field.name for _, field in keywords]
-        assert len(set(names) & {"operands", "unknown", "stream"}) == 0, f"{name}: a keyword that the generator uses itself"
+        assert not set(names) & {"operands", "unknown", "stream"}, f"{name}: a keyword that the generator uses itself"
         context = "its_context" if "context" in names else "context"
         layer = "its_layer" if "layer" in names else "layer"
         neurons = f", {layer}.neurons" if operation["layer"] else ", neurons" if "n_neurons" in of else ""
-        head = f"function {name}_request({context}::Context" + (f", {layer}::Layer" if operation["layer"] else "") + "; "
-        lines = [self.wrapped(head, [field.keyword for _, field in keywords] + ["unknown..."], ")", head.index("(") + 1)]
-        text = f"    isempty(unknown) || throw_unknown(unknown, ("
+        owner = f"{context}::Context" + (f", {layer}::Layer" if operation["layer"] else "")
+        head = f"function {name}_request({owner}; "
+        items = [field.keyword for _, field in keywords] + ["unknown..."]
+        lines = [self.wrapped(head, items, ")", head.index("(") + 1)]
+        text = "    isempty(unknown) || throw_unknown(unknown, ("
         lines.append(self.wrapped(text, [f":{n}" for n in names] + ([""] if len(names) == 1 else []), "))", len(text)))
         lines.append(f"    operands = Operands({context}{neurons})")
         values = []
@@ -255,7 +263,8 @@ class Operations:
             length = next((other["name"] for other in of.values() if other.get("length_of") == c), None)
             if length:
                 lines.append(f"    {field.name}_list = {self.entries(mark)}")
-                values += [f"{key}=pointer_or_null({field.name}_list)", f"{self.identifier(length)}=length({field.name}_list)"]
+                values += [f"{key}=pointer_or_null({field.name}_list)",
+                           f"{self.identifier(length)}=length({field.name}_list)"]
                 continue
             rows = re.fullmatch(r"first_(\w+)", c)
             if rows and f"n_{rows[1]}s" in of:
@@ -298,8 +307,8 @@ class Operations:
         if not operation["run"]:
             return recorded, None
         ran = self.functions[operation["run"]]["doc"]
-        text = (f"{self.prose(ran, operation, renamed)} The keywords are those of `{name}({target}; ...)`; `stream` is the "
-                "CUDA stream to run on, by default the context's own.")
+        text = (f"{self.prose(ran, operation, renamed)} The keywords are those of `{name}({target}; ...)`; `stream` is "
+                "the CUDA stream to run on, by default the context's own.")
         return recorded, "\n".join([f"    {name}({operation['on']}; stream=nothing, ...)", ""] + self.filled(text))
 
     @staticmethod
@@ -318,8 +327,8 @@ class Operations:
             if struct and [member["type"] for member in struct["fields"]] == ["const char *", "synfire_buffer"]:
                 called, buffer = struct["fields"]
                 text = re.sub(r"^`\w+` (\w)", lambda match: match[1].upper(), text)
-                text += (f" Given as `(name=buffer,)`. A name is that of {self.lower(called['doc'], operation, renamed)} A "
-                         f"buffer is {self.lower(buffer['doc'], operation, renamed)}")
+                called, buffer = (self.lower(member["doc"], operation, renamed) for member in (called, buffer))
+                text += f" Given as `(name=buffer,)`. A name is that of {called} A buffer is {buffer}"
         return text
 
     def lower(self, text, operation, renamed):
@@ -353,7 +362,7 @@ class Operations:
 
     def generate(self):
         exported = [name for name in map(self.function, self.operations) if name not in BASE]
-        return ("# operations.jl - the operations of the C library as methods with keywords: recorded into a graph, or run now.\n"
+        return ("# operations.jl - the operations of the C library as methods with keywords: recorded, or run now.\n"
                 "#\n"
                 "# Generated by bindings/julia/generate.py from bindings/api/synfire.json; do not edit.\n"
                 "#\n"

@@ -53,9 +53,11 @@ Context(backend=:host) do context
 
     @testset "every field arrives" begin
         @test decode_rate!(context; spikes=spikes, rates=rates, sums=(sum_of_rates, zeros(5)), weights=1:7, label=:lif,
-                           estimate=:peak, steps=7, neurons=5, batch=1, per_millisecond=true, step_length=0.5) === context
+                           estimate=:peak, without=(:first, :last), steps=7, neurons=5, batch=1, per_millisecond=true,
+                           step_length=0.5) === context
         desc = seen[].desc
         @test desc.struct_size == sizeof(desc) && desc.estimate == Raw.SYNFIRE_ESTIMATE_PEAK
+        @test desc.without == Raw.SYNFIRE_WITHOUT_FIRST | Raw.SYNFIRE_WITHOUT_LAST
         @test (desc.n_steps, desc.n_neurons, desc.batch) == (7, 5, 1)
         @test desc.rates == rates.handle && desc.spikes != C_NULL && desc.reliable == C_NULL
         @test desc.per_millisecond == 1 && desc.step_length == 0.5
@@ -67,7 +69,7 @@ Context(backend=:host) do context
         graph = Graph(context)
         @test decode_rate!(graph; spikes=spikes, rates=rates, steps=7, neurons=5, step_length=1) === graph
         desc = seen[].desc
-        @test desc.estimate == 0 && desc.batch == 1 && desc.per_millisecond == 0
+        @test desc.estimate == 0 && desc.without == 0 && desc.batch == 1 && desc.per_millisecond == 0
         @test desc.sums == C_NULL && desc.n_sums == 0 && desc.weights == C_NULL && desc.label == C_NULL
         @test rates in graph.keeps && any(kept -> kept isa Buffer{UInt8}, graph.keeps)
     end
@@ -76,6 +78,7 @@ Context(backend=:host) do context
         given = (spikes=spikes, rates=rates, steps=7, neurons=5, step_length=1)
         @test_throws UndefKeywordError decode_rate!(context; spikes=spikes, rates=rates, steps=7, neurons=5)
         @test_throws ArgumentError decode_rate!(context; given..., estimate=:median)
+        @test_throws ArgumentError decode_rate!(context; given..., without=(:middle,))
         @test_throws ArgumentError decode_rate!(context; given..., steps=-7)
         @test_throws ArgumentError decode_rate!(context; given..., label="a\0b")
         @test_throws ArgumentError decode_rate!(context; given..., spikes="text")

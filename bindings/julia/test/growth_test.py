@@ -24,6 +24,14 @@ enum {
   SYNFIRE_ESTIMATE_PEAK = 1
 };
 
+/** Spikes that are left out: synfire_decode_rate_desc::without. */
+enum {
+  /** Those of the first step. */
+  SYNFIRE_WITHOUT_FIRST = 1,
+  /** Those of the last step. */
+  SYNFIRE_WITHOUT_LAST = 2
+};
+
 /** Spikes `[T, B, N]` whose rates are wanted. */
 typedef struct synfire_decode_rate_desc {
   /** `sizeof(synfire_decode_rate_desc)`. */
@@ -54,8 +62,8 @@ typedef struct synfire_decode_rate_desc {
   const char *label SYNFIRE_NULLABLE;
   /** 1: rates are per millisecond. 0 (default): per step. */
   int32_t per_millisecond SYNFIRE_FLAG;
-  /** Must be zero. */
-  uint32_t reserved;
+  /** `SYNFIRE_WITHOUT_*`, added up. Default: none. */
+  uint32_t without SYNFIRE_ANY_OF(SYNFIRE_WITHOUT);
   /** The length of a step in milliseconds. */
   double step_length;
 } synfire_decode_rate_desc;

@@ -156,9 +156,13 @@ end
 
 # ---- Shapes ----------------------------------------------------------------------------------------------------------
 
-# The C library's shape of an array of these dimensions: the slowest first, unused ones 0. Where there are more than it
-# has room for, none.
-c_shape(dims::Vector{Int}) = length(dims) > 4 ? (0, 0, 0, 0) : ntuple(d -> d <= length(dims) ? dims[end+1-d] : 0, 4)
+# The C library's shape of an array of these dimensions: the slowest first, unused ones 0. None where there are more than
+# it has room for; nor for an empty array, which it refuses as such.
+function c_shape(dims::Vector{Int})
+    rank = length(dims)
+    (rank > 4 || 0 in dims) && return (0, 0, 0, 0)
+    return ntuple(d -> d <= rank ? dims[rank+1-d] : 0, 4)
+end
 
 # `dims` with the leading ones that are `neurons` together merged into one; nothing where none are.
 function merge_neurons(dims, neurons::Integer)

@@ -174,7 +174,7 @@ Context(backend=:host) do context
         @test next(2)
         # Mistakes.
         @test failure(() -> set_value!(graph, encoding, :offset, 0.5)).rule == "SYN-SCALAR-RANGE"
-        @test failure(() -> encode_bernoulli!(all_of_them, rates; rates_per_step=true, whole...)).rule == "SYN-BUFFER-SIZE"
+        @test failure(() -> encode_bernoulli!(all_of_them, rates; rates_per_step=true, whole...)).rule == "SYN-BUFFER-SHAPE"
         @test failure(() -> encode_bernoulli!(part, zeros(35, 2); neurons=35, steps=20, batch=2)).rule == "SYN-BUFFER-TYPE"
         @test_throws ArgumentError encode_bernoulli!(part, rates; neurons=-35, steps=20)
         @test_throws ArgumentError encode_bernoulli!(copy(drawn), rates; whole...)
