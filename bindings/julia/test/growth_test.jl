@@ -39,8 +39,8 @@ end
     recorded, run_at_once = text(Tuple{Graph}), text(Tuple{Context})
     for part in ("decode_rate!(graph; spikes, rates, reliable=nothing, sums=(), weights=(), label=nothing,",
                  "Appends a decoding of rates.", "`[N, B, T]`", "`estimate`: One of `:mean`, `:peak`. Default: mean.",
-                 "`steps`: Steps T, at least 1.", "`rates`: Written, `[N, B]`.", "`source` of [`convert_spikes!`](@ref)",
-                 "`:f64`", "`true`: rates are per millisecond. `false` (default): per step.")
+                 "`steps`: Steps T, at least 1.", "`rates`: Written, `[N, B]`.",
+                 "`source` of [`convert_spikes!`](@ref)", "`:f64`", "`true`: rates are per millisecond. `false` (default): per step.")
         @test occursin(part, recorded)
     end
     @test occursin("decode_rate!(context; stream=nothing, ...)", run_at_once)

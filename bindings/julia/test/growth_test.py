@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A new operation in synfire.h needs no hand-written line of Julia: growth_test.py JULIA
 
-A copy of the header with one operation more goes through the generators, into a copy of the package, and growth_test.jl uses
-what came out.
+A copy of the header with one operation more goes through the generators, into a copy of the package, and growth_test.jl
+uses what came out.
 
 SPDX-License-Identifier: MIT
 """
@@ -103,8 +103,8 @@ def main():
         (folder / "synfire.h").write_text(text.replace(end, MORE), encoding="utf-8")
         shutil.copytree(HERE.parent / "Synfire", folder / "Synfire")
         before = {path: path.read_bytes() for path in (folder / "Synfire").rglob("*") if path.is_file()}
-        subprocess.run([sys.executable, ROOT / "bindings/api/extract.py", folder / "synfire.h", folder / "synfire.json"],
-                       check=True)
+        extract = [sys.executable, ROOT / "bindings/api/extract.py", folder / "synfire.h", folder / "synfire.json"]
+        subprocess.run(extract, check=True)
         generate = [sys.executable, HERE.parent / "generate.py", folder / "synfire.json", folder / "Synfire/src"]
         assert subprocess.run([*generate, "--check"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                               check=False).returncode != 0, "--check does not see what is missing"

@@ -156,8 +156,8 @@ end
 
 # ---- Shapes ----------------------------------------------------------------------------------------------------------
 
-# The C library's shape of an array of these dimensions: the slowest first, unused ones 0. None where there are more than
-# it has room for; nor for an empty array, which it refuses as such.
+# The C library's shape of an array of these dimensions: the slowest first, unused ones 0. None where there are more
+# than four, and none for an empty array, which the library refuses as empty.
 function c_shape(dims::Vector{Int})
     rank = length(dims)
     (rank > 4 || 0 in dims) && return (0, 0, 0, 0)
@@ -199,8 +199,8 @@ end
 borrowing_buffer(context, array, memory, dtype, shape) = Buffer{eltype(array),ndims(array)}(
     context, size(array), dtype, memory, 0, array, memory_pointer(array), shape)
 
-# An array that an operation on `neurons` neurons uses. Leading dimensions that are as many together are the neurons of a
-# layer with a shape of its own; packed spikes have words there.
+# An array that an operation on `neurons` neurons uses. Leading dimensions with that product are the neurons, in a shape
+# of their own. Packed spikes have words in their place.
 function borrow(context::Context, array::AbstractArray, neurons::Integer)
     dtype, shape = checked_dtype(eltype(array), nothing), collect(Int, size(array))
     dtype === :bits || (shape = something(merge_neurons(shape, neurons), shape))

@@ -47,8 +47,8 @@ count_forward!(::Request{LibSynfire.synfire_forward_desc}, layer::Layer) = (laye
 count_forward!(::Request{LibSynfire.synfire_forward_desc}, graph::Graph, layer::Layer) =
     (layer in graph.layers || push!(graph.layers, layer); nothing)
 
-# Buffers that were made for an operation are not needed after it: the library keeps what it still reads. On a GPU, giving
-# memory back waits for the device, so there the garbage collector does it.
+# Buffers that were made for an operation are not needed after it: the library keeps what it still reads. On a GPU,
+# giving memory back waits for the device, so there the garbage collector does it.
 close_borrowed(operands::Operands) = (operands.context.is_host && foreach(close, operands.borrowed); nothing)
 
 # ---- From keywords to fields -----------------------------------------------------------------------------------------

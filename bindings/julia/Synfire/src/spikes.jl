@@ -1,4 +1,4 @@
-# spikes.jl - conversions between the formats of spikes, counts and encodings, with what is written as the first argument.
+# spikes.jl - conversions of spikes, counts and encodings in short form: what is written is the first argument.
 #
 # SPDX-License-Identifier: MIT
 

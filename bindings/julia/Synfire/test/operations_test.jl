@@ -84,11 +84,13 @@ Context(backend=:host) do context
         graph = record(context) do graph
             fill!(graph; buffer=to, value=9)
             copyto!(graph; source=from, destination=to, source_offset=4, destination_offset=8, bytes=8)
-            update_parameter!(graph, layer; name=:tau, gradient=Float32[1, -1, 0], learning_rate=0.5, lower=4, upper=6.75)
+            update_parameter!(graph, layer; name=:tau, gradient=Float32[1, -1, 0], learning_rate=0.5, lower=4,
+                              upper=6.75)
         end
         @test replayed(graph) && Array(to) == [9, 9, 2, 3] && layer[:tau] == [4.5, 6.5, 6.75]
-        bounded = record(g -> update_parameter!(g, layer; name="tau", gradient=Float32[9, -9, 0], learning_rate=1, lower=4),
-                         context)
+        bounded = record(context) do graph
+            update_parameter!(graph, layer; name="tau", gradient=Float32[9, -9, 0], learning_rate=1, lower=4)
+        end
         @test replayed(bounded) && layer[:tau] == [4, 15.5, 6.75]
     end
 

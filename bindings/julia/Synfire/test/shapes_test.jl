@@ -40,7 +40,8 @@ Context(backend=:host) do context
         layer = Layer(context; steps=4, neurons=6)
         forward!(layer; x=zeros(Float32, 6, 4))
         @test refused(() -> backward!(layer; grad_x_seq=zeros(Float32, 4, 6)), "[4, 6]", "[6, 1, 4]")
-        @test backward!(layer; grad_x_seq=zeros(Float32, 6, 4), parameter_gradients=(tau=zeros(Float32, 6, 1),)) === layer
+        @test backward!(layer; grad_x_seq=zeros(Float32, 6, 4), parameter_gradients=(tau=zeros(Float32, 6, 1),)) ===
+              layer
     end
 
     @testset "packed spikes" begin
