@@ -1,20 +1,21 @@
 #!/usr/bin/env python3
-"""Writes the raw layer of the Julia binding from the description of the C ABI: generate.py [--check]
+"""Writes what is mechanical in the Julia binding: generate.py [--check] [DESCRIPTION [FOLDER]]
 
-Without --check Synfire/src/libsynfire_api.jl is rewritten; with it, a stale one is an error, with the difference shown.
-
-What lives here: how Julia spells the types of bindings/api/synfire.json. What does not: anything a user meets (Synfire/src).
+From the description of the C ABI, by default bindings/api/synfire.json, come two files in FOLDER, by default
+Synfire/src: libsynfire_api.jl, the raw layer, and operations.jl, the methods of the operations (see operations.py).
+With --check nothing is written, and a stale file is an error, with the difference shown.
 
 SPDX-License-Identifier: MIT
 """
 import difflib
 import json
 import pathlib
+import re
 import sys
 
+from operations import Operations
+
 HERE = pathlib.Path(__file__).resolve().parent
-DESCRIPTION = HERE.parent / "api/synfire.json"
-RAW_LAYER = HERE / "Synfire/src/libsynfire_api.jl"
 
 SCALARS = {"int8_t": "Int8", "uint8_t": "UInt8", "int16_t": "Int16", "uint16_t": "UInt16", "int32_t": "Int32",
            "uint32_t": "UInt32", "int64_t": "Int64", "uint64_t": "UInt64", "float": "Float32", "double": "Float64",
@@ -134,17 +135,33 @@ def generate(api):
     return "".join(out)
 
 
+def exported_names(source):
+    """What Synfire.jl exports, for references in documentation."""
+    return {name for line in re.findall(r"^export (.*)$", source, re.M) for name in line.split(", ")}
+
+
 def main():
-    fresh = generate(json.loads(DESCRIPTION.read_text(encoding="utf-8")))
-    if "--check" not in sys.argv:
-        RAW_LAYER.write_text(fresh, encoding="utf-8")
-        return
-    recorded = RAW_LAYER.read_text(encoding="utf-8") if RAW_LAYER.exists() else ""
-    if recorded != fresh:
-        sys.stdout.writelines(difflib.unified_diff(recorded.splitlines(True), fresh.splitlines(True), str(RAW_LAYER),
+    arguments = [a for a in sys.argv[1:] if a != "--check"]
+    description = pathlib.Path(arguments[0]) if arguments else HERE.parent / "api/synfire.json"
+    folder = pathlib.Path(arguments[1]) if len(arguments) > 1 else HERE / "Synfire/src"
+    api = json.loads(description.read_text(encoding="utf-8"))
+    exported = exported_names((folder / "Synfire.jl").read_text(encoding="utf-8"))
+    stale = False
+    for name, fresh in (("libsynfire_api.jl", generate(api)),
+                        ("operations.jl", Operations(api, exported, identifier).generate())):
+        path = folder / name
+        if "--check" not in sys.argv:
+            path.write_text(fresh, encoding="utf-8")
+            continue
+        recorded = path.read_text(encoding="utf-8") if path.exists() else ""
+        if recorded == fresh:
+            print(f"{name} is as generated: {fresh.count(chr(10))} lines")
+            continue
+        stale = True
+        sys.stdout.writelines(difflib.unified_diff(recorded.splitlines(True), fresh.splitlines(True), str(path),
                                                    "what the description says"))
-        sys.exit(f"generate.py: {RAW_LAYER} is stale: bindings/update.sh rewrites it")
-    print(f"{RAW_LAYER.name} is as generated: {fresh.count('ccall(')} functions")
+    if stale:
+        sys.exit("generate.py: stale files: bindings/update.sh rewrites them")
 
 
 if __name__ == "__main__":

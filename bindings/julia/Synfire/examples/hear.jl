@@ -108,7 +108,8 @@ function main(sound, folder, frames)
     heard = vcat(samples, zeros(Float32, frames * frame_samples))      # silence after the end
 
     Context(backend=:host) do context
-        layer = Layer(context, channels, frame_samples; tau=fill(rate * 0.010, channels), detach_reset=true)
+        layer = Layer(context; steps=frame_samples, neurons=channels, tau=fill(rate * 0.010, channels),
+                      detach_reset=true)
         x = sequence_buffer(layer; memory=:pinned)
         spikes = spike_buffer(layer; memory=:pinned)
         step = record(graph -> forward!(graph, layer; x=x, spikes=spikes, tape=:none), context)

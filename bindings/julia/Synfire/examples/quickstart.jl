@@ -12,21 +12,21 @@ read_sensor!(x) = x .= 2.0f0 .* (0:127) ./ 128
 act(words) = sum(count_ones, words)
 
 function main(frames)
-    context = Context()                                # a GPU when one answers, else the host
-    lif = Layer(context, 128, 16; tau=20.0)            # tau in steps: one value, or one per neuron
-    x = sequence_buffer(lif; memory=:pinned)           # Float32 [128, 16]
-    spikes = spike_buffer(lif; memory=:pinned)         # UInt32 [4, 16]
-    step = record(context) do graph                    # the state continues from replay to replay
-        forward!(graph, lif; x=x, spikes=spikes)       # everything slow happens here
+    context = Context()                                   # a GPU when one answers, else the host
+    lif = Layer(context; steps=16, neurons=128, tau=20.0) # tau in steps: one value, or one per neuron
+    x = sequence_buffer(lif; memory=:pinned)              # Float32 [128, 16]
+    spikes = spike_buffer(lif; memory=:pinned)            # UInt32 [4, 16]
+    step = record(context) do graph                       # the state continues from replay to replay
+        forward!(graph, lif; x=x, spikes=spikes)          # everything slow happens here
     end
 
     words, previous, seen, late_frames = hostarray(spikes), zeros(UInt32, 4, 16), 0, 0
     for frame in 1:frames
         read_sensor!(hostarray(x))
-        ticket = launch!(step)                         # one replay of the whole step; then wait 1 ms at most
+        ticket = launch!(step)                            # one replay of the whole step; then wait 1 ms at most
         late = !wait(step, ticket; timeout=1e-3)
-        seen += act(late ? previous : words)           # a late frame is your decision
-        late && wait(step, ticket)                     # before buffers are used again
+        seen += act(late ? previous : words)              # a late frame is your decision
+        late && wait(step, ticket)                        # before buffers are used again
         copyto!(previous, words)
         late_frames += late
     end

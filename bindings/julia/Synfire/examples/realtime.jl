@@ -49,12 +49,12 @@ end
 
 function main(ticks)
     context = Context(backend=:host)
-    layer = Layer(context, 128, 16; tau=4.0)
+    layer = Layer(context; steps=16, neurons=128, tau=4.0)
     x, spikes = sequence_buffer(layer; memory=:pinned), spike_buffer(layer; memory=:pinned)
     step = record(graph -> forward!(graph, layer; x=x, spikes=spikes, tape=:none), context)
 
     # Compiles every path before the clock runs, on a graph of its own.
-    Layer(context, 128, 16) do other
+    Layer(context; steps=16, neurons=128) do other
         record(graph -> forward!(graph, other; x=x, spikes=spikes, tape=:none), context) |>
             warm_up -> run_ticks(warm_up, hostarray(x), hostarray(spikes), zeros(Int, 2))
     end

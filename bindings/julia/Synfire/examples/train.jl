@@ -22,7 +22,7 @@ end
 
 function main()
     Context(backend=:host) do context
-        layer = Layer(context, neurons, steps; detach_reset=true)
+        layer = Layer(context; steps=steps, neurons=neurons, detach_reset=true)
         set_parameters!(layer; tau=4.0, alpha=1.5)
         x, spikes, wanted, grad_spikes = ntuple(_ -> sequence_buffer(layer; memory=:pinned), 4)
         rest, grad_threshold = state_buffer(layer), state_buffer(layer; memory=:pinned)

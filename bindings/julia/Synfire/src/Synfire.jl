@@ -11,10 +11,10 @@ Spiking-neuron layers whose forward and backward passes through time are recorde
 ```julia
 using Synfire
 
-context = Context()                                 # a GPU when one answers, else the host
-lif = Layer(context, 128, 16; tau=20.0)             # 128 neurons, 16 steps
-x = sequence_buffer(lif; memory=:pinned)            # Float32 [128, 16]
-spikes = spike_buffer(lif; memory=:pinned)          # UInt32 [4, 16], 32 neurons a word
+context = Context()                                     # a GPU when one answers, else the host
+lif = Layer(context; steps=16, neurons=128, tau=20.0)
+x = sequence_buffer(lif; memory=:pinned)                # Float32 [128, 16]
+spikes = spike_buffer(lif; memory=:pinned)              # UInt32 [4, 16], 32 neurons a word
 step = record(graph -> forward!(graph, lif; x=x, spikes=spikes), context)
 
 hostarray(x) .= 2 .* rand.(Float32)
@@ -29,11 +29,10 @@ module Synfire
 export Context, ContextProperties, Buffer, BFloat16, HostArray, Layer, ParameterInfo, Graph, Handle, SynfireError
 export properties, synchronize, reclaim, hostarray, mark_written!
 export query_memory, parameters, reset_state!, state, state!, sequence_buffer, state_buffer, spike_buffer, isspike
-export model_id, surrogate_id, convert_spikes!, count_spikes!, encode_bernoulli!
-export record, forward!, backward!, instantiate!, launch!, isdone
+export model_id, surrogate_id
+export record, instantiate!, launch!, isdone
 export last_operation, set_enabled!, set_value!, rebind!, slot, statistics, reset_statistics!, dot
-export native!, NativeCall, scale_add!, update_parameter!, set_parameters!, set_active_rows!
-export reset_rows!, read_rows!, write_rows!, copy_rows!, snapshot, snapshot!, restore!
+export native!, NativeCall, set_parameters!, set_active_rows!, snapshot
 export abi_version, version_string, library_path, status_name, live_handles, extension_file
 
 include("LibSynfire.jl")
@@ -44,6 +43,8 @@ include("context.jl")
 include("buffer.jl")
 include("layer.jl")
 include("graph.jl")
+include("operation.jl")
+include("operations.jl")
 include("changes.jl")
 include("native.jl")
 include("spikes.jl")

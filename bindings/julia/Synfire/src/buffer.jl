@@ -6,8 +6,8 @@
 # SPDX-License-Identifier: MIT
 
 """
-    Buffer{E}(context, dims...; memory=:device, dtype=..., row_pitch=0)
-    Buffer(context, array; memory=:host)
+    Buffer{E}(context, dims...; memory=:device, dtype=..., row_pitch=0, neurons=nothing)
+    Buffer(context, array; memory=:host, dtype=..., neurons=nothing)
     Buffer(f, ...)
 
 Typed memory of a context: allocated and zero-filled, or borrowed from an array without a copy.
@@ -27,8 +27,13 @@ Typed memory of a context: allocated and zero-filled, or borrowed from an array 
 `memory` is `:device`, `:pinned` (host memory that a GPU reaches: for what goes in and out of a graph) or `:host`. On a
 host context all three are ordinary memory.
 
-`dims` are the dimensions of the array, time last: `[N, T]` or `[N, batch, T]`, or any other with as many elements. See
-[`sequence_buffer`](@ref), [`spike_buffer`](@ref) and [`state_buffer`](@ref) for those that fit a layer.
+`dims` are the dimensions of the array, time last: `[N, T]` or `[N, batch, T]`. An operation refuses a buffer of another
+shape than it needs; it ignores dimensions of length 1, and takes a vector of the right length for any shape. See
+[`sequence_buffer`](@ref), [`spike_buffer`](@ref) and [`state_buffer`](@ref) for buffers that fit a layer.
+
+`neurons` is for arrays whose leading dimensions are the neurons of one step, such as the pixels of an image: with
+`neurons=(28, 28)` a buffer of `[28, 28, batch, T]` is one of `[784, batch, T]` to the C library. The shape of an array
+with more than four dimensions is not checked.
 
 `row_pitch` is how many elements lie from one step to the next, 0 when steps follow each other directly. What lies
 between is left alone; `copyto!` and `Array` skip it.
@@ -53,7 +58,7 @@ mutable struct Buffer{E,D} <: Handle
     retained::LibSynfire.synfire_buffer # of a closed buffer whose memory is still looked at
 
     function Buffer{E,D}(context::Context, dims::NTuple{D,Int}, dtype::Symbol, memory, row_pitch::Integer, borrowed,
-                         data::Ptr) where {E,D}
+                         data::Ptr, shape::Vector{Int}) where {E,D}
         for length in dims
             whole_size("a dimension", length)
         end
@@ -65,7 +70,7 @@ mutable struct Buffer{E,D} <: Handle
         n_elements = Base.checked_mul(max(step, Int(row_pitch)), last(dims))
         flag = borrowed === nothing ? Ptr{UInt32}(C_NULL) : lend(borrowed)
         desc = Ref(LibSynfire.synfire_buffer_desc(memory=kind, dtype=meaning, n_elements=n_elements, data=data,
-                                                  row_pitch=row_pitch, release_flag=flag))
+                                                  row_pitch=row_pitch, release_flag=flag, shape=c_shape(shape)))
         handle = Ref(LibSynfire.synfire_buffer(C_NULL))
         try
             check(LibSynfire.synfire_buffer_create(context, desc, handle))
@@ -149,17 +154,57 @@ function memory_pointer(array)
     return Ptr{Cvoid}(pointer(array))
 end
 
+# ---- Shapes ----------------------------------------------------------------------------------------------------------
+
+# The C library's shape of an array of these dimensions: the slowest first, unused ones 0. None where there are more
+# than four, and none for an empty array, which the library refuses as empty.
+function c_shape(dims::Vector{Int})
+    rank = length(dims)
+    (rank > 4 || 0 in dims) && return (0, 0, 0, 0)
+    return ntuple(d -> d <= rank ? dims[rank+1-d] : 0, 4)
+end
+
+# `dims` with the leading ones that are `neurons` together merged into one; nothing where none are.
+function merge_neurons(dims, neurons::Integer)
+    product = 1
+    for (d, length) in enumerate(dims)
+        product *= length
+        product == neurons && return Int[neurons, dims[d+1:end]...]
+    end
+    return nothing
+end
+
+declared_shape(dims, ::Nothing) = collect(Int, dims)
+function declared_shape(dims, neurons)
+    merged = merge_neurons(dims, whole_size("neurons", neurons))
+    merged === nothing && throw(ArgumentError(
+        "neurons = $neurons with dimensions $dims; allowed: as many as the leading dimensions are together"))
+    return merged
+end
+
 # ---- Construction ----------------------------------------------------------------------------------------------------
 
-function Buffer{E}(context::Context, dims::Integer...; memory=:device, dtype=nothing, row_pitch::Integer=0) where {E}
+function Buffer{E}(context::Context, dims::Integer...; memory=:device, dtype=nothing, row_pitch::Integer=0,
+                   neurons=nothing) where {E}
     isempty(dims) && throw(ArgumentError("no dimensions; allowed: 1 or more"))
-    return Buffer{E,length(dims)}(context, map(Int, dims), checked_dtype(E, dtype), memory, row_pitch, nothing, C_NULL)
+    return Buffer{E,length(dims)}(context, map(Int, dims), checked_dtype(E, dtype), memory, row_pitch, nothing, C_NULL,
+                                  declared_shape(dims, neurons))
 end
 Buffer{E}(context::Context, dims::Tuple; keywords...) where {E} = Buffer{E}(context, dims...; keywords...)
 
-function Buffer(context::Context, array::AbstractArray; memory=default_memory(array), dtype=nothing)
+function Buffer(context::Context, array::AbstractArray; memory=default_memory(array), dtype=nothing, neurons=nothing)
     kind = checked_dtype(eltype(array), dtype)
-    return Buffer{eltype(array),ndims(array)}(context, size(array), kind, memory, 0, array, memory_pointer(array))
+    return borrowing_buffer(context, array, memory, kind, declared_shape(size(array), neurons))
+end
+borrowing_buffer(context, array, memory, dtype, shape) = Buffer{eltype(array),ndims(array)}(
+    context, size(array), dtype, memory, 0, array, memory_pointer(array), shape)
+
+# An array that an operation on `neurons` neurons uses. Leading dimensions with that product are the neurons, in a shape
+# of their own. Packed spikes have words in their place.
+function borrow(context::Context, array::AbstractArray, neurons::Integer)
+    dtype, shape = checked_dtype(eltype(array), nothing), collect(Int, size(array))
+    dtype === :bits || (shape = something(merge_neurons(shape, neurons), shape))
+    return borrowing_buffer(context, array, default_memory(array), dtype, shape)
 end
 
 Buffer{E}(f::Base.Callable, context::Context, arguments...; keywords...) where {E} =

@@ -50,7 +50,7 @@ function rebind!(graph::Graph, buffers::Pair{<:Buffer,<:Buffer})
     status = LibSynfire.synfire_graph_rebind(graph, old, new)
     status < 0 && fail(graph, status)
     filter!(kept -> kept !== old, graph.keeps)
-    return keep!(graph, nothing, (new,))
+    return keep!(graph, new)
 end
 
 """

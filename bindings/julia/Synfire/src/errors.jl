@@ -9,7 +9,7 @@ What a call of the C library answered.
 
 - `status`: the `SYNFIRE_ERROR_*` number; [`status_name`](@ref) names it
 - `rule`: the stable id of the rule that was broken, such as `"SYN-LAYER-STEPS"`; empty when there is none
-- `text`: what was received, and what is allowed
+- `text`: what was received, and what is allowed; shapes are written as Julia writes them
 - `cuda_error`: the `cudaError_t` behind it, or 0
 """
 struct SynfireError <: Exception
@@ -48,7 +48,16 @@ end
     message = String(resize!(text, clamp(Int(needed) - 1, 0, 4095)))
     found = match(r"^\[([^\]]+)\] (.*)$"s, message)
     found === nothing && throw(SynfireError(status, "", message, cuda_error[]))
-    throw(SynfireError(status, found.captures[1], found.captures[2], cuda_error[]))
+    rule, message = found.captures
+    is_about_shapes = startswith(rule, "SYN-BUFFER-") || rule == "SYN-REBIND-SHAPE"
+    throw(SynfireError(status, rule, is_about_shapes ? in_julia_order(message) : message, cuda_error[]))
+end
+
+# Shapes in a text of the C library as Julia writes them: "[20, 1, 64]" is "[64, 1, 20]".
+in_julia_order(message) = replace(message, r"\[\d+(, \d+)+( words)?\]" => reversed_shape)
+function reversed_shape(shape)
+    lengths = [found.match for found in eachmatch(r"\d+", shape)]
+    return string('[', join(reverse(lengths), ", "), ']', occursin("words", shape) ? " words" : "")
 end
 
 # The number of a constant: looked up by its symbol, or taken as it is, so that a newer library's constants can be used.
@@ -68,8 +77,10 @@ function constant_name(names::Tuple, value::Integer)
     return Symbol("unknown(", value, ")")
 end
 
-# A size as the C library takes it: the C library would see a negative one as a huge one.
+# A size as the C library takes it, which would see a negative one as a huge one. A tuple is a shape: its product.
 function whole_size(what::String, value::Integer)
     value >= 0 || throw(ArgumentError("$what = $value; allowed: 1 or more"))
     return Int64(value)
 end
+whole_size(what::String, values::Tuple) =
+    reduce(Base.checked_mul, map(value -> whole_size(what, value), values); init=Int64(1))

@@ -81,56 +81,9 @@ function record(f, context::Context; keywords...)
     return graph
 end
 
-function keep!(graph::Graph, layer, buffers)
-    push!(graph.keeps, layer, buffers...)
+function keep!(graph::Graph, objects...)
+    push!(graph.keeps, objects...)
     return graph
-end
-
-"""
-    forward!(graph, layer; x, spikes, ..., tape=:recompute)
-
-Appends a forward pass to a graph: the arguments are those of `forward!(layer; ...)`. All checks happen here, none at
-launch.
-"""
-function forward!(graph::Graph, layer::Layer; tape=:recompute, in_place::Bool=false, arrays...)
-    buffers = with_forward_desc(graph.context, tape, in_place, arrays) do desc
-        check(LibSynfire.synfire_graph_record_forward(graph, layer, desc))
-    end
-    layer in graph.layers || push!(graph.layers, layer)
-    return keep!(graph, layer, Tuple(buffers))
-end
-
-"""
-    backward!(graph, layer; of=nothing, grad_spike_seq, grad_x_seq, ..., parameter_gradients=(;))
-
-Appends a backward pass through time of a forward of the layer: `of` is the number that [`last_operation`](@ref) gave for
-it; without it, it is the newest in this graph, else the one that was recorded or run last. The other arguments are those
-of `backward!(layer; ...)`.
-"""
-function backward!(graph::Graph, layer::Layer; of=nothing, parameter_gradients=NamedTuple(),
-                   add_parameter_gradients::Bool=false, in_place::Bool=false, arrays...)
-    buffers, outputs = with_backward_desc(graph.context, in_place, parameter_gradients, arrays;
-                                          add=add_parameter_gradients, of=of) do desc
-        check(LibSynfire.synfire_graph_record_backward(graph, layer, desc))
-    end
-    return keep!(graph, layer, (Tuple(buffers)..., Tuple(outputs)...))
-end
-
-"""
-    copyto!(graph, destination::Buffer, source::Buffer; source_offset=0, destination_offset=0, bytes=0)
-
-Appends a copy to a graph. Offsets and `bytes` are in bytes; 0 bytes means all of `source` from its offset.
-"""
-function Base.copyto!(graph::Graph, destination::Buffer, source::Buffer; source_offset::Integer=0,
-                      destination_offset::Integer=0, bytes::Integer=0)
-    GC.@preserve destination source begin
-        desc = Ref(LibSynfire.synfire_copy_desc(source=raw(source), destination=raw(destination),
-                                                source_offset=whole_size("source_offset", source_offset),
-                                                destination_offset=whole_size("destination_offset", destination_offset),
-                                                bytes=whole_size("bytes", bytes)))
-        check(LibSynfire.synfire_graph_record_copy(graph, desc))
-    end
-    return keep!(graph, nothing, (destination, source))
 end
 
 """

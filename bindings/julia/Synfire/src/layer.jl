@@ -1,15 +1,13 @@
-# layer.jl - a neuron model with a fixed shape, its parameters and its state; one forward or backward now.
-#
-# What lives here: layers, what they read and write. What does not: recording (graph.jl), layers as functions (call.jl).
+# layer.jl - a neuron model with a fixed shape, its parameters, its state, and buffers that fit it.
 #
 # SPDX-License-Identifier: MIT
 
 """
-    Layer(context, neurons, steps; model=:lif, batch=1, dtype=:f32, reset=:hard, surrogate=:sigmoid, detach_reset=false,
+    Layer(context; steps, neurons, batch=1, model=:lif, dtype=:f32, reset=:hard, surrogate=:sigmoid, detach_reset=false,
           undecayed_input=false, threads_per_block=0, parameters...)
-    Layer(f, ...)
+    Layer(f, context; ...)
 
-A neuron model with a fixed shape: `neurons` N, `steps` T of one forward, `batch` rows that share the parameters.
+A neuron model with a fixed shape: `steps` T of one forward, `neurons` N, `batch` rows that share the parameters.
 
 - `model`: `:if`, `:lif`, `:plif`, `:qif`, `:eif`, `:izhikevich`; one that was added to the library by its name, a string
 - `surrogate`: `:sigmoid`, `:atan` and fourteen others; its parameters are parameters of the layer
@@ -23,7 +21,7 @@ A neuron model with a fixed shape: `neurons` N, `steps` T of one forward, `batch
 Parameters are read and set by indexing, at any time, without recording again:
 
 ```julia
-layer = Layer(context, 128, 16; tau=20.0)
+layer = Layer(context; steps=16, neurons=128, tau=20.0)
 layer[:tau] = 10.0                 # one number
 layer[:v_threshold] = ones(128)    # one per neuron
 layer[:tau]
@@ -41,7 +39,7 @@ mutable struct Layer <: Handle
     n_forwards::Int     # changes with each forward that this package starts: tells whose tape it is
     workspace::Any      # of call.jl; nothing before the first call
 
-    function Layer(context::Context, neurons, steps::Integer; model=:lif, batch::Integer=1, dtype=:f32, reset=:hard,
+    function Layer(context::Context; steps::Integer, neurons, batch::Integer=1, model=:lif, dtype=:f32, reset=:hard,
                    surrogate=:sigmoid, detach_reset::Bool=false, undecayed_input::Bool=false,
                    threads_per_block::Integer=0, parameters...)
         desc = layer_desc(neurons, steps, model, batch, dtype, reset, surrogate, detach_reset, undecayed_input,
@@ -64,17 +62,25 @@ mutable struct Layer <: Handle
     end
 end
 
-Layer(f, context::Context, neurons, steps::Integer; keywords...) =
-    with_handle(f, Layer(context, neurons, steps; keywords...))
+Layer(f, context::Context; keywords...) = with_handle(f, Layer(context; keywords...))
+
+# Which of two numbers is which can be read from a name only.
+Layer(context::Context, neurons, steps; keywords...) = throw_unnamed("Layer", "context", neurons, steps)
+Layer(f, context::Context, neurons, steps; keywords...) = throw_unnamed("Layer", "f, context", neurons, steps)
+function throw_unnamed(call, first, neurons, steps)
+    before = isempty(first) ? "" : "$first, "
+    throw(ArgumentError("$call($before$neurons, $steps) does not name its numbers; allowed: " *
+                        "$call($first; steps=$steps, neurons=$neurons)"))
+end
 
 function layer_desc(neurons, steps, model, batch, dtype, reset, surrogate, detach_reset, undecayed_input,
                     threads_per_block)
     model isa AbstractString && (model = model_id(model))
     surrogate isa AbstractString && (surrogate = surrogate_id(surrogate))
-    n_neurons = reduce(Base.checked_mul, map(n -> whole_size("neurons", n), Tuple(neurons)); init=Int64(1))
     return Ref(LibSynfire.synfire_layer_desc(
-        model=constant("model", LibSynfire.model_names, model), n_steps=whole_size("steps", steps), n_neurons=n_neurons,
-        batch=whole_size("batch", batch), dtype=constant("dtype", LibSynfire.dtype_names, dtype),
+        model=constant("model", LibSynfire.model_names, model), n_steps=whole_size("steps", steps),
+        n_neurons=whole_size("neurons", neurons), batch=whole_size("batch", batch),
+        dtype=constant("dtype", LibSynfire.dtype_names, dtype),
         reset=constant("reset", LibSynfire.reset_names, reset),
         surrogate=constant("surrogate", LibSynfire.surrogate_names, surrogate), detach_reset=detach_reset,
         undecayed_input=undecayed_input, threads_per_block=threads_per_block))
@@ -83,7 +89,7 @@ end
 destroy(::Layer, handle) = LibSynfire.synfire_layer_destroy(handle)
 
 """
-    query_memory(neurons, steps; keywords...) -> NamedTuple
+    query_memory(; steps, neurons, batch=1, model=:lif, ...) -> NamedTuple
 
 The bytes a [`Layer`](@ref) with these arguments takes on its device, before anything is allocated: `state_bytes`,
 `parameter_bytes` and `tape_bytes`; added when first needed, `per_neuron_parameter_bytes`, `gradient_bytes`,
@@ -91,7 +97,7 @@ The bytes a [`Layer`](@ref) with these arguments takes on its device, before any
 parameter that becomes one number per neuron, `per_neuron_value_bytes`. And `checkpoint_interval`, the steps between two
 checkpoints of V on the tape.
 """
-function query_memory(neurons, steps::Integer; model=:lif, batch::Integer=1, dtype=:f32, reset=:hard,
+function query_memory(; steps::Integer, neurons, batch::Integer=1, model=:lif, dtype=:f32, reset=:hard,
                       surrogate=:sigmoid, detach_reset::Bool=false, undecayed_input::Bool=false,
                       threads_per_block::Integer=0)
     desc = layer_desc(neurons, steps, model, batch, dtype, reset, surrogate, detach_reset, undecayed_input,
@@ -101,6 +107,8 @@ function query_memory(neurons, steps::Integer; model=:lif, batch::Integer=1, dty
     names = filter(name -> name !== :struct_size, fieldnames(LibSynfire.synfire_layer_memory))
     return NamedTuple{names}(map(name -> Int(getfield(memory[], name)), names))
 end
+
+query_memory(neurons, steps; keywords...) = throw_unnamed("query_memory", "", neurons, steps)
 
 # ---- Parameters and state --------------------------------------------------------------------------------------------
 
@@ -253,89 +261,3 @@ Base.@propagate_inbounds isspike(words::AbstractMatrix{UInt32}, neuron::Integer,
     isodd(words[(neuron - 1) >> 5 + 1, step] >> ((neuron - 1) & 31))
 Base.@propagate_inbounds isspike(words::AbstractArray{UInt32,3}, neuron::Integer, step::Integer, row::Integer=1) =
     isodd(words[(neuron - 1) >> 5 + 1, row, step] >> ((neuron - 1) & 31))
-
-# ---- One pass --------------------------------------------------------------------------------------------------------
-
-# A buffer as it is; an array borrowed for as long as the pass needs it.
-as_buffer(::Context, buffer::Buffer) = buffer
-as_buffer(context::Context, array::AbstractArray) = Buffer(context, array)
-as_buffer(::Context, other) = throw(ArgumentError("a $(typeof(other)); allowed: a Buffer or an array"))
-
-# Buffers by name as a descriptor, checked so that a wrong name says which there are. The caller keeps `buffers` alive.
-function pass_desc(Desc, buffers::NamedTuple, others::NamedTuple)
-    for name in keys(buffers)
-        hasfield(Desc, name) && fieldtype(Desc, name) === LibSynfire.synfire_buffer && continue
-        allowed = filter(n -> fieldtype(Desc, n) === LibSynfire.synfire_buffer, collect(fieldnames(Desc)))
-        throw(ArgumentError("$name; allowed: $(join(allowed, ", "))"))
-    end
-    return Desc(; map(raw, buffers)..., others...)
-end
-
-# Buffers that were made for a pass are not needed after it: what the library still reads it keeps. On a GPU giving
-# memory back waits for the device, so there the collector does it, now and then.
-function close_made(context::Context, given, buffers)
-    context.is_host || return nothing
-    for (array, buffer) in zip(given, buffers)
-        array === buffer || close(buffer)
-    end
-    return nothing
-end
-
-function with_forward_desc(f, context::Context, tape, in_place, arrays)
-    buffers = map(array -> as_buffer(context, array), values(arrays))
-    others = (tape=constant("tape", LibSynfire.tape_names, tape),)
-    in_place && (others = merge(others, (in_place=1,)))
-    GC.@preserve buffers f(Ref(pass_desc(LibSynfire.synfire_forward_desc, buffers, others)))
-    close_made(context, values(arrays), buffers)
-    return buffers
-end
-
-function with_backward_desc(f, context::Context, in_place, gradients, arrays; add=false, of=nothing)
-    buffers = map(array -> as_buffer(context, array), values(arrays))
-    outputs = map(array -> as_buffer(context, array), (; gradients...))
-    names = String[String(name) for name in keys(outputs)]
-    list = [LibSynfire.synfire_parameter_gradient(pointer(name), raw(buffer)) for (name, buffer) in zip(names, outputs)]
-    others = (parameter_gradients=isempty(list) ? C_NULL : pointer(list), n_parameter_gradients=length(list))
-    in_place && (others = merge(others, (in_place=1,)))
-    add && (others = merge(others, (add_parameter_gradients=1,)))
-    of === nothing || (others = merge(others, (forward=whole_size("of", of) + 1,)))
-    GC.@preserve buffers outputs names list f(Ref(pass_desc(LibSynfire.synfire_backward_desc, buffers, others)))
-    close_made(context, values(arrays), buffers)
-    close_made(context, (; gradients...), outputs)
-    return (buffers, outputs)
-end
-
-"""
-    forward!(layer; x, spikes, v_init, v_final, v_seq, h_seq, w_init, w_final, w_seq, tape=:recompute, in_place=false,
-             stream=nothing)
-
-One forward pass through time now. `x` is needed, the others are optional: each a [`Buffer`](@ref), or an array whose
-memory is used directly (on a host context a dense host array; with CUDA.jl a `CuArray`). The layer keeps an array that
-it has a tape of until its next forward.
-
-Without `v_init` the layer's own state is used and advanced, so that the next forward continues. `tape` is what it
-leaves for [`backward!`](@ref): `:recompute`, `:store`, `:store_narrow`, or `:none` for inference.
-"""
-function forward!(layer::Layer; tape=:recompute, in_place::Bool=false, stream=nothing, arrays...)
-    with_forward_desc(layer.context, tape, in_place, arrays) do desc
-        check(LibSynfire.synfire_layer_forward(layer, desc, stream_pointer(stream)))
-    end
-    layer.n_forwards += 1
-    return layer
-end
-
-"""
-    backward!(layer; grad_spike_seq, grad_v_seq, grad_v_final, grad_x_seq, grad_v_init, grad_w_seq, grad_w_final,
-              grad_w_init, parameter_gradients=(;), add_parameter_gradients=false, in_place=false, stream=nothing)
-
-One backward pass through time now, of the forward that ran last. What is read may be left out and then is zero; at
-least one output is needed. `parameter_gradients` names buffers or arrays of 1 or N elements: `(tau=buffer,)`; they are
-replaced, or added to.
-"""
-function backward!(layer::Layer; parameter_gradients=NamedTuple(), add_parameter_gradients::Bool=false,
-                   in_place::Bool=false, stream=nothing, arrays...)
-    with_backward_desc(layer.context, in_place, parameter_gradients, arrays; add=add_parameter_gradients) do desc
-        check(LibSynfire.synfire_layer_backward(layer, desc, stream_pointer(stream)))
-    end
-    return layer
-end

@@ -95,6 +95,5 @@ function native!(f, graph::Graph; reads=(), writes=(), name::AbstractString="")
             writes=isempty(written_handles) ? C_NULL : pointer(written_handles), n_writes=length(written_handles)))
         check(LibSynfire.synfire_graph_record_native(graph, desc))
     end
-    push!(graph.keeps, node)
-    return keep!(graph, nothing, (reads..., writes...))
+    return keep!(graph, node, reads..., writes...)
 end

@@ -1,20 +1,23 @@
-# steps.jl - arithmetic inside a replay: fills, sums, gradient descent on parameters; several parameters at once.
+# steps.jl - arithmetic inside a replay: copies, fills, sums, gradient descent; several parameters at once.
 #
 # SPDX-License-Identifier: MIT
+
+"""
+    copyto!(graph, destination::Buffer, source::Buffer; source_offset=0, destination_offset=0, bytes=0)
+
+Appends a copy to a graph. Offsets and `bytes` are in bytes; 0 bytes means all of `source` from its offset.
+"""
+Base.copyto!(graph::Graph, destination::Buffer, source::Buffer; source_offset::Integer=0, destination_offset::Integer=0,
+             bytes::Integer=0) =
+    copyto!(graph; destination=destination, source=source, source_offset=whole_size("source_offset", source_offset),
+            destination_offset=whole_size("destination_offset", destination_offset), bytes=whole_size("bytes", bytes))
 
 """
     fill!(graph, buffer::Buffer, value)
 
 Appends a fill. Its number `:value` can be changed between replays with [`set_value!`](@ref).
 """
-function Base.fill!(graph::Graph, buffer::Buffer, value::Real)
-    GC.@preserve buffer check(LibSynfire.synfire_graph_record_fill(
-        graph, Ref(LibSynfire.synfire_fill_desc(buffer=raw(buffer), value=value))))
-    return keep!(graph, nothing, (buffer,))
-end
-
-scale_add_desc(scale, source, keep, destination) = Ref(LibSynfire.synfire_scale_add_desc(
-    source=raw(source), destination=raw(destination), scale=scale, keep=keep))
+Base.fill!(graph::Graph, buffer::Buffer, value::Real) = fill!(graph; buffer=buffer, value=value)
 
 """
     scale_add!(destination, source; scale=1, keep=1, stream=nothing)
@@ -25,15 +28,11 @@ scale_add_desc(scale, source, keep, destination) = Ref(LibSynfire.synfire_scale_
 replays with [`set_value!`](@ref).
 """
 function scale_add!(destination::Buffer, source::Buffer; scale::Real=1, keep::Real=1, stream=nothing)
-    GC.@preserve destination source check(LibSynfire.synfire_scale_add(
-        destination.context, scale_add_desc(scale, source, keep, destination), stream_pointer(stream)))
+    scale_add!(destination.context; destination=destination, source=source, scale=scale, keep=keep, stream=stream)
     return destination
 end
-function scale_add!(graph::Graph, destination::Buffer, source::Buffer; scale::Real=1, keep::Real=1)
-    GC.@preserve destination source check(LibSynfire.synfire_graph_record_scale_add(
-        graph, scale_add_desc(scale, source, keep, destination)))
-    return keep!(graph, nothing, (destination, source))
-end
+scale_add!(graph::Graph, destination::Buffer, source::Buffer; scale::Real=1, keep::Real=1) =
+    scale_add!(graph; destination=destination, source=source, scale=scale, keep=keep)
 
 """
     update_parameter!(graph, layer, name, gradient; learning_rate, lower=nothing, upper=nothing)
@@ -43,26 +42,8 @@ of one element, or of one per neuron as the parameter is; `lower` and `upper` bo
 Operations after it see the new value; `layer[name]` reads it. The number `:learning_rate` can be changed between
 replays with [`set_value!`](@ref).
 """
-function update_parameter!(graph::Graph, layer::Layer, name::Union{Symbol,AbstractString}, gradient::Buffer;
-                           learning_rate::Real, lower::Union{Real,Nothing}=nothing,
-                           upper::Union{Real,Nothing}=nothing)
-    bounds = (lower === nothing ? 0 : LibSynfire.SYNFIRE_BOUND_LOWER) |
-             (upper === nothing ? 0 : LibSynfire.SYNFIRE_BOUND_UPPER)
-    with_name(name) do text
-        GC.@preserve gradient check(LibSynfire.synfire_graph_record_update_parameter(
-            graph, layer, Ref(LibSynfire.synfire_update_parameter_desc(
-                bounds=bounds, name=text, gradient=raw(gradient), learning_rate=learning_rate,
-                lower=something(lower, 0), upper=something(upper, 0)))))
-    end
-    return keep!(graph, layer, (gradient,))
-end
-
-# f gets a C string that lives for the call.
-function with_name(f, name::Union{Symbol,AbstractString})
-    text = String(name)
-    occursin('\0', text) && throw(ArgumentError("a name with a null character"))
-    return GC.@preserve text f(pointer(text))
-end
+update_parameter!(graph::Graph, layer::Layer, name::Union{Symbol,AbstractString}, gradient::Buffer; arguments...) =
+    update_parameter!(graph, layer; name=name, gradient=gradient, arguments...)
 
 """
     set_parameters!(layer; tau=20.0, v_threshold=ones(128), ...)

@@ -43,7 +43,7 @@ Context(backend=:host) do context
         @test_throws ArgumentError Buffer(context, 1.0:3.0)
         @test failure(() -> Buffer(context, Float32[])).status == Synfire.LibSynfire.SYNFIRE_ERROR_INVALID_ARGUMENT
         # The array lives as long as something uses it.
-        layer = Layer(context, 4, 3)
+        layer = Layer(context; steps=3, neurons=4)
         spikes = spike_buffer(layer; dtype=:f32)
         graph = let x = fill(100.0f0, 4, 3)
             record(g -> forward!(g, layer; x=x, spikes=spikes), context)
@@ -92,7 +92,7 @@ Context(backend=:host) do context
     end
 
     @testset "row pitch" begin
-        layer = Layer(context, 5, 4; tau=1.0)
+        layer = Layer(context; steps=4, neurons=5, tau=1.0)
         x = sequence_buffer(layer; row_pitch=8)
         spikes = sequence_buffer(layer; row_pitch=6)
         fill!(spikes, -1)

@@ -7,7 +7,7 @@ replay(graph) = wait(graph, launch!(graph))
 
 # In functions of their own, so that nothing on the stack refers to what they made.
 @noinline function a_shared_slot(context)
-    layer = Layer(context, 4, 2; model=:if)
+    layer = Layer(context; steps=2, neurons=4, model=:if)
     x, spikes = sequence_buffer(layer; memory=:pinned), spike_buffer(layer; memory=:pinned, dtype=:f32)
     graph = record(g -> forward!(g, layer; x=x, spikes=spikes), context; slots=CC.SYNFIRE_SLOTS_SHARED)
     fill!(slot(graph, x), 2)
@@ -19,7 +19,7 @@ replay(graph) = wait(graph, launch!(graph))
 end
 
 @noinline function slots_of_their_own(context)
-    layer = Layer(context, 4, 2; model=:if)
+    layer = Layer(context; steps=2, neurons=4, model=:if)
     x, spikes = sequence_buffer(layer; memory=:pinned), spike_buffer(layer; memory=:pinned, dtype=:f32)
     graph = record(g -> forward!(g, layer; x=x, spikes=spikes), context; slots=3)
     tickets = UInt64[]
@@ -47,7 +47,7 @@ end
 end
 
 @noinline function nodes_of_the_program(context)
-    layer = Layer(context, 4, 2; model=:if)
+    layer = Layer(context; steps=2, neurons=4, model=:if)
     before, x = sequence_buffer(layer; memory=:pinned), sequence_buffer(layer; memory=:pinned)
     spikes = spike_buffer(layer; memory=:pinned, dtype=:f32)
     calls, mood = Ref(0), Ref(0)
@@ -94,7 +94,7 @@ Context(backend=:host) do context
     end
 
     @testset "an operation is left out" begin
-        layer = Layer(context, 4, 2; model=:if)
+        layer = Layer(context; steps=2, neurons=4, model=:if)
         x, marks = sequence_buffer(layer), sequence_buffer(layer)
         spikes = spike_buffer(layer; dtype=:f32)
         fill!(x, 2)
@@ -120,7 +120,7 @@ Context(backend=:host) do context
     end
 
     @testset "another buffer takes the place" begin
-        layer = Layer(context, 4, 2; model=:if)
+        layer = Layer(context; steps=2, neurons=4, model=:if)
         x, spikes = Buffer(context, zeros(Float32, 4, 2)), spike_buffer(layer; dtype=:f32)
         graph = record(g -> forward!(g, layer; x=x, spikes=spikes), context)
         @test replay(graph) && all(iszero, Array(spikes))
@@ -139,7 +139,7 @@ Context(backend=:host) do context
     end
 
     @testset "what a graph tells" begin
-        layer = Layer(context, 4, 2)
+        layer = Layer(context; steps=2, neurons=4)
         graph = record(g -> forward!(g, layer; x=sequence_buffer(layer)), context)
         foreach(_ -> replay(graph), 1:100)
         told = statistics(graph)

@@ -5,7 +5,7 @@ const C = Synfire.LibSynfire
 
 # In a function of its own, so that nothing on the stack refers to what it made.
 @noinline function bad_input(context)
-    layer = Layer(context, 4, 3)
+    layer = Layer(context; steps=3, neurons=4)
     x = sequence_buffer(layer)
     graph = record(g -> forward!(g, layer; x=x), context)
 
@@ -68,7 +68,7 @@ const C = Synfire.LibSynfire
     end
 
     @testset "closed handles" begin
-        closed_layer, closed_x, closed_graph = Layer(context, 4, 3), sequence_buffer(layer), Graph(context)
+        closed_layer, closed_x, closed_graph = Layer(context; steps=3, neurons=4), sequence_buffer(layer), Graph(context)
         closed_context = Context(backend=:host)
         foreach(close, (closed_layer, closed_x, closed_graph, closed_context))
         foreach(close, (closed_layer, closed_x, closed_graph, closed_context))          # twice is fine
@@ -83,33 +83,45 @@ const C = Synfire.LibSynfire
                     () -> copyto!(closed_graph, x, x), () -> instantiate!(closed_graph), () -> launch!(closed_graph),
                     () -> wait(closed_graph, 1), () -> isdone(closed_graph, 1),
                     () -> properties(closed_context), () -> synchronize(closed_context), () -> reclaim(closed_context),
-                    () -> Layer(closed_context, 4, 3), () -> Buffer{Float32}(closed_context, 4), () -> Graph(closed_context))
+                    () -> Layer(closed_context; steps=3, neurons=4), () -> Buffer{Float32}(closed_context, 4),
+                    () -> Graph(closed_context))
             problem = failure(use)
             @test problem.status == C.SYNFIRE_ERROR_INVALID_HANDLE && problem.rule == "JULIA-CLOSED"
         end
         @test !isopen(closed_layer) && occursin("closed", sprint(show, closed_layer) * sprint(show, closed_x))
         @test occursin("closed", sprint(show, closed_context)) && occursin("closed", sprint(show, closed_graph))
         # The C library itself refuses a handle that was destroyed behind the package's back.
-        behind = Layer(context, 4, 3)
+        behind = Layer(context; steps=3, neurons=4)
         C.synfire_layer_destroy(behind)
         @test failure(() -> behind[:tau]).rule != "JULIA-CLOSED"
         close(behind)
     end
 
+    @testset "numbers without names" begin
+        message(f) = try f(); "nothing was thrown" catch problem; sprint(showerror, problem) end
+        @test_throws ArgumentError Layer(context, 64, 20)
+        @test occursin("Layer(context; steps=20, neurons=64)", message(() -> Layer(context, 64, 20)))
+        @test occursin("Layer(context; steps=20, neurons=(8, 4))", message(() -> Layer(context, (8, 4), 20; tau=2.0)))
+        @test occursin("Layer(f, context; steps=20, neurons=64)", message(() -> Layer(identity, context, 64, 20)))
+        @test occursin("query_memory(; steps=20, neurons=64)", message(() -> query_memory(64, 20; batch=2)))
+        @test_throws UndefKeywordError Layer(context; neurons=64)
+        @test_throws UndefKeywordError query_memory(; steps=20)
+    end
+
     @testset "negative and huge sizes" begin
-        @test_throws ArgumentError Layer(context, -4, 3)
-        @test_throws ArgumentError Layer(context, 4, -3)
-        @test_throws ArgumentError Layer(context, 4, 3; batch=-1)
+        @test_throws ArgumentError Layer(context; steps=3, neurons=-4)
+        @test_throws ArgumentError Layer(context; steps=-3, neurons=4)
+        @test_throws ArgumentError Layer(context; steps=3, neurons=4, batch=-1)
         @test_throws ArgumentError Buffer{Float32}(context, -1)
         @test_throws ArgumentError Buffer{Float32}(context, 4, -1)
         @test_throws ArgumentError Buffer{Float32}(context, 4, 3; row_pitch=-4)
         @test_throws ArgumentError Buffer{Float32}(context)
-        @test_throws ArgumentError query_memory(-1, 1)
+        @test_throws ArgumentError query_memory(; steps=1, neurons=-1)
         @test_throws ArgumentError record(g -> copyto!(g, x, sequence_buffer(layer); bytes=-8), context)
         @test_throws OverflowError Buffer{Float32}(context, typemax(Int), 4)
-        @test_throws OverflowError Layer(context, (typemax(Int), 4), 3)
-        @test failure(() -> Layer(context, 0, 3)).status == C.SYNFIRE_ERROR_INVALID_ARGUMENT
-        @test failure(() -> Layer(context, typemax(Int), typemax(Int))).status < 0
+        @test_throws OverflowError Layer(context; steps=3, neurons=(typemax(Int), 4))
+        @test failure(() -> Layer(context; steps=3, neurons=0)).status == C.SYNFIRE_ERROR_INVALID_ARGUMENT
+        @test failure(() -> Layer(context; steps=typemax(Int), neurons=typemax(Int))).status < 0
         @test failure(() -> Buffer{Float32}(context, typemax(Int) >> 3)).status == C.SYNFIRE_ERROR_OUT_OF_MEMORY
         @test_throws InexactError Context(backend=:host, threads=typemax(Int))
         @test failure(() -> Context(backend=:host, threads=-1)).status == C.SYNFIRE_ERROR_INVALID_ARGUMENT
@@ -122,10 +134,10 @@ const C = Synfire.LibSynfire
         @test_throws MethodError layer[nothing]
         @test failure(() -> layer[""]).status == C.SYNFIRE_ERROR_INVALID_ARGUMENT
         @test failure(() -> layer[:nope] = 1).status == C.SYNFIRE_ERROR_INVALID_ARGUMENT
-        @test failure(() -> Layer(context, 4, 3; nope=1)).rule == "SYN-PARAMETER-NAME"
-        @test_throws ArgumentError Layer(context, 4, 3; model=:hodgkin_huxley)
-        @test_throws ArgumentError Layer(context, 4, 3; surrogate=:nope)
-        @test failure(() -> Layer(context, 4, 3; model=99)).status == C.SYNFIRE_ERROR_INVALID_ARGUMENT
+        @test failure(() -> Layer(context; steps=3, neurons=4, nope=1)).rule == "SYN-PARAMETER-NAME"
+        @test_throws ArgumentError Layer(context; steps=3, neurons=4, model=:hodgkin_huxley)
+        @test_throws ArgumentError Layer(context; steps=3, neurons=4, surrogate=:nope)
+        @test failure(() -> Layer(context; steps=3, neurons=4, model=99)).status == C.SYNFIRE_ERROR_INVALID_ARGUMENT
         @test_throws ArgumentError forward!(layer; x=x, spiks=x)
         @test_throws ArgumentError forward!(layer; x=x, struct_size=x)
         @test_throws ArgumentError backward!(layer; grad_x=x)
@@ -140,7 +152,7 @@ const C = Synfire.LibSynfire
     # it was.
     @testset "exceptions of the user" begin
         @test_throws KeyError Context(c -> throw(KeyError(1)), backend=:host)
-        @test_throws KeyError Layer(l -> throw(KeyError(1)), context, 4, 3)
+        @test_throws KeyError Layer(l -> throw(KeyError(1)), context; steps=3, neurons=4)
         @test_throws KeyError Buffer{Float32}(b -> throw(KeyError(1)), context, 4)
         @test_throws KeyError Graph(g -> throw(KeyError(1)), context)
         @test_throws KeyError record(context) do g

@@ -13,7 +13,8 @@ println("ChainRulesCore and CUDA are stand-ins here, not the packages")
 
 Context(backend=:host) do context
     @testset "ChainRulesCore" begin
-        layer, twin = Layer(context, (2, 3), 20; dtype=:f64, tau=3.0), Layer(context, 6, 20; dtype=:f64, tau=3.0)
+        layer = Layer(context; steps=20, neurons=(2, 3), dtype=:f64, tau=3.0)
+        twin = Layer(context; steps=20, neurons=6, dtype=:f64, tau=3.0)
         x, grad = 3 .* rand(2, 3, 20), randn(2, 3, 20)
         spikes, back = rrule(layer, x)
         @test spikes == layer(x)
@@ -58,7 +59,7 @@ Context(backend=:host) do context
 
         # Gradient descent as Flux would do it: weights before the layer learn to make it fire like a teacher's.
         target, W, inputs = zeros(8, 30), 0.1 .* randn(8, 5), rand(5, 30)
-        small = Layer(context, 8, 30; dtype=:f64, tau=2.0)
+        small = Layer(context; steps=30, neurons=8, dtype=:f64, tau=2.0)
         wanted = vec(sum(small(rand(8, 5) * inputs); dims=2)) .+ 4
         first_loss = last_loss = 0.0
         for step in 1:200
@@ -78,7 +79,7 @@ Context(backend=:host) do context
         buffer = Buffer(context, array)
         @test Array(buffer) == values && buffer.pointer == pointer(values)
         spikes = CuArray(zeros(Float32, 4, 3))
-        layer = Layer(context, 4, 3; tau=1.0)
+        layer = Layer(context; steps=3, neurons=4, tau=1.0)
         forward!(layer; x=array, spikes=spikes)
         @test spikes.memory == (values .>= 1)
         graph = record(g -> forward!(g, layer; x=array, spikes=spikes), context)

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 Context(backend=:host) do context
     @testset "a replay is the calls now" begin
-        eager, replayed = Layer(context, 33, 8; tau=3.0), Layer(context, 33, 8; tau=3.0)
+        eager, replayed = Layer(context; steps=8, neurons=33, tau=3.0), Layer(context; steps=8, neurons=33, tau=3.0)
         x, g, grad_tau = sequence_buffer(replayed), sequence_buffer(replayed), Buffer{Float32}(context, 33)
         spikes, grad_x, kept = spike_buffer(replayed), sequence_buffer(replayed), spike_buffer(replayed)
         graph = record(context) do graph
@@ -26,7 +26,7 @@ Context(backend=:host) do context
     end
 
     @testset "waiting" begin
-        layer = Layer(context, 4, 4)
+        layer = Layer(context; steps=4, neurons=4)
         graph = record(g -> forward!(g, layer; x=sequence_buffer(layer), spikes=spike_buffer(layer)), context)
         ticket = launch!(graph)
         for policy in (:spin, :yield, :block), timeout in (0, 1e-3, 1, Inf, 1e300, -1)
@@ -40,7 +40,7 @@ Context(backend=:host) do context
     end
 
     @testset "order" begin
-        layer = Layer(context, 4, 4)
+        layer = Layer(context; steps=4, neurons=4)
         x = sequence_buffer(layer)
         Graph(context) do graph
             @test failure(() -> instantiate!(graph)).status == Synfire.LibSynfire.SYNFIRE_ERROR_WRONG_ORDER
@@ -49,12 +49,13 @@ Context(backend=:host) do context
             instantiate!(graph)
             @test failure(() -> forward!(graph, layer; x=x)).status == Synfire.LibSynfire.SYNFIRE_ERROR_WRONG_ORDER
         end
-        @test failure(() -> record(g -> backward!(g, Layer(context, 2, 2); grad_x_seq=Buffer{Float32}(context, 2, 2)),
-                                   context)).status == Synfire.LibSynfire.SYNFIRE_ERROR_STALE_TAPE
+        other, grad = Layer(context; steps=2, neurons=2), Buffer{Float32}(context, 2, 2)
+        @test failure(() -> record(g -> backward!(g, other; grad_x_seq=grad), context)).status ==
+              Synfire.LibSynfire.SYNFIRE_ERROR_STALE_TAPE
     end
 
     @testset "nothing is allocated" begin
-        layer = Layer(context, 128, 16)
+        layer = Layer(context; steps=16, neurons=128)
         x = sequence_buffer(layer)
         graph = record(context) do graph
             forward!(graph, layer; x=x, spikes=spike_buffer(layer))

@@ -28,7 +28,7 @@ end
 
 Context(backend=:host) do context
     @testset "parameters" begin
-        layer = Layer(context, 6, 4; model=:lif, tau=5, v_threshold=collect(1:6), surrogate=:atan, alpha=3.0)
+        layer = Layer(context; steps=4, neurons=6, model=:lif, tau=5, v_threshold=collect(1:6), surrogate=:atan, alpha=3.0)
         @test layer[:tau] === 5.0 && layer["v_threshold"] == 1:6 && layer[:alpha] === 3.0
         layer[:tau] = 2:7
         @test layer[:tau] == 2:7
@@ -37,21 +37,21 @@ Context(backend=:host) do context
         @test keys(layer) == [:tau, :v_rest, :v_threshold, :v_reset, :alpha]
         info = parameters(layer)[1]
         @test info.name === :tau && info.default == 2 && info.minimum == 0 && info.is_open && info.length == 1
-        plif = Layer(context, 6, 4; model=:plif)
+        plif = Layer(context; steps=4, neurons=6, model=:plif)
         plif[:tau] = 8.0
         @test plif[:reciprocal_tau] == 0.125 && plif[:tau] == 8.0
         for (model, _) in Synfire.LibSynfire.model_names
-            model === :default || @test Layer(context, 2, 2; model=model).model === model
+            model === :default || @test Layer(context; steps=2, neurons=2, model=model).model === model
         end
         for (surrogate, _) in Synfire.LibSynfire.surrogate_names
-            @test isopen(Layer(context, 2, 2; surrogate=surrogate))
+            @test isopen(Layer(context; steps=2, neurons=2, surrogate=surrogate))
         end
-        @test query_memory(128, 16).state_bytes == 512
-        @test query_memory((16, 8), 16) == query_memory(128, 16)
+        @test query_memory(; steps=16, neurons=128).state_bytes == 512
+        @test query_memory(; steps=16, neurons=(16, 8)) == query_memory(; steps=16, neurons=128)
     end
 
     @testset "state" begin
-        layer = Layer(context, 3, 2; model=:izhikevich, batch=2, v_reset=-0.25)
+        layer = Layer(context; steps=2, neurons=3, model=:izhikevich, batch=2, v_reset=-0.25)
         @test state(layer) == fill(-0.25f0, 3, 2)
         values = rand(Float32, 3, 2)
         @test state(state!(layer, :w, values), :w) == values
@@ -63,14 +63,14 @@ Context(backend=:host) do context
 
     @testset "a batch in every shape" begin
         x = 3 .* rand(Float32, 4, 6, 5, 7)                     # 24 neurons as 4 x 6, batch of 5, 7 steps
-        layer = Layer(context, (4, 6), 7; batch=5)
+        layer = Layer(context; steps=7, neurons=(4, 6), batch=5)
         spikes = layer(x)
         @test size(spikes) == size(x) && spikes isa Array{Float32,4}
         @test vec(layer(reshape(x, 24, 5, 7))) == vec(spikes) == vec(layer(reshape(x, 120, 7)))
         @test_throws DimensionMismatch layer(rand(Float32, 4, 6, 7, 5))
         @test_throws DimensionMismatch layer(rand(Float32, 23, 5, 7))
         # Rows of the batch do not know of each other.
-        one = Layer(context, 24, 7)
+        one = Layer(context; steps=7, neurons=24)
         for row in 1:5
             @test vec(one(reshape(x[:, :, row, :], 24, 7))) == vec(spikes[:, :, row, :])
         end
@@ -78,7 +78,7 @@ Context(backend=:host) do context
     end
 
     @testset "spikes in every form" begin
-        layer = Layer(context, 70, 45; tau=2.5)
+        layer = Layer(context; steps=45, neurons=70, tau=2.5)
         x = Float32.(3 .* rand(70, 45))
         dense = layer(x)
         for dtype in (:bits, :time_bits, :u8, :f32)
@@ -95,7 +95,7 @@ Context(backend=:host) do context
                 @test words == dense
             end
         end
-        batched = Layer(context, 40, 5; batch=3, tau=1.0)
+        batched = Layer(context; steps=5, neurons=40, batch=3, tau=1.0)
         y = rand(Float32, 40, 3, 5) .+ 0.5f0
         words = spike_buffer(batched)
         forward!(batched; x=y, spikes=words)
@@ -105,16 +105,16 @@ Context(backend=:host) do context
     @testset "names" begin
         @test model_id("izhikevich") == Synfire.LibSynfire.SYNFIRE_MODEL_IZHIKEVICH
         @test surrogate_id("super_spike") == Synfire.LibSynfire.SYNFIRE_SURROGATE_SUPER_SPIKE
-        layer = Layer(context, 2, 2; model="eif", surrogate="atan")
+        layer = Layer(context; steps=2, neurons=2, model="eif", surrogate="atan")
         @test layer.model === :eif && keys(layer)[end] === :alpha
-        @test failure(() -> Layer(context, 2, 2; model="hodgkin_huxley")).rule != ""
+        @test failure(() -> Layer(context; steps=2, neurons=2, model="hodgkin_huxley")).rule != ""
         @test failure(() -> surrogate_id("")).rule != ""
         @test_throws ArgumentError model_id("l\0if")
     end
 
     @testset "conversions and counts" begin
         shape = (neurons=70, steps=40, batch=2)
-        layer = Layer(context, 70, 40; batch=2)
+        layer = Layer(context; steps=40, neurons=70, batch=2)
         x = copyto!(sequence_buffer(layer), 4 .* rand(Float32, 70, 2, 40))
         words, in_time = spike_buffer(layer), spike_buffer(layer; dtype=:time_bits)
         dense = Array{UInt8}(undef, 70, 2, 40)                       # an array of the program's, through and through
@@ -174,7 +174,7 @@ Context(backend=:host) do context
         @test next(2)
         # Mistakes.
         @test failure(() -> set_value!(graph, encoding, :offset, 0.5)).rule == "SYN-SCALAR-RANGE"
-        @test failure(() -> encode_bernoulli!(all_of_them, rates; rates_per_step=true, whole...)).rule == "SYN-BUFFER-SIZE"
+        @test failure(() -> encode_bernoulli!(all_of_them, rates; rates_per_step=true, whole...)).rule == "SYN-BUFFER-SHAPE"
         @test failure(() -> encode_bernoulli!(part, zeros(35, 2); neurons=35, steps=20, batch=2)).rule == "SYN-BUFFER-TYPE"
         @test_throws ArgumentError encode_bernoulli!(part, rates; neurons=-35, steps=20)
         @test_throws ArgumentError encode_bernoulli!(copy(drawn), rates; whole...)
@@ -185,18 +185,18 @@ Context(backend=:host) do context
 
     @testset "16-bit storage" begin
         x = rand(Float16, 8, 5) .* Float16(2)
-        half = Layer(context, 8, 5; dtype=:f16)
+        half = Layer(context; steps=5, neurons=8, dtype=:f16)
         buffer = copyto!(sequence_buffer(half), x)
         @test eltype(buffer) == Float16
         forward!(half; x=buffer, spikes=(spikes = sequence_buffer(half)))
-        @test Array(spikes) == Layer(context, 8, 5)(Float32.(x)) == half(x)
-        brain = Layer(context, 8, 5; dtype=:bf16)
+        @test Array(spikes) == Layer(context; steps=5, neurons=8)(Float32.(x)) == half(x)
+        brain = Layer(context; steps=5, neurons=8, dtype=:bf16)
         @test eltype(sequence_buffer(brain)) == BFloat16 && size(brain(rand(8, 5))) == (8, 5)
     end
 
     @testset "gradients" begin
         rest, x, grad_s = zeros(9), 3 .* rand(9, 40), randn(9, 40)
-        layer = Layer(context, 9, 40; dtype=:f64, tau=3.0)
+        layer = Layer(context; steps=40, neurons=9, dtype=:f64, tau=3.0)
         S, H, grad_x, grad_tau = oracle(x, grad_s; tau=3.0)
         spikes, h_seq, grad, tau_gradient = similar(x), similar(x), similar(x), zeros(1)
         forward!(layer; x=x, spikes=spikes, h_seq=h_seq, v_init=rest)

@@ -6,7 +6,7 @@
 function make_some(context, n)
     made = Any[]
     for i in 1:n
-        layer = Layer(context, 3, 2)
+        layer = Layer(context; steps=2, neurons=3)
         x, spikes = sequence_buffer(layer), spike_buffer(layer)
         graph = record(g -> forward!(g, layer; x=x, spikes=spikes), context)
         launch!(graph)
@@ -40,7 +40,7 @@ end
 
 @testset "the collector while calls run" begin
     Context(backend=:host) do context
-        layer = Layer(context, 8, 4)
+        layer = Layer(context; steps=4, neurons=8)
         x = sequence_buffer(layer)
         graph = record(g -> forward!(g, layer; x=x), context)
         for i in 1:300
@@ -57,7 +57,7 @@ end
 
 @noinline function outliving_its_parts()
     context = Context(backend=:host)
-    make() = (layer = Layer(context, 4, 2; tau=1.0); spikes = spike_buffer(layer; dtype=:f32);
+    make() = (layer = Layer(context; steps=2, neurons=4, tau=1.0); spikes = spike_buffer(layer; dtype=:f32);
               (record(g -> forward!(g, layer; x=Buffer(context, ones(Float32, 4, 2)), spikes=spikes), context), spikes))
     graph, spikes = make()
     collect_all()
@@ -84,7 +84,7 @@ lent_values() = Float32[0.05f0 * mod(7i, 41) for i in 1:prod(lent_dims)]
 # Everything around X for a backward, and the gradient of a layer that owns its X.
 function lending_rig()
     context = Context(backend=:host)
-    layer = Layer(context, lent_dims...)
+    layer = Layer(context; steps=lent_dims[2], neurons=lent_dims[1])
     grad = Buffer(context, ones(Float32, lent_dims))
     grad_x = sequence_buffer(layer)
     x = sequence_buffer(layer)
@@ -188,7 +188,7 @@ end
 @testset "do" begin
     kept = Context(backend=:host) do context
         @test isopen(context)
-        Layer(context, 2, 2) do layer
+        Layer(context; steps=2, neurons=2) do layer
             Buffer{Float32}(context, 2, 2) do x
                 Buffer(context, ones(Float32, 2, 2)) do y
                     forward!(layer; x=x)
@@ -205,7 +205,7 @@ end
     output, good = run_julia("-e", """
         using Synfire
         const context = Context(backend=:host)
-        const layer = Layer(context, 64, 8)
+        const layer = Layer(context; steps=8, neurons=64)
         const x = sequence_buffer(layer)
         const graph = record(g -> forward!(g, layer; x=x), context)
         launch!(graph)

@@ -14,7 +14,7 @@ function replay_ns(graph, n)
 end
 
 Context(backend=:host, threads=1) do context
-    layer = Layer(context, 1, 1)
+    layer = Layer(context; steps=1, neurons=1)
     graph = record(g -> forward!(g, layer; x=sequence_buffer(layer), tape=:none), context)
     replay_ns(graph, 10)
     # A busy machine disturbs single measurements: the best of each side counts, taken in turns.

@@ -36,7 +36,7 @@ Context(backend=:host) do context
     end
 
     @testset "gradient descent in the replay" begin
-        layer = Layer(context, 3, 1; tau=[5.0, 6.0, 7.0])
+        layer = Layer(context; steps=1, neurons=3, tau=[5.0, 6.0, 7.0])
         gradient = Buffer(context, Float32[1, -1, 0])
         graph = Graph(context)
         update_parameter!(graph, layer, :tau, gradient; learning_rate=0.5, lower=4, upper=6.75)
@@ -56,7 +56,7 @@ Context(backend=:host) do context
     end
 
     @testset "several parameters or none" begin
-        layer = Layer(context, 3, 1)
+        layer = Layer(context; steps=1, neurons=3)
         @test refused(() -> set_parameters!(layer; tau=3, v_reset=NaN)) && layer[:tau] == 2
         @test refused(() -> set_parameters!(layer; tau=3, v_reset=[1, 2])) && layer[:tau] == 2
         @test refused(() -> set_parameters!(layer))
@@ -65,7 +65,7 @@ Context(backend=:host) do context
     end
 
     @testset "only the first rows are active" begin
-        layer = Layer(context, 2, 1; model=:if, batch=3)
+        layer = Layer(context; steps=1, neurons=2, model=:if, batch=3)
         x = sequence_buffer(layer)
         fill!(x, 0.25)
         graph = record(g -> forward!(g, layer; x=x), context)
@@ -77,7 +77,7 @@ Context(backend=:host) do context
     end
 
     @testset "rows of the state" begin
-        layer = Layer(context, 2, 1; batch=4)
+        layer = Layer(context; steps=1, neurons=2, batch=4)
         state!(layer, :v, Float32[1 2 3 4; 1 2 3 4])
         reset_rows!(layer; rows=2)
         @test state(layer)[1, :] == [1, 0, 3, 4]
@@ -87,10 +87,10 @@ Context(backend=:host) do context
         some, out = Buffer(context, Float32[7 9; 8 10]), Buffer{Float32}(context, 2, 2)
         write_rows!(layer, some; rows=3:4)
         @test Array(read_rows!(out, layer; rows=2:3)) == [0 7; 0 8]
-        other = Layer(context, 2, 3; batch=2)
+        other = Layer(context; steps=3, neurons=2, batch=2)
         copy_rows!(other, layer; rows=3:4)
         @test state(other) == [7 9; 8 10]
-        agents = Layer(context, 2, 1; batch=4)
+        agents = Layer(context; steps=1, neurons=2, batch=4)
         graph = record(context) do graph
             write_rows!(graph, agents, some; rows=1:2)
             copy_rows!(graph, agents, other; to=3)
@@ -108,11 +108,11 @@ Context(backend=:host) do context
         @test refused(() -> read_rows!(out, layer, :u; rows=1:2))
         @test refused(() -> read_rows!(out, layer))
         @test refused(() -> copy_rows!(layer, other; to=4))
-        @test failure(() -> reset_rows!(Layer(identity, context, 2, 1))).rule == "JULIA-CLOSED"
+        @test failure(() -> reset_rows!(Layer(identity, context; steps=1, neurons=2))).rule == "JULIA-CLOSED"
     end
 
     @testset "snapshots" begin
-        build(neurons) = Layer(context, neurons, 1; model=:izhikevich, batch=3)
+        build(neurons) = Layer(context; steps=1, neurons=neurons, model=:izhikevich, batch=3)
         layer = build(2)
         state!(layer, :v, Float32[1 3 5; 2 4 6])
         whole, last_row = snapshot(layer), snapshot(layer; rows=3)

@@ -9,7 +9,7 @@ Context(backend=:host) do context
         results = Vector{Any}(undef, 8)
         x = Float32.(2 .* rand(64, 16))
         Threads.@threads for i in 1:8
-            layer = Layer(context, 64, 16; tau=Float64(i))
+            layer = Layer(context; steps=16, neurons=64, tau=Float64(i))
             buffer, spikes = copyto!(sequence_buffer(layer), x), spike_buffer(layer)
             graph = record(g -> forward!(g, layer; x=buffer, spikes=spikes), context)
             for _ in 1:200
@@ -19,7 +19,7 @@ Context(backend=:host) do context
             i % 2 == 0 && close(graph)
         end
         for i in 1:8
-            layer = Layer(context, 64, 16; tau=Float64(i))
+            layer = Layer(context; steps=16, neurons=64, tau=Float64(i))
             spikes = spike_buffer(layer)
             foreach(_ -> forward!(layer; x=x, spikes=spikes), 1:200)
             @test Array(spikes) == results[i]
@@ -27,7 +27,7 @@ Context(backend=:host) do context
     end
 
     @testset "one graph for all" begin
-        layer = Layer(context, 256, 64)
+        layer = Layer(context; steps=64, neurons=256)
         x = sequence_buffer(layer)
         graph = record(g -> forward!(g, layer; x=x, spikes=spike_buffer(layer)), context)
         done, busy, other = (Threads.Atomic{Int}(0) for _ in 1:3)
@@ -47,7 +47,7 @@ Context(backend=:host) do context
 
     @testset "closed by another thread" begin
         for round in 1:50
-            layer = Layer(context, 32, 8)
+            layer = Layer(context; steps=8, neurons=32)
             graph = record(g -> forward!(g, layer; x=sequence_buffer(layer)), context)
             odd = Threads.Atomic{Int}(0)
             Threads.@threads for i in 1:n_threads
@@ -85,7 +85,7 @@ Context(backend=:host) do context
     end
 
     @testset "errors belong to their thread" begin
-        layer = Layer(context, 4, 4)
+        layer = Layer(context; steps=4, neurons=4)
         wrong = Threads.Atomic{Int}(0)
         Threads.@threads for i in 1:400
             name = "name$i"

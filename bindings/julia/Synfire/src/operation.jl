@@ -1,0 +1,118 @@
+# operation.jl - how an operation reaches the C library: its descriptor, and everything that the descriptor points to.
+#
+# operations.jl, which is generated, says what each operation takes.
+#
+# SPDX-License-Identifier: MIT
+
+# What a descriptor points to.
+struct Operands
+    context::Context
+    neurons::Int               # N, 0 for an operation that has none
+    handles::Vector{Handle}    # buffers and layers
+    borrowed::Vector{Buffer}   # the buffers among them that were made for arrays
+    memory::Vector{Any}        # texts and lists
+    Operands(context::Context, neurons=0) = new(context, whole_size("neurons", neurons), Handle[], Buffer[], Any[])
+end
+
+# A descriptor that is ready for the C library.
+struct Request{D}
+    desc::Base.RefValue{D}
+    operands::Operands
+end
+Request(operands::Operands, desc) = Request(Ref(desc), operands)
+
+# `ccall` keeps what cconvert answers alive during the call: the descriptor and all that it points to.
+Base.cconvert(::Type{Ptr{D}}, request::Request{D}) where {D} = request
+Base.unsafe_convert(::Type{Ptr{D}}, request::Request{D}) where {D} = Base.unsafe_convert(Ptr{D}, request.desc)
+
+# Records an operation of a graph, or of a graph and a layer.
+function record!(call, request::Request, graph::Graph, layer::Layer...)
+    check(call(graph, layer..., request))
+    count_forward!(request, graph, layer...)
+    close_borrowed(request.operands)
+    return keep!(graph, layer..., request.operands.handles...)
+end
+
+# Runs an operation now, on a context or a layer.
+function run!(call, request::Request, stream, owner::Union{Context,Layer})
+    check(call(owner, request, stream_pointer(stream)))
+    count_forward!(request, owner)
+    close_borrowed(request.operands)
+    return owner
+end
+
+# Forwards are counted, to tell whose tape a layer has.
+count_forward!(::Request, owners...) = nothing
+count_forward!(::Request{LibSynfire.synfire_forward_desc}, layer::Layer) = (layer.n_forwards += 1; nothing)
+count_forward!(::Request{LibSynfire.synfire_forward_desc}, graph::Graph, layer::Layer) =
+    (layer in graph.layers || push!(graph.layers, layer); nothing)
+
+# Buffers that were made for an operation are not needed after it: the library keeps what it still reads. On a GPU,
+# giving memory back waits for the device, so there the garbage collector does it.
+close_borrowed(operands::Operands) = (operands.context.is_host && foreach(close, operands.borrowed); nothing)
+
+# ---- From keywords to fields -----------------------------------------------------------------------------------------
+
+# Each of these answers what goes into the descriptor, and has the operands keep what that points to.
+
+buffer!(::Operands, ::Nothing) = LibSynfire.synfire_buffer(C_NULL)
+function buffer!(operands::Operands, buffer::Buffer)
+    push!(operands.handles, buffer)
+    return raw(buffer)
+end
+function buffer!(operands::Operands, array::AbstractArray)
+    buffer = borrow(operands.context, array, operands.neurons)
+    push!(operands.borrowed, buffer)
+    return buffer!(operands, buffer)
+end
+buffer!(::Operands, other) = throw(ArgumentError("a $(typeof(other)); allowed: a Buffer or an array"))
+
+layer!(::Operands, ::Nothing) = LibSynfire.synfire_layer(C_NULL)
+function layer!(operands::Operands, layer::Layer)
+    push!(operands.handles, layer)
+    return raw(layer)
+end
+
+text!(::Operands, ::Nothing) = Ptr{UInt8}(C_NULL)
+function text!(operands::Operands, name::Union{Symbol,AbstractString})
+    text = String(name)
+    occursin('\0', text) && throw(ArgumentError("a name with a null character"))
+    push!(operands.memory, text)
+    return pointer(text)
+end
+
+function list!(operands::Operands, E::Type, values)
+    list = collect(E, values)
+    push!(operands.memory, list)
+    return list
+end
+buffers!(operands::Operands, buffers) =
+    list!(operands, LibSynfire.synfire_buffer, [buffer!(operands, buffer) for buffer in buffers])
+
+# Buffers by name, `(tau=buffer,)`, as a list of structures of a name and a buffer.
+named_buffers!(operands::Operands, Entry::Type, buffers) =
+    list!(operands, Entry, [Entry(text!(operands, name), buffer!(operands, buffer))
+                            for (name, buffer) in pairs((; buffers...))])
+
+pointer_or_null(list::Vector{E}) where {E} = isempty(list) ? Ptr{E}(C_NULL) : pointer(list)
+
+sum_of_constants(what::String, names::Tuple, values) =
+    reduce(|, (constant(what, names, value) for value in values); init=Int32(0))
+
+# Rows as the C library counts them: the first, from 0, and how many, 0 for all that follow.
+first_and_count(what::String, ::Colon) = (0, 0)
+first_and_count(what::String, row::Integer) = first_and_count(what, row:row)
+function first_and_count(what::String, rows::AbstractUnitRange{<:Integer})
+    isempty(rows) && throw(ArgumentError("$what = $rows; allowed: one row or more"))
+    return (row_index(what, first(rows)), length(rows))
+end
+first_and_count(what::String, rows) =
+    throw(ArgumentError("$what = $rows; allowed: a number, a range such as 2:5, or :"))
+
+function row_index(what::String, row::Integer)
+    row >= 1 || throw(ArgumentError("$what = $row; allowed: rows from 1 on"))
+    return row - 1
+end
+
+@noinline throw_unknown(unknown, allowed) =
+    throw(ArgumentError("$(first(keys(unknown))); allowed: $(join(allowed, ", "))"))

@@ -1,0 +1,114 @@
+# The methods with keywords: every operation has them, they do what the short forms do, and they borrow arrays.
+#
+# SPDX-License-Identifier: MIT
+const replayed(graph) = wait(graph, launch!(graph))
+documented_methods(f) = keys(Base.Docs.meta(Synfire)[Base.Docs.Binding(parentmodule(f), nameof(f))].docs)
+
+@testset "every operation has its methods, documented" begin
+    recordable = [string(name) for name in fieldnames(Synfire.LibSynfire.FunctionTable)
+                  if startswith(string(name), "synfire_graph_record_") && name !== :synfire_graph_record_native]
+    @test length(recordable) >= 14
+    for c in recordable
+        short = replace(c, "synfire_graph_record_" => "")
+        f = short == "copy" ? copyto! : short == "fill" ? fill! : getfield(Synfire, Symbol(short, "!"))
+        @test Tuple{Graph} in documented_methods(f) || Tuple{Graph,Layer} in documented_methods(f)
+        for (owner, now) in ((Context, "synfire_$short"), (Layer, "synfire_layer_$short"))
+            # An immediate snapshot is an array of the program's, not an operation.
+            hasfield(Synfire.LibSynfire.FunctionTable, Symbol(now)) && !(short in ("snapshot", "restore")) || continue
+            @test hasmethod(f, Tuple{owner}) && Tuple{owner} in documented_methods(f)
+        end
+    end
+end
+
+@noinline function recorded_with_arrays(context)
+    layer = Layer(context; steps=2, neurons=3, batch=2)
+    out, total = Buffer{Float32}(context, 3, 2), Buffer{UInt64}(context, 1)
+    graph = record(context) do graph
+        write_rows!(graph, layer; buffer=Float32[1 4; 2 5; 3 6])
+        read_rows!(graph, layer; buffer=out)
+        scale_add!(graph; source=fill(1.0f0, 3, 2), destination=out, scale=2, keep=1)
+        count_spikes!(graph; spikes=ones(UInt8, 3, 2, 2), counts=total, kind=:total, steps=2, neurons=3, batch=2)
+    end
+    return graph, layer, out, total
+end
+
+Context(backend=:host) do context
+    @testset "a graph keeps the arrays that it borrows" begin
+        graph, layer, out, total = recorded_with_arrays(context)
+        for _ in 1:3
+            collect_all()
+            [rand(Float32, 3, 2) for _ in 1:1000]
+            @test replayed(graph) && Array(out) == [3 6; 4 7; 5 8] && Array(total) == [12]
+            reset_state!(layer)
+        end
+    end
+
+    @testset "the same as the short forms" begin
+        layer, twin = (Layer(context; steps=4, neurons=3, batch=2, tau=2.0) for _ in 1:2)
+        values = rand(Float32, 3, 1)
+        write_rows!(layer, Buffer(context, values), :v; rows=2)
+        @test write_rows!(twin; buffer=values, name="v", rows=2:2) === twin
+        @test state(layer) == state(twin) && any(!iszero, state(twin))
+        read = zeros(Float32, 3, 1)
+        @test read_rows!(twin; buffer=read, rows=2) === twin && read == values
+        copy_rows!(layer; source=twin, rows=2, to=1)
+        copy_rows!(twin, twin; rows=2, to=1)
+        @test state(layer) == state(twin)
+        reset_rows!(layer; rows=1, mask=Buffer(context, UInt8[1, 0]))
+        @test state(layer)[:, 1] == zeros(3)
+        restore!(layer, snapshot(twin))
+        kept = zeros(UInt8, length(snapshot(layer)))
+        keeping = record(g -> snapshot!(g, layer; buffer=kept), context)
+        @test replayed(keeping) && any(!iszero, kept)
+        reset_state!(layer)
+        @test replayed(record(g -> restore!(g, layer; buffer=kept), context)) && state(layer) == state(twin)
+        spikes, counts = rand(UInt8.(0:1), 3, 2, 4), [Buffer{UInt64}(context, 3, 2) for _ in 1:2]
+        shape = (steps=4, neurons=3, batch=2)
+        count_spikes!(counts[1], spikes; shape...)
+        @test count_spikes!(context; spikes=spikes, counts=counts[2], shape...) === context
+        @test Array(counts[1]) == Array(counts[2]) == sum(Int.(spikes); dims=3)[:, :, 1]
+        # Everything about it is an array: only the context with keywords can do that.
+        packed, drawn = zeros(UInt32, 1, 2, 4), zeros(UInt8, 3, 2, 4)
+        convert_spikes!(context; source=spikes, destination=packed, shape...)
+        @test [isspike(packed, n, t, b) for n in 1:3, b in 1:2, t in 1:4] == spikes
+        encode_bernoulli!(context; rates=ones(Float32, 3, 2), spikes=drawn, shape...)
+        @test all(isone, drawn)
+        sums = Float32[1, 2, 3]
+        scale_add!(context; source=Float32[1, 1, 1], destination=sums, scale=2, keep=10)
+        @test sums == [12, 22, 32]
+    end
+
+    @testset "copies, fills and updates" begin
+        layer = Layer(context; steps=1, neurons=3, tau=[5.0, 6.0, 7.0])
+        from, to = Buffer(context, Float32[1, 2, 3, 4]), Buffer{Float32}(context, 4)
+        graph = record(context) do graph
+            fill!(graph; buffer=to, value=9)
+            copyto!(graph; source=from, destination=to, source_offset=4, destination_offset=8, bytes=8)
+            update_parameter!(graph, layer; name=:tau, gradient=Float32[1, -1, 0], learning_rate=0.5, lower=4,
+                              upper=6.75)
+        end
+        @test replayed(graph) && Array(to) == [9, 9, 2, 3] && layer[:tau] == [4.5, 6.5, 6.75]
+        bounded = record(context) do graph
+            update_parameter!(graph, layer; name="tau", gradient=Float32[9, -9, 0], learning_rate=1, lower=4)
+        end
+        @test replayed(bounded) && layer[:tau] == [4, 15.5, 6.75]
+    end
+
+    @testset "mistakes" begin
+        layer = Layer(context; steps=4, neurons=3)
+        message(f) = try f(); "nothing was thrown" catch problem; sprint(showerror, problem) end
+        given = (spikes=zeros(UInt8, 3, 4), counts=Buffer{UInt64}(context, 3), steps=4, neurons=3)
+        @test occursin("ArgumentError: spike; allowed: spikes, counts, kind, steps, neurons, batch",
+                       message(() -> count_spikes!(context; spike=1, given...)))
+        @test_throws UndefKeywordError count_spikes!(context; spikes=given.spikes, steps=4, neurons=3)
+        @test_throws UndefKeywordError forward!(layer)
+        @test_throws ArgumentError count_spikes!(context; given..., kind=:most)
+        @test_throws ArgumentError read_rows!(layer; buffer=given.counts, rows=0)
+        @test_throws ArgumentError copy_rows!(layer; source=layer, to=0)
+        @test_throws TypeError copy_rows!(layer; source=given.counts)
+        @test_throws ArgumentError forward!(layer; x=layer)
+        @test_throws ArgumentError backward!(layer; of=-1, grad_x_seq=zeros(Float32, 3, 4))
+        @test_throws InexactError copyto!(Graph(context); source=given.counts, destination=given.counts, bytes=-8)
+        @test failure(() -> forward!(layer; x=nothing)).status == Synfire.LibSynfire.SYNFIRE_ERROR_INVALID_HANDLE
+    end
+end

@@ -1,0 +1,375 @@
+"""Writes the methods of the operations in Julia: what generate.py puts into Synfire/src/operations.jl.
+
+Every operation of bindings/api/synfire.json that takes no callback becomes three functions: one that fills in its
+descriptor from keywords, the method that records it into a graph and, where the C library runs it on its own, the
+method that runs it now. What a keyword is called, which default it has and how it becomes a field follows from the
+field's type, name and marks:
+
+    buffers                   a Buffer or an array, which is borrowed; optional where the field is nullable
+    layers                    a Layer
+    texts                     a symbol or a string
+    lists and their lengths   one collection: of buffers, of numbers, or of `name = buffer`
+    constants                 a symbol; by default the one whose value is 0
+    flags                     a Bool
+    n_steps, n_neurons        steps, neurons
+    first_row with n_rows     rows: a number, a range counted from 1, or `:`
+    sums of constants         one keyword for each constant that a field is named after (`lower`), else a collection
+    other numbers             required where the header says what they must be at least, or where they are real numbers
+
+OWN_NAMES and OWN_FIELDS hold the few names that Julia programs used before the methods were generated. A new operation
+needs no entry there.
+
+SPDX-License-Identifier: MIT
+"""
+import re
+import textwrap
+
+WIDTH = 120
+
+# Operations whose function has another name than theirs.
+OWN_NAMES = {"copy": "copyto!"}
+
+# Fields with a keyword of their own: (operation, field): (keyword, expression, documentation), or None for a field that
+# the operation does not look at.
+OWN_FIELDS = {
+    ("backward", "forward"): ("of=nothing", 'of === nothing ? 0 : whole_size("of", of) + 1',
+                              "In a graph: which forward of the layer, by the number that [`last_operation`](@ref) "
+                              "gave for it. Default: the newest forward of the layer in the graph or, where it has "
+                              "none, the forward that was recorded or run last anywhere."),
+    ("copy_rows", "destination_row"): ("to::Integer=1", 'row_index("to", to)',
+                                       "First batch row that is written, counted from 1."),
+    ("reset_rows", "buffer"): ("mask::Union{Buffer{UInt8},Nothing}=nothing", "buffer!(operands, mask)",
+                               "Read, `[B]`: only rows whose byte is not 0 are reset. Default: all of them."),
+    ("reset_rows", "name"): None,
+    ("snapshot", "name"): None,
+    ("restore", "name"): None,
+}
+
+# Exported functions of Base that change an argument: an operation of such a name is a method of that function.
+BASE = {f"{name}!" for name in (
+    "accumulate all any append broadcast circcopy circshift clamp conj copy copyto count cumprod cumsum delete "
+    "deleteat digits empty fill filter findmax findmin get insert intersect invpermute keepat map maximum merge "
+    "mergewith minimum partialsort partialsortperm permute permutedims pop popat popfirst prepend prod push pushfirst "
+    "put read readbytes replace resize reverse setdiff setindex setproperty sizehint sort sortperm splice sum symdiff "
+    "take union unique unsafe_copyto").split()}
+
+# The element types of lists of numbers.
+NUMBERS = {"double": "Float64", "float": "Float32", "int32_t": "Int32", "int64_t": "Int64", "uint32_t": "UInt32",
+           "uint64_t": "UInt64", "uint8_t": "UInt8"}
+
+
+def split(text):
+    """At the commas outside parentheses."""
+    return re.split(r",\s*(?![^(]*\))", text)
+
+
+def julia_shape(shape):
+    """`[T, B, ceil(N/32)]` -> `[cld(N, 32), B, T]`: the same memory, written in Julia's order."""
+    def turn(match):
+        lengths = [re.sub(r"ceil\((\w+)/(\w+)\)", r"cld(\1, \2)", length) for length in split(match[1])]
+        return "[" + ", ".join(re.sub(r"^n_", "", length) for length in reversed(lengths)) + "]"
+    return re.sub(r"\[([^\[\]]*)\]", turn, shape)
+
+
+class Field:
+    """A field of a descriptor as a keyword."""
+
+    def __init__(self, keyword, expression, doc, first=False, marks=None):
+        self.keyword, self.expression, self.doc, self.first, self.marks = keyword, expression, doc, first, marks
+        self.name = re.match(r'var"\w+"|\w+', keyword)[0]
+        self.plain = re.sub(r"::.*?(?==|$)", "", keyword)  # without its type
+        self.required = "=" not in keyword
+
+
+class Operations:
+    def __init__(self, api, exported, identifier):
+        self.api, self.identifier = api, identifier
+        self.structs = {struct["name"]: struct for struct in api["structs"]}
+        self.functions = {function["name"]: function for function in api["functions"]}
+        self.callbacks = {callback["name"] for callback in api["callbacks"]}
+        self.groups = {}
+        for constant in api["constants"]:
+            self.groups.setdefault(constant["group"], []).append(constant)
+        self.operations = [operation for operation in api["operations"]
+                           if not any(field["type"] in self.callbacks for field in operation["fields"])]
+        self.known = exported | BASE | {self.function(operation) for operation in self.operations}
+
+    # ---- Names -------------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def function(operation):
+        return OWN_NAMES.get(operation["name"], operation["name"] + "!")
+
+    def function_of(self, c):
+        """What a function or a descriptor of C is called here; None where it has no name of its own."""
+        for operation in self.api["operations"]:
+            if c in (operation["record"], operation["run"], operation["desc"]):
+                return self.function(operation)
+        short = re.sub(r"^synfire_(?:(?:graph|layer|buffer|context)_)?(?:get_)?", "", c)
+        return next((name for name in (short, short + "!") if name in self.known), None)
+
+    def symbols(self, group):
+        prefix = f"SYNFIRE_{group.upper()}_"
+        return [(constant["name"][len(prefix):].lower(), constant) for constant in self.groups[group]]
+
+    # ---- Texts -------------------------------------------------------------------------------------------------------
+
+    def prose(self, text, operation, renamed=()):
+        """A text of the header in Julia's words."""
+        own = self.function(operation)
+
+        def function(match):
+            name = self.function_of(match[1])
+            return f"[`{name}`](@ref)" if name else f"`LibSynfire.{match[1]}`"
+
+        def member(match):
+            name = self.function_of(match[1])
+            field = re.sub(r"^n_", "", match[2])
+            return f"`{field}`" if name in (None, own) else f"`{field}` of [`{name}`](@ref)"
+
+        def constant(match):
+            group = max((g for g in self.groups if match[1].lower().startswith(g + "_")), key=len, default=None)
+            return f"`:{match[1][len(group) + 1:].lower()}`" if group else f"`SYNFIRE_{match[1]}`"
+
+        def constants(match):
+            return ", ".join(f"`:{name}`" for name, _ in self.symbols(match[1].lower()))
+
+        # What points back at the same operation says nothing here.
+        for c in (operation["record"], operation["run"], operation["desc"]):
+            text = re.sub(rf"[;:] (?:as |the same operation that )?{c}(?:\(\))?(?: says [^.;]*| records)?(?=\.)", "",
+                          text)
+        text = re.sub(r"`SYNFIRE_(\w+)_\*`", constants, text)
+        text = re.sub(r"`desc\.(\w+)`", r"`\1`", text)
+        text = re.sub(r"`?(?:::)?(synfire_\w+)::(\w+)`?", member, text)
+        text = re.sub(r"(?<!`)(?:::)?\b(synfire_\w+)(?:\(\))?", function, text)
+        text = re.sub(r"(?:::)SYNFIRE_(\w+)", constant, text)
+        text = re.sub(r"`(\[[^`]*\])`", lambda match: f"`{julia_shape(match[1])}`", text)
+        text = re.sub(r'`\\?"(\w+)\\?"`', r"`:\1`", text)
+        for old, new in renamed:
+            text = text.replace(f"`{old}`", f"`{new}`")
+        text = re.sub(r"\bA null\b", "A missing", text)
+        return re.sub(r"(?<!`)\b[Nn]ull\b", "`nothing`", text)
+
+    def flag_prose(self, text):
+        text = re.sub(r"(?<![\w.])0 \(default\):", "`false` (default):", text)
+        text = re.sub(r"(?<![\w.])1:", "`true`:", text)
+        return re.sub(r"Default 0:", "Default `false`:", text)
+
+    # ---- Fields ------------------------------------------------------------------------------------------------------
+
+    def fields(self, operation):
+        """The keywords of an operation: buffers, layers and texts first, those that are needed before the others."""
+        of = {field["name"]: field for field in operation["fields"]}
+        bounds = {name: constant for field in operation["fields"] if "any_of" in field
+                  for name, constant in self.symbols(field["any_of"]) if name in of}
+        found, constants_of = [], {}
+        for name, field in of.items():
+            if (operation["name"], name) in OWN_FIELDS:
+                own = OWN_FIELDS[operation["name"], name]
+                if own:
+                    found.append((name, Field(*own, first="access" in field, marks=field)))
+                continue
+            if "length_of" in field or re.fullmatch(r"n_(\w+)s", name) and f"first_{name[2:-1]}" in of:
+                continue
+            if "any_of" in field and all(symbol in of for symbol, _ in self.symbols(field["any_of"])):
+                constants_of[name] = field["any_of"]
+                continue
+            found.append((name, self.field(name, field, of, bounds)))
+        # Sorting keeps the order of the descriptor otherwise.
+        found.sort(key=lambda item: (not item[1].first, item[1].first and not item[1].required))
+        return found, constants_of
+
+    def field(self, name, field, of, bounds):
+        kind, doc, keyword = field["type"], field["doc"], self.identifier(re.sub(r"^n_", "", name))
+        listed = next((other["name"] for other in of.values() if other.get("length_of") == name), None)
+        if listed:
+            return Field(f"{keyword}=()" if field["nullable"] else keyword, None, doc, first=True, marks=field)
+        optional = "=nothing" if field["nullable"] else ""
+        if "access" in field:
+            return Field(keyword + optional, f"buffer!(operands, {keyword})", doc, first=True, marks=field)
+        if kind == "synfire_layer":
+            julia = "Union{Layer,Nothing}" if optional else "Layer"
+            return Field(f"{keyword}::{julia}{optional}", f"layer!(operands, {keyword})", doc, first=True)
+        if kind == "const char *":
+            named = re.search(r'Default: `"(\w+)"`', doc)
+            default = f"=:{named[1]}" if named else optional
+            return Field(keyword + default, f"text!(operands, {keyword})", doc, first=True)
+        if field.get("flag"):
+            return Field(f"{keyword}::Bool=false", keyword, self.flag_prose(doc))
+        if "one_of" in field:
+            group = field["one_of"]
+            zero = next((f"=:{symbol}" for symbol, constant in self.symbols(group) if constant["value"] == 0), "")
+            return Field(keyword + zero, f'constant("{keyword}", LibSynfire.{group}_names, {keyword})', doc)
+        if "any_of" in field:
+            group = field["any_of"]
+            return Field(f"{keyword}=()", f'sum_of_constants("{keyword}", LibSynfire.{group}_names, {keyword})', doc)
+        if name in bounds:
+            return Field(f"{keyword}=nothing", f"something({keyword}, 0)", f"{doc} Default: none.")
+        rows = re.fullmatch(r"first_(\w+)", name)
+        if rows and f"n_{rows[1]}s" in of:
+            what = re.sub(r"^First (.*?)\b(\w+ )??row\b", r"\1\2rows", doc.split(". ")[0].rstrip("."))
+            return Field(f"{rows[1]}s=:", None,
+                         f"{what[:1].upper()}{what[1:]}: a number or a range, counted from 1. Default: all.")
+        if name.endswith("_row"):
+            return Field(f"{keyword}::Integer=1", f'row_index("{keyword}", {keyword})',
+                         re.sub(r"\s*Default: 0\.", "", doc).rstrip(".") + ", counted from 1. Default: 1.")
+        default = re.search(r"Default: (\d+)\.", doc)
+        default = f"={default[1]}" if default else "" if "at least 1" in doc or kind in ("float", "double") else "=0"
+        size = kind == "int64_t" and (name.startswith("n_") or re.search(r"Default: 1\.|at least", doc))
+        return Field(keyword + default, f'whole_size("{keyword}", {keyword})' if size else keyword, doc)
+
+    def entries(self, field):
+        """How a list becomes the memory that the descriptor points to."""
+        kind = re.sub(r"^const |\s*\*$", "", field["type"])
+        name = self.identifier(field["name"])
+        if kind == "synfire_buffer":
+            return f"buffers!(operands, {name})"
+        struct = self.structs.get(kind)
+        if struct is None:
+            return f"list!(operands, {NUMBERS[kind]}, {name})"
+        members = [(member["type"], "access" in member) for member in struct["fields"]]
+        if members == [("const char *", False), ("synfire_buffer", True)]:
+            return f"named_buffers!(operands, LibSynfire.{kind}, {name})"
+        return f"list!(operands, LibSynfire.{kind}, {name})"
+
+    # ---- Code --------------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def wrapped(head, items, tail, indent):
+        """`head` item, item, ... `tail`, over as many lines as it takes."""
+        return "\n".join(textwrap.wrap(f"{head}{', '.join(items)}{tail}", WIDTH, subsequent_indent=" " * indent,
+                                       break_long_words=False, break_on_hyphens=False))
+
+    def request(self, operation):
+        """The function that fills in the descriptor."""
+        name, keywords, constants_of = operation["name"], *self.fields(operation)
+        of = {field["name"]: field for field in operation["fields"]}
+        names = [field.name for _, field in keywords]
+        assert not set(names) & {"operands", "unknown", "stream"}, f"{name}: a keyword that the generator uses itself"
+        context = "its_context" if "context" in names else "context"
+        layer = "its_layer" if "layer" in names else "layer"
+        neurons = f", {layer}.neurons" if operation["layer"] else ", neurons" if "n_neurons" in of else ""
+        owner = f"{context}::Context" + (f", {layer}::Layer" if operation["layer"] else "")
+        head = f"function {name}_request({owner}; "
+        items = [field.keyword for _, field in keywords] + ["unknown..."]
+        lines = [self.wrapped(head, items, ")", head.index("(") + 1)]
+        text = "    isempty(unknown) || throw_unknown(unknown, ("
+        lines.append(self.wrapped(text, [f":{n}" for n in names] + ([""] if len(names) == 1 else []), "))", len(text)))
+        lines.append(f"    operands = Operands({context}{neurons})")
+        values = []
+        for c, field in keywords:
+            mark = of[c]
+            key = self.identifier(c)
+            length = next((other["name"] for other in of.values() if other.get("length_of") == c), None)
+            if length:
+                lines.append(f"    {field.name}_list = {self.entries(mark)}")
+                values += [f"{key}=pointer_or_null({field.name}_list)",
+                           f"{self.identifier(length)}=length({field.name}_list)"]
+                continue
+            rows = re.fullmatch(r"first_(\w+)", c)
+            if rows and f"n_{rows[1]}s" in of:
+                lines.append(f"    first_{rows[1]}, n_{rows[1]}s = first_and_count(\"{rows[1]}s\", {rows[1]}s)")
+                values += [f"first_{rows[1]}=first_{rows[1]}", f"n_{rows[1]}s=n_{rows[1]}s"]
+                continue
+            values.append(f"{key}={field.expression}")
+        for c, group in constants_of.items():
+            values.append(f"{c}=" + (" |\n" + " " * (9 + len(c))).join(
+                f"({self.identifier(symbol)} === nothing ? 0 : LibSynfire.{constant['name']})"
+                for symbol, constant in self.symbols(group)))
+        lines.append(f"    return Request(operands, LibSynfire.{operation['desc']}(")
+        lines += [f"        {value}{',' if value is not values[-1] else '))'}" for value in values]
+        return "\n".join(lines) + "\nend\n"
+
+    def docs(self, operation):
+        """The documentation of the method for graphs, and of the one that runs now."""
+        name, (keywords, _) = self.function(operation), self.fields(operation)
+        renamed = []
+        for field in operation["fields"]:
+            short = re.sub(r"^n_", "", field["name"])
+            if short != field["name"]:
+                renamed.append((field["name"], short))
+        target = "graph, layer" if operation["layer"] else "graph"
+        renamed += [(c, field.name) for c, field in keywords]
+        signature = self.wrapped(f"    {name}({target}; ", [field.plain for _, field in keywords], ")", len(name) + 5)
+        paragraphs = [self.prose(operation["doc"], operation, renamed)]
+        struct = self.structs[operation["desc"]]
+        if sum(struct["name"] == other["desc"] for other in self.operations) == 1:
+            paragraphs.append(self.prose(struct["doc"], operation, renamed))
+        if any("buffer!(" in (field.expression or "") and "::" not in field.keyword for _, field in keywords):
+            paragraphs.append("Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.")
+        out = [signature]
+        for paragraph in paragraphs:
+            out += [""] + self.filled(paragraph)
+        out.append("")
+        for _, field in keywords:
+            out += self.filled(f"- `{field.name}`: {self.field_doc(field, operation, renamed)}", "  ")
+        recorded = "\n".join(out)
+        if not operation["run"]:
+            return recorded, None
+        ran = self.functions[operation["run"]]["doc"]
+        text = (f"{self.prose(ran, operation, renamed)} The keywords are those of `{name}({target}; ...)`; `stream` is "
+                "the CUDA stream to run on, by default the context's own.")
+        return recorded, "\n".join([f"    {name}({operation['on']}; stream=nothing, ...)", ""] + self.filled(text))
+
+    @staticmethod
+    def filled(text, indent=""):
+        return textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+    def field_doc(self, field, operation, renamed):
+        doc, marks = field.doc, field.marks or {}
+        if marks.get("access") and (not doc or doc == "What the function says."):
+            access = {"read": "Read", "written": "Written", "updated": "Read and written"}[marks["access"]]
+            shape = "" if marks["shape"] == "any" else f", `{julia_shape(marks['shape'])}`"
+            return f"{access}{shape}."
+        text = self.prose(doc, operation, renamed)
+        if marks.get("type", "").endswith("*") and "access" not in marks:
+            struct = self.structs.get(re.sub(r"^const |\s*\*$", "", marks["type"]))
+            if struct and [member["type"] for member in struct["fields"]] == ["const char *", "synfire_buffer"]:
+                called, buffer = struct["fields"]
+                text = re.sub(r"^`\w+` (\w)", lambda match: match[1].upper(), text)
+                called, buffer = (self.lower(member["doc"], operation, renamed) for member in (called, buffer))
+                text += f" Given as `(name=buffer,)`. A name is that of {called} A buffer is {buffer}"
+        return text
+
+    def lower(self, text, operation, renamed):
+        text = self.prose(text, operation, renamed)
+        return text[:1].lower() + text[1:]
+
+    def methods(self, operation):
+        name, run = self.function(operation), operation["run"]
+        defined = f"Base.{name}" if name in BASE else name
+        recorded, ran = self.docs(operation)
+        graph = "graph, layer" if operation["layer"] else "graph"
+        typed = "graph::Graph, layer::Layer" if operation["layer"] else "graph::Graph"
+        own = "graph.context, layer" if operation["layer"] else "graph.context"
+        request = f"{operation['name']}_request"
+        out = [f"# ---- {name} ".ljust(WIDTH, "-") + "\n\n", self.request(operation), "\n", docstring(recorded),
+               f"{defined}({typed}; arguments...) =\n",
+               self.call("record!", [f"LibSynfire.{operation['record']}", f"{request}({own}; arguments...)", graph])]
+        if run:
+            on = operation["on"]
+            own = {"layer": "layer.context, layer", "context": "context"}[on]
+            out += ["\n", docstring(ran), f"{defined}({on}::{on.capitalize()}; stream=nothing, arguments...) =\n",
+                    self.call("run!", [f"LibSynfire.{run}", f"{request}({own}; arguments...)", "stream", on])]
+        return "".join(out)
+
+    @staticmethod
+    def call(function, arguments):
+        line = f"    {function}({', '.join(arguments)})\n"
+        if len(line) > WIDTH + 1:
+            line = f"    {function}({arguments[0]},\n    {' ' * len(function)} {', '.join(arguments[1:])})\n"
+        return line
+
+    def generate(self):
+        exported = [name for name in map(self.function, self.operations) if name not in BASE]
+        return ("# operations.jl - the operations of the C library as methods with keywords: recorded, or run now.\n"
+                "#\n"
+                "# Generated by bindings/julia/generate.py from bindings/api/synfire.json; do not edit.\n"
+                "#\n"
+                "# SPDX-License-Identifier: MIT\n\n" +
+                self.wrapped("export ", exported, "", 7) + "\n\n" +
+                "\n".join(self.methods(operation) for operation in self.operations))
+
+
+def docstring(text):
+    return '"""\n' + text.replace("\\", "\\\\").replace('"', '\\"').replace("$", "\\$") + '\n"""\n'
