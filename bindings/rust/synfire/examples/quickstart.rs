@@ -14,7 +14,7 @@ fn main() -> Result<()> {
 
     // [quickstart]
     let context = Context::new()?; // a GPU when one answers, else the host
-    let lif = Layer::builder(16, 128).create(&context)?; // LIF, f32, hard reset: all defaults
+    let lif = Layer::builder(Steps(16), Neurons(128)).create(&context)?; // LIF, f32, hard reset: all defaults
     lif.set_parameter("tau", &[20.0])?; // in steps: one value, or one per neuron
     let x = lif.sequence::<f32>(&context, Memory::Pinned)?; // x [16, 128]
     let spikes = lif.spikes(&context, Memory::Pinned)?; // spikes [16, 4], 32 a word

@@ -109,6 +109,11 @@ pub(crate) struct Core {
 // SAFETY: the C library takes buffers on any thread; `held` keeps their memory from being shared wrongly.
 unsafe impl Send for Core {}
 unsafe impl Sync for Core {}
+impl fmt::Debug for Core {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Buffer at {:?}", self.data)
+    }
+}
 impl Drop for Core {
     fn drop(&mut self) {
         // SAFETY: our own handle, destroyed once.
@@ -236,6 +241,10 @@ impl<T: Element> BufferBuilder<T> {
         desc.dtype = self.dtype.to_raw();
         desc.n_elements = len as u64;
         desc.row_pitch = self.row_pitch as u64;
+        // Only the library's operations look at a shape, and none of them has more dimensions.
+        if self.shape.len() <= desc.shape.len() {
+            desc.shape.iter_mut().zip(&self.shape).for_each(|(to, length)| *to = *length as u64);
+        }
         desc.data = data.cast();
         desc.release = release;
         desc.release_user = release_user;

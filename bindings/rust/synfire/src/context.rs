@@ -1,5 +1,6 @@
 // context.rs - contexts, and what all handles share.
 use crate::error::{check, loaded, Result};
+use crate::held::{hold_all, Held};
 use crate::jobs::JobSystem;
 use crate::values::{Backend, Fallback};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -154,6 +155,15 @@ impl Context {
         // SAFETY: a live handle.
         check(unsafe { sys::synfire_context_reclaim(self.raw, &mut left) })?;
         Ok(left)
+    }
+    /// Calls while these are held, and waits for it.
+    pub(crate) fn now<'h>(&self, held: impl AsRef<[&'h Held]>, call: impl FnOnce() -> i32) -> Result<()> {
+        let _held = hold_all(held)?;
+        check(call())?;
+        if self.on_host {
+            return Ok(());
+        }
+        self.synchronize()
     }
     /// What it runs on.
     pub fn properties(&self) -> Result<Properties> {
