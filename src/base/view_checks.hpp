@@ -1,6 +1,6 @@
-// What every operation asks of the buffers it is given: a kind of memory that can be computed on, and room for its rows
-// at the buffer's pitch. What does not live here: which types an operation takes, and outputs that meet other operands
-// (operands.hpp).
+// What every operation asks of the buffers it is given: a kind of memory that can be computed on, the right shape, and
+// room for its rows at the buffer's pitch. What does not live here: which types an operation takes, and outputs that
+// meet other operands (operands.hpp).
 #ifndef SYNFIRE_BASE_VIEW_CHECKS_HPP
 #define SYNFIRE_BASE_VIEW_CHECKS_HPP
 
@@ -13,6 +13,9 @@ namespace synfire::core {
 
 // Refuses memory that the device cannot compute on.
 void check_memory(const Buffer& buffer, const char* name, bool host_device);
+
+// Refuses a buffer whose shape is known and another one; `shape` is said of what is needed.
+void check_shape(const Buffer& buffer, const char* name, std::span<const int64_t> lengths, const std::string& shape);
 
 // The part of a buffer that an array of these lengths takes, the steps first, at the buffer's pitch; `shape` is said
 // when it does not fit. What has no steps has a first length of 1.
