@@ -148,7 +148,8 @@ fn rates_as_spikes() {
     let seen = all.iter().map(|s| u64::from(*s)).sum::<u64>();
     assert!((1900..2300).contains(&seen), "{seen} of 4200");
     // Packed, and by rates that are given step by step.
-    let each = Buffer::from_array(&context, Memory::Pinned, &[values; 60]).unwrap();
+    let each = Buffer::<f32>::zeros(&context, Memory::Pinned, [60, 2, 35]).unwrap();
+    each.write(&[values; 60].concat()).unwrap();
     let bits = Buffer::<u32>::zeros(&context, Memory::Pinned, [60, 2, 2]).unwrap();
     context.encode_bernoulli(draw.rates_per_step(), shape(60), &each, &bits).unwrap();
     let words = bits.map().unwrap();
