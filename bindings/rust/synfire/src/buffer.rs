@@ -241,7 +241,7 @@ impl<T: Element> BufferBuilder<T> {
         desc.dtype = self.dtype.to_raw();
         desc.n_elements = len as u64;
         desc.row_pitch = self.row_pitch as u64;
-        // Only the library's operations look at a shape, and none of them has more dimensions.
+        // The library knows shapes of up to four dimensions; a buffer of more is a plain array to it.
         if self.shape.len() <= desc.shape.len() {
             desc.shape.iter_mut().zip(&self.shape).for_each(|(to, length)| *to = *length as u64);
         }
@@ -279,6 +279,9 @@ pub struct MapMut<'a, T: Element>(&'a Buffer<T>);
 
 impl<T: Element> Buffer<T> {
     /// A buffer of this shape: a number, or an array, slice or vector of numbers.
+    ///
+    /// An operation that needs another shape refuses it. Lengths of 1 are ignored. With one dimension, or more than four,
+    /// only the size is checked.
     pub fn builder(shape: impl Shape) -> BufferBuilder<T> {
         BufferBuilder {
             shape: shape.lengths(),

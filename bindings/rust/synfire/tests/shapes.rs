@@ -125,6 +125,20 @@ fn a_layers_own_buffers_fit() {
     }
 }
 
+/// What takes a buffer's place in a graph has the shape that its operations need.
+#[test]
+fn rebound() {
+    let context = context();
+    let layer = layer(&context);
+    let (x, turned) = (buffer::<f32>(&context, [20, 64]), buffer::<f32>(&context, [64, 20]));
+    let mut graph = Graph::record(&context, |graph| graph.forward(&layer, Forward::new(&x))).unwrap();
+    let error = graph.rebind(&x, &turned).unwrap_err();
+    assert!(error.rule == "SYN-REBIND-SHAPE" && error.text.contains("[64, 20]"), "{error}");
+    replay(&mut graph);
+    graph.rebind(&x, &buffer(&context, [20, 1, 64])).unwrap();
+    replay(&mut graph);
+}
+
 /// Copies and fills take any shape.
 #[test]
 fn shapes_that_do_not_matter() {
