@@ -61,9 +61,10 @@ class Tape final : public Child {
   void leave(const TapeShape& shape, const TapeStamp& made_of);
   // What may have been written in part, or is needed no more, is worth nothing: lets go of X.
   void spoil() noexcept;
-  // As it was left, and as the next forward will leave it, with a reference that keeps X: none where that is gone.
+  // As it was left, with a reference that keeps X; none when it was never left or is spoilt.
   using Held = std::pair<TapeShape, Ref<Buffer>>;
   Held left() const;
+  // As the next forward will leave it; when the X of that forward is gone, as it was left.
   Held expected() const;
   // Throws STALE_TAPE unless it was left with the parameters and, where it is read, the X of now.
   void check(const Layer& layer, bool reads_input) const;

@@ -94,8 +94,8 @@ TEST(StorageTypes, BuffersHoldThem) {
   EXPECT_EQ(words.download<std::uint32_t>(), (std::vector<std::uint32_t>{1, 2, 3}));
   bytes.fill(7);
   EXPECT_EQ(bytes.download<std::uint8_t>(), std::vector<std::uint8_t>(3, 7));
-  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-BUFFER-TYPE", "synfire::f16",
-                     [&] { halves.download<bf16>(); }));
+  EXPECT_TRUE(
+      throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-BUFFER-TYPE", "synfire::f16", [&] { halves.download<bf16>(); }));
   EXPECT_TRUE(
       throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-BUFFER-TYPE", "std::uint8_t", [&] { bytes.download<float>(); }));
   EXPECT_TRUE(
@@ -106,7 +106,7 @@ TEST(StorageTypes, BuffersHoldThem) {
 // always.
 TEST(StorageTypes, ALayerInBf16WithTimePackedSpikesAndAPitch) {
   const Context context = make_context();
-  synfire_layer_desc desc = synfire::layer_desc(SYNFIRE_MODEL_IF, 3, 2);
+  synfire_layer_desc desc = synfire::layer_desc(SYNFIRE_MODEL_IF, synfire::steps{3}, synfire::neurons{2});
   desc.dtype = SYNFIRE_DTYPE_BF16;
   Layer layer(context, desc);
   Buffer x(context, synfire::buffer_desc<bf16>(9, SYNFIRE_MEMORY_DEVICE, 3)),
