@@ -1,6 +1,6 @@
 //! Thresholds that learn when to fire; prints exactly what bindings/programs/train.c prints.
 //!
-//! A teacher with a threshold for each neuron says at which steps each of them shall fire. One graph holds the whole step:
+//! A teacher with a threshold for each neuron says at which steps each of them should fire. One graph holds the whole step:
 //! forward, dL/dS = 2 S - 2 wanted, backward, and the update of the thresholds. Between replays the program looks at the
 //! spikes, to print the loss, and lowers the learning rate.
 use synfire::*;

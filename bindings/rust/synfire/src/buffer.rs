@@ -140,7 +140,7 @@ impl<T: Element> fmt::Debug for Buffer<T> {
     }
 }
 
-/// What a buffer shall be; nothing chosen means device memory, of the usual type, rows directly one after the other.
+/// Options for a buffer. By default it is device memory of the usual type, with rows directly one after the other.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct BufferBuilder<T: Element> {
@@ -210,7 +210,10 @@ impl<T: Element> BufferBuilder<T> {
         let wrong = |rule, text| Err(Error::new(Status::InvalidArgument, rule, text));
         if !T::DTYPES.contains(&self.dtype) {
             let name = std::any::type_name::<T>();
-            return wrong("SYN-RUST-DTYPE", format!("{:?} is no {name}; allowed: {:?}", self.dtype, T::DTYPES));
+            return wrong(
+                "SYN-RUST-DTYPE",
+                format!("{:?} is not a type of {name}; allowed: {:?}", self.dtype, T::DTYPES),
+            );
         }
         let product = |lengths: &[usize]| lengths.iter().try_fold(1usize, |n, length| n.checked_mul(*length));
         let rows = match self.shape.first() {

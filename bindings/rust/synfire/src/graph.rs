@@ -37,7 +37,7 @@ impl Operation {
     }
 }
 
-/// What a graph shall be; nothing chosen means the buffers' own memory: one replay in flight where it has pinned buffers.
+/// Options for a graph. By default it uses the buffers' own memory: with pinned buffers, one replay can be in flight.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct GraphBuilder(sys::synfire_graph_desc);
@@ -157,7 +157,7 @@ impl fmt::Debug for Graph {
     }
 }
 impl Graph {
-    /// Choices.
+    /// Options, to be set before the graph is created.
     pub fn builder() -> GraphBuilder {
         let struct_size = std::mem::size_of::<sys::synfire_graph_desc>() as u32;
         GraphBuilder(sys::synfire_graph_desc { struct_size, n_slots: 0 })
@@ -308,7 +308,7 @@ impl Graph {
         Ok(())
     }
     /// Puts another buffer, of the same type, size and kind, in the place of one, in all operations. Slow: replays in flight
-    /// are waited for, and on a GPU the graph is captured anew.
+    /// are waited for, and on a GPU the graph is captured again.
     pub fn rebind<T: Element>(&mut self, old: &Buffer<T>, new: &Buffer<T>) -> Result<()> {
         // SAFETY: live handles.
         let status =
@@ -356,7 +356,7 @@ impl Graph {
             max: Duration::from_nanos(s.max_ns),
         })
     }
-    /// Forgets what [`Graph::statistics`] tells.
+    /// Resets what [`Graph::statistics`] returns.
     pub fn reset_statistics(&self) -> Result<()> {
         // SAFETY: a live handle.
         check(unsafe { sys::synfire_graph_reset_statistics(self.raw) }).map(drop)
@@ -364,14 +364,14 @@ impl Graph {
     fn held(&self) -> impl Iterator<Item = &Held> {
         self.buffers.iter().map(|core| &core.held).chain(self.layers.iter().map(|core| &core.held))
     }
-    /// Replays once, on the context's own stream, and answers the replay's ticket. Allocates nothing.
+    /// Replays once, on the context's own stream, and returns the replay's ticket. Allocates nothing.
     #[inline]
     pub fn launch(&mut self) -> Result<u64> {
         // SAFETY: the context's own stream.
         unsafe { self.launch_on(std::ptr::null_mut()) }
     }
     /// Replays once on a stream of the caller's. On a stream that the caller captures it becomes part of that capture
-    /// instead, and answers 0, which is no ticket.
+    /// instead, and the result is 0, which is not a ticket.
     ///
     /// # Safety
     ///
@@ -449,7 +449,7 @@ impl Graph {
         }
         Ok(true)
     }
-    /// Waits for a replay, for ever without a time-out; `false` when the time was up first.
+    /// Waits for a replay; without a timeout, until it is done. Returns `false` if the timeout passed first.
     #[inline]
     pub fn wait(&self, ticket: u64, policy: Wait, timeout: Option<Duration>) -> Result<bool> {
         let nanoseconds = timeout.map_or(-1, |t| t.as_nanos().min(i64::MAX as u128) as i64);

@@ -14,7 +14,7 @@ pub(crate) struct Core {
     pub(crate) raw: sys::synfire_layer,
     pub(crate) held: Held,
     pub(crate) tapes: Tapes,
-    // Whether its backward may need X beside H: that of a model which was added to the library, none of its own does.
+    // Whether its backward may need X beside H. Only models that were added to the library do.
     pub(crate) slope_reads_x: bool,
 }
 // SAFETY: the C library wants one call at a time per layer, which `held` sees to.
@@ -45,7 +45,7 @@ impl fmt::Debug for Layer {
 unsafe impl Send for Layer {}
 unsafe impl Sync for Layer {}
 
-/// What a layer shall be; nothing chosen means the library's defaults.
+/// Options for a layer; each has the library's default.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct LayerBuilder(sys::synfire_layer_desc);

@@ -19,7 +19,7 @@
 //! # Who may touch what, when
 //!
 //! A replay in flight holds the buffers and layers that its graph records, from [`Graph::launch`] until a
-//! [`Graph::wait`] or [`Graph::poll`] of the latest ticket answers that it is done. Meanwhile mapping a buffer, reading a
+//! [`Graph::wait`] or [`Graph::poll`] of the latest ticket says that it is done. Meanwhile mapping a buffer, reading a
 //! layer or launching another graph over them is an [`Error`] of [`Status::Busy`], and so is launching while a mapping is
 //! alive. A graph that is dropped waits for its replay first.
 //!
