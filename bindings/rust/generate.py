@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Writes the raw layer of the Rust binding: generate.py [--check]
+"""Writes what is mechanical in the Rust binding: generate.py [--check]
 
-synfire-sys/src/bindings.rs is what bindgen reads in the header; synfire-sys/src/dynamic.rs, made from the description of
-the C ABI, opens the library at run time instead; synfire-sys/tests/layout/table.rs says what Rust makes of it. Without --check both are rewritten; with it, a stale one is an error,
-with the difference shown. Needs bindgen 0.60 (Debian's package bindgen); without it bindings.rs cannot be looked at, which
-is an error too.
+    synfire-sys/src/bindings.rs           what bindgen reads in the header
+    synfire-sys/src/dynamic.rs            the same functions, from a library that is opened at run time
+    synfire-sys/tests/layout/table.rs     sizes, offsets and constants as Rust sees them
+    synfire/src/operations.rs             the safe operations (operations.py)
 
-What lives here: how Rust spells the types of bindings/api/synfire.json. What does not: anything a user meets (synfire/src).
+All but the first come from bindings/api/synfire.json. With --check nothing is written, and a stale file is an error, with
+the difference shown. Needs bindgen 0.60 (Debian's package bindgen) and rustfmt.
 
 SPDX-License-Identifier: MIT
 """
@@ -18,9 +19,12 @@ import shutil
 import subprocess
 import sys
 
+from operations import operations
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 SOURCES = HERE / "synfire-sys/src"
+OPERATIONS = HERE / "synfire/src/operations.rs"
 SCALARS = {"int8_t": "i8", "uint8_t": "u8", "int16_t": "i16", "uint16_t": "u16", "int32_t": "i32", "uint32_t": "u32",
            "int64_t": "i64", "uint64_t": "u64", "float": "f32", "double": "f64", "char": "c_char", "void": "c_void"}
 RESERVED = {"type", "match", "ref", "move", "in", "fn", "mod", "loop", "use", "where", "self", "impl", "box", "trait"}
@@ -92,9 +96,11 @@ def table(api):
 
 def main():
     api = json.loads((HERE.parent / "api/synfire.json").read_text(encoding="utf-8"))
+    by_hand = [path.read_text(encoding="utf-8") for path in sorted(OPERATIONS.parent.glob("*.rs")) if path != OPERATIONS]
     stale = False
     for path, fresh in ((SOURCES / "bindings.rs", bindings()), (SOURCES / "dynamic.rs", dynamic(api)),
-                        (SOURCES.parent / "tests/layout/table.rs", table(api))):
+                        (SOURCES.parent / "tests/layout/table.rs", table(api)),
+                        (OPERATIONS, operations(api, by_hand, HERE / "rustfmt.toml"))):
         path.parent.mkdir(exist_ok=True)
         if "--check" not in sys.argv:
             path.write_text(fresh, encoding="utf-8")
@@ -104,8 +110,8 @@ def main():
             stale = True
             sys.stdout.writelines(difflib.unified_diff(recorded.splitlines(True), fresh.splitlines(True), str(path), "fresh"))
     if stale:
-        sys.exit("generate.py: the raw layer is stale: bindings/update.sh rewrites it")
-    print(f"{len(api['functions'])} functions")
+        sys.exit("generate.py: a generated file is stale: bindings/update.sh rewrites it")
+    print(f"{len(api['functions'])} functions, {len(api['operations'])} operations")
 
 
 if __name__ == "__main__":

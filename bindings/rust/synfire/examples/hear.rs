@@ -35,7 +35,8 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
     write_npy_header(&mut file, frames * frame_samples, CHANNELS / 32)?;
 
     let context = Context::builder().backend(Backend::Host).create()?;
-    let layer = Layer::builder(frame_samples as i64, CHANNELS as i64).detach_reset(true).create(&context)?;
+    let layer =
+        Layer::builder(Steps(frame_samples as i64), Neurons(CHANNELS as i64)).detach_reset(true).create(&context)?;
     layer.set_parameter("tau", &[rate as f64 * 0.010; CHANNELS])?;
     let x = layer.sequence::<f32>(&context, Memory::Pinned)?;
     let spikes = layer.spikes(&context, Memory::Pinned)?;

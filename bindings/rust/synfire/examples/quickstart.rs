@@ -13,8 +13,8 @@ fn main() -> Result<()> {
     let mut act = |spikes: &[u32]| seen += spikes.iter().map(|word| word.count_ones()).sum::<u32>();
 
     // [quickstart]
-    let context = Context::new()?; // a GPU when one answers, else the host
-    let lif = Layer::builder(16, 128).create(&context)?; // LIF, f32, hard reset: all defaults
+    let context = Context::new()?; // a GPU if one is available, otherwise the host
+    let lif = Layer::builder(Steps(16), Neurons(128)).create(&context)?; // LIF, f32, hard reset: all defaults
     lif.set_parameter("tau", &[20.0])?; // in steps: one value, or one per neuron
     let x = lif.sequence::<f32>(&context, Memory::Pinned)?; // x [16, 128]
     let spikes = lif.spikes(&context, Memory::Pinned)?; // spikes [16, 4], 32 a word

@@ -6,7 +6,7 @@ fn main() -> Result<()> {
     let ticks: usize = std::env::args().nth(1).map_or(1000, |n| n.parse().expect("a number of ticks"));
     assert!(ticks > 0, "allowed: 1 tick or more");
     let context = Context::builder().backend(Backend::Host).create()?;
-    let layer = Layer::builder(16, 128).create(&context)?;
+    let layer = Layer::builder(Steps(16), Neurons(128)).create(&context)?;
     layer.set_parameter("tau", &[4.0])?;
     let x = layer.sequence::<f32>(&context, Memory::Pinned)?;
     let words = layer.spikes(&context, Memory::Pinned)?;

@@ -1,6 +1,6 @@
 //! Thresholds that learn when to fire; prints exactly what bindings/programs/train.c prints.
 //!
-//! A teacher with a threshold for each neuron says at which steps each of them shall fire. One graph holds the whole step:
+//! A teacher with a threshold for each neuron says at which steps each of them should fire. One graph holds the whole step:
 //! forward, dL/dS = 2 S - 2 wanted, backward, and the update of the thresholds. Between replays the program looks at the
 //! spikes, to print the loss, and lowers the learning rate.
 use synfire::*;
@@ -19,7 +19,7 @@ fn write_noise(x: &mut [f32]) {
 
 fn main() -> Result<()> {
     let context = Context::builder().backend(Backend::Host).create()?;
-    let layer = Layer::builder(T as i64, N as i64).detach_reset(true).create(&context)?;
+    let layer = Layer::builder(Steps(T as i64), Neurons(N as i64)).detach_reset(true).create(&context)?;
     layer.set_parameters(&[("tau", &[4.0]), ("alpha", &[1.5])])?;
     let sequence = || layer.sequence::<f32>(&context, Memory::Pinned);
     let (x, spikes, wanted, grad_spikes) = (sequence()?, sequence()?, sequence()?, sequence()?);

@@ -109,6 +109,11 @@ pub(crate) struct Core {
 // SAFETY: the C library takes buffers on any thread; `held` keeps their memory from being shared wrongly.
 unsafe impl Send for Core {}
 unsafe impl Sync for Core {}
+impl fmt::Debug for Core {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Buffer at {:?}", self.data)
+    }
+}
 impl Drop for Core {
     fn drop(&mut self) {
         // SAFETY: our own handle, destroyed once.
@@ -135,7 +140,7 @@ impl<T: Element> fmt::Debug for Buffer<T> {
     }
 }
 
-/// What a buffer shall be; nothing chosen means device memory, of the usual type, rows directly one after the other.
+/// Options for a buffer. By default it is device memory of the usual type, with rows directly one after the other.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct BufferBuilder<T: Element> {
@@ -205,7 +210,10 @@ impl<T: Element> BufferBuilder<T> {
         let wrong = |rule, text| Err(Error::new(Status::InvalidArgument, rule, text));
         if !T::DTYPES.contains(&self.dtype) {
             let name = std::any::type_name::<T>();
-            return wrong("SYN-RUST-DTYPE", format!("{:?} is no {name}; allowed: {:?}", self.dtype, T::DTYPES));
+            return wrong(
+                "SYN-RUST-DTYPE",
+                format!("{:?} is not a type of {name}; allowed: {:?}", self.dtype, T::DTYPES),
+            );
         }
         let product = |lengths: &[usize]| lengths.iter().try_fold(1usize, |n, length| n.checked_mul(*length));
         let rows = match self.shape.first() {
@@ -236,6 +244,10 @@ impl<T: Element> BufferBuilder<T> {
         desc.dtype = self.dtype.to_raw();
         desc.n_elements = len as u64;
         desc.row_pitch = self.row_pitch as u64;
+        // The library knows shapes of up to four dimensions; a buffer of more is a plain array to it.
+        if self.shape.len() <= desc.shape.len() {
+            desc.shape.iter_mut().zip(&self.shape).for_each(|(to, length)| *to = *length as u64);
+        }
         desc.data = data.cast();
         desc.release = release;
         desc.release_user = release_user;
@@ -270,6 +282,9 @@ pub struct MapMut<'a, T: Element>(&'a Buffer<T>);
 
 impl<T: Element> Buffer<T> {
     /// A buffer of this shape: a number, or an array, slice or vector of numbers.
+    ///
+    /// An operation that needs another shape refuses it. Lengths of 1 are ignored. With one dimension, or more than four,
+    /// only the size is checked.
     pub fn builder(shape: impl Shape) -> BufferBuilder<T> {
         BufferBuilder {
             shape: shape.lengths(),

@@ -1,5 +1,6 @@
 // context.rs - contexts, and what all handles share.
 use crate::error::{check, loaded, Result};
+use crate::held::{hold_all, Held};
 use crate::jobs::JobSystem;
 use crate::values::{Backend, Fallback};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -19,7 +20,7 @@ pub(crate) fn gone() {
     LIVE.fetch_sub(1, Relaxed);
 }
 
-/// Frees what dropped handles queued, in the whole process, and answers how many objects are still in use.
+/// Frees what dropped handles queued, in the whole process. Returns how many objects are still in use.
 pub fn reclaim() -> Result<u64> {
     loaded()?;
     let mut left = 0;
@@ -57,7 +58,7 @@ pub struct Context {
 unsafe impl Send for Context {}
 unsafe impl Sync for Context {}
 
-/// What a context shall be; nothing chosen means the library's defaults.
+/// Options for a context; each has the library's default.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct ContextBuilder(sys::synfire_context_desc);
@@ -132,11 +133,11 @@ impl ContextBuilder {
 }
 
 impl Context {
-    /// A GPU when one answers, else the host.
+    /// On a GPU if one is available, otherwise on the host.
     pub fn new() -> Result<Self> {
         Self::builder().create()
     }
-    /// Choices.
+    /// Options, to be set before the context is created.
     pub fn builder() -> ContextBuilder {
         // SAFETY: zero is the default of every field.
         let mut desc: sys::synfire_context_desc = unsafe { std::mem::zeroed() };
@@ -148,12 +149,21 @@ impl Context {
         // SAFETY: a live handle.
         check(unsafe { sys::synfire_context_synchronize(self.raw) }).map(drop)
     }
-    /// Frees what dropped handles of this context queued; answers how many are still in use.
+    /// Frees what dropped handles of this context queued. Returns how many are still in use.
     pub fn reclaim(&self) -> Result<u64> {
         let mut left = 0;
         // SAFETY: a live handle.
         check(unsafe { sys::synfire_context_reclaim(self.raw, &mut left) })?;
         Ok(left)
+    }
+    /// Calls while these are held, and waits for it.
+    pub(crate) fn now<'h>(&self, held: impl AsRef<[&'h Held]>, call: impl FnOnce() -> i32) -> Result<()> {
+        let _held = hold_all(held)?;
+        check(call())?;
+        if self.on_host {
+            return Ok(());
+        }
+        self.synchronize()
     }
     /// What it runs on.
     pub fn properties(&self) -> Result<Properties> {

@@ -5,9 +5,7 @@ use crate::error::{check, Error, Result};
 use crate::held::{Flight, Held, Left, TapeInput, IDLE, IN_FLIGHT, LAUNCHING};
 use crate::layer::{Core as LayerCore, Layer};
 use crate::native::{self, Native, NativeCall, Node};
-use crate::pass::{Backward, Forward};
-use crate::spikes::{Bernoulli, SpikeShape};
-use crate::values::Count;
+use crate::operations::{Backward, CopyBuffer, Forward};
 use std::fmt;
 use std::sync::atomic::Ordering::*;
 use std::sync::Arc;
@@ -39,7 +37,7 @@ impl Operation {
     }
 }
 
-/// What a graph shall be; nothing chosen means the buffers' own memory: one replay in flight where it has pinned buffers.
+/// Options for a graph. By default it uses the buffers' own memory: with pinned buffers, one replay can be in flight.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct GraphBuilder(sys::synfire_graph_desc);
@@ -159,7 +157,7 @@ impl fmt::Debug for Graph {
     }
 }
 impl Graph {
-    /// Choices.
+    /// Options, to be set before the graph is created.
     pub fn builder() -> GraphBuilder {
         let struct_size = std::mem::size_of::<sys::synfire_graph_desc>() as u32;
         GraphBuilder(sys::synfire_graph_desc { struct_size, n_slots: 0 })
@@ -202,7 +200,7 @@ impl Graph {
             check(unsafe { sys::synfire_graph_record_forward(self.raw, layer.core.raw, &forward.desc()) })
         })?;
         self.keep_layer(layer);
-        forward.each(|core| self.keep(core));
+        forward.buffers().for_each(|core| self.keep(core));
         let operation = self.appended()?;
         self.forwards.push(RecordedForward {
             operation: operation.0,
@@ -228,15 +226,13 @@ impl Graph {
     /// Appends a backward of a forward of the layer: the one that [`Backward::of`] names, else the newest in this graph, else
     /// the one that was recorded or run last.
     pub fn backward(&mut self, layer: &Layer, backward: &Backward<'_>) -> Result<Operation> {
-        let parameters = backward.parameters()?;
+        let (_names, gradients) = backward.parameter_gradients_list()?;
         // SAFETY: as above; names and descriptions live for the call.
         layer.core.held.during(|| {
-            check(unsafe {
-                sys::synfire_graph_record_backward(self.raw, layer.core.raw, &backward.desc(&parameters.1))
-            })
+            check(unsafe { sys::synfire_graph_record_backward(self.raw, layer.core.raw, &backward.desc(&gradients)) })
         })?;
         self.keep_layer(layer);
-        backward.each(|core| self.keep(core));
+        backward.buffers().for_each(|core| self.keep(core));
         if !self.forwards.iter().any(|forward| Arc::ptr_eq(&forward.layer, &layer.core)) {
             let more = backward.needs_more_than_h() || layer.core.slope_reads_x;
             let tape = layer.core.tapes.latest.get().unwrap_or_default();
@@ -253,65 +249,11 @@ impl Graph {
         destination_offset: u64,
         bytes: u64,
     ) -> Result<Operation> {
-        let desc = sys::synfire_copy_desc {
-            struct_size: std::mem::size_of::<sys::synfire_copy_desc>() as u32,
-            reserved: 0,
-            source: source.core.raw,
-            destination: destination.core.raw,
-            source_offset,
-            destination_offset,
-            bytes,
-        };
-        // SAFETY: live handles.
-        check(unsafe { sys::synfire_graph_record_copy(self.raw, &desc) })?;
-        self.keep(&source.core);
-        self.keep(&destination.core);
-        self.appended()
-    }
-    /// Appends a conversion of spikes into the format of `destination`.
-    pub fn convert_spikes<S: Element, D: Element>(
-        &mut self,
-        shape: SpikeShape,
-        source: &Buffer<S>,
-        destination: &Buffer<D>,
-    ) -> Result<Operation> {
-        let desc = shape.conversion(&source.core, &destination.core);
-        // SAFETY: live handles.
-        check(unsafe { sys::synfire_graph_record_convert_spikes(self.raw, &desc) })?;
-        self.keep(&source.core);
-        self.keep(&destination.core);
-        self.appended()
-    }
-    /// Appends an exact count of spikes.
-    pub fn count_spikes<S: Element, D: Element>(
-        &mut self,
-        kind: Count,
-        shape: SpikeShape,
-        spikes: &Buffer<S>,
-        counts: &Buffer<D>,
-    ) -> Result<Operation> {
-        let desc = shape.count(kind, &spikes.core, &counts.core);
-        // SAFETY: live handles.
-        check(unsafe { sys::synfire_graph_record_count_spikes(self.raw, &desc) })?;
-        self.keep(&spikes.core);
-        self.keep(&counts.core);
-        self.appended()
-    }
-    /// Appends an encoding of rates as spikes. Each replay goes on where the one before it ended; one in which the operation
-    /// is disabled does not move on. Its numbers `"seed"` and `"offset"` can be changed between replays.
-    pub fn encode_bernoulli<R: Element, S: Element>(
-        &mut self,
-        draw: Bernoulli,
-        shape: SpikeShape,
-        rates: &Buffer<R>,
-        spikes: &Buffer<S>,
-    ) -> Result<Operation> {
-        let desc = shape.encoding(draw, &rates.core, &spikes.core);
-        // SAFETY: live handles.
-        check(unsafe { sys::synfire_graph_record_encode_bernoulli(self.raw, &desc) })?;
-        self.keep(&rates.core);
-        self.keep(&spikes.core);
-        self.appended()
+        CopyBuffer::new(source, destination)
+            .source_offset(source_offset)
+            .destination_offset(destination_offset)
+            .bytes(bytes)
+            .record(self)
     }
     /// Appends a native node: a function of the program's own between two operations.
     ///
@@ -366,7 +308,7 @@ impl Graph {
         Ok(())
     }
     /// Puts another buffer, of the same type, size and kind, in the place of one, in all operations. Slow: replays in flight
-    /// are waited for, and on a GPU the graph is captured anew.
+    /// are waited for, and on a GPU the graph is captured again.
     pub fn rebind<T: Element>(&mut self, old: &Buffer<T>, new: &Buffer<T>) -> Result<()> {
         // SAFETY: live handles.
         let status =
@@ -414,7 +356,7 @@ impl Graph {
             max: Duration::from_nanos(s.max_ns),
         })
     }
-    /// Forgets what [`Graph::statistics`] tells.
+    /// Resets what [`Graph::statistics`] returns.
     pub fn reset_statistics(&self) -> Result<()> {
         // SAFETY: a live handle.
         check(unsafe { sys::synfire_graph_reset_statistics(self.raw) }).map(drop)
@@ -422,14 +364,14 @@ impl Graph {
     fn held(&self) -> impl Iterator<Item = &Held> {
         self.buffers.iter().map(|core| &core.held).chain(self.layers.iter().map(|core| &core.held))
     }
-    /// Replays once, on the context's own stream, and answers the replay's ticket. Allocates nothing.
+    /// Replays once, on the context's own stream, and returns the replay's ticket. Allocates nothing.
     #[inline]
     pub fn launch(&mut self) -> Result<u64> {
         // SAFETY: the context's own stream.
         unsafe { self.launch_on(std::ptr::null_mut()) }
     }
     /// Replays once on a stream of the caller's. On a stream that the caller captures it becomes part of that capture
-    /// instead, and answers 0, which is no ticket.
+    /// instead, and the result is 0, which is not a ticket.
     ///
     /// # Safety
     ///
@@ -507,7 +449,7 @@ impl Graph {
         }
         Ok(true)
     }
-    /// Waits for a replay, for ever without a time-out; `false` when the time was up first.
+    /// Waits for a replay; without a timeout, until it is done. Returns `false` if the timeout passed first.
     #[inline]
     pub fn wait(&self, ticket: u64, policy: Wait, timeout: Option<Duration>) -> Result<bool> {
         let nanoseconds = timeout.map_or(-1, |t| t.as_nanos().min(i64::MAX as u128) as i64);

@@ -3,7 +3,8 @@ use crate::buffer::{Buffer, Element};
 use crate::context::{born, gone, Context, ContextHandle};
 use crate::error::{check, loaded, Error, Name, Result, Status};
 use crate::held::{hold_all, Held, Tapes};
-use crate::pass::{Backward, Forward};
+use crate::operations::{Backward, Forward};
+use crate::shape::{Neurons, Steps};
 use crate::values::{DType, Memory, Model, Reset, Surrogate};
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ pub(crate) struct Core {
     pub(crate) raw: sys::synfire_layer,
     pub(crate) held: Held,
     pub(crate) tapes: Tapes,
-    // Whether its backward may need X beside H: that of a model which was added to the library, none of its own does.
+    // Whether its backward may need X beside H. Only models that were added to the library do.
     pub(crate) slope_reads_x: bool,
 }
 // SAFETY: the C library wants one call at a time per layer, which `held` sees to.
@@ -44,7 +45,7 @@ impl fmt::Debug for Layer {
 unsafe impl Send for Layer {}
 unsafe impl Sync for Layer {}
 
-/// What a layer shall be; nothing chosen means the library's defaults.
+/// Options for a layer; each has the library's default.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct LayerBuilder(sys::synfire_layer_desc);
@@ -175,13 +176,24 @@ impl LayerBuilder {
 }
 
 impl Layer {
-    /// A layer `[n_steps, n_neurons]`.
-    pub fn builder(n_steps: i64, n_neurons: i64) -> LayerBuilder {
+    /// A layer `[T, N]`: `Layer::builder(Steps(20), Neurons(64))`.
+    ///
+    /// Two numbers without their names are refused, in either order:
+    ///
+    /// ```compile_fail,E0308
+    /// let layer = synfire::Layer::builder(20, 64);
+    /// ```
+    ///
+    /// ```compile_fail,E0308
+    /// use synfire::{Layer, Neurons, Steps};
+    /// let layer = Layer::builder(Neurons(64), Steps(20));
+    /// ```
+    pub fn builder(n_steps: Steps, n_neurons: Neurons) -> LayerBuilder {
         // SAFETY: zero is the default of every field.
         let mut desc: sys::synfire_layer_desc = unsafe { std::mem::zeroed() };
         desc.struct_size = std::mem::size_of_val(&desc) as u32;
-        desc.n_steps = n_steps;
-        desc.n_neurons = n_neurons;
+        desc.n_steps = n_steps.0;
+        desc.n_neurons = n_neurons.0;
         LayerBuilder(desc)
     }
     /// Steps T of one forward.
@@ -328,7 +340,7 @@ impl Layer {
             .map(drop)
         })
     }
-    pub(crate) fn now(&self, held: Vec<&Held>, call: impl FnOnce() -> i32) -> Result<()> {
+    pub(crate) fn now<'h>(&self, held: impl AsRef<[&'h Held]>, call: impl FnOnce() -> i32) -> Result<()> {
         let _held = hold_all(held)?;
         check(call())?;
         if self.on_host {
@@ -340,7 +352,7 @@ impl Layer {
     /// Runs one forward now and waits for it.
     pub fn forward(&self, forward: Forward<'_>) -> Result<()> {
         let mut held = vec![&self.core.held];
-        forward.each(|core| held.push(&core.held));
+        held.extend(forward.buffers().map(|core| &core.held));
         self.now(held, || {
             // SAFETY: live handles, held for the call.
             let status = unsafe { sys::synfire_layer_forward(self.core.raw, &forward.desc(), std::ptr::null_mut()) };
@@ -361,11 +373,11 @@ impl Layer {
         let more = backward.needs_more_than_h() || self.core.slope_reads_x;
         let x = self.core.tapes.left.get().and_then(|tape| tape.read_by(more));
         let mut held: Vec<&Held> = x.iter().map(|core| &core.held).collect();
-        backward.each(|core| held.push(&core.held));
-        let parameters = backward.parameters()?;
+        held.extend(backward.buffers().map(|core| &core.held));
+        let (_names, gradients) = backward.parameter_gradients_list()?;
         // SAFETY: live handles, held for the call.
         self.now(held, || unsafe {
-            sys::synfire_layer_backward(self.core.raw, &backward.desc(&parameters.1), std::ptr::null_mut())
+            sys::synfire_layer_backward(self.core.raw, &backward.desc(&gradients), std::ptr::null_mut())
         })
     }
     /// Closes it now; dropping does the same.

@@ -1,10 +1,10 @@
 //! Spiking-neuron layers whose forward and backward passes through time are recorded once and replayed in microseconds.
 //!
 //! ```
-//! use synfire::{Backend, Context, Forward, Graph, Layer, Memory, Wait};
+//! use synfire::{Backend, Context, Forward, Graph, Layer, Memory, Neurons, Steps, Wait};
 //!
 //! let context = Context::builder().backend(Backend::Host).create()?;
-//! let layer = Layer::builder(16, 128).create(&context)?;
+//! let layer = Layer::builder(Steps(16), Neurons(128)).create(&context)?;
 //! layer.set_parameter("tau", &[20.0])?;
 //! let x = layer.sequence::<f32>(&context, Memory::Pinned)?; // [16, 128]
 //! let spikes = layer.spikes(&context, Memory::Pinned)?; // [16, 4], 32 neurons a word
@@ -19,7 +19,7 @@
 //! # Who may touch what, when
 //!
 //! A replay in flight holds the buffers and layers that its graph records, from [`Graph::launch`] until a
-//! [`Graph::wait`] or [`Graph::poll`] of the latest ticket answers that it is done. Meanwhile mapping a buffer, reading a
+//! [`Graph::wait`] or [`Graph::poll`] of the latest ticket says that it is done. Meanwhile mapping a buffer, reading a
 //! layer or launching another graph over them is an [`Error`] of [`Status::Busy`], and so is launching while a mapping is
 //! alive. A graph that is dropped waits for its replay first.
 //!
@@ -108,6 +108,7 @@ mod held;
 mod jobs;
 mod layer;
 mod native;
+pub mod operations;
 mod pass;
 mod shape;
 mod slot;
@@ -123,8 +124,8 @@ pub use graph::{Graph, GraphBuilder, Operation, Statistics, Stream, Wait};
 pub use jobs::{JobSystem, Task};
 pub use layer::{Layer, LayerBuilder, LayerMemory, ParameterInfo};
 pub use native::{Native, NativeCall, Outcome};
-pub use pass::{Backward, Forward};
-pub use shape::{Nested, Shape};
+pub use operations::{Backward, Forward};
+pub use shape::{Nested, Neurons, Shape, Steps};
 pub use slot::Slot;
 pub use spikes::{Bernoulli, SpikeShape};
 pub use steps::Update;

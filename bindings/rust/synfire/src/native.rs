@@ -11,7 +11,7 @@ use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::sync::Arc;
 use synfire_sys as sys;
 
-/// What the function of a native node answers.
+/// The result of a native node's function.
 pub type Outcome = std::result::Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 /// What a native node reads and writes: up to 64 buffers each.

@@ -1,4 +1,4 @@
-// shape.rs - shapes of any rank: numbers of elements, and Rust's own nested arrays.
+// shape.rs - shapes of any rank: numbers of elements, Rust's own nested arrays, and named lengths.
 use crate::buffer::{sealed::Sealed, Element};
 
 /// The lengths of a buffer's dimensions: a number, or an array, slice or vector of numbers.
@@ -26,6 +26,13 @@ impl Shape for Vec<usize> {
         self.clone()
     }
 }
+
+/// A number of time steps T, such as `Steps(20)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Steps(pub i64);
+/// A number of neurons N of one batch row, such as `Neurons(64)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Neurons(pub i64);
 
 /// Arrays of arrays of elements, of any rank. Sealed: it is said of every array of [`Element`]s, and of nothing else.
 pub trait Nested: Sealed {

@@ -1,24 +1,28 @@
-// spikes.rs - conversions between the formats of spikes, exact counts of them, and rates encoded as spikes, now; graphs
-// record the same ones.
-use crate::buffer::{Buffer, Core, Element};
+// spikes.rs - conversions between the formats of spikes, exact counts of them, and rates encoded as spikes; now, or
+// recorded.
+use crate::buffer::{Buffer, Element};
 use crate::context::Context;
-use crate::error::{check, Result};
-use crate::held::hold_all;
+use crate::error::Result;
+use crate::graph::{Graph, Operation};
+use crate::operations::{ConvertSpikes, CountSpikes, EncodeBernoulli};
+use crate::shape::{Neurons, Steps};
 use crate::values::Count;
-use std::sync::Arc;
-use synfire_sys as sys;
 
 /// The shape of spikes, whatever their format: T steps of B batch rows of N neurons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct SpikeShape {
-    n_steps: i64,
-    n_neurons: i64,
+    n_steps: Steps,
+    n_neurons: Neurons,
     batch: i64,
 }
 impl SpikeShape {
-    /// `[T, N]`.
-    pub fn new(n_steps: i64, n_neurons: i64) -> Self {
+    /// `[T, N]`: `SpikeShape::new(Steps(20), Neurons(64))`.
+    ///
+    /// ```compile_fail,E0308
+    /// let shape = synfire::SpikeShape::new(20, 64);
+    /// ```
+    pub fn new(n_steps: Steps, n_neurons: Neurons) -> Self {
         SpikeShape { n_steps, n_neurons, batch: 1 }
     }
     /// Batch rows B.
@@ -26,40 +30,38 @@ impl SpikeShape {
         self.batch = batch;
         self
     }
-    pub(crate) fn conversion(self, source: &Core, destination: &Core) -> sys::synfire_convert_spikes_desc {
-        sys::synfire_convert_spikes_desc {
-            struct_size: std::mem::size_of::<sys::synfire_convert_spikes_desc>() as u32,
-            reserved: 0,
-            n_steps: self.n_steps,
-            n_neurons: self.n_neurons,
-            batch: self.batch,
-            source: source.raw,
-            destination: destination.raw,
-        }
+    fn conversion<'a, S: Element, D: Element>(
+        self,
+        source: &'a Buffer<S>,
+        destination: &'a Buffer<D>,
+    ) -> ConvertSpikes<'a> {
+        ConvertSpikes::new(source, destination).n_steps(self.n_steps.0).n_neurons(self.n_neurons.0).batch(self.batch)
     }
-    pub(crate) fn count(self, kind: Count, spikes: &Core, counts: &Core) -> sys::synfire_count_spikes_desc {
-        sys::synfire_count_spikes_desc {
-            struct_size: std::mem::size_of::<sys::synfire_count_spikes_desc>() as u32,
-            kind: kind.to_raw(),
-            n_steps: self.n_steps,
-            n_neurons: self.n_neurons,
-            batch: self.batch,
-            spikes: spikes.raw,
-            counts: counts.raw,
-        }
+    fn count<'a, S: Element, D: Element>(
+        self,
+        kind: Count,
+        spikes: &'a Buffer<S>,
+        counts: &'a Buffer<D>,
+    ) -> CountSpikes<'a> {
+        CountSpikes::new(spikes, counts)
+            .kind(kind)
+            .n_steps(self.n_steps.0)
+            .n_neurons(self.n_neurons.0)
+            .batch(self.batch)
     }
-    pub(crate) fn encoding(self, draw: Bernoulli, rates: &Core, spikes: &Core) -> sys::synfire_encode_bernoulli_desc {
-        sys::synfire_encode_bernoulli_desc {
-            struct_size: std::mem::size_of::<sys::synfire_encode_bernoulli_desc>() as u32,
-            rates_per_step: draw.per_step.into(),
-            n_steps: self.n_steps,
-            n_neurons: self.n_neurons,
-            batch: self.batch,
-            rates: rates.raw,
-            spikes: spikes.raw,
-            seed: draw.seed,
-            offset: draw.offset,
-        }
+    fn encoding<'a, R: Element, S: Element>(
+        self,
+        draw: Bernoulli,
+        rates: &'a Buffer<R>,
+        spikes: &'a Buffer<S>,
+    ) -> EncodeBernoulli<'a> {
+        EncodeBernoulli::new(rates, spikes)
+            .rates_per_step(draw.per_step)
+            .n_steps(self.n_steps.0)
+            .n_neurons(self.n_neurons.0)
+            .batch(self.batch)
+            .seed(draw.seed)
+            .offset(draw.offset)
     }
 }
 
@@ -91,14 +93,6 @@ impl Bernoulli {
 }
 
 impl Context {
-    pub(crate) fn now(&self, buffers: [&Arc<Core>; 2], call: impl FnOnce() -> i32) -> Result<()> {
-        let _held = hold_all(buffers.map(|core| &core.held))?;
-        check(call())?;
-        if self.on_host {
-            return Ok(());
-        }
-        self.synchronize()
-    }
     /// Converts spikes into the format of `destination` now, and waits for it. Dense elements that are not zero are spikes.
     pub fn convert_spikes<S: Element, D: Element>(
         &self,
@@ -106,11 +100,7 @@ impl Context {
         source: &Buffer<S>,
         destination: &Buffer<D>,
     ) -> Result<()> {
-        let desc = shape.conversion(&source.core, &destination.core);
-        // SAFETY: live handles, held for the call.
-        self.now([&source.core, &destination.core], || unsafe {
-            sys::synfire_convert_spikes(self.raw, &desc, std::ptr::null_mut())
-        })
+        shape.conversion(source, destination).run(self)
     }
     /// Counts spikes now, and waits for it. `counts` is of [`DType::U32`](crate::DType::U32) or `u64`.
     pub fn count_spikes<S: Element, D: Element>(
@@ -120,11 +110,7 @@ impl Context {
         spikes: &Buffer<S>,
         counts: &Buffer<D>,
     ) -> Result<()> {
-        let desc = shape.count(kind, &spikes.core, &counts.core);
-        // SAFETY: live handles, held for the call.
-        self.now([&spikes.core, &counts.core], || unsafe {
-            sys::synfire_count_spikes(self.raw, &desc, std::ptr::null_mut())
-        })
+        shape.count(kind, spikes, counts).run(self)
     }
     /// Encodes rates as spikes now, and waits for it. `rates` are `f32`, [`F16`](crate::F16) or [`Bf16`](crate::Bf16);
     /// `spikes` are of any format. Calls do not count: the next one, to go on, is given an offset that is larger by the
@@ -136,10 +122,39 @@ impl Context {
         rates: &Buffer<R>,
         spikes: &Buffer<S>,
     ) -> Result<()> {
-        let desc = shape.encoding(draw, &rates.core, &spikes.core);
-        // SAFETY: live handles, held for the call.
-        self.now([&rates.core, &spikes.core], || unsafe {
-            sys::synfire_encode_bernoulli(self.raw, &desc, std::ptr::null_mut())
-        })
+        shape.encoding(draw, rates, spikes).run(self)
+    }
+}
+
+impl Graph {
+    /// Appends a conversion of spikes into the format of `destination`.
+    pub fn convert_spikes<S: Element, D: Element>(
+        &mut self,
+        shape: SpikeShape,
+        source: &Buffer<S>,
+        destination: &Buffer<D>,
+    ) -> Result<Operation> {
+        shape.conversion(source, destination).record(self)
+    }
+    /// Appends an exact count of spikes.
+    pub fn count_spikes<S: Element, D: Element>(
+        &mut self,
+        kind: Count,
+        shape: SpikeShape,
+        spikes: &Buffer<S>,
+        counts: &Buffer<D>,
+    ) -> Result<Operation> {
+        shape.count(kind, spikes, counts).record(self)
+    }
+    /// Appends an encoding of rates as spikes. Each replay goes on where the one before it ended; one in which the operation
+    /// is disabled does not move on. Its numbers `"seed"` and `"offset"` can be changed between replays.
+    pub fn encode_bernoulli<R: Element, S: Element>(
+        &mut self,
+        draw: Bernoulli,
+        shape: SpikeShape,
+        rates: &Buffer<R>,
+        spikes: &Buffer<S>,
+    ) -> Result<Operation> {
+        shape.encoding(draw, rates, spikes).record(self)
     }
 }

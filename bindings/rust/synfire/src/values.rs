@@ -27,6 +27,37 @@ macro_rules! values {
 }
 pub(crate) use values;
 
+macro_rules! flags {
+    ($(#[$doc:meta])* $name:ident { $($(#[$item_doc:meta])* $item:ident = $constant:ident),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+        pub struct $name(u32);
+        impl $name {
+            $($(#[$item_doc])* pub const $item: Self = $name(synfire_sys::$constant as u32);)*
+            /// The sum as C writes it.
+            pub fn to_raw(self) -> u32 {
+                self.0
+            }
+            /// From a sum of C.
+            pub fn from_raw(sum: u32) -> Self {
+                $name(sum)
+            }
+        }
+        impl std::ops::BitOr for $name {
+            type Output = Self;
+            fn bitor(self, other: Self) -> Self {
+                $name(self.0 | other.0)
+            }
+        }
+        impl std::ops::BitOrAssign for $name {
+            fn bitor_assign(&mut self, other: Self) {
+                self.0 |= other.0;
+            }
+        }
+    };
+}
+pub(crate) use flags;
+
 values! {
     /// What a context runs on.
     Backend {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use synfire::*;
 
 fn firing(context: &Context) -> (Layer, Buffer<f32>, Buffer<f32>) {
-    let layer = Layer::builder(2, 4).model(Model::If).create(context).unwrap();
+    let layer = Layer::builder(Steps(2), Neurons(4)).model(Model::If).create(context).unwrap();
     let x = layer.sequence::<f32>(context, Memory::Pinned).unwrap();
     let spikes = layer.sequence::<f32>(context, Memory::Pinned).unwrap();
     (layer, x, spikes)
@@ -241,7 +241,7 @@ fn a_native_node_enqueues_on_a_gpu() {
 fn a_gpu_has_the_bits_of_the_host() {
     let host = Context::builder().backend(Backend::Host).create().unwrap();
     let results = [host, context()].map(|context| {
-        let layer = Layer::builder(40, 70).batch(2).create(&context).unwrap();
+        let layer = Layer::builder(Steps(40), Neurons(70)).batch(2).create(&context).unwrap();
         let x = layer.sequence::<f32>(&context, Memory::Pinned).unwrap();
         let spikes = layer.spikes(&context, Memory::Pinned).unwrap();
         let (seed, grad_x) = (

@@ -8,7 +8,7 @@ const NEURONS: usize = 60_000; // work for several threads
 
 fn spikes(builder: ContextBuilder) -> Result<Vec<f32>> {
     let context = builder.create()?;
-    let layer = Layer::builder(STEPS as i64, NEURONS as i64).create(&context)?;
+    let layer = Layer::builder(Steps(STEPS as i64), Neurons(NEURONS as i64)).create(&context)?;
     let x: Vec<f32> = (0..STEPS * NEURONS).map(|i| (i % 201) as f32 / 100.0).collect();
     let x = Buffer::from_vec(&context, STEPS * NEURONS, x)?;
     let spikes = Buffer::<f32>::zeros(&context, Memory::Host, STEPS * NEURONS)?;

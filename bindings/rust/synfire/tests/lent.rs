@@ -36,7 +36,7 @@ impl Rig {
     // Memory of a vector is recorded on the host alone.
     fn new() -> Self {
         let context = Context::builder().backend(Backend::Host).create().unwrap();
-        let layer = Layer::builder(STEPS as i64, NEURONS as i64).create(&context).unwrap();
+        let layer = Layer::builder(Steps(STEPS as i64), Neurons(NEURONS as i64)).create(&context).unwrap();
         let grad = layer.sequence(&context, Memory::Device).unwrap();
         grad.fill(1.0).unwrap();
         let grad_x = layer.sequence(&context, Memory::Device).unwrap();

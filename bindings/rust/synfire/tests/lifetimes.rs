@@ -21,7 +21,7 @@ fn make(context: &Context, count: usize) -> Vec<Any> {
     let mut made = Vec::new();
     for i in 0..count {
         let one = match i % 4 {
-            0 => Any::Layer(Layer::builder(4, 8).create(context).unwrap()),
+            0 => Any::Layer(Layer::builder(Steps(4), Neurons(8)).create(context).unwrap()),
             1 => Any::Buffer(Buffer::zeros(context, Memory::Pinned, [4, 8]).unwrap()),
             2 => Any::Taken(Buffer::from_vec(context, [4, 8], vec![0.0; 32]).unwrap()),
             _ => match (&made[i - 3], &made[i - 2]) {
@@ -72,7 +72,7 @@ fn a_thousand_handles() {
 fn a_layer_outlives_its_context() {
     let _alone = alone();
     let context = context();
-    let layer = Layer::builder(4, 32).create(&context).unwrap();
+    let layer = Layer::builder(Steps(4), Neurons(32)).create(&context).unwrap();
     let x = layer.sequence::<f32>(&context, Memory::Pinned).unwrap();
     context.close();
     layer.forward(Forward::new(&x).tape(Tape::None)).unwrap();
@@ -152,7 +152,7 @@ fn what_is_held_is_refused() {
 fn a_mapping_never_meets_a_replay() {
     let _alone = alone();
     let context = context();
-    let layer = Layer::builder(64, 256).model(Model::If).create(&context).unwrap();
+    let layer = Layer::builder(Steps(64), Neurons(256)).model(Model::If).create(&context).unwrap();
     let x = layer.sequence::<f32>(&context, Memory::Pinned).unwrap();
     let v = layer.sequence::<f32>(&context, Memory::Pinned).unwrap();
     x.fill(0.001).unwrap();

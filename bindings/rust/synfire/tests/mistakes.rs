@@ -10,7 +10,7 @@ fn refused<T: std::fmt::Debug>(result: Result<T>, status: Status, what: &str) {
 use Status::{InvalidArgument, InvalidHandle, OutOfMemory};
 
 fn as_input<T: Element>(context: &Context, wrong: &Buffer<T>, status: Status, what: &str) {
-    let layer = Layer::builder(3, 4).create(context).unwrap();
+    let layer = Layer::builder(Steps(3), Neurons(4)).create(context).unwrap();
     let x = layer.sequence::<f32>(context, Memory::Pinned).unwrap();
     refused(layer.forward(Forward::new(wrong)), status, what);
     refused(layer.forward(Forward::new(&x).v_seq(wrong)), status, what);
@@ -104,12 +104,12 @@ fn element_types_and_memory() {
 #[test]
 fn sizes() {
     let context = context();
-    refused(Layer::builder(3, -4).create(&context), InvalidArgument, "-4 neurons");
-    refused(Layer::builder(-3, 4).create(&context), InvalidArgument, "-3 steps");
-    refused(Layer::builder(3, 4).batch(-1).create(&context), InvalidArgument, "-1 rows");
-    refused(Layer::builder(3, 0).create(&context), InvalidArgument, "no neurons");
-    refused(Layer::builder(-1, 1).query_memory(), InvalidArgument, "memory of -1 steps");
-    refused(Layer::builder(i64::MAX, i64::MAX).create(&context), OutOfMemory, "too many neurons");
+    refused(Layer::builder(Steps(3), Neurons(-4)).create(&context), InvalidArgument, "-4 neurons");
+    refused(Layer::builder(Steps(-3), Neurons(4)).create(&context), InvalidArgument, "-3 steps");
+    refused(Layer::builder(Steps(3), Neurons(4)).batch(-1).create(&context), InvalidArgument, "-1 rows");
+    refused(Layer::builder(Steps(3), Neurons(0)).create(&context), InvalidArgument, "no neurons");
+    refused(Layer::builder(Steps(-1), Neurons(1)).query_memory(), InvalidArgument, "memory of -1 steps");
+    refused(Layer::builder(Steps(i64::MAX), Neurons(i64::MAX)).create(&context), OutOfMemory, "too many neurons");
     refused(Buffer::<f32>::zeros(&context, Memory::Host, 0), InvalidArgument, "no elements");
     refused(Buffer::<f32>::zeros(&context, Memory::Host, [4, 0]), InvalidArgument, "a dimension of 0");
     refused(Buffer::<f32>::zeros(&context, Memory::Host, []), InvalidArgument, "no dimension");
@@ -119,22 +119,46 @@ fn sizes() {
     let (dense, bits) =
         (Buffer::<u8>::zeros(&context, Memory::Pinned, 12), Buffer::<u32>::zeros(&context, Memory::Pinned, 3));
     let (dense, bits) = (dense.unwrap(), bits.unwrap());
-    refused(context.convert_spikes(SpikeShape::new(-3, 4), &dense, &bits), InvalidArgument, "spikes of -3 steps");
-    refused(context.convert_spikes(SpikeShape::new(4, 4), &dense, &bits), InvalidArgument, "spikes of 4 steps in 3");
     refused(
-        context.count_spikes(Count::Total, SpikeShape::new(3, 4), &dense, &bits),
+        context.convert_spikes(SpikeShape::new(Steps(-3), Neurons(4)), &dense, &bits),
+        InvalidArgument,
+        "spikes of -3 steps",
+    );
+    refused(
+        context.convert_spikes(SpikeShape::new(Steps(4), Neurons(4)), &dense, &bits),
+        InvalidArgument,
+        "spikes of 4 steps in 3",
+    );
+    refused(
+        context.count_spikes(Count::Total, SpikeShape::new(Steps(3), Neurons(4)), &dense, &bits),
         InvalidArgument,
         "counts in bits",
     );
-    context.convert_spikes(SpikeShape::new(3, 4), &dense, &bits).unwrap();
+    context.convert_spikes(SpikeShape::new(Steps(3), Neurons(4)), &dense, &bits).unwrap();
     let rates = Buffer::<f32>::zeros(&context, Memory::Pinned, 4).unwrap();
     let draw = Bernoulli::new(1);
-    refused(context.encode_bernoulli(draw, SpikeShape::new(-3, 4), &rates, &bits), InvalidArgument, "-3 steps to draw");
-    refused(context.encode_bernoulli(draw, SpikeShape::new(3, 5), &rates, &bits), InvalidArgument, "5 neurons of 4");
-    refused(context.encode_bernoulli(draw, SpikeShape::new(3, 4), &dense, &bits), InvalidArgument, "rates in bytes");
+    refused(
+        context.encode_bernoulli(draw, SpikeShape::new(Steps(-3), Neurons(4)), &rates, &bits),
+        InvalidArgument,
+        "-3 steps to draw",
+    );
+    refused(
+        context.encode_bernoulli(draw, SpikeShape::new(Steps(3), Neurons(5)), &rates, &bits),
+        InvalidArgument,
+        "5 neurons of 4",
+    );
+    refused(
+        context.encode_bernoulli(draw, SpikeShape::new(Steps(3), Neurons(4)), &dense, &bits),
+        InvalidArgument,
+        "rates in bytes",
+    );
     let each = draw.rates_per_step();
-    refused(context.encode_bernoulli(each, SpikeShape::new(3, 4), &rates, &bits), InvalidArgument, "rates of one step");
-    context.encode_bernoulli(draw, SpikeShape::new(3, 4), &rates, &bits).unwrap();
+    refused(
+        context.encode_bernoulli(each, SpikeShape::new(Steps(3), Neurons(4)), &rates, &bits),
+        InvalidArgument,
+        "rates of one step",
+    );
+    context.encode_bernoulli(draw, SpikeShape::new(Steps(3), Neurons(4)), &rates, &bits).unwrap();
 }
 
 #[test]
@@ -147,7 +171,11 @@ fn names() {
     refused(layer.read_state("w", &mut [0f32; 32]), InvalidArgument, "a state that LIF does not have");
     refused(Model::find("hodgkin_huxley"), InvalidArgument, "an unknown model");
     refused(Surrogate::find("\0"), InvalidArgument, "a surrogate with a null");
-    refused(Layer::builder(3, 4).model(Model::Unknown(99)).create(&context()), InvalidArgument, "model 99");
+    refused(
+        Layer::builder(Steps(3), Neurons(4)).model(Model::Unknown(99)).create(&context()),
+        InvalidArgument,
+        "model 99",
+    );
     refused(layer.parameter_info(1000), InvalidArgument, "parameter 1000");
 }
 
@@ -166,7 +194,7 @@ fn order() {
     refused(graph.wait(ticket, Wait::Unknown(5), None), InvalidArgument, "policy 5");
     assert!(graph.wait(ticket, Wait::Spin, None).unwrap());
     assert!(graph.poll(ticket).unwrap());
-    let untaped = Layer::builder(4, 32).create(&context).unwrap();
+    let untaped = Layer::builder(Steps(4), Neurons(32)).create(&context).unwrap();
     refused(untaped.backward(&Backward::new().grad_x_seq(&x)), Status::StaleTape, "backward without a forward");
     layer.forward(Forward::new(&x)).unwrap();
     refused(layer.backward(&Backward::new()), InvalidArgument, "no output");

@@ -38,7 +38,7 @@ fn sums_and_fills() {
 #[test]
 fn gradient_descent_inside_the_replay() {
     let context = context();
-    let layer = Layer::builder(1, 3).create(&context).unwrap();
+    let layer = Layer::builder(Steps(1), Neurons(3)).create(&context).unwrap();
     layer.set_parameter("tau", &[5.0, 6.0, 7.0]).unwrap();
     let gradient = Buffer::from_array(&context, Memory::Pinned, &[1.0f32, -1.0, 0.0]).unwrap();
     let mut graph = Graph::new(&context).unwrap();
@@ -72,7 +72,7 @@ fn gradient_descent_inside_the_replay() {
 #[test]
 fn several_parameters_or_none() {
     let context = context();
-    let layer = Layer::builder(1, 3).create(&context).unwrap();
+    let layer = Layer::builder(Steps(1), Neurons(3)).create(&context).unwrap();
     let mut tau = [0.0];
     assert_eq!(status(layer.set_parameters(&[("tau", &[3.0]), ("v_reset", &[f64::NAN])])), Status::InvalidArgument);
     assert_eq!(status(layer.set_parameters(&[])), Status::InvalidArgument, "none at all");
@@ -86,7 +86,7 @@ fn several_parameters_or_none() {
 #[test]
 fn only_the_first_rows_are_active() {
     let context = context();
-    let layer = Layer::builder(1, 2).model(Model::If).batch(3).create(&context).unwrap();
+    let layer = Layer::builder(Steps(1), Neurons(2)).model(Model::If).batch(3).create(&context).unwrap();
     let x = layer.sequence::<f32>(&context, Memory::Pinned).unwrap();
     x.fill(0.25).unwrap();
     let mut graph = Graph::record(&context, |graph| graph.forward(&layer, Forward::new(&x))).unwrap();
@@ -109,7 +109,7 @@ fn rows(layer: &Layer) -> Vec<f32> {
 #[test]
 fn rows_of_the_state() {
     let context = context();
-    let layer = Layer::builder(1, 2).batch(4).create(&context).unwrap();
+    let layer = Layer::builder(Steps(1), Neurons(2)).batch(4).create(&context).unwrap();
     layer.write_state("v", &[1f32, 1.0, 2.0, 2.0, 3.0, 3.0, 4.0, 4.0]).unwrap();
     layer.reset_rows(1..2).unwrap();
     assert_eq!(rows(&layer), [1.0, 1.0, 0.0, 0.0, 3.0, 3.0, 4.0, 4.0]);
@@ -123,11 +123,11 @@ fn rows_of_the_state() {
     layer.read_rows("v", 1..3, &out).unwrap();
     out.read_array(&mut back).unwrap();
     assert_eq!(back, [[0.0, 0.0], [7.0, 8.0]]);
-    let other = Layer::builder(3, 2).batch(2).create(&context).unwrap();
+    let other = Layer::builder(Steps(3), Neurons(2)).batch(2).create(&context).unwrap();
     other.copy_rows(&layer, 2.., 0).unwrap();
     assert_eq!(rows(&other), [7.0, 8.0, 9.0, 10.0]);
     // Recorded, the same.
-    let agents = Layer::builder(1, 2).batch(4).create(&context).unwrap();
+    let agents = Layer::builder(Steps(1), Neurons(2)).batch(4).create(&context).unwrap();
     let mut graph = Graph::record(&context, |graph| {
         graph.write_rows(&agents, "v", ..2, &some)?;
         graph.copy_rows(&agents, &other, .., 2)?;
@@ -151,7 +151,9 @@ fn rows_of_the_state() {
 #[test]
 fn snapshots() {
     let context = context();
-    let build = |neurons| Layer::builder(1, neurons).model(Model::Izhikevich).batch(3).create(&context).unwrap();
+    let build = |neurons| {
+        Layer::builder(Steps(1), Neurons(neurons)).model(Model::Izhikevich).batch(3).create(&context).unwrap()
+    };
     let layer = build(2);
     layer.write_state("v", &[1f32, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
     let whole = layer.snapshot(..).unwrap();
