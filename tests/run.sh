@@ -36,7 +36,7 @@ declare -A step_text=(
   [tsan]="ThreadSanitizer; every test"
   [docs]="the documentation builds without a warning; every function states its contract"
   [install]="installed, a C program finds it by CMake, by pkg-config and by FetchContent"
-  [bindings]="the bindings' raw layers are up to date; each language's own tests"
+  [bindings]="the bindings' generated files are up to date; each language's own tests"
   [demo]="the demo command, in a copy of the sources without any build folder"
   [evidence]="warns when GPU code changed after the last recorded run on a GPU"
 )

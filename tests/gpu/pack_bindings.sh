@@ -27,13 +27,13 @@ for line in sys.stdin:
         print(message["target"]["name"], message["executable"])
 ' | while read -r name program; do
     case $name in
-      arrays | graphs | layers | lifetimes | mistakes | overhead | steps)
+      arrays | graphs | layers | lifetimes | mistakes | operations | overhead | shapes | steps)
         cp "$program" "$folder/rust/$name"
         strip "$folder/rust/$name"
         ;;
     esac
   done
-  [ "$(find "$folder/rust" -type f | wc -l)" = 7 ] || { echo "pack_bindings.sh: Rust's tests were not built" >&2; exit 1; }
+  [ "$(find "$folder/rust" -type f | wc -l)" = 9 ] || { echo "pack_bindings.sh: Rust's tests were not built" >&2; exit 1; }
 else
   echo "pack_bindings.sh: no cargo, so Rust is left out" >&2
 fi
