@@ -75,7 +75,8 @@ class Operation {
     }
   Operation(K&& operation) : kind_(&KindOf<std::remove_cvref_t<K>>::table) {
     using Kind = std::remove_cvref_t<K>;
-    static_assert(sizeof(Kind) <= capacity && alignof(Kind) <= alignof(std::max_align_t));
+    static_assert(sizeof(Kind) <= capacity);
+    static_assert(alignof(Kind) <= alignof(std::max_align_t));
     static_assert(std::is_nothrow_move_constructible_v<Kind>, "lists move operations where nothing may fail");
     new (storage_) Kind(std::forward<K>(operation));
   }

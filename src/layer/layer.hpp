@@ -186,7 +186,7 @@ class Layer final : public Child {
   void release_memory() noexcept;
   void upload_block(synfire_stream stream);
   template <class R>
-  void fill_block(void* block) const;
+  void fill_block(void* bytes) const;
   void check_list(std::span<const ParameterValues> list) const;
   double largest_constant() const;
   void begin_updates();

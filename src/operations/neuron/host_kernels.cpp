@@ -159,8 +159,9 @@ struct Slopes {
   int64_t n_neurons;
 
   Slopes(const core::ParameterBlock<R>& block, int slope_row, int64_t n, const Tile& tile)
-      : shared(block.slopes + slope_row * max_model_constants),
-        per_neuron(PerNeuron ? block.slopes_per_neuron + slope_row * max_model_constants * n + tile.neuron : nullptr),
+      : shared(block.slopes + int64_t{slope_row} * max_model_constants),
+        per_neuron(PerNeuron ? block.slopes_per_neuron + int64_t{slope_row} * max_model_constants * n + tile.neuron
+                             : nullptr),
         n_neurons(n) {}
 
   SYNFIRE_MODEL_FN void load(R* slopes, int count, int i) const {
