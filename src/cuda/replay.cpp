@@ -28,14 +28,15 @@ struct Build {
   std::vector<Instance> instances;
   bool eager = false;
   ReplayObserver* observer = nullptr;
-  std::vector<std::vector<uint32_t>> users;  // of each entry, the recorded operations that it runs for
-  std::vector<uint8_t> enabled;              // recorded operations
-  std::vector<uint8_t> active;               // entries
-  LayerNumbers numbers;                      // for ranges; of any slot's list, and of the recorded one
+  std::vector<std::vector<uint32_t>> serves;  // of each entry, the recorded operations that it serves
+  std::vector<uint8_t> enabled;               // recorded operations
+  std::vector<uint8_t> active;                // entries
+  LayerNumbers numbers;                       // for ranges; of any slot's list, and of the recorded one
   void* arena = nullptr;
 
   bool wanted(size_t entry) const {
-    return std::any_of(users[entry].begin(), users[entry].end(), [&](uint32_t user) { return enabled[user] != 0; });
+    return std::any_of(serves[entry].begin(), serves[entry].end(),
+                       [&](uint32_t operation) { return enabled[operation] != 0; });
   }
 };
 
@@ -133,10 +134,10 @@ class CudaReplay final : public Replay {
     const uint8_t before = build_.enabled[operation];
     build_.enabled[operation] = enabled ? 1 : 0;
     try {
-      for (size_t entry = 0; entry < build_.users.size(); ++entry) apply(build_, entry);
+      for (size_t entry = 0; entry < build_.serves.size(); ++entry) apply(build_, entry);
     } catch (...) {
       build_.enabled[operation] = before;
-      for (size_t entry = 0; entry < build_.users.size(); ++entry) {
+      for (size_t entry = 0; entry < build_.serves.size(); ++entry) {
         try {
           apply(build_, entry);
         } catch (...) {  // the first failure is the one to tell
@@ -196,10 +197,10 @@ class CudaReplay final : public Replay {
       if (slot == 0) {
         // Slots differ in the addresses of pinned memory only: the same copies, the same places in one arena.
         if (staging.arena_bytes() > 0) build.arena = allocate(device_, SYNFIRE_MEMORY_DEVICE, staging.arena_bytes());
-        build.users = staging.users();
-        for (std::vector<uint32_t>& users : build.users)
-          for (uint32_t& user : users) user = plan.owners[user];
-        build.active.assign(build.users.size(), 1);
+        build.serves = staging.serves();
+        for (std::vector<uint32_t>& operations : build.serves)
+          for (uint32_t& operation : operations) operation = plan.owners[operation];
+        build.active.assign(build.serves.size(), 1);
       }
       build.instances.push_back({nullptr, staging.place(build.arena), {}});
     }
@@ -213,7 +214,7 @@ class CudaReplay final : public Replay {
         instantiate(instance);
       }
     }
-    for (size_t entry = 0; entry < build.users.size(); ++entry) apply(build, entry);
+    for (size_t entry = 0; entry < build.serves.size(); ++entry) apply(build, entry);
   }
 
   // Brings the nodes of an entry up to date with whether anyone needs it.
@@ -280,7 +281,7 @@ class CudaReplay final : public Replay {
       if (!build_.active[entry]) continue;
       const Operation& operation = instance.operations[entry];
       const Range range(operation, &build_.numbers);
-      if (build_.observer) build_.observer->before(build_.users[entry].front());
+      if (build_.observer) build_.observer->before(build_.serves[entry].front());
       enqueue(device_, operation, {stream, slot});
     }
   }

@@ -28,7 +28,7 @@ Staging::Staging(const OperationList& operations) {
 
 void Staging::append(Operation operation) {
   operations_.push_back(std::move(operation));
-  users_.push_back({recorded_});
+  serves_.push_back({recorded_});
 }
 
 Staging::Staged& Staging::staged(const View& array) {
@@ -50,8 +50,8 @@ void Staging::read(View& array) {
   if (!s.current) {
     s.copy_in = operations_.size();
     append(make_copy(array, place));
-  } else if (users_[s.copy_in].back() != recorded_) {
-    users_[s.copy_in].push_back(recorded_);
+  } else if (serves_[s.copy_in].back() != recorded_) {
+    serves_[s.copy_in].push_back(recorded_);
   }
   s.current = true;
   array = place;

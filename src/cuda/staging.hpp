@@ -21,9 +21,9 @@ class Staging {
 
   explicit Staging(const core::OperationList& operations);
 
-  // For each entry of the list to run, the recorded entries that it runs for: itself, or, for a copy, those that read
-  // or wrote what it moves. It is needed while any of them is.
-  const std::vector<std::vector<uint32_t>>& users() const noexcept { return users_; }
+  // For each entry of the list to run, the recorded entries that it serves: itself, or, for a copy, those that read or
+  // write what it moves. The entry is needed while any of them is enabled.
+  const std::vector<std::vector<uint32_t>>& serves() const noexcept { return serves_; }
 
   // Bytes of the arena that place() needs; 0 when nothing is staged.
   uint64_t arena_bytes() const noexcept { return arena_bytes_; }
@@ -47,7 +47,7 @@ class Staging {
   void forget(const core::View& written);
 
   core::OperationList operations_;
-  std::vector<std::vector<uint32_t>> users_;
+  std::vector<std::vector<uint32_t>> serves_;
   uint32_t recorded_ = 0;  // the entry that is being added
   std::vector<Staged> staged_;
   uint64_t arena_bytes_ = 0;

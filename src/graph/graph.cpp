@@ -22,7 +22,7 @@ Graph::~Graph() {
   drop_updates_from(0);
   for (const Written& written : written_)
     if (written.owned) written.buffer->writes().give_up();
-  for (const Ref<Layer>& layer : layers_) layer->remove_user(*this);
+  for (const Ref<Layer>& layer : layers_) layer->remove_replayer(*this);
   replay_.reset();  // before what it works on
 }
 
@@ -72,9 +72,9 @@ void Graph::instantiate() {
   scratch_.provide(device(), scratch_bytes(operations_));
   replay_ = device().instantiate(plan(operations_, *slots));
   try {
-    for (const Ref<Layer>& layer : layers_) layer->add_user(*this);
+    for (const Ref<Layer>& layer : layers_) layer->add_replayer(*this);
   } catch (...) {
-    for (const Ref<Layer>& layer : layers_) layer->remove_user(*this);
+    for (const Ref<Layer>& layer : layers_) layer->remove_replayer(*this);
     replay_.reset();  // before the slots that it works on
     throw;
   }

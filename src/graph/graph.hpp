@@ -119,7 +119,7 @@ class Recorder {
   Ref<Buffer> kept_;  // must live as long as the graph, though no operand names it
 };
 
-class Graph final : public Child, private LayerUser, private ReplayObserver {
+class Graph final : public Child, private Replayer, private ReplayObserver {
   friend class Recorder;
 
  public:

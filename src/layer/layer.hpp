@@ -27,8 +27,8 @@ struct ParameterValues {
   std::span<const double> values;
 };
 
-// Whoever replays operations on a layer: what a call on the layer may have to wait for.
-class LayerUser {
+// Replays operations on a layer: a call on the layer may have to wait for it.
+class Replayer {
  public:
   // The stream of a launch that has begun and not returned, or null.
   virtual StreamId launching_on() const noexcept = 0;
@@ -42,7 +42,7 @@ class LayerUser {
   void finish();
 
  protected:
-  ~LayerUser() = default;
+  ~Replayer() = default;
 };
 
 class Layer final : public Child {
@@ -96,7 +96,7 @@ class Layer final : public Child {
   }
   // Ahead of a refresh that no stream orders after replays in flight: waits for them when there is something to bring.
   void settle() {
-    if (has_changed()) wait_for_users();
+    if (has_changed()) wait_for_replays();
   }
 
   // ---- updates of parameters inside replays
@@ -120,15 +120,15 @@ class Layer final : public Child {
   ParameterTarget target() const noexcept;
   ParameterUpload upload() const;
 
-  // ---- users
+  // ---- replays
   // Before work on a stream. Throws WRONG_ORDER while a replay on another one may be running or is being launched on
-  // another thread. Takes no lock while one stream is used. A null user is an eager call, which nobody finds in flight
-  // later. A launch says where it goes before it looks (Exclusive), and moving says so before it looks at launches: of
-  // two threads at least one sees the other.
-  void order_on(const LayerUser* user, StreamId stream) {
-    if (stream_.load(std::memory_order_seq_cst) != stream) move_to(user, stream);
+  // another thread. Takes no lock while one stream is used. A null replayer is an eager call, which is not in flight
+  // when it returns. A launch publishes its stream before it reads stream_ (Exclusive), and a move writes stream_
+  // before it reads the launches, so of two threads at least one sees the other.
+  void order_on(const Replayer* replayer, StreamId stream) {
+    if (stream_.load(std::memory_order_seq_cst) != stream) move_to(replayer, stream);
   }
-  void add_user(LayerUser& user);
+  void add_replayer(Replayer& replayer);
   // Where a launch is the computation, one thread at a time runs replays with the layer; a callback of one may launch
   // others. False: another thread does.
   bool enter() noexcept {
@@ -144,7 +144,7 @@ class Layer final : public Child {
   void leave() noexcept {
     if (--entered_ == 0) owner_.store(nullptr, std::memory_order_release);
   }
-  void remove_user(LayerUser& user) noexcept;
+  void remove_replayer(Replayer& replayer) noexcept;
 
   // ---- gradients of parameters
   // From the first gradient on, the slopes of the constants are kept beside the constants.
@@ -193,8 +193,8 @@ class Layer final : public Child {
   void prepare_values(uint32_t index, size_t count);
   void provide_slopes();
   uint32_t staged() const noexcept;
-  void move_to(const LayerUser* user, StreamId stream);
-  void wait_for_users();
+  void move_to(const Replayer* replayer, StreamId stream);
+  void wait_for_replays();
   bool has_changed() const noexcept {
     return uploaded_version_.load(std::memory_order_relaxed) != version_.load(std::memory_order_acquire);
   }
@@ -237,8 +237,8 @@ class Layer final : public Child {
   double* rows_[model::max_parameters] = {};       // [N] on the device, of parameters that are per neuron
   std::unique_ptr<ValueStaging> staging_;          // of values per neuron
 
-  Mutex users_mutex_;  // the list, and changes of stream_
-  std::vector<LayerUser*> users_;
+  Mutex replayers_mutex_;  // the list, and changes of stream_
+  std::vector<Replayer*> replayers_;
   // The thread that runs replays with this layer now, where a launch computes, and how often it entered: only it looks.
   std::atomic<const void*> owner_{nullptr};
   int entered_ = 0;

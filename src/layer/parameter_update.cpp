@@ -114,7 +114,7 @@ void Layer::get_parameter(ParameterName name, const char* known_as, std::span<do
     // Cleared first: an update that is launched from here on sets it again.
     on_device_.fetch_and(~bit, std::memory_order_relaxed);
     try {
-      wait_for_users();
+      wait_for_replays();
       require_host_memory(length * sizeof(double), Paging::pageable);
       std::vector<double> now(length);
       device().download(now.data(), length > 1 ? rows_[index] : &master_->shared[index], length * sizeof(double));
@@ -165,24 +165,24 @@ void Layer::prepare_gradients() {
 
 // ---- users ----------------------------------------------------------------------------------------------------------
 
-void Layer::add_user(LayerUser& user) {
-  const std::lock_guard lock(users_mutex_);
-  users_.push_back(&user);
+void Layer::add_replayer(Replayer& replayer) {
+  const std::lock_guard lock(replayers_mutex_);
+  replayers_.push_back(&replayer);
 }
 
-void Layer::remove_user(LayerUser& user) noexcept {
+void Layer::remove_replayer(Replayer& replayer) noexcept {
   // Nobody looks at a list again whose lock was left behind by a fork.
-  if (const EnteredScope scope(users_mutex_); scope) std::erase(users_, &user);
+  if (const EnteredScope scope(replayers_mutex_); scope) std::erase(replayers_, &replayer);
 }
 
-void Layer::move_to(const LayerUser* user, StreamId stream) {
+void Layer::move_to(const Replayer* replayer, StreamId stream) {
   static constexpr int nowhere = 0;  // whoever launches meanwhile comes to the lock
-  const std::lock_guard lock(users_mutex_);
+  const std::lock_guard lock(replayers_mutex_);
   const StreamId before = stream_.load(std::memory_order_relaxed);
   if (before == stream) return;
   stream_.store(&nowhere, std::memory_order_seq_cst);
-  for (const LayerUser* const other : users_) {
-    const StreamId launching = other == user ? nullptr : other->launching_on();
+  for (const Replayer* const other : replayers_) {
+    const StreamId launching = other == replayer ? nullptr : other->launching_on();
     if ((!launching || launching == stream) && other->finished() >= other->launched()) continue;
     stream_.store(before, std::memory_order_seq_cst);
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-LAYER-SHARED",
@@ -192,15 +192,15 @@ void Layer::move_to(const LayerUser* user, StreamId stream) {
   stream_.store(stream, std::memory_order_seq_cst);
 }
 
-void LayerUser::finish() {
+void Replayer::finish() {
   const uint64_t last = launched();
   wait_until([&] { return finished() >= last; }, [&] { check_alive(); });
 }
 
 // Until every replay that was launched before this call and uses the layer is done.
-void Layer::wait_for_users() {
-  const std::lock_guard lock(users_mutex_);
-  for (LayerUser* const user : users_) user->finish();
+void Layer::wait_for_replays() {
+  const std::lock_guard lock(replayers_mutex_);
+  for (Replayer* const replayer : replayers_) replayer->finish();
 }
 
 }  // namespace synfire::core

@@ -26,13 +26,13 @@ struct SetParametersArguments {
   uint64_t* read_number;                        // read; null when nothing is staged
 };
 
-// One step of one parameter along its gradient; the model's constants and their slopes follow.
+// One update of one parameter along its gradient; the model's constants and their slopes follow.
 template <class R>
 struct UpdateParameterArguments {
   ParameterTarget target;
   ParameterBlock<R>* block;
   int32_t parameter;
-  model::DescentStep step;
+  model::Descent descent;
   const R* gradient;
   bool gradient_per_neuron;
   const double* rate;

@@ -33,7 +33,7 @@ UpdateParameterArguments<R> arguments_of(const UpdateParameter& op) {
   return {op.layer->target(),
           static_cast<ParameterBlock<R>*>(op.parameters.data),
           static_cast<int32_t>(op.parameter),
-          op.step,
+          op.descent,
           static_cast<const R*>(op.gradient.data),
           op.gradient_per_neuron,
           op.rate};

@@ -76,14 +76,14 @@ SYNFIRE_MODEL_FN void set_parameters_of(const SetParametersArguments<R>& a, int6
   }
 }
 
-// The step of a number that all neurons share: beside the other parameters as neuron 0 has them.
+// The update of a number that all neurons share, with the other parameters as neuron 0 has them.
 template <class Model, class R>
 SYNFIRE_MODEL_FN double shared_step(const UpdateParameterArguments<R>& a) {
   const ParameterMaster& master = *a.target.master;
   double parameters[model::max_parameters];
   for (int p = 0; p < Model::n_parameters + 2; ++p)
     parameters[p] = master.rows[p] ? master.rows[p][0] : master.shared[p];
-  return model::descend<Model, R>(parameters, a.parameter, a.step, static_cast<double>(a.gradient[0]), *a.rate,
+  return model::descend<Model, R>(parameters, a.parameter, a.descent, static_cast<double>(a.gradient[0]), *a.rate,
                                   a.target.undecayed_input);
 }
 
@@ -101,7 +101,7 @@ SYNFIRE_MODEL_FN double update_parameter_of(const UpdateParameterArguments<R>& a
       parameters[p] = master.rows[p] ? master.rows[p][i] : master.shared[p];
     if (row) {
       const auto gradient = static_cast<double>(a.gradient[a.gradient_per_neuron ? i : 0]);
-      next = model::descend<Model, R>(parameters, a.parameter, a.step, gradient, *a.rate, a.target.undecayed_input);
+      next = model::descend<Model, R>(parameters, a.parameter, a.descent, gradient, *a.rate, a.target.undecayed_input);
       row[i] = next;
     } else {
       next = shared_step<Model>(a);

@@ -1,4 +1,4 @@
-// One step of a parameter along its gradient, then the constants that follow.
+// One update of a parameter along its gradient, then the constants that depend on it.
 #ifndef SYNFIRE_OPERATIONS_PARAMETERS_UPDATE_PARAMETER_HPP
 #define SYNFIRE_OPERATIONS_PARAMETERS_UPDATE_PARAMETER_HPP
 
@@ -12,7 +12,7 @@ namespace synfire::operations {
 struct UpdateParameter {
   core::Layer* layer;
   uint32_t parameter;
-  model::DescentStep step;
+  model::Descent descent;
   View gradient;  // [1] or [N], in the type of the arithmetic
   bool gradient_per_neuron;
   const double* rate;  // in device memory
@@ -32,7 +32,7 @@ void run(const UpdateParameter& op, host::Launcher& launcher);
 cuda::Hints hints(const UpdateParameter& op, const cuda::GpuShape& gpu);
 void enqueue(const UpdateParameter& op, cuda::Launcher& launcher);
 
-// A step of gradient descent inside a replay.
+// An update by gradient descent inside a replay.
 struct UpdateRequest {
   core::ParameterName parameter;
   core::Buffer* gradient;       // as many elements as the parameter has

@@ -22,9 +22,9 @@ struct Place {
   bool exists;  // the lane's neuron does
 };
 
-__device__ __forceinline__ Place place(const Extents& e, int64_t layer, int64_t row, int64_t tile) {
+__device__ __forceinline__ Place place(const Extents& e, int64_t group, int64_t row, int64_t tile) {
   Place at;
-  at.step = layer * 32;
+  at.step = group * 32;
   at.row = row;
   at.word = tile * words_per_tile;
   at.neuron = at.word * 32 + threadIdx.x;

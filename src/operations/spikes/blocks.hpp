@@ -30,9 +30,9 @@ class Blocks {
       : extents_(extents), per_row_(extents.words_per_row()), columns_(extents.batch * per_row_) {}
 
   int64_t columns() const { return columns_; }  // blocks of the same steps
-  int64_t layers() const { return (extents_.n_steps + 31) / 32; }
-  Place at(int64_t layer, int64_t column) const {
-    const int64_t step = layer * 32, neuron = column % per_row_ * 32;
+  int64_t step_groups() const { return (extents_.n_steps + 31) / 32; }
+  Place at(int64_t group, int64_t column) const {
+    const int64_t step = group * 32, neuron = column % per_row_ * 32;
     return {step, column / per_row_, neuron, static_cast<int>(std::min<int64_t>(32, extents_.n_steps - step)),
             static_cast<int>(std::min<int64_t>(32, extents_.n_neurons - neuron))};
   }

@@ -15,16 +15,17 @@ inline constexpr int spike_threads = 256;
 // of neuron-packed spikes fill a sector of 32 bytes.
 inline constexpr int words_per_tile = spike_threads / 32;
 
-inline int64_t layers_of(const core::Extents& e) {
+// Groups of 32 time steps.
+inline int64_t step_groups(const core::Extents& e) {
   return (e.n_steps + 31) / 32;
-}  // of 32 steps
+}
 inline int64_t tiles_per_row(const core::Extents& e) {
   return (e.words_per_row() + words_per_tile - 1) / words_per_tile;
 }
 
 struct ConvertSpikesLaunch {
   core::Extents extents;
-  int64_t n_tiles;  // layers, batch rows, tiles of a row
+  int64_t n_tiles;  // groups of 32 steps, batch rows, tiles of a row
   operations::SpikeArray source, destination;
 };
 
