@@ -1,6 +1,5 @@
-// What every operation asks of the buffers it is given: a kind of memory that can be computed on, and room for its rows
-// at the buffer's pitch. What does not live here: which types an operation takes, and outputs that meet other operands
-// (operands.hpp).
+// Checks that every operation makes of its buffers: a kind of memory that the device can compute on, and room for the
+// rows at the buffer's pitch. Checks of overlap are in operands.hpp.
 #ifndef SYNFIRE_BASE_VIEW_CHECKS_HPP
 #define SYNFIRE_BASE_VIEW_CHECKS_HPP
 
@@ -14,8 +13,8 @@ namespace synfire::core {
 // Refuses memory that the device cannot compute on.
 void check_memory(const Buffer& buffer, const char* name, bool host_device);
 
-// The part of a buffer that an array of these lengths takes, the steps first, at the buffer's pitch; `shape` is said
-// when it does not fit. What has no steps has a first length of 1.
+// The part of a buffer that an array of these lengths takes at the buffer's pitch. The first length is the number of
+// steps, or 1 if there are none. `shape` is for the error text.
 View stepped(const Buffer& buffer, const char* name, std::initializer_list<int64_t> lengths, const std::string& shape,
              bool host_device);
 
