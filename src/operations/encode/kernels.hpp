@@ -19,7 +19,7 @@ struct EncodeBernoulliLaunch {
 };
 
 // Rates of f32, f16 or bf16.
-const void* encode_bernoulli_kernel(int32_t rates, operations::SpikeStorage spikes);
+const void* encode_bernoulli_kernel(int32_t rates, operations::SpikeStorage storage);
 
 }  // namespace synfire::cuda
 

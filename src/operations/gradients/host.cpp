@@ -7,7 +7,7 @@
 namespace synfire::operations {
 namespace {
 
-// The sum of model/reduction.hpp: running sums in lanes, joined by a binary tree.
+// The sum of model/reduction.hpp: running sums in lanes, added by a binary tree.
 double lane_sum(const double* values, int64_t count) {
   double lanes[model::reduction_lanes] = {};
   for (int64_t i = 0; i < count; ++i) lanes[i % model::reduction_lanes] += values[i];

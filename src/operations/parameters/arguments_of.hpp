@@ -1,4 +1,4 @@
-// From an operation on parameters to what its kernel receives; the same on both backends.
+// Converts an operation on parameters to its kernel's arguments; the same on both backends.
 #ifndef SYNFIRE_OPERATIONS_PARAMETERS_ARGUMENTS_OF_HPP
 #define SYNFIRE_OPERATIONS_PARAMETERS_ARGUMENTS_OF_HPP
 

@@ -38,7 +38,7 @@ struct UpdateRequest {
   core::Buffer* gradient;       // as many elements as the parameter has
   const double *lower, *upper;  // narrower than the parameter's range, or null
 };
-// Appends one whose "learning_rate" may change between replays. Throws INVALID_ARGUMENT.
+// Appends an update whose "learning_rate" may change between replays. Throws INVALID_ARGUMENT.
 void record_update(core::Graph& graph, core::Layer& layer, const UpdateRequest& request, double learning_rate);
 
 }  // namespace synfire::operations

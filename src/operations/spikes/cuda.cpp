@@ -35,7 +35,7 @@ void enqueue(const CountSpikes& op, Launcher& launcher) {
   const bool neurons = op.count == CountKind::per_neuron;
   const int64_t length = neurons ? step_groups(e) : tiles_per_row(e);
   const int64_t lines = e.batch * (neurons ? tiles_per_row(e) : step_groups(e));
-  // Long runs add seldom; short ones keep every multiprocessor busy.
+  // Long runs add rarely; short ones keep every multiprocessor busy.
   const int64_t run = std::clamp<int64_t>(lines * length / (int64_t{16} * launcher.gpu().n_multiprocessors), 1,
                                           std::min<int64_t>(length, 64));
   const int64_t n_runs = lines * ((length + run - 1) / run);

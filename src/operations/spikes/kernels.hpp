@@ -8,11 +8,11 @@
 
 namespace synfire::cuda {
 
-// Bytes to bits in 36.8 us, with 128 in 42.4; counts a neuron in 22.4 us, with 128 in 23.3, with 512 in 24.4 (H200,
-// N = 2,097,152, T = 32).
+// Bytes to bits in 36.8 us, with 128 in 42.4; counts per neuron in 22.4 us, with 128 in 23.3, with 512 in 24.4 (H200, N
+// = 2,097,152, T = 32).
 inline constexpr int spike_threads = 256;
-// A warp works on 32 steps of 32 neurons; a block's warps lie beside each other in one batch row, so that eight words
-// of neuron-packed spikes fill a sector of 32 bytes.
+// A warp works on 32 steps of 32 neurons; a block's warps are adjacent in one batch row, so that eight words of
+// neuron-packed spikes fill a sector of 32 bytes.
 inline constexpr int words_per_tile = spike_threads / 32;
 
 // Groups of 32 time steps.
@@ -29,8 +29,8 @@ struct ConvertSpikesLaunch {
   operations::SpikeArray source, destination;
 };
 
-// Adds to counts that are zero. A block takes `run` tiles, one after the other along the steps (per neuron) or along
-// the row, before it adds what they held.
+// Adds to counts that are zero. A block processes `run` tiles, along the steps (per neuron) or along the row, and then
+// adds their sums.
 struct CountSpikesLaunch {
   core::Extents extents;
   int64_t n_runs;
@@ -43,7 +43,7 @@ struct CountSpikesLaunch {
 const void* convert_spikes_kernel(operations::SpikeStorage from, operations::SpikeStorage to);
 // C is uint32_t or uint64_t.
 template <class C>
-const void* count_spikes_kernel(operations::SpikeStorage spikes);
+const void* count_spikes_kernel(operations::SpikeStorage storage);
 
 }  // namespace synfire::cuda
 
