@@ -1,5 +1,5 @@
-// The functions of synfire.h for what is done element by element: copies, fills, scale-and-add. As in synfire.cpp:
-// check, look up, call, translate.
+// The functions of synfire.h for elementwise operations: copies, fills, scale-and-add. As in synfire.cpp: check, look
+// up, call, translate.
 #include "pins.hpp"
 
 #include <operations/elementwise/copy.hpp>

@@ -35,7 +35,7 @@ const char* type_name(core::ObjectType type) {
 }  // namespace
 
 synfire_status report_current_exception(const char* function) noexcept {
-  // Texts quote names, which may be any bytes; printf cuts without a look at characters.
+  // Texts quote names, which may contain any bytes, and printf may cut a character in two.
   char raw[sizeof last_error.text];
   const auto report = [&](const char* rule, const char* text) {
     std::snprintf(raw, sizeof raw, "[%s] %s: %s", rule, function, text);
@@ -65,7 +65,7 @@ void fail_invalid_handle(uint64_t handle, const char* name, core::ObjectType typ
     core::fail(SYNFIRE_ERROR_INVALID_HANDLE, "SYN-HANDLE-NULL", "%s is null; a live %s is needed", name,
                type_name(type));
   core::fail(SYNFIRE_ERROR_INVALID_HANDLE, "SYN-HANDLE-STALE",
-             "%s is 0x%016llx, which is no live %s: it was destroyed, never created, or is of another type", name,
+             "%s is 0x%016llx, which is not a live %s: it was destroyed, never created, or is of another type", name,
              static_cast<unsigned long long>(handle), type_name(type));
 }
 
@@ -86,11 +86,11 @@ uint32_t checked_struct_size(const void* structure, std::span<const uint32_t> ve
     core::fail(SYNFIRE_ERROR_STRUCT_SIZE, "SYN-STRUCT-SMALL",
                "%s->struct_size is %u; at least %u is needed (initialise it with its _INIT macro)", name, size,
                versions.front());
-  // A size this large is an uninitialised structure, not a newer version of one.
+  // A size this large comes from an uninitialised structure, not from a newer version.
   constexpr uint32_t largest = 4096;
   if (size > largest)
     core::fail(SYNFIRE_ERROR_STRUCT_SIZE, "SYN-STRUCT-SIZE",
-               "%s->struct_size is %u; at most %u is believable (initialise it with its _INIT macro)", name, size,
+               "%s->struct_size is %u; at most %u is plausible (initialise it with its _INIT macro)", name, size,
                largest);
   const uint32_t known = versions.back();
   if (size < known && std::ranges::find(versions, size) == versions.end())
@@ -118,7 +118,7 @@ extern "C" uint64_t SYNFIRE_CALL synfire_last_error(char* text, uint64_t capacit
   if (text && capacity > 0) {
     uint64_t copied = std::min(length, capacity - 1);
     while (copied > 0 && (static_cast<unsigned char>(last_error.text[copied]) & 0xC0) == 0x80)
-      --copied;  // not inside a character
+      --copied;  // at a character boundary
     std::memcpy(text, last_error.text, copied);
     text[copied] = '\0';
   }

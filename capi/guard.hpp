@@ -74,7 +74,7 @@ void check_pointer(T* pointer, const char* name) {
   if (!pointer) fail_null(name);
 }
 
-// Answers with the struct_size of a structure whose caller may know an older or a newer version of it.
+// Returns the struct_size of a structure whose caller may have an older or a newer version of it.
 uint32_t checked_struct_size(const void* structure, std::span<const uint32_t> versions, const char* name);
 
 // Copies a descriptor of any version into the layout known here; fields it lacks become zero.
@@ -87,7 +87,7 @@ Desc read_descriptor(const Desc* descriptor, const char* name) {
   return copy;
 }
 
-// A structure of the caller's that receives an answer, in any version: what it lacks is not written.
+// Writes a result to a caller's structure of any version; fields that it lacks are not written.
 template <class Properties>
 class Answer {
  public:

@@ -16,13 +16,13 @@ constexpr uint32_t n_chunks = 4096;
 constexpr uint32_t no_slot = 0xFFFFFFFFu;
 
 // Slot state: bits 63..32 generation, bit 31 alive, bits 30..28 the object's type, bits 27..0 pins. In one word, so
-// that a lookup sees all of it or nothing: a handle with another type's tag pins nothing.
+// that a lookup is atomic: a handle with another type's tag pins nothing.
 constexpr uint64_t alive_bit = uint64_t{1} << 31;
 constexpr int type_shift = 28;
 constexpr uint64_t pin_mask = (uint64_t{1} << type_shift) - 1;
 static_assert(static_cast<uint64_t>(core::ObjectType::graph) < 8, "a type has three bits of a slot's state");
 
-struct alignas(32) Slot {  // never in two lines of the processor's cache
+struct alignas(32) Slot {  // never across two cache lines
   std::atomic<uint64_t> state{uint64_t{1} << 32};
   core::Object* object = nullptr;
   std::atomic<uint32_t> next_free{no_slot};
@@ -44,7 +44,7 @@ Slot& slot_at(uint32_t index) noexcept {
 
 // Pops a free slot or opens a new one. Only one thread pops at a time, so a concurrent push cannot confuse it.
 uint32_t take_slot() {
-  // What it guards is whole at every moment: where a fork left it behind, a slot is lost at most.
+  // Its data is consistent at every moment: if a fork abandons the lock, at most one slot is lost.
   allocation_mutex.take_over();
   const std::lock_guard lock(allocation_mutex, std::adopt_lock);
   uint32_t index = first_free.load(std::memory_order_acquire);
@@ -73,7 +73,7 @@ void retire(uint32_t index, Slot& slot, uint64_t generation) noexcept {
   object->release();
 }
 
-// The slot a handle names, or null when it cannot name one.
+// The slot of a handle, or null if it cannot have one.
 Slot* locate(uint64_t handle, core::ObjectType type, uint32_t& index) noexcept {
   if (handle >> 56 != tag_base + static_cast<uint64_t>(type)) return nullptr;
   index = static_cast<uint32_t>(handle >> 32) & 0xFFFFFFu;
@@ -81,7 +81,7 @@ Slot* locate(uint64_t handle, core::ObjectType type, uint32_t& index) noexcept {
   return chunk ? &chunk->slots[index % slots_per_chunk] : nullptr;
 }
 
-// The state, but for its pins, of a slot that holds this object.
+// The state, without its pins, of a slot that holds this object.
 uint64_t live_state(uint64_t generation, core::ObjectType type) noexcept {
   return generation << 32 | alive_bit | static_cast<uint64_t>(type) << type_shift;
 }

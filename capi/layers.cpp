@@ -1,5 +1,5 @@
-// The functions of synfire.h for layers as objects. As in synfire.cpp: check, look up, call, translate. What can be
-// done with one is in the file of its kind.
+// The functions of synfire.h for layers as objects. As in synfire.cpp: check, look up, call, translate. The operations
+// on layers are in the files of their kinds.
 #include "pins.hpp"
 
 #include <operations/state/state.hpp>

@@ -79,7 +79,7 @@ class PinnedBackward {
     check_pointer(desc_.parameter_gradients, "desc.parameter_gradients");
     constexpr uint64_t most = 64;  // more than any layer has; the layer checks its own number
     if (desc_.n_parameter_gradients > most)
-      core::fail_argument("SYN-GRADIENT-COUNT", "desc.n_parameter_gradients is %llu; at most %llu are believable",
+      core::fail_argument("SYN-GRADIENT-COUNT", "desc.n_parameter_gradients is %llu; at most %llu are plausible",
                           static_cast<unsigned long long>(desc_.n_parameter_gradients),
                           static_cast<unsigned long long>(most));
     for (uint64_t i = 0; i < desc_.n_parameter_gradients; ++i) {

@@ -63,7 +63,7 @@ synfire_status SYNFIRE_CALL synfire_layer_set_parameters(synfire_layer layer, co
     const core::ParameterSet& parameters = found->parameters();
     if (n_values == 0 || n_values > parameters.size())
       core::fail_argument("SYN-PARAMETER-LIST",
-                          "n_values is %llu; this layer has %u parameters, of which at least 1 is to be set",
+                          "n_values is %llu; this layer has %u parameters, and at least 1 of them must be set",
                           static_cast<unsigned long long>(n_values), parameters.size());
     core::ParameterValues entries[model::max_parameters];
     for (uint64_t i = 0; i < n_values; ++i) {
@@ -95,7 +95,7 @@ synfire_status SYNFIRE_CALL synfire_graph_record_update_parameter(synfire_graph 
     constexpr uint32_t known = SYNFIRE_BOUND_LOWER | SYNFIRE_BOUND_UPPER;
     if ((checked.bounds & ~known) != 0)
       core::fail_argument("SYN-UPDATE-BOUNDS",
-                          "desc.bounds is %u; allowed are SYNFIRE_BOUND_LOWER (1) and _UPPER (2), added up",
+                          "desc.bounds is %u; allowed are SYNFIRE_BOUND_LOWER (1) and _UPPER (2), or their sum",
                           checked.bounds);
     check_pointer(checked.name, "desc.name");
     const auto gradient = required(checked.gradient, "desc.gradient", *target->context());

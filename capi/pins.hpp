@@ -27,7 +27,7 @@ inline PinnedBuffer pinned(synfire_buffer handle, const char* name = "buffer") {
   return {value_of(handle), name, core::ObjectType::buffer};
 }
 
-// The handle of a new object; the object is released when it gets none.
+// The handle of a new object. The object is released if no handle is available.
 template <class Handle>
 Handle registered(core::Object* object) {
   try {
@@ -38,7 +38,7 @@ Handle registered(core::Object* object) {
   }
 }
 
-// The answer of a call that may have become part of the caller's capture.
+// The status of a call that may have become part of the caller's capture.
 inline synfire_status run_or_captured(bool captured) {
   return captured ? SYNFIRE_CAPTURED : SYNFIRE_OK;
 }

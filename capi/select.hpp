@@ -1,4 +1,4 @@
-// Which backend a context gets, and what this build can do.
+// Selects the backend of a context, and reports what this build can do.
 #ifndef SYNFIRE_CAPI_SELECT_HPP
 #define SYNFIRE_CAPI_SELECT_HPP
 
@@ -8,7 +8,8 @@
 
 namespace synfire::capi {
 
-// Throws when the backend asked for by name is not to be had; automatic selection ends on the host and says why.
+// Throws if a backend was requested by name and is not available. Automatic selection falls back to the host and
+// reports why.
 std::unique_ptr<core::Device> select_device(const synfire_context_desc& desc, int32_t& fallback_reason);
 
 const char* version_string() noexcept;

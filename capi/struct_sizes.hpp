@@ -1,5 +1,5 @@
-// The size of every version of each structure of synfire.h that begins with struct_size, oldest first. Programs hold
-// these numbers: a line only ever grows, by the size that the structure has after fields were appended to it. The
+// The size of every version of each structure of synfire.h that begins with struct_size, oldest first. Compiled
+// programs contain these numbers, so a line only grows: it gains the structure's size after fields were appended. The
 // first number is the smallest struct_size that is accepted; a structure without a line here does not compile.
 #ifndef SYNFIRE_CAPI_STRUCT_SIZES_HPP
 #define SYNFIRE_CAPI_STRUCT_SIZES_HPP
@@ -14,7 +14,7 @@ namespace synfire::capi {
 template <class Struct>
 struct StructSizes;
 
-// Versions follow one another without padding, and the last one is today's.
+// Versions follow one another without padding; the last one is the current one.
 template <class Struct, std::size_t n>
 constexpr bool are_versions_of(const uint32_t (&sizes)[n]) {
   for (std::size_t i = 1; i < n; ++i)
@@ -52,7 +52,7 @@ SYNFIRE_STRUCT_SIZES(synfire_update_parameter_desc, 48);
 
 #undef SYNFIRE_STRUCT_SIZES
 
-// These stand in lists, one after the other, without struct_size: they never grow.
+// These are elements of lists and have no struct_size, so they never grow.
 static_assert(sizeof(synfire_parameter_gradient) == 16);
 static_assert(sizeof(synfire_parameter_values) == 24);
 static_assert(sizeof(synfire_memory) == 16);

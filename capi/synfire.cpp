@@ -1,6 +1,5 @@
-// The functions of synfire.h: check, look up, call, translate; nothing is decided here. This file: version and
-// contexts. The others are in a file for each subject: buffers.cpp, layers.cpp, spikes.cpp, graphs.cpp, and steps.cpp
-// for what stands between the passes of a step.
+// The functions of synfire.h check, look up, call and translate; they decide nothing. This file has the version and
+// contexts; every other subject has a file of its own.
 #include "pins.hpp"
 #include "select.hpp"
 

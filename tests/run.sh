@@ -24,7 +24,7 @@ warnings=()
 step_names=(setup scripts dev clang thrust openmp serial aarch64 bits asan tsan docs install bindings demo evidence)
 declare -A step_text=(
   [setup]="installs what the other steps need (Debian packages, as root), or says what is missing"
-  [scripts]="the shell and Python scripts pass their linters"
+  [scripts]="the shell and Python scripts pass their linters, C, C++ and CUDA code clang-format and clang-tidy"
   [dev]="g++ build with warnings as errors, CUDA when a toolkit is found; every test"
   [clang]="clang build, host only; every test"
   [thrust]="host-only build, the pool through Thrust's algorithms; every test"
@@ -187,6 +187,8 @@ step_setup() {
   need libjs-mathjax test -d /usr/share/javascript/mathjax
   need python3-numpy python_with_numpy
   need shellcheck command -v shellcheck
+  need clang-format command -v clang-format
+  need clang-tidy command -v run-clang-tidy
   need g++-aarch64-linux-gnu command -v aarch64-linux-gnu-g++
   need qemu-user command -v qemu-aarch64
   need googletest test -e /usr/src/googletest/CMakeLists.txt
@@ -250,6 +252,39 @@ step_scripts() {
   mapfile -t scripts < <(find tests docs tools bindings -type f -name '*.py' | sort)
   check "python syntax" python3 -c 'import ast, sys
 for path in sys.argv[1:]: ast.parse(open(path, encoding="utf-8").read(), path)' "${scripts[@]}"
+  check_format
+  check_tidy
+}
+
+# Other versions than Debian 12's break some lines differently and report other things: they are not asked.
+is_version_14() { "$1" --version | grep -q ' version 14\.'; }
+
+# Headers that record an older ABI stay as they were.
+format_is_kept() {
+  find include src capi tests tools docs -type f -not -path 'tests/abi/synfire-*.h' \
+    \( -name '*.[ch]' -o -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh' \) -print0 |
+    xargs -0 clang-format --dry-run -Werror
+}
+check_format() {
+  if ! command -v clang-format >/dev/null 2>&1; then skip "clang-format is not installed"; return; fi
+  if ! is_version_14 clang-format; then skip "clang-format: needs version 14, found $(clang-format --version)"; return; fi
+  check "clang-format" format_is_kept
+}
+
+# Configured for clang, because clang-tidy does not know every option of g++; nothing is compiled. The files of the CUDA
+# backend are among them where a toolkit is found.
+configure_tidy() {
+  cmake -G "$(generator_of build/tidy)" --preset dev -B build/tidy -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
+    -DSYNFIRE_BUILD_TOOLS=OFF
+}
+check_tidy() {
+  if ! command -v run-clang-tidy >/dev/null 2>&1 || ! command -v clang++ >/dev/null 2>&1; then
+    skip "clang-tidy or clang is not installed"
+    return
+  fi
+  if ! is_version_14 clang-tidy; then skip "clang-tidy: needs version 14, found $(clang-tidy --version | grep version)"; return; fi
+  check "clang-tidy: configure build/tidy" configure_tidy &&
+    check "clang-tidy" run-clang-tidy -p build/tidy -j "$jobs" -quiet "^$root/(src|capi)/.*[.]cpp\$"
 }
 
 step_dev() { build_preset dev dev && run_ctest build/dev -LE '^install$'; }

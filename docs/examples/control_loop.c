@@ -83,7 +83,7 @@ typedef struct controller {
   synfire_context context;
   synfire_layer layer;
   synfire_buffer x, spikes;
-  synfire_graph step;
+  synfire_graph graph;
 } controller;
 
 static synfire_buffer make_pinned(synfire_context context) {
@@ -110,11 +110,11 @@ static void prepare(controller *c) {
   c->x = make_pinned(c->context);
   c->spikes = make_pinned(c->context);
   gd.n_slots = n_slots; /* a late replay keeps its frames while the next one runs */
-  require(synfire_graph_create(c->context, &gd, &c->step));
+  require(synfire_graph_create(c->context, &gd, &c->graph));
   forward.x = c->x;
   forward.spikes = c->spikes;
-  require(synfire_graph_record_forward(c->step, c->layer, &forward));
-  require(synfire_graph_instantiate(c->step)); /* everything slow happens here */
+  require(synfire_graph_record_forward(c->graph, c->layer, &forward));
+  require(synfire_graph_instantiate(c->graph)); /* everything slow happens here */
 }
 /* [prepare] */
 
@@ -124,13 +124,13 @@ static void warm_up(controller *c) {
   for (i = 0; i < n_warm_up; ++i) {
     uint64_t ticket;
     void *x;
-    require(synfire_graph_get_slot(c->step, 0, c->x, &x, NULL));
+    require(synfire_graph_get_slot(c->graph, 0, c->x, &x, NULL));
     read_sensors(x, i);
-    require(synfire_graph_launch(c->step, NULL, &ticket));
-    require(synfire_graph_wait(c->step, ticket, SYNFIRE_WAIT_SPIN, -1));
+    require(synfire_graph_launch(c->graph, NULL, &ticket));
+    require(synfire_graph_wait(c->graph, ticket, SYNFIRE_WAIT_SPIN, -1));
   }
   require(synfire_layer_reset_state(c->layer, NULL)); /* forget the warm-up; keep what was learned about the machine */
-  require(synfire_graph_reset_statistics(c->step));
+  require(synfire_graph_reset_statistics(c->graph));
 }
 /* [warm up] */
 
@@ -168,19 +168,19 @@ static int64_t control(controller *c, int64_t n_ticks) {
     synfire_status status;
     void *frame;
     sleep_until(due += period);
-    status = synfire_graph_get_slot(c->step, 0, c->x, &frame, NULL);
+    status = synfire_graph_get_slot(c->graph, 0, c->x, &frame, NULL);
     if (status == SYNFIRE_OK) { /* else SYNFIRE_PENDING: every slot still belongs to a late replay */
       read_sensors(frame, tick);
-      require(synfire_graph_launch(c->step, NULL, &ticket));
+      require(synfire_graph_launch(c->graph, NULL, &ticket));
       const int64_t left = due + budget - now();
-      status = synfire_graph_wait(c->step, ticket, SYNFIRE_WAIT_SPIN, left > 0 ? left : 0);
+      status = synfire_graph_wait(c->graph, ticket, SYNFIRE_WAIT_SPIN, left > 0 ? left : 0);
     }
     if (status < 0) { /* the device is lost, for one: no wait will ever help */
       actuate(0.0);
       require(status);
     }
     if (status == SYNFIRE_OK) {
-      require(synfire_graph_get_slot(c->step, ticket, c->spikes, &frame, NULL));
+      require(synfire_graph_get_slot(c->graph, ticket, c->spikes, &frame, NULL));
       command = decode(frame);
       late_in_a_row = 0;
     } else { /* late: the last command for a while, then the safe one */
@@ -196,7 +196,7 @@ static int64_t control(controller *c, int64_t n_ticks) {
 /* [measure] */
 static void print_statistics(const controller *c) {
   synfire_graph_statistics s = SYNFIRE_GRAPH_STATISTICS_INIT;
-  require(synfire_graph_get_statistics(c->step, &s));
+  require(synfire_graph_get_statistics(c->graph, &s));
   printf("launch to done: p50 %.1f us, p99 %.1f us, p99.9 %.1f us, longest %.1f us; late waits: %llu\n",
          (double)s.p50_ns / 1e3, (double)s.p99_ns / 1e3, (double)s.p999_ns / 1e3, (double)s.max_ns / 1e3,
          (unsigned long long)s.n_late_waits);

@@ -45,7 +45,7 @@ int main(void) {
   synfire_context context;
   synfire_layer first, second;
   synfire_buffer x, spikes, input, out;
-  synfire_graph step;
+  synfire_graph graph;
   uint64_t ticket, n_spikes = 0, i;
   float weight = 1.5f;
   int frame;
@@ -62,10 +62,10 @@ int main(void) {
   input = make_buffer(context, SYNFIRE_MEMORY_DEVICE);
   out = make_buffer(context, SYNFIRE_MEMORY_PINNED);
   gd.n_slots = 2;
-  require(synfire_graph_create(context, &gd, &step));
+  require(synfire_graph_create(context, &gd, &graph));
   first_forward.x = x;
   first_forward.spikes = spikes;
-  require(synfire_graph_record_forward(step, first, &first_forward));
+  require(synfire_graph_record_forward(graph, first, &first_forward));
   /* [record] */
   {
     synfire_native_desc native = SYNFIRE_NATIVE_DESC_INIT;
@@ -76,23 +76,23 @@ int main(void) {
     native.n_reads = 1;
     native.writes = &input;
     native.n_writes = 1;
-    require(synfire_graph_record_native(step, &native));
+    require(synfire_graph_record_native(graph, &native));
   }
   /* [record] */
   second_forward.x = input;
   second_forward.spikes = out;
-  require(synfire_graph_record_forward(step, second, &second_forward));
-  require(synfire_graph_instantiate(step));
+  require(synfire_graph_record_forward(graph, second, &second_forward));
+  require(synfire_graph_instantiate(graph));
 
   for (frame = 0; frame < n_frames; ++frame) {
-    require(synfire_graph_get_slot(step, 0, x, &data, NULL));
+    require(synfire_graph_get_slot(graph, 0, x, &data, NULL));
     for (i = 0; i < (uint64_t)n_steps * n_neurons; ++i) ((float *)data)[i] = (float)(i % 5);
-    require(synfire_graph_launch(step, NULL, &ticket));
-    require(synfire_graph_wait(step, ticket, SYNFIRE_WAIT_SPIN, -1));
-    require(synfire_graph_get_slot(step, ticket, out, &data, NULL));
+    require(synfire_graph_launch(graph, NULL, &ticket));
+    require(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_SPIN, -1));
+    require(synfire_graph_get_slot(graph, ticket, out, &data, NULL));
     for (i = 0; i < (uint64_t)n_steps * n_neurons; ++i) n_spikes += ((const float *)data)[i] != 0;
   }
-  require(synfire_graph_get_statistics(step, &statistics));
+  require(synfire_graph_get_statistics(graph, &statistics));
   printf("%d replays, %d late, %d spikes\n", (int)statistics.n_replays, (int)statistics.n_late_waits, (int)n_spikes);
   synfire_context_destroy(context);
   return n_spikes > 0 && statistics.n_replays == n_frames ? 0 : 1;

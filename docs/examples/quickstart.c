@@ -54,7 +54,7 @@ int main(void) {
   /* [quickstart] */
   synfire_context context;
   synfire_layer lif;
-  synfire_graph step;
+  synfire_graph graph;
   uint64_t ticket;
   const double tau = 20.0; /* in steps: one value, or one per neuron */
 
@@ -69,16 +69,16 @@ int main(void) {
   synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
   forward.x = pinned(context, SYNFIRE_DTYPE_F32, STEPS * NEURONS, &x);         /* x [16, 128] */
   forward.spikes = pinned(context, SYNFIRE_DTYPE_BITS, STEPS * WORDS, &words); /* spikes [16, 4], 32 a word */
-  check(synfire_graph_create(context, NULL, &step));
-  check(synfire_graph_record_forward(step, lif, &forward)); /* the state continues from replay to replay */
-  check(synfire_graph_instantiate(step));                   /* everything slow happens here */
+  check(synfire_graph_create(context, NULL, &graph));
+  check(synfire_graph_record_forward(graph, lif, &forward)); /* the state continues from replay to replay */
+  check(synfire_graph_instantiate(graph));                   /* everything slow happens here */
 
   for (frame = 0; frame < FRAMES; ++frame) {
     read_sensor(x);
-    check(synfire_graph_launch(step, NULL, &ticket)); /* one replay of the whole step; then wait 1 ms at most */
-    int late = check(synfire_graph_wait(step, ticket, SYNFIRE_WAIT_SPIN, 1000000)) == SYNFIRE_PENDING;
-    act(late ? previous : words);                                             /* a late frame is your decision */
-    if (late) check(synfire_graph_wait(step, ticket, SYNFIRE_WAIT_SPIN, -1)); /* before buffers are used again */
+    check(synfire_graph_launch(graph, NULL, &ticket)); /* one replay; then wait 1 ms at most */
+    int late = check(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_SPIN, 1000000)) == SYNFIRE_PENDING;
+    act(late ? previous : words);                                              /* a late frame is your decision */
+    if (late) check(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_SPIN, -1)); /* before buffers are used again */
     memcpy(previous, words, sizeof previous);
     late_frames += late;
   }
@@ -86,7 +86,7 @@ int main(void) {
 
   printf("%d frames of %d steps: %lu spikes, %d late frames\n", (int)FRAMES, (int)STEPS, spikes_seen, late_frames);
 
-  synfire_graph_destroy(step); /* any order is legal */
+  synfire_graph_destroy(graph); /* any order is legal */
   synfire_layer_destroy(lif);
   synfire_buffer_destroy(forward.x);
   synfire_buffer_destroy(forward.spikes);

@@ -125,7 +125,7 @@ void Buffer::dispose() noexcept {
     try {
       const CallersFloatEnvironment theirs;
       release_(release_user_);
-    } catch (...) {  // there is no call of the lender's to answer
+    } catch (...) {  // no caller waits for the result
     }
   }
   if (release_flag_) std::atomic_ref(*release_flag_).store(1, std::memory_order_release);

@@ -21,13 +21,13 @@ class Buffer final : public Child {
   // As its creator said; of rank 0 when it is not known.
   const Shape& shape() const noexcept { return shape_; }
 
-  // Grows with every write that the library makes or is told of: what a tape made of this buffer's contents is worth.
+  // Counts every write that the library makes or is told of. A tape that was made from this buffer compares it.
   uint64_t version() const noexcept { return writes_.value(); }
   void mark_written() noexcept { writes_.add(); }
-  // For a writer that writes again and again.
+  // The part of a writer that writes repeatedly.
   WriteCount& writes() noexcept { return writes_; }
 
-  // Borrowed memory is still the caller's, who is not told of its release. For a buffer that nobody learnt of.
+  // Drops the release callback: borrowed memory stays the caller's. For a buffer that was never returned to the caller.
   void forget_release() noexcept {
     release_ = nullptr;
     release_flag_ = nullptr;
@@ -46,7 +46,7 @@ class Buffer final : public Child {
   uint64_t row_pitch_;
   Shape shape_;
   View view_;
-  // What the lender of borrowed memory is told by: either, both or none.
+  // How the owner of borrowed memory learns of its release: either, both or none.
   synfire_release_callback release_;
   void* release_user_;
   uint32_t* release_flag_;

@@ -20,7 +20,7 @@ class Context final : public Object {
     for (void* const memory : kept_) device_->release(SYNFIRE_MEMORY_DEVICE, memory);
   }
   Device& device() const noexcept { return *device_; }
-  // Device memory that stays as long as the context does.
+  // Device memory that lives as long as the context.
   void* allocate_kept(uint64_t bytes) {
     const std::lock_guard lock(kept_mutex_);
     kept_.reserve(kept_.size() + 1);

@@ -1,5 +1,4 @@
-// What a backend is to the rooms above it: memory, eager execution of an operation list, and replays of one. Operations
-// and replays themselves are graph/.
+// The interface of a backend: memory, eager execution of an operation list, and replays of one (graph/).
 #ifndef SYNFIRE_BASE_DEVICE_HPP
 #define SYNFIRE_BASE_DEVICE_HPP
 
@@ -25,10 +24,10 @@ class Device {
   // Zero-filled, aligned to 256 bytes; throws OUT_OF_MEMORY.
   virtual void* allocate(int32_t memory, uint64_t bytes) = 0;
   virtual void release(int32_t memory, void* data) noexcept = 0;
-  // Throws OUT_OF_MEMORY when several allocations of so much in all are certainly not to be had.
+  // Throws OUT_OF_MEMORY if several allocations of this total size will certainly fail.
   virtual void require(int32_t memory, uint64_t bytes) = 0;
-  // Waits for everything that was enqueued on the device, on any stream, and leaves captures alone: what release() does
-  // for memory that it frees, for memory that is the caller's.
+  // Waits for all work enqueued on the device, on any stream, and does not disturb captures. release() does this for
+  // memory that it frees; this is for the caller's memory.
   virtual void finish() noexcept = 0;
   // Throws unless the caller's memory is of the stated kind on this device.
   virtual void check_borrowed(int32_t memory, const void* data) = 0;
@@ -39,19 +38,19 @@ class Device {
   // Rewrites up to 1024 bytes of device memory (a parameter block), in stream order, without blocking.
   virtual void write_small(void* destination, const void* source, uint64_t bytes, synfire_stream stream) = 0;
 
-  // Throws INVALID_ARGUMENT when it is not a stream of this device. Everything but a replay would run on the stream's
-  // device, where this one's memory is out of reach.
+  // Throws INVALID_ARGUMENT if the stream belongs to another device. All work except a replay would run on that device,
+  // which cannot access this one's memory.
   virtual void check_stream(synfire_stream stream) = 0;
-  // Whether the caller captures the stream.
+  // Whether the caller is capturing the stream.
   virtual bool is_capturing(synfire_stream stream) = 0;
-  // Loads what the operations need, so that none of it is loaded during a capture or at the first launch. Waits for the
+  // Loads what the operations need, so that nothing is loaded during a capture or at the first launch. Waits for the
   // device's own stream.
   virtual void load(std::span<const Operation> operations) = 0;
   virtual void execute(std::span<const Operation> operations, synfire_stream stream) = 0;
-  // Makes the operations part of the capture that is open on the stream. What they need is loaded first, beside it.
+  // Adds the operations to the capture that is open on the stream. First loads what they need, outside the capture.
   virtual void execute_captured(std::span<const Operation> operations, synfire_stream stream) = 0;
   virtual void synchronize() = 0;
-  // Throws DEVICE_LOST when the device failed for good; for waits that take long.
+  // Throws DEVICE_LOST if the device has failed for good; called by long waits.
   virtual void check() = 0;
   virtual std::unique_ptr<Replay> instantiate(ReplayPlan plan) = 0;
 };

@@ -65,7 +65,7 @@ const char* name_of_memory(int32_t memory) {
 
 namespace {
 
-// The nearest number with `precision` significant bits and no finer steps than 2^(minimum_exponent + 1 − precision).
+// The nearest number with `precision` significant bits and a spacing of at least 2^(minimum_exponent + 1 − precision).
 double rounded_to(double value, int precision, int minimum_exponent) {
   if (value == 0 || !std::isfinite(value)) return value;
   const int exponent = std::max(std::ilogb(value), minimum_exponent) - (precision - 1);

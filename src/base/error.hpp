@@ -1,5 +1,5 @@
 // How code below the C ABI reports a failure: by throwing Failure, which the ABI's guard turns into a status and a
-// text. Nothing below the guard writes the caller-visible error text.
+// text. Only the guard writes the error text that the caller sees.
 #ifndef SYNFIRE_BASE_ERROR_HPP
 #define SYNFIRE_BASE_ERROR_HPP
 

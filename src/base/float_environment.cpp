@@ -5,7 +5,7 @@
 namespace synfire::core {
 namespace {
 
-// The innermost guard of this thread that found another environment.
+// This thread's innermost guard that found a non-IEEE environment.
 thread_local constinit FloatEnvironment* current = nullptr;
 
 void set_ieee([[maybe_unused]] const FloatControl& now) noexcept {

@@ -1,7 +1,7 @@
 // IEEE arithmetic for the duration of a call or of a task: round to nearest, subnormals kept, nothing traps. Game
-// engines set flush-to-zero on their threads, numeric programs other rounding modes and traps, and worker threads need
-// not have the caller's setting; each would change bits or end the program. Around every function of the C ABI, and
-// around the tasks of other threads. Left as found, sticky exception flags included; the caller's own functions get the
+// engines set flush-to-zero on their threads, numeric programs set other rounding modes and traps, and worker threads
+// may differ from the caller; each would change bits or end the program. It guards every function of the C ABI and the
+// tasks of other threads. It restores the environment, sticky exception flags included, and callbacks run in the
 // caller's environment.
 #ifndef SYNFIRE_BASE_FLOAT_ENVIRONMENT_HPP
 #define SYNFIRE_BASE_FLOAT_ENVIRONMENT_HPP
@@ -14,11 +14,11 @@
 
 namespace synfire::core {
 
-// The processor's control registers, and the sticky flags that are beside them. Looking is cheap, setting is not.
+// The processor's control registers, with the sticky flags in them. Reading is cheap, writing is not.
 #if defined(__x86_64__)
 struct FloatControl {
   uint32_t sse;  // with the flags
-  uint16_t x87;  // nothing here computes in x87 registers, but the C library asks them for the rounding mode
+  uint16_t x87;  // nothing here computes in x87 registers, but the C library reads the rounding mode from them
 
   static FloatControl read() noexcept {
     FloatControl now;
@@ -26,8 +26,8 @@ struct FloatControl {
     asm volatile("fnstcw %0" : "=m"(now.x87));
     return now;
   }
-  // In any precision: that one matters to arithmetic in x87 registers alone. Mono sets 53 bits on each of its threads,
-  // and setting it anew cost 300 ns a call.
+  // Ignores the precision, which matters only to x87 arithmetic. Mono sets 53 bits on each of its threads, and changing
+  // it cost 300 ns per call.
   bool x87_is_ieee() const noexcept {
     constexpr uint16_t masks_and_rounding = 0x0C3F;
     return (x87 & masks_and_rounding) == 0x003F;
@@ -36,7 +36,7 @@ struct FloatControl {
     constexpr uint32_t flags = 0x3F;
     return (sse & ~flags) == 0x1F80 && x87_is_ieee();
   }
-  // Of a control word that is IEEE all the time, the flags.
+  // The sticky flags, given that the rest of the control word is IEEE.
   void restore_flags() const noexcept {
     if (_mm_getcsr() != sse) _mm_setcsr(sse);
   }
@@ -79,13 +79,13 @@ class FloatEnvironment {
   FloatEnvironment(const FloatEnvironment&) = delete;
   FloatEnvironment& operator=(const FloatEnvironment&) = delete;
 
-  // Compilers do not know that arithmetic depends on the control register; what is loaded or stored stays inside.
+  // Compilers do not know that arithmetic depends on the control register: this barrier keeps loads and stores inside.
   static void keep_order() noexcept { asm volatile("" : : : "memory"); }
 
  private:
   friend class CallersFloatEnvironment;
 
-  // Only where the caller's environment is another one.
+  // Used only if the caller's environment differs.
   void enter() noexcept;
   void leave() noexcept;
   void put_back() const noexcept;
@@ -98,8 +98,8 @@ class FloatEnvironment {
 #endif
 };
 
-// Around a call of the caller's function inside a FloatEnvironment: it sees the caller's environment. What it changes
-// there ends with it.
+// Restores the caller's environment for a call of the caller's function inside a FloatEnvironment. Changes that the
+// function makes do not outlive the call.
 class CallersFloatEnvironment {
  public:
   CallersFloatEnvironment() noexcept;

@@ -28,10 +28,9 @@ void count_fork() noexcept {
 
 void watch_forks() {
   if (watched.load(std::memory_order_acquire)) return;
-  // Two threads at once may both come here: then every fork counts twice, which is as good. A lock could be left
-  // behind.
+  // If two threads get here at once, every fork counts twice, which does no harm. A lock could be held across a fork.
   if (pthread_atfork(nullptr, nullptr, [] { count_fork(); }) != 0)
-    fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-MEMORY-HOST", "no memory to watch forks with");
+    fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-MEMORY-HOST", "no memory to count forks");
   watched.store(true, std::memory_order_release);
 }
 

@@ -1,5 +1,4 @@
-// What a child after fork() must know: of its parent's threads it has only the one that forked. What others had begun
-// is left as it was, and nobody will finish it.
+// After fork(), a child has only the thread that forked. What other threads of the parent had begun stays unfinished.
 #ifndef SYNFIRE_BASE_FORK_HPP
 #define SYNFIRE_BASE_FORK_HPP
 
@@ -12,7 +11,7 @@ namespace detail {
 extern constinit std::atomic<uint32_t> fork_generation;
 }
 
-// From here on forks are counted. Called before there is anything that a child could inherit; throws OUT_OF_MEMORY.
+// Starts counting forks. Called before there is anything that a child could inherit; throws OUT_OF_MEMORY.
 void watch_forks();
 
 // Differs between a process and its children.

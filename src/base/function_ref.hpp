@@ -1,4 +1,4 @@
-// A reference to something that can be called, for the duration of a call: a pointer to it and one to a function.
+// A non-owning reference to a callable object: a pointer to it and a pointer to a function that calls it.
 #ifndef SYNFIRE_BASE_FUNCTION_REF_HPP
 #define SYNFIRE_BASE_FUNCTION_REF_HPP
 

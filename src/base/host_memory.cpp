@@ -13,14 +13,15 @@ namespace {
 
 constexpr uint64_t alignment = 256;
 
-// From here on a block is fresh pages, untouched, and the limits are looked at for it alone. Smaller ones are touched
-// at once, so that the frames of a control loop cost no page faults later, and the limits are looked at whenever they
-// have added up to as much. A look takes 0.05 ms, touching this many bytes 4 to 16 ms.
+// A block of at least this size consists of fresh, untouched pages, and the limits are checked for each one. Smaller
+// blocks are touched at once, so that the frames of a control loop cause no page faults later, and the limits are
+// checked whenever their sizes add up to this many bytes. A check takes 0.05 ms; touching this many bytes takes 4 to 16
+// ms.
 constexpr uint64_t large_bytes = uint64_t{16} << 20;
 
-// Bytes of the large blocks that live in this process.
+// Bytes of the live large blocks of this process.
 constinit std::atomic<uint64_t> promised{0};
-// Bytes of all smaller blocks that were ever asked for.
+// Bytes of all smaller blocks requested so far.
 constinit std::atomic<uint64_t> asked{0};
 
 // In front of each block, in the 256 bytes that keep it aligned.
@@ -35,12 +36,12 @@ Header* header_of(void* data) {
 }
 
 [[noreturn]] void fail_bytes(uint64_t bytes, const std::string& why) {
-  fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-MEMORY-HOST", "%llu bytes of host memory are asked for; %s",
+  fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-MEMORY-HOST", "%llu bytes of host memory were requested; %s",
        static_cast<unsigned long long>(bytes), why.c_str());
 }
 
-// `earlier` are promised already. Those that have been touched are no longer part of what is available, and no more of
-// them have been than this process has touched in all.
+// `earlier` bytes are already promised. Touched ones are no longer part of the available memory, and at most as many
+// are touched as this process has touched in total.
 void check_limits(uint64_t bytes, uint64_t earlier, Paging paging) {
   const PhysicalMemory memory = read_physical_memory(paging);
   const auto owner = [](const MemoryBound& bound) {
@@ -79,7 +80,7 @@ void* allocate_host(uint64_t bytes) {
   try {
     if (is_due(bytes)) check_limits(bytes, earlier, Paging::pageable);
     if (large) {
-      // calloc() touches nothing of what is fresh from the operating system.
+      // calloc() does not touch pages that are fresh from the operating system.
       constexpr uint64_t most = alignment + sizeof(Header);
       allocation = static_cast<char*>(std::calloc(1, bytes + most));
       const uintptr_t first = reinterpret_cast<uintptr_t>(allocation) + sizeof(Header);

@@ -9,7 +9,7 @@
 namespace synfire::core {
 namespace {
 
-// Bits 63..32: the process, bits 30..0: its threads that hold the lock or ask for it.
+// Bits 63..32: the process; bits 30..0: how many of its threads hold the lock or wait for it.
 constexpr uint64_t users = 0x7FFFFFFF;
 constexpr uint64_t renewing = 0x80000000;  // by the thread that has taken over
 
@@ -22,7 +22,7 @@ uint64_t process_of(uint64_t state) noexcept {
 
 }  // namespace
 
-// A thread is counted before it asks for the lock, so that a lock that nobody counts for is open.
+// A thread is counted before it requests the lock, so a lock with a count of 0 is free.
 bool Mutex::enter() noexcept {
   const uint64_t process = here();
   uint64_t state = state_.load(std::memory_order_acquire);
@@ -43,7 +43,7 @@ bool Mutex::enter() noexcept {
 void Mutex::lock() {
   if (!enter())
     fail(SYNFIRE_ERROR_BUSY, "SYN-FORK-BUSY",
-         "another thread was changing the object when this process was forked off; it can only be destroyed here");
+         "another thread was changing the object when this process was forked; this process can only destroy it");
 }
 
 void Mutex::take_over() noexcept {

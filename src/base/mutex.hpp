@@ -1,5 +1,6 @@
-// A lock that no child waits for after fork(). It knows in which process it was taken, so that one that a thread of the
-// parent held when the process forked is recognised: what it guards may be half changed, and nobody will open it.
+// A lock on which a child never waits after fork(). It records the process that locked it. A lock that another thread
+// of the parent held during the fork is thus recognised as abandoned: nobody will unlock it, and what it guards may be
+// half changed.
 #ifndef SYNFIRE_BASE_MUTEX_HPP
 #define SYNFIRE_BASE_MUTEX_HPP
 
@@ -15,12 +16,12 @@ class Mutex {
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
 
-  // Throws BUSY where the lock was left behind.
+  // Throws BUSY if the lock is abandoned.
   void lock();
   void unlock() noexcept;
-  // Locks, or answers false where the lock was left behind.
+  // Locks, or returns false if the lock is abandoned.
   bool enter() noexcept;
-  // Locks in any case: for what is whole at every moment.
+  // Locks even if it is abandoned: for data that is consistent at every moment.
   void take_over() noexcept;
 
  private:
@@ -28,7 +29,7 @@ class Mutex {
   std::mutex mutex_;
 };
 
-// Holds the lock for a scope, in places that must not throw: not where it was left behind.
+// Holds the lock for a scope, in code that must not throw; does not lock if the lock is abandoned.
 class EnteredScope {
  public:
   explicit EnteredScope(Mutex& mutex) noexcept : mutex_(mutex.enter() ? &mutex : nullptr) {}

@@ -10,7 +10,7 @@ constinit std::atomic<Object*> queue{nullptr};
 constinit std::atomic<uint64_t> n_abandoned{0};
 // Of the thread's drain().
 thread_local constinit bool draining = false;
-thread_local constinit const Context* finished = nullptr;  // the context whose device was waited for last
+thread_local constinit const Context* finished = nullptr;  // the context whose device was synchronised last
 
 }  // namespace
 
@@ -33,7 +33,7 @@ bool Object::retain_if_used() noexcept {
   return false;
 }
 
-// The references' own part is dropped last by drain(), so an object that comes here to be queued was disposed of.
+// drain() drops the share of all references last, so an object that is queued here was already disposed of.
 void Object::unwatch() noexcept {
   if (watchers_.fetch_sub(1, std::memory_order_acq_rel) == 1) enqueue();
 }
@@ -54,7 +54,7 @@ void Object::free(Object* object) noexcept {
   object->disposed_ = true;
   object->dispose();
   if (object->watchers_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete object;
-  // Only now: who reads that nothing is left may rely on it.
+  // Counted down last, so that a caller who reads 0 may rely on it.
   if (!abandoned) return;
   if (context) context->count_abandoned(-1);
   n_abandoned.fetch_sub(1, std::memory_order_release);
@@ -64,7 +64,7 @@ uint64_t drain() noexcept {
   if (draining) return 0;
   draining = true;
   uint64_t freed = 0;
-  // Freeing a child may queue its parent: go on until nothing is left.
+  // Freeing a child may queue its parent, so continue until the queue is empty.
   while (Object* object = queue.exchange(nullptr, std::memory_order_acquire)) {
     finished = nullptr;
     while (object) {

@@ -1,8 +1,7 @@
-// Lifetime of everything behind a handle: intrusive reference counts, and a process-wide list of objects that nobody
-// refers to any more. Dropping the last reference never frees: it queues, so that it is safe in a finalizer, on any
-// thread and during a capture. drain() frees, in calls that may block.
-// An object may also be remembered without being kept alive (WeakRef): what it holds is given back with the last
-// reference, and only its shell stays until nobody remembers it.
+// Lifetime of everything behind a handle: intrusive reference counts, and a process-wide queue of unreferenced objects.
+// Dropping the last reference never frees; it queues. So it is safe in a finalizer, on any thread and during a capture.
+// drain() frees, in calls that may block. A WeakRef does not keep an object alive: what the object holds is released
+// with the last reference, and only its shell stays until the last WeakRef is gone.
 #ifndef SYNFIRE_BASE_OBJECT_HPP
 #define SYNFIRE_BASE_OBJECT_HPP
 
@@ -22,25 +21,25 @@ class Object {
   Object& operator=(const Object&) = delete;
 
   ObjectType type() const noexcept { return type_; }
-  // The context it belongs to; a context belongs to itself.
+  // The context that it belongs to; a context belongs to itself.
   Context* context() const noexcept { return context_; }
 
   void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
-  // Queues the object when this was the last reference.
+  // Queues the object if this was the last reference.
   void release() noexcept;
-  // False when the last reference is gone.
+  // False if the last reference is gone.
   bool retain_if_used() noexcept;
-  // Remembers the object, or forgets it.
+  // Adds or drops a weak reference.
   void watch() noexcept { watchers_.fetch_add(1, std::memory_order_relaxed); }
   void unwatch() noexcept;
-  // Its handle is gone, though others may still refer to it: counts as "still queued" until freed.
+  // Its handle is destroyed, though others may still refer to it. It counts as "still queued" until it is freed.
   void abandon() noexcept;
 
  protected:
   Object(ObjectType type, Context* context) noexcept : type_(type), context_(context) {}
   virtual ~Object() = default;
-  // Nobody refers to it any more, though somebody may remember it: gives back what is dear. Called by drain(), without
-  // a lock; what it calls may come back to the library.
+  // Called by drain(), without a lock, when the last reference is gone: releases what the object holds. What it calls
+  // may re-enter the library.
   virtual void dispose() noexcept {}
 
  private:
@@ -51,19 +50,20 @@ class Object {
   const ObjectType type_;
   std::atomic<bool> abandoned_{false};
   std::atomic<uint32_t> references_{1};
-  std::atomic<uint32_t> watchers_{1};  // all references together are one
+  std::atomic<uint32_t> watchers_{1};  // all strong references together count as one
   bool disposed_ = false;
   Context* const context_;
   Object* next_ = nullptr;
 };
 
-// Frees every queued object of the process, and what only they kept alive. Returns how many were freed. Called again by
-// what it frees, it does nothing: the outer call goes on until the queue is empty, whose depth is then of no matter.
+// Frees every queued object of the process, and what only they kept alive. Returns how many were freed. A nested call,
+// from something that is being freed, does nothing: the outer call continues until the queue is empty, so chains of any
+// length need no stack.
 uint64_t drain() noexcept;
-// Asked by an object that drain() frees: whether it must wait for the device. False when another one has waited since
-// this one, and all that stand in the queue beside it, had nobody any more who could give the device work with them.
+// Whether an object that drain() frees must wait for the device. False if another object has waited since this one and
+// those queued with it became unreachable, because no later work can use them.
 bool must_finish(const Context& context) noexcept;
-// Objects whose handle is gone but which are not freed yet, in the whole process; one that is being freed counts.
+// Objects of the process whose handle is destroyed but which are not freed yet, including one that is being freed.
 uint64_t abandoned_objects() noexcept;
 
 // A strong reference.
@@ -83,7 +83,7 @@ class Ref {
   ~Ref() {
     if (object_) object_->release();
   }
-  // Takes over a reference.
+  // Takes ownership of a reference.
   static Ref adopt(T* object) noexcept {
     Ref ref;
     ref.object_ = object;
@@ -99,7 +99,7 @@ class Ref {
   T* object_ = nullptr;
 };
 
-// Remembers an object without keeping it alive.
+// Refers to an object without keeping it alive.
 template <class T>
 class WeakRef {
  public:
@@ -117,7 +117,7 @@ class WeakRef {
     if (object_) object_->unwatch();
   }
 
-  // Null when the object is gone.
+  // Null if the object is gone.
   Ref<T> lock() const noexcept { return object_ && object_->retain_if_used() ? Ref<T>::adopt(object_) : Ref<T>(); }
 
  private:

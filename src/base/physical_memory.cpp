@@ -21,7 +21,7 @@ namespace synfire::core {
 
 namespace {
 
-// Empty when there is no such file, or none to be read.
+// Empty if the file does not exist or cannot be read.
 std::string read_text(const std::string& path) {
   std::string text;
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -41,7 +41,7 @@ std::string read_text(const std::string& path) {
   return text;
 }
 
-// Takes the text up to the separator, and the separator, from the front.
+// Removes the text up to the separator, and the separator, from the front and returns the text.
 std::string_view take(std::string_view& text, char separator) {
   const std::string_view front = text.substr(0, text.find(separator));
   text.remove_prefix(std::min(text.size(), front.size() + 1));
@@ -62,7 +62,7 @@ std::optional<uint64_t> number_in(std::string_view text) {
   return error == std::errc() ? std::optional(number) : std::nullopt;
 }
 
-// The number after the key that begins a line; 0 when there is none.
+// The number after the key that begins a line, or 0.
 uint64_t number_of(std::string_view text, std::string_view key) {
   while (!text.empty()) {
     const std::string_view line = take(text, '\n');
@@ -71,7 +71,7 @@ uint64_t number_of(std::string_view text, std::string_view key) {
   return 0;
 }
 
-// A file with one number. "max", and no file, are no number.
+// The number in a file. None for "max" or a missing file.
 std::optional<uint64_t> number_at(const std::string& path) {
   return number_in(read_text(path));
 }
@@ -110,7 +110,7 @@ void bound_by_unified(PhysicalMemory& memory, const std::string& group, Paging p
   lower(memory.available, available);
 }
 
-// One control group of version 1. There may be a limit to memory and swap together.
+// One control group of version 1. There may be a limit for memory and swap together.
 void bound_by_legacy(PhysicalMemory& memory, const std::string& group, Paging paging, const Machine& machine) {
   const std::optional<uint64_t> limit = number_at(group + "/memory.limit_in_bytes");
   if (!limit || *limit >= machine.memory) return;
@@ -127,13 +127,13 @@ void bound_by_legacy(PhysicalMemory& memory, const std::string& group, Paging pa
   lower(memory.available, available);
 }
 
-// The group of this process and all that it lies in, up to where their file system is mounted. `path` is the group's
-// from the root of all groups, `root` the one that is mounted at `mount`: not the same inside containers.
+// The group of this process and its parents, up to the mount point. `path` is the group's path from the root of all
+// groups, `root` the path of the group that is mounted at `mount`; they differ inside containers.
 template <class Bound>
 void walk(std::string_view path, std::string_view root, std::string_view mount, Bound bound) {
   if (root == "/") root = {};
   std::string_view below = path.starts_with(root) ? path.substr(root.size()) : std::string_view();
-  if (below.starts_with("/..")) below = {};  // a group outside of what is shown here
+  if (below.starts_with("/..")) below = {};  // a group outside the mounted part
   while (below.ends_with('/')) below.remove_suffix(1);
   for (;;) {
     bound(std::string(mount).append(below));
@@ -180,7 +180,7 @@ PhysicalMemory read_physical_memory(Paging paging) {
   memory.resident = bytes(process, "VmRSS:") + bytes(process, "VmSwap:");
   Machine machine = {bytes(system, "MemTotal:"), bytes(system, "SwapTotal:"), bytes(system, "SwapFree:")};
   if (machine.memory > 0) {
-    // MemAvailable is an estimate of what is to be had without swapping.
+    // MemAvailable estimates the memory that is available without swapping.
     uint64_t available = bytes(system, "MemFree:") + bytes(system, "Buffers:") + bytes(system, "Cached:") +
                          bytes(system, "SReclaimable:");
     available = std::min(std::max(available, bytes(system, "MemAvailable:")), machine.memory);
@@ -188,7 +188,7 @@ PhysicalMemory read_physical_memory(Paging paging) {
     memory.total.bytes = machine.memory + (swaps ? machine.swap : 0);
     memory.available.bytes = available + (swaps ? machine.free_swap : 0);
   } else {
-    machine.memory = UINT64_MAX;  // there is no /proc here
+    machine.memory = UINT64_MAX;  // there is no /proc
   }
   bound_by_groups(memory, paging, machine);
   return memory;

@@ -1,6 +1,6 @@
-// How much memory the machine, or the control groups of this process, can give: read from the operating system each
-// time, because limits change and memory comes and goes. Linux tells all of it; elsewhere only what is installed is
-// known, or nothing.
+// How much memory the machine, or the control groups of this process, can provide. It is read from the operating system
+// each time, because limits and usage change. On systems other than Linux, only the installed memory is known, or
+// nothing.
 #ifndef SYNFIRE_BASE_PHYSICAL_MEMORY_HPP
 #define SYNFIRE_BASE_PHYSICAL_MEMORY_HPP
 
@@ -10,16 +10,16 @@ namespace synfire::core {
 
 enum class Paging { pageable, pinned };  // whether the memory may be swapped out
 
-// The least of several bounds, and whose it is.
+// The smallest of several bounds, and its source.
 struct MemoryBound {
   uint64_t bytes = UINT64_MAX;
-  bool of_group = false;  // a control group's, not the machine's
+  bool of_group = false;  // set by a control group, not by the machine
 };
 
 struct PhysicalMemory {
-  MemoryBound total;      // what can be had at all; UINT64_MAX: not known
-  MemoryBound available;  // what can be had now, all caches given up: an upper bound
-  uint64_t resident = 0;  // what this process has touched, swapped out or not
+  MemoryBound total;      // what exists; UINT64_MAX: not known
+  MemoryBound available;  // an upper bound of what is available now, with all caches dropped
+  uint64_t resident = 0;  // what this process has touched, including swapped-out pages
 };
 
 PhysicalMemory read_physical_memory(Paging paging);

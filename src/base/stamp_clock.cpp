@@ -29,7 +29,8 @@ struct Reading {
   int64_t ns, count, uncertain_ns;
 };
 
-// Both at one moment: of a few readings the one with least time around it, so that an interruption spoils none.
+// Reads both clocks at one moment: of a few readings, takes the one that took least time, so that an interruption does
+// no harm.
 Reading read_both() noexcept {
   Reading best = {0, 0, INT64_MAX};
   for (int i = 0; i < 8; ++i) {
@@ -46,8 +47,8 @@ constexpr double agreement = 1e-3;  // a reading is uncertain by 50 ns, 1/4000 o
 
 }  // namespace
 
-// The counter's rate is what two windows agree on. Where they do not, as when the thread was interrupted in every
-// reading or the counter is not what it says it is, the steady clock serves.
+// The counter's rate is one on which two windows agree. If they do not agree, because the thread was interrupted in
+// every reading or the counter is not constant as it claims, the steady clock is used.
 StampClock StampClock::find() noexcept {
   StampClock clock;
   if (!has_invariant_counter()) return clock;
@@ -87,7 +88,8 @@ constinit StampClock the_clock;
 
 }  // namespace
 
-// Nobody waits for another thread, which a fork could leave behind: two that come at once both find it out.
+// No thread waits for another one, which might not exist after a fork: two threads that get here at once both
+// calibrate.
 StampClock StampClock::of_this_machine() noexcept {
   if (found.load(std::memory_order_acquire) == known) return the_clock;
   const StampClock clock = find();

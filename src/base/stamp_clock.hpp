@@ -1,5 +1,5 @@
-// Time, twice: the steady clock, and stamps for the path of a launch, which the processor's own counter gives for less
-// than half of what a look at the clock costs (9 ns instead of 22, AMD EPYC).
+// Two clocks: the steady clock, and stamps for the path of a launch. Stamps come from the processor's counter, which
+// takes 9 ns to read instead of 22 (AMD EPYC).
 #ifndef SYNFIRE_BASE_STAMP_CLOCK_HPP
 #define SYNFIRE_BASE_STAMP_CLOCK_HPP
 
@@ -14,12 +14,13 @@ namespace synfire::core {
 // Nanoseconds of a steady clock.
 int64_t now_ns() noexcept;
 
-// Stamps are of one clock, in its own unit; of another thread they may be off by what the two processors' counters are.
+// Stamps have the unit of their clock. Stamps of two threads may differ by the offset between their processors'
+// counters.
 class StampClock {
  public:
   // Stamps are nanoseconds of the steady clock.
   StampClock() = default;
-  // The cheapest one of this machine: found out once in the process, which takes less than a millisecond.
+  // The cheapest clock of this machine. It is determined once per process, in less than a millisecond.
   static StampClock of_this_machine() noexcept;
 
   int64_t now() const noexcept {
@@ -40,7 +41,7 @@ class StampClock {
  private:
   static StampClock find() noexcept;
 
-  bool counts_ = false;  // the processor's counter, which runs at one rate whatever the processor does
+  bool counts_ = false;  // the processor's counter, if its rate is constant
   double ns_per_count_ = 1;
 };
 

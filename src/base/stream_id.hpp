@@ -9,17 +9,17 @@
 
 namespace synfire::core {
 
-// Null: none. Of a stream of the caller's it is the handle; the others are those below. Never dereferenced.
+// Null: none. For a caller's stream, its handle; otherwise one of those below. Never dereferenced.
 using StreamId = const void*;
 
 inline constexpr int contexts_own_stream = 0;
 
-// CUDA's handle of the calling thread's default stream: as many streams as threads.
+// CUDA's handle for the calling thread's default stream, which stands for one stream per thread.
 inline bool is_of_each_thread(synfire_stream stream) noexcept {
   return reinterpret_cast<uintptr_t>(stream) == 2;
 }
 inline StreamId stream_of_this_thread() noexcept {
-  // Threads are numbered, because the address of something of a thread's own may come again after it.
+  // Threads are numbered, because the address of a thread-local object may be reused after the thread has ended.
   static constinit std::atomic<uintptr_t> n_threads{0};
   static constinit thread_local uintptr_t number = 0;
   if (number == 0) number = n_threads.fetch_add(1, std::memory_order_relaxed) + 1;

@@ -5,7 +5,7 @@
 namespace synfire::core {
 namespace {
 
-// Bytes of the character that `text` begins with; 0 when it begins with none, or with a control character.
+// The length in bytes of the character that `text` begins with; 0 for an invalid or a control character.
 size_t character(std::string_view text) noexcept {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned lead = byte(0);
@@ -22,7 +22,7 @@ size_t character(std::string_view text) noexcept {
   return control || overlong || surrogate || too_large ? 0 : length;
 }
 
-// Calls put(piece) for each piece of what is shown, until it answers false.
+// Calls put(piece) for each piece of the printable text, until it returns false.
 template <class Put>
 void for_each_piece(std::string_view text, Put put) {
   constexpr char digits[] = "0123456789abcdef";

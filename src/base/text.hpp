@@ -1,5 +1,5 @@
-// Text that may hold bytes of the caller's: names, and what a damaged snapshot calls its model. What is shown of it is
-// UTF-8 without control characters, so that no terminal obeys it and every language can read it.
+// Text that may contain bytes from the caller: names, and the model's name in a damaged snapshot. It is shown as UTF-8
+// without control characters, so that it cannot control a terminal and every language can decode it.
 #ifndef SYNFIRE_BASE_TEXT_HPP
 #define SYNFIRE_BASE_TEXT_HPP
 
@@ -9,8 +9,8 @@
 
 namespace synfire::core {
 
-// Copies `text` to `out` with every control character, and every byte that belongs to no character, as \x1b and the
-// like. Cut where it does not fit, never inside a character, and null-terminated.
+// Copies `text` to `out` and writes control characters and invalid bytes as escapes such as \x1b. The result is
+// null-terminated and, if it does not fit, cut at a character boundary.
 void copy_printable(std::string_view text, char* out, size_t capacity) noexcept;
 std::string printable(std::string_view text);
 

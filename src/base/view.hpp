@@ -1,5 +1,5 @@
-// A view: a stretch of memory of a known kind, and how elements lie in it. Operations see memory as views; whoever made
-// a view has checked it, and keeps the memory alive.
+// A view: a range of memory of a known kind, and the layout of its elements. Operations see memory as views. Whoever
+// makes a view checks it and keeps the memory alive.
 #ifndef SYNFIRE_BASE_VIEW_HPP
 #define SYNFIRE_BASE_VIEW_HPP
 
@@ -20,9 +20,9 @@ struct View {
   int32_t dtype = SYNFIRE_DTYPE_F32;
   int32_t memory = SYNFIRE_MEMORY_DEVICE;
   uint64_t bytes = 0;       // up to the end of the last element
-  Object* owner = nullptr;  // the buffer or layer whose memory it is; null: the replay's own
-  // Lengths, in elements or packed words; of rank 0 what it is is known by its bytes only. Behind the first dimension
-  // elements follow each other directly.
+  Object* owner = nullptr;  // the buffer or layer that owns the memory; null: the replay does
+  // Lengths, in elements or packed words. With rank 0, only the number of bytes is known. All dimensions but the first
+  // are contiguous.
   int32_t rank = 0;
   int64_t shape[max_rank] = {};
 
@@ -40,10 +40,10 @@ struct View {
     for (int32_t i = dimension + 1; i < rank; ++i) elements *= shape[i];
     return elements;
   }
-  // Whether there is foreign memory between the steps.
+  // Whether there are gaps between the steps.
   bool is_padded() const noexcept { return rank > 0 && shape[0] > 1 && pitch != row(); }
 
-  // With these lengths, at the pitch that it has.
+  // The same view with these lengths and the same pitch.
   View shaped(std::initializer_list<int64_t> lengths) const noexcept {
     View view = *this;
     view.rank = 0;

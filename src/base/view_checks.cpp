@@ -37,12 +37,11 @@ View stepped(const Buffer& buffer, const char* name, std::initializer_list<int64
   const auto steps = static_cast<uint64_t>(view.shape[0]), wanted = static_cast<uint64_t>(view.row());
   const uint64_t pitch = buffer.row_pitch() == 0 ? wanted : buffer.row_pitch();
   if (steps > 1 && pitch < wanted)
-    fail_argument(
-        "SYN-BUFFER-PITCH",
-        "%s has a row_pitch of %llu elements; a step of %s has %llu. Rows may be spaced out, not overlap, and "
-        "elements of a row follow each other directly: copy other strides into such a buffer first "
-        "(synfire_buffer_upload() takes any part of it)",
-        name, static_cast<unsigned long long>(pitch), shape.c_str(), static_cast<unsigned long long>(wanted));
+    fail_argument("SYN-BUFFER-PITCH",
+                  "%s has a row_pitch of %llu elements; a step of %s has %llu. Rows may have gaps but must not "
+                  "overlap, and the elements of a row must be contiguous: copy other layouts into such a buffer first "
+                  "(synfire_buffer_upload() takes any part of it)",
+                  name, static_cast<unsigned long long>(pitch), shape.c_str(), static_cast<unsigned long long>(wanted));
   const uint64_t element = bytes_of_dtype(buffer.dtype());
   uint64_t bytes = 0;  // up to the end of the last row
   if (__builtin_mul_overflow(steps - 1, pitch * element, &bytes) ||

@@ -1,6 +1,5 @@
-// What every operation asks of the buffers it is given: a kind of memory that can be computed on, the right shape, and
-// room for its rows at the buffer's pitch. What does not live here: which types an operation takes, and outputs that
-// meet other operands (operands.hpp).
+// Checks that every operation makes of its buffers: a kind of memory that the device can compute on, the right shape, and
+// room for the rows at the buffer's pitch. Checks of overlap are in operands.hpp.
 #ifndef SYNFIRE_BASE_VIEW_CHECKS_HPP
 #define SYNFIRE_BASE_VIEW_CHECKS_HPP
 
@@ -15,11 +14,11 @@ namespace synfire::core {
 // Refuses memory that the device cannot compute on.
 void check_memory(const Buffer& buffer, const char* name, bool host_device);
 
-// Refuses a buffer whose shape is known and another one; `shape` is said of what is needed.
+// Refuses a buffer whose shape is known to be another one. `shape` describes the needed one in the error text.
 void check_shape(const Buffer& buffer, const char* name, std::span<const int64_t> lengths, const std::string& shape);
 
-// The part of a buffer that an array of these lengths takes, the steps first, at the buffer's pitch; `shape` is said
-// when it does not fit. What has no steps has a first length of 1.
+// The part of a buffer that an array of these lengths takes at the buffer's pitch. The first length is the number of
+// steps, or 1 if there are none. `shape` describes the array in the error text.
 View stepped(const Buffer& buffer, const char* name, std::initializer_list<int64_t> lengths, const std::string& shape,
              bool host_device);
 

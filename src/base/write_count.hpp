@@ -1,5 +1,5 @@
-// How often something was written, as far as the library knows: any thread counts, and the sum never falls. One writer
-// may own a part of the sum and counts there without a locked instruction.
+// Counts how often something was written, as far as the library knows. Any thread may count, and the sum never falls.
+// One writer may own a part of the sum, in which it counts without a locked instruction.
 #ifndef SYNFIRE_BASE_WRITE_COUNT_HPP
 #define SYNFIRE_BASE_WRITE_COUNT_HPP
 
@@ -10,18 +10,18 @@ namespace synfire::core {
 
 class WriteCount {
  public:
-  // Two values that are equal, read one after the other, say that nothing was counted in between.
+  // If two values read one after the other are equal, nothing was counted in between.
   uint64_t value() const noexcept {
     return anyones_.load(std::memory_order_acquire) + owners_.load(std::memory_order_acquire);
   }
   void add() noexcept { anyones_.fetch_add(1, std::memory_order_release); }
 
-  // False: another writer is the owner, or this one already is.
+  // Returns false if the part already has an owner.
   bool claim(const void* writer) noexcept {
     const void* nobody = nullptr;
     return owner_.compare_exchange_strong(nobody, writer, std::memory_order_acquire, std::memory_order_relaxed);
   }
-  // The owner's, one thread at a time.
+  // For the owner, one thread at a time.
   void add_as_owner() noexcept {
     owners_.store(owners_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }

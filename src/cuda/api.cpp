@@ -88,7 +88,7 @@ bool is_sticky(cudaError_t error) noexcept {
 }
 
 void fail_call(cudaError_t error, const char* call) {
-  api().get_last_error();  // the runtime linked into this library keeps its own; leave it clean
+  api().get_last_error();  // the runtime linked into this library has its own last error; leave it clear
   synfire_status status = SYNFIRE_ERROR_CUDA;
   const char* rule = "SYN-CUDA";
   if (error == cudaErrorMemoryAllocation) {

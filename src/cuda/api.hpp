@@ -1,5 +1,5 @@
 // The CUDA runtime calls that Synfire makes, in one table. Production fills it from the runtime; a test may replace any
-// entry to count calls or to make the n-th one fail. No file of src/cuda calls the runtime around this table.
+// entry to count calls or to make the n-th one fail. No file of src/cuda calls the runtime directly.
 #ifndef SYNFIRE_CUDA_API_HPP
 #define SYNFIRE_CUDA_API_HPP
 
@@ -9,7 +9,7 @@
 
 namespace synfire::cuda {
 
-// Opaque here: the driver's CUctx_st.
+// The driver's CUctx_st, opaque here.
 struct DriverContext;
 
 // Three calls whose signatures differ between CUDA 12 and 13, in one form. They refuse captures and graphs whose edges
@@ -17,8 +17,8 @@ struct DriverContext;
 cudaError_t stream_get_capture_info(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
                                     cudaGraph_t* graph, const cudaGraphNode_t** dependencies, size_t* n_dependencies);
 cudaError_t stream_set_capture_dependencies(cudaStream_t stream, cudaGraphNode_t* dependencies, size_t n_dependencies);
-// Of as many as there is room for; how many there are comes back. Edges of programmatic launches are among them, so
-// that CUDA does not answer without room for what it knows of edges, nor tell the number alone.
+// Stores as many as there is room for and returns their number. Since there may be edges of programmatic launches, CUDA
+// requires room for the data of edges, and does not return only the number.
 cudaError_t graph_node_get_dependencies(cudaGraphNode_t node, cudaGraphNode_t* dependencies, size_t* n_dependencies);
 
 struct Api {
@@ -71,9 +71,9 @@ struct Api {
   int (*context_set_current)(DriverContext*) = nullptr;
   int (*context_get_device)(int* ordinal) = nullptr;  // of the current one
   int (*stream_get_context)(cudaStream_t, DriverContext**) = nullptr;
-  // Of a launch's path, where the runtime's take longer: cudaGraphLaunch by 15 to 70 ns, cudaStreamIsCapturing by 35,
-  // and that one sets the thread's last error. Errors have the numbers of cudaError_t, statuses those of
-  // cudaStreamCaptureStatus.
+  // For the path of a launch, where the runtime's functions take longer: cudaGraphLaunch by 15 to 70 ns,
+  // cudaStreamIsCapturing by 35, and that one sets the thread's last error. Errors have the numbers of cudaError_t,
+  // statuses those of cudaStreamCaptureStatus.
   int (*graph_launch)(cudaGraphExec_t, cudaStream_t) = nullptr;
   int (*stream_is_capturing)(cudaStream_t, int* status) = nullptr;
 };
@@ -84,10 +84,10 @@ inline Api& api() noexcept {
   return table;
 }
 
-// Fills in the driver calls; false when the driver does not have them.
+// Fills in the driver calls. Returns false if the driver does not have them.
 bool resolve_driver_calls() noexcept;
 
-// True for errors after which CUDA says that the process's context on the device is gone.
+// True for errors after which the process's context on the device is unusable, according to CUDA.
 bool is_sticky(cudaError_t error) noexcept;
 
 // Throws a Failure naming the call.

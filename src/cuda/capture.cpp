@@ -15,8 +15,8 @@ using namespace synfire::core;
 
 namespace {
 
-// One capture at a time in this library, and none inside another: a native node's callback runs inside one. Trivially
-// destructible on this platform: nothing runs at exit.
+// Only one capture at a time in this library, and none inside another: a native node's callback runs inside one.
+// Trivially destructible on this platform, so nothing runs at exit.
 constinit std::mutex capture_mutex;
 thread_local constinit bool capturing_here = false;
 
@@ -42,7 +42,7 @@ class CaptureLock {
   std::abort();  // it throws
 }
 
-// A capture that cannot be ended because work was not joined: the stream's own check did not see it.
+// The capture cannot end because work was not joined, which the check of the stream did not detect.
 [[noreturn]] void blame_unjoined(const OperationList& operations) {
   api().get_last_error();
   const Operation* blamed = &operations.front();
@@ -58,12 +58,11 @@ class Capturer {
            const SignalLaunch& signal, cudaStream_t stream)
       : device_(device), operations_(operations), numbers_(numbers), slot_(slot), signal_(signal), stream_(stream) {}
 
-  // Enqueues the list and the signal, and notes which nodes each entry became. Returns how many there are.
+  // Enqueues the list and the signal, and records which nodes each entry became. Returns the number of nodes.
   size_t capture_operations(CapturedGraph& captured) {
     id_ = capture_id();
-    // A kernel right behind another one of this library may be launched before that one has ended: both ends of such an
-    // edge know that they must wait. 0.7 us less for a forward and a backward (H200,
-    // docs/pages/tuning.md, "Programmatic edges").
+    // A kernel that directly follows another one of this library may be launched before that one has ended, because it
+    // waits for it. 0.7 us less for a forward and a backward (H200, docs/pages/tuning.md, "Programmatic edges").
     Launcher::Place place = {stream_, slot_};
     for (size_t entry = 0; entry < operations_.size(); ++entry) {
       const Operation& operation = operations_[entry];
@@ -105,7 +104,7 @@ class Capturer {
     return hints(operations_[entry]).lets_next_begin && hints(operations_[entry + 1]).begins_early;
   }
 
-  // The nodes that the capture has gained since the last call; `known_`, sorted, is brought up to date.
+  // The nodes that were added to the capture since the last call. Updates `known_`, which is sorted.
   Nodes added_nodes() {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     cudaGraph_t graph = nullptr;
@@ -121,8 +120,8 @@ class Capturer {
     return added;
   }
 
-  // What an operation became, checked: work of kinds that a replay may have, of which all comes before what follows in
-  // the stream. It may have forked to other streams and joined them.
+  // Checks the nodes of an operation: they must be of types that a replay may have, and all must precede what follows
+  // in the stream. An operation may fork to other streams if it joins them.
   Nodes capture_nodes(const Operation& operation, std::optional<size_t> n_expected) {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     unsigned long long now = 0;
@@ -168,7 +167,7 @@ class Capturer {
   const SignalLaunch signal_;
   const cudaStream_t stream_;
   unsigned long long id_ = 0;       // CUDA's number of the capture
-  cudaGraphNode_t last_ = nullptr;  // the one node that comes before what follows; null when there are several
+  cudaGraphNode_t last_ = nullptr;  // the one node that the next work in the stream depends on; null: several
   Nodes known_;
 };
 
@@ -184,7 +183,7 @@ CapturedGraph capture(DeviceState& device, const OperationList& operations, cons
                       const SignalLaunch& signal) {
   const CaptureLock lock;
   CapturedGraph captured;
-  // A stream of its own, of the same priority: the device's stream stays free for other threads' eager calls.
+  // A separate stream of the same priority, so that the device's stream stays free for other threads' eager calls.
   cudaStream_t stream = nullptr;
   {
     const RelaxedCapture relaxed;
@@ -199,7 +198,7 @@ CapturedGraph capture(DeviceState& device, const OperationList& operations, cons
     try {
       n_nodes = Capturer(device, operations, numbers, slot, signal, stream).capture_operations(captured);
     } catch (...) {
-      // A capture must be ended even when it failed.
+      // A capture must be ended even if it failed.
       cudaGraph_t graph = nullptr;
       if (api().stream_end_capture(stream, &graph) != cudaSuccess) api().get_last_error();
       if (graph) api().graph_destroy(graph);

@@ -1,4 +1,4 @@
-// Capture of an operation list on a private stream, and checks of what was captured.
+// Captures an operation list on a private stream, and checks the result.
 #ifndef SYNFIRE_CUDA_CAPTURE_HPP
 #define SYNFIRE_CUDA_CAPTURE_HPP
 
@@ -13,15 +13,15 @@ namespace synfire::cuda {
 
 using Nodes = std::vector<cudaGraphNode_t>;
 
-// A graph that is ready to be instantiated; whoever has it destroys `graph`.
+// A graph that is ready to be instantiated. Its holder destroys `graph`.
 struct CapturedGraph {
   cudaGraph_t graph = nullptr;
   std::vector<Nodes> nodes;          // of each entry of the list
   cudaGraphNode_t signal = nullptr;  // the kernel behind them, which counts replays
 };
 
-// Captures a list whose kernels are loaded, and the signal behind it. Throws CALLBACK when a native node's callback
-// fails or breaks the capture, CAPTURING inside such a callback; a capture that fails leaves nothing.
+// Captures a list whose kernels are loaded, followed by the signal. Throws CALLBACK if a native node's callback fails
+// or breaks the capture, and CAPTURING inside such a callback. A failed capture leaves nothing behind.
 CapturedGraph capture(DeviceState& device, const core::OperationList& operations, const core::LayerNumbers& numbers,
                       uint32_t slot, const SignalLaunch& signal);
 

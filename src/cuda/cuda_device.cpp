@@ -17,9 +17,9 @@ using namespace synfire::core;
 
 namespace {
 
-// Whether a driver takes the context of a launch, and of the question whether a stream is captured, from the stream,
-// whatever is current on the thread. CUDA does not say so; tests/gpu/callers_streams_test.cpp does, of drivers for CUDA
-// 13.0, and without looking for the context and making it current a launch takes 20 to 40 ns less.
+// Whether the driver takes the context of a launch, and of a query of the capture status, from the stream, whatever
+// context is current. CUDA does not document it; tests/gpu/callers_streams_test.cpp shows it for drivers of CUDA 13.0.
+// A launch that need not make the context current takes 20 to 40 ns less.
 bool streams_have_contexts(int driver_version) {
   return driver_version >= 13000;
 }
@@ -87,7 +87,7 @@ void release(DeviceState& device, int32_t memory, void* data) noexcept {
   const CurrentContext current(device.context);
   const RelaxedCapture relaxed;
   const cudaError_t error = memory == SYNFIRE_MEMORY_PINNED ? api().free_host(data) : api().free(data);
-  if (error != cudaSuccess) api().get_last_error();  // a lost device has freed its memory already
+  if (error != cudaSuccess) api().get_last_error();  // the memory of a lost device is already freed
 }
 
 namespace {
@@ -150,14 +150,14 @@ class CudaDevice final : public Device {
 
   void* allocate(int32_t memory, uint64_t bytes) override { return cuda::allocate(state_, memory, bytes); }
   void release(int32_t memory, void* data) noexcept override { cuda::release(state_, memory, data); }
-  // Device memory is counted by CUDA.
+  // CUDA accounts for device memory.
   void require(int32_t memory, uint64_t bytes) override {
     if (memory != SYNFIRE_MEMORY_DEVICE)
       require_host_memory(bytes, memory == SYNFIRE_MEMORY_PINNED ? Paging::pinned : Paging::pageable);
   }
 
-  // Freeing waits for the whole device, beside any capture. Waiting by cudaDeviceSynchronize() would break the captures
-  // of other threads, so it is left for a machine on which not even a few bytes are to be had.
+  // Freeing memory waits for the whole device and does not disturb captures. cudaDeviceSynchronize() would break
+  // captures of other threads, so it is used only if not even a few bytes can be allocated.
   void finish() noexcept override {
     const CurrentContext current(state_.context);
     const RelaxedCapture relaxed;
@@ -169,7 +169,7 @@ class CudaDevice final : public Device {
     } else {
       api().device_synchronize();
     }
-    api().get_last_error();  // a lost device reads nothing any more
+    api().get_last_error();  // a lost device does not read any more
   }
 
   void check_borrowed(int32_t memory, const void* data) override {
@@ -181,18 +181,19 @@ class CudaDevice final : public Device {
     const bool managed = attributes.type == cudaMemoryTypeManaged;
     if (memory == SYNFIRE_MEMORY_PINNED) {
       if (attributes.type != cudaMemoryTypeHost && !managed)
-        fail_argument("SYN-BUFFER-BORROWED",
-                      "desc.data is %p, which is not page-locked host memory, as SYNFIRE_MEMORY_PINNED says", data);
-      if (attributes.devicePointer != data)
         fail_argument(
             "SYN-BUFFER-BORROWED",
-            "desc.data is %p, page-locked host memory that device %d reaches under another address; allocate it by "
-            "synfire_buffer_create() or cudaHostAlloc()",
-            data, state_.ordinal);
+            "desc.data is %p, which is not page-locked host memory, although desc.memory is SYNFIRE_MEMORY_PINNED",
+            data);
+      if (attributes.devicePointer != data)
+        fail_argument("SYN-BUFFER-BORROWED",
+                      "desc.data is %p, page-locked host memory that has another address on device %d; allocate it by "
+                      "synfire_buffer_create() or cudaHostAlloc()",
+                      data, state_.ordinal);
     } else if ((attributes.type != cudaMemoryTypeDevice || attributes.device != state_.ordinal) && !managed) {
       fail_argument("SYN-BUFFER-BORROWED",
-                    "desc.data is %p, which is not memory of device %d, as SYNFIRE_MEMORY_DEVICE says", data,
-                    state_.ordinal);
+                    "desc.data is %p, which is not memory of device %d, although desc.memory is SYNFIRE_MEMORY_DEVICE",
+                    data, state_.ordinal);
     }
   }
 
@@ -216,7 +217,8 @@ class CudaDevice final : public Device {
     int ordinal = -1;
     const CurrentContext there(of_stream);
     if (api().context_get_device(&ordinal) == 0 && ordinal != state_.ordinal)
-      fail_argument("SYN-STREAM-DEVICE", "stream is of device %d, not of %d, the context's", ordinal, state_.ordinal);
+      fail_argument("SYN-STREAM-DEVICE", "stream belongs to device %d; the context is on device %d", ordinal,
+                    state_.ordinal);
   }
 
   void execute(std::span<const Operation> operations, synfire_stream stream) override {

@@ -8,10 +8,10 @@
 
 namespace synfire::cuda {
 
-// What the driver answers, without creating anything.
+// What the driver reports, without creating anything.
 struct Probe {
   int32_t n_devices;
-  int32_t fallback_reason;  // SYNFIRE_FALLBACK_*, when there are none
+  int32_t fallback_reason;  // SYNFIRE_FALLBACK_*, if there are none
   int32_t cuda_error;
   const char* explanation;
 };

@@ -1,4 +1,4 @@
-// What a CUDA device and its replays share.
+// Shared by a CUDA device and its replays.
 #ifndef SYNFIRE_CUDA_DEVICE_STATE_HPP
 #define SYNFIRE_CUDA_DEVICE_STATE_HPP
 
@@ -18,27 +18,28 @@ struct DeviceState {
   DriverContext* context = nullptr;
   cudaStream_t stream = nullptr;  // the device's own: private, non-blocking
   GpuShape shape = {};
-  bool programmatic_launches = false;  // a kernel of a replay may be launched before the one in front of it has ended
+  bool programmatic_launches = false;  // a kernel of a replay may be launched before the previous one has ended
 
   bool streams_have_contexts = false;  // see streams_have_contexts()
 
   cudaStream_t choose(synfire_stream given) const noexcept { return given ? given : stream; }
-  // Whether the driver calls of a launch need the device's context to be current. Both handles mean a stream of that.
+  // Whether the driver calls of a launch need the device's context to be current. Both handles stand for a stream of
+  // the current context.
   bool needs_context(cudaStream_t on) const noexcept {
     return !streams_have_contexts || on == cudaStreamLegacy || on == cudaStreamPerThread;
   }
 
-  // Throws DEVICE_LOST when an earlier call found the device gone.
+  // Throws DEVICE_LOST if an earlier call found the device lost.
   void require_alive() const {
     if (lost.load(std::memory_order_relaxed)) fail_lost();
   }
   [[noreturn]] void fail_lost() const;
-  // check(), which also remembers a lost device.
+  // Like check(), but also remembers a lost device.
   void check(cudaError_t error, const char* call) {
     if (error != cudaSuccess) fail_cuda(error, call);
   }
   [[noreturn]] void fail_cuda(cudaError_t error, const char* call);
-  // Whether the caller captures a stream, or null for the device's own; throws CAPTURING when that capture is invalid.
+  // Whether the caller is capturing a stream (null: the device's own). Throws CAPTURING if that capture is invalid.
   bool is_capturing(synfire_stream given) {
     require_alive();
     if (!given) return false;
@@ -53,11 +54,11 @@ struct DeviceState {
     return status == cudaStreamCaptureStatusActive;
   }
   [[noreturn]] static void fail_capture_invalid();
-  // Of a driver call that may have been made without the context.
+  // For a driver call that may have been made without the context.
   [[noreturn]] void fail_driver_call(int error, const char* call);
-  // Asks CUDA; throws DEVICE_LOST when the device failed for good.
+  // Queries CUDA; throws DEVICE_LOST if the device has failed for good.
   void look();
-  // Runs what calls CUDA without this check().
+  // Runs code that calls CUDA without check().
   template <class Body>
   void remember_loss(Body body) {
     try {
@@ -75,7 +76,7 @@ void release(DeviceState& device, int32_t memory, void* data) noexcept;
 // One entry, eagerly or in a capture. Returns Launcher::n_nodes().
 std::optional<size_t> enqueue(DeviceState& device, const core::Operation& operation, const Launcher::Place& place);
 
-// Loads the kernels of operations: loading one during a capture is an error, and during the first replay a delay.
+// Loads the kernels of operations. Loading one during a capture is an error, and during the first replay it is a delay.
 void load(DeviceState& device, std::span<const core::Operation> operations);
 
 std::unique_ptr<core::Replay> make_replay(DeviceState& device, core::ReplayPlan plan);

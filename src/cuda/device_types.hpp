@@ -6,7 +6,7 @@
 
 namespace synfire::cuda {
 
-// The most threads of a block; what is launched is these, unless a layer asks for fewer.
+// The threads of a block, unless a layer asks for fewer.
 inline constexpr int threads_per_block = 128;
 
 // How an instance reads and writes sequences: each in one type, or, as AnyStorage, in what each says at run time (f32,

@@ -1,4 +1,4 @@
-// What planning looks at of a GPU, and what a capture may make of an operation's place in a list.
+// The properties of a GPU that planning uses, and hints for overlapping kernels in a capture.
 #ifndef SYNFIRE_CUDA_HINTS_HPP
 #define SYNFIRE_CUDA_HINTS_HPP
 
@@ -7,13 +7,13 @@ namespace synfire::cuda {
 struct GpuShape {
   int n_multiprocessors;
   int compute_major;
-  bool takes_shared_percent;  // a launch may say so: Grid::shared_percent
+  bool takes_shared_percent;  // a launch may set Grid::shared_percent
 };
 
-// A kernel that is launched programmatically may come onto the GPU while the blocks of the one in front of it leave.
+// A kernel that is launched programmatically may start while the blocks of the previous one are leaving the GPU.
 struct Hints {
-  bool lets_next_begin = false;  // the operation's kernel can let the next one come
-  bool begins_early = false;     // it gains from coming
+  bool lets_next_begin = false;  // the operation's kernel can let the next one start early
+  bool begins_early = false;     // it gains from starting early
 };
 
 }  // namespace synfire::cuda

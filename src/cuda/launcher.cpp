@@ -13,14 +13,14 @@ uint32_t Launcher::blocks(int64_t wanted) const noexcept {
 }
 
 void Launcher::launch_kernel(const void* kernel, const Grid& grid, const void* arguments) {
-  // Beyond this a kernel must ask first; only f64 layers with two variables or gradients of parameters do.
+  // Above this, a kernel must opt in; only f64 layers with two variables or gradients of parameters need it.
   constexpr uint32_t shared_bytes_unasked = 48 * 1024;
   if (grid.shared_bytes > shared_bytes_unasked)
     check(api().func_set_attribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                    static_cast<int>(grid.shared_bytes)),
           "cudaFuncSetAttribute");
   if (purpose_ == Purpose::load) {
-    // CUDA loads a kernel when it is first asked for.
+    // CUDA loads a kernel at the first query.
     cudaFuncAttributes attributes;
     return check(api().func_get_attributes(&attributes, kernel), "cudaFuncGetAttributes");
   }
@@ -98,13 +98,13 @@ void load_signal() {
 bool kernels_wait(int compute_major, int driver_version) {
   // Captures keep programmatic launches since CUDA 12.3.
   if (compute_major < 9 || driver_version < 12030 || CUDART_VERSION < 12030) return false;
-  // A device may run code compiled for an older one, which does not wait.
+  // A device may run code compiled for an older architecture, which does not wait.
   cudaFuncAttributes attributes = {};
   check(api().func_get_attributes(&attributes, signal_kernel()), "cudaFuncGetAttributes");
   return attributes.ptxVersion >= 90 && attributes.binaryVersion >= 90;
 }
 
-// The attribute came with CUDA 12.5; drivers of before refuse it.
+// The attribute exists since CUDA 12.5; older drivers refuse it.
 bool takes_shared_percent(int driver_version) {
   return driver_version >= 12050 && CUDART_VERSION >= 12050;
 }

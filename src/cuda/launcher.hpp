@@ -1,5 +1,5 @@
-// What a GPU gives an operation to launch by. One function of an operation serves three purposes: to run it, eagerly or
-// in a capture, and to load its kernels ahead of a capture, in which nothing is launched.
+// What an operation uses to launch work on a GPU. One function of an operation serves three purposes: to run it,
+// eagerly or in a capture, and to load its kernels ahead of a capture, in which nothing is launched.
 #ifndef SYNFIRE_CUDA_LAUNCHER_HPP
 #define SYNFIRE_CUDA_LAUNCHER_HPP
 
@@ -19,7 +19,7 @@ struct Grid {
   uint32_t n_blocks;
   uint32_t n_threads = static_cast<uint32_t>(threads_per_block);  // of one block
   uint32_t shared_bytes = 0;
-  int shared_percent = 0;  // of what a multiprocessor can have as shared memory; 0: as the driver chooses
+  int shared_percent = 0;  // of a multiprocessor's largest shared memory; 0: the driver chooses
 };
 
 class Launcher {
@@ -29,7 +29,7 @@ class Launcher {
     cudaStream_t stream = nullptr;
     uint32_t slot = 0;               // of the replay
     bool programmatic = false;       // behind a kernel of this library, which need not have ended
-    bool next_begins_early = false;  // Hints of the operation that comes next
+    bool next_begins_early = false;  // Hints of the next operation
   };
 
   Launcher(const GpuShape& gpu, Purpose purpose, const Place& place) noexcept
@@ -38,7 +38,7 @@ class Launcher {
   const GpuShape& gpu() const noexcept { return gpu_; }
   bool next_begins_early() const noexcept { return place_.next_begins_early; }
 
-  // Launches a kernel with its one argument. Throws what CUDA answers.
+  // Launches a kernel with its one argument. Throws if CUDA reports an error.
   template <class Arguments>
   void launch(const void* kernel, const Grid& grid, const Arguments& arguments) {
     launch_kernel(kernel, grid, &arguments);
@@ -49,15 +49,14 @@ class Launcher {
   void copy(void* destination, const void* source, uint64_t bytes);
   // Writes up to 1,024 bytes that travel as arguments of a kernel.
   void write_small(void* destination, const void* source, uint64_t bytes);
-  // Calls code that is not this library's, to enqueue work on a stream: libraries load kernels and allocate workspace
-  // when they are first used, which is no concern of a capture. Never to load.
+  // Calls foreign code that enqueues work on a stream. Libraries load kernels and allocate workspace at their first
+  // use, which does not affect the capture. Never called to load kernels.
   void call(core::FunctionRef<void(synfire_stream stream, uint32_t slot)> body);
 
-  // How many nodes of a graph what was enqueued so far is; null when only code that is not this library's knows.
+  // How many graph nodes were enqueued so far; none if only foreign code knows.
   std::optional<size_t> n_nodes() const noexcept { return n_nodes_; }
 
-  // The grid of a kernel whose threads go through any number of elements, and of one whose blocks take piece after
-  // piece.
+  // The grid of a kernel whose threads loop over any number of elements, and of one whose blocks loop over pieces.
   Grid over_elements(int64_t count) const noexcept {
     return {blocks((count + threads_per_block - 1) / threads_per_block)};
   }
@@ -77,12 +76,13 @@ class Launcher {
 void enqueue_write_small(void* destination, const void* source, uint64_t bytes, cudaStream_t stream);
 // Counts a replay.
 void enqueue_signal(uint64_t* count, uint64_t* published, const Launcher::Place& place);
-void load_signal();  // its kernel, ahead of a capture
-// Whether this build's kernels, as this device runs them, wait for the kernel before them by themselves.
+// Loads the kernel that counts, ahead of a capture.
+void load_signal();
+// Whether this build's kernels, as compiled for this device, wait for the previous kernel themselves.
 bool kernels_wait(int compute_major, int driver_version);
-// Whether a launch may say how much shared memory a multiprocessor has (Grid::shared_percent).
+// Whether a launch may choose how much shared memory a multiprocessor has (Grid::shared_percent).
 bool takes_shared_percent(int driver_version);
-// What stands for a kernel node that shall do nothing.
+// Replaces a kernel node that must do nothing.
 cudaKernelNodeParams idle_node();
 
 }  // namespace synfire::cuda

@@ -11,7 +11,7 @@ __global__ void __launch_bounds__(threads_per_block) write_small(const __grid_co
     launch.destination[i] = launch.source[i];
 }
 
-// What a disabled operation runs instead of its kernel: the order of what is around it stays.
+// Runs in place of a disabled operation's kernel, so that the order of its neighbours is kept.
 __global__ void idle() {
   wait_for_previous();
 }
@@ -20,7 +20,7 @@ __global__ void signal(const __grid_constant__ SignalLaunch launch) {
   wait_for_previous();
   const uint64_t count = *launch.count + 1;
   *launch.count = count;
-  // Results that kernels before this one wrote to mapped host memory are visible before the count is.
+  // Makes the results of earlier kernels in mapped host memory visible before the count.
   __threadfence_system();
   *static_cast<volatile uint64_t*>(launch.published) = count;
 }

@@ -1,4 +1,4 @@
-// The kernels that belong to no operation: a few bytes written, replays counted, nothing at all.
+// The kernels that belong to no operation: one writes a few bytes, one counts replays, one does nothing.
 #ifndef SYNFIRE_CUDA_MACHINE_KERNELS_HPP
 #define SYNFIRE_CUDA_MACHINE_KERNELS_HPP
 

@@ -52,7 +52,7 @@ Range::Range(const core::Operation& operation, const core::LayerNumbers* numbers
     }
     if (!label.known_as.empty()) text.append(" ").append(label.known_as);
     open_ = push(text.c_str());
-  } catch (...) {  // a profile without this range
+  } catch (...) {  // the profile lacks this range
   }
 }
 

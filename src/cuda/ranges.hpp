@@ -1,6 +1,5 @@
 // Ranges that profilers show: what is being enqueued, by direction, model and, in a graph, number of the layer. Without
-// a profiler attached there is no domain, and a range costs a look at a pointer. What is not here: any other use of
-// NVTX.
+// a profiler there is no domain, and a range only checks a pointer.
 #ifndef SYNFIRE_CUDA_RANGES_HPP
 #define SYNFIRE_CUDA_RANGES_HPP
 
@@ -10,10 +9,10 @@
 
 namespace synfire::cuda {
 
-// Asks once whether a profiler listens. Before that, ranges are silent.
+// Checks once whether a profiler is attached. Before that, ranges do nothing.
 void start_ranges() noexcept;
 
-// The profiler's domain: null while none listens.
+// The profiler's domain; null if none is attached.
 extern constinit std::atomic<void*> range_domain;
 
 class Range {

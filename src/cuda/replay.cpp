@@ -1,5 +1,5 @@
 // An instantiated graph on CUDA: replay, and what may change between replays. With several slots there is one
-// executable graph for each, over shared device memory. What does not live here: the capture (capture.cpp).
+// executable graph per slot, over shared device memory. The capture is in capture.cpp.
 #include "capture.hpp"
 #include "device_state.hpp"
 #include "ranges.hpp"
@@ -23,19 +23,20 @@ struct Instance {
   CapturedGraph captured;
 };
 
-// Everything that a plan becomes; rebuild() makes another one.
+// Everything that is made from a plan; rebuild() makes a new one.
 struct Build {
   std::vector<Instance> instances;
   bool eager = false;
   ReplayObserver* observer = nullptr;
-  std::vector<std::vector<uint32_t>> users;  // of each entry, the recorded operations that it runs for
-  std::vector<uint8_t> enabled;              // recorded operations
-  std::vector<uint8_t> active;               // entries
-  LayerNumbers numbers;                      // for ranges; of any slot's list, and of the recorded one
+  std::vector<std::vector<uint32_t>> serves;  // of each entry, the recorded operations that it serves
+  std::vector<uint8_t> enabled;               // recorded operations
+  std::vector<uint8_t> active;                // entries
+  LayerNumbers numbers;                       // for ranges; of any slot's list, and of the recorded one
   void* arena = nullptr;
 
   bool wanted(size_t entry) const {
-    return std::any_of(users[entry].begin(), users[entry].end(), [&](uint32_t user) { return enabled[user] != 0; });
+    return std::any_of(serves[entry].begin(), serves[entry].end(),
+                       [&](uint32_t operation) { return enabled[operation] != 0; });
   }
 };
 
@@ -88,7 +89,7 @@ class CudaReplay final : public Replay {
     retired_.reserve(retired_.size() + 1);
     in_callers_capture_ = true;
     const Instance& instance = build_.instances[slot];
-    // A child would run disabled operations too.
+    // A child graph would run disabled operations too.
     if (build_.eager || std::find(build_.active.begin(), build_.active.end(), 0) != build_.active.end())
       return enqueue_active(instance, slot, stream);
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
@@ -100,8 +101,8 @@ class CudaReplay final : public Replay {
     if (error != cudaSuccess || status != cudaStreamCaptureStatusActive) {
       if (error != cudaSuccess) api().get_last_error();
       fail(SYNFIRE_ERROR_CAPTURING, "SYN-STREAM-CAPTURING",
-           "stream is being captured in a way that no graph can be added to: the capture is invalid, or its last "
-           "operation is a programmatic launch");
+           "no graph can be added to the capture of stream: the capture is invalid, or its last operation is a "
+           "programmatic launch");
     }
     const RelaxedCapture relaxed;
     cudaGraph_t child = nullptr;
@@ -121,7 +122,7 @@ class CudaReplay final : public Replay {
     if (failed == cudaSuccess) {
       call = "cudaStreamUpdateCaptureDependencies";
       failed = api().stream_set_capture_dependencies(stream, &node, 1);
-      if (failed != cudaSuccess) api().graph_destroy_node(node);  // the caller's graph is what it was
+      if (failed != cudaSuccess) api().graph_destroy_node(node);  // the caller's graph is unchanged
     }
     api().graph_destroy(child);
     device_.check(failed, call);
@@ -133,13 +134,13 @@ class CudaReplay final : public Replay {
     const uint8_t before = build_.enabled[operation];
     build_.enabled[operation] = enabled ? 1 : 0;
     try {
-      for (size_t entry = 0; entry < build_.users.size(); ++entry) apply(build_, entry);
+      for (size_t entry = 0; entry < build_.serves.size(); ++entry) apply(build_, entry);
     } catch (...) {
       build_.enabled[operation] = before;
-      for (size_t entry = 0; entry < build_.users.size(); ++entry) {
+      for (size_t entry = 0; entry < build_.serves.size(); ++entry) {
         try {
           apply(build_, entry);
-        } catch (...) {  // the first failure is the one to tell
+        } catch (...) {  // the first failure is the one to report
         }
       }
       throw;
@@ -151,14 +152,14 @@ class CudaReplay final : public Replay {
     const CurrentContext current(device_.context);
     Build next = make(std::move(plan));
     try {
-      // They read and write what is about to be released.
+      // They read and write memory that is about to be released.
       wait_until([&] { return finished() >= launched_; }, [&] { check(); });
     } catch (...) {
       release_build(next);
       throw;
     }
     std::swap(build_, next);
-    // What captures of the caller's name must stay, for as long as the graph does.
+    // Memory that the caller's captures refer to must live as long as the graph.
     if (in_callers_capture_)
       retired_.push_back(std::move(next));
     else
@@ -194,12 +195,13 @@ class CudaReplay final : public Replay {
     for (size_t slot = 0; slot < plan.slots.size(); ++slot) {
       const Staging staging(plan.slots[slot]);
       if (slot == 0) {
-        // Slots differ in the addresses of pinned memory only: the same copies, the same places in one arena.
+        // Slots differ only in the addresses of pinned memory: they have the same copies and the same places in one
+        // arena.
         if (staging.arena_bytes() > 0) build.arena = allocate(device_, SYNFIRE_MEMORY_DEVICE, staging.arena_bytes());
-        build.users = staging.users();
-        for (std::vector<uint32_t>& users : build.users)
-          for (uint32_t& user : users) user = plan.owners[user];
-        build.active.assign(build.users.size(), 1);
+        build.serves = staging.serves();
+        for (std::vector<uint32_t>& operations : build.serves)
+          for (uint32_t& operation : operations) operation = plan.owners[operation];
+        build.active.assign(build.serves.size(), 1);
       }
       build.instances.push_back({nullptr, staging.place(build.arena), {}});
     }
@@ -213,10 +215,10 @@ class CudaReplay final : public Replay {
         instantiate(instance);
       }
     }
-    for (size_t entry = 0; entry < build.users.size(); ++entry) apply(build, entry);
+    for (size_t entry = 0; entry < build.serves.size(); ++entry) apply(build, entry);
   }
 
-  // Brings the nodes of an entry up to date with whether anyone needs it.
+  // Enables or disables the nodes of an entry according to whether it is needed.
   void apply(Build& build, size_t entry) {
     const bool wanted = build.wanted(entry);
     if (wanted == (build.active[entry] != 0)) return;
@@ -224,32 +226,32 @@ class CudaReplay final : public Replay {
     try {
       switch_nodes(build, entry, wanted, SIZE_MAX, n_switched);
     } catch (...) {
-      // In all slots or in none.
+      // Switches all slots or none.
       size_t n_undone = 0;
       try {
         switch_nodes(build, entry, !wanted, n_switched, n_undone);
-      } catch (...) {  // a device that takes nothing back is lost
+      } catch (...) {  // a device on which this cannot be undone is lost
       }
       throw;
     }
     build.active[entry] = wanted ? 1 : 0;
   }
 
-  // Of the nodes of an entry in all slots, the first ones, up to so many; counts those that it has switched.
-  void switch_nodes(const Build& build, size_t entry, bool enabled, size_t n_nodes, size_t& n_switched) {
+  // Switches the first nodes of an entry in all slots, up to a limit; counts those that it has switched.
+  void switch_nodes(const Build& build, size_t entry, bool enabled, size_t most, size_t& n_switched) {
     if (build.eager) return;
     for (const Instance& instance : build.instances) {
       const bool own = !instance.operations[entry].kind().calls_back;
       for (const cudaGraphNode_t node : instance.captured.nodes[entry]) {
-        if (n_switched == n_nodes) return;
+        if (n_switched == most) return;
         set_node_enabled(instance, node, own, enabled);
         ++n_switched;
       }
     }
   }
 
-  // What a programmatic edge means behind a node that is disabled, CUDA does not say. Where kernels of this library may
-  // have such edges, a disabled one runs another kernel instead, which does nothing but wait.
+  // CUDA does not define what a programmatic edge behind a disabled node means. If kernels of this library may have
+  // such edges, a disabled operation runs another kernel instead, which only waits.
   void set_node_enabled(const Instance& instance, cudaGraphNode_t node, bool own, bool enabled) {
     if (!device_.programmatic_launches || !own || type_of(device_, node) != cudaGraphNodeTypeKernel)
       return device_.check(api().graph_node_set_enabled(instance.executable, node, enabled ? 1 : 0),
@@ -280,7 +282,7 @@ class CudaReplay final : public Replay {
       if (!build_.active[entry]) continue;
       const Operation& operation = instance.operations[entry];
       const Range range(operation, &build_.numbers);
-      if (build_.observer) build_.observer->before(build_.users[entry].front());
+      if (build_.observer) build_.observer->before(build_.serves[entry].front());
       enqueue(device_, operation, {stream, slot});
     }
   }
@@ -308,7 +310,7 @@ class CudaReplay final : public Replay {
   uint64_t launched_ = 0;
   Build build_;
   std::vector<Build> retired_;       // of before a rebuild, while the caller's captures may use them
-  bool in_callers_capture_ = false;  // the build is part of a capture of the caller's
+  bool in_callers_capture_ = false;  // the build is part of a caller's capture
   uint64_t* count_ = nullptr;        // device memory: replays finished
   uint64_t* published_ = nullptr;    // the same, in mapped host memory
 };

@@ -1,4 +1,4 @@
-// Being a guest on the caller's thread: our context is current inside a scope, the caller's afterwards.
+// Scopes on the caller's thread: the library's context is current inside, the caller's is restored afterwards.
 #ifndef SYNFIRE_CUDA_SCOPE_HPP
 #define SYNFIRE_CUDA_SCOPE_HPP
 
@@ -6,7 +6,7 @@
 
 namespace synfire::cuda {
 
-// Makes a device's context current for the scope's lifetime, where that is needed.
+// Makes a device's context current for the scope's lifetime, if needed.
 class CurrentContext {
  public:
   explicit CurrentContext(DriverContext* wanted, bool needed = true) noexcept {
@@ -27,7 +27,7 @@ class CurrentContext {
   bool changed_ = false;
 };
 
-// Allocating, freeing and synchronising calls inside this scope disturb nobody's stream capture.
+// Calls that allocate, free or synchronise inside this scope do not disturb any stream capture.
 class RelaxedCapture {
  public:
   RelaxedCapture() noexcept { api().exchange_capture_mode(&mode_); }

@@ -10,7 +10,7 @@ using namespace synfire::core;
 
 namespace {
 
-// Marks an array whose data is an offset into the arena until place() makes it an address.
+// Marks an array whose data is an offset into the arena until place() turns it into an address.
 constexpr int32_t memory_arena = -1;
 
 void* offset_pointer(uint64_t offset) {
@@ -28,7 +28,7 @@ Staging::Staging(const OperationList& operations) {
 
 void Staging::append(Operation operation) {
   operations_.push_back(std::move(operation));
-  users_.push_back({recorded_});
+  serves_.push_back({recorded_});
 }
 
 Staging::Staged& Staging::staged(const View& array) {
@@ -50,19 +50,20 @@ void Staging::read(View& array) {
   if (!s.current) {
     s.copy_in = operations_.size();
     append(make_copy(array, place));
-  } else if (users_[s.copy_in].back() != recorded_) {
-    users_[s.copy_in].push_back(recorded_);
+  } else if (serves_[s.copy_in].back() != recorded_) {
+    serves_[s.copy_in].push_back(recorded_);
   }
   s.current = true;
   array = place;
 }
 
-// Redirects an output to the arena unless it is small enough to be written in place; true when a copy back must follow.
+// Redirects an output to the arena unless it is small enough to be written in place. Returns true if a copy back must
+// follow.
 bool Staging::written_through_arena(View& array, bool in_place) {
   if (!array.data) return false;
   forget(array);
   const uint64_t most = array.dtype == SYNFIRE_DTYPE_BITS ? zero_copy_bytes_of_words : zero_copy_bytes;
-  // A copy back would also write what lies between padded rows.
+  // A copy back would also write the gaps between padded rows.
   if (array.memory != SYNFIRE_MEMORY_PINNED || (in_place && array.bytes <= most) || array.is_padded()) return false;
   Staged& s = staged(array);
   array.data = offset_pointer(s.offset);
@@ -76,7 +77,7 @@ void Staging::forget(const View& written) {
     if (overlaps(s.host, s.bytes, written.data, written.bytes)) s.current = false;
 }
 
-// Inputs first: an output may lie over one of them, and makes what the arena holds of it old.
+// Inputs first, because an output may overlap one of them and make its copy in the arena outdated.
 void Staging::add(const Operation& original) {
   Operation op = original;
   for_each_operand(op, [&](const Operand<View>& operand) {
@@ -107,7 +108,7 @@ OperationList Staging::place(void* arena) const {
     for_each_operand(operation, [&](const Operand<View>& operand) {
       View& array = operand.view;
       if (array.memory != memory_arena) return;
-      array.data = static_cast<char*>(arena) + reinterpret_cast<uintptr_t>(array.data);  // an offset until now
+      array.data = static_cast<char*>(arena) + reinterpret_cast<uintptr_t>(array.data);  // until now an offset
       array.memory = SYNFIRE_MEMORY_DEVICE;
     });
   return placed;

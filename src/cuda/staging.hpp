@@ -1,6 +1,6 @@
-// How a graph moves frames between pinned host memory and the GPU. Inputs are copied to the device before their first
-// reader (by a kernel or a copy node: plan.cpp); small outputs are written straight to host memory, large ones to the
-// device and copied back.
+// Moves a graph's frames between pinned host memory and the GPU. Inputs are copied to the device before their first
+// reader (by a kernel or a copy node: operations/elementwise/cuda.cpp); small outputs are written straight to host
+// memory, large ones to the device and copied back.
 #ifndef SYNFIRE_CUDA_STAGING_HPP
 #define SYNFIRE_CUDA_STAGING_HPP
 
@@ -21,11 +21,11 @@ class Staging {
 
   explicit Staging(const core::OperationList& operations);
 
-  // For each entry of the list to run, the recorded entries that it runs for: itself, or, for a copy, those that read
-  // or wrote what it moves. It is needed while any of them is.
-  const std::vector<std::vector<uint32_t>>& users() const noexcept { return users_; }
+  // For each entry of the list to run, the recorded entries that it serves: itself, or, for a copy, those that read or
+  // write what it moves. The entry is needed while any of them is enabled.
+  const std::vector<std::vector<uint32_t>>& serves() const noexcept { return serves_; }
 
-  // Bytes of the arena that place() needs; 0 when nothing is staged.
+  // Bytes of the arena that place() needs; 0 if nothing is staged.
   uint64_t arena_bytes() const noexcept { return arena_bytes_; }
   // The list to run, with its staged arrays in this arena.
   core::OperationList place(void* arena) const;
@@ -47,8 +47,8 @@ class Staging {
   void forget(const core::View& written);
 
   core::OperationList operations_;
-  std::vector<std::vector<uint32_t>> users_;
-  uint32_t recorded_ = 0;  // the entry that is being added
+  std::vector<std::vector<uint32_t>> serves_;
+  uint32_t recorded_ = 0;  // the entry being added
   std::vector<Staged> staged_;
   uint64_t arena_bytes_ = 0;
 };

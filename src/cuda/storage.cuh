@@ -1,4 +1,4 @@
-// What kernels of any operation share: types of storage, which elements a thread has, addresses of instances.
+// Shared by kernels of all operations: storage types, the elements of a thread, addresses of instances.
 #ifndef SYNFIRE_CUDA_STORAGE_CUH
 #define SYNFIRE_CUDA_STORAGE_CUH
 
@@ -43,7 +43,7 @@ __device__ __forceinline__ E encode(R value) {
     return {__bfloat16_as_ushort(__float2bfloat16_rn(value))};
 }
 
-// Of kernels whose threads go through any number of elements, threads_per_block in a block.
+// For kernels whose threads loop over any number of elements, with threads_per_block threads per block.
 __device__ __forceinline__ int64_t first_element() {
   return static_cast<int64_t>(blockIdx.x) * threads_per_block + threadIdx.x;
 }

@@ -1,6 +1,6 @@
-// The host twins of kernels: code that computes what a kernel does, from the same argument. They stand beside the
-// kernels (twins.cpp of each folder) and take their place in a library without device code, whose CUDA runtime is a
-// fake that runs them: the whole CUDA backend is tested on machines without a GPU.
+// The host twins of kernels: code that computes what a kernel does, from the same argument. They are beside the kernels
+// (twins.cpp of each folder). In a library without device code, a fake CUDA runtime runs them in place of the kernels,
+// so that the whole CUDA backend is tested on machines without a GPU.
 #ifndef SYNFIRE_CUDA_TWIN_HPP
 #define SYNFIRE_CUDA_TWIN_HPP
 
@@ -15,14 +15,14 @@
 
 namespace synfire::cuda {
 
-// What stands behind the address of such a kernel.
+// What the address of a twin points to.
 struct Twin {
   size_t argument_bytes = 0;
   std::function<void(const void*)> run;
-  std::function<bool(const void*)> lets_next_begin = {};  // of kernels that can: whether this launch does
+  std::function<bool(const void*)> lets_next_begin = {};  // for kernels that can: whether this launch does
 };
 
-// The address of a twin, the same for the same key. Each place that makes twins has keys of its own.
+// The address of a twin; the same for the same key. Each place that makes twins has its own keys.
 template <class Launch, class Body>
 const void* twin(std::vector<int64_t> key, Body body) {
   static std::mutex mutex;
@@ -32,7 +32,7 @@ const void* twin(std::vector<int64_t> key, Body body) {
   if (is_new) {
     found->second.argument_bytes = sizeof(Launch);
     found->second.run = [body](const void* argument) {
-      const core::FloatEnvironment ieee;  // a GPU knows nothing of the caller's
+      const core::FloatEnvironment ieee;  // a GPU does not use the caller's environment
       body(*static_cast<const Launch*>(argument));
     };
     if constexpr (requires(const Launch& launch) { launch.next_begins_early; })

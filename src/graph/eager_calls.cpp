@@ -18,7 +18,7 @@ bool EagerCall::run(std::span<const Operation> operations, FunctionRef<void()> f
   if (bytes == 0) return run_placed(operations, failed);
   OperationList placed(operations.begin(), operations.end());
   if (captured_) {
-    // Replays of the caller's graph use it for as long as there is such a graph, which nobody tells.
+    // Replays of the caller's graph may use it for as long as that graph exists, which the library cannot know.
     place_scratch(placed, context_.allocate_kept(bytes));
     return run_placed(placed, failed);
   }
@@ -42,7 +42,7 @@ bool EagerCall::run_placed(std::span<const Operation> operations, FunctionRef<vo
     });
   };
   if (captured_) {
-    // As Graph::refresh_for_capture() does.
+    // As in Graph::refresh_for_capture().
     for_each_layer([](Layer& layer) { layer.settle(); });
     for_each_layer([](Layer& layer) { layer.refresh(nullptr); });
     device.synchronize();

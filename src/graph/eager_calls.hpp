@@ -1,5 +1,4 @@
-// Eager calls: the operation that a graph would record, run now: on the stream that it is given, or into the caller's
-// capture of it.
+// Eager calls: run an operation now, on the given stream or into the caller's capture of it, instead of recording it.
 #ifndef SYNFIRE_GRAPH_EAGER_CALLS_HPP
 #define SYNFIRE_GRAPH_EAGER_CALLS_HPP
 
@@ -13,12 +12,12 @@ namespace synfire::core {
 
 class EagerCall {
  public:
-  // Throws when the device cannot have the stream. Whether the caller captures it is asked once, before anything is
-  // done.
+  // Throws if the stream is not of the device. Asks once, before anything is done, whether the caller is capturing the
+  // stream.
   EagerCall(Context& context, synfire_stream stream);
 
-  // The entries of one operation. What a call leaves behind on a device that fails may have run in part: `failed` says
-  // what then holds. True: they are part of the caller's capture now.
+  // Runs the entries of one operation. If the device fails, part of the work may have run: `failed` restores
+  // consistency. Returns true if the entries were added to the caller's capture.
   bool run(std::span<const Operation> operations, FunctionRef<void()> failed) const;
   bool run(std::span<const Operation> operations) const {
     return run(operations, [] {});
@@ -32,7 +31,7 @@ class EagerCall {
   bool captured_;
 };
 
-// Of an operation that was made and checked.
+// For an operation that was made and checked.
 bool run_now(Context& context, const OperationList& operations, synfire_stream stream);
 
 }  // namespace synfire::core

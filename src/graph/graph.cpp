@@ -1,6 +1,5 @@
-// A graph from its list to its replay: what a launch must know beforehand is worked out here, off its path.
-// What does not live here: recording (graph_record.cpp), changes between replays (graph_change.cpp), launching and
-// waiting (graph_replay.cpp), the picture (graph_dot.cpp).
+// Instantiates a graph: computes in advance what a launch must know. Recording is in graph_record.cpp, changes between
+// replays in graph_change.cpp, launching and waiting in graph_replay.cpp, DOT output in graph_dot.cpp.
 #include "graph.hpp"
 #include "operands.hpp"
 
@@ -22,8 +21,8 @@ Graph::~Graph() {
   drop_updates_from(0);
   for (const Written& written : written_)
     if (written.owned) written.buffer->writes().give_up();
-  for (const Ref<Layer>& layer : layers_) layer->remove_user(*this);
-  replay_.reset();  // before what it works on
+  for (const Ref<Layer>& layer : layers_) layer->remove_replayer(*this);
+  replay_.reset();  // destroyed before what it uses
 }
 
 // ---- instantiating --------------------------------------------------------------------------------------------------
@@ -32,7 +31,7 @@ ReplayPlan Graph::plan(const OperationList& operations, const Slots& slots) {
   ReplayPlan plan = {{}, owners_, enabled_, eager_, observed_ ? this : nullptr};
   for (uint32_t slot = 0; slot < slot_count(); ++slot) {
     plan.slots.push_back(slots.relocated(operations, slot));
-    // One for all slots: replays of one graph run one after the other.
+    // One for all slots, because replays of one graph run one after the other.
     place_scratch(plan.slots.back(), scratch_.get());
   }
   return plan;
@@ -44,8 +43,8 @@ void Graph::check_slots_and_tapes() const {
     if (!backward.forward && backward.reads_input && backward.shape.x->view().memory == SYNFIRE_MEMORY_PINNED)
       fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-GRAPH-SLOT-TAPE",
            "desc.n_slots is %u; operation %u is a backward that reads the x of a forward outside this graph again, "
-           "from a "
-           "pinned buffer, which this graph has several copies of: let x be a device buffer, or the forward store H",
+           "from a pinned buffer, of which this graph has several copies; use a device buffer for x, or let the "
+           "forward store H",
            n_slots_, backward.operation);
 }
 
@@ -72,10 +71,10 @@ void Graph::instantiate() {
   scratch_.provide(device(), scratch_bytes(operations_));
   replay_ = device().instantiate(plan(operations_, *slots));
   try {
-    for (const Ref<Layer>& layer : layers_) layer->add_user(*this);
+    for (const Ref<Layer>& layer : layers_) layer->add_replayer(*this);
   } catch (...) {
-    for (const Ref<Layer>& layer : layers_) layer->remove_user(*this);
-    replay_.reset();  // before the slots that it works on
+    for (const Ref<Layer>& layer : layers_) layer->remove_replayer(*this);
+    replay_.reset();  // destroyed before the slots that it uses
     throw;
   }
   slots_ = std::move(slots);
@@ -87,8 +86,8 @@ void Graph::instantiate() {
 
 // ---- tapes ----------------------------------------------------------------------------------------------------------
 
-// Works out what a launch must check and what it leaves. Slow enough for calls off the path of a launch only; within
-// the capacity that instantiate() reserved.
+// Computes what a launch must check and what it leaves. Too slow for the path of a launch. Stays within the capacity
+// that instantiate() reserved.
 void Graph::plan_tapes() {
   needs_.clear();
   leaves_.clear();
@@ -106,7 +105,7 @@ void Graph::plan_tapes() {
     if (!runs(forward.operation)) continue;
     for (TapeLeft& before : leaves_)
       if (before.layer == forward.layer) before.last = false;
-    // A later replay may use another slot, in which X is not what this one read.
+    // A later replay may use another slot, which holds another X.
     const bool moved = slot_count() > 1 && forward.left.x && forward.left.x->view().memory == SYNFIRE_MEMORY_PINNED;
     const auto updates = [&](bool after) {
       return std::any_of(updates_.begin(), updates_.end(), [&](const RecordedUpdate& update) {

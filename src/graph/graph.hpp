@@ -17,18 +17,17 @@ namespace synfire::core {
 
 class Graph;
 
-// A forward of the graph that leaves a tape, or leaves none. The buffers are kept alive by the graph.
+// A recorded forward, with or without a tape. The graph keeps its buffers alive.
 struct RecordedForward {
   Layer* layer;
   uint32_t operation;
-  Ref<Tape> tape;  // null: for inference
+  Ref<Tape> tape;  // null for inference
   TapeShape left;
-  bool overwritten = false;  // a later operation of the replay writes the X that it read
+  bool overwritten = false;  // a later operation of the replay overwrites its X
   TapeStamp stamp = {};      // in the launch that runs its list on this thread now
 };
 
-// A backward of the graph, and the forward in the graph whose tape it reads: none when that forward ran before the
-// replay.
+// A recorded backward, and the recorded forward whose tape it reads: none if that forward runs outside the graph.
 struct RecordedBackward {
   Layer* layer;
   uint32_t operation;
@@ -36,21 +35,21 @@ struct RecordedBackward {
   Ref<Tape> tape;
   TapeShape shape;  // of it
   bool reads_input;
-  bool from_before = false;  // its forward does not run in the replay, with the operations enabled now
+  bool from_before = false;  // its forward is disabled now
   TapeStamp stamp = {};      // of a tape from before the replay, as the forward's
 };
 
-// What a graph is in use for: a launch on a stream, by which layers tell whether it is ordered after others, or
-// anything else; null: it is not.
+// What a graph is in use for: a launch on a stream, which layers compare to check the order of launches, or something
+// else. Null if it is not in use.
 using GraphUse = const void*;
 inline constexpr int any_other_use = 0;
 
-// One thread at a time; a second one is answered BUSY instead of being made to wait.
+// Held by one thread at a time; a second one gets BUSY and does not wait.
 class Exclusive {
  public:
   explicit Exclusive(std::atomic<GraphUse>& use, GraphUse what = &any_other_use) : use_(use) {
     GraphUse none = nullptr;
-    // In one order with the streams of layers: Layer::order_on().
+    // Sequentially consistent with the streams of layers: Layer::order_on().
     if (!use_.compare_exchange_strong(none, what, std::memory_order_seq_cst, std::memory_order_relaxed))
       fail(SYNFIRE_ERROR_BUSY, "SYN-GRAPH-BUSY", "the graph is in use on another thread");
   }
@@ -71,40 +70,41 @@ struct RecordedUpdate {
 
 enum class WaitPolicy : int32_t { spin = SYNFIRE_WAIT_SPIN, yield = SYNFIRE_WAIT_YIELD, block = SYNFIRE_WAIT_BLOCK };
 
-// What a launch did: a replay with a ticket, or a part of the caller's capture.
+// The result of a launch: a replay with a ticket, or a part of the caller's capture.
 struct Launched {
   uint64_t ticket;
   bool captured;
 };
 
-// Memory of a slot that the host may touch now; null while its replay is in flight.
+// Memory of a slot that the host may access now; null while its replay is in flight.
 struct SlotMemory {
   void* data;
   uint64_t bytes;
 };
 
-// What the making of an operation asks of its graph, and tells it.
+// The interface between a graph and the code that makes an operation.
 class Recorder {
  public:
-  // Of the operation: 0, 1, 2 ...
+  // The number of the operation: 0, 1, 2 ...
   uint32_t number() const noexcept { return number_; }
   bool on_host() const noexcept;
 
-  // A number that the operation reads from device memory, so that it may change between replays by this name: as the
-  // bits of an element of `dtype` (fill), or a double (number).
+  // A number that the operation reads from device memory and that can be changed between replays by this name: as the
+  // bits of an element of `dtype` (fill), or as a double (number).
   const uint64_t* value(const char* name, GraphValues::Kind kind, int32_t dtype, double value);
   const double* number(const char* name, double value) {
     return reinterpret_cast<const double*>(this->value(name, GraphValues::Kind::number, SYNFIRE_DTYPE_F64, value));
   }
-  // Whole numbers, likewise; and one that each replay leaves further on.
+  // The same for whole numbers, and for one that every replay advances.
   const uint64_t* whole(const char* name, uint64_t value);
   CountedValue counted(const char* name, uint64_t value);
-  // It updates a parameter of a layer, which counts such operations (Layer::add_update()).
+  // The operation updates a parameter of a layer, which counts such operations (Layer::add_update()).
   void updates(Layer& layer, uint32_t parameter);
-  // It is a forward that leaves such a tape: the tape, or null for inference.
+  // The operation is a forward that leaves a tape of this shape. Returns the tape, or null for inference.
   Tape* leaves(Layer& layer, const TapeShape& shape);
-  // It is a backward, of the forward with this number or of the newest: the tape that it reads. Throws STALE_TAPE when
-  // there is none that it could read, INVALID_ARGUMENT when the number is no forward's of this layer in this graph.
+  // The operation is a backward of the forward with this number, or of the newest. Returns the tape that it reads.
+  // Throws STALE_TAPE if there is none, and INVALID_ARGUMENT if the number is not that of a forward of this layer in
+  // this graph.
   Tape& reads_tape(Layer& layer, std::optional<uint32_t> forward, bool with_gradients);
 
  private:
@@ -116,17 +116,17 @@ class Recorder {
   std::optional<RecordedForward> forward_;
   std::optional<RecordedBackward> backward_;
   std::optional<RecordedUpdate> update_;
-  Ref<Buffer> kept_;  // must live as long as the graph, though no operand names it
+  Ref<Buffer> kept_;  // must live as long as the graph, although it is no operand
 };
 
-class Graph final : public Child, private LayerUser, private ReplayObserver {
+class Graph final : public Child, private Replayer, private ReplayObserver {
   friend class Recorder;
 
  public:
   static constexpr uint32_t most_slots = 64;
   static constexpr uint32_t shared_slots = SYNFIRE_SLOTS_SHARED;  // one, and any number of replays in flight
 
-  // n_slots of 0: one where the graph has pinned buffers, else as shared_slots.
+  // n_slots of 0: one slot if the graph has pinned buffers, else like shared_slots.
   Graph(Context& context, uint32_t n_slots) noexcept
       : Child(ObjectType::graph, context),
         on_host_(device().is_host()),
@@ -134,7 +134,8 @@ class Graph final : public Child, private LayerUser, private ReplayObserver {
         values_(device()),
         statistics_(StampClock::of_this_machine()) {}
 
-  // Records the entries that make() gives as one operation: whole or not at all, with all that it told the recorder.
+  // Records the entries that make() returns as one operation, together with what make() told the recorder: all or
+  // nothing.
   void record(FunctionRef<OperationList(Recorder&)> make);
   // The number of the operation recorded last: 0, 1, 2 ...
   int32_t last_operation();
@@ -142,16 +143,16 @@ class Graph final : public Child, private LayerUser, private ReplayObserver {
 
   // ---- between replays
   void set_enabled(int32_t operation, bool enabled);
-  // From the next launch on; replays in flight keep the value they were launched with.
+  // Takes effect with the next launch; replays in flight keep the value they were launched with.
   void set_value(int32_t operation, const char* name, double value);
-  // From the next launch on the graph reads and writes `now` where it was recorded with `before`.
+  // From the next launch on, the graph uses `now` in place of `before`.
   void rebind(Buffer& before, Buffer& now);
 
   // ---- replays
   Launched launch(synfire_stream stream);
   // Returns SYNFIRE_OK or SYNFIRE_PENDING.
   synfire_status wait(uint64_t ticket, WaitPolicy policy, int64_t timeout_ns);
-  // Of the next launch (ticket 0), or of a replay that is done and whose slot no later one has taken.
+  // For the next launch (ticket 0), or for a finished replay whose slot no later launch has taken.
   SlotMemory slot_memory(uint64_t ticket, const Buffer& buffer);
 
   // ---- seeing inside
@@ -169,7 +170,7 @@ class Graph final : public Child, private LayerUser, private ReplayObserver {
     return use == &any_other_use ? nullptr : use;
   }
   void before(uint32_t operation) override;
-  // Before a launch on another stream than the last one's.
+  // Called before a launch on another stream than the last one.
   void check_idle() const;
   void check_recording() const;
   void check_instantiated() const;
@@ -194,18 +195,18 @@ class Graph final : public Child, private LayerUser, private ReplayObserver {
   ReplayPlan plan(const OperationList& operations, const Slots& slots);
   void check_slots_and_tapes() const;
 
-  // By operations of the replay. Of an owned one the graph has its own part of the count (WriteCount).
+  // Buffers that the replay writes. For an owned one, the graph has its own part of the count (WriteCount).
   struct Written {
     Buffer* buffer;
     bool owned;
   };
-  // What must hold when a replay begins and what it leaves, with the operations that are enabled.
+  // What must hold when a replay begins, and what it leaves, given the operations that are enabled.
   struct TapeNeed {
     Layer* layer;
     Tape* tape;
     TapeShape shape;
     bool reads_input;
-    bool never;  // the forward that leaves it is disabled, and a parameter is updated before it is read
+    bool never;  // its forward is disabled, and a parameter is updated before the tape is read
   };
   struct TapeLeft {
     Layer* layer;
@@ -224,11 +225,12 @@ class Graph final : public Child, private LayerUser, private ReplayObserver {
     uint32_t parameters;  // a bit for each
   };
 
-  // What a launch looks at: side by side, because the caches are cold after what a program does between two launches.
+  // What a launch reads, contiguous in memory, because the caches are cold after the program's own work between
+  // launches.
   alignas(64) std::atomic<GraphUse> use_{nullptr};
   std::atomic<bool> instantiated_{false};
   bool eager_ = false;     // SYNFIRE_GRAPH was 0 when the graph was instantiated
-  bool observed_ = false;  // callbacks run during launches, and may do to a layer what a tape must know
+  bool observed_ = false;  // callbacks run during launches, and may change what a tape depends on
   const bool on_host_;     // a launch is the computation
   const uint32_t n_slots_;
   uint32_t most_in_flight_ = 0;                  // replays; 0: any number
@@ -244,16 +246,16 @@ class Graph final : public Child, private LayerUser, private ReplayObserver {
   GraphStatistics statistics_;
 
   OperationList operations_;
-  std::vector<uint32_t> owners_;  // the recorded operation that each entry of the list is part of
+  std::vector<uint32_t> owners_;  // for each entry of the list, its recorded operation
   std::vector<uint8_t> enabled_;  // of the recorded operations
   Scratch scratch_;               // of the replay
   std::vector<Ref<Buffer>> buffers_;
   std::vector<RecordedForward> forwards_;
   std::vector<RecordedBackward> backwards_;
   std::vector<RecordedUpdate> updates_;
-  Mutex slots_mutex_;  // between slot_memory() and rebind(); no launch takes it
+  Mutex slots_mutex_;  // held by slot_memory() and rebind(), never by a launch
   std::unique_ptr<Slots> slots_;
-  std::atomic<int64_t> last_check_ns_{0};  // when a look last asked the device whether it lives
+  std::atomic<int64_t> last_check_ns_{0};  // when the device was last checked
 };
 
 }  // namespace synfire::core

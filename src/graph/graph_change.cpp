@@ -1,4 +1,4 @@
-// What may change between the replays of a graph without recording anew: values, operations that rest, and buffers.
+// Changes between the replays of a graph without re-recording: values, enabled operations, and buffers.
 #include "graph.hpp"
 
 #include <base/error.hpp>
@@ -74,7 +74,7 @@ void Graph::rebind(Buffer& before, Buffer& now) {
                         owners_[i]);
         return;
       }
-      // What was recorded through another buffer over the same memory moves too, if it lies wholly inside.
+      // Operands recorded through another buffer over the same memory move too, if they lie entirely inside.
       const auto offset = static_cast<char*>(array.data) - static_cast<char*>(from.data);
       if (offset >= 0 && static_cast<uint64_t>(offset) + array.bytes <= from.bytes)
         array.data = static_cast<char*>(to.data) + offset;

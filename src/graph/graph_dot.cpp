@@ -1,5 +1,5 @@
-// A graph as a picture: the operation list in the DOT language, with an edge wherever an operation reads or overwrites
-// what another one left. The list runs in order; edges say what could not be swapped.
+// Writes the operation list in the DOT language, with an edge wherever an operation reads or overwrites the result of
+// another one. The list runs in order; edges show which operations cannot be swapped.
 #include "graph.hpp"
 #include "layer_numbers.hpp"
 #include "operands.hpp"
@@ -9,7 +9,7 @@
 namespace synfire::core {
 namespace {
 
-// A stretch of memory that an operation reads, writes or both.
+// A range of memory that an operation reads, writes or both.
 struct Touch {
   const void* begin;
   uint64_t bytes;
@@ -60,7 +60,8 @@ class Drawing {
   LayerNumbers layers_;
 };
 
-// Adds what an entry of a recorded operation touches. What it reads of the entries before it is the operation's own.
+// Adds the ranges of one entry of a recorded operation, except those that earlier entries of the operation have
+// written.
 void add_touches(const Operation& entry, std::vector<Touch>& touches) {
   const size_t n_before = touches.size();
   for_each_operand(entry, [&](const Operand<const View>& operand) {
@@ -74,7 +75,7 @@ void add_touches(const Operation& entry, std::vector<Touch>& touches) {
   });
 }
 
-// Whether an operation reads, or writes, what one before it has read or written.
+// Whether an operation reads, or writes, what an earlier one has read or written.
 bool meet(const std::vector<Touch>& before, bool Touch::*had, const std::vector<Touch>& after, bool Touch::*has) {
   for (const Touch& a : before)
     for (const Touch& b : after)

@@ -1,5 +1,5 @@
 // Recording: each call appends one operation to the list of a graph, with everything checked that a launch would
-// otherwise have to check. What the operations are made of is their own business (operations/).
+// otherwise have to check. The operations themselves are in operations/.
 #include "graph.hpp"
 #include "operands.hpp"
 
@@ -24,7 +24,7 @@ int32_t Graph::last_operation() {
 
 namespace {
 
-// Room for so many more elements, so that adding them cannot fail. Grows as adding one by one would.
+// Reserves room for more elements, so that adding them cannot fail. Grows as adding them one by one would.
 template <class T>
 void make_room(std::vector<T>& list, size_t n_more) {
   if (list.capacity() - list.size() < n_more) list.reserve(std::max(list.size() + n_more, 2 * list.capacity()));
@@ -44,7 +44,7 @@ void Graph::keep(Buffer& buffer) noexcept {
   buffers_.emplace_back(&buffer);
 }
 
-// A tape made of it before is worth nothing after.
+// A tape that was made from it is invalid afterwards.
 void Graph::note_written(Buffer& buffer) noexcept {
   for (RecordedForward& forward : forwards_)
     if (forward.left.x == &buffer) forward.overwritten = true;
@@ -52,9 +52,8 @@ void Graph::note_written(Buffer& buffer) noexcept {
   if (std::none_of(written_.begin(), written_.end(), same)) written_.push_back({&buffer, false});
 }
 
-// The one place where the list grows, and where it is worked out from the operands what an operation keeps alive and
-// what it writes. An operation is recorded whole or not at all: all memory is there before anything changes, and
-// nothing after that can fail.
+// The only place where the list grows. It derives from the operands what an operation keeps alive and what it writes.
+// Recording is all or nothing: all memory is allocated before anything changes, and nothing after that can fail.
 void Graph::append(OperationList&& operations, const Recorder& recorder) {
   size_t n_operands = 0;
   for_each_operand(operations, [&](const Operand<const View>&) { ++n_operands; });
@@ -163,7 +162,7 @@ Tape& Recorder::reads_tape(Layer& layer, std::optional<uint32_t> forward, bool w
     fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-WRITTEN",
          "an operation of this graph writes x after the forward that read it, and this backward reads it again");
   const auto index = inside ? std::optional<size_t>(inside - graph_.forwards_.data()) : std::nullopt;
-  // It belongs to the forward of this x, also where it reads H only: the graph keeps x.
+  // The tape belongs to the forward of this x, so the graph keeps x even if the backward reads only H.
   backward_ = {&layer, number_, index, tape, shape, reads_input};
   return *tape;
 }

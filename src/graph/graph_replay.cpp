@@ -1,6 +1,6 @@
-// The path of a replay: launching and waiting, which neither allocate nor lock but to refuse a call, and the memory
-// that is the host's meanwhile. What a launch runs through, here and in other files, is marked hot, so that linkers put
-// it side by side: 3 pages of code instead of 8.
+// Launching and waiting, which allocate nothing and lock only to refuse a call, and slot memory for the host. Functions
+// on the path of a launch, here and in other files, are marked hot, so that the linker places them together: 3 pages of
+// code instead of 8.
 #include "graph.hpp"
 
 #include <base/error.hpp>
@@ -38,7 +38,7 @@ void Graph::count_writes() noexcept {
 
 namespace {
 
-// Of a forward that leaves a tape, or none.
+// For a forward with or without a tape.
 TapeStamp stamp_of(const Layer& layer, const Tape* tape, const Buffer* x) noexcept {
   return tape ? tape->stamp(layer, x) : TapeStamp{0, 0, 0, layer.n_forwards()};
 }
@@ -83,17 +83,17 @@ void Graph::before(uint32_t operation) {
   for (const Updated& updated : updated_) updated.layer->note_updated(updated.parameters, captured);
   for (const TapeLeft& left : leaves_) {
     TapeStamp stamp = left.stamp;
-    // What this replay itself writes and updates counts only now.
+    // Only now count what this replay itself writes and updates.
     stamp.x += (left.x_written ? 1 : 0) - (left.x_overwritten ? 1 : 0);
     stamp.parameters += (left.updated ? 1 : 0) - (left.outdated ? 1 : 0);
     if (left.tape) left.tape->leave(left.shape, stamp);
-    if (left.last && left.layer->n_forwards() == stamp.n_forwards)  // else a callback ran the layer: that tape is newer
+    if (left.last &&
+        left.layer->n_forwards() == stamp.n_forwards)  // otherwise a callback ran the layer, and its tape is newer
       left.layer->leave_tape(left.tape);
   }
 }
 
-// A replay that failed may have run in part: what it writes may be written, tapes of before overwritten, parameters
-// updated.
+// A failed replay may have run in part: its outputs may be written, earlier tapes overwritten and parameters updated.
 void Graph::leave_part() noexcept {
   count_writes();
   for (const Updated& updated : updated_) updated.layer->note_updated(updated.parameters, false);
@@ -103,14 +103,15 @@ void Graph::leave_part() noexcept {
   }
 }
 
-// What changed since the last launch reaches the device, in stream order.
+// Brings what changed since the last launch to the device, in stream order.
 void Graph::refresh(synfire_stream stream) {
   for (const Ref<Layer>& layer : layers_) layer->refresh(stream);
   values_.refresh(stream);
 }
 
-// Before work that the caller captures. The capture must not contain this update: it would write today's values in
-// every replay of it. So it goes to the context's own stream, which is in no order with replays in flight on others.
+// Called before work that the caller captures. The capture must not contain this update, because every replay of it
+// would write the current values. So the update goes to the context's own stream, which is not ordered with replays in
+// flight on other streams.
 void Graph::refresh_for_capture() {
   for (const Ref<Layer>& layer : layers_) layer->settle();
   if (values_.has_changed()) finish();
@@ -120,7 +121,7 @@ void Graph::refresh_for_capture() {
 
 namespace {
 
-// The layers of a replay that runs on the launching thread: no other thread's has one of them meanwhile.
+// Enters the layers of a replay that runs on the launching thread, so that no other thread runs one of them meanwhile.
 class Entered {
  public:
   explicit Entered(std::span<const Ref<Layer>> layers) : layers_(layers) {
@@ -162,8 +163,8 @@ void Graph::check_idle() const {
   std::optional<Entered> entered;
   if (on_host_) entered.emplace(layers_);
   const bool captured = stream && replay_->is_capturing(stream);
-  // Asked once for each stream: should another device's ever have its address, a replay still runs where its nodes are,
-  // in the stream's order.
+  // Asked once per stream. If a stream of another device later has the same address, a replay still runs on its own
+  // device, in the order of that stream.
   if (where != last_stream_ || captured || eager_) device().check_stream(stream);
   check_tapes();
   if (captured) {
@@ -175,7 +176,7 @@ void Graph::check_idle() const {
   }
   const uint64_t ticket = launched_.load(std::memory_order_relaxed) + 1;
   if (most_in_flight_ > 0 && ticket > most_in_flight_ && replay_->finished() + most_in_flight_ < ticket) {
-    replay_->check();  // on a device that is lost nobody need wait
+    replay_->check();  // nobody needs to wait for a lost device
     fail(SYNFIRE_ERROR_BUSY, "SYN-GRAPH-SLOTS",
          "every slot of the pinned buffers (desc.n_slots: %u) is in flight; wait for ticket %llu first",
          most_in_flight_, static_cast<unsigned long long>(ticket - most_in_flight_));
@@ -240,7 +241,7 @@ synfire_status Graph::wait(uint64_t ticket, WaitPolicy policy, int64_t timeout_n
   int64_t next_check = start + (policy == WaitPolicy::spin ? first_check_ns : first_sleepy_check_ns);
   const int64_t deadline = timeout_ns < 0 || timeout_ns > INT64_MAX - start ? INT64_MAX : start + timeout_ns;
   for (;;) {
-    // A look at the clock costs more than a look at the counter.
+    // Reading the clock costs more than reading the counter.
     for (int i = 0; i < 32; ++i) {
       if (done()) return SYNFIRE_OK;
       if (policy == WaitPolicy::spin) pause_processor();
@@ -281,7 +282,7 @@ SlotMemory Graph::slot_memory(uint64_t ticket, const Buffer& buffer) {
   if (array.memory != SYNFIRE_MEMORY_PINNED)
     fail_argument("SYN-GRAPH-SLOT-BUFFER", "buffer is one of %s memory; only pinned buffers have slots",
                   name_of_memory(array.memory));
-  // The slot is free when the last replay that had it is done.
+  // The slot is free when the last replay that used it is done.
   const uint64_t holder = ticket > 0 ? ticket : launched < n ? 0 : launched + 1 - n;
   if (replay_->finished() < holder) return {nullptr, array.bytes};
   const std::lock_guard lock(slots_mutex_);

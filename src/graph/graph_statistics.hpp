@@ -1,5 +1,5 @@
-// What a graph tells about its replays: how many, how late, and a histogram of the times from launch to seen done.
-// Constant memory, neither locks nor allocations; one thread launches, any number waits.
+// Statistics of a graph's replays: their number, late waits, and a histogram of the times from launch to seen done.
+// Uses constant memory, and neither locks nor allocates. One thread launches; any number of threads wait.
 #ifndef SYNFIRE_GRAPH_GRAPH_STATISTICS_HPP
 #define SYNFIRE_GRAPH_GRAPH_STATISTICS_HPP
 
@@ -15,7 +15,7 @@ namespace synfire::core {
 
 class GraphStatistics {
  public:
-  // Buckets are 1/32 of an octave wide: a percentile is at most 3.2 % above the time it stands for.
+  // Buckets are 1/32 of an octave wide: a percentile is at most 3.2 % above the actual time.
   static constexpr int steps_per_octave = 32;
   static constexpr int n_octaves = 40;
   static constexpr int n_buckets = n_octaves * steps_per_octave;
@@ -33,14 +33,14 @@ class GraphStatistics {
   int64_t ns_since_launch(uint64_t ticket) const noexcept {
     return clock_.ns_since(launch_stamps_[ticket % n_launches].load(std::memory_order_relaxed));
   }
-  // A wait found the replay done; of several waits for one ticket the first counts, and older tickets do not.
+  // A wait found the replay done. Only the first of several waits for a ticket counts, and older tickets do not count.
   void seen_done(uint64_t ticket, uint64_t last_ticket) noexcept;
   void late() noexcept { n_late_waits_.fetch_add(1, std::memory_order_relaxed); }
 
   void read(synfire_graph_statistics& statistics) const noexcept;
   void reset() noexcept;
 
-  // The bucket of a time, and the longest time in it.
+  // The bucket of a time, and the largest time in a bucket.
   static int bucket_of(uint64_t ns) noexcept;
   static uint64_t longest_in(int bucket) noexcept;
 

@@ -35,7 +35,7 @@ const uint64_t* GraphValues::add_whole(uint32_t operation, const char* name, uin
 }
 
 CountedValue GraphValues::add_counted(uint32_t operation, const char* name, uint64_t value) {
-  // Beside each other in one chunk.
+  // Contiguous in one chunk.
   if (named_.size() % chunk_values == chunk_values - 1) add_bits(operation, "", Kind::times_set, SYNFIRE_DTYPE_U64, 0);
   states_.reserve(states_.size() + 1);
   constexpr uint64_t state_bytes = 64;
@@ -77,7 +77,7 @@ void GraphValues::set(uint32_t operation, std::string_view name, double value) {
     if (one.operation != operation || one.kind == Kind::times_set) continue;
     if (one.name == name) {
       const uint64_t bits = bits_of(one.kind, one.dtype, value, one.name);
-      // It begins there again, also where it began there before.
+      // Starts there again, even if it was set to the same value before.
       if (one.kind == Kind::counted)
         ++bits_at(i + 1);
       else if (chunks_[i / chunk_values]->values[i % chunk_values] == bits)

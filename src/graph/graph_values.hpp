@@ -1,6 +1,6 @@
-// Numbers that operations of a graph read from device memory, so that they can change between replays: what a fill
-// writes, the factors of a scale-and-add, learning rates. All changes since the last launch reach the device together,
-// in stream order, at the next one: replays in flight keep theirs.
+// Numbers that a graph's operations read from device memory, so that they can change between replays: the value of a
+// fill, the factors of a scale-and-add, learning rates. All changes since the last launch reach the device together at
+// the next one, in stream order; replays in flight keep the old values.
 #ifndef SYNFIRE_GRAPH_GRAPH_VALUES_HPP
 #define SYNFIRE_GRAPH_GRAPH_VALUES_HPP
 
@@ -12,7 +12,7 @@
 
 namespace synfire::core {
 
-// A whole number that an operation reads from device memory and that each replay leaves further on.
+// A whole number that an operation reads from device memory and that every replay advances.
 struct CountedValue {
   const uint64_t* set = nullptr;  // the number, and how often it was set
   uint64_t* state = nullptr;      // of which setting it is, how far replays have come since, and a word for the kernel
@@ -34,12 +34,12 @@ class GraphValues {
   // Whole numbers: of any 64 bits now, and up to 2^53 when they are set, as doubles.
   const uint64_t* add_whole(uint32_t operation, const char* name, uint64_t value);
   CountedValue add_counted(uint32_t operation, const char* name, uint64_t value);
-  // Drops the values of operations from this number on, of which none was recorded after all.
+  // Drops the values of operations from this number on, which were not recorded after all.
   void drop_from(uint32_t operation) noexcept;
-  // Throws INVALID_ARGUMENT for a name that the operation does not have, and for a value that it cannot have.
+  // Throws INVALID_ARGUMENT for an unknown name and for an invalid value.
   void set(uint32_t operation, std::string_view name, double value);
   bool has_changed() const noexcept { return changed_; }
-  // Brings the device up to date, in stream order. Neither allocates nor locks; no work when nothing changed.
+  // Updates the device in stream order. Neither allocates nor locks. Does nothing if no value has changed.
   void refresh(synfire_stream stream) {
     if (changed_) upload(stream);
   }

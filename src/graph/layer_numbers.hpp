@@ -1,5 +1,5 @@
-// Numbers for a graph's layers, in the order in which its list meets them: its picture and a profiler's ranges name a
-// layer the same way.
+// Numbers the layers of a graph in the order in which they appear in its list, so that DOT output and profiler ranges
+// use the same names.
 #ifndef SYNFIRE_GRAPH_LAYER_NUMBERS_HPP
 #define SYNFIRE_GRAPH_LAYER_NUMBERS_HPP
 
@@ -13,7 +13,7 @@ namespace synfire::core {
 class LayerNumbers {
  public:
   LayerNumbers() = default;
-  // Only copies may be added to the list without changing the numbers.
+  // Copies may be added to the list without changing the numbers.
   explicit LayerNumbers(std::span<const Operation> operations) {
     for (const Operation& operation : operations)
       if (const Layer* const layer = operation.label().layer; layer && of(layer) == layers_.size())

@@ -1,5 +1,5 @@
-// An operand: memory that an operation touches, and how. Each kind of operation states its operands once
-// (operations/); what moves memory, orders operations, keeps objects alive or draws them goes by that statement.
+// An operand: memory that an operation accesses, and how. Each kind of operation states its operands once
+// (operations/). Staging, ordering, lifetimes and DOT output are derived from that statement.
 #ifndef SYNFIRE_GRAPH_OPERAND_HPP
 #define SYNFIRE_GRAPH_OPERAND_HPP
 
@@ -14,13 +14,13 @@ enum class Access {
   read,
   write,    // every element, or those that the operation has; what was there is not looked at
   update,   // read, then written
-  scratch,  // memory for the time of the operation: `data` is null until the graph, or an eager call, gives some
+  scratch,  // temporary memory of the operation: `data` is null until the graph, or an eager call, provides it
 };
 
-// How a machine with a memory of its own brings pinned memory to the operation.
+// How a device with its own memory transfers pinned memory for the operation.
 enum class Transfer {
   staged,       // inputs by a copy; outputs by a copy back, or in place where they are small
-  accumulated,  // as staged, but never in place: it is written again and again
+  accumulated,  // like staged, but never in place, because it is written repeatedly
   direct,       // in place: a copy itself, or the caller's own code
 };
 
@@ -31,7 +31,7 @@ struct Operand {
   V& view;
   Access access;
   Transfer transfer = Transfer::staged;
-  const View* over = nullptr;  // another operand that this one may take the place of, element by element
+  const View* over = nullptr;  // another operand that this one may overwrite, element by element
   bool may_overlap = false;    // the caller's own code knows what it does
   int32_t index = -1;
 
@@ -40,7 +40,7 @@ struct Operand {
   bool is_scratch() const noexcept { return access == Access::scratch; }
 };
 
-// What a kind hands its operands to, one after the other. Operands that are not given have no bytes.
+// Visits the operands of a kind one after the other. Absent operands have no bytes.
 using OperandVisitor = FunctionRef<void(const Operand<View>&)>;
 
 }  // namespace synfire::core

@@ -51,10 +51,10 @@ std::string name_of(const ConstOperand& operand) {
 
 }  // namespace
 
-// Each pair is looked at where it stands: eager calls come here too, and need no memory for it.
+// Compares the pairs without allocating, because eager calls use this too.
 void check_overlap(std::span<const Operation> operations) {
   for_each_operand(operations, [&](const ConstOperand& a) {
-    // Memory of layers and tapes is no caller's: one entry may leave there what the next one reads.
+    // Memory of layers and tapes is not checked: one entry may write there what the next one reads.
     if (!a.is_written() || a.may_overlap || !buffer_of(a.view)) return;
     for_each_operand(operations, [&](const ConstOperand& b) {
       if (&a.view == &b.view || b.is_scratch() || !buffer_of(b.view) || takes_its_place(a, b) || takes_its_place(b, a))

@@ -1,5 +1,4 @@
-// What follows from the operands of operations: every one in turn, who owns the memory, and outputs that meet other
-// operands.
+// Derived from the operands of operations: iteration, ownership of memory, and checks of overlap.
 #ifndef SYNFIRE_GRAPH_OPERANDS_HPP
 #define SYNFIRE_GRAPH_OPERANDS_HPP
 
@@ -41,13 +40,13 @@ inline bool overlaps(const void* a, uint64_t a_bytes, const void* b, uint64_t b_
 Buffer* buffer_of(const View& view) noexcept;
 Layer* layer_of(const View& view) noexcept;
 
-// The entries of one recorded operation: throws INVALID_ARGUMENT where one writes a caller's memory that any other
-// operand of them names too, unless it may take that one's place.
+// For the entries of one recorded operation: throws INVALID_ARGUMENT if one writes a caller's memory that another
+// operand also uses, unless it may overwrite that operand.
 void check_overlap(std::span<const Operation> operations);
 
-// Bytes of scratch memory that the operation with the most of it needs; 0: none does.
+// The largest number of bytes of scratch memory that one operation needs, or 0.
 uint64_t scratch_bytes(std::span<const Operation> operations);
-// Gives every scratch operand its place in such memory, which operations have one after the other.
+// Assigns scratch memory to every scratch operand. Operations use it one after the other.
 void place_scratch(std::span<Operation> operations, void* memory);
 
 }  // namespace synfire::core

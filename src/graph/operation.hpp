@@ -1,6 +1,6 @@
-// An operation: what a graph records and what an eager call runs. It is a value of one of the kinds that live in
-// operations/, held without knowing which: everything that graphs and machines do with it goes through the kind's
-// table. An operation holds addresses that were checked when it was made; whoever holds it keeps the memory alive.
+// An operation: what a graph records and what an eager call runs. It is a type-erased value of one of the kinds in
+// operations/: graphs and backends use it through the kind's table. An operation holds addresses that were checked when
+// it was made; its holder keeps the memory alive.
 #ifndef SYNFIRE_GRAPH_OPERATION_HPP
 #define SYNFIRE_GRAPH_OPERATION_HPP
 
@@ -26,36 +26,36 @@ namespace synfire::core {
 
 class Layer;
 
-// What a picture or a profiler says of an operation beside the name of its kind.
+// What DOT output and profilers show of an operation beside the name of its kind.
 struct OperationLabel {
   const Layer* layer = nullptr;  // that it belongs to
   std::string detail = {};       // of pictures: printable
   std::string known_as = {};     // as the caller calls it, printable
 };
 
-// What went wrong in a capture, for the kind to say whose fault it is.
+// What went wrong in a capture, so that the kind can report the cause.
 enum class CaptureFault { broken, empty, count, node_type, not_joined };
 
-// The table of a kind. It is made from functions of the kind's own (operations/kind.hpp), of which none can be
-// forgotten.
+// The table of a kind. It is made from the kind's functions (operations/kind.hpp); a missing one is a compile error.
 struct OperationKind {
   const char* name;  // "forward"
-  bool calls_back;  // it runs code of the caller's, which may do to objects what an operation of the library never does
+  bool
+      calls_back;  // it runs the caller's code, which may change objects that the library's own operations never change
   void (*copy)(const void* from, void* to);
   void (*move)(void* from, void* to) noexcept;  // ends the life of `from`
   void (*destroy)(void* operation) noexcept;
   void (*operands)(void* operation, OperandVisitor visit);
   OperationLabel (*label)(const void* operation);
-  // On processors: whether it is long enough for several threads, and the work.
+  // On the host: whether it is long enough for several threads, and the work.
   bool (*wants_threads)(const void* operation);
   void (*run)(const void* operation, host::Launcher& launcher);
-  // On a GPU: what a capture may make of its place in a list, and the launches. Null in a build without CUDA.
+  // On a GPU: hints for a capture, and the launches. Null in a build without CUDA.
   cuda::Hints (*hints)(const void* operation, const cuda::GpuShape& gpu);
   void (*enqueue)(const void* operation, cuda::Launcher& launcher);
   void (*fail_capture)(const void* operation, CaptureFault fault, const char* detail);  // throws
 };
 
-// Where the table of the kind K is: declared beside K, defined in operations/kinds.cpp for each kind of the list.
+// The table of the kind K: declared beside K, defined in operations/kinds.cpp for each kind of the list.
 template <class K>
 struct KindOf {
   static const OperationKind table;
@@ -75,7 +75,8 @@ class Operation {
     }
   Operation(K&& operation) : kind_(&KindOf<std::remove_cvref_t<K>>::table) {
     using Kind = std::remove_cvref_t<K>;
-    static_assert(sizeof(Kind) <= capacity && alignof(Kind) <= alignof(std::max_align_t));
+    static_assert(sizeof(Kind) <= capacity);
+    static_assert(alignof(Kind) <= alignof(std::max_align_t));
     static_assert(std::is_nothrow_move_constructible_v<Kind>, "lists move operations where nothing may fail");
     new (storage_) Kind(std::forward<K>(operation));
   }
@@ -96,7 +97,7 @@ class Operation {
   const OperationKind& kind() const noexcept { return *kind_; }
   const void* data() const noexcept { return storage_; }
   void* data() noexcept { return storage_; }
-  // Null when it is of another kind.
+  // Null if it is of another kind.
   template <class K>
   const K* as() const noexcept {
     return kind_ == &KindOf<K>::table ? std::launder(reinterpret_cast<const K*>(storage_)) : nullptr;
@@ -105,13 +106,13 @@ class Operation {
   OperationLabel label() const { return kind_->label(storage_); }
 
  private:
-  const OperationKind* kind_;  // null once it was moved from
+  const OperationKind* kind_;  // null after a move
   alignas(std::max_align_t) std::byte storage_[capacity];
 };
 
 using OperationList = std::vector<Operation>;
 
-// A copy between two views of as many bytes: what moves memory for a machine. It is a kind like others
+// A copy between two views of the same size, with which a backend moves memory. It is a kind like the others
 // (operations/elementwise).
 Operation make_copy(const View& source, const View& destination);
 

@@ -1,4 +1,4 @@
-// Replays of an operation list, as a machine makes them.
+// Replays of an operation list, as a backend implements them.
 #ifndef SYNFIRE_GRAPH_REPLAY_HPP
 #define SYNFIRE_GRAPH_REPLAY_HPP
 
@@ -8,17 +8,17 @@
 
 namespace synfire::core {
 
-// Whoever must know what runs when, where a replay runs its list on the launching thread.
+// Observes a replay that runs its list on the launching thread.
 class ReplayObserver {
  public:
-  // Ahead of each entry of this recorded operation. What it throws ends the launch.
+  // Called before each entry of this recorded operation. An exception ends the launch.
   virtual void before(uint32_t operation) = 0;
 
  protected:
   ~ReplayObserver() = default;
 };
 
-// What a replay is made of: the recorded list, once per slot with the arrays of that slot.
+// What a replay is made from: the recorded list, once per slot with that slot's arrays.
 struct ReplayPlan {
   std::vector<OperationList> slots;
   std::vector<uint32_t> owners;  // for each entry of a list, the number of the recorded operation that it is part of
@@ -27,24 +27,24 @@ struct ReplayPlan {
   ReplayObserver* observer = nullptr;  // outlives the replay
 };
 
-// An instantiated operation list. One thread launches, re-enables or rebuilds at a time; wait may run beside it.
+// An instantiated operation list. Only one thread may launch, enable or rebuild at a time; waits may run concurrently.
 class Replay {
  public:
   virtual ~Replay() = default;
-  // As Device::is_capturing(), asked by a launch: 10 ns less, because what it looks at is looked at again.
+  // Like Device::is_capturing(), for launches: takes 10 ns less, because it reads data that the launch reads anyway.
   virtual bool is_capturing(synfire_stream stream) = 0;
   // Replays a slot's list once. Neither allocates nor blocks on CUDA; runs the list on the host.
   virtual void launch(synfire_stream stream, uint32_t slot) = 0;
   // Adds the list to the capture that is open on the stream, without counting it as a replay.
   virtual void launch_captured(synfire_stream stream, uint32_t slot) = 0;
-  // From the next launch on the operation runs, or not. Replays in flight are not changed.
+  // Enables or disables the operation from the next launch on. Replays in flight are not changed.
   virtual void set_enabled(uint32_t operation, bool enabled) = 0;
-  // Makes it anew from another plan of the same operations; blocks until the replays in flight are done. On failure it
-  // stays what it was.
+  // Rebuilds the replay from another plan of the same operations; blocks until the replays in flight are done. On
+  // failure nothing changes.
   virtual void rebuild(ReplayPlan plan) = 0;
   // Replays finished so far, in order; cheap enough to poll.
   virtual uint64_t finished() const noexcept = 0;
-  // Throws DEVICE_LOST when the device failed for good; called now and then by a wait that takes long.
+  // Throws DEVICE_LOST if the device has failed for good; long waits call it now and then.
   virtual void check() = 0;
 };
 

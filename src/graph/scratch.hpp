@@ -1,4 +1,4 @@
-// Scratch memory of a graph's operations, or of an eager call's: they have it one after the other.
+// Scratch memory of the operations of a graph or of an eager call, which use it one after the other.
 #ifndef SYNFIRE_GRAPH_SCRATCH_HPP
 #define SYNFIRE_GRAPH_SCRATCH_HPP
 
@@ -15,7 +15,7 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  // Once. Throws OUT_OF_MEMORY.
+  // Called once. Throws OUT_OF_MEMORY.
   void provide(Device& device, uint64_t bytes) {
     if (bytes == 0 || data_) return;
     data_ = device.allocate(SYNFIRE_MEMORY_DEVICE, bytes);

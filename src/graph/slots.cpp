@@ -80,7 +80,7 @@ OperationList Slots::relocated(OperationList operations, uint32_t slot) const {
   if (slot == 0) return operations;
   for (Operation& operation : operations)
     for_each_operand(operation, [&](const Operand<View>& operand) {
-      // Memory of another kind stays where it is, also where it overlaps a pinned buffer.
+      // Memory of another kind is not relocated, even if it overlaps a pinned buffer.
       View& array = operand.view;
       if (array.memory == SYNFIRE_MEMORY_PINNED) array.data = address(array.data, slot);
     });

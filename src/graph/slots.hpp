@@ -1,5 +1,5 @@
 // The copies of a graph's pinned buffers that replays in flight read and write, one set per slot. Slot 0 is the
-// buffers' own memory; the others are memory of the graph. Which replay has which slot is the graph's business.
+// buffers' own memory; the others are memory of the graph. The graph decides which replay uses which slot.
 #ifndef SYNFIRE_GRAPH_SLOTS_HPP
 #define SYNFIRE_GRAPH_SLOTS_HPP
 
@@ -13,16 +13,16 @@ namespace synfire::core {
 
 class Slots {
  public:
-  // Copies of every pinned buffer among these, with what it holds now. Buffers that overlap stay overlapping.
+  // Copies every pinned buffer among these with its current contents. Buffers that overlap still overlap in the copies.
   Slots(Device& device, const std::vector<Ref<Buffer>>& buffers, uint32_t n_slots);
   ~Slots();
   Slots(const Slots&) = delete;
   Slots& operator=(const Slots&) = delete;
 
-  // Where a slot keeps what lies at this address of pinned memory; the address itself when no buffer of the graph has
-  // it.
+  // The address in a slot that corresponds to this address of pinned memory; the address itself if it is in no buffer
+  // of the graph.
   void* address(void* data, uint32_t slot) const noexcept;
-  // Copies what another set of slots, with as many of them, holds for a buffer.
+  // Copies the contents of a buffer from another set of slots of the same number.
   void take_over(const Slots& other, const Buffer& buffer, uint32_t n_slots) noexcept;
   OperationList relocated(OperationList operations, uint32_t slot) const;
 

@@ -35,14 +35,14 @@ class HostDevice final : public Device {
   void* allocate(int32_t /*memory*/, uint64_t bytes) override { return allocate_host(bytes); }
   void release(int32_t /*memory*/, void* data) noexcept override { release_host(data); }
   void require(int32_t /*memory*/, uint64_t bytes) override { require_host_memory(bytes, Paging::pageable); }
-  void finish() noexcept override {}  // whoever computes has references of its own
+  void finish() noexcept override {}  // whoever computes holds its own references
   void check_borrowed(int32_t /*memory*/, const void* /*data*/) override {}
 
   void upload(void* destination, const void* source, uint64_t bytes) override {
     std::memcpy(destination, source, bytes);
   }
   void download(void* destination, const void* source, uint64_t bytes) override {
-    // One value that a replay on another thread may update meanwhile is read whole.
+    // Reads a single value atomically, because a replay on another thread may update it meanwhile.
     if (bytes == sizeof(uint64_t) && reinterpret_cast<uintptr_t>(source) % sizeof(uint64_t) == 0) {
       auto* const value = static_cast<uint64_t*>(const_cast<void*>(source));
       const uint64_t read = std::atomic_ref(*value).load(std::memory_order_relaxed);
@@ -57,7 +57,7 @@ class HostDevice final : public Device {
 
   void check_stream(synfire_stream stream) override {
     if (stream)
-      fail_argument("SYN-STREAM-HOST", "stream is %p; a host context has no streams, null is needed",
+      fail_argument("SYN-STREAM-HOST", "stream is %p; a host context has no streams, so it must be null",
                     static_cast<void*>(stream));
   }
   bool is_capturing(synfire_stream) override { return false; }
@@ -71,7 +71,7 @@ class HostDevice final : public Device {
   }
   void load(std::span<const Operation>) override {}
   void execute(std::span<const Operation> operations, synfire_stream /*stream*/) override {
-    // Where the system has refused threads, eager calls do not ask again each time.
+    // If the system has refused threads, eager calls do not ask again each time.
     if (!asked_for_threads_.load(std::memory_order_relaxed) && wants_threads(operations) &&
         !asked_for_threads_.exchange(true, std::memory_order_relaxed))
       threads_.start();
@@ -80,7 +80,7 @@ class HostDevice final : public Device {
   void synchronize() override {}
   void check() override {}
   std::unique_ptr<Replay> instantiate(ReplayPlan plan) override;
-  // Threads for what will be replayed: a launch creates none.
+  // Creates the threads for replays, because a launch creates none.
   void prepare(std::span<const Operation> operations) const {
     if (wants_threads(operations)) threads_.start();
   }

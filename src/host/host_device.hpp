@@ -1,4 +1,4 @@
-// The host backend: runs the operation list on processors of this machine.
+// The host backend: runs operation lists on the processors of this machine.
 #ifndef SYNFIRE_HOST_HOST_DEVICE_HPP
 #define SYNFIRE_HOST_HOST_DEVICE_HPP
 
@@ -12,7 +12,7 @@ inline constexpr int max_threads = 1024;
 
 struct JobCallbacks;
 
-// n_threads: 1 is the calling thread only, 0 automatic. The callbacks are both null, or neither.
+// n_threads: 1 is the calling thread only, 0 automatic. Either both callbacks are null, or neither is.
 std::unique_ptr<core::Device> make_device(int n_threads, const JobCallbacks& job_system);
 
 }  // namespace synfire::host

@@ -13,16 +13,16 @@ namespace synfire::host {
 namespace {
 
 constexpr int64_t most_items = int64_t{4} * max_threads;
-// Launches of one context that may use the job system at the same time; a further one is done by its own thread.
+// Launches of one context that may use the job system at the same time; further ones run on their own thread.
 constexpr size_t n_tasks = 16;
 
 }  // namespace
 
-// What a job system is handed. It lives as long as the context, so that a part that is run too late finds a task that
-// is closed instead of a stack that is gone.
+// The task that a job system receives. It lives as long as the context, so that a part that is run too late finds a
+// closed task and not a dangling pointer.
 class JobSystem::Task {
  public:
-  // False: another launch has it.
+  // Returns false if another launch is using it.
   bool take() noexcept { return !taken_.exchange(true, std::memory_order_acquire); }
   void give_back() noexcept { taken_.store(false, std::memory_order_release); }
 
@@ -33,10 +33,10 @@ class JobSystem::Task {
     twice_.store(false, std::memory_order_relaxed);
     outside_.store(false, std::memory_order_relaxed);
     for (std::atomic<uint64_t>& word : begun_) word.store(0, std::memory_order_relaxed);
-    // In one order with the count of those inside: see close().
+    // Sequentially consistent with the count of running parts: see close().
     open_.store(true, std::memory_order_seq_cst);
   }
-  // Parts that run are waited for; those that come later do nothing.
+  // Waits for running parts; later ones do nothing.
   void close() noexcept {
     open_.store(false, std::memory_order_seq_cst);
     while (n_inside_.load(std::memory_order_seq_cst) > 0) std::this_thread::yield();
@@ -105,7 +105,7 @@ void JobSystem::run(int64_t n_blocks, BlockBody body, void* state) {
     for (int64_t block = 0; block < n_blocks; ++block) body(state, block);
     return;
   }
-  struct Closed {  // also when a callback throws, which it must not
+  struct Closed {  // even if a callback throws, which it must not
     Task& task;
     ~Closed() {
       task.close();

@@ -1,4 +1,4 @@
-// What the host gives an operation to run on: threads, and the slot of the replay.
+// What an operation on the host uses to run: threads, and the slot of the replay.
 #ifndef SYNFIRE_HOST_LAUNCHER_HPP
 #define SYNFIRE_HOST_LAUNCHER_HPP
 
@@ -17,20 +17,20 @@ class Launcher {
   uint32_t slot() const noexcept { return slot_; }
   int n_threads() const noexcept { return threads_.n_threads(); }
 
-  // Calls f(begin, end) for ranges that cover [0, count): one range on this thread, or, where it is long enough to
-  // share, a few for each thread, which even out what other programs take from a processor.
+  // Calls f(begin, end) for ranges that cover [0, count): one range on this thread or, if it is long enough to share, a
+  // few per thread, which balances the load of other programs.
   template <class F>
   void for_each_range(int64_t count, bool share, F f) const {
     const int64_t n = !share || n_threads() == 1 ? 1 : std::clamp<int64_t>(count, 1, int64_t{4} * n_threads());
     auto range = [&](int64_t index) {
-      const core::FloatEnvironment ieee;  // other threads need not have the caller's
+      const core::FloatEnvironment ieee;  // other threads may not have the caller's
       f(part(count, index, n), part(count, index + 1, n));
     };
     threads_.for_each_block(n, range);
   }
 
  private:
-  // Where the index-th of n parts of a count begins; the product may not fit.
+  // The start of the index-th of n parts of a count, computed without overflow.
   static int64_t part(int64_t count, int64_t index, int64_t n) noexcept {
     return count / n * index + count % n * index / n;
   }

@@ -8,7 +8,7 @@ namespace synfire::host {
 
 enum class Level { baseline, avx2, avx512 };
 
-// The best that this processor has, or the one that SYNFIRE_HOST_LEVEL names if it has it.
+// The best level of this processor, or the one that SYNFIRE_HOST_LEVEL names if the processor has it.
 Level level() noexcept;
 const char* name_of_level(Level level) noexcept;
 

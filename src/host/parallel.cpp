@@ -22,14 +22,14 @@ namespace {
 
 #if SYNFIRE_HOST_THRUST
 
-// Thrust's algorithms with this policy run on the pool, those that have an overload here; all others run on the calling
-// thread, as those of Thrust's own host policy do.
+// With this policy, Thrust's algorithms that have an overload here run on the pool. All others run on the calling
+// thread, as with Thrust's own host policy.
 struct OnPool : thrust::host_execution_policy<OnPool> {
   explicit OnPool(ThreadPool& p) : pool(&p) {}
   ThreadPool* pool;
 };
 
-// Thrust finds it by the policy's namespace.
+// Thrust finds it by argument-dependent lookup.
 template <class Iterator, class Size, class F>
 Iterator for_each_n(OnPool& policy, Iterator first, Size n, F f) {
   struct Loop {
@@ -70,7 +70,7 @@ int automatic_threads() noexcept {
 #endif
 }
 
-// Threads of a context: 1 where there is neither a job system nor a threaded build.
+// Threads of a context: 1 if there is neither a job system nor a threaded build.
 int count_threads(int wanted, bool has_job_system) noexcept {
   if (has_job_system) return wanted > 0 ? wanted : usable_processors();
 #if SYNFIRE_HOST_OPENMP || SYNFIRE_HOST_POOL

@@ -1,6 +1,6 @@
-// Parallel: the one place where the host backend uses several threads. Those of a pool of the context's own, directly
-// or through Thrust's algorithms, those of OpenMP, or one, as configured (SYNFIRE_HOST_PARALLEL); or those of the
-// caller's job system. Results do not depend on which.
+// Parallel: the only place where the host backend uses several threads: those of the context's own pool, directly or
+// through Thrust's algorithms, those of OpenMP, or only one, as configured (SYNFIRE_HOST_PARALLEL); or those of the
+// caller's job system. The results are the same.
 #ifndef SYNFIRE_HOST_PARALLEL_HPP
 #define SYNFIRE_HOST_PARALLEL_HPP
 
@@ -16,12 +16,12 @@ const char* threading_name() noexcept;
 
 class Parallel {
  public:
-  // n_threads of 0: as many as there are processors to use.
+  // n_threads of 0: as many as there are usable processors.
   Parallel(int n_threads, const JobCallbacks& callbacks);
 
   int n_threads() const noexcept { return n_threads_; }
 
-  // Creates what threads there are to be, unless they are there. Allocates and blocks: never called by a replay.
+  // Creates the threads if they do not exist yet. Allocates and blocks, so a replay never calls it.
   void start() const noexcept;
 
   // Calls f(block) for every block in [0, n_blocks), on at most n_threads threads; n_blocks is 4 n_threads at most.

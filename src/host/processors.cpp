@@ -14,9 +14,9 @@ namespace synfire::host {
 namespace {
 
 #if defined(__linux__)
-// 0 when the system does not tell.
+// 0 if the system does not tell.
 int processors_in_mask() noexcept {
-  // The system refuses a set that is smaller than its own.
+  // The system refuses a set smaller than its own.
   for (int most = 1024; most <= 1 << 20; most *= 4) {
     cpu_set_t* const set = CPU_ALLOC(static_cast<size_t>(most));
     if (!set) return 0;
@@ -41,7 +41,7 @@ int usable_processors() noexcept {
 }
 
 int wanted_threads() noexcept {
-  // A list is one number for each level of nesting.
+  // The variable may be a list with one number per level of nesting.
   const char* const text = std::getenv("OMP_NUM_THREADS");
   const long wanted = text ? std::strtol(text, nullptr, 10) : 0;
   return wanted > 0 ? static_cast<int>(std::min<long>(wanted, max_threads)) : usable_processors();

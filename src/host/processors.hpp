@@ -1,4 +1,4 @@
-// How many threads "automatic" means.
+// The number of threads that "automatic" means.
 #ifndef SYNFIRE_HOST_PROCESSORS_HPP
 #define SYNFIRE_HOST_PROCESSORS_HPP
 
@@ -7,7 +7,7 @@ namespace synfire::host {
 // Processors that the calling thread may run on, at least 1.
 int usable_processors() noexcept;
 
-// What the environment variable OMP_NUM_THREADS asks for, where it begins with a number from 1 on; else the above.
+// The environment variable OMP_NUM_THREADS, if it begins with a number of at least 1; otherwise the number above.
 int wanted_threads() noexcept;
 
 }  // namespace synfire::host

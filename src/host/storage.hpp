@@ -2,7 +2,7 @@
 // branch-free integer arithmetic that the compiler vectorises at every level; they round to nearest, ties to even, and
 // keep subnormals, as the GPU's conversion instructions do.
 //
-// Included by kernels of operations, those that are compiled once per instruction level among them.
+// Included by kernels of operations, some of which are compiled once per instruction level.
 #ifndef SYNFIRE_HOST_STORAGE_HPP
 #define SYNFIRE_HOST_STORAGE_HPP
 
@@ -13,7 +13,7 @@
 
 namespace synfire::host {
 
-// Neurons of a tile at most, for rows on a thread's stack.
+// The most neurons of a tile, for rows on a thread's stack.
 inline constexpr int max_tile = 512;
 
 }  // namespace synfire::host
@@ -83,8 +83,8 @@ void fill_row(R* to, R value, int count) {
   for (int i = 0; i < count; ++i) to[i] = value;
 }
 
-// Asks for bytes, to be read (0) or written (1) soon. Inlined by force, like all that does nothing else: g++ takes a
-// function without other effects for one that need not be called.
+// Prefetches bytes that will be read (0) or written (1) soon. Always inlined, because g++ drops calls of functions that
+// only prefetch, as functions without effects.
 template <int Write>
 SYNFIRE_MODEL_FN void prefetch_bytes(const char* bytes, int64_t count) {
   for (int64_t at = 0; at < count; at += 64) __builtin_prefetch(bytes + at, Write, 3);
@@ -96,7 +96,7 @@ SYNFIRE_MODEL_FN void prefetch_array(const R* array, int64_t element, int count)
     prefetch_bytes<Write>(reinterpret_cast<const char*>(array + element), count * static_cast<int64_t>(sizeof(R)));
 }
 
-// Asks for a row of a sequence.
+// Prefetches a row of a sequence.
 template <int Write>
 SYNFIRE_MODEL_FN void prefetch_row(const Sequence& sequence, int64_t t, int64_t element, int count) {
   if (!sequence) return;
@@ -139,11 +139,11 @@ struct Row {
 };
 template <class R>
 constexpr Row<R> zeros(R(0));
-// What a gradient that is added stands for when it is not given: added to anything, −0 changes nothing.
+// Stands for a gradient that is not given: adding −0 changes no number.
 template <class R>
 constexpr Row<R> negative_zeros(R(-0.0));
 
-// A row as R: where it lies if it is stored so, else converted into `scratch`; `absent` when it is not given.
+// A row as R: in place if it is stored as R, otherwise converted into `scratch`; `absent` if it is not given.
 template <class R>
 const R* read_row(const Sequence& sequence, int64_t step, int64_t at, int count, R* scratch,
                   const Row<R>& absent = zeros<R>) {

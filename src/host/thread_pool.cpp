@@ -1,8 +1,8 @@
-// How a job meets workers. Each worker has a word: what it does now, and whether it sleeps. Whoever brings a job claims
-// workers that are idle, gives each the job and offers it; at the end it takes the offer back where the worker has not
-// begun, waits for those that have, and lets all go. A worker belongs to one job from the claim to the end, so a job
-// may lie on the stack of the thread that brought it. The parent's threads do not exist in a child after fork(): there
-// a pool is never touched.
+// The protocol between jobs and workers. Each worker has a word that holds its state and whether it sleeps. The thread
+// that submits a job claims idle workers and offers the job to each. At the end it withdraws the offer from workers
+// that have not begun, waits for those that have, and releases all. A worker belongs to one job from claim to release,
+// so a job may be on the stack of the submitting thread. A child after fork() does not have the parent's threads and
+// never touches the pool.
 #include "thread_pool.hpp"
 
 #include "host_device.hpp"
@@ -21,22 +21,22 @@
 namespace synfire::host {
 namespace {
 
-// What a worker does: the lowest three bits of its word.
+// The state of a worker: the lowest three bits of its word.
 constexpr uint32_t idle = 0;      // nothing; anyone may claim it
 constexpr uint32_t claimed = 1;   // nothing yet; its job is being written
 constexpr uint32_t offered = 2;   // nothing yet; it may begin
 constexpr uint32_t working = 3;   // its part of a job
-constexpr uint32_t finished = 4;  // nothing any more; its job is not over
+constexpr uint32_t finished = 4;  // done, but its job is not over
 constexpr uint32_t ending = 5;    // it returns
 constexpr uint32_t doing = 7;     // mask of these
 constexpr uint32_t asleep = 8;    // it sleeps on its word, or is about to
-constexpr uint32_t awaited = 16;  // whoever brought the job sleeps on the word until the worker has finished
+constexpr uint32_t awaited = 16;  // the submitting thread sleeps on the word until the worker has finished
 
-// Waking a thread costs 5 us where it is done and up to 50 where it is awaited: between the operations of a replay
-// those who wait stay awake. Longer would take a processor from other programs between two replays.
+// Waking a thread takes the waker 5 us and the waiting side up to 50, so waiting threads spin between the operations of
+// a replay. Spinning longer would take a processor from other programs between two replays.
 constexpr int64_t most_spin_ns = 50'000;
 
-// Parts that a job is cut into, so that threads begin far from each other and come to the same blocks in the next job.
+// The parts of a job, so that threads begin far from each other and get the same blocks in the next job.
 constexpr int most_parts = 32;
 
 void pause_processor() noexcept {
@@ -47,7 +47,7 @@ void pause_processor() noexcept {
 #endif
 }
 
-// Calls done() until it says so, for as long at most. A look at the clock costs more than a look at a word.
+// Calls done() until it returns true or the time is up. Reading the clock costs more than reading a word.
 template <class Done>
 bool spin(int64_t ns, Done done) noexcept {
   if (done()) return true;
@@ -66,7 +66,7 @@ bool spin(int64_t ns, Done done) noexcept {
 
 struct alignas(64) ThreadPool::Worker {
   std::atomic<uint32_t> word{idle};
-  Job* job = nullptr;  // belongs to whoever has claimed the worker
+  Job* job = nullptr;  // owned by the thread that has claimed the worker
   int place = 0;       // in that job: 1 and up
   ThreadPool* pool = nullptr;
   WorkerThread thread;
@@ -84,7 +84,7 @@ struct ThreadPool::Job {
   std::atomic<int> next_sleeping{0};
   Part parts[most_parts];
   Worker* team[max_threads];      // claimed for this job
-  Worker* sleeping[max_threads];  // those of them that have to be woken
+  Worker* sleeping[max_threads];  // those that have to be woken
 
   Job(BlockBody b, void* s) noexcept : body(b), state(s) {}
 
@@ -96,7 +96,7 @@ struct ThreadPool::Job {
     }
   }
 
-  // Wakes two workers; each of them does the same, so that no thread wakes many.
+  // Wakes two workers, each of which does the same, so that no thread wakes many.
   void wake_two() noexcept {
     for (int i = 0; i < 2 && next_sleeping.load(std::memory_order_relaxed) < n_sleeping; ++i) {
       const int at = next_sleeping.fetch_add(1, std::memory_order_relaxed);
@@ -106,7 +106,7 @@ struct ThreadPool::Job {
     }
   }
 
-  // Works on its own part, then on what others have left of theirs.
+  // Works on its own part, then on the rest of the others' parts.
   void take_part(int place) noexcept {
     wake_two();
     for (int i = 0; i < n_parts; ++i) {
@@ -149,7 +149,7 @@ bool ThreadPool::is_from_before_fork() const noexcept {
 void ThreadPool::start() noexcept {
   if (n_started_.load(std::memory_order_acquire) == n_workers_ || is_from_before_fork() || !starting_.enter()) return;
   int n = n_started_.load(std::memory_order_relaxed);
-  // Who spins where threads outnumber processors keeps those from running that it waits for.
+  // If threads outnumber processors, a spinning thread keeps those from running for which it waits.
   spin_ns_.store(n_workers_ < usable_processors() ? most_spin_ns : 0, std::memory_order_relaxed);
   while (n < n_workers_ && worker_at(n).thread.start(work, &worker_at(n), n + 1)) ++n;
   n_started_.store(n, std::memory_order_release);
@@ -165,15 +165,16 @@ void ThreadPool::work(void* worker) {
   for (;;) {
     while (!spin(self.pool->spin_ns_.load(std::memory_order_relaxed), has_news)) {
       uint32_t word = self.word.load(std::memory_order_relaxed);
-      if ((word & doing) != idle && (word & doing) != finished) continue;  // a claim is followed by an offer at once
-      // Said before it sleeps, so that whoever claims it knows; taken back by whoever wakes it, or when it begins.
+      if ((word & doing) != idle && (word & doing) != finished) continue;  // an offer follows a claim at once
+      // Set before the worker sleeps, so that a claiming thread knows; cleared by the thread that wakes it, or when it
+      // begins.
       if (!(word & asleep) && !self.word.compare_exchange_strong(word, word | asleep, std::memory_order_relaxed))
         continue;
       self.word.wait(word | asleep, std::memory_order_relaxed);
     }
     uint32_t word = self.word.load(std::memory_order_relaxed);
     if ((word & doing) == ending) return;
-    // Unless the offer has been taken back, or who wakes it comes between.
+    // Unless the offer was withdrawn, or the waking thread interferes.
     if ((word & doing) != offered ||
         !self.word.compare_exchange_strong(word, working, std::memory_order_acquire, std::memory_order_relaxed))
       continue;
@@ -182,7 +183,7 @@ void ThreadPool::work(void* worker) {
   }
 }
 
-// Claims up to so many idle workers for the job.
+// Claims up to this many idle workers for the job.
 void ThreadPool::claim(Job& job, int64_t most) noexcept {
   const int n = n_started_.load(std::memory_order_acquire);
   for (int i = 0; i < n && job.n_workers < most; ++i) {
@@ -199,7 +200,7 @@ void ThreadPool::claim(Job& job, int64_t most) noexcept {
   }
 }
 
-// Lets a worker go when it has no part in the job any more.
+// Releases a worker that has no part in the job any more.
 void ThreadPool::let_go(Worker& worker) const noexcept {
   std::atomic<uint32_t>& word = worker.word;
   uint32_t now = word.load(std::memory_order_relaxed);

@@ -1,5 +1,5 @@
-// The threads of one context. A job is a number of blocks; the thread that brings it works on it too, with those
-// workers that are free at that moment, so that nobody waits for a thread that has not begun.
+// The threads of one context. A job is a number of blocks. The submitting thread works on it too, with the workers that
+// are free at that moment, and never waits for a thread that has not begun.
 #ifndef SYNFIRE_HOST_THREAD_POOL_HPP
 #define SYNFIRE_HOST_THREAD_POOL_HPP
 
@@ -15,20 +15,19 @@ using BlockBody = void (*)(void* state, int64_t block);
 
 class ThreadPool {
  public:
-  // Room for as many workers; there is none yet.
+  // Reserves room for this many workers, and creates none.
   explicit ThreadPool(int n_workers);
   // Ends the workers. No job may be running.
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  // Creates the workers that are missing; where the system refuses one there are fewer. Allocates and blocks: never
-  // called by a replay.
+  // Creates the missing workers, or fewer if the system refuses one. Allocates and blocks, so a replay never calls it.
   void start() noexcept;
 
   // Calls body(state, block) once for each block in [0, n_blocks), and returns when all calls have. Any number of
-  // threads may do so at once, and body must not. Neither allocates nor locks. In a child after fork(), and where no
-  // worker is free, all blocks run here, in order.
+  // threads may call this at once, but body must not. Neither allocates nor locks. In a child after fork(), or if no
+  // worker is free, all blocks run on this thread, in order.
   void run(int64_t n_blocks, BlockBody body, void* state) noexcept;
 
  private:
@@ -42,10 +41,10 @@ class ThreadPool {
   Worker& worker_at(int i) const noexcept;
 
   const int n_workers_;
-  const uint32_t process_;  // core::fork_generation() where it was made
+  const uint32_t process_;  // core::fork_generation() at its creation
   std::unique_ptr<Worker[]> workers_;
   std::atomic<int> n_started_{0};
-  std::atomic<int64_t> spin_ns_{0};  // how long those who wait do so awake
+  std::atomic<int64_t> spin_ns_{0};  // how long waiting threads spin
   core::Mutex starting_;
 };
 

@@ -16,10 +16,10 @@ namespace synfire::host {
 
 namespace {
 
-// A backward of f64 keeps 110 KiB on its stack; libraries' thread-local data lie there too.
+// A backward in f64 uses 110 KiB of stack, and thread-local data of libraries are on the stack too.
 constexpr size_t stack_bytes = 512 * 1024;
 
-// What a program handles is for its own threads; what a fault raises is for the thread that made it.
+// Signals that the program handles go to its own threads; a fault's signal goes to the thread that caused it.
 class SignalsBlocked {
  public:
   SignalsBlocked() noexcept {
@@ -40,7 +40,7 @@ class SignalsBlocked {
 
 void* WorkerThread::begin(void* self) {
   const auto* const thread = static_cast<WorkerThread*>(self);
-  char name[16];  // the most that the system takes
+  char name[16];  // the longest name that the system accepts
   std::snprintf(name, sizeof name, "synfire-%d", thread->number_);
   pthread_setname_np(pthread_self(), name);
   thread->main_(thread->argument_);
@@ -57,7 +57,7 @@ bool WorkerThread::start(Main main, void* argument, int number) noexcept {
   pthread_attr_setstacksize(&attributes, stack_bytes);
   int error = pthread_create(&thread_, &attributes, begin, this);
   pthread_attr_destroy(&attributes);
-  // Where the program's thread-local data do not fit into such a stack, one of the usual size must do.
+  // If the program's thread-local data do not fit into this stack, uses the default size.
   if (error == EINVAL) error = pthread_create(&thread_, nullptr, begin, this);
   return error == 0;
 }

@@ -1,5 +1,5 @@
-// One thread of a pool: created with a small stack, named "synfire-N", deaf to signals. The one place that knows how
-// threads of this platform are made.
+// One thread of a pool: created with a small stack, named "synfire-N", with signals blocked. The only place that
+// depends on the platform's threads.
 #ifndef SYNFIRE_HOST_WORKER_THREAD_HPP
 #define SYNFIRE_HOST_WORKER_THREAD_HPP
 
@@ -15,11 +15,11 @@ class WorkerThread {
  public:
   using Main = void (*)(void* argument);
 
-  // False when the system refuses. `number` is for its name.
+  // Returns false if the system refuses. `number` is for the thread's name.
   bool start(Main main, void* argument, int number) noexcept;
   // Waits until it has ended.
   void join() noexcept;
-  // In a child after fork(), where it does not exist.
+  // For a child after fork(), in which the thread does not exist.
   void forget() noexcept;
 
  private:

@@ -111,7 +111,8 @@ void Layer::upload_block(synfire_stream stream) {
 
 void Layer::replace_tape(Tape* tape) {
   const EnteredScope scope(mutex_);
-  if (!scope) return left_now_.store(nullptr, std::memory_order_release);  // left behind by a fork: no tape is known
+  if (!scope)
+    return left_now_.store(nullptr, std::memory_order_release);  // the lock is abandoned after a fork: no tape is known
   left_ = Ref<Tape>(tape);
   if (eager_ && eager_.get() != tape) eager_->spoil();
   if (tape) {

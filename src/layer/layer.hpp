@@ -1,4 +1,4 @@
-// A layer: a neuron model with a fixed shape, its parameters, its state and its tape. What can be done with one is
+// A layer: a neuron model with a fixed shape, its parameters, its state and its tape. The operations on layers are in
 // operations/neuron, operations/state and operations/parameters.
 #ifndef SYNFIRE_LAYER_LAYER_HPP
 #define SYNFIRE_LAYER_LAYER_HPP
@@ -27,22 +27,22 @@ struct ParameterValues {
   std::span<const double> values;
 };
 
-// Whoever replays operations on a layer: what a call on the layer may have to wait for.
-class LayerUser {
+// Replays operations on a layer: a call on the layer may have to wait for it.
+class Replayer {
  public:
-  // The stream of a launch that has begun and not returned, or null.
+  // The stream of a launch that is in progress, or null.
   virtual StreamId launching_on() const noexcept = 0;
   // Replays launched and finished so far.
   virtual uint64_t launched() const noexcept = 0;
   virtual uint64_t finished() const noexcept = 0;
-  // Throws when the device is lost.
+  // Throws if the device is lost.
   virtual void check_alive() = 0;
 
   // Waits until every replay launched before this call is done; throws when the device is lost.
   void finish();
 
  protected:
-  ~LayerUser() = default;
+  ~Replayer() = default;
 };
 
 class Layer final : public Child {
@@ -53,7 +53,7 @@ class Layer final : public Child {
   const void* block() const noexcept { return block_; }
   // The state variables, each [B, N]: 0 is V, 1 is W (null in models with one variable).
   void* state(int variable) const noexcept;
-  // Memory of the layer as an operand: of so many bytes, or an array of these lengths, whose steps follow each other.
+  // Memory of the layer as an operand: a number of bytes, or a contiguous array of these lengths.
   View own(void* data, uint64_t bytes, int32_t dtype) noexcept {
     View view;
     view.data = data;
@@ -76,61 +76,61 @@ class Layer final : public Child {
   // ---- parameters
   const ParameterSet& parameters() const noexcept { return parameters_; }
   std::unique_lock<Mutex> lock_parameters() const { return std::unique_lock(mutex_); }
-  // All of them or none; visible together.
+  // Sets all of them or none; they become visible together.
   void set_parameters(std::span<const ParameterValues> list);
   // Waits for replays that update the parameter.
   void get_parameter(ParameterName name, const char* known_as, std::span<double> values);
-  // Grows with every change, by the host or by a replay: what a tape is worth.
+  // Grows with every change, by the host or by a replay. Tapes compare it.
   uint64_t parameter_version() const noexcept {
     return version_.load(std::memory_order_acquire) + updates_.load(std::memory_order_acquire);
   }
-  // Of the parameters that work enqueued from here on computes with: those of the last refresh, and what replays
-  // launched so far update.
+  // The version of the parameters that work enqueued from here on uses: that of the last refresh, plus the updates of
+  // replays launched so far.
   uint64_t computing_version() const noexcept {
     return (uploaded_version_.load(std::memory_order_relaxed) & ~rewrite_bit) +
            updates_.load(std::memory_order_acquire);
   }
-  // Brings the device's parameter block up to date, in stream order; no work when nothing changed.
+  // Updates the device's parameter block in stream order. Does nothing if no parameter has changed.
   void refresh(synfire_stream stream) {
     if (has_changed()) upload_block(stream);
   }
-  // Ahead of a refresh that no stream orders after replays in flight: waits for them when there is something to bring.
+  // Before a refresh that no stream orders after replays in flight: waits for them if a parameter has changed.
   void settle() {
-    if (has_changed()) wait_for_users();
+    if (has_changed()) wait_for_replays();
   }
 
   // ---- updates of parameters inside replays
-  // Under lock_parameters(): an operation that updates the parameter is made.
+  // Under lock_parameters(): counts an operation that updates the parameter.
   void add_update(uint32_t parameter) {
     begin_updates();
     ++updaters_[parameter];
   }
-  // The graph that it was made for is gone, or did not record it after all.
+  // The operation's graph is gone, or did not record it.
   void drop_update(uint32_t parameter) noexcept;
-  // A replay was launched that updates these parameters (a bit for each), or a capture of the caller's took it.
+  // A replay that updates these parameters (a bit for each) was launched, or added to a caller's capture.
   void note_updated(uint32_t parameters, bool captured) noexcept {
     on_device_.fetch_or(parameters, std::memory_order_relaxed);
     if (captured) captured_.fetch_or(parameters, std::memory_order_relaxed);
     updates_.fetch_add(1, std::memory_order_release);
   }
-  // How many batch rows passes compute: the first ones. Takes effect as parameters do.
+  // Sets how many batch rows, from the first on, passes compute. Takes effect like a parameter.
   void set_n_active(int64_t n_rows);
   bool has_neuron_constants() const noexcept { return parameters_.per_neuron(); }
-  // What the operations on parameters are given. Under lock_parameters(), or while a replay is launched.
+  // Arguments of the operations on parameters. Called under lock_parameters(), or while a replay is launched.
   ParameterTarget target() const noexcept;
   ParameterUpload upload() const;
 
-  // ---- users
-  // Before work on a stream. Throws WRONG_ORDER while a replay on another one may be running or is being launched on
-  // another thread. Takes no lock while one stream is used. A null user is an eager call, which nobody finds in flight
-  // later. A launch says where it goes before it looks (Exclusive), and moving says so before it looks at launches: of
-  // two threads at least one sees the other.
-  void order_on(const LayerUser* user, StreamId stream) {
-    if (stream_.load(std::memory_order_seq_cst) != stream) move_to(user, stream);
+  // ---- replays
+  // Called before work on a stream. Throws WRONG_ORDER while a replay on another stream may be running or is being
+  // launched by another thread. Takes no lock as long as only one stream is used. A null replayer is an eager call,
+  // which is not in flight when it returns. A launch publishes its stream before it reads stream_ (Exclusive), and a
+  // move writes stream_ before it reads the launches, so of two threads at least one sees the other.
+  void order_on(const Replayer* replayer, StreamId stream) {
+    if (stream_.load(std::memory_order_seq_cst) != stream) move_to(replayer, stream);
   }
-  void add_user(LayerUser& user);
-  // Where a launch is the computation, one thread at a time runs replays with the layer; a callback of one may launch
-  // others. False: another thread does.
+  void add_replayer(Replayer& replayer);
+  // If a launch is the computation itself, only one thread at a time runs replays with the layer; a callback of one may
+  // launch others. Returns false if another thread is running one.
   bool enter() noexcept {
     const void* const here = this_thread();
     if (owner_.load(std::memory_order_relaxed) != here) {
@@ -144,35 +144,34 @@ class Layer final : public Child {
   void leave() noexcept {
     if (--entered_ == 0) owner_.store(nullptr, std::memory_order_release);
   }
-  void remove_user(LayerUser& user) noexcept;
+  void remove_replayer(Replayer& replayer) noexcept;
 
   // ---- gradients of parameters
-  // From the first gradient on, the slopes of the constants are kept beside the constants.
+  // From the first gradient on, the slopes of the constants are stored beside the constants.
   void prepare_gradients();
   // f64 [slope rows + 2, B, N], then the sums of the chunks of each.
   double* gradient_sums() const noexcept { return gradient_partials_; }
   const int64_t* active() const noexcept;  // ParameterBlock::active, on the device
 
   // ---- tapes
-  // Forwards that ran, eagerly or in replays, those for inference included.
+  // Forwards that have run, eagerly or in replays, including those for inference.
   uint32_t n_forwards() const noexcept { return n_forwards_.load(std::memory_order_relaxed); }
-  // The forward that ran last left this tape, or none: what an eager backward reads. Lock-free while it is the same
-  // one.
+  // The last forward left this tape, or none. An eager backward reads it. Lock-free as long as the tape is the same.
   void leave_tape(Tape* tape) {
     n_forwards_.store(n_forwards() + 1, std::memory_order_relaxed);
     if (left_now_.load(std::memory_order_relaxed) != tape ||
         (tape && latest_now_.load(std::memory_order_relaxed) != tape))
       replace_tape(tape);
   }
-  // A forward that leaves such a tape was recorded or run: a backward that is recorded from here on belongs to it.
+  // A forward that leaves this tape was recorded or run: backwards recorded from here on belong to it.
   void expect_tape(Tape& tape) noexcept;
-  // The tape of the forward that ran last; throws STALE_TAPE when there is none.
+  // The tape of the last forward; throws STALE_TAPE if there is none.
   Ref<Tape> left_tape() const;
-  // The latest tape, recorded or run; throws STALE_TAPE when there was none, or it is gone.
+  // The latest tape, recorded or run; throws STALE_TAPE if there is none or it is gone.
   Ref<Tape> latest_tape() const;
-  // Of eager forwards, each of which writes it anew; good until another forward of the layer runs.
+  // The tape of eager forwards, each of which overwrites it. Valid until another forward of the layer runs.
   Tape& eager_tape();
-  // Whether a backward of such a tape reads the contents of X as the forward saw them.
+  // Whether a backward of this tape reads X again.
   bool reads_input(const TapeShape& tape, bool with_gradients) const noexcept {
     return tape.mode == TapeMode::recompute || spec_.model->slope_reads_input || with_gradients;
   }
@@ -186,35 +185,35 @@ class Layer final : public Child {
   void release_memory() noexcept;
   void upload_block(synfire_stream stream);
   template <class R>
-  void fill_block(void* block) const;
+  void fill_block(void* bytes) const;
   void check_list(std::span<const ParameterValues> list) const;
   double largest_constant() const;
   void begin_updates();
   void prepare_values(uint32_t index, size_t count);
   void provide_slopes();
   uint32_t staged() const noexcept;
-  void move_to(const LayerUser* user, StreamId stream);
-  void wait_for_users();
+  void move_to(const Replayer* replayer, StreamId stream);
+  void wait_for_replays();
   bool has_changed() const noexcept {
     return uploaded_version_.load(std::memory_order_relaxed) != version_.load(std::memory_order_acquire);
   }
-  // An address that no other thread has.
+  // An address unique to the calling thread.
   static const void* this_thread() noexcept {
     static thread_local const char here = 0;
     return &here;
   }
-  // What brings values to the device is an operation: both are defined beside it (operations/parameters).
+  // An operation moves values to the device; these two are defined beside it (operations/parameters).
   void load_value_kernel();
   void send_values(synfire_stream stream);
   void replace_tape(Tape* tape);
   void* find_state(const char* name, const void* values, uint64_t bytes) const;
 
-  // The next refresh writes the block, though no parameter has changed.
+  // Makes the next refresh write the block even if no parameter has changed.
   void rewrite_block() noexcept { uploaded_version_.fetch_or(rewrite_bit, std::memory_order_relaxed); }
   static constexpr uint64_t rewrite_bit = uint64_t{1} << 63;
 
-  // What every launch looks at or writes, in one line of the processor's cache.
-  alignas(64) std::atomic<StreamId> stream_{&contexts_own_stream};  // that all work in flight is on
+  // What every launch reads or writes, in one cache line.
+  alignas(64) std::atomic<StreamId> stream_{&contexts_own_stream};  // of all work in flight
   std::atomic<uint64_t> version_{1};                                // of the parameters
   std::atomic<uint64_t> uploaded_version_{
       rewrite_bit};                         // what the device's block holds, and whether it must be rewritten
@@ -229,17 +228,18 @@ class Layer final : public Child {
   std::atomic<uint32_t> on_device_{0};  // parameters whose values on the device are newer than those here
   std::atomic<uint32_t> captured_{0};   // parameters that graphs of the caller's own update, at any time
 
-  // From the first value per neuron, or update in a replay, on: values on the device, behind the block, and what the
-  // host has set since the last launch.
+  // Used from the first value per neuron, or the first update in a replay, on: values on the device, behind the block,
+  // and those that the host has set since the last launch.
   ParameterMaster* master_ = nullptr;
-  uint32_t updaters_[model::max_parameters] = {};  // recorded updates of each parameter, in graphs that live
+  uint32_t updaters_[model::max_parameters] = {};  // recorded updates of each parameter, in live graphs
   uint32_t changed_ = 0;                           // set by the host since the last refresh
   double* rows_[model::max_parameters] = {};       // [N] on the device, of parameters that are per neuron
   std::unique_ptr<ValueStaging> staging_;          // of values per neuron
 
-  Mutex users_mutex_;  // the list, and changes of stream_
-  std::vector<LayerUser*> users_;
-  // The thread that runs replays with this layer now, where a launch computes, and how often it entered: only it looks.
+  Mutex replayers_mutex_;  // the list, and changes of stream_
+  std::vector<Replayer*> replayers_;
+  // If launches compute: the thread that is running replays with this layer, and how often it has entered. Only that
+  // thread reads the count.
   std::atomic<const void*> owner_{nullptr};
   int entered_ = 0;
 
@@ -254,7 +254,8 @@ class Layer final : public Child {
 
   Ref<Tape> eager_;  // null until the first eager forward
   Ref<Tape> left_;   // by the forward that ran last
-  // Of the taped forward made or run last. No reference: one that was recorded is worth nothing without its graph.
+  // The tape of the taped forward that was recorded or run last. A weak reference: a recorded forward's tape is useless
+  // without its graph.
   WeakRef<Tape> latest_;
 };
 

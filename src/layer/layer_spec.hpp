@@ -1,4 +1,4 @@
-// What a layer is: its model, shape, types and rules, and the bytes that follow from them.
+// The specification of a layer: its model, shape, types and rules, and the sizes derived from them.
 #ifndef SYNFIRE_LAYER_LAYER_SPEC_HPP
 #define SYNFIRE_LAYER_LAYER_SPEC_HPP
 
@@ -26,13 +26,13 @@ struct LayerSpec {
 
   explicit LayerSpec(const synfire_layer_desc& desc);
 
-  // Of state, arithmetic, parameters and their gradients; `dtype` is the storage of sequences.
+  // The type of state, arithmetic, parameters and their gradients; `dtype` is that of stored sequences.
   int32_t arithmetic() const { return dtype == SYNFIRE_DTYPE_F64 ? SYNFIRE_DTYPE_F64 : SYNFIRE_DTYPE_F32; }
   bool is_narrow() const { return bytes_of_dtype(dtype) == 2; }
   uint64_t element_bytes() const { return bytes_of_dtype(arithmetic()); }
   uint64_t row_bytes() const { return static_cast<uint64_t>(extents.row()) * element_bytes(); }
   uint64_t sequence_elements() const { return static_cast<uint64_t>(extents.n_steps * extents.row()); }
-  // Distance of two state variables in memory.
+  // The distance between two state variables in memory.
   uint64_t state_stride() const { return (row_bytes() + 255) / 256 * 256; }
   uint64_t state_bytes() const { return static_cast<uint64_t>(model->n_states) * state_stride(); }
   int64_t time_words() const { return (extents.n_steps + 31) / 32; }  // time-packed words of one neuron
@@ -43,7 +43,7 @@ struct LayerSpec {
     return is_narrow() ? static_cast<uint64_t>(time_words() * extents.row()) * 4 : 0;
   }
   uint64_t block_bytes() const;    // the parameter block
-  uint64_t master_offset() const;  // behind it in one piece of memory: a ParameterMaster
+  uint64_t master_offset() const;  // of the ParameterMaster behind the block, in the same allocation
   uint64_t parameter_bytes() const { return master_offset() + sizeof(ParameterMaster); }
   uint64_t per_neuron_bytes() const;  // constants, once any parameter is per neuron
   uint64_t value_bytes() const { return static_cast<uint64_t>(extents.n_neurons) * sizeof(double); }  // of one of them

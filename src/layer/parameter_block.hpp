@@ -1,5 +1,5 @@
-// A layer's parameters in device memory: the constants that kernels read, and the values behind them once replays
-// change them.
+// A layer's parameters in device memory: the constants that kernels read and, once replays update parameters, the
+// values themselves.
 #ifndef SYNFIRE_LAYER_PARAMETER_BLOCK_HPP
 #define SYNFIRE_LAYER_PARAMETER_BLOCK_HPP
 
@@ -9,7 +9,7 @@
 
 namespace synfire::core {
 
-// A layer's constants where kernels read them, rewritten between replays without re-recording.
+// A layer's constants as kernels read them; rewritten between replays without re-recording.
 template <class R>
 struct ParameterBlock {
   R shared[model::max_constants];
@@ -29,7 +29,7 @@ struct ParameterMaster {
   uint64_t read_number;                 // the highest of those kernels that is done (ValueStaging)
 };
 
-// What both kernels need to know of a layer.
+// What both kernels need of a layer.
 struct ParameterTarget {
   ParameterMaster* master;
   int64_t n_neurons;
@@ -44,11 +44,11 @@ struct ParameterUpload {
   void* block;                           // ParameterBlock
   void* per_neuron;                      // constants [n_constants, N] when any parameter is per neuron, else null
   void* slopes_per_neuron;               // [row, constant, N], or null
-  int64_t active;                        // ParameterBlock::active as it shall be
+  int64_t active;                        // the new ParameterBlock::active
   uint32_t changed;                      // a bit for each parameter
-  double values[model::max_parameters];  // of changed ones that are one number
-  const double* staged[model::max_parameters];  // [N], of changed ones that are one per neuron
-  double* rows[model::max_parameters];          // ParameterMaster::rows as they shall be
+  double values[model::max_parameters];  // of changed parameters with one number
+  const double* staged[model::max_parameters];  // [N], of changed parameters with one number per neuron
+  double* rows[model::max_parameters];          // the new ParameterMaster::rows
   uint64_t number;                              // of this work, and where to write it when what is staged has been
   uint64_t* read_number;                        // read; null when nothing is staged
 };

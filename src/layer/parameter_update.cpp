@@ -1,8 +1,7 @@
-// Parameters as they are set, read back and updated by replays. While each is one number and only the host sets any,
-// its constants go to the device with a launch (layer.cpp). From the first that replays update, or that is one number
-// per neuron, the values live on the device, and the constants are derived there; the host's copy is what it set last,
-// or read back. What does not live here: the arithmetic (model/update.hpp), and the way of values per neuron to the
-// device (value_staging.cpp).
+// Setting, reading and updating parameters. As long as each parameter is one number and only the host sets it, the
+// constants go to the device with a launch (layer.cpp). Once replays update a parameter, or one has a number per
+// neuron, the values live on the device and the constants are derived there; the host keeps the values that it last set
+// or read back. The arithmetic is in model/update.hpp.
 #include "layer.hpp"
 
 #include <base/error.hpp>
@@ -46,13 +45,13 @@ ParameterUpload Layer::upload() const {
 
 // ---- setting --------------------------------------------------------------------------------------------------------
 
-// Gradients of parameters need the slopes of the constants beside them.
+// Gradients of parameters also need the slopes of the constants.
 void Layer::provide_slopes() {
   if (wants_gradients_ && n_slope_rows(*spec_.model) > 0 && !slopes_per_neuron_)
     slopes_per_neuron_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.slope_bytes());
 }
 
-// All memory that a parameter needs which is to hold so many values; what it has already stays.
+// Allocates all memory that a parameter with this many values needs and does not have yet.
 void Layer::prepare_values(uint32_t index, size_t count) {
   if (count == 1) return;
   begin_updates();
@@ -111,10 +110,10 @@ void Layer::get_parameter(ParameterName name, const char* known_as, std::span<do
                   static_cast<unsigned long long>(n_neurons));
   const uint32_t newer = on_device_.load(std::memory_order_relaxed) | captured_.load(std::memory_order_relaxed);
   if ((newer & ~changed_ & bit) != 0) {
-    // Cleared first: an update that is launched from here on sets it again.
+    // Cleared first, because an update launched from here on sets it again.
     on_device_.fetch_and(~bit, std::memory_order_relaxed);
     try {
-      wait_for_users();
+      wait_for_replays();
       require_host_memory(length * sizeof(double), Paging::pageable);
       std::vector<double> now(length);
       device().download(now.data(), length > 1 ? rows_[index] : &master_->shared[index], length * sizeof(double));
@@ -133,7 +132,7 @@ void Layer::get_parameter(ParameterName name, const char* known_as, std::span<do
 
 // ---- updates --------------------------------------------------------------------------------------------------------
 
-// From here on the values live on the device. None is per neuron yet: the first that is begins it.
+// From here on the values live on the device. No parameter is per neuron yet; the first one that is leads here.
 void Layer::begin_updates() {
   if (master_) return;
   staging_ = std::make_unique<ValueStaging>(device(), spec_.extents.n_neurons);
@@ -165,24 +164,24 @@ void Layer::prepare_gradients() {
 
 // ---- users ----------------------------------------------------------------------------------------------------------
 
-void Layer::add_user(LayerUser& user) {
-  const std::lock_guard lock(users_mutex_);
-  users_.push_back(&user);
+void Layer::add_replayer(Replayer& replayer) {
+  const std::lock_guard lock(replayers_mutex_);
+  replayers_.push_back(&replayer);
 }
 
-void Layer::remove_user(LayerUser& user) noexcept {
-  // Nobody looks at a list again whose lock was left behind by a fork.
-  if (const EnteredScope scope(users_mutex_); scope) std::erase(users_, &user);
+void Layer::remove_replayer(Replayer& replayer) noexcept {
+  // If the lock is abandoned after a fork, nobody reads the list again.
+  if (const EnteredScope scope(replayers_mutex_); scope) std::erase(replayers_, &replayer);
 }
 
-void Layer::move_to(const LayerUser* user, StreamId stream) {
-  static constexpr int nowhere = 0;  // whoever launches meanwhile comes to the lock
-  const std::lock_guard lock(users_mutex_);
+void Layer::move_to(const Replayer* replayer, StreamId stream) {
+  static constexpr int nowhere = 0;  // a launch that starts meanwhile takes the lock
+  const std::lock_guard lock(replayers_mutex_);
   const StreamId before = stream_.load(std::memory_order_relaxed);
   if (before == stream) return;
   stream_.store(&nowhere, std::memory_order_seq_cst);
-  for (const LayerUser* const other : users_) {
-    const StreamId launching = other == user ? nullptr : other->launching_on();
+  for (const Replayer* const other : replayers_) {
+    const StreamId launching = other == replayer ? nullptr : other->launching_on();
     if ((!launching || launching == stream) && other->finished() >= other->launched()) continue;
     stream_.store(before, std::memory_order_seq_cst);
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-LAYER-SHARED",
@@ -192,15 +191,15 @@ void Layer::move_to(const LayerUser* user, StreamId stream) {
   stream_.store(stream, std::memory_order_seq_cst);
 }
 
-void LayerUser::finish() {
+void Replayer::finish() {
   const uint64_t last = launched();
   wait_until([&] { return finished() >= last; }, [&] { check_alive(); });
 }
 
-// Until every replay that was launched before this call and uses the layer is done.
-void Layer::wait_for_users() {
-  const std::lock_guard lock(users_mutex_);
-  for (LayerUser* const user : users_) user->finish();
+// Waits until every replay that uses the layer and was launched before this call is done.
+void Layer::wait_for_replays() {
+  const std::lock_guard lock(replayers_mutex_);
+  for (Replayer* const replayer : replayers_) replayer->finish();
 }
 
 }  // namespace synfire::core

@@ -23,7 +23,7 @@ void derive_along(const double* parameters, int parameter, bool undecayed_input,
   for (int k = 0; k < Model::n_constants; ++k) slopes[k] = constants[k].derivative;
 }
 
-// Counts in as many places as a processor works on side by side: compilers keep the order of one sum.
+// Counts in as many accumulators as a processor has lanes, because compilers keep the order of a single sum.
 struct Misfits {
   static constexpr int64_t block = 64;
   double counts[block] = {};
@@ -41,7 +41,7 @@ bool constants_fit(const std::vector<double>* values, int64_t n_neurons, bool un
   double rows[Model::n_parameters > 0 ? Model::n_parameters : 1][block];
   for (int p = 0; p < Model::n_parameters; ++p) std::fill_n(rows[p], block, values[p][0]);
   for (int64_t first = 0; first < n_neurons; first += block) {
-    // What a shorter last block leaves of the one before has been found to fit.
+    // The rest of a shorter last block holds values of the block before, which have already passed.
     for (int p = 0; p < Model::n_parameters; ++p)
       if (values[p].size() > 1) std::copy_n(values[p].begin() + first, std::min(block, n_neurons - first), rows[p]);
     for (int64_t i = 0; i < block; ++i) {
@@ -54,7 +54,7 @@ bool constants_fit(const std::vector<double>* values, int64_t n_neurons, bool un
   return !too_large.any();
 }
 
-// Marks that only some have.
+// Members that only some models have.
 template <class Model>
 constexpr bool has_many_instructions() {
   if constexpr (requires { Model::many_instructions; }) return Model::many_instructions;
@@ -200,7 +200,7 @@ std::vector<double> ParameterSet::checked(ParameterName name, std::span<const do
   std::vector<double> stored(values.begin(), values.end());
   if (name.reciprocal)
     for (double& v : stored) v = 1.0 / v;
-  // First whether there is anything to refuse, without a branch: many values are looked at side by side.
+  // First checks without a branch whether any value is refused, so that many values are checked side by side.
   const double lowest = spec.open_range ? std::nextafter(spec.minimum, model::unbounded) : spec.minimum;
   const auto in_range = [&](size_t i) {
     const int finite = std::fabs(values[i]) <= model::unbounded, above = stored[i] >= lowest,

@@ -21,12 +21,13 @@ struct ModelRow {
   bool has_input_decay;
   bool slope_reads_input;  // ∂H/∂V or ∂H/∂X depends on X, so that backward needs X even where H is kept
   bool slope_reads_w;      // a derivative of H or W depends on W, so that backward needs W before each step
-  bool many_instructions;  // passes wait for them, not for the memory
+  bool many_instructions;  // passes are bound by instructions, not by memory
   std::span<const model::ParameterSpec> parameters;
   void (*derive)(const double* parameters, bool undecayed_input, double* constants);
   // The slopes of the constants along one parameter.
   void (*derive_along)(const double* parameters, int parameter, bool undecayed_input, double* slopes);
-  // Whether the constants of every neuron are numbers of at most this size: one or N values of each parameter.
+  // Whether the constants of every neuron are finite and at most this large in magnitude. Each parameter has one or N
+  // values.
   bool (*constants_fit)(const std::vector<double>* values, int64_t n_neurons, bool undecayed_input, double largest);
 };
 
@@ -39,12 +40,12 @@ struct SurrogateRow {
   void (*derive)(const double* parameters, double* constants);
 };
 
-// Null when there is no such model or surrogate.
+// Null if there is no such model or surrogate.
 const ModelRow* find_model(int32_t id);
 const SurrogateRow* find_surrogate(int32_t id);
 const ModelRow* find_model(std::string_view name);
 const SurrogateRow* find_surrogate(std::string_view name);
-// "if (1), lif (2)": what an error text lists as allowed.
+// "if (1), lif (2)": the allowed values, for error texts.
 const char* model_names();
 const char* surrogate_names();
 
@@ -54,7 +55,7 @@ int n_constants(const ModelRow& model);
 // Rows of slopes: one per parameter of the model, then one per second name.
 int n_slope_rows(const ModelRow& model);
 
-// A parameter as a caller names it: some have a second name for the reciprocal of the stored value.
+// A parameter as the caller names it: some have a second name, which stands for the reciprocal of the stored value.
 struct ParameterName {
   uint32_t index;
   bool reciprocal;
@@ -67,18 +68,18 @@ class ParameterSet {
   uint32_t size() const noexcept { return static_cast<uint32_t>(specs_.size()); }
   const model::ParameterSpec& spec(uint32_t index) const { return specs_[index]; }
   std::span<const double> values(uint32_t index) const { return values_[index]; }
-  // Throws INVALID_ARGUMENT for an unknown name, listing the known ones; `argument` is what the caller calls it.
+  // Throws INVALID_ARGUMENT for an unknown name, listing the known ones; `argument` is the caller's name for it.
   ParameterName find(std::string_view name, const char* argument = "name") const;
 
-  // The values to store for what a caller set under this name; throws unless they are as many as allowed, finite and in
-  // range.
+  // Converts values that the caller sets under this name to those to store. Throws unless their count is allowed and
+  // all are finite and in range.
   std::vector<double> checked(ParameterName name, std::span<const double> values) const;
-  // Takes over values that checked() has made.
+  // Stores values that checked() has returned.
   void set(uint32_t index, std::vector<double> values) noexcept { values_[index].swap(values); }
   void exchange(uint32_t index, std::vector<double>& values) noexcept { values_[index].swap(values); }
 
-  // Throws unless every constant of the model's formula is a number of at most this size, which the kernels can hold;
-  // `changed` is the parameter that was set last.
+  // Throws unless every constant of the model's formula is finite and at most this large, so that the kernels can
+  // represent it; `changed` is the parameter that was set last.
   void check_constants(ParameterName changed, double largest) const;
 
   int n_own() const noexcept { return static_cast<int>(model_.parameters.size()) + 2; }  // without the surrogate's
@@ -89,8 +90,8 @@ class ParameterSet {
   void constants(int64_t neuron, double* constants) const;
 
   // ---- gradients
-  // What the gradient of a parameter is taken along: a row of slopes, or model::gradient_of_*. Throws INVALID_ARGUMENT
-  // for the surrogate's, which have none.
+  // What a parameter's gradient is computed from: a row of slopes, or model::gradient_of_*. Throws INVALID_ARGUMENT for
+  // a parameter of the surrogate, which has no gradient.
   int32_t gradient_row(ParameterName name, const char* argument) const;
   // Slopes [n_slope_rows, max_model_constants] of the constants of one neuron.
   void slopes(int64_t neuron, double* slopes) const;

@@ -86,7 +86,8 @@ void Tape::leave(const TapeShape& shape, const TapeStamp& made_of) {
 
 void Tape::replace(const TapeShape& shape) {
   const EnteredScope scope(mutex_);
-  if (!scope) return x_.store(nullptr, std::memory_order_release);  // left behind by a fork: no tape is known
+  if (!scope)
+    return x_.store(nullptr, std::memory_order_release);  // the lock is abandoned after a fork: no tape is known
   left_ = expected_ = shape;
   left_x_ = Ref<Buffer>(shape.x);
   expected_x_ = WeakRef<Buffer>(shape.x);

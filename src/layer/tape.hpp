@@ -1,6 +1,5 @@
-// A tape: what a forward leaves for its backwards, in memory of its own, and what it was made of, by which a backward
-// knows whether it is still worth anything. Each recorded forward has one, and the eager forwards of a layer have one
-// together.
+// A tape: what a forward leaves for its backwards, and the versions of its inputs, by which a backward knows whether
+// the tape is still valid. Each recorded forward has its own tape; the eager forwards of a layer share one.
 #ifndef SYNFIRE_LAYER_TAPE_HPP
 #define SYNFIRE_LAYER_TAPE_HPP
 
@@ -20,7 +19,7 @@ enum class TapeMode : int32_t {
   store_narrow = SYNFIRE_TAPE_STORE_NARROW,
 };
 
-// A tape as a backward must know it: of which input, and how H is found.
+// What a backward must know of a tape: its input, and how to obtain H.
 struct TapeShape {
   Buffer* x = nullptr;  // null: there is none
   TapeMode mode = TapeMode::none;
@@ -29,9 +28,9 @@ struct TapeShape {
   int32_t kind() const noexcept { return static_cast<int32_t>(mode) | (in_place ? 256 : 0); }
 };
 
-// What a tape was made of: a backward reads the same, or must be refused.
+// The versions that a tape was made from: a backward is refused if they have changed.
 struct TapeStamp {
-  uint64_t parameters = 0;  // the version of them that the forward computed with
+  uint64_t parameters = 0;  // the version that the forward used
   uint64_t x = 0;           // the version of the input's contents that it read
   uint32_t n_left = 0;      // how often the tape had been left before
   uint32_t n_forwards = 0;  // of the layer before
@@ -45,28 +44,28 @@ class Tape final : public Child {
   Tape(Context& context, const LayerSpec& spec) noexcept : Child(ObjectType::tape, context), spec_(spec) {}
 
   // ---- memory
-  // What a mode needs, unless it is there. Throws OUT_OF_MEMORY.
+  // Allocates what a mode needs and is not there yet. Throws OUT_OF_MEMORY.
   void provide(TapeMode mode, bool in_place);
   View checkpoints() noexcept;
-  // H of all steps: memory of the tape, or X itself; not given in modes that keep none.
+  // H of all steps: memory of the tape, or X itself; empty in modes that do not store H.
   View stored_h(TapeMode mode, bool in_place, const View& x) noexcept;
   View spikes(TapeMode mode) noexcept;
 
   // ---- what it was made of
-  // Of a forward or backward that is enqueued now with this X.
+  // For a forward or backward that is enqueued now with this X.
   TapeStamp stamp(const Layer& layer, const Buffer* x) const noexcept;
-  // A forward will leave it so: a backward can be recorded. Keeps no reference to X.
+  // A forward will leave the tape in this shape, so a backward can be recorded. Keeps no reference to X.
   void expect(const TapeShape& shape) noexcept;
-  // A forward has left it. Lock-free while X and the mode stay the same.
+  // A forward has left the tape. Lock-free as long as X and the mode stay the same.
   void leave(const TapeShape& shape, const TapeStamp& made_of);
-  // What may have been written in part, or is needed no more, is worth nothing: lets go of X.
+  // Invalidates the tape, which may be partly written or is no longer needed, and drops the reference to X.
   void spoil() noexcept;
-  // As it was left, with a reference that keeps X; none when it was never left or is spoilt.
+  // The shape in which the tape was left, with a reference to X; none if it was never left or is invalid.
   using Held = std::pair<TapeShape, Ref<Buffer>>;
   Held left() const;
-  // As the next forward will leave it; when the X of that forward is gone, as it was left.
+  // The shape in which the next forward will leave it; if the X of that forward is gone, left().
   Held expected() const;
-  // Throws STALE_TAPE unless it was left with the parameters and, where it is read, the X of now.
+  // Throws STALE_TAPE unless the parameters, and X if it is read again, are unchanged.
   void check(const Layer& layer, bool reads_input) const;
   // The same for a backward that was recorded for a tape of this shape: no lock, no reference.
   void check(const Layer& layer, const TapeShape& wanted, bool reads_input) const;
@@ -77,8 +76,8 @@ class Tape final : public Child {
   void replace(const TapeShape& shape);
   View own(void* data, std::initializer_list<int64_t> lengths, int32_t dtype) noexcept;
 
-  // Looked at by launches.
-  std::atomic<Buffer*> x_{nullptr};  // null: it was never left, or is spoilt
+  // Read by launches.
+  std::atomic<Buffer*> x_{nullptr};  // null: never left, or invalidated
   std::atomic<uint64_t> parameters_{0};
   std::atomic<uint64_t> x_version_{0};
   std::atomic<int32_t> kind_{-1};

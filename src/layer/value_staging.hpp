@@ -1,6 +1,6 @@
-// Values of parameters, one per neuron, on their way to the device: rows in page-locked memory, which the kernel that
-// takes them over reads when its turn in a stream comes. What the host sets next goes into another row meanwhile, so
-// that setting neither waits for replays in flight nor for a copy.
+// Transfers per-neuron values of parameters to the device. The host writes rows in page-locked memory, and a kernel
+// reads them in stream order. Values that the host sets meanwhile go into another row, so setting waits neither for
+// replays in flight nor for a copy.
 #ifndef SYNFIRE_LAYER_VALUE_STAGING_HPP
 #define SYNFIRE_LAYER_VALUE_STAGING_HPP
 
@@ -14,7 +14,7 @@ namespace synfire::core {
 
 class ValueStaging {
  public:
-  // Of one parameter, with the host or in flight.
+  // Rows of one parameter, held by the host or in flight.
   static constexpr size_t most_rows = 8;
 
   ValueStaging(Device& device, int64_t n_neurons);
@@ -22,15 +22,15 @@ class ValueStaging {
   ValueStaging(const ValueStaging&) = delete;
   ValueStaging& operator=(const ValueStaging&) = delete;
 
-  // A row for the next values of a parameter: one that no kernel will read any more, or a new one. Waits for the device
-  // when most_rows are in flight. Throws OUT_OF_MEMORY and DEVICE_LOST.
+  // Provides a row for the next values of a parameter: one that no kernel will read again, or a new one. Waits for the
+  // device if most_rows are in flight. Throws OUT_OF_MEMORY and DEVICE_LOST.
   void prepare(uint32_t parameter);
   // After prepare(): fills the row that the next kernel reads.
   void write(uint32_t parameter, std::span<const double> values) noexcept;
-  // That row; null when nothing is prepared.
+  // That row; null if nothing is prepared.
   const double* row(uint32_t parameter) const noexcept { return rows_[parameter].next; }
 
-  // The number of the kernel that is launched next, and where it says that it has read its rows: numbers only grow.
+  // The number of the next kernel, and the address at which it reports that it has read its rows. Numbers only grow.
   uint64_t number() const noexcept { return n_sent_ + 1; }
   uint64_t* read_number() const noexcept { return read_number_; }
   // That kernel was launched with the rows of these parameters (a bit for each).

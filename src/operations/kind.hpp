@@ -1,4 +1,4 @@
-// How the table of a kind is made. A kind is a struct in `synfire::operations` with
+// Makes the table of a kind. A kind is a struct in `synfire::operations` with
 //
 //   static constexpr const char* name;               of pictures, profilers and error texts
 //   static void operands(Op&, OperandVisitor);       all memory that it touches, and nothing else of it
@@ -31,7 +31,7 @@ using core::OperationLabel;
 using core::Transfer;
 using core::View;
 
-// Throws what a capture that went wrong is: a kind's own launches did something they never do.
+// Throws for a capture that went wrong: launches of a library kind never cause this.
 [[noreturn]] void fail_own_capture(const char* name, core::CaptureFault fault, const char* detail);
 
 template <class Op>

@@ -1,4 +1,4 @@
-// The list of kinds. A new one is a folder and a line here.
+// The list of kinds. A new kind is a folder and a line here.
 #ifndef SYNFIRE_OPERATIONS_KINDS_HPP
 #define SYNFIRE_OPERATIONS_KINDS_HPP
 

@@ -1,6 +1,6 @@
 // Batch rows that are not active: nothing of theirs is read or written, and what is computed for the others is what a
 // layer of only those computes.
-#include "step_support.hpp"
+#include "recording_support.hpp"
 
 namespace synfire_test {
 namespace {

@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "full_rig.hpp"
-#include "step_support.hpp"
+#include "recording_support.hpp"
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -385,7 +385,7 @@ class Everything {
     return SYNFIRE_OK;
   }
 
-  // A step of learning of PLIF, under either name of its parameter.
+  // One update of a parameter of PLIF, under either name of its parameter.
   template <typename Scalar>
   void run_graph(synfire_context context) {
     for (const char* const name : {"tau", "reciprocal_tau"}) {

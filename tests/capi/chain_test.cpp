@@ -1,7 +1,7 @@
 // Long chains of operations, each of which reads what the one before it wrote, replayed many times without waiting in
 // between while operations are switched off and on: the backend under test and the host must end with the same bits. On
 // a GPU a kernel may be launched before the one in front of it has ended, and this is what would show a missing wait.
-#include "step_support.hpp"
+#include "recording_support.hpp"
 
 #include <cstring>
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "step_support.hpp"
+#include "recording_support.hpp"
 
 namespace synfire_test {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "step_support.hpp"
+#include "recording_support.hpp"
 
 namespace synfire_test {
 namespace {

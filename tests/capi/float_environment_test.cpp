@@ -4,7 +4,7 @@
 #include <cfenv>
 
 #include "oracle.hpp"
-#include "step_support.hpp"
+#include "recording_support.hpp"
 
 #if defined(__x86_64__) || defined(_M_X64)
 #include <xmmintrin.h>
@@ -136,7 +136,7 @@ class FloatEnvironment : public testing::Test {
       expect_mode("synfire_layer_set_parameters");
       const std::vector<double> stored = get_parameter(plif, "reciprocal_tau", n);
       result.parameters.insert(result.parameters.end(), stored.begin(), stored.end());
-      // Its gradients, as sums over all neurons and over each, and one step of descent.
+      // Its gradients, as sums over all neurons and over each, and one update.
       const Buffer one = make_buffer(context, dtype_of<Scalar>, 1), each = make_buffer(context, dtype_of<Scalar>, n);
       synfire_forward_desc forward = rig.forward_desc();
       synfire_backward_desc backward = rig.backward_desc();

@@ -1,6 +1,6 @@
 // What may change between replays without recording again: which operations run, and which buffers they use. What needs
 // replays in flight is in tests/fault; parameters are in graph_test.cpp.
-#include "step_support.hpp"
+#include "recording_support.hpp"
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // Looking into a graph: its picture, its statistics, and replays without a graph of the backend's own.
-#include "step_support.hpp"
+#include "recording_support.hpp"
 
 #include <algorithm>
 #include <cstdlib>

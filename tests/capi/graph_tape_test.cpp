@@ -1,7 +1,7 @@
 // Tapes and the graphs that leave and read them: forwards that stand in for one another, replays that fail half-way,
 // graphs of a backward alone. What does not live here: which writes make a tape stale (writes_to_x_test.cpp), tapes of
 // eager calls (tape_test.cpp).
-#include "step_support.hpp"
+#include "recording_support.hpp"
 
 namespace synfire_test {
 namespace {

@@ -1,5 +1,5 @@
 // Native nodes that interfere with a layer in the middle of a replay: gradients are of one forward, or are refused.
-#include "step_support.hpp"
+#include "recording_support.hpp"
 
 #include <functional>
 
@@ -39,7 +39,7 @@ class CallbackBetween : public testing::Test {
     EXPECT_OK(synfire_graph_record_native(graph, &desc));
   }
   // forward, callback, and a backward where asked for.
-  Graph step(bool with_backward, int32_t tape = SYNFIRE_TAPE_RECOMPUTE) {
+  Graph record(bool with_backward, int32_t tape = SYNFIRE_TAPE_RECOMPUTE) {
     rig.load(inputs);
     Graph graph = make_graph(context);
     record_forward(graph, tape);
@@ -56,7 +56,7 @@ class CallbackBetween : public testing::Test {
   // What the gradients are when nobody interferes.
   BackwardOutputs<float> undisturbed() {
     const std::function<void()> disturbing = std::exchange(callback, [] {});
-    const Graph graph = step(true);
+    const Graph graph = record(true);
     replay(graph);
     callback = disturbing;
     return rig.backward_outputs();
@@ -65,7 +65,7 @@ class CallbackBetween : public testing::Test {
 
 TEST_F(CallbackBetween, ThatSetsAParameterMakesTheTapeStale) {
   const BackwardOutputs<float> wanted = undisturbed();
-  const Graph graph = step(true);
+  const Graph graph = record(true);
   callback = [&] { set_parameter(rig.layer, "tau", {3.5}); };
   rig.poison();
   replay(graph);
@@ -90,7 +90,7 @@ TEST_F(CallbackBetween, ThatSetsAParameterAheadOfTheForwardDoesSoToo) {
 
 // The eager call brings the new value to the layer while the replay is between its two passes.
 TEST_F(CallbackBetween, ThatBringsAParameterToTheLayerIsRefused) {
-  const Graph graph = step(true);
+  const Graph graph = record(true);
   const Buffer row = make_buffer(context, SYNFIRE_DTYPE_F32, shape.row());
   const synfire_state_desc rows = rows_desc(0, 0, row);
   callback = [&] {
@@ -109,7 +109,7 @@ TEST_F(CallbackBetween, ThatBringsAParameterToTheLayerIsRefused) {
 // The tape is the forward's own.
 TEST_F(CallbackBetween, ThatRunsTheLayerTakesNothingAway) {
   const BackwardOutputs<float> wanted = undisturbed();
-  const Graph graph = step(true);
+  const Graph graph = record(true);
   callback = [&] { run_other_forward(); };
   rig.poison();
   replay(graph);
@@ -118,7 +118,7 @@ TEST_F(CallbackBetween, ThatRunsTheLayerTakesNothingAway) {
 
 // Without a backward of its own the replay ends well; what a later backward reads is the tape of the last forward.
 TEST_F(CallbackBetween, ThatRunsTheLayerLeavesItsOwnTape) {
-  const Graph graph = step(false);
+  const Graph graph = record(false);
   callback = [&] { run_other_forward(); };
   replay(graph);
   const BackwardOutputs<float> after = rig.backward();
@@ -132,7 +132,7 @@ TEST_F(CallbackBetween, ThatRunsTheLayerLeavesItsOwnTape) {
 
 TEST_F(CallbackBetween, ThatLaunchesAnotherGraphOfTheLayerTakesNothingAway) {
   const BackwardOutputs<float> wanted = undisturbed();
-  const Graph graph = step(true), inner = make_graph(context);
+  const Graph graph = record(true), inner = make_graph(context);
   synfire_forward_desc desc = rig.forward_desc();
   desc.x = other_x;
   EXPECT_OK(synfire_graph_record_forward(inner, rig.layer, &desc));
@@ -147,7 +147,7 @@ TEST_F(CallbackBetween, ThatWritesXIsRefusedWhereXIsReadAgain) {
   const std::vector<float> other = download<float>(other_x, shape.sequence());
   for (const int32_t tape : {SYNFIRE_TAPE_RECOMPUTE, SYNFIRE_TAPE_STORE}) {
     const BackwardOutputs<float> wanted = undisturbed();
-    const Graph graph = step(true, tape);
+    const Graph graph = record(true, tape);
     callback = [&] { upload(rig.x, other); };
     if (tape == SYNFIRE_TAPE_RECOMPUTE) {
       EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("callback", "x"), synfire_graph_launch(graph, nullptr, nullptr));
@@ -155,7 +155,7 @@ TEST_F(CallbackBetween, ThatWritesXIsRefusedWhereXIsReadAgain) {
       replay(graph);
       EXPECT_TRUE(same_bits(rig.backward_outputs(), wanted));
     }
-    const Graph forward_only = step(false, tape);
+    const Graph forward_only = record(false, tape);
     replay(forward_only);
     if (tape == SYNFIRE_TAPE_RECOMPUTE)
       EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("x"), rig.run_backward());

@@ -1,6 +1,6 @@
 // Native nodes on the host: called at each replay with the memory of their buffers, blamed by number and name. What is
 // misused is refused on either backend; callbacks that enqueue CUDA work are in tests/fault and tests/gpu.
-#include "step_support.hpp"
+#include "recording_support.hpp"
 
 #include <atomic>
 #include <thread>

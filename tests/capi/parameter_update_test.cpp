@@ -1,11 +1,11 @@
-// Parameters that replays update: the step, its clamps, what follows from the new value, the order with what the host
+// Parameters that replays update: the update, its clamps, what follows from the new value, the order with what the host
 // sets, and several parameters set at once.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <thread>
 
-#include "step_support.hpp"
+#include "recording_support.hpp"
 
 namespace synfire_test {
 namespace {
@@ -85,7 +85,7 @@ class ParameterUpdate : public testing::Test {
 using Scalars = testing::Types<float, double>;
 TYPED_TEST_SUITE(ParameterUpdate, Scalars);
 
-// ---- one step -------------------------------------------------------------------------------------------------------
+// ---- one update -----------------------------------------------------------------------------------------------------
 
 TYPED_TEST(ParameterUpdate, EveryParameterOfEveryModelTakesAStep) {
   for (const int32_t model : {SYNFIRE_MODEL_IF, SYNFIRE_MODEL_LIF, SYNFIRE_MODEL_PLIF, SYNFIRE_MODEL_QIF,

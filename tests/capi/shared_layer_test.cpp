@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "step_support.hpp"
+#include "recording_support.hpp"
 
 namespace synfire_test {
 namespace {

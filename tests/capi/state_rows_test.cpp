@@ -2,7 +2,7 @@
 // snapshots; at once and in graphs.
 #include <algorithm>
 
-#include "step_support.hpp"
+#include "recording_support.hpp"
 
 namespace synfire_test {
 namespace {

@@ -3,7 +3,7 @@
 // (tape_test.cpp, tape_mode_test.cpp).
 #include <functional>
 
-#include "step_support.hpp"
+#include "recording_support.hpp"
 
 namespace synfire_test {
 namespace {

@@ -1,6 +1,6 @@
 // How frames of pinned memory reach the GPU and come back: by a kernel, by the copy engine, or written in place, by
 // their size and type; and that they hold the same either way.
-#include "../capi/step_support.hpp"
+#include "../capi/recording_support.hpp"
 #include "fake_cuda.hpp"
 
 namespace synfire_test {
@@ -18,14 +18,14 @@ class Frames : public testing::Test {
     uint64_t arena_bytes;    // device memory that it holds for frames
   };
 
-  // A graph of one forward of one step over n neurons, from x into v or into packed spikes.
-  struct Step {
+  // A graph of one forward over one time step of n neurons, from x into v or into packed spikes.
+  struct OneForward {
     Context context = make_context();
     Layer layer;
     Buffer x, out;
     Graph graph = make_graph(context);
 
-    Step(uint64_t n, int32_t x_memory, int32_t out_memory, int32_t out_dtype = SYNFIRE_DTYPE_F32)
+    OneForward(uint64_t n, int32_t x_memory, int32_t out_memory, int32_t out_dtype = SYNFIRE_DTYPE_F32)
         : layer(make_layer(context, describe(Shape{1, 1, static_cast<int64_t>(n)}, SYNFIRE_DTYPE_F32))),
           x(make_frame(context, n, x_memory)),
           out(make_frame(context, out_dtype == SYNFIRE_DTYPE_BITS ? n / 32 : n, out_memory, out_dtype)) {
@@ -51,14 +51,14 @@ TEST_F(Frames, InputsAreCopiedByAKernelUpToAMebibyte) {
   for (const uint64_t bytes : {uint64_t{64}, uint64_t{100}, 64 * kib, mib, mib + 32, 3 * mib}) {
     SCOPED_TRACE(bytes);
     const uint64_t n = bytes / sizeof(float);
-    const Step step(n, SYNFIRE_MEMORY_PINNED, SYNFIRE_MEMORY_DEVICE);
-    const Seen seen = step.instantiate();
+    const OneForward graph(n, SYNFIRE_MEMORY_PINNED, SYNFIRE_MEMORY_DEVICE);
+    const Seen seen = graph.instantiate();
     EXPECT_EQ(seen.engine_copies, bytes <= mib ? 0u : 1u);
     EXPECT_EQ(seen.kernels, bytes <= mib ? 3u : 2u);
     EXPECT_EQ(seen.arena_bytes, (bytes + 255) / 256 * 256);
-    for (uint64_t i = 0; i < n; ++i) data_of(step.x)[i] = static_cast<float>(i % 16) / 32;
-    step.replay();
-    const std::vector<float> got = download<float>(step.out, n);
+    for (uint64_t i = 0; i < n; ++i) data_of(graph.x)[i] = static_cast<float>(i % 16) / 32;
+    graph.replay();
+    const std::vector<float> got = download<float>(graph.out, n);
     for (uint64_t i = 0; i < n; ++i) ASSERT_EQ(got[i], static_cast<float>(i % 16) / 64) << i;
   }
 }
@@ -67,14 +67,14 @@ TEST_F(Frames, OutputsAreWrittenInPlaceUpToTwoMebibytes) {
   for (const uint64_t bytes : {uint64_t{64}, 128 * kib, 2 * mib, 2 * mib + 32}) {
     SCOPED_TRACE(bytes);
     const uint64_t n = bytes / sizeof(float);
-    const Step step(n, SYNFIRE_MEMORY_DEVICE, SYNFIRE_MEMORY_PINNED);
-    const Seen seen = step.instantiate();
+    const OneForward graph(n, SYNFIRE_MEMORY_DEVICE, SYNFIRE_MEMORY_PINNED);
+    const Seen seen = graph.instantiate();
     EXPECT_EQ(seen.engine_copies, bytes <= 2 * mib ? 0u : 1u);
     EXPECT_EQ(seen.kernels, 2u);
     EXPECT_EQ(seen.arena_bytes, bytes <= 2 * mib ? 0 : (bytes + 255) / 256 * 256);
-    upload(step.x, std::vector<float>(n, 0.5f));
-    step.replay();
-    for (uint64_t i = 0; i < n; ++i) ASSERT_EQ(data_of(step.out)[i], 0.25f) << i;
+    upload(graph.x, std::vector<float>(n, 0.5f));
+    graph.replay();
+    for (uint64_t i = 0; i < n; ++i) ASSERT_EQ(data_of(graph.out)[i], 0.25f) << i;
   }
 }
 
@@ -83,16 +83,16 @@ TEST_F(Frames, PackedSpikesAreWrittenInPlaceUpTo64Kibibytes) {
   for (const uint64_t bytes : {uint64_t{64}, 64 * kib, 64 * kib + 256, mib}) {
     SCOPED_TRACE(bytes);
     const uint64_t n = bytes * 8;
-    const Step step(n, SYNFIRE_MEMORY_DEVICE, SYNFIRE_MEMORY_PINNED, SYNFIRE_DTYPE_BITS);
-    const Seen seen = step.instantiate();
+    const OneForward graph(n, SYNFIRE_MEMORY_DEVICE, SYNFIRE_MEMORY_PINNED, SYNFIRE_DTYPE_BITS);
+    const Seen seen = graph.instantiate();
     EXPECT_EQ(seen.engine_copies, 0u);
     EXPECT_EQ(seen.kernels, bytes <= 64 * kib ? 2u : 3u);
     EXPECT_EQ(seen.arena_bytes, bytes <= 64 * kib ? 0 : bytes);
     std::vector<float> in(n);
     for (uint64_t i = 0; i < n; ++i) in[i] = i % 3 == 0 ? 2.5f : 0.0f;
-    upload(step.x, in);
-    step.replay();
-    const auto* const got = reinterpret_cast<const uint32_t*>(data_of(step.out));
+    upload(graph.x, in);
+    graph.replay();
+    const auto* const got = reinterpret_cast<const uint32_t*>(data_of(graph.out));
     for (uint64_t i = 0; i < n; ++i) ASSERT_EQ(got[i / 32] >> i % 32 & 1u, i % 3 == 0 ? 1u : 0u) << i;
   }
 }

@@ -38,30 +38,30 @@ bool wants_threads(const Doubled&) {
   return false;
 }
 
-struct Step {
+struct Piece {
   const float* from;
   float* to;
   uint64_t n;
   float factor;
 };
-void step(const Step& step) {
-  for (uint64_t i = 0; i < step.n; ++i) step.to[i] = step.factor * step.from[i];
+void piece(const Piece& piece) {
+  for (uint64_t i = 0; i < piece.n; ++i) piece.to[i] = piece.factor * piece.from[i];
 }
-void for_each_step(const Doubled& op, core::FunctionRef<void(const Step&)> visit) {
+void for_each_piece(const Doubled& op, core::FunctionRef<void(const Piece&)> visit) {
   const uint64_t n = op.source.bytes / sizeof(float);
   visit({static_cast<const float*>(op.source.data), static_cast<float*>(op.scratch.data), n, -2});
   visit({static_cast<const float*>(op.scratch.data), static_cast<float*>(op.destination.data), n, -1});
 }
 
 void run(const Doubled& op, host::Launcher&) {
-  for_each_step(op, [](const Step& one) { step(one); });
+  for_each_piece(op, [](const Piece& one) { piece(one); });
 }
 cuda::Hints hints(const Doubled&, const cuda::GpuShape&) {
   return {};
 }
 void enqueue(const Doubled& op, cuda::Launcher& launcher) {
-  const void* const kernel = cuda::twin<Step>({}, step);
-  for_each_step(op, [&](const Step& one) { launcher.launch(kernel, launcher.over_elements(1), one); });
+  const void* const kernel = cuda::twin<Piece>({}, piece);
+  for_each_piece(op, [&](const Piece& one) { launcher.launch(kernel, launcher.over_elements(1), one); });
 }
 
 }  // namespace synfire::operations

@@ -1,6 +1,6 @@
 // Programmatic launches: which kernels of a replay may begin before the one in front of them has ended, and what a
 // disabled operation is there. That the order of their memory stays is shown on a GPU, by tests/capi/chain_test.cpp.
-#include "../capi/step_support.hpp"
+#include "../capi/recording_support.hpp"
 #include "fake_cuda.hpp"
 
 namespace synfire_test {

@@ -30,10 +30,10 @@ expect("${written}" "range 0: forward lif 0\n" "range 0: backward lif 0\n" "rang
 
 # Four layers, two of each model: calls outside of a graph have no number, and the graph's operations have the same
 # numbers in a capture and without one.
-set(step LearningStep/0.AStepOfFourLayersLearnsInReplaysAlone)
-run(captured ${step})
+set(test TrainingStep/0.FourLayersLearnInReplaysAlone)
+run(captured ${test})
 set(ENV{SYNFIRE_GRAPH} 0)
-run(eager ${step})
+run(eager ${test})
 foreach(layer IN ITEMS "plif 0" "lif 1" "plif 2" "lif 3")
   foreach(kind IN ITEMS forward backward "update parameter")
     expect("${captured}" "range 0: ${kind} ${layer}\n")

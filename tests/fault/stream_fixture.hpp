@@ -3,7 +3,7 @@
 #ifndef SYNFIRE_TESTS_FAULT_STREAM_FIXTURE_HPP
 #define SYNFIRE_TESTS_FAULT_STREAM_FIXTURE_HPP
 
-#include "../capi/step_support.hpp"
+#include "../capi/recording_support.hpp"
 #include "fake_cuda.hpp"
 
 namespace synfire_test {

@@ -1,6 +1,6 @@
 // Updates between launches while replays are held in flight: everything that is changed between two launches belongs to
 // the second one, whatever streams the replays are on. What does not live here: values and rows one kind at a time
-// (steps_test.cpp), waiting and slots (waiting_test.cpp).
+// (training_step_test.cpp), waiting and slots (waiting_test.cpp).
 #include "stream_fixture.hpp"
 
 #include <atomic>
@@ -12,8 +12,8 @@
 namespace synfire_test {
 namespace {
 
-// One step of a layer of two batch rows with 32 neurons, with its backward and an update, a fill and a copy; every
-// number in it may change between launches.
+// A training step over one time step, of a layer of two batch rows with 32 neurons, with its backward and an update, a
+// fill and a copy; every number in it may change between launches.
 class Updates : public WithStream {
  protected:
   static constexpr uint64_t n_neurons = 32;
@@ -31,12 +31,12 @@ struct Numbers {
   bool copies;
 };
 
-class Step {
+class TrainingStep {
  public:
   static constexpr size_t n_neurons = 32, n = 2 * n_neurons;
 
   // Tau and v_reset: one number, or one per neuron.
-  Step(synfire_context context, uint32_t n_slots, size_t count)
+  TrainingStep(synfire_context context, uint32_t n_slots, size_t count)
       : n_values(count),
         layer(make_layer(context, describe(Shape{1, 2, static_cast<int64_t>(n_neurons)}, SYNFIRE_DTYPE_F32))),
         x(make_frame(context, n)),
@@ -127,11 +127,11 @@ constexpr Numbers updates[] = {{2, 0.125, 4, 0, 10, 2, true},
 // changed between launches; some values are set and taken back before the launch that would have seen them.
 TEST_F(Updates, EverythingOfOneUpdateIsSeenByTheNextReplayAndByNoneBefore) {
   for (const char* mode : {"", "0"})
-    for (const size_t count : {size_t{1}, Step::n_neurons})
+    for (const size_t count : {size_t{1}, TrainingStep::n_neurons})
       for (const synfire_stream where : {synfire_stream{}, callers()}) {
         SCOPED_TRACE(testing::Message() << "SYNFIRE_GRAPH=" << mode << ", " << count << " values, stream " << where);
         ASSERT_EQ(setenv("SYNFIRE_GRAPH", mode, 1), 0);
-        const Step step(context, 5, count);
+        const TrainingStep step(context, 5, count);
         ASSERT_EQ(unsetenv("SYNFIRE_GRAPH"), 0);
         double rest = 0, rests[5];
         fake::hold();
@@ -408,10 +408,10 @@ TEST_F(Updates, AValueJustSetIsReadBackAlthoughACaptureUpdatesIt) {
 
 // A launch that could not bring the changes along hands out no ticket, and the next one brings all of them.
 TEST_F(Updates, ChangesThatALaunchCouldNotBringAreBroughtByTheNext) {
-  for (const size_t count : {size_t{1}, Step::n_neurons}) {
+  for (const size_t count : {size_t{1}, TrainingStep::n_neurons}) {
     for (int nth = 1; nth <= 2; ++nth) {
       SCOPED_TRACE(testing::Message() << count << " values, kernel " << nth);
-      const Step step(context, 1, count);
+      const TrainingStep step(context, 1, count);
       step.clear();
       step.set(updates[0]);
       wait(step.graph, launch_on(step.graph, nullptr));

@@ -1,8 +1,8 @@
 // Launches on every kind of stream that a caller can name, from threads with every kind of CUDA context: what
 // src/cuda/cuda_device.cpp takes for granted of a driver (streams_have_contexts()).
+#include "caller_kernels.hpp"
 #include "driver_function.hpp"
 #include "good_neighbour.hpp"
-#include "user_kernels.hpp"
 
 #include <cuda.h>
 
@@ -16,7 +16,7 @@ class CallersStreams : public GoodNeighbour {
  protected:
   void SetUp() override {
     ASSERT_NO_FATAL_FAILURE(GoodNeighbour::SetUp());
-    ASSERT_EQ(user::load_kernels(), cudaSuccess);
+    ASSERT_EQ(caller::load_kernels(), cudaSuccess);
     // V = (4 - 0) / 2 reaches the threshold of 1 in every step.
     ASSERT_EQ(synfire_buffer_fill(x, 4), SYNFIRE_OK) << last_error();
     ASSERT_EQ(synfire_graph_instantiate(graph), SYNFIRE_OK) << last_error();
@@ -104,7 +104,7 @@ TEST_F(CallersStreams, ACaptureFromAThreadWithoutAContext) {
 // another stream.
 TEST_F(CallersStreams, DefaultStreamsAreStreamsLikeOthers) {
   for (const cudaStream_t on : {cudaStreamLegacy, cudaStreamPerThread}) {
-    ASSERT_EQ(user::busy(50'000'000, on), cudaSuccess);
+    ASSERT_EQ(caller::busy(50'000'000, on), cudaSuccess);
     uint64_t ticket = 0;
     ASSERT_EQ(synfire_graph_launch(graph, on, &ticket), SYNFIRE_OK) << last_error();
     EXPECT_EQ(synfire_graph_poll(graph, ticket), SYNFIRE_PENDING) << "work of the stream is in front of it";

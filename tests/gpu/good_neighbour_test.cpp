@@ -1,6 +1,6 @@
 // Synfire beside a program's own CUDA work: the caller's device, stream and captures are left as they were.
 #include "good_neighbour.hpp"
-#include "user_kernels.hpp"
+#include "caller_kernels.hpp"
 
 #include <atomic>
 #include <thread>
@@ -206,11 +206,11 @@ TEST_F(GoodNeighbour, TheCallersLastErrorAndDeviceStay) {
 // A wait that asks CUDA whether the device lives is answered "not ready", which is nothing that the caller should find
 // later.
 TEST_F(GoodNeighbour, AWaitThatTimesOutLeavesNoErrorBehind) {
-  ASSERT_EQ(user::load_kernels(), cudaSuccess);
+  ASSERT_EQ(caller::load_kernels(), cudaSuccess);
   ASSERT_EQ(synfire_graph_instantiate(graph), SYNFIRE_OK) << last_error();
   for (const bool dirty : {false, true}) {
     cudaGetLastError();
-    ASSERT_EQ(user::busy(30'000'000, stream), cudaSuccess);
+    ASSERT_EQ(caller::busy(30'000'000, stream), cudaSuccess);
     if (dirty) {
       EXPECT_NE(cudaSetDevice(100000), cudaSuccess);
     }
@@ -230,7 +230,7 @@ TEST_F(GoodNeighbour, AWaitThatTimesOutLeavesNoErrorBehind) {
 
 // A replay on the caller's stream goes on with the values that it was launched with, and nobody waits for it.
 TEST_F(GoodNeighbour, ValuesPerNeuronLeaveReplaysInFlightAlone) {
-  ASSERT_EQ(user::load_kernels(), cudaSuccess);
+  ASSERT_EQ(caller::load_kernels(), cudaSuccess);
   ASSERT_EQ(synfire_buffer_fill(x, 0.25), SYNFIRE_OK);
   ASSERT_EQ(synfire_graph_instantiate(graph), SYNFIRE_OK) << last_error();
   const auto set_tau = [&](double value) {
@@ -246,7 +246,7 @@ TEST_F(GoodNeighbour, ValuesPerNeuronLeaveReplaysInFlightAlone) {
   set_tau(1e9);
   for (int i = 0; i < 20; ++i) {
     ASSERT_EQ(synfire_layer_reset_state(layer, stream), SYNFIRE_OK) << last_error();
-    ASSERT_EQ(user::busy(5'000'000, stream), cudaSuccess);
+    ASSERT_EQ(caller::busy(5'000'000, stream), cudaSuccess);
     uint64_t first = 0, second = 0;
     ASSERT_EQ(synfire_graph_launch(graph, stream, &first), SYNFIRE_OK) << last_error();
     set_tau(2);

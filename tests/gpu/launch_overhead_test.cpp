@@ -1,9 +1,9 @@
 // What synfire_graph_launch() adds to a bare cudaGraphLaunch(): both launch the same kernels in turn, in one process,
 // now the one first and now the other, and both are waited for alike. The bare graph has Synfire's own nodes and edges
 // as its child, and a kernel that does nothing in the place of the signal.
+#include "caller_kernels.hpp"
 #include "driver_function.hpp"
-#include "recorded_step.hpp"
-#include "user_kernels.hpp"
+#include "recorded_passes.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -33,11 +33,11 @@ constexpr int n_blocks = 15;
 
 // `ours` is the stream that Synfire launches on: null is the context's own. The bare graph is launched on `stream`,
 // after what is `asked` of CUDA.
-void compare_launches(const RecordedStep& step, cudaStream_t ours, cudaStream_t stream, const char* name,
+void compare_launches(const RecordedPasses& passes, cudaStream_t ours, cudaStream_t stream, const char* name,
                       const std::function<void()>& asked = {}) {
   ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
-  ASSERT_EQ(synfire_graph_launch(step.graph, stream, nullptr), SYNFIRE_CAPTURED);
-  ASSERT_EQ(user::nothing(stream), cudaSuccess);
+  ASSERT_EQ(synfire_graph_launch(passes.graph, stream, nullptr), SYNFIRE_CAPTURED);
+  ASSERT_EQ(caller::nothing(stream), cudaSuccess);
   cudaGraph_t captured = nullptr;
   ASSERT_EQ(cudaStreamEndCapture(stream, &captured), cudaSuccess);
   cudaGraphExec_t bare = nullptr;
@@ -45,11 +45,11 @@ void compare_launches(const RecordedStep& step, cudaStream_t ours, cudaStream_t 
   ASSERT_EQ(cudaGraphUpload(bare, stream), cudaSuccess);
 
   uint64_t ticket = 0;
-  ASSERT_EQ(synfire_graph_launch(step.graph, ours, &ticket), SYNFIRE_OK);
+  ASSERT_EQ(synfire_graph_launch(passes.graph, ours, &ticket), SYNFIRE_OK);
   // Whichever launch it was, both kinds of wait follow: the next one finds CUDA and Synfire as every other does.
   const auto wait = [&] {
     ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-    ASSERT_EQ(synfire_graph_wait(step.graph, ticket, SYNFIRE_WAIT_SPIN, -1), SYNFIRE_OK);
+    ASSERT_EQ(synfire_graph_wait(passes.graph, ticket, SYNFIRE_WAIT_SPIN, -1), SYNFIRE_OK);
   };
   ASSERT_NO_FATAL_FAILURE(wait());
   std::vector<double> all[2];
@@ -60,7 +60,7 @@ void compare_launches(const RecordedStep& step, cudaStream_t ours, cudaStream_t 
       for (const bool synfire : {i % 2 != 0, i % 2 == 0}) {
         const auto start = steady_clock::now();
         if (synfire) {
-          ASSERT_EQ(synfire_graph_launch(step.graph, ours, &ticket), SYNFIRE_OK);
+          ASSERT_EQ(synfire_graph_launch(passes.graph, ours, &ticket), SYNFIRE_OK);
         } else {
           if (asked) asked();
           ASSERT_EQ(cudaGraphLaunch(bare, stream), cudaSuccess);
@@ -88,7 +88,7 @@ void compare_launches(const RecordedStep& step, cudaStream_t ours, cudaStream_t 
 class LaunchOverhead : public testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_EQ(user::load_kernels(), cudaSuccess);
+    ASSERT_EQ(caller::load_kernels(), cudaSuccess);
     ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
   }
   void TearDown() override { EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess); }
@@ -96,20 +96,20 @@ class LaunchOverhead : public testing::Test {
 };
 
 TEST_F(LaunchOverhead, IsAtMostAHundredNanoseconds) {
-  const RecordedStep step;
+  const RecordedPasses passes;
   ASSERT_FALSE(HasFailure());
-  compare_launches(step, nullptr, stream, "the context's own stream");
+  compare_launches(passes, nullptr, stream, "the context's own stream");
 }
 
 // A stream of the caller's may be captured, or be of another device, and CUDA must be asked both: that is in the bare
 // launch as well, and printed without.
 TEST_F(LaunchOverhead, OnACallersStreamItIsTwoQuestionsMore) {
-  const RecordedStep step;
+  const RecordedPasses passes;
   ASSERT_FALSE(HasFailure());
   const auto is_capturing = driver_function<decltype(&cuStreamIsCapturing)>("cuStreamIsCapturing");
   const auto get_context = driver_function<decltype(&cuStreamGetCtx)>("cuStreamGetCtx");
   ASSERT_FALSE(HasFailure());
-  compare_launches(step, stream, stream, "a stream of the caller's, asked what it is", [&] {
+  compare_launches(passes, stream, stream, "a stream of the caller's, asked what it is", [&] {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
     CUcontext context = nullptr;
     ASSERT_EQ(is_capturing(stream, &status), CUDA_SUCCESS);
@@ -118,9 +118,9 @@ TEST_F(LaunchOverhead, OnACallersStreamItIsTwoQuestionsMore) {
 }
 
 TEST_F(LaunchOverhead, OnACallersStreamInAll) {
-  const RecordedStep step;
+  const RecordedPasses passes;
   ASSERT_FALSE(HasFailure());
-  compare_launches(step, stream, stream, "a stream of the caller's");
+  compare_launches(passes, stream, stream, "a stream of the caller's");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Native nodes, slots, changes between replays and waiting on a real GPU, with kernels of the caller's own between
 // ours. What a GPU cannot be made to do is in tests/fault.
-#include "user_kernels.hpp"
+#include "caller_kernels.hpp"
 
 #include <synfire/synfire.h>
 
@@ -28,7 +28,7 @@ class NativeNodes : public testing::Test {
   static constexpr uint64_t n = 4096;
 
   void SetUp() override {
-    ASSERT_EQ(user::load_kernels(), cudaSuccess);
+    ASSERT_EQ(caller::load_kernels(), cudaSuccess);
     synfire_context_desc cd = SYNFIRE_CONTEXT_DESC_INIT;
     cd.backend = SYNFIRE_BACKEND_CUDA;
     ASSERT_EQ(synfire_context_create(&cd, &context), SYNFIRE_OK);
@@ -88,7 +88,7 @@ class NativeNodes : public testing::Test {
     return graph;
   }
   static synfire_status times_two_plus_one(const synfire_native_call& call) {
-    return user::multiply_add(static_cast<float*>(call.writes[0].data), n, 2, 1, call.stream) == cudaSuccess ? 0 : -1;
+    return caller::multiply_add(static_cast<float*>(call.writes[0].data), n, 2, 1, call.stream) == cudaSuccess ? 0 : -1;
   }
   static float* slot(synfire_graph graph, uint64_t ticket, synfire_buffer buffer) {
     void* data = nullptr;
@@ -139,7 +139,7 @@ TEST_F(NativeNodes, ForksAreJoined) {
   Callback callback = [&](const synfire_native_call& call) -> synfire_status {
     if (cudaEventRecord(forked, call.stream) != cudaSuccess || cudaStreamWaitEvent(side, forked, 0) != cudaSuccess)
       return -1;
-    if (user::busy(100'000, side) != cudaSuccess || times_two_plus_one(call) < 0) return -2;
+    if (caller::busy(100'000, side) != cudaSuccess || times_two_plus_one(call) < 0) return -2;
     return cudaEventRecord(joined, side) == cudaSuccess && cudaStreamWaitEvent(call.stream, joined, 0) == cudaSuccess
                ? 0
                : -3;
@@ -170,7 +170,7 @@ TEST_F(NativeNodes, WhateverBreaksTheCaptureIsNamedAndLeavesNothing) {
        [this](const synfire_native_call& call) {
          cudaEventRecord(forked, call.stream);
          cudaStreamWaitEvent(side, forked, 0);
-         user::nothing(side);
+         caller::nothing(side);
          return times_two_plus_one(call);
        }},
       {"leaves a fork without work",
@@ -196,7 +196,7 @@ TEST_F(NativeNodes, WhateverBreaksTheCaptureIsNamedAndLeavesNothing) {
                     : -1;
        }},
       {"enqueues elsewhere",
-       [this](const synfire_native_call&) { return user::nothing(side) == cudaSuccess ? 0 : -1; }},
+       [this](const synfire_native_call&) { return caller::nothing(side) == cudaSuccess ? 0 : -1; }},
   };
   for (const auto& [name, function] : broken) {
     SCOPED_TRACE(name);
@@ -220,7 +220,7 @@ TEST_F(NativeNodes, WhateverBreaksTheCaptureIsNamedAndLeavesNothing) {
 
 TEST_F(NativeNodes, SlotsAreBusyWhileInFlightAndRebindingWaits) {
   Callback callback = [](const synfire_native_call& call) {
-    return user::busy(20'000'000, call.stream) == cudaSuccess ? times_two_plus_one(call) : -1;
+    return caller::busy(20'000'000, call.stream) == cudaSuccess ? times_two_plus_one(call) : -1;
   };
   const synfire_graph graph = record(callback, 2);
   ASSERT_EQ(synfire_graph_instantiate(graph), SYNFIRE_OK) << last_error();
@@ -263,7 +263,7 @@ TEST_F(NativeNodes, EnablingCostsMicroseconds) {
 // program.
 TEST_F(NativeNodes, ZzAReplayThatFaultsIsReportedLost) {
   Callback callback = [](const synfire_native_call& call) {
-    return user::illegal_write(call.stream) == cudaSuccess ? 0 : -1;
+    return caller::illegal_write(call.stream) == cudaSuccess ? 0 : -1;
   };
   const synfire_graph graph = record(callback);
   ASSERT_EQ(synfire_graph_instantiate(graph), SYNFIRE_OK) << last_error();

@@ -1,5 +1,5 @@
 // A context's stream priority is in the kernels of its graphs, whatever stream they are launched on.
-#include "recorded_step.hpp"
+#include "recorded_passes.hpp"
 
 #include <cuda_runtime_api.h>
 
@@ -20,14 +20,14 @@ TEST(Priority, IsCarriedIntoTheKernelNodes) {
   ASSERT_EQ(cudaDeviceGetStreamPriorityRange(&least, &greatest), cudaSuccess);
   if (least == greatest) GTEST_SKIP() << "this device has no priorities";
   for (const int priority : {least, greatest}) {
-    const RecordedStep step(priority);
+    const RecordedPasses passes(priority);
     ASSERT_FALSE(HasFailure());
 
     // What the graph holds is seen where it becomes part of a capture: on a stream of the other priority.
     cudaStream_t stream = nullptr;
     ASSERT_EQ(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, least + greatest - priority), cudaSuccess);
     ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
-    EXPECT_EQ(synfire_graph_launch(step.graph, stream, nullptr), SYNFIRE_CAPTURED);
+    EXPECT_EQ(synfire_graph_launch(passes.graph, stream, nullptr), SYNFIRE_CAPTURED);
     cudaGraph_t captured = nullptr, child = nullptr;
     ASSERT_EQ(cudaStreamEndCapture(stream, &captured), cudaSuccess);
     const std::vector<cudaGraphNode_t> outer = nodes_of(captured);

@@ -412,7 +412,7 @@ void test_refused_records_do_not_run() {
   }
 }
 
-// A step of everything, instantiated and re-bound where there is no memory.
+// A graph of every kind of operation, instantiated and re-bound where there is no memory.
 void test_changes() {
   World world;
   world.new_graph();

@@ -37,13 +37,13 @@ static synfire_status SYNFIRE_CALL native(void *user, const synfire_native_call 
 }
 
 /* Forward, backward, a fill and a native node, with three slots. */
-struct step {
+struct replayed {
   synfire_graph graph;
   synfire_layer layer;
   synfire_buffer x;
 };
 
-static struct step make_step(int32_t n_threads, int64_t steps, int64_t neurons) {
+static struct replayed make_replayed(int32_t n_threads, int64_t steps, int64_t neurons) {
   synfire_context_desc cd = SYNFIRE_CONTEXT_DESC_INIT;
   synfire_layer_desc ld = SYNFIRE_LAYER_DESC_INIT;
   synfire_forward_desc fd = SYNFIRE_FORWARD_DESC_INIT;
@@ -53,26 +53,26 @@ static struct step make_step(int32_t n_threads, int64_t steps, int64_t neurons) 
   synfire_graph_desc gd = SYNFIRE_GRAPH_DESC_INIT;
   static uint64_t n_arrays = 0;
   synfire_context context = NULL;
-  struct step step = {NULL, NULL, NULL};
+  struct replayed replayed = {NULL, NULL, NULL};
 
   cd.backend = SYNFIRE_BACKEND_HOST;
   cd.n_threads = n_threads;
   require(synfire_context_create(&cd, &context), "context");
   ld.n_steps = steps;
   ld.n_neurons = neurons;
-  require(synfire_layer_create(context, &ld, &step.layer), "layer");
-  step.x = make_buffer(context, SYNFIRE_DTYPE_F32, (uint64_t)(steps * neurons));
-  fd.x = step.x;
+  require(synfire_layer_create(context, &ld, &replayed.layer), "layer");
+  replayed.x = make_buffer(context, SYNFIRE_DTYPE_F32, (uint64_t)(steps * neurons));
+  fd.x = replayed.x;
   fd.spikes = make_buffer(context, SYNFIRE_DTYPE_BITS, (uint64_t)(steps * neurons / 32));
   bd.grad_spike_seq = make_buffer(context, SYNFIRE_DTYPE_F32, (uint64_t)(steps * neurons));
   bd.grad_x_seq = make_buffer(context, SYNFIRE_DTYPE_F32, (uint64_t)(steps * neurons));
   fill.buffer = make_buffer(context, SYNFIRE_DTYPE_F32, 16);
   require(synfire_buffer_fill(fd.x, 0.9), "fill");
   gd.n_slots = 3;
-  require(synfire_graph_create(context, &gd, &step.graph), "graph");
-  require(synfire_graph_record_forward(step.graph, step.layer, &fd), "forward");
-  require(synfire_graph_record_backward(step.graph, step.layer, &bd), "backward");
-  require(synfire_graph_record_fill(step.graph, &fill), "fill");
+  require(synfire_graph_create(context, &gd, &replayed.graph), "graph");
+  require(synfire_graph_record_forward(replayed.graph, replayed.layer, &fd), "forward");
+  require(synfire_graph_record_backward(replayed.graph, replayed.layer, &bd), "backward");
+  require(synfire_graph_record_fill(replayed.graph, &fill), "fill");
   node.callback = native;
   node.user = &n_arrays;
   node.name = "a node with a name that no small string holds in place";
@@ -80,36 +80,36 @@ static struct step make_step(int32_t n_threads, int64_t steps, int64_t neurons) 
   node.n_reads = 1;
   node.writes = &fill.buffer;
   node.n_writes = 1;
-  require(synfire_graph_record_native(step.graph, &node), "native");
-  require(synfire_graph_instantiate(step.graph), "instantiate");
-  require(synfire_graph_launch(step.graph, NULL, NULL), "first launch"); /* the tape's references are taken once */
-  return step;
+  require(synfire_graph_record_native(replayed.graph, &node), "native");
+  require(synfire_graph_instantiate(replayed.graph), "instantiate");
+  require(synfire_graph_launch(replayed.graph, NULL, NULL), "first launch"); /* the tape's references are taken once */
+  return replayed;
 }
 
-static void replay(const struct step *step, int i) {
+static void replay(const struct replayed *replayed, int i) {
   uint64_t ticket = 0;
-  require(synfire_graph_launch(step->graph, NULL, &ticket), "launch");
-  require(synfire_graph_poll(step->graph, ticket), "poll");
-  require(synfire_graph_wait(step->graph, ticket, i % 3, i % 2 == 0 ? 1000000000 : -1), "wait");
+  require(synfire_graph_launch(replayed->graph, NULL, &ticket), "launch");
+  require(synfire_graph_poll(replayed->graph, ticket), "poll");
+  require(synfire_graph_wait(replayed->graph, ticket, i % 3, i % 2 == 0 ? 1000000000 : -1), "wait");
 }
 
 /* Everything between two replays that is documented to allocate nothing. */
-static void change(const struct step *step, int i) {
+static void change(const struct replayed *replayed, int i) {
   synfire_graph_statistics statistics = SYNFIRE_GRAPH_STATISTICS_INIT;
   void *data = NULL;
   uint64_t bytes = 0;
-  require(synfire_graph_set_value(step->graph, 2, "value", i), "set_value");
-  require(synfire_graph_set_enabled(step->graph, 1, i % 4 != 0), "set_enabled");
-  require(synfire_graph_get_slot(step->graph, 0, step->x, &data, &bytes), "get_slot");
-  require(synfire_graph_get_statistics(step->graph, &statistics), "get_statistics");
-  if (i % 100 == 0) require(synfire_graph_reset_statistics(step->graph), "reset_statistics");
+  require(synfire_graph_set_value(replayed->graph, 2, "value", i), "set_value");
+  require(synfire_graph_set_enabled(replayed->graph, 1, i % 4 != 0), "set_enabled");
+  require(synfire_graph_get_slot(replayed->graph, 0, replayed->x, &data, &bytes), "get_slot");
+  require(synfire_graph_get_statistics(replayed->graph, &statistics), "get_statistics");
+  if (i % 100 == 0) require(synfire_graph_reset_statistics(replayed->graph), "reset_statistics");
 }
 
 /* What the library allocates and locks is counted, not only what this file does. */
 static int library_counts(void) {
   long allocations, locks;
   counting = 1;
-  make_step(1, n_steps, n_neurons);
+  make_replayed(1, n_steps, n_neurons);
   counting = 0;
   allocations = n_allocations, locks = n_locks;
   n_allocations = n_locks = 0;
@@ -117,8 +117,8 @@ static int library_counts(void) {
 }
 
 int main(void) {
-  const struct step small = make_step(1, n_steps, n_neurons);
-  const struct step large = make_step(2, 8, 131072); /* work for two threads */
+  const struct replayed small = make_replayed(1, n_steps, n_neurons);
+  const struct replayed large = make_replayed(2, 8, 131072); /* work for two threads */
   long allocations, locks, changing, parallel;
   int i;
 

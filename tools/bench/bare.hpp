@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "chain.hpp"
 #include "machine.hpp"
-#include "step.hpp"
 
 namespace synfire_bench {
 
@@ -22,11 +22,11 @@ enum class Seen {
   counter  ///< a number in mapped memory, written by one kernel more at the graph's end
 };
 
-/// A step's kernels, captured from its eager calls and instantiated by CUDA alone.
+/// A chain's kernels, captured from its eager calls and instantiated by CUDA alone.
 class BareGraph {
  public:
   /// `priority` is the stream's, and with it the nodes'.
-  BareGraph(const Machine& machine, const Step& step, Seen seen, int priority);
+  BareGraph(const Machine& machine, const Chain& chain, Seen seen, int priority);
   ~BareGraph();
   BareGraph(const BareGraph&) = delete;
   BareGraph& operator=(const BareGraph&) = delete;
@@ -43,7 +43,7 @@ class BareGraph {
 int highest_priority(const Machine& machine);
 
 /// The priority that every kernel of an instantiated graph carries; throws std::runtime_error if they differ.
-int priority_of_nodes(const Machine& machine, const Step& step);
+int priority_of_nodes(const Machine& machine, const Chain& chain);
 
 /// While it lives, kernels that copy memory follow each other on a stream of priority 0, with work for all
 /// multiprocessors.

@@ -78,7 +78,7 @@ struct BareGraph::Parts {
   }
 };
 
-BareGraph::BareGraph(const Machine& machine, const Step& step, Seen seen, int priority)
+BareGraph::BareGraph(const Machine& machine, const Chain& chain, Seen seen, int priority)
     : parts_(std::make_unique<Parts>()) {
   Parts& p = *parts_;
   select(machine);
@@ -93,7 +93,7 @@ BareGraph::BareGraph(const Machine& machine, const Step& step, Seen seen, int pr
   }
   check_cuda(cudaStreamBeginCapture(p.stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
   try {
-    step.run_eagerly(p.stream);
+    chain.run_eagerly(p.stream);
     if (seen == Seen::counter) {
       publish<<<1, 1, 0, p.stream>>>(p.count, p.published);
       check_cuda(cudaGetLastError(), "publish");
@@ -103,7 +103,7 @@ BareGraph::BareGraph(const Machine& machine, const Step& step, Seen seen, int pr
     throw;
   }
   check_cuda(cudaStreamEndCapture(p.stream, &p.graph), "cudaStreamEndCapture");
-  const std::size_t expected = step.shape().operations() + (seen == Seen::counter ? 1 : 0);
+  const std::size_t expected = chain.shape().operations() + (seen == Seen::counter ? 1 : 0);
   const std::size_t nodes = nodes_of(p.graph).size();
   if (nodes != expected)
     throw std::runtime_error("the bare graph has " + std::to_string(nodes) + " nodes; " + std::to_string(expected) +
@@ -145,7 +145,7 @@ int highest_priority(const Machine& machine) {
   return greatest;
 }
 
-int priority_of_nodes(const Machine& machine, const Step& step) {
+int priority_of_nodes(const Machine& machine, const Chain& chain) {
   select(machine);
   struct Owner {
     cudaStream_t stream = nullptr;
@@ -158,7 +158,7 @@ int priority_of_nodes(const Machine& machine, const Step& step) {
   // A launch into a capture shows the graph's nodes as they are; the stream's own priority is another one.
   owner.stream = new_stream(0);
   check_cuda(cudaStreamBeginCapture(owner.stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-  const synfire_status status = synfire_graph_launch(step.graph(), owner.stream, nullptr);
+  const synfire_status status = synfire_graph_launch(chain.graph(), owner.stream, nullptr);
   check_cuda(cudaStreamEndCapture(owner.stream, &owner.graph), "cudaStreamEndCapture");
   check(status, "synfire_graph_launch");
   std::vector<cudaGraphNode_t> nodes = nodes_of(owner.graph);

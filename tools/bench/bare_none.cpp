@@ -16,7 +16,7 @@ namespace {
 struct BareGraph::Parts {};
 struct Load::Parts {};
 
-BareGraph::BareGraph(const Machine&, const Step&, Seen, int) {
+BareGraph::BareGraph(const Machine&, const Chain&, Seen, int) {
   refuse();
 }
 BareGraph::~BareGraph() = default;
@@ -29,7 +29,7 @@ void BareGraph::wait() {
 int highest_priority(const Machine&) {
   refuse();
 }
-int priority_of_nodes(const Machine&, const Step&) {
+int priority_of_nodes(const Machine&, const Chain&) {
   refuse();
 }
 Load::Load(const Machine&) {

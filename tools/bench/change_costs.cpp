@@ -59,18 +59,19 @@ struct Filling {
 
 }  // namespace
 
-Costs measure_costs(const Machine& machine, const Step& step, std::uint64_t replays) {
+Costs measure_costs(const Machine& machine, const Chain& chain, std::uint64_t replays) {
   const std::uint64_t count = std::clamp<std::uint64_t>(replays / 50, 1, 2000);
   Costs costs;
   const double taus[] = {2.0, 3.0};
-  costs.parameter = cost_of(step.graph(), count, [&](std::uint64_t i) {
-    check(synfire_layer_set_parameter(step.first_layer(), "tau", &taus[(i + 1) % 2], 1), "synfire_layer_set_parameter");
+  costs.parameter = cost_of(chain.graph(), count, [&](std::uint64_t i) {
+    check(synfire_layer_set_parameter(chain.first_layer(), "tau", &taus[(i + 1) % 2], 1),
+          "synfire_layer_set_parameter");
   });
-  check(synfire_layer_set_parameter(step.first_layer(), "tau", &taus[0], 1), "synfire_layer_set_parameter");
+  check(synfire_layer_set_parameter(chain.first_layer(), "tau", &taus[0], 1), "synfire_layer_set_parameter");
   // Two calls, off and on again; what is reported is one.
-  costs.enabled = cost_of(step.graph(), count, [&](std::uint64_t) {
-    check(synfire_graph_set_enabled(step.graph(), step.last_operation(), 0), "synfire_graph_set_enabled");
-    check(synfire_graph_set_enabled(step.graph(), step.last_operation(), 1), "synfire_graph_set_enabled");
+  costs.enabled = cost_of(chain.graph(), count, [&](std::uint64_t) {
+    check(synfire_graph_set_enabled(chain.graph(), chain.last_operation(), 0), "synfire_graph_set_enabled");
+    check(synfire_graph_set_enabled(chain.graph(), chain.last_operation(), 1), "synfire_graph_set_enabled");
   });
   costs.enabled.call /= 2;
   const Filling filling(machine);
@@ -78,13 +79,13 @@ Costs measure_costs(const Machine& machine, const Step& step, std::uint64_t repl
     check(synfire_graph_set_value(filling.graph.get(), filling.operation, "value", static_cast<double>(i % 7)),
           "synfire_graph_set_value");
   });
-  std::vector<double> of_neurons(step.shape().neurons, taus[0]);
-  costs.neurons = cost_of(step.graph(), count, [&](std::uint64_t i) {
+  std::vector<double> of_neurons(chain.shape().neurons, taus[0]);
+  costs.neurons = cost_of(chain.graph(), count, [&](std::uint64_t i) {
     of_neurons[i % of_neurons.size()] = taus[i % 2];
-    check(synfire_layer_set_parameter(step.first_layer(), "tau", of_neurons.data(), of_neurons.size()),
+    check(synfire_layer_set_parameter(chain.first_layer(), "tau", of_neurons.data(), of_neurons.size()),
           "synfire_layer_set_parameter");
   });
-  check(synfire_layer_set_parameter(step.first_layer(), "tau", &taus[0], 1), "synfire_layer_set_parameter");
+  check(synfire_layer_set_parameter(chain.first_layer(), "tau", &taus[0], 1), "synfire_layer_set_parameter");
   return costs;
 }
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "chain.hpp"
 #include "machine.hpp"
-#include "step.hpp"
 
 namespace synfire_bench {
 
@@ -21,9 +21,9 @@ struct Costs {
   Cost parameter, value, enabled, neurons;  // neurons: a parameter that is one number per neuron
 };
 
-/// Of a parameter of its first layer, as one number and per neuron, a value, and its last operation. The step is
+/// Of a parameter of its first layer, as one number and per neuron, a value, and its last operation. The chain is
 /// afterwards as it was.
-Costs measure_costs(const Machine& machine, const Step& step, std::uint64_t replays);
+Costs measure_costs(const Machine& machine, const Chain& chain, std::uint64_t replays);
 
 }  // namespace synfire_bench
 

@@ -1,9 +1,9 @@
-// latency_command.cpp - `synfire-bench latency`: how long a step takes from its launch until the host knows that it is
-// done.
+// latency_command.cpp - `synfire-bench latency`: how long a replay takes from its launch until the host knows that it
+// is done.
 //
-// What lives here: the measurement of a group, and the command. What does not: which steps there are
+// What lives here: the measurement of a group, and the command. What does not: which chains there are
 // (latency_groups.hpp), replays in turns (replays.hpp), what changes cost (change_costs.hpp), rows
-// (latency_report.hpp), the steps (step.hpp), CUDA's own graphs and the load (bare.hpp), percentiles
+// (latency_report.hpp), the chains (chain.hpp), CUDA's own graphs and the load (bare.hpp), percentiles
 // (distribution.hpp).
 //
 // SPDX-License-Identifier: MIT
@@ -25,28 +25,28 @@ constexpr std::uint64_t usual_replays = 100000;
 constexpr double host_seconds = 1;  // of one subject, where the number of replays was not chosen
 
 void measure_group(const Machine& machine, const Group& group, const Options& options, LatencyReport& report) {
-  const Step step(machine, group.shape);
+  const Chain chain(machine, group.shape);
   const bool host = machine.is_host();
   const std::uint64_t replays = options.latency.replays != 0 ? options.latency.replays : usual_replays;
   const double most_seconds = host && options.latency.replays == 0 && !options.full ? host_seconds : 1e9;
   const int priority = host ? 0 : group.high ? highest_priority(machine) : 0;
   std::optional<int> node_priority;
-  if (!host) node_priority = priority_of_nodes(machine, step);
+  if (!host) node_priority = priority_of_nodes(machine, chain);
 
   std::vector<Subject> subjects;
-  for (const Policy* policy : group.policies) subjects.push_back(replays_of(step.graph(), policy->id));
+  for (const Policy* policy : group.policies) subjects.push_back(replays_of(chain.graph(), policy->id));
   const std::size_t first_bare = subjects.size();
   std::vector<std::unique_ptr<BareGraph>> graphs;
   if (host) {
-    subjects.push_back(make_subject([&step] { step.run_eagerly(nullptr); }, [] {}));
+    subjects.push_back(make_subject([&chain] { chain.run_eagerly(nullptr); }, [] {}));
   } else {
     for (const Seen seen : {Seen::counter, Seen::query}) {
       if (seen == Seen::query && group.busy) continue;
-      BareGraph* const graph = graphs.emplace_back(std::make_unique<BareGraph>(machine, step, seen, priority)).get();
+      BareGraph* const graph = graphs.emplace_back(std::make_unique<BareGraph>(machine, chain, seen, priority)).get();
       subjects.push_back(make_subject([graph] { graph->launch(); }, [graph] { graph->wait(); }));
     }
   }
-  const Costs costs = measure_costs(machine, step, replays);
+  const Costs costs = measure_costs(machine, chain, replays);
   {
     std::optional<Load> load;
     if (group.busy) load.emplace(machine);
@@ -55,7 +55,7 @@ void measure_group(const Machine& machine, const Group& group, const Options& op
       // A load that had ended would have been none.
       const std::uint64_t before = load->kernels();
       for (int i = 0; i < 1000 && load->kernels() == before; ++i)
-        replays_of(step.graph(), SYNFIRE_WAIT_SPIN).block(nullptr, 100, 1);
+        replays_of(chain.graph(), SYNFIRE_WAIT_SPIN).block(nullptr, 100, 1);
       if (load->kernels() == before) throw std::runtime_error("the kernels beside the replays have ended");
     }
   }
@@ -119,8 +119,8 @@ void run_latency(const Options& options) {
   if (!as_text) return;
   report.print_costs();
   if (measured < groups.size())
-    std::printf("not measured: the last %zu of %zu steps, since %.0f s were over (--limit)\n", groups.size() - measured,
-                groups.size(), limit);
+    std::printf("not measured: the last %zu of %zu chains, since %.0f s were over (--limit)\n",
+                groups.size() - measured, groups.size(), limit);
   std::printf("%llu rows in %.0f s\n", static_cast<unsigned long long>(report.rows()), now() - begin);
 }
 

@@ -1,4 +1,4 @@
-// latency_groups.cpp - which steps `synfire-bench latency` measures.
+// latency_groups.cpp - which chains `synfire-bench latency` measures.
 //
 // SPDX-License-Identifier: MIT
 #include "latency_groups.hpp"
@@ -59,7 +59,7 @@ std::vector<Group> chosen_groups(const LatencyChoice& choice, bool full, bool ho
 
 std::vector<Group> default_groups(bool host) {
   std::vector<Group> groups;
-  const auto add = [&](const StepShape& shape, std::span<const std::pair<bool, bool>> ways) {
+  const auto add = [&](const ChainShape& shape, std::span<const std::pair<bool, bool>> ways) {
     for (const auto& way : ways) {
       const bool busy = way.first, high = way.second;
       if (host && busy) continue;

@@ -155,7 +155,7 @@ void LatencyReport::finish() {
 void LatencyReport::print_costs() const {
   const Costs& c = first_costs_;
   std::printf(
-      "\nhost time in the first row's step, medians: a launch %s; synfire_layer_set_parameter() %s and the launch "
+      "\nhost time in the first row's chain, medians: a launch %s; synfire_layer_set_parameter() %s and the launch "
       "after it %s,\n"
       "with one number per neuron %s, then %s;\n"
       "synfire_graph_set_enabled() %s, then %s; synfire_graph_set_value() %s, then %s (a graph of one fill)\n",

@@ -39,7 +39,7 @@ class LatencyReport {
   std::uint64_t rows() const { return rows_; }
   /// Ends the table and writes the picture.
   void finish();
-  /// Medians in the first row's step: what changes cost hardly depends on the shape. The files have every row's.
+  /// Medians in the first row's chain: what changes cost hardly depends on the shape. The files have every row's.
   void print_costs() const;
 
  private:

@@ -107,7 +107,7 @@ constexpr Option option_table[] = {
      [](Options& o, View, View) { o.full = true; }},
     {"--limit", in_sweep, "S", "seconds after which no further point is begun (CUDA 280, host 110, --full none)",
      [](Options& o, View option, View v) { o.limit_seconds = parse_number<double>(option, v, 1, 1e9); }},
-    {"--layers", in_latency, "L", "layers of the step, each reading the spikes of the one before",
+    {"--layers", in_latency, "L", "layers of the chain, each reading the spikes of the one before",
      [](Options& o, View option, View v) { o.latency.layers = parse_number<std::uint64_t>(option, v, 1, 1024); }},
     {"--steps", in_latency, "T", "steps of one replay",
      [](Options& o, View option, View v) { o.latency.steps = parse_number<std::uint64_t>(option, v, 1, 65536); }},
@@ -117,7 +117,7 @@ constexpr Option option_table[] = {
      [](Options& o, View option, View v) {
        o.latency.direction = find_row(directions, option, v);
        if (o.latency.direction->direction == Direction::backward)
-         throw UsageError{"--direction backward is no step of its own; there are forward, both"};
+         throw UsageError{"--direction backward is not measured on its own; there are forward, both"};
      }},
     {"--policy", in_latency, "NAME", "how synfire_graph_wait() waits: spin, yield or block",
      [](Options& o, View option, View v) { o.latency.policy = find_row(policies, option, v); }},
@@ -134,7 +134,7 @@ constexpr Option option_table[] = {
     {"--full", in_latency, "",
      "every shape, policy, load and priority that is not chosen otherwise, without a time limit",
      [](Options& o, View, View) { o.full = true; }},
-    {"--limit", in_latency, "S", "seconds after which no further step is begun (CUDA 230, host 110, --full none)",
+    {"--limit", in_latency, "S", "seconds after which no further chain is begun (CUDA 230, host 110, --full none)",
      [](Options& o, View option, View v) { o.limit_seconds = parse_number<double>(option, v, 1, 1e9); }},
     {"--svg", in_latency, "FILE", "histograms of all rows into FILE", [](Options& o, View, View v) { o.svg_file = v; }},
     {"--csv", in_layer | in_tutorial | in_latency | in_context, "", "comma-separated values instead of a table",
@@ -157,7 +157,8 @@ struct CommandName {
 };
 
 constexpr std::string_view latency_notes =
-    "\nWithout a choice: a selection of steps that takes less than 5 minutes. With one, what is left out is 1 layer, T "
+    "\nWithout a choice: a selection of chains that takes less than 5 minutes. With one, what is left out is 1 layer, "
+    "T "
     "= 8,\n"
     "N = 1024, both, spin, no load, default priority; with --full all of each.\n"
     "\n"
@@ -181,7 +182,8 @@ constexpr CommandName command_table[] = {
     {"tutorial", Command::tutorial, in_tutorial, "",
      "forward and backward of T = 2 to 32 on each backend: time, ratio, error against the f64 host"},
     {"latency", Command::latency, in_latency, "",
-     "launch to done of whole steps, percentile by percentile, beside a bare graph of the same kernels", latency_notes},
+     "launch to done of a chain of layers, percentile by percentile, beside a bare graph of the same kernels",
+     latency_notes},
     {"context", Command::context, in_context, "",
      "what a context takes: time, device memory and host memory, stage by stage"},
 };

@@ -22,7 +22,7 @@ struct UsageError {
 enum class Command { none, layer, sweep, plot, tutorial, latency, context };
 enum class Format { text, csv, json };
 
-/// Which steps `latency` takes; what is not chosen is null or 0.
+/// Which chains `latency` takes; what is not chosen is null or 0.
 struct LatencyChoice {
   std::uint64_t layers = 0, steps = 0, neurons = 0, replays = 0;
   const DirectionName* direction = nullptr;

@@ -76,10 +76,10 @@ static bool record(ear *self, bool learn) {
   forward.tape = learn ? SYNFIRE_TAPE_RECOMPUTE : SYNFIRE_TAPE_NONE; /* v_init is null: the state continues */
   backward.grad_spike_seq = self->grad_spikes_buffer;
   backward.grad_x_seq = self->grad_x_buffer;
-  CHECK(synfire_graph_create(self->context, NULL, &self->step));
-  CHECK(synfire_graph_record_forward(self->step, self->layer, &forward));
-  if (learn) CHECK(synfire_graph_record_backward(self->step, self->layer, &backward));
-  CHECK(synfire_graph_instantiate(self->step)); /* everything slow happens here */
+  CHECK(synfire_graph_create(self->context, NULL, &self->graph));
+  CHECK(synfire_graph_record_forward(self->graph, self->layer, &forward));
+  if (learn) CHECK(synfire_graph_record_backward(self->graph, self->layer, &backward));
+  CHECK(synfire_graph_instantiate(self->graph)); /* everything slow happens here */
   return true;
 }
 /* [record] */
@@ -108,7 +108,7 @@ bool ear_open(ear *self, const ear_config *config) {
 
 bool ear_launch(ear *self) {
   self->launched = clock_now();
-  CHECK(synfire_graph_launch(self->step, NULL, &self->ticket));
+  CHECK(synfire_graph_launch(self->graph, NULL, &self->ticket));
   self->pending = true;
   return true;
 }
@@ -116,7 +116,7 @@ bool ear_launch(ear *self) {
 /* [wait] */
 bool ear_wait(ear *self, int64_t deadline, bool *late) {
   const int64_t left = deadline - clock_now();
-  const synfire_status status = synfire_graph_wait(self->step, self->ticket, SYNFIRE_WAIT_SPIN, left > 0 ? left : 0);
+  const synfire_status status = synfire_graph_wait(self->graph, self->ticket, SYNFIRE_WAIT_SPIN, left > 0 ? left : 0);
   if (status < 0) return complain_about_call();
   self->done = clock_now();
   self->pending = status == SYNFIRE_PENDING;
@@ -127,7 +127,7 @@ bool ear_wait(ear *self, int64_t deadline, bool *late) {
 
 bool ear_finish(ear *self) {
   if (self->pending) {
-    CHECK(synfire_graph_wait(self->step, self->ticket, SYNFIRE_WAIT_SPIN, -1));
+    CHECK(synfire_graph_wait(self->graph, self->ticket, SYNFIRE_WAIT_SPIN, -1));
     self->done = clock_now();
     self->pending = false;
   }
@@ -136,7 +136,7 @@ bool ear_finish(ear *self) {
 }
 
 void ear_close(ear *self) {
-  synfire_graph_destroy(self->step); /* any order is legal, and null is too */
+  synfire_graph_destroy(self->graph); /* any order is legal, and null is too */
   synfire_buffer_destroy(self->x_buffer);
   synfire_buffer_destroy(self->spikes_buffer);
   synfire_buffer_destroy(self->grad_spikes_buffer);

@@ -31,7 +31,7 @@ typedef struct ear {
   synfire_context context;
   synfire_layer layer;
   synfire_buffer x_buffer, spikes_buffer, grad_spikes_buffer, grad_x_buffer;
-  synfire_graph step;
+  synfire_graph graph;
   synfire_context_properties properties;
 
   size_t n_steps, n_channels, population, n_neurons;

@@ -29,8 +29,8 @@ inline constexpr int max_gradients = max_slope_rows + 2;
 inline constexpr int max_own_parameters = max_slope_rows + 2;
 inline constexpr int max_parameters = max_own_parameters + max_surrogate_constants;
 
-// One step of a parameter along its gradient (update.hpp), as its caller names it: p, or 1/p under its second name.
-struct DescentStep {
+// One update of a parameter along its gradient (update.hpp), as its caller names it: p, or 1/p under its second name.
+struct Descent {
   bool reciprocal;
   double lower, upper;      // of the named value, both allowed
   double minimum, maximum;  // of the stored value, both allowed
@@ -45,7 +45,7 @@ struct Rules {
 // The largest finite double: "no bound but finiteness".
 inline constexpr double unbounded = 1.7976931348623157e308;
 
-// A number that a user may set. Values are doubles at the ABI; kernels never see them: each model and surrogate turns
+// A number that the application may set. Values are doubles at the ABI; kernels never see them: each model and surrogate turns
 // its parameters into the constants its formula needs, once, in f64.
 struct ParameterSpec {
   const char* name;

@@ -1,5 +1,5 @@
 // The lists of all models and surrogates: the built-in ones, whose ids are those of synfire.h, and behind them those that
-// a user's build added (added.hpp). Backends and core walk these lists; a new built-in one is entered here alone.
+// an application's build added (added.hpp). Backends and core walk these lists; a new built-in one is entered here alone.
 #ifndef SYNFIRE_MODEL_MODELS_HPP
 #define SYNFIRE_MODEL_MODELS_HPP
 

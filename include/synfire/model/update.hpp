@@ -1,8 +1,8 @@
-// What happens to a layer's parameters while graphs are replayed: one step of gradient descent, and the constants that
-// follow from new values. The same text runs on processors and GPUs, in f64 throughout, so that both get the same bits.
+// How replays update a layer's parameters: one update by gradient descent, and the constants that depend on the new
+// values. The same text runs on processors and GPUs, in f64 throughout, so that both get the same bits.
 //
-// A step is p ← clamp(p − rate·gradient), with one rounding before the clamp. Then p goes back towards its old value, if it
-// must, until every constant of the model's formula is a finite number of the layer's arithmetic R.
+// An update is p ← clamp(p − rate·gradient), with one rounding before the clamp. If a constant of the model's formula is
+// then not a finite number of the layer's arithmetic R, p moves back towards its old value until all of them are.
 #ifndef SYNFIRE_MODEL_UPDATE_HPP
 #define SYNFIRE_MODEL_UPDATE_HPP
 
@@ -82,7 +82,7 @@ SYNFIRE_MODEL_FN R held(double constant) {
   return static_cast<R>(constant > largest ? largest : constant < -largest ? -largest : constant);
 }
 
-// ---- one step -------------------------------------------------------------------------------------------------------
+// ---- one update -----------------------------------------------------------------------------------------------------
 
 // Doubles in their order: the integers of two neighbours differ by one.
 SYNFIRE_MODEL_FN u64 rank_of(double x) {
@@ -105,15 +105,15 @@ SYNFIRE_MODEL_FN bool constants_are_finite(const double* parameters, bool undeca
 
 // The new value of parameter `index`, also put in its place. A gradient that is no finite number changes nothing.
 template <class Model, class R>
-SYNFIRE_MODEL_FN double descend(double* parameters, int index, const DescentStep& step, double gradient, double rate,
+SYNFIRE_MODEL_FN double descend(double* parameters, int index, const Descent& descent, double gradient, double rate,
                                 bool undecayed_input) {
   const double old = parameters[index];
   if (!(absolute(gradient) <= unbounded)) return old;
-  double wanted = fma(-rate, gradient, step.reciprocal ? 1.0 / old : old);
+  double wanted = fma(-rate, gradient, descent.reciprocal ? 1.0 / old : old);
   if (wanted != wanted) return old;
-  wanted = wanted < step.lower ? step.lower : wanted > step.upper ? step.upper : wanted;
-  double next = step.reciprocal ? 1.0 / wanted : wanted;
-  next = next < step.minimum ? step.minimum : next > step.maximum ? step.maximum : next;
+  wanted = wanted < descent.lower ? descent.lower : wanted > descent.upper ? descent.upper : wanted;
+  double next = descent.reciprocal ? 1.0 / wanted : wanted;
+  next = next < descent.minimum ? descent.minimum : next > descent.maximum ? descent.maximum : next;
   parameters[index] = next;
   if (constants_are_finite<Model, R>(parameters, undecayed_input)) return next;
   // The value nearest to the wanted one at which they are: halving the doubles in between, 64 times at most.

@@ -22,7 +22,7 @@ void run(const Copy& op, host::Launcher& launcher);
 cuda::Hints hints(const Copy& op, const cuda::GpuShape& gpu);
 void enqueue(const Copy& op, cuda::Launcher& launcher);
 
-// What a caller asks for; bytes of 0: all from the offset on.
+// A caller's request. 0 bytes means all from the offset on.
 struct CopyRequest {
   core::Buffer* source;
   uint64_t source_offset;

@@ -16,7 +16,7 @@ using namespace synfire::cuda;
 
 namespace {
 
-// The bytes of one access: the most that both addresses and the size are multiples of.
+// The bytes of one access: the largest unit of which both addresses and the size are multiples.
 int copy_unit(const Copy& op) {
   const auto aligned = [](const void* data, uint64_t bytes) { return reinterpret_cast<uintptr_t>(data) % bytes == 0; };
   for (const uint64_t unit : {uint64_t{16}, uint64_t{4}})

@@ -1,4 +1,4 @@
-// Every element of an array becomes one value.
+// Sets every element of an array to one value.
 #ifndef SYNFIRE_OPERATIONS_ELEMENTWISE_FILL_HPP
 #define SYNFIRE_OPERATIONS_ELEMENTWISE_FILL_HPP
 
@@ -23,11 +23,11 @@ void run(const Fill& op, host::Launcher& launcher);
 cuda::Hints hints(const Fill& op, const cuda::GpuShape& gpu);
 void enqueue(const Fill& op, cuda::Launcher& launcher);
 
-// The work, of memory that this thread can reach.
+// Fills memory that this thread can access.
 void fill_memory(const Fill& op);
 // Appends a fill whose "value" may change between replays. Throws INVALID_ARGUMENT.
 void record_fill(core::Graph& graph, const core::Buffer& buffer, double value);
-// At once, of memory of any kind, and waits for it.
+// Fills memory of any kind at once, and waits for completion.
 void fill_now(core::Buffer& buffer, double value);
 
 }  // namespace synfire::operations

@@ -1,4 +1,4 @@
-// What callers ask for, made into checked operations.
+// Turns requests into checked operations.
 #include "copy.hpp"
 #include "fill.hpp"
 #include "scale_add.hpp"
@@ -80,7 +80,7 @@ void record_fill(Graph& graph, const Buffer& buffer, double value) {
 void fill_now(Buffer& buffer, double value) {
   fill_bits(buffer.dtype(), value);
   Device& device = buffer.context()->device();
-  // Pageable memory is out of a GPU's reach.
+  // A GPU cannot access pageable memory.
   if (!device.is_host() && buffer.view().memory == SYNFIRE_MEMORY_HOST) {
     device.synchronize();
     buffer.mark_written();
@@ -155,7 +155,7 @@ OperationList scale_add(const ScaleAddRequest& request, bool on_host) {
 
 void record_scale_add(Graph& graph, const ScaleAddRequest& request) {
   graph.record([&](Recorder& recorder) {
-    scale_add(request, recorder.on_host());  // refuses what cannot be
+    scale_add(request, recorder.on_host());  // refuses invalid numbers
     return OperationList{ScaleAdd{request.source->view(), request.destination->view(), request.scale, request.keep,
                                   recorder.number("scale", request.scale), recorder.number("keep", request.keep)}};
   });

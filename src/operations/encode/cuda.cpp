@@ -15,7 +15,7 @@ Hints hints(const EncodeBernoulli&, const GpuShape&) {
 
 void enqueue(const EncodeBernoulli& op, Launcher& launcher) {
   const Extents& e = op.extents;
-  const int64_t n_tiles = layers_of(e) * e.batch * tiles_per_row(e);
+  const int64_t n_tiles = step_groups(e) * e.batch * tiles_per_row(e);
   launcher.launch(
       encode_bernoulli_kernel(op.rates.dtype, storage_of(op.spikes.dtype)),
       launcher.over_pieces(n_tiles, spike_threads),

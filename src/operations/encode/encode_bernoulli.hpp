@@ -1,5 +1,5 @@
-// Rates to spikes: each neuron spikes in each step with the probability of its rate, by numbers drawn from a counter
-// (philox.hpp).
+// Draws spikes from rates: in each step, each neuron spikes with the probability of its rate. The random numbers come
+// from a counter (philox.hpp).
 #ifndef SYNFIRE_OPERATIONS_ENCODE_ENCODE_BERNOULLI_HPP
 #define SYNFIRE_OPERATIONS_ENCODE_ENCODE_BERNOULLI_HPP
 
@@ -17,7 +17,7 @@ struct EncodeBernoulli {
   uint64_t seed;
   uint64_t offset;                       // the number of the first step
   const uint64_t* seed_value = nullptr;  // in device memory, instead of `seed`
-  core::CountedValue offset_value = {};  // instead of `offset`; each replay leaves it n_steps further
+  core::CountedValue offset_value = {};  // instead of `offset`; each replay advances it by n_steps
 
   static constexpr const char* name = "encode bernoulli";
   static void operands(EncodeBernoulli& op, OperandVisitor visit) {

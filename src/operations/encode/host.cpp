@@ -32,7 +32,7 @@ void run(const EncodeBernoulli& op, host::Launcher& launcher) {
   const uint64_t offset = op.offset_value ? current_offset(op.offset_value.set, op.offset_value.state) : op.offset;
   const int64_t pitch = op.rates_per_step ? op.rates.pitch : 0;
   const auto element = static_cast<int64_t>(bytes_of_dtype(op.rates.dtype));
-  launcher.for_each_range(blocks.layers() * blocks.columns(), wants_threads(op), [&](int64_t begin, int64_t end) {
+  launcher.for_each_range(blocks.step_groups() * blocks.columns(), wants_threads(op), [&](int64_t begin, int64_t end) {
     for (int64_t index = begin; index < end; ++index) {
       const Place at = blocks.at(index / blocks.columns(), index % blocks.columns());
       const int64_t first = at.step * pitch + at.row * e.n_neurons + at.neuron;

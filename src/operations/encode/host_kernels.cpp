@@ -53,7 +53,7 @@ void read_any(const EncodeBlock& block, int t, Thresholds& at) {
 }
 
 void bernoulli(const EncodeBlock& block, uint32_t* words) {
-  Thresholds at = {};  // neurons that there are not never spike
+  Thresholds at = {};  // neurons that do not exist never spike
   for (int i = 0; i < width; ++i) words[i] = 0;
   read_any(block, 0, at);
   for (int t = 0; t < block.steps; ++t) {

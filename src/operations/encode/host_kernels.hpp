@@ -20,7 +20,7 @@ struct EncodeBlock {
 };
 
 struct EncodeKernels {
-  // Bit t of word i: neuron i in step t. Bits of steps and neurons that there are not are zero.
+  // Bit t of word i: neuron i in step t. Bits of steps and neurons that do not exist are zero.
   void (*bernoulli)(const EncodeBlock& block, uint32_t* words);
 };
 SYNFIRE_LEVEL_TABLES(EncodeKernels, encode_kernels)

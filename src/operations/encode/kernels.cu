@@ -1,5 +1,5 @@
 // A warp draws for 32 steps of 32 neurons. Four neighbours share a generator's four words: each of their lanes runs it
-// for another step, and the words change lanes.
+// for a different step, and then they exchange the words.
 #include "kernels.hpp"
 
 #include "offset.hpp"
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(spike_threads)
     Format<To>::write(word, launch.spikes, e, at, tile);
   }
   if (!launch.offset_set) return;
-  // The last block to come here lets the next replay begin behind these steps: nobody reads the offset any more.
+  // The last block to arrive advances the offset for the next replay, because nobody reads it any more.
   __syncthreads();
   if (threadIdx.x != 0) return;
   __threadfence();
@@ -94,14 +94,14 @@ const void* encoder_of(operations::SpikeStorage spikes) {
 
 }  // namespace
 
-const void* encode_bernoulli_kernel(int32_t rates, operations::SpikeStorage spikes) {
+const void* encode_bernoulli_kernel(int32_t rates, operations::SpikeStorage storage) {
   switch (rates) {
     case SYNFIRE_DTYPE_F16:
-      return encoder_of<F16>(spikes);
+      return encoder_of<F16>(storage);
     case SYNFIRE_DTYPE_BF16:
-      return encoder_of<Bf16>(spikes);
+      return encoder_of<Bf16>(storage);
     default:
-      return encoder_of<float>(spikes);
+      return encoder_of<float>(storage);
   }
 }
 

@@ -8,7 +8,7 @@ namespace synfire::cuda {
 
 struct EncodeBernoulliLaunch {
   core::Extents extents;
-  int64_t n_tiles;    // layers, batch rows, tiles of a row
+  int64_t n_tiles;    // groups of 32 steps, batch rows, tiles of a row
   const void* rates;  // of the first step and neuron
   int64_t pitch;      // elements to the next step; 0: one row for all steps
   operations::SpikeArray spikes;
@@ -19,7 +19,7 @@ struct EncodeBernoulliLaunch {
 };
 
 // Rates of f32, f16 or bf16.
-const void* encode_bernoulli_kernel(int32_t rates, operations::SpikeStorage spikes);
+const void* encode_bernoulli_kernel(int32_t rates, operations::SpikeStorage storage);
 
 }  // namespace synfire::cuda
 

@@ -1,4 +1,4 @@
-// Where a replay's steps begin, and where the next one's do: the same on every backend.
+// The first step of a replay and of the next one; the same on every backend.
 #ifndef SYNFIRE_OPERATIONS_ENCODE_OFFSET_HPP
 #define SYNFIRE_OPERATIONS_ENCODE_OFFSET_HPP
 
@@ -9,12 +9,12 @@
 namespace synfire::operations {
 inline namespace SYNFIRE_MODEL_LEVEL {
 
-// `set` is what the host set, and how often; `state`, of which setting the second number is: how many steps replays
-// have taken since. Both as in core::CountedValue.
+// `set` holds the host's value, and how often it was set. `state` holds how many steps replays have taken since, and
+// for which setting. Both as in core::CountedValue.
 SYNFIRE_MODEL_FN uint64_t current_offset(const uint64_t* set, const uint64_t* state) {
   return set[0] + (state[0] == set[1] ? state[1] : 0);
 }
-// Once, when nobody reads the offset any more.
+// Called once, when nobody will read the offset again.
 SYNFIRE_MODEL_FN void advance_offset(const uint64_t* set, uint64_t* state, uint64_t n_steps) {
   state[1] = (state[0] == set[1] ? state[1] : 0) + n_steps;
   state[0] = set[1];

@@ -29,13 +29,13 @@ SYNFIRE_MODEL_FN Words4 philox(Words4 counter, uint64_t seed) {
 }
 
 // The words of neurons 4·group to 4·group + 3 of a batch row, in the step of this number since the seed. They depend on
-// nothing else: neither on the lengths of the array nor on what else is drawn.
+// nothing else, neither on the lengths of the array nor on other draws.
 SYNFIRE_MODEL_FN Words4 draw(uint64_t seed, uint64_t step, uint32_t row, uint32_t group) {
   return philox({{group, row, static_cast<uint32_t>(step), static_cast<uint32_t>(step >> 32)}}, seed);
 }
 
-// A neuron spikes where its word is below its threshold: with the probability of its rate, to 2^-32. Below 0 is 0, as a
-// NaN is; above 1 is 1.
+// A neuron spikes if its word is below its threshold, which gives the probability of its rate to 2^-32. Rates below 0
+// and NaN count as 0, rates above 1 as 1.
 struct Threshold {
   uint32_t below;
   bool always;
@@ -43,7 +43,7 @@ struct Threshold {
 SYNFIRE_MODEL_FN Threshold threshold(float rate) {
   const bool always = rate >= 1.0f;
   const float inside = rate > 0.0f && !always ? rate : 0.0f;
-  return {static_cast<uint32_t>(inside * 4294967296.0f), always};  // exact, but for what lies behind the 32nd bit
+  return {static_cast<uint32_t>(inside * 4294967296.0f), always};  // exact up to the 32nd bit
 }
 SYNFIRE_MODEL_FN bool spikes(uint32_t word, Threshold at) {
   return word < at.below || at.always;

@@ -9,7 +9,7 @@ namespace {
 
 using namespace synfire::model;
 
-// The sum of a block's lanes, joined by a binary tree; in lane 0.
+// The sum of a block's lanes by a binary tree, returned in lane 0.
 __device__ __forceinline__ double tree_sum(double lane, double* lanes) {
   lanes[threadIdx.x] = lane;
   for (int half = reduction_lanes / 2; half > 0; half /= 2) {
@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(threads_per_block)
   static_assert(reduction_lanes == threads_per_block);
   __shared__ double lanes[reduction_lanes];
   const int64_t n_chunks = (launch.count + reduction_chunk - 1) / reduction_chunk;
-  const int64_t count = launch.active ? *launch.active : launch.count;  // chunks of inputs that do not count are 0
+  const int64_t count = launch.active ? *launch.active : launch.count;  // chunks beyond the summed inputs are 0
   for (int64_t chunk = blockIdx.x; chunk < n_chunks; chunk += gridDim.x) {
     const int64_t end = (chunk + 1) * reduction_chunk < count ? (chunk + 1) * reduction_chunk : count;
     double lane = 0;

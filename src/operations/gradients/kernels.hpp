@@ -6,7 +6,7 @@
 
 namespace synfire::cuda {
 
-// One block of threads_per_block lanes a chunk (chunks, total), or one thread a neuron (batch); see
+// One block of threads_per_block lanes per chunk (chunks, total), or one thread per neuron (batch); see
 // model/reduction.hpp.
 template <class R>
 struct ReduceLaunch {
@@ -14,7 +14,7 @@ struct ReduceLaunch {
   R* output;
   int64_t batch;
   int64_t count;
-  const int64_t* active;  // how many inputs count, the first ones; null: all
+  const int64_t* active;  // how many inputs, from the first on, are summed; null: all
   bool add;               // to what the output holds, in f64
 };
 

@@ -1,4 +1,4 @@
-// The sum of model/reduction.hpp on the host: running sums in lanes, joined by a binary tree.
+// The sum of model/reduction.hpp on the host: running sums in lanes, added by a binary tree.
 #ifndef SYNFIRE_OPERATIONS_GRADIENTS_LANE_SUM_HPP
 #define SYNFIRE_OPERATIONS_GRADIENTS_LANE_SUM_HPP
 

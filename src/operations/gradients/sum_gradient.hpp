@@ -1,4 +1,4 @@
-// A fixed-order sum (model/reduction.hpp) over what a backward left per neuron.
+// A fixed-order sum (model/reduction.hpp) over the per-neuron gradients that a backward left.
 #ifndef SYNFIRE_OPERATIONS_GRADIENTS_SUM_GRADIENT_HPP
 #define SYNFIRE_OPERATIONS_GRADIENTS_SUM_GRADIENT_HPP
 
@@ -20,7 +20,7 @@ struct SumGradient {
   int64_t count;  // N for batch, else n
   View output;
   int32_t gradient = -1;            // the number of the gradient that it is part of
-  const int64_t* active = nullptr;  // in device memory: how many inputs count, the first ones; null: all
+  const int64_t* active = nullptr;  // in device memory: how many inputs, from the first on, are summed; null: all
   bool add = false;                 // to what the output holds, in f64 (batch, total)
 
   static constexpr const char* name = "sum of gradients";

@@ -18,7 +18,7 @@ using namespace synfire::core;
 
 namespace {
 
-// In an array of their own for each call: a launch on the host calls the function and does not allocate.
+// An array per call on the stack, because a launch on the host calls the function and must not allocate.
 class Memories {
  public:
   explicit Memories(const std::vector<View>& arrays) noexcept {
@@ -41,7 +41,7 @@ std::string describe(const Native& op) {
   fail(SYNFIRE_ERROR_CALLBACK, rule, "%s %s", describe(op).c_str(), what);
 }
 
-// Calls the node's function; a negative answer or an exception becomes a Failure that names the node.
+// Calls the node's function. A negative status or an exception becomes a Failure that names the node.
 void call_native(const Native& op, synfire_stream stream, uint32_t slot) {
   synfire_native_call call = SYNFIRE_NATIVE_CALL_INIT;
   call.slot = slot;
@@ -66,7 +66,7 @@ void call_native(const Native& op, synfire_stream stream, uint32_t slot) {
   if (thrown)
     fail(SYNFIRE_ERROR_CALLBACK, "SYN-GRAPH-NATIVE", "the callback of %s threw: %s", describe(op).c_str(), thrown);
   if (answer < 0)
-    fail(SYNFIRE_ERROR_CALLBACK, "SYN-GRAPH-NATIVE", "the callback of %s answered %d; 0 or more is success",
+    fail(SYNFIRE_ERROR_CALLBACK, "SYN-GRAPH-NATIVE", "the callback of %s returned %d; 0 or more is success",
          describe(op).c_str(), answer);
 }
 

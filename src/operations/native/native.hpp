@@ -1,6 +1,6 @@
-// A native node: the caller's own code between two operations of a graph, and how it is called and blamed. On CUDA its
-// function is called when the graph is captured (or, without a capture, at each replay) and enqueues work; on the host
-// it is called at each replay and does the work.
+// A native node: the caller's own code between two operations of a graph. On CUDA its function is called when the graph
+// is captured (or, without a capture, at each replay) and enqueues work; on the host it is called at each replay and
+// does the work.
 #ifndef SYNFIRE_OPERATIONS_NATIVE_NATIVE_HPP
 #define SYNFIRE_OPERATIONS_NATIVE_NATIVE_HPP
 
@@ -16,7 +16,7 @@ inline constexpr uint64_t most_native_buffers = 64;  // read, and as many writte
 
 struct Native {
   uint32_t number;       // of the operation in its graph, for error texts
-  std::string known_as;  // as the caller calls it, printable
+  std::string known_as;  // the caller's name for it, printable
   synfire_native_callback callback;
   void* user;
   std::vector<View> reads, writes;
@@ -32,7 +32,7 @@ inline bool wants_threads(const Native&) {
 void run(const Native& op, host::Launcher& launcher);
 cuda::Hints hints(const Native& op, const cuda::GpuShape& gpu);
 void enqueue(const Native& op, cuda::Launcher& launcher);
-// Throws CALLBACK: the node is to blame.
+// Throws CALLBACK, naming the node.
 [[noreturn]] void fail_capture(const Native& op, core::CaptureFault fault, const char* detail);
 
 struct NativeRequest {

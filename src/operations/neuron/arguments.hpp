@@ -1,6 +1,6 @@
-// What a kernel of a pass receives, on either backend: plain structures of pointers and extents over the arithmetic
-// type R (f32 or f64). State, parameters and gradients of either are R; sequences [T, B, N] say their own storage type.
-// Pointers that are null mean "not given".
+// The arguments of a pass's kernel, on either backend: plain structures of pointers and extents for the arithmetic type
+// R (f32 or f64). State, parameters and their gradients are of type R; sequences [T, B, N] carry their own storage
+// type. A null pointer means "not given".
 #ifndef SYNFIRE_OPERATIONS_NEURON_ARGUMENTS_HPP
 #define SYNFIRE_OPERATIONS_NEURON_ARGUMENTS_HPP
 
@@ -51,7 +51,7 @@ struct BackwardArguments {
   Extents extents;
   model::Rules rules;
   int32_t surrogate;
-  Sequence x;  // not given when H is stored and nothing else needs X
+  Sequence x;  // not given if H is stored and nothing else needs X
   const R* tape;
   Sequence tape_h;              // null: H is recomputed from X and the checkpoints
   const uint32_t* tape_spikes;  // as in ForwardArguments

@@ -1,4 +1,4 @@
-// From a pass to what its kernel receives; the same on both backends.
+// Converts a pass to its kernel's arguments; the same on both backends.
 #ifndef SYNFIRE_OPERATIONS_NEURON_ARGUMENTS_OF_HPP
 #define SYNFIRE_OPERATIONS_NEURON_ARGUMENTS_OF_HPP
 

@@ -7,11 +7,11 @@
 namespace synfire::cuda {
 namespace {
 
-// Rows of dL/dS and of X that are on their way. 16 take registers that other threads need: 453 us instead of 205 in
-// f32, 205 instead of 132 in f16, where 4 take 155 (H200, LIF, N = 2,097,152, T = 32).
+// Rows of dL/dS and of X in flight. 16 take registers that other threads need: 453 us instead of 205 in f32, 205
+// instead of 132 in f16, and 4 take 155 (H200, LIF, N = 2,097,152, T = 32).
 inline constexpr int backward_ahead = 8;
 
-// Any surrogate, found by its id at run time.
+// Any surrogate, selected by its id at run time.
 struct AnySurrogate {
   static constexpr int n_constants = max_surrogate_constants;
 };
@@ -24,16 +24,16 @@ __device__ __forceinline__ R derivative_of(List<Entries...>, int32_t surrogate, 
   return g;
 }
 
-// Out of line: inlined into an unrolled loop, a choice among many surrogates would fill the instruction cache.
+// Not inlined: in an unrolled loop, a choice among many surrogates would fill the instruction cache.
 template <class R>
 __device__ __noinline__ R any_derivative(int32_t surrogate, R c0, R c1, R c2, R c3, R x) {
   const R constants[max_surrogate_constants] = {c0, c1, c2, c3};
   return derivative_of(Surrogates{}, surrogate, constants, x);
 }
 
-// Surrogates of a few additions, products and at most a reciprocal: cheap enough to stand in unrolled loops, behind one
-// choice for a whole chunk of steps. A call in its place waits for every load on its way (434 us against 209: H200,
-// LIF, rect, N = 2,097,152, T = 32).
+// Surrogates of a few additions, products and at most a reciprocal: cheap enough for unrolled loops, with one choice
+// for a whole chunk of steps. A call instead would wait for every load in flight (434 us against 209: H200, LIF, rect,
+// N = 2,097,152, T = 32).
 template <class Surrogate>
 inline constexpr bool is_rational = false;
 template <class Surrogate>
@@ -65,7 +65,7 @@ __device__ __forceinline__ R derivative(int32_t surrogate, const R* constants, R
     return Surrogate::derivative(constants, x);
 }
 
-// How a reader sees an H of arithmetic R on a tape.
+// The type in which a reader sees an H of arithmetic R on a tape.
 template <class R>
 struct StoredAs {
   using type = AnyStorage;
@@ -75,7 +75,7 @@ struct StoredAs<double> {
   using type = double;
 };
 
-// The most common rules, known when compiling: their selections cost nothing.
+// The most common rules, known at compile time, so that their selections cost nothing.
 struct HardAttached {
   __device__ __forceinline__ explicit HardAttached(const Rules&) {}
   __device__ __forceinline__ operator Rules() const { return {false, false}; }
@@ -89,21 +89,20 @@ class BackwardThread {
   using R = Arithmetic<E>;
   using Sequence = Reader<E, W>;
   using Row = typename Sequence::Row;
-  // dL/dX leaves the second-level cache to X: 202.3 us against 204.3, and 279.1 against 281.3 with the forward (H200,
-  // LIF, f32, N = 2,097,152, T = 32). Marking the loads as well, or keeping X, gained nothing or lost.
+  // dL/dX leaves the second-level cache first, in favour of X: 202.3 us against 204.3, and 279.1 against 281.3 with the
+  // forward (H200, LIF, f32, N = 2,097,152, T = 32). Marking the loads as well, or keeping X, gained nothing or lost.
   using GradientWriter = Writer<E, W, true>;
   static constexpr bool two_variables = Model::n_states == 2;
   static constexpr bool any = Inputs != BackwardInputs::spikes;
-  // Fewer where each row is taken by several ways: as many again took the compiler minutes on compute capability 10.0.
+  // Fewer if each row is read in several ways: twice as many took the compiler minutes for compute capability 10.0.
   static constexpr int ahead = any ? backward_ahead / 2 : backward_ahead;
   static constexpr bool reads_input = slope_reads_input<Model> || Inputs == BackwardInputs::parameters;
-  // Long unrolled code, so only for what is common: one variable, f32, one of the surrogates with instances of their
-  // own.
+  // Long unrolled code, so only for the common case: one variable, f32, a surrogate with its own instance.
   static constexpr bool deep =
       W == 1 && !any && !PerNeuron && !two_variables && is_same<E, float> && !is_same<Surrogate, AnySurrogate>;
   static constexpr bool keeps_w = backward_variables<Model>(Inputs) == 2;
   static constexpr int step_stride = backward_variables<Model>(Inputs) * backward_threads;  // in shared memory
-  // Derivatives of a whole chunk are found before its steps.
+  // The derivatives of a whole chunk are computed before its steps.
   static constexpr bool chunk_of_slopes = is_same<Surrogate, AnySurrogate> && !PerNeuron && !any;
 
   __device__ __forceinline__ BackwardThread(const BackwardLaunch<R>& launch, const Position& at, Vector<R, W>* shared)
@@ -161,7 +160,7 @@ class BackwardThread {
     Vector<R, W> w_start = {};
     if constexpr (two_variables) w_start = load<W>(checkpoint + row_);
 
-    // Incoming gradients of the last steps, on their way while H is recomputed.
+    // Incoming gradients of the last steps, in flight while H is recomputed.
     Row grad_spike[ahead];
 #pragma unroll
     for (int u = 0; u < ahead; ++u)
@@ -175,7 +174,7 @@ class BackwardThread {
     h_now_ = h_[(length - 1) * step_stride];
     int s = length - 1;
     if constexpr (chunk_of_slopes) {
-      // One place for both kinds of whole chunks: it is long.
+      // One copy of the code for both kinds of whole chunks, because it is long.
       while (s + 1 >= 2 * ahead || s + 1 == ahead) {
         Vector<R, W> slopes[ahead];
         find_slopes(slopes, s);
@@ -196,7 +195,7 @@ class BackwardThread {
     for (; s >= 0; s -= ahead) chunk<Chunk::partial>(grad_spike, s, own_slope());
   }
 
-  // The surrogate's derivative at step s, found in the step.
+  // The surrogate's derivative at step s, computed in the step.
   __device__ __forceinline__ R slope_at(R h, int w) const {
     return derivative<Surrogate>(a_.surrogate, constants_[w] + first_surrogate_constant<Model>,
                                  h - constants_[w][constant_v_threshold]);
@@ -227,8 +226,8 @@ class BackwardThread {
       for (int w = 0; w < W; ++w) slopes[u].e[w] = derivative<Surrogate>(a_.surrogate, constants, slopes[u].e[w]);
   }
 
-  // Whole intervals from this one down, every row loaded a whole interval before it is used: few neurons over many
-  // steps wait for the memory otherwise (H200, 1,024 neurons, T = 1,024: 80 us with 8 rows ahead).
+  // Whole intervals from this one down, every row loaded a whole interval before it is used: otherwise, few neurons
+  // over many steps wait for the memory (H200, 1,024 neurons, T = 1,024: 80 us with 8 rows ahead).
   __device__ __forceinline__ void walk_deep(int64_t interval) {
     constexpr int length = checkpoint_interval;
     Row x[length], grad_spike[length];
@@ -264,7 +263,7 @@ class BackwardThread {
     }
   }
 
-  // The next `ahead` steps: with as many to load after them, with none, or with steps and loads wherever there are any.
+  // The next `ahead` steps: with as many loads after them, with none, or with each step and load checked for existence.
   enum class Chunk { loading, last, partial };
   template <Chunk Kind>
   struct Known {
@@ -366,7 +365,7 @@ class BackwardThread {
     const Vector<R, W> grad_spike = grad_spike_.decoded(grad_spike_row);
     Vector<R, W> grad_v, grad_w, x = {};
 #pragma unroll
-    for (int w = 0; w < W; ++w) grad_v.e[w] = grad_w.e[w] = R(-0.0);  // added to anything, −0 changes nothing
+    for (int w = 0; w < W; ++w) grad_v.e[w] = grad_w.e[w] = R(-0.0);  // adding −0 changes no number
     if (any && a_.grad_v_seq) grad_v = grad_v_.decoded(grad_v_.take());
     if (two_variables && any && a_.grad_w_seq) grad_w = grad_w_.decoded(grad_w_.take());
     if constexpr (reads_input) x = x_again_.decoded(x_again_.take());
@@ -429,8 +428,8 @@ class BackwardThread {
   GradientWriter grad_x_;
 };
 
-// Blocks a multiprocessor shall hold. f32 is bound by the memory, which more warps only disturb (226 us against 205);
-// 16 bits by instructions, which more warps issue faster (135 us against 150).
+// Blocks per multiprocessor. f32 is bound by the memory, and more warps make it slower (226 us against 205); 16-bit
+// storage is bound by instructions, and more warps make it faster (135 us against 150).
 template <class E, int W>
 inline constexpr int backward_blocks_at_least = W == 1           ? 1
                                                 : sizeof(E) == 2 ? 12
@@ -442,7 +441,7 @@ __global__ void __launch_bounds__(backward_threads, backward_blocks_at_least<E, 
   wait_for_previous();
   if (launch.next_begins_early) let_next_begin();
   extern __shared__ __align__(16) unsigned char shared[];
-  // From the last neurons down: theirs is the X that the forward left in the second-level cache.
+  // Starts with the last neurons, whose X the forward left in the second-level cache.
   const Position at = position<W>(launch.lanes, launch.arguments.extents, gridDim.x - 1 - blockIdx.x);
   // Both at once: every thread waits for them before its first row.
   const int64_t active = launch.arguments.parameters->active;
@@ -454,7 +453,7 @@ __global__ void __launch_bounds__(backward_threads, backward_blocks_at_least<E, 
     BackwardThread<Model, Surrogate, E, W, true, Rules, Inputs>(launch, at, h).run();
     return;
   }
-  // Worth instances of their own where instructions bind.
+  // Separate instances pay off where instructions bind.
   if constexpr (Inputs == BackwardInputs::spikes && W > 1 && !is_same<Surrogate, AnySurrogate>) {
     if (!rules.soft_reset && !rules.detach_reset) {
       BackwardThread<Model, Surrogate, E, W, false, HardAttached, Inputs>(launch, at, h).run();
@@ -469,15 +468,15 @@ __global__ void __launch_bounds__(backward_threads, backward_blocks_at_least<E, 
 template <class Model, class Surrogate, class E>
 const void* spikes_address(int width) {
   if (width == 1) return address(backward<Model, Surrogate, E, 1, BackwardInputs::spikes>);
-  // Two variables kept need twice the shared memory: narrow threads keep a block's share small.
+  // Storing two variables needs twice the shared memory; threads with fewer neurons keep a block's share small.
   if constexpr (backward_variables<Model>(BackwardInputs::spikes) == 1)
     if (width == backward_width<E>)
       return address(backward<Model, Surrogate, E, backward_width<E>, BackwardInputs::spikes>);
   return nullptr;
 }
 
-// Rarely used surrogates share one instance, which finds theirs at run time; the common ones are not slowed. Gradients
-// of parameters, and sequences beside spikes and inputs, are taken one neuron a thread, for any surrogate.
+// Rare surrogates share one instance, which selects them at run time, so the common ones are not slowed. Gradients of
+// parameters, and sequences other than spikes and inputs, use one neuron per thread, for any surrogate.
 template <class Model, class E>
 const void* backward_address(int32_t surrogate, int width, BackwardInputs inputs) {
   constexpr bool any_type = is_same<E, AnyStorage> || is_same<E, double>;

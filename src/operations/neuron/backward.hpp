@@ -17,7 +17,7 @@ struct Backward {
   bool in_place;  // grad_x may be grad_spike
   View x;         // what the taped forward read; not given when H is stored and X is not needed
   View tape;
-  View tape_h;  // not given when H is recomputed
+  View tape_h;  // not given if H is recomputed
   View tape_spikes;
   View parameters;    // of the layer
   View grad_spike;    // [T, B, N]
@@ -53,13 +53,13 @@ struct BackwardRequest {
   std::vector<GradientRequest> gradients;
   bool in_place;
   bool add_gradients;               // to what their buffers hold
-  std::optional<uint32_t> forward;  // the number of its operation in the graph; not given: the newest
+  std::optional<uint32_t> forward;  // the forward's operation number in the graph; if not given, the newest
 };
-// Of the forward that left such a tape: a checked backward, and the sums that gradients of parameters need.
+// A checked backward of the forward that left this tape, and the sums that gradients of parameters need.
 core::OperationList make_backward(core::Layer& layer, const BackwardRequest& request, core::Tape& tape,
                                   const core::TapeShape& shape);
-// Run now, it is of the forward that ran last. These throw INVALID_ARGUMENT, STALE_TAPE, OUT_OF_MEMORY. True: it
-// became part of the caller's capture.
+// Runs a backward of the forward that ran last. Throws INVALID_ARGUMENT, STALE_TAPE and OUT_OF_MEMORY. Returns true if
+// it became part of the caller's capture.
 bool run_backward(core::Layer& layer, const BackwardRequest& request, synfire_stream stream);
 void record_backward(core::Graph& graph, core::Layer& layer, const BackwardRequest& request);
 

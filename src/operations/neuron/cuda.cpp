@@ -27,7 +27,7 @@ void backward(const Backward& op, Launcher& launcher) {
                   BackwardLaunch<R>{arguments_of<R>(op), plan.lanes, launcher.next_begins_early()});
 }
 
-// More threads than this no multiprocessor holds (CUDA C++ Programming Guide, "Compute Capabilities").
+// The most threads that a multiprocessor holds (CUDA C++ Programming Guide, "Compute Capabilities").
 constexpr uint64_t most_resident_threads = 2048;
 
 }  // namespace

@@ -8,12 +8,12 @@ namespace synfire::cuda {
 namespace {
 
 // Rows of input in flight per thread: a chain of T dependent steps hides the memory's latency only by loading ahead. A
-// thread of one neuron has 50 cycles of work a step at most, and a load takes 900 (H200): with 16 in flight 1,024
-// neurons took 56 cycles a step, with 32 they take what the arithmetic takes. Short sequences want whole chunks
-// instead.
+// thread with one neuron has at most 50 cycles of work per step, and a load takes 900 (H200): with 16 rows in flight,
+// 1,024 neurons took 56 cycles per step; with 32 they take no longer than the arithmetic. Short sequences need whole
+// chunks instead.
 inline constexpr int forward_ahead = 8;
 inline constexpr int deep_ahead = 32;
-// Blocks a multiprocessor shall hold: 16-bit storage wants the warps (42.1 us against 42.7: f16, N = 2,097,152, T =
+// Blocks per multiprocessor: 16-bit storage is faster with more warps (42.1 us against 42.7: f16, N = 2,097,152, T =
 // 32).
 template <class E, int W>
 inline constexpr int forward_blocks_at_least = W > 1 && sizeof(E) == 2 ? 8 : 1;
@@ -46,7 +46,7 @@ class TimeWords {
     for (int w = 0; w < W; ++w) words_.e[w] |= (spikes >> w & 1u) != 0 ? bit_ : 0u;
     bit_ <<= 1;
   }
-  // Between chunks of steps, which never straddle a word.
+  // Called between chunks of steps, which never straddle a word.
   __device__ __forceinline__ void finish_full(bool writes) {
     if (bit_ == 0) flush(writes);
   }
@@ -136,7 +136,7 @@ class ForwardThread {
   }
 
  private:
-  // The next `ahead` steps: with as many to load after them, with none, or with steps and loads wherever there are any.
+  // The next `ahead` steps: with as many loads after them, with none, or with each step and load checked for existence.
   enum class Chunk { loading, last, partial };
 
   template <Chunk Kind>
@@ -195,7 +195,7 @@ class ForwardThread {
     }
   }
 
-  // H that goes on a tape in 16 bits.
+  // H for a tape in 16 bits.
   __device__ __forceinline__ Vector<R, W> kept_finite(Vector<R, W> h) const {
     if constexpr (sizeof(R) == 4) {
       const float largest = a_.tape_h.dtype == SYNFIRE_DTYPE_F16 ? largest_f16 : largest_bf16;
@@ -241,7 +241,7 @@ __global__ void __launch_bounds__(threads_per_block, forward_blocks_at_least<E, 
   // Both at once: every thread waits for them before its first row.
   const int64_t active = launch.arguments.parameters->active;
   const bool per_neuron = launch.arguments.parameters->per_neuron;
-  // Rows that are not active: whole words, but a warp may have both.
+  // Inactive rows consist of whole words, but a warp may have active and inactive ones.
   at.writes = at.writes && at.element < active;
   if (!__any_sync(0xFFFFFFFFu, at.writes)) return;
   if (per_neuron) {

@@ -45,9 +45,10 @@ struct ForwardRequest {
   bool in_place;
   core::Buffer *x, *spikes, *v_init, *v_final, *v_seq, *h_seq, *w_init, *w_final, *w_seq;
 };
-// A checked forward, which leaves this tape, or none.
+// A checked forward that leaves this tape, or none.
 Forward make_forward(core::Layer& layer, const ForwardRequest& request, core::Tape* tape);
-// These throw INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY. True: it became part of the caller's capture.
+// Both throw INVALID_ARGUMENT, UNSUPPORTED and OUT_OF_MEMORY. run_forward() returns true if the work became part of the
+// caller's capture.
 bool run_forward(core::Layer& layer, const ForwardRequest& request, synfire_stream stream);
 void record_forward(core::Graph& graph, core::Layer& layer, const ForwardRequest& request);
 

@@ -1,4 +1,4 @@
-// Passes on processors: their rows are cut into tiles, which threads share.
+// Passes on the host: their rows are divided into tiles, which threads share.
 #include "arguments_of.hpp"
 #include "host_kernels.hpp"
 
@@ -19,16 +19,14 @@ constexpr int64_t parallel_threshold = 1 << 19;
 // A backward step costs about four forward steps.
 constexpr int64_t backward_weight = 4;
 
-// Bytes of sequences from which a pass asks for its rows before it needs them. LIF, f32, T = 16, one thread, hot (the
-// same arrays again and again), 32 MiB of cache, microseconds without and with asking: forward 4 MiB 119 and 133, 8 MiB
-// 265 and 267; backward 12 MiB 509 and 570, 24 MiB 2186 and 1100. Cold (other arrays every time) asking gains at every
-// size: forward 4 MiB 593 and 206, backward 3 MiB 364 and 172 (AMD EPYC, family 26, AVX-512). A single step is one
-// contiguous row, which the processor finds by itself.
+// Bytes of sequences from which a pass prefetches its rows: hot, prefetching costs 12 % below it and halves a backward
+// of 24 MiB (docs/pages/tuning.md, "The host backend"). A single step is one contiguous row, which the processor
+// prefetches by itself.
 constexpr int64_t far_bytes = int64_t{4} << 20;
-constexpr int64_t forward_sequences = 1, backward_sequences = 3;  // at least, packed spikes not counted
+constexpr int64_t forward_sequences = 1, backward_sequences = 3;  // a lower bound, without packed spikes
 
-// How the rows [B, N] of a layer are cut into tiles. Batch rows are cut one by one where a tile must not cross from one
-// to the next: per-neuron constants, and packed words when N is not a multiple of 32. Otherwise [B, N] is one long row.
+// Divides the rows [B, N] of a layer into tiles. Batch rows are divided one by one if a tile must not cross from one to
+// the next: per-neuron constants, and packed words when N is not a multiple of 32. Otherwise [B, N] is one long row.
 class Tiling {
  public:
   Tiling(const Extents& extents, bool keep_rows, int tile_size, int64_t bytes_per_element)
@@ -59,7 +57,7 @@ class Tiling {
   bool far_;
 };
 
-// Without the batch rows that are not active.
+// Without the inactive batch rows.
 Extents active_of(const Extents& extents, int64_t active) {
   return {extents.n_steps, active / extents.n_neurons, extents.n_neurons};
 }

@@ -1,9 +1,10 @@
-// FPTT and BPTT over one tile of neurons. The inner loop of every step runs over neighbouring neurons and is meant for
-// the compiler's vectoriser: no branches but selections, absent arrays replaced by rows of zeros or scratch rows.
+// FPTT and BPTT over one tile of neurons. The inner loop of every step runs over neighbouring neurons and is written
+// for the compiler's vectoriser: it uses selections instead of branches, and rows of zeros or scratch rows in place of
+// absent arrays.
 //
 // This file is compiled once per instruction level, with SYNFIRE_MODEL_LEVEL naming the level's namespace. It uses no
-// standard-library templates: an instance compiled here for AVX-512 could otherwise replace everybody else's at link
-// time.
+// standard-library templates: otherwise the linker could choose an instance compiled here for AVX-512 for all other
+// code.
 #include "host_kernels.hpp"
 
 #include <host/storage.hpp>
@@ -54,7 +55,7 @@ template <class Model, class R, bool PerNeuron>
   }
 }
 
-// H that goes on a tape in 16 bits.
+// H for a tape in 16 bits.
 template <class R>
 void keep_finite(R* h, int32_t dtype, int count) {
   if constexpr (sizeof(R) == 4) {
@@ -63,9 +64,9 @@ void keep_finite(R* h, int32_t dtype, int count) {
   }
 }
 
-// A row of a tile is short and the next one is far away, so that the processor does not find it by itself: rows are
-// asked for, those of the next tile too. Rows to be written as well, where they are long: LIF, f32, T = 32, N =
-// 262,144, one thread took 4.7 ms with dense spikes and 5.1 with a stored H without it, 3.3 and 4.1 with.
+// A row of a tile is short and the next one is far away, so the processor does not prefetch it by itself: these
+// functions do, for the rows of the next tile too. They also prefetch long rows that will be written: LIF, f32, T = 32,
+// N = 262,144, one thread took 4.7 ms with dense spikes and 5.1 with a stored H without it, 3.3 and 4.1 with.
 template <class R>
 SYNFIRE_MODEL_FN void prefetch_rows(const ForwardArguments<R>& a, const Tile& tile, int64_t step) {
   const int64_t n_steps = a.extents.n_steps;
@@ -137,7 +138,7 @@ void forward_tile_of(const ForwardArguments<R>& a, const Tile& tile) {
   }
 }
 
-// g'(H − v_threshold) of one row. A pass of its own, so that surrogates and models need no common instances.
+// g'(H − v_threshold) of one row. A separate pass, so that surrogates and models need no combined instances.
 template <class Surrogate, class R, bool PerNeuron>
 void surrogate_row_of(R* __restrict g, const R* __restrict h, const core::ParameterBlock<R>& block, int first_constant,
                       int64_t n_neurons, const Tile& tile) {
@@ -159,8 +160,9 @@ struct Slopes {
   int64_t n_neurons;
 
   Slopes(const core::ParameterBlock<R>& block, int slope_row, int64_t n, const Tile& tile)
-      : shared(block.slopes + slope_row * max_model_constants),
-        per_neuron(PerNeuron ? block.slopes_per_neuron + slope_row * max_model_constants * n + tile.neuron : nullptr),
+      : shared(block.slopes + int64_t{slope_row} * max_model_constants),
+        per_neuron(PerNeuron ? block.slopes_per_neuron + int64_t{slope_row} * max_model_constants * n + tile.neuron
+                             : nullptr),
         n_neurons(n) {}
 
   SYNFIRE_MODEL_FN void load(R* slopes, int count, int i) const {
@@ -190,7 +192,7 @@ void stored_row(const BackwardArguments<R>& a, const Tile& tile, int64_t step, R
   }
 }
 
-// What follows one step that charged to h: the state before the next one.
+// The state after a step that charged to h.
 template <class Model, class R, bool PerNeuron>
 void advance_row(const Constants<R, first_model_constant + Model::n_constants, PerNeuron>& source, Rules rules,
                  const R* __restrict h, R* __restrict v, R* __restrict w, int count) {
@@ -267,16 +269,16 @@ class BackwardTile {
     int length, count;
   };
 
-  // What comes after an interval: the interval before it in time, or the last one of the next tile.
+  // What is processed after an interval: the interval before it in time, or the last one of the next tile.
   Stretch after(int64_t interval) const {
     if (interval > 0) return {(interval - 1) * checkpoint_interval, element_, checkpoint_interval, count_};
     const int64_t first = (a_.extents.n_steps - 1) / checkpoint_interval * checkpoint_interval;
     return {first, element_ + count_, static_cast<int>(a_.extents.n_steps - first), tile_.next};
   }
 
-  // The rows of a stretch are asked for while the one before it is walked in reverse, evenly: that takes most of the
-  // time and reads little, and rows asked for later, or many at once, arrive late. LIF, f32, T = 16, N = 1,048,576, one
-  // thread: 23 to 28 ms without, 13 to 14 with.
+  // The rows of an interval are prefetched evenly during the reverse pass over the interval before it, which takes most
+  // of the time and reads little. Rows that are prefetched later, or many at once, arrive late. LIF, f32, T = 16, N =
+  // 1,048,576, one thread: 23 to 28 ms without, 13 to 14 with.
   SYNFIRE_MODEL_FN void prefetch(const Stretch& next, int pass) const {
     const int64_t forth = next.first + pass, back = next.first + next.length - 1 - pass;
     if (a_.tape_h) prefetch_row<0>(a_.tape_h, forth, next.element, next.count);

@@ -1,5 +1,5 @@
 // The host kernels, compiled once per instruction level from host_kernels.cpp and chosen at run time. All levels give
-// the same bits. A kernel works on one tile: a stretch of neighbouring neurons over all steps.
+// the same bits. A kernel works on one tile: a range of neighbouring neurons over all steps.
 #ifndef SYNFIRE_OPERATIONS_NEURON_HOST_KERNELS_HPP
 #define SYNFIRE_OPERATIONS_NEURON_HOST_KERNELS_HPP
 
@@ -9,7 +9,7 @@
 
 namespace synfire::host {
 
-// Neurons of a tile at most; a multiple of 32, so that tiles share no packed word. The constants of this file were
+// The most neurons of a tile; a multiple of 32, so that tiles share no packed word. The constants of this file were
 // measured with LIF, f32, T = 16 on an AMD EPYC of family 26 with AVX-512; milliseconds are for N = 1,048,576 with two
 // threads. forward_tile: 256 took 1.85 ms, 512 1.83; in the cache 115 and 103 ps per neuron-step, 1024 112.
 // backward_tile: 256 took 7.0 ms, 512 8.5; with one thread 128 took 15.7, 256 13.1, 512 14.3. The H of one checkpoint
@@ -17,7 +17,7 @@ namespace synfire::host {
 inline constexpr int forward_tile = 512;
 template <class R>
 inline constexpr int backward_tile = static_cast<int>(1024 / sizeof(R));
-// Rows that forward asks for before it needs them: 4 took 2.66 ms, 8 1.99, 12 1.83, and 4.41 without.
+// How many rows ahead forward prefetches: 4 took 2.66 ms, 8 1.99, 12 1.83, and 4.41 without.
 inline constexpr int prefetch_ahead = 12;
 
 struct Tile {

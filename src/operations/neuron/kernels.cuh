@@ -1,6 +1,6 @@
-// What the kernels of passes share: vectors of neighbouring elements, which neurons a thread owns, its constants. One
-// thread owns a few neighbouring neurons over all of T, the state stays in registers, rows of the input
-// are loaded several steps ahead. The mathematics is that of model/, the same text the host compiles.
+// Shared by the kernels of the passes: vectors of neighbouring elements, which neurons a thread owns, its constants.
+// One thread owns a few neighbouring neurons over all of T, the state stays in registers, rows of the input are loaded
+// several steps ahead. The mathematics is that of model/, the same text the host compiles.
 #ifndef SYNFIRE_OPERATIONS_NEURON_KERNELS_CUH
 #define SYNFIRE_OPERATIONS_NEURON_KERNELS_CUH
 
@@ -32,7 +32,7 @@ __device__ __forceinline__ void store(R* at, const Vector<R, W>& value) {
   *reinterpret_cast<Vector<R, W>*>(at) = value;
 }
 
-// Sixteen bytes at most in one access.
+// At most sixteen bytes per access.
 template <int W>
 __device__ __forceinline__ void store_words(u32* at, const Vector<u32, W>& value) {
   constexpr int part = W < 4 ? W : 4;
@@ -45,8 +45,8 @@ __device__ __forceinline__ void store_words(u32* at, const Vector<u32, W>& value
   }
 }
 
-// How the row of one thread's neurons lies in registers between load and use: 16-bit elements in pairs, as the
-// conversion instructions take them.
+// The register layout of one thread's row between load and use: 16-bit elements in pairs, as the conversion
+// instructions take them.
 template <class E, int W>
 inline constexpr bool in_pairs = sizeof(E) == 2 && W % 2 == 0;
 template <class E, int W, bool Pairs = in_pairs<E, W>>
@@ -111,8 +111,8 @@ __device__ __forceinline__ typename RowOf<E, W>::type encoded_row(const Vector<A
   return row;
 }
 
-// Rows of a sequence for one thread's neurons, one after the other, forwards or backwards in time. take() only loads:
-// what waits for the memory is decoded(), several steps later.
+// Rows of a sequence for one thread's neurons, one after the other, forwards or backwards in time. take() only loads;
+// decoded(), several steps later, waits for the memory.
 template <class E, int W>
 class Reader {
  public:
@@ -130,7 +130,7 @@ class Reader {
     return row;
   }
   __device__ __forceinline__ Vector<R, W> decoded(const Row& row) const { return decoded_row<E, W>(row); }
-  // Past the last row: from here on take() gives that one again and again.
+  // Past the last row: from here on take() returns that row again.
   __device__ __forceinline__ void hold() {
     next_ -= step_;
     step_ = 0;
@@ -185,7 +185,7 @@ class Reader<AnyStorage, W> {
   int32_t dtype_ = SYNFIRE_DTYPE_F32;
 };
 
-// Stores a row. Passing: it is the first to leave the second-level cache, in favour of what is read again.
+// Stores a row. `Passing` rows leave the second-level cache first, in favour of data that is read again.
 template <bool Passing, class Row>
 __device__ __forceinline__ void store_row(void* at, const Row& row) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
@@ -283,8 +283,8 @@ class ByteWriter {
 
 // ---- which neurons a thread owns ------------------------------------------------------------------------------------
 
-// Threads without neurons of their own read those of the last thread that has some and write nothing: they take part in
-// warp votes, and no load needs a condition.
+// Threads without neurons read those of the last thread that has some, and write nothing: they take part in warp votes,
+// and loads need no condition.
 struct Position {
   bool writes;
   int64_t element;  // first own element in a row [B, N]
@@ -324,7 +324,7 @@ struct Constants {
   }
 };
 
-// How many variables of each step a backward keeps in shared memory: H, and W before the step where it is needed.
+// How many variables per step a backward stores in shared memory: H, and W before the step if it is needed.
 template <class Model>
 constexpr int backward_variables(BackwardInputs inputs) {
   return Model::n_states == 2 && (slope_reads_w<Model> || inputs == BackwardInputs::parameters) ? 2 : 1;

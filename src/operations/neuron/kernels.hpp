@@ -10,7 +10,7 @@
 
 namespace synfire::cuda {
 
-// Smaller blocks hand their shared memory on sooner: 205 us against 217 (H200, LIF, f32, N = 2,097,152, T = 32).
+// Smaller blocks release their shared memory sooner: 205 us against 217 (H200, LIF, f32, N = 2,097,152, T = 32).
 inline constexpr int backward_threads = 64;
 
 // How a thread finds its neurons. Thread p owns `width` neighbouring elements of a row [B, N] from p·width on. Where
@@ -22,14 +22,14 @@ struct Lanes {
 };
 
 // What a forward writes: only spikes, in one format, or any combination, decided at run time. A choice between formats
-// inside the loop over steps was measured to cost 70 % (H200, f32, T = 32): it keeps loads from being moved ahead.
+// inside the loop over steps costs 70 % (H200, f32, T = 32), because loads are not moved ahead of it.
 enum class ForwardOutputs { bits, time_bits, dense, bytes, any };
 // What a backward reads and writes: grad_spike_seq in and grad_x_seq out, or any combination.
 // Or any combination and gradients of parameters.
 enum class BackwardInputs { spikes, any, parameters };
 
-// The surrogates whose backward from spikes has instances of its own; the others share one, which finds theirs at run
-// time.
+// The surrogates with their own instances of the backward from spikes; the others share one, which selects the
+// surrogate at run time.
 constexpr bool has_own_backward(int32_t surrogate) {
   return surrogate == SYNFIRE_SURROGATE_SIGMOID || surrogate == SYNFIRE_SURROGATE_ATAN;
 }
@@ -48,7 +48,7 @@ struct BackwardLaunch {
   bool next_begins_early = false;
 };
 
-// Addresses to launch; null when there is no such instance. Widths are elements per thread. E is float, double, F16 or
+// Addresses to launch; null if there is no such instance. Widths are elements per thread. E is float, double, F16 or
 // Bf16 (outputs or inputs of known types only), or AnyStorage; f64 has no other storage, and double stands for both.
 template <class E>
 const void* forward_kernel(int32_t model, int width, ForwardOutputs outputs);

@@ -1,4 +1,4 @@
-// How requests of passes become checked operations: types and shapes of the buffers, what a tape mode needs, and the
+// Turns requests for passes into checked operations: types and shapes of the buffers, what a tape mode needs, and the
 // sums behind gradients of parameters.
 #include "backward.hpp"
 #include "forward.hpp"
@@ -135,7 +135,7 @@ void check_second_variable(const LayerSpec& spec, std::initializer_list<NamedBuf
                     spec.model->name);
 }
 
-// Refuses tape modes that this layer does not have, and an X that H cannot go over.
+// Refuses tape modes that this layer does not have, and an X that H cannot overwrite.
 void check_tape_request(const Layer& layer, const ForwardRequest& request) {
   const LayerSpec& spec = layer.spec();
   if (request.tape == TapeMode::store_narrow && !spec.is_narrow())
@@ -187,7 +187,7 @@ Forward make_forward(Layer& layer, const ForwardRequest& request, Tape* tape) {
     if (two_variables) op.w_in = op.w_out = layer.state_memory(1);
   }
   op.parameters = layer.parameter_memory();
-  // What cannot be is refused before the tape takes memory.
+  // Invalid requests are refused before the tape allocates memory.
   if (request.in_place) op.tape_h = op.x;
   const Operation operation = op;
   check_overlap({&operation, 1});
@@ -327,7 +327,8 @@ bool run_forward(Layer& layer, const ForwardRequest& request, synfire_stream str
   const EagerCall call(*layer.context(), stream);
   const TapeShape left = tape_left_by(request);
   Tape* const tape = left.x ? &layer.eager_tape() : nullptr;
-  const Operation operation = make_forward(layer, request, tape);  // in no list: an eager forward needs no memory
+  const Operation operation =
+      make_forward(layer, request, tape);  // not in a list, because an eager forward must not allocate
   const bool captured = call.run({&operation, 1}, [&] {
     if (tape) tape->spoil();
     layer.leave_tape(nullptr);
@@ -350,10 +351,9 @@ void record_forward(Graph& graph, Layer& layer, const ForwardRequest& request) {
 bool run_backward(Layer& layer, const BackwardRequest& request, synfire_stream stream) {
   const EagerCall call(*layer.context(), stream);
   if (request.forward)
-    fail_argument(
-        "SYN-BACKWARD-FORWARD",
-        "desc.forward names operation %u of a graph; a backward that runs now is of the forward that ran last",
-        *request.forward);
+    fail_argument("SYN-BACKWARD-FORWARD",
+                  "desc.forward names operation %u of a graph; a backward that runs now uses the forward that ran last",
+                  *request.forward);
   const bool with_gradients = !request.gradients.empty();
   const Ref<Tape> tape = layer.left_tape();
   const auto [shape, input] = tape->left();

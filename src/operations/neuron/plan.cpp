@@ -26,14 +26,14 @@ uint32_t blocks_for(int64_t threads, int block_threads, const Extents& extents) 
   return static_cast<uint32_t>(std::max<int64_t>(blocks, 1));
 }
 
-// Widths need every row of every array on a multiple of the access, each at its own element size.
+// A width requires that every row of every array begins at a multiple of the access, each with its own element size.
 bool can_widen(const View& array, int width) {
   const uint64_t access = static_cast<uint64_t>(width) * bytes_of_dtype(array.dtype);
   return !array.data ||
          (aligned(array.data, std::min<uint64_t>(access, 16)) &&
           (array.pitch * static_cast<int64_t>(bytes_of_dtype(array.dtype))) % static_cast<int64_t>(access) == 0);
 }
-// A thread's neurons are of one batch row, so that all of them are active or none is.
+// A thread's neurons belong to one batch row, so that all of them are active or none is.
 template <class... Arrays>
 bool can_widen(const Extents& extents, int width, const Arrays&... arrays) {
   return extents.n_neurons % width == 0 && (can_widen(arrays, width) && ...);
@@ -86,8 +86,8 @@ BackwardInputs inputs_of(const LayerSpec& spec, const Backward& op) {
 
 namespace {
 
-// How many blocks of a kernel are on a multiprocessor at once: as many as its registers allow, or fewer, which shared
-// memory keeps back.
+// How many blocks of a kernel a multiprocessor holds at once: as many as the registers allow, or fewer, limited by
+// shared memory.
 struct Residency {
   int by_registers, fewest;
   uint32_t shared_bytes;  // of all of them
@@ -95,11 +95,11 @@ struct Residency {
 };
 
 struct Policy {
-  // Wide accesses pay when narrow ones would give every multiprocessor so many blocks anyway; below that, more threads
+  // Wide accesses pay off if narrow ones would give every multiprocessor this many blocks; below that, more threads
   // keep more loads in flight.
   int blocks_before_widening;
-  // Where as many blocks as fit leave much of the last wave empty, one or two fewer a multiprocessor, in waves that are
-  // fuller by so much of 1; more than 1 is never.
+  // If the last wave would be nearly empty, one or two blocks fewer per multiprocessor are used, provided that the
+  // waves become fuller by at least this fraction. A value above 1 disables it.
   double fuller;
   Residency forward, backward;
 };
@@ -107,7 +107,7 @@ struct Policy {
 // H200, LIF, f32: the backward of 262,144 neurons with T = 128 takes 103 us with 8 blocks instead of 107 with 10
 // (docs/pages/tuning.md, "Filled waves"). Shared memory that is left is first-level cache, which holds loads in flight.
 constexpr Policy on_9 = {2, 0.09, {5, 4, 32 * 1024, 10}, {10, 8, 164 * 1024, 65}};
-// Other GPUs were not measured: nothing that only some gain by.
+// Other GPUs were not measured, so they get no special treatment.
 constexpr Policy on_others = {2, 2.0, {}, {}};
 
 const Policy& policy_of(const GpuShape& gpu) {
@@ -120,7 +120,7 @@ double fill(uint32_t n_blocks, int blocks_at_once, const GpuShape& gpu) {
   return waves / std::ceil(waves);
 }
 
-// A forward over 8 steps loses 2 %, over 2 steps 6 %; other storage types lose or gain nothing.
+// A forward over 8 steps becomes 2 % slower, over 2 steps 6 %; other storage types do not become faster.
 bool gains_by_full_waves(const LayerSpec& spec, const GpuShape& gpu) {
   return policy_of(gpu).fuller < 1 && gpu.takes_shared_percent && spec.dtype == SYNFIRE_DTYPE_F32 &&
          !spec.model->many_instructions && spec.extents.n_steps >= model::checkpoint_interval &&
@@ -138,7 +138,7 @@ void fill_waves(Plan& plan, const Residency& kernel, const GpuShape& gpu) {
     if (fill(plan.n_blocks, at_once, gpu) > fill(plan.n_blocks, best, gpu)) best = at_once;
   if (fill(plan.n_blocks, best, gpu) < fill(plan.n_blocks, kernel.by_registers, gpu) + policy_of(gpu).fuller) return;
   plan.shared_percent = kernel.shared_percent;
-  // One more would not fit.
+  // So much that one block more would not fit.
   const uint32_t at_least = kernel.shared_bytes / static_cast<uint32_t>(best + 1);
   plan.shared_bytes = std::max(plan.shared_bytes, at_least - at_least % 16);
 }

@@ -16,14 +16,14 @@ struct Plan {
   uint32_t n_blocks;
   uint32_t n_threads;  // of one block
   uint32_t shared_bytes;
-  int shared_percent = 0;  // of what a multiprocessor can have as shared memory; 0: as the driver chooses
+  int shared_percent = 0;  // of a multiprocessor's largest shared memory; 0: the driver chooses
 };
 
-// Throws UNSUPPORTED when the layer needs more blocks than a grid can have.
+// Throws UNSUPPORTED if the layer needs more blocks than a grid can have.
 Plan plan_of(const operations::Forward& op, const GpuShape& gpu);
 Plan plan_of(const operations::Backward& op, const GpuShape& gpu);
 
-// The instance that computes a pass as planned.
+// The kernel instance for a planned pass.
 const void* kernel_for(const operations::Forward& op, const Plan& plan);
 const void* kernel_for(const operations::Backward& op, const Plan& plan);
 

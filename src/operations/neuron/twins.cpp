@@ -9,7 +9,7 @@
 namespace synfire::cuda {
 namespace {
 
-// Tiles as the host backend cuts them: batch rows one by one, which is right for every layer.
+// Tiles like those of the host backend: batch rows one by one, which is correct for every layer.
 template <class Arguments, class Body>
 void for_each_tile(const Arguments& arguments, int tile, Body body) {
   const core::Extents& e = arguments.extents;

@@ -1,4 +1,4 @@
-// What the kernels that change parameters during replays receive, on either backend.
+// The arguments of the kernels that change parameters during replays, on either backend.
 #ifndef SYNFIRE_OPERATIONS_PARAMETERS_ARGUMENTS_HPP
 #define SYNFIRE_OPERATIONS_PARAMETERS_ARGUMENTS_HPP
 
@@ -10,7 +10,7 @@ using core::ParameterBlock;
 using core::ParameterMaster;
 using core::ParameterTarget;
 
-// Values that the host set: they replace those on the device, and all constants follow.
+// Values that the host set. They replace those on the device, and all constants are derived anew.
 template <class R>
 struct SetParametersArguments {
   ParameterTarget target;
@@ -19,20 +19,20 @@ struct SetParametersArguments {
   R* slopes_per_neuron;                  // [row, constant, N], or null
   int64_t active;                        // ParameterBlock::active as it shall be
   uint32_t changed;                      // a bit for each parameter
-  double values[model::max_parameters];  // of changed ones that are one number
-  const double* staged[model::max_parameters];  // [N], of changed ones that are one per neuron
+  double values[model::max_parameters];  // of changed parameters with one number
+  const double* staged[model::max_parameters];  // [N], of changed parameters with one number per neuron
   double* rows[model::max_parameters];          // ParameterMaster::rows as they shall be
   uint64_t number;                              // of this work, and where to write it when what is staged has been
   uint64_t* read_number;                        // read; null when nothing is staged
 };
 
-// One step of one parameter along its gradient; the model's constants and their slopes follow.
+// One update of one parameter along its gradient. The model's constants and their slopes are derived anew.
 template <class R>
 struct UpdateParameterArguments {
   ParameterTarget target;
   ParameterBlock<R>* block;
   int32_t parameter;
-  model::DescentStep step;
+  model::Descent descent;
   const R* gradient;
   bool gradient_per_neuron;
   const double* rate;

@@ -1,4 +1,4 @@
-// From an operation on parameters to what its kernel receives; the same on both backends.
+// Converts an operation on parameters to its kernel's arguments; the same on both backends.
 #ifndef SYNFIRE_OPERATIONS_PARAMETERS_ARGUMENTS_OF_HPP
 #define SYNFIRE_OPERATIONS_PARAMETERS_ARGUMENTS_OF_HPP
 
@@ -33,7 +33,7 @@ UpdateParameterArguments<R> arguments_of(const UpdateParameter& op) {
   return {op.layer->target(),
           static_cast<ParameterBlock<R>*>(op.parameters.data),
           static_cast<int32_t>(op.parameter),
-          op.step,
+          op.descent,
           static_cast<const R*>(op.gradient.data),
           op.gradient_per_neuron,
           op.rate};

@@ -19,7 +19,7 @@ void set(const SetParameters& op, Launcher& launcher) {
 
 template <class R>
 void update(const UpdateParameter& op, Launcher& launcher) {
-  // Should constants become per neuron later, the same grid goes through all of them.
+  // If constants become per neuron later, the same grid covers all of them.
   const int64_t count = op.layer->has_neuron_constants() ? op.layer->spec().extents.n_neurons : 1;
   launcher.launch(update_parameter_kernel<R>(), launcher.over_elements(count),
                   UpdateParameterLaunch<R>{arguments_of<R>(op)});

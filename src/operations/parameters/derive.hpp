@@ -1,5 +1,5 @@
 // The work of the kernels that change parameters during replays, for one neuron: the same text on both backends. It
-// walks the lists of models and surrogates, so only what is compiled with them includes it.
+// iterates over the lists of models and surrogates, so only code that is compiled with them includes it.
 #ifndef SYNFIRE_OPERATIONS_PARAMETERS_DERIVE_HPP
 #define SYNFIRE_OPERATIONS_PARAMETERS_DERIVE_HPP
 
@@ -10,8 +10,8 @@
 namespace synfire::operations {
 inline namespace SYNFIRE_MODEL_LEVEL {
 
-// Where the two of them write the constants of neuron i. n_constants are those of the model's formula and the two
-// before.
+// Where the two kernels write the constants of neuron i. n_constants counts those of the model's formula and the two
+// before them.
 template <class Model, class R>
 SYNFIRE_MODEL_FN void write_own_constants(const double* parameters, bool undecayed_input, int64_t i, int64_t n,
                                           ParameterBlock<R>* block, R* per_neuron, R* slopes_per_neuron) {
@@ -32,7 +32,7 @@ SYNFIRE_MODEL_FN void write_own_constants(const double* parameters, bool undecay
   for (int k = 0; k < rows * model::max_model_constants; ++k) slopes_per_neuron[k * n + i] = static_cast<R>(slopes[k]);
 }
 
-// The work of SetParametersArguments for neuron i; of neuron 0 alone when nothing is per neuron.
+// The work of SetParametersArguments for neuron i, or only for neuron 0 if nothing is per neuron.
 template <class R>
 SYNFIRE_MODEL_FN void set_parameters_of(const SetParametersArguments<R>& a, int64_t i) {
   ParameterMaster& master = *a.target.master;
@@ -76,19 +76,19 @@ SYNFIRE_MODEL_FN void set_parameters_of(const SetParametersArguments<R>& a, int6
   }
 }
 
-// The step of a number that all neurons share: beside the other parameters as neuron 0 has them.
+// The update of a number that all neurons share, with the other parameters as neuron 0 has them.
 template <class Model, class R>
 SYNFIRE_MODEL_FN double shared_step(const UpdateParameterArguments<R>& a) {
   const ParameterMaster& master = *a.target.master;
   double parameters[model::max_parameters];
   for (int p = 0; p < Model::n_parameters + 2; ++p)
     parameters[p] = master.rows[p] ? master.rows[p][0] : master.shared[p];
-  return model::descend<Model, R>(parameters, a.parameter, a.step, static_cast<double>(a.gradient[0]), *a.rate,
+  return model::descend<Model, R>(parameters, a.parameter, a.descent, static_cast<double>(a.gradient[0]), *a.rate,
                                   a.target.undecayed_input);
 }
 
-// The work of UpdateParameterArguments for neuron i; of neuron 0 alone when nothing is per neuron. Returns the new
-// value; one that is shared is stored by the caller, once every neuron has read the old one.
+// The work of UpdateParameterArguments for neuron i, or only for neuron 0 if nothing is per neuron. Returns the new
+// value. The caller stores a shared value once every neuron has read the old one.
 template <class R>
 SYNFIRE_MODEL_FN double update_parameter_of(const UpdateParameterArguments<R>& a, int64_t i) {
   ParameterMaster& master = *a.target.master;
@@ -101,7 +101,7 @@ SYNFIRE_MODEL_FN double update_parameter_of(const UpdateParameterArguments<R>& a
       parameters[p] = master.rows[p] ? master.rows[p][i] : master.shared[p];
     if (row) {
       const auto gradient = static_cast<double>(a.gradient[a.gradient_per_neuron ? i : 0]);
-      next = model::descend<Model, R>(parameters, a.parameter, a.step, gradient, *a.rate, a.target.undecayed_input);
+      next = model::descend<Model, R>(parameters, a.parameter, a.descent, gradient, *a.rate, a.target.undecayed_input);
       row[i] = next;
     } else {
       next = shared_step<Model>(a);
@@ -113,7 +113,7 @@ SYNFIRE_MODEL_FN double update_parameter_of(const UpdateParameterArguments<R>& a
   return next;
 }
 
-// What update_parameter_of() returns of a number that is shared, for whoever has no neuron of its own.
+// The shared value that update_parameter_of() returns, for threads without a neuron.
 template <class R>
 SYNFIRE_MODEL_FN double shared_value_of(const UpdateParameterArguments<R>& a) {
   double next = 0;

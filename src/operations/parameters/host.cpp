@@ -23,7 +23,7 @@ void update(const UpdateParameter& op) {
   for (int64_t i = 0; i < (arguments.block->per_neuron ? arguments.target.n_neurons : 1); ++i)
     next = update_parameter_of(arguments, i);
   ParameterMaster& master = *arguments.target.master;
-  // Another thread may read it meanwhile: the value of before or of now.
+  // Another thread may read it meanwhile, and gets the old or the new value.
   if (!master.rows[op.parameter]) std::atomic_ref(master.shared[op.parameter]).store(next, std::memory_order_relaxed);
 }
 

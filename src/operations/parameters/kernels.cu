@@ -1,4 +1,4 @@
-// The arithmetic is that of derive.hpp and model/update.hpp, the same text the host compiles.
+// The arithmetic is in derive.hpp and model/update.hpp, the same text that the host compiles.
 #include "kernels.hpp"
 
 #include "derive.hpp"
@@ -15,13 +15,13 @@ __global__ void __launch_bounds__(threads_per_block)
   const auto& a = launch.arguments;
   for (int64_t i = first_element(); i < launch.count; i += stride()) operations::set_parameters_of(a, i);
   if (!a.read_number) return;
-  // The last block to come here tells the host that what it staged has been read.
+  // The last block to arrive tells the host that its staged values have been read.
   __syncthreads();
   if (threadIdx.x != 0) return;
   __threadfence();
   core::ParameterMaster& master = *a.target.master;
   if (atomicInc(&master.readers_done, gridDim.x - 1) != gridDim.x - 1) return;
-  // Whoever writes last writes the highest number, also where two of these run at once.
+  // The highest number is written last, even if two of these kernels run at once.
   auto* const highest = reinterpret_cast<unsigned long long*>(&master.read_number);
   unsigned long long number = a.number;
   for (unsigned long long before = atomicMax(highest, number);; before = atomicMax(highest, number)) {
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(threads_per_block)
   double next = 0;
   for (int64_t i = first_element(); i < count; i += stride()) next = operations::update_parameter_of(a, i);
   if (!shared) return;
-  // The last block to come here stores the new value: nobody reads the old one any more.
+  // The last block to arrive stores the new value, because nobody reads the old one any more.
   __syncthreads();
   if (threadIdx.x != 0) return;
   __threadfence();

@@ -9,7 +9,7 @@ namespace synfire::cuda {
 template <class R>
 struct SetParametersLaunch {
   operations::SetParametersArguments<R> arguments;
-  int64_t count;  // neurons to go through: 1 when nothing is per neuron
+  int64_t count;  // neurons to process: 1 if nothing is per neuron
 };
 
 template <class R>

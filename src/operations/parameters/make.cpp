@@ -52,27 +52,28 @@ UpdateParameter make_update(Recorder& recorder, Layer& layer, const UpdateReques
               std::string(name_of_dtype(gradient.dtype())).append(" ").append(lengths_text(lengths)));
   check_memory(gradient, "desc.gradient", layer.context()->device().is_host());
 
-  model::DescentStep step = {};
-  step.reciprocal = reciprocal;
-  step.minimum = spec.open_range ? std::nextafter(spec.minimum, std::numeric_limits<double>::infinity()) : spec.minimum;
-  step.maximum = spec.maximum;
+  model::Descent descent = {};
+  descent.reciprocal = reciprocal;
+  descent.minimum =
+      spec.open_range ? std::nextafter(spec.minimum, std::numeric_limits<double>::infinity()) : spec.minimum;
+  descent.maximum = spec.maximum;
   const auto largest = std::numeric_limits<double>::max();
-  step.lower = reciprocal ? 1.0 / step.maximum : step.minimum;
-  step.upper = reciprocal ? std::min(largest, 1.0 / step.minimum) : step.maximum;
+  descent.lower = reciprocal ? 1.0 / descent.maximum : descent.minimum;
+  descent.upper = reciprocal ? std::min(largest, 1.0 / descent.minimum) : descent.maximum;
   for (const double* const bound : {request.lower, request.upper})
     if (bound && !std::isfinite(*bound))
       fail_argument("SYN-UPDATE-BOUNDS", "desc.%s is %g; it must be finite", bound == request.lower ? "lower" : "upper",
                     *bound);
-  if (request.lower) step.lower = std::max(step.lower, *request.lower);
-  if (request.upper) step.upper = std::min(step.upper, *request.upper);
-  if (step.lower > step.upper)
+  if (request.lower) descent.lower = std::max(descent.lower, *request.lower);
+  if (request.upper) descent.upper = std::min(descent.upper, *request.upper);
+  if (descent.lower > descent.upper)
     fail_argument("SYN-UPDATE-BOUNDS",
                   "from desc.lower to desc.upper, and in the range of \"%s\", there is no value: %g to %g", known_as,
-                  step.lower, step.upper);
+                  descent.lower, descent.upper);
   const double* const rate = recorder.number("learning_rate", learning_rate);
   layer.add_update(request.parameter.index);
   recorder.updates(layer, request.parameter.index);
-  return {&layer, request.parameter.index, step, gradient.view(), length > 1, rate, layer.parameter_memory()};
+  return {&layer, request.parameter.index, descent, gradient.view(), length > 1, rate, layer.parameter_memory()};
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Values that the host set reach the parameters on the device: those that changed since the last time.
+// Copies values that the host has set since the last time to the parameters on the device.
 #ifndef SYNFIRE_OPERATIONS_PARAMETERS_SET_PARAMETERS_HPP
 #define SYNFIRE_OPERATIONS_PARAMETERS_SET_PARAMETERS_HPP
 

@@ -1,4 +1,4 @@
-// One step of a parameter along its gradient, then the constants that follow.
+// One update of a parameter along its gradient, then the constants that depend on it.
 #ifndef SYNFIRE_OPERATIONS_PARAMETERS_UPDATE_PARAMETER_HPP
 #define SYNFIRE_OPERATIONS_PARAMETERS_UPDATE_PARAMETER_HPP
 
@@ -12,7 +12,7 @@ namespace synfire::operations {
 struct UpdateParameter {
   core::Layer* layer;
   uint32_t parameter;
-  model::DescentStep step;
+  model::Descent descent;
   View gradient;  // [1] or [N], in the type of the arithmetic
   bool gradient_per_neuron;
   const double* rate;  // in device memory
@@ -32,13 +32,13 @@ void run(const UpdateParameter& op, host::Launcher& launcher);
 cuda::Hints hints(const UpdateParameter& op, const cuda::GpuShape& gpu);
 void enqueue(const UpdateParameter& op, cuda::Launcher& launcher);
 
-// A step of gradient descent inside a replay.
+// An update by gradient descent inside a replay.
 struct UpdateRequest {
   core::ParameterName parameter;
   core::Buffer* gradient;       // as many elements as the parameter has
   const double *lower, *upper;  // narrower than the parameter's range, or null
 };
-// Appends one whose "learning_rate" may change between replays. Throws INVALID_ARGUMENT.
+// Appends an update whose "learning_rate" may change between replays. Throws INVALID_ARGUMENT.
 void record_update(core::Graph& graph, core::Layer& layer, const UpdateRequest& request, double learning_rate);
 
 }  // namespace synfire::operations

@@ -1,5 +1,5 @@
-// Spikes [T, B, N] as the code of either backend takes them, whatever their format. Dense elements are looked at as
-// unsigned whole numbers of their size, so that the caller's floating-point environment has no say in what is zero.
+// Spikes [T, B, N] as the code of either backend takes them, whatever their format. Dense elements are read as unsigned
+// integers of their size, so that the floating-point environment does not affect what is zero.
 #ifndef SYNFIRE_OPERATIONS_SPIKES_ARRAYS_HPP
 #define SYNFIRE_OPERATIONS_SPIKES_ARRAYS_HPP
 
@@ -7,14 +7,14 @@
 
 namespace synfire::operations {
 
-// The first four by the bytes of an element.
+// The first four are named by the bytes of an element.
 enum class SpikeStorage : int32_t { bytes1, bytes2, bytes4, bytes8, bits, time_bits };
 inline constexpr int n_spike_storages = 6;
 
 struct SpikeArray {
   void* data;
   int64_t pitch;       // elements (words) from one step (from 32 steps) to the next
-  uint64_t magnitude;  // dense: an element is a spike when it has any of these bits, which are all but the sign
+  uint64_t magnitude;  // dense: an element is a spike if any of these bits is set; all bits but the sign
   uint64_t one;        // dense: what a spike is written as
 };
 

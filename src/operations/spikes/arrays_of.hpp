@@ -1,4 +1,4 @@
-// From a view of spikes to what their kernels receive; the same on both backends.
+// Converts a view of spikes to the arguments of kernels; the same on both backends.
 #ifndef SYNFIRE_OPERATIONS_SPIKES_ARRAYS_OF_HPP
 #define SYNFIRE_OPERATIONS_SPIKES_ARRAYS_OF_HPP
 

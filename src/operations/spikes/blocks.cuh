@@ -14,7 +14,7 @@ using operations::SpikeArray;
 struct Bits {};
 struct TimeBits {};
 
-// Where a warp works, and how much of it exists.
+// The block of a warp, and how much of it exists.
 struct Place {
   int64_t step, row, word;  // the block's first step, its batch row, the first word of its tile
   int64_t neuron;           // the lane's
@@ -22,9 +22,9 @@ struct Place {
   bool exists;  // the lane's neuron does
 };
 
-__device__ __forceinline__ Place place(const Extents& e, int64_t layer, int64_t row, int64_t tile) {
+__device__ __forceinline__ Place place(const Extents& e, int64_t group, int64_t row, int64_t tile) {
   Place at;
-  at.step = layer * 32;
+  at.step = group * 32;
   at.row = row;
   at.word = tile * words_per_tile;
   at.neuron = at.word * 32 + threadIdx.x;
@@ -33,7 +33,7 @@ __device__ __forceinline__ Place place(const Extents& e, int64_t layer, int64_t 
   return at;
 }
 
-// Bit j of lane i goes to bit i of lane j: ever smaller squares off the diagonal change places.
+// Bit j of lane i goes to bit i of lane j: swaps ever smaller squares off the diagonal.
 __device__ __forceinline__ uint32_t transposed(uint32_t word) {
   uint32_t mask = 0x0000FFFF;
 #pragma unroll
@@ -109,7 +109,7 @@ struct Format<TimeBits> {
   }
 };
 
-// Every thread of the block must come here.
+// Every thread of the block must call this.
 template <>
 struct Format<Bits> {
   static __device__ __forceinline__ uint32_t read(const SpikeArray& spikes, const Extents& e, const Place& at,
@@ -118,7 +118,7 @@ struct Format<Bits> {
               column = static_cast<int>(threadIdx.x) % words_per_tile;
     const bool mine = step < at.steps && at.word + column < e.words_per_row();
     const uint32_t loaded = mine ? *word(spikes, e, at, step, column) : 0;
-    __syncthreads();  // the tile before this one has been read
+    __syncthreads();  // wait until the previous tile has been read
     tile.words[step][column] = loaded;
     __syncthreads();
     const uint32_t value = transposed(tile.words[threadIdx.x % 32][threadIdx.x / 32]);

@@ -1,5 +1,5 @@
-// Spikes on processors go through square blocks of 32 steps by 32 neurons, held time-packed: one word a neuron, bit t
-// is the block's step t. Every format is read into such a block and written from one.
+// Spikes on the host are processed in square blocks of 32 steps by 32 neurons, stored time-packed: one word per neuron,
+// bit t is the block's step t. Every format is read into such a block and written from one.
 #ifndef SYNFIRE_OPERATIONS_SPIKES_BLOCKS_HPP
 #define SYNFIRE_OPERATIONS_SPIKES_BLOCKS_HPP
 
@@ -17,7 +17,7 @@ struct Block {
   uint32_t words[32];
 };
 
-// Where a block is, and how much of it exists.
+// The position of a block, and how much of it exists.
 struct Place {
   int64_t step, row, neuron;  // the first ones; row is a batch row
   int steps, neurons;
@@ -30,9 +30,9 @@ class Blocks {
       : extents_(extents), per_row_(extents.words_per_row()), columns_(extents.batch * per_row_) {}
 
   int64_t columns() const { return columns_; }  // blocks of the same steps
-  int64_t layers() const { return (extents_.n_steps + 31) / 32; }
-  Place at(int64_t layer, int64_t column) const {
-    const int64_t step = layer * 32, neuron = column % per_row_ * 32;
+  int64_t step_groups() const { return (extents_.n_steps + 31) / 32; }
+  Place at(int64_t group, int64_t column) const {
+    const int64_t step = group * 32, neuron = column % per_row_ * 32;
     return {step, column / per_row_, neuron, static_cast<int>(std::min<int64_t>(32, extents_.n_steps - step)),
             static_cast<int>(std::min<int64_t>(32, extents_.n_neurons - neuron))};
   }
@@ -42,7 +42,7 @@ class Blocks {
   int64_t per_row_, columns_;
 };
 
-// Bit j of word i goes to bit i of word j: ever smaller squares off the diagonal change places.
+// Bit j of word i goes to bit i of word j: swaps ever smaller squares off the diagonal.
 inline void transpose(Block& block) {
   uint32_t mask = 0x0000FFFF;
   for (uint32_t half = 16; half > 0; half /= 2, mask ^= mask << half)

@@ -1,4 +1,4 @@
-// Spikes [T, B, N] from one format to another; the dtypes of the views say which.
+// Converts spikes [T, B, N] from one format to another; the dtypes of the views are the formats.
 #ifndef SYNFIRE_OPERATIONS_SPIKES_CONVERT_SPIKES_HPP
 #define SYNFIRE_OPERATIONS_SPIKES_CONVERT_SPIKES_HPP
 

@@ -1,4 +1,4 @@
-// Counts of spikes: of each neuron, of each step, or of all. They are written, whatever was there before.
+// Counts spikes: per neuron, per step, or in total. The counts overwrite the output.
 #ifndef SYNFIRE_OPERATIONS_SPIKES_COUNT_SPIKES_HPP
 #define SYNFIRE_OPERATIONS_SPIKES_COUNT_SPIKES_HPP
 

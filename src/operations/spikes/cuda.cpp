@@ -22,7 +22,7 @@ Hints hints(const CountSpikes&, const GpuShape&) {
 
 void enqueue(const ConvertSpikes& op, Launcher& launcher) {
   const Extents& e = op.extents;
-  const int64_t n_tiles = layers_of(e) * e.batch * tiles_per_row(e);
+  const int64_t n_tiles = step_groups(e) * e.batch * tiles_per_row(e);
   launcher.launch(convert_spikes_kernel(storage_of(op.source.dtype), storage_of(op.destination.dtype)),
                   launcher.over_pieces(n_tiles, spike_threads),
                   ConvertSpikesLaunch{e, n_tiles, spikes_of(op.source), spikes_of(op.destination)});
@@ -33,9 +33,9 @@ void enqueue(const CountSpikes& op, Launcher& launcher) {
   enqueue(Fill{op.counts, 0}, launcher);
   const Extents& e = op.extents;
   const bool neurons = op.count == CountKind::per_neuron;
-  const int64_t length = neurons ? layers_of(e) : tiles_per_row(e);
-  const int64_t lines = e.batch * (neurons ? tiles_per_row(e) : layers_of(e));
-  // Long runs add seldom; short ones keep every multiprocessor busy.
+  const int64_t length = neurons ? step_groups(e) : tiles_per_row(e);
+  const int64_t lines = e.batch * (neurons ? tiles_per_row(e) : step_groups(e));
+  // Long runs add rarely; short ones keep every multiprocessor busy.
   const int64_t run = std::clamp<int64_t>(lines * length / (int64_t{16} * launcher.gpu().n_multiprocessors), 1,
                                           std::min<int64_t>(length, 64));
   const int64_t n_runs = lines * ((length + run - 1) / run);

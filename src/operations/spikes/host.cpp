@@ -27,8 +27,8 @@ void count_neurons(const CountSpikes& op, const SpikeArray& spikes, SpikeStorage
   launcher.for_each_range(blocks.columns(), wants_threads(op), [&](int64_t begin, int64_t end) {
     for (int64_t column = begin; column < end; ++column) {
       C sums[32] = {};
-      for (int64_t layer = 0; layer < blocks.layers(); ++layer) {
-        const Block block = read(storage, spikes, op.extents, blocks.at(layer, column));
+      for (int64_t group = 0; group < blocks.step_groups(); ++group) {
+        const Block block = read(storage, spikes, op.extents, blocks.at(group, column));
         for (int i = 0; i < 32; ++i) sums[i] += static_cast<C>(std::popcount(block.words[i]));
       }
       const Place at = blocks.at(0, column);
@@ -44,19 +44,19 @@ void count_steps(const CountSpikes& op, const SpikeArray& spikes, SpikeStorage s
   C* const counts = static_cast<C*>(op.counts.data);
   const bool total = op.count == CountKind::total;
   std::fill_n(counts, total ? 1 : op.extents.n_steps, C{0});
-  launcher.for_each_range(blocks.layers() * blocks.columns(), wants_threads(op), [&](int64_t begin, int64_t end) {
+  launcher.for_each_range(blocks.step_groups() * blocks.columns(), wants_threads(op), [&](int64_t begin, int64_t end) {
     while (begin < end) {
-      const int64_t layer = begin / blocks.columns(), next = std::min(end, (layer + 1) * blocks.columns());
+      const int64_t group = begin / blocks.columns(), next = std::min(end, (group + 1) * blocks.columns());
       C sums[32] = {};
       for (; begin < next; ++begin) {
-        Block block = read(storage, spikes, op.extents, blocks.at(layer, begin % blocks.columns()));
+        Block block = read(storage, spikes, op.extents, blocks.at(group, begin % blocks.columns()));
         if (!total) transpose(block);
         for (int t = 0; t < 32; ++t) sums[t] += static_cast<C>(std::popcount(block.words[t]));
       }
-      const int steps = blocks.at(layer, 0).steps;
+      const int steps = blocks.at(group, 0).steps;
       for (int i = 0; i < 32; ++i)
         if (sums[i] != 0 && (total || i < steps))
-          __atomic_fetch_add(&counts[total ? 0 : layer * 32 + i], sums[i], __ATOMIC_RELAXED);
+          __atomic_fetch_add(&counts[total ? 0 : group * 32 + i], sums[i], __ATOMIC_RELAXED);
     }
   });
 }
@@ -84,7 +84,7 @@ void run(const ConvertSpikes& op, Launcher& launcher) {
   const Blocks blocks(op.extents);
   const SpikeArray source = spikes_of(op.source), destination = spikes_of(op.destination);
   const SpikeStorage from = storage_of(op.source.dtype), to = storage_of(op.destination.dtype);
-  launcher.for_each_range(blocks.layers() * blocks.columns(), wants_threads(op), [&](int64_t begin, int64_t end) {
+  launcher.for_each_range(blocks.step_groups() * blocks.columns(), wants_threads(op), [&](int64_t begin, int64_t end) {
     for (int64_t index = begin; index < end; ++index) {
       const Place at = blocks.at(index / blocks.columns(), index % blocks.columns());
       Block block = read(from, source, op.extents, at);

@@ -38,10 +38,10 @@ __global__ void __launch_bounds__(spike_threads) count(const __grid_constant__ C
   __shared__ BitsTile tile;
   const Extents& e = launch.extents;
   C* const counts = static_cast<C*>(launch.counts);
-  const int64_t per_row = row_tiles(e), layers = (e.n_steps + 31) / 32;
+  const int64_t per_row = row_tiles(e), groups = step_groups(e);
   const bool neurons = launch.kind == SYNFIRE_COUNT_PER_NEURON, steps = launch.kind == SYNFIRE_COUNT_PER_STEP;
-  // A run goes along the layers or along the tiles of a row; the other of the two is fixed within it.
-  const int64_t length = neurons ? layers : per_row;
+  // A run goes along the groups of steps or along the tiles of a row; the other index is fixed.
+  const int64_t length = neurons ? groups : per_row;
   const int64_t runs_per_line = (length + launch.run - 1) / launch.run;
   C sum = 0;
   for (int64_t index = blockIdx.x; index < launch.n_runs; index += gridDim.x) {
@@ -96,12 +96,12 @@ const void* convert_spikes_kernel(operations::SpikeStorage from, operations::Spi
 }
 
 template <class C>
-const void* count_spikes_kernel(operations::SpikeStorage spikes) {
+const void* count_spikes_kernel(operations::SpikeStorage storage) {
   static const void* const kernels[operations::n_spike_storages] = {
       reinterpret_cast<const void*>(&count<uint8_t, C>),  reinterpret_cast<const void*>(&count<uint16_t, C>),
       reinterpret_cast<const void*>(&count<uint32_t, C>), reinterpret_cast<const void*>(&count<uint64_t, C>),
       reinterpret_cast<const void*>(&count<Bits, C>),     reinterpret_cast<const void*>(&count<TimeBits, C>)};
-  return kernels[static_cast<int>(spikes)];
+  return kernels[static_cast<int>(storage)];
 }
 template const void* count_spikes_kernel<uint32_t>(operations::SpikeStorage);
 template const void* count_spikes_kernel<uint64_t>(operations::SpikeStorage);

@@ -8,28 +8,29 @@
 
 namespace synfire::cuda {
 
-// Bytes to bits in 36.8 us, with 128 in 42.4; counts a neuron in 22.4 us, with 128 in 23.3, with 512 in 24.4 (H200,
-// N = 2,097,152, T = 32).
+// Bytes to bits in 36.8 us, with 128 in 42.4; counts per neuron in 22.4 us, with 128 in 23.3, with 512 in 24.4 (H200, N
+// = 2,097,152, T = 32).
 inline constexpr int spike_threads = 256;
-// A warp works on 32 steps of 32 neurons; a block's warps lie beside each other in one batch row, so that eight words
-// of neuron-packed spikes fill a sector of 32 bytes.
+// A warp works on 32 steps of 32 neurons; a block's warps are adjacent in one batch row, so that eight words of
+// neuron-packed spikes fill a sector of 32 bytes.
 inline constexpr int words_per_tile = spike_threads / 32;
 
-inline int64_t layers_of(const core::Extents& e) {
+// Groups of 32 time steps.
+inline int64_t step_groups(const core::Extents& e) {
   return (e.n_steps + 31) / 32;
-}  // of 32 steps
+}
 inline int64_t tiles_per_row(const core::Extents& e) {
   return (e.words_per_row() + words_per_tile - 1) / words_per_tile;
 }
 
 struct ConvertSpikesLaunch {
   core::Extents extents;
-  int64_t n_tiles;  // layers, batch rows, tiles of a row
+  int64_t n_tiles;  // groups of 32 steps, batch rows, tiles of a row
   operations::SpikeArray source, destination;
 };
 
-// Adds to counts that are zero. A block takes `run` tiles, one after the other along the steps (per neuron) or along
-// the row, before it adds what they held.
+// Adds to counts that are zero. A block processes `run` tiles, along the steps (per neuron) or along the row, and then
+// adds their sums.
 struct CountSpikesLaunch {
   core::Extents extents;
   int64_t n_runs;
@@ -42,7 +43,7 @@ struct CountSpikesLaunch {
 const void* convert_spikes_kernel(operations::SpikeStorage from, operations::SpikeStorage to);
 // C is uint32_t or uint64_t.
 template <class C>
-const void* count_spikes_kernel(operations::SpikeStorage spikes);
+const void* count_spikes_kernel(operations::SpikeStorage storage);
 
 }  // namespace synfire::cuda
 

@@ -1,4 +1,4 @@
-// What callers ask of spikes, made into checked operations.
+// Turns requests about spikes into checked operations.
 #include "convert_spikes.hpp"
 #include "count_spikes.hpp"
 #include "spike_views.hpp"
@@ -15,7 +15,7 @@ using namespace synfire::core;
 
 namespace {
 
-// Where no word crosses from one batch row to the next, [B, N] is one long row.
+// If no word crosses from one batch row to the next, [B, N] is one long row.
 Extents folded(const Extents& extents, bool neuron_packed) {
   if (neuron_packed && extents.n_neurons % 32 != 0) return extents;
   return {extents.n_steps, 1, extents.row()};

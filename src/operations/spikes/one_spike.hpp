@@ -37,7 +37,7 @@ struct OneSpike {
   void set(int64_t t, int64_t b, int64_t n, bool spike) const {
     if (storage >= operations::SpikeStorage::bits) {
       uint32_t& w = *word(t, b, n);
-      if (bit(t, n) == 0) w = 0;  // neurons and steps are gone through in order: the first bit clears its word
+      if (bit(t, n) == 0) w = 0;  // neurons and steps are visited in order, so the first bit clears its word
       w |= static_cast<uint32_t>(spike) << bit(t, n);
       return;
     }

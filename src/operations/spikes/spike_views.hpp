@@ -9,7 +9,7 @@
 
 namespace synfire::operations {
 
-// With a batch of at least 1. Throws INVALID_ARGUMENT, or OUT_OF_MEMORY for a shape that cannot be addressed.
+// Sets a batch of 0 to 1. Throws INVALID_ARGUMENT, or OUT_OF_MEMORY for a shape that cannot be addressed.
 core::Extents checked_extents(core::Extents extents);
 // Spikes [T, B, N] in the format that the buffer's type says. Throws INVALID_ARGUMENT.
 core::View spike_view(const core::Buffer& buffer, const char* name, const core::Extents& extents, bool on_host);

@@ -1,4 +1,4 @@
-// One spike at a time, in the place of the kernels' blocks.
+// Processes one spike at a time instead of blocks.
 #include "kernels.hpp"
 #include "one_spike.hpp"
 

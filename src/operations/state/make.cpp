@@ -1,4 +1,4 @@
-// What callers ask of the state of layers, made into checked operations.
+// Turns requests about the state of layers into checked operations.
 #include "state.hpp"
 
 #include "reset_state.hpp"
@@ -76,7 +76,7 @@ View values(const Layer& layer, RowRange rows, const Buffer& buffer) {
 
 // ---- snapshots ------------------------------------------------------------------------------------------------------
 
-// The first bytes of a snapshot, little-endian. The layout is a hash of what the state must agree in.
+// The first bytes of a snapshot, little-endian. The layout is a hash of everything in which two states must agree.
 struct SnapshotHeader {
   char magic[8];
   uint32_t version;
@@ -87,7 +87,7 @@ struct SnapshotHeader {
   int64_t n_rows;
   int64_t n_neurons;
   uint64_t payload_bytes;
-  uint64_t checksum;  // of everything before it and of what follows; 0 in a snapshot that a graph took
+  uint64_t checksum;  // of the header before it and the data after it; 0 in a snapshot that a graph took
   char model[32];     // for people and error texts
 };
 static_assert(sizeof(SnapshotHeader) == 96 && sizeof(SnapshotHeader) % 8 == 0);
@@ -95,7 +95,7 @@ static_assert(sizeof(SnapshotHeader) == 96 && sizeof(SnapshotHeader) % 8 == 0);
 constexpr char magic[8] = {'S', 'Y', 'N', 'F', 'S', 'N', 'A', 'P'};
 constexpr uint32_t snapshot_version = 1;
 
-// FNV-1a, over words: every step is a bijection, so that no single changed word keeps the sum.
+// FNV-1a over words: every round is a bijection, so changing a single word changes the sum.
 class Hash {
  public:
   void add(uint64_t word) { value_ = (value_ ^ word) * 0x100000001B3u; }

@@ -18,7 +18,8 @@ struct ResetState {
 
   static constexpr const char* name = "reset state";
   static void operands(ResetState& op, OperandVisitor visit) {
-    const Access access = op.mask.data ? Access::update : Access::write;  // rows that the mask leaves out stay
+    const Access access =
+        op.mask.data ? Access::update : Access::write;  // rows that the mask leaves out keep their state
     visit({"desc.buffer", op.mask, Access::read});
     visit({"the layer's parameters", op.parameters, Access::read});
     visit({"the layer's v", op.v, access});

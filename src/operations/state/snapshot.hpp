@@ -1,5 +1,5 @@
-// What snapshots in a graph are made of, beside copies: a header written, and a copy that happens only behind the
-// header of such a snapshot.
+// The parts of snapshots in a graph beside copies: an operation that writes a header, and a copy that runs only if the
+// header matches.
 #ifndef SYNFIRE_OPERATIONS_STATE_SNAPSHOT_HPP
 #define SYNFIRE_OPERATIONS_STATE_SNAPSHOT_HPP
 
@@ -30,7 +30,7 @@ void run(const WriteBytes& op, host::Launcher& launcher);
 cuda::Hints hints(const WriteBytes& op, const cuda::GpuShape& gpu);
 void enqueue(const WriteBytes& op, cuda::Launcher& launcher);
 
-// A copy that happens only if `guard` holds what it shall.
+// A copy that runs only if `guard` has the expected contents.
 struct GuardedCopy {
   View source;
   View destination;  // the same number of bytes, a multiple of 4

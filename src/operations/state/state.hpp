@@ -1,5 +1,5 @@
 // Operations on the state of layers, all on a range of the batch: reset (also by a mask), copies to and from buffers,
-// from layer to layer, snapshots in memory of the host or in a buffer. What a caller asks for, and the checked
+// from layer to layer, snapshots in memory of the host or in a buffer. The requests of callers, and the checked
 // operations.
 #ifndef SYNFIRE_OPERATIONS_STATE_STATE_HPP
 #define SYNFIRE_OPERATIONS_STATE_STATE_HPP
@@ -19,7 +19,7 @@ struct RowRange {
   int64_t n_rows;
 };
 
-// A new layer, whose state is as after a reset. Throws OUT_OF_MEMORY.
+// Creates a layer with the state after a reset. Throws OUT_OF_MEMORY.
 Layer* make_layer(core::Context& context, const core::LayerSpec& spec);
 
 // All throw INVALID_ARGUMENT. `mask` may be null.
@@ -27,12 +27,12 @@ OperationList reset_rows(Layer& layer, RowRange rows, Buffer* mask);
 OperationList read_rows(Layer& layer, const char* name, RowRange rows, Buffer& destination);
 OperationList write_rows(Layer& layer, const char* name, RowRange rows, Buffer& source);
 OperationList copy_rows(Layer& source, RowRange rows, Layer& destination, int64_t destination_row);
-// A snapshot is a header that says what it is of, then V (and W) of the rows.
+// A snapshot is a header that describes it, then V (and W) of the rows.
 OperationList snapshot_rows(Layer& layer, RowRange rows, Buffer& destination);
-// Leaves the state alone where the buffer does not begin with the header of such a snapshot.
+// Leaves the state unchanged if the buffer does not begin with a matching header.
 OperationList restore_rows(Layer& layer, RowRange rows, Buffer& source);
 
-// The same with memory of the host, now and blocking, after everything on the device's own stream.
+// The same with host memory: runs now, after all work on the device's own stream, and blocks.
 uint64_t snapshot_bytes(const Layer& layer, RowRange rows);
 void take_snapshot(Layer& layer, RowRange rows, void* data);
 void put_snapshot(Layer& layer, RowRange rows, const void* data, uint64_t bytes);

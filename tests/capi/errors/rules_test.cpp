@@ -3,7 +3,7 @@
 // words of the texts, and that refused calls change nothing (the other files of this folder).
 #include <span>
 
-#include "../step_support.hpp"
+#include "../recording_support.hpp"
 #include "errors.hpp"
 
 namespace synfire_test {

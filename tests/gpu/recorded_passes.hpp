@@ -1,14 +1,14 @@
-// A step as tests of launching need one: forward and backward of 1024 LIF neurons over 8 steps, recorded and
-// instantiated, on a context of its own.
-#ifndef SYNFIRE_TESTS_GPU_RECORDED_STEP_HPP
-#define SYNFIRE_TESTS_GPU_RECORDED_STEP_HPP
+// What tests of launching replay: forward and backward of 1024 LIF neurons over 8 steps, recorded and instantiated on a
+// context of its own.
+#ifndef SYNFIRE_TESTS_GPU_RECORDED_PASSES_HPP
+#define SYNFIRE_TESTS_GPU_RECORDED_PASSES_HPP
 
 #include <synfire/synfire.h>
 
 #include <gtest/gtest.h>
 
-struct RecordedStep {
-  explicit RecordedStep(int stream_priority = 0) {
+struct RecordedPasses {
+  explicit RecordedPasses(int stream_priority = 0) {
     synfire_context_desc cd = SYNFIRE_CONTEXT_DESC_INIT;
     cd.backend = SYNFIRE_BACKEND_CUDA;
     cd.stream_priority = stream_priority;
@@ -31,15 +31,15 @@ struct RecordedStep {
     EXPECT_EQ(synfire_graph_record_backward(graph, layer, &backward), SYNFIRE_OK);
     EXPECT_EQ(synfire_graph_instantiate(graph), SYNFIRE_OK);
   }
-  ~RecordedStep() {
+  ~RecordedPasses() {
     synfire_graph_destroy(graph);
     synfire_layer_destroy(layer);
     for (const synfire_buffer buffer : buffers) synfire_buffer_destroy(buffer);
     synfire_context_destroy(context);
     EXPECT_EQ(synfire_context_reclaim(nullptr, nullptr), SYNFIRE_OK);
   }
-  RecordedStep(const RecordedStep&) = delete;
-  RecordedStep& operator=(const RecordedStep&) = delete;
+  RecordedPasses(const RecordedPasses&) = delete;
+  RecordedPasses& operator=(const RecordedPasses&) = delete;
 
   synfire_context context = nullptr;
   synfire_layer layer = nullptr;

@@ -1,13 +1,13 @@
 // Kernels of a program beside Synfire, as tests need them.
-#ifndef SYNFIRE_TESTS_GPU_USER_KERNELS_HPP
-#define SYNFIRE_TESTS_GPU_USER_KERNELS_HPP
+#ifndef SYNFIRE_TESTS_GPU_CALLER_KERNELS_HPP
+#define SYNFIRE_TESTS_GPU_CALLER_KERNELS_HPP
 
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
 #include <cstdint>
 
-namespace user {
+namespace caller {
 
 cudaError_t load_kernels();
 // data[i] = data[i] * factor + summand
@@ -19,6 +19,6 @@ cudaError_t nothing(cudaStream_t stream);
 // Writes to an address that nobody has: the context is lost after it.
 cudaError_t illegal_write(cudaStream_t stream);
 
-}  // namespace user
+}  // namespace caller
 
 #endif

@@ -1,6 +1,6 @@
-// What the tests of the operations between the passes of a step share: recording them in one line each.
-#ifndef SYNFIRE_TESTS_CAPI_STEP_SUPPORT_HPP
-#define SYNFIRE_TESTS_CAPI_STEP_SUPPORT_HPP
+// Records the operations between the passes in one line each.
+#ifndef SYNFIRE_TESTS_CAPI_RECORDING_SUPPORT_HPP
+#define SYNFIRE_TESTS_CAPI_RECORDING_SUPPORT_HPP
 
 #include "graph_support.hpp"
 

@@ -1,19 +1,19 @@
 // A whole training step in one graph, replayed until it has learned.
 #include <algorithm>
 
-#include "step_support.hpp"
+#include "recording_support.hpp"
 
 namespace synfire_test {
 namespace {
 
 template <typename Scalar>
-class LearningStep : public testing::Test {};
+class TrainingStep : public testing::Test {};
 using Scalars = testing::Types<float, double>;
-TYPED_TEST_SUITE(LearningStep, Scalars);
+TYPED_TEST_SUITE(TrainingStep, Scalars);
 
 // Four layers, both directions, frames in and out, an update of each: the rate of the last layer learns to be a
 // target's.
-TYPED_TEST(LearningStep, AStepOfFourLayersLearnsInReplaysAlone) {
+TYPED_TEST(TrainingStep, FourLayersLearnInReplaysAlone) {
   const Context context = make_context();
   const Shape shape{16, 1, 32};
   constexpr int n_layers = 4;
@@ -104,7 +104,7 @@ TYPED_TEST(LearningStep, AStepOfFourLayersLearnsInReplaysAlone) {
   };
   double first = 0, last = 0;
   for (int step = 0; step < 400; ++step) {
-    replay(graph);  // one launch a step
+    replay(graph);  // one launch per training step
     if (step == 0) first = loss();
     last = loss();
   }

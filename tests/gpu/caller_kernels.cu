@@ -1,6 +1,6 @@
-#include "user_kernels.hpp"
+#include "caller_kernels.hpp"
 
-namespace user {
+namespace caller {
 namespace {
 
 __global__ void multiply_add_kernel(float* data, size_t n, float factor, float summand) {
@@ -46,4 +46,4 @@ cudaError_t illegal_write(cudaStream_t stream) {
   return cudaGetLastError();
 }
 
-}  // namespace user
+}  // namespace caller

@@ -1,11 +1,11 @@
-// step.hpp - a chain of layers, forward or forward and backward, as one graph and as eager calls: what latency is
+// chain.hpp - a chain of layers, forward or forward and backward, as one graph and as eager calls: what latency is
 // measured of.
 //
 // What lives here: its layers, arrays and graph. What does not: clocks (replays.hpp), CUDA (bare.hpp).
 //
 // SPDX-License-Identifier: MIT
-#ifndef SYNFIRE_TOOLS_BENCH_STEP_HPP
-#define SYNFIRE_TOOLS_BENCH_STEP_HPP
+#ifndef SYNFIRE_TOOLS_BENCH_CHAIN_HPP
+#define SYNFIRE_TOOLS_BENCH_CHAIN_HPP
 
 #include <cstdint>
 #include <vector>
@@ -14,22 +14,22 @@
 
 namespace synfire_bench {
 
-/// The shape of a step.
-struct StepShape {
+/// The shape of a chain.
+struct ChainShape {
   std::uint64_t layers = 1, steps = 8, neurons = 1024;
   bool backward = true;
 
   std::uint64_t operations() const { return backward ? 2 * layers : layers; }
-  bool operator==(const StepShape&) const = default;
+  bool operator==(const ChainShape&) const = default;
 };
 
 /// LIF layers in f32 with sigmoid surrogates, each reading the spikes (dense) of the one before; the backward goes the
 /// other way, from dL/dS of the last layer's spikes to dL/dX of the first one's inputs.
-class Step {
+class Chain {
  public:
-  Step(const Machine& machine, const StepShape& shape);
+  Chain(const Machine& machine, const ChainShape& shape);
 
-  const StepShape& shape() const { return shape_; }
+  const ChainShape& shape() const { return shape_; }
   synfire_graph graph() const { return graph_.get(); }
   synfire_layer first_layer() const { return layers_.front().layer.get(); }
   std::int32_t last_operation() const { return last_operation_; }
@@ -45,7 +45,7 @@ class Step {
   };
   synfire_buffer new_buffer(const Machine& machine);
 
-  StepShape shape_;
+  ChainShape shape_;
   std::vector<Owned<synfire_buffer>> buffers_;
   std::vector<Layer> layers_;
   Owned<synfire_graph> graph_;

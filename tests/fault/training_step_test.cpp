@@ -1,6 +1,6 @@
-// Operations between the passes of a step, with replays that are held in flight: numbers, parameters and rows that are
-// changed belong to a launch, and two graphs with one layer need an order.
-// What does not live here: what the operations compute (tests/capi).
+// Operations between the passes of a training step, with replays that are held in flight: numbers, parameters and rows
+// that are changed belong to a launch, and two graphs with one layer need an order. What does not live here: what the
+// operations compute (tests/capi).
 #include "stream_fixture.hpp"
 
 namespace synfire_test {
@@ -107,8 +107,8 @@ TEST_F(StepsInFlight, AHostsValueComesBetweenTwoReplays) {
   EXPECT_EQ(get_parameter(layer, "tau")[0], 17);
 }
 
-// Four layers, both directions, an update of each, a frame in and one out: one call of CUDA a step, whatever is
-// recorded.
+// Four layers, both directions, an update of each, a frame in and one out: one call of CUDA per training step, whatever
+// is recorded.
 TEST_F(StepsInFlight, AStepOfFourLayersIsOneCall) {
   constexpr size_t n_layers = 4;
   const Shape shape{4, 1, static_cast<int64_t>(n)};

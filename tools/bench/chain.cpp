@@ -1,13 +1,13 @@
-// step.cpp - the layers of a step, and how they are chained.
+// chain.cpp - the layers of a chain, and how they are connected.
 //
 // SPDX-License-Identifier: MIT
-#include "step.hpp"
+#include "chain.hpp"
 
 #include "inputs.hpp"
 
 namespace synfire_bench {
 
-synfire_buffer Step::new_buffer(const Machine& machine) {
+synfire_buffer Chain::new_buffer(const Machine& machine) {
   synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
   desc.n_elements = shape_.steps * shape_.neurons;
   synfire_buffer buffer = nullptr;
@@ -16,7 +16,7 @@ synfire_buffer Step::new_buffer(const Machine& machine) {
   return buffer;
 }
 
-Step::Step(const Machine& machine, const StepShape& shape) : shape_(shape) {
+Chain::Chain(const Machine& machine, const ChainShape& shape) : shape_(shape) {
   const std::uint64_t elements = shape.steps * shape.neurons;
   machine.require_memory(static_cast<double>(elements) * sizeof(float) *
                          static_cast<double>((shape.layers + 1) * (shape.backward ? 2 : 1)));
@@ -54,7 +54,7 @@ Step::Step(const Machine& machine, const StepShape& shape) : shape_(shape) {
   check(synfire_graph_instantiate(graph), "synfire_graph_instantiate");
 }
 
-void Step::run_eagerly(synfire_stream stream) const {
+void Chain::run_eagerly(synfire_stream stream) const {
   for (const Layer& layer : layers_)
     check(synfire_layer_forward(layer.layer.get(), &layer.forward, stream), "synfire_layer_forward");
   for (std::size_t i = layers_.size(); shape_.backward && i-- > 0;)
