@@ -261,7 +261,7 @@ is_version_14() { "$1" --version | grep -q ' version 14\.'; }
 
 # Headers that record an older ABI stay as they were.
 format_is_kept() {
-  find include src capi tests tools docs -type f -not -path 'tests/abi/synfire-*.h' \
+  find include src capi tests tools docs bindings -type f -not -path 'tests/abi/synfire-*.h' \
     \( -name '*.[ch]' -o -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh' \) -print0 |
     xargs -0 clang-format --dry-run -Werror
 }

@@ -2,8 +2,8 @@
  *
  * 128 LIF neurons hear the same noise in every replay. A teacher with a threshold for each neuron says at which steps
  * each of them shall fire; the student starts with all thresholds 1 and follows the gradient of L = sum over steps and
- * neurons of (S - wanted)^2. One graph holds the whole step: forward, dL/dS = 2 S - 2 wanted, backward, and the update of
- * the thresholds. Between replays the host looks at the spikes, to print the loss, and lowers the learning rate.
+ * neurons of (S - wanted)^2. One graph holds the whole step: forward, dL/dS = 2 S - 2 wanted, backward, and the update
+ * of the thresholds. Between replays the host looks at the spikes, to print the loss, and lowers the learning rate.
  *
  * What lives here: the numbers that the bindings' programs must reproduce, printed exactly. What does not: a lesson in
  * C (docs/examples).

@@ -1,5 +1,5 @@
-// Checks that every operation makes of its buffers: a kind of memory that the device can compute on, the right shape, and
-// room for the rows at the buffer's pitch. Checks of overlap are in operands.hpp.
+// Checks that every operation makes of its buffers: a kind of memory that the device can compute on, the right shape,
+// and room for the rows at the buffer's pitch. Checks of overlap are in operands.hpp.
 #ifndef SYNFIRE_BASE_VIEW_CHECKS_HPP
 #define SYNFIRE_BASE_VIEW_CHECKS_HPP
 

@@ -198,8 +198,8 @@ TEST_F(GraphTape, ABackwardAloneTakesAReboundX) {
   }
 }
 
-// A graph that is gone may have been bound to another X for its next forward. The tape stays as it was left: backwards of
-// it run, and are recorded, while the layer keeps its X.
+// A graph that is gone may have been bound to another X for its next forward. The tape stays as it was left: backwards
+// of it run, and are recorded, while the layer keeps its X.
 TEST_F(GraphTape, ATapeOutlivesTheXThatItsGraphWasBoundToLast) {
   const BackwardOutputs<float> expected = reference(inputs.x);
   {
