@@ -146,7 +146,7 @@ TEST(Shapes, OfPackedSpikesAreInWords) {
   };
   EXPECT_TRUE(refused(synfire::buffer_desc<std::uint32_t>({40, 64}), "[40, 1, 2 words]"));
   EXPECT_TRUE(refused(synfire::buffer_desc<std::uint32_t>({2, 40}), "[40, 1, 2 words]"));
-  EXPECT_TRUE(refused(synfire::time_bits_desc({64, 2}), "[2, 1, 64 words]"));
+  EXPECT_TRUE(refused(synfire::time_bits_desc({64, 2}), "[2 words, 1, 64]"));
   const Buffer bits(context, synfire::buffer_desc<std::uint32_t>({40, 2})),
       by_time(context, synfire::time_bits_desc({2, 64}));
   layer.forward(synfire::forward_desc(x, bits));

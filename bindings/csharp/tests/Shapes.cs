@@ -93,7 +93,7 @@ namespace Synfire.Tests
                 layer_.Forward(new ForwardArguments { X = x, Spikes = inTime });
                 Refused(layer_, new ForwardArguments { X = x, Spikes = turned }, "bits", "[2, 20]", "[20, 1, 2 words]");
                 Refused(layer_, new ForwardArguments { X = x, Spikes = time }, "bits in time", "[2, 32]",
-                        "[1, 1, 64 words]");
+                        "[1 words, 1, 64]");
             }
         }
 

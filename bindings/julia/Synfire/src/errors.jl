@@ -53,12 +53,9 @@ end
     throw(SynfireError(status, rule, is_about_shapes ? in_julia_order(message) : message, cuda_error[]))
 end
 
-# Shapes in a text of the C library as Julia writes them: "[20, 1, 64]" is "[64, 1, 20]".
-in_julia_order(message) = replace(message, r"\[\d+(, \d+)+( words)?\]" => reversed_shape)
-function reversed_shape(shape)
-    lengths = [found.match for found in eachmatch(r"\d+", shape)]
-    return string('[', join(reverse(lengths), ", "), ']', occursin("words", shape) ? " words" : "")
-end
+# Shapes in a text of the C library as Julia writes them: "[20, 1, 2 words]" is "[2 words, 1, 20]".
+in_julia_order(message) = replace(message, r"\[\d+( words)?(, \d+( words)?)+\]" => reversed_shape)
+reversed_shape(shape) = string('[', join(reverse(split(shape[2:(end - 1)], ", ")), ", "), ']')
 
 # The number of a constant: looked up by its symbol, or taken as it is, so that a newer library's constants can be used.
 constant(what::String, names::Tuple, value::Integer) = Int32(value)

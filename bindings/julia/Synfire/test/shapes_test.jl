@@ -49,10 +49,10 @@ Context(backend=:host) do context
         x = rand(Float32, 70, 40)
         @test forward!(layer; x=x, spikes=zeros(UInt32, 3, 40)) === layer
         @test forward!(layer; x=x, spikes=zeros(UInt32, 120)) === layer
-        @test refused(() -> forward!(layer; x=x, spikes=zeros(UInt32, 40, 3)), "[40, 3]", "[3, 1, 40]")
+        @test refused(() -> forward!(layer; x=x, spikes=zeros(UInt32, 40, 3)), "[40, 3]", "[3 words, 1, 40]")
         in_time(dims...) = Buffer{UInt32}(context, dims...; dtype=:time_bits)
         @test forward!(layer; x=x, spikes=in_time(70, 2)) === layer
-        @test refused(() -> forward!(layer; x=x, spikes=in_time(2, 70)), "[2, 70]", "[70, 1, 2]")
+        @test refused(() -> forward!(layer; x=x, spikes=in_time(2, 70)), "[2, 70]", "[70, 1, 2 words]")
         # Words of a batch are not mistaken for neurons with a shape: 2 words and 32 rows are not 64 neurons.
         batched = Layer(context; steps=5, neurons=64, batch=32)
         @test forward!(batched; x=zeros(Float32, 64, 32, 5), spikes=zeros(UInt32, 2, 32, 5)) === batched

@@ -93,7 +93,7 @@ fn packed_spikes_are_in_words() {
     refused(run(&buffer(&context, [40, 64])), "[40, 64]", "[40, 1, 2 words]");
     let in_time = |shape: [usize; 2]| Buffer::with_dtype(&context, Memory::Pinned, DType::TimeBits, shape).unwrap();
     run(&in_time([2, 64])).unwrap();
-    refused(run(&in_time([64, 2])), "[64, 2]", "[2, 1, 64 words]");
+    refused(run(&in_time([64, 2])), "[64, 2]", "[2 words, 1, 64]");
 }
 
 /// Rows that are apart have the shape of their elements.
