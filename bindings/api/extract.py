@@ -14,10 +14,18 @@ The description has
     callbacks  name, returns, parameters, doc: pointers to functions
     constants  name, value, type, group, doc: enumerators; those of one `enum { }` share a group, the common prefix
     structs    name, size, doc, fields: name, type, array (0: none), offset, size, nullable, doc, and the field's marks
-    functions  name, returns, parameters (name, type, nullable), group, since, doc
+    functions  name, returns, parameters (name, type, nullable, and the parameter's marks), group, since, doc
+    objects    name, handle, create, destroy, desc, fields, doc: handles with a function that creates one on a context from a
+               descriptor and one that destroys it; fields as those of operations
     operations name, doc, record, run (null: it cannot run on its own), on ("context" or "layer": what the immediate call
-               takes; null without one), layer (whether recording takes a layer), desc, fields: those of the descriptor
-               without struct_size and reserved, with the marks that they have in this operation
+               takes; null without one), layer (whether recording takes a layer), object (the name of the object that
+               recording takes beside the graph; null without one), desc, fields: those of the descriptor without
+               struct_size and reserved, with the marks that they have in this operation
+    methods    name, function, object, doc, parameters: functions of an object that answer a status and are none of the
+               above, where the role of each further parameter is known: name, type, nullable, marks, and
+               role       "number", "text", "object" (the handle of one), "stream", "list" (with length_of in another
+                          parameter), "length" (of that list), "result" (a number that the call gives), "answer" (a
+                          structure that it fills in)
 in the order of the header. Types are C's, with single spaces and without the markers. The marks are
     access     "read", "written" or "updated", of a buffer, and shape, its text
     one_of     the group of constants that the field takes one of; any_of: that it takes a sum of
@@ -112,7 +120,7 @@ def parameters(text):
         name, kind, array, marks = declarator(FIELD_MARKS.sub(" ", part))
         if array:
             fail(f"an array as a parameter: '{part}'")
-        read.append({"name": name, "type": kind, "nullable": marks.get("nullable", False)})
+        read.append({"name": name, "type": kind, "nullable": marks.pop("nullable", False), **marks})
         if fields:
             read[-1]["fields"] = fields
     return read
@@ -124,7 +132,7 @@ class Header:
         text = text.replace("\\\n", " ")
         self.group = ""
         self.result = {"abi": {}, "handles": [], "aliases": [], "callbacks": [], "constants": [], "structs": [],
-                       "functions": [], "operations": []}
+                       "functions": [], "objects": [], "operations": [], "methods": []}
         for name in ("MAJOR", "MINOR"):
             match = re.search(rf"#define SYNFIRE_ABI_{name} (\d+)", text)
             if not match:
@@ -133,7 +141,11 @@ class Header:
         text = re.sub(r"^[ \t]*#.*$", "", text, flags=re.M)
         self.sizes = dict(SIZES)
         self.read(text)
+        self.structs = {struct["name"]: struct for struct in self.result["structs"]}
+        self.functions = {function["name"]: function for function in self.result["functions"]}
+        self.objects()
         self.operations()
+        self.methods()
 
     def read(self, text):
         doc, at = "", 0
@@ -222,39 +234,104 @@ class Header:
         size = -(-offset // alignment) * alignment
         self.result["structs"].append({"name": name, "size": size, "doc": brief(doc), "fields": fields})
 
+    def fields_of(self, struct, own):
+        """The fields of a descriptor that a caller fills in; `own` are marks that replace a field's."""
+        fields = []
+        for field in struct["fields"]:
+            if field["name"] in ("struct_size", "reserved"):
+                continue
+            field = {key: value for key, value in field.items() if key not in ("offset", "size")}
+            marks = own.get(field["name"])
+            if marks:
+                field.update(nullable=marks.get("nullable", False),
+                             **{key: value for key, value in marks.items() if key != "nullable"})
+            fields.append(field)
+        return fields
+
+    def objects(self):
+        for handle in self.result["handles"]:
+            create, destroy = (self.functions.get(f"{handle['name']}_{verb}") for verb in ("create", "destroy"))
+            if not create or not destroy:
+                continue
+            types = [parameter["type"] for parameter in create["parameters"]]
+            if len(types) != 3 or types[0] != "synfire_context" or types[2] != f"{handle['name']} *":
+                continue
+            struct = self.structs[types[1].replace("const ", "").rstrip(" *")]
+            self.result["objects"].append({
+                "name": handle["name"][len("synfire_"):], "handle": handle["name"], "create": create["name"],
+                "destroy": destroy["name"], "desc": struct["name"], "fields": self.fields_of(struct, {}),
+                "doc": handle["doc"]})
+
     def operations(self):
         """What can be recorded, and the immediate call of the same name."""
-        structs = {struct["name"]: struct for struct in self.result["structs"]}
-        functions = {function["name"]: function for function in self.result["functions"]}
+        names = {handle["name"]: handle["name"][len("synfire_"):] for handle in self.result["handles"]}
         for function in self.result["functions"]:
             match = re.fullmatch(r"synfire_graph_record_(\w+)", function["name"])
             if not match:
                 continue
             *handles, desc = function["parameters"]
-            struct = structs[desc["type"].replace("const ", "").rstrip(" *")]
+            struct = self.structs[desc["type"].replace("const ", "").rstrip(" *")]
             own = desc.get("fields", {})
             for name in own:
                 if not any(field["name"] == name for field in struct["fields"]):
                     fail(f"{function['name']} marks {name}, which {struct['name']} does not have")
-            fields = []
-            for field in struct["fields"]:
-                if field["name"] in ("struct_size", "reserved"):
-                    continue
-                field = {key: value for key, value in field.items() if key not in ("offset", "size")}
-                marks = own.get(field["name"])
-                if marks:
-                    field.update(nullable=marks.get("nullable", False),
-                                 **{key: value for key, value in marks.items() if key != "nullable"})
-                fields.append(field)
+            owners = [names[handle["type"]] for handle in handles[1:]]
+            if len(owners) > 1:
+                fail(f"{function['name']} takes more than one object; others are fields of its descriptor")
             run, on = None, None
-            for owner, candidate in (("context", f"synfire_{match[1]}"), ("layer", f"synfire_layer_{match[1]}")):
-                types = [parameter["type"] for parameter in functions.get(candidate, {"parameters": []})["parameters"]]
+            for owner in ("context", *owners):
+                candidate = f"synfire_{match[1]}" if owner == "context" else f"synfire_{owner}_{match[1]}"
+                types = [parameter["type"] for parameter in self.functions.get(candidate, {"parameters": []})["parameters"]]
                 if types == [f"synfire_{owner}", desc["type"], "synfire_stream"]:
                     run, on = candidate, owner
             self.result["operations"].append({
                 "name": match[1], "doc": function["doc"], "record": function["name"], "run": run, "on": on,
-                "layer": [handle["type"] for handle in handles] == ["synfire_graph", "synfire_layer"],
-                "desc": struct["name"], "fields": fields})
+                "layer": owners == ["layer"], "object": owners[0] if owners else None, "desc": struct["name"],
+                "fields": self.fields_of(struct, own)})
+
+    def role(self, parameter, lists):
+        """What a parameter is for; None where the header does not say."""
+        kind = parameter["type"]
+        target = kind.rstrip(" *")
+        scalar = self.sizes.get(target) is not None and target not in self.structs
+        is_handle = any(kind == handle["name"] for handle in self.result["handles"])
+        if "length_of" in parameter:
+            return "length"
+        if parameter["name"] in lists:
+            return "list"
+        if kind == "synfire_stream":
+            return "stream"
+        if is_handle:
+            return "object"
+        if kind == "const char *":
+            return "text"
+        if not kind.endswith("*"):
+            return "number" if scalar else None
+        if kind == f"{target} *" and target in self.structs:
+            return "answer" if self.structs[target]["fields"][0]["name"] == "struct_size" else None
+        numbers = set(SIZES) - {"char"}
+        return "result" if kind == f"{target} *" and target in numbers else None
+
+    def methods(self):
+        """Functions of an object whose parameters all have a role."""
+        known = {name for operation in self.result["operations"] for name in (operation["record"], operation["run"])}
+        known |= {name for made in self.result["objects"] for name in (made["create"], made["destroy"])}
+        names = sorted((handle["name"] for handle in self.result["handles"]), key=len, reverse=True)
+        for function in self.result["functions"]:
+            if function["name"] in known or function["returns"] != "synfire_status" or not function["parameters"]:
+                continue
+            first, *others = function["parameters"]
+            owner = next((name for name in names if function["name"].startswith(name + "_")), None)
+            if owner is None or first["type"] != owner:
+                continue
+            lists = {parameter["length_of"] for parameter in others if "length_of" in parameter}
+            roles = [self.role(parameter, lists) for parameter in others]
+            if None in roles:
+                continue
+            self.result["methods"].append({
+                "name": function["name"][len(owner) + 1:], "function": function["name"],
+                "object": owner[len("synfire_"):], "doc": function["doc"],
+                "parameters": [{**parameter, "role": role} for parameter, role in zip(others, roles)]})
 
     def enum(self, body):
         doc, at, read = "", 0, []

@@ -97,7 +97,7 @@
  * SYNFIRE_ONE_OF(prefix)  a number that is one of the constants `prefix_*`
  * SYNFIRE_ANY_OF(prefix)  a number that is a sum of such constants
  * SYNFIRE_FLAG            a number that is 0 or 1
- * SYNFIRE_LENGTH_OF(list) the number of entries of another field
+ * SYNFIRE_LENGTH_OF(list) the number of entries of another field or parameter
  * SYNFIRE_FIELD(field, marks) on the descriptor that a function takes: the marks of a field in this function */
 #ifndef SYNFIRE_NULLABLE
 #define SYNFIRE_NULLABLE
@@ -980,7 +980,8 @@ SYNFIRE_API void SYNFIRE_CALL synfire_layer_destroy(synfire_layer layer SYNFIRE_
  * enter a capture). @threads any; not while another thread launches a graph with this layer. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_set_parameter(synfire_layer layer, const char *name,
-                                                                    const double *values, uint64_t count)
+                                                                    const double *values,
+                                                                    uint64_t count SYNFIRE_LENGTH_OF(values))
     SYNFIRE_NOEXCEPT;
 
 /**
@@ -998,7 +999,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_set_parameter(synfire_laye
  * while another thread launches a graph that updates the parameter, numbers of two replays may be mixed. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_get_parameter(synfire_layer layer, const char *name,
-                                                                    double *values, uint64_t count) SYNFIRE_NOEXCEPT;
+                                                                    double *values,
+                                                                    uint64_t count SYNFIRE_LENGTH_OF(values))
+    SYNFIRE_NOEXCEPT;
 
 /** Values for one parameter: an entry of the list of synfire_layer_set_parameters(). */
 typedef struct synfire_parameter_values {
@@ -1025,7 +1028,8 @@ typedef struct synfire_parameter_values {
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_set_parameters(synfire_layer layer,
                                                                      const synfire_parameter_values *list,
-                                                                     uint64_t n_values) SYNFIRE_NOEXCEPT;
+                                                                     uint64_t n_values SYNFIRE_LENGTH_OF(list))
+    SYNFIRE_NOEXCEPT;
 
 /**
  * Chooses how many batch rows of a layer are active: the first ones. The next launch or eager call sees it, together
@@ -2067,7 +2071,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_instantiate(synfire_graph 
  * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_set_enabled(synfire_graph graph, int32_t operation,
-                                                                  int32_t enabled) SYNFIRE_NOEXCEPT;
+                                                                  int32_t enabled SYNFIRE_FLAG) SYNFIRE_NOEXCEPT;
 
 /**
  * Puts another buffer in the place of one that the graph was recorded with, in all its operations. Slow: on CUDA the
@@ -2156,7 +2160,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_launch(synfire_graph graph
  * @blocks yes, by `policy`. @allocates no. @enqueues no. @capture legal with ::SYNFIRE_WAIT_SPIN and
  * ::SYNFIRE_WAIT_YIELD. @threads any, also while another thread launches. @since ABI 0.1
  */
-SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_wait(synfire_graph graph, uint64_t ticket, int32_t policy,
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_wait(synfire_graph graph, uint64_t ticket,
+                                                           int32_t policy SYNFIRE_ONE_OF(SYNFIRE_WAIT),
                                                            int64_t timeout_ns) SYNFIRE_NOEXCEPT;
 
 /**
