@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Rewrites everything in bindings/ that is made from include/synfire/synfire.h: the description, then each language's
-# raw layer. The one command after a change of the header.
+# Rewrites everything that is made from include/synfire/synfire.h: the description, then what each language makes of it.
+# The one command after a change of the header.
 set -eu
 cd "$(dirname "$0")"
 python3 api/extract.py

@@ -1,10 +1,21 @@
 #!/usr/bin/env python3
-"""Writes the raw layer of the C# binding from the description of the C ABI: generate.py [--check]
+"""Writes what is mechanical in the C# binding from the description of the C ABI:
+generate.py [--check] [DESCRIPTION [FOLDER]]
 
-Without --check src/Native.g.cs and src/Constants.g.cs are rewritten; with it, a stale one is an error, with the
-difference shown.
+Without --check these files are rewritten in FOLDER, which is src; with it, a stale one is an error, with the difference
+shown.
+    Native.g.cs      every type, constant and function of synfire.h
+    Constants.g.cs   its constants as enumerations
+    Operations.g.cs  for each operation a class of arguments, the method that records it, and the one that runs it now
 
-What lives here: how C# spells the types of bindings/api/synfire.json. What does not: anything a user meets first (src).
+The classes of arguments follow from the marks in the header. A field becomes one property:
+    a buffer or layer            BufferBase or Layer; null is refused where the C library does not take it
+    `one_of`, `any_of`           the enumeration of Constants.g.cs
+    `flag`                       bool
+    const char *                 string
+    a list, and its `length_of`  IList, or IDictionary where the entries are a name and a buffer
+    any other number             the same type; the prefix n_ is dropped
+A field that fits none of these rules stops the generator. Operations with a callback are written by hand (Nodes.cs).
 
 SPDX-License-Identifier: MIT
 """
@@ -17,6 +28,7 @@ import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent
 DESCRIPTION = HERE.parent / "api/synfire.json"
+WIDTH = 120
 
 SCALARS = {"int8_t": "sbyte", "uint8_t": "byte", "int16_t": "short", "uint16_t": "ushort", "int32_t": "int",
            "uint32_t": "uint", "int64_t": "long", "uint64_t": "ulong", "float": "float", "double": "double",
@@ -55,11 +67,19 @@ def plain(text):
     return re.sub(r"`([^`]*)`", r"<c>\1</c>", text)
 
 
+def comment(tag, text, indent):
+    """XML documentation; neither a tag inside the text nor code is broken."""
+    name = tag.split()[0]
+    text = re.sub(r"<c>[^<]*</c>|<[^>]*>", lambda match: match[0].replace(" ", "\0"), " ".join(text.split()))
+    lines = [line.replace("\0", " ") for line in
+             textwrap.wrap(text, 110 - len(indent), break_long_words=False, break_on_hyphens=False)]
+    if len(lines) == 1 and len(lines[0]) + len(indent) + len(tag) + len(name) + 9 <= WIDTH:
+        return f"{indent}/// <{tag}>{lines[0]}</{name}>\n"
+    return "".join(f"{indent}/// {line}\n" for line in [f"<{tag}>", *lines, f"</{name}>"])
+
+
 def summary(text, indent):
-    lines = textwrap.wrap(" ".join(plain(text).split()), 110 - len(indent), break_long_words=False, break_on_hyphens=False)
-    if len(lines) == 1 and len(lines[0]) + len(indent) + 23 <= 120:
-        return f"{indent}/// <summary>{lines[0]}</summary>\n"
-    return "".join(f"{indent}/// {line}\n" for line in ["<summary>", *lines, "</summary>"])
+    return comment("summary", plain(text), indent)
 
 
 class Types:
@@ -150,24 +170,285 @@ def native(api):
 def constants(api):
     out = [banner("Constants.g.cs", "the constants of synfire.h as enumerations."), "namespace Synfire\n{\n"]
     groups = {}
+    sums = {field["any_of"] for struct in api["structs"] for field in struct["fields"] if "any_of" in field}
     for constant in api["constants"]:
         groups.setdefault(constant["group"], []).append(constant)
     parts = []
     for group, members in groups.items():
         name = enumeration(group)
         prefix = "SYNFIRE_" + ("" if group == "status" else group.upper() + "_")
-        text = summary(SUMMARIES.get(name, f"The constants <c>{prefix}*</c> of the C library.").replace("<c>", "`").replace("</c>", "`"),
-                       "    ") + f"    public enum {name}\n    {{\n"
+        text = summary(SUMMARIES.get(name, f"The constants `{prefix}*` of the C library."), "    ")
+        text += ("    [System.Flags]\n" if group in sums else "") + f"    public enum {name}\n    {{\n"
         text += ",\n\n".join(summary(member["doc"], "        ") + f"        {pascal(member['name'][len(prefix):])} = {member['value']}"
                              for member in members)
         parts.append(text + "\n    }\n")
     return "".join(out) + "\n".join(parts) + "}\n"
 
 
+# ---- Operations ------------------------------------------------------------------------------------------------------
+
+HANDLES = {"synfire_buffer": "BufferBase", "synfire_layer": "Layer"}
+OWNERS = {"context": "Context", "layer": "Layer"}
+
+# Fields that the marks describe too little: the property's type, the value of the field, the documentation.
+SPECIAL = {
+    "synfire_backward_desc.forward": (
+        "int?", "Forward.HasValue ? unchecked((uint)Forward.Value + 1) : 0",
+        'In a graph: the number of the operation whose tape it reads, a forward of the layer in the same graph '
+        '(<see cref="Graph.LastOperation"/>). Null (default): the newest in the graph, or, where it has none, the forward '
+        'that was recorded or run last. A backward that runs now takes null only.')}
+
+
+def arguments_class(operation):
+    return pascal(operation["name"]) + "Arguments"
+
+
+def property_name(field):
+    """`v_init` -> VInit, `n_steps` -> Steps."""
+    return pascal(re.sub(r"^n_", "", field["name"]))
+
+
+def camel(name):
+    return identifier(name[:1].lower() + name[1:])
+
+
+def element(pointer):
+    return pointer.replace("const ", "").rstrip("*").strip()
+
+
+def blocks(parts):
+    return "\n".join(part for part in parts if part)
+
+
+class Operations:
+    """Operations.g.cs: arguments, Graph.X, and Context.X or Layer.X."""
+
+    def __init__(self, api):
+        self.structs = {struct["name"]: struct for struct in api["structs"]}
+        self.functions = {function["name"]: function for function in api["functions"]}
+        callbacks = {callback["name"] for callback in api["callbacks"]}
+        self.operations = [operation for operation in api["operations"]
+                           if not any(field["type"] in callbacks for field in operation["fields"])]
+        self.constants = {}
+        for constant in api["constants"]:
+            prefix = "SYNFIRE_" + ("" if constant["group"] == "status" else constant["group"].upper() + "_")
+            self.constants[constant["name"]] = (enumeration(constant["group"]), pascal(constant["name"][len(prefix):]))
+
+    # ---- Documentation: what C calls something becomes a reference to what C# calls it
+
+    def reference(self, word, operation, inside):
+        """A name of C as a reference, or None; `inside` the class of arguments or not."""
+        own = {field["name"]: field for field in operation["fields"]}
+        name = word[len("desc."):] if word.startswith("desc.") else word
+        if name in own:
+            prop = property_name(own.get(own[name].get("length_of"), own[name]))
+            return prop if inside else f"{arguments_class(operation)}.{prop}"
+        group = re.fullmatch(r"SYNFIRE_(\w+)_\*", word)
+        if group or word in self.constants:
+            path = self.constants[word] if not group else (enumeration(group[1].lower()),)
+            # A property of the same name hides the enumeration.
+            hidden = inside and path[0] in map(property_name, operation["fields"])
+            return ".".join(("Synfire",) * hidden + path)
+        for other in self.operations:
+            arguments = arguments_class(other)
+            struct, _, field = word.partition("::")
+            if struct == other["desc"] and sum(struct == each["desc"] for each in self.operations) == 1:
+                found = [each for each in other["fields"] if each["name"] == field]
+                return f"{arguments}.{property_name(found[0])}" if found else arguments
+            if word == other["record"]:
+                return f"Graph.{pascal(other['name'])}({'Layer, ' if other['layer'] else ''}{arguments})"
+            if word == other["run"]:
+                return f"{OWNERS[other['on']]}.{pascal(other['name'])}({arguments}, IntPtr)"
+        return f"Native.{word}" if word in self.functions else None
+
+    def words(self, text, operation, inside=False):
+        text = text.replace("\\f$", "").replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+        def replace(match):
+            word = match[1] or match[2]
+            found = self.reference(word.rstrip("()"), operation, inside)
+            return f'<see cref="{found}"/>' if found else f"<c>{match[1]}</c>" if match[1] else word.replace("::", ".")
+
+        return re.sub(r"`([^`]*)`|(?:::)?\b((?:SYNFIRE|synfire)_\w+(?:::\w+)?)(?:\(\))?", replace, text)
+
+    def field_text(self, field, operation):
+        """The header's text, and what the marks of a buffer add to it."""
+        text = re.sub(r"^What the function says\.\s*", "", field["doc"])
+        # "`n_reads` buffers": a list knows its length.
+        counted = re.match(r"`(\w+)` ", text)
+        if counted and any(length["name"] == counted[1] for length in self.lists(operation).values()):
+            text = text[counted.end()].upper() + text[counted.end() + 1:]
+        if field.get("flag"):
+            text = re.sub(r"(^|(?<=\. ))1:", "`true`:", text)
+            text = re.sub(r"\b0 \(default\)", "`false` (default)", text).replace("Default 0", "Default `false`")
+        if "access" in field:
+            access = {"read": "read", "written": "written", "updated": "read and written"}[field["access"]]
+            if not re.search(rf"\b{access}\b", text, re.I):
+                text = f"{text} {access.capitalize()}.".strip()
+            shapes = re.findall(r"\[.*?\]", field["shape"])
+            if field["shape"] != "any" and (not shapes or not set(shapes) <= set(re.findall(r"\[.*?\]", text))):
+                text += f" Its shape is {self.shape_text(field['shape'], operation)}."
+            if field["nullable"] and not re.search(r"\b(optional|null)\b", text, re.I):
+                text += " Optional."
+        return self.words(text, operation, inside=True)
+
+    def shape_text(self, shape, operation):
+        """`[n_rows, N]`, `spikes [T, B, N]`, `that of source`: what the mark says, in words."""
+        names = {field["name"]: property_name(field) for field in operation["fields"]}
+
+        def lengths(match):
+            return "`" + re.sub(r"\w+", lambda word: names.get(word[0], word[0]), match[0]) + "`"
+
+        text = re.sub(r"\[.*?\]", lengths, shape.replace("spikes [", "["))
+        text = re.sub(r"^that of (\w+)$", r"that of `\1`", text)
+        return text + (", or that of the packed format" if shape.startswith("spikes ") else "")
+
+    # ---- One field
+
+    def lists(self, operation):
+        """The length of each list, by the list's name."""
+        return {field["length_of"]: field for field in operation["fields"] if "length_of" in field}
+
+    def entry(self, struct):
+        """The names of both fields, where an entry is a name and a buffer; else None."""
+        fields = [field for field in self.structs.get(struct, {"fields": []})["fields"]
+                  if field["name"] not in ("struct_size", "reserved")]
+        kinds = {field["type"]: field["name"] for field in fields}
+        named = set(kinds) == {"const char *", "synfire_buffer"} and len(fields) == 2
+        return (kinds["const char *"], kinds["synfire_buffer"]) if named else None
+
+    def member(self, field, operation):
+        """The property, and the lines that fill in the field."""
+        name, prop = field["name"], property_name(field)
+        special = SPECIAL.get(f"{operation['desc']}.{name}")
+        given = prop if field["nullable"] else f'Errors.Given({prop}, "{prop}")'
+        length, kind = self.lists(operation).get(name), None
+        text = special[2] if special else self.field_text(field, operation)
+        if special:
+            kind, value = special[:2]
+        elif length:
+            return self.list_member(field, length, prop, text)
+        elif field["type"] in HANDLES:
+            kind, value = HANDLES[field["type"]], f"call.Use({given})"
+        elif field["type"] == "const char *":
+            kind, value = "string", f"call.Text({given})"
+        elif field["type"] in SCALARS and not field["array"]:
+            raw = SCALARS[field["type"]]
+            group = field.get("one_of") or field.get("any_of")
+            if field.get("flag"):
+                kind, value = "bool", f"{prop} ? 1 : 0" if raw == "int" else f"({raw})({prop} ? 1 : 0)"
+            elif group:
+                kind, value = enumeration(group), f"({raw}){prop}"
+            else:
+                kind, value = raw, prop
+        if kind is None:
+            sys.exit(f"generate.py: {operation['desc']}.{name}: no rule makes a property of '{field['type']}'")
+        return (comment("summary", text, " " * 8) + f"        public {kind} {prop} {{ get; set; }}\n",
+                [f"desc.{identifier(name)} = {value};"])
+
+    def list_member(self, field, length, prop, text):
+        kind, name, count = element(field["type"]), identifier(field["name"]), identifier(length["name"])
+        counted = f"desc.{count} = ({SCALARS[length['type']]}){prop}.Count;"
+        entry = self.entry(kind)
+        if entry:
+            named, buffer = entry
+            start = f"{kind}.Init" if self.structs[kind]["fields"][0]["name"] == "struct_size" else f"default({kind})"
+            made = "IDictionary<string, BufferBase>", "Dictionary<string, BufferBase>"
+            lines = [f"{kind}* {camel(prop)} =", f"    ({kind}*)call.Memory({prop}.Count, sizeof({kind}));",
+                     f"foreach (KeyValuePair<string, BufferBase> entry in {prop})", "{",
+                     f"    {kind}* at = {camel(prop)} + desc.{count}++;",
+                     f"    *at = {start};",
+                     f"    at->{identifier(named)} = call.Text(entry.Key);",
+                     f'    at->{identifier(buffer)} = call.Use(Errors.Given(entry.Value, "{prop}"));', "}",
+                     f"desc.{name} = {camel(prop)};"]
+        elif kind == "synfire_buffer":
+            made = "IList<BufferBase>", "List<BufferBase>"
+            lines = [counted, f'desc.{name} = call.Use({prop}, "{prop}");']
+        elif kind in SCALARS and kind not in ("char", "void"):
+            raw = SCALARS[kind]
+            made = f"IList<{raw}>", f"List<{raw}>"
+            lines = [counted, f"desc.{name} = ({raw}*)call.Numbers({prop});"]
+        else:
+            sys.exit(f"generate.py: {field['name']}: no rule makes a list of '{kind}'")
+        return (comment("summary", text, " " * 8) +
+                f"        public {made[0]} {prop} {{ get; }} = new {made[1]}();\n", lines)
+
+    # ---- One operation
+
+    def arguments(self, operation):
+        name, desc = arguments_class(operation), operation["desc"]
+        fields = [field for field in operation["fields"] if "length_of" not in field]
+        if len(set(map(property_name, fields))) < len(fields):
+            sys.exit(f"generate.py: {desc}: two fields become the same property")
+        members = [self.member(field, operation) for field in fields]
+        pointers = any(field["type"].endswith("*") for field in operation["fields"])
+        method = f"Graph.{pascal(operation['name'])}({'Layer, ' if operation['layer'] else ''}{name})"
+        text = f'What <see cref="{method}"/> records'
+        if operation["run"]:
+            text += (f' and <see cref="{OWNERS[operation["on"]]}.{pascal(operation["name"])}({name}, IntPtr)"/> runs')
+        return (comment("summary", text + ".", "    ") +
+                f"    public sealed class {name}\n    {{\n" +
+                "\n".join(member for member, _ in members) +
+                f"\n        internal {'unsafe ' if pointers else ''}{desc} Desc(Call call)\n        {{\n"
+                f"            {desc} desc = {desc}.Init;\n" +
+                "".join(f"            {line}\n" for _, lines in members for line in lines) +
+                "            return desc;\n        }\n    }\n")
+
+    def record(self, operation):
+        name, arguments = pascal(operation["name"]), arguments_class(operation)
+        raw = "Raw, layer.Raw, &desc" if operation["layer"] else "Raw, &desc"
+        return (comment("summary", self.words(operation["doc"], operation), " " * 8) +
+                (comment('param name="layer"', "The layer.", " " * 8) if operation["layer"] else "") +
+                comment('param name="arguments"', "What it reads and writes, and how.", " " * 8) +
+                comment("returns", "This graph.", " " * 8) +
+                f"        public Graph {name}({'Layer layer, ' if operation['layer'] else ''}{arguments} arguments)\n"
+                "        {\n"
+                '            Errors.Given(arguments, "arguments");\n'
+                "            using (Call call = new Call(this))\n            {\n" +
+                ('                call.Use(Errors.Given(layer, "layer"));\n' if operation["layer"] else "") +
+                f"                {operation['desc']} desc = arguments.Desc(call);\n"
+                f"                Errors.Check(Native.{operation['record']}({raw}));\n"
+                "                Keep(call.Used);\n            }\n            return this;\n        }\n")
+
+    def run(self, operation):
+        name, arguments = pascal(operation["name"]), arguments_class(operation)
+        return (comment("summary", self.words(self.functions[operation["run"]]["doc"], operation), " " * 8) +
+                comment('param name="arguments"', "What it reads and writes, and how.", " " * 8) +
+                comment('param name="stream"', "A CUDA stream; zero is the context's own.", " " * 8) +
+                f"        public void {name}({arguments} arguments, IntPtr stream = default(IntPtr))\n"
+                "        {\n"
+                '            Errors.Given(arguments, "arguments");\n'
+                "            using (Call call = new Call(this))\n            {\n"
+                f"                {operation['desc']} desc = arguments.Desc(call);\n"
+                f"                Errors.Check(Native.{operation['run']}(Raw, &desc, new synfire_stream(stream)));\n"
+                "            }\n        }\n")
+
+    def owner(self, name, methods):
+        if not methods:
+            return ""
+        return f"    public sealed unsafe partial class {name}\n    {{\n" + "\n".join(methods) + "    }\n"
+
+    def text(self):
+        run = [operation for operation in self.operations if operation["run"]]
+        parts = [self.arguments(operation) for operation in self.operations]
+        parts.append(self.owner("Graph", [self.record(operation) for operation in self.operations]))
+        for on, name in OWNERS.items():
+            parts.append(self.owner(name, [self.run(operation) for operation in run if operation["on"] == on]))
+        return (banner("Operations.g.cs", "every operation: its arguments, recorded or run now.") +
+                "using System;\nusing System.Collections.Generic;\nusing Synfire.Raw;\n\nnamespace Synfire\n{\n" +
+                blocks(parts) + "}\n")
+
+
 def main():
-    api = json.loads(DESCRIPTION.read_text(encoding="utf-8"))
+    arguments = [argument for argument in sys.argv[1:] if argument != "--check"]
+    description = pathlib.Path(arguments[0]) if arguments else DESCRIPTION
+    folder = pathlib.Path(arguments[1]) if len(arguments) > 1 else HERE / "src"
+    api = json.loads(description.read_text(encoding="utf-8"))
+    operations = Operations(api)
     stale = []
-    for path, fresh in ((HERE / "src/Native.g.cs", native(api)), (HERE / "src/Constants.g.cs", constants(api))):
+    for name, fresh in (("Native.g.cs", native(api)), ("Constants.g.cs", constants(api)),
+                        ("Operations.g.cs", operations.text())):
+        path = folder / name
         if "--check" not in sys.argv:
             path.write_text(fresh, encoding="utf-8")
             continue
@@ -179,7 +460,7 @@ def main():
     if stale:
         sys.exit(f"generate.py: stale: {', '.join(stale)}; bindings/update.sh rewrites them")
     if "--check" in sys.argv:
-        print(f"the raw layer is as generated: {len(api['functions'])} functions")
+        print(f"as generated: {len(api['functions'])} functions, {len(operations.operations)} operations")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-// frame_loop.cpp - a game's loop: agents come and go, think while the picture is drawn, and nothing waits for them.
+// frame_loop.cpp - a game's loop: agents that come and go think while the picture is drawn, and nothing ever waits for
+// them.
 //
 // What lives here: the listing of the page on control loops for frame loops, as a program: frame_loop [FRAMES].
 // What does not: a game. Senses, actions and drawing are stand-ins.
@@ -48,14 +49,11 @@ int reborn(int frame) {
 void run(int frames) {
   /* [prepare] */
   synfire::Context context;  // while the level loads
-  synfire::Layer minds(context, synfire::layer_desc(SYNFIRE_MODEL_LIF, steps, neurons, most_agents));
-  const auto pinned = [&](auto element, int count) {
-    return synfire::Buffer(
-        context, synfire::buffer_desc<decltype(element)>(static_cast<std::size_t>(count), SYNFIRE_MEMORY_PINNED));
-  };
-  synfire::Buffer x = pinned(float{}, steps * most_agents * neurons),
-                  spikes = pinned(float{}, steps * most_agents * neurons),
-                  respawn = pinned(std::uint8_t{}, most_agents);
+  synfire::Layer minds(
+      context, synfire::layer_desc(SYNFIRE_MODEL_LIF, synfire::steps{steps}, synfire::neurons{neurons}, most_agents));
+  synfire::Buffer x = minds.make_sequence<float>(context, SYNFIRE_MEMORY_PINNED);
+  synfire::Buffer spikes = minds.make_spikes<float>(context, SYNFIRE_MEMORY_PINNED);
+  synfire::Buffer respawn(context, synfire::buffer_desc<std::uint8_t>(most_agents, SYNFIRE_MEMORY_PINNED));
 
   synfire_graph_desc desc = SYNFIRE_GRAPH_DESC_INIT;
   desc.n_slots = slots;  // frames may be in flight while others are drawn

@@ -107,9 +107,10 @@ synfire::Context context_on(Jobs& jobs) {
 
 long count_spikes(const synfire::Context& context) {
   constexpr int steps = 16, neurons = 200'000;
-  synfire::Layer layer(context, synfire::layer_desc(SYNFIRE_MODEL_LIF, steps, neurons));
-  synfire::Buffer x(context, synfire::buffer_desc<float>(steps * neurons, SYNFIRE_MEMORY_PINNED));
-  const synfire::Buffer spikes(context, synfire::buffer_desc<float>(steps * neurons, SYNFIRE_MEMORY_PINNED));
+  synfire::Layer layer(context,
+                       synfire::layer_desc(SYNFIRE_MODEL_LIF, synfire::steps{steps}, synfire::neurons{neurons}));
+  synfire::Buffer x = layer.make_sequence<float>(context, SYNFIRE_MEMORY_PINNED);
+  const synfire::Buffer spikes = layer.make_spikes<float>(context, SYNFIRE_MEMORY_PINNED);
   float value = 0;
   for (float& element : x.data<float>()) element = value = value > 2 ? 0 : value + 0.01F;
   synfire::Graph graph(context);

@@ -38,18 +38,18 @@ void run() {
   /* [quickstart] */
   synfire::Context context;  // a GPU when one answers, else the host
 
-  synfire::Layer lif(context, synfire::layer_desc(SYNFIRE_MODEL_LIF, steps, neurons));
+  synfire::Layer lif(context, synfire::layer_desc(SYNFIRE_MODEL_LIF, synfire::steps{steps}, synfire::neurons{neurons}));
   lif.set_parameter("tau", 20.0);  // in steps: one value, or one per neuron
 
-  synfire::Buffer x(context, synfire::buffer_desc<float>(steps * neurons, SYNFIRE_MEMORY_PINNED));
-  synfire::Buffer spikes(context, synfire::buffer_desc<std::uint32_t>(steps * words, SYNFIRE_MEMORY_PINNED));
+  synfire::Buffer x = lif.make_sequence<float>(context, SYNFIRE_MEMORY_PINNED);  // x [16, 1, 128]
+  synfire::Buffer spikes = lif.make_spikes(context, SYNFIRE_MEMORY_PINNED);      // spikes [16, 1, 4], 32 a word
 
   synfire::Graph step(context);
   step.record_forward(lif, synfire::forward_desc(x, spikes));  // the state continues from replay to replay
   step.instantiate();                                          // everything slow happens here
 
-  const auto input = x.data<float>();                // x [16, 128]
-  const auto output = spikes.data<std::uint32_t>();  // spikes [16, 4], 32 a word
+  const auto input = x.data<float>();
+  const auto output = spikes.data<std::uint32_t>();
   const synfire::View<const std::uint32_t> previous(last.data(), last.size());
 
   for (int frame = 0; frame < frames; ++frame) {

@@ -55,7 +55,7 @@ std::vector<Point> drawn(const std::vector<Point>& points) {
 // Backward through one step of an IF neuron at threshold 0: H = X, so dL/dX = g'(X) for dL/dS = 1.
 std::vector<Point> derivative(const synfire::Context& context, std::int32_t id, double x_end, const char* name,
                               double value) {
-  synfire_layer_desc desc = synfire::layer_desc(SYNFIRE_MODEL_IF, 1, n_points);
+  synfire_layer_desc desc = synfire::layer_desc(SYNFIRE_MODEL_IF, synfire::steps{1}, synfire::neurons{n_points});
   desc.dtype = SYNFIRE_DTYPE_F64;
   desc.surrogate = id;
   desc.detach_reset = 1;
@@ -106,7 +106,7 @@ std::string draw_curves(const synfire::Context& context, std::string_view surrog
   const auto* const scene =
       std::find_if(std::begin(scenes), std::end(scenes), [&](const Scene& s) { return s.surrogate == surrogate; });
   if (scene == std::end(scenes)) return {};
-  synfire_layer_desc desc = synfire::layer_desc(SYNFIRE_MODEL_IF, 1, 1);
+  synfire_layer_desc desc = synfire::layer_desc(SYNFIRE_MODEL_IF, synfire::steps{1}, synfire::neurons{1});
   desc.surrogate = id;
   const double by_default = synfire::Layer(context, desc).get_parameter(scene->varied);
 

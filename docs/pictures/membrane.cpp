@@ -54,8 +54,7 @@ struct Run {
 
 Run run(const synfire::Context& context, std::int32_t id, const Scene& scene, bool has_w) {
   const std::size_t size = scene.n_steps * scene.n_neurons;
-  synfire_layer_desc desc =
-      synfire::layer_desc(id, static_cast<std::int64_t>(scene.n_steps), static_cast<std::int64_t>(scene.n_neurons));
+  synfire_layer_desc desc = synfire::layer_desc(id, synfire::steps{scene.n_steps}, synfire::neurons{scene.n_neurons});
   desc.dtype = SYNFIRE_DTYPE_F64;
   synfire::Layer layer(context, desc);
   for (const Setting& setting : scene.settings) layer.set_parameter(setting.name, setting.values);

@@ -3,7 +3,7 @@
  *
  * What lives here: ownership, and the translation of types and errors. What does not: any behaviour of its own. Each
  * function says which function of synfire.h it calls; blocking, allocation, capture and threads are as documented
- * there.
+ * there. What follows from synfire.h alone stands in marked blocks, which bindings/update.sh rewrites.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef SYNFIRE_SYNFIRE_HPP
@@ -11,6 +11,7 @@
 
 #include <synfire/synfire.h>
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -51,7 +52,15 @@
  * - synfire::Context, synfire::Buffer, synfire::Layer and synfire::Graph own one handle each. They move and do not
  * copy; one that was moved from is null, and its calls throw ::SYNFIRE_ERROR_INVALID_HANDLE. Any order of destruction
  * is legal, as in C.
+ * - What is in use is kept alive, so every owner may be destroyed first: a graph keeps the layers and buffers of its
+ * operations, whether they are read or written; a layer keeps the buffers of its tape; enqueued GPU work keeps what it
+ * reads and writes. Names and lists in a descriptor are read during the call only. The program must keep alive:
+ * borrowed memory without a keeper, until its last use (borrowed_desc()); what the callback of a native node uses, as
+ * long as the graph; a job system, as long as its context and everything created on it.
  * - An object converts to its handle, so it goes wherever the C ABI takes one, in a descriptor too.
+ * - A buffer may be given a shape, such as `{20, 1, 64}` for `[T, B, N]`. An operation that needs another one refuses
+ * it, with both shapes in the text. A buffer that is given a number of elements has no shape: only its size is checked.
+ * - Steps and neurons are named where they are arguments: `synfire::steps{20}, synfire::neurons{64}`.
  * - Descriptors are those of the C ABI. A `struct_size` of 0 is filled in, so that the designated initialisers of C++20
  *   work: `synfire::Layer lif(context, {.n_steps = 16, .n_neurons = 128})` (of which g++ warns with `-Wextra`, for the
  *   fields left out). The functions named `_desc` do the same in C++17.
@@ -406,6 +415,151 @@ class View {
   std::size_t size_ = 0;
 };
 
+// ---- Named numbers and shapes ---------------------------------------------------------------------------------------
+
+/** @cond DETAIL */
+namespace detail {
+
+template <class T>
+using if_integer = std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, int>;
+
+template <class>
+inline constexpr bool never = false;
+
+}  // namespace detail
+/** @endcond */
+
+/** A number of time steps, T: `synfire::steps{20}`. */
+struct steps {
+  /** The number. */
+  std::int64_t count;
+
+  /**
+   * Names a number.
+   *
+   * @param number Of any integer type.
+   */
+  template <class Integer, detail::if_integer<Integer> = 0>
+  constexpr explicit steps(Integer number) noexcept : count(static_cast<std::int64_t>(number)) {}
+
+  /** @cond DETAIL */
+  // Catches plain integers and swapped arguments. The constructor above is more specialized, so this one is chosen only
+  // for implicit conversions, which the other does not take part in, and for what is no integer.
+  template <class Other, class... None>
+  constexpr steps(Other, None...) noexcept : count(0) {
+    static_assert(detail::never<Other>,
+                  "steps and neurons are named, in this order: write synfire::steps{20}, synfire::neurons{64}");
+  }
+  /** @endcond */
+};
+
+/** A number of neurons of one batch row, N: `synfire::neurons{64}`. */
+struct neurons {
+  /** The number. */
+  std::int64_t count;
+
+  /**
+   * Names a number.
+   *
+   * @param number Of any integer type.
+   */
+  template <class Integer, detail::if_integer<Integer> = 0>
+  constexpr explicit neurons(Integer number) noexcept : count(static_cast<std::int64_t>(number)) {}
+
+  /** @cond DETAIL */
+  template <class Other, class... None>
+  constexpr neurons(Other, None...) noexcept : count(0) {
+    static_assert(detail::never<Other>,
+                  "steps and neurons are named, in this order: write synfire::steps{20}, synfire::neurons{64}");
+  }
+  /** @endcond */
+};
+
+/** The shape of a buffer: up to four lengths, the slowest dimension first, such as `{20, 1, 64}` for `[T, B, N]`.
+ *  Packed spikes have their last or first length in words. See synfire_buffer_desc::shape. */
+class Shape {
+ public:
+  /** No shape: only the number of elements is checked. */
+  constexpr Shape() noexcept = default;
+
+  /**
+   * A shape of one to four lengths.
+   *
+   * @param lengths Integers of any type, at least 1.
+   * @throws error with the rule SYN-BUFFER-SHAPE when one is less than 1.
+   */
+  template <class... Lengths,
+            std::enable_if_t<(sizeof...(Lengths) > 0) && (std::is_integral_v<Lengths> && ...), int> = 0>
+  constexpr Shape(Lengths... lengths) : rank_(sizeof...(Lengths)) {
+    static_assert(sizeof...(Lengths) <= 4, "a shape has at most four lengths");
+    std::size_t dimension = 0;
+    ((lengths_[dimension] = checked(dimension, lengths), ++dimension), ...);
+  }
+
+  /**
+   * A shape of lengths that are in an array.
+   *
+   * @param lengths One to four integers, at least 1.
+   * @throws error with the rule SYN-BUFFER-SHAPE when one is less than 1.
+   */
+  template <class Length, std::size_t Rank, detail::if_integer<Length> = 0>
+  constexpr Shape(const std::array<Length, Rank>& lengths) : rank_(Rank) {
+    static_assert(Rank <= 4, "a shape has at most four lengths");
+    for (std::size_t dimension = 0; dimension < Rank; ++dimension)
+      lengths_[dimension] = checked(dimension, lengths[dimension]);
+  }
+
+  /**
+   * The number of lengths.
+   *
+   * @return 0 to 4; 0: no shape.
+   */
+  constexpr std::size_t rank() const noexcept { return rank_; }
+
+  /**
+   * One length, unchecked.
+   *
+   * @param dimension Less than rank().
+   * @return At least 1.
+   */
+  constexpr std::uint64_t operator[](std::size_t dimension) const noexcept { return lengths_[dimension]; }
+
+  /**
+   * Whether two shapes have the same lengths, those of 1 included.
+   *
+   * @param a A shape.
+   * @param b Another one.
+   * @return True when they are equal.
+   */
+  friend constexpr bool operator==(const Shape& a, const Shape& b) noexcept {
+    for (std::size_t dimension = 0; dimension < 4; ++dimension)
+      if (a.lengths_[dimension] != b.lengths_[dimension]) return false;
+    return true;
+  }
+
+  /**
+   * Whether two shapes differ.
+   *
+   * @param a A shape.
+   * @param b Another one.
+   * @return True when they are not equal.
+   */
+  friend constexpr bool operator!=(const Shape& a, const Shape& b) noexcept { return !(a == b); }
+
+ private:
+  template <class Length>
+  static constexpr std::uint64_t checked(std::size_t dimension, Length length) {
+    if (length < 1)
+      throw error(SYNFIRE_ERROR_INVALID_ARGUMENT, "[SYN-BUFFER-SHAPE] synfire::Shape: length " +
+                                                      std::to_string(dimension) + " is " + std::to_string(length) +
+                                                      "; allowed: 1 or more");
+    return static_cast<std::uint64_t>(length);
+  }
+
+  std::uint64_t lengths_[4] = {};
+  std::size_t rank_ = 0;
+};
+
 // ---- Descriptors ----------------------------------------------------------------------------------------------------
 
 /**
@@ -481,6 +635,23 @@ constexpr synfire_buffer_desc buffer_desc(std::uint64_t n_elements, std::int32_t
 }
 
 /**
+ * Describes a buffer with a shape that the library allocates: `buffer_desc<float>({20, 1, 64})`.
+ *
+ * @tparam T        Type of the elements, as dtype_of.
+ * @param shape     Its lengths; the last one in words for spikes as bits.
+ * @param memory    One of `SYNFIRE_MEMORY_*`.
+ * @param row_pitch Elements from one step to the next; 0: steps follow each other directly.
+ * @return The descriptor.
+ */
+template <class T>
+constexpr synfire_buffer_desc buffer_desc(const Shape& shape, std::int32_t memory = SYNFIRE_MEMORY_DEVICE,
+                                          std::uint64_t row_pitch = 0) noexcept {
+  auto desc = buffer_desc<T>(std::uint64_t{0}, memory, row_pitch);
+  for (std::size_t dimension = 0; dimension < shape.rank(); ++dimension) desc.shape[dimension] = shape[dimension];
+  return desc;
+}
+
+/**
  * Describes a buffer of time-packed spikes that the library allocates; its elements are `std::uint32_t`.
  *
  * @param n_words   How many words: ceil(T/32) * B * N.
@@ -496,6 +667,21 @@ constexpr synfire_buffer_desc time_bits_desc(std::uint64_t n_words, std::int32_t
 }
 
 /**
+ * Describes a buffer of time-packed spikes with a shape that the library allocates; its elements are `std::uint32_t`.
+ *
+ * @param shape     `{ceil(T/32), B, N}`.
+ * @param memory    One of `SYNFIRE_MEMORY_*`.
+ * @param row_pitch Words from one row of words, of 32 steps, to the next; 0: they follow each other directly.
+ * @return The descriptor.
+ */
+constexpr synfire_buffer_desc time_bits_desc(const Shape& shape, std::int32_t memory = SYNFIRE_MEMORY_DEVICE,
+                                             std::uint64_t row_pitch = 0) noexcept {
+  auto desc = buffer_desc<std::uint32_t>(shape, memory, row_pitch);
+  desc.dtype = SYNFIRE_DTYPE_TIME_BITS;
+  return desc;
+}
+
+/**
  * Describes a buffer of counts in 32 bits that the library allocates; its elements are `std::uint32_t`. For counts in
  * 64 bits, buffer_desc() of `std::uint64_t` does.
  *
@@ -506,6 +692,19 @@ constexpr synfire_buffer_desc time_bits_desc(std::uint64_t n_words, std::int32_t
 constexpr synfire_buffer_desc counts_desc(std::uint64_t n_elements,
                                           std::int32_t memory = SYNFIRE_MEMORY_DEVICE) noexcept {
   auto desc = buffer_desc<std::uint32_t>(n_elements, memory);
+  desc.dtype = SYNFIRE_DTYPE_U32;
+  return desc;
+}
+
+/**
+ * Describes a buffer of counts in 32 bits with a shape that the library allocates; its elements are `std::uint32_t`.
+ *
+ * @param shape  Its lengths.
+ * @param memory One of `SYNFIRE_MEMORY_*`.
+ * @return The descriptor.
+ */
+constexpr synfire_buffer_desc counts_desc(const Shape& shape, std::int32_t memory = SYNFIRE_MEMORY_DEVICE) noexcept {
+  auto desc = buffer_desc<std::uint32_t>(shape, memory);
   desc.dtype = SYNFIRE_DTYPE_U32;
   return desc;
 }
@@ -530,7 +729,25 @@ constexpr synfire_buffer_desc borrowed_desc(T* data, std::uint64_t n_elements, s
 }
 
 /**
- * Describes a layer.
+ * Describes a buffer with a shape over borrowed memory. As borrowed_desc() with a number of elements.
+ *
+ * @tparam T        Type of the elements, as dtype_of.
+ * @param data      Memory of the kind `memory`, as much as the shape takes.
+ * @param shape     Its lengths; the last one in words for spikes as bits.
+ * @param memory    One of `SYNFIRE_MEMORY_*`.
+ * @param row_pitch Elements from one step to the next; 0: steps follow each other directly.
+ * @return The descriptor.
+ */
+template <class T>
+constexpr synfire_buffer_desc borrowed_desc(T* data, const Shape& shape, std::int32_t memory,
+                                            std::uint64_t row_pitch = 0) noexcept {
+  auto desc = buffer_desc<T>(shape, memory, row_pitch);
+  desc.data = data;
+  return desc;
+}
+
+/**
+ * Describes a layer: `layer_desc(SYNFIRE_MODEL_LIF, synfire::steps{20}, synfire::neurons{64})`.
  *
  * @param model     One of `SYNFIRE_MODEL_*`.
  * @param n_steps   Steps T of one forward.
@@ -538,12 +755,12 @@ constexpr synfire_buffer_desc borrowed_desc(T* data, std::uint64_t n_elements, s
  * @param batch     Batch rows B.
  * @return The descriptor, everything else default.
  */
-constexpr synfire_layer_desc layer_desc(std::int32_t model, std::int64_t n_steps, std::int64_t n_neurons,
+constexpr synfire_layer_desc layer_desc(std::int32_t model, steps n_steps, neurons n_neurons,
                                         std::int64_t batch = 1) noexcept {
   auto desc = detail::empty<synfire_layer_desc>();
   desc.model = model;
-  desc.n_steps = n_steps;
-  desc.n_neurons = n_neurons;
+  desc.n_steps = n_steps.count;
+  desc.n_neurons = n_neurons.count;
   desc.batch = batch;
   return desc;
 }
@@ -580,101 +797,131 @@ inline synfire_backward_desc backward_desc(synfire_buffer grad_spike_seq = nullp
   return desc;
 }
 
+// ---- generated from synfire.h by bindings/cpp/generate.py: begin descriptors
+
 /**
- * Describes a copy of a whole buffer to the beginning of another.
+ * Fills in a ::synfire_copy_desc.
  *
- * @param source      Read.
- * @param destination Written.
- * @return The descriptor; offsets and size may be set in it.
+ * A copy between two buffers of one context.
+ *
+ * @param source             Read.
+ * @param destination        Written; may not overlap what is read.
+ * @param source_offset      First byte in `source`.
+ * @param destination_offset First byte in `destination`.
+ * @param bytes              How many bytes; 0 (default) means the whole of `source`, from `source_offset`.
+ * @return The descriptor.
  */
-inline synfire_copy_desc copy_desc(synfire_buffer source, synfire_buffer destination) noexcept {
+constexpr synfire_copy_desc copy_desc(synfire_buffer source, synfire_buffer destination,
+                                      std::uint64_t source_offset = 0, std::uint64_t destination_offset = 0,
+                                      std::uint64_t bytes = 0) noexcept {
   auto desc = detail::empty<synfire_copy_desc>();
   desc.source = source;
   desc.destination = destination;
+  desc.source_offset = source_offset;
+  desc.destination_offset = destination_offset;
+  desc.bytes = bytes;
   return desc;
 }
 
 /**
- * Describes a conversion of spikes `[T, B, N]` from the format of one buffer to that of another.
+ * Fills in a ::synfire_convert_spikes_desc.
  *
- * @param source      Read.
- * @param destination Written.
- * @param n_steps     Steps T.
- * @param n_neurons   Neurons N of one batch row.
- * @param batch       Batch rows B.
+ * Spikes `[T, B, N]` in one format, to be written in another: packed, unpacked, transposed or as another type. The
+ * types of the two buffers say what is converted. A buffer's `row_pitch` holds as in a layer's passes.
+ *
+ * @param source      Read. Dense `[T, B, N]` in f32, f64, f16, bf16 or u8, where every element that is not zero is a
+ *                    spike: a NaN is one, a subnormal number is one, -0 is none. Or packed, ::SYNFIRE_DTYPE_BITS or
+ *                    ::SYNFIRE_DTYPE_TIME_BITS, whose tail bits are not looked at.
+ * @param destination Written, in any of these types: 1 and 0 when dense; all words, tail bits zero, when packed. May
+ *                    not overlap what is read. Shape: `[T, B, N]`, dense or packed.
+ * @param n_steps     Steps T, at least 1.
+ * @param n_neurons   Neurons N of one batch row, at least 1.
+ * @param batch       Batch rows B. Default: 1.
  * @return The descriptor.
  */
-inline synfire_convert_spikes_desc convert_spikes_desc(synfire_buffer source, synfire_buffer destination,
-                                                       std::int64_t n_steps, std::int64_t n_neurons,
-                                                       std::int64_t batch = 1) noexcept {
+constexpr synfire_convert_spikes_desc convert_spikes_desc(synfire_buffer source, synfire_buffer destination,
+                                                          steps n_steps, neurons n_neurons,
+                                                          std::int64_t batch = 1) noexcept {
   auto desc = detail::empty<synfire_convert_spikes_desc>();
-  desc.n_steps = n_steps;
-  desc.n_neurons = n_neurons;
-  desc.batch = batch;
   desc.source = source;
   desc.destination = destination;
+  desc.n_steps = n_steps.count;
+  desc.n_neurons = n_neurons.count;
+  desc.batch = batch;
   return desc;
 }
 
 /**
- * Describes a count of spikes `[T, B, N]`.
+ * Fills in a ::synfire_count_spikes_desc.
  *
- * @param spikes    Read.
- * @param counts    Written: a buffer of counts_desc(), or of `std::uint64_t`.
+ * Spikes `[T, B, N]` to be counted, exactly.
+ *
+ * @param spikes    Read, in any format that synfire_convert_spikes_desc::source may have. Shape: `[T, B, N]`, dense or
+ *                  packed.
+ * @param counts    Written, not added to: ::SYNFIRE_DTYPE_U32 or ::SYNFIRE_DTYPE_U64, which must hold the largest count
+ *                  that the shape allows. May not overlap what is read. Shape: `[B, N]`, `[T]` or `[1]`.
  * @param kind      One of `SYNFIRE_COUNT_*`.
- * @param n_steps   Steps T.
- * @param n_neurons Neurons N of one batch row.
- * @param batch     Batch rows B.
+ * @param n_steps   Steps T, at least 1.
+ * @param n_neurons Neurons N of one batch row, at least 1.
+ * @param batch     Batch rows B. Default: 1.
  * @return The descriptor.
  */
-inline synfire_count_spikes_desc count_spikes_desc(synfire_buffer spikes, synfire_buffer counts, std::int32_t kind,
-                                                   std::int64_t n_steps, std::int64_t n_neurons,
-                                                   std::int64_t batch = 1) noexcept {
+constexpr synfire_count_spikes_desc count_spikes_desc(synfire_buffer spikes, synfire_buffer counts, std::int32_t kind,
+                                                      steps n_steps, neurons n_neurons,
+                                                      std::int64_t batch = 1) noexcept {
   auto desc = detail::empty<synfire_count_spikes_desc>();
-  desc.kind = kind;
-  desc.n_steps = n_steps;
-  desc.n_neurons = n_neurons;
-  desc.batch = batch;
   desc.spikes = spikes;
   desc.counts = counts;
+  desc.kind = kind;
+  desc.n_steps = n_steps.count;
+  desc.n_neurons = n_neurons.count;
+  desc.batch = batch;
   return desc;
 }
 
 /**
- * Describes an encoding of rates as spikes `[T, B, N]`.
+ * Fills in a ::synfire_encode_bernoulli_desc.
  *
- * @param rates     Read: `[B, N]`, the same in every step; after setting `rates_per_step` to 1, `[T, B, N]`.
- * @param spikes    Written.
- * @param n_steps   Steps T.
- * @param n_neurons Neurons N of one batch row.
- * @param batch     Batch rows B.
- * @param seed      Any number; another one gives other spikes.
- * @param offset    The number of the first step since the seed.
- * @return The descriptor.
+ * Rates to be encoded as spikes `[T, B, N]`: in each step each neuron spikes with the probability of its rate,
+ * independently of all others.
+ *
+ * @param rates     Read: f32, f16 or bf16. Shape: `[B, N]` or `[T, B, N]`.
+ * @param spikes    Written, in any format that synfire_convert_spikes_desc::destination may have. May not overlap what
+ *                  is read. Shape: `[T, B, N]`, dense or packed.
+ * @param n_steps   Steps T, at least 1.
+ * @param n_neurons Neurons N of one batch row, at least 1, at most 2^34.
+ * @param batch     Batch rows B, at most 2^32. Default: 1.
+ * @param seed      Any number; another one gives other spikes, independent of these. The operation's value `"seed"`.
+ * @param offset    The number of the first step since the seed. In a graph that of the first replay: each replay begins
+ *                  T steps further on than the one before it. The operation's value `"offset"`.
+ * @return The descriptor; `rates_per_step` may be set in it.
  */
-inline synfire_encode_bernoulli_desc encode_bernoulli_desc(synfire_buffer rates, synfire_buffer spikes,
-                                                           std::int64_t n_steps, std::int64_t n_neurons,
-                                                           std::int64_t batch = 1, std::uint64_t seed = 0,
-                                                           std::uint64_t offset = 0) noexcept {
+constexpr synfire_encode_bernoulli_desc encode_bernoulli_desc(synfire_buffer rates, synfire_buffer spikes,
+                                                              steps n_steps, neurons n_neurons, std::int64_t batch = 1,
+                                                              std::uint64_t seed = 0,
+                                                              std::uint64_t offset = 0) noexcept {
   auto desc = detail::empty<synfire_encode_bernoulli_desc>();
-  desc.n_steps = n_steps;
-  desc.n_neurons = n_neurons;
-  desc.batch = batch;
   desc.rates = rates;
   desc.spikes = spikes;
+  desc.n_steps = n_steps.count;
+  desc.n_neurons = n_neurons.count;
+  desc.batch = batch;
   desc.seed = seed;
   desc.offset = offset;
   return desc;
 }
 
 /**
- * Describes a fill of a graph.
+ * Fills in a ::synfire_fill_desc.
  *
- * @param buffer Written.
- * @param value  What every element becomes.
+ * A fill of a graph.
+ *
+ * @param buffer Written, every element of it.
+ * @param value  What every element becomes, rounded to the buffer's type; as synfire_buffer_fill(). The operation's
+ *               value `"value"`.
  * @return The descriptor.
  */
-inline synfire_fill_desc fill_desc(synfire_buffer buffer, double value) noexcept {
+constexpr synfire_fill_desc fill_desc(synfire_buffer buffer, double value) noexcept {
   auto desc = detail::empty<synfire_fill_desc>();
   desc.buffer = buffer;
   desc.value = value;
@@ -682,16 +929,21 @@ inline synfire_fill_desc fill_desc(synfire_buffer buffer, double value) noexcept
 }
 
 /**
- * Describes destination = keep * destination + scale * source.
+ * Fills in a ::synfire_scale_add_desc.
  *
- * @param source      Read.
- * @param destination Read and written; with a `keep` of 0 only written.
- * @param scale       Finite.
- * @param keep        Finite.
+ * destination = keep * destination + scale * source, element by element.
+ *
+ * @param source      Read: f32, f16 or bf16; f64 beside an f64 destination.
+ * @param destination Read and written: f32, f16 or bf16, not necessarily the type of `source`; f64 beside an f64
+ *                    source. As many elements and the same row_pitch as `source`, which it may be itself, but not
+ *                    overlap otherwise. Shape: that of `source`.
+ * @param scale       Finite; rounded to the arithmetic. The operation's value `"scale"`.
+ * @param keep        Finite; rounded to the arithmetic. With 0 `destination` is not read, so that a NaN in it does not
+ *                    stay. The operation's value `"keep"`.
  * @return The descriptor.
  */
-inline synfire_scale_add_desc scale_add_desc(synfire_buffer source, synfire_buffer destination, double scale,
-                                             double keep) noexcept {
+constexpr synfire_scale_add_desc scale_add_desc(synfire_buffer source, synfire_buffer destination, double scale,
+                                                double keep) noexcept {
   auto desc = detail::empty<synfire_scale_add_desc>();
   desc.source = source;
   desc.destination = destination;
@@ -701,15 +953,19 @@ inline synfire_scale_add_desc scale_add_desc(synfire_buffer source, synfire_buff
 }
 
 /**
- * Describes one step of gradient descent on a parameter, without bounds but the parameter's range.
+ * Fills in a ::synfire_update_parameter_desc.
  *
- * @param name          The parameter's name.
- * @param gradient      Read: dL/dp.
- * @param learning_rate Finite.
- * @return The descriptor.
+ * One step of gradient descent on a parameter of a layer.
+ *
+ * @param name          A parameter of the model, `v_threshold` or `v_reset`; not one of the surrogate. Under a second
+ *                      name (`tau` of PLIF) the step is along that.
+ * @param gradient      dL/dp, read: f32 (f64 in an f64 layer), one element, or N when the parameter is one number per
+ *                      neuron. Shape: `[1]` or `[N]`.
+ * @param learning_rate Finite. The operation's value `"learning_rate"`.
+ * @return The descriptor; `bounds`, `lower` and `upper` may be set in it.
  */
-inline synfire_update_parameter_desc update_parameter_desc(const char* name, synfire_buffer gradient,
-                                                           double learning_rate) noexcept {
+constexpr synfire_update_parameter_desc update_parameter_desc(const char* name, synfire_buffer gradient,
+                                                              double learning_rate) noexcept {
   auto desc = detail::empty<synfire_update_parameter_desc>();
   desc.name = name;
   desc.gradient = gradient;
@@ -718,16 +974,21 @@ inline synfire_update_parameter_desc update_parameter_desc(const char* name, syn
 }
 
 /**
- * Describes batch rows of a layer's state.
+ * Fills in a ::synfire_state_desc.
  *
- * @param first_row The first one.
- * @param n_rows    How many; 0 means all from `first_row` on.
- * @param name      The state variable that is read or written; null means `"v"`.
- * @param buffer    What the call reads or writes beside the state; null means none.
+ * Rows of the state of a layer, and a buffer: what synfire_layer_reset_rows() and the functions after it work on. A row
+ * is one of the batch: N values of each state variable.
+ *
+ * @param first_row First batch row. Default: 0.
+ * @param n_rows    How many batch rows. 0 (default): all from `first_row` on.
+ * @param name      The state variable that is read or written, `"v"` or `"w"`. Default: `"v"`. Only reading and writing
+ *                  look at it.
+ * @param buffer    A buffer: reset_rows reads `[B]` where one is given, read_rows writes `[n_rows, N]`, write_rows
+ *                  reads `[n_rows, N]`, snapshot writes it and restore reads it.
  * @return The descriptor.
  */
-inline synfire_state_desc state_desc(std::int64_t first_row = 0, std::int64_t n_rows = 0, const char* name = nullptr,
-                                     synfire_buffer buffer = nullptr) noexcept {
+constexpr synfire_state_desc state_desc(std::int64_t first_row = 0, std::int64_t n_rows = 0, const char* name = nullptr,
+                                        synfire_buffer buffer = nullptr) noexcept {
   auto desc = detail::empty<synfire_state_desc>();
   desc.first_row = first_row;
   desc.n_rows = n_rows;
@@ -737,16 +998,19 @@ inline synfire_state_desc state_desc(std::int64_t first_row = 0, std::int64_t n_
 }
 
 /**
- * Describes batch rows that go from one layer's state to another's.
+ * Fills in a ::synfire_copy_rows_desc.
  *
- * @param source          The layer that is read.
- * @param first_row       Its first row.
- * @param n_rows          How many; 0 means all from `first_row` on.
- * @param destination_row The first row that is written.
+ * Rows of the state of one layer that go to another one.
+ *
+ * @param source          Read: a layer of the same model, number of neurons and arithmetic. Rows of one layer may be
+ *                        copied to others of it.
+ * @param first_row       First batch row of `source`. Default: 0.
+ * @param n_rows          How many batch rows. 0 (default): all of `source` from `first_row` on.
+ * @param destination_row First batch row that is written. Default: 0.
  * @return The descriptor.
  */
-inline synfire_copy_rows_desc copy_rows_desc(synfire_layer source, std::int64_t first_row = 0, std::int64_t n_rows = 0,
-                                             std::int64_t destination_row = 0) noexcept {
+constexpr synfire_copy_rows_desc copy_rows_desc(synfire_layer source, std::int64_t first_row = 0,
+                                                std::int64_t n_rows = 0, std::int64_t destination_row = 0) noexcept {
   auto desc = detail::empty<synfire_copy_rows_desc>();
   desc.source = source;
   desc.first_row = first_row;
@@ -754,6 +1018,8 @@ inline synfire_copy_rows_desc copy_rows_desc(synfire_layer source, std::int64_t 
   desc.destination_row = destination_row;
   return desc;
 }
+
+// ---- generated from synfire.h by bindings/cpp/generate.py: end descriptors
 
 // ---- Owning a handle ------------------------------------------------------------------------------------------------
 
@@ -938,7 +1204,7 @@ class Buffer : public Owner<synfire_buffer> {
    * @throws error
    */
   Buffer(const Context& context, const synfire_buffer_desc& desc)
-      : dtype_(desc.dtype), host_visible_(is_host_visible(context, desc)) {
+      : dtype_(desc.dtype), shape_(shape_of(desc)), host_visible_(is_host_visible(context, desc)) {
     const synfire_buffer_desc sized = detail::sized(desc);
     check(synfire_buffer_create(context, &sized, &handle_));
   }
@@ -961,7 +1227,7 @@ class Buffer : public Owner<synfire_buffer> {
    */
   template <class Keeper>
   Buffer(const Context& context, const synfire_buffer_desc& desc, Keeper&& keeper)
-      : dtype_(desc.dtype), host_visible_(is_host_visible(context, desc)) {
+      : dtype_(desc.dtype), shape_(shape_of(desc)), host_visible_(is_host_visible(context, desc)) {
     using Kept = std::decay_t<Keeper>;
     auto kept = std::make_unique<Kept>(std::forward<Keeper>(keeper));
     synfire_buffer_desc lent = detail::sized(desc);
@@ -980,7 +1246,7 @@ class Buffer : public Owner<synfire_buffer> {
    * @throws error; the handle is then not taken over.
    */
   Buffer(const Context& context, synfire_buffer handle, const synfire_buffer_desc& desc)
-      : dtype_(desc.dtype), host_visible_(is_host_visible(context, desc)) {
+      : dtype_(desc.dtype), shape_(shape_of(desc)), host_visible_(is_host_visible(context, desc)) {
     handle_ = handle;
   }
 
@@ -990,6 +1256,13 @@ class Buffer : public Owner<synfire_buffer> {
    * @return One of `SYNFIRE_DTYPE_*`.
    */
   std::int32_t dtype() const noexcept { return dtype_; }
+
+  /**
+   * The shape that it was created with.
+   *
+   * @return Its lengths; of rank 0 when it was given a number of elements only.
+   */
+  const Shape& shape() const noexcept { return shape_; }
 
   /**
    * Whether the host may touch the memory: pinned and host memory and, on a host context, all kinds.
@@ -1128,6 +1401,16 @@ class Buffer : public Owner<synfire_buffer> {
     return desc.memory != SYNFIRE_MEMORY_DEVICE || context.properties().backend == SYNFIRE_BACKEND_HOST;
   }
 
+  // Where a length follows a 0, synfire_buffer_create() refuses the descriptor.
+  static Shape shape_of(const synfire_buffer_desc& desc) {
+    const std::uint64_t* const lengths = desc.shape;
+    if (lengths[0] == 0) return {};
+    if (lengths[1] == 0) return {lengths[0]};
+    if (lengths[2] == 0) return {lengths[0], lengths[1]};
+    if (lengths[3] == 0) return {lengths[0], lengths[1], lengths[2]};
+    return {lengths[0], lengths[1], lengths[2], lengths[3]};
+  }
+
   Address address() const {
     void* data = nullptr;
     std::uint64_t bytes = 0;
@@ -1177,6 +1460,7 @@ class Buffer : public Owner<synfire_buffer> {
   }
 
   std::int32_t dtype_ = SYNFIRE_DTYPE_F32;
+  Shape shape_;
   bool host_visible_ = false;
 };
 
@@ -1260,7 +1544,90 @@ class Layer : public Owner<synfire_layer> {
    * @return B * N elements.
    */
   std::size_t state_size() const noexcept {
-    return static_cast<std::size_t>(desc_.batch == 0 ? 1 : desc_.batch) * static_cast<std::size_t>(desc_.n_neurons);
+    return static_cast<std::size_t>(batch()) * static_cast<std::size_t>(desc_.n_neurons);
+  }
+
+  /**
+   * The shape of the layer's sequences: X, dense spikes, gradients of either.
+   *
+   * @return `[T, B, N]`.
+   */
+  Shape sequence_shape() const { return {desc_.n_steps, batch(), desc_.n_neurons}; }
+
+  /**
+   * The shape of the layer's states.
+   *
+   * @return `[B, N]`.
+   */
+  Shape state_shape() const { return {batch(), desc_.n_neurons}; }
+
+  /**
+   * The shape of the layer's packed spikes, ::SYNFIRE_DTYPE_BITS.
+   *
+   * @return `[T, B, ceil(N/32)]`, in words.
+   */
+  Shape bits_shape() const { return {desc_.n_steps, batch(), words(desc_.n_neurons)}; }
+
+  /**
+   * The shape of the layer's time-packed spikes, ::SYNFIRE_DTYPE_TIME_BITS.
+   *
+   * @return `[ceil(T/32), B, N]`, in words.
+   */
+  Shape time_bits_shape() const { return {words(desc_.n_steps), batch(), desc_.n_neurons}; }
+
+  /**
+   * Creates a buffer of the layer's sequences: X, H, V of every step, or gradients of them. As synfire_buffer_create().
+   *
+   * @tparam T      Type of the elements: the layer's own or, in a 16-bit layer, also `float`.
+   * @param context The layer's context.
+   * @param memory  One of `SYNFIRE_MEMORY_*`.
+   * @return A buffer of sequence_shape().
+   * @throws error
+   */
+  template <class T>
+  Buffer make_sequence(const Context& context, std::int32_t memory = SYNFIRE_MEMORY_DEVICE) const {
+    return Buffer(context, buffer_desc<T>(sequence_shape(), memory));
+  }
+
+  /**
+   * Creates a buffer of the layer's states: V or W before the first or after the last step, or gradients of them. As
+   * synfire_buffer_create().
+   *
+   * @tparam T      Type of the elements: `double` in f64 layers, `float` in all others.
+   * @param context The layer's context.
+   * @param memory  One of `SYNFIRE_MEMORY_*`.
+   * @return A buffer of state_shape().
+   * @throws error
+   */
+  template <class T>
+  Buffer make_state(const Context& context, std::int32_t memory = SYNFIRE_MEMORY_DEVICE) const {
+    return Buffer(context, buffer_desc<T>(state_shape(), memory));
+  }
+
+  /**
+   * Creates a buffer of the layer's spikes. As synfire_buffer_create().
+   *
+   * @tparam T      Type of the elements: `std::uint32_t` for packed spikes, any other for dense ones.
+   * @param context The layer's context.
+   * @param memory  One of `SYNFIRE_MEMORY_*`.
+   * @return A buffer of bits_shape() when T is `std::uint32_t`, else of sequence_shape().
+   * @throws error
+   */
+  template <class T = std::uint32_t>
+  Buffer make_spikes(const Context& context, std::int32_t memory = SYNFIRE_MEMORY_DEVICE) const {
+    return Buffer(context, buffer_desc<T>(dtype_of<T> == SYNFIRE_DTYPE_BITS ? bits_shape() : sequence_shape(), memory));
+  }
+
+  /**
+   * Creates a buffer of the layer's time-packed spikes; its elements are `std::uint32_t`. As synfire_buffer_create().
+   *
+   * @param context The layer's context.
+   * @param memory  One of `SYNFIRE_MEMORY_*`.
+   * @return A buffer of time_bits_shape().
+   * @throws error
+   */
+  Buffer make_time_bits(const Context& context, std::int32_t memory = SYNFIRE_MEMORY_DEVICE) const {
+    return Buffer(context, time_bits_desc(time_bits_shape(), memory));
   }
 
   /**
@@ -1394,11 +1761,48 @@ class Layer : public Owner<synfire_layer> {
     check(synfire_layer_write_state(handle_, name, values.data(), values.size() * sizeof(T)));
   }
 
+  // ---- generated from synfire.h by bindings/cpp/generate.py: begin layer
+
   /**
-   * Sets rows of the state back to their start, or those that a mask chooses. As synfire_layer_reset_rows().
+   * Runs one forward now: the same operation that synfire_graph_record_forward() records.
    *
-   * @param desc   The rows; a mask or none; state_desc() helps.
-   * @param stream The stream; null is the context's own.
+   * Calls synfire_layer_forward(). Reads `x` (`[T, B, N]`). Reads, where given, `v_init` (`[B, N]`) and `w_init`
+   * (`[B, N]`). Writes, where given, `spikes` (`[T, B, N]`, dense or packed), `v_final` (`[B, N]`), `v_seq`
+   * (`[T, B, N]`), `h_seq` (`[T, B, N]`), `w_final` (`[B, N]`) and `w_seq` (`[T, B, N]`).
+   *
+   * @param desc   What to do; forward_desc() helps.
+   * @param stream The CUDA stream; null is the context's own.
+   * @throws error
+   */
+  void forward(const synfire_forward_desc& desc, synfire_stream stream = nullptr) {
+    const synfire_forward_desc sized = detail::sized(desc);
+    check(synfire_layer_forward(handle_, &sized, stream));
+  }
+
+  /**
+   * Runs one backward through time now, of the layer's latest forward, which must have left a tape.
+   *
+   * Calls synfire_layer_backward(). Reads, where given, `grad_spike_seq` (`[T, B, N]`), `grad_v_seq` (`[T, B, N]`),
+   * `grad_v_final` (`[B, N]`), `grad_w_seq` (`[T, B, N]`) and `grad_w_final` (`[B, N]`). Writes, where given,
+   * `grad_x_seq` (`[T, B, N]`), `grad_v_init` (`[B, N]`) and `grad_w_init` (`[B, N]`).
+   *
+   * @param desc   What to do; backward_desc() helps.
+   * @param stream The CUDA stream; null is the context's own.
+   * @throws error
+   */
+  void backward(const synfire_backward_desc& desc, synfire_stream stream = nullptr) {
+    const synfire_backward_desc sized = detail::sized(desc);
+    check(synfire_layer_backward(handle_, &sized, stream));
+  }
+
+  /**
+   * Sets rows of the state back to their start, or those of them that a mask chooses: what synfire_layer_reset_state()
+   * does to all of them.
+   *
+   * Calls synfire_layer_reset_rows(). Reads, where given, `buffer` (`[B]`).
+   *
+   * @param desc   What to do; state_desc() helps.
+   * @param stream The CUDA stream; null is the context's own.
    * @throws error
    */
   void reset_rows(const synfire_state_desc& desc, synfire_stream stream = nullptr) {
@@ -1407,10 +1811,12 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Copies rows of a state variable into a buffer. As synfire_layer_read_rows().
+   * Copies rows of a state variable into a buffer.
    *
-   * @param desc   The rows, the variable, the buffer.
-   * @param stream The stream; null is the context's own.
+   * Calls synfire_layer_read_rows(). Writes `buffer` (`[n_rows, N]`).
+   *
+   * @param desc   What to do; state_desc() helps.
+   * @param stream The CUDA stream; null is the context's own.
    * @throws error
    */
   void read_rows(const synfire_state_desc& desc, synfire_stream stream = nullptr) {
@@ -1419,10 +1825,12 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Copies a buffer into rows of a state variable. As synfire_layer_write_rows().
+   * Copies a buffer into rows of a state variable.
    *
-   * @param desc   The rows, the variable, the buffer.
-   * @param stream The stream; null is the context's own.
+   * Calls synfire_layer_write_rows(). Reads `buffer` (`[n_rows, N]`).
+   *
+   * @param desc   What to do; state_desc() helps.
+   * @param stream The CUDA stream; null is the context's own.
    * @throws error
    */
   void write_rows(const synfire_state_desc& desc, synfire_stream stream = nullptr) {
@@ -1431,16 +1839,20 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Copies rows of the state of another layer to this one. As synfire_layer_copy_rows().
+   * Copies rows of the state of one layer to another one, all state variables.
    *
-   * @param desc   The layer that is read, and which rows.
-   * @param stream The stream; null is the context's own.
+   * Calls synfire_layer_copy_rows().
+   *
+   * @param desc   What to do; copy_rows_desc() helps.
+   * @param stream The CUDA stream; null is the context's own.
    * @throws error
    */
   void copy_rows(const synfire_copy_rows_desc& desc, synfire_stream stream = nullptr) {
     const synfire_copy_rows_desc sized = detail::sized(desc);
     check(synfire_layer_copy_rows(handle_, &sized, stream));
   }
+
+  // ---- generated from synfire.h by bindings/cpp/generate.py: end layer
 
   /**
    * Takes a snapshot of rows of the state. As synfire_layer_snapshot().
@@ -1471,31 +1883,10 @@ class Layer : public Owner<synfire_layer> {
     check(synfire_layer_restore(handle_, &sized, data.data(), data.size()));
   }
 
-  /**
-   * Runs one forward now. As synfire_layer_forward().
-   *
-   * @param desc   What to read and write; forward_desc() helps.
-   * @param stream The stream; null is the context's own.
-   * @throws error
-   */
-  void forward(const synfire_forward_desc& desc, synfire_stream stream = nullptr) {
-    const synfire_forward_desc sized = detail::sized(desc);
-    check(synfire_layer_forward(handle_, &sized, stream));
-  }
-
-  /**
-   * Runs one backward through time now. As synfire_layer_backward().
-   *
-   * @param desc   What to read and write; backward_desc() helps.
-   * @param stream The stream; null is the context's own.
-   * @throws error
-   */
-  void backward(const synfire_backward_desc& desc, synfire_stream stream = nullptr) {
-    const synfire_backward_desc sized = detail::sized(desc);
-    check(synfire_layer_backward(handle_, &sized, stream));
-  }
-
  private:
+  std::int64_t batch() const noexcept { return desc_.batch == 0 ? 1 : desc_.batch; }
+  static std::int64_t words(std::int64_t bits) noexcept { return (bits + 31) / 32; }
+
   template <class T>
   void check_state_type(const char* function) const {
     static_assert(std::is_floating_point_v<T>, "a state is float or double");
@@ -1509,13 +1900,19 @@ class Layer : public Owner<synfire_layer> {
   synfire_layer_desc desc_ = detail::empty<synfire_layer_desc>();
 };
 
-// ---- Spikes ---------------------------------------------------------------------------------------------------------
+// ---- At once --------------------------------------------------------------------------------------------------------
+
+// ---- generated from synfire.h by bindings/cpp/generate.py: begin context
 
 /**
- * Converts spikes from one format to another now. As synfire_convert_spikes().
+ * Converts spikes from one format to another now: the same operation that synfire_graph_record_convert_spikes()
+ * records.
  *
- * @param context The context of both buffers.
- * @param desc    What to convert; convert_spikes_desc() helps.
+ * Calls synfire_convert_spikes(). Reads `source` (`[T, B, N]`, dense or packed). Writes `destination` (`[T, B, N]`,
+ * dense or packed).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; convert_spikes_desc() helps.
  * @param stream  The CUDA stream; null is the context's own.
  * @throws error
  */
@@ -1526,10 +1923,13 @@ inline void convert_spikes(const Context& context, const synfire_convert_spikes_
 }
 
 /**
- * Counts spikes now. As synfire_count_spikes().
+ * Counts spikes now: the same operation that synfire_graph_record_count_spikes() records.
  *
- * @param context The context of both buffers.
- * @param desc    What to count; count_spikes_desc() helps.
+ * Calls synfire_count_spikes(). Reads `spikes` (`[T, B, N]`, dense or packed). Writes `counts` (`[B, N]`, `[T]` or
+ * `[1]`).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; count_spikes_desc() helps.
  * @param stream  The CUDA stream; null is the context's own.
  * @throws error
  */
@@ -1540,10 +1940,14 @@ inline void count_spikes(const Context& context, const synfire_count_spikes_desc
 }
 
 /**
- * Encodes rates as spikes now. As synfire_encode_bernoulli().
+ * Encodes rates as spikes now: the same operation that synfire_graph_record_encode_bernoulli() records. Calls do not
+ * count: the next one, to go on, is given an `offset` that is `n_steps` larger.
  *
- * @param context The context of both buffers.
- * @param desc    What to encode; encode_bernoulli_desc() helps.
+ * Calls synfire_encode_bernoulli(). Reads `rates` (`[B, N]` or `[T, B, N]`). Writes `spikes` (`[T, B, N]`, dense or
+ * packed).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; encode_bernoulli_desc() helps.
  * @param stream  The CUDA stream; null is the context's own.
  * @throws error
  */
@@ -1554,10 +1958,13 @@ inline void encode_bernoulli(const Context& context, const synfire_encode_bernou
 }
 
 /**
- * Computes destination = keep * destination + scale * source now. As synfire_scale_add().
+ * Computes destination = keep * destination + scale * source now: the same operation that
+ * synfire_graph_record_scale_add() records.
  *
- * @param context The context of both buffers.
- * @param desc    What to read and write; scale_add_desc() helps.
+ * Calls synfire_scale_add(). Reads `source`. Reads and writes `destination` (the shape of `source`).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; scale_add_desc() helps.
  * @param stream  The CUDA stream; null is the context's own.
  * @throws error
  */
@@ -1565,6 +1972,8 @@ inline void scale_add(const Context& context, const synfire_scale_add_desc& desc
   const synfire_scale_add_desc sized = detail::sized(desc);
   check(synfire_scale_add(context, &sized, stream));
 }
+
+// ---- generated from synfire.h by bindings/cpp/generate.py: end context
 
 // ---- Graphs ---------------------------------------------------------------------------------------------------------
 
@@ -1679,11 +2088,18 @@ class Graph : public Owner<synfire_graph> {
     nodes_.clear();
   }
 
+  // ---- generated from synfire.h by bindings/cpp/generate.py: begin graph
+
   /**
-   * Appends a forward pass. As synfire_graph_record_forward().
+   * Appends a forward pass. All checks happen here, none at launch. A layer may stand in a graph any number of times:
+   * each forward that begins from the layer's state continues the state that the one before left.
+   *
+   * Calls synfire_graph_record_forward(). Reads `x` (`[T, B, N]`). Reads, where given, `v_init` (`[B, N]`) and `w_init`
+   * (`[B, N]`). Writes, where given, `spikes` (`[T, B, N]`, dense or packed), `v_final` (`[B, N]`), `v_seq`
+   * (`[T, B, N]`), `h_seq` (`[T, B, N]`), `w_final` (`[B, N]`) and `w_seq` (`[T, B, N]`).
    *
    * @param layer A layer of the same context.
-   * @param desc  What to read and write; forward_desc() helps.
+   * @param desc  What to do; forward_desc() helps.
    * @throws error
    */
   void record_forward(const Layer& layer, const synfire_forward_desc& desc) {
@@ -1692,10 +2108,16 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Appends a backward pass of a forward of the layer. As synfire_graph_record_backward().
+   * Appends a backward pass through time of a forward of the layer: the one that `desc.forward` names, else the one
+   * recorded last in this graph, else the one that was recorded or run last anywhere. Where that does not run in the
+   * same replay, because it is not in the graph or is disabled, each launch checks that its tape is still good.
+   *
+   * Calls synfire_graph_record_backward(). Reads, where given, `grad_spike_seq` (`[T, B, N]`), `grad_v_seq`
+   * (`[T, B, N]`), `grad_v_final` (`[B, N]`), `grad_w_seq` (`[T, B, N]`) and `grad_w_final` (`[B, N]`). Writes, where
+   * given, `grad_x_seq` (`[T, B, N]`), `grad_v_init` (`[B, N]`) and `grad_w_init` (`[B, N]`).
    *
    * @param layer A layer of the same context.
-   * @param desc  What to read and write; backward_desc() helps.
+   * @param desc  What to do; backward_desc() helps.
    * @throws error
    */
   void record_backward(const Layer& layer, const synfire_backward_desc& desc) {
@@ -1704,9 +2126,11 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Appends a copy. As synfire_graph_record_copy().
+   * Appends a copy.
    *
-   * @param desc What to copy; copy_desc() helps.
+   * Calls synfire_graph_record_copy(). Reads `source`. Writes `destination`.
+   *
+   * @param desc What to do; copy_desc() helps.
    * @throws error
    */
   void record_copy(const synfire_copy_desc& desc) {
@@ -1715,9 +2139,12 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Appends a conversion of spikes. As synfire_graph_record_convert_spikes().
+   * Appends a conversion of spikes from one format to another.
    *
-   * @param desc What to convert; convert_spikes_desc() helps.
+   * Calls synfire_graph_record_convert_spikes(). Reads `source` (`[T, B, N]`, dense or packed). Writes `destination`
+   * (`[T, B, N]`, dense or packed).
+   *
+   * @param desc What to do; convert_spikes_desc() helps.
    * @throws error
    */
   void record_convert_spikes(const synfire_convert_spikes_desc& desc) {
@@ -1726,9 +2153,12 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Appends a count of spikes. As synfire_graph_record_count_spikes().
+   * Appends a count of spikes.
    *
-   * @param desc What to count; count_spikes_desc() helps.
+   * Calls synfire_graph_record_count_spikes(). Reads `spikes` (`[T, B, N]`, dense or packed). Writes `counts`
+   * (`[B, N]`, `[T]` or `[1]`).
+   *
+   * @param desc What to do; count_spikes_desc() helps.
    * @throws error
    */
   void record_count_spikes(const synfire_count_spikes_desc& desc) {
@@ -1737,10 +2167,15 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Appends an encoding of rates as spikes: each replay goes on where the one before it ended. As
-   * synfire_graph_record_encode_bernoulli().
+   * Appends an encoding of rates as spikes; synfire_encode_bernoulli_desc says which. The first replay begins at
+   * synfire_encode_bernoulli_desc::offset, and each one behind where the one before it ended, without the host: replays
+   * never draw the same numbers again. One in which the operation is disabled does not move on. Setting the operation's
+   * value `"offset"` lets the next launch begin there, also where an earlier one began.
    *
-   * @param desc What to encode; encode_bernoulli_desc() helps.
+   * Calls synfire_graph_record_encode_bernoulli(). Reads `rates` (`[B, N]` or `[T, B, N]`). Writes `spikes`
+   * (`[T, B, N]`, dense or packed).
+   *
+   * @param desc What to do; encode_bernoulli_desc() helps.
    * @throws error
    */
   void record_encode_bernoulli(const synfire_encode_bernoulli_desc& desc) {
@@ -1749,9 +2184,11 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Appends a fill. As synfire_graph_record_fill().
+   * Appends a fill.
    *
-   * @param desc The buffer and the value; fill_desc() helps.
+   * Calls synfire_graph_record_fill(). Writes `buffer`.
+   *
+   * @param desc What to do; fill_desc() helps.
    * @throws error
    */
   void record_fill(const synfire_fill_desc& desc) {
@@ -1760,9 +2197,11 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Appends destination = keep * destination + scale * source. As synfire_graph_record_scale_add().
+   * Appends a scale-and-add; synfire_scale_add() says what is computed.
    *
-   * @param desc The buffers and both factors; scale_add_desc() helps.
+   * Calls synfire_graph_record_scale_add(). Reads `source`. Reads and writes `destination` (the shape of `source`).
+   *
+   * @param desc What to do; scale_add_desc() helps.
    * @throws error
    */
   void record_scale_add(const synfire_scale_add_desc& desc) {
@@ -1771,10 +2210,12 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Appends one step of gradient descent on a parameter. As synfire_graph_record_update_parameter().
+   * Appends one step of gradient descent on a parameter: p = clamp(p - learning_rate * gradient).
+   *
+   * Calls synfire_graph_record_update_parameter(). Reads `gradient` (`[1]` or `[N]`).
    *
    * @param layer A layer of the same context.
-   * @param desc  The parameter and its gradient; update_parameter_desc() helps.
+   * @param desc  What to do; update_parameter_desc() helps.
    * @throws error
    */
   void record_update_parameter(const Layer& layer, const synfire_update_parameter_desc& desc) {
@@ -1783,10 +2224,12 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Appends a reset of rows of a state. As synfire_graph_record_reset_rows().
+   * Appends a reset of rows of a state; as synfire_layer_reset_rows(). The mask is read by every replay.
+   *
+   * Calls synfire_graph_record_reset_rows(). Reads, where given, `buffer` (`[B]`).
    *
    * @param layer A layer of the same context.
-   * @param desc  The rows; a mask or none; state_desc() helps.
+   * @param desc  What to do; state_desc() helps.
    * @throws error
    */
   void record_reset_rows(const Layer& layer, const synfire_state_desc& desc) {
@@ -1795,10 +2238,12 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Appends a copy of rows of a state variable into a buffer. As synfire_graph_record_read_rows().
+   * Appends a copy of rows of a state variable into a buffer; as synfire_layer_read_rows().
+   *
+   * Calls synfire_graph_record_read_rows(). Writes `buffer` (`[n_rows, N]`).
    *
    * @param layer A layer of the same context.
-   * @param desc  The rows, the variable, the buffer.
+   * @param desc  What to do; state_desc() helps.
    * @throws error
    */
   void record_read_rows(const Layer& layer, const synfire_state_desc& desc) {
@@ -1807,10 +2252,12 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Appends a copy of a buffer into rows of a state variable. As synfire_graph_record_write_rows().
+   * Appends a copy of a buffer into rows of a state variable; as synfire_layer_write_rows().
+   *
+   * Calls synfire_graph_record_write_rows(). Reads `buffer` (`[n_rows, N]`).
    *
    * @param layer A layer of the same context.
-   * @param desc  The rows, the variable, the buffer.
+   * @param desc  What to do; state_desc() helps.
    * @throws error
    */
   void record_write_rows(const Layer& layer, const synfire_state_desc& desc) {
@@ -1819,10 +2266,12 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Appends a copy of rows of the state of one layer to another one. As synfire_graph_record_copy_rows().
+   * Appends a copy of rows of the state of one layer to another one; as synfire_layer_copy_rows().
    *
-   * @param layer The layer that is written.
-   * @param desc  The layer that is read, and which rows.
+   * Calls synfire_graph_record_copy_rows().
+   *
+   * @param layer A layer of the same context.
+   * @param desc  What to do; copy_rows_desc() helps.
    * @throws error
    */
   void record_copy_rows(const Layer& layer, const synfire_copy_rows_desc& desc) {
@@ -1831,10 +2280,13 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Appends a snapshot of rows of a state into a buffer. As synfire_graph_record_snapshot().
+   * Appends a snapshot of rows of a state into a buffer. It is as long as that of synfire_layer_snapshot(), and
+   * synfire_layer_restore() takes it; it has no checksum.
+   *
+   * Calls synfire_graph_record_snapshot(). Writes `buffer`.
    *
    * @param layer A layer of the same context.
-   * @param desc  The rows and the buffer.
+   * @param desc  What to do; state_desc() helps.
    * @throws error
    */
   void record_snapshot(const Layer& layer, const synfire_state_desc& desc) {
@@ -1843,16 +2295,21 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Appends the restoring of a snapshot from a buffer. As synfire_graph_record_restore().
+   * Appends the restoring of a snapshot from a buffer. A replay that finds no snapshot of this layout there leaves the
+   * state as it is.
+   *
+   * Calls synfire_graph_record_restore(). Reads `buffer`.
    *
    * @param layer A layer of the same context.
-   * @param desc  The rows and the buffer.
+   * @param desc  What to do; state_desc() helps.
    * @throws error
    */
   void record_restore(const Layer& layer, const synfire_state_desc& desc) {
     const synfire_state_desc sized = detail::sized(desc);
     check(synfire_graph_record_restore(handle_, layer, &sized));
   }
+
+  // ---- generated from synfire.h by bindings/cpp/generate.py: end graph
 
   /**
    * Appends a native node. As synfire_graph_record_native(), but the callback may throw: launch(), instantiate() or

@@ -7,6 +7,70 @@
 
 namespace synfire::core {
 
+namespace {
+
+constexpr uint64_t most_bytes = uint64_t{1} << 62;
+
+// The shape of the descriptor. Throws INVALID_ARGUMENT when a length follows a 0, OUT_OF_MEMORY when it is too large.
+Shape checked_shape(const synfire_buffer_desc& desc, uint64_t element) {
+  Shape shape;
+  uint64_t bytes = element;
+  for (const uint64_t length : desc.shape) {
+    if (length == 0) break;
+    if (__builtin_mul_overflow(bytes, length, &bytes) || bytes > most_bytes)
+      fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-BUFFER-OVERFLOW",
+           "desc.shape has the length %llu; at most 2^62 bytes can be addressed",
+           static_cast<unsigned long long>(length));
+    shape.lengths[shape.rank++] = static_cast<int64_t>(length);
+  }
+  for (int32_t i = shape.rank; i < Shape::max_rank; ++i)
+    if (desc.shape[i] != 0)
+      fail_argument("SYN-BUFFER-SHAPE", "desc.shape[%d] is %llu, behind a length of 0; lengths come first, then zeros",
+                    i, static_cast<unsigned long long>(desc.shape[i]));
+  return shape;
+}
+
+// How many elements a buffer of the shape has: the fewest, up to its last element, and the most, with the whole pitch
+// of its last step. Throws as checked_shape().
+struct ElementRange {
+  uint64_t least, most;
+};
+ElementRange elements_of(const Shape& shape, uint64_t row_pitch, uint64_t element) {
+  const auto steps = static_cast<uint64_t>(shape.lengths[0]);
+  uint64_t row = 1;
+  for (int32_t i = 1; i < shape.rank; ++i) row *= static_cast<uint64_t>(shape.lengths[i]);
+  const uint64_t pitch = row_pitch == 0 ? row : row_pitch;
+  if (steps > 1 && pitch < row)
+    fail_argument("SYN-BUFFER-PITCH", "desc.row_pitch is %llu; a step of shape %s has %llu elements",
+                  static_cast<unsigned long long>(row_pitch), lengths_text(shape.all()).c_str(),
+                  static_cast<unsigned long long>(row));
+  uint64_t least = 0, most = 0;
+  if (__builtin_mul_overflow(steps, pitch, &most) || most > most_bytes / element)
+    fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-BUFFER-OVERFLOW",
+         "desc.shape %s at a desc.row_pitch of %llu is too large; at most 2^62 bytes can be addressed",
+         lengths_text(shape.all()).c_str(), static_cast<unsigned long long>(row_pitch));
+  least = (steps - 1) * pitch + row;
+  return {least, most < least ? least : most};
+}
+
+// n_elements, which the shape gives where it is 0.
+uint64_t checked_elements(const synfire_buffer_desc& desc, const Shape& shape, uint64_t element) {
+  if (shape.rank == 0) {
+    if (desc.n_elements == 0)
+      fail_argument("SYN-BUFFER-EMPTY", "desc.n_elements is 0 and desc.shape has no lengths; one of the two is needed");
+    return desc.n_elements;
+  }
+  const auto [least, most] = elements_of(shape, desc.row_pitch, element);
+  if (desc.n_elements == 0) return least;
+  if (desc.n_elements < least || desc.n_elements > most)
+    fail_argument("SYN-BUFFER-SHAPE", "desc.n_elements is %llu; desc.shape %s has %llu elements%s",
+                  static_cast<unsigned long long>(desc.n_elements), lengths_text(shape.all()).c_str(),
+                  static_cast<unsigned long long>(least), desc.row_pitch == 0 ? "" : " at desc.row_pitch");
+  return desc.n_elements;
+}
+
+}  // namespace
+
 Buffer::Buffer(Context& context, const synfire_buffer_desc& desc)
     : Child(ObjectType::buffer, context),
       dtype_(desc.dtype),
@@ -25,18 +89,19 @@ Buffer::Buffer(Context& context, const synfire_buffer_desc& desc)
         "_TIME_BITS (6), _U32 (7), _U64 (8)",
         desc.dtype);
   const uint64_t element = bytes_of_dtype(desc.dtype);
-  if (desc.n_elements == 0) fail_argument("SYN-BUFFER-EMPTY", "desc.n_elements is 0; at least 1 is needed");
-  if (desc.n_elements > (uint64_t{1} << 62) / element)
+  shape_ = checked_shape(desc, element);
+  const uint64_t n_elements = checked_elements(desc, shape_, element);
+  if (n_elements > most_bytes / element)
     fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-BUFFER-OVERFLOW",
          "desc.n_elements is %llu; at most 2^62 bytes can be addressed",
          static_cast<unsigned long long>(desc.n_elements));
-  if (desc.row_pitch > desc.n_elements)
+  if (desc.row_pitch > n_elements)
     fail_argument("SYN-BUFFER-PITCH", "desc.row_pitch is %llu; the buffer has %llu elements in all",
-                  static_cast<unsigned long long>(desc.row_pitch), static_cast<unsigned long long>(desc.n_elements));
+                  static_cast<unsigned long long>(desc.row_pitch), static_cast<unsigned long long>(n_elements));
   if (owned_ && (desc.release || desc.release_flag))
     fail_argument("SYN-BUFFER-RELEASE", "desc.%s is given and desc.data is null; only borrowed memory is given back",
                   desc.release ? "release" : "release_flag");
-  view_.bytes = desc.n_elements * element;
+  view_.bytes = n_elements * element;
   view_.memory = desc.memory;
   view_.dtype = desc.dtype;
   view_.owner = this;

@@ -4,6 +4,7 @@
 
 #include "context.hpp"
 #include "dtype.hpp"
+#include "shape.hpp"
 #include "view.hpp"
 #include "write_count.hpp"
 
@@ -17,6 +18,8 @@ class Buffer final : public Child {
   const View& view() const noexcept { return view_; }
   // Elements from one step to the next; 0 when steps follow each other directly.
   uint64_t row_pitch() const noexcept { return row_pitch_; }
+  // As its creator said; of rank 0 when it is not known.
+  const Shape& shape() const noexcept { return shape_; }
 
   // Counts every write that the library makes or is told of. A tape that was made from this buffer compares it.
   uint64_t version() const noexcept { return writes_.value(); }
@@ -41,6 +44,7 @@ class Buffer final : public Child {
   int32_t dtype_;
   bool owned_;
   uint64_t row_pitch_;
+  Shape shape_;
   View view_;
   // How the owner of borrowed memory learns of its release: either, both or none.
   synfire_release_callback release_;

@@ -12,6 +12,12 @@ void check_memory(const Buffer& buffer, const char* name, bool host_device) {
                   "%s is a buffer of pageable host memory; a CUDA context computes on device or pinned buffers", name);
 }
 
+void check_shape(const Buffer& buffer, const char* name, std::span<const int64_t> lengths, const std::string& shape) {
+  if (fits(buffer.shape(), lengths)) return;
+  fail_argument("SYN-BUFFER-SHAPE", "%s has shape %s; %s is needed", name, lengths_text(buffer.shape().all()).c_str(),
+                shape.c_str());
+}
+
 std::string words_text(const char* kind, int64_t steps, int64_t batch, int64_t words) {
   char text[128];
   std::snprintf(text, sizeof text, "%s [%lld, %lld, %lld words]", kind, static_cast<long long>(steps),
@@ -21,6 +27,7 @@ std::string words_text(const char* kind, int64_t steps, int64_t batch, int64_t w
 
 View stepped(const Buffer& buffer, const char* name, std::initializer_list<int64_t> lengths, const std::string& shape,
              bool host_device) {
+  check_shape(buffer, name, {lengths.begin(), lengths.size()}, shape);
   View view = buffer.view().shaped(lengths);
   const auto steps = static_cast<uint64_t>(view.shape[0]), wanted = static_cast<uint64_t>(view.row());
   const uint64_t pitch = buffer.row_pitch() == 0 ? wanted : buffer.row_pitch();
@@ -36,9 +43,10 @@ View stepped(const Buffer& buffer, const char* name, std::initializer_list<int64
       __builtin_add_overflow(bytes, wanted * element, &bytes))
     bytes = ~uint64_t{0};
   if (view.bytes < bytes)
-    fail_argument("SYN-BUFFER-SIZE", "%s holds %llu bytes; at least %llu bytes, %s%s, are needed", name,
-                  static_cast<unsigned long long>(view.bytes), static_cast<unsigned long long>(bytes), shape.c_str(),
-                  pitch == wanted ? "" : " at its row_pitch");
+    fail_argument("SYN-BUFFER-SIZE", "%s holds %llu elements; %s has %llu%s", name,
+                  static_cast<unsigned long long>(view.bytes / element), shape.c_str(),
+                  static_cast<unsigned long long>(bytes == ~uint64_t{0} ? bytes : bytes / element),
+                  pitch == wanted ? "" : " at the buffer's row_pitch");
   check_memory(buffer, name, host_device);
   view.bytes = bytes;
   view.pitch = static_cast<int64_t>(pitch);

@@ -1,5 +1,5 @@
-// Checks that every operation makes of its buffers: a kind of memory that the device can compute on, and room for the
-// rows at the buffer's pitch. Checks of overlap are in operands.hpp.
+// Checks that every operation makes of its buffers: a kind of memory that the device can compute on, the right shape,
+// and room for the rows at the buffer's pitch. Checks of overlap are in operands.hpp.
 #ifndef SYNFIRE_BASE_VIEW_CHECKS_HPP
 #define SYNFIRE_BASE_VIEW_CHECKS_HPP
 
@@ -12,6 +12,9 @@ namespace synfire::core {
 
 // Refuses memory that the device cannot compute on.
 void check_memory(const Buffer& buffer, const char* name, bool host_device);
+
+// Refuses a buffer with a known shape that differs from these lengths; `shape` is the needed one, for the error text.
+void check_shape(const Buffer& buffer, const char* name, std::span<const int64_t> lengths, const std::string& shape);
 
 // The part of a buffer that an array of these lengths takes at the buffer's pitch. The first length is the number of
 // steps, or 1 if there are none. `shape` is for the error text.

@@ -74,7 +74,7 @@ class Capturer {
         n_expected = enqueue(device_, operation, place);
       }
       captured.nodes.push_back(capture_nodes(operation, n_expected));
-      place.programmatic = device_.programmatic_launches && !operation.kind().calls_back &&
+      place.programmatic = device_.programmatic_launches && !operation.kind().calls_back && last_ &&
                            type_of(device_, last_) == cudaGraphNodeTypeKernel;
     }
     place.next_begins_early = false;
@@ -134,7 +134,7 @@ class Capturer {
     if (error != cudaSuccess || status != cudaStreamCaptureStatusActive || now != id_)
       fail_capture(operation, CaptureFault::broken);
     Nodes reached(dependencies, dependencies + n_dependencies);
-    if (!reached.empty()) last_ = reached.front();
+    last_ = reached.size() == 1 ? reached.front() : nullptr;
     Nodes added = added_nodes();
     if (added.empty()) fail_capture(operation, CaptureFault::empty);
     if (n_expected && added.size() != *n_expected)
@@ -167,7 +167,7 @@ class Capturer {
   const SignalLaunch signal_;
   const cudaStream_t stream_;
   unsigned long long id_ = 0;       // CUDA's number of the capture
-  cudaGraphNode_t last_ = nullptr;  // that the next work in the stream depends on
+  cudaGraphNode_t last_ = nullptr;  // the only node that the next work in the stream depends on; null if several
   Nodes known_;
 };
 

@@ -37,7 +37,10 @@ std::string describe(const Buffer& buffer) {
   const View& array = buffer.view();
   std::string text =
       std::string(name_of_memory(array.memory)).append(" memory, ").append(name_of_dtype(buffer.dtype()));
-  text.append("[").append(std::to_string(array.bytes / bytes_of_dtype(buffer.dtype()))).append("]");
+  if (buffer.shape().rank > 0)
+    text.append(" ").append(lengths_text(buffer.shape().all()));
+  else
+    text.append("[").append(std::to_string(array.bytes / bytes_of_dtype(buffer.dtype()))).append("]");
   if (buffer.row_pitch() != 0) text.append(", row_pitch ").append(std::to_string(buffer.row_pitch()));
   return text;
 }
@@ -75,7 +78,12 @@ void Graph::rebind(Buffer& before, Buffer& now) {
       const auto offset = static_cast<char*>(array.data) - static_cast<char*>(from.data);
       if (offset >= 0 && static_cast<uint64_t>(offset) + array.bytes <= from.bytes)
         array.data = static_cast<char*>(to.data) + offset;
-      if (array.owner == &before) array.owner = &now;
+      if (array.owner != &before) return;
+      if (array.rank > 0 && !fits(now.shape(), {array.shape, static_cast<size_t>(array.rank)}))
+        fail_argument("SYN-REBIND-SHAPE", "new_buffer has shape %s; operation %u needs %s",
+                      lengths_text(now.shape().all()).c_str(), owners_[i],
+                      lengths_text({array.shape, static_cast<size_t>(array.rank)}).c_str());
+      array.owner = &now;
     });
   }
   std::vector<Ref<Buffer>> buffers = buffers_;

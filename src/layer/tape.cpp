@@ -112,6 +112,7 @@ Tape::Held Tape::expected() const {
   const EnteredScope scope(mutex_);
   if (!scope) return {};
   Ref<Buffer> x = expected_x_.lock();
+  if (!x) return left_x_ ? Held{left_, left_x_} : Held{};
   TapeShape shape = expected_;
   shape.x = x.get();
   return {shape, std::move(x)};

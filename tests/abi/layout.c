@@ -79,6 +79,7 @@ static void print_structs(void) {
   FIELD(synfire_buffer_desc, release);
   FIELD(synfire_buffer_desc, release_user);
   FIELD(synfire_buffer_desc, release_flag);
+  FIELD(synfire_buffer_desc, shape);
   end_struct();
 
   begin_struct("synfire_layer_desc", sizeof(synfire_layer_desc));

@@ -198,5 +198,29 @@ TEST_F(GraphTape, ABackwardAloneTakesAReboundX) {
   }
 }
 
+// A graph that is gone may have been bound to another X for its next forward. The tape stays as it was left: backwards
+// of it run, and are recorded, while the layer keeps its X.
+TEST_F(GraphTape, ATapeOutlivesTheXThatItsGraphWasBoundToLast) {
+  const BackwardOutputs<float> expected = reference(inputs.x);
+  {
+    Buffer later = make_buffer_of(context, another_x()), x = make_buffer_of(context, inputs.x);
+    synfire_forward_desc desc = rig.forward_desc();
+    desc.x = later;
+    EXPECT_OK(synfire_graph_record_forward(graph, rig.layer, &desc));
+    EXPECT_OK(synfire_graph_rebind(graph, later, x));
+    EXPECT_OK(synfire_graph_instantiate(graph));
+    replay(graph);
+    EXPECT_OK(synfire_graph_rebind(graph, x, later));
+  }
+  graph = make_graph(context);
+  EXPECT_OK(synfire_context_reclaim(context, nullptr));
+  EXPECT_TRUE(same_bits(rig.backward(), expected));
+  record_backward();
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  rig.poison();
+  replay(graph);
+  EXPECT_TRUE(same_bits(rig.backward_outputs(), expected));
+}
+
 }  // namespace
 }  // namespace synfire_test

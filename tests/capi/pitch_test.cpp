@@ -141,7 +141,7 @@ TEST_F(Pitch, TheLastRowNeedsNoPadding) {
       EXPECT_OK(synfire_layer_forward(layer, &forward, nullptr));
       continue;
     }
-    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("desc.x", "232", "row_pitch"),
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("desc.x", "57", "58", "row_pitch"),
                  synfire_layer_forward(layer, &forward, nullptr));
   }
 }
@@ -191,7 +191,7 @@ TEST_F(Pitch, SizesThatWrapAreRefused) {
   const Buffer count = make_buffer(context, SYNFIRE_DTYPE_U64, 1);
   const Layer layer = make_layer(context, describe({n_steps, 1, n_neurons}, SYNFIRE_DTYPE_F32));
   const Graph graph = make_graph(context);
-  const auto too_small = WORDS("bytes");
+  const auto too_small = WORDS("elements");
   const auto expect_too_small = [&](synfire_status status) {
     EXPECT_TRUE(fails_with(status, SYNFIRE_ERROR_INVALID_ARGUMENT, too_small));
     EXPECT_EQ(last_error_text().rfind("[SYN-BUFFER-SIZE]", 0), 0u) << last_error_text();

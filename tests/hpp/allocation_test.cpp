@@ -41,7 +41,7 @@ namespace {
 TEST(Allocation, NoneInTheLoop) {
   using namespace std::chrono_literals;
   const synfire::Context context = make_context();
-  synfire::Layer layer(context, synfire::layer_desc(SYNFIRE_MODEL_LIF, 16, 128));
+  synfire::Layer layer(context, synfire::layer_desc(SYNFIRE_MODEL_LIF, synfire::steps{16}, synfire::neurons{128}));
   synfire::Buffer x(context, synfire::buffer_desc<float>(16 * 128, SYNFIRE_MEMORY_PINNED));
   synfire::Buffer spikes(context, synfire::buffer_desc<std::uint32_t>(16 * 4, SYNFIRE_MEMORY_PINNED));
   synfire::Graph graph(context);

@@ -38,7 +38,9 @@ static_assert(synfire::dtype_of<std::uint8_t> == SYNFIRE_DTYPE_U8, "");
 static_assert(synfire::dtype_of<synfire::f16> == SYNFIRE_DTYPE_F16, "");
 static_assert(synfire::dtype_of<const synfire::bf16> == SYNFIRE_DTYPE_BF16, "");
 static_assert(synfire::time_bits_desc(4).dtype == SYNFIRE_DTYPE_TIME_BITS, "");
-static_assert(synfire::layer_desc(SYNFIRE_MODEL_IF, 16, 128).struct_size == sizeof(synfire_layer_desc), "");
+static_assert(synfire::layer_desc(SYNFIRE_MODEL_IF, synfire::steps{16}, synfire::neurons{128}).struct_size ==
+                  sizeof(synfire_layer_desc),
+              "");
 static_assert(std::is_convertible<synfire::View<float>, synfire::View<const float>>::value, "");
 static_assert(!std::is_convertible<synfire::View<const float>, synfire::View<float>>::value, "");
 static_assert(!std::is_convertible<synfire::View<float>, synfire::View<double>>::value, "");
@@ -81,7 +83,7 @@ std::size_t use_everything(std::chrono::nanoseconds timeout);
 std::size_t use_everything(std::chrono::nanoseconds timeout) {
   synfire::Context context;
   synfire::Buffer buffer(context, synfire::buffer_desc<float>(1));
-  synfire::Layer layer(context, synfire::layer_desc(SYNFIRE_MODEL_LIF, 1, 1));
+  synfire::Layer layer(context, synfire::layer_desc(SYNFIRE_MODEL_LIF, synfire::steps{1}, synfire::neurons{1}));
   synfire::Graph graph(context);
 #if __cplusplus >= 202002L
 // g++ warns about the fields that are left out.
@@ -92,15 +94,23 @@ std::size_t use_everything(std::chrono::nanoseconds timeout) {
   layer.forward({.x = buffer});
 #pragma GCC diagnostic pop
 #endif
+  synfire::Buffer shaped(context, synfire::buffer_desc<float>({1, 1}));
+  synfire::Buffer sequence = layer.make_sequence<float>(context), state = layer.make_state<float>(context);
+  synfire::Buffer dense = layer.make_spikes<float>(context), bits = layer.make_spikes(context);
+  synfire::Buffer by_time = layer.make_time_bits(context);
   layer.forward(synfire::forward_desc(buffer));
   layer.backward(synfire::backward_desc(nullptr, buffer));
   graph.record_copy(synfire::copy_desc(buffer, buffer));
-  graph.record_convert_spikes(synfire::convert_spikes_desc(buffer, buffer, 1, 1));
-  graph.record_count_spikes(synfire::count_spikes_desc(buffer, buffer, SYNFIRE_COUNT_TOTAL, 1, 1));
-  graph.record_encode_bernoulli(synfire::encode_bernoulli_desc(buffer, buffer, 1, 1));
-  synfire::convert_spikes(context, synfire::convert_spikes_desc(buffer, buffer, 1, 1));
-  synfire::count_spikes(context, synfire::count_spikes_desc(buffer, buffer, SYNFIRE_COUNT_TOTAL, 1, 1));
-  synfire::encode_bernoulli(context, synfire::encode_bernoulli_desc(buffer, buffer, 1, 1));
+  graph.record_convert_spikes(synfire::convert_spikes_desc(buffer, buffer, synfire::steps{1}, synfire::neurons{1}));
+  graph.record_count_spikes(
+      synfire::count_spikes_desc(buffer, buffer, SYNFIRE_COUNT_TOTAL, synfire::steps{1}, synfire::neurons{1}));
+  graph.record_encode_bernoulli(synfire::encode_bernoulli_desc(buffer, buffer, synfire::steps{1}, synfire::neurons{1}));
+  synfire::convert_spikes(context,
+                          synfire::convert_spikes_desc(buffer, buffer, synfire::steps{1}, synfire::neurons{1}));
+  synfire::count_spikes(
+      context, synfire::count_spikes_desc(buffer, buffer, SYNFIRE_COUNT_TOTAL, synfire::steps{1}, synfire::neurons{1}));
+  synfire::encode_bernoulli(context,
+                            synfire::encode_bernoulli_desc(buffer, buffer, synfire::steps{1}, synfire::neurons{1}));
   const synfire::Ticket ticket = graph.launch();
   graph.wait(ticket);
   std::size_t n_done = 0;

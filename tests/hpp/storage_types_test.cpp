@@ -106,7 +106,7 @@ TEST(StorageTypes, BuffersHoldThem) {
 // always.
 TEST(StorageTypes, ALayerInBf16WithTimePackedSpikesAndAPitch) {
   const Context context = make_context();
-  synfire_layer_desc desc = synfire::layer_desc(SYNFIRE_MODEL_IF, 3, 2);
+  synfire_layer_desc desc = synfire::layer_desc(SYNFIRE_MODEL_IF, synfire::steps{3}, synfire::neurons{2});
   desc.dtype = SYNFIRE_DTYPE_BF16;
   Layer layer(context, desc);
   Buffer x(context, synfire::buffer_desc<bf16>(9, SYNFIRE_MEMORY_DEVICE, 3)),

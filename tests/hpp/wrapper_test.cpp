@@ -29,7 +29,7 @@ bool lives(synfire_context handle) {
 }
 
 Layer make_layer(const Context& context, int32_t model = SYNFIRE_MODEL_LIF) {
-  return Layer(context, synfire::layer_desc(model, n_steps, n_neurons));
+  return Layer(context, synfire::layer_desc(model, synfire::steps{n_steps}, synfire::neurons{n_neurons}));
 }
 
 Buffer make_pinned(const Context& context, std::size_t n_elements) {
@@ -176,8 +176,9 @@ TEST(Ownership, WhatIsRefusedLeavesNothing) {
   const Context context = make_context();
   EXPECT_TRUE(
       throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-BUFFER-EMPTY", "n_elements", [&] { make_pinned(context, 0); }));
-  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-LAYER-STEPS", "n_steps",
-                     [&] { Layer(context, synfire::layer_desc(SYNFIRE_MODEL_IF, 0, 1)); }));
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-LAYER-STEPS", "n_steps", [&] {
+    Layer(context, synfire::layer_desc(SYNFIRE_MODEL_IF, synfire::steps{0}, synfire::neurons{1}));
+  }));
   EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-CONTEXT-BACKEND", "backend",
                      [] { Context(synfire::context_desc(99)); }));
   EXPECT_EQ(synfire::reclaim(), 0u);
@@ -344,7 +345,7 @@ TEST(Buffers, KeepTheOwnerOfBorrowedMemory) {
       throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-BUFFER-EMPTY", "n_elements", [&] { Buffer(context, wrong, owner); }));
   EXPECT_EQ(owner.use_count(), 1);
   if (context.properties().backend != SYNFIRE_BACKEND_HOST) return;
-  Layer layer(context, synfire::layer_desc(SYNFIRE_MODEL_LIF, 4, 16));
+  Layer layer(context, synfire::layer_desc(SYNFIRE_MODEL_LIF, synfire::steps{4}, synfire::neurons{16}));
   Buffer grad(context, synfire::buffer_desc<float>(64)), grad_x(context, synfire::buffer_desc<float>(64));
   grad.fill(1);
   synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
@@ -438,7 +439,7 @@ TEST(Layers, Parameters) {
 
 TEST(Layers, State) {
   const Context context = make_context();
-  Layer layer(context, synfire::layer_desc(SYNFIRE_MODEL_IF, n_steps, 3, 2));
+  Layer layer(context, synfire::layer_desc(SYNFIRE_MODEL_IF, synfire::steps{n_steps}, synfire::neurons{3}, 2));
   EXPECT_EQ(layer.state_size(), 6u);
   const std::vector<float> v{0.5f, 0.25f, 0, -1, -2, -3};
   layer.write_state("v", v);
@@ -562,7 +563,8 @@ TEST(Graphs, ChangeBetweenReplaysAndTellAboutThemselves) {
 
 TEST(Graphs, StepsBetweenPasses) {
   const Context context = make_context();
-  const synfire_layer_desc layer_desc = synfire::layer_desc(SYNFIRE_MODEL_LIF, 1, 4, 2);
+  const synfire_layer_desc layer_desc =
+      synfire::layer_desc(SYNFIRE_MODEL_LIF, synfire::steps{1}, synfire::neurons{4}, 2);
   Layer layer(context, layer_desc), other(context, layer_desc);
   Buffer x(context, synfire::buffer_desc<float>(8)), sum(context, synfire::buffer_desc<float>(8)),
       gradient(context, synfire::buffer_desc<float>(1)), row(context, synfire::buffer_desc<float>(4)),
@@ -637,11 +639,13 @@ TEST(Spikes, ConvertedAndCountedAtOnceAndInAGraph) {
     EXPECT_EQ(total.download<std::uint64_t>(), std::vector<std::uint64_t>{3});
     for (Buffer* written : {&bits, &by_time, &bytes, &per_neuron, &total}) written->fill(9);
   };
-  const auto pack = synfire::convert_spikes_desc(dense, bits, 2, 35),
-             transpose = synfire::convert_spikes_desc(bits, by_time, 2, 35),
-             unpack = synfire::convert_spikes_desc(by_time, bytes, 2, 35);
-  const auto neurons = synfire::count_spikes_desc(bytes, per_neuron, SYNFIRE_COUNT_PER_NEURON, 2, 35),
-             all = synfire::count_spikes_desc(bits, total, SYNFIRE_COUNT_TOTAL, 2, 35);
+  const auto pack = synfire::convert_spikes_desc(dense, bits, synfire::steps{2}, synfire::neurons{35}),
+             transpose = synfire::convert_spikes_desc(bits, by_time, synfire::steps{2}, synfire::neurons{35}),
+             unpack = synfire::convert_spikes_desc(by_time, bytes, synfire::steps{2}, synfire::neurons{35});
+  const auto neurons = synfire::count_spikes_desc(bytes, per_neuron, SYNFIRE_COUNT_PER_NEURON, synfire::steps{2},
+                                                  synfire::neurons{35}),
+             all =
+                 synfire::count_spikes_desc(bits, total, SYNFIRE_COUNT_TOTAL, synfire::steps{2}, synfire::neurons{35});
   for (const auto& desc : {pack, transpose, unpack}) synfire::convert_spikes(context, desc);
   for (const auto& desc : {neurons, all}) synfire::count_spikes(context, desc);
   check();
@@ -652,7 +656,8 @@ TEST(Spikes, ConvertedAndCountedAtOnceAndInAGraph) {
   graph.wait(graph.launch());
   check();
   EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-BUFFER-TYPE", "desc.counts", [&] {
-    synfire::count_spikes(context, synfire::count_spikes_desc(bytes, bits, SYNFIRE_COUNT_TOTAL, 2, 35));
+    synfire::count_spikes(
+        context, synfire::count_spikes_desc(bytes, bits, SYNFIRE_COUNT_TOTAL, synfire::steps{2}, synfire::neurons{35}));
   }));
   EXPECT_TRUE(
       throws(SYNFIRE_ERROR_WRONG_ORDER, "SYN-GRAPH-INSTANTIATED", "graph", [&] { graph.record_convert_spikes(pack); }));
@@ -666,7 +671,8 @@ TEST(Spikes, EncodedAtOnceAndInAGraph) {
   values[3] = 0;
   values[4] = 1;
   rates.upload(values);
-  synfire::encode_bernoulli(context, synfire::encode_bernoulli_desc(rates, bytes, 6, 35, 2, 7, 100));
+  synfire::encode_bernoulli(
+      context, synfire::encode_bernoulli_desc(rates, bytes, synfire::steps{6}, synfire::neurons{35}, 2, 7, 100));
   const std::vector<std::uint8_t> all = bytes.download<std::uint8_t>();
   for (std::size_t i = 0; i < all.size(); ++i) {
     EXPECT_LE(all[i], i % 70 == 3 ? 0 : 1);
@@ -679,7 +685,8 @@ TEST(Spikes, EncodedAtOnceAndInAGraph) {
   };
   Buffer two(context, synfire::buffer_desc<std::uint8_t>(2 * 70));
   Graph graph(context);
-  graph.record_encode_bernoulli(synfire::encode_bernoulli_desc(rates, two, 2, 35, 2, 7, 100));
+  graph.record_encode_bernoulli(
+      synfire::encode_bernoulli_desc(rates, two, synfire::steps{2}, synfire::neurons{35}, 2, 7, 100));
   const auto operation = graph.last_operation();
   graph.instantiate();
   for (const std::size_t first : {0U, 2U, 4U}) {
@@ -689,7 +696,7 @@ TEST(Spikes, EncodedAtOnceAndInAGraph) {
   graph.set_value(operation, "offset", 101);
   graph.wait(graph.launch());
   EXPECT_EQ(two.download<std::uint8_t>(), part(1));
-  auto wrong = synfire::encode_bernoulli_desc(rates, two, 2, 35, 2);
+  auto wrong = synfire::encode_bernoulli_desc(rates, two, synfire::steps{2}, synfire::neurons{35}, 2);
   wrong.rates_per_step = 1;
   EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-BUFFER-SIZE", "desc.rates",
                      [&] { synfire::encode_bernoulli(context, wrong); }));
@@ -731,7 +738,7 @@ TEST(Contexts, UseAJobSystem) {
   InPlace jobs;
   const Context context(synfire::context_desc_with_jobs(jobs, 2, SYNFIRE_BACKEND_HOST));
   EXPECT_EQ(context.properties().n_threads, 2);
-  Layer layer(context, synfire::layer_desc(SYNFIRE_MODEL_LIF, 16, many));
+  Layer layer(context, synfire::layer_desc(SYNFIRE_MODEL_LIF, synfire::steps{16}, synfire::neurons{many}));
   Buffer x = make_pinned(context, 16 * many);
   const Buffer spikes = make_pinned(context, 16 * many);
   x.fill(2);

@@ -39,7 +39,8 @@ static class Hear
 
         Directory.CreateDirectory(arguments[1]);
         using (var context = new Context(Backend.Host))
-        using (var layer = new Layer(context, Channels, frameSamples, new LayerOptions { DetachReset = true }))
+        using (var layer = new Layer(context, steps: frameSamples, neurons: Channels,
+                                     options: new LayerOptions { DetachReset = true }))
         using (var x = layer.CreateSequence<float>(MemoryKind.Pinned))
         using (var spikes = layer.CreateSpikes(MemoryKind.Pinned))
         using (var file = File.Create(Path.Combine(arguments[1], "spikes.npy")))

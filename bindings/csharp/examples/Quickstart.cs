@@ -30,21 +30,21 @@ static class Quickstart
         int lateFrames = 0;
 
         // [quickstart]
-        using (var context = new Context())                            // a GPU when one answers, else the host
-        using (var lif = new Layer(context, Neurons, Steps))           // LIF, f32, hard reset: all defaults
-        using (var x = lif.CreateSequence<float>(MemoryKind.Pinned))   // x [16, 128]
-        using (var spikes = lif.CreateSpikes(MemoryKind.Pinned))       // spikes [16, 4], 32 a word
+        using (var context = new Context())                                    // a GPU when one answers, else the host
+        using (var lif = new Layer(context, steps: Steps, neurons: Neurons))   // LIF, f32, hard reset: all defaults
+        using (var x = lif.CreateSequence<float>(MemoryKind.Pinned))           // x [16, 128]
+        using (var spikes = lif.CreateSpikes(MemoryKind.Pinned))               // spikes [16, 4], 32 a word
         {
-            lif.SetParameter("tau", 20.0);                             // in steps: one value, or one per neuron
+            lif.SetParameter("tau", 20.0);                                     // in steps: one value, or one per neuron
             var forward = new ForwardArguments { X = x, Spikes = spikes };
             using (var step = Graph.Record(context, graph => graph.Forward(lif, forward))) // the slow part
                 for (int frame = 0; frame < Frames; ++frame)
                 {
                     ReadSensor(x.Span);
-                    ulong ticket = step.Launch();                      // one replay; then wait 1 ms at most
+                    ulong ticket = step.Launch();                              // one replay; then wait 1 ms at most
                     bool late = !step.Wait(ticket, 1000000);
-                    Act(late ? previous : spikes.Span);                // a late frame is your decision
-                    if (late) step.Wait(ticket);                       // before buffers are used again
+                    Act(late ? previous : spikes.Span);                        // a late frame is your decision
+                    if (late) step.Wait(ticket);                               // before buffers are used again
                     spikes.Span.CopyTo(previous);
                     lateFrames += late ? 1 : 0;
                 }

@@ -35,7 +35,7 @@ static class RealTime
         int late = 0;
 
         using (var context = new Context(Backend.Host))
-        using (var layer = new Layer(context, Neurons, Steps))
+        using (var layer = new Layer(context, steps: Steps, neurons: Neurons))
         using (var x = layer.CreateSequence<float>(MemoryKind.Pinned))
         using (var words = layer.CreateSpikes(MemoryKind.Pinned))
         {

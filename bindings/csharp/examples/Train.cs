@@ -29,7 +29,8 @@ static class Train
     static void Main()
     {
         using (var context = new Context(Backend.Host))
-        using (var layer = new Layer(context, Neurons, Steps, new LayerOptions { DetachReset = true }))
+        using (var layer = new Layer(context, steps: Steps, neurons: Neurons,
+                                     options: new LayerOptions { DetachReset = true }))
         using (var x = layer.CreateSequence<float>(MemoryKind.Pinned))
         using (var spikes = layer.CreateSequence<float>(MemoryKind.Pinned))
         using (var wanted = layer.CreateSequence<float>(MemoryKind.Pinned))

@@ -15,7 +15,7 @@ namespace Synfire
     {
         private readonly long[] shape_;
 
-        // Once it is made, the owner of borrowed memory is disposed of by Lent.
+        // Once the buffer is made, Lent disposes of the owner of borrowed memory.
         internal BufferBase(Context context, MemoryKind memory, DType dtype, long rowPitch, long[] shape, IntPtr data,
                             IDisposable owner)
             : base(new BufferHandle())
@@ -39,6 +39,9 @@ namespace Synfire
             desc.n_elements = (ulong)checked((shape_[0] - 1) * RowPitch + RowLength);
             desc.data = (void*)data;
             desc.row_pitch = (ulong)rowPitch;
+            // The C library takes up to four dimensions; with more it checks the size only.
+            if (shape_.Length <= 4)
+                for (int i = 0; i < shape_.Length; ++i) desc.shape[i] = (ulong)shape_[i];
             synfire_buffer made;
             if (owner != null) desc.release_flag = Lent.Lend(owner);
             try
@@ -61,7 +64,7 @@ namespace Synfire
 
         internal IntPtr Address { get; }
 
-        // What one element is in C#.
+        // The type of one element in C#.
         internal abstract Type Element { get; }
 
         internal synfire_buffer Raw { get { return new synfire_buffer(Handle.Value); } }
@@ -78,7 +81,10 @@ namespace Synfire
         /// <summary>Which kind of memory it is.</summary>
         public MemoryKind MemoryKind { get; }
 
-        /// <summary>The length of each dimension; the last is contiguous.</summary>
+        /// <summary>
+        /// The length of each dimension; the last is contiguous. An operation refuses a buffer of another shape than it
+        /// needs. Lengths of 1 are ignored, and of a buffer of one dimension only the size is checked.
+        /// </summary>
         public IReadOnlyList<long> Shape { get { return shape_; } }
 
         /// <summary>How many elements the shape has.</summary>
@@ -112,8 +118,8 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Reports that the memory was written through its address. A backward whose X was overwritten since then says
-        /// so, instead of answering a gradient of other numbers.
+        /// Reports that the memory was written through its address. A backward whose X was overwritten since the
+        /// forward is then refused, instead of computing the gradient of other numbers.
         /// </summary>
         public void MarkWritten()
         {

@@ -1,7 +1,4 @@
-// Changes.cs - what changes about a graph between replays, and what it tells about itself.
-//
-// What lives here: operations by number, slots, other buffers, statistics, pictures. What does not: recording and
-// replaying (Graph.cs), native nodes (Nodes.cs).
+// Changes.cs - changes of a graph between replays: operations by number, slots, other buffers; statistics, pictures.
 //
 // SPDX-License-Identifier: MIT
 using System;
@@ -70,7 +67,7 @@ namespace Synfire
         /// Lets an operation run in later replays, or leaves it out. All changes since the last launch take effect
         /// together with the next one. Allocates nothing.
         /// </summary>
-        /// <param name="operation">Its number, as <see cref="LastOperation"/> told.</param>
+        /// <param name="operation">Its number: what <see cref="LastOperation"/> was after it was recorded.</param>
         /// <param name="enabled">Whether it runs.</param>
         public void SetEnabled(int operation, bool enabled)
         {
@@ -82,10 +79,10 @@ namespace Synfire
         /// Changes a number that an operation uses. The next launch sees it, together with everything else that was set
         /// since the launch before. Allocates nothing.
         /// </summary>
-        /// <param name="operation">Its number, as <see cref="LastOperation"/> told.</param>
+        /// <param name="operation">Its number: what <see cref="LastOperation"/> was after it was recorded.</param>
         /// <param name="name">
-        /// <c>value</c> of a fill, <c>scale</c> or <c>keep</c> of a sum, <c>learning_rate</c> of an update, <c>seed</c> or
-        /// <c>offset</c> of an encoding (whole numbers from 0 to 2^53).
+        /// <c>value</c> of a fill, <c>scale</c> or <c>keep</c> of a sum, <c>learning_rate</c> of an update, <c>seed</c>
+        /// or <c>offset</c> of an encoding (whole numbers from 0 to 2^53).
         /// </param>
         /// <param name="value">The number.</param>
         public void SetValue(int operation, string name, double value)
@@ -97,8 +94,8 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Puts another buffer, of the same type, size and kind of memory, in the place of one, in all operations.
-        /// Slow: replays in flight are waited for, and on a GPU the graph is captured anew.
+        /// Replaces a buffer by another one of the same type, shape and kind of memory, in all operations. Slow: it
+        /// waits for replays in flight, and on a GPU the graph is captured anew.
         /// </summary>
         public void Rebind(BufferBase oldBuffer, BufferBase newBuffer)
         {
@@ -107,13 +104,13 @@ namespace Synfire
             {
                 Checked(Native.synfire_graph_rebind(Raw, oldBuffer.Raw, newBuffer.Raw));
                 lock (keeps_) keeps_.Remove(oldBuffer);
-                Keep(null, new[] { newBuffer });
+                Keep(new[] { newBuffer });
             }
         }
 
         /// <summary>
         /// The memory of a pinned buffer that one replay reads and writes, which the program may touch until the launch
-        /// that takes the slot. Answers false while the replay that has it is in flight. Allocates nothing.
+        /// that takes the slot. Returns false while the replay that uses it is in flight. Allocates nothing.
         /// </summary>
         /// <param name="buffer">A pinned buffer that the graph was recorded with.</param>
         /// <param name="memory">The memory. It is good only as long as the graph is open and referenced.</param>
@@ -134,7 +131,7 @@ namespace Synfire
         }
 
         /// <summary>
-        /// The graph as text in the DOT language of Graphviz: operations, and what hands what to which.
+        /// The graph as text in the DOT language of Graphviz: operations, and which passes what to which.
         /// </summary>
         public string ToDot()
         {

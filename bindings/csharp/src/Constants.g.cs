@@ -351,6 +351,7 @@ namespace Synfire
     }
 
     /// <summary>The constants <c>SYNFIRE_BOUND_*</c> of the C library.</summary>
+    [System.Flags]
     public enum Bound
     {
         /// <summary><c>lower</c> counts.</summary>

@@ -34,7 +34,7 @@ namespace Synfire
             IsHost = Properties.Backend == Backend.Host;
         }
 
-        // Apart from the constructor, which has to see to the library first: Mono looks for functions when it compiles.
+        // Not in the constructor, which loads the library first: Mono looks up functions when it compiles a method.
         [MethodImpl(MethodImplOptions.NoInlining)]
         private static IntPtr Create(synfire_context_desc* desc)
         {
@@ -70,7 +70,7 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Frees what closed objects of this context left behind, and answers how many are still in use.
+        /// Frees what closed objects of this context left behind, and returns how many are still in use.
         /// </summary>
         public long Reclaim()
         {
@@ -195,39 +195,30 @@ namespace Synfire
         /// <summary>
         /// Writes spikes <c>[T, B, N]</c> in another format: packed, unpacked, transposed or as another type, now.
         /// </summary>
-        /// <param name="steps">Steps T.</param>
-        /// <param name="neurons">Neurons N of one batch row.</param>
         /// <param name="source">Read.</param>
         /// <param name="destination">Written.</param>
+        /// <param name="steps">Steps T; write the name.</param>
+        /// <param name="neurons">Neurons N of one batch row; write the name.</param>
         /// <param name="batch">Batch rows B.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
-        public void ConvertSpikes(long steps, long neurons, BufferBase source, BufferBase destination, long batch = 1,
-                                  IntPtr stream = default(IntPtr))
+        public void ConvertSpikes(BufferBase source, BufferBase destination, NamedLength steps, NamedLength neurons,
+                                  long batch = 1, IntPtr stream = default(IntPtr))
         {
-            Errors.Given(source, "source");
-            using (new Use(Handle, source.Handle, Errors.Given(destination, "destination").Handle))
-            {
-                synfire_convert_spikes_desc desc = Spikes.Conversion(steps, neurons, batch, source, destination);
-                Errors.Check(Native.synfire_convert_spikes(Raw, &desc, new synfire_stream(stream)));
-            }
+            ConvertSpikes(Spikes.Conversion(source, destination, steps, neurons, batch), stream);
         }
 
         /// <summary>Counts spikes <c>[T, B, N]</c> exactly, now.</summary>
         /// <param name="kind">What is counted.</param>
-        /// <param name="steps">Steps T.</param>
-        /// <param name="neurons">Neurons N of one batch row.</param>
         /// <param name="spikes">Read, in any format.</param>
         /// <param name="counts">Written: uint as <see cref="DType.U32"/>, or ulong.</param>
+        /// <param name="steps">Steps T; write the name.</param>
+        /// <param name="neurons">Neurons N of one batch row; write the name.</param>
         /// <param name="batch">Batch rows B.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
-        public void CountSpikes(CountKind kind, long steps, long neurons, BufferBase spikes, BufferBase counts,
-                                long batch = 1, IntPtr stream = default(IntPtr))
+        public void CountSpikes(CountKind kind, BufferBase spikes, BufferBase counts, NamedLength steps,
+                                NamedLength neurons, long batch = 1, IntPtr stream = default(IntPtr))
         {
-            using (new Use(Handle, Errors.Given(spikes, "spikes").Handle, Errors.Given(counts, "counts").Handle))
-            {
-                synfire_count_spikes_desc desc = Spikes.Count(kind, steps, neurons, batch, spikes, counts);
-                Errors.Check(Native.synfire_count_spikes(Raw, &desc, new synfire_stream(stream)));
-            }
+            CountSpikes(Spikes.Count(kind, spikes, counts, steps, neurons, batch), stream);
         }
 
         /// <summary>
@@ -235,76 +226,74 @@ namespace Synfire
         /// rate, independently of all others. What is drawn follows from the seed, the number of the step, the batch
         /// row, the neuron and the rate alone: it is the same in every format and on every backend.
         /// </summary>
-        /// <param name="steps">Steps T.</param>
-        /// <param name="neurons">Neurons N of one batch row.</param>
         /// <param name="rates">Read: float, <see cref="Float16"/> or <see cref="BFloat16"/>, <c>[B, N]</c>.</param>
         /// <param name="spikes">Written, in any format.</param>
+        /// <param name="steps">Steps T; write the name.</param>
+        /// <param name="neurons">Neurons N of one batch row; write the name.</param>
         /// <param name="batch">Batch rows B.</param>
         /// <param name="seed">Any number; another one gives other spikes.</param>
         /// <param name="offset">
-        /// The number of the first step since the seed. Calls do not count: the next one, to go on, is given one that is
+        /// The number of the first step since the seed. Calls do not count steps: to continue, pass an offset that is
         /// larger by <paramref name="steps"/>.
         /// </param>
         /// <param name="ratesPerStep">Rates are <c>[T, B, N]</c>.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
-        public void EncodeBernoulli(long steps, long neurons, BufferBase rates, BufferBase spikes, long batch = 1,
-                                    ulong seed = 0, ulong offset = 0, bool ratesPerStep = false,
+        public void EncodeBernoulli(BufferBase rates, BufferBase spikes, NamedLength steps, NamedLength neurons,
+                                    long batch = 1, ulong seed = 0, ulong offset = 0, bool ratesPerStep = false,
                                     IntPtr stream = default(IntPtr))
         {
-            Errors.Given(rates, "rates");
-            using (new Use(Handle, rates.Handle, Errors.Given(spikes, "spikes").Handle))
-            {
-                synfire_encode_bernoulli_desc desc =
-                    Spikes.Encoding(steps, neurons, batch, rates, spikes, seed, offset, ratesPerStep);
-                Errors.Check(Native.synfire_encode_bernoulli(Raw, &desc, new synfire_stream(stream)));
-            }
+            EncodeBernoulli(Spikes.Encoding(rates, spikes, steps, neurons, batch, seed, offset, ratesPerStep), stream);
         }
 
         /// <summary>What it runs on, in words.</summary>
         public override string ToString() { return IsClosed ? "Context (closed)" : "Context on " + Properties.Name; }
     }
 
+    // The arguments of operations on spikes, for Context and Graph.
     internal static class Spikes
     {
-        public static synfire_convert_spikes_desc Conversion(long steps, long neurons, long batch, BufferBase source,
-                                                             BufferBase destination)
+        public static ConvertSpikesArguments Conversion(BufferBase source, BufferBase destination, NamedLength steps,
+                                                        NamedLength neurons, long batch)
         {
-            synfire_convert_spikes_desc desc = synfire_convert_spikes_desc.Init;
-            desc.n_steps = Errors.NotNegative(steps, "steps");
-            desc.n_neurons = Errors.NotNegative(neurons, "neurons");
-            desc.batch = Errors.NotNegative(batch, "batch");
-            desc.source = source.Raw;
-            desc.destination = destination.Raw;
-            return desc;
+            return new ConvertSpikesArguments
+            {
+                Source = source,
+                Destination = destination,
+                Steps = Errors.NotNegative(steps.Value, "steps"),
+                Neurons = Errors.NotNegative(neurons.Value, "neurons"),
+                Batch = Errors.NotNegative(batch, "batch")
+            };
         }
 
-        public static synfire_count_spikes_desc Count(CountKind kind, long steps, long neurons, long batch,
-                                                      BufferBase spikes, BufferBase counts)
+        public static CountSpikesArguments Count(CountKind kind, BufferBase spikes, BufferBase counts,
+                                                 NamedLength steps, NamedLength neurons, long batch)
         {
-            synfire_count_spikes_desc desc = synfire_count_spikes_desc.Init;
-            desc.kind = (int)kind;
-            desc.n_steps = Errors.NotNegative(steps, "steps");
-            desc.n_neurons = Errors.NotNegative(neurons, "neurons");
-            desc.batch = Errors.NotNegative(batch, "batch");
-            desc.spikes = spikes.Raw;
-            desc.counts = counts.Raw;
-            return desc;
+            return new CountSpikesArguments
+            {
+                Kind = kind,
+                Spikes = spikes,
+                Counts = counts,
+                Steps = Errors.NotNegative(steps.Value, "steps"),
+                Neurons = Errors.NotNegative(neurons.Value, "neurons"),
+                Batch = Errors.NotNegative(batch, "batch")
+            };
         }
 
-        public static synfire_encode_bernoulli_desc Encoding(long steps, long neurons, long batch, BufferBase rates,
-                                                             BufferBase spikes, ulong seed, ulong offset,
-                                                             bool ratesPerStep)
+        public static EncodeBernoulliArguments Encoding(BufferBase rates, BufferBase spikes, NamedLength steps,
+                                                        NamedLength neurons, long batch, ulong seed, ulong offset,
+                                                        bool ratesPerStep)
         {
-            synfire_encode_bernoulli_desc desc = synfire_encode_bernoulli_desc.Init;
-            desc.rates_per_step = ratesPerStep ? 1 : 0;
-            desc.n_steps = Errors.NotNegative(steps, "steps");
-            desc.n_neurons = Errors.NotNegative(neurons, "neurons");
-            desc.batch = Errors.NotNegative(batch, "batch");
-            desc.rates = rates.Raw;
-            desc.spikes = spikes.Raw;
-            desc.seed = seed;
-            desc.offset = offset;
-            return desc;
+            return new EncodeBernoulliArguments
+            {
+                Rates = rates,
+                Spikes = spikes,
+                Steps = Errors.NotNegative(steps.Value, "steps"),
+                Neurons = Errors.NotNegative(neurons.Value, "neurons"),
+                Batch = Errors.NotNegative(batch, "batch"),
+                Seed = seed,
+                Offset = offset,
+                RatesPerStep = ratesPerStep
+            };
         }
     }
 

@@ -10,7 +10,7 @@ using Synfire.Raw;
 namespace Synfire
 {
     /// <summary>
-    /// What a call of the C library answered: a status, the id of the rule that was broken, and a text.
+    /// An error of the C library: a status, the id of the rule that was broken, and a text.
     /// </summary>
     [Serializable]
     public sealed class SynfireException : Exception
@@ -24,7 +24,7 @@ namespace Synfire
             CudaError = cudaError;
         }
 
-        /// <summary>The kind of error. A newer library may answer numbers that have no name here.</summary>
+        /// <summary>The kind of error. A newer library may return numbers that have no name here.</summary>
         public Status Status { get; }
 
         /// <summary>The stable id of the rule, such as <c>SYN-LAYER-STEPS</c>; empty when there is none.</summary>
@@ -46,7 +46,7 @@ namespace Synfire
 
     internal static unsafe class Errors
     {
-        // Throws for an error, else hands the status back: 0, or a note.
+        // Throws for an error, else returns the status: 0, or a note.
         public static int Check(int status)
         {
             if (status < 0) Throw(status);

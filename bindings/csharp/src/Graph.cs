@@ -35,7 +35,7 @@ namespace Synfire
         }
 
         /// <summary>
-        /// A graph that is ready to be replayed: <paramref name="record"/> gets an empty one and records into it.
+        /// A graph that is ready to be replayed: <paramref name="record"/> gets an empty graph and records into it.
         /// </summary>
         /// <param name="context">The context it belongs to.</param>
         /// <param name="record">Records. What it throws comes out, and the graph is closed.</param>
@@ -64,34 +64,6 @@ namespace Synfire
 
         // ---- Recording ----------------------------------------------------------------------------------------------
 
-        /// <summary>Appends a forward pass. All checks happen here, none at launch.</summary>
-        public Graph Forward(Layer layer, ForwardArguments arguments)
-        {
-            BufferBase[] buffers = Errors.Given(arguments, "arguments").All;
-            using (new Use(Passes.Handles(Handle, Errors.Given(layer, "layer").Handle, buffers)))
-            {
-                synfire_forward_desc desc = arguments.Desc();
-                Errors.Check(Native.synfire_graph_record_forward(Raw, layer.Raw, &desc));
-                Keep(layer, buffers);
-            }
-            return this;
-        }
-
-        /// <summary>
-        /// Appends a backward pass through time of a forward of the layer: the one that the arguments name, else the newest
-        /// in this graph, else the one that was recorded or run last.
-        /// </summary>
-        public Graph Backward(Layer layer, BackwardArguments arguments)
-        {
-            BufferBase[] buffers = Errors.Given(arguments, "arguments").All;
-            using (new Use(Passes.Handles(Handle, Errors.Given(layer, "layer").Handle, buffers)))
-            {
-                Passes.Backward(arguments, desc => Native.synfire_graph_record_backward(Raw, layer.Raw, desc));
-                Keep(layer, buffers);
-            }
-            return this;
-        }
-
         /// <summary>
         /// Appends a copy. Offsets and <paramref name="bytes"/> are in bytes; 0 bytes means all of the source from its
         /// offset.
@@ -104,73 +76,68 @@ namespace Synfire
         public Graph Copy(BufferBase source, BufferBase destination, long sourceOffset = 0, long destinationOffset = 0,
                           long bytes = 0)
         {
-            Errors.Given(source, "source");
-            using (new Use(Handle, source.Handle, Errors.Given(destination, "destination").Handle))
+            return Copy(new CopyArguments
             {
-                synfire_copy_desc desc = synfire_copy_desc.Init;
-                desc.source = source.Raw;
-                desc.destination = destination.Raw;
-                desc.source_offset = (ulong)Errors.NotNegative(sourceOffset, "sourceOffset");
-                desc.destination_offset = (ulong)Errors.NotNegative(destinationOffset, "destinationOffset");
-                desc.bytes = (ulong)Errors.NotNegative(bytes, "bytes");
-                Errors.Check(Native.synfire_graph_record_copy(Raw, &desc));
-                Keep(null, new[] { source, destination });
-            }
-            return this;
+                Source = source,
+                Destination = destination,
+                SourceOffset = (ulong)Errors.NotNegative(sourceOffset, "sourceOffset"),
+                DestinationOffset = (ulong)Errors.NotNegative(destinationOffset, "destinationOffset"),
+                Bytes = (ulong)Errors.NotNegative(bytes, "bytes")
+            });
         }
 
         /// <summary>Appends a conversion of spikes <c>[T, B, N]</c> into another format.</summary>
-        public Graph ConvertSpikes(long steps, long neurons, BufferBase source, BufferBase destination, long batch = 1)
+        /// <param name="source">Read.</param>
+        /// <param name="destination">Written.</param>
+        /// <param name="steps">Steps T; write the name.</param>
+        /// <param name="neurons">Neurons N of one batch row; write the name.</param>
+        /// <param name="batch">Batch rows B.</param>
+        public Graph ConvertSpikes(BufferBase source, BufferBase destination, NamedLength steps, NamedLength neurons,
+                                   long batch = 1)
         {
-            Errors.Given(source, "source");
-            using (new Use(Handle, source.Handle, Errors.Given(destination, "destination").Handle))
-            {
-                synfire_convert_spikes_desc desc = Spikes.Conversion(steps, neurons, batch, source, destination);
-                Errors.Check(Native.synfire_graph_record_convert_spikes(Raw, &desc));
-                Keep(null, new[] { source, destination });
-            }
-            return this;
+            return ConvertSpikes(Spikes.Conversion(source, destination, steps, neurons, batch));
         }
 
         /// <summary>Appends an exact count of spikes <c>[T, B, N]</c>.</summary>
-        public Graph CountSpikes(CountKind kind, long steps, long neurons, BufferBase spikes, BufferBase counts,
-                                 long batch = 1)
+        /// <param name="kind">What is counted.</param>
+        /// <param name="spikes">Read, in any format.</param>
+        /// <param name="counts">Written: uint as <see cref="DType.U32"/>, or ulong.</param>
+        /// <param name="steps">Steps T; write the name.</param>
+        /// <param name="neurons">Neurons N of one batch row; write the name.</param>
+        /// <param name="batch">Batch rows B.</param>
+        public Graph CountSpikes(CountKind kind, BufferBase spikes, BufferBase counts, NamedLength steps,
+                                 NamedLength neurons, long batch = 1)
         {
-            using (new Use(Handle, Errors.Given(spikes, "spikes").Handle, Errors.Given(counts, "counts").Handle))
-            {
-                synfire_count_spikes_desc desc = Spikes.Count(kind, steps, neurons, batch, spikes, counts);
-                Errors.Check(Native.synfire_graph_record_count_spikes(Raw, &desc));
-                Keep(null, new[] { spikes, counts });
-            }
-            return this;
+            return CountSpikes(Spikes.Count(kind, spikes, counts, steps, neurons, batch));
         }
 
         /// <summary>
-        /// Appends an encoding of rates as spikes <c>[T, B, N]</c>, as <see cref="Context.EncodeBernoulli"/>. Each replay
-        /// goes on where the one before it ended; one in which the operation is disabled does not move on. Its numbers
-        /// <c>seed</c> and <c>offset</c> can be changed between replays.
+        /// Appends an encoding of rates as spikes <c>[T, B, N]</c>. Each replay continues where the one before it
+        /// ended; one in which the operation is disabled does not advance. Its numbers <c>seed</c> and <c>offset</c>
+        /// can be changed between replays.
         /// </summary>
-        public Graph EncodeBernoulli(long steps, long neurons, BufferBase rates, BufferBase spikes, long batch = 1,
-                                     ulong seed = 0, ulong offset = 0, bool ratesPerStep = false)
+        /// <param name="rates">Read: float, <see cref="Float16"/> or <see cref="BFloat16"/>, <c>[B, N]</c>.</param>
+        /// <param name="spikes">Written, in any format.</param>
+        /// <param name="steps">Steps T; write the name.</param>
+        /// <param name="neurons">Neurons N of one batch row; write the name.</param>
+        /// <param name="batch">Batch rows B.</param>
+        /// <param name="seed">Any number; another one gives other spikes.</param>
+        /// <param name="offset">The number of the first step of the first replay.</param>
+        /// <param name="ratesPerStep">Rates are <c>[T, B, N]</c>.</param>
+        public Graph EncodeBernoulli(BufferBase rates, BufferBase spikes, NamedLength steps, NamedLength neurons,
+                                     long batch = 1, ulong seed = 0, ulong offset = 0, bool ratesPerStep = false)
         {
-            Errors.Given(rates, "rates");
-            using (new Use(Handle, rates.Handle, Errors.Given(spikes, "spikes").Handle))
-            {
-                synfire_encode_bernoulli_desc desc =
-                    Spikes.Encoding(steps, neurons, batch, rates, spikes, seed, offset, ratesPerStep);
-                Errors.Check(Native.synfire_graph_record_encode_bernoulli(Raw, &desc));
-                Keep(null, new[] { rates, spikes });
-            }
-            return this;
+            return EncodeBernoulli(
+                Spikes.Encoding(rates, spikes, steps, neurons, batch, seed, offset, ratesPerStep));
         }
 
-        private void Keep(Layer layer, BufferBase[] buffers)
+        // Keeps what a recording used, except the graph itself.
+        private void Keep(IEnumerable<SynfireObject> used)
         {
             lock (keeps_)
             {
-                if (layer != null && !keeps_.Contains(layer)) keeps_.Add(layer);
-                foreach (BufferBase buffer in buffers)
-                    if (buffer != null && !keeps_.Contains(buffer)) keeps_.Add(buffer);
+                foreach (SynfireObject item in used)
+                    if (item != this && !keeps_.Contains(item)) keeps_.Add(item);
             }
         }
 
@@ -184,9 +151,9 @@ namespace Synfire
         // ---- Replaying ----------------------------------------------------------------------------------------------
 
         /// <summary>
-        /// Replays the graph once, and answers the ticket of this replay: 1, 2, 3 ... On a GPU it enqueues and returns;
+        /// Replays the graph once, and returns the ticket of this replay: 1, 2, 3 ... On a GPU it enqueues and returns;
         /// on the host the replay is done when it returns. On a stream that is being captured it becomes part of the
-        /// capture instead, and the answer is 0. Allocates nothing.
+        /// capture instead, and the ticket is 0. Allocates nothing.
         /// </summary>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public ulong Launch(IntPtr stream = default(IntPtr))
@@ -195,7 +162,7 @@ namespace Synfire
             ulong ticket;
             if (handle.HasNodes)
             {
-                // Functions of native nodes stay there until the call is back, whoever closes the graph meanwhile.
+                // Functions of native nodes stay until the call returns, even if another thread closes the graph.
                 bool held = false;
                 handle.DangerousAddRef(ref held);
                 try
@@ -217,11 +184,11 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Waits for a replay. Answers true when it is done, and everything it wrote is there; false when the time was
-        /// up first. An error of the replay is thrown here. Allocates nothing.
+        /// Waits for a replay. Returns true when it is done and everything it wrote is visible; false on a time-out. An
+        /// error of the replay is thrown here. Allocates nothing.
         /// </summary>
-        /// <param name="ticket">What <see cref="Launch"/> answered.</param>
-        /// <param name="timeoutNanoseconds">How long at most; 0 looks once, negative waits for ever.</param>
+        /// <param name="ticket">What <see cref="Launch"/> returned.</param>
+        /// <param name="timeoutNanoseconds">How long at most; 0 looks once, negative waits forever.</param>
         /// <param name="policy">How: spinning has the lowest latency, blocking the lowest load.</param>
         public bool Wait(ulong ticket, long timeoutNanoseconds = -1, WaitPolicy policy = WaitPolicy.Spin)
         {
@@ -232,8 +199,8 @@ namespace Synfire
         }
 
         /// <summary>Waits for a replay, as the other overload does.</summary>
-        /// <param name="ticket">What <see cref="Launch"/> answered.</param>
-        /// <param name="timeout">How long at most; <c>Timeout.InfiniteTimeSpan</c> waits for ever.</param>
+        /// <param name="ticket">What <see cref="Launch"/> returned.</param>
+        /// <param name="timeout">How long at most; <c>Timeout.InfiniteTimeSpan</c> waits forever.</param>
         /// <param name="policy">How.</param>
         public bool Wait(ulong ticket, TimeSpan timeout, WaitPolicy policy = WaitPolicy.Spin)
         {

@@ -1,6 +1,4 @@
-// Handles.cs - what every object of the C library has in common: one handle, closed once, by hand or by the collector.
-//
-// What lives here: the SafeHandle of each type, what a handle keeps alive, the base of the public classes.
+// Handles.cs - the SafeHandle of each type, and the base of the public classes.
 //
 // SPDX-License-Identifier: MIT
 using System;
@@ -11,9 +9,9 @@ using Synfire.Raw;
 
 namespace Synfire
 {
-    // The value is a type tag, a slot and a generation, never an address: one that is stale is refused by the C
-    // library. So nothing has to be held back while a call runs, except functions of native nodes: a graph holds them,
-    // and gives them back after the last call that uses the handle. Memory that was lent is given back by Lent.
+    // A handle is a type tag, a slot and a generation, never an address, and the C library refuses a stale one. So a
+    // handle may be released while a call runs. The exception are functions of native nodes: their graph releases them
+    // after the last call that uses its handle. Lent returns borrowed memory.
     internal abstract class NativeHandle : SafeHandle
     {
         private static long n_live_;
@@ -24,7 +22,7 @@ namespace Synfire
 
         public override bool IsInvalid { get { return handle == IntPtr.Zero; } }
 
-        // What was just created; to create has freed what was closed before.
+        // Takes a handle that was just created. Creating an object frees those that were closed before.
         public void Adopt(IntPtr value)
         {
             SetHandle(value);
@@ -32,7 +30,7 @@ namespace Synfire
             Lent.TakeBack();
         }
 
-        // The number of an open handle.
+        // The value of the handle; throws when it is closed.
         public IntPtr Value
         {
             get
@@ -83,10 +81,11 @@ namespace Synfire
 
         protected override string TypeName { get { return "Graph"; } }
 
-        // Whether calls must hold it: functions go with it. Nodes are recorded before the first launch.
+        // Whether calls must hold the handle, because its functions are released with it. Nodes are recorded before
+        // the first launch.
         public bool HasNodes { get { return nodes_ != null; } }
 
-        // A native node, which the graph's object keeps; what C knows of it is given back with the graph.
+        // The GCHandle of a native node, freed with the graph. The graph's object keeps the node itself.
         public void Own(GCHandle node)
         {
             lock (this)
@@ -140,8 +139,8 @@ namespace Synfire
     }
 
     /// <summary>
-    /// An object of the C library. <see cref="Dispose"/> closes it; else the garbage collector does, at some time. Any
-    /// order is legal, on any thread: what was made on a context, or is used by a graph, keeps what it needs.
+    /// An object of the C library. <see cref="Dispose"/> closes it; otherwise the garbage collector does. Objects may
+    /// be closed in any order and on any thread: each keeps what it needs.
     /// </summary>
     public abstract class SynfireObject : IDisposable
     {
@@ -153,7 +152,8 @@ namespace Synfire
         public bool IsClosed { get { return Handle.IsClosed; } }
 
         /// <summary>
-        /// The handle as the C library knows it, for calls of <see cref="Native"/>. Keep the object alive meanwhile.
+        /// The handle as the C library knows it, for calls of <see cref="Native"/>. Keep the object alive during the
+        /// call.
         /// </summary>
         public IntPtr NativeValue { get { return Handle.Value; } }
 

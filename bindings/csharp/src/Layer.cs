@@ -1,6 +1,4 @@
-// Layer.cs - a neuron model with a fixed shape, its parameters and its state; one forward or backward now.
-//
-// What lives here: layers, what they read and write. What does not: recording (Graph.cs).
+// Layer.cs - a neuron model with a fixed shape, its parameters and its state.
 //
 // SPDX-License-Identifier: MIT
 using System;
@@ -36,194 +34,10 @@ namespace Synfire
         public bool UndecayedInput { get; set; }
 
         /// <summary>
-        /// CUDA threads of one block of its kernels, to measure with: 32, 64, 96 or 128; 0 (default): as was measured
+        /// CUDA threads in one block of its kernels, for measurements: 32, 64, 96 or 128; 0 (default): what measured
         /// best. Changes no result.
         /// </summary>
         public uint ThreadsPerBlock { get; set; }
-    }
-
-    /// <summary>
-    /// What one forward reads and writes: X is needed, everything else is optional. Sequences are <c>[T, B, N]</c>,
-    /// states <c>[B, N]</c>.
-    /// </summary>
-    public sealed class ForwardArguments
-    {
-        /// <summary>X, read.</summary>
-        public BufferBase X { get; set; }
-
-        /// <summary>The spikes, written: dense, or packed along neurons or time.</summary>
-        public BufferBase Spikes { get; set; }
-
-        /// <summary>V before the first step, read. Null: the layer's own state, which is then advanced.</summary>
-        public BufferBase VInit { get; set; }
-
-        /// <summary>V after the last step, written.</summary>
-        public BufferBase VFinal { get; set; }
-
-        /// <summary>V after reset at every step, written.</summary>
-        public BufferBase VSeq { get; set; }
-
-        /// <summary>H, the charged potential before firing, at every step, written.</summary>
-        public BufferBase HSeq { get; set; }
-
-        /// <summary>W before the first step, read: given together with VInit.</summary>
-        public BufferBase WInit { get; set; }
-
-        /// <summary>W after the last step, written.</summary>
-        public BufferBase WFinal { get; set; }
-
-        /// <summary>W after every step, written.</summary>
-        public BufferBase WSeq { get; set; }
-
-        /// <summary>What is left for a backward. Default: recompute.</summary>
-        public Tape Tape { get; set; }
-
-        /// <summary>Whether a tape mode that stores H writes it over X.</summary>
-        public bool InPlace { get; set; }
-
-        internal BufferBase[] All
-        {
-            get
-            {
-                return new[] { X, Spikes, VInit, VFinal, VSeq, HSeq, WInit, WFinal, WSeq };
-            }
-        }
-
-        internal synfire_forward_desc Desc()
-        {
-            synfire_forward_desc desc = synfire_forward_desc.Init;
-            desc.tape = (int)Tape;
-            desc.in_place = InPlace ? 1 : 0;
-            desc.x = Passes.Raw(Errors.Given(X, "X"));
-            desc.spikes = Passes.Raw(Spikes);
-            desc.v_init = Passes.Raw(VInit);
-            desc.v_final = Passes.Raw(VFinal);
-            desc.v_seq = Passes.Raw(VSeq);
-            desc.h_seq = Passes.Raw(HSeq);
-            desc.w_init = Passes.Raw(WInit);
-            desc.w_final = Passes.Raw(WFinal);
-            desc.w_seq = Passes.Raw(WSeq);
-            return desc;
-        }
-    }
-
-    /// <summary>
-    /// What one backward reads and writes: what is read may be null and then is zero; at least one output is needed.
-    /// </summary>
-    public sealed class BackwardArguments
-    {
-        /// <summary>dL/dS <c>[T, B, N]</c>, read.</summary>
-        public BufferBase GradSpikeSeq { get; set; }
-
-        /// <summary>dL/dV of every step, read.</summary>
-        public BufferBase GradVSeq { get; set; }
-
-        /// <summary>dL/dV of the final state, read.</summary>
-        public BufferBase GradVFinal { get; set; }
-
-        /// <summary>dL/dX <c>[T, B, N]</c>, written.</summary>
-        public BufferBase GradXSeq { get; set; }
-
-        /// <summary>dL/dV of the first state, written.</summary>
-        public BufferBase GradVInit { get; set; }
-
-        /// <summary>dL/dW of every step, read.</summary>
-        public BufferBase GradWSeq { get; set; }
-
-        /// <summary>dL/dW of the final state, read.</summary>
-        public BufferBase GradWFinal { get; set; }
-
-        /// <summary>dL/dW of the first state, written.</summary>
-        public BufferBase GradWInit { get; set; }
-
-        /// <summary>
-        /// Gradients of parameters by name, written: of one element, the sum over all neurons, or one per neuron.
-        /// </summary>
-        public IDictionary<string, BufferBase> ParameterGradients { get; } = new Dictionary<string, BufferBase>();
-
-        /// <summary>
-        /// Whether gradients of parameters are added to what their buffers hold; else they replace it.
-        /// </summary>
-        public bool AddParameterGradients { get; set; }
-
-        /// <summary>
-        /// In a graph: the number of the operation whose tape it reads, a forward of the layer in the same graph
-        /// (<see cref="Graph.LastOperation"/>). Null: the newest.
-        /// </summary>
-        public int? Forward { get; set; }
-
-        /// <summary>Whether GradXSeq may be the same memory as GradSpikeSeq.</summary>
-        public bool InPlace { get; set; }
-
-        internal BufferBase[] All
-        {
-            get
-            {
-                List<BufferBase> all = new List<BufferBase>(ParameterGradients.Values)
-                {
-                    GradSpikeSeq, GradVSeq, GradVFinal, GradXSeq, GradVInit, GradWSeq, GradWFinal, GradWInit
-                };
-                return all.ToArray();
-            }
-        }
-
-        internal synfire_backward_desc Desc()
-        {
-            synfire_backward_desc desc = synfire_backward_desc.Init;
-            desc.in_place = InPlace ? 1 : 0;
-            desc.add_parameter_gradients = AddParameterGradients ? 1 : 0;
-            desc.forward = Forward.HasValue ? unchecked((uint)Forward.Value + 1) : 0;
-            desc.grad_spike_seq = Passes.Raw(GradSpikeSeq);
-            desc.grad_v_seq = Passes.Raw(GradVSeq);
-            desc.grad_v_final = Passes.Raw(GradVFinal);
-            desc.grad_x_seq = Passes.Raw(GradXSeq);
-            desc.grad_v_init = Passes.Raw(GradVInit);
-            desc.grad_w_seq = Passes.Raw(GradWSeq);
-            desc.grad_w_final = Passes.Raw(GradWFinal);
-            desc.grad_w_init = Passes.Raw(GradWInit);
-            return desc;
-        }
-    }
-
-    // What running and recording a pass have in common: descriptors whose buffers stay open for the call.
-    internal static unsafe class Passes
-    {
-        public static synfire_buffer Raw(BufferBase buffer)
-        {
-            return buffer == null ? default(synfire_buffer) : buffer.Raw;
-        }
-
-        public static SafeHandle[] Handles(NativeHandle first, NativeHandle second, BufferBase[] buffers)
-        {
-            SafeHandle[] handles = new SafeHandle[buffers.Length + 2];
-            handles[0] = first;
-            handles[1] = second;
-            for (int i = 0; i < buffers.Length; ++i) handles[i + 2] = buffers[i] == null ? null : buffers[i].Handle;
-            return handles;
-        }
-
-        public delegate int BackwardCall(synfire_backward_desc* desc);
-
-        // With the names of parameters as C strings, for the length of the call.
-        public static void Backward(BackwardArguments arguments, BackwardCall call)
-        {
-            synfire_backward_desc desc = arguments.Desc();
-            int n = arguments.ParameterGradients.Count;
-            byte* names = stackalloc byte[checked(Name.Capacity * Math.Max(1, Math.Min(n, 64)))];
-            synfire_parameter_gradient* gradients = stackalloc synfire_parameter_gradient[Math.Max(1, Math.Min(n, 64))];
-            if (n > 64) throw new ArgumentException("has " + n + " entries; allowed: 64", "ParameterGradients");
-            int i = 0;
-            foreach (KeyValuePair<string, BufferBase> pair in arguments.ParameterGradients)
-            {
-                Name.Write(pair.Key, names + i * Name.Capacity);
-                gradients[i].name = names + i * Name.Capacity;
-                gradients[i].gradient = Raw(Errors.Given(pair.Value, "ParameterGradients"));
-                ++i;
-            }
-            desc.parameter_gradients = n == 0 ? null : gradients;
-            desc.n_parameter_gradients = (ulong)n;
-            Errors.Check(call(&desc));
-        }
     }
 
     /// <summary>One parameter of a layer.</summary>
@@ -318,31 +132,33 @@ namespace Synfire
         private readonly DType dtype_;
 
         /// <summary>Creates a layer with default parameters and a reset state.</summary>
+        /// <example><code>new Layer(context, steps: 20, neurons: 64)</code></example>
         /// <param name="context">The context it belongs to.</param>
-        /// <param name="neurons">Neurons N of one batch row.</param>
-        /// <param name="steps">Steps T of one forward.</param>
+        /// <param name="steps">Steps T of one forward; write the name.</param>
+        /// <param name="neurons">Neurons N of one batch row; write the name.</param>
         /// <param name="options">Everything else; null means all defaults.</param>
-        public Layer(Context context, long neurons, long steps, LayerOptions options = null) : base(new LayerHandle())
+        public Layer(Context context, NamedLength steps, NamedLength neurons, LayerOptions options = null)
+            : base(new LayerHandle())
         {
             Context = Errors.Given(context, "context");
-            synfire_layer_desc desc = Desc(neurons, steps, options);
+            synfire_layer_desc desc = Desc(steps, neurons, options);
             synfire_layer made;
             Errors.Check(Native.synfire_layer_create(context.Raw, &desc, &made));
             Handle.Adopt(made.Value);
             GC.KeepAlive(context);
-            Neurons = neurons;
-            Steps = steps;
+            Steps = steps.Value;
+            Neurons = neurons.Value;
             Batch = desc.batch == 0 ? 1 : desc.batch;
             dtype_ = (DType)desc.dtype;
         }
 
-        private static synfire_layer_desc Desc(long neurons, long steps, LayerOptions options)
+        private static synfire_layer_desc Desc(NamedLength steps, NamedLength neurons, LayerOptions options)
         {
             LayerOptions chosen = options ?? new LayerOptions();
             synfire_layer_desc desc = synfire_layer_desc.Init;
             desc.model = (int)chosen.Model;
-            desc.n_steps = Errors.NotNegative(steps, "steps");
-            desc.n_neurons = Errors.NotNegative(neurons, "neurons");
+            desc.n_steps = Errors.NotNegative(steps.Value, "steps");
+            desc.n_neurons = Errors.NotNegative(neurons.Value, "neurons");
             desc.batch = Errors.NotNegative(chosen.Batch, "Batch");
             desc.dtype = (int)chosen.DType;
             desc.reset = (int)chosen.Reset;
@@ -368,13 +184,16 @@ namespace Synfire
         public long Batch { get; }
 
         /// <summary>The bytes that a layer would need, before anything is allocated.</summary>
-        public static LayerMemory QueryMemory(long neurons, long steps, LayerOptions options = null)
+        /// <param name="steps">Steps T of one forward; write the name.</param>
+        /// <param name="neurons">Neurons N of one batch row; write the name.</param>
+        /// <param name="options">Everything else; null means all defaults.</param>
+        public static LayerMemory QueryMemory(NamedLength steps, NamedLength neurons, LayerOptions options = null)
         {
             SynfireLibrary.Require();
-            return Query(Desc(neurons, steps, options));
+            return Query(Desc(steps, neurons, options));
         }
 
-        // Apart, because Mono looks for functions when it compiles a method.
+        // A method of its own, because Mono looks up functions when it compiles a method.
         [MethodImpl(MethodImplOptions.NoInlining)]
         private static LayerMemory Query(synfire_layer_desc desc)
         {
@@ -414,7 +233,7 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Reads a parameter, as it was set or as the latest replay left it that updates it: one number, or one for
+        /// Reads a parameter, as it was set or as the latest replay that updates it left it: one number, or one for
         /// each neuron.
         /// </summary>
         public double[] GetParameter(string name)
@@ -425,7 +244,7 @@ namespace Synfire
             double[] all = new double[Neurons];
             fixed (double* data = all)
                 Errors.Check(Native.synfire_layer_get_parameter(Raw, text, data, (ulong)Neurons));
-            // One number is answered alone when one is held; asking for it when there are many is refused.
+            // Asking for one number is refused when there is one for each neuron.
             bool single = Neurons > 1 && Native.synfire_layer_get_parameter(Raw, text, &one, 1) >= 0;
             GC.KeepAlive(this);
             return single ? new[] { all[0] } : all;
@@ -574,30 +393,6 @@ namespace Synfire
         private long[] Dims(long first, long last)
         {
             return Batch == 1 ? new[] { first, last } : new[] { first, Batch, last };
-        }
-
-        // ---- One pass now ------------------------------------------------------------------------------------------
-
-        /// <summary>Runs one forward now: the same operation that <see cref="Graph.Forward"/> records.</summary>
-        /// <param name="arguments">What to read and write.</param>
-        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
-        public void Forward(ForwardArguments arguments, IntPtr stream = default(IntPtr))
-        {
-            BufferBase[] buffers = Errors.Given(arguments, "arguments").All;
-            using (new Use(Passes.Handles(Handle, null, buffers)))
-            {
-                synfire_forward_desc desc = arguments.Desc();
-                Errors.Check(Native.synfire_layer_forward(Raw, &desc, new synfire_stream(stream)));
-            }
-        }
-
-        /// <summary>Runs one backward through time now, of the latest forward, which must have left a tape.</summary>
-        /// <param name="arguments">What to read and write.</param>
-        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
-        public void Backward(BackwardArguments arguments, IntPtr stream = default(IntPtr))
-        {
-            using (new Use(Passes.Handles(Handle, null, Errors.Given(arguments, "arguments").All))) Passes.Backward(
-                arguments, desc => Native.synfire_layer_backward(Raw, desc, new synfire_stream(stream)));
         }
 
         /// <summary>Its shape in words.</summary>

@@ -1,9 +1,9 @@
-// Lent.cs - memory of the program that the C library borrows: whoever owns it has it back when no buffer, graph or tape
+// Lent.cs - memory of the program that the C library borrows: its owner is disposed of when no buffer, graph or tape
 // needs it any more.
 //
-// The library tells that on whichever thread frees the buffer, and perhaps after the domain or the collectible context of
-// this assembly is gone. So no function of C# is its `release` with a `release_user`: it sets a flag in memory that no
-// collector knows, `release_flag`, and this looks at the flags whenever something was created or reclaimed.
+// The library reports this on whichever thread frees the buffer, possibly after the domain or the collectible context
+// of this assembly is gone. So its `release` and `release_user` are not used: it sets a flag in unmanaged memory,
+// `release_flag`, and TakeBack looks at these flags whenever an object is created or reclaimed.
 //
 // SPDX-License-Identifier: MIT
 using System;
@@ -18,7 +18,7 @@ namespace Synfire
         private static readonly Dictionary<IntPtr, IDisposable> owners_ = new Dictionary<IntPtr, IDisposable>();
         private static int n_lent_;
 
-        // Keeps an owner until the flag is set, which it answers.
+        // Keeps an owner until the flag that is returned is set.
         public static uint* Lend(IDisposable owner)
         {
             uint* flag = (uint*)Marshal.AllocHGlobal(sizeof(uint));
@@ -31,7 +31,7 @@ namespace Synfire
             return flag;
         }
 
-        // The library has not got it; the owner is still the caller's.
+        // The library did not take the memory; the owner remains the caller's.
         public static void Unlend(uint* flag)
         {
             lock (owners_)
@@ -42,7 +42,7 @@ namespace Synfire
             Marshal.FreeHGlobal((IntPtr)flag);
         }
 
-        // Gives back what the library has given up.
+        // Disposes of the owners of memory that the library no longer uses.
         public static void TakeBack()
         {
             if (Volatile.Read(ref n_lent_) == 0) return;
@@ -68,7 +68,7 @@ namespace Synfire
                 }
                 catch
                 {
-                    // The call that came by has nothing to do with it.
+                    // The call that led here has nothing to do with this owner.
                 }
             }
         }

@@ -1,7 +1,5 @@
 // Library.cs - where the C library comes from, and whether it is one that this binding can use.
 //
-// What lives here: finding it, checking it once, saying what went wrong. What does not: calling it.
-//
 // SPDX-License-Identifier: MIT
 using System;
 using System.Collections.Generic;
@@ -16,7 +14,7 @@ using Synfire.Raw;
 namespace Synfire
 {
     /// <summary>
-    /// The loaded C library. Loading is done by the first use, and checked: a library of another ABI is refused.
+    /// The loaded C library. The first use loads and checks it: a library of another ABI is refused.
     /// </summary>
     public static unsafe class SynfireLibrary
     {
@@ -30,7 +28,7 @@ namespace Synfire
 
         /// <summary>
         /// The library to load, a file or a folder; null (default) means the environment variable, then the runtime's
-        /// own search. To be set before the first use. Unity loads plug-ins itself and looks at neither.
+        /// own search. Set it before the first use. Unity loads plug-ins itself and looks at neither.
         /// </summary>
         public static string Location
         {
@@ -86,8 +84,8 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Frees what closed objects left behind, and answers how many are still in use. Later calls do the same in
-        /// passing: this is for freeing at a time of your choosing.
+        /// Frees what closed objects left behind, and returns how many are still in use. Other calls do the same as
+        /// they go; this is for freeing at a time of your choosing.
         /// </summary>
         public static long Reclaim()
         {
@@ -114,8 +112,8 @@ namespace Synfire
             return First.FindSurrogate(name);
         }
 
-        // Calls that may be the first. Mono looks for a function when it compiles a method that calls it, so none of
-        // these may be in a method that has yet to see to it that the right library is loaded.
+        // Calls that may be the first. Mono looks up a function when it compiles a method that calls it, so these are
+        // not in the methods that first make sure that the right library is loaded.
         private static class First
         {
             [MethodImpl(MethodImplOptions.NoInlining)]
@@ -204,7 +202,7 @@ namespace Synfire
             return new[] { "lib" + name + ".so." + Native.SYNFIRE_ABI_MAJOR, "lib" + name + ".so" };
         }
 
-        // The file that a wish, a file or a folder, stands for.
+        // The file to load, given a file or a folder.
         private static string FileAt(string wanted)
         {
             if (!Directory.Exists(wanted)) return wanted;
@@ -255,8 +253,8 @@ namespace Synfire
             }
         }
 
-        // Every function is there, or the text names the first that is not. Ahead-of-time compilers have linked them
-        // already.
+        // Checks that every function is there; the text names the first that is not. Ahead-of-time compilers have
+        // linked them already.
         [MethodImpl(MethodImplOptions.NoInlining)]
         private static void RequireFunctions(string loaded)
         {

@@ -195,8 +195,8 @@ namespace Synfire.Raw
         /// <summary>Bytes of device memory; 0 on the host.</summary>
         public ulong memory_bytes;
         /// <summary>
-        /// Name of the GPU, or of the host backend, its instruction level and its threading (e.g. <c>"host
-        /// avx512, pool"</c>).
+        /// Name of the GPU, or of the host backend, its instruction level and its threading (e.g.
+        /// <c>"host avx512, pool"</c>).
         /// </summary>
         public fixed byte name[128];
 

@@ -1,7 +1,7 @@
 // Nodes.cs - native nodes: functions of the program between two operations of a graph.
 //
-// The C library calls one static method, which catches what the program's function throws: no exception crosses a frame
-// of C. It waits in the node until the call that led there has come back, and is thrown from that one.
+// The C library calls one static method, which catches what the program's function throws, so that no exception crosses
+// a frame of C. The node holds the exception until the call that led to it returns; that call then throws it.
 //
 // SPDX-License-Identifier: MIT
 using System;
@@ -89,7 +89,7 @@ namespace Synfire
             IsHost = isHost;
         }
 
-        // Calls of C.
+        // What the C library calls.
 
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
         private delegate int Callback(IntPtr user, IntPtr call);
@@ -116,7 +116,7 @@ namespace Synfire
         }
     }
 
-    // Ahead-of-time compilers, that of Unity among them, know by this name what C may call.
+    // Ahead-of-time compilers, such as Unity's, recognize by the name of this attribute what C may call.
     [AttributeUsage(AttributeTargets.Method)]
     internal sealed class MonoPInvokeCallbackAttribute : Attribute
     {
@@ -143,31 +143,22 @@ namespace Synfire
             reads = reads ?? new BufferBase[0];
             writes = writes ?? new BufferBase[0];
             NativeNode node = new NativeNode(function, reads, writes, Context.IsHost);
-            BufferBase[] buffers = new BufferBase[reads.Length + writes.Length];
-            reads.CopyTo(buffers, 0);
-            writes.CopyTo(buffers, reads.Length);
-            using (new Use(Passes.Handles(Handle, null, buffers)))
+            using (Call call = new Call(this))
             {
-                byte* text = stackalloc byte[Name.Capacity];
-                if (name != null) Name.Write(name, text);
-                synfire_buffer[] raw = Array.ConvertAll(buffers, Passes.Raw);
+                synfire_native_desc desc = synfire_native_desc.Init;
+                desc.callback = NativeNode.Pointer;
+                desc.name = call.Text(name);
+                desc.reads = call.Use(reads, "reads");
+                desc.n_reads = (ulong)reads.Length;
+                desc.writes = call.Use(writes, "writes");
+                desc.n_writes = (ulong)writes.Length;
                 // Weak: the graph's object keeps the node, and C calls it only within calls on that object.
                 GCHandle handle = GCHandle.Alloc(node, GCHandleType.Weak);
+                desc.user = (void*)GCHandle.ToIntPtr(handle);
                 bool recorded = false;
                 try
                 {
-                    fixed (synfire_buffer* all = raw)
-                    {
-                        synfire_native_desc desc = synfire_native_desc.Init;
-                        desc.callback = NativeNode.Pointer;
-                        desc.user = (void*)GCHandle.ToIntPtr(handle);
-                        desc.name = name == null ? null : text;
-                        desc.reads = reads.Length == 0 ? null : all;
-                        desc.n_reads = (ulong)reads.Length;
-                        desc.writes = writes.Length == 0 ? null : all + reads.Length;
-                        desc.n_writes = (ulong)writes.Length;
-                        Errors.Check(Native.synfire_graph_record_native(Raw, &desc));
-                    }
+                    Errors.Check(Native.synfire_graph_record_native(Raw, &desc));
                     recorded = true;
                 }
                 finally
@@ -180,12 +171,12 @@ namespace Synfire
                     if (nodes_ == null) nodes_ = new List<NativeNode>();
                     nodes_.Add(node);
                 }
-                Keep(null, buffers);
+                Keep(call.Used);
             }
             return this;
         }
 
-        // What a native node threw, else the C library's own error.
+        // Throws what a native node threw, else the C library's own error.
         private void Checked(int status)
         {
             if (status < 0) Fail(status);

@@ -7,49 +7,66 @@ using Synfire.Raw;
 
 namespace Synfire
 {
-    // Descriptors of rows; the name is on the stack of the caller.
-    internal static unsafe class Rows
+    // The arguments of operations on rows, for Layer and Graph.
+    internal static class Rows
     {
-        public static synfire_state_desc Desc(long firstRow, long rows, BufferBase buffer, byte* name)
+        public static ResetRowsArguments Reset(long firstRow, long rows, BufferBase mask)
         {
-            synfire_state_desc desc = synfire_state_desc.Init;
-            desc.first_row = Errors.NotNegative(firstRow, "firstRow");
-            desc.n_rows = Errors.NotNegative(rows, "rows");
-            desc.name = name;
-            desc.buffer = Passes.Raw(buffer);
-            return desc;
+            return new ResetRowsArguments
+            {
+                FirstRow = Errors.NotNegative(firstRow, "firstRow"),
+                Rows = Errors.NotNegative(rows, "rows"),
+                Buffer = mask
+            };
         }
 
-        public static synfire_copy_rows_desc Copy(Layer source, long firstRow, long rows, long destinationRow)
+        public static ReadRowsArguments Read(string name, BufferBase destination, long firstRow, long rows)
         {
-            synfire_copy_rows_desc desc = synfire_copy_rows_desc.Init;
-            desc.source = source.Raw;
-            desc.first_row = Errors.NotNegative(firstRow, "firstRow");
-            desc.n_rows = Errors.NotNegative(rows, "rows");
-            desc.destination_row = Errors.NotNegative(destinationRow, "destinationRow");
-            return desc;
+            return new ReadRowsArguments
+            {
+                Name = Errors.Given(name, "name"),
+                Buffer = Errors.Given(destination, "destination"),
+                FirstRow = Errors.NotNegative(firstRow, "firstRow"),
+                Rows = Errors.NotNegative(rows, "rows")
+            };
         }
 
-        public static SafeHandle Handle(BufferBase buffer) { return buffer == null ? null : buffer.Handle; }
+        public static WriteRowsArguments Write(string name, BufferBase source, long firstRow, long rows)
+        {
+            return new WriteRowsArguments
+            {
+                Name = Errors.Given(name, "name"),
+                Buffer = Errors.Given(source, "source"),
+                FirstRow = Errors.NotNegative(firstRow, "firstRow"),
+                Rows = Errors.NotNegative(rows, "rows")
+            };
+        }
+
+        public static CopyRowsArguments Copy(Layer source, long firstRow, long rows, long destinationRow)
+        {
+            return new CopyRowsArguments
+            {
+                Source = source,
+                FirstRow = Errors.NotNegative(firstRow, "firstRow"),
+                Rows = Errors.NotNegative(rows, "rows"),
+                DestinationRow = Errors.NotNegative(destinationRow, "destinationRow")
+            };
+        }
     }
 
     public sealed unsafe partial class Layer
     {
-        /// <summary>Puts batch rows of the state back to their start, or those of them that a mask chooses.</summary>
+        /// <summary>Resets batch rows of the state, or those of them that a mask selects.</summary>
         /// <param name="firstRow">First batch row.</param>
         /// <param name="rows">How many; 0 means all that follow.</param>
         /// <param name="mask">
-        /// Null, or a byte for each batch row <c>[B]</c>, which is not 0 where it shall be reset.
+        /// Null, or a byte for each batch row <c>[B]</c>, which is not 0 where the row is reset.
         /// </param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public void ResetRows(long firstRow = 0, long rows = 0, Buffer<byte> mask = null,
                               IntPtr stream = default(IntPtr))
         {
-            using (new Use(Handle, Rows.Handle(mask)))
-            {
-                synfire_state_desc desc = Rows.Desc(firstRow, rows, mask, null);
-                Errors.Check(Native.synfire_layer_reset_rows(Raw, &desc, new synfire_stream(stream)));
-            }
+            ResetRows(Rows.Reset(firstRow, rows, mask), stream);
         }
 
         /// <summary>Copies batch rows of a state variable into a buffer <c>[rows, N]</c>.</summary>
@@ -61,13 +78,7 @@ namespace Synfire
         public void ReadRows(string name, BufferBase destination, long firstRow = 0, long rows = 0,
                              IntPtr stream = default(IntPtr))
         {
-            using (new Use(Handle, Errors.Given(destination, "destination").Handle))
-            {
-                byte* text = stackalloc byte[Name.Capacity];
-                Name.Write(name, text);
-                synfire_state_desc desc = Rows.Desc(firstRow, rows, destination, text);
-                Errors.Check(Native.synfire_layer_read_rows(Raw, &desc, new synfire_stream(stream)));
-            }
+            ReadRows(Rows.Read(name, destination, firstRow, rows), stream);
         }
 
         /// <summary>Copies a buffer <c>[rows, N]</c> into batch rows of a state variable.</summary>
@@ -79,13 +90,7 @@ namespace Synfire
         public void WriteRows(string name, BufferBase source, long firstRow = 0, long rows = 0,
                               IntPtr stream = default(IntPtr))
         {
-            using (new Use(Handle, Errors.Given(source, "source").Handle))
-            {
-                byte* text = stackalloc byte[Name.Capacity];
-                Name.Write(name, text);
-                synfire_state_desc desc = Rows.Desc(firstRow, rows, source, text);
-                Errors.Check(Native.synfire_layer_write_rows(Raw, &desc, new synfire_stream(stream)));
-            }
+            WriteRows(Rows.Write(name, source, firstRow, rows), stream);
         }
 
         /// <summary>
@@ -99,15 +104,19 @@ namespace Synfire
         public void CopyRows(Layer source, long firstRow = 0, long rows = 0, long destinationRow = 0,
                              IntPtr stream = default(IntPtr))
         {
-            using (new Use(Handle, Errors.Given(source, "source").Handle))
-            {
-                synfire_copy_rows_desc desc = Rows.Copy(source, firstRow, rows, destinationRow);
-                Errors.Check(Native.synfire_layer_copy_rows(Raw, &desc, new synfire_stream(stream)));
-            }
+            CopyRows(Rows.Copy(source, firstRow, rows, destinationRow), stream);
+        }
+
+        private static synfire_state_desc Range(long firstRow, long rows)
+        {
+            synfire_state_desc desc = synfire_state_desc.Init;
+            desc.first_row = Errors.NotNegative(firstRow, "firstRow");
+            desc.n_rows = Errors.NotNegative(rows, "rows");
+            return desc;
         }
 
         /// <summary>
-        /// The state of batch rows, with a header that says what it is of. Parameters are not in it.
+        /// The state of batch rows, with a header that identifies the layer. Parameters are not included.
         /// </summary>
         /// <param name="firstRow">First batch row.</param>
         /// <param name="rows">How many; 0 means all that follow.</param>
@@ -115,7 +124,7 @@ namespace Synfire
         {
             using (new Use(Handle))
             {
-                synfire_state_desc desc = Rows.Desc(firstRow, rows, null, null);
+                synfire_state_desc desc = Range(firstRow, rows);
                 ulong bytes = 0;
                 Errors.Check(Native.synfire_layer_snapshot(Raw, &desc, null, &bytes));
                 byte[] snapshot = new byte[bytes];
@@ -125,7 +134,7 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Puts a snapshot back into as many batch rows. What is none, or one of another layer, is refused.
+        /// Restores a snapshot into as many batch rows. One of another layer, or other bytes, are refused.
         /// </summary>
         /// <param name="snapshot">What <see cref="Snapshot"/> gave, or a replay left in a buffer.</param>
         /// <param name="firstRow">First batch row.</param>
@@ -134,7 +143,7 @@ namespace Synfire
         {
             using (new Use(Handle))
             {
-                synfire_state_desc desc = Rows.Desc(firstRow, rows, null, null);
+                synfire_state_desc desc = Range(firstRow, rows);
                 byte none;
                 fixed (byte* data = &MemoryMarshal.GetReference(snapshot))
                     Errors.Check(Native.synfire_layer_restore(Raw, &desc, data == null ? &none : data,
@@ -143,40 +152,23 @@ namespace Synfire
         }
     }
 
-    public sealed unsafe partial class Graph
+    public sealed partial class Graph
     {
-        private delegate int Recorder(synfire_state_desc* desc);
-
-        private Graph RecordRows(Layer layer, string name, BufferBase buffer, long firstRow, long rows, Recorder record)
-        {
-            using (new Use(Handle, layer.Handle, Rows.Handle(buffer)))
-            {
-                byte* text = stackalloc byte[Name.Capacity];
-                if (name != null) Name.Write(name, text);
-                synfire_state_desc desc = Rows.Desc(firstRow, rows, buffer, name == null ? null : text);
-                Errors.Check(record(&desc));
-                Keep(layer, new[] { buffer });
-            }
-            return this;
-        }
-
         /// <summary>
-        /// Appends a reset of batch rows, as <see cref="Layer.ResetRows"/>. Every replay reads the mask.
+        /// Appends a reset of batch rows. Every replay reads the mask.
         /// </summary>
         /// <param name="layer">The layer.</param>
         /// <param name="firstRow">First batch row.</param>
         /// <param name="rows">How many; 0 means all that follow.</param>
         /// <param name="mask">
-        /// Null, or a byte for each batch row <c>[B]</c>, which is not 0 where it shall be reset.
+        /// Null, or a byte for each batch row <c>[B]</c>, which is not 0 where the row is reset.
         /// </param>
         public Graph ResetRows(Layer layer, long firstRow = 0, long rows = 0, Buffer<byte> mask = null)
         {
-            synfire_layer raw = Errors.Given(layer, "layer").Raw;
-            return RecordRows(layer, null, mask, firstRow, rows,
-                              desc => Native.synfire_graph_record_reset_rows(Raw, raw, desc));
+            return ResetRows(layer, Rows.Reset(firstRow, rows, mask));
         }
 
-        /// <summary>Appends a copy of batch rows into a buffer, as <see cref="Layer.ReadRows"/>.</summary>
+        /// <summary>Appends a copy of batch rows into a buffer.</summary>
         /// <param name="layer">The layer.</param>
         /// <param name="name">The variable: <c>v</c>, or <c>w</c> in models with two.</param>
         /// <param name="destination">Written.</param>
@@ -184,13 +176,10 @@ namespace Synfire
         /// <param name="rows">How many; 0 means all that follow.</param>
         public Graph ReadRows(Layer layer, string name, BufferBase destination, long firstRow = 0, long rows = 0)
         {
-            synfire_layer raw = Errors.Given(layer, "layer").Raw;
-            Errors.Given(destination, "destination");
-            return RecordRows(layer, Errors.Given(name, "name"), destination, firstRow, rows,
-                              desc => Native.synfire_graph_record_read_rows(Raw, raw, desc));
+            return ReadRows(layer, Rows.Read(name, destination, firstRow, rows));
         }
 
-        /// <summary>Appends a copy of a buffer into batch rows, as <see cref="Layer.WriteRows"/>.</summary>
+        /// <summary>Appends a copy of a buffer into batch rows.</summary>
         /// <param name="layer">The layer.</param>
         /// <param name="name">The variable: <c>v</c>, or <c>w</c> in models with two.</param>
         /// <param name="source">Read.</param>
@@ -198,13 +187,10 @@ namespace Synfire
         /// <param name="rows">How many; 0 means all that follow.</param>
         public Graph WriteRows(Layer layer, string name, BufferBase source, long firstRow = 0, long rows = 0)
         {
-            synfire_layer raw = Errors.Given(layer, "layer").Raw;
-            Errors.Given(source, "source");
-            return RecordRows(layer, Errors.Given(name, "name"), source, firstRow, rows,
-                              desc => Native.synfire_graph_record_write_rows(Raw, raw, desc));
+            return WriteRows(layer, Rows.Write(name, source, firstRow, rows));
         }
 
-        /// <summary>Appends a copy of batch rows from one layer to another, as <see cref="Layer.CopyRows"/>.</summary>
+        /// <summary>Appends a copy of batch rows from one layer to another.</summary>
         /// <param name="layer">The layer that is written.</param>
         /// <param name="source">Read.</param>
         /// <param name="firstRow">First batch row of the source.</param>
@@ -212,14 +198,7 @@ namespace Synfire
         /// <param name="destinationRow">First batch row that is written.</param>
         public Graph CopyRows(Layer layer, Layer source, long firstRow = 0, long rows = 0, long destinationRow = 0)
         {
-            using (new Use(Handle, Errors.Given(layer, "layer").Handle, Errors.Given(source, "source").Handle))
-            {
-                synfire_copy_rows_desc desc = Rows.Copy(source, firstRow, rows, destinationRow);
-                Errors.Check(Native.synfire_graph_record_copy_rows(Raw, layer.Raw, &desc));
-                Keep(layer, new BufferBase[0]);
-                Keep(source, new BufferBase[0]);
-            }
-            return this;
+            return CopyRows(layer, Rows.Copy(source, firstRow, rows, destinationRow));
         }
 
         /// <summary>
@@ -232,13 +211,17 @@ namespace Synfire
         /// <param name="rows">How many; 0 means all that follow.</param>
         public Graph Snapshot(Layer layer, Buffer<byte> destination, long firstRow = 0, long rows = 0)
         {
-            synfire_layer raw = Errors.Given(layer, "layer").Raw;
-            return RecordRows(layer, null, Errors.Given(destination, "destination"), firstRow, rows,
-                              desc => Native.synfire_graph_record_snapshot(Raw, raw, desc));
+            return Snapshot(layer, new SnapshotArguments
+            {
+                Buffer = destination,
+                FirstRow = Errors.NotNegative(firstRow, "firstRow"),
+                Rows = Errors.NotNegative(rows, "rows")
+            });
         }
 
         /// <summary>
-        /// Appends the restoring of a snapshot. A replay that finds none of this layer there leaves the state as it is.
+        /// Appends the restoring of a snapshot. A replay that finds no snapshot of this layer leaves the state as it
+        /// is.
         /// </summary>
         /// <param name="layer">The layer.</param>
         /// <param name="source">Read.</param>
@@ -246,9 +229,12 @@ namespace Synfire
         /// <param name="rows">How many; 0 means all that follow.</param>
         public Graph Restore(Layer layer, Buffer<byte> source, long firstRow = 0, long rows = 0)
         {
-            synfire_layer raw = Errors.Given(layer, "layer").Raw;
-            return RecordRows(layer, null, Errors.Given(source, "source"), firstRow, rows,
-                              desc => Native.synfire_graph_record_restore(Raw, raw, desc));
+            return Restore(layer, new RestoreArguments
+            {
+                Buffer = source,
+                FirstRow = Errors.NotNegative(firstRow, "firstRow"),
+                Rows = Errors.NotNegative(rows, "rows")
+            });
         }
     }
 }

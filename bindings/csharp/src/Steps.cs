@@ -2,15 +2,14 @@
 //
 // SPDX-License-Identifier: MIT
 using System;
-using Synfire.Raw;
 
 namespace Synfire
 {
-    public sealed unsafe partial class Context
+    public sealed partial class Context
     {
         /// <summary>
-        /// Computes destination = keep * destination + scale * source now: the same operation that
-        /// <see cref="Graph.ScaleAdd"/> records.
+        /// Computes destination = keep * destination + scale * source now: the same operation that a graph
+        /// records.
         /// </summary>
         /// <param name="scale">Of the source.</param>
         /// <param name="source">Read.</param>
@@ -20,42 +19,24 @@ namespace Synfire
         public void ScaleAdd(double scale, BufferBase source, double keep, BufferBase destination,
                              IntPtr stream = default(IntPtr))
         {
-            using (new Use(Handle, Errors.Given(source, "source").Handle,
-                           Errors.Given(destination, "destination").Handle))
-            {
-                synfire_scale_add_desc desc = Sums.Desc(scale, source, keep, destination);
-                Errors.Check(Native.synfire_scale_add(Raw, &desc, new synfire_stream(stream)));
-            }
+            ScaleAdd(Sums.Arguments(scale, source, keep, destination), stream);
         }
     }
 
     internal static class Sums
     {
-        public static synfire_scale_add_desc Desc(double scale, BufferBase source, double keep, BufferBase destination)
+        public static ScaleAddArguments Arguments(double scale, BufferBase source, double keep, BufferBase destination)
         {
-            synfire_scale_add_desc desc = synfire_scale_add_desc.Init;
-            desc.source = source.Raw;
-            desc.destination = destination.Raw;
-            desc.scale = scale;
-            desc.keep = keep;
-            return desc;
+            return new ScaleAddArguments { Scale = scale, Source = source, Keep = keep, Destination = destination };
         }
     }
 
-    public sealed unsafe partial class Graph
+    public sealed partial class Graph
     {
         /// <summary>Appends a fill. Its number <c>value</c> can be changed between replays.</summary>
         public Graph Fill(BufferBase buffer, double value)
         {
-            using (new Use(Handle, Errors.Given(buffer, "buffer").Handle))
-            {
-                synfire_fill_desc desc = synfire_fill_desc.Init;
-                desc.buffer = buffer.Raw;
-                desc.value = value;
-                Errors.Check(Native.synfire_graph_record_fill(Raw, &desc));
-                Keep(null, new[] { buffer });
-            }
-            return this;
+            return Fill(new FillArguments { Buffer = buffer, Value = value });
         }
 
         /// <summary>
@@ -68,14 +49,7 @@ namespace Synfire
         /// <param name="destination">Read and written.</param>
         public Graph ScaleAdd(double scale, BufferBase source, double keep, BufferBase destination)
         {
-            using (new Use(Handle, Errors.Given(source, "source").Handle,
-                           Errors.Given(destination, "destination").Handle))
-            {
-                synfire_scale_add_desc desc = Sums.Desc(scale, source, keep, destination);
-                Errors.Check(Native.synfire_graph_record_scale_add(Raw, &desc));
-                Keep(null, new[] { source, destination });
-            }
-            return this;
+            return ScaleAdd(Sums.Arguments(scale, source, keep, destination));
         }
 
         /// <summary>
@@ -91,22 +65,15 @@ namespace Synfire
         public Graph UpdateParameter(Layer layer, string name, BufferBase gradient, double learningRate,
                                      double? lower = null, double? upper = null)
         {
-            using (new Use(Handle, Errors.Given(layer, "layer").Handle, Errors.Given(gradient, "gradient").Handle))
+            return UpdateParameter(layer, new UpdateParameterArguments
             {
-                byte* text = stackalloc byte[Name.Capacity];
-                Name.Write(name, text);
-                synfire_update_parameter_desc desc = synfire_update_parameter_desc.Init;
-                desc.bounds = (lower.HasValue ? (uint)Native.SYNFIRE_BOUND_LOWER : 0) |
-                              (upper.HasValue ? (uint)Native.SYNFIRE_BOUND_UPPER : 0);
-                desc.name = text;
-                desc.gradient = gradient.Raw;
-                desc.learning_rate = learningRate;
-                desc.lower = lower.GetValueOrDefault();
-                desc.upper = upper.GetValueOrDefault();
-                Errors.Check(Native.synfire_graph_record_update_parameter(Raw, layer.Raw, &desc));
-                Keep(layer, new[] { gradient });
-            }
-            return this;
+                Name = name,
+                Gradient = gradient,
+                LearningRate = learningRate,
+                Bounds = (lower.HasValue ? Bound.Lower : 0) | (upper.HasValue ? Bound.Upper : 0),
+                Lower = lower.GetValueOrDefault(),
+                Upper = upper.GetValueOrDefault()
+            });
         }
     }
 }

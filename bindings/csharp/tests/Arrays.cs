@@ -56,7 +56,8 @@ namespace Synfire.Tests
         public static void BorrowedMemoryIsTheSameMemory()
         {
             using (Context context = new Context(Backend.Host))
-            using (Layer layer = new Layer(context, 4, 2, new LayerOptions { Model = Model.If }))
+            using (Layer layer =
+                       new Layer(context, steps: 2, neurons: 4, options: new LayerOptions { Model = Model.If }))
             {
                 float[] x = { 2, 0, 0, 2, 0, 2, 0, 2 }, spikes = new float[8];
                 using (Buffer<float> input = context.Borrow<float>(x, 2, 4))
@@ -117,7 +118,8 @@ namespace Synfire.Tests
         public static void RowsApart()
         {
             using (Context context = new Context(Backend.Host))
-            using (Layer layer = new Layer(context, 3, 2, new LayerOptions { Model = Model.If }))
+            using (Layer layer =
+                       new Layer(context, steps: 2, neurons: 3, options: new LayerOptions { Model = Model.If }))
             using (Buffer<float> x = context.CreateBuffer<float>(MemoryKind.Host, DType.F32, 5, 2, 3))
             using (Buffer<float> spikes = layer.CreateSequence<float>())
             {

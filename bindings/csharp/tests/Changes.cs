@@ -31,7 +31,7 @@ namespace Synfire.Tests
 
             public Firing()
             {
-                Layer = new Layer(Context, 4, 2, new LayerOptions { Model = Model.If });
+                Layer = new Layer(Context, steps: 2, neurons: 4, options: new LayerOptions { Model = Model.If });
                 X = Layer.CreateSequence<float>(MemoryKind.Pinned);
                 Spikes = Layer.CreateSequence<float>(MemoryKind.Pinned);
             }
@@ -283,7 +283,8 @@ namespace Synfire.Tests
                 {
                     Thread thread = new Thread(() =>
                     {
-                        for (int i = 0; i < 20; ++i) GC.KeepAlive(new Layer(f.Context, 64, 8).CreateSequence<float>());
+                        for (int i = 0; i < 20; ++i)
+                            GC.KeepAlive(new Layer(f.Context, steps: 8, neurons: 64).CreateSequence<float>());
                     });
                     thread.Start();
                     thread.Join();
@@ -328,7 +329,7 @@ namespace Synfire.Tests
         private static string[] Bits(Backend backend)
         {
             using (Context context = new Context(backend))
-            using (Layer layer = new Layer(context, 70, 40, new LayerOptions { Batch = 2 }))
+            using (Layer layer = new Layer(context, steps: 40, neurons: 70, options: new LayerOptions { Batch = 2 }))
             using (Buffer<float> x = layer.CreateSequence<float>(MemoryKind.Pinned))
             using (Buffer<uint> spikes = layer.CreateSpikes(MemoryKind.Pinned))
             using (Buffer<float> seed = layer.CreateSequence<float>(MemoryKind.Pinned))

@@ -54,7 +54,7 @@ namespace Synfire.Tests
             List<SynfireObject> made = new List<SynfireObject>();
             for (int i = 0; i < count; ++i)
             {
-                if (i % 4 == 0) made.Add(new Layer(context, 8, 4));
+                if (i % 4 == 0) made.Add(new Layer(context, steps: 4, neurons: 8));
                 else if (i % 4 == 1) made.Add(context.CreateBuffer<float>(MemoryKind.Device, 4, 8));
                 else if (i % 4 == 2) made.Add(context.Borrow<float>(new float[32], 4, 8));
                 else
@@ -89,7 +89,7 @@ namespace Synfire.Tests
             OnFreshThread(() =>
             {
                 using (Context context = new Context(Program.Backend))
-                using (Layer layer = new Layer(context, 8, 4))
+                using (Layer layer = new Layer(context, steps: 4, neurons: 8))
                 using (Buffer<float> x = layer.CreateSequence<float>())
                 using (Graph graph = Graph.Record(context, g => g.Forward(layer, new ForwardArguments { X = x })))
                 {
@@ -129,7 +129,7 @@ namespace Synfire.Tests
             OnFreshThread(() =>
             {
                 using (Context context = new Context(Program.Backend))
-                using (Layer layer = new Layer(context, 1000, 4))
+                using (Layer layer = new Layer(context, steps: 4, neurons: 1000))
                 {
                     OnFreshThread(() =>
                     {
@@ -210,7 +210,7 @@ namespace Synfire.Tests
                   } }
             };
             using (Context context = new Context(Program.Backend))
-            using (Layer layer = new Layer(context, 1000, 4))
+            using (Layer layer = new Layer(context, steps: 4, neurons: 1000))
             using (Buffer<float> own = layer.CreateSequence<float>())
             using (Buffer<float> spikes = layer.CreateSequence<float>())
             using (Buffer<float> gradient = layer.CreateSequence<float>())
@@ -291,7 +291,7 @@ namespace Synfire.Tests
             {
                 Action<int> work = seed =>
                 {
-                    using (Layer layer = new Layer(context, 32, 8))
+                    using (Layer layer = new Layer(context, steps: 8, neurons: 32))
                     using (Buffer<float> x = layer.CreateSequence<float>())
                     using (Buffer<uint> spikes = layer.CreateSpikes())
                     {
@@ -332,7 +332,7 @@ namespace Synfire.Tests
                 int launched = 0, closed = 0;
                 Exception thrown = null;
                 using (Context context = new Context(Program.Backend, threads: 1))
-                using (Layer layer = new Layer(context, 64, 16))
+                using (Layer layer = new Layer(context, steps: 16, neurons: 64))
                 {
                     float[] memory = new float[64 * 16];
                     Graph graph;
@@ -452,7 +452,7 @@ namespace Synfire.Tests
         public static void OpenAndLeave()
         {
             Context context = new Context(Program.Backend);
-            Layer layer = new Layer(context, 64, 8);
+            Layer layer = new Layer(context, steps: 8, neurons: 64);
             Buffer<float> x = layer.CreateSequence<float>();
             Graph graph = Graph.Record(context, g => g.Forward(layer, new ForwardArguments { X = x }));
             graph.Wait(graph.Launch());
@@ -463,7 +463,7 @@ namespace Synfire.Tests
         public static void LendAndLeave()
         {
             Context context = new Context(Backend.Host);
-            Layer layer = new Layer(context, 64, 8);
+            Layer layer = new Layer(context, steps: 8, neurons: 64);
             Buffer<float> x = context.Borrow<float>(new float[64 * 8], 8, 64);
             layer.Forward(new ForwardArguments { X = x });
             open_.AddRange(new object[] { context, layer, x });

@@ -11,7 +11,7 @@ namespace Synfire.Tests
     public static unsafe class Mistakes
     {
         private static readonly Context context_ = new Context(Backend.Host);
-        private static readonly Layer layer_ = new Layer(context_, 4, 3);
+        private static readonly Layer layer_ = new Layer(context_, steps: 3, neurons: 4);
         private static readonly Buffer<float> x_ = layer_.CreateSequence<float>();
         private static readonly Graph graph_ =
             Graph.Record(context_, g => g.Forward(layer_, new ForwardArguments { X = x_ }));
@@ -97,7 +97,7 @@ namespace Synfire.Tests
 
         public static void ClosedObjects()
         {
-            Layer layer = new Layer(context_, 4, 3);
+            Layer layer = new Layer(context_, steps: 3, neurons: 4);
             Buffer<float> x = layer.CreateSequence<float>();
             Graph graph = new Graph(context_);
             Context context = new Context(Backend.Host);
@@ -130,9 +130,9 @@ namespace Synfire.Tests
                               () => graph.Forward(layer_, new ForwardArguments { X = x_ }),
                               () => graph.Backward(layer_, new BackwardArguments { GradXSeq = x_ }),
                               () => graph.Copy(x_, x_),
-                              () => graph.ConvertSpikes(3, 4, x_, x_),
-                              () => graph.CountSpikes(CountKind.Total, 3, 4, x_, x_),
-                              () => graph.EncodeBernoulli(3, 4, x_, x_),
+                              () => graph.ConvertSpikes(x_, x_, steps: 3, neurons: 4),
+                              () => graph.CountSpikes(CountKind.Total, x_, x_, steps: 3, neurons: 4),
+                              () => graph.EncodeBernoulli(x_, x_, steps: 3, neurons: 4),
                               () => graph.Instantiate(),
                               () => graph.Launch(),
                               () => graph.Wait(1),
@@ -141,18 +141,18 @@ namespace Synfire.Tests
                               () => context.Reclaim(),
                               () =>
                               { ContextProperties properties = context.Properties; },
-                              () => new Layer(context, 4, 3),
+                              () => new Layer(context, steps: 3, neurons: 4),
                               () => context.CreateBuffer<float>(MemoryKind.Device, 4),
                               () => new Graph(context),
-                              () => context.ConvertSpikes(3, 4, x_, x_),
-                              () => context.EncodeBernoulli(3, 4, x_, x_) };
+                              () => context.ConvertSpikes(x_, x_, steps: 3, neurons: 4),
+                              () => context.EncodeBernoulli(x_, x_, steps: 3, neurons: 4) };
             for (int i = 0; i < uses.Length; ++i)
                 Check.Throws<ObjectDisposedException>(uses[i], "use " + i + " of something closed");
             Check.That(layer.ToString().Contains("closed") && x.ToString().Contains("closed") &&
                            context.ToString().Contains("closed"),
                        "in words");
             // The C library itself refuses a handle that was destroyed behind the binding's back.
-            using (Layer behind = new Layer(context_, 4, 3))
+            using (Layer behind = new Layer(context_, steps: 3, neurons: 4))
             {
                 Native.synfire_layer_destroy(new synfire_layer(behind.NativeValue));
                 Check.Status(Status.ErrorInvalidHandle, () => behind.SetParameter("tau", 1),
@@ -162,11 +162,13 @@ namespace Synfire.Tests
 
         public static void Sizes()
         {
-            Check.Throws<ArgumentOutOfRangeException>(() => new Layer(context_, -4, 3), "-4 neurons");
-            Check.Throws<ArgumentOutOfRangeException>(() => new Layer(context_, 4, -3), "-3 steps");
-            Check.Throws<ArgumentOutOfRangeException>(() => new Layer(context_, 4, 3, new LayerOptions { Batch = -1 }),
-                                                      "-1 rows");
-            Check.Throws<ArgumentOutOfRangeException>(() => Layer.QueryMemory(-1, 1), "memory of -1 neurons");
+            Check.Throws<ArgumentOutOfRangeException>(() => new Layer(context_, steps: 3, neurons: -4), "-4 neurons");
+            Check.Throws<ArgumentOutOfRangeException>(() => new Layer(context_, steps: -3, neurons: 4), "-3 steps");
+            LayerOptions negative = new LayerOptions { Batch = -1 };
+            Check.Throws<ArgumentOutOfRangeException>(
+                () => new Layer(context_, steps: 3, neurons: 4, options: negative), "-1 rows");
+            Check.Throws<ArgumentOutOfRangeException>(() => Layer.QueryMemory(steps: 1, neurons: -1),
+                                                      "memory of -1 neurons");
             Check.Throws<ArgumentOutOfRangeException>(() => context_.CreateBuffer<float>(MemoryKind.Device, -4),
                                                       "-4 elements");
             Check.Throws<ArgumentOutOfRangeException>(() => context_.CreateBuffer<float>(MemoryKind.Device, 4, 0),
@@ -183,8 +185,9 @@ namespace Synfire.Tests
             Check.Throws<ArgumentOutOfRangeException>(() => graph_.Copy(x_, x_, bytes: -8), "-8 bytes");
             Check.Throws<ArgumentOutOfRangeException>(() => x_.UploadBytes(null, -1), "-1 bytes");
             Check.Throws<ArgumentOutOfRangeException>(() => x_.Upload(new float[1], -1), "offset -1");
-            Check.Status(Status.ErrorInvalidArgument, () => new Layer(context_, 0, 3), "no neurons");
-            Check.Throws<SynfireException>(() => new Layer(context_, long.MaxValue, long.MaxValue), "too many neurons");
+            Check.Status(Status.ErrorInvalidArgument, () => new Layer(context_, steps: 3, neurons: 0), "no neurons");
+            Check.Throws<SynfireException>(() => new Layer(context_, steps: long.MaxValue, neurons: long.MaxValue),
+                                           "too many neurons");
         }
 
         public static void NamesAndNulls()
@@ -199,7 +202,7 @@ namespace Synfire.Tests
             Check.Status(Status.ErrorInvalidArgument, () => SynfireLibrary.FindModel("hodgkin_huxley"),
                          "an unknown model");
             Check.Throws<ArgumentNullException>(() => SynfireLibrary.FindSurrogate(null), "a null surrogate");
-            Check.Throws<ArgumentNullException>(() => new Layer(null, 4, 3), "a null context");
+            Check.Throws<ArgumentNullException>(() => new Layer(null, steps: 3, neurons: 4), "a null context");
             Check.Throws<ArgumentNullException>(() => new Graph(null), "a null context");
             Check.Throws<ArgumentNullException>(() => layer_.Forward(null), "null arguments");
             Check.Throws<ArgumentNullException>(() => layer_.Forward(new ForwardArguments()), "no X");
@@ -213,8 +216,9 @@ namespace Synfire.Tests
             layer_.Forward(new ForwardArguments { X = x_ });
             Check.Throws<ArgumentNullException>(() => layer_.Backward(backward), "a null gradient");
             Check.Status(Status.ErrorInvalidArgument, () => layer_.Backward(new BackwardArguments()), "no output");
+            LayerOptions unknown = new LayerOptions { Model = (Model)99 };
             Check.Status(Status.ErrorInvalidArgument,
-                         () => new Layer(context_, 4, 3, new LayerOptions { Model = (Model)99 }), "model 99");
+                         () => new Layer(context_, steps: 3, neurons: 4, options: unknown), "model 99");
             // Nulls through the raw layer are statuses too.
             Check.Equal(
                 Native.synfire_layer_forward(new synfire_layer(layer_.NativeValue), null, default(synfire_stream)),
@@ -234,7 +238,7 @@ namespace Synfire.Tests
                 Check.Status(Status.ErrorStaleTape,
                              () =>
                              {
-                                 using (Layer fresh = new Layer(context_, 4, 3))
+                                 using (Layer fresh = new Layer(context_, steps: 3, neurons: 4))
                                      fresh.Backward(new BackwardArguments { GradXSeq = x_ });
                              },
                              "backward without a forward");

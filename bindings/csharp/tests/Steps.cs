@@ -68,7 +68,7 @@ namespace Synfire.Tests
 
         public static void GradientDescentInsideTheReplay()
         {
-            using (Layer layer = new Layer(context_, 3, 1))
+            using (Layer layer = new Layer(context_, steps: 1, neurons: 3))
             using (Buffer<float> gradient = context_.CreateBuffer<float>(new float[] { 1, -1, 0 }))
             using (Graph graph = new Graph(context_), other = new Graph(context_))
             {
@@ -93,7 +93,7 @@ namespace Synfire.Tests
 
         public static void SeveralParametersOrNone()
         {
-            using (Layer layer = new Layer(context_, 3, 1))
+            using (Layer layer = new Layer(context_, steps: 1, neurons: 3))
             {
                 Dictionary<string, double[]> bad = new Dictionary<string, double[]> {
                     { "tau", new[] { 3.0 } }, { "v_reset", new[] { double.NaN } }
@@ -115,7 +115,8 @@ namespace Synfire.Tests
 
         public static void OnlyTheFirstRowsAreActive()
         {
-            using (Layer layer = new Layer(context_, 2, 1, new LayerOptions { Model = Model.If, Batch = 3 }))
+            LayerOptions three = new LayerOptions { Model = Model.If, Batch = 3 };
+            using (Layer layer = new Layer(context_, steps: 1, neurons: 2, options: three))
             using (Buffer<float> x = layer.CreateSequence<float>())
             using (Graph graph = Graph.Record(context_, g => g.Forward(layer, new ForwardArguments { X = x })))
             {
@@ -136,8 +137,9 @@ namespace Synfire.Tests
         public static void RowsOfTheState()
         {
             LayerOptions four = new LayerOptions { Batch = 4 };
-            using (Layer layer = new Layer(context_, 2, 1, four), agents = new Layer(context_, 2, 1, four))
-            using (Layer other = new Layer(context_, 2, 3, new LayerOptions { Batch = 2 }))
+            using (Layer layer = new Layer(context_, steps: 1, neurons: 2, options: four),
+                         agents = new Layer(context_, steps: 1, neurons: 2, options: four))
+            using (Layer other = new Layer(context_, steps: 3, neurons: 2, options: new LayerOptions { Batch = 2 }))
             using (Buffer<byte> mask = context_.CreateBuffer<byte>(new byte[] { 1, 0, 0, 1 }))
             using (Buffer<float> some = context_.CreateBuffer<float>(new float[,] { { 7, 8 }, { 9, 10 } }))
             using (Buffer<float> read = context_.CreateBuffer<float>(MemoryKind.Pinned, 2, 2))
@@ -168,7 +170,7 @@ namespace Synfire.Tests
                 Check.Throws<ArgumentOutOfRangeException>(() => layer.ResetRows(0, -1), "-1 rows");
                 Check.Throws<ArgumentNullException>(() => layer.ReadRows(null, read), "no name");
                 Check.Throws<ArgumentNullException>(() => layer.WriteRows("v", null), "no buffer");
-                Check.Throws<ArgumentNullException>(() => layer.CopyRows(null), "no layer");
+                Check.Throws<ArgumentNullException>(() => layer.CopyRows((Layer)null), "no layer");
                 other.Dispose();
                 Check.Throws<ObjectDisposedException>(() => layer.CopyRows(other), "a closed source");
                 Check.Throws<ObjectDisposedException>(() => other.ResetRows(), "a closed layer");
@@ -180,7 +182,8 @@ namespace Synfire.Tests
         public static void Snapshots()
         {
             LayerOptions options = new LayerOptions { Model = Model.Izhikevich, Batch = 3 };
-            using (Layer layer = new Layer(context_, 2, 1, options), wider = new Layer(context_, 3, 1, options))
+            using (Layer layer = new Layer(context_, steps: 1, neurons: 2, options: options),
+                         wider = new Layer(context_, steps: 1, neurons: 3, options: options))
             {
                 float[] v = { 1, 2, 3, 4, 5, 6 };
                 layer.WriteState<float>("v", v);

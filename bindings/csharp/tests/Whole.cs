@@ -92,9 +92,7 @@ namespace Synfire.Tests
         public static void AReplayCostsHardlyMoreThanFromC()
         {
             using (Context context = new Context(Backend.Host, threads: 1)) using (
-                Layer layer = new Layer(
-                    context, 1,
-                    1)) using (Buffer<float> x =
+                Layer layer = new Layer(context, steps: 1, neurons: 1)) using (Buffer<float> x =
                                    layer.CreateSequence<float>()) using (Graph graph =
                                                                              Graph.Record(
                                                                                  context,

@@ -141,6 +141,9 @@ OperationList scale_add(const ScaleAddRequest& request, bool on_host) {
         static_cast<unsigned long long>(elements_of(source)), static_cast<unsigned long long>(source.row_pitch()),
         static_cast<unsigned long long>(elements_of(destination)),
         static_cast<unsigned long long>(destination.row_pitch()));
+  if (!fits(source.shape(), destination.shape().all()) && !fits(destination.shape(), source.shape().all()))
+    fail_argument("SYN-BUFFER-SHAPE", "desc.source has shape %s, desc.destination %s; both must be the same",
+                  lengths_text(source.shape().all()).c_str(), lengths_text(destination.shape().all()).c_str());
   check_scalar(request.scale, "desc.scale");
   check_scalar(request.keep, "desc.keep");
   check_memory(source, "desc.source", on_host);

@@ -1,20 +1,10 @@
+#include "lane_sum.hpp"
 #include "sum_gradient.hpp"
-
-#include <synfire/model/reduction.hpp>
 
 #include <algorithm>
 
 namespace synfire::operations {
 namespace {
-
-// The sum of model/reduction.hpp: running sums in lanes, added by a binary tree.
-double lane_sum(const double* values, int64_t count) {
-  double lanes[model::reduction_lanes] = {};
-  for (int64_t i = 0; i < count; ++i) lanes[i % model::reduction_lanes] += values[i];
-  for (int half = model::reduction_lanes / 2; half > 0; half /= 2)
-    for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
-  return lanes[0];
-}
 
 template <class R>
 void sum(const SumGradient& op) {

@@ -1,23 +1,13 @@
 #include "kernels.hpp"
+#include "lane_sum.hpp"
 
 #include <cuda/twin.hpp>
-
-#include <synfire/model/reduction.hpp>
 
 #include <algorithm>
 
 namespace synfire::cuda {
-namespace {
 
-double lane_sum(const double* values, int64_t count) {
-  double lanes[model::reduction_lanes] = {};
-  for (int64_t i = 0; i < count; ++i) lanes[i % model::reduction_lanes] += values[i];
-  for (int half = model::reduction_lanes / 2; half > 0; half /= 2)
-    for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
-  return lanes[0];
-}
-
-}  // namespace
+using operations::lane_sum;
 
 template <class R>
 const void* reduce_batch_kernel() {

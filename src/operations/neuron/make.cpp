@@ -235,6 +235,9 @@ OperationList with_gradients(Layer& layer, Backward backward, const BackwardRequ
       fail_argument("SYN-GRADIENT-LENGTH",
                     "%s holds %llu elements; allowed are 1 (the sum over all neurons) and %llu (one per neuron)", name,
                     static_cast<unsigned long long>(held), static_cast<unsigned long long>(n_neurons));
+    const int64_t lengths[] = {static_cast<int64_t>(held)};
+    check_shape(gradient, name, lengths,
+                std::string(name_of_dtype(gradient.dtype())).append(" ").append(lengths_text(lengths)));
     check_memory(gradient, name, layer.context()->device().is_host());
   }
   layer.prepare_gradients();

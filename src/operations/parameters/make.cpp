@@ -47,6 +47,9 @@ UpdateParameter make_update(Recorder& recorder, Layer& layer, const UpdateReques
     fail_argument("SYN-UPDATE-LENGTH",
                   "desc.gradient holds %llu elements; \"%s\" holds %llu, and both must be the same",
                   static_cast<unsigned long long>(held), known_as, static_cast<unsigned long long>(length));
+  const int64_t lengths[] = {static_cast<int64_t>(held)};
+  check_shape(gradient, "desc.gradient", lengths,
+              std::string(name_of_dtype(gradient.dtype())).append(" ").append(lengths_text(lengths)));
   check_memory(gradient, "desc.gradient", layer.context()->device().is_host());
 
   model::Descent descent = {};

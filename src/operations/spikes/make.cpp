@@ -64,7 +64,9 @@ OperationList count_spikes(const CountSpikesRequest& request, bool on_host) {
     std::snprintf(text, sizeof text, "%s [%lld]", name_of_dtype(counts.dtype()), static_cast<long long>(length));
   OperationList operations = {CountSpikes{request.kind, folded(e, request.spikes->dtype() == SYNFIRE_DTYPE_BITS),
                                           spike_view(*request.spikes, "desc.spikes", e, on_host),
-                                          stepped(counts, "desc.counts", {1, length}, text, on_host)}};
+                                          neurons
+                                              ? stepped(counts, "desc.counts", {1, e.batch, e.n_neurons}, text, on_host)
+                                              : stepped(counts, "desc.counts", {1, length}, text, on_host)}};
   check_overlap(operations);
   return operations;
 }

@@ -60,14 +60,16 @@ View values(const Layer& layer, RowRange rows, const Buffer& buffer) {
   if (buffer.dtype() != spec.arithmetic())
     fail_argument("SYN-BUFFER-TYPE", "desc.buffer holds %s; %s is needed", name_of_dtype(buffer.dtype()),
                   name_of_dtype(spec.arithmetic()));
+  const int64_t lengths[] = {rows.n_rows, spec.extents.n_neurons};
+  const std::string shape = std::string(name_of_dtype(spec.arithmetic())).append(" ").append(lengths_text(lengths));
+  check_shape(buffer, "desc.buffer", lengths, shape);
   check_memory(buffer, "desc.buffer", layer.context()->device().is_host());
   View array = buffer.view();
   const uint64_t needed = bytes_of(spec, rows.n_rows);
   if (array.bytes < needed)
-    fail_argument("SYN-BUFFER-SIZE", "desc.buffer holds %llu bytes; at least %llu bytes, %s [%lld, %lld], are needed",
-                  static_cast<unsigned long long>(array.bytes), static_cast<unsigned long long>(needed),
-                  name_of_dtype(spec.arithmetic()), static_cast<long long>(rows.n_rows),
-                  static_cast<long long>(spec.extents.n_neurons));
+    fail_argument("SYN-BUFFER-SIZE", "desc.buffer holds %llu elements; %s has %llu",
+                  static_cast<unsigned long long>(array.bytes / spec.element_bytes()), shape.c_str(),
+                  static_cast<unsigned long long>(needed / spec.element_bytes()));
   array.bytes = needed;
   return array;
 }
@@ -196,10 +198,12 @@ OperationList reset_rows(Layer& layer, RowRange rows, Buffer* mask) {
     if (mask->dtype() != SYNFIRE_DTYPE_U8)
       fail_argument("SYN-BUFFER-TYPE", "desc.buffer holds %s; a mask is u8 [%llu]", name_of_dtype(mask->dtype()),
                     static_cast<unsigned long long>(batch));
+    const int64_t lengths[] = {layer.spec().extents.batch};
+    check_shape(*mask, "desc.buffer", lengths, std::string("a mask u8 ").append(lengths_text(lengths)));
     check_memory(*mask, "desc.buffer", layer.context()->device().is_host());
     operation.mask = mask->view();
     if (operation.mask.bytes < batch)
-      fail_argument("SYN-BUFFER-SIZE", "desc.buffer holds %llu bytes; a mask has one for each of %llu batch rows",
+      fail_argument("SYN-BUFFER-SIZE", "desc.buffer holds %llu elements; a mask has one for each of %llu batch rows",
                     static_cast<unsigned long long>(operation.mask.bytes), static_cast<unsigned long long>(batch));
     operation.mask.bytes = batch;
   }

@@ -238,6 +238,7 @@ const Rule of_buffers[] = {
        const Buffer narrow(made);
        return w.forward([&](auto& forward) { forward.x = narrow; });
      }},
+    {"SYN-BUFFER-SHAPE", argument, [](World& w) { return w.create_buffer([](auto& desc) { desc.shape[1] = 5; }); }},
     {"SYN-BUFFER-ALIGNMENT", argument,
      [](World& w) {
        void* data = nullptr;

@@ -33,7 +33,7 @@ public sealed class SpikingLayer : MonoBehaviour
     private void OnEnable()
     {
         context_ = new Context();
-        layer_ = new Layer(context_, Neurons, Steps);
+        layer_ = new Layer(context_, steps: Steps, neurons: Neurons);
         layer_.SetParameter("tau", tau);
         x_ = layer_.CreateSequence<float>(MemoryKind.Pinned);
         spikes_ = layer_.CreateSpikes(MemoryKind.Pinned);

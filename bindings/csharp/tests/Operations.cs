@@ -1,0 +1,149 @@
+// Operations.cs - operations by their classes of arguments: recorded, run now, refused, and what a graph keeps of them.
+//
+// SPDX-License-Identifier: MIT
+using System;
+using System.Collections.Generic;
+using System.Linq;
+using System.Runtime.CompilerServices;
+
+namespace Synfire.Tests
+{
+    public static class Operations
+    {
+        private static readonly Context context_ = new Context(Backend.Host);
+
+        private static float[] Elements(Buffer<float> buffer)
+        {
+            float[] all = new float[buffer.Length];
+            buffer.Download(all);
+            return all;
+        }
+
+        private static void Same<T>(IEnumerable<T> got, IEnumerable<T> wanted, string what)
+        {
+            Check.That(got.SequenceEqual(wanted), what + ": got " + string.Join(" ", got));
+        }
+
+        public static void RunNow()
+        {
+            using (Layer layer = new Layer(context_, steps: 2, neurons: 3, options: new LayerOptions { Batch = 2 }))
+            using (Layer other = new Layer(context_, steps: 2, neurons: 3, options: new LayerOptions { Batch = 2 }))
+            using (Buffer<float> x = layer.CreateSequence<float>())
+            using (Buffer<float> v = layer.CreateState<float>())
+            using (Buffer<float> spikes = layer.CreateSequence<float>())
+            using (Buffer<uint> bits = layer.CreateSpikes())
+            using (Buffer<ulong> total = context_.CreateBuffer<ulong>(MemoryKind.Device, 1))
+            using (Buffer<byte> mask = context_.CreateBuffer<byte>(new byte[] { 0, 1 }))
+            {
+                x.Fill(10);
+                layer.Forward(new ForwardArguments { X = x, Spikes = bits });
+                context_.ConvertSpikes(new ConvertSpikesArguments { Steps = 2, Neurons = 3, Batch = 2, Source = bits,
+                                                                    Destination = spikes });
+                Same(Elements(spikes), Enumerable.Repeat(1f, 12), "spikes");
+                context_.CountSpikes(new CountSpikesArguments { Kind = CountKind.Total, Steps = 2, Neurons = 3,
+                                                                Batch = 2, Spikes = bits, Counts = total });
+                Check.Equal(total[0], 12ul, "their number");
+                context_.ScaleAdd(new ScaleAddArguments { Source = spikes, Destination = x, Scale = -1, Keep = 0.5 });
+                Same(Elements(x), Enumerable.Repeat(4f, 12), "a sum");
+                x.Fill(1);
+                context_.EncodeBernoulli(new EncodeBernoulliArguments { Steps = 2, Neurons = 3, Batch = 2, Rates = x,
+                                                                        Spikes = spikes, RatesPerStep = true });
+                Same(Elements(spikes), Enumerable.Repeat(1f, 12), "rates of 1");
+
+                v.Upload(new float[] { 1, 2, 3, 4, 5, 6 });
+                layer.WriteRows(new WriteRowsArguments { Buffer = v });
+                layer.ResetRows(new ResetRowsArguments { Buffer = mask });
+                other.CopyRows(new CopyRowsArguments { Source = layer, FirstRow = 0, Rows = 1, DestinationRow = 1 });
+                layer.ReadRows(new ReadRowsArguments { Name = "v", Buffer = v });
+                Same(Elements(v), new float[] { 1, 2, 3, 0, 0, 0 }, "rows, the second of them reset");
+                other.ReadRows(new ReadRowsArguments { Buffer = v });
+                Same(Elements(v), new float[] { 0, 0, 0, 1, 2, 3 }, "rows of another layer");
+            }
+        }
+
+        // Objects that nothing but the graph refers to when it is replayed.
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static Graph Record(Buffer<float> gradient, Buffer<float> result)
+        {
+            Layer layer = new Layer(context_, steps: 1, neurons: 3), source = new Layer(context_, steps: 1, neurons: 3);
+            source.WriteState<float>("v", new float[] { 0.1f, 0.2f, 0.3f });
+            Buffer<float> x = layer.CreateSequence<float>();
+            Buffer<float> first = context_.CreateBuffer<float>(new float[] { 7, 8, 9 });
+            x.Fill(3);
+            return Graph.Record(context_, graph =>
+                graph.CopyRows(layer, new CopyRowsArguments { Source = source })
+                    .ReadRows(layer, new ReadRowsArguments { Name = "v", Buffer = result })
+                    .Forward(layer, new ForwardArguments { X = x })
+                    .Fill(new FillArguments { Buffer = gradient, Value = 1 })
+                    .Backward(layer, new BackwardArguments { GradSpikeSeq = x,
+                                                             ParameterGradients = { { "tau", gradient } } })
+                    .UpdateParameter(layer, new UpdateParameterArguments { Name = "tau", Gradient = gradient })
+                    .Copy(new CopyArguments { Source = first, Destination = result, SourceOffset = 4, Bytes = 4 })
+                    .Snapshot(layer, new SnapshotArguments { Buffer = SnapshotOf(layer) }));
+        }
+
+        private static Buffer<byte> SnapshotOf(Layer layer)
+        {
+            return context_.CreateBuffer<byte>(MemoryKind.Device, layer.Snapshot().Length);
+        }
+
+        public static void AGraphKeepsWhatArgumentsName()
+        {
+            using (Buffer<float> gradient = context_.CreateBuffer<float>(MemoryKind.Device, 1))
+            using (Buffer<float> result = context_.CreateBuffer<float>(MemoryKind.Device, 3))
+            {
+                long before = SynfireLibrary.LiveHandles;
+                using (Graph graph = Record(gradient, result))
+                {
+                    Lifetime.CollectAll();
+                    Check.Equal(SynfireLibrary.LiveHandles, before + 6, "the graph, two layers and three buffers");
+                    graph.Wait(graph.Launch());
+                    Same(Elements(result), new float[] { 8, 0.2f, 0.3f }, "the state, its first number copied over");
+                    Check.That(gradient[0] != 1 && gradient[0] != 0, "a gradient of a parameter");
+                }
+            }
+        }
+
+        private static void Missing(Action call, string property)
+        {
+            ArgumentNullException problem = Check.Throws<ArgumentNullException>(call, "no " + property);
+            if (problem != null) Check.Equal(problem.ParamName, property, "what is missing");
+        }
+
+        public static void WhatIsMissing()
+        {
+            using (Layer layer = new Layer(context_, steps: 1, neurons: 3))
+            using (Buffer<float> x = layer.CreateSequence<float>())
+            using (Graph graph = new Graph(context_))
+            {
+                Missing(() => graph.Copy(null), "arguments");
+                Missing(() => graph.Copy(new CopyArguments { Source = x }), "Destination");
+                Missing(() => graph.Forward(null, new ForwardArguments { X = x }), "layer");
+                Missing(() => graph.Forward(layer, new ForwardArguments()), "X");
+                Missing(() => graph.UpdateParameter(layer, new UpdateParameterArguments { Gradient = x }), "Name");
+                Missing(() => layer.CopyRows(new CopyRowsArguments()), "Source");
+                Missing(() => context_.ConvertSpikes(new ConvertSpikesArguments { Source = x }), "Destination");
+                BackwardArguments backward = new BackwardArguments { ParameterGradients = { { "tau", null } } };
+                Missing(() => graph.Backward(layer, backward), "ParameterGradients");
+                Check.Status(Status.ErrorInvalidArgument,
+                             () => context_.ConvertSpikes(new ConvertSpikesArguments { Source = x, Destination = x,
+                                                                                       Steps = -1, Neurons = 3 }),
+                             "-1 steps");
+                Check.Status(Status.ErrorWrongOrder, () => graph.Instantiate(), "nothing was recorded");
+            }
+        }
+
+        // More gradients than anybody has parameters: the C library refuses them, not the binding.
+        public static void AListMayBeLong()
+        {
+            using (Layer layer = new Layer(context_, steps: 1, neurons: 3))
+            using (Buffer<float> x = layer.CreateSequence<float>())
+            {
+                BackwardArguments backward = new BackwardArguments { GradXSeq = x };
+                for (int i = 0; i < 1000; ++i) backward.ParameterGradients["parameter" + i] = x;
+                layer.Forward(new ForwardArguments { X = x });
+                Check.Status(Status.ErrorInvalidArgument, () => layer.Backward(backward), "1,000 gradients");
+            }
+        }
+    }
+}

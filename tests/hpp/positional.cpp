@@ -1,0 +1,29 @@
+// Calls with steps and neurons as plain integers, or swapped: the compiler must refuse each, with the new spelling.
+// CASE chooses one; 0 is the call that is right.
+#include <synfire/synfire.hpp>
+
+namespace {
+
+[[maybe_unused]] void call(const synfire::Buffer& a, const synfire::Buffer& b) {
+  using synfire::neurons, synfire::steps;
+#if CASE == 0
+  static_cast<void>(synfire::layer_desc(SYNFIRE_MODEL_LIF, steps{20}, neurons{64}, 2));
+  static_cast<void>(synfire::convert_spikes_desc(a, b, steps{20}, neurons{64}));
+#elif CASE == 1
+  static_cast<void>(synfire::layer_desc(SYNFIRE_MODEL_LIF, 20, 64));
+#elif CASE == 2
+  static_cast<void>(synfire::layer_desc(SYNFIRE_MODEL_LIF, neurons{64}, steps{20}));
+#elif CASE == 3
+  static_cast<void>(synfire::layer_desc(SYNFIRE_MODEL_LIF, steps{20}, 64));
+#elif CASE == 4
+  static_cast<void>(synfire::convert_spikes_desc(a, b, 20, 64));
+#elif CASE == 5
+  static_cast<void>(synfire::count_spikes_desc(a, b, SYNFIRE_COUNT_TOTAL, 20, 64, 2));
+#elif CASE == 6
+  static_cast<void>(synfire::encode_bernoulli_desc(a, b, 64, 20, 2, 7));
+#else
+#error "no such case"
+#endif
+}
+
+}  // namespace
