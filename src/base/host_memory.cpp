@@ -89,7 +89,7 @@ void* allocate_host(uint64_t bytes) {
       allocation = static_cast<char*>(::operator new (bytes + alignment, std::align_val_t{alignment}, std::nothrow));
       if (allocation) data = allocation + alignment;
     }
-    if (!data) fail_bytes(bytes, "they are not to be had");
+    if (!data) fail_bytes(bytes, "they are not available");
   } catch (...) {
     give_up();
     throw;

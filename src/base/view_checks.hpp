@@ -14,11 +14,11 @@ namespace synfire::core {
 // Refuses memory that the device cannot compute on.
 void check_memory(const Buffer& buffer, const char* name, bool host_device);
 
-// Refuses a buffer whose shape is known to be another one. `shape` describes the needed one in the error text.
+// Refuses a buffer with a known shape that differs from these lengths; `shape` is the needed one, for the error text.
 void check_shape(const Buffer& buffer, const char* name, std::span<const int64_t> lengths, const std::string& shape);
 
 // The part of a buffer that an array of these lengths takes at the buffer's pitch. The first length is the number of
-// steps, or 1 if there are none. `shape` describes the array in the error text.
+// steps, or 1 if there are none. `shape` is for the error text.
 View stepped(const Buffer& buffer, const char* name, std::initializer_list<int64_t> lengths, const std::string& shape,
              bool host_device);
 

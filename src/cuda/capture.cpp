@@ -167,7 +167,7 @@ class Capturer {
   const SignalLaunch signal_;
   const cudaStream_t stream_;
   unsigned long long id_ = 0;       // CUDA's number of the capture
-  cudaGraphNode_t last_ = nullptr;  // the one node that the next work in the stream depends on; null: several
+  cudaGraphNode_t last_ = nullptr;  // the only node that the next work in the stream depends on; null if several
   Nodes known_;
 };
 

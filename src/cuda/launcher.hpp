@@ -76,8 +76,7 @@ class Launcher {
 void enqueue_write_small(void* destination, const void* source, uint64_t bytes, cudaStream_t stream);
 // Counts a replay.
 void enqueue_signal(uint64_t* count, uint64_t* published, const Launcher::Place& place);
-// Loads the kernel that counts, ahead of a capture.
-void load_signal();
+void load_signal();  // loads its kernel, ahead of a capture
 // Whether this build's kernels, as compiled for this device, wait for the previous kernel themselves.
 bool kernels_wait(int compute_major, int driver_version);
 // Whether a launch may choose how much shared memory a multiprocessor has (Grid::shared_percent).

@@ -222,14 +222,14 @@ class CudaReplay final : public Replay {
   void apply(Build& build, size_t entry) {
     const bool wanted = build.wanted(entry);
     if (wanted == (build.active[entry] != 0)) return;
-    size_t n_switched = 0;
+    size_t n_done = 0;
     try {
-      switch_nodes(build, entry, wanted, SIZE_MAX, n_switched);
+      switch_nodes(build, entry, wanted, SIZE_MAX, n_done);
     } catch (...) {
       // Switches all slots or none.
       size_t n_undone = 0;
       try {
-        switch_nodes(build, entry, !wanted, n_switched, n_undone);
+        switch_nodes(build, entry, !wanted, n_done, n_undone);
       } catch (...) {  // a device on which this cannot be undone is lost
       }
       throw;

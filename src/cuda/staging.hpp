@@ -39,7 +39,7 @@ class Staging {
     size_t copy_in;  // ... since this entry of the list
   };
 
-  void add(const core::Operation& operation);
+  void add(const core::Operation& original);
   void append(core::Operation operation);
   Staged& staged(const core::View& array);
   void read(core::View& array);

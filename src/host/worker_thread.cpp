@@ -17,7 +17,7 @@ namespace synfire::host {
 namespace {
 
 // A backward in f64 uses 110 KiB of stack, and thread-local data of libraries are on the stack too.
-constexpr size_t stack_bytes = 512 * 1024;
+constexpr size_t stack_bytes = size_t{512} * 1024;
 
 // Signals that the program handles go to its own threads; a fault's signal goes to the thread that caused it.
 class SignalsBlocked {

@@ -293,7 +293,7 @@ void ParameterSet::slopes(int64_t neuron, double* slopes) const {
   for (int i = 0; i < n_own; ++i) own[i] = value(static_cast<uint32_t>(i), neuron);
   std::fill_n(slopes, n_slope_rows(model_) * model::max_model_constants, 0.0);
   for (int i = 0; i < n_own; ++i)
-    model_.derive_along(own, i, undecayed_input_, slopes + i * model::max_model_constants);
+    model_.derive_along(own, i, undecayed_input_, slopes + int64_t{i} * model::max_model_constants);
   // Along 1/p instead of p: d/d(1/p) = −p²·d/dp.
   int row = n_own;
   for (int i = 0; i < n_own; ++i) {

@@ -60,10 +60,11 @@ class Tape final : public Child {
   void leave(const TapeShape& shape, const TapeStamp& made_of);
   // Invalidates the tape, which may be partly written or is no longer needed, and drops the reference to X.
   void spoil() noexcept;
-  // The shape in which the tape was left, with a reference to X; none if it was never left or is invalid.
+  // The shape in which the tape was left, with a reference to X; none if it was never left or is invalidated.
   using Held = std::pair<TapeShape, Ref<Buffer>>;
   Held left() const;
-  // The shape in which the next forward will leave it; if the X of that forward is gone, left().
+  // The shape in which the next forward will leave it; if the X of that forward is gone, the shape in which it was
+  // left.
   Held expected() const;
   // Throws STALE_TAPE unless the parameters, and X if it is read again, are unchanged.
   void check(const Layer& layer, bool reads_input) const;

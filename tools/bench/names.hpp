@@ -1,8 +1,7 @@
 // names.hpp - what synfire-bench can be asked for, by name: dtypes, spike formats, tapes, models, surrogates.
 //
-// What lives here: one table each, of the library's own lists where it has one (../names/names.hpp); what the library
+// One table each, of the library's own lists where it has one (../names/names.hpp); what the library
 // gains later is one row more, or `not_built` replaced in its row.
-// What does not: the command line (options.hpp), what is done with the rows (workload.hpp).
 //
 // SPDX-License-Identifier: MIT
 #ifndef SYNFIRE_TOOLS_BENCH_NAMES_HPP

@@ -1,7 +1,6 @@
 // timing.hpp - how long replays take.
 //
-// What lives here: samples, medians, launch to done, the copy that everything is compared with.
-// What does not: what is replayed (workload.hpp).
+// Samples, medians, launch to done, the copy that everything is compared with.
 //
 // SPDX-License-Identifier: MIT
 #ifndef SYNFIRE_TOOLS_BENCH_TIMING_HPP

@@ -1,7 +1,6 @@
 // workload.hpp - a layer with its arrays and graphs, made to be replayed.
 //
-// What lives here: what is recorded, how many bytes it must move, the arrays it runs on.
-// What does not: clocks (timing.hpp), what is printed (record.hpp).
+// What is recorded, how many bytes it must move, the arrays it runs on.
 //
 // SPDX-License-Identifier: MIT
 #ifndef SYNFIRE_TOOLS_BENCH_WORKLOAD_HPP

@@ -1,8 +1,7 @@
 /* clock.h - time, in nanoseconds that only ever grow.
  *
- * What lives here: reading the clock, sleeping until a moment, asking how often the thread was interrupted; the only
+ * Reading the clock, sleeping until a moment, asking how often the thread was interrupted; the only
  * file that needs POSIX for time.
- * What does not: what is measured with it (latency.h).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef HEAR_CLOCK_H

@@ -1,8 +1,7 @@
 /* cochlea.h - a silicon cochlea: sound in, what 128 places along the basilar membrane would feel out.
  *
- * What lives here: 128 gammatone resonators, equally spaced on the ERB-number scale from 80 Hz to
+ * 128 gammatone resonators, equally spaced on the ERB-number scale from 80 Hz to
  * min(7 kHz, 0.45 rate), half-wave rectified and compressed; and the normalisation of loudness before them.
- * What does not: spikes (ear.h), the gain that learning puts on each channel (learner.h).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef HEAR_COCHLEA_H

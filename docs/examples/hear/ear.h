@@ -1,10 +1,9 @@
 /* ear.h - the part of `hear` that is Synfire: 128 channels in, spikes out, one graph replayed for every frame.
  *
- * What lives here: the context, a LIF layer of 128 K neurons, its pinned buffers and the graph
+ * The context, a LIF layer of 128 K neurons, its pinned buffers and the graph
  *
  *     x [T, N] -> forward -> spikes [T, ceil(N/32)]   and, to learn,   grad_spikes [T, N] -> backward -> grad_x [T, N]
  *
- * What does not: sound (cochlea.h), what a gradient is for (learner.h), when a frame starts (main.c).
  *
  * Neurons are channel-major: neuron c K + k is the k-th of channel c, so the neurons of one channel lie side by side.
  *

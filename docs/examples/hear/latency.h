@@ -1,7 +1,6 @@
 /* latency.h - how long every replay took, and the percentiles of that.
  *
- * What lives here: one number per frame, kept exactly, sorted when it is read.
- * What does not: the clock (clock.h).
+ * One number per frame, kept exactly, sorted when it is read.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef HEAR_LATENCY_H

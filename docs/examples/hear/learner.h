@@ -1,8 +1,7 @@
 /* learner.h - a gain per channel that follows the gradient until every channel fires at a target rate.
  *
- * What lives here: the loss, the gradient that goes into the backward pass and what is made of the gradient that comes
+ * The loss, the gradient that goes into the backward pass and what is made of the gradient that comes
  * out of it.
- * What does not: backpropagation itself (that is the graph's second half, ear.h), counting (rates.h).
  *
  * With r_c the mean rate of channel c over the last W seconds (the length of the recording), K neurons a channel,
  * gain g_c = exp(theta_c) and x = g_c y_c, y the response of the cochlea:

@@ -1,7 +1,6 @@
 /* listen.h - the loop: frame after frame of sound, through the cochlea, through the graph, to whoever wants the spikes.
  *
- * What lives here: how many frames there are, when each begins and when it must be done, what happens when it is not.
- * What does not: the parts that it connects; the table of results (report.h).
+ * How many frames there are, when each begins and when it must be done, what happens when it is not.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef HEAR_LISTEN_H

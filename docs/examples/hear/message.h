@@ -1,7 +1,6 @@
 /* message.h - what `hear` tells its user when something is wrong.
  *
- * What lives here: one way to complain on stderr, and the text behind a failed call of the library.
- * What does not: progress (progress.h) and results (report.h).
+ * One way to complain on stderr, and the text behind a failed call of the library.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef HEAR_MESSAGE_H

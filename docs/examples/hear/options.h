@@ -1,7 +1,6 @@
 /* options.h - the command line of `hear`.
  *
- * What lives here: reading and checking it, and the help text.
- * What does not: what the options do.
+ * Reading and checking it, and the help text.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef HEAR_OPTIONS_H

@@ -1,7 +1,6 @@
 /* output.h - the folder that the results go into.
  *
- * What lives here: making it, naming the files in it; the only file that needs POSIX for folders.
- * What does not: what is written (raster.h, npy.h).
+ * Making it, naming the files in it; the only file that needs POSIX for folders.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef HEAR_OUTPUT_H

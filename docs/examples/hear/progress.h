@@ -1,8 +1,7 @@
 /* progress.h - signs of life on stderr while the frames run.
  *
- * What lives here: on a terminal one line that is rewritten ten times a second, with a level meter; elsewhere a line
+ * On a terminal one line that is rewritten ten times a second, with a level meter; elsewhere a line
  * every five seconds.
- * What does not: results (report.h), complaints (message.h).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef HEAR_PROGRESS_H

@@ -1,9 +1,8 @@
 /* raster.h - the picture of a run: the waveform above, the spikes below, as SVG.
  *
- * What lives here: collecting spikes by channel and moment, and drawing them. One row a channel, whatever the
+ * Collecting spikes by channel and moment, and drawing them. One row a channel, whatever the
  * population: the share of its neurons that fired in a moment is the darkness of the mark. At most 2000 moments, so
  * that the file stays small however long the sound is.
- * What does not: counting (rates.h), the spikes themselves (npy.h).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef HEAR_RASTER_H

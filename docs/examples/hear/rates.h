@@ -1,7 +1,6 @@
 /* rates.h - how often the neurons of each channel fire, in hertz.
  *
- * What lives here: counting packed spikes by channel; the mean rate over a sliding window of frames.
- * What does not: drawing (raster.h), deciding what the rate should be (learner.h).
+ * Counting packed spikes by channel; the mean rate over a sliding window of frames.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef HEAR_RATES_H

@@ -1,7 +1,6 @@
 /* report.h - the table at the end.
  *
- * What lives here: printing the results on stdout.
- * What does not: measuring them.
+ * Printing the results on stdout.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef HEAR_REPORT_H

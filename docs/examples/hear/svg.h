@@ -1,7 +1,6 @@
 /* svg.h - what the pictures of `hear` have in common.
  *
- * What lives here: opening and closing an SVG file, text and axes in it, its ink.
- * What does not: what is drawn (raster.h, timeline.h).
+ * Opening and closing an SVG file, text and axes in it, its ink.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef HEAR_SVG_H

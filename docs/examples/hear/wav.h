@@ -1,9 +1,8 @@
 /* wav.h - a sound file, read whole.
  *
- * What lives here: RIFF/WAVE with 16-bit PCM, mono or stereo (averaged), from 4 kHz to 192 kHz; everything else is
+ * RIFF/WAVE with 16-bit PCM, mono or stereo (averaged), from 4 kHz to 192 kHz; everything else is
  * refused with a text that names the file, what was found and what is allowed. No size field is believed before the
  * bytes are there.
- * What does not: other formats, resampling, loudness (cochlea.h).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef HEAR_WAV_H

@@ -1,6 +1,5 @@
 // Models and surrogates that an application's build added with synfire_add_model() of cmake/AddModel.cmake: their lists, their
 // ids, and the checks of what such a header must hold. A library to which nothing was added has two empty lists.
-// What does not live here: the headers themselves (docs/examples/models/ has two, docs/pages/add-a-model.md the rules).
 #ifndef SYNFIRE_MODEL_ADDED_HPP
 #define SYNFIRE_MODEL_ADDED_HPP
 

@@ -1,6 +1,5 @@
 // Elementary functions with the same bits on every machine: built from IEEE additions, multiplications, fused
 // multiply-adds and integer operations only, without branches.
-// What does not live here: anything a formula can write with + − × itself.
 //
 // Largest errors in units in the last place, against long double; tests/model/elementary_test.cpp holds them there.
 //

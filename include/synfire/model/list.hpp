@@ -1,5 +1,4 @@
 // Lists of models and surrogates as types, each entry with its id: what the backends and core walk.
-// What does not live here: the entries (models.hpp, and added.hpp for those that are not built in).
 #ifndef SYNFIRE_MODEL_LIST_HPP
 #define SYNFIRE_MODEL_LIST_HPP
 

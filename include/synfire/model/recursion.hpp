@@ -1,5 +1,4 @@
 // The generic recursion of one neuron through time: firing, reset and adjoint, once for all models and both backends.
-// What does not live here: loops over neurons and steps, memory (the backends' kernels).
 //
 // Notation: X input, H charged potential, S spike, V potential after reset, W the second variable of models that have
 // one (adaptation); S[t] = [H[t] ≥ v_threshold].

@@ -1,7 +1,6 @@
 // Surrogate derivatives g'(x), x = H − v_threshold: what backward uses in place of the derivative of the spike's step.
 // Each is defined for every x, infinite ones included, and 0 for a NaN; finite for every allowed parameter, in f32 too;
 // and switches between its pieces by selection. Parameters are run-time values.
-// What does not live here: the structs themselves (one header per family).
 //
 // | family            | surrogates                                                                                  |
 // | ----------------- | ------------------------------------------------------------------------------------------- |

@@ -17,11 +17,11 @@ struct SetParametersArguments {
   ParameterBlock<R>* block;
   R* per_neuron;                         // constants [n_constants, N] when any parameter is per neuron, else null
   R* slopes_per_neuron;                  // [row, constant, N], or null
-  int64_t active;                        // ParameterBlock::active as it shall be
+  int64_t active;                        // the new ParameterBlock::active
   uint32_t changed;                      // a bit for each parameter
   double values[model::max_parameters];  // of changed parameters with one number
   const double* staged[model::max_parameters];  // [N], of changed parameters with one number per neuron
-  double* rows[model::max_parameters];          // ParameterMaster::rows as they shall be
+  double* rows[model::max_parameters];          // the new ParameterMaster::rows
   uint64_t number;                              // of this work, and where to write it when what is staged has been
   uint64_t* read_number;                        // read; null when nothing is staged
 };

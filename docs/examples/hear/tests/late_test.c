@@ -1,7 +1,7 @@
 /* late_test.c - what ear.c does when a replay is not done at its deadline.
  *
- * What lives here: a stand-in for the library whose replays are done exactly when the test says so, and the checks.
- * What does not: the library; this program does not link it, because a real one is late only by accident.
+ * A stand-in for the library whose replays are done exactly when the test says so, and the checks.
+ * This program does not link the library, because a real one is late only by accident.
  *
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>

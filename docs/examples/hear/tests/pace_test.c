@@ -1,8 +1,8 @@
 /* pace_test.c - the loop in true time, with a clock that only moves when the test says so.
  *
- * What lives here: stand-ins for the clock, the ear and the cochlea, a run in which three frames are late for three
+ * Stand-ins for the clock, the ear and the cochlea, a run in which three frames are late for three
  * reasons, and what the loop notes, prints and writes about it. Usage: hear_pace_test DIR
- * What does not: the library; this program does not link it.
+ * This program does not link the library.
  *
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>

@@ -1,9 +1,8 @@
 /* wav_cases.c - writes WAV files into a folder: `wav_cases DIR`.
  *
- * What lives here: good_*.wav, which all hold the same tone in different clothes and must give the same spikes;
+ * Good_*.wav, which all hold the same tone in different clothes and must give the same spikes;
  * rate_*.wav, good sound at other rates; bad_*.wav, each with one thing wrong, and beside it bad_*.txt with words that
  * the complaint must contain.
- * What does not: reading them (hear_test.sh runs the program on each).
  *
  * SPDX-License-Identifier: MIT */
 #include <math.h>
