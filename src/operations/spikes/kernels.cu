@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(spike_threads) count(const __grid_constant__ C
   __shared__ BitsTile tile;
   const Extents& e = launch.extents;
   C* const counts = static_cast<C*>(launch.counts);
-  const int64_t per_row = row_tiles(e), groups = step_groups(e);
+  const int64_t per_row = row_tiles(e), groups = (e.n_steps + 31) / 32;
   const bool neurons = launch.kind == SYNFIRE_COUNT_PER_NEURON, steps = launch.kind == SYNFIRE_COUNT_PER_STEP;
   // A run goes along the groups of steps or along the tiles of a row; the other index is fixed.
   const int64_t length = neurons ? groups : per_row;
