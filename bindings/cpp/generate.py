@@ -5,10 +5,20 @@ generate.py [--check] [DESCRIPTION [HEADER]]
 Without --check the marked blocks of include/synfire/synfire.hpp are rewritten; with it, a stale one is an error, with
 the difference shown. The blocks are
 
-    descriptors  xxx_desc(), for the descriptor of each operation
-    layer        the member functions of Layer that run an operation at once
-    context      the free functions that run an operation at once
-    graph        the member functions of Graph that record one
+    descriptors      xxx_desc(), for the descriptor of each operation and of each generated object
+    destroy          what Owner calls to destroy a handle
+    context members  member functions of Context
+    buffer members   member functions of Buffer
+    layer            member functions of Layer: those that run an operation at once, then the others
+    objects          the classes of the objects that have none written by hand
+    context          the free functions that run an operation at once
+    graph            member functions of Graph: those that record an operation, then the others
+
+A function of an object becomes a member function of its class, without `get_` unless the class has another member of
+that name; where the whole name is taken, such as `reset`, the object's name is appended. A result, a structure that the
+call fills in and a list of a length that the caller gives are returned, several of them as a tuple; a list that the
+call reads is a vector. Functions that get or query are const. Where a function takes an object whose class comes later
+in the header, its parameter is the handle, to which the object converts.
 
 What an xxx_desc() takes: first what has no default (buffers, layers and names that may not be null; then the constants
 that choose a kind; then numbers), then what has one, each in the order of the header. An integer has a default, 0 where
@@ -21,6 +31,8 @@ Written by hand, in synfire.hpp:
     forward_desc, backward_desc  take the two buffers that most passes have; the others, all optional, are too many
     native_desc                  is not there: most of the descriptor is lists, which the caller fills in by name
     record_native                wraps the callback, so that it may throw
+    CLASSES_BY_HAND              the classes of these objects
+    METHODS_BY_HAND              the wrappers of these functions
 
 SPDX-License-Identifier: MIT
 """
@@ -33,9 +45,29 @@ import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BY_HAND = {"forward_desc", "backward_desc", "native_desc", "record_native"}
+# In the order of the header; the generated classes come before the last one.
+CLASSES_BY_HAND = ["context", "buffer", "layer", "graph"]
+METHODS_BY_HAND = {
+    "synfire_context_reclaim", "synfire_context_synchronize", "synfire_context_get_properties", "synfire_buffer_fill",
+    "synfire_buffer_mark_written", "synfire_layer_set_parameter", "synfire_layer_get_parameter",
+    "synfire_layer_set_parameters", "synfire_layer_set_n_active", "synfire_layer_get_parameter_info",
+    "synfire_layer_reset_state", "synfire_graph_get_last_operation", "synfire_graph_instantiate",
+    "synfire_graph_set_enabled", "synfire_graph_rebind", "synfire_graph_set_value", "synfire_graph_launch",
+    "synfire_graph_wait", "synfire_graph_poll", "synfire_graph_get_statistics", "synfire_graph_reset_statistics"}
+# Names that a member function may not have: the keywords of C++, and what member functions themselves use.
+RESERVED = set("""
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char class co_await co_return co_yield compl
+    concept const const_cast consteval constexpr constinit continue decltype default delete do double dynamic_cast else
+    enum explicit export extern false float for friend goto if inline int long mutable namespace new noexcept not not_eq
+    nullptr operator or or_eq private protected public register reinterpret_cast requires return short signed sizeof
+    static static_assert static_cast struct switch template this thread_local throw true try typedef typeid typename
+    union unsigned using virtual void volatile wchar_t while xor xor_eq
+    check detail error neurons std steps""".split())
 NAMED = {"n_steps": "steps", "n_neurons": "neurons"}
 NUMBERS = {"int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t", "uint64_t", "float", "double"}
 COLUMNS = 120
+MARK = r"// ---- generated from synfire.h by bindings/cpp/generate.py: "
+BLOCK = re.compile(rf"(?P<begin>{MARK}begin (?P<block>[\w ]+)\n).*?(?P<end>[ ]*{MARK}end (?P=block)\n)", re.S)
 
 
 def fail(message):
@@ -54,6 +86,30 @@ def shape_words(shape):
     packed = ", dense or packed" if shape.startswith("spikes ") else ""
     shape = re.sub(r"^that of (\w+)$", r"that of `\1`", shape.replace("spikes ", ""))
     return re.sub(r"(\[.*?\])", r"`\1`", shape) + packed
+
+
+def pointee(kind):
+    """What a pointer of C points to, and whether it may only be read: `const char *const *` -> `const char *`, True."""
+    target = re.sub(r" ?\*$", "", kind)
+    if target.endswith("*const"):
+        return target[:-len("const")], True
+    if target.startswith("const ") and "*" not in target:
+        return target[len("const "):], True
+    return target, False
+
+
+def words(name):
+    """delay_line -> delay line"""
+    return name.replace("_", " ")
+
+
+def article(name):
+    return ("an " if name[0] in "aeiou" else "a ") + words(name)
+
+
+def class_name(name):
+    """delay_line -> DelayLine"""
+    return "".join(part.capitalize() for part in name.split("_"))
 
 
 def wrapped(text, head, hanging):
@@ -99,9 +155,37 @@ def signature(head, parameters, tail, indent):
     return lines
 
 
-def listed(words):
+def function(head, parameters, tail, body, indent):
+    """A function in a class. One statement stays on the line of the signature, where it fits."""
+    if len(body) == 1 and "[&]" not in body[0]:
+        line = f"{indent}{head}({', '.join(parameters)}){tail} {{ {body[0]} }}"
+        if len(line) <= COLUMNS:
+            return [line]
+    lines = signature(head, parameters, tail + " {", indent)
+    for statement in body:
+        lines += broken(statement, indent + "  ")
+    return lines + [indent + "}"]
+
+
+def broken(statement, indent):
+    """A statement; `check(f(a, b));` is broken behind `check(` or, where that is not enough, between arguments."""
+    if len(indent + statement) <= COLUMNS:
+        return [indent + statement]
+    match = re.fullmatch(r"(check\()(\w+)\((.*)\)\);", statement) or \
+        re.fullmatch(r"(check_nodes\(\[&\] \{ return )(\w+)\((.*)\); \}\);", statement)
+    if not match:
+        return [indent + statement]
+    if match[1] == "check(":
+        if len(f"{indent}    {match[2]}({match[3]}));") <= COLUMNS:
+            return [f"{indent}check(", f"{indent}    {match[2]}({match[3]}));"]
+        return signature(match[1] + match[2], match[3].split(", "), ");", indent)
+    return [f"{indent}check_nodes([&] {{"] + \
+        signature("return " + match[2], match[3].split(", "), ";", indent + "  ") + [f"{indent}}});"]
+
+
+def listed(parts):
     """a, b and c"""
-    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
+    return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
 
 
 def names(fields):
@@ -125,14 +209,31 @@ def accesses(operation):
 
 
 class Generator:
-    def __init__(self, api):
+    def __init__(self, api, header):
         self.api = api
+        self.generated = [made for made in api["objects"] if made["name"] not in CLASSES_BY_HAND]
+        self.classes = CLASSES_BY_HAND[:-1] + [made["name"] for made in self.generated] + CLASSES_BY_HAND[-1:]
+        self.owner_of = {handle["name"]: handle["name"][len("synfire_"):] for handle in api["handles"]}
+        by_hand = BLOCK.sub("", header)
+        self.members = {name: self.members_of(class_name(name), by_hand) for name in CLASSES_BY_HAND}
+        self.common = self.members_of("Owner", by_hand)
         self.structs = {struct["name"]: struct for struct in api["structs"]}
         self.functions = {function["name"]: function for function in api["functions"]}
         self.zero = {constant["group"]: constant["name"] for constant in api["constants"] if constant["value"] == 0}
         self.sums = {}
         for constant in api["constants"]:
             self.sums.setdefault(constant["group"], set()).add(constant["name"].lower().split("_")[-1])
+
+        for name in sorted(METHODS_BY_HAND - self.functions.keys()):
+            fail(f"METHODS_BY_HAND has {name}, which synfire.h does not have")
+
+    @staticmethod
+    def members_of(name, text):
+        """The member functions of a class in the hand-written part of the header."""
+        match = re.search(rf"^class {name} .*?^}};", text, re.S | re.M)
+        if not match:
+            fail(f"there is no class {name}")
+        return set(re.findall(r"^  (?!template\b)[\w\[][^(\n]*?\b(\w+)\(", match[0], re.M))
 
     def helper(self, desc):
         """The name of the function that makes a descriptor."""
@@ -213,6 +314,7 @@ class Generator:
         for operation in self.api["operations"]:
             if operation["desc"] not in seen and self.helper(operation["desc"]) not in BY_HAND:
                 seen.append(operation["desc"])
+        seen += [made["desc"] for made in self.generated if made["desc"] not in seen]
         return [self.descriptor(desc) for desc in seen]
 
     # ---- Calls ------------------------------------------------------------------------------------------------------
@@ -230,31 +332,197 @@ class Generator:
             [f"{indent}  const {desc} sized = detail::sized(desc);",
              f"{indent}  check({function}({', '.join(arguments)}));", f"{indent}}}"]
 
-    def layer(self):
+    def at_once(self, owner):
         return [self.call(operation, operation["run"], f"void {operation['name']}", [], ["handle_"], [], True, "  ")
-                for operation in self.api["operations"] if operation["on"] == "layer"]
+                for operation in self.api["operations"] if operation["on"] == owner]
 
     def context(self):
         return [self.call(operation, operation["run"], f"inline void {operation['name']}", ["const Context& context"],
                           ["context"], [("context", "The context of the buffers.")], True, "")
                 for operation in self.api["operations"] if operation["on"] == "context"]
 
+    def record(self, operation):
+        name = operation["object"]
+        taken = [self.object_type("graph", f"synfire_{name}") + " " + name] if name else []
+        doc = [(name, f"{article(name).capitalize()} of the same context.")] if name else []
+        return self.call(operation, operation["record"], f"void record_{operation['name']}", taken,
+                         ["handle_"] + ([name] if name else []), doc, False, "  ")
+
     def graph(self):
-        return [self.call(operation, operation["record"], f"void record_{operation['name']}",
-                          ["const Layer& layer"] if operation["layer"] else [],
-                          ["handle_"] + (["layer"] if operation["layer"] else []),
-                          [("layer", "A layer of the same context.")] if operation["layer"] else [], False, "  ")
-                for operation in self.api["operations"] if f"record_{operation['name']}" not in BY_HAND]
+        return [self.record(operation) for operation in self.api["operations"]
+                if f"record_{operation['name']}" not in BY_HAND] + self.methods("graph")
+
+    def layer(self):
+        return self.at_once("layer") + self.methods("layer")
+
+    # ---- Methods ----------------------------------------------------------------------------------------------------
+
+    def object_type(self, owner, handle):
+        """What a member function of `owner` takes for an object: its class where that is complete, else the handle."""
+        name = self.owner_of[handle]
+        complete = self.classes[:self.classes.index(owner) + 1]
+        return f"const {class_name(name)}&" if name in complete else handle
+
+    def method_name(self, method):
+        owner, name = method["object"], method["name"]
+        taken = self.members.get(owner, set()) | self.common | RESERVED
+        taken |= {operation["name"] for operation in self.api["operations"] if operation["on"] == owner}
+        taken |= {other["name"] for other in self.api["methods"] if other["object"] == owner and other is not method}
+        bare = name[len("get_"):] if name.startswith("get_") else name
+        return next(other for other in (bare, name, f"{name}_{owner}") if other not in taken)
+
+    def number(self, symbol, parameter):
+        name, kind, doc = parameter["name"], parameter["type"], f"As {symbol}() takes it."
+        if parameter.get("flag"):
+            return {"argument": f"{name} ? 1 : 0", "taken": ("bool", name, "", doc[:-1] + ": true for 1.")}
+        if "one_of" in parameter or "any_of" in parameter:
+            group = (parameter.get("one_of") or parameter["any_of"]).upper()
+            doc = f"{'One' if 'one_of' in parameter else 'A sum'} of `SYNFIRE_{group}_*`."
+        return {"argument": f"{name}{'.count' * (name in NAMED)}",
+                "taken": (NAMED.get(name, cpp_type(kind)), name, "", doc)}
+
+    def length(self, counted, parameter):
+        """The length of a list: a vector knows its own; for one that is returned, the caller says it."""
+        name, kind, size = parameter["name"], parameter["type"], f"{counted['name']}.size()"
+        if pointee(counted["type"])[1]:
+            return {"argument": size if kind == "uint64_t" else f"static_cast<{cpp_type(kind)}>({size})"}
+        spelled = NAMED.get(name, "std::size_t" if kind == "uint64_t" else cpp_type(kind))
+        return {"argument": f"{name}{'.count' * (name in NAMED)}",
+                "taken": (spelled, name, "", f"How many entries of `{counted['name']}` to return.")}
+
+    def list(self, symbol, parameter, length):
+        name, (entry, reads) = parameter["name"], pointee(parameter["type"])
+        held = {"char": "std::string", "void": "std::vector<unsigned char>"}.get(
+            entry, f"std::vector<{cpp_type(entry)}>")
+        if reads and parameter["nullable"]:
+            return {"argument": f"{name}.empty() ? nullptr : {name}.data()",
+                    "taken": (f"const {held}&", name, "{}", f"As {symbol}() takes them; empty: null.")}
+        if reads:
+            return {"argument": f"{name}.data()", "taken": (f"const {held}&", name, "", f"As {symbol}() takes them.")}
+        size = f"{length['name']}{'.count' * (length['name'] in NAMED)}"
+        if length["type"] != "uint64_t" or length["name"] in NAMED:
+            size = f"static_cast<std::size_t>({size})"
+        fields = self.structs.get(entry, {"fields": [{"name": ""}]})["fields"]
+        filling = f", detail::empty<{entry}>()" if fields[0]["name"] == "struct_size" else \
+            ", '\\0'" if entry == "char" else ""
+        return {"argument": f"{name}.data()", "before": f"{held} {name}({size}{filling});", "result": (held, name)}
+
+    def passed(self, method, parameter):
+        """What becomes of a parameter of the C function: "argument", the expression that it is given; "taken", the
+        type, name, default and text of the member function's own parameter; "before", a variable; "result", the type
+        and the expression that is returned."""
+        symbol, role, name, kind = method["function"], parameter["role"], parameter["name"], parameter["type"]
+        if role == "number":
+            return self.number(symbol, parameter)
+        if role == "length":
+            if kind not in NUMBERS:
+                fail(f"{symbol}: the length {name} is no number")
+            return self.length(next(p for p in method["parameters"] if p["name"] == parameter["length_of"]), parameter)
+        if role == "list":
+            return self.list(symbol, parameter,
+                             next(p for p in method["parameters"] if p.get("length_of") == name))
+        default, may_be_null = ("nullptr", "; may be null.") if parameter["nullable"] else ("", ".")
+        if role == "text":
+            return {"argument": name, "taken": ("const char*", name, default, f"As {symbol}() takes it{may_be_null}")}
+        if role == "stream":
+            return {"argument": name,
+                    "taken": ("synfire_stream", name, default, "The CUDA stream; null is the context's own.")}
+        if role == "object":
+            text = f"{article(self.owner_of[kind]).capitalize()} of the same context{may_be_null}"
+            return {"argument": name,
+                    "taken": (kind if default else self.object_type(method["object"], kind), name, default, text)}
+        target = cpp_type(pointee(kind)[0])
+        if role == "answer":
+            return {"argument": f"&{name}", "before": f"auto {name} = detail::empty<{target}>();",
+                    "result": (target, name)}
+        if role == "result":
+            return {"argument": f"&{name}", "before": f"{target} {name} = 0;",
+                    "result": ("bool", f"{name} != 0") if parameter.get("flag") else (target, name)}
+        return fail(f"{symbol}: {name} has the unknown role '{role}'")
+
+    def method(self, method):
+        """A member function that calls a function of the C ABI."""
+        symbol = method["function"]
+        passed = [(parameter["name"], self.passed(method, parameter)) for parameter in method["parameters"]]
+        taken = [how["taken"] for _, how in passed if "taken" in how]
+        taken = [one for one in taken if not one[2]] + [one for one in taken if one[2]]
+        const = re.match(r"(get|query)(_|$)", method["name"])
+        call = f"{symbol}({', '.join(['handle_'] + [how['argument'] for _, how in passed])})"
+        # Where native nodes may run, what they throw comes out of the call.
+        nodes = method["object"] == "graph" and not const
+        body = [how["before"] for _, how in passed if "before" in how]
+        body.append(f"check_nodes([&] {{ return {call}; }});" if nodes else f"check({call});")
+        results = [how["result"] for _, how in passed if "result" in how]
+        names = [f"`{name}`" for name, how in passed if "result" in how]
+        returned, answer = "void", []
+        if len(results) == 1:
+            returned = results[0][0]
+            body.append(f"return {results[0][1]};")
+            answer = [(f"@return {names[0]}, as {symbol}() gives it.", "")]
+        elif results:
+            returned = f"std::tuple<{', '.join(kind for kind, _ in results)}>"
+            values = [f"std::move({value})" if kind.startswith(("std::vector", "std::string")) else value
+                      for kind, value in results]
+            body.append(f"return {{{', '.join(values)}}};")
+            answer = [(f"@return {listed(names)}, as {symbol}() gives them.", "")]
+        docs = parameters_doc([(name, text) for _, name, _, text in taken]) + answer + [("@throws error", "")]
+        spelled = [f"{kind} {name}" + (f" = {default}" if default else "") for kind, name, default, _ in taken]
+        return comment([method["doc"], f"Calls {symbol}().", docs], "  ") + \
+            function(f"{returned} {self.method_name(method)}", spelled, " const" if const else "", body, "  ")
+
+    def methods(self, owner):
+        return [self.method(method) for method in self.api["methods"]
+                if method["object"] == owner and method["function"] not in METHODS_BY_HAND]
+
+    # ---- Objects ----------------------------------------------------------------------------------------------------
+
+    def destroy(self):
+        """The overloads that Owner chooses from, close together."""
+        lines = []
+        for handle in self.api["handles"]:
+            if f"{handle['name']}_destroy" in self.functions:
+                lines += [f"inline void destroy({handle['name']} handle) noexcept {{",
+                          f"  {handle['name']}_destroy(handle);", "}"]
+        return [lines]
+
+    def object(self, made):
+        """A class that owns a handle."""
+        name, handle, desc = class_name(made["name"]), made["handle"], made["desc"]
+        head = f"/** {made['doc']} See ::{handle}. */"
+        lines = [head] if len(head) <= COLUMNS else comment([f"{made['doc']} See ::{handle}."], "")
+        default = "" if self.sort(made["fields"])[0] else f" = {self.helper(desc)}()"
+        docs = parameters_doc([("context", "The context it belongs to."),
+                               ("desc", f"What to create; {self.helper(desc)}() helps.")]) + [("@throws error", "")]
+        lines += [f"class {name} : public Owner<{handle}> {{", " public:", f"  /** No {words(made['name'])}. */",
+                  f"  {name}() noexcept = default;", ""]
+        lines += comment([self.functions[made["create"]]["doc"], f"Calls {made['create']}().", docs], "  ")
+        lines += signature(f"{'explicit ' if default else ''}{name}",
+                           ["const Context& context", f"const {desc}& desc{default}"], " {", "  ")
+        lines += [f"    const {desc} sized = detail::sized(desc);"]
+        lines += broken(f"check({made['create']}(context, &sized, &handle_));", "    ") + ["  }", ""]
+        text = f"{article(made['name']).capitalize()} that nothing else destroys, or null."
+        lines += comment(["Takes over a handle.", parameters_doc([("handle", text)])], "  ")
+        lines += [f"  explicit {name}({handle} handle) noexcept : Owner(handle) {{}}"]
+        for member in self.at_once(made["name"]) + self.methods(made["name"]):
+            lines += [""] + member
+        return lines + ["};"]
+
+    def objects(self):
+        return [self.object(made) for made in self.generated]
 
     def rewrite(self, text):
-        for block in ("descriptors", "layer", "context", "graph"):
-            mark = "// ---- generated from synfire.h by bindings/cpp/generate.py: {} " + block + r"\n"
-            pattern = re.compile("(" + mark.format("begin") + r")(?:.*?)([ ]*" + mark.format("end") + ")", re.S)
-            functions = "\n".join("\n".join(lines) + "\n" for lines in getattr(self, block)())
-            text, count = pattern.subn(lambda match: f"{match[1]}\n{functions}\n{match[2]}", text)
-            if count != 1:
-                fail(f"the block '{block}' is there {count} times")
-        return text
+        blocks = {"descriptors": self.descriptors(), "destroy": self.destroy(),
+                  "context members": self.methods("context"),
+                  "buffer members": self.at_once("buffer") + self.methods("buffer"),
+                  "layer": self.layer(), "objects": self.objects(), "context": self.context(), "graph": self.graph()}
+        found = [match["block"] for match in BLOCK.finditer(text)]
+        if sorted(found) != sorted(blocks):
+            fail(f"the header has the blocks {found}; expected: {list(blocks)}")
+
+        def fresh(match):
+            functions = "\n".join("\n".join(lines) + "\n" for lines in blocks[match["block"]])
+            return match["begin"] + (f"\n{functions}\n" if functions else "") + match["end"]
+        return BLOCK.sub(fresh, text)
 
 
 def main():
@@ -262,7 +530,7 @@ def main():
     description = arguments[0] if arguments else ROOT / "bindings/api/synfire.json"
     header = arguments[1] if len(arguments) > 1 else ROOT / "include/synfire/synfire.hpp"
     recorded = header.read_text(encoding="utf-8")
-    fresh = Generator(json.loads(description.read_text(encoding="utf-8"))).rewrite(recorded)
+    fresh = Generator(json.loads(description.read_text(encoding="utf-8")), recorded).rewrite(recorded)
     if "--check" not in sys.argv:
         header.write_text(fresh, encoding="utf-8")
     elif recorded != fresh:

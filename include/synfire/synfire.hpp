@@ -22,6 +22,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -1026,6 +1027,8 @@ constexpr synfire_copy_rows_desc copy_rows_desc(synfire_layer source, std::int64
 /** @cond DETAIL */
 namespace detail {
 
+// ---- generated from synfire.h by bindings/cpp/generate.py: begin destroy
+
 inline void destroy(synfire_context handle) noexcept {
   synfire_context_destroy(handle);
 }
@@ -1038,6 +1041,8 @@ inline void destroy(synfire_layer handle) noexcept {
 inline void destroy(synfire_graph handle) noexcept {
   synfire_graph_destroy(handle);
 }
+
+// ---- generated from synfire.h by bindings/cpp/generate.py: end destroy
 
 }  // namespace detail
 /** @endcond */
@@ -1156,6 +1161,9 @@ class Context : public Owner<synfire_context> {
     check(synfire_context_reclaim(handle_, &still_queued));
     return still_queued;
   }
+
+  // ---- generated from synfire.h by bindings/cpp/generate.py: begin context members
+  // ---- generated from synfire.h by bindings/cpp/generate.py: end context members
 };
 
 /**
@@ -1388,6 +1396,9 @@ class Buffer : public Owner<synfire_buffer> {
    * @throws error
    */
   void mark_written() { check(synfire_buffer_mark_written(handle_)); }
+
+  // ---- generated from synfire.h by bindings/cpp/generate.py: begin buffer members
+  // ---- generated from synfire.h by bindings/cpp/generate.py: end buffer members
 
  private:
   /** @cond DETAIL */
@@ -1899,6 +1910,11 @@ class Layer : public Owner<synfire_layer> {
 
   synfire_layer_desc desc_ = detail::empty<synfire_layer_desc>();
 };
+
+// ---- Other objects --------------------------------------------------------------------------------------------------
+
+// ---- generated from synfire.h by bindings/cpp/generate.py: begin objects
+// ---- generated from synfire.h by bindings/cpp/generate.py: end objects
 
 // ---- At once --------------------------------------------------------------------------------------------------------
 

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""A new operation in synfire.h is usable from C++ without a line in synfire.hpp: new_operation.py COMPILER...
+"""New functions in synfire.h are usable from C++ without a line in synfire.hpp: new_operation.py COMPILER...
 
-A copy of synfire.h gets the operations of decode_rate.h, a copy of synfire.hpp what follows from them, and a program
-that uses them is compiled against the copies, at both levels of the language and with every warning an error. Against
-the headers as they are it must not compile.
+A copy of synfire.h gets the operations of decode_rate.h and the object and the functions of delay_line.h, a copy of
+synfire.hpp what follows from them. Programs that use them are compiled against the copies, at both levels of the
+language and with every warning an error; new_object.cpp is run. Against the headers as they are they must not compile.
+Each new function is documented in the copy, and nothing outside the generated blocks has changed.
 
 SPDX-License-Identifier: MIT
 """
+import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -16,13 +19,30 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 END = "/** @} */\n/** @cond PLATFORM */\n#ifdef __cplusplus\n}"
+BLOCKS = re.compile(r"(bindings/cpp/generate.py: begin ([\w ]+)\n).*?(?=[ ]*// ---- generated [^\n]*: end \2\n)", re.S)
 
 
-def compiles(compiler, standard, include):
+def compiled(compiler, standard, include, program, *options):
+    """Whether a program compiles, and what the compiler says."""
     answer = subprocess.run([compiler, f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion",
-                             "-Werror", "-fsyntax-only", f"-I{include}", HERE / "new_operation.cpp"],
+                             "-Werror", *options, f"-I{include}", HERE / program],
                             capture_output=True, text=True, check=False)
     return answer.returncode == 0, answer.stderr
+
+
+def check_documentation(description, wrapper):
+    """Every function of the new headers is called by a function whose documentation says so."""
+    api = json.loads(description.read_text(encoding="utf-8"))
+    new = "".join((HERE / name).read_text(encoding="utf-8") for name in ("decode_rate.h", "delay_line.h"))
+    names = [function["name"] for function in api["functions"] if f"{function['name']}(" in new]
+    text = wrapper.read_text(encoding="utf-8")
+    for name in names:
+        doc = next(function["doc"] for function in api["functions"] if function["name"] == name)
+        if not name.endswith("_destroy") and not re.search(rf"\* {re.escape(doc)}\n *\*\n *\* Calls {name}\(\)", text):
+            sys.exit(f"synfire.hpp does not document {name}")
+    if BLOCKS.sub(r"\1", text) != BLOCKS.sub(r"\1", (ROOT / "include/synfire/synfire.hpp").read_text(encoding="utf-8")):
+        sys.exit("synfire.hpp has changed outside the generated blocks")
+    print(f"{len(names)} functions")
 
 
 def main():
@@ -35,20 +55,24 @@ def main():
         text = header.read_text(encoding="utf-8")
         if text.count(END) != 1:
             sys.exit("new_operation.py: the end of synfire.h looks different")
-        new = (HERE / "decode_rate.h").read_text(encoding="utf-8")
+        new = "\n".join((HERE / name).read_text(encoding="utf-8") for name in ("decode_rate.h", "delay_line.h"))
         header.write_text(text.replace(END, f"{new}\n{END}"), encoding="utf-8")
         description = include / "synfire.json"
         subprocess.run([sys.executable, ROOT / "bindings/api/extract.py", header, description], check=True)
         wrapper = include / "synfire/synfire.hpp"
         subprocess.run([sys.executable, ROOT / "bindings/cpp/generate.py", description, wrapper], check=True)
+        check_documentation(description, wrapper)
         for compiler in sys.argv[1:]:
             for standard in ("c++17", "c++20"):
-                good, errors = compiles(compiler, standard, include)
-                if not good:
-                    sys.exit(f"{compiler} -std={standard}:\n{errors}")
-                if compiles(compiler, standard, ROOT / "include")[0]:
-                    sys.exit(f"{compiler} -std={standard}: the program compiles without the new operations")
-                print(f"{compiler} -std={standard}: compiles")
+                for program, options in (("new_operation.cpp", ["-fsyntax-only"]),
+                                         ("new_object.cpp", ["-o", include / "new_object"])):
+                    good, errors = compiled(compiler, standard, include, program, *options)
+                    if not good:
+                        sys.exit(f"{compiler} -std={standard}:\n{errors}")
+                    if compiled(compiler, standard, ROOT / "include", program, "-fsyntax-only")[0]:
+                        sys.exit(f"{compiler} -std={standard}: {program} compiles without the new functions")
+                subprocess.run([include / "new_object"], check=True)
+                print(f"{compiler} -std={standard}: compiles, and new_object runs")
 
 
 if __name__ == "__main__":
