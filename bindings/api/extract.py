@@ -14,7 +14,7 @@ The description has
     callbacks  name, returns, parameters, doc: pointers to functions
     constants  name, value, type, group, doc: enumerators; those of one `enum { }` share a group, the common prefix
     structs    name, size, doc, fields: name, type, array (0: none), offset, size, nullable, doc, and the field's marks
-    functions  name, returns, parameters (name, type, nullable, and the parameter's marks), group, since, doc
+    functions  name, returns, parameters (name, type, nullable, doc, and the parameter's marks), group, since, doc
     objects    name, handle, create, destroy, desc, fields, doc: handles with a function that creates one on a context from a
                descriptor and one that destroys it; fields as those of operations
     operations name, doc, record, run (null: it cannot run on its own), on ("context" or "layer": what the immediate call
@@ -94,6 +94,12 @@ def split_parameters(text):
         else:
             parts[-1] += letter
     return parts
+
+
+def parameter_docs(text):
+    """What `@param name ...` says, by name, each on one line."""
+    return {match[1]: " ".join(match[2].split())
+            for match in re.finditer(r"@param(?:\[[a-z,]+\])?\s+(\w+)\s+(.*?)(?=\n@|\n\s*\n|\Z)", text, re.S)}
 
 
 def clean_type(text):
@@ -201,7 +207,10 @@ class Header:
             since = re.search(r"@since ABI ([\d.]+)", doc)
             if not since:
                 fail(f"{name} does not say since when")
-            self.result["functions"].append({"name": name, "returns": returns, "parameters": parameters(match[2]),
+            read, docs = parameters(match[2]), parameter_docs(doc)
+            for parameter in read:
+                parameter["doc"] = docs.get(parameter["name"], "")
+            self.result["functions"].append({"name": name, "returns": returns, "parameters": read,
                                              "group": self.group, "since": since[1], "doc": brief(doc)})
             return match.end()
         fail(f"cannot read '{text[at:at + 60]}'")

@@ -371,11 +371,17 @@ class Generator:
         bare = name[len("get_"):] if name.startswith("get_") else name
         return next(other for other in (bare, name, f"{name}_{owner}") if other not in taken)
 
+    @staticmethod
+    def said(symbol, parameter):
+        """The header's text on a parameter."""
+        return parameter.get("doc") or f"As {symbol}() takes it."
+
     def number(self, symbol, parameter):
-        name, kind, doc = parameter["name"], parameter["type"], f"As {symbol}() takes it."
+        name, kind, doc = parameter["name"], parameter["type"], self.said(symbol, parameter)
         if parameter.get("flag"):
-            return {"argument": f"{name} ? 1 : 0", "taken": ("bool", name, "", doc[:-1] + ": true for 1.")}
-        if "one_of" in parameter or "any_of" in parameter:
+            doc = re.sub(r"\b0:", "False:", re.sub(r"\b1:", "True:", doc))
+            return {"argument": f"{name} ? 1 : 0", "taken": ("bool", name, "", doc)}
+        if ("one_of" in parameter or "any_of" in parameter) and not parameter.get("doc"):
             group = (parameter.get("one_of") or parameter["any_of"]).upper()
             doc = f"{'One' if 'one_of' in parameter else 'A sum'} of `SYNFIRE_{group}_*`."
         return {"argument": f"{name}{'.count' * (name in NAMED)}",
@@ -396,9 +402,9 @@ class Generator:
             entry, f"std::vector<{cpp_type(entry)}>")
         if reads and parameter["nullable"]:
             return {"argument": f"{name}.empty() ? nullptr : {name}.data()",
-                    "taken": (f"const {held}&", name, "{}", f"As {symbol}() takes them; empty: null.")}
+                    "taken": (f"const {held}&", name, "{}", self.said(symbol, parameter) + " Empty: null.")}
         if reads:
-            return {"argument": f"{name}.data()", "taken": (f"const {held}&", name, "", f"As {symbol}() takes them.")}
+            return {"argument": f"{name}.data()", "taken": (f"const {held}&", name, "", self.said(symbol, parameter))}
         size = f"{length['name']}{'.count' * (length['name'] in NAMED)}"
         if length["type"] != "uint64_t" or length["name"] in NAMED:
             size = f"static_cast<std::size_t>({size})"
@@ -423,7 +429,7 @@ class Generator:
                              next(p for p in method["parameters"] if p.get("length_of") == name))
         default, may_be_null = ("nullptr", "; may be null.") if parameter["nullable"] else ("", ".")
         if role == "text":
-            return {"argument": name, "taken": ("const char*", name, default, f"As {symbol}() takes it{may_be_null}")}
+            return {"argument": name, "taken": ("const char*", name, default, self.said(symbol, parameter))}
         if role == "stream":
             return {"argument": name,
                     "taken": ("synfire_stream", name, default, "The CUDA stream; null is the context's own.")}
