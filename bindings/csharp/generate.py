@@ -7,15 +7,24 @@ shown.
     Native.g.cs      every type, constant and function of synfire.h
     Constants.g.cs   its constants as enumerations
     Operations.g.cs  for each operation a class of arguments, the method that records it, and the one that runs it now
+    Objects.g.cs     the objects and methods that are not in OBJECTS_BY_HAND and METHODS_BY_HAND; no file where all are
 
-The classes of arguments follow from the marks in the header. A field becomes one property:
-    a buffer or layer            BufferBase or Layer; null is refused where the C library does not take it
+The classes of arguments, and those of the options that create an object, follow from the marks in the header. A field
+becomes one property:
+    an object                    its class (BufferBase for a buffer); null is refused where the C library takes none
     `one_of`, `any_of`           the enumeration of Constants.g.cs
     `flag`                       bool
     const char *                 string
     a list, and its `length_of`  IList, or IDictionary where the entries are a name and a buffer
     any other number             the same type; the prefix n_ is dropped
-A field that fits none of these rules stops the generator. Operations with a callback are written by hand (Nodes.cs).
+A method has the parameters of its function; what the function gives is returned, as a tuple where there are several:
+    numbers, objects, text       as those of fields; a CUDA stream is an IntPtr
+    a list, and its length       ReadOnlySpan, or Span where the function fills it in; IList of objects; IDictionary
+    a structure that it fills in a class with a property for each field
+    steps beside neurons         NamedLength, and an overload that asks for the names
+get_x() that gives one thing and takes none is the property X.
+
+What fits none of these rules stops the generator. Operations with a callback are written by hand (Nodes.cs).
 
 SPDX-License-Identifier: MIT
 """
@@ -170,7 +179,9 @@ def native(api):
 def constants(api):
     out = [banner("Constants.g.cs", "the constants of synfire.h as enumerations."), "namespace Synfire\n{\n"]
     groups = {}
-    sums = {field["any_of"] for struct in api["structs"] for field in struct["fields"] if "any_of" in field}
+    marked = [field for struct in api["structs"] for field in struct["fields"]]
+    marked += [parameter for function in api["functions"] for parameter in function["parameters"]]
+    sums = {item["any_of"] for item in marked if "any_of" in item}
     for constant in api["constants"]:
         groups.setdefault(constant["group"], []).append(constant)
     parts = []
@@ -187,8 +198,21 @@ def constants(api):
 
 # ---- Operations ------------------------------------------------------------------------------------------------------
 
-HANDLES = {"synfire_buffer": "BufferBase", "synfire_layer": "Layer"}
-OWNERS = {"context": "Context", "layer": "Layer"}
+# The classes written by hand, by the names of the objects. Call.cs takes buffers and layers.
+CLASSES = {"context": "Context", "buffer": "BufferBase", "layer": "Layer", "graph": "Graph"}
+IN_CALL = {"BufferBase", "Layer"}
+OBJECTS_BY_HAND = {"buffer", "layer", "graph"}
+
+# The functions of objects that classes written by hand wrap, and the structures that they answer with.
+METHODS_BY_HAND = {
+    "synfire_context_reclaim", "synfire_context_synchronize", "synfire_context_get_properties", "synfire_buffer_fill",
+    "synfire_buffer_mark_written", "synfire_layer_set_parameter", "synfire_layer_get_parameter",
+    "synfire_layer_set_parameters", "synfire_layer_set_n_active", "synfire_layer_get_parameter_info",
+    "synfire_layer_reset_state", "synfire_graph_get_last_operation", "synfire_graph_instantiate",
+    "synfire_graph_set_enabled", "synfire_graph_rebind", "synfire_graph_set_value", "synfire_graph_launch",
+    "synfire_graph_wait", "synfire_graph_poll", "synfire_graph_get_statistics", "synfire_graph_reset_statistics"}
+ANSWERS_BY_HAND = {"synfire_context_properties", "synfire_layer_memory", "synfire_parameter_info",
+                   "synfire_graph_statistics"}
 
 # Fields that the marks describe too little: the property's type, the value of the field, the documentation.
 SPECIAL = {
@@ -200,7 +224,12 @@ SPECIAL = {
 
 
 def arguments_class(operation):
-    return pascal(operation["name"]) + "Arguments"
+    """The class of the fields: that of an operation's arguments, unless it has another name."""
+    return operation.get("class") or pascal(operation["name"]) + "Arguments"
+
+
+def answer_class(struct):
+    return pascal(struct[len("synfire_"):])
 
 
 def property_name(field):
@@ -220,8 +249,31 @@ def blocks(parts):
     return "\n".join(part for part in parts if part)
 
 
+def wrapped(head, parts, tail, indent):
+    """`head(a, b)tail`, broken between the parts where it is too long for a line."""
+    lines, align = [indent + head], len(indent + head)
+    if align > 80:
+        align = len(indent) + 4
+        lines.append(" " * align)
+    for i, part in enumerate(parts):
+        text = part + (tail if i + 1 == len(parts) else ",")
+        if lines[-1].strip() and len(lines[-1]) + len(text) + 1 > WIDTH and i > 0:
+            lines.append(" " * align)
+        space = "" if lines[-1].endswith("(") or not lines[-1].strip() else " "
+        lines[-1] += space + text
+    return "\n".join(lines) + ("" if parts else tail) + "\n"
+
+
+def indented(lines, indent):
+    return "".join(f"{indent}{line}\n" for line in lines)
+
+
+def stop(where, what):
+    sys.exit(f"generate.py: {where}: {what}")
+
+
 class Operations:
-    """Operations.g.cs: arguments, Graph.X, and Context.X or Layer.X."""
+    """Operations.g.cs: arguments, Graph.X, and X of the context or object that runs it."""
 
     def __init__(self, api):
         self.structs = {struct["name"]: struct for struct in api["structs"]}
@@ -233,6 +285,23 @@ class Operations:
         for constant in api["constants"]:
             prefix = "SYNFIRE_" + ("" if constant["group"] == "status" else constant["group"].upper() + "_")
             self.constants[constant["name"]] = (enumeration(constant["group"]), pascal(constant["name"][len(prefix):]))
+        self.objects = [{**made, "class": pascal(made["name"]) + "Options"} for made in api["objects"]
+                        if made["name"] not in OBJECTS_BY_HAND]
+        self.methods = [method for method in api["methods"] if method["function"] not in METHODS_BY_HAND]
+        self.classes = {**CLASSES, **{made["name"]: pascal(made["name"]) for made in self.objects}}
+        self.taken = set()
+        for method in self.methods:
+            if method["object"] not in self.classes:
+                stop(method["function"], f"no class wraps synfire_{method['object']}")
+
+    def class_of(self, kind):
+        """The class of a handle, or None."""
+        return self.classes.get(kind[len("synfire_"):]) if kind.startswith("synfire_") else None
+
+    def use(self, kind, value):
+        """The handle of an object, held during the call."""
+        self.taken.add(kind)
+        return f"call.Use({value})"
 
     # ---- Documentation: what C calls something becomes a reference to what C# calls it
 
@@ -256,16 +325,36 @@ class Operations:
                 found = [each for each in other["fields"] if each["name"] == field]
                 return f"{arguments}.{property_name(found[0])}" if found else arguments
             if word == other["record"]:
-                return f"Graph.{pascal(other['name'])}({'Layer, ' if other['layer'] else ''}{arguments})"
+                return self.recorder(other)
             if word == other["run"]:
-                return f"{OWNERS[other['on']]}.{pascal(other['name'])}({arguments}, IntPtr)"
+                return f"{self.classes[other['on']]}.{pascal(other['name'])}({arguments}, IntPtr)"
+        for made in self.objects:
+            name, options = pascal(made["name"]), made["class"]
+            struct, _, field = word.partition("::")
+            if struct == made["desc"]:
+                found = [each for each in made["fields"] if each["name"] == field]
+                return f"{options}.{property_name(found[0])}" if found else options
+            if word in (made["handle"], made["create"]):
+                return name
+            if word == made["destroy"]:
+                return "SynfireObject.Dispose"
+        for method in self.methods:
+            if word == method["function"]:
+                return Method(self, method).path()
         return f"Native.{word}" if word in self.functions else None
+
+    def recorder(self, operation):
+        """The method of Graph that records an operation, for a reference."""
+        owner = self.classes[operation["object"]] + ", " if operation["object"] else ""
+        return f"Graph.{pascal(operation['name'])}({owner}{arguments_class(operation)})"
 
     def words(self, text, operation, inside=False):
         text = text.replace("\\f$", "").replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
         def replace(match):
             word = match[1] or match[2]
+            if match[1] in operation.get("parameters", {}):
+                return f'<paramref name="{operation["parameters"][match[1]]}"/>'
             found = self.reference(word.rstrip("()"), operation, inside)
             return f'<see cref="{found}"/>' if found else f"<c>{match[1]}</c>" if match[1] else word.replace("::", ".")
 
@@ -305,6 +394,21 @@ class Operations:
 
     # ---- One field
 
+    def number(self, field, name):
+        """The type of a number in C#, and what C gets of it."""
+        raw = SCALARS[field["type"]]
+        group = field.get("one_of") or field.get("any_of")
+        if field.get("flag"):
+            return "bool", f"{name} ? 1 : 0" if raw == "int" else f"({raw})({name} ? 1 : 0)"
+        return (enumeration(group), f"({raw}){name}") if group else (raw, name)
+
+    def answered(self, field, raw, value):
+        """The type of a number that C gives, and its value."""
+        group = field.get("one_of") or field.get("any_of")
+        if field.get("flag"):
+            return "bool", f"{value} != 0"
+        return (enumeration(group), f"({enumeration(group)}){value}") if group else (raw, value)
+
     def lists(self, operation):
         """The length of each list, by the list's name."""
         return {field["length_of"]: field for field in operation["fields"] if "length_of" in field}
@@ -317,6 +421,11 @@ class Operations:
         named = set(kinds) == {"const char *", "synfire_buffer"} and len(fields) == 2
         return (kinds["const char *"], kinds["synfire_buffer"]) if named else None
 
+    def start(self, struct):
+        """A structure before its fields are filled in."""
+        sized = self.structs[struct]["fields"][0]["name"] == "struct_size"
+        return f"{struct}.Init" if sized else f"default({struct})"
+
     def member(self, field, operation):
         """The property, and the lines that fill in the field."""
         name, prop = field["name"], property_name(field)
@@ -328,36 +437,29 @@ class Operations:
             kind, value = special[:2]
         elif length:
             return self.list_member(field, length, prop, text)
-        elif field["type"] in HANDLES:
-            kind, value = HANDLES[field["type"]], f"call.Use({given})"
+        elif self.class_of(field["type"]):
+            kind, value = self.class_of(field["type"]), self.use(field["type"], given)
         elif field["type"] == "const char *":
             kind, value = "string", f"call.Text({given})"
         elif field["type"] in SCALARS and not field["array"]:
-            raw = SCALARS[field["type"]]
-            group = field.get("one_of") or field.get("any_of")
-            if field.get("flag"):
-                kind, value = "bool", f"{prop} ? 1 : 0" if raw == "int" else f"({raw})({prop} ? 1 : 0)"
-            elif group:
-                kind, value = enumeration(group), f"({raw}){prop}"
-            else:
-                kind, value = raw, prop
+            kind, value = self.number(field, prop)
         if kind is None:
-            sys.exit(f"generate.py: {operation['desc']}.{name}: no rule makes a property of '{field['type']}'")
+            stop(f"{operation['desc']}.{name}", f"no rule makes a property of '{field['type']}'")
         return (comment("summary", text, " " * 8) + f"        public {kind} {prop} {{ get; set; }}\n",
                 [f"desc.{identifier(name)} = {value};"])
 
     def list_member(self, field, length, prop, text):
         kind, name, count = element(field["type"]), identifier(field["name"]), identifier(length["name"])
+        self.taken.add(kind)
         counted = f"desc.{count} = ({SCALARS[length['type']]}){prop}.Count;"
         entry = self.entry(kind)
         if entry:
             named, buffer = entry
-            start = f"{kind}.Init" if self.structs[kind]["fields"][0]["name"] == "struct_size" else f"default({kind})"
             made = "IDictionary<string, BufferBase>", "Dictionary<string, BufferBase>"
             lines = [f"{kind}* {camel(prop)} =", f"    ({kind}*)call.Memory({prop}.Count, sizeof({kind}));",
                      f"foreach (KeyValuePair<string, BufferBase> entry in {prop})", "{",
                      f"    {kind}* at = {camel(prop)} + desc.{count}++;",
-                     f"    *at = {start};",
+                     f"    *at = {self.start(kind)};",
                      f"    at->{identifier(named)} = call.Text(entry.Key);",
                      f'    at->{identifier(buffer)} = call.Use(Errors.Given(entry.Value, "{prop}"));', "}",
                      f"desc.{name} = {camel(prop)};"]
@@ -376,17 +478,22 @@ class Operations:
     # ---- One operation
 
     def arguments(self, operation):
+        name = arguments_class(operation)
+        text = f'What <see cref="{self.recorder(operation)}"/> records'
+        if operation["run"]:
+            owner = self.classes[operation["on"]]
+            text += f' and <see cref="{owner}.{pascal(operation["name"])}({name}, IntPtr)"/> runs'
+        return self.properties(operation, text + ".")
+
+    def properties(self, operation, text):
+        """The class of the fields of a descriptor, with what fills the descriptor in."""
         name, desc = arguments_class(operation), operation["desc"]
         fields = [field for field in operation["fields"] if "length_of" not in field]
         if len(set(map(property_name, fields))) < len(fields):
-            sys.exit(f"generate.py: {desc}: two fields become the same property")
+            stop(desc, "two fields become the same property")
         members = [self.member(field, operation) for field in fields]
         pointers = any(field["type"].endswith("*") for field in operation["fields"])
-        method = f"Graph.{pascal(operation['name'])}({'Layer, ' if operation['layer'] else ''}{name})"
-        text = f'What <see cref="{method}"/> records'
-        if operation["run"]:
-            text += (f' and <see cref="{OWNERS[operation["on"]]}.{pascal(operation["name"])}({name}, IntPtr)"/> runs')
-        return (comment("summary", text + ".", "    ") +
+        return (comment("summary", text, "    ") +
                 f"    public sealed class {name}\n    {{\n" +
                 "\n".join(member for member, _ in members) +
                 f"\n        internal {'unsafe ' if pointers else ''}{desc} Desc(Call call)\n        {{\n"
@@ -396,16 +503,19 @@ class Operations:
 
     def record(self, operation):
         name, arguments = pascal(operation["name"]), arguments_class(operation)
-        raw = "Raw, layer.Raw, &desc" if operation["layer"] else "Raw, &desc"
+        kind = self.classes[operation["object"]] if operation["object"] else ""
+        owner = camel(pascal(operation["object"])) if kind else ""
+        raw = f"Raw, {owner}.Raw, &desc" if kind else "Raw, &desc"
+        text = f"The {operation['object'].replace('_', ' ')}." if kind else ""
         return (comment("summary", self.words(operation["doc"], operation), " " * 8) +
-                (comment('param name="layer"', "The layer.", " " * 8) if operation["layer"] else "") +
+                (comment(f'param name="{owner}"', text, " " * 8) if kind else "") +
                 comment('param name="arguments"', "What it reads and writes, and how.", " " * 8) +
                 comment("returns", "This graph.", " " * 8) +
-                f"        public Graph {name}({'Layer layer, ' if operation['layer'] else ''}{arguments} arguments)\n"
+                f"        public Graph {name}({kind + ' ' + owner + ', ' if kind else ''}{arguments} arguments)\n"
                 "        {\n"
                 '            Errors.Given(arguments, "arguments");\n'
                 "            using (Call call = new Call(this))\n            {\n" +
-                ('                call.Use(Errors.Given(layer, "layer"));\n' if operation["layer"] else "") +
+                (f"                {self.given(f'synfire_' + operation['object'], owner)};\n" if kind else "") +
                 f"                {operation['desc']} desc = arguments.Desc(call);\n"
                 f"                Errors.Check(Native.{operation['record']}({raw}));\n"
                 "                Keep(call.Used);\n            }\n            return this;\n        }\n")
@@ -423,20 +533,322 @@ class Operations:
                 f"                Errors.Check(Native.{operation['run']}(Raw, &desc, new synfire_stream(stream)));\n"
                 "            }\n        }\n")
 
+    def given(self, kind, name):
+        """An object that must not be null."""
+        return self.use(kind, f'Errors.Given({name}, "{name}")')
+
     def owner(self, name, methods):
         if not methods:
             return ""
-        return f"    public sealed unsafe partial class {name}\n    {{\n" + "\n".join(methods) + "    }\n"
+        modifier = "abstract" if name == "BufferBase" else "sealed"
+        return f"    public {modifier} unsafe partial class {name}\n    {{\n" + "\n".join(methods) + "    }\n"
 
     def text(self):
         run = [operation for operation in self.operations if operation["run"]]
         parts = [self.arguments(operation) for operation in self.operations]
         parts.append(self.owner("Graph", [self.record(operation) for operation in self.operations]))
-        for on, name in OWNERS.items():
+        for on, name in self.classes.items():
             parts.append(self.owner(name, [self.run(operation) for operation in run if operation["on"] == on]))
         return (banner("Operations.g.cs", "every operation: its arguments, recorded or run now.") +
                 "using System;\nusing System.Collections.Generic;\nusing Synfire.Raw;\n\nnamespace Synfire\n{\n" +
                 blocks(parts) + "}\n")
+
+
+# ---- Objects and methods ---------------------------------------------------------------------------------------------
+
+class Method:
+    """A method or property that calls one function of an object."""
+
+    def __init__(self, operations, method):
+        self.operations, self.method = operations, method
+        self.owner = operations.classes[method["object"]]
+        self.lengths = {p["length_of"]: p for p in method["parameters"] if p["role"] == "length"}
+        self.names = {p["name"]: camel(property_name(p)) for p in method["parameters"]}
+        self.inputs = [p for p in method["parameters"] if p["role"] not in ("length", "result", "answer")]
+        self.outputs = [p for p in method["parameters"] if p["role"] in ("result", "answer")]
+        if len({self.names[p["name"]] for p in self.inputs + self.outputs}) < len(self.inputs + self.outputs):
+            self.stop("two parameters have the same name")
+        self.is_property = method["name"].startswith("get_") and not self.inputs and len(self.outputs) == 1
+        self.name = pascal(method["name"][len("get_"):] if self.is_property else method["name"])
+        named = [p["name"] for p in self.inputs if p["role"] == "number" and p["name"] in ("n_steps", "n_neurons")]
+        self.named = set(named) if len(named) == 2 else set()
+        # A graph's nodes are held by its handle, and other objects by theirs.
+        self.has_call = self.owner == "Graph" or any(
+            p["role"] == "object" or p["role"] == "text" and p["nullable"] or
+            p["role"] == "list" and self.list_kind(p)[0] in ("objects", "entries") for p in self.inputs)
+
+    def stop(self, what):
+        stop(self.method["function"], what)
+
+    def list_kind(self, p):
+        """How a list is given: which rule, and the type of one entry."""
+        kind = element(p["type"])
+        if kind in SCALARS and kind != "char":
+            return "numbers", "byte" if kind == "void" else SCALARS[kind]
+        if p["type"].startswith("const ") and self.operations.class_of(kind):
+            return "objects", self.operations.class_of(kind)
+        if p["type"].startswith("const ") and self.operations.entry(kind):
+            return "entries", kind
+        return self.stop(f"no rule makes a list of '{p['type']}'")
+
+    def kind(self, p):
+        """The type of a parameter in C#."""
+        if p["role"] == "number":
+            return "NamedLength" if p["name"] in self.named else self.operations.number(p, "")[0]
+        if p["role"] == "object":
+            return self.operations.class_of(p["type"]) or self.stop(f"no class wraps {p['type']}")
+        if p["role"] == "list":
+            rule, entry = self.list_kind(p)
+            span = "ReadOnlySpan" if p["type"].startswith("const ") else "Span"
+            return {"numbers": f"{span}<{entry}>", "objects": f"IList<{entry}>",
+                    "entries": "IDictionary<string, BufferBase>"}[rule]
+        return {"stream": "IntPtr", "text": "string"}[p["role"]]
+
+    def path(self):
+        """What a reference calls it."""
+        if self.is_property:
+            return f"{self.owner}.{self.name}"
+        kinds = ", ".join(self.kind(p).replace("<", "{").replace(">", "}") for p in self.inputs)
+        return f"{self.owner}.{self.name}({kinds})"
+
+    def signature(self):
+        """The parameters; the last ones have defaults, as long as null is one."""
+        parts, defaults = [], True
+        for p in reversed(self.inputs):
+            kind, name = self.kind(p), self.names[p["name"]]
+            defaults = defaults and (p["role"] == "stream" or
+                                     p["nullable"] and (p["role"] in ("object", "text") or kind.startswith("I")))
+            default = "default(IntPtr)" if p["role"] == "stream" else "null"
+            parts.insert(0, f"{kind} {name}" + (f" = {default}" if defaults else ""))
+        return parts
+
+    def passed(self, p):
+        """What the function gets for a parameter: lines before the call, a `fixed` of it, the expression."""
+        name, role = self.names[p["name"]], p["role"]
+        bare = name.lstrip("@")
+        given = f'Errors.Given({name}, "{bare}")'
+        if role == "length":
+            rule = self.list_kind(next(each for each in self.inputs if each["name"] == p["length_of"]))[0]
+            size = "Length" if rule == "numbers" else "Count"
+            of, nullable = next((self.names[each["name"]], each["nullable"]) for each in self.inputs
+                                if each["name"] == p["length_of"])
+            value = f"({SCALARS[p['type']]}){of}.{size}"
+            return [], "", f"{of} == null ? 0 : {value}" if nullable and size == "Count" else value
+        if p["name"] in self.named:
+            value, raw = f'Errors.NotNegative({name}.Value, "{bare}")', SCALARS[p["type"]]
+            return [], "", value if raw == "long" else f"checked(({raw}){value})"
+        if role == "number":
+            return [], "", self.operations.number(p, name)[1]
+        if role == "stream":
+            return [], "", f"new synfire_stream({name})"
+        if role == "object":
+            return [], "", self.operations.use(p["type"], name if p["nullable"] else given)
+        if role == "text" and self.has_call:
+            return [], "", f"call.Text({name if p['nullable'] else given})"
+        if role == "text":
+            return ([f"byte* {bare}Text = stackalloc byte[Name.Capacity];",
+                     f'Name.Write({name}, {bare}Text, "{bare}");'], "", f"{bare}Text")
+        rule, entry = self.list_kind(p)
+        if rule == "numbers":
+            kind = "void" if element(p["type"]) == "void" else entry
+            pointer = f"{bare}Data"
+            return ([], f"fixed ({entry}* {pointer} = &MemoryMarshal.GetReference({name}))",
+                    pointer if kind == entry else f"(void*){pointer}")
+        return self.handles(p, name, given) if rule == "objects" else self.entries(p, name, given)
+
+    def handles(self, p, name, given):
+        kind, bare = element(p["type"]), name.lstrip("@")
+        if kind != "synfire_buffer":
+            self.stop(f"no rule makes a list of '{p['type']}'")
+        value = f'call.Use({given}, "{bare}")'
+        return [], "", f"{name} == null ? null : {value}" if p["nullable"] else value
+
+    def entries(self, p, name, given):
+        kind, bare = element(p["type"]), name.lstrip("@")
+        text, buffer = self.operations.entry(kind)
+        self.operations.taken.add("synfire_buffer")
+        count = f"{name} == null ? 0 : {name}.Count" if p["nullable"] else f"{given}.Count"
+        loop = [f"foreach (KeyValuePair<string, BufferBase> entry in {name})", "{",
+                f"    *{bare}At = {self.operations.start(kind)};",
+                f"    {bare}At->{identifier(text)} = call.Text(entry.Key);",
+                f'    {bare}At->{identifier(buffer)} = call.Use(Errors.Given(entry.Value, "{bare}"));',
+                f"    ++{bare}At;", "}"]
+        if p["nullable"]:
+            loop = [f"if ({name} != null)"] + ["    " + line for line in loop]
+        return ([f"int {bare}Count = {count};",
+                 f"{kind}* {bare}List =", f"    ({kind}*)call.Memory({bare}Count, sizeof({kind}));",
+                 f"{kind}* {bare}At = {bare}List;", *loop], "", f"{bare}List")
+
+    def result(self, p):
+        """What a result is in C#: its type, the local variable, its start, the value that is returned."""
+        target, name = p["type"].rstrip(" *"), self.names[p["name"]]
+        if p["role"] == "answer":
+            made = answer_class(target)
+            return made, f"{target} {name} = {target}.Init;", f"new {made}({name})"
+        kind, value = self.operations.answered(p, SCALARS[target], name)
+        return kind, f"{SCALARS[target]} {name};", value
+
+    def returned(self):
+        kinds = [self.result(p)[0] for p in self.outputs]
+        if len(kinds) > 1:
+            return "(" + ", ".join(f"{kind} {property_name(p)}" for kind, p in zip(kinds, self.outputs)) + ")"
+        return kinds[0] if kinds else "void"
+
+    def body(self, indent):
+        before, fixed, arguments = [], [], ["Raw"]
+        for p in self.method["parameters"]:
+            if p in self.outputs:
+                before.append(self.result(p)[1])
+                arguments.append(f"&{self.names[p['name']]}")
+                continue
+            lines, pinned, value = self.passed(p)
+            before += lines
+            fixed += [pinned] * bool(pinned)
+            arguments.append(value)
+        values = [self.result(p)[2] for p in self.outputs]
+        answer = ["return " + (values[0] if len(values) == 1 else f"({', '.join(values)})") + ";"] if values else []
+        inner = indent + "    " * self.has_call
+        check = "Checked" if self.owner == "Graph" else "Errors.Check"
+        call = wrapped(f"{check}(Native.{self.method['function']}(", arguments, "));", inner + "    " * bool(fixed))
+        text = indented(before, inner) + indented(fixed, inner) + call
+        if not self.has_call:
+            return text + indented(["GC.KeepAlive(this);", *answer], indent)
+        keep = ["Keep(call.Used);"] if self.owner == "Graph" else []
+        return (indented(["using (Call call = new Call(this))", "{"], indent) + text + indented(keep + answer, inner) +
+                f"{indent}}}\n")
+
+    def text(self):
+        scope = {"name": self.name, "class": self.owner, "fields": [],
+                 "parameters": {p["name"]: self.names[p["name"]].lstrip("@") for p in self.inputs}}
+        doc = self.method["doc"]
+        if self.is_property:
+            doc = re.sub(r"^(?:Tells|Reads|Returns|Gives) (.)", lambda match: match[1].upper(), doc)
+        summary_text = comment("summary", self.operations.words(doc, scope), " " * 8)
+        if self.is_property:
+            return (summary_text + f"        public {self.returned()} {self.name}\n        {{\n            get\n"
+                    f"            {{\n{self.body(' ' * 16)}            }}\n        }}\n")
+        texts = [self.parameter_text(p) for p in self.inputs]
+        if all(texts):
+            summary_text += "".join(comment(f'param name="{self.names[p["name"]].lstrip("@")}"', text, " " * 8)
+                                    for p, text in zip(self.inputs, texts))
+        head = f"public {self.returned()} {self.name}("
+        return (summary_text + wrapped(head, self.signature(), ")", " " * 8) +
+                f"        {{\n{self.body(' ' * 12)}        }}\n" + self.unnamed(head))
+
+    def parameter_text(self, p):
+        """What the role of a parameter says; all parameters are described, or none."""
+        if p["role"] == "stream":
+            return "A CUDA stream; zero is the context's own."
+        if p["role"] == "list" and not p["type"].startswith("const "):
+            return "Receives the values; its length says how many."
+        return None
+
+    def unnamed(self, head):
+        """The overload that a call chooses which does not name steps and neurons (NamedLength.cs)."""
+        if not self.named:
+            return ""
+        inputs = [p for p in self.inputs if p["role"] != "stream"]
+        first = min(i for i, p in enumerate(inputs) if p["name"] in self.named)
+        places = [self.names[p["name"]] + (": ..." if i >= first else "") for i, p in enumerate(inputs)]
+        parts = [f"long position{i + 1}" if p["name"] in self.named else part
+                 for i, (p, part) in enumerate(zip(self.inputs, self.signature()))]
+        return ("\n" + comment("summary", "Not for use: steps and neurons need their names.", " " * 8) +
+                f'        [Obsolete("write {self.name}({", ".join(places)})", true)]\n'
+                "        [EditorBrowsable(EditorBrowsableState.Never)]\n" + wrapped(head, parts, ")", " " * 8) +
+                "        {\n            throw new NotSupportedException();\n        }\n")
+
+
+def answer(operations, struct):
+    """The class of a structure that a function fills in."""
+    name = answer_class(struct["name"])
+    fields = [field for field in struct["fields"] if field["name"] not in ("struct_size", "reserved")]
+    scope = {"name": struct["name"], "class": name, "fields": fields}
+    members, lines, pointers = [], [], False
+    for field in fields:
+        prop, value = property_name(field), f"raw.{identifier(field['name'])}"
+        if field["type"] == "const char *":
+            kind, value, pointers = "string", f"Errors.TextOf({value}, 256)", True
+        elif field["type"] == "char" and field["array"]:
+            kind, value, pointers = "string", f"Errors.TextOf({value}, {field['array']})", True
+        elif field["type"] in SCALARS and not field["array"]:
+            kind, value = operations.answered(field, SCALARS[field["type"]], value)
+        else:
+            stop(f"{struct['name']}.{field['name']}", f"no rule makes a property of '{field['type']}'")
+        members.append(comment("summary", operations.field_text(field, scope), " " * 8) +
+                       f"        public {kind} {prop} {{ get; }}\n")
+        lines.append(f"{prop} = {value};")
+    if len({property_name(field) for field in fields}) < len(fields):
+        stop(struct["name"], "two fields become the same property")
+    return (comment("summary", operations.words(struct["doc"], scope), "    ") +
+            f"    public sealed class {name}\n    {{\n"
+            f"        internal {'unsafe ' if pointers else ''}{name}({struct['name']} raw)\n        {{\n" +
+            indented(lines, " " * 12) + "        }\n\n" + "\n".join(members) + "    }\n")
+
+
+def new_object(operations, made, methods):
+    """An object: the options that create it, its handle, its class."""
+    name, options, handle = pascal(made["name"]), made["class"], made["handle"]
+    words = made["name"].replace("_", " ")
+    needs = any(not field["nullable"] and (field["type"] == "const char *" or operations.class_of(field["type"]))
+                for field in made["fields"])
+    holds = any(operations.class_of(field["type"].replace("const ", "").rstrip(" *")) for field in made["fields"])
+    holds = holds or any(operations.entry(element(field["type"])) for field in made["fields"])
+    kept = ("        // What it was created with: it keeps the buffers and objects that it uses.\n"
+            "        internal IReadOnlyList<SynfireObject> Uses { get; }\n\n")
+    given = "options" if needs else f"(options ?? new {options}())"
+    make = (f"                {made['desc']} desc = {given}.Desc(call);\n"
+            f"                {handle} made;\n"
+            f"                Errors.Check(Native.{made['create']}(context.Raw, &desc, &made));\n"
+            "                Handle.Adopt(made.Value);\n" + ("                Uses = call.Used;\n" if holds else ""))
+    text = (operations.properties(made, f'What a <see cref="{name}"/> is created with.') +
+            f"\n    internal sealed class {name}Handle : NativeHandle\n    {{\n"
+            f'        protected override string TypeName {{ get {{ return "{name}"; }} }}\n\n'
+            "        protected override void Destroy() "
+            f"{{ Native.{made['destroy']}(new {handle}(handle)); }}\n    }}\n\n" +
+            comment("summary", operations.words(made["doc"], made), "    ") +
+            f"    public sealed unsafe partial class {name} : SynfireObject\n    {{\n" +
+            comment("summary", operations.words(operations.functions[made["create"]]["doc"], made), " " * 8) +
+            comment('param name="context"', "The context it belongs to.", " " * 8) +
+            comment('param name="options"', "What it is created with" +
+                    ("." if needs else "; null means all defaults."), " " * 8) +
+            f"        public {name}(Context context, {options} options{'' if needs else ' = null'})\n"
+            f"            : base(new {name}Handle())\n"
+            '        {\n            Context = Errors.Given(context, "context");\n' +
+            ('            Errors.Given(options, "options");\n' if needs else "") +
+            "            using (Call call = new Call(context))\n            {\n" + make + "            }\n        }\n\n"
+            f"        internal {handle} Raw {{ get {{ return new {handle}(Handle.Value); }} }}\n\n" +
+            (kept if holds else "") +
+            "        /// <summary>The context it belongs to.</summary>\n        public Context Context { get; }\n\n" +
+            "".join(method + "\n" for method in methods) +
+            f"        /// <summary>What it is, in words.</summary>\n"
+            "        public override string ToString() "
+            f'{{ return IsClosed ? "{words} (closed)" : "{words}"; }}\n    }}\n')
+    return text
+
+
+def objects(operations):
+    """Objects.g.cs; nothing where classes written by hand wrap all objects and methods."""
+    if not operations.objects and not operations.methods:
+        return ""
+    by_class = {}
+    for method in operations.methods:
+        by_class.setdefault(operations.classes[method["object"]], []).append(Method(operations, method).text())
+    parts = [new_object(operations, made, by_class.pop(pascal(made["name"]), [])) for made in operations.objects]
+    answers = {p["type"].rstrip(" *") for method in operations.methods for p in method["parameters"]
+               if p["role"] == "answer"} - ANSWERS_BY_HAND
+    parts += [answer(operations, struct) for name, struct in operations.structs.items() if name in answers]
+    parts += [operations.owner(name, methods) for name, methods in by_class.items()]
+    # The text of the operations was made before: they may take the objects too.
+    taken = [(kind, operations.class_of(kind)) for kind in sorted(operations.taken)]
+    uses = [f"        public {kind} Use({name} used)\n        {{\n"
+            f"            if (used == null) return default({kind});\n            Hold(used);\n"
+            "            return used.Raw;\n        }\n" for kind, name in taken if name and name not in IN_CALL]
+    if uses:
+        parts.append("    internal sealed unsafe partial class Call\n    {\n" + "\n".join(uses) + "    }\n")
+    return (banner("Objects.g.cs", "the objects that no class written by hand wraps, and methods of all objects.") +
+            "using System;\nusing System.Collections.Generic;\nusing System.ComponentModel;\n"
+            "using System.Runtime.InteropServices;\nusing Synfire.Raw;\n\nnamespace Synfire\n{\n" +
+            blocks(parts) + "}\n")
 
 
 def main():
@@ -447,8 +859,11 @@ def main():
     operations = Operations(api)
     stale = []
     for name, fresh in (("Native.g.cs", native(api)), ("Constants.g.cs", constants(api)),
-                        ("Operations.g.cs", operations.text())):
+                        ("Operations.g.cs", operations.text()), ("Objects.g.cs", objects(operations))):
         path = folder / name
+        if "--check" not in sys.argv and not fresh:
+            path.unlink(missing_ok=True)
+            continue
         if "--check" not in sys.argv:
             path.write_text(fresh, encoding="utf-8")
             continue
@@ -460,7 +875,8 @@ def main():
     if stale:
         sys.exit(f"generate.py: stale: {', '.join(stale)}; bindings/update.sh rewrites them")
     if "--check" in sys.argv:
-        print(f"as generated: {len(api['functions'])} functions, {len(operations.operations)} operations")
+        print(f"as generated: {len(api['functions'])} functions, {len(operations.operations)} operations, "
+              f"{len(operations.objects)} objects and {len(operations.methods)} methods without a class by hand")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ using Synfire.Raw;
 namespace Synfire
 {
     /// <summary>Typed memory of a context, whatever its element type: <see cref="Buffer{T}"/>.</summary>
-    public abstract unsafe class BufferBase : SynfireObject
+    public abstract unsafe partial class BufferBase : SynfireObject
     {
         private readonly long[] shape_;
 

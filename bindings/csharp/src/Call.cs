@@ -10,7 +10,7 @@ namespace Synfire
 {
     // One call: no other thread releases the handles that it uses, and the names and lists that it reads stay in
     // memory. Arguments fill in a descriptor through it, so that whatever is in a descriptor is held and can be kept.
-    internal sealed unsafe class Call : IDisposable
+    internal sealed unsafe partial class Call : IDisposable
     {
         private readonly List<SynfireObject> used_ = new List<SynfireObject>();
         private readonly List<IntPtr> memory_ = new List<IntPtr>();

@@ -95,13 +95,13 @@ namespace Synfire
     {
         public const int Capacity = 256;
 
-        public static void Write(string name, byte* utf8)
+        public static void Write(string name, byte* utf8, string parameter = "name")
         {
-            Errors.Given(name, "name");
-            if (name.IndexOf('\0') >= 0) throw new ArgumentException("contains a null character", "name");
+            Errors.Given(name, parameter);
+            if (name.IndexOf('\0') >= 0) throw new ArgumentException("contains a null character", parameter);
             if (name.Length >= Capacity / 3)
                 throw new ArgumentException("has " + name.Length + " characters; allowed: " + (Capacity / 3 - 1),
-                                            "name");
+                                            parameter);
             int written = 0;
             if (name.Length > 0)
                 fixed (char* characters = name)
