@@ -15,7 +15,8 @@ synfire_status SYNFIRE_CALL synfire_model_id(const char* name, int32_t* id) noex
     check_pointer(id, "id");
     const core::ModelRow* const found = core::find_model(std::string_view(name));
     if (!found)
-      core::fail_argument("SYN-MODEL-NAME", "name is \"%.64s\"; this library has %s", name, core::model_names());
+      core::fail_argument("SYN-MODEL-NAME", "name is \"%.64s\"%s; this library has %s", name,
+                          core::suggested_model(name).c_str(), core::model_names());
     *id = found->id;
     return SYNFIRE_OK;
   });
@@ -27,8 +28,8 @@ synfire_status SYNFIRE_CALL synfire_surrogate_id(const char* name, int32_t* id) 
     check_pointer(id, "id");
     const core::SurrogateRow* const found = core::find_surrogate(std::string_view(name));
     if (!found)
-      core::fail_argument("SYN-SURROGATE-NAME", "name is \"%.64s\"; this library has %s", name,
-                          core::surrogate_names());
+      core::fail_argument("SYN-SURROGATE-NAME", "name is \"%.64s\"%s; this library has %s", name,
+                          core::suggested_surrogate(name).c_str(), core::surrogate_names());
     *id = found->id;
     return SYNFIRE_OK;
   });

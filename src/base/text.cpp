@@ -1,6 +1,8 @@
 #include "text.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 namespace synfire::core {
 namespace {
@@ -55,6 +57,54 @@ std::string printable(std::string_view text) {
     return true;
   });
   return shown;
+}
+
+namespace {
+
+char lower(char letter) noexcept {
+  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter == '-' ? '_' : letter;
+}
+
+// How many letters must be inserted, left out, replaced or swapped with their neighbour to turn one name into the
+// other.
+size_t distance(std::string_view from, std::string_view to) {
+  std::vector<size_t> before(to.size() + 1), above(to.size() + 1), row(to.size() + 1);
+  for (size_t j = 0; j <= to.size(); ++j) above[j] = j;
+  for (size_t i = 1; i <= from.size(); ++i) {
+    row[0] = i;
+    for (size_t j = 1; j <= to.size(); ++j) {
+      const bool same = lower(from[i - 1]) == lower(to[j - 1]);
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (same ? 0 : 1)});
+      if (i > 1 && j > 1 && lower(from[i - 1]) == lower(to[j - 2]) && lower(from[i - 2]) == lower(to[j - 1]))
+        row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    before.swap(above);
+    above.swap(row);
+  }
+  return above[to.size()];
+}
+
+}  // namespace
+
+std::string_view closest_name(std::string_view name, std::span<const std::string_view> known) {
+  constexpr size_t longest = 64;  // names of the library are far shorter
+  std::string_view closest;
+  size_t least = longest;
+  if (name.empty() || name.size() > longest) return closest;
+  for (const std::string_view one : known) {
+    const size_t apart = distance(name, one);
+    // One letter of a short name, one of every three of a longer one.
+    if (apart > std::max<size_t>(1, std::min(name.size(), one.size()) / 3) || apart >= least) continue;
+    closest = one;
+    least = apart;
+  }
+  return closest;
+}
+
+std::string suggestion(std::string_view name, std::span<const std::string_view> known) {
+  const std::string_view closest = closest_name(name, known);
+  if (closest.empty()) return {};
+  return std::string(" (did you mean \"").append(closest).append("\"?)");
 }
 
 }  // namespace synfire::core

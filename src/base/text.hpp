@@ -4,6 +4,7 @@
 #define SYNFIRE_BASE_TEXT_HPP
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,13 @@ namespace synfire::core {
 // null-terminated and, if it does not fit, cut at a character boundary.
 void copy_printable(std::string_view text, char* out, size_t capacity) noexcept;
 std::string printable(std::string_view text);
+
+// The known name that a misspelt one is closest to: by letters inserted, left out, replaced or swapped, whatever their
+// case. Empty if none is close.
+std::string_view closest_name(std::string_view name, std::span<const std::string_view> known);
+
+// " (did you mean \"tau\"?)" for an error text, or nothing.
+std::string suggestion(std::string_view name, std::span<const std::string_view> known);
 
 }  // namespace synfire::core
 

@@ -2,11 +2,13 @@
 
 #include <base/dtype.hpp>
 #include <base/error.hpp>
+#include <base/text.hpp>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <string>
+#include <vector>
 
 namespace synfire::core {
 
@@ -71,26 +73,34 @@ void GraphValues::drop_from(uint32_t operation) noexcept {
 }
 
 void GraphValues::set(uint32_t operation, std::string_view name, double value) {
-  std::string known;
   for (size_t i = 0; i < named_.size(); ++i) {
     const Named& one = named_[i];
-    if (one.operation != operation || one.kind == Kind::times_set) continue;
-    if (one.name == name) {
-      const uint64_t bits = bits_of(one.kind, one.dtype, value, one.name);
-      // Starts there again, even if it was set to the same value before.
-      if (one.kind == Kind::counted)
-        ++bits_at(i + 1);
-      else if (chunks_[i / chunk_values]->values[i % chunk_values] == bits)
-        return;
-      bits_at(i) = bits;
+    if (one.operation != operation || one.kind == Kind::times_set || name != one.name) continue;
+    const uint64_t bits = bits_of(one.kind, one.dtype, value, one.name);
+    // Starts there again, even if it was set to the same value before.
+    if (one.kind == Kind::counted)
+      ++bits_at(i + 1);
+    else if (chunks_[i / chunk_values]->values[i % chunk_values] == bits)
       return;
-    }
+    bits_at(i) = bits;
+    return;
+  }
+  fail_unknown(operation, name);
+}
+
+void GraphValues::fail_unknown(uint32_t operation, std::string_view name) const {
+  std::string known;
+  std::vector<std::string_view> names;
+  for (const Named& one : named_) {
+    if (one.operation != operation || one.kind == Kind::times_set) continue;
     known.append(known.empty() ? "\"" : " and \"").append(one.name).append("\"");
+    names.emplace_back(one.name);
   }
   if (known.empty())
     fail_argument("SYN-GRAPH-VALUE", "operation %u has no values that can change between replays", operation);
-  fail_argument("SYN-GRAPH-VALUE", "name is \"%.*s\"; operation %u has %s",
-                static_cast<int>(std::min<size_t>(name.size(), 64)), name.data(), operation, known.c_str());
+  fail_argument("SYN-GRAPH-VALUE", "name is \"%.*s\"%s; operation %u has %s",
+                static_cast<int>(std::min<size_t>(name.size(), 64)), name.data(), suggestion(name, names).c_str(),
+                operation, known.c_str());
 }
 
 void GraphValues::upload(synfire_stream stream) {

@@ -61,6 +61,7 @@ class GraphValues {
   uint64_t& bits_at(size_t index) noexcept;
   static uint64_t bits_of(Kind kind, int32_t dtype, double value, const char* name);
   void upload(synfire_stream stream);
+  [[noreturn]] void fail_unknown(uint32_t operation, std::string_view name) const;
 
   bool changed_ = false;
   Device& device_;

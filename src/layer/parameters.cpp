@@ -2,6 +2,7 @@
 
 #include <base/error.hpp>
 #include <base/host_memory.hpp>
+#include <base/text.hpp>
 
 #include <synfire/model/models.hpp>
 
@@ -153,6 +154,25 @@ const char* surrogate_names() {
   return names_of(surrogates, text);
 }
 
+namespace {
+
+template <class Table>
+std::string suggested(const Table& table, std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const auto& row : table) names.emplace_back(row.name);
+  return suggestion(name, names);
+}
+
+}  // namespace
+
+std::string suggested_model(std::string_view name) {
+  return suggested(models, name);
+}
+
+std::string suggested_surrogate(std::string_view name) {
+  return suggested(surrogates, name);
+}
+
 int n_constants(const ModelRow& model) {
   return model::first_model_constant + model.n_constants + model::max_surrogate_constants;
 }
@@ -179,15 +199,22 @@ ParameterSet::ParameterSet(const ModelRow& model, const SurrogateRow& surrogate,
 }
 
 ParameterName ParameterSet::find(std::string_view name, const char* argument) const {
-  std::string known;
   for (uint32_t i = 0; i < size(); ++i) {
-    const char* const reciprocal = specs_[i].reciprocal_name;
     if (name == specs_[i].name) return {i, false};
-    if (reciprocal && name == reciprocal) return {i, true};
-    known += (i == 0 ? "" : ", ") + std::string(specs_[i].name) + (reciprocal ? std::string(" or ") + reciprocal : "");
+    if (specs_[i].reciprocal_name && name == specs_[i].reciprocal_name) return {i, true};
   }
-  fail_argument("SYN-PARAMETER-NAME", "%s is \"%.*s\"; this layer has %s", argument,
-                static_cast<int>(std::min<size_t>(name.size(), 64)), name.data(), known.c_str());
+  std::string known;
+  std::vector<std::string_view> names;
+  for (const auto& spec : specs_) {
+    known.append(known.empty() ? "" : ", ").append(spec.name);
+    names.emplace_back(spec.name);
+    if (!spec.reciprocal_name) continue;
+    known.append(" or ").append(spec.reciprocal_name);
+    names.emplace_back(spec.reciprocal_name);
+  }
+  fail_argument("SYN-PARAMETER-NAME", "%s is \"%.*s\"%s; this layer has %s", argument,
+                static_cast<int>(std::min<size_t>(name.size(), 64)), name.data(), suggestion(name, names).c_str(),
+                known.c_str());
 }
 
 std::vector<double> ParameterSet::checked(ParameterName name, std::span<const double> values) const {

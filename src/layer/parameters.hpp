@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -48,6 +49,9 @@ const SurrogateRow* find_surrogate(std::string_view name);
 // "if (1), lif (2)": the allowed values, for error texts.
 const char* model_names();
 const char* surrogate_names();
+// " (did you mean \"lif\"?)" for a misspelt name, or nothing.
+std::string suggested_model(std::string_view name);
+std::string suggested_surrogate(std::string_view name);
 
 // Constants a kernel may read for a layer: v_threshold, v_reset, the model's, and as many as any surrogate has, so that
 // one kernel can serve several surrogates.

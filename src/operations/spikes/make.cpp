@@ -50,7 +50,10 @@ OperationList count_spikes(const CountSpikesRequest& request, bool on_host) {
   const Buffer& counts = *request.counts;
   const bool neurons = request.kind == CountKind::per_neuron, steps = request.kind == CountKind::per_step;
   if (counts.dtype() != SYNFIRE_DTYPE_U32 && counts.dtype() != SYNFIRE_DTYPE_U64)
-    fail_argument("SYN-BUFFER-TYPE", "desc.counts holds %s; u32 or u64 is needed", name_of_dtype(counts.dtype()));
+    fail_argument("SYN-BUFFER-TYPE",
+                  "desc.counts holds %s; u32 or u64 is needed: create the buffer with SYNFIRE_DTYPE_U32 or "
+                  "SYNFIRE_DTYPE_U64",
+                  name_of_dtype(counts.dtype()));
   const int64_t largest = neurons ? e.n_steps : steps ? e.row() : e.n_steps * e.row();
   if (counts.dtype() == SYNFIRE_DTYPE_U32 && largest > 0xFFFFFFFF)
     fail_argument("SYN-COUNT-RANGE", "desc.counts holds u32; a count of this shape may reach %lld, u64 is needed",

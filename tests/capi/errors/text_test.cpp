@@ -108,6 +108,35 @@ TEST_F(Errors, TheTextIsCleanWhateverNamesItQuotes) {
   expect_usable();
 }
 
+TEST_F(Errors, AMisspeltNameIsAnsweredWithTheOneItIsClosestTo) {
+  double value = 1;
+  int32_t id = 0;
+  const auto set = [&](const char* name) { return synfire_layer_set_parameter(rig.layer, name, &value, 1); };
+  const auto meant = [](synfire_status status, const char* name) {
+    const std::string text = last_error_text();
+    if (status != SYNFIRE_ERROR_INVALID_ARGUMENT) return testing::AssertionFailure() << "answered " << status;
+    if (!name && text.find("did you mean") == std::string::npos) return testing::AssertionSuccess();
+    if (name && text.find(std::string("(did you mean \"").append(name).append("\"?)")) != std::string::npos)
+      return testing::AssertionSuccess();
+    return testing::AssertionFailure() << text;
+  };
+  for (const char* const name : {"taus", "Tau", "TAU", "tua", "ta", "tau_"}) EXPECT_TRUE(meant(set(name), "tau"));
+  for (const char* const name : {"v_treshold", "vthreshold", "v-threshold", "V_Threshold", "v_threshhold"})
+    EXPECT_TRUE(meant(set(name), "v_threshold"));
+  EXPECT_TRUE(meant(set("vreset"), "v_reset"));
+  EXPECT_TRUE(meant(set("aplha"), "alpha"));
+  for (const char* const name : {"", "x", "theta_rh", "nonsense", "tau tau tau"})
+    EXPECT_TRUE(meant(set(name), nullptr));
+  EXPECT_TRUE(meant(set(std::string(100'000, 't').c_str()), nullptr));
+  EXPECT_TRUE(meant(synfire_model_id("LIF", &id), "lif"));
+  EXPECT_TRUE(meant(synfire_model_id("izhikevitch", &id), "izhikevich"));
+  EXPECT_TRUE(meant(synfire_model_id("perceptron", &id), nullptr));
+  EXPECT_TRUE(meant(synfire_surrogate_id("sigmod", &id), "sigmoid"));
+  EXPECT_TRUE(meant(synfire_surrogate_id("superspike", &id), "super_spike"));
+  EXPECT_TRUE(meant(synfire_surrogate_id("triangle", &id), nullptr));
+  EXPECT_TRUE(meant(synfire_graph_set_value(graph, 0, "learningrate", 1), nullptr)) << "it has no values";
+}
+
 TEST_F(Errors, TheTextIsCleanWhereALongNameIsCut) {
   double value = 1;
   std::string name;
