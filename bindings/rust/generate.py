@@ -5,6 +5,7 @@
     synfire-sys/src/dynamic.rs            the same functions, from a library that is opened at run time
     synfire-sys/tests/layout/table.rs     sizes, offsets and constants as Rust sees them
     synfire/src/operations.rs             the safe operations (operations.py)
+    synfire/src/objects.rs                other safe objects and methods (objects.py)
 
 All but the first come from bindings/api/synfire.json. With --check nothing is written, and a stale file is an error, with
 the difference shown. Needs bindgen 0.60 (Debian's package bindgen) and rustfmt.
@@ -19,15 +20,16 @@ import shutil
 import subprocess
 import sys
 
-from operations import operations
+from objects import safe_layer
+from operations import RESERVED
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 SOURCES = HERE / "synfire-sys/src"
-OPERATIONS = HERE / "synfire/src/operations.rs"
+SAFE = HERE / "synfire/src"
 SCALARS = {"int8_t": "i8", "uint8_t": "u8", "int16_t": "i16", "uint16_t": "u16", "int32_t": "i32", "uint32_t": "u32",
            "int64_t": "i64", "uint64_t": "u64", "float": "f32", "double": "f64", "char": "c_char", "void": "c_void"}
-RESERVED = {"type", "match", "ref", "move", "in", "fn", "mod", "loop", "use", "where", "self", "impl", "box", "trait"}
+GENERATED = ("operations.rs", "objects.rs")
 
 
 def bindings():
@@ -96,11 +98,11 @@ def table(api):
 
 def main():
     api = json.loads((HERE.parent / "api/synfire.json").read_text(encoding="utf-8"))
-    by_hand = [path.read_text(encoding="utf-8") for path in sorted(OPERATIONS.parent.glob("*.rs")) if path != OPERATIONS]
+    by_hand = [path.read_text(encoding="utf-8") for path in sorted(SAFE.glob("*.rs")) if path.name not in GENERATED]
     stale = False
     for path, fresh in ((SOURCES / "bindings.rs", bindings()), (SOURCES / "dynamic.rs", dynamic(api)),
                         (SOURCES.parent / "tests/layout/table.rs", table(api)),
-                        (OPERATIONS, operations(api, by_hand, HERE / "rustfmt.toml"))):
+                        *((SAFE / name, text) for name, text in safe_layer(api, by_hand, HERE / "rustfmt.toml").items())):
         path.parent.mkdir(exist_ok=True)
         if "--check" not in sys.argv:
             path.write_text(fresh, encoding="utf-8")

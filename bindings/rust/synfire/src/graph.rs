@@ -2,7 +2,7 @@
 use crate::buffer::{Buffer, Core as BufferCore, Element};
 use crate::context::{born, gone, Context};
 use crate::error::{check, Error, Result};
-use crate::held::{Flight, Held, Left, TapeInput, IDLE, IN_FLIGHT, LAUNCHING};
+use crate::held::{Flight, Held, Left, Object, TapeInput, IDLE, IN_FLIGHT, LAUNCHING};
 use crate::layer::{Core as LayerCore, Layer};
 use crate::native::{self, Native, NativeCall, Node};
 use crate::operations::{Backward, CopyBuffer, Forward};
@@ -62,7 +62,7 @@ impl GraphBuilder {
             raw,
             flight: Arc::default(),
             buffers: vec![],
-            layers: vec![],
+            objects: vec![],
             forwards: vec![],
             outside: vec![],
             nodes: vec![],
@@ -140,7 +140,7 @@ pub struct Graph {
     raw: sys::synfire_graph,
     pub(crate) flight: Arc<Flight>,
     buffers: Vec<Arc<BufferCore>>,
-    layers: Vec<Arc<LayerCore>>,
+    objects: Vec<Arc<dyn Object>>, // layers, and those of objects.rs
     forwards: Vec<RecordedForward>,
     outside: Vec<OutsideBackward>,
     nodes: Vec<*mut Node>, // from Box::into_raw: the library holds the same pointers
@@ -153,7 +153,7 @@ unsafe impl Sync for Graph {}
 
 impl fmt::Debug for Graph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Graph over {} layers and {} buffers", self.layers.len(), self.buffers.len())
+        write!(f, "Graph over {} objects and {} buffers", self.objects.len(), self.buffers.len())
     }
 }
 impl Graph {
@@ -181,9 +181,15 @@ impl Graph {
         }
     }
     pub(crate) fn keep_layer(&mut self, layer: &Layer) {
-        if !self.layers.iter().any(|kept| Arc::ptr_eq(kept, &layer.core)) {
-            layer.core.held.enter(&self.flight);
-            self.layers.push(layer.core.clone())
+        self.keep_object(layer.core.clone());
+    }
+    /// Keeps an object, and what it was created with.
+    pub(crate) fn keep_object(&mut self, core: Arc<dyn Object>) {
+        if !self.objects.iter().any(|kept| std::ptr::eq(kept.held(), core.held())) {
+            core.held().enter(&self.flight);
+            core.buffers().iter().for_each(|buffer| self.keep(buffer));
+            core.objects().iter().for_each(|object| self.keep_object(object.clone()));
+            self.objects.push(core)
         }
     }
     // The operation that was appended just now.
@@ -283,7 +289,7 @@ impl Graph {
     }
     // What a native node has to say about an error: its own, or a panic that goes on here.
     #[inline]
-    fn checked(&self, status: i32) -> Result<i32> {
+    pub(crate) fn checked(&self, status: i32) -> Result<i32> {
         check(status).map_err(|error| self.explained(error))
     }
     #[cold]
@@ -315,7 +321,10 @@ impl Graph {
             new.core.held.during(|| Ok(unsafe { sys::synfire_graph_rebind(self.raw, old.core.raw, new.core.raw) }))?;
         self.checked(status)?;
         self.flight.store(IDLE, Release);
-        if let Some(at) = self.buffers.iter().position(|core| Arc::ptr_eq(core, &old.core)) {
+        // What an object was created with stays.
+        let same = |core: &Arc<BufferCore>| Arc::ptr_eq(core, &old.core);
+        let is_needed = self.objects.iter().any(|object| object.buffers().iter().any(same));
+        if let Some(at) = self.buffers.iter().position(same).filter(|_| !is_needed) {
             self.buffers.swap_remove(at).held.leave(&self.flight);
         }
         self.keep(&new.core);
@@ -362,7 +371,7 @@ impl Graph {
         check(unsafe { sys::synfire_graph_reset_statistics(self.raw) }).map(drop)
     }
     fn held(&self) -> impl Iterator<Item = &Held> {
-        self.buffers.iter().map(|core| &core.held).chain(self.layers.iter().map(|core| &core.held))
+        self.buffers.iter().map(|core| &core.held).chain(self.objects.iter().map(|core| core.held()))
     }
     /// Replays once, on the context's own stream, and returns the replay's ticket. Allocates nothing.
     #[inline]
@@ -381,8 +390,8 @@ impl Graph {
     pub unsafe fn launch_on(&mut self, stream: Stream) -> Result<u64> {
         let before = self.flight.swap(LAUNCHING, SeqCst);
         let n_kept = self.buffers.len();
-        // Layers may be set between launches; buffers are safe as long as a replay is in flight.
-        let mut refused = self.layers.iter().find_map(|core| core.held.fly(&self.flight).err());
+        // Objects may be set between launches; buffers are safe as long as a replay is in flight.
+        let mut refused = self.objects.iter().find_map(|core| core.held().fly(&self.flight).err());
         if refused.is_none() {
             // From here on nobody changes the tapes of the layers.
             self.keep_tapes();

@@ -13,6 +13,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 const WRITER: i64 = -1;
 
+/// What graphs keep beside buffers: layers, and what objects.rs has.
+pub(crate) trait Object: Send + Sync {
+    fn held(&self) -> &Held;
+    /// The buffers that it was created with.
+    fn buffers(&self) -> &[Arc<BufferCore>] {
+        &[]
+    }
+    /// The objects that it was created with.
+    fn objects(&self) -> &[Arc<dyn Object>] {
+        &[]
+    }
+}
+
 /// What a graph is doing.
 pub(crate) type Flight = AtomicU8;
 pub(crate) const IDLE: u8 = 0;

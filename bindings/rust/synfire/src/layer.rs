@@ -2,7 +2,7 @@
 use crate::buffer::{Buffer, Element};
 use crate::context::{born, gone, Context, ContextHandle};
 use crate::error::{check, loaded, Error, Name, Result, Status};
-use crate::held::{hold_all, Held, Tapes};
+use crate::held::{hold_all, Held, Object, Tapes};
 use crate::operations::{Backward, Forward};
 use crate::shape::{Neurons, Steps};
 use crate::values::{DType, Memory, Model, Reset, Surrogate};
@@ -20,6 +20,11 @@ pub(crate) struct Core {
 // SAFETY: the C library wants one call at a time per layer, which `held` sees to.
 unsafe impl Send for Core {}
 unsafe impl Sync for Core {}
+impl Object for Core {
+    fn held(&self) -> &Held {
+        &self.held
+    }
+}
 impl Drop for Core {
     fn drop(&mut self) {
         // SAFETY: our own handle, destroyed once.

@@ -108,6 +108,7 @@ mod held;
 mod jobs;
 mod layer;
 mod native;
+mod objects;
 pub mod operations;
 mod pass;
 mod shape;
@@ -124,6 +125,8 @@ pub use graph::{Graph, GraphBuilder, Operation, Statistics, Stream, Wait};
 pub use jobs::{JobSystem, Task};
 pub use layer::{Layer, LayerBuilder, LayerMemory, ParameterInfo};
 pub use native::{Native, NativeCall, Outcome};
+#[allow(unused_imports)] // it may be empty
+pub use objects::*;
 pub use operations::{Backward, Forward};
 pub use shape::{Nested, Neurons, Shape, Steps};
 pub use slot::Slot;

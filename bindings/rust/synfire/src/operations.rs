@@ -41,7 +41,7 @@ use crate::error::{check, Name, Result};
 use crate::graph::{Graph, Operation};
 use crate::held::{hold_all, Held};
 use crate::layer::Layer;
-use crate::values::{Count, Tape};
+use crate::{Count, Tape};
 use std::mem::size_of;
 use std::ptr::{null, null_mut};
 use std::sync::Arc;

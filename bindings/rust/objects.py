@@ -1,0 +1,467 @@
+"""Objects and methods of the safe layer that no file of the crate has, written from the marks in synfire.h (see generate.py).
+
+An object that a context creates from a descriptor becomes a type with a builder, as Layer has: what the descriptor needs are
+the arguments of `builder`, every other field has a setter. The object keeps the context, and the buffers and objects that it
+was created with; a graph that records it keeps them too. Dropping destroys it. A function of an object becomes a method.
+All of it follows from `objects` and `methods` in bindings/api/synfire.json.
+
+A method holds what it uses as the methods by hand do. One that takes numbers, names and lists may come while replays are in
+flight, but not while one is launched. One that takes buffers, other objects or a stream, or is of a buffer, holds all of them,
+shared with nobody. A stream is the context's own, and the method returns when it is done; buffers and graphs do not know their
+context, so theirs is an `unsafe` method `..._on` that takes a stream.
+
+SPDX-License-Identifier: MIT
+"""
+import re
+
+from operations import BANNER, PRELUDE, RESERVED, SCALARS, Generator, camel, fail, formatted
+
+# What is written by hand: objects with all of their life, and methods.
+OBJECTS_BY_HAND = {"buffer", "layer", "graph"}
+METHODS_BY_HAND = {
+    "synfire_buffer_fill", "synfire_buffer_mark_written", "synfire_context_get_properties", "synfire_context_reclaim",
+    "synfire_context_synchronize", "synfire_graph_get_last_operation", "synfire_graph_get_statistics",
+    "synfire_graph_instantiate", "synfire_graph_launch", "synfire_graph_poll", "synfire_graph_rebind",
+    "synfire_graph_reset_statistics", "synfire_graph_set_enabled", "synfire_graph_set_value", "synfire_graph_wait",
+    "synfire_layer_get_parameter", "synfire_layer_get_parameter_info", "synfire_layer_reset_state",
+    "synfire_layer_set_n_active", "synfire_layer_set_parameter", "synfire_layer_set_parameters"}
+
+MODULE = "//! Objects and methods that follow from the C ABI alone. The types are at the root of the crate.\n"
+
+
+def lines_of(*parts):
+    return "".join(f"{part}\n" for part in parts if part)
+
+
+class Method:
+    """What a method's parameters come to: its Rust signature, and the parts of its body."""
+
+    def __init__(self):
+        self.generics, self.parameters, self.arguments = [], [], []
+        self.before, self.held, self.more_held, self.kept = [], [], [], []  # statements; expressions; statements
+        self.outputs, self.types = [], []
+        self.has_stream = self.has_text = False
+
+
+class Objects:
+    def __init__(self, base):
+        self.base, self.api = base, base.api
+        base.file = "objects"
+        known = {method["function"] for method in self.api["methods"]}
+        if METHODS_BY_HAND - known:
+            fail(f"no methods of the C ABI: {', '.join(sorted(METHODS_BY_HAND - known))}")
+        self.objects = [o for o in self.api["objects"] if o["name"] not in OBJECTS_BY_HAND]
+        self.fields = {o["name"]: [base.field(field, o) for field in o["fields"]] for o in self.objects}
+        self.types = {"context": "Context", "buffer": "Buffer", "graph": "Graph", **base.objects}
+        self.methods, self.answers = [], {}
+        for made in self.objects:
+            name = base.objects[made["name"]]
+            base.written.update({made["create"]: f"{name}Builder::create", made["destroy"]: f"{name}::close",
+                                 made["desc"]: f"{name}Builder", made["handle"]: name})
+            base.written.update({f"{made['desc']}::{f.name}": f"{name}Builder::{f.name}" for f in self.fields[made["name"]]
+                                 if not f.is_argument and f.kind != "length"})
+        taken = set(base.sources.methods) | {(base.objects[o["name"]], own) for o in self.objects
+                                             for own in ("builder", "as_raw", "close")}
+        for method in self.api["methods"]:
+            if method["function"] in METHODS_BY_HAND:
+                continue
+            if method["object"] not in self.types:
+                fail(f"{method['function']}: no Rust type for the object '{method['object']}'")
+            of, name = self.types[method["object"]], method["name"]
+            short = name[4:] if name.startswith("get_") else name
+            name = next((one for one in (short, name, short + "_") if (of, one) not in taken), name)
+            name += "_" * (name in RESERVED)
+            taken.add((of, name))
+            base.written[method["function"]] = f"{of}::{name}"
+            self.methods.append((name, method))
+            for parameter in method["parameters"]:
+                if parameter["role"] == "answer":
+                    self.answer_type(parameter["type"].rstrip(" *"))
+        # The constants of all parameters, before any text is written.
+        for name, method in self.methods:
+            self.method(name, method)
+        self.answer_fields = {struct: [self.answer_field(struct, f) for f in base.structs[struct]["fields"]
+                                       if f["name"] not in ("struct_size", "reserved")] for struct in self.answers}
+
+    # ---- Answers -----------------------------------------------------------------------------------------------------
+
+    def answer_type(self, struct):
+        if struct not in self.answers:
+            name = camel(struct[len("synfire_"):])
+            taken = PRELUDE | set(self.types.values()) | self.base.sources.types
+            self.answers[struct] = self.base.written[struct] = name + "Answer" if name in taken else name
+        return self.answers[struct]
+
+    def number(self, marks, kind):
+        """The Rust type of a number, and how C's becomes one, and it C's."""
+        if "one_of" in marks:
+            name = self.base.values(marks["one_of"])
+            return name, f"{name}::from_raw({{}})", "{}.to_raw()"
+        if "any_of" in marks:
+            name = self.base.flags(marks["any_of"])
+            return name, f"{name}::from_raw({{}})", "{}.to_raw()"
+        if marks.get("flag"):
+            return "bool", "{} != 0", "{}.into()"
+        alias = next((alias["type"] for alias in self.api["aliases"] if alias["name"] == kind), kind)
+        return (SCALARS[alias], "{}", "{}") if alias in SCALARS else (None, None, None)
+
+    def answer_field(self, struct, field):
+        """Name, type, how it is read from `c`, documentation."""
+        name = field["name"] + "_" * (field["name"] in RESERVED)
+        if field["type"] == "char" and field["array"]:
+            return name, "String", f"text(c.{name}.as_ptr())", field
+        if field["type"] == "const char *":
+            return name, "String", f"text(c.{name})", field
+        kind, read, _ = self.number(field, field["type"])
+        if kind is None:
+            fail(f"{struct}: no Rust for the field '{field['name']}' of the type '{field['type']}'")
+        if field["array"]:
+            made = f"c.{name}" if read == "{}" else f"c.{name}.map(|value| {read.format('value')})"
+            return name, f"[{kind}; {field['array']}]", made, field
+        return name, kind, read.format(f"c.{name}"), field
+
+    def doc(self, field):
+        doc = field["doc"]
+        if field.get("flag"):
+            doc = re.sub(r"(^|\. )1:", r"\1`true`:", re.sub(r"\b0:", "`false`:", doc))
+        return self.base.spell(doc) or f"`{field['name']}`."
+
+    def answer(self, struct):
+        name, fields, comment = self.answers[struct], self.answer_fields[struct], self.base.comment
+        has_text = any(kind == "String" for _, kind, _, _ in fields)
+        doc = self.base.spell(self.base.structs[struct]["doc"]) or f"What `{struct}` has."
+        return (comment(doc, "") + f"#[derive(Clone, Debug, PartialEq)]\n#[non_exhaustive]\npub struct {name} {{\n"
+                + "".join(comment(self.doc(field)) + f"    pub {own}: {kind},\n" for own, kind, _, field in fields)
+                + f"}}\nimpl {name} {{\n"
+                + ("    // The texts of `c` are null-terminated.\n    unsafe " if has_text else "    ")
+                + f"fn from_c(c: &sys::{struct}) -> Self {{\n        {name} {{ "
+                + ", ".join(own if read == own else f"{own}: {read}" for own, _, read, _ in fields) + " }\n    }\n}\n")
+
+    # ---- Methods -----------------------------------------------------------------------------------------------------
+
+    def use(self, out, kind, value, optional=False, many=False):
+        """Holds a buffer or object for the call; a graph keeps it."""
+        core = "buffer.core.held" if kind == "buffer" else "object.core.held"
+        if kind in self.base.generated:
+            each = "all_held(&*object.core)"
+            if optional or many:
+                out.more_held.append(f"held.extend({value}.iter().flat_map(|object| {each}));")
+            else:
+                out.more_held.append(f"held.extend(all_held(&*{value}.core));")
+        elif optional or many:
+            variable = core.split(".")[0]
+            out.more_held.append(f"held.extend({value}.iter().map(|{variable}| &{core}));")
+        else:
+            out.held.append(f"&{value}.core.held")
+        keep = {"buffer": "self.keep(&{}.core)", "layer": "self.keep_layer({})"}.get(kind, "self.keep_object({}.core.clone())")
+        out.kept.append(f"{value}.iter().for_each(|one| {keep.format('one')});" if optional or many else keep.format(value) + ";")
+
+    def type_of(self, out, kind):
+        """The type of a reference to an object; each buffer has elements of its own."""
+        if kind != "buffer":
+            return self.types[kind]
+        letter = chr(ord("A") + len(out.generics))
+        out.generics.append(f"{letter}: Element")
+        return f"Buffer<{letter}>"
+
+    def list_parameter(self, out, method, name, parameter):
+        kind = parameter["type"]
+        target = kind.replace("const ", "").rstrip(" *")
+        is_input = kind.startswith("const ")
+        value = name
+        if target in SCALARS:
+            out.parameters.append(f"{name}: &{'' if is_input else 'mut '}[{SCALARS[target]}]")
+        elif is_input and target.replace("synfire_", "") in self.types and target != "synfire_context":
+            handle = target[len("synfire_"):]
+            out.parameters.append(f"{name}: &[&{self.type_of(out, handle)}]")
+            raw = "as_raw()" if handle == "graph" else "core.raw"
+            value = f"{name}_list"
+            out.before.append(f"let {value}: Vec<_> = {name}.iter().map(|one| one.{raw}).collect();")
+            if handle != "graph":
+                self.use(out, handle, name, many=True)
+        elif is_input and target in self.base.structs:
+            value = self.list_of_structs(out, method, name, target)
+        else:
+            fail(f"{method['function']}: no Rust for the list '{name}' of the type '{kind}'")
+        pointer, null = (".as_ptr()", "null()") if is_input else (".as_mut_ptr()", "null_mut()")
+        out.arguments.append(f"if {value}.is_empty() {{ {null} }} else {{ {value}{pointer} }}" if parameter["nullable"]
+                             else f"{value}{pointer}")
+
+    def list_of_structs(self, out, method, name, struct):
+        """Structures of names, numbers, buffers and lists: a slice of tuples."""
+        entries, types = self.base.structs[struct]["fields"], []
+        counted = {entry["length_of"]: entry for entry in entries if "length_of" in entry}
+        values, names = [], []
+        for entry in entries:
+            target = entry["type"].replace("const ", "").rstrip(" *")
+            number, _, to_c = self.number(entry, entry["type"])
+            at = f"entry.{len(types)}"
+            if entry["type"] == "const char *" and not entry["nullable"]:
+                names.append(at)
+                values.append(f"{entry['name']}: name.as_ptr()")
+                types.append("&str")
+            elif entry["type"] == "synfire_buffer" and not entry["nullable"]:
+                out.more_held.append(f"held.extend({name}.iter().map(|entry| &{at}.core.held));")
+                out.kept.append(f"{name}.iter().for_each(|entry| self.keep(&{at}.core));")
+                values.append(f"{entry['name']}: {at}.core.raw")
+                types.append(f"&{self.type_of(out, 'buffer')}")
+            elif entry["name"] in counted and target in SCALARS and entry["type"].startswith("const "):
+                count = counted[entry["name"]]
+                values += [f"{entry['name']}: {at}.as_ptr()", f"{count['name']}: {at}.len() as {SCALARS[count['type']]}"]
+                types.append(f"&[{SCALARS[target]}]")
+            elif "length_of" in entry:
+                continue
+            elif number and not entry["array"]:
+                values.append(f"{entry['name']}: {to_c.format(at)}")
+                types.append(number)
+            else:
+                fail(f"{method['function']}: no Rust for the entry '{entry['name']}' of '{name}'")
+        if len(names) > 1:
+            fail(f"{method['function']}: entries of more than one name in '{name}'")
+        out.parameters.append(f"{name}: &[({', '.join(types)}{',' if len(types) == 1 else ''})]")
+        made = f"sys::{struct} {{ {', '.join(values)} }}"
+        if names:
+            out.before.append(f"let {name}_names = {name}.iter().map(|entry| Name::new({names[0]})).collect::<Result<Vec<_>>>()?;")
+            out.before.append(f"let {name}_list: Vec<_> = {name}_names.iter().zip({name}).map(|(name, entry)| {made}).collect();")
+        else:
+            out.before.append(f"let {name}_list: Vec<_> = {name}.iter().map(|entry| {made}).collect();")
+        return f"{name}_list"
+
+    def analysed(self, method):
+        out = Method()
+        own_operation = method["object"] == "graph"
+        for parameter in method["parameters"]:
+            name = parameter["name"] + "_" * (parameter["name"] in RESERVED)
+            role, kind, optional = parameter["role"], parameter["type"], parameter["nullable"]
+            is_operation = own_operation and parameter["name"] == "operation" and kind.rstrip(" *") == "int32_t"
+            if role == "number":
+                number, _, to_c = self.number(parameter, kind)
+                number, to_c = ("Operation", "{}.0") if is_operation else (number, to_c)
+                out.parameters.append(f"{name}: {number or fail(method['function'] + ': the type ' + kind)}")
+                out.arguments.append(to_c.format(name))
+            elif role == "text":
+                out.parameters.append(f"{name}: {'Option<&str>' if optional else '&str'}")
+                out.before.append(f"let {name} = {f'{name}.map(Name::new).transpose()?' if optional else f'Name::new({name})?'};")
+                out.arguments.append(f"{name}.as_ref().map_or(null(), Name::as_ptr)" if optional else f"{name}.as_ptr()")
+            elif role == "object":
+                handle = kind[len("synfire_"):]
+                if handle not in self.types:
+                    fail(f"{method['function']}: no Rust type for the object '{handle}'")
+                of = self.type_of(out, handle)
+                out.parameters.append(f"{name}: {f'Option<&{of}>' if optional else f'&{of}'}")
+                raw = "as_raw()" if handle in ("context", "graph") else "core.raw"
+                out.arguments.append(f"{name}.map_or(null_mut(), |one| one.{raw})" if optional else f"{name}.{raw}")
+                if handle not in ("context", "graph"):
+                    self.use(out, handle, name, optional)
+            elif role == "stream":
+                out.has_stream = True
+                out.arguments.append("stream" if method["object"] in ("buffer", "graph") else "null_mut()")
+            elif role == "list":
+                self.list_parameter(out, method, name, parameter)
+            elif role == "length":
+                of = next(p for p in method["parameters"] if p["name"] == parameter["length_of"])
+                listed = of["name"] + "_" * (of["name"] in RESERVED)
+                out.arguments.append(f"{listed}.len() as {SCALARS[kind]}")
+            elif role == "result":
+                target = kind.rstrip(" *")
+                number, read, _ = self.number(parameter, target)
+                number, read = ("Operation", "Operation({})") if is_operation else (number, read)
+                out.before.append(f"let mut {name} = {'0.0' if target in ('float', 'double') else '0'};")
+                out.arguments.append(f"&mut {name}")
+                out.types.append(number)
+                out.outputs.append(read.format(name))
+            else:
+                struct = kind.rstrip(" *")
+                of = self.answer_type(struct)
+                out.before += ["// SAFETY: zeros plus the size is how C initialises it.",
+                               f"let mut {name}: sys::{struct} = unsafe {{ zeroed() }};",
+                               f"{name}.struct_size = size_of::<sys::{struct}>() as u32;"]
+                out.arguments.append(f"&mut {name}")
+                out.types.append(of)
+                fields = self.base.structs[struct]["fields"]
+                has_text = any(f["type"] == "const char *" or (f["type"] == "char" and f["array"]) for f in fields)
+                made = f"{of}::from_c(&{name})"
+                out.outputs.append(f"unsafe {{ {made} }}" if has_text else made)
+                out.has_text |= has_text
+        return out
+
+    def method(self, name, method):
+        out, handle = self.analysed(method), method["object"]
+        raw = {"context": "self.raw", "graph": "self.as_raw()"}.get(handle, "self.core.raw")
+        call = f"unsafe {{ sys::{method['function']}({', '.join([raw] + out.arguments)}) }}"
+        on_stream = out.has_stream and handle in ("buffer", "graph")
+        waits = out.has_stream and not on_stream
+        returned = out.types[0] if len(out.types) == 1 else f"({', '.join(out.types)})"
+        value = out.outputs[0] if len(out.outputs) == 1 else f"({', '.join(out.outputs)})"
+        answer = ["// SAFETY: texts of the library are null-terminated."] * out.has_text + [f"Ok({value})"]
+        safety = "// SAFETY: live handles; what is pointed to lives for the call."
+        is_shared = handle != "graph" or method["name"].startswith(("get_", "query"))
+        shared = bool(out.held or out.more_held or out.has_stream or handle == "buffer")
+
+        own = {"context": [], "graph": []}.get(handle, ["&self.core.held"])
+        gather, held = [], f"[{', '.join(own + out.held)}]"
+        if handle in self.base.generated and shared:
+            gather = ["let mut held = all_held(&*self.core);"] + ([f"held.extend([{', '.join(out.held)}]);"] if out.held else [])
+        elif out.more_held:
+            gather = [f"let mut held: Vec<&Held> = vec!{held};"]
+        if gather:
+            gather += out.more_held
+            held = "held"
+
+        body = list(out.before)
+        if waits:
+            now = "self.now" if handle in ("context", "layer") else "self.core.now"
+            body += gather + [safety, f"{now}({held}, || {call})" + ("?;" if out.outputs else "")]
+            body += answer if out.outputs else []
+        elif handle == "graph":
+            body += gather + ([f"let _held = hold_all({held})?;"] if out.held or gather else [])
+            body += [safety, f"let status = {call};"]
+            if is_shared or not out.kept:
+                body += ["self.checked(status)" + ("?;" if out.outputs else ".map(drop)")]
+                body += answer if out.outputs else []
+            else:
+                body += ["self.checked(status)?;", *out.kept, *answer]
+        elif shared:
+            body += gather + [f"let _held = hold_all({held})?;", safety]
+            body += [f"check({call})?;", *answer] if out.outputs else [f"check({call}).map(drop)"]
+        elif handle == "context":
+            body += [safety] + ([f"check({call})?;", *answer] if out.outputs else [f"check({call}).map(drop)"])
+        elif out.outputs:
+            body += ["self.core.held.between_launches(|| {", safety, f"check({call})?;", *answer, "})"]
+        else:
+            body += [safety, f"self.core.held.between_launches(|| check({call}).map(drop))"]
+
+        doc = self.base.comment(self.base.spell(method["doc"]) + (" Returns when it is done." if waits else ""))
+        if on_stream:
+            doc += ("    ///\n    /// # Safety\n    ///\n    /// `stream` is null, for the context's own, or a live CUDA stream of the "
+                    "device.\n    /// Nothing else uses what the call uses until the stream has done it.\n")
+            out.parameters.append("stream: Stream")
+        if method["doc"] == "":
+            doc = self.base.comment(f"Calls `{method['function']}`.")
+        generics = f"<{', '.join(out.generics)}>" if out.generics else ""
+        receiver = "&self" if is_shared else "&mut self"
+        return (doc + f"    pub {'unsafe ' if on_stream else ''}fn {name}{'_on' if on_stream else ''}{generics}"
+                f"({', '.join([receiver] + out.parameters)}) -> Result<{returned if out.types else '()'}> {{\n"
+                + lines_of(*body) + "    }\n")
+
+    # ---- Objects -----------------------------------------------------------------------------------------------------
+
+    def made(self, made, methods, uses_now):
+        base, comment = self.base, self.base.comment
+        name, fields, handle = base.objects[made["name"]], self.fields[made["name"]], f"sys::{made['handle']}"
+        stored = [field for field in fields if field.kind != "length"]
+        lifetime = "'a" if any("'a" in field.type for field in stored) else ""
+        generics = f"<{lifetime}>" if lifetime else ""
+        copied = "" if any(field.kind in ("buffers", "structs") for field in stored) else "Copy, "
+        builder, context = f"{name}Builder", "context" if uses_now else "_context"
+        statements, arguments, _ = base.temporaries(fields)
+        objects = [field for field in fields if field.kind == "object"]
+        held, gathered = base.held(made, fields, None)
+        has_buffers = any(f.kind in ("buffer", "buffers") or (f.kind == "structs" and any(e.kind == "buffer" for e in f.entries))
+                          for f in fields)
+        if base.buffers(fields):
+            buffers = "self.buffers().cloned().collect()"
+        else:
+            buffers = f"vec![{', '.join(f'self.{f.name}.clone()' for f in fields if f.kind == 'buffer')}]"
+        needed = ", ".join(f"self.{field.name}.core.clone()" for field in objects if not field.optional)
+        optional = [f"objects.extend(self.{field.name}.map(|one| one.core.clone() as Arc<dyn Object>));"
+                    for field in objects if field.optional]
+        create = lines_of(
+            *statements, f"let desc = self.desc({', '.join(arguments)});", gathered.rstrip(),
+            f"let _held = hold_all({held})?;" if has_buffers or objects else "",
+            f"let {'mut ' if optional else ''}objects: Vec<Arc<dyn Object>> = vec![{needed}];" if objects else "", *optional,
+            "let mut raw = null_mut();",
+            "// SAFETY: live handles; the descriptor lives for the call.",
+            f"check(unsafe {{ sys::{made['create']}(context.raw, &desc, &mut raw) }})?;", "born();",
+            f"let core = {name}Core {{ raw, held: Held::default(), {context}: context.handle.clone(), "
+            + ("on_host: context.on_host, " if uses_now else "")
+            + (f"buffers: {buffers}, " if has_buffers else "") + ("objects " if objects else "") + "};",
+            f"Ok({name} {{ core: Arc::new(core) }})")
+        doc = base.spell(made["doc"]).rstrip(".") + "."
+        kept = " and ".join(["its context"] + ["what it was created with"] * bool(has_buffers or objects))
+        out = [comment(f"{doc} Graphs that use it keep it alive, and it keeps {kept}.", ""),
+               f"pub struct {name} {{\n    pub(crate) core: Arc<{name}Core>,\n}}\n",
+               f"impl fmt::Debug for {name} {{\n    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {{\n"
+               f"        write!(f, \"{name} at {{:?}}\", self.core.raw)\n    }}\n}}\n",
+               comment(f"Options for [`{name}`]; each has the library's default.", ""),
+               f"#[derive(Clone, {copied}Debug)]\n#[must_use]\npub struct {builder}{generics} {{\n"]
+        out += [f"    {field.name}: {f'Option<{field.type}>' if field.optional else field.type},\n" for field in stored]
+        out.append(f"}}\nimpl{generics} {builder}{generics} {{\n")
+        out += [base.setter(field) for field in stored if not field.is_argument]
+        out.append(comment("Creates it.") + f"    pub fn create(self, context: &Context) -> Result<{name}> {{\n{create}    }}\n")
+        if base.buffers(fields):
+            out.append(f"    fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {{\n{base.buffers(fields)}\n    }}\n")
+        out += [base.list_of_structs(field, "") for field in fields if field.kind == "structs"]
+        out += [base.descriptor(made, fields, ""), f"}}\nimpl {name} {{\n", base.new(builder, fields, "builder", lifetime),
+                comment("The C handle, for [`sys`](crate::sys); it is good for as long as the object is."),
+                f"    pub fn as_raw(&self) -> {handle} {{\n        self.core.raw\n    }}\n",
+                comment("Closes it now; dropping does the same."), "    pub fn close(self) {}\n", *methods, "}\n",
+                f"pub(crate) struct {name}Core {{\n    pub(crate) raw: {handle},\n    pub(crate) held: Held,\n",
+                f"    {context}: Arc<ContextHandle>,\n",
+                "    on_host: bool,\n" if uses_now else "", "    buffers: Vec<Arc<BufferCore>>,\n" if has_buffers else "",
+                "    objects: Vec<Arc<dyn Object>>,\n" if objects else "", "}\n",
+                "// SAFETY: the C library wants one call at a time per object, which `held` sees to.\n",
+                f"unsafe impl Send for {name}Core {{}}\nunsafe impl Sync for {name}Core {{}}\n",
+                f"impl Object for {name}Core {{\n    fn held(&self) -> &Held {{\n        &self.held\n    }}\n",
+                "    fn buffers(&self) -> &[Arc<BufferCore>] {\n        &self.buffers\n    }\n" if has_buffers else "",
+                "    fn objects(&self) -> &[Arc<dyn Object>] {\n        &self.objects\n    }\n" if objects else "", "}\n"]
+        if uses_now:
+            out.append(f"impl {name}Core {{\n    // Calls while these are held, and waits for it.\n"
+                       "    pub(crate) fn now<'h>(&self, held: impl AsRef<[&'h Held]>, call: impl FnOnce() -> i32) -> Result<()> {\n"
+                       "        let _held = hold_all(held)?;\n        check(call())?;\n        if self.on_host {\n"
+                       "            return Ok(());\n        }\n        // SAFETY: the object keeps the context's handle alive.\n"
+                       "        check(unsafe { sys::synfire_context_synchronize(self.context.0) }).map(drop)\n    }\n}\n")
+        out.append(f"impl Drop for {name}Core {{\n    fn drop(&mut self) {{\n        // SAFETY: our own handle, destroyed once.\n"
+                   f"        unsafe {{ sys::{made['destroy']}(self.raw) }};\n        gone();\n    }}\n}}\n")
+        return "".join(out)
+
+    # ---- Text --------------------------------------------------------------------------------------------------------
+
+    def body(self):
+        text = self.base.enumerations("objects")
+        runs = {operation["on"] for operation in self.base.operations}
+        methods = {}
+        for name, method in self.methods:
+            methods.setdefault(method["object"], []).append(self.method(name, method))
+        for made in self.objects:
+            own = methods.get(made["name"], [])
+            uses_now = made["name"] in runs or any("self.core.now(" in one for one in own)
+            text += "\n" + self.made(made, own, uses_now)
+        for handle, own in methods.items():
+            if handle not in self.base.generated:
+                head = "impl<T: Element> Buffer<T>" if handle == "buffer" else f"impl {self.types[handle]}"
+                text += f"\n{head} {{\n{''.join(own)}}}\n"
+        text += "".join("\n" + self.answer(struct) for struct in self.answers)
+        if any("String" == kind for fields in self.answer_fields.values() for _, kind, _, _ in fields):
+            text += ("\n// A null-terminated text, or none.\nunsafe fn text(c: *const std::os::raw::c_char) -> String {\n"
+                     "    if c.is_null() {\n        return String::new();\n    }\n"
+                     "    CStr::from_ptr(c).to_string_lossy().into_owned()\n}\n")
+        if "all_held(" in text + self.base.body():
+            text += ("\n// What a call holds that uses an object: the object, and what it was created with.\n"
+                     "pub(crate) fn all_held(object: &dyn Object) -> Vec<&Held> {\n    let mut held = vec![object.held()];\n"
+                     "    held.extend(object.buffers().iter().map(|core| &core.held));\n"
+                     "    held.extend(object.objects().iter().flat_map(|one| all_held(&**one)));\n    held\n}\n")
+        return text
+
+    def text(self):
+        base = self.base
+        own = base.own("objects") + [base.objects[made["name"]] for made in self.objects] + list(self.answers.values())
+        own += [f"{base.objects[made['name']]}Builder" for made in self.objects]
+        other = base.own("operations")
+        values = [name for name in sorted(set(base.groups.values())) if name not in own]
+        imports = [("crate::buffer", ["Buffer", "Core as BufferCore", "Element"]),
+                   ("crate::context", ["born", "gone", "Context", "ContextHandle"]),
+                   ("crate::error", ["check", "Name", "Result"]), ("crate::graph", ["Graph", "Operation", "Stream"]),
+                   ("crate::held", ["hold_all", "Held", "Object"]), ("crate::layer", ["Layer"]),
+                   ("crate::operations", [name for name in values if name in other]),
+                   ("crate", [name for name in values if name not in other]), ("std", ["fmt"]), ("std::ffi", ["CStr"]),
+                   ("std::mem", ["size_of", "zeroed"]), ("std::ptr", ["null", "null_mut"]), ("std::sync", ["Arc"])]
+        return MODULE + BANNER + base.with_imports(own, imports, self.body)
+
+
+def safe_layer(api, texts, settings):
+    """The text of each generated file of the crate; `texts` are the files by hand."""
+    base = Generator(api, texts)
+    objects = Objects(base)
+    files = {"operations.rs": base.text(), "objects.rs": objects.text()}
+    return {name: formatted(name, text, settings) for name, text in files.items()}
