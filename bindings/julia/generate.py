@@ -2,8 +2,8 @@
 """Writes what is mechanical in the Julia binding: generate.py [--check] [DESCRIPTION [FOLDER]]
 
 From the description of the C ABI, by default bindings/api/synfire.json, come two files in FOLDER, by default
-Synfire/src: libsynfire_api.jl, the raw layer, and operations.jl, the methods of the operations (see operations.py).
-With --check nothing is written, and a stale file is an error, with the difference shown.
+Synfire/src: libsynfire_api.jl, the raw layer, and operations.jl, the methods of the operations (see operations.py), with
+the objects and functions that the other files in FOLDER do not wrap (see objects.py). With --check nothing is written, and a stale file is an error, with the difference shown.
 
 SPDX-License-Identifier: MIT
 """
@@ -13,7 +13,7 @@ import pathlib
 import re
 import sys
 
-from operations import Operations
+from objects import Objects
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -140,15 +140,24 @@ def exported_names(source):
     return {name for line in re.findall(r"^export (.*)$", source, re.M) for name in line.split(", ")}
 
 
+def own_names(sources):
+    """The functions that the hand-written files define, each with the classes that its first argument may have."""
+    definition = re.compile(r"^(?:@\w+ )*(?:function )?(?:Base\.)?(\w+!?)\((?:\w*::([\w{},]+))?", re.M)
+    return {(name, kind) for source in sources for name, kinds in definition.findall(source)
+            for kind in re.findall(r"\w+", kinds) or [""]}
+
+
 def main():
     arguments = [a for a in sys.argv[1:] if a != "--check"]
     description = pathlib.Path(arguments[0]) if arguments else HERE.parent / "api/synfire.json"
     folder = pathlib.Path(arguments[1]) if len(arguments) > 1 else HERE / "Synfire/src"
     api = json.loads(description.read_text(encoding="utf-8"))
     exported = exported_names((folder / "Synfire.jl").read_text(encoding="utf-8"))
+    taken = own_names(path.read_text(encoding="utf-8") for path in folder.glob("*.jl")
+                      if path.name not in ("libsynfire_api.jl", "operations.jl"))
     stale = False
     for name, fresh in (("libsynfire_api.jl", generate(api)),
-                        ("operations.jl", Operations(api, exported, identifier).generate())):
+                        ("operations.jl", Objects(api, exported, taken, identifier).generate())):
         path = folder / name
         if "--check" not in sys.argv:
             path.write_text(fresh, encoding="utf-8")

@@ -6,9 +6,11 @@ method that runs it now. What a keyword is called, which default it has and how 
 field's type, name and marks:
 
     buffers                   a Buffer or an array, which is borrowed; optional where the field is nullable
-    layers                    a Layer
+    layers, other objects     a Layer, or an object of another class
+    streams                   what a CUDA stream is called in Julia; by default the context's own
     texts                     a symbol or a string
     lists and their lengths   one collection: of buffers, of numbers, or of `name = buffer`
+    arrays of a fixed length  a collection of at most as many numbers; the others are 0
     constants                 a symbol; by default the one whose value is 0
     flags                     a Bool
     n_steps, n_neurons        steps, neurons
@@ -58,6 +60,27 @@ NUMBERS = {"double": "Float64", "float": "Float32", "int32_t": "Int32", "int64_t
            "uint64_t": "UInt64", "uint8_t": "UInt8"}
 
 
+BUFFERS = "Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly."
+
+
+# Exported types of Base that an object may not be called.
+BASE_TYPES = set((
+    "Array Channel Char Complex Condition Cmd Dict Enum Event Expr Function IO Iterators Libc Matrix Meta Method "
+    "Module Pair Pipe Process Ptr Rational Ref Regex Set Symbol Sys Task Text Threads Timer Tuple Type Union Val "
+    "Vector").split())
+
+
+def class_name(name):
+    """What an object of C is called here: `delay_line` -> `DelayLine`."""
+    called = "".join(part.capitalize() for part in name.split("_"))
+    return f"Synfire{called}" if called in BASE_TYPES else called
+
+
+def target_of(c):
+    """The type that a pointer of C points to."""
+    return re.sub(r"^const |\s*\*$", "", c)
+
+
 def split(text):
     """At the commas outside parentheses."""
     return re.split(r",\s*(?![^(]*\))", text)
@@ -93,19 +116,26 @@ class Operations:
         self.operations = [operation for operation in api["operations"]
                            if not any(field["type"] in self.callbacks for field in operation["fields"])]
         self.known = exported | BASE | {self.function(operation) for operation in self.operations}
+        self.names = {}  # of functions, descriptors and objects of C, where no rule gives them
+        self.owners = sorted((handle["name"][len("synfire_"):] for handle in api["handles"]), key=len, reverse=True)
+        # The classes of Julia by their handles of C.
+        self.classes = {"synfire_context": "Context"}
+        self.classes.update((made["handle"], class_name(made["name"])) for made in api["objects"])
 
     # ---- Names -------------------------------------------------------------------------------------------------------
 
     @staticmethod
     def function(operation):
-        return OWN_NAMES.get(operation["name"], operation["name"] + "!")
+        return operation.get("julia") or OWN_NAMES.get(operation["name"], operation["name"] + "!")
 
     def function_of(self, c):
-        """What a function or a descriptor of C is called here; None where it has no name of its own."""
+        """What a function, descriptor or object of C is called here; None where it has no name of its own."""
+        if c in self.names:
+            return self.names[c]
         for operation in self.api["operations"]:
             if c in (operation["record"], operation["run"], operation["desc"]):
                 return self.function(operation)
-        short = re.sub(r"^synfire_(?:(?:graph|layer|buffer|context)_)?(?:get_)?", "", c)
+        short = re.sub(rf"^synfire_(?:(?:{'|'.join(self.owners)})_)?(?:get_)?", "", c)
         return next((name for name in (short, short + "!") if name in self.known), None)
 
     def symbols(self, group):
@@ -187,9 +217,13 @@ class Operations:
         optional = "=nothing" if field["nullable"] else ""
         if "access" in field:
             return Field(keyword + optional, f"buffer!(operands, {keyword})", doc, first=True, marks=field)
-        if kind == "synfire_layer":
-            julia = "Union{Layer,Nothing}" if optional else "Layer"
-            return Field(f"{keyword}::{julia}{optional}", f"layer!(operands, {keyword})", doc, first=True)
+        if kind in self.classes:
+            julia = f"Union{{{self.classes[kind]},Nothing}}" if optional else self.classes[kind]
+            return Field(f"{keyword}::{julia}{optional}", f"handle!(operands, {keyword})", doc, first=True)
+        if kind == "synfire_stream":
+            return Field(f"{keyword}=nothing", f"stream_pointer({keyword})", doc)
+        if field["array"]:
+            return Field(f"{keyword}=()", f'fixed_list("{keyword}", {field["array"]}, {keyword})', doc)
         if kind == "const char *":
             named = re.search(r'Default: `"(\w+)"`', doc)
             default = f"=:{named[1]}" if named else optional
@@ -220,10 +254,12 @@ class Operations:
 
     def entries(self, field):
         """How a list becomes the memory that the descriptor points to."""
-        kind = re.sub(r"^const |\s*\*$", "", field["type"])
+        kind = target_of(field["type"])
         name = self.identifier(field["name"])
         if kind == "synfire_buffer":
             return f"buffers!(operands, {name})"
+        if kind in self.classes:
+            return f"handles!(operands, LibSynfire.{kind}, {name})"
         struct = self.structs.get(kind)
         if struct is None:
             return f"list!(operands, {NUMBERS[kind]}, {name})"
@@ -236,20 +272,23 @@ class Operations:
 
     @staticmethod
     def wrapped(head, items, tail, indent):
-        """`head` item, item, ... `tail`, over as many lines as it takes."""
-        return "\n".join(textwrap.wrap(f"{head}{', '.join(items)}{tail}", WIDTH, subsequent_indent=" " * indent,
-                                       break_long_words=False, break_on_hyphens=False))
+        """`head` item, item, ... `tail`, over as many lines as it takes; lines end between items."""
+        items = ", ".join(item.replace(" ", "\0") for item in items)
+        return "\n".join(textwrap.wrap(f"{head}{items}{tail}", WIDTH, subsequent_indent=" " * indent,
+                                       break_long_words=False, break_on_hyphens=False)).replace("\0", " ")
 
     def request(self, operation):
         """The function that fills in the descriptor."""
         name, keywords, constants_of = operation["name"], *self.fields(operation)
         of = {field["name"]: field for field in operation["fields"]}
         names = [field.name for _, field in keywords]
-        assert not set(names) & {"operands", "unknown", "stream"}, f"{name}: a keyword that the generator uses itself"
+        own = {"operands", "unknown", "stream"} if operation["run"] else {"operands", "unknown"}
+        assert not set(names) & own, f"{name}: a keyword that the generator uses itself"
         context = "its_context" if "context" in names else "context"
         layer = "its_layer" if "layer" in names else "layer"
-        neurons = f", {layer}.neurons" if operation["layer"] else ", neurons" if "n_neurons" in of else ""
-        owner = f"{context}::Context" + (f", {layer}::Layer" if operation["layer"] else "")
+        of_layer = operation["object"] == "layer"
+        neurons = f", {layer}.neurons" if of_layer else ", neurons" if "n_neurons" in of else ""
+        owner = f"{context}::Context" + (f", {layer}::Layer" if of_layer else "")
         head = f"function {name}_request({owner}; "
         items = [field.keyword for _, field in keywords] + ["unknown..."]
         lines = [self.wrapped(head, items, ")", head.index("(") + 1)]
@@ -276,33 +315,25 @@ class Operations:
             values.append(f"{c}=" + (" |\n" + " " * (9 + len(c))).join(
                 f"({self.identifier(symbol)} === nothing ? 0 : LibSynfire.{constant['name']})"
                 for symbol, constant in self.symbols(group)))
-        lines.append(f"    return Request(operands, LibSynfire.{operation['desc']}(")
+        lines.append(f"    return Request(operands, LibSynfire.{operation['desc']}(" + ("" if values else "))"))
         lines += [f"        {value}{',' if value is not values[-1] else '))'}" for value in values]
         return "\n".join(lines) + "\nend\n"
 
     def docs(self, operation):
         """The documentation of the method for graphs, and of the one that runs now."""
         name, (keywords, _) = self.function(operation), self.fields(operation)
-        renamed = []
-        for field in operation["fields"]:
-            short = re.sub(r"^n_", "", field["name"])
-            if short != field["name"]:
-                renamed.append((field["name"], short))
-        target = "graph, layer" if operation["layer"] else "graph"
+        renamed = self.shortened(operation["fields"])
+        target = f"graph, {operation['object']}" if operation["object"] else "graph"
         renamed += [(c, field.name) for c, field in keywords]
         signature = self.wrapped(f"    {name}({target}; ", [field.plain for _, field in keywords], ")", len(name) + 5)
         paragraphs = [self.prose(operation["doc"], operation, renamed)]
         struct = self.structs[operation["desc"]]
         if sum(struct["name"] == other["desc"] for other in self.operations) == 1:
             paragraphs.append(self.prose(struct["doc"], operation, renamed))
-        if any("buffer!(" in (field.expression or "") and "::" not in field.keyword for _, field in keywords):
-            paragraphs.append("Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.")
+        if self.borrows(keywords):
+            paragraphs.append(BUFFERS)
         out = [signature]
-        for paragraph in paragraphs:
-            out += [""] + self.filled(paragraph)
-        out.append("")
-        for _, field in keywords:
-            out += self.filled(f"- `{field.name}`: {self.field_doc(field, operation, renamed)}", "  ")
+        out += self.text(paragraphs, [(field.name, self.field_doc(field, operation, renamed)) for _, field in keywords])
         recorded = "\n".join(out)
         if not operation["run"]:
             return recorded, None
@@ -315,6 +346,22 @@ class Operations:
     def filled(text, indent=""):
         return textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
+    def text(self, paragraphs, items):
+        """The lines of paragraphs, each after an empty one, and of a list of names with what they are."""
+        lines = [line for paragraph in paragraphs for line in ["", *self.filled(paragraph)]]
+        return lines + [""] * bool(items) + [line for name, doc in items
+                                             for line in self.filled(f"- `{name}`: {doc}", "  ")]
+
+    @staticmethod
+    def shortened(fields):
+        """The names that lose their `n_` here, and what becomes of them."""
+        return [(field["name"], field["name"][2:]) for field in fields if field["name"].startswith("n_")]
+
+    @staticmethod
+    def borrows(keywords):
+        """Whether one of the keywords takes an array in place of a buffer."""
+        return any("buffer!(" in (field.expression or "") and "::" not in field.keyword for _, field in keywords)
+
     def field_doc(self, field, operation, renamed):
         doc, marks = field.doc, field.marks or {}
         if marks.get("access") and (not doc or doc == "What the function says."):
@@ -322,11 +369,12 @@ class Operations:
             shape = "" if marks["shape"] == "any" else f", `{julia_shape(marks['shape'])}`"
             return f"{access}{shape}."
         text = self.prose(doc, operation, renamed)
+        if doc.startswith(f"`n_{marks.get('name')}` "):
+            text = re.sub(r"^`\w+` (\w)", lambda match: match[1].upper(), text)
         if marks.get("type", "").endswith("*") and "access" not in marks:
-            struct = self.structs.get(re.sub(r"^const |\s*\*$", "", marks["type"]))
+            struct = self.structs.get(target_of(marks["type"]))
             if struct and [member["type"] for member in struct["fields"]] == ["const char *", "synfire_buffer"]:
                 called, buffer = struct["fields"]
-                text = re.sub(r"^`\w+` (\w)", lambda match: match[1].upper(), text)
                 called, buffer = (self.lower(member["doc"], operation, renamed) for member in (called, buffer))
                 text += f" Given as `(name=buffer,)`. A name is that of {called} A buffer is {buffer}"
         return text
@@ -339,18 +387,20 @@ class Operations:
         name, run = self.function(operation), operation["run"]
         defined = f"Base.{name}" if name in BASE else name
         recorded, ran = self.docs(operation)
-        graph = "graph, layer" if operation["layer"] else "graph"
-        typed = "graph::Graph, layer::Layer" if operation["layer"] else "graph::Graph"
-        own = "graph.context, layer" if operation["layer"] else "graph.context"
+        owner = operation["object"]
+        graph = f"graph, {owner}" if owner else "graph"
+        typed = f"graph::Graph, {owner}::{class_name(owner)}" if owner else "graph::Graph"
+        layer = ", layer" if owner == "layer" else ""
         request = f"{operation['name']}_request"
         out = [f"# ---- {name} ".ljust(WIDTH, "-") + "\n\n", self.request(operation), "\n", docstring(recorded),
                f"{defined}({typed}; arguments...) =\n",
-               self.call("record!", [f"LibSynfire.{operation['record']}", f"{request}({own}; arguments...)", graph])]
+               self.call("record!", [f"LibSynfire.{operation['record']}",
+                                     f"{request}(graph.context{layer}; arguments...)", graph])]
         if run:
             on = operation["on"]
-            own = {"layer": "layer.context, layer", "context": "context"}[on]
-            out += ["\n", docstring(ran), f"{defined}({on}::{on.capitalize()}; stream=nothing, arguments...) =\n",
-                    self.call("run!", [f"LibSynfire.{run}", f"{request}({own}; arguments...)", "stream", on])]
+            context = "context" if on == "context" else f"{on}.context{layer}"
+            out += ["\n", docstring(ran), f"{defined}({on}::{class_name(on)}; stream=nothing, arguments...) =\n",
+                    self.call("run!", [f"LibSynfire.{run}", f"{request}({context}; arguments...)", "stream", on])]
         return "".join(out)
 
     @staticmethod
@@ -360,15 +410,20 @@ class Operations:
             line = f"    {function}({arguments[0]},\n    {' ' * len(function)} {', '.join(arguments[1:])})\n"
         return line
 
+    def exports(self):
+        return [name for name in map(self.function, self.operations) if name not in BASE]
+
+    def sections(self):
+        return [self.methods(operation) for operation in self.operations]
+
     def generate(self):
-        exported = [name for name in map(self.function, self.operations) if name not in BASE]
         return ("# operations.jl - the operations of the C library as methods with keywords: recorded, or run now.\n"
+                "# Objects and functions of the C library that no other file wraps are here too.\n"
                 "#\n"
                 "# Generated by bindings/julia/generate.py from bindings/api/synfire.json; do not edit.\n"
                 "#\n"
                 "# SPDX-License-Identifier: MIT\n\n" +
-                self.wrapped("export ", exported, "", 7) + "\n\n" +
-                "\n".join(self.methods(operation) for operation in self.operations))
+                self.wrapped("export ", self.exports(), "", 7) + "\n\n" + "\n".join(self.sections()))
 
 
 def docstring(text):

@@ -58,9 +58,9 @@ struct ContextProperties
 end
 
 # A C string in an array of bytes.
-function text_of(bytes::NTuple{N,UInt8}) where {N}
-    length = something(findfirst(iszero, bytes), N + 1) - 1
-    return String(collect(bytes[1:length]))
+function text_of(bytes)
+    last = something(findfirst(iszero, bytes), length(bytes) + 1) - 1
+    return String(UInt8[bytes[i] for i in 1:last])
 end
 
 """

@@ -74,6 +74,10 @@ function constant_name(names::Tuple, value::Integer)
     return Symbol("unknown(", value, ")")
 end
 
+# The symbols of the constants that a number is the sum of.
+constant_names(names::Tuple, value::Integer) =
+    Symbol[name for (name, number) in names if number != 0 && value & number == number]
+
 # A size as the C library takes it, which would see a negative one as a huge one. A tuple is a shape: its product.
 function whole_size(what::String, value::Integer)
     value >= 0 || throw(ArgumentError("$what = $value; allowed: 1 or more"))

@@ -9,9 +9,9 @@
 """
     Handle
 
-A [`Context`](@ref), [`Buffer`](@ref), [`Layer`](@ref) or [`Graph`](@ref). `close` gives it back at once, the garbage
-collector at some time; `isopen` tells whether it can be used. Using a closed one throws [`SynfireError`](@ref). Any
-order of closing is allowed.
+A [`Context`](@ref), or an object of one: a [`Buffer`](@ref), a [`Layer`](@ref), a [`Graph`](@ref). `close` gives it
+back at once, the garbage collector at some time; `isopen` tells whether it can be used. Using a closed one throws
+[`SynfireError`](@ref). Any order of closing is allowed.
 
 Each constructor takes a function as its first argument too, and closes the handle after it: use it with `do`.
 """
@@ -68,6 +68,14 @@ end
 # `ccall` keeps what cconvert answers alive during the call.
 Base.cconvert(::Type{<:Ptr}, object::Handle) = object
 Base.unsafe_convert(::Type{P}, object::Handle) where {P<:Ptr} = raw(object)::P
+
+# Keeps what an object uses, once each.
+function keep!(object::Handle, used...)
+    for each in used
+        any(kept -> kept === each, object.keeps) || push!(object.keeps, each)
+    end
+    return object
+end
 
 # Runs f with a handle that is closed afterwards, whatever happens.
 function with_handle(f, object::Handle)

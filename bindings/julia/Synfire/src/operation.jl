@@ -8,7 +8,7 @@
 struct Operands
     context::Context
     neurons::Int               # N, 0 for an operation that has none
-    handles::Vector{Handle}    # buffers and layers
+    handles::Vector{Handle}    # buffers, layers and other objects
     borrowed::Vector{Buffer}   # the buffers among them that were made for arrays
     memory::Vector{Any}        # texts and lists
     Operands(context::Context, neurons=0) = new(context, whole_size("neurons", neurons), Handle[], Buffer[], Any[])
@@ -25,16 +25,16 @@ Request(operands::Operands, desc) = Request(Ref(desc), operands)
 Base.cconvert(::Type{Ptr{D}}, request::Request{D}) where {D} = request
 Base.unsafe_convert(::Type{Ptr{D}}, request::Request{D}) where {D} = Base.unsafe_convert(Ptr{D}, request.desc)
 
-# Records an operation of a graph, or of a graph and a layer.
-function record!(call, request::Request, graph::Graph, layer::Layer...)
-    check(call(graph, layer..., request))
-    count_forward!(request, graph, layer...)
+# Records an operation of a graph, or of a graph and an object, such as a layer.
+function record!(call, request::Request, graph::Graph, object::Handle...)
+    check(call(graph, object..., request))
+    count_forward!(request, graph, object...)
     close_borrowed(request.operands)
-    return keep!(graph, layer..., request.operands.handles...)
+    return keep!(graph, object..., request.operands.handles...)
 end
 
-# Runs an operation now, on a context or a layer.
-function run!(call, request::Request, stream, owner::Union{Context,Layer})
+# Runs an operation now, on a context or an object, such as a layer.
+function run!(call, request::Request, stream, owner::Handle)
     check(call(owner, request, stream_pointer(stream)))
     count_forward!(request, owner)
     close_borrowed(request.operands)
@@ -67,10 +67,10 @@ function buffer!(operands::Operands, array::AbstractArray)
 end
 buffer!(::Operands, other) = throw(ArgumentError("a $(typeof(other)); allowed: a Buffer or an array"))
 
-layer!(::Operands, ::Nothing) = LibSynfire.synfire_layer(C_NULL)
-function layer!(operands::Operands, layer::Layer)
-    push!(operands.handles, layer)
-    return raw(layer)
+handle!(::Operands, ::Nothing) = C_NULL
+function handle!(operands::Operands, object::Handle)
+    push!(operands.handles, object)
+    return raw(object)
 end
 
 text!(::Operands, ::Nothing) = Ptr{UInt8}(C_NULL)
@@ -88,6 +88,7 @@ function list!(operands::Operands, E::Type, values)
 end
 buffers!(operands::Operands, buffers) =
     list!(operands, LibSynfire.synfire_buffer, [buffer!(operands, buffer) for buffer in buffers])
+handles!(operands::Operands, E::Type, objects) = list!(operands, E, [handle!(operands, object) for object in objects])
 
 # Buffers by name, `(tau=buffer,)`, as a list of structures of a name and a buffer.
 named_buffers!(operands::Operands, Entry::Type, buffers) =
@@ -95,6 +96,13 @@ named_buffers!(operands::Operands, Entry::Type, buffers) =
                             for (name, buffer) in pairs((; buffers...))])
 
 pointer_or_null(list::Vector{E}) where {E} = isempty(list) ? Ptr{E}(C_NULL) : pointer(list)
+
+# Numbers in an array of a fixed length: those that are not given are 0.
+function fixed_list(what::String, n::Int, numbers)
+    length(numbers) <= n || throw(ArgumentError("$what has $(length(numbers)) numbers; allowed: at most $n"))
+    list = collect(numbers)
+    return ntuple(i -> i <= length(list) ? list[i] : 0, n)
+end
 
 sum_of_constants(what::String, names::Tuple, values) =
     reduce(|, (constant(what, names, value) for value in values); init=Int32(0))
