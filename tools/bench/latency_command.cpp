@@ -1,10 +1,5 @@
-// latency_command.cpp - `synfire-bench latency`: how long a replay takes from its launch until the host knows that it
-// is done.
-//
-// What lives here: the measurement of a group, and the command. What does not: which chains there are
-// (latency_groups.hpp), replays in turns (replays.hpp), what changes cost (change_costs.hpp), rows
-// (latency_report.hpp), the chains (chain.hpp), CUDA's own graphs and the load (bare.hpp), percentiles
-// (distribution.hpp).
+// latency_command.cpp - `synfire-bench latency`: the time from the launch of a replay until the host knows that it is
+// done.
 //
 // SPDX-License-Identifier: MIT
 #include <cstdio>
@@ -22,7 +17,7 @@ namespace synfire_bench {
 namespace {
 
 constexpr std::uint64_t usual_replays = 100000;
-constexpr double host_seconds = 1;  // of one subject, where the number of replays was not chosen
+constexpr double host_seconds = 1;  // per subject, if the number of replays was not chosen
 
 void measure_group(const Machine& machine, const Group& group, const Options& options, LatencyReport& report) {
   const Chain chain(machine, group.shape);
@@ -52,7 +47,7 @@ void measure_group(const Machine& machine, const Group& group, const Options& op
     if (group.busy) load.emplace(machine);
     measure(subjects, replays, most_seconds);
     if (load) {
-      // A load that had ended would have been none.
+      // Makes sure that the load is still running.
       const std::uint64_t before = load->kernels();
       for (int i = 0; i < 1000 && load->kernels() == before; ++i)
         replays_of(chain.graph(), SYNFIRE_WAIT_SPIN).block(nullptr, 100, 1);

@@ -1,4 +1,4 @@
-// machine.cpp - opening a context and finding out about it.
+// machine.cpp - creates a context and queries its properties.
 //
 // SPDX-License-Identifier: MIT
 #include "machine.hpp"
@@ -36,7 +36,7 @@ const char* fallback_text(std::int32_t reason) {
   }
 }
 
-// The largest cache of the first processor, as Linux tells; 64 MiB elsewhere.
+// The largest cache of the first processor, according to Linux; 64 MiB on other systems.
 std::uint64_t last_level_cache_bytes() {
   std::uint64_t largest = 0;
   for (int index = 0; index < 8; ++index) {

@@ -1,4 +1,4 @@
-// options.cpp - the command line: one table of options, each with the commands that know it.
+// options.cpp - the command line: one table of options, each with the commands that accept it.
 //
 // SPDX-License-Identifier: MIT
 #include "options.hpp"
@@ -11,7 +11,7 @@
 namespace synfire_bench {
 namespace {
 
-// The row of `table` with that name; its built names are what an error offers.
+// Finds the row of `table` with that name. An error lists the names that are available.
 template <typename Table>
 auto find_row(const Table& table, std::string_view option, std::string_view value) -> decltype(&table[0]) {
   std::string built;
@@ -44,7 +44,7 @@ constexpr unsigned in_layer = 1, in_sweep = 2, in_plot = 4, in_tutorial = 8, in_
 constexpr unsigned measuring = in_layer | in_sweep | in_tutorial;
 constexpr unsigned any_backend = measuring | in_latency | in_context;
 
-// An option without a `value` in its help is a switch, and its setter gets an empty value.
+// An option whose help has no `value` is a switch; its setter receives an empty value.
 struct Option {
   std::string_view name;
   unsigned commands;

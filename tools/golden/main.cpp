@@ -1,8 +1,5 @@
 // main.cpp - synfire-golden: runs a folder of golden cases through the C ABI and prints the largest error of each
-// array; lists what the library has.
-//
-// What lives here: the command line, the report and the exit status. What does not: files (case_folder.hpp), runs
-// (run_case.hpp), the list (list.hpp).
+// array, or lists the library's models and surrogates. This file has the command line, the report and the exit status.
 //
 // SPDX-License-Identifier: MIT
 #include <synfire/synfire.h>
