@@ -11,7 +11,7 @@ if(SYNFIRE_CUDA STREQUAL "AUTO" OR SYNFIRE_CUDA)
   if(NOT SYNFIRE_SANITIZE STREQUAL "")
     set(synfire_no_cuda "sanitized builds are host-only")
   else()
-    # The toolkit's usual places, for machines where nvcc is not on the path.
+    # The toolkit's usual locations, for machines where nvcc is not on the path.
     if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
       find_program(SYNFIRE_NVCC nvcc HINTS ENV CUDA_PATH ENV CUDA_HOME PATHS /usr/local/cuda PATH_SUFFIXES bin)
       mark_as_advanced(SYNFIRE_NVCC)
@@ -19,7 +19,7 @@ if(SYNFIRE_CUDA STREQUAL "AUTO" OR SYNFIRE_CUDA)
         set(ENV{CUDACXX} "${SYNFIRE_NVCC}")
       endif()
     endif()
-    # Asking nvcc itself keeps architectures that this toolkit does not know out of the compile line.
+    # Asking nvcc avoids architectures that this toolkit does not know.
     if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
       set(CMAKE_CUDA_ARCHITECTURES "${SYNFIRE_CUDA_ARCHITECTURES}")
       set(synfire_nvcc "$ENV{CUDACXX}")
@@ -64,7 +64,7 @@ if(SYNFIRE_HAVE_CUDA)
   set(CMAKE_CUDA_STANDARD 20)
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)
   set(CMAKE_CUDA_EXTENSIONS OFF)
-  # CMake learned nvcc 12's C++20 later than the oldest CMake that Synfire accepts.
+  # CMake learned about C++20 in nvcc 12 later than the oldest version that Synfire accepts.
   if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
     list(APPEND CMAKE_CUDA_COMPILE_FEATURES cuda_std_20)
