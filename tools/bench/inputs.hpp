@@ -12,8 +12,8 @@
 
 namespace synfire_bench {
 
-/// Element i of every random array is element i modulo this prime of one sequence, so that the
-/// repetition does not coincide with rows.
+/// Element i of every random array is element i modulo this prime of one sequence, so that the repetition
+/// does not coincide with rows.
 inline constexpr std::uint64_t random_period = (std::uint64_t{1} << 24) - 3;
 
 /// `count` nonzero numbers in (low, high).
