@@ -1,5 +1,5 @@
-# run_situation.cmake - makes one folder or command line (SITUATION) for synfire-golden (PROGRAM) below WORK out of the
-# good folder GOLDEN, runs it, and checks exit status and text.
+# run_situation.cmake - creates one folder or command line (SITUATION) for synfire-golden (PROGRAM) below WORK, based on
+# the valid folder GOLDEN, runs it, and checks the exit status and the output.
 
 cmake_minimum_required(VERSION 3.22)
 
@@ -8,7 +8,7 @@ file(MAKE_DIRECTORY "${WORK}")
 file(READ "${GOLDEN}/cases.json" golden_json)
 string(JSON first_case GET "${golden_json}" cases 0)
 
-# Writes a folder whose only case is `case`, with all the data.
+# Writes a folder with `case` as its only case, with all data.
 function(write_folder case)
   file(COPY "${GOLDEN}/cases.bin" DESTINATION "${WORK}")
   file(WRITE "${WORK}/cases.json" "{\"cases\": [${case}]}")
@@ -118,7 +118,7 @@ elseif(SITUATION STREQUAL "one_case")
   write_folder("${first_case}")
   set(expected_status 0)
   set(expected_text "1 passed, 0 failed, 0 skipped\n$")
-elseif(SITUATION STREQUAL "wrong_reference")  # h_seq read from where v_seq lies: the comparison must see it
+elseif(SITUATION STREQUAL "wrong_reference")  # h_seq is read from the place of v_seq: the comparison must detect it
   string(JSON offset GET "${first_case}" arrays v_seq offset)
   write_changed(${offset} arrays h_seq offset)
   set(expected_status 1)
