@@ -1,7 +1,4 @@
-/* report.h - the table at the end.
- *
- * What lives here: printing the results on stdout.
- * What does not: measuring them.
+/* report.h - prints the table of results to stdout.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef HEAR_REPORT_H
@@ -11,7 +8,7 @@
 
 #include "listen.h"
 
-/* `replays` must be sorted. Complains and answers false when stdout cannot be written. */
+/* `replays` must be sorted. Reports an error and returns false if stdout cannot be written. */
 bool report_print(const listener *heard);
 
 #endif
