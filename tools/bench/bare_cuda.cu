@@ -15,7 +15,7 @@ namespace {
 
 void check_cuda(cudaError_t error, const char* call) {
   if (error == cudaSuccess) return;
-  throw std::runtime_error(std::string(call) + " answered " + cudaGetErrorName(error) + ": " +
+  throw std::runtime_error(std::string(call) + " returned " + cudaGetErrorName(error) + ": " +
                            cudaGetErrorString(error));
 }
 
@@ -107,7 +107,7 @@ BareGraph::BareGraph(const Machine& machine, const Chain& chain, Seen seen, int 
   const std::size_t nodes = nodes_of(p.graph).size();
   if (nodes != expected)
     throw std::runtime_error("the bare graph has " + std::to_string(nodes) + " nodes; " + std::to_string(expected) +
-                             " would be the same kernels");
+                             " were expected for the same kernels");
   check_cuda(cudaGraphInstantiateWithFlags(&p.executable, p.graph, cudaGraphInstantiateFlagUseNodePriority),
              "cudaGraphInstantiateWithFlags");
   check_cuda(cudaGraphUpload(p.executable, p.stream), "cudaGraphUpload");
@@ -178,7 +178,7 @@ int priority_of_nodes(const Machine& machine, const Chain& chain) {
     check_cuda(cudaGraphKernelNodeGetAttribute(node, cudaLaunchAttributePriority, &value),
                "cudaGraphKernelNodeGetAttribute");
     if (!first && value.priority != priority)
-      throw std::runtime_error("kernels of one graph carry different priorities");
+      throw std::runtime_error("kernels of one graph have different priorities");
     priority = value.priority;
     first = false;
   }

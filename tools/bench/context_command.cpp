@@ -183,10 +183,11 @@ void run_context(const Options& options) {
   stages.finish();
   if (options.format != Format::text) return;
   std::printf(
-      "\n%s\nms: of the stage; MiB: held since the start (layer of %lld neurons, %lld steps, forward and backward)\n",
+      "\n%s\nms: duration of the stage; MiB: more than at the start (layer of %lld neurons, %lld steps, forward and "
+      "backward)\n",
       description.c_str(), static_cast<long long>(n_neurons), static_cast<long long>(n_steps));
   if (!is_host && !stages.knows_device_memory())
-    std::printf("device memory: not known, the driver's management library (NVML) does not answer\n");
+    std::printf("device memory: unknown, because the driver's management library (NVML) is not available\n");
 }
 
 }  // namespace synfire_bench

@@ -51,7 +51,7 @@ void measure_group(const Machine& machine, const Group& group, const Options& op
       const std::uint64_t before = load->kernels();
       for (int i = 0; i < 1000 && load->kernels() == before; ++i)
         replays_of(chain.graph(), SYNFIRE_WAIT_SPIN).block(nullptr, 100, 1);
-      if (load->kernels() == before) throw std::runtime_error("the kernels beside the replays have ended");
+      if (load->kernels() == before) throw std::runtime_error("the load's kernels have stopped");
     }
   }
 
@@ -93,8 +93,8 @@ void run_latency(const Options& options) {
   if (limit == 0 && !options.full) limit = host ? 110 : 230;
   const bool as_text = options.format == Format::text;
   if (as_text)
-    std::printf("%s\nLIF, f32, spikes dense; launch to done, \"ratio\" by a bare %s\n\n", usual.description().c_str(),
-                host ? "run of the same eager calls" : "graph of the same kernels");
+    std::printf("%s\nLIF, f32, spikes dense; launch to done; \"ratio\" is relative to a bare %s\n\n",
+                usual.description().c_str(), host ? "run of the same eager calls" : "graph of the same kernels");
 
   const std::vector<Group> groups = options.latency.narrowed() || options.full
                                         ? chosen_groups(options.latency, options.full, host)
@@ -114,7 +114,7 @@ void run_latency(const Options& options) {
   if (!as_text) return;
   report.print_costs();
   if (measured < groups.size())
-    std::printf("not measured: the last %zu of %zu chains, since %.0f s were over (--limit)\n",
+    std::printf("not measured: the last %zu of %zu chains, because %.0f s had passed (--limit)\n",
                 groups.size() - measured, groups.size(), limit);
   std::printf("%llu rows in %.0f s\n", static_cast<unsigned long long>(report.rows()), now() - begin);
 }

@@ -155,7 +155,7 @@ void run_sweep(const Options& options) {
   std::printf("\ncopy at the end: %.1f GB/s, %.1f %% of the one that percents refer to\n%s",
               again.bytes_per_second * 1e-9, again.bytes_per_second / copy.bytes_per_second * 100, skipped.c_str());
   if (late > 0) {
-    std::printf("not measured: the last %llu points, since %.0f s were over (--limit)\n",
+    std::printf("not measured: the last %llu points, because %.0f s had passed (--limit)\n",
                 static_cast<unsigned long long>(late), limit);
   }
   std::printf("%llu of %zu points measured in %.0f s\n", static_cast<unsigned long long>(measured), plan.jobs.size(),

@@ -143,7 +143,7 @@ void run_tutorial(const Options& options) {
 
   const std::uint64_t neurons = fitting_neurons(options.shape.neurons);
   if (neurons != options.shape.neurons) {
-    std::fprintf(stderr, "synfire-bench: N is %llu, not %llu: host memory does not take more\n",
+    std::fprintf(stderr, "synfire-bench: N is %llu instead of %llu: host memory does not suffice for more\n",
                  static_cast<unsigned long long>(neurons), static_cast<unsigned long long>(options.shape.neurons));
   }
   if (options.format == Format::text) {
@@ -151,7 +151,7 @@ void run_tutorial(const Options& options) {
     std::printf(
         "lif, sigmoid, hard reset, tau 2; forward and backward in one graph, spikes as bits, tape recompute, hot "
         "cache\n"
-        "errors: against the host in f64 from the same inputs; spikes off: how many differ, of all of them\n\n");
+        "errors: relative to the host in f64 with the same inputs; spikes off: how many spikes differ, out of all\n\n");
     std::fflush(stdout);
   }
   Writer writer(stdout, options.format, columns);

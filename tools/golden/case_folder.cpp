@@ -123,7 +123,7 @@ class CaseReader {
   std::uint64_t whole_number(const Json& value, const std::string& name) const {
     if (!value.is_number_integer() || (!value.is_number_unsigned() && value.get<std::int64_t>() < 0) ||
         value.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-      throw MalformedFolder(where_ + ": " + name + " is " + value.dump() + "; a whole number of at least 0 is needed");
+      throw MalformedFolder(where_ + ": " + name + " is " + value.dump() + "; allowed are integers of at least 0");
     }
     return value.get<std::uint64_t>();
   }
@@ -152,7 +152,7 @@ class CaseReader {
       } else if (value.is_boolean() && switches != nullptr) {
         switches->emplace(name, value.get<bool>());
       } else {
-        throw MalformedFolder(where_ + ": " + key + "." + name + " is " + value.dump() + "; a number is needed");
+        throw MalformedFolder(where_ + ": " + key + "." + name + " is " + value.dump() + "; it must be a number");
       }
     }
   }
@@ -220,7 +220,7 @@ class CaseReader {
       if (shape != expected) {
         throw MalformedFolder(where_ + ": array \"" + name + "\" has shape " + shape_text(shape) +
                               ", but T = " + std::to_string(steps) + " and N = " + std::to_string(neurons) +
-                              " ask for " + shape_text(expected));
+                              " require " + shape_text(expected));
       }
     }
   }

@@ -41,7 +41,7 @@ void check(synfire_status status, const char* call) {
   if (status == SYNFIRE_OK) {
     return;
   }
-  throw CallFailed(std::string(call) + " answered " + synfire_status_name(status) + ": " + last_error_text());
+  throw CallFailed(std::string(call) + " returned " + synfire_status_name(status) + ": " + last_error_text());
 }
 
 struct Destroy {
@@ -501,11 +501,11 @@ CaseResult skipped(const std::string& reason) {
 CaseResult run_case(synfire_context context, std::int32_t dtype, const Case& golden) {
   const std::optional<std::int32_t> model = synfire_tools::find_id(synfire_tools::models, golden.model);
   if (!model) {
-    return skipped("model '" + golden.model + "' is not built yet");
+    return skipped("model '" + golden.model + "' is not supported yet");
   }
   const std::optional<std::int32_t> surrogate = synfire_tools::find_id(synfire_tools::surrogates, golden.surrogate);
   if (!surrogate) {
-    return skipped("surrogate '" + golden.surrogate + "' is not built yet");
+    return skipped("surrogate '" + golden.surrogate + "' is not supported yet");
   }
   synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
   desc.model = *model;
