@@ -20,8 +20,8 @@ constexpr int exit_done = 0, exit_failed = 1, exit_unusable = 2;
 constexpr const char* usage =
     "usage: synfire-pictures FOLDER\n"
     "\n"
-    "Writes model-NAME.svg and surrogate-NAME.svg into FOLDER, which must exist: what each model does with a step of\n"
-    "input, and each surrogate's derivative and primitive. The host backend computes them in f64, so every machine\n"
+    "Writes model-NAME.svg and surrogate-NAME.svg into FOLDER, which must exist: the response of each model to a step\n"
+    "of input, and each surrogate's derivative and primitive. The host backend computes them in f64, so every machine\n"
     "draws the same bytes.\n";
 
 // Returns the number of files.

@@ -28,18 +28,13 @@ struct Scene {
 
 const std::vector<Scene>& scenes() {
   static const std::vector<Scene> all = {
-      {"if", "IF: adds up its input, forgets nothing", {}, 0.12, 100, 1},
+      {"if", "IF: sums its input, without a leak", {}, 0.12, 100, 1},
       {"lif", "LIF: leaks towards v_rest", {{"tau", {10}}}, 1.5, 100, 1},
-      {"plif",
-       "PLIF: LIF with a leak that learns; three of them",
-       {{"reciprocal_tau", {0.25, 0.1, 0.05}}},
-       1.5,
-       100,
-       3},
-      {"qif", "QIF: slow below v_c, by itself beyond", {{"tau", {10}}}, 0.5, 100, 1},
+      {"plif", "PLIF: LIF with a learnable leak, here three", {{"reciprocal_tau", {0.25, 0.1, 0.05}}}, 1.5, 100, 3},
+      {"qif", "QIF: slow below v_c, accelerates above", {{"tau", {10}}}, 0.5, 100, 1},
       {"eif", "EIF: a leak and an exponential upstroke", {{"tau", {10}}, {"delta_T", {0.1}}}, 1.2, 100, 1},
       {"izhikevich",
-       "Izhikevich: QIF that adapts",
+       "Izhikevich: QIF with adaptation",
        {{"tau", {10}}, {"tau_w", {40}}, {"a", {0.2}}, {"b", {0.15}}},
        1.0,
        200,
