@@ -15,5 +15,5 @@ endif()
 
 # ThreadSanitizer cannot see the synchronisation inside an OpenMP runtime, because that is not instrumented.
 if(SYNFIRE_SANITIZE STREQUAL "thread" AND SYNFIRE_HOST_PARALLEL STREQUAL "OPENMP")
-  message(FATAL_ERROR "SYNFIRE_SANITIZE=thread follows the host backend's own threads only: not SYNFIRE_HOST_PARALLEL=OPENMP")
+  message(FATAL_ERROR "SYNFIRE_SANITIZE=thread supports only the host backend's own threads, not SYNFIRE_HOST_PARALLEL=OPENMP")
 endif()

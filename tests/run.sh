@@ -23,22 +23,22 @@ warnings=()
 
 step_names=(setup scripts dev clang thrust openmp serial aarch64 bits asan tsan docs install bindings demo evidence)
 declare -A step_text=(
-  [setup]="installs what the other steps need (Debian packages, as root), or says what is missing"
-  [scripts]="the shell and Python scripts pass their linters, C, C++ and CUDA code clang-format and clang-tidy"
-  [dev]="g++ build with warnings as errors, CUDA when a toolkit is found; every test"
+  [setup]="installs what the other steps need (Debian packages, as root), or lists what is missing"
+  [scripts]="shell and Python scripts pass their linters; C, C++ and CUDA code passes clang-format and clang-tidy"
+  [dev]="g++ build with warnings as errors, with CUDA if a toolkit is found; every test"
   [clang]="clang build, host only; every test"
-  [thrust]="host-only build, the pool through Thrust's algorithms; every test"
-  [openmp]="host-only build over OpenMP instead of the pool; every test"
+  [thrust]="host-only build, thread pool through Thrust's algorithms; every test"
+  [openmp]="host-only build with OpenMP instead of the thread pool; every test"
   [serial]="host-only build with one thread; every test"
-  [aarch64]="cross-built for 64-bit Arm and run under qemu: the same bits, the golden cases, the mathematics"
+  [aarch64]="cross-compiled for 64-bit Arm and run under QEMU: the same bits, the golden cases, the mathematics"
   [bits]="all builds above print the same hashes of spikes, potentials and gradients"
   [asan]="AddressSanitizer and UndefinedBehaviorSanitizer; every test"
   [tsan]="ThreadSanitizer; every test"
   [docs]="the documentation builds without a warning; every function states its contract"
-  [install]="installed, a C program finds it by CMake, by pkg-config and by FetchContent"
-  [bindings]="the bindings' generated files are up to date; each language's own tests"
+  [install]="a C program finds the installed library with CMake and pkg-config, or builds it with FetchContent"
+  [bindings]="the bindings' generated files are up to date; the tests of each language pass"
   [demo]="the demo command, in a copy of the sources without any build folder"
-  [evidence]="warns when GPU code changed after the last recorded run on a GPU"
+  [evidence]="warns if GPU code has changed since the last recorded run on a GPU"
 )
 
 # ---- Counting and logging --------------------------------------------------------------------------------------------
@@ -51,7 +51,7 @@ warn() { warnings+=("$step: $*"); say "    WARNING: $*"; }
 
 # The end of a failing command's output, without the lines of CTest's passed tests.
 show_log() {
-  say "    ---- $1 (the end of it) ----"
+  say "    ---- $1 (last lines) ----"
   grep -vE '^ *Start +[0-9]+: | Passed +[0-9.]+ sec$' "$1" | tail -n 150 | sed 's/^/    | /'
   say "    ----"
 }
@@ -200,13 +200,13 @@ step_setup() {
   need mono-runtime command -v mono
 
   if [ ${#missing[@]} -eq 0 ]; then
-    say "    everything is there"
+    say "    nothing is missing"
   elif [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null 2>&1; then
-    skip "not installed (this needs root and Debian's apt); install: ${missing[*]}"
+    skip "not installed (needs root and Debian's apt); install: ${missing[*]}"
   else
     say "    installing: ${missing[*]}"
     export DEBIAN_FRONTEND=noninteractive
-    run "$logs/setup-update.log" apt-get update || say "    apt-get update reported errors; going on with what it has"
+    run "$logs/setup-update.log" apt-get update || say "    apt-get update reported errors; continuing with the existing lists"
     if ! run "$logs/setup-install.log" apt-get install -y --no-install-recommends "${missing[@]}"; then
       # A name that this release does not have must not prevent the others from being installed.
       local package
@@ -220,12 +220,12 @@ step_setup() {
 
   # No Debian release after bullseye has Julia: it is unpacked into its own folder, which needs no root.
   if ! bindings/julia/setup.sh --find >/dev/null 2>&1 && ! run "$logs/setup-julia.log" bindings/julia/setup.sh; then
-    skip "no Julia, and none could be fetched: $(tail -n 1 "$logs/setup-julia.log")"
+    skip "no Julia found, and it could not be downloaded: $(tail -n 1 "$logs/setup-julia.log")"
   fi
 
   # Debian has Mono but no .NET: an SDK is unpacked into its own folder too.
   if ! bindings/csharp/setup.sh --find >/dev/null 2>&1 && ! run "$logs/setup-dotnet.log" bindings/csharp/setup.sh; then
-    skip "no .NET SDK, and none could be fetched: $(tail -n 1 "$logs/setup-dotnet.log")"
+    skip "no .NET SDK found, and it could not be downloaded: $(tail -n 1 "$logs/setup-dotnet.log")"
   fi
 }
 
@@ -307,7 +307,7 @@ build_aarch64() {
   cmake -G "$(generator_of build/aarch64)" --preset aarch64 && cmake --build --preset aarch64 --parallel "$jobs"
 }
 step_aarch64() {
-  if [ "$(uname -m)" = aarch64 ]; then skip "this machine is one: the steps above have tested it"; return; fi
+  if [ "$(uname -m)" = aarch64 ]; then skip "this machine is 64-bit Arm: the other steps have tested it"; return; fi
   if ! command -v aarch64-linux-gnu-g++ >/dev/null 2>&1 || ! command -v qemu-aarch64 >/dev/null 2>&1; then
     skip "g++-aarch64-linux-gnu or qemu-user is not installed"
     return
@@ -336,7 +336,7 @@ step_bits() {
       check "$name has the bits of $reference_name" diff -u "$reference" "$hashes"
     fi
   done
-  [ -n "$reference" ] || skip "no build of the steps before: run dev, clang, thrust, openmp, serial first"
+  [ -n "$reference" ] || skip "no builds to compare: run dev, clang, thrust, openmp, serial first"
 }
 
 step_asan() { build_preset asan asan && run_ctest build/asan -LE '^(install|docs)$'; }
@@ -363,8 +363,8 @@ step_install() {
 # One host-only build serves every language. If the tools of a language are missing, it is skipped with a message.
 step_bindings() {
   local julia dotnet
-  julia=$(bindings/julia/setup.sh --find) || skip "Julia: not found (the setup step fetches it)"
-  dotnet=$(bindings/csharp/setup.sh --find) || skip "C# on .NET: no SDK found (the setup step fetches one)"
+  julia=$(bindings/julia/setup.sh --find) || skip "Julia: not found (the setup step downloads it)"
+  dotnet=$(bindings/csharp/setup.sh --find) || skip "C# on .NET: no SDK found (the setup step downloads one)"
   command -v cargo >/dev/null 2>&1 || skip "Rust: cargo is not installed"
   if ! command -v mcs >/dev/null 2>&1 || ! command -v mono >/dev/null 2>&1; then
     skip "C# on Mono: mono-mcs or mono-runtime is not installed"
@@ -394,7 +394,7 @@ step_demo() {
 step_evidence() {
   local evidence=docs/evidence/h200.json now tested commit
   if [ ! -f "$evidence" ]; then
-    warn "$evidence is missing: the GPU code has no recorded run on a GPU (tests/gpu/run.sh makes it)"
+    warn "$evidence is missing: the GPU code has no recorded run on a GPU (tests/gpu/run.sh creates it)"
     return
   fi
   now=$(tests/gpu/run.sh --hash)
@@ -403,7 +403,7 @@ step_evidence() {
   if [ "$now" = "$tested" ]; then
     say "    src/cuda, src/operations and include/synfire/model are as tested on the GPU at commit $commit"
   else
-    warn "src/cuda, src/operations or include/synfire/model changed after commit $commit, the last one tested on a GPU: run tests/gpu/run.sh"
+    warn "src/cuda, src/operations or include/synfire/model have changed since commit $commit, the last one tested on a GPU: run tests/gpu/run.sh"
   fi
 }
 

@@ -35,7 +35,7 @@ for line in sys.stdin:
   done
   [ "$(find "$folder/rust" -type f | wc -l)" = 9 ] || { echo "pack_bindings.sh: Rust's tests were not built" >&2; exit 1; }
 else
-  echo "pack_bindings.sh: no cargo, so Rust is left out" >&2
+  echo "pack_bindings.sh: cargo was not found, so Rust is skipped" >&2
 fi
 
 if command -v mono >/dev/null 2>&1 && command -v mcs >/dev/null 2>&1; then
@@ -56,6 +56,6 @@ if command -v mono >/dev/null 2>&1 && command -v mcs >/dev/null 2>&1; then
   cp /etc/mono/config "$prefix/etc/mono/"
   cp /etc/mono/4.5/machine.config "$prefix/etc/mono/4.5/"
 else
-  echo "pack_bindings.sh: no mono or mcs, so C# is left out" >&2
+  echo "pack_bindings.sh: mono or mcs was not found, so C# is skipped" >&2
 fi
 du -sh "$folder"

@@ -33,7 +33,7 @@ fi
 build=${SYNFIRE_BUILD_DIR:-build/gpu}
 evidence=${1:-docs/evidence/h200.json}
 if [ ! -x "$build/bin/synfire-golden" ]; then
-  echo "no programs in $build/bin: building them"
+  echo "no programs in $build/bin; building them"
   cmake --workflow --preset gpu || exit 1
   build=build/gpu
 fi
