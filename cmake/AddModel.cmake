@@ -1,15 +1,16 @@
-# synfire_add_model(<target> <header>): adds a model or a surrogate of one's own to the library that is being built.
+# synfire_add_model(<target> <header>): adds a model or a surrogate to the library that is being built.
 #
 #   add_subdirectory(synfire)                        # or FetchContent
 #   synfire_add_model(synfire::synfire klif.hpp)     # struct Klif: the file's name in capitals
 #
-# <target> is the Synfire library of this build; <header> defines one struct, found by its file's name: klif.hpp has
-# struct Klif, multi_gaussian.hpp has struct MultiGaussian. docs/pages/add-a-model.md says what it holds. Whatever walks
-# the lists of models gets it: core, the host kernels of every level and the GPU's. Ids count from 1000 in the order of
-# the calls, for models and for surrogates; programs ask for them by name (synfire_model_id(), synfire_surrogate_id()).
+# <target> is the Synfire library of this build. <header> defines one struct, named after the file: klif.hpp has struct
+# Klif, multi_gaussian.hpp has struct MultiGaussian. docs/pages/add-a-model.md describes its members. The added struct
+# becomes part of every list of models: the core's, the host kernels' at every instruction level, and the GPU's. Ids
+# count from 1000 in the order of the calls, separately for models and surrogates. Programs look them up by name
+# (synfire_model_id(), synfire_surrogate_id()).
 #
-# What lives here: finding the struct and writing the header that lists what was added. What such a struct must hold is
-# checked by the compiler, in include/synfire/model/added.hpp.
+# This file finds the struct and writes the header that lists what was added. The compiler checks the struct itself, in
+# include/synfire/model/added.hpp.
 function(synfire_add_model target header)
   if(NOT ARGC EQUAL 2)
     message(FATAL_ERROR "synfire_add_model(target header) takes two arguments and was given ${ARGC}: one call adds one header")
@@ -32,7 +33,7 @@ function(synfire_add_model target header)
     message(FATAL_ERROR "synfire_add_model: target \"${target}\" is not Synfire's library; synfire::synfire is")
   endif()
 
-  # The header, and the struct that its name promises.
+  # Finds the header and the struct that its name implies.
   get_filename_component(path "${header}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_SOURCE_DIR}")
   if(NOT EXISTS "${path}" OR IS_DIRECTORY "${path}")
     message(FATAL_ERROR "synfire_add_model: there is no file ${path}")
@@ -61,7 +62,7 @@ function(synfire_add_model target header)
     message(FATAL_ERROR "synfire_add_model: ${path}: struct ${type} was added before")
   endif()
 
-  # The list is written when CMake generates, so that configuring again rebuilds nothing that did not change.
+  # Written when CMake generates, and only if it changed, so that configuring again rebuilds nothing.
   get_target_property(folder "${target}" SYNFIRE_ADDED_FOLDER)
   if(NOT types)
     file(GENERATE OUTPUT "${folder}/synfire/added_models.hpp" CONTENT

@@ -1,14 +1,15 @@
-# synfire_compile_options: what every target of Synfire is compiled with. Linked PRIVATE; nothing of it reaches users.
+# synfire_compile_options: the options that compile every target of Synfire. Linked PRIVATE, so users do not inherit
+# them.
 #
-# The numeric options are part of the contract that host and GPU, gcc and clang produce the same bits: contraction is off,
-# so that a*b + c is fused exactly where the source says fma. -fno-math-errno and -fno-trapping-math change no bit and let
-# branchy code vectorise.
+# The numeric options are part of the contract that host and GPU, gcc and clang produce the same bits. Contraction is
+# off, so that a*b + c is fused exactly where the source says fma. -fno-math-errno and -fno-trapping-math change no bit
+# and allow branchy code to be vectorised.
 add_library(synfire_compile_options INTERFACE)
 set_target_properties(synfire_compile_options PROPERTIES INTERFACE_POSITION_INDEPENDENT_CODE ON)
 
 set(synfire_numeric -ffp-contract=off -fno-math-errno -fno-trapping-math)
 set(synfire_warnings -Wall -Wextra -Wshadow)
-set(synfire_strict_warnings -Wpedantic -Wconversion)   # nvcc's generated host code does not survive these two
+set(synfire_strict_warnings -Wpedantic -Wconversion)   # nvcc's generated host code triggers these two
 
 target_compile_options(synfire_compile_options INTERFACE
   "$<$<COMPILE_LANGUAGE:C,CXX>:${synfire_numeric};-fvisibility=hidden;${synfire_warnings};${synfire_strict_warnings}>"

@@ -1,4 +1,4 @@
-# Installing: the library, its headers, a CMake package and a pkg-config file.
+# Installs the library, its headers, a CMake package and a pkg-config file.
 include(CMakePackageConfigHelpers)
 
 set(synfire_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/synfire")
@@ -6,7 +6,7 @@ set(synfire_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/synfire")
 get_target_property(synfire_library_type synfire TYPE)
 get_target_property(synfire_output_name synfire OUTPUT_NAME)
 
-# What a static library's users must link besides it; a shared library brings its own.
+# What users of a static library must link in addition; a shared library brings its own dependencies.
 set(synfire_static_libraries "")
 if(synfire_library_type STREQUAL "STATIC_LIBRARY")
   set(synfire_static_libraries stdc++ m pthread dl)
@@ -27,7 +27,7 @@ install(TARGETS synfire EXPORT synfire-targets
   INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(EXPORT synfire-targets NAMESPACE synfire:: DESTINATION "${synfire_cmake_dir}" COMPONENT development)
 
-# The C ABI and its C++ wrapper: the mathematics of include/synfire/model is the library's own and not promised to stay.
+# Only the C ABI and its C++ wrapper: the mathematics in include/synfire/model is internal and may change.
 install(FILES "${PROJECT_SOURCE_DIR}/include/synfire/synfire.h" "${PROJECT_SOURCE_DIR}/include/synfire/synfire.hpp"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/synfire" COMPONENT development)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
@@ -40,12 +40,12 @@ endforeach()
 
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/synfire-config.cmake.in"
   "${PROJECT_BINARY_DIR}/synfire-config.cmake" INSTALL_DESTINATION "${synfire_cmake_dir}")
-# Before 1.0 a minor version may break; from 1.0 on this becomes SameMajorVersion.
+# Before 1.0 a minor version may break compatibility; from 1.0 on this becomes SameMajorVersion.
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/synfire-config-version.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/synfire-config.cmake" "${PROJECT_BINARY_DIR}/synfire-config-version.cmake"
   DESTINATION "${synfire_cmake_dir}" COMPONENT development)
 
-# pkg-config: the paths are relative to the file, so the prefix can be moved.
+# pkg-config: the paths are relative to the file, so that the prefix can be moved.
 file(RELATIVE_PATH synfire_pc_to_prefix
   "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
 string(REGEX REPLACE "/$" "" synfire_pc_to_prefix "${synfire_pc_to_prefix}")

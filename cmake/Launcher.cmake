@@ -1,4 +1,4 @@
-# Compiles through ccache where it is found and the caller chose no launcher. Top level only: a parent project decides
+# Compiles through ccache if it is found and the caller chose no launcher. Only at top level: a parent project decides
 # for itself.
 option(SYNFIRE_CCACHE "Compile through ccache when it is found" ON)
 

@@ -1,4 +1,4 @@
-# SYNFIRE_SANITIZE applies a compiler's sanitizers to everything that is built here. Sanitized builds are host-only.
+# SYNFIRE_SANITIZE applies a compiler's sanitizers to every target. Sanitized builds are host-only.
 set(SYNFIRE_SANITIZE "" CACHE STRING "Sanitizers to build with: empty, \"address,undefined\" or \"thread\"")
 set_property(CACHE SYNFIRE_SANITIZE PROPERTY STRINGS "" "address,undefined" "thread")
 
@@ -13,7 +13,7 @@ if(NOT SYNFIRE_SANITIZE STREQUAL "")
   endif()
 endif()
 
-# ThreadSanitizer cannot see the synchronisation inside an OpenMP runtime, which is not instrumented.
+# ThreadSanitizer cannot see the synchronisation inside an OpenMP runtime, because that is not instrumented.
 if(SYNFIRE_SANITIZE STREQUAL "thread" AND SYNFIRE_HOST_PARALLEL STREQUAL "OPENMP")
-  message(FATAL_ERROR "SYNFIRE_SANITIZE=thread follows the host backend's own threads only: not SYNFIRE_HOST_PARALLEL=OPENMP")
+  message(FATAL_ERROR "SYNFIRE_SANITIZE=thread supports only the host backend's own threads, not SYNFIRE_HOST_PARALLEL=OPENMP")
 endif()

@@ -1,7 +1,7 @@
-/* Counts what a program allocates and locks: every allocation function of the C library, and every function of its
- * threads that takes a lock, replaced by one that counts. For C and C++, in one source file of a program that is
- * compiled with -fno-builtin and linked with the library of dlsym. The file defines SYNFIRE_COUNTED() first: 1 while
- * what happens on the calling thread counts, else 0. */
+/* Counts allocations and locks of a program by replacing every allocation function of the C library, and every
+ * function of its threads that takes a lock. For C and C++, in one source file of a program that is compiled with
+ * -fno-builtin and linked with the library of dlsym. The file must first define SYNFIRE_COUNTED(): 1 while events on
+ * the calling thread count, else 0. */
 #ifndef SYNFIRE_TESTS_COUNTING_H
 #define SYNFIRE_TESTS_COUNTING_H
 
@@ -25,10 +25,10 @@ static inline void find_next(void *function, const char *name) {
 extern "C" {
 #endif
 
-/* Exported, whatever the program is compiled with: a shared library's calls come here only then. */
+/* Exported in any build, so that a shared library's calls come here too. */
 #pragma GCC visibility push(default)
 
-/* The C library's own allocator under its private names. */
+/* The C library's own allocator by its private names. */
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
@@ -90,7 +90,7 @@ COUNTING_LOCK(pthread_spin_trylock, pthread_spinlock_t)
 }
 #endif
 
-/* Whether the counters count one allocation and two locks as such; they are 0 afterwards. Call it while they count. */
+/* Whether the counters register one allocation and two locks; resets them to 0. Call it while counting is enabled. */
 static inline int counters_work(void) {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;

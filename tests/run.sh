@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# The one test command: sets up what is missing, builds and runs every test; the last line is "N passed, N failed".
+# Runs all tests: installs what is missing, builds and tests. The last line is "N passed, N failed".
 #
 #   tests/run.sh               every step
 #   tests/run.sh STEP...       only these
-#   tests/run.sh --list        the steps, with what each one shows
+#   tests/run.sh --list        the steps and what each one shows
 #
-# What lives here: the order of the steps and the counting. The tests themselves are CTest tests in the rooms' folders;
-# tests on a GPU are a command of their own, tests/gpu/run.sh.
+# This script has the steps and the counting. The tests themselves are CTest tests in the subfolders. Tests on a GPU
+# have their own command, tests/gpu/run.sh.
 set -u
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd) || exit 1
@@ -18,27 +18,27 @@ logs=$root/build/logs
 
 passed=0
 failed=0
-skips=()      # what was not tested, said loudly before the last line
+skips=()      # what was not tested, reported before the last line
 warnings=()
 
 step_names=(setup scripts dev clang thrust openmp serial aarch64 bits asan tsan docs install bindings demo evidence)
 declare -A step_text=(
-  [setup]="installs what the other steps need (Debian packages, as root), or says what is missing"
-  [scripts]="the shell and Python scripts pass their linters, C, C++ and CUDA code clang-format and clang-tidy"
-  [dev]="g++ build with warnings as errors, CUDA when a toolkit is found; every test"
+  [setup]="installs what the other steps need (Debian packages, as root), or lists what is missing"
+  [scripts]="shell and Python scripts pass their linters; C, C++ and CUDA code passes clang-format and clang-tidy"
+  [dev]="g++ build with warnings as errors, with CUDA if a toolkit is found; every test"
   [clang]="clang build, host only; every test"
-  [thrust]="host-only build, the pool through Thrust's algorithms; every test"
-  [openmp]="host-only build over OpenMP instead of the pool; every test"
+  [thrust]="host-only build, thread pool through Thrust's algorithms; every test"
+  [openmp]="host-only build with OpenMP instead of the thread pool; every test"
   [serial]="host-only build with one thread; every test"
-  [aarch64]="cross-built for 64-bit Arm and run under qemu: the same bits, the golden cases, the mathematics"
+  [aarch64]="cross-compiled for 64-bit Arm and run under QEMU: the same bits, the golden cases, the mathematics"
   [bits]="all builds above print the same hashes of spikes, potentials and gradients"
   [asan]="AddressSanitizer and UndefinedBehaviorSanitizer; every test"
   [tsan]="ThreadSanitizer; every test"
   [docs]="the documentation builds without a warning; every function states its contract"
-  [install]="installed, a C program finds it by CMake, by pkg-config and by FetchContent"
-  [bindings]="the bindings' generated files are up to date; each language's own tests"
+  [install]="a C program finds the installed library with CMake and pkg-config, or builds it with FetchContent"
+  [bindings]="the bindings' generated files are up to date; the tests of each language pass"
   [demo]="the demo command, in a copy of the sources without any build folder"
-  [evidence]="warns when GPU code changed after the last recorded run on a GPU"
+  [evidence]="warns if GPU code has changed since the last recorded run on a GPU"
 )
 
 # ---- Counting and logging --------------------------------------------------------------------------------------------
@@ -49,9 +49,9 @@ say() { printf '%s\n' "$*"; }
 skip() { skips+=("$step: $*"); say "    SKIPPED: $*"; }
 warn() { warnings+=("$step: $*"); say "    WARNING: $*"; }
 
-# What a failing command printed: the end of it, without the lines in which CTest says that all is well.
+# The end of a failing command's output, without the lines of CTest's passed tests.
 show_log() {
-  say "    ---- $1 (the end of it) ----"
+  say "    ---- $1 (last lines) ----"
   grep -vE '^ *Start +[0-9]+: | Passed +[0-9.]+ sec$' "$1" | tail -n 150 | sed 's/^/    | /'
   say "    ----"
 }
@@ -80,7 +80,7 @@ check() {
   return 1
 }
 
-# run_ctest BUILD_DIR CTEST_ARGUMENTS...: counts each test of CTest's summary. "Not run" counts as failed there.
+# run_ctest BUILD_DIR CTEST_ARGUMENTS...: counts each test of CTest's summary; "Not run" counts as failed.
 run_ctest() {
   local build=$1 log=$logs/$step-ctest.log status=0 summary total bad skipped
   shift
@@ -109,7 +109,7 @@ run_ctest() {
 
 # ---- Building --------------------------------------------------------------------------------------------------------
 
-# The generator of an existing build folder, else Ninja where it is found, else CMake's default.
+# The generator of an existing build folder, else Ninja if it is found, else CMake's default.
 generator_of() {
   local cache=$1/CMakeCache.txt
   if [ -f "$cache" ]; then
@@ -121,7 +121,7 @@ generator_of() {
   fi
 }
 
-# The Python that can load NumPy; the first one on the path may be another.
+# A Python that has NumPy, which need not be the first one on the path.
 python_with_numpy() {
   local candidate
   for candidate in "$(command -v python3)" /usr/bin/python3; do
@@ -150,8 +150,8 @@ build_preset() {
   grep -hE '^-- Synfire' "$logs/$step-build_${dir//[^A-Za-z0-9]/_}.log" | sed 's/^-- /    /'
 }
 
-# build_and_test_variant NAME CMAKE_ARGUMENTS...: preset dev, host only, in build/NAME; then its tests. Those of
-# installing and of the documentation depend on neither compiler nor threads: dev has them.
+# build_and_test_variant NAME CMAKE_ARGUMENTS...: preset dev, host only, in build/NAME; then its tests. Tests of
+# installation and documentation do not depend on compiler or threads, so only dev runs them.
 build_and_test_variant() {
   local name=$1
   shift
@@ -163,7 +163,7 @@ have_cuda_toolkit() { command -v nvcc >/dev/null 2>&1 || [ -x /usr/local/cuda/bi
 # ---- Steps -----------------------------------------------------------------------------------------------------------
 
 step_setup() {
-  # tool or file that shows a package is there -> the Debian package
+  # tool or file that shows that a package is installed -> the Debian package
   local -a missing=() failed_packages=()
   need() {
     local package=$1
@@ -194,21 +194,21 @@ step_setup() {
   need googletest test -e /usr/src/googletest/CMakeLists.txt
   if ! have_cuda_toolkit; then need libthrust-dev test -d /usr/include/thrust; fi
   need bindgen command -v bindgen
-  need rustc test -x /usr/bin/rustc # the oldest Rust that is promised to work, beside a newer one on the path
+  need rustc test -x /usr/bin/rustc # the oldest supported Rust, in addition to a newer one on the path
   need cargo test -x /usr/bin/cargo
   need mono-mcs command -v mcs
   need mono-runtime command -v mono
 
   if [ ${#missing[@]} -eq 0 ]; then
-    say "    everything is there"
+    say "    nothing is missing"
   elif [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null 2>&1; then
-    skip "not installed (this needs root and Debian's apt); install: ${missing[*]}"
+    skip "not installed (needs root and Debian's apt); install: ${missing[*]}"
   else
     say "    installing: ${missing[*]}"
     export DEBIAN_FRONTEND=noninteractive
-    run "$logs/setup-update.log" apt-get update || say "    apt-get update reported errors; going on with what it has"
+    run "$logs/setup-update.log" apt-get update || say "    apt-get update reported errors; continuing with the existing lists"
     if ! run "$logs/setup-install.log" apt-get install -y --no-install-recommends "${missing[@]}"; then
-      # One name that this release does not know must not keep the others away.
+      # A name that this release does not have must not prevent the others from being installed.
       local package
       for package in "${missing[@]}"; do
         run "$logs/setup-install-$package.log" apt-get install -y --no-install-recommends "$package" ||
@@ -218,14 +218,14 @@ step_setup() {
     fi
   fi
 
-  # Julia is in no release after bullseye: it is unpacked into a folder of its own, which needs no root.
+  # No Debian release after bullseye has Julia: it is unpacked into its own folder, which needs no root.
   if ! bindings/julia/setup.sh --find >/dev/null 2>&1 && ! run "$logs/setup-julia.log" bindings/julia/setup.sh; then
-    skip "no Julia, and none could be fetched: $(tail -n 1 "$logs/setup-julia.log")"
+    skip "no Julia found, and it could not be downloaded: $(tail -n 1 "$logs/setup-julia.log")"
   fi
 
-  # Debian has Mono, and no .NET: an SDK is unpacked into a folder of its own too.
+  # Debian has Mono but no .NET: an SDK is unpacked into its own folder too.
   if ! bindings/csharp/setup.sh --find >/dev/null 2>&1 && ! run "$logs/setup-dotnet.log" bindings/csharp/setup.sh; then
-    skip "no .NET SDK, and none could be fetched: $(tail -n 1 "$logs/setup-dotnet.log")"
+    skip "no .NET SDK found, and it could not be downloaded: $(tail -n 1 "$logs/setup-dotnet.log")"
   fi
 }
 
@@ -256,10 +256,10 @@ for path in sys.argv[1:]: ast.parse(open(path, encoding="utf-8").read(), path)' 
   check_tidy
 }
 
-# Other versions than Debian 12's break some lines differently and report other things: they are not asked.
+# Versions other than Debian 12's break some lines differently and report other things, so they are not used.
 is_version_14() { "$1" --version | grep -q ' version 14\.'; }
 
-# Headers that record an older ABI stay as they were.
+# Headers that record an older ABI must not change.
 format_is_kept() {
   find include src capi tests tools docs bindings -type f -not -path 'tests/abi/synfire-*.h' \
     \( -name '*.[ch]' -o -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh' \) -print0 |
@@ -271,8 +271,8 @@ check_format() {
   check "clang-format" format_is_kept
 }
 
-# Configured for clang, because clang-tidy does not know every option of g++; nothing is compiled. The files of the CUDA
-# backend are among them where a toolkit is found.
+# Configured for clang, because clang-tidy does not know every option of g++; nothing is compiled. Includes the files of
+# the CUDA backend if a toolkit is found.
 configure_tidy() {
   cmake -G "$(generator_of build/tidy)" --preset dev -B build/tidy -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
     -DSYNFIRE_BUILD_TOOLS=OFF
@@ -301,13 +301,13 @@ step_thrust() {
 step_openmp() { build_and_test_variant openmp -DSYNFIRE_HOST_PARALLEL=OPENMP; }
 step_serial() { build_and_test_variant serial -DSYNFIRE_HOST_PARALLEL=NONE; }
 
-# Emulation is slow, so the presets build and run only what depends on the architecture: bits, mathematics, golden cases,
-# the floating-point control register, gradients and graphs through the ABI.
+# Emulation is slow, so the presets build and run only what depends on the architecture: bits, mathematics, golden
+# cases, the floating-point control register, and gradients and graphs through the ABI.
 build_aarch64() {
   cmake -G "$(generator_of build/aarch64)" --preset aarch64 && cmake --build --preset aarch64 --parallel "$jobs"
 }
 step_aarch64() {
-  if [ "$(uname -m)" = aarch64 ]; then skip "this machine is one: the steps above have tested it"; return; fi
+  if [ "$(uname -m)" = aarch64 ]; then skip "this machine is 64-bit Arm: the other steps have tested it"; return; fi
   if ! command -v aarch64-linux-gnu-g++ >/dev/null 2>&1 || ! command -v qemu-aarch64 >/dev/null 2>&1; then
     skip "g++-aarch64-linux-gnu or qemu-user is not installed"
     return
@@ -316,7 +316,7 @@ step_aarch64() {
 }
 
 # synfire-bits prints one hash per case. CTest compares it with the record at every instruction level and thread count,
-# in each of these builds; here the builds are compared with one another, which needs no record.
+# in each of these builds. Here the builds are compared with one another, without the record.
 step_bits() {
   local name hashes reference="" reference_name=""
   for name in dev clang thrust openmp serial; do
@@ -336,14 +336,14 @@ step_bits() {
       check "$name has the bits of $reference_name" diff -u "$reference" "$hashes"
     fi
   done
-  [ -n "$reference" ] || skip "no build of the steps before: run dev, clang, thrust, openmp, serial first"
+  [ -n "$reference" ] || skip "no builds to compare: run dev, clang, thrust, openmp, serial first"
 }
 
 step_asan() { build_preset asan asan && run_ctest build/asan -LE '^(install|docs)$'; }
 
 step_tsan() {
   if clang_has_tsan; then
-    # Races do not depend on the instruction level, so the hashes are made at the library's own level only.
+    # Races do not depend on the instruction level, so only the library's own level is hashed.
     build_preset tsan tsan && run_ctest build/tsan -LE '^(install|docs)$' -E '^host\.bits_(baseline|avx2|avx512)_'
   else
     skip "clang with ThreadSanitizer is not installed"
@@ -360,11 +360,11 @@ step_install() {
   run_ctest build/dev -L '^install$'
 }
 
-# One host-only build serves every language. A language whose tools are missing is left out, and that is said.
+# One host-only build serves every language. If the tools of a language are missing, it is skipped with a message.
 step_bindings() {
   local julia dotnet
-  julia=$(bindings/julia/setup.sh --find) || skip "Julia: not found (the setup step fetches it)"
-  dotnet=$(bindings/csharp/setup.sh --find) || skip "C# on .NET: no SDK found (the setup step fetches one)"
+  julia=$(bindings/julia/setup.sh --find) || skip "Julia: not found (the setup step downloads it)"
+  dotnet=$(bindings/csharp/setup.sh --find) || skip "C# on .NET: no SDK found (the setup step downloads one)"
   command -v cargo >/dev/null 2>&1 || skip "Rust: cargo is not installed"
   if ! command -v mcs >/dev/null 2>&1 || ! command -v mono >/dev/null 2>&1; then
     skip "C# on Mono: mono-mcs or mono-runtime is not installed"
@@ -373,7 +373,7 @@ step_bindings() {
     -DSYNFIRE_BUILD_BINDINGS_TESTS=ON "-DSYNFIRE_JULIA=$julia" "-DSYNFIRE_DOTNET=$dotnet" && run_ctest build/bindings -R '^bindings\.'
 }
 
-# A fresh clone has the committed files and nothing else; here, those and what is not committed yet.
+# A fresh clone has only the committed files; this copy also has those that are not committed yet.
 step_demo() {
   local copy
   copy=$(mktemp -d) || return
@@ -394,7 +394,7 @@ step_demo() {
 step_evidence() {
   local evidence=docs/evidence/h200.json now tested commit
   if [ ! -f "$evidence" ]; then
-    warn "$evidence is missing: the GPU code has no recorded run on a GPU (tests/gpu/run.sh makes it)"
+    warn "$evidence is missing: the GPU code has no recorded run on a GPU (tests/gpu/run.sh creates it)"
     return
   fi
   now=$(tests/gpu/run.sh --hash)
@@ -403,7 +403,7 @@ step_evidence() {
   if [ "$now" = "$tested" ]; then
     say "    src/cuda, src/operations and include/synfire/model are as tested on the GPU at commit $commit"
   else
-    warn "src/cuda, src/operations or include/synfire/model changed after commit $commit, the last one tested on a GPU: run tests/gpu/run.sh"
+    warn "src/cuda, src/operations or include/synfire/model have changed since commit $commit, the last one tested on a GPU: run tests/gpu/run.sh"
   fi
 }
 

@@ -1,6 +1,6 @@
-/* foreign_library.c - a library that only pretends: what a binding must refuse to load, and say why.
+/* foreign_library.c - a library that is not Synfire. A binding must refuse to load it and say why.
  *
- *   -DSYNFIRE_FOREIGN_VERSION=...   what its synfire_abi_version() answers; it has nothing else
+ *   -DSYNFIRE_FOREIGN_VERSION=...   what its only function, synfire_abi_version(), returns
  *
  * SPDX-License-Identifier: MIT */
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* overhead.c - what one replay and one look at it cost from C: the figure that the bindings are compared with.
+/* overhead.c - the cost of launching and polling one replay from C: the figure that the bindings are compared with.
  *
  *   overhead [REPLAYS]     prints nanoseconds: the smallest mean of 20 rounds
  *

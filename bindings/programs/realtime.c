@@ -1,12 +1,10 @@
-/* realtime.c - the real-time loop that every binding has as an example, in C: a tick each millisecond that never
+/* realtime.c - the real-time loop that is an example of every binding, in C: a tick every millisecond that never
  * blocks.
  *
- * Every tick looks whether the replay of the tick before is done. If so, it acts on its spikes and launches the next
- * one; if not, it acts on nothing and lets the replay go on: it never waits. How long each tick took is reported as
- * percentiles.
+ * Every tick checks whether the previous tick's replay is done. If it is, the tick acts on its spikes and launches the
+ * next replay. If not, it does nothing and lets the replay run on. Reports how long each tick took, as percentiles.
  *
- * What lives here: the numbers that the bindings' programs must reproduce (replays, spikes), and C's own times beside
- * them. What does not: a lesson in C (docs/examples).
+ * The bindings' programs must reproduce its numbers of replays and spikes; its times are the reference for theirs.
  *
  * SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L

@@ -1,12 +1,12 @@
-/* train.c - the training loop that every binding has as an example, in C: thresholds that learn when to fire.
+/* train.c - the training loop that is an example of every binding, in C: thresholds that learn when to fire.
  *
- * 128 LIF neurons hear the same noise in every replay. A teacher with a threshold for each neuron says at which steps
- * each of them shall fire; the student starts with all thresholds 1 and follows the gradient of L = sum over steps and
- * neurons of (S - wanted)^2. One graph holds the whole step: forward, dL/dS = 2 S - 2 wanted, backward, and the update
- * of the thresholds. Between replays the host looks at the spikes, to print the loss, and lowers the learning rate.
+ * 128 LIF neurons receive the same noise in every replay. A teacher with one threshold per neuron determines at which
+ * steps each neuron should fire. The student starts with all thresholds at 1 and follows the gradient of L = sum over
+ * steps and neurons of (S - wanted)^2. One graph holds the whole training step: forward, dL/dS = 2 S - 2 wanted,
+ * backward, and the update of the thresholds. Between replays the host reads the spikes to print the loss, and lowers
+ * the learning rate.
  *
- * What lives here: the numbers that the bindings' programs must reproduce, printed exactly. What does not: a lesson in
- * C (docs/examples).
+ * The bindings' programs must print exactly the same numbers.
  *
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>
@@ -33,8 +33,8 @@ static synfire_buffer make_buffer(synfire_context context, uint64_t n_elements, 
   return buffer;
 }
 
-/* Noise in [0, 3): the upper 24 bits of Knuth's 64-bit linear congruential generator (MMIX), so that every language has
- * the same. */
+/* Noise in [0, 3): the upper 24 bits of Knuth's 64-bit linear congruential generator (MMIX), which is the same in
+ * every language. */
 static void write_noise(float *x) {
   uint64_t seed = 1;
   int i;

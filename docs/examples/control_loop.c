@@ -1,8 +1,8 @@
-/* control_loop.c - a controller at 1 kHz: sense, one replay, act, in time or with the last command held.
+/* control_loop.c - a controller at 1 kHz: sense, one replay, act, on time or with the last command held.
  *
  * The listings of the page on control loops, as a program: control_loop [TICKS [CPU PRIORITY]]. With CPU and PRIORITY
- * it asks the system for a processor of its own and for SCHED_FIFO, and goes on without what it is refused. Sensors and
- * motors are stand-ins.
+ * it asks the system for a processor of its own and for SCHED_FIFO, and continues without anything that is refused.
+ * Sensors and motors are stand-ins.
  *
  * SPDX-License-Identifier: MIT */
 #if defined(__linux__)
@@ -23,7 +23,7 @@
 enum { n_steps = 8, n_neurons = 256, n_warm_up = 50, n_slots = 2, most_late_in_a_row = 3 };
 
 static const int64_t period = 1000000; /* ns */
-static const int64_t budget = 600000;  /* ns from the beginning of a tick until the command must be known */
+static const int64_t budget = 600000;  /* ns from the start of a tick until the command must be known */
 
 static void require(synfire_status status) {
   char text[512];
@@ -39,7 +39,7 @@ static int64_t now(void) {
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Sleeps until a moment, not for a while: what one tick loses the next one does not. */
+/* Sleeps until a point in time, not for a duration, so that delays do not add up. */
 static void sleep_until(int64_t moment) {
 #if defined(__linux__)
   struct timespec until;
@@ -101,8 +101,8 @@ static void prepare(controller *c) {
   synfire_layer_desc ld = SYNFIRE_LAYER_DESC_INIT;
   synfire_graph_desc gd = SYNFIRE_GRAPH_DESC_INIT;
   synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
-  cd.n_threads = 1;         /* on the host: the controller's own thread and no other */
-  cd.stream_priority = -10; /* on a GPU: ahead of what else this process runs there; clamped to what the device has */
+  cd.n_threads = 1;         /* on the host: only the controller's own thread */
+  cd.stream_priority = -10; /* on a GPU: ahead of this process's other work; clamped to the device's range */
   require(synfire_context_create(&cd, &c->context));
   ld.n_steps = n_steps;
   ld.n_neurons = n_neurons;
@@ -129,14 +129,15 @@ static void warm_up(controller *c) {
     require(synfire_graph_launch(c->graph, NULL, &ticket));
     require(synfire_graph_wait(c->graph, ticket, SYNFIRE_WAIT_SPIN, -1));
   }
-  require(synfire_layer_reset_state(c->layer, NULL)); /* forget the warm-up; keep what was learned about the machine */
+  require(synfire_layer_reset_state(c->layer, NULL)); /* forget the warm-up's state */
   require(synfire_graph_reset_statistics(c->graph));
 }
 /* [warm up] */
 
 /* [real time] */
-/* Each of these may be refused; the loop then still runs, with a longer tail. After prepare() and warm_up(): threads
- * that CUDA or a pool has started inherit nothing of it, and the pages that the loop needs are there. */
+/* The system may refuse each of these; the loop then still runs, with a longer tail. Call it after prepare() and
+ * warm_up(): threads that CUDA or a pool has already started do not inherit the settings, and the loop's pages are
+ * resident. */
 static void become_real_time(int cpu, int priority) {
 #if defined(__linux__)
   struct sched_param wanted;
@@ -148,7 +149,7 @@ static void become_real_time(int cpu, int priority) {
   wanted.sched_priority = priority;
   if (sched_setscheduler(0, SCHED_FIFO, &wanted) != 0)
     fprintf(stderr, "SCHED_FIFO %d: %s\n", priority, strerror(errno));
-#if defined(MCL_ONFAULT) /* keeps pages that are touched, and does not touch what CUDA has only reserved */
+#if defined(MCL_ONFAULT) /* locks pages that are touched, and leaves those alone that CUDA has only reserved */
   if (mlockall(MCL_CURRENT | MCL_ONFAULT) != 0) fprintf(stderr, "mlockall: %s\n", strerror(errno));
 #endif
 #else
@@ -158,7 +159,7 @@ static void become_real_time(int cpu, int priority) {
 /* [real time] */
 
 /* [loop] */
-/* Answers how many ticks had no command of their own. */
+/* Returns the number of ticks without a command of their own. */
 static int64_t control(controller *c, int64_t n_ticks) {
   int64_t due = now(), tick, n_held = 0;
   int late_in_a_row = 0;
@@ -169,13 +170,13 @@ static int64_t control(controller *c, int64_t n_ticks) {
     void *frame;
     sleep_until(due += period);
     status = synfire_graph_get_slot(c->graph, 0, c->x, &frame, NULL);
-    if (status == SYNFIRE_OK) { /* else SYNFIRE_PENDING: every slot still belongs to a late replay */
+    if (status == SYNFIRE_OK) { /* otherwise SYNFIRE_PENDING: late replays use every slot */
       read_sensors(frame, tick);
       require(synfire_graph_launch(c->graph, NULL, &ticket));
       const int64_t left = due + budget - now();
       status = synfire_graph_wait(c->graph, ticket, SYNFIRE_WAIT_SPIN, left > 0 ? left : 0);
     }
-    if (status < 0) { /* the device is lost, for one: no wait will ever help */
+    if (status < 0) { /* an error, such as a lost device: waiting cannot help */
       actuate(0.0);
       require(status);
     }
@@ -183,7 +184,7 @@ static int64_t control(controller *c, int64_t n_ticks) {
       require(synfire_graph_get_slot(c->graph, ticket, c->spikes, &frame, NULL));
       command = decode(frame);
       late_in_a_row = 0;
-    } else { /* late: the last command for a while, then the safe one */
+    } else { /* late: hold the last command for a while, then the safe one */
       ++n_held;
       if (++late_in_a_row > most_late_in_a_row) command = 0.0;
     }
@@ -218,7 +219,7 @@ int main(int argc, char **argv) {
   printf("%lld ticks of %.1f ms, %lld with the command before; the last command is %.3f\n", (long long)n_ticks,
          (double)period / 1e6, (long long)n_held, actuated);
   print_statistics(&c);
-  synfire_context_destroy(c.context); /* and all that belongs to it */
+  synfire_context_destroy(c.context); /* and everything that belongs to it */
   require(synfire_context_reclaim(NULL, NULL));
   return EXIT_SUCCESS;
 }

@@ -1,8 +1,8 @@
-// frame_loop.cpp - a game's loop: agents that come and go think while the picture is drawn, and nothing ever waits for
-// them.
+// frame_loop.cpp - a game's loop: a varying number of agents think while the picture is drawn, and no frame ever waits
+// for them.
 //
-// What lives here: the listing of the page on control loops for frame loops, as a program: frame_loop [FRAMES].
-// What does not: a game. Senses, actions and drawing are stand-ins.
+// The listing of the page on control loops for frame loops, as a program: frame_loop [FRAMES]. Senses, actions and
+// drawing are stand-ins.
 //
 // SPDX-License-Identifier: MIT
 #include <algorithm>
@@ -20,14 +20,14 @@ using namespace std::chrono_literals;
 
 constexpr int most_agents = 32, neurons = 64, steps = 4, slots = 3;
 
-// Stands for what the agents see: x [steps, most_agents, neurons], of which those that live are filled.
+// Stands for what the agents see: x [steps, most_agents, neurons], filled for the agents that are alive.
 void sense(float* x, int alive) {
   for (int t = 0; t < steps; ++t)
     for (int i = 0; i < alive * neurons; ++i)
       x[t * most_agents * neurons + i] = 0.25F * static_cast<float>((i + t) % 8);
 }
 
-// Stands for what they do with it: spikes [steps, most_agents, neurons].
+// Stands for what the agents do with their spikes [steps, most_agents, neurons].
 long act(const float* spikes, int alive) {
   long moves = 0;
   for (int i = 0; i < alive * neurons; ++i) moves += spikes[i] != 0.0F;
@@ -38,7 +38,7 @@ void draw() {
   std::this_thread::sleep_for(1ms);
 }
 
-// One agent more every ten frames; every fifteenth frame one starts anew.
+// One more agent every ten frames. Every fifteenth frame one agent starts over.
 int population(int frame) {
   return std::min(most_agents, 4 + frame / 10);
 }
@@ -56,9 +56,9 @@ void run(int frames) {
   synfire::Buffer respawn(context, synfire::buffer_desc<std::uint8_t>(most_agents, SYNFIRE_MEMORY_PINNED));
 
   synfire_graph_desc desc = SYNFIRE_GRAPH_DESC_INIT;
-  desc.n_slots = slots;  // frames may be in flight while others are drawn
+  desc.n_slots = slots;  // several frames may be in flight while others are drawn
   synfire::Graph step(context, desc);
-  step.record_reset_rows(minds, synfire::state_desc(0, 0, nullptr, respawn));  // agents whose byte is not 0 begin anew
+  step.record_reset_rows(minds, synfire::state_desc(0, 0, nullptr, respawn));  // agents whose byte is not 0 start over
   step.record_forward(minds, synfire::forward_desc(x, spikes));
   step.instantiate();
   /* [prepare] */
@@ -67,12 +67,12 @@ void run(int frames) {
   int skipped = 0;
   /* [frame] */
   synfire::Ticket newest = 0, acted = 0;  // launched last; used last
-  int thinking[slots] = {};               // agents of the tickets whose slots are still theirs
+  int thinking[slots] = {};               // number of agents of the tickets that still own their slots
   for (int frame = 0; frame < frames; ++frame) {
     const int alive = population(frame);
-    minds.set_n_active(alive);  // from the next launch on; the graph is not recorded anew
+    minds.set_n_active(alive);  // from the next launch on, without recording again
 
-    if (auto* const input = static_cast<float*>(step.slot(0, x).data)) {  // null: every slot is in flight, think later
+    if (auto* const input = static_cast<float*>(step.slot(0, x).data)) {  // null: every slot is in flight
       sense(input, alive);
       auto* const mask = static_cast<std::uint8_t*>(step.slot(0, respawn).data);
       for (int agent = 0; agent < most_agents; ++agent) mask[agent] = agent == reborn(frame);
@@ -82,9 +82,9 @@ void run(int frames) {
       ++skipped;
     }
 
-    draw();  // the picture is made meanwhile
+    draw();  // drawn while the agents think
 
-    // The newest thought that is ready; no frame waits for one. Older ones than this have lost their slot.
+    // Uses the newest result that is ready; no frame waits for one. Older tickets have lost their slots.
     for (synfire::Ticket ticket = newest; ticket > acted && ticket + slots > newest; --ticket) {
       if (step.wait(ticket, 0ns) == synfire::Waited::pending) continue;
       moves += act(static_cast<const float*>(step.slot(ticket, spikes).data), thinking[ticket % slots]);

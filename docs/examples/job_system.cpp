@@ -1,7 +1,8 @@
-// job_system.cpp - a game engine's worker threads compute the layers of a host context: no thread is the library's own.
+// job_system.cpp - a game engine's worker threads compute the layers of a host context; the library has no threads of
+// its own.
 //
-// What lives here: the listing of the page on control loops for job systems, as a program that compares the spikes with
-// those of one thread. What does not: a good job system. An engine has one already.
+// The listing of the page on control loops for job systems, as a program that compares the spikes with those of one
+// thread. Its job system is a minimal stand-in for an engine's.
 //
 // SPDX-License-Identifier: MIT
 #include <algorithm>
@@ -19,7 +20,7 @@
 
 namespace {
 
-// Threads that take what is to be done from a list.
+// Threads that take jobs from a list.
 class Workers {
  public:
   explicit Workers(int n_threads) {
@@ -40,7 +41,7 @@ class Workers {
     }
     changed_.notify_one();
   }
-  // Does one job, if there is one.
+  // Runs one job, if there is one.
   bool help() {
     std::unique_lock<std::mutex> lock(mutex_);
     if (jobs_.empty()) return false;
@@ -76,7 +77,7 @@ class Jobs {
  public:
   explicit Jobs(Workers& workers) : workers_(workers) {}
 
-  // One job for each range of items; the handle counts those that are not done.
+  // One job for each range of items. The handle counts the items that are not done.
   void* enqueue(synfire_task task, void* argument, std::int32_t n_items, std::int32_t min_range) {
     auto* const left = new std::atomic<std::int32_t>(n_items);
     for (std::int32_t first = 0; first < n_items; first += min_range) {
@@ -88,7 +89,7 @@ class Jobs {
     }
     return left;
   }
-  // Works on whatever there is until they are.
+  // Runs any jobs until these items are done.
   void finish(void* handle) {
     auto* const left = static_cast<std::atomic<std::int32_t>*>(handle);
     while (left->load() > 0)

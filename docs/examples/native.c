@@ -1,6 +1,6 @@
-/* A native node between two layers, on the host: what the first layer's spikes weigh becomes the second layer's input.
- * The first frames of the loop are in flight in two slots. On CUDA the callback would enqueue a kernel on call->stream.
- */
+/* A native node between two layers, on the host: the weighted spikes of the first layer become the input of the
+ * second. The first frames of the loop are in flight in two slots. On CUDA the callback would enqueue a kernel on
+ * call->stream. */
 #include <stdio.h>
 #include <stdlib.h>
 

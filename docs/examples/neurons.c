@@ -1,7 +1,6 @@
 /* neurons.c - each model in a dozen lines: one neuron, a constant input, its spikes.
  *
- * What lives here: the examples of the pages on models, compiled and run by the tests, with what each of them must
- * answer. What does not: graphs (quickstart.c), learning (hear/).
+ * The examples of the pages on models, compiled and run by the tests, with the results that each must have.
  *
  * SPDX-License-Identifier: MIT */
 #include <math.h>
@@ -20,14 +19,14 @@ static void check(synfire_status status) {
   exit(EXIT_FAILURE);
 }
 
-/* What an example claims; a claim that does not hold ends the program. */
+/* Checks a claim of an example; ends the program if it does not hold. */
 static void expect(int holds, const char *claim) {
   if (holds) return;
   fprintf(stderr, "this does not hold: %s\n", claim);
   exit(EXIT_FAILURE);
 }
 
-/* n elements of f32, each `value`. */
+/* n elements of f32 with the value `value`. */
 static synfire_buffer array(synfire_context context, uint64_t n, double value) {
   synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
   synfire_buffer buffer;
@@ -37,7 +36,7 @@ static synfire_buffer array(synfire_context context, uint64_t n, double value) {
   return buffer;
 }
 
-/* The steps at which one neuron fired, into `at`; returns how often. Frees what the example made. */
+/* The steps at which one neuron fired, in `at`. Returns how often. Frees what the example created. */
 static int spikes_of(synfire_layer layer, synfire_forward_desc *forward, int at[STEPS]) {
   float dense[STEPS];
   int t, n = 0;
@@ -65,7 +64,7 @@ static void run_if(synfire_context context) {
   desc.model = SYNFIRE_MODEL_IF;
   desc.n_steps = STEPS;
   desc.n_neurons = 1;
-  desc.reset = SYNFIRE_RESET_SOFT; /* what is beyond the threshold stays: a rate that is exact on average */
+  desc.reset = SYNFIRE_RESET_SOFT; /* keeps the excess over the threshold: an exact rate on average */
   check(synfire_layer_create(context, &desc, &layer));
   forward.x = array(context, STEPS, 0.375); /* three spikes every eight steps */
   forward.spikes = array(context, STEPS, 0);

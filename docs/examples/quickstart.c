@@ -1,6 +1,6 @@
 /* quickstart.c - the shortest complete program: 128 leaky integrate-and-fire neurons, 16 steps a replay.
  *
- * What lives here: the README's example, compiled and run by the tests. For sound in and learning, see hear/.
+ * The README's example, compiled and run by the tests. For sound input and learning, see hear/.
  *
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 enum { FRAMES = 1000, STEPS = 16, NEURONS = 128, WORDS = NEURONS / 32 };
 
-/* Stops at the first error; answers notes such as SYNFIRE_PENDING. */
+/* Stops at the first error; returns notes such as SYNFIRE_PENDING. */
 static synfire_status check(synfire_status status) {
   char text[512];
   if (status >= 0) return status;
@@ -19,7 +19,7 @@ static synfire_status check(synfire_status status) {
   exit(EXIT_FAILURE);
 }
 
-/* Memory that host and GPU both reach, for frames in and out; `data` receives its address. */
+/* Memory that host and GPU both access, for frames in and out. `data` receives its address. */
 static synfire_buffer pinned(synfire_context context, int32_t dtype, uint64_t n_elements, void **data) {
   synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
   synfire_buffer buffer;
@@ -31,7 +31,7 @@ static synfire_buffer pinned(synfire_context context, int32_t dtype, uint64_t n_
   return buffer;
 }
 
-/* Stands for a microphone, a camera, a joint: every neuron gets a constant input, from 0 to twice the threshold. */
+/* Stands for a microphone, a camera or a joint: every neuron gets a constant input, from 0 to twice the threshold. */
 static void read_sensor(float *x) {
   int i;
   for (i = 0; i < STEPS * NEURONS; ++i) x[i] = 2.0F * (float)(i % NEURONS) / NEURONS;
@@ -39,7 +39,7 @@ static void read_sensor(float *x) {
 
 static unsigned long spikes_seen;
 
-/* Stands for a motor, a screen: counts spikes. Bit i of word w is neuron 32 w + i. */
+/* Stands for a motor or a screen: counts spikes. Bit i of word w is neuron 32 w + i. */
 static void act(const uint32_t *words) {
   int i, bit;
   for (i = 0; i < STEPS * WORDS; ++i)
@@ -86,11 +86,11 @@ int main(void) {
 
   printf("%d frames of %d steps: %lu spikes, %d late frames\n", (int)FRAMES, (int)STEPS, spikes_seen, late_frames);
 
-  synfire_graph_destroy(graph); /* any order is legal */
+  synfire_graph_destroy(graph); /* any order is valid */
   synfire_layer_destroy(lif);
   synfire_buffer_destroy(forward.x);
   synfire_buffer_destroy(forward.spikes);
   synfire_context_destroy(context);
-  check(synfire_context_reclaim(NULL, NULL)); /* destroying queues; this frees */
+  check(synfire_context_reclaim(NULL, NULL)); /* destroying only queues; this frees */
   return EXIT_SUCCESS;
 }

@@ -1,6 +1,6 @@
 // quickstart.cpp - quickstart.c in C++: 128 leaky integrate-and-fire neurons, 16 steps a replay.
 //
-// What lives here: the example of the page on C++, compiled as C++17 and run by the tests.
+// The example of the page on C++, compiled as C++17 and run by the tests.
 //
 // SPDX-License-Identifier: MIT
 #include <algorithm>
@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 constexpr int frames = 1000, steps = 16, neurons = 128, words = neurons / 32;
 
-// Stands for a microphone, a camera, a joint: every neuron gets a constant input, from 0 to twice the threshold.
+// Stands for a microphone, a camera or a joint: every neuron gets a constant input, from 0 to twice the threshold.
 void read_sensor(synfire::View<float> x) {
   int i = 0;
   for (float& value : x) value = 2.0F * static_cast<float>(i++ % neurons) / neurons;
@@ -25,7 +25,7 @@ void read_sensor(synfire::View<float> x) {
 
 unsigned long spikes_seen = 0;
 
-// Stands for a motor, a screen: counts spikes. Bit i of word w is neuron 32 w + i.
+// Stands for a motor or a screen: counts spikes. Bit i of word w is neuron 32 w + i.
 void act(synfire::View<const std::uint32_t> frame) {
   for (const std::uint32_t word : frame)
     for (int bit = 0; bit < 32; ++bit) spikes_seen += word >> bit & 1U;
@@ -71,7 +71,7 @@ void run() {
 int main() {
   try {
     run();
-    synfire::reclaim();  // destroying queues; this frees
+    synfire::reclaim();  // destroying only queues; this frees
     return EXIT_SUCCESS;
   } catch (const synfire::error& error) {
     std::fprintf(stderr, "%s\n%s\n", error.status_name(), error.what());

@@ -31,7 +31,7 @@ std::string escaped(const std::string& words) {
   return result;
 }
 
-// Points that a straight line between their neighbours passes within a tenth of a pixel are left out.
+// Leaves out points that lie within a tenth of a pixel of the straight line between their neighbours.
 std::vector<Point> simplified(const std::vector<Point>& points) {
   if (points.size() < 3) return points;
   std::vector<Point> kept = {points.front()};

@@ -1,7 +1,5 @@
 // canvas.hpp - one picture as SVG, made of panels with axes, lines and marks.
 //
-// What lives here: drawing. What does not: what is drawn (membrane.hpp, curves.hpp).
-//
 // SPDX-License-Identifier: MIT
 #ifndef SYNFIRE_TOOLS_PICTURES_CANVAS_HPP
 #define SYNFIRE_TOOLS_PICTURES_CANVAS_HPP
@@ -15,20 +13,20 @@ struct Point {
   double x, y;
 };
 
-/// Colours that differ in lightness too; of lines 0, 1, 2 of a panel.
+/// Colours of lines 0, 1, 2 of a panel. They also differ in lightness.
 const char* color(std::size_t line);
 
-/// A rectangle of the picture, in pixels, and the part of the plane that it shows.
+/// A rectangle of the picture, in pixels, and the range of x and y that it shows.
 class Panel {
  public:
   Panel(Point corner, double width, double height, Point low, Point high)
       : corner_(corner), width_(width), height_(height), low_(low), high_(high) {}
 
   void frame(const std::string& title);
-  /// Labels along the bottom, and a line of the grid at each.
+  /// Labels along the bottom, each with a grid line.
   void x_labels(const std::vector<double>& values, const std::string& name);
   void y_labels(const std::vector<double>& values);
-  /// A dashed line from left to right, named at its right end.
+  /// A dashed line from left to right, labelled at its right end.
   void level(double y, const std::string& name);
   void line(const std::vector<Point>& points, const char* color, bool thin = false);
   /// A vertical stroke from y = 0 to y = 1.
@@ -61,14 +59,14 @@ struct Picture {
   std::string svg() const;
 };
 
-/// A range of y that holds all values with some room, and three to six round labels in it.
+/// A range of y that contains all values with a margin, and three to six round labels for it.
 struct Scale {
   double low, high;
   std::vector<double> labels;
 };
 Scale scale_of(const std::vector<std::vector<Point>>& lines);
 
-/// "0.25", "10": as short as it can be.
+/// "0.25", "10": the shortest form.
 std::string short_number(double value);
 
 }  // namespace synfire_pictures

@@ -1,5 +1,5 @@
-// curves.cpp - one scene for each surrogate: the range of x, a second value of one parameter, where the primitive
-// starts.
+// curves.cpp - one scene for each surrogate: the range of x, a second value of one parameter, and the value at which
+// the primitive starts.
 //
 // SPDX-License-Identifier: MIT
 #include "curves.hpp"
@@ -19,9 +19,9 @@ constexpr double none = std::numeric_limits<double>::quiet_NaN();
 struct Scene {
   std::string_view surrogate;
   double x_end;        // x runs from −x_end to x_end
-  const char* varied;  // drawn at its default and at `other`
+  const char* varied;  // drawn with its default and with `other`
   double other;
-  double at_zero;  // g(0); none when no primitive is defined
+  double at_zero;  // g(0); `none` if no primitive is defined
 };
 
 constexpr Scene scenes[] = {
@@ -43,7 +43,7 @@ constexpr Scene scenes[] = {
     {"rect", 3, "alpha", 2, 0.5},
 };
 
-// Fine enough to integrate over a jump; odd, so that x = 0 is one of them. One in n_per_drawn is drawn.
+// Fine enough to integrate over a jump; odd, so that one point is x = 0. Only every n_per_drawn-th point is drawn.
 constexpr std::size_t n_points = 9601, n_per_drawn = 20;
 
 std::vector<Point> drawn(const std::vector<Point>& points) {
@@ -52,7 +52,7 @@ std::vector<Point> drawn(const std::vector<Point>& points) {
   return some;
 }
 
-// Backward through one step of an IF neuron at threshold 0: H = X, so dL/dX = g'(X) for dL/dS = 1.
+// A backward through one step of an IF neuron with threshold 0: H = X, so dL/dX = g'(X) for dL/dS = 1.
 std::vector<Point> derivative(const synfire::Context& context, std::int32_t id, double x_end, const char* name,
                               double value) {
   synfire_layer_desc desc = synfire::layer_desc(SYNFIRE_MODEL_IF, synfire::steps{1}, synfire::neurons{n_points});

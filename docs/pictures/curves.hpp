@@ -10,7 +10,7 @@
 
 namespace synfire_pictures {
 
-/// The picture of a surrogate, as SVG, computed in f64 by backward passes; empty when there is no scene for a surrogate
+/// The picture of a surrogate as SVG, computed in f64 by backward passes. Empty if there is no scene for a surrogate
 /// of that name.
 std::string draw_curves(const synfire::Context& context, std::string_view surrogate, std::int32_t id);
 

@@ -1,6 +1,4 @@
-// main.cpp - synfire-pictures: draws what the documentation shows of models and surrogates, with the library itself.
-//
-// What lives here: the command line, files, exit status. What does not: what is drawn (membrane.hpp, curves.hpp).
+// main.cpp - synfire-pictures: draws the documentation's pictures of models and surrogates, using the library itself.
 //
 // SPDX-License-Identifier: MIT
 #include <cstdio>
@@ -22,11 +20,11 @@ constexpr int exit_done = 0, exit_failed = 1, exit_unusable = 2;
 constexpr const char* usage =
     "usage: synfire-pictures FOLDER\n"
     "\n"
-    "Writes model-NAME.svg and surrogate-NAME.svg into FOLDER, which must exist: what each model does with a step of\n"
-    "input, and each surrogate's derivative and primitive. The host backend computes them in f64, so every machine\n"
+    "Writes model-NAME.svg and surrogate-NAME.svg into FOLDER, which must exist: the response of each model to a step\n"
+    "of input, and each surrogate's derivative and primitive. The host backend computes them in f64, so every machine\n"
     "draws the same bytes.\n";
 
-// How many files.
+// Returns the number of files.
 int draw_all(const std::filesystem::path& folder) {
   const synfire::Context context(synfire::context_desc(SYNFIRE_BACKEND_HOST, 1));
   int files = 0;

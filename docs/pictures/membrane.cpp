@@ -1,4 +1,5 @@
-// membrane.cpp - one scene for each model: parameters, the height of the step, how many steps. The library computes.
+// membrane.cpp - one scene for each model: parameters, height of the input step, number of steps. The library
+// computes.
 //
 // SPDX-License-Identifier: MIT
 #include "membrane.hpp"
@@ -16,29 +17,24 @@ struct Setting {
   std::vector<double> values;  // one, or one per neuron
 };
 
-// Neurons differ only where a setting has several values.
+// There are several neurons only if a setting has several values.
 struct Scene {
   std::string_view model;
   const char* title;
   std::vector<Setting> settings;
-  double step;  // X while the step lasts
+  double step;  // X during the input step
   std::size_t n_steps, n_neurons;
 };
 
 const std::vector<Scene>& scenes() {
   static const std::vector<Scene> all = {
-      {"if", "IF: adds up its input, forgets nothing", {}, 0.12, 100, 1},
+      {"if", "IF: sums its input, without a leak", {}, 0.12, 100, 1},
       {"lif", "LIF: leaks towards v_rest", {{"tau", {10}}}, 1.5, 100, 1},
-      {"plif",
-       "PLIF: LIF with a leak that learns; three of them",
-       {{"reciprocal_tau", {0.25, 0.1, 0.05}}},
-       1.5,
-       100,
-       3},
-      {"qif", "QIF: slow below v_c, by itself beyond", {{"tau", {10}}}, 0.5, 100, 1},
+      {"plif", "PLIF: LIF with a learnable leak, here three", {{"reciprocal_tau", {0.25, 0.1, 0.05}}}, 1.5, 100, 3},
+      {"qif", "QIF: slow below v_c, accelerates above", {{"tau", {10}}}, 0.5, 100, 1},
       {"eif", "EIF: a leak and an exponential upstroke", {{"tau", {10}}, {"delta_T", {0.1}}}, 1.2, 100, 1},
       {"izhikevich",
-       "Izhikevich: QIF that adapts",
+       "Izhikevich: QIF with adaptation",
        {{"tau", {10}}, {"tau_w", {40}}, {"a", {0.2}}, {"b", {0.15}}},
        1.0,
        200,
@@ -85,7 +81,7 @@ std::vector<Point> series(const std::vector<double>& values, std::size_t neuron,
   return points;
 }
 
-// What a probe in the membrane would see: H[t], then V[t] at the same step, where a spike makes it fall.
+// What a probe in the membrane would record: H[t], then V[t] at the same step, so that a spike shows as a drop.
 std::vector<Point> membrane(const Run& run, std::size_t neuron, std::size_t n_neurons) {
   std::vector<Point> points;
   for (std::size_t i = neuron; i < run.h.size(); i += n_neurons) {
@@ -96,7 +92,7 @@ std::vector<Point> membrane(const Run& run, std::size_t neuron, std::size_t n_ne
   return points;
 }
 
-// X as the steps that it is.
+// X, drawn as steps.
 std::vector<Point> staircase(const std::vector<double>& values, std::size_t n_neurons) {
   std::vector<Point> points;
   for (std::size_t i = 0; i < values.size(); i += n_neurons) {
@@ -148,7 +144,7 @@ std::string draw_membrane(const synfire::Context& context, std::string_view mode
 
   std::vector<std::vector<Point>> traces;
   for (std::size_t i = 0; i < n; ++i) traces.push_back(membrane(result, i, n));
-  traces.push_back({{0, 1}});  // the threshold is always in sight
+  traces.push_back({{0, 1}});  // the threshold is always visible
   const Scale v_scale = scale_of(traces);
   Panel v_panel({left, top}, width, membrane_height, {0, v_scale.low}, {n_steps, v_scale.high});
   v_panel.y_labels(v_scale.labels);

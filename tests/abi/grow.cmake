@@ -1,5 +1,5 @@
-# grow.cmake - makes the sources of the library of tomorrow: two fields are appended to every structure that begins with
-# struct_size, with a size for the new version, and the ABI's minor version is one more.
+# grow.cmake - generates the sources of a future library: every structure that begins with struct_size gets two more
+# fields and a size for the new version, and the ABI's minor version increases by one.
 #
 #   cmake -D HEADER=synfire.h -D CAPI=folder -D OUTPUT=folder -P grow.cmake
 
@@ -31,7 +31,7 @@ foreach(line IN LISTS lines)
   string(REPLACE ")" ", sizeof(${struct}))" longer "${line}")
   string(REPLACE "${line}" "${longer}" sizes "${sizes}")
 endforeach()
-# What the library hands out with struct_size, it has no line for.
+# A structure that the library passes to callbacks: struct_sizes.hpp has no line for it.
 string(REPLACE "\n} synfire_native_call;" "\n  uint32_t tomorrow[2];\n} synfire_native_call;" header "${header}")
 
 file(WRITE "${OUTPUT}/include/synfire/synfire.h" "${header}")

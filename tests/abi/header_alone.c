@@ -1,5 +1,5 @@
-/* Nothing but the header, twice, and every initialiser: what a consumer of any language level must be able to compile
- * with every warning on. Built as C89, C99, C11, C++11, C++17 and C++20 by the tests of this folder. */
+/* Nothing but the header, included twice, and every initialiser. It must compile at any language level with every
+ * warning enabled: the tests of this folder build it as C89, C99, C11, C++11, C++17 and C++20. */
 #include <synfire/synfire.h>
 
 extern const synfire_context_desc context_desc;

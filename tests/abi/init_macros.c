@@ -1,4 +1,4 @@
-/* Every _INIT macro equals "all bytes zero, then struct_size": the promise for languages that cannot use macros. */
+/* Every _INIT macro equals "all bytes zero, then struct_size", as is promised for languages that cannot use macros. */
 #include <stdio.h>
 #include <string.h>
 

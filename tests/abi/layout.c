@@ -1,6 +1,6 @@
-/* Prints the layout of every structure and the value of every constant of synfire.h, one per line, tab-separated; the
- * record of it is layout.tsv. Fields must tile their structure: a field missing here, or padding, ends the program
- * with 1. records.cmake sees to it that no structure or constant of the header is missing. */
+/* Prints the layout of every structure and the value of every constant of synfire.h, one per line, tab-separated;
+ * layout.tsv is the record of this output. Fields must tile their structure: the program exits with 1 if a field is
+ * missing here or there is padding. records.cmake checks that no structure or constant of the header is missing. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
-/* A program of ABI 0.1: it is compiled against synfire-0.1.h, the header as it was recorded, and uses every structure
- * of it. CMakeLists.txt links it with the library of this build and with one whose structures have grown.
+/* A program for ABI 0.1: it is compiled against synfire-0.1.h, the header as recorded then, and uses every structure
+ * in it. CMakeLists.txt links it with the library of this build and with one whose structures have grown.
  *
- * Each structure ends where a page that cannot be touched begins, so that a library that reads or writes beyond
- * struct_size ends the program. Each is first handed over one byte short, and one byte long: no version has such a
- * size, and with a library whose structures have grown that is refused. */
+ * Each structure ends at the start of an inaccessible page, so that a library that reads or writes beyond struct_size
+ * crashes the program. Each is first passed one byte too short and one byte too long: no version has such a size, and
+ * a library whose structures have grown must refuse it. */
 #define _DEFAULT_SOURCE
 #include "synfire-0.1.h"
 
@@ -38,7 +38,7 @@ static void make_page(void) {
   page_end = pages + bytes;
 }
 
-/* Runs `call` with `placed` pointing to a copy of `desc` that ends where the page does. */
+/* Runs `call` with `placed` pointing to a copy of `desc` that ends at the page boundary. */
 #define TRY(type, desc, call)                                                                                  \
   do {                                                                                                         \
     type *placed = (type *)(void *)(page_end - sizeof(type));                                                  \
@@ -114,7 +114,7 @@ static void create(void) {
   check(synfire_buffer_fill(x, 20.0) == SYNFIRE_OK && synfire_buffer_fill(grad, 1.0) == SYNFIRE_OK, "fills");
 }
 
-/* Answers: filled up to the size that this program knows, whatever stands there before. */
+/* Results are filled in up to the size that this program knows, whatever the memory contained before. */
 static void ask(void) {
   synfire_context_properties properties = SYNFIRE_CONTEXT_PROPERTIES_INIT;
   synfire_layer_memory memory = SYNFIRE_LAYER_MEMORY_INIT;
@@ -148,7 +148,7 @@ static void ask(void) {
   check(statistics.max_ns >= statistics.p50_ns, "the last field of the statistics");
 }
 
-/* Everything at once, with eager calls where there are such, and recorded. */
+/* Everything together, eagerly where possible, and recorded. */
 static void run(void) {
   synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
   synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;

@@ -1,4 +1,4 @@
-# records.cmake - compares a record of the ABI that is checked in with what the build has, or rewrites the record.
+# records.cmake - compares a checked-in record of the ABI with the build, or rewrites the record.
 #
 #   cmake -D WHAT=layout  -D HEADER=... -D RECORD=... -D PROGRAM=...            [-D UPDATE=ON] -P records.cmake
 #   cmake -D WHAT=layout  -D HEADER=... -D RECORD=... -D PROGRAM=... -D KEPT=layout-0.1.tsv           -P records.cmake
@@ -41,17 +41,17 @@ endfunction()
 
 if(HEADER)
   file(READ "${HEADER}" header)
-  string(REGEX REPLACE "[[;]|]" " " header "${header}")  # keep CMake's lists out of it
+  string(REGEX REPLACE "[[;]|]" " " header "${header}")  # no list syntax of CMake
 endif()
 
 if(WHAT STREQUAL "layout")
   output_of(layout "${PROGRAM}")
-  # No structure, handle type or constant of the header may be missing from the program.
+  # Every structure, handle type and constant of the header must be in the program.
   string(REGEX MATCHALL "SYNFIRE_[A-Z0-9_]+ = -?[0-9xa-f]+" enumerators "${header}")
   foreach(enumerator IN LISTS enumerators)
     string(REGEX REPLACE "^.* = " "" value "${enumerator}")
     string(REGEX REPLACE " = .*$" "" name "${enumerator}")
-    math(EXPR value "${value}")  # whatever its base
+    math(EXPR value "${value}")  # in any notation
     set(line "constant\t${name}\t${value}\n")
     string(FIND "${layout}" "${line}" at)
     if(at EQUAL -1)
@@ -78,7 +78,7 @@ if(WHAT STREQUAL "layout")
   string(STRIP "${layout}" layout)
   string(REPLACE "\n" ";" found "${layout}")
   if(KEPT)
-    # Structures may have grown and the version with them; nothing else of an earlier version may have changed.
+    # Structures and the version may have grown; nothing else of an earlier version may have changed.
     file(STRINGS "${KEPT}" kept)
     list(FILTER kept EXCLUDE REGEX "^struct\t|^constant\tSYNFIRE_ABI_")
     list(LENGTH kept n_kept)

@@ -1,6 +1,6 @@
-// What a library answers about the model and the surrogate that docs/examples/models adds to it: ids, names,
-// parameters, ranges, refusals; and the surrogate's derivative at its critical points. What does not live here:
-// gradients and forward passes, which tests/capi checks for every model the library has.
+// What a library reports about the model and the surrogate that docs/examples/models adds: ids, names, parameters,
+// ranges, refusals; and the surrogate's derivative at its critical points. Gradients and forward passes are tested in
+// tests/capi, as for every model of the library.
 #include <cmath>
 #include <limits>
 
@@ -99,7 +99,7 @@ TEST(Added, RefuseValuesOutOfRange) {
   EXPECT_EQ(k, 1);
 }
 
-// The rectifier's side depends on X, so the tape must keep X beside H.
+// X decides on which side of the rectifier H is, so the tape must keep X as well as H.
 TEST(Added, KlifReadsItsInputAgain) {
   const Context context = make_context();
   const Layer layer = make_layer(context, klif_desc());
@@ -109,7 +109,7 @@ TEST(Added, KlifReadsItsInputAgain) {
   EXPECT_FAILS(SYNFIRE_ERROR_UNSUPPORTED, WORDS("in_place", "klif"), synfire_layer_forward(layer, &forward, nullptr));
 }
 
-// With IF, H = X and dL/dX = g'(X − v_threshold) for one step under soft reset: the surrogate itself.
+// With IF, H = X and dL/dX = g'(X − v_threshold) for one step under soft reset, which is the surrogate itself.
 TEST(Added, MultiGaussianAtItsCriticalPoints) {
   const Context context = make_context();
   const double infinity = HUGE_VAL;
@@ -144,7 +144,7 @@ TEST(Added, MultiGaussianAtItsCriticalPoints) {
   }
 }
 
-// The rectifier at the points where it could go wrong: below 0, at ±0, infinite, and a NaN, which stays one.
+// The rectifier at its critical points: below 0, at ±0, infinite, and NaN, which stays NaN.
 TEST(Added, KlifRectifies) {
   const Context context = make_context();
   const std::vector<double> at = {-1, -0.0, 0.0, 0.5, -1e30, 1e30, HUGE_VAL, -HUGE_VAL, std::nan("")};
@@ -167,7 +167,7 @@ TEST(Added, KlifRectifies) {
   }
   EXPECT_TRUE(std::isnan(out.h_seq[8]));
   EXPECT_EQ(out.spikes[8], 0);
-  // On its side, dH/dX = relu_k; off it, nothing comes through.
+  // On the positive side dH/dX = relu_k; on the other side it is 0.
   EXPECT_EQ(out.grad_x_seq[3], 0.5);
   for (const size_t off : {0u, 1u, 2u, 4u, 7u}) EXPECT_EQ(out.grad_x_seq[off], 0) << at[off];
 }

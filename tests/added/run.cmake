@@ -1,7 +1,7 @@
-# One step of the tests of added models; CMakeLists.txt beside it says which variables arrive.
+# One step of the tests of added models. CMakeLists.txt in this folder lists the variables that it receives.
 #
 #   build     builds a library with docs/examples/models added, and the programs that test it
-#   refused   mistakes, in the call and in the header: each is refused with a text that names it
+#   refused   mistakes in the call and in the header: each is refused with a text that names it
 cmake_minimum_required(VERSION 3.22)
 
 set(compilers "-DCMAKE_C_COMPILER=${C_COMPILER}" "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}"
@@ -16,7 +16,7 @@ function(execute)
   endif()
 endfunction()
 
-# The command fails, and says this.
+# The command must fail with this text.
 function(expect_refusal name text)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
   string(REGEX REPLACE "[ \n]+" " " flat "${output}")
@@ -32,7 +32,7 @@ if(STEP STREQUAL "build")
   execute("${CMAKE_COMMAND}" -S "${TEST_DIR}/project" -B "${WORK_DIR}" -G "${GENERATOR}" ${compilers} ${library}
     "-DSYNFIRE_WARNINGS_AS_ERRORS=ON")
   execute("${CMAKE_COMMAND}" --build "${WORK_DIR}" --parallel 2 --target fit added-tests added-bits)
-  # Configuring again changes nothing that is compiled.
+  # Configuring again must not cause anything to be compiled.
   file(TIMESTAMP "${WORK_DIR}/models/synfire/added/synfire/added_models.hpp" before "%s")
   execute("${CMAKE_COMMAND}" "${WORK_DIR}")
   file(TIMESTAMP "${WORK_DIR}/models/synfire/added/synfire/added_models.hpp" after "%s")
@@ -80,10 +80,10 @@ elseif(STEP STREQUAL "refused")
   configure("other_name" "-DHEADER=${WORK_DIR}/other_name.hpp")
   expect_refusal(other_name "defines no \"struct OtherName\"" ${arguments})
 
-  # ---- The header: what is replaced, by what, and what the compiler then says ----
+# ---- The header: what is replaced, by what, and what the compiler then reports ----
   configure("none" "-DHEADER=${header}")
   execute(${arguments})
-  execute("${CMAKE_COMMAND}" --build "${build}" --parallel 2 --target synfire_core)   # as it is, it is accepted
+  execute("${CMAKE_COMMAND}" --build "${build}" --parallel 2 --target synfire_core)   # unmodified, it is accepted
 
   function(expect_refused_header kind name from to text)
     string(REPLACE "${from}" "${to}" broken "${${kind}}")

@@ -1,4 +1,4 @@
-// Percentiles and histograms of numbers that are known beforehand.
+// Percentiles and histograms of known numbers.
 #include "distribution.hpp"
 #include "histogram.hpp"
 
@@ -70,7 +70,7 @@ TEST(Distribution, BinsHoldEveryValueOnce) {
     EXPECT_DOUBLE_EQ(bins[i].high, std::pow(10.0, static_cast<double>(i + 1)));
     EXPECT_DOUBLE_EQ(bins[i].share, shares[i]);
   }
-  const Distribution far(std::vector<double>{0, 5});  // a clock that did not move
+  const Distribution far(std::vector<double>{0, 5});  // a clock that did not advance
   double sum = 0;
   for (const Distribution::Bin& bin : far.bins(20)) sum += bin.share;
   EXPECT_DOUBLE_EQ(sum, 1);

@@ -1,12 +1,12 @@
-# run_situation.cmake - runs synfire-bench (PROGRAM) with one command line (SITUATION) in the folder WORK, and checks exit
-# status, text and files.
+# run_situation.cmake - runs synfire-bench (PROGRAM) with one command line (SITUATION) in the folder WORK and checks the
+# exit status, the output and the files.
 
 cmake_minimum_required(VERSION 3.22)
 
 file(REMOVE_RECURSE "${WORK}")
 file(MAKE_DIRECTORY "${WORK}")
 
-# Runs the program; fails unless it exits with `status`. Leaves its outputs in `output` and `errors`.
+# Runs the program. Fails unless it exits with `status`. Stores its outputs in `output` and `errors`.
 function(run status)
   execute_process(COMMAND "${PROGRAM}" ${ARGN} WORKING_DIRECTORY "${WORK}" RESULT_VARIABLE result
                   OUTPUT_VARIABLE out ERROR_VARIABLE err)
@@ -23,7 +23,7 @@ function(expect text pattern)
   endif()
 endfunction()
 
-# refused(PATTERN ARGUMENTS...): exit status 2, the reason and the usage on the error output, nothing else.
+# refused(PATTERN ARGUMENTS...): exit status 2, with only the reason and the usage on standard error.
 function(refused pattern)
   run(2 ${ARGN})
   expect("${errors}" "^synfire-bench: ${pattern}")
@@ -33,7 +33,7 @@ function(refused pattern)
   endif()
 endfunction()
 
-# Small and quick; what is looked at is not the time.
+# Small and fast; the time does not matter.
 set(quick --backend host --rounds 2 --copy-mib 1)
 
 # one_row(LAST_COLUMN COMMAND ARGUMENTS...): one CSV row; sets cell_NAME for every column.
@@ -81,7 +81,7 @@ function(has)
   endif()
 endfunction()
 
-# A sweep's file as it could come from a GPU: two lines forward, one backward, and rows that a plot must leave out.
+# A sweep's file as from a GPU: two lines forward, one backward, and rows that a plot must skip.
 set(sweep_file "device,model,surrogate,dtype,spikes,direction,cache,steps,neurons,copy_gb_per_s,percent_of_copy\n")
 foreach(row IN ITEMS
     "lif,sigmoid,f32,bits,forward,hot,8,256,3900,12.5" "lif,sigmoid,f32,bits,forward,hot,8,4096,3900,50"
@@ -109,9 +109,9 @@ elseif(SITUATION STREQUAL "option_without_value")
   refused("--steps needs a value: T" layer --steps)
   refused("--csv needs a value: FILE" sweep --csv)
 elseif(SITUATION STREQUAL "stray_argument")
-  refused("\"file\" is one argument too many" layer file)
+  refused("unexpected argument \"file\"" layer file)
 elseif(SITUATION STREQUAL "unknown_model")
-  refused("--model hodgkin is unknown; there are lif, if, plif, qif, eif, izhikevich" layer --model hodgkin)
+  refused("--model hodgkin is unknown; allowed are lif, if, plif, qif, eif, izhikevich" layer --model hodgkin)
 elseif(SITUATION STREQUAL "zero_steps")
   refused("--steps is \"0\"; allowed are 1 to" layer --steps 0)
 elseif(SITUATION STREQUAL "too_large")
@@ -119,39 +119,39 @@ elseif(SITUATION STREQUAL "too_large")
 elseif(SITUATION STREQUAL "bad_number")
   refused("--neurons is \"1e6\"" layer --neurons 1e6)
 elseif(SITUATION STREQUAL "unknown_dtype")
-  refused("--dtype f8 is unknown; there are f32, f64, f16, bf16" layer --dtype f8)
+  refused("--dtype f8 is unknown; allowed are f32, f64, f16, bf16" layer --dtype f8)
 elseif(SITUATION STREQUAL "unknown_spikes")
-  refused("--spikes bytes is unknown; there are bits, dense, u8, time-bits" sweep --spikes bytes)
+  refused("--spikes bytes is unknown; allowed are bits, dense, u8, time-bits" sweep --spikes bytes)
 elseif(SITUATION STREQUAL "unknown_tape")
-  refused("--tape full is unknown; there are recompute, none, store, store-narrow" layer --tape full)
+  refused("--tape full is unknown; allowed are recompute, none, store, store-narrow" layer --tape full)
 elseif(SITUATION STREQUAL "tape_narrow_f32")
-  refused("--tape store-narrow goes with --dtype f16 and bf16, not with f32" layer --tape store-narrow)
+  refused("--tape store-narrow requires --dtype f16 or bf16, not f32" layer --tape store-narrow)
 elseif(SITUATION STREQUAL "tape_none_backward")
-  refused("--tape none keeps nothing for --direction both" layer --tape none)
+  refused("--tape none stores nothing for --direction both" layer --tape none)
 
 elseif(SITUATION STREQUAL "csv_and_json")
   refused("--csv and --json exclude each other" layer --csv --json)
   refused("--csv and --json exclude each other" latency --json --csv)
   run(0 layer ${quick} --steps 2 --neurons 64 --csv --csv)
 elseif(SITUATION STREQUAL "no_memory")
-  # 4 TiB a sequence: refused before any of it is asked for.
+  # 4 TiB per sequence: refused before any of it is allocated.
   run(1 layer ${quick} --steps 1048576 --neurons 1048576)
-  expect("${errors}" "^synfire-bench: the arrays take [0-9.]+ GiB; [0-9.]+ GiB of memory may be used here\n$")
+  expect("${errors}" "^synfire-bench: the arrays take [0-9.]+ GiB, but at most [0-9.]+ GiB of memory may be used\n$")
   run(1 latency --backend host --layers 1024 --steps 65536 --neurons 16777216)
-  expect("${errors}" "^synfire-bench: the arrays take [0-9.]+ GiB;")
+  expect("${errors}" "^synfire-bench: the arrays take [0-9.]+ GiB,")
 elseif(SITUATION STREQUAL "layer_threads_per_block")
   layer(--steps 4 --neurons 256 --threads-per-block 64)
   has(threads_per_block 64)
   layer(--steps 4 --neurons 256)
   has(threads_per_block 0)
-  refused("--threads-per-block is 48; 32, 64, 96, 128 or 0 is needed" layer --threads-per-block 48)
+  refused("--threads-per-block is 48; allowed are 32, 64, 96, 128 and 0" layer --threads-per-block 48)
 
 elseif(SITUATION STREQUAL "layer_text")
   run(0 layer ${quick} --steps 4 --neurons 1024)
   expect("${output}" "^synfire .* on host.*copy of 1 MiB in the same run: .*B/element +GB/s +% of copy *\n +lif +both +hot ")
 elseif(SITUATION STREQUAL "layer_forward")
   layer(--steps 64 --neurons 1024 --direction forward)
-  # 64 x 1024 x (4 + 1/8); with V in, V out and two checkpoints of V 4 x 4096 more.
+  # 64 x 1024 x (4 + 1/8), plus 4 x 4096 for V in, V out and two checkpoints of V.
   has(bytes 270336 bytes_per_element 4.125 bytes_with_state 286720 samples 2 cache hot backend host)
 elseif(SITUATION STREQUAL "layer_backward")
   layer(--steps 32 --neurons 1024 --direction backward)
@@ -174,15 +174,15 @@ elseif(SITUATION STREQUAL "layer_tape_none")
   has(bytes 270336 bytes_with_state 278528 tape none)
 elseif(SITUATION STREQUAL "layer_f16")
   layer(--steps 64 --neurons 1024 --dtype f16)
-  # 2 + 1/8 forward, 6 backward; state and checkpoints stay f32: V in and out, 2 checkpoints written and read.
+  # Forward 2 + 1/8, backward 6. State and checkpoints stay f32: V in and out, 2 checkpoints written and read.
   has(bytes 532480 bytes_per_element 8.125 bytes_with_state 557056 dtype f16)
 elseif(SITUATION STREQUAL "layer_bf16_store")
   layer(--steps 64 --neurons 1024 --dtype bf16 --spikes u8 --tape store)
-  # 2 + 1 + 4 forward; H in f32 for X, 4 + 2 + 2 backward.
+  # Forward 2 + 1 + 4. Backward, with H in f32 instead of X, 4 + 2 + 2.
   has(bytes 983040 bytes_per_element 15 spikes u8 tape store)
 elseif(SITUATION STREQUAL "layer_f16_narrow")
   layer(--steps 64 --neurons 1024 --dtype f16 --spikes time-bits --tape store-narrow)
-  # 2 + 1/8 + 2 + 1/8 forward, 2 + 1/8 + 2 + 2 backward.
+  # Forward 2 + 1/8 + 2 + 1/8, backward 2 + 1/8 + 2 + 2.
   has(bytes 679936 bytes_per_element 10.375 spikes time-bits tape store-narrow)
   if(cell_spike_percent LESS 10 OR cell_spike_percent GREATER 50)
     message(FATAL_ERROR "${cell_spike_percent} % spikes")
@@ -216,7 +216,7 @@ elseif(SITUATION STREQUAL "every_model")
   endforeach()
 elseif(SITUATION STREQUAL "fallback")
   if(CUDA)
-    return()  # whether it falls back is the machine's affair
+    return()  # whether it falls back depends on the machine
   endif()
   run(0 layer --rounds 1 --copy-mib 1 --steps 2 --neurons 64)
   expect("${errors}" "running on the host: the library was built without CUDA")
@@ -329,7 +329,7 @@ elseif(SITUATION STREQUAL "latency_policies")
     expect("${output}" " default +${policy} .*1 rows in ")
   endforeach()
 elseif(SITUATION STREQUAL "latency_both")
-  # --full takes all of what is not chosen: 2 of T, 4 of N, forward and both, three policies.
+  # --full measures every value of the options that are not given: 2 of T, 4 of N, forward and both, three policies.
   run(0 latency --backend host --threads 1 --layers 3 --replays 2 --full --csv)
   string(REPLACE ";" "" output "${output}")
   string(REGEX MATCHALL "\n[^\n]*,3,(forward|both),[18],(256|1024|16384|131072),none,default,,(spin|yield|block),2," rows "${output}")
@@ -374,7 +374,7 @@ elseif(SITUATION STREQUAL "latency_json")
     message(FATAL_ERROR "${output}")
   endif()
 elseif(SITUATION STREQUAL "latency_svg")
-  # The default selection on the host: 28 rows, a panel each.
+  # The default selection on the host: 28 rows with one panel each.
   run(0 latency --backend host --threads 1 --replays 3 --svg latency.svg)
   expect("${output}" "28 rows in ")
   file(READ "${WORK}/latency.svg" svg)
@@ -390,21 +390,21 @@ elseif(SITUATION STREQUAL "latency_limit")
   run(0 latency --backend host --threads 1 --full --limit 1 --layers 16 --neurons 256 --steps 8 --direction both --replays 10)
   expect("${output}" "3 rows in ")
   run(0 latency --backend host --threads 1 --layers 1 --full --limit 1 --replays 1000)
-  expect("${output}" "not measured: the last [0-9]+ of 16 chains, since 1 s were over")
+  expect("${output}" "not measured: the last [0-9]+ of 16 chains, because 1 s had passed")
 elseif(SITUATION STREQUAL "latency_zero_replays")
   refused("--replays is \"0\"; allowed are 1 to" latency --replays 0)
 elseif(SITUATION STREQUAL "latency_too_many_layers")
   refused("--layers is \"1025\"; allowed are 1 to 1024" latency --layers 1025)
 elseif(SITUATION STREQUAL "latency_backward")
-  refused("--direction backward is not measured on its own; there are forward, both" latency --direction backward)
+  refused("--direction backward is not measured on its own; allowed are forward and both" latency --direction backward)
 elseif(SITUATION STREQUAL "latency_unknown_policy")
-  refused("--policy sleep is unknown; there are spin, yield, block" latency --policy sleep)
+  refused("--policy sleep is unknown; allowed are spin, yield, block" latency --policy sleep)
 elseif(SITUATION STREQUAL "latency_unknown_load")
-  refused("--load full is unknown; there are none, busy" latency --load full)
+  refused("--load full is unknown; allowed are none, busy" latency --load full)
 elseif(SITUATION STREQUAL "latency_busy_host")
-  refused("--load busy is kernels of a GPU; it does not go with --backend host" latency --backend host --load busy)
+  refused("--load busy needs a GPU and cannot be combined with --backend host" latency --backend host --load busy)
 elseif(SITUATION STREQUAL "latency_high_host")
-  refused("--priority high is a CUDA stream's" latency --priority high --backend host)
+  refused("--priority high needs a GPU" latency --priority high --backend host)
 elseif(SITUATION STREQUAL "latency_no_file")
   run(1 latency --backend host --threads 1 --replays 1 --layers 1 --svg absent/latency.svg)
   expect("${errors}" "cannot write absent/latency.svg")

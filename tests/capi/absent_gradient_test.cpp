@@ -1,5 +1,5 @@
-// A gradient that is not given adds nothing, not even to the sign of a zero: the backward has the bits that it has with
-// a gradient of -0 in its place. What does not live here: what a backward computes (forward_backward_test.cpp).
+// An absent gradient adds nothing, not even to the sign of a zero: the backward gives the same bits as with a gradient
+// of -0 in its place.
 #include <cmath>
 
 #include "support.hpp"
@@ -17,7 +17,7 @@ class AbsentGradient : public testing::Test {
     std::vector<Scalar> grad_x_seq, grad_v_init, grad_w_init;
   };
 
-  // A backward of neurons at rest, whose gradients that are given are all -0.
+  // A backward of neurons at rest. All gradients that are passed are -0.
   Outputs run(int32_t model, int32_t reset, bool detach, bool given) const {
     synfire_layer_desc desc = describe(shape, dtype_of<Scalar>);
     desc.model = model;
@@ -62,7 +62,7 @@ TYPED_TEST(AbsentGradient, IsNoChangeOfSignOfAZero) {
         EXPECT_TRUE(same_bits(absent.grad_x_seq, given.grad_x_seq));
         EXPECT_TRUE(same_bits(absent.grad_v_init, given.grad_v_init));
         EXPECT_TRUE(same_bits(absent.grad_w_init, given.grad_w_init));
-        // All factors of these two are positive: a sum of zeros that are all negative is negative.
+        // For these two, all factors are positive, so a sum of negative zeros stays negative.
         if (detach && model <= SYNFIRE_MODEL_PLIF) {
           EXPECT_TRUE(all_are(absent.grad_x_seq, TypeParam(-0.0)));
           EXPECT_TRUE(all_are(absent.grad_v_init, TypeParam(-0.0)));

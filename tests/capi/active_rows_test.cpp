@@ -1,5 +1,5 @@
-// Batch rows that are not active: nothing of theirs is read or written, and what is computed for the others is what a
-// layer of only those computes.
+// Inactive batch rows are neither read nor written, and the results of the active ones equal those of a layer that has
+// only these.
 #include "recording_support.hpp"
 
 namespace synfire_test {
@@ -68,7 +68,7 @@ TYPED_TEST(ActiveRows, ForwardAndBackwardOfTheFirstRowsAlone) {
         EXPECT_OK(synfire_graph_record_forward(graph, rig.layer, &forward));
         EXPECT_OK(synfire_graph_record_backward(graph, rig.layer, &backward));
         EXPECT_OK(synfire_graph_instantiate(graph));
-        // What other rows hold must not matter.
+        // The contents of inactive rows must not matter.
         Inputs<Scalar> poisoned = inputs;
         for (auto* sequence :
              {&poisoned.x, &poisoned.v_init, &poisoned.grad_spike_seq, &poisoned.grad_v_seq, &poisoned.grad_v_final})
@@ -84,7 +84,7 @@ TYPED_TEST(ActiveRows, ForwardAndBackwardOfTheFirstRowsAlone) {
         const BackwardOutputs<Scalar> back = rig.backward_outputs();
         const std::vector<Scalar> after = read_state<Scalar>(rig.layer, shape.row());
 
-        // Untouched.
+        // Inactive rows are untouched.
         for (const std::vector<Scalar>* sequence :
              {&out.spikes, &out.v_seq, &out.h_seq, &out.v_final, &back.grad_x_seq, &back.grad_v_init})
           EXPECT_TRUE(all_are(this->rest(*sequence, shape, rows, n), nan));
@@ -95,7 +95,7 @@ TYPED_TEST(ActiveRows, ForwardAndBackwardOfTheFirstRowsAlone) {
           EXPECT_TRUE(all_are(download<Scalar>(one, 1), Scalar(0)));
           continue;
         }
-        // As in a layer of the active rows.
+        // Active rows equal those of a smaller layer.
         const Shape small{shape.n_steps, rows, shape.n_neurons};
         Rig<Scalar> reference(this->context_, this->describe_neuron(small, SYNFIRE_MODEL_LIF));
         set_parameter(reference.layer, "tau", tau);
@@ -133,8 +133,8 @@ TYPED_TEST(ActiveRows, ForwardAndBackwardOfTheFirstRowsAlone) {
       }
 }
 
-// Rows that were active before leave nothing in the sums of gradients: those of one number and those per neuron, at
-// once and in replays, of every parameter and of more elements than are summed at a time.
+// Rows that were active earlier leave nothing in the sums of gradients: shared and per neuron, eager and replayed, of
+// every parameter, and of more elements than are summed at a time.
 TYPED_TEST(ActiveRows, GradientsForgetRowsThatWereActive) {
   using Scalar = TypeParam;
   for (const Shape shape : {Shape{4, 5, 33}, Shape{3, 4, 1500}}) {
@@ -239,7 +239,7 @@ TYPED_TEST(ActiveRows, TimePackedSpikesAndStoredTapes) {
   }
 }
 
-// Several replays in flight, each with as many rows as were active when it was launched.
+// Several replays in flight, each with the number of active rows at its launch.
 TYPED_TEST(ActiveRows, TheNumberBelongsToTheLaunch) {
   constexpr uint32_t n_slots = 4;
   const Shape shape{2, 4, 8};
@@ -255,7 +255,7 @@ TYPED_TEST(ActiveRows, TheNumberBelongsToTheLaunch) {
     forward.x = x;
     forward.h_seq = h;
     EXPECT_OK(synfire_graph_record_forward(graph, layer, &forward));
-    if (updated) record_update(graph, layer, "tau", gradient, 1);  // the block is written on the device then
+    if (updated) record_update(graph, layer, "tau", gradient, 1);  // the parameter block is then written on the device
     EXPECT_OK(synfire_graph_instantiate(graph));
     uint64_t tickets[n_slots];
     for (uint32_t k = 0; k < n_slots; ++k) {

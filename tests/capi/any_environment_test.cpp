@@ -1,6 +1,6 @@
-// The whole interface in any floating-point environment of the caller: every byte of every answer is what it is in the
-// default one, nothing traps, and the environment is left as found after each call, its sticky flags included. A
-// callback sees the caller's. What does not live here: large work on several threads (float_environment_test.cpp).
+// The whole interface in any floating-point environment of the caller. Every byte of every result is the same as in
+// the default environment, nothing traps, and each call leaves the environment as it found it, sticky flags included.
+// A callback sees the caller's environment. For large work on several threads see float_environment_test.cpp.
 #include <algorithm>
 #include <cfenv>
 #include <cmath>
@@ -16,7 +16,7 @@
 namespace synfire_test {
 namespace {
 
-// Control and flags of the moment, of x87 registers too.
+// The current control and status words, those of the x87 unit included.
 struct Environment {
 #if defined(__x86_64__)
   uint32_t sse = _mm_getcsr();
@@ -42,7 +42,7 @@ struct Environment {
   bool operator==(const Environment&) const = default;
 };
 
-// An environment for a scope.
+// Sets an environment for a scope.
 struct Choice {
   const char* name;
   int rounding = FE_TONEAREST;
@@ -103,7 +103,7 @@ constexpr Number numbers[] = {{"tau", 3.3},         {"reciprocal_tau", 0.3},
                               {"reciprocal_tau", 0}};
 constexpr double fills[] = {0.1, 1e-41, 1e-310, 70000.0, 1e39, -1e308, 0.5, 1, 3e9};
 
-// Everything made in the default environment that the calls need.
+// Everything that the calls need, created in the default environment.
 class Everything {
  public:
   Everything() {
@@ -120,7 +120,7 @@ class Everything {
     bytes_.reserve(size_t{1} << 20);
   }
 
-  // All answers of a life in the environment of the moment.
+  // The results of all calls, made in the current environment.
   std::vector<unsigned char> live() {
     bytes_.clear();
     n_calls_ = 0;
@@ -164,7 +164,7 @@ class Everything {
     const auto* const first = static_cast<const unsigned char*>(data);
     bytes_.insert(bytes_.end(), first, first + bytes);
   }
-  // A call's answer, with its text where it failed; and what it left of the environment.
+  // The result of a call, with its text if it failed, and the environment that it left.
   void answer(synfire_status status) {
     const bool changed = !(Environment() == mode_);
     add(&status, sizeof status);
@@ -346,7 +346,8 @@ class Everything {
     const Buffer dense = buffer(context, SYNFIRE_DTYPE_F32, shape.sequence()),
                  packed = buffer(context, SYNFIRE_DTYPE_BITS, shape.words()),
                  total = buffer(context, SYNFIRE_DTYPE_U64, 1);
-    answer(synfire_buffer_upload(dense, 0, narrow_x_.data(), narrow_x_.size() * sizeof(float)));  // subnormals: spikes
+    answer(synfire_buffer_upload(dense, 0, narrow_x_.data(),
+                                 narrow_x_.size() * sizeof(float)));  // subnormals count as spikes
     answer(synfire_buffer_mark_written(dense));
     synfire_convert_spikes_desc convert = SYNFIRE_CONVERT_SPIKES_DESC_INIT;
     synfire_count_spikes_desc count = SYNFIRE_COUNT_SPIKES_DESC_INIT;
@@ -371,7 +372,7 @@ class Everything {
     encode.spikes = packed;
     for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16}) {
       const Buffer rates = buffer(context, dtype, shape.sequence());
-      for (const double rate : {0.3, 6e-8}) {  // a subnormal number of f16, too
+      for (const double rate : {0.3, 6e-8}) {  // the second one is subnormal in f16
         answer(synfire_buffer_fill(rates, rate));
         encode.rates = rates;
         answer(synfire_encode_bernoulli(context, &encode, nullptr));
@@ -385,7 +386,7 @@ class Everything {
     return SYNFIRE_OK;
   }
 
-  // One update of a parameter of PLIF, under either name of its parameter.
+  // One update of a parameter of PLIF, by either name.
   template <typename Scalar>
   void run_graph(synfire_context context) {
     for (const char* const name : {"tau", "reciprocal_tau"}) {
@@ -413,7 +414,7 @@ class Everything {
       update.bounds = SYNFIRE_BOUND_LOWER | SYNFIRE_BOUND_UPPER;
       update.lower = 3;
       update.upper = 1e-300;
-      answer(synfire_graph_record_update_parameter(graph, rig.layer, &update));  // no value is in there
+      answer(synfire_graph_record_update_parameter(graph, rig.layer, &update));  // no value lies between these bounds
       update.bounds = SYNFIRE_BOUND_LOWER;
       update.lower = 0.05;
       answer(synfire_graph_record_update_parameter(graph, rig.layer, &update));
@@ -502,7 +503,7 @@ class Everything {
   int n_calls_ = 0;
 };
 
-// The place, and what is near it as text: the answers of failed calls are their texts.
+// Where they differ, and the surrounding bytes as text: failed calls are recorded as their texts.
 std::string where_they_differ(const std::vector<unsigned char>& a, const std::vector<unsigned char>& b) {
   const auto at = static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
   std::string text = std::to_string(a.size()) + " bytes against " + std::to_string(b.size()) + ", from " +
@@ -555,8 +556,8 @@ TEST(AnyEnvironment, EveryAnswerHasTheSameBytes) {
 }
 
 #if defined(__GLIBC__)
-// What a callback changes ends with it: what comes after the node has the usual bits, and the caller finds its own
-// mode.
+// A callback's changes to the environment end with it: later operations give the usual bits, and the caller finds its
+// own mode.
 TEST(AnyEnvironment, OfACallbackEndsWithIt) {
   if (!on_host()) GTEST_SKIP() << "on a GPU a callback does not run between two operations";
   const Context context = make_context();

@@ -1,5 +1,5 @@
-// Reverse-mode automatic differentiation in double: a tape of operations, each with its slopes along its operands.
-// What does not live here: neurons (neuron_oracle.hpp) and anything of the library.
+// Reverse-mode automatic differentiation in double: a tape of operations, each with the partial derivatives along its
+// operands. Independent of the library.
 #ifndef SYNFIRE_TESTS_CAPI_AUTODIFF_HPP
 #define SYNFIRE_TESTS_CAPI_AUTODIFF_HPP
 
@@ -30,14 +30,14 @@ class Tape {
  public:
   Number variable(double value) { return push(value, {}, {}); }
 
-  /// A number that depends on a and b with these slopes; on the tape of whichever is on one.
+  /// A number that depends on a and b with these partial derivatives, on the tape of whichever operand has one.
   static Number result(double value, const Number& a, double slope_a, const Number& b = 0, double slope_b = 0) {
     Tape* const tape = a.tape_ != nullptr ? a.tape_ : b.tape_;
     if (tape == nullptr) return value;
     return tape->push(value, link(a, slope_a), link(b, slope_b));
   }
 
-  /// d(of)/d(every number): read with gradient().
+  /// Computes d(of)/d(every number), which gradient() then returns.
   void differentiate(const Number& of) {
     gradients_.assign(nodes_.size(), 0);
     if (of.tape_ != this) return;
@@ -85,7 +85,7 @@ inline Number exp(const Number& a) {
   return Tape::result(std::exp(a.value()), a, std::exp(a.value()));
 }
 
-/// max(0, a), whose slope at 0 is 0.
+/// max(0, a), with derivative 0 at 0.
 inline double rectified(double a) {
   return a > 0 ? a : 0;
 }

@@ -1,7 +1,6 @@
-// Borrowed memory: who keeps it, when its release function is called, and that it is called once. Every lender here
-// spoils and frees its memory when it gets it back, so that what reads it afterwards gives wrong numbers, or is found
-// by a sanitizer. What does not live here: the lifetime of handles (lifetime_test.cpp), work of a GPU in flight
-// (tests/fault).
+// Borrowed memory: what keeps it alive, when its release function is called, and that it is called once. Every lender
+// here overwrites and frees its memory on release, so that a later read gives wrong numbers or is caught by a
+// sanitizer. For work of a GPU in flight see tests/fault/borrowed_test.cpp.
 #include <algorithm>
 #include <atomic>
 #include <cfenv>
@@ -23,7 +22,7 @@ uint64_t still_queued() {
   return count;
 }
 
-// Memory of the device that a buffer borrows.
+// Device memory that a buffer borrows.
 class Lender {
  public:
   Lender(synfire_context context, const std::vector<float>& values) : owner_(make_buffer_of(context, values)) {
@@ -43,7 +42,7 @@ class Lender {
   int n_releases() const { return n_releases_; }
 
  private:
-  // The library is called from inside its own call.
+  // Calls the library from within one of its own calls.
   void take_back() {
     EXPECT_OK(synfire_buffer_fill(owner_, std::numeric_limits<double>::quiet_NaN()));
     owner_.reset();
@@ -102,7 +101,7 @@ class Borrowed : public testing::Test {
   }
 };
 
-// ---- Who keeps it ---------------------------------------------------------------------------------------------------
+// ---- What keeps it alive --------------------------------------------------------------------------------------------
 
 TEST_F(Borrowed, IsGivenBackWhenTheBufferIsGone) {
   EXPECT_EQ(still_queued(), 0u);
@@ -115,14 +114,14 @@ TEST_F(Borrowed, IsGivenBackWhenTheBufferIsGone) {
   EXPECT_EQ(lender->n_releases(), 1);
 }
 
-// Every way to run the two passes, and every order in which what uses X goes before the backward.
+// Every way to run the two passes, and every order in which the users of X are destroyed before the backward.
 TEST_F(Borrowed, StaysForTheBackwardOfItsForward) {
   const BackwardOutputs<float> reference = expected();
   x.reset();
   EXPECT_EQ(still_queued(), 0u);
   for (const int32_t tape : {SYNFIRE_TAPE_RECOMPUTE, SYNFIRE_TAPE_STORE})
     for (const bool forward_replayed : {false, true})
-      for (const int backward_by : {0, 1, 2})  // at once; by a graph recorded before X went, or after it
+      for (const int backward_by : {0, 1, 2})  // eagerly; by a graph recorded before X is destroyed, or after it
         for (const bool handle_first : {false, true})
           for (const bool reclaimed : {false, true}) {
             SCOPED_TRACE(testing::Message() << "tape " << tape << ", forward " << forward_replayed << ", backward "
@@ -211,7 +210,7 @@ TEST_F(Borrowed, TheTapeLetsGoOfIt) {
   }
 }
 
-// A forward that was recorded and never ran leaves nothing to go back from.
+// A forward that was recorded but never ran leaves no tape.
 TEST_F(Borrowed, ARecordedForwardKeepsItInItsGraphOnly) {
   Graph forward = graph_of_forward(x);
   x.reset();
@@ -333,7 +332,7 @@ TEST_F(Borrowed, OnlyBorrowedMemoryHasARelease) {
 
 // ---- What the release function may do -------------------------------------------------------------------------------
 
-// Each gives the next one back, which is thus queued by a release function.
+// Each release destroys the next buffer, whose release is queued from within a release function.
 struct Chain {
   synfire_context context;
   std::vector<float> memory = std::vector<float>(4);
@@ -343,7 +342,7 @@ struct Chain {
 
 TEST_F(Borrowed, AReleaseMayCallTheLibrary) {
   Chain chain{context};
-  constexpr size_t n_links = 20000;  // far more than a stack holds calls of
+  constexpr size_t n_links = 20000;  // far more calls than fit on a stack
   synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
   desc.memory = SYNFIRE_MEMORY_HOST;
   desc.n_elements = chain.memory.size();
@@ -398,7 +397,7 @@ TEST_F(Borrowed, AReleaseMayDestroyEverything) {
   EXPECT_EQ(last.n_releases, 2);
 }
 
-// Calls compute in the IEEE environment; the program's own function gets the program's.
+// Calls compute in the IEEE environment; a release function runs in the program's.
 TEST_F(Borrowed, AReleaseHasTheCallersFloatEnvironment) {
   std::vector<float> memory(4);
   int rounding = -1;
@@ -438,7 +437,7 @@ TEST(BorrowedFlag, IsSetWhenItIsGivenBack) {
   still_queued();
   EXPECT_EQ(flag, 1u);
 
-  // With a function beside it: after that has returned.
+  // With a release function as well, the flag is set after that has returned.
   flag = 0;
   desc.release_user = &flag;
   desc.release = [](void* user) {
@@ -489,7 +488,7 @@ TEST_F(Borrowed, OnceWhicheverThreadIsLast) {
   }
 }
 
-// Whoever reads that nothing is queued may free what a release function uses.
+// Once nothing is queued, whatever a release function uses may be freed.
 TEST_F(Borrowed, ReclaimCountsAReleaseThatHasNotReturned) {
   struct Gate {
     std::vector<float> memory = std::vector<float>(4);
@@ -515,7 +514,7 @@ TEST_F(Borrowed, ReclaimCountsAReleaseThatHasNotReturned) {
   uint64_t of_context = 0;
   EXPECT_OK(synfire_context_reclaim(context, &of_context));
   EXPECT_EQ(of_context, 1u);
-  // A create does not wait for it.
+  // A create does not wait for the release function.
   const Buffer meanwhile = make_buffer(context, SYNFIRE_DTYPE_F32, 1);
   gate.open = true;
   other.join();

@@ -1,7 +1,5 @@
-/* A plain C89 program that uses the C ABI from end to end: two layers' worth of what a caller in C writes. It prints
- * what went wrong and returns 1, or returns 0.
- *
- * What does not live here: thorough checks (the GoogleTest files beside it). */
+/* A plain C89 program that uses the C ABI from end to end, with two layers. Prints what went wrong and returns 1, or
+ * returns 0. */
 #include <stdio.h>
 #include <string.h>
 
@@ -66,7 +64,7 @@ int main(void) {
   CHECK(info.name != NULL && strcmp(info.name, "tau") == 0);
   CHECK(synfire_layer_set_parameter(layer, "tau", &tau, 1) == SYNFIRE_OK);
 
-  /* Neurons 0 to 7 get an input that fires in every third step, neuron 39 in every step, the others none. */
+  /* Neurons 0 to 7 get an input that makes them fire in every third step, neuron 39 in every step, the others none. */
   for (t = 0; t < N_STEPS; ++t) {
     for (i = 0; i < N_NEURONS; ++i) {
       input[t * N_NEURONS + i] = i < 8 ? 1.15f : i == N_NEURONS - 1 ? 2.5f : 0.0f;
@@ -99,7 +97,7 @@ int main(void) {
   CHECK(synfire_graph_launch(graph, NULL, &ticket) == SYNFIRE_ERROR_WRONG_ORDER);
   CHECK(synfire_graph_instantiate(graph) == SYNFIRE_OK);
 
-  /* The state continues from frame to frame, so the reference does too: V = V + (X - V)/2, reset to 0 at 1. */
+  /* The state continues from frame to frame, so the reference state does too: V = V + (X - V)/2, reset to 0 at 1. */
   v = 0.0f;
   for (frame = 0; frame < 3; ++frame) {
     CHECK(synfire_graph_launch(graph, NULL, &ticket) == SYNFIRE_OK);

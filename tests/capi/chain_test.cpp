@@ -1,6 +1,6 @@
-// Long chains of operations, each of which reads what the one before it wrote, replayed many times without waiting in
-// between while operations are switched off and on: the backend under test and the host must end with the same bits. On
-// a GPU a kernel may be launched before the one in front of it has ended, and this is what would show a missing wait.
+// Long chains of operations, each of which reads the output of the one before it. They are replayed many times without
+// waiting, while operations are switched off and on. The backend under test and the host must end with the same bits.
+// On a GPU a kernel may be launched before its predecessor has ended, and a missing wait would show here.
 #include "recording_support.hpp"
 
 #include <cstring>
@@ -8,7 +8,7 @@
 namespace synfire_test {
 namespace {
 
-// One context with everything that the chain touches.
+// A context with all objects of the chain.
 class Chain {
  public:
   Chain(Context context, uint64_t n, bool copies)
@@ -27,7 +27,7 @@ class Chain {
     std::vector<float> begin(n);
     for (uint64_t i = 0; i < n; ++i) begin[i] = static_cast<float>(i % 97) / 97.0f;
     for (const Buffer* buffer : {&source_, &a_, &b_, &x_}) upload(*buffer, begin);
-    record_scale_add(graph_, source_, a_, 0.5, 0.5);  // always on: values neither vanish nor grow
+    record_scale_add(graph_, source_, a_, 0.5, 0.5);  // always on, so that values neither vanish nor grow
     for (int i = 0; i < 6; ++i) {
       switches_.push_back(record_scale_add(graph_, a_, b_, 0.5, 0.25));
       switches_.push_back(record_scale_add(graph_, b_, a_, 0.5, 0.5));
@@ -37,7 +37,7 @@ class Chain {
       }
       switches_.push_back(record_scale_add(graph_, a_, x_, 0.75, 0.5));
     }
-    if (copies) switches_.push_back(record_scale_add(graph_, frame_, x_, 0.25, 0.5));  // read again, across the bus
+    if (copies) switches_.push_back(record_scale_add(graph_, frame_, x_, 0.25, 0.5));  // reads it again, across the bus
     synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
     forward.x = x_;
     forward.v_seq = v_;
@@ -77,7 +77,7 @@ class Chain {
   Buffer source_, a_, b_, x_, v_, grad_, grad_tau_, frame_;
   Layer layer_;
   Graph graph_;
-  std::vector<int32_t> switches_;  // operations that may be off
+  std::vector<int32_t> switches_;  // operations that may be disabled
   uint64_t last_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Host time of every change between replays.
+// The host time of every change between replays.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -14,7 +14,7 @@ class ChangeCost : public testing::Test {};
 using Scalars = testing::Types<float, double>;
 TYPED_TEST_SUITE(ChangeCost, Scalars);
 
-// Printed, and bounded.
+// Printed and bounded.
 TYPED_TEST(ChangeCost, IsWhatAFrameCanSpare) {
   const Context context = make_context();
   const auto make = [&](int64_t n_neurons) {
@@ -28,7 +28,7 @@ TYPED_TEST(ChangeCost, IsWhatAFrameCanSpare) {
   EXPECT_OK(synfire_graph_instantiate(graph));
   replay(graph);
   std::vector<double> values(1024), quotients(1024);
-  // Per value, as the library: a check and a division. A slow or busy machine is slow here too.
+  // The work of the library per value: a check and a division. Slow or busy machines slow it down too.
   const auto reference = [&](int i) {
     std::fill(values.begin(), values.end(), 2 + i * 1e-3);
     for (size_t n = 0; n < values.size(); ++n) quotients[n] = std::isfinite(values[n]) ? 1 / values[n] : 0;
@@ -47,7 +47,7 @@ TYPED_TEST(ChangeCost, IsWhatAFrameCanSpare) {
     return ns[500];
   };
   const auto measure = [&](const char* what, auto body) {
-    // 5 us; where the reference alone takes more than 1 us, five times as long as it. Three attempts.
+    // 5 us, or five times the reference if that takes more than 1 us. Three attempts.
     int64_t ns = 0, allowed_ns = 0;
     for (int attempt = 0; attempt < 3 && ns >= allowed_ns; ++attempt) {
       const int64_t reference_ns = median_ns(reference);

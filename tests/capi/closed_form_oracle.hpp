@@ -1,8 +1,9 @@
 // A second independent reference: the adjoint of a neuron through time, written out by hand with the derivatives of
 // tests/model/closed_form.hpp, for one element at a time in double. It shares the textbook charge functions and the
-// drawing of inputs with neuron_oracle.hpp, and no differentiation: there a tape of operations finds the gradients.
+// generation of inputs with neuron_oracle.hpp, but not differentiation: there, a tape of operations computes the
+// gradients.
 //
-//     G_V += G_V[t],  G_W += G_W[t]                                (what step t + 1 carried back is in them)
+//     G_V += G_V[t],  G_W += G_W[t]                                (both include what step t + 1 carried back)
 //     G_S  = G_S[t] + (1 − D)·G_V·∂V/∂S + G_W·∂W/∂S               ∂V/∂S = v_reset − H (hard), −v_threshold (soft)
 //     G_H  = G_S·g' + G_V·(1 − S or 1) + G_W·∂W/∂H                 D = 1: the reset's S is a constant
 //     G_X  = G_H·∂H/∂X;  G_V ← G_H·∂H/∂V;  G_W ← G_W·∂W/∂W + G_H·∂H/∂W

@@ -1,15 +1,13 @@
-// The adjoint written out by hand: against central differences of a smooth spike, against automatic differentiation,
-// and against the library; and the rules of a detached reset, term by term, on a single step.
-// What does not live here: random layers (property_test.cpp), gradients at every width and their sums
-// (gradient_test.cpp).
+// The adjoint written out by hand, compared with central differences of a smooth spike, with automatic differentiation
+// and with the library. Also the rules of a detached reset, term by term, on a single step.
 #include "closed_form_oracle.hpp"
 
 namespace synfire_test {
 namespace {
 
-// ---- The references among themselves --------------------------------------------------------------------------------
+// ---- The references against each other ------------------------------------------------------------------------------
 
-// Fourth-order central difference of a loss along one number.
+// Fourth-order central difference of a loss with respect to one number.
 template <typename Loss>
 double central_difference(Loss loss, double& number) {
   constexpr double h = 2e-4;
@@ -24,7 +22,7 @@ double central_difference(Loss loss, double& number) {
 }
 
 // Every model, reset, kind of reset gradient and input mode, every surrogate with a primitive, every parameter (PLIF's
-// leak under both of its names), X and the initial state.
+// leak by both names), X and the initial state.
 TEST(ClosedForm, EqualsCentralDifferencesOfASmoothSpike) {
   const Shape shape{6, 1, 1};
   Random random(21);
@@ -63,7 +61,7 @@ TEST(ClosedForm, EqualsCentralDifferencesOfASmoothSpike) {
       if (HasFailure()) return;
     }
   }
-  // All but super_spike and fake_numerical_gradient.
+  // All except super_spike and fake_numerical_gradient.
   EXPECT_EQ(n_surrogates, library_has_added() ? 15u : 14u);
   EXPECT_GT(n_gradients, 5000u);
 }
@@ -93,7 +91,7 @@ TEST(ClosedForm, EqualsAutomaticDifferentiation) {
 
 // ---- A detached reset, term by term ---------------------------------------------------------------------------------
 
-// One step of one neuron that charges to `h`, with gradients 3 for its spike, 5 for its V and 7 for its W, so that
+// One step of one neuron that charges to `h`. The gradients are 3 for its spike, 5 for its V and 7 for its W, so that
 // every term shows in the sums.
 struct OneStep {
   double h;
@@ -121,7 +119,7 @@ StepGradients run_one_step(synfire_context context, int32_t model, const OneStep
   set_parameter(rig.layer, "v_reset", {step.v_reset});
   set_parameter(rig.layer, "alpha", {step.alpha});
   if (two) set_parameter(rig.layer, "b", {step.b});
-  // Izhikevich at V = v_rest: H = V + X/tau with tau = 2; and with a = 0, W does not depend on H.
+  // Izhikevich at V = v_rest: H = V + X/tau with tau = 2. With a = 0, W does not depend on H.
   const double v = two ? -0.1 : 0.0, x = two ? 2 * (step.h - v) : step.h;
   FullInputs<double> inputs;
   inputs.x = {x}, inputs.v_init = {v}, inputs.grad_spike_seq = {3}, inputs.grad_v_seq = {5}, inputs.grad_v_final = {0};
@@ -138,8 +136,8 @@ StepGradients run_one_step(synfire_context context, int32_t model, const OneStep
 
 constexpr double step_bound = 1e-13;
 
-// dS/dv_threshold = −g'. Detaching drops what flows through S inside the reset, and nothing else: V = H − v_threshold·S
-// keeps its own −S for v_threshold, V = v_reset its own S for v_reset.
+// dS/dv_threshold = −g'. Detaching drops only what flows through S inside the reset. V = H − v_threshold·S keeps its
+// own −S for v_threshold, and V = v_reset keeps its own S for v_reset.
 TEST(DetachedReset, DropsThePathsThroughSInTheResetAndKeepsDirectOnes) {
   const Context context = make_context();
   for (const double h : {0.25, 0.7, 0.8, 1.5})
@@ -157,8 +155,8 @@ TEST(DetachedReset, DropsThePathsThroughSInTheResetAndKeepsDirectOnes) {
       }
 }
 
-// The spike's jump of W is adaptation, not reset: b·S keeps its surrogate gradient, and b its S, detached or not; and
-// under a detached hard reset dV/dH is 1 − S exactly.
+// The spike's jump of W is adaptation, not reset: b·S keeps its surrogate gradient, and b its S, detached or not.
+// Under a detached hard reset dV/dH is exactly 1 − S.
 TEST(DetachedReset, LeavesTheAdaptationAttached) {
   const Context context = make_context();
   for (const double h : {0.25, 0.7, 0.8, 1.5})

@@ -1,4 +1,4 @@
-// Fill and scale-and-add, at once and in graphs, and the values of a graph that change between replays.
+// Fill and scale-and-add, eager and in graphs, and values of a graph that change between replays.
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +14,7 @@ class ElementOperations : public testing::Test {
 
 // ---- scale-and-add --------------------------------------------------------------------------------------------------
 
-// The rule of the header, written out.
+// The definition in the header, written out.
 template <typename R>
 R expected(double scale, R source, double keep, R destination) {
   const R kept = static_cast<R>(keep) == 0 ? R(0) : static_cast<R>(keep) * destination;
@@ -85,10 +85,10 @@ TEST_F(ElementOperations, WithoutKeepingTheDestinationIsNotRead) {
   EXPECT_TRUE(same_bits(download<float>(to, 2), {6, 10}));
 }
 
-// f16 and bf16 of either side: what f32 arithmetic gives, rounded once more.
+// f16 and bf16 on either side: the result of f32 arithmetic, rounded once more.
 TEST_F(ElementOperations, SixteenBitsAreRoundedOnce) {
-  // 1.5 * 2049 + 0.5 = 3074: in f16, whose numbers are 2 apart there, 3074; bf16, 16 apart, 3072. 1 + 2^-11 rounds to
-  // even.
+  // 1.5 * 2049 + 0.5 = 3074. In f16, where numbers of this size are 2 apart, that is 3074; in bf16, where they are 16
+  // apart, 3072. 1 + 2^-11 rounds to even.
   struct Case {
     int32_t dtype;
     uint16_t source, before, after;
@@ -188,7 +188,7 @@ TEST_F(ElementOperations, FillOfEveryType) {
 // ---- values that change between replays -----------------------------------------------------------------------------
 
 TEST_F(ElementOperations, ChangesBecomeVisibleTogetherAtOneReplay) {
-  // 70 fills and a scale-and-add: more values than one small write carries.
+  // 70 fills and a scale-and-add: more values than fit into one small write.
   constexpr size_t n_fills = 70;
   std::vector<Buffer> buffers;
   for (size_t i = 0; i < n_fills; ++i) buffers.push_back(make_frame(context_, 1));
@@ -204,7 +204,7 @@ TEST_F(ElementOperations, ChangesBecomeVisibleTogetherAtOneReplay) {
     for (size_t i = 0; i < n_fills; ++i)
       EXPECT_OK(synfire_graph_set_value(graph, fills[i], "value", static_cast<double>(100 * k + i)));
     EXPECT_OK(synfire_graph_set_value(graph, add, "scale", k + 1));
-    tickets[k] = launch(graph);  // none is waited for yet
+    tickets[k] = launch(graph);  // not waited for yet
   }
   for (uint32_t k = 0; k < n_slots; ++k) {
     SCOPED_TRACE(k);
@@ -250,7 +250,7 @@ TEST_F(ElementOperations, WhatASetValueRefusesChangesNothing) {
   EXPECT_EQ(download<uint8_t>(bytes, 4), std::vector<uint8_t>(4, 3));
 }
 
-// What was refused has left no value under the number that the next operation gets.
+// A refused call leaves no value under the index of the next operation.
 TEST_F(ElementOperations, ARefusedRecordLeavesNoValues) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const Layer layer = make_layer(context_, describe(Shape{1, 1, 4}, SYNFIRE_DTYPE_F32));
@@ -346,7 +346,7 @@ TEST_F(ElementOperations, BadInput) {
   const Buffer foreign = make_buffer(elsewhere, SYNFIRE_DTYPE_F32, 4);
   fill.buffer = foreign;
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("buffer"), synfire_graph_record_fill(graph, &fill));
-  // Nothing was recorded by what was refused, and recording goes on.
+  // Refused calls recorded nothing, and recording continues.
   EXPECT_EQ(record_fill(graph, f32, 2), 0);
   EXPECT_OK(synfire_graph_instantiate(graph));
   fill.buffer = f32;
@@ -358,7 +358,7 @@ TEST_F(ElementOperations, BadInput) {
   EXPECT_TRUE(all_are(download<float>(f32, 4), 2.0f));
 }
 
-// What an operation of the graph writes between a forward and its backward makes the tape stale, as a copy does.
+// Writes by the graph's operations between a forward and its backward make the tape stale, as a copy does.
 TEST_F(ElementOperations, WritesAreSeenByTapes) {
   const Shape shape{3, 1, 4};
   Rig<float> rig(context_, describe(shape, SYNFIRE_DTYPE_F32));

@@ -1,5 +1,5 @@
-// Rates encoded as spikes, against Philox4x32-10 written out here: every spike is predicted, in every format, for
-// lengths of all kinds. And how replays count: each goes on where the one before it ended.
+// Rates encoded as spikes, against Philox4x32-10 written out here: every spike is predicted, in every format and for
+// lengths of all kinds. Also the counter of replays: each continues where the previous one ended.
 #include <array>
 #include <cmath>
 #include <cstdlib>
@@ -19,13 +19,13 @@ const int32_t every_format[] = {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64,  SYNFIRE_D
 const int32_t every_rate_type[] = {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16};
 const Placement placements[] = {{0, 0}, {1, 0}, {0, 3}, {1, 5}, {3, 32}};
 
-// ---- What is expected -----------------------------------------------------------------------------------------------
+// ---- The reference --------------------------------------------------------------------------------------------------
 
 using Words = std::array<uint32_t, 4>;
 using Key = std::array<uint32_t, 2>;
 
-// By the paper: ten rounds of two multiplications, whose high and low words change places; the key goes on by two Weyl
-// sequences.
+// As in the paper: ten rounds of two multiplications whose high and low words are swapped; the key advances by two
+// Weyl sequences.
 Words philox(Words x, Key key) {
   const auto high = [](uint64_t product) { return static_cast<uint32_t>(product >> 32); };
   const auto low = [](uint64_t product) { return static_cast<uint32_t>(product & 0xFFFFFFFFu); };
@@ -43,7 +43,7 @@ struct Encoding {
   uint64_t seed = 0, offset = 0;
 };
 
-// [T, B, N] of 0 and 1, from rates [B, N] or [T, B, N]. Nothing is below the threshold of a NaN.
+// [T, B, N] of 0 and 1, from rates [B, N] or [T, B, N]. No draw is below a threshold that is NaN.
 std::vector<double> predicted(const Encoding& encoding, const std::vector<double>& rates) {
   const size_t row = encoding.shape.row();
   const auto n_neurons = static_cast<size_t>(encoding.shape.n_neurons);
@@ -58,7 +58,7 @@ std::vector<double> predicted(const Encoding& encoding, const std::vector<double
   return spikes;
 }
 
-// ---- What is called -------------------------------------------------------------------------------------------------
+// ---- The calls ------------------------------------------------------------------------------------------------------
 
 synfire_encode_bernoulli_desc describe(const Encoding& encoding, synfire_buffer rates, synfire_buffer spikes) {
   synfire_encode_bernoulli_desc desc = SYNFIRE_ENCODE_BERNOULLI_DESC_INIT;
@@ -94,7 +94,7 @@ class EncodeBernoulli : public testing::Test {
     rows.put(rates);
     return rows;
   }
-  // Eagerly, as 0 and 1.
+  // Eager, as 0 and 1.
   std::vector<double> encoded(const Encoding& encoding, synfire_buffer rates) {
     const Rows spikes = rows_for_spikes(context, SYNFIRE_DTYPE_U8, encoding.shape);
     const auto desc = describe(encoding, rates, spikes);
@@ -105,7 +105,7 @@ class EncodeBernoulli : public testing::Test {
   const Context context = make_context();
 };
 
-// A rate for each neuron: anything between never and always, and now and then what is beyond.
+// A rate for each neuron: mostly between never and always, sometimes beyond.
 std::vector<double> mixed_rates(size_t count, uint64_t seed) {
   Random random(seed);
   std::vector<double> rates = random.values<double>(count, -0.1, 1.1);
@@ -117,7 +117,7 @@ std::vector<double> mixed_rates(size_t count, uint64_t seed) {
 // ---- Spikes ---------------------------------------------------------------------------------------------------------
 
 TEST(EncodePhilox, IsThatOfThePaper) {
-  // Of the known answers that come with Random123, the authors' own implementation.
+  // The known answers that come with Random123, the authors' own implementation.
   EXPECT_EQ(philox({0, 0, 0, 0}, {0, 0}), (Words{0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8}));
   constexpr uint32_t ones = 0xFFFFFFFF;
   EXPECT_EQ(philox({ones, ones, ones, ones}, {ones, ones}), (Words{0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD}));
@@ -133,7 +133,7 @@ TEST_F(EncodeBernoulli, EverySpikeIsThePredictedOneInEveryFormat) {
       for (const int64_t n_steps : {1, 5, 31, 32, 33, 100}) {
         ++count;
         Encoding encoding{{n_steps, batch, n_neurons}, count % 2 == 0, random.next()};
-        // At the beginning, across the low word's end, across the high word's, and anywhere.
+        // At the beginning, across the end of the low word and of the high word, and at random places.
         const uint64_t offsets[] = {0, 0xFFFFFFFFu - 2, ~uint64_t{0} - 1, random.next()};
         encoding.offset = offsets[count % 4];
         const Shape& shape = encoding.shape;
@@ -171,7 +171,7 @@ TEST_F(EncodeBernoulli, EverySpikeIsThePredictedOneInEveryFormat) {
       }
 }
 
-// Enough draws for several threads, and for several tiles a block of a GPU.
+// Enough draws for several threads on the host, and several tiles per block on a GPU.
 TEST_F(EncodeBernoulli, AnyNumberOfThreadsGivesTheSame) {
   for (const Shape& shape : {Shape{33, 3, 2661}, Shape{2, 1001, 133}, Shape{8201, 1, 33}}) {
     const Encoding encoding{shape, false, 77, 5};
@@ -192,7 +192,7 @@ TEST_F(EncodeBernoulli, AnyNumberOfThreadsGivesTheSame) {
   }
 }
 
-// A part of it, by any of the lengths and by the step that it begins with, is the same spikes.
+// Part of an encoding, along any length and from any first step, has the same spikes.
 TEST_F(EncodeBernoulli, APartIsAPartOfTheWhole) {
   const Encoding whole{{40, 3, 70}, false, 9, 100};
   const Rows rates = rates_in(whole, SYNFIRE_DTYPE_F32, std::vector<double>(whole.shape.row(), 0.4));
@@ -212,7 +212,7 @@ TEST_F(EncodeBernoulli, APartIsAPartOfTheWhole) {
 
 TEST_F(EncodeBernoulli, RatesOfEveryTypeAndShape) {
   const Shape shape{35, 3, 45};
-  // Numbers that all three types have.
+  // Numbers that all three types represent.
   std::vector<double> values(shape.row());
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i % 130) / 128;
   std::vector<double> repeated;
@@ -224,7 +224,7 @@ TEST_F(EncodeBernoulli, RatesOfEveryTypeAndShape) {
       EXPECT_TRUE(same_bits(encoded(once, rates_in(once, type, values, placement)), expected)) << "dtype " << type;
       EXPECT_TRUE(same_bits(encoded(each, rates_in(each, type, repeated, placement)), expected)) << "dtype " << type;
     }
-  // And such as only one of them has: as it stores them.
+  // And numbers of one type only, as that type stores them.
   for (const int32_t type : every_rate_type) {
     const std::vector<double> own = stored_as(type, Random(6).values<double>(shape.sequence(), 0, 1));
     EXPECT_TRUE(same_bits(encoded(each, rates_in(each, type, own)), predicted(each, own))) << "dtype " << type;
@@ -242,7 +242,7 @@ TEST_F(EncodeBernoulli, NeverAndAlways) {
       ASSERT_EQ(spikes[i], i % values.size() < std::size(never) ? 0 : 1)
           << "dtype " << type << " rate " << values[i % values.size()];
   }
-  // What lies behind the 32nd bit is no chance; the largest number below 1 leaves one.
+  // A rate of 2^-33 is below the resolution and never spikes. The largest number below 1 may fail to spike.
   const Encoding encoding{{2000, 1, 64}, false, 22};
   std::vector<double> values(64, 0x1p-33);
   EXPECT_TRUE(all_are(encoded(encoding, rates_in(encoding, SYNFIRE_DTYPE_F32, values)), 0.0));
@@ -250,8 +250,8 @@ TEST_F(EncodeBernoulli, NeverAndAlways) {
   EXPECT_TRUE(same_bits(encoded(encoding, rates_in(encoding, SYNFIRE_DTYPE_F32, values)), predicted(encoding, values)));
 }
 
-// Within five standard deviations, all of it: the numbers of spikes, and how often neighbours in the row and in time
-// spike together.
+// All within five standard deviations: the numbers of spikes, and how often neighbours in a row and in time spike
+// together.
 TEST_F(EncodeBernoulli, AsOftenAsTheRateSays) {
   const std::vector<double> probabilities = {0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.999};
   constexpr size_t n_steps = 200, n_neurons = 1000;
@@ -268,7 +268,7 @@ TEST_F(EncodeBernoulli, AsOftenAsTheRateSays) {
       double train = 0;
       for (size_t t = 0; t < n_steps; ++t) {
         train += at(t, b, n) ? 1 : 0;
-        // Pairs that share no draw.
+        // Pairs that have no draw in common.
         if (n % 2 == 0) beside += at(t, b, n) && at(t, b, n + 1) ? 1 : 0;
         if (t % 2 == 0) after += at(t, b, n) && at(t + 1, b, n) ? 1 : 0;
       }
@@ -282,7 +282,7 @@ TEST_F(EncodeBernoulli, AsOftenAsTheRateSays) {
     EXPECT_LT(deviations(count, draws, p), 5) << "rate " << p;
     EXPECT_LT(deviations(beside, draws / 2, p * p), 5) << "rate " << p << ", neighbours in the row";
     EXPECT_LT(deviations(after, draws / 2, p * p), 5) << "rate " << p << ", neighbours in time";
-    // The counts of the neurons scatter as binomial ones do: mean and variance of a squared deviation.
+    // The neurons' counts follow a binomial distribution: mean and variance of the squared deviation.
     const double variance = n_steps * p * (1 - p),
                  fourth = variance * (1 + 3 * variance * (1 - 2.0 / n_steps)) - variance * variance;
     EXPECT_LT(std::fabs(squares - n_neurons * variance) / std::sqrt(n_neurons * fourth), 5) << "rate " << p;
@@ -317,7 +317,7 @@ class EncodeReplays : public EncodeBernoulli {
   }
 
   const Shape shape{7, 2, 45};
-  const Encoding start{shape, false, 0xFEDCBA9876543210u, 0xFFFFFFFFu - 10};  // of more bits than a double has
+  const Encoding start{shape, false, 0xFEDCBA9876543210u, 0xFFFFFFFFu - 10};  // more bits than a double has
   const std::vector<double> values = stored_as(SYNFIRE_DTYPE_F32, Random(8).values<double>(shape.row(), 0.2, 0.8));
   const Rows rates = rates_in(start, SYNFIRE_DTYPE_F32, values);
   Rows spikes = rows_for_spikes(context, SYNFIRE_DTYPE_U8, shape);
@@ -438,7 +438,7 @@ TEST_F(EncodeReplays, TwoInOneGraphCountApart) {
   }
 }
 
-// More values than travel together, of both kinds, in an order in which each of an encoding's falls on every place.
+// More values of both kinds than one write carries, in an order in which the values of encodings take every position.
 TEST_F(EncodeReplays, ManyValuesInOneGraph) {
   constexpr size_t n_encoders = 50;
   const Graph graph = make_graph(context);
@@ -505,7 +505,7 @@ TEST_F(EncodeReplays, SlotsHoldWhatTheirReplayDrew) {
   }
 }
 
-// Rates that the host changes between replays, and another buffer for the spikes: neither moves the count.
+// Rates that the host changes between replays, and another buffer for the spikes. Neither affects the counter.
 TEST_F(EncodeReplays, OtherRatesAndOtherBuffers) {
   const Buffer pinned = make_frame(context, shape.row());
   const Rows other = rows_for_spikes(context, SYNFIRE_DTYPE_U8, shape);
@@ -525,7 +525,7 @@ TEST_F(EncodeReplays, OtherRatesAndOtherBuffers) {
   expect_with(1, 21, other);
 }
 
-// The layer's input of a replay: encoded as X of f32, in front of the forward.
+// The layer's input in a replay: encoded as X in f32, in front of the forward.
 TEST_F(EncodeReplays, InFrontOfALayer) {
   const synfire_layer_desc desc = synfire_test::describe(shape, SYNFIRE_DTYPE_F32);
   const Buffer x = make_buffer(context, SYNFIRE_DTYPE_F32, shape.sequence());
@@ -583,7 +583,7 @@ TEST_F(EncodeErrors, Shapes) {
   expect_bad(SYNFIRE_ERROR_UNSUPPORTED, {"SYN-ENCODE-SHAPE", "n_neurons"},
              [&](auto& desc) { desc.n_neurons = neurons + 1; });
   expect_bad(SYNFIRE_ERROR_UNSUPPORTED, {"SYN-ENCODE-SHAPE", "batch"}, [&](auto& desc) { desc.batch = rows + 1; });
-  // So many there may be, of whom has the memory.
+  // Such sizes are allowed if the memory suffices.
   expect_bad(refused, {"SYN-BUFFER-SIZE", "desc.rates"}, [&](auto& desc) { desc.n_neurons = neurons; });
   expect_bad(refused, {"SYN-BUFFER-SIZE", "desc.rates"}, [&](auto& desc) { desc.batch = rows; });
 }

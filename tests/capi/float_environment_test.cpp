@@ -1,6 +1,5 @@
 // The caller's floating-point mode: results do not depend on it, and it is left as found. Game engines set
-// flush-to-zero, numeric programs other rounding modes. What does not live here: what the results are
-// (forward_backward_test.cpp).
+// flush-to-zero, numeric programs set other rounding modes.
 #include <cfenv>
 
 #include "oracle.hpp"
@@ -14,7 +13,7 @@
 namespace synfire_test {
 namespace {
 
-// Everything but the sticky exception flags, which any arithmetic may raise.
+// Everything except the sticky exception flags, which any arithmetic may raise.
 #ifdef SYNFIRE_TEST_HAS_MXCSR
 constexpr unsigned flush_to_zero = 0x8000, denormals_are_zero = 0x0040, exception_flags = 0x003F;
 unsigned control_word() {
@@ -63,13 +62,13 @@ class FloatEnvironment : public testing::Test {
     ForwardOutputs<Scalar> forward, replayed;
     BackwardOutputs<Scalar> backward;
     std::vector<Scalar> reset_state;
-    std::vector<Scalar> between;  // what the operations between the passes leave
+    std::vector<Scalar> between;  // written by the operations between the passes
     std::vector<uint16_t> narrow;
     std::vector<double> parameters;
   };
 
-  // A whole life under the mode of the moment: parameters set, layer run eagerly and as a graph. Checks after every
-  // call that the mode is the caller's.
+  // Sets parameters and runs a layer, eagerly and as a graph, in the current mode. Checks after every call that the
+  // mode is still the caller's.
   static Everything live(const Neuron& neuron, const Shape& shape, const Inputs<Scalar>& inputs, int32_t n_threads,
                          bool per_neuron) {
     const auto mode = control_word();
@@ -116,7 +115,8 @@ class FloatEnvironment : public testing::Test {
     return result;
   }
 
-  // Everything else that computes: scale-and-add, fills, sums of gradients, several parameters at once, their updates.
+  // All other operations that compute: scale-and-add, fills, sums of gradients, setting and updating several
+  // parameters.
   template <typename ExpectMode>
   static void between_the_passes(synfire_context context, Rig<Scalar>& rig, const Inputs<Scalar>& inputs,
                                  Everything& result, ExpectMode expect_mode) {
@@ -124,7 +124,7 @@ class FloatEnvironment : public testing::Test {
     const auto add = [&](std::vector<Scalar> values) {
       result.between.insert(result.between.end(), values.begin(), values.end());
     };
-    // A PLIF layer, whose tau is stored as its reciprocal, with several parameters set at once.
+    // A PLIF layer, whose tau is stored as its reciprocal, with several parameters set together.
     synfire_layer_desc desc = describe(rig.shape, dtype_of<Scalar>);
     desc.model = SYNFIRE_MODEL_PLIF;
     std::vector<double> tau(n, 3.6875), v_rest = {0.1};
@@ -136,7 +136,7 @@ class FloatEnvironment : public testing::Test {
       expect_mode("synfire_layer_set_parameters");
       const std::vector<double> stored = get_parameter(plif, "reciprocal_tau", n);
       result.parameters.insert(result.parameters.end(), stored.begin(), stored.end());
-      // Its gradients, as sums over all neurons and over each, and one update.
+      // Its gradients, summed over all neurons and per neuron, and one update.
       const Buffer one = make_buffer(context, dtype_of<Scalar>, 1), each = make_buffer(context, dtype_of<Scalar>, n);
       synfire_forward_desc forward = rig.forward_desc();
       synfire_backward_desc backward = rig.backward_desc();
@@ -165,7 +165,7 @@ class FloatEnvironment : public testing::Test {
       const std::vector<double> updated = get_parameter(plif, "reciprocal_tau", n);
       result.parameters.insert(result.parameters.end(), updated.begin(), updated.end());
     }
-    // Scale-and-add, at once and replayed with another factor, to numbers of the layer's type and of 16 bits.
+    // Scale-and-add, eager and replayed with another factor, to the layer's type and to 16-bit types.
     const uint64_t count = rig.shape.sequence();
     const Buffer sum = make_buffer(context, dtype_of<Scalar>, count);
     const synfire_scale_add_desc scale_add = scale_add_desc(rig.x, sum, 0.3, 0.7);
@@ -202,7 +202,7 @@ class FloatEnvironment : public testing::Test {
     EXPECT_TRUE(same_bits(a.parameters, b.parameters));
   }
 
-  // Inputs of which a third is denormal, so that flush-to-zero would show.
+  // A third of these inputs is denormal, so that flush-to-zero would show.
   static Inputs<Scalar> inputs_with_denormals(const Shape& shape) {
     Inputs<Scalar> inputs = random_inputs<Scalar>(shape, 1);
     const Scalar tiny = std::numeric_limits<Scalar>::denorm_min();
@@ -215,7 +215,7 @@ using Scalars = testing::Types<float, double>;
 TYPED_TEST_SUITE(FloatEnvironment, Scalars);
 
 TYPED_TEST(FloatEnvironment, ResultsDoNotDependOnIt) {
-  // Small work stays on the calling thread, large work goes to others, which inherit no mode.
+  // Small work stays on the calling thread. Large work goes to other threads, which do not inherit the mode.
   for (const auto& [shape, n_threads] :
        {std::pair{Shape{6, 2, 33}, 1}, std::pair{Shape{16, 1, 40000}, 1}, std::pair{Shape{16, 1, 40000}, 4}}) {
     const Inputs<TypeParam> inputs = this->inputs_with_denormals(shape);
@@ -236,7 +236,7 @@ TYPED_TEST(FloatEnvironment, ResultsDoNotDependOnIt) {
   }
 }
 
-// Denormals are numbers: IF adds them up exactly.
+// Denormals count as numbers: IF adds them up exactly.
 TYPED_TEST(FloatEnvironment, DenormalsAreKept) {
   const TypeParam tiny = std::numeric_limits<TypeParam>::denorm_min();
   const Context context = make_context();

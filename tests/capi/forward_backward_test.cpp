@@ -1,6 +1,5 @@
-// What a forward and a backward compute: against the oracle, in every layout, with every choice of optional buffers, at
-// odd addresses, with any number of threads.
-// What does not live here: tapes and truncation (tape_test.cpp), graphs (graph_test.cpp), refusals (errors/).
+// The results of a forward and a backward: compared with the oracle, in every layout, with every choice of optional
+// buffers, at odd addresses, with any number of threads.
 #include <cmath>
 #include <limits>
 
@@ -16,7 +15,7 @@ TYPED_TEST_SUITE(ForwardBackward, Scalars);
 
 // ---- Against the oracle ---------------------------------------------------------------------------------------------
 
-// Every neuron the library has: 3 charges, 2 resets, 2 gradients through the reset, 2 surrogates.
+// Three charges, 2 resets, 2 gradients through the reset, 2 surrogates.
 std::vector<Neuron> all_neurons() {
   std::vector<Neuron> neurons;
   for (const auto& [model, undecayed] :
@@ -48,7 +47,7 @@ Parameters random_parameters(const Neuron& neuron, int64_t n_neurons, bool per_n
   return parameters;
 }
 
-// Inputs that make this neuron fire in about a quarter of the steps, whatever its gain on X.
+// Inputs that make this neuron fire in about a quarter of the steps, independent of its gain on X.
 template <typename Scalar>
 Inputs<Scalar> spiking_inputs(const Neuron& neuron, const Parameters& parameters, const Shape& shape, Random& random) {
   Inputs<Scalar> inputs = random_inputs<Scalar>(shape, random.next());
@@ -61,8 +60,8 @@ Inputs<Scalar> spiking_inputs(const Neuron& neuron, const Parameters& parameters
   return inputs;
 }
 
-// f32 bounds: those of tests/golden/README.md for 12 steps; the error of a neuron without leak grows with every step,
-// so longer runs are allowed proportionally more. f64 has one bound for all.
+// f32 bounds: those of tests/golden/README.md for 12 steps. Without a leak the error grows with every step, so longer
+// runs are allowed proportionally more. f64 has one bound for all lengths.
 template <typename Scalar>
 double bound(double f32_bound, const Shape& shape) {
   if (std::is_same_v<Scalar, double>) return 1e-12;
@@ -96,7 +95,7 @@ void compare_with_oracle(synfire_context context, const Neuron& neuron, const Pa
   EXPECT_TRUE(same_bits(packed.spike_bits, reference.spike_bits));
 }
 
-// How many threads a block has is a matter of time alone.
+// The number of threads per block affects only the time.
 TYPED_TEST(ForwardBackward, ThreadsOfABlockChangeNoBit) {
   const Context context = make_context();
   const Neuron neuron{SYNFIRE_MODEL_LIF, SYNFIRE_RESET_HARD, SYNFIRE_SURROGATE_SIGMOID, false, false};
@@ -160,7 +159,7 @@ TYPED_TEST(ForwardBackward, MatchesTheOracleWithPerNeuronParameters) {
 
 // ---- The moment of firing -------------------------------------------------------------------------------------------
 
-// IF layer of N = x.size() neurons, one step from V = 0.
+// An IF layer of N = x.size() neurons, one step from V = 0.
 template <typename Scalar>
 ForwardOutputs<Scalar> one_step(const std::vector<Scalar>& x, int32_t reset) {
   const Context context = make_context();
@@ -264,7 +263,7 @@ TYPED_TEST(ForwardBackward, BitsAreTheDenseSpikesPacked) {
       rig.load(random_inputs<TypeParam>(shape, random.next()));
       const ForwardOutputs<TypeParam> dense = rig.forward();
       const ForwardOutputs<TypeParam> packed = rig.forward({.spikes = Spikes::bits});
-      // Words start anew with every step and every batch row; the bits past N, written over ones, are zero.
+      // Each step and each batch row starts a new word. Bits past N, which were set before, are cleared.
       ASSERT_TRUE(same_bits(packed.spike_bits, pack_bits(shape, dense.spikes)));
       ASSERT_TRUE(same_bits(packed.v_final, dense.v_final));
       const TypeParam nan = std::numeric_limits<TypeParam>::quiet_NaN();
@@ -389,7 +388,7 @@ TYPED_TEST(ForwardBackward, EveryChoiceOfForwardOutputsGivesTheSameBits) {
       choice.v_seq = (mask & 4) != 0;
       choice.h_seq = (mask & 8) != 0;
       choice.tape = (mask & 16) != 0 ? SYNFIRE_TAPE_RECOMPUTE : SYNFIRE_TAPE_NONE;
-      // Without v_init the layer's own state takes its part, and ends where v_final would.
+      // Without v_init the layer's own state is used, and ends with what v_final would have.
       EXPECT_OK(synfire_layer_write_state(rig.layer, "v", inputs.v_init.data(), shape.row() * sizeof(TypeParam)));
       const ForwardOutputs<TypeParam> out = rig.forward(choice);
       EXPECT_TRUE(same_bits(out.spikes, spikes == Spikes::dense ? all.spikes : poison.spikes));
@@ -457,7 +456,7 @@ TYPED_TEST(ForwardBackward, InferenceComputesTheSameBits) {
 
 // ---- Addresses ------------------------------------------------------------------------------------------------------
 
-// All arrays lie in one allocation, one element off any wider alignment, with canary bytes around each.
+// All arrays are in one allocation, one element off any wider alignment, with canary bytes around each.
 TYPED_TEST(ForwardBackward, AnyElementAlignmentAndNothingBeyondTheArrays) {
   const Context context = make_context();
   for (const Shape shape : {Shape{33, 1, 1}, Shape{5, 3, 7}, Shape{34, 2, 67}, Shape{2, 1, 512}}) {
@@ -470,7 +469,7 @@ TYPED_TEST(ForwardBackward, AnyElementAlignmentAndNothingBeyondTheArrays) {
     const BackwardOutputs<TypeParam> backward = rig.backward();
 
     constexpr uint64_t element = sizeof(TypeParam), canary = 64;
-    constexpr uint32_t canary_word = 0x7FF5A5A5u;  // as f32 and as f64 a NaN that no result is
+    constexpr uint32_t canary_word = 0x7FF5A5A5u;  // in f32 and in f64 a NaN that no result has
     struct Placed {
       Buffer* target;
       uint64_t bytes;

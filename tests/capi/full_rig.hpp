@@ -1,6 +1,5 @@
-// A layer of any model with a buffer for each array of its passes, those of W and the gradients of parameters included.
-// What does not live here: one-variable passes without gradients of parameters, which need no more than Rig
-// (support.hpp).
+// A layer of any model with a buffer for each array of its passes, W and the gradients of parameters included.
+// One-variable passes without gradients of parameters need only Rig (support.hpp).
 #ifndef SYNFIRE_TESTS_CAPI_FULL_RIG_HPP
 #define SYNFIRE_TESTS_CAPI_FULL_RIG_HPP
 
@@ -11,7 +10,7 @@
 
 namespace synfire_test {
 
-/// Arrays of W are empty in models with one variable.
+/// Arrays of W are empty for models with one variable.
 template <typename Scalar>
 struct FullInputs {
   std::vector<Scalar> x, v_init, w_init, grad_spike_seq, grad_v_seq, grad_v_final, grad_w_seq, grad_w_final;
@@ -41,7 +40,7 @@ testing::AssertionResult same_bits(const FullOutputs<Scalar>& a, const FullOutpu
   return testing::AssertionSuccess();
 }
 
-/// A gradient of a parameter to ask for.
+/// A parameter gradient to request.
 struct Asked {
   std::string name;
   bool per_neuron = false;
@@ -76,7 +75,7 @@ class FullRig {
     upload(grad_w_final, inputs.grad_w_final);
   }
 
-  /// The gradients that backward_desc() asks for, in buffers of their own.
+  /// The parameter gradients that backward_desc() requests, each in its own buffer.
   void ask(const std::vector<Asked>& asked) {
     asked_ = asked;
     gradients_.clear();
@@ -140,7 +139,7 @@ class FullRig {
     for (const synfire_buffer output : outputs_written())
       EXPECT_OK(synfire_buffer_fill(output, std::numeric_limits<double>::quiet_NaN()));
   }
-  /// Nothing wrote any output since the last poison().
+  /// True if no output has been written since the last poison().
   testing::AssertionResult untouched() const {
     for (const synfire_buffer output : outputs_written()) {
       uint64_t bytes = 0;
@@ -151,7 +150,7 @@ class FullRig {
     return testing::AssertionSuccess();
   }
 
-  /// Poisons, runs both passes and reads back.
+  /// Poisons the outputs, runs both passes and reads back.
   FullOutputs<Scalar> run() {
     poison();
     EXPECT_OK(run_forward());
@@ -174,7 +173,7 @@ class FullRig {
     return out;
   }
 
-  /// The gradients asked for, in that order.
+  /// The requested gradients, in order.
   std::vector<std::vector<Scalar>> gradients() const {
     std::vector<std::vector<Scalar>> all;
     for (size_t i = 0; i < gradients_.size(); ++i) all.push_back(download<Scalar>(gradients_[i], length(asked_[i])));

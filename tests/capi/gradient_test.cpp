@@ -1,6 +1,5 @@
 // Every gradient of every model against automatic differentiation: of X, of the initial state and of every parameter,
-// with either reset, attached and detached, with every surrogate; the sums that gradients of parameters are.
-// What does not live here: refused requests for gradients (parameter_test.cpp), truncation (two_variable_test.cpp).
+// with either reset, attached and detached, with every surrogate. Also the sums that form gradients of parameters.
 #include <cmath>
 #include <numeric>
 
@@ -12,7 +11,7 @@ namespace {
 
 // ---- The oracle itself ----------------------------------------------------------------------------------------------
 
-// Fourth-order central difference of a loss along one number.
+// Fourth-order central difference of a loss with respect to one number.
 template <typename Loss>
 double central_difference(Loss loss, double& number) {
   constexpr double h = 2e-4;
@@ -67,8 +66,8 @@ class Gradients : public testing::Test {};
 using Scalars = testing::Types<float, double>;
 TYPED_TEST_SUITE(Gradients, Scalars);
 
-// Relative to an array's largest magnitude. In f32, models with a square amplify rounding from step to step: beyond the
-// 12 steps of tests/golden/README.md they are allowed proportionally more.
+// Relative to an array's largest magnitude. In f32, models with a square amplify rounding from step to step, so beyond
+// the 12 steps of tests/golden/README.md they are allowed proportionally more.
 template <typename Scalar>
 double bound_for(const ReferenceNeuron& neuron, const Shape& shape) {
   if (std::is_same_v<Scalar, double>) return 1e-10;
@@ -76,7 +75,7 @@ double bound_for(const ReferenceNeuron& neuron, const Shape& shape) {
   return square ? 2e-5 * std::fmax(1.0, static_cast<double>(shape.n_steps) / 12) : 2e-5;
 }
 
-// Every gradient of a parameter that a neuron has; PLIF's leak under both of its names.
+// Every parameter gradient of a neuron, with PLIF's leak by both names.
 std::vector<Asked> all_gradients(const ReferenceNeuron& neuron, bool per_neuron) {
   std::vector<Asked> asked;
   for (size_t p = 0; p < neuron.n_differentiable(); ++p) asked.push_back({neuron.name(p), per_neuron});
@@ -84,7 +83,7 @@ std::vector<Asked> all_gradients(const ReferenceNeuron& neuron, bool per_neuron)
   return asked;
 }
 
-// PLIF is LIF as far as the gradient of tau is concerned.
+// For the gradient of tau, PLIF is LIF.
 ReferenceNeuron as_lif(ReferenceNeuron neuron) {
   neuron.model = &reference_models()[SYNFIRE_MODEL_LIF - 1];
   for (double& tau : neuron.own[0]) tau = 1 / tau;
@@ -119,7 +118,7 @@ void compare_with_oracle(synfire_context context, const ReferenceNeuron& neuron,
   const std::vector<std::vector<Scalar>> per_neuron = rig.gradients();
 
   const double bound = bound_for<Scalar>(neuron, shape);
-  // Where everything cancels, arrays are measured against 1 % of the incoming gradients, which are about 1.
+  // If everything cancels, arrays are compared relative to 1 % of the incoming gradients, which are about 1.
   const auto expect_near = [&](const char* name, const std::vector<Scalar>& array,
                                const std::vector<double>& expected) {
     double largest = 0.01, difference = 0;
@@ -139,7 +138,7 @@ void compare_with_oracle(synfire_context context, const ReferenceNeuron& neuron,
   expect_near("grad_x_seq", out.grad_x_seq, reference.grad_x_seq);
   expect_near("grad_v_init", out.grad_v_init, reference.grad_v_init);
   expect_near("grad_w_init", out.grad_w_init, reference.grad_w_init);
-  // What cancels in a sum is measured against the largest share of an element.
+  // If a sum cancels, the error is relative to the largest contribution of an element.
   const std::vector<Asked> names = all_gradients(neuron, false);
   ASSERT_EQ(names.size(), reference.gradients.size());
   for (size_t p = 0; p < names.size(); ++p) {
@@ -204,7 +203,7 @@ TYPED_TEST(Gradients, PerNeuronAddUpToTheOneNumber) {
         magnitude += std::fabs(static_cast<double>(share));
       }
       const double rounding = static_cast<double>(std::numeric_limits<TypeParam>::epsilon()) *
-                              (std::is_same_v<TypeParam, double> ? 10 : 1);  // in f64 the sum above rounds as well
+                              (std::is_same_v<TypeParam, double> ? 10 : 1);  // in f64 the sum above is rounded as well
       EXPECT_LE(std::fabs(static_cast<double>(totals[p][0]) - sum), rounding * magnitude)
           << all_gradients(neuron, false)[p].name;
     }
@@ -231,12 +230,12 @@ TYPED_TEST(Gradients, AreAddedUpInDoublePrecision) {
   rig.run();
   const auto gradients = rig.gradients();
   const double per_neuron = static_cast<double>(share) * 60000;
-  const double rounding = std::is_same_v<TypeParam, double> ? 1e-11 : 1e-7;  // f32: of the result alone
+  const double rounding = std::is_same_v<TypeParam, double> ? 1e-11 : 1e-7;  // f32 rounds only the result
   EXPECT_LE(relative_error(gradients[0], {5 * per_neuron}), rounding);
   EXPECT_LE(relative_error(gradients[1], std::vector<double>(5, per_neuron)), rounding);
 }
 
-// ---- What they do not depend on -------------------------------------------------------------------------------------
+// ---- Independence ---------------------------------------------------------------------------------------------------
 
 TYPED_TEST(Gradients, AreOverwritten) {
   const Context context = make_context();
@@ -277,7 +276,7 @@ TYPED_TEST(Gradients, DoNotDependOnWhatElseIsAsked) {
       EXPECT_TRUE(same_bits(rig.run(), none));
       const auto all_per_neuron = rig.gradients();
 
-      // From the last to the first, the two lengths in turn.
+      // From the last to the first, alternating between the two lengths.
       std::vector<Asked> mixed;
       for (size_t p = totals.size(); p-- > 0;) mixed.push_back({totals[p].name, p % 2 == 0});
       rig.ask(mixed);
@@ -287,7 +286,7 @@ TYPED_TEST(Gradients, DoNotDependOnWhatElseIsAsked) {
         const size_t p = mixed.size() - 1 - i;
         EXPECT_TRUE(same_bits(of_mixed[i], p % 2 == 0 ? all_per_neuron[p] : all_totals[p])) << totals[p].name;
       }
-      // One in both lengths, and nothing else written.
+      // One gradient in both lengths; nothing else is written.
       rig.ask({totals.back(), per_neuron.back()});
       synfire_backward_desc desc = rig.backward_desc();
       desc.grad_x_seq = desc.grad_v_init = desc.grad_w_init = nullptr;
@@ -367,7 +366,7 @@ TYPED_TEST(Gradients, AnyNumberOfThreadsAndEveryReplayGiveTheSameBits) {
 
 // ---- Graphs ---------------------------------------------------------------------------------------------------------
 
-// A graph is recorded once; every replay sees the parameters of its time, and gives what a fresh layer gives.
+// A graph is recorded once. Every replay uses the parameters at its launch and gives the results of a fresh layer.
 TYPED_TEST(Gradients, FollowAParameterThatChangesBetweenReplays) {
   const Context context = make_context();
   const Shape shape{37, 2, 21};
@@ -405,7 +404,7 @@ TYPED_TEST(Gradients, FollowAParameterThatChangesBetweenReplays) {
   }
 }
 
-// Two graphs of one layer, one without gradients of parameters, recorded before and after them.
+// Two graphs of one layer, one of them without gradients of parameters, recorded before and after these.
 TYPED_TEST(Gradients, LeaveGraphsWithoutThemAlone) {
   const Context context = make_context();
   const Shape shape{12, 2, 33};

@@ -1,5 +1,5 @@
-// What may change between replays without recording again: which operations run, and which buffers they use. What needs
-// replays in flight is in tests/fault; parameters are in graph_test.cpp.
+// What may change between replays without recording again: which operations run, and which buffers they use. Tests
+// that need replays in flight are in tests/fault; parameters are in graph_test.cpp.
 #include "recording_support.hpp"
 
 #include <cmath>
@@ -7,7 +7,7 @@
 namespace synfire_test {
 namespace {
 
-// x -> copy -> middle -> copy -> out, and a copy of its own from x to side.
+// x -> copy -> middle -> copy -> out, and a separate copy from x to side.
 class Changes : public testing::Test {
  protected:
   static constexpr uint64_t n = 64;
@@ -38,14 +38,14 @@ TEST_F(Changes, ADisabledOperationIsLeftOutFromTheNextLaunchOn) {
   run(2);
   EXPECT_EQ(data_of(out)[5], 2);
   EXPECT_EQ(data_of(side)[5], 1) << "it keeps what it held";
-  // Two changes, one boundary.
+  // Two changes before one launch.
   EXPECT_OK(synfire_graph_set_enabled(graph, 2, 1));
   EXPECT_OK(synfire_graph_set_enabled(graph, 0, 0));
   run(3);
   EXPECT_EQ(data_of(out)[5], 2) << "the middle still holds the frame before";
   EXPECT_EQ(data_of(side)[5], 3);
   EXPECT_OK(synfire_graph_set_enabled(graph, 0, 1));
-  EXPECT_OK(synfire_graph_set_enabled(graph, 0, 1));  // again: no change
+  EXPECT_OK(synfire_graph_set_enabled(graph, 0, 1));  // repeated: no change
   run(4);
   EXPECT_EQ(data_of(out)[5], 4);
 }
@@ -69,7 +69,7 @@ TEST_F(Changes, OperationsThatAreNotThereAreRefused) {
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("graph"), synfire_graph_set_enabled(nullptr, 0, 1));
 }
 
-// Forward and backward of one layer with gradients of a parameter: several entries of the list, one operation.
+// Forward and backward of one layer with gradients of a parameter: several entries in the list, one operation.
 class ChangesOfTapes : public testing::Test {
  protected:
   Context context = make_context();
@@ -117,7 +117,7 @@ TEST_F(ChangesOfTapes, ABackwardWithoutItsForwardReadsTheTapeOfAnEarlierReplay) 
   rig.poison();
   replay(graph);
   EXPECT_TRUE(same_bits(rig.backward_outputs(), expected));
-  // Its forward is of older parameters now, or of another x.
+  // The forward now has older parameters, or another x.
   set_parameter(rig.layer, "tau", {3});
   EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("parameter"), synfire_graph_launch(graph, nullptr, &ticket));
   EXPECT_OK(synfire_graph_set_enabled(graph, 0, 1));
@@ -143,7 +143,7 @@ TEST_F(Changes, ReboundBuffersAreReadAndWrittenFromTheNextLaunchOn) {
   EXPECT_EQ(data_of(new_side)[5], 2);
   EXPECT_EQ(data_of(side)[5], 1) << "the old buffer is left alone";
   EXPECT_OK(synfire_graph_poll(graph, 1));
-  // And back, with an operation disabled: it stays so.
+  // Bind back, with an operation disabled: it stays disabled.
   EXPECT_OK(synfire_graph_set_enabled(graph, 1, 0));
   EXPECT_OK(synfire_graph_rebind(graph, new_x, x));
   run(3);
@@ -172,7 +172,7 @@ TEST_F(Changes, TheOldBufferMayBeDestroyedAndTheNewOneToo) {
   EXPECT_EQ(data_of(out)[5], 8);
 }
 
-// Handles of buffers, layers and masks that a graph is bound to may go before it and between its replays: it keeps what
+// Buffers, layers and masks that a graph is bound to may be destroyed before it and between its replays: it keeps what
 // it needs.
 TEST_F(Changes, EverythingThatIsBoundMayBeDestroyed) {
   Layer layer = make_layer(context, describe(Shape{2, 1, 32}, SYNFIRE_DTYPE_F32));
@@ -256,7 +256,7 @@ TEST_F(ChangesOfTapes, AReboundXTakesItsTapeAlong) {
     replay(graph);
     EXPECT_TRUE(same_bits(rig.backward_outputs(), expected));
   }
-  // The tape is of the new x: a backward outside the graph reads that one.
+  // The tape belongs to the new x, and a backward outside the graph reads that one.
   rig.poison();
   EXPECT_OK(rig.run_backward());
   EXPECT_TRUE(same_bits(rig.backward_outputs(), expected));
@@ -288,7 +288,7 @@ TEST_F(Changes, SlotsKeepWhatTheyHoldOfOtherBuffers) {
 
 // ---- Together -------------------------------------------------------------------------------------------------------
 
-// Everything that may change, between launches that nobody waits for: each replay has its own. With replays held in
+// Everything that may change, between launches without waiting: each replay has its own values. With replays held in
 // flight: tests/fault/updates_test.cpp.
 TEST(ChangesTogether, BelongToOneLaunch) {
   const Context context = make_context();
@@ -352,8 +352,8 @@ TEST(ChangesTogether, BelongToOneLaunch) {
   EXPECT_EQ(get_parameter(layer, "v_rest")[0], rest);
 }
 
-// Values per neuron, set between launches that nobody waits for, more than can be in flight: each replay has the bits
-// of an eager call with its values. Of the slopes of gradients too.
+// Values per neuron that are set between launches without waiting, more often than there can be replays in flight.
+// Each replay has the bits of an eager call with its values. Also with gradients.
 TEST(ChangesTogether, ValuesPerNeuronOfManyLaunches) {
   const Context context = make_context();
   const Shape shape{3, 1, 701};

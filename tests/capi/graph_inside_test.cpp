@@ -1,4 +1,4 @@
-// Looking into a graph: its picture, its statistics, and replays without a graph of the backend's own.
+// Inspecting a graph: its DOT text, its statistics, and replays without a graph of the backend.
 #include "recording_support.hpp"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ class Inside : public testing::Test {
   }
 };
 
-// ---- The picture ----------------------------------------------------------------------------------------------------
+// ---- The DOT text ---------------------------------------------------------------------------------------------------
 
 TEST_F(Inside, TheDotTextNamesOperationsAndWhatTheyDependOn) {
   record(graph);
@@ -52,13 +52,13 @@ TEST_F(Inside, TheDotTextNamesOperationsAndWhatTheyDependOn) {
   EXPECT_NE(text.find("dashed"), std::string::npos);
 }
 
-// What an operation adds to, it reads; what it only writes, it does not. The sums inside a backward are its own.
+// An operation reads what it adds to, but not what it only overwrites. Sums inside a backward are internal to it.
 TEST_F(Inside, TheDotTextTellsReadingFromOverwriting) {
   record_fill(graph, rig.grad_x_seq, 1);                          // 0
   record_scale_add(graph, rig.grad_v_seq, rig.grad_x_seq, 2, 1);  // 1 adds to it
   record_copy(graph, rig.v_seq, rig.grad_x_seq);                  // 2 overwrites it
   const synfire_forward_desc forward = rig.forward_desc({.v_init = false});
-  EXPECT_OK(synfire_graph_record_forward(graph, rig.layer, &forward));  // 3 writes the v_seq that 2 has read
+  EXPECT_OK(synfire_graph_record_forward(graph, rig.layer, &forward));  // 3 writes the v_seq that 2 read
   EXPECT_OK(synfire_graph_record_forward(graph, rig.layer, &forward));  // 4 continues its state
   synfire_backward_desc backward = rig.backward_desc();
   const Buffer sum = make_buffer(context, SYNFIRE_DTYPE_F32, 1), other = make_buffer(context, SYNFIRE_DTYPE_F32, 1);
@@ -68,15 +68,15 @@ TEST_F(Inside, TheDotTextTellsReadingFromOverwriting) {
   backward.parameter_gradients = &gradient;
   EXPECT_OK(synfire_graph_record_backward(graph, rig.layer, &backward));  // 5 overwrites what 2 wrote
   gradient.gradient = other;
-  EXPECT_OK(synfire_graph_record_backward(graph, rig.layer, &backward));  // 6 and 5 share a place for sums
+  EXPECT_OK(synfire_graph_record_backward(graph, rig.layer, &backward));  // 6 and 5 share memory for sums
   const std::string text = dot(graph);
   for (const char* part : {"n0 -> n1;", "n1 -> n2 [style=dotted];", "n0 -> n2 [style=dotted];",
                            "n2 -> n3 [style=dotted];", "n3 -> n4;", "n4 -> n5;", "n5 -> n6 [style=dotted];"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
 }
 
-// Two layers have two numbers, a native node the name that it was given, whatever is in it; every operation has a
-// label.
+// Two layers have two numbers. A native node has the name that it was given, whatever characters are in it. Every
+// operation has a label.
 TEST_F(Inside, TheDotTextNamesEveryKindOfOperation) {
   const Layer second = make_layer(context, describe(shape, SYNFIRE_DTYPE_F32));
   synfire_forward_desc forward = rig.forward_desc({.v_init = false});
@@ -104,7 +104,7 @@ TEST_F(Inside, TheDotTextNamesEveryKindOfOperation) {
   for (const char* part : {"0: forward, lif layer 0", "1: forward, lif layer 1", "n0 -> n1;", "2: ", "3: fill",
                            "4: ", "5: reset", "6: ", "7: ", "8: ", "the \\\"camera\\\" \\\\ \\\\x0a of mine"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
-  // Quotes that are not escaped come in pairs on each line.
+  // On each line, unescaped quotes come in pairs.
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     int quotes = 0;
@@ -130,7 +130,7 @@ TEST_F(Inside, TheDotTextNeedsItsSpace) {
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("bytes"), synfire_graph_write_dot(graph, nullptr, nullptr));
 }
 
-// Exactly as many bytes as it says, in memory that is as large or larger.
+// Exactly the reported number of bytes, in memory of that size or larger.
 TEST_F(Inside, TheDotTextEndsWithItsNull) {
   record(graph);
   const std::string text = dot(graph);
@@ -162,7 +162,7 @@ TEST_F(Inside, StatisticsCountReplaysAndTimes) {
   for (int i = 0; i < 100; ++i) {
     const uint64_t ticket = launch(graph);
     wait(graph, ticket);
-    wait(graph, ticket);  // the first wait counts
+    wait(graph, ticket);  // only the first wait counts
   }
   EXPECT_OK(synfire_graph_get_statistics(graph, &statistics));
   EXPECT_EQ(statistics.n_replays, 100u);
@@ -218,7 +218,7 @@ TEST_F(Inside, WithoutAGraphTheBitsAreTheSame) {
   EXPECT_TRUE(all_are(rig.forward_outputs().v_seq, std::numeric_limits<float>::quiet_NaN()));
 }
 
-// Every kind of operation, in one list, with and without a graph: the same bits in everything that it writes.
+// Every kind of operation in one list, with and without a graph: all outputs have the same bits.
 TEST_F(Inside, EveryOperationGivesTheSameBitsWithoutAGraph) {
   rig.load(random_inputs<float>(shape, 9));
   const Layer twin = make_layer(context, describe(shape, SYNFIRE_DTYPE_F32));

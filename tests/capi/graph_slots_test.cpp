@@ -1,5 +1,5 @@
-// Slots: each replay in flight has frames of its own, the host is told which memory it may touch, and what is misused
-// is refused. What needs replays to be held in flight is in tests/fault.
+// Slots: each replay in flight has its own frames, the host is told which memory it may touch, and misuse is refused.
+// Tests that need replays held in flight are in tests/fault.
 #include "graph_support.hpp"
 
 #include <set>
@@ -7,7 +7,7 @@
 namespace synfire_test {
 namespace {
 
-// A pinned window into a frame: memory that the frame owns, under a handle of its own.
+// A pinned window into a frame: part of the frame's memory, with a handle of its own.
 Buffer pinned_window(synfire_context context, float* data, uint64_t n_elements,
                      int32_t memory = SYNFIRE_MEMORY_PINNED) {
   synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
@@ -38,7 +38,7 @@ class Slots : public testing::Test {
 };
 
 TEST_F(Slots, ReplaysReadAndWriteTheirOwn) {
-  // The same layer, one frame after the other, without slots.
+  // The same layer without slots, one frame after the other.
   const Layer twin = make_layer(context, describe(Shape{3, 1, 32}, SYNFIRE_DTYPE_F32));
   synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
   const Buffer twin_x = make_frame(context, n), twin_v = make_frame(context, n);
@@ -74,7 +74,7 @@ TEST_F(Slots, TicketsTakeTheSlotsInTurn) {
   EXPECT_EQ(places.count(data_of(x)), 1u) << "the first slot is the buffer's own memory";
   EXPECT_EQ(slot_of(graph, 0, x), slot_of(graph, 1, x));
   EXPECT_EQ(slot_of(graph, 1, x), data_of(x));
-  wait(graph, launch(graph));  // takes the slot of ticket 1
+  wait(graph, launch(graph));  // uses the slot of ticket 1
   void* data = this;
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("ticket", "1", "4"),
                synfire_graph_get_slot(graph, 1, x, &data, nullptr));
@@ -83,7 +83,7 @@ TEST_F(Slots, TicketsTakeTheSlotsInTurn) {
                synfire_graph_get_slot(graph, 5, x, &data, nullptr));
 }
 
-// What a buffer held when the graph was instantiated is in every slot: constants are written once.
+// The contents of a buffer at instantiation are in every slot, so constants need to be written only once.
 TEST_F(Slots, BeginWithWhatTheBufferHolds) {
   for (uint64_t i = 0; i < n; ++i) data_of(x)[i] = static_cast<float>(i);
   const Graph graph = record(4);
@@ -111,7 +111,7 @@ TEST_F(Slots, OverlappingBuffersStayOverlapping) {
   EXPECT_EQ(slot_of(graph, ticket, out)[1], 7.0f);
 }
 
-// Whatever windows lie in a frame and wherever they end, a slot is a whole copy of it.
+// However windows overlap or end within a frame, a slot copies the whole frame.
 TEST_F(Slots, WindowsInsideAFrameLeaveItWhole) {
   for (uint64_t i = 0; i < n; ++i) data_of(x)[i] = static_cast<float>(i);
   const Buffer front = pinned_window(context, data_of(x), 8), inner = pinned_window(context, data_of(x) + 16, 8),
@@ -146,7 +146,7 @@ TEST_F(Slots, WindowsInsideAFrameLeaveItWhole) {
   }
 }
 
-// Windows that overlap in part are one stretch of memory, in every slot.
+// Windows that partly overlap form one range of memory, in every slot.
 TEST_F(Slots, WindowsThatOverlapInPartStayTogether) {
   const Buffer all = make_frame(context, 128), out = make_frame(context, 64);
   for (uint64_t i = 0; i < 128; ++i) data_of(all)[i] = static_cast<float>(i);
@@ -167,7 +167,7 @@ TEST_F(Slots, WindowsThatOverlapInPartStayTogether) {
     float* const begin = slot_of(graph, 0, first);
     EXPECT_EQ(slot_of(graph, 0, second), begin + 48);
     EXPECT_EQ(slot_of(graph, 0, third), begin + 100);
-    begin[50] = static_cast<float>(-launched);  // through the first, to be read through the second
+    begin[50] = static_cast<float>(-launched);  // written through the first, read through the second
     const uint64_t ticket = launch(graph);
     wait(graph, ticket);
     EXPECT_EQ(slot_of(graph, ticket, out)[2], static_cast<float>(-launched));
@@ -175,7 +175,7 @@ TEST_F(Slots, WindowsThatOverlapInPartStayTogether) {
   }
 }
 
-// What begins where a pinned buffer ends is none of it.
+// Memory that starts where a pinned buffer ends does not belong to it.
 TEST_F(Slots, NeighboursInMemoryHaveSlotsOfTheirOwn) {
   const Buffer both = make_frame(context, 128);
   for (uint64_t i = 0; i < 128; ++i) data_of(both)[i] = static_cast<float>(i);
@@ -197,7 +197,7 @@ TEST_F(Slots, NeighboursInMemoryHaveSlotsOfTheirOwn) {
   }
 }
 
-// Memory that is not pinned has no copies, wherever it lies: behind a pinned buffer here, in front of it.
+// Memory that is not pinned is never copied, wherever it is: here behind a pinned buffer, in front of it.
 TEST_F(Slots, NeighboursInMemoryThatAreNotPinnedStay) {
   if (!on_host()) GTEST_SKIP() << "pinned and other memory are never neighbours there";
   const Buffer all = make_frame(context, 192);
@@ -238,7 +238,7 @@ TEST_F(Slots, WhatIsNotTheGraphsOrNotPinnedIsRefused) {
   EXPECT_EQ(bytes, n * sizeof(float));
 }
 
-// The tape of a replay is of the x in its slot: a backward outside that graph would read another one.
+// The tape of a replay belongs to the x in its slot. A backward outside that graph would read another one.
 TEST_F(Slots, TapesOverSlotsStayInTheirGraph) {
   const Buffer grad_spike = make_frame(context, n, SYNFIRE_MEMORY_DEVICE),
                grad_x = make_frame(context, n, SYNFIRE_MEMORY_DEVICE);
@@ -251,7 +251,7 @@ TEST_F(Slots, TapesOverSlotsStayInTheirGraph) {
   const Graph other = make_slotted_graph(context, 2);
   EXPECT_OK(synfire_graph_record_backward(other, layer, &backward));
   EXPECT_FAILS(SYNFIRE_ERROR_UNSUPPORTED, WORDS("n_slots", "operation"), synfire_graph_instantiate(other));
-  // Inside one graph both read the same slot.
+  // Inside one graph both passes use the same slot.
   const Graph both = make_slotted_graph(context, 2);
   synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
   forward.x = x;
@@ -262,8 +262,8 @@ TEST_F(Slots, TapesOverSlotsStayInTheirGraph) {
   for (int i = 0; i < 3; ++i) wait(both, launch(both));
 }
 
-// A pinned buffer over a part of memory that other buffers name as pageable or as the device's: slots have copies of
-// the pinned part, and nothing else moves.
+// A pinned buffer over part of the memory that other buffers name as pageable or device memory: slots copy the pinned
+// part only.
 TEST_F(Slots, OnlyPinnedArraysMove) {
   if (!on_host()) GTEST_SKIP() << "memory on a CUDA context is of one kind";
   constexpr uint64_t n_pinned = 64, n_all = 128;
@@ -293,7 +293,7 @@ TEST_F(Slots, OnlyPinnedArraysMove) {
       wait(graph, ticket);
       const float* const slot = slot_of(graph, ticket, pinned);
       for (uint64_t i = 0; i < n_pinned; ++i) ASSERT_EQ(slot[i], 100.0f) << "launch " << launches << ", element " << i;
-      // The first slot of the pinned buffer is this memory, the second is not.
+      // The first slot of the pinned buffer is this memory; the second is a copy.
       for (uint64_t i = 0; i < n_all; ++i)
         ASSERT_EQ(memory[i], slot == memory && i < n_pinned ? 100.0f : static_cast<float>(launches))
             << "launch " << launches << ", element " << i;

@@ -1,5 +1,5 @@
-// What the tests of what happens between replays share: pinned frames, graphs with slots, and a step of a layer that
-// reads one frame and writes another.
+// Shared by the tests of changes between replays: pinned frames, graphs with slots, and a step of a layer that reads
+// one frame and writes another.
 #ifndef SYNFIRE_TESTS_CAPI_GRAPH_SUPPORT_HPP
 #define SYNFIRE_TESTS_CAPI_GRAPH_SUPPORT_HPP
 

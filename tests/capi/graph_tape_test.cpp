@@ -1,6 +1,5 @@
-// Tapes and the graphs that leave and read them: forwards that stand in for one another, replays that fail half-way,
-// graphs of a backward alone. What does not live here: which writes make a tape stale (writes_to_x_test.cpp), tapes of
-// eager calls (tape_test.cpp).
+// Tapes and the graphs that leave and read them: forwards that replace one another, replays that fail half-way, graphs
+// of a backward alone. Which writes make a tape stale: writes_to_x_test.cpp. Tapes of eager calls: tape_test.cpp.
 #include "recording_support.hpp"
 
 namespace synfire_test {
@@ -27,7 +26,7 @@ class GraphTape : public testing::Test {
     EXPECT_OK(synfire_graph_record_backward(graph, rig.layer, &desc));
     return last_operation(graph);
   }
-  // What a backward gives for an X on a layer of its own.
+  // The result of a backward for an X, computed on another layer.
   BackwardOutputs<float> reference(const std::vector<float>& x) const {
     Rig<float> fresh(context, describe(shape, SYNFIRE_DTYPE_F32));
     Inputs<float> of = inputs;
@@ -41,7 +40,7 @@ class GraphTape : public testing::Test {
 
 // ---- forwards that are disabled -------------------------------------------------------------------------------------
 
-// A backward whose forward is disabled reads the tape that an earlier replay of it left, whatever ran in between.
+// If its forward is disabled, a backward reads the tape of that forward's last replay, whatever ran in between.
 TEST_F(GraphTape, ATapeOfBeforeIsRead) {
   record_forward();
   const int32_t second = record_forward();
@@ -56,7 +55,7 @@ TEST_F(GraphTape, ATapeOfBeforeIsRead) {
   }
 }
 
-// But not when X was written since: the tape is of numbers that are gone.
+// But not if X was written since: the tape then belongs to values that are gone.
 TEST_F(GraphTape, ATapeOfBeforeIsNotReadWithAnotherX) {
   const Buffer next = make_buffer_of(context, another_x());
   record_forward();
@@ -78,7 +77,7 @@ TEST_F(GraphTape, ATapeOfBeforeIsNotReadWithAnotherX) {
   EXPECT_TRUE(same_bits(rig.backward_outputs(), reference(another_x())));
 }
 
-// A forward of another X, or one that leaves its tape in another mode, takes nothing away: its tape is its own.
+// A forward of another X, or one with another tape mode, has a tape of its own and leaves this one alone.
 TEST_F(GraphTape, AForwardOfAnotherXOrModeHasATapeOfItsOwn) {
   const Buffer other = make_buffer_of(context, another_x());
   for (const bool mode : {false, true}) {
@@ -107,7 +106,7 @@ synfire_status SYNFIRE_CALL answer_of(void* user, const synfire_native_call*) {
   return *static_cast<const synfire_status*>(user);
 }
 
-// A replay that ended in its middle may have written everything that it writes.
+// A replay that fails half-way counts as having written all its outputs.
 TEST_F(GraphTape, AFailedReplayHasWrittenX) {
   if (!on_host()) GTEST_SKIP() << "this callback enqueues nothing";
   const Buffer next = make_buffer_of(context, another_x());
@@ -122,7 +121,7 @@ TEST_F(GraphTape, AFailedReplayHasWrittenX) {
     EXPECT_OK(synfire_graph_record_native(graph, &native));
     if (before) record_copy(graph, next, rig.x);
     EXPECT_OK(synfire_graph_instantiate(graph));
-    // A first launch, too: nothing that it may have written is left out.
+    // This holds for a first launch too.
     for (int time = 0; time < 2; ++time) {
       upload(rig.x, inputs.x);
       EXPECT_OK(rig.run_forward());
@@ -149,7 +148,7 @@ TEST_F(GraphTape, ABackwardAloneKeepsItsX) {
   const synfire_buffer x = rig.x.get();
   uint64_t kept = 0, without = 0;
   EXPECT_OK(synfire_context_reclaim(context, &without));
-  // The layer's own tape is of another X from here on: only the graph needs this one.
+  // From here on the layer's own tape belongs to another X; only the graph needs this one.
   const Buffer other = make_buffer_of(context, another_x());
   synfire_forward_desc forward = rig.forward_desc();
   forward.x = other;
@@ -166,7 +165,7 @@ TEST_F(GraphTape, ABackwardAloneKeepsItsX) {
   EXPECT_EQ(kept, without);
 }
 
-// X is one of the buffers of such a graph: it may be rebound, and the backward then belongs to forwards of the new one.
+// X is one of the buffers of such a graph and may be rebound. The backward then belongs to forwards of the new X.
 TEST_F(GraphTape, ABackwardAloneTakesAReboundX) {
   const Buffer other = make_buffer_of(context, another_x());
   synfire_forward_desc of_other = rig.forward_desc();
@@ -189,7 +188,7 @@ TEST_F(GraphTape, ABackwardAloneTakesAReboundX) {
     rig.poison();
     replay(graph);
     EXPECT_TRUE(same_bits(rig.backward_outputs(), reference(another_x())));
-    // A write to the new one counts, one to the old one does not.
+    // Writes to the new one count, writes to the old one do not.
     EXPECT_OK(synfire_buffer_mark_written(rig.x));
     replay(graph);
     EXPECT_OK(synfire_buffer_mark_written(other));
@@ -198,8 +197,8 @@ TEST_F(GraphTape, ABackwardAloneTakesAReboundX) {
   }
 }
 
-// A graph that is gone may have been bound to another X for its next forward. The tape stays as it was left: backwards
-// of it run, and are recorded, while the layer keeps its X.
+// A destroyed graph may have been rebound to another X for its next forward. The tape stays as it was left: backwards
+// that use it run and can be recorded while the layer keeps its X.
 TEST_F(GraphTape, ATapeOutlivesTheXThatItsGraphWasBoundToLast) {
   const BackwardOutputs<float> expected = reference(inputs.x);
   {

@@ -1,6 +1,5 @@
-// Graphs: replay against eager calls, several layers and copies in one list, what may change between replays, tickets
-// and waiting, and two threads at one graph. What does not live here: refusals (errors/), tapes across graphs
-// (tape_test.cpp), destruction (lifetime_test.cpp).
+// Graphs: replays against eager calls, several layers and copies in one list, changes between replays, tickets and
+// waiting, and two threads using one graph. Tapes across graphs: graph_tape_test.cpp.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -40,7 +39,7 @@ class Graphs : public testing::Test {
 using Scalars = testing::Types<float, double>;
 TYPED_TEST_SUITE(Graphs, Scalars);
 
-// ---- Replay is the eager call ---------------------------------------------------------------------------------------
+// ---- A replay equals the eager call ---------------------------------------------------------------------------------
 
 TYPED_TEST(Graphs, ReplayEqualsEagerBitForBit) {
   Random random(1);
@@ -92,7 +91,7 @@ TYPED_TEST(Graphs, TheStateContinuesFromReplayToReplay) {
     EXPECT_FALSE(same_bits(forward.v_final, previous)) << "the state stands still";
     previous = forward.v_final;
   }
-  // An eager call, a reset and a written state in between are seen by the next replay.
+  // The next replay sees an eager call, a reset and a written state in between.
   EXPECT_OK(eager.run_forward({.v_init = false}));
   EXPECT_OK(replayed.run_forward({.v_init = false}));
   const ForwardOutputs<TypeParam> after_call = eager.forward({.v_init = false});
@@ -148,7 +147,7 @@ TYPED_TEST(Graphs, TwoLayersCopiesAndBothDirections) {
   };
   const Inputs<TypeParam> inputs = random_inputs<TypeParam>(shape, 30), deeper = random_inputs<TypeParam>(shape, 31);
 
-  // By hand: S of the first is X of the second, dL/dX of the second is dL/dS of the first.
+  // Done by hand: S of the first layer is X of the second, dL/dX of the second is dL/dS of the first.
   Rig<TypeParam> first = make(first_neuron), second = make(second_neuron);
   first.load(inputs);
   const ForwardOutputs<TypeParam> first_forward = first.forward();
@@ -209,7 +208,8 @@ TYPED_TEST(Graphs, ABufferPassedOnWithoutACopy) {
   EXPECT_TRUE(same_bits(b.forward_outputs(), second));
 }
 
-// The same layer twice: the state goes through both, and each backward belongs to the forward recorded last before it.
+// The same layer twice: both forwards update its state, and each backward belongs to the last forward recorded before
+// it.
 TYPED_TEST(Graphs, OneLayerTwiceInOneGraph) {
   const Shape shape{5, 1, 33};
   Rig<TypeParam> eager(this->context_, describe(shape, dtype_of<TypeParam>));
@@ -268,9 +268,10 @@ TYPED_TEST(Graphs, CopiesMoveExactlyTheBytesAskedFor) {
   constexpr uint64_t element = sizeof(TypeParam);
   const Graph graph = make_graph(this->context_);
   this->record_copy(graph, source, destination, 3 * element, 1 * element, 2 * element);
-  this->record_copy(graph, source, destination, 17 * element, 10 * element);           // to the end of the source
-  this->record_copy(graph, source, source, 0, 10 * element, 4 * element);              // beside itself
-  this->record_copy(graph, source, destination, 12 * element, 29 * element, element);  // sees the copy before it
+  this->record_copy(graph, source, destination, 17 * element, 10 * element);  // to the end of the source
+  this->record_copy(graph, source, source, 0, 10 * element, 4 * element);     // beside itself
+  this->record_copy(graph, source, destination, 12 * element, 29 * element,
+                    element);  // reads what the previous copy wrote
   EXPECT_OK(synfire_graph_instantiate(graph));
   replay(graph);
   std::vector<TypeParam> expected(30, -1);
@@ -359,7 +360,8 @@ TEST_F(Waiting, EveryPolicyAndTimeOut) {
   }
 }
 
-// On a GPU a long replay is still running when launch returns: a look answers PENDING, and a time-out is kept.
+// On a GPU a long replay is still running when launch returns: polling gives PENDING, and a wait respects its
+// time-out.
 TEST(LongReplays, APendingReplayIsNotAnError) {
   if (on_host()) GTEST_SKIP() << "on the host the replay is over when launch returns";
   const Context context = make_context();
@@ -380,7 +382,7 @@ TEST(LongReplays, APendingReplayIsNotAnError) {
 
 // ---- Two threads ----------------------------------------------------------------------------------------------------
 
-// Threads launch one graph as fast as they can: each launch either runs, with a ticket of its own, or answers BUSY.
+// Threads launch one graph as fast as they can. Each launch either runs and gets its own ticket, or returns BUSY.
 TEST_F(Waiting, TwoThreadsAtOneGraph) {
   constexpr int n_threads = 3, n_rounds = 300;
   std::vector<std::vector<uint64_t>> tickets(n_threads);
@@ -414,7 +416,7 @@ TEST_F(Waiting, TwoThreadsAtOneGraph) {
   EXPECT_EQ(ticket, all.size() + 1);
 }
 
-// Two threads launch a graph of long replays: sooner or later one of them comes while the other's runs, and is told so.
+// Two threads launch a graph with long replays until one of them is refused because the other's replay is running.
 TEST(LongReplays, AreBusyForOtherThreads) {
   if (!on_host()) GTEST_SKIP() << "on a GPU launch returns at once";
   const Context context = make_context();
@@ -444,7 +446,7 @@ TEST(LongReplays, AreBusyForOtherThreads) {
   replay(graph);
 }
 
-// Graphs of their own on threads of their own do not disturb each other.
+// Threads with graphs of their own do not disturb each other.
 TEST(ManyGraphs, RunSideBySide) {
   const Context context = make_context();
   constexpr size_t n_threads = 4;

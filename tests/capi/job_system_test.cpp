@@ -1,5 +1,4 @@
-// The caller's job system in the place of the library's threads: a pool of the test's own, and systems that do it
-// wrong.
+// The caller's job system instead of the library's threads: a pool of the test's own, and incorrect systems.
 #include "parallel_work.hpp"
 
 #include <algorithm>
@@ -16,9 +15,9 @@ namespace {
 
 constexpr Shape shape = Work::shape;
 
-// What the library asks of a job system, and how this one answers.
+// The functions that the library calls, and how this system implements them.
 struct JobSystem {
-  // Runs all items of a task, and says what finish() is given.
+  // Runs all items of a task and returns the handle for finish().
   std::function<void*(synfire_task task, void* argument, int32_t n_items)> enqueue;
   std::function<void(void* handle)> finish = [](void*) {};
   std::atomic<int> n_enqueued{0}, n_finished{0};
@@ -63,7 +62,7 @@ struct JobSystem {
   }
 };
 
-// Threads that take parts of tasks from a list, in the manner of a game engine's.
+// Threads that take parts of tasks from a list, as in a game engine.
 class Pool {
  public:
   explicit Pool(int n_threads) {
@@ -78,7 +77,7 @@ class Pool {
     for (std::thread& thread : threads_) thread.join();
   }
 
-  // Parts of `range` items, the last ones first.
+  // Parts of `range` items, last part first.
   void* enqueue(synfire_task task, void* argument, int32_t n_items, int32_t range) {
     auto* const left = new std::atomic<int32_t>(n_items);
     {
@@ -242,7 +241,7 @@ TEST(JobSystem, BothFunctionsOrNeither) {
   }
 }
 
-// ---- systems that do it wrong ---------------------------------------------------------------------------------------
+// ---- Incorrect systems ----------------------------------------------------------------------------------------------
 
 // One large forward, with X and a graph.
 struct Rig {
@@ -281,7 +280,7 @@ class WrongJobSystem : public testing::Test {
   void SetUp() override {
     if (!on_host()) GTEST_SKIP() << "job systems are the host backend's";
   }
-  // A system that does it right again afterwards.
+  // The same with a correct system afterwards.
   static void expect_recovers(Rig& rig, JobSystem& jobs) {
     jobs.enqueue = [](synfire_task task, void* argument, int32_t n_items) {
       task(argument, 0, n_items);
@@ -359,7 +358,7 @@ TEST_F(WrongJobSystem, ReturnsWhileThePartsRun) {
   std::vector<std::thread> threads;
   JobSystem jobs([&](synfire_task task, void* argument, int32_t n_items) {
     for (int32_t item = 0; item < n_items; ++item) threads.emplace_back([=] { task(argument, item, item + 1); });
-    return nullptr;  // which says that all of them are done
+    return nullptr;  // no handle: all items are done
   });
   Rig rig(jobs);
   const synfire_status status = rig.launch();

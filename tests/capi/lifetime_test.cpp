@@ -1,6 +1,5 @@
-// How long things live: every order of destruction, destruction from other threads while calls run, handles that must
-// stay dead, and memory that must come back. What does not live here: refusals of bad handles by each function
-// (errors/).
+// Lifetimes: every order of destruction, destruction from other threads while calls run, handles that must stay
+// invalid, and memory that must be freed.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -74,7 +73,7 @@ class Household {
     }
   }
 
-  // What is alive works, whatever else is gone; what is dead answers INVALID_HANDLE.
+  // Live objects work, whatever else was destroyed; calls with destroyed ones return INVALID_HANDLE.
   void check() {
     double tau = 0;
     void* data = nullptr;
@@ -103,7 +102,7 @@ class Household {
     }
     if (graph_.get() != nullptr) {
       replay(graph_);
-      if (spikes_.get() != nullptr) {  // X = 1.5 drives a LIF of tau 2 over its threshold within 6 steps
+      if (spikes_.get() != nullptr) {  // X = 1.5 takes a LIF neuron with tau 2 over its threshold within 6 steps
         const std::vector<float> spikes = download<float>(spikes_, shape.sequence());
         EXPECT_EQ(std::count(spikes.begin(), spikes.end(), 7.0f), 0);
         EXPECT_GT(std::count(spikes.begin(), spikes.end(), 1.0f), 0);
@@ -124,7 +123,7 @@ class Household {
   synfire_graph dead_graph_ = nullptr;
 };
 
-// All 120 orders; `between` runs after each destruction.
+// All 120 orders. `between` runs after each destruction.
 void destroy_in_every_order(void (*between)(Household&)) {
   std::array<size_t, Household::n_members> order;
   std::iota(order.begin(), order.end(), size_t{0});
@@ -181,7 +180,7 @@ TEST(Lifetime, ALayerKeepsItsContext) {
 
 TEST(Lifetime, ADestroyedContextCreatesNothing) {
   Context context = make_context();
-  const Layer layer = make_layer(context, describe(shape, SYNFIRE_DTYPE_F32));  // keeps the device
+  const Layer layer = make_layer(context, describe(shape, SYNFIRE_DTYPE_F32));  // keeps the device alive
   const synfire_context dead = context;
   context.reset();
   synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
@@ -203,7 +202,7 @@ TEST(Lifetime, DestroyingNullOrStaleDoesNothing) {
     synfire_buffer_destroy(nullptr);
     synfire_graph_destroy(nullptr);
   }
-  // The wrong destroy function, and values that never were handles.
+  // The wrong destroy function, and values that were never handles.
   synfire_layer_destroy(reinterpret_cast<synfire_layer>(context.get()));
   synfire_context_destroy(reinterpret_cast<synfire_context>(layer.get()));
   synfire_graph_destroy(reinterpret_cast<synfire_graph>(buffer.get()));
@@ -268,7 +267,7 @@ TEST(Lifetime, HandlesAreNeverNullOrAllOnesNorOfTwoTypes) {
   EXPECT_EQ(values.size(), 4u);
 }
 
-// ---- Many, and what comes back --------------------------------------------------------------------------------------
+// ---- Many objects, and the memory that is freed ---------------------------------------------------------------------
 
 TEST(Lifetime, AThousandHandles) {
   EXPECT_EQ(still_queued(), 0u);
@@ -341,7 +340,7 @@ uint64_t heap_in_use() {
   return info.uordblks + info.hblkhd;
 }
 
-// Whoever only launches and waits gets memory back too: where the wait may take as long as it takes.
+// A program that only launches and waits also gets memory back: in waits that may take any time.
 TEST(Lifetime, OnlyABlockingWaitWithoutATimeOutFrees) {
   const Context context = make_context();
   const Buffer from = make_buffer(context, SYNFIRE_DTYPE_F32, 8), to = make_buffer(context, SYNFIRE_DTYPE_F32, 8);
@@ -358,7 +357,7 @@ TEST(Lifetime, OnlyABlockingWaitWithoutATimeOutFrees) {
   windows.reserve(10000);
   const uint64_t before = heap_in_use();
   while (windows.size() < windows.capacity()) windows.push_back(make_window(context, from, SYNFIRE_DTYPE_F32, 0, 8));
-  const uint64_t taken = heap_in_use() - before;  // by the objects: all of them are the same memory of the caller's
+  const uint64_t taken = heap_in_use() - before;  // by the objects themselves, which all borrow the same memory
   for (Buffer& window : windows) window.reset();
   EXPECT_OK(synfire_graph_poll(graph, ticket));
   for (const int32_t policy : {SYNFIRE_WAIT_SPIN, SYNFIRE_WAIT_YIELD, SYNFIRE_WAIT_BLOCK})
@@ -388,7 +387,7 @@ TEST(Lifetime, OwnedMemoryIsZeroedAndAligned) {
   const Context context = make_context();
   for (const int32_t memory : {SYNFIRE_MEMORY_DEVICE, SYNFIRE_MEMORY_PINNED, SYNFIRE_MEMORY_HOST}) {
     for (const uint64_t n_elements : {1u, 7u, 1000u, 100000u}) {
-      for (int round = 0; round < 2; ++round) {  // the second one may get the first one's memory
+      for (int round = 0; round < 2; ++round) {  // the second round may get the memory of the first
         synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
         desc.memory = memory;
         desc.n_elements = n_elements;
@@ -409,7 +408,7 @@ TEST(Lifetime, OwnedMemoryIsZeroedAndAligned) {
 
 // ---- Other threads --------------------------------------------------------------------------------------------------
 
-// One thread calls in a loop while another destroys: every call either succeeds or finds the handle gone for good.
+// One thread calls in a loop while another destroys. Every call either succeeds or finds the handle invalid for good.
 template <typename Make, typename Call>
 void destroy_while_called(Make make, Call call) {
   const Context context = make_context();
@@ -483,7 +482,8 @@ TEST(Lifetime, DestroyWhileAGraphIsReplayed) {
       });
 }
 
-// Threads that create, use and destroy, and hand half of what they made to be destroyed elsewhere, as finalizers do.
+// Threads that create, use and destroy, and pass half of their objects to another thread for destruction, as
+// finalizers do.
 TEST(Lifetime, CreateAndDestroyOnManyThreads) {
   EXPECT_EQ(still_queued(), 0u);
   {
@@ -520,7 +520,7 @@ TEST(Lifetime, CreateAndDestroyOnManyThreads) {
   EXPECT_EQ(still_queued(), 0u);
 }
 
-// The same handles destroyed by several threads at once: exactly one of them counts.
+// Several threads destroy the same handles: exactly one of them takes effect.
 TEST(Lifetime, DoubleDestroyFromTwoThreads) {
   const Context context = make_context();
   for (int round = 0; round < 100; ++round) {

@@ -1,6 +1,6 @@
-// Requests beyond the memory of the machine, of a control group or of the address space: refused before a page is
-// touched, wherever the operating system would grant them and end the process later. Linux only: elsewhere the limits
-// are the operating system's own to tell.
+// Requests beyond the memory of the machine, of a control group or of the address space. They are refused before a
+// page is touched, even if the operating system would grant them and kill the process later. Linux only: other systems
+// report their own limits.
 #include "graph_support.hpp"
 
 #if defined(__linux__)
@@ -38,7 +38,7 @@ uint64_t resident_bytes() {
   return bytes_of("/proc/self/status", "VmRSS:");
 }
 
-// What a stretch of work adds to the memory that this process has, or has ever had, mapped or touched.
+// By how much a piece of work raises this process's peaks of mapped and touched memory.
 class Footprint {
  public:
   uint64_t touched() const { return grown("VmHWM:", touched_); }
@@ -46,7 +46,7 @@ class Footprint {
 
  private:
   static uint64_t now(const char* key) { return bytes_of("/proc/self/status", key); }
-  // The kernel counts the peak of touched memory in batches, so that it may seem to shrink.
+  // The kernel updates the peak of touched memory in batches, so it may appear to shrink.
   static uint64_t grown(const char* key, uint64_t before) { return std::max(now(key), before) - before; }
   uint64_t touched_ = now("VmHWM:"), mapped_ = now("VmPeak:");
 };
@@ -62,7 +62,7 @@ synfire_status create(synfire_context context, int32_t memory, uint64_t bytes, B
   return status;
 }
 
-// Kinds of memory that are the host's.
+// Kinds of memory that are host memory.
 std::vector<int32_t> kinds() {
   if (on_host()) return {SYNFIRE_MEMORY_DEVICE, SYNFIRE_MEMORY_PINNED, SYNFIRE_MEMORY_HOST};
   return {SYNFIRE_MEMORY_PINNED, SYNFIRE_MEMORY_HOST};
@@ -115,7 +115,7 @@ TEST(MemoryLimits, ALayerBeyondTheMachineIsRefusedAndNothingIsTouched) {
   expect_works(context);
 }
 
-// What nobody has written yet is promised, not had. All promises together stay within the machine.
+// Untouched memory is reserved, not yet taken. All reservations together must stay within the machine's memory.
 TEST(MemoryLimits, BuffersThatFitOneByOneAreRefusedWhereTheirSumDoesNotFit) {
 #if defined(SYNFIRE_TEST_SANITIZED)
   GTEST_SKIP() << "sanitizers touch memory of their own for each block";
@@ -157,7 +157,7 @@ TEST(MemoryLimits, ALargeBufferIsZeroAndAlignedAndTouchedByWhoeverWritesIt) {
         EXPECT_EQ(reinterpret_cast<uintptr_t>(data) % 256, 0u);
         const auto* const first = static_cast<const uint8_t*>(data);
         EXPECT_TRUE(std::all_of(first, first + bytes, [](uint8_t byte) { return byte == 0; }));
-        EXPECT_OK(synfire_buffer_fill(buffer, 255));  // what comes next may be the same memory
+        EXPECT_OK(synfire_buffer_fill(buffer, 255));  // later buffers may get the same memory
         buffer.reset();
         EXPECT_OK(synfire_context_reclaim(context, nullptr));
       }
@@ -195,7 +195,7 @@ TEST(MemoryLimits, SlotsBeyondTheMachineAreRefused) {
 
 // ---- In a process of its own ----------------------------------------------------------------------------------------
 
-// Runs `work` in a child; fails with what it wrote unless it ends by itself and without failures.
+// Runs `work` in a child process. Fails with its output unless it exits normally and without failures.
 template <class Work>
 void in_child(Work work) {
   int ends[2];
@@ -254,8 +254,8 @@ TEST(MemoryLimits, AnAddressSpaceThatIsUsedUpIsOutOfMemory) {
   });
 }
 
-// A control group with a limit, below that of this process, and one without in it for a child; none where this process
-// may not make one.
+// A control group with a limit below that of this process, and in it one without a limit for the child. None if this
+// process may not create them.
 class ControlGroup {
  public:
   explicit ControlGroup(uint64_t bytes) {
@@ -317,7 +317,7 @@ TEST(MemoryLimits, TheLimitOfAControlGroupCounts) {
     synfire_layer layer = nullptr;
     EXPECT_FAILS(SYNFIRE_ERROR_OUT_OF_MEMORY, WORDS("SYN-MEMORY-HOST", "group"),
                  synfire_layer_create(context, &desc, &layer));
-    // Touched memory is no longer available, untouched memory is promised.
+    // Touched memory is no longer available; untouched memory is reserved.
     for (const bool touches : {true, false}) {
       SCOPED_TRACE(touches);
       std::vector<Buffer> granted;

@@ -1,4 +1,4 @@
-// Native nodes that interfere with a layer in the middle of a replay: gradients are of one forward, or are refused.
+// Native nodes that interfere with a layer during a replay: gradients belong to one forward, or are refused.
 #include "recording_support.hpp"
 
 #include <functional>
@@ -38,7 +38,7 @@ class CallbackBetween : public testing::Test {
     desc.user = &callback;
     EXPECT_OK(synfire_graph_record_native(graph, &desc));
   }
-  // forward, callback, and a backward where asked for.
+  // A forward, a callback and an optional backward.
   Graph record(bool with_backward, int32_t tape = SYNFIRE_TAPE_RECOMPUTE) {
     rig.load(inputs);
     Graph graph = make_graph(context);
@@ -53,7 +53,7 @@ class CallbackBetween : public testing::Test {
     desc.x = other_x;
     EXPECT_OK(synfire_layer_forward(rig.layer, &desc, nullptr));
   }
-  // What the gradients are when nobody interferes.
+  // The gradients without interference.
   BackwardOutputs<float> undisturbed() {
     const std::function<void()> disturbing = std::exchange(callback, [] {});
     const Graph graph = record(true);
@@ -69,7 +69,7 @@ TEST_F(CallbackBetween, ThatSetsAParameterMakesTheTapeStale) {
   callback = [&] { set_parameter(rig.layer, "tau", {3.5}); };
   rig.poison();
   replay(graph);
-  // Parameters that are set during a replay take effect with the next one.
+  // Parameters that are set during a replay take effect in the next one.
   EXPECT_TRUE(same_bits(rig.backward_outputs(), wanted));
   EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("parameter"), rig.run_backward());
 }
@@ -88,7 +88,7 @@ TEST_F(CallbackBetween, ThatSetsAParameterAheadOfTheForwardDoesSoToo) {
   EXPECT_OK(rig.run_backward());
 }
 
-// The eager call brings the new value to the layer while the replay is between its two passes.
+// The eager call applies the new value to the layer while the replay is between its two passes.
 TEST_F(CallbackBetween, ThatBringsAParameterToTheLayerIsRefused) {
   const Graph graph = record(true);
   const Buffer row = make_buffer(context, SYNFIRE_DTYPE_F32, shape.row());
@@ -106,7 +106,7 @@ TEST_F(CallbackBetween, ThatBringsAParameterToTheLayerIsRefused) {
   EXPECT_OK(synfire_graph_launch(graph, nullptr, nullptr));
 }
 
-// The tape is the forward's own.
+// The tape is that of the replay's forward.
 TEST_F(CallbackBetween, ThatRunsTheLayerTakesNothingAway) {
   const BackwardOutputs<float> wanted = undisturbed();
   const Graph graph = record(true);
@@ -116,7 +116,7 @@ TEST_F(CallbackBetween, ThatRunsTheLayerTakesNothingAway) {
   EXPECT_TRUE(same_bits(rig.backward_outputs(), wanted));
 }
 
-// Without a backward of its own the replay ends well; what a later backward reads is the tape of the last forward.
+// A replay without a backward succeeds; a later backward reads the tape of the last forward.
 TEST_F(CallbackBetween, ThatRunsTheLayerLeavesItsOwnTape) {
   const Graph graph = record(false);
   callback = [&] { run_other_forward(); };
@@ -164,7 +164,7 @@ TEST_F(CallbackBetween, ThatWritesXIsRefusedWhereXIsReadAgain) {
   }
 }
 
-// The tape is from before the replay, and the callback spoils it ahead of the backward.
+// The tape is older than the replay, and the callback overwrites it before the backward.
 TEST_F(CallbackBetween, ThatSpoilsATapeFromBeforeTheReplayIsRefused) {
   rig.load(inputs);
   EXPECT_OK(rig.run_forward());
@@ -176,7 +176,7 @@ TEST_F(CallbackBetween, ThatSpoilsATapeFromBeforeTheReplayIsRefused) {
   EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("callback"), synfire_graph_launch(graph, nullptr, nullptr));
 }
 
-// An update inside the replay counts on by itself and is no interference.
+// An update inside the replay increments its own count and is not interference.
 TEST_F(CallbackBetween, ThatDoesNothingToTheLayerIsFine) {
   rig.load(inputs);
   const Graph graph = make_graph(context);

@@ -1,5 +1,5 @@
-// Native nodes on the host: called at each replay with the memory of their buffers, blamed by number and name. What is
-// misused is refused on either backend; callbacks that enqueue CUDA work are in tests/fault and tests/gpu.
+// Native nodes on the host: called in each replay with the memory of their buffers, and named by number and name if
+// they fail. Misuse is refused on either backend. Callbacks that enqueue CUDA work are in tests/fault and tests/gpu.
 #include "recording_support.hpp"
 
 #include <atomic>
@@ -107,8 +107,8 @@ TEST_F(Native, AFailingCallbackIsNamedAndTheGraphStaysUsable) {
   EXPECT_EQ(data_of(out)[3], 8);
 }
 
-// What ran before a callback that fails has been done: the tape of an earlier forward is gone, the parameter has been
-// updated.
+// Operations before a failing callback have taken effect: the tape of an earlier forward is gone, and the parameter
+// has been updated.
 TEST_F(Native, ALaunchThatFailsInItsMiddleLeavesNoTapeAndTellsWhatItUpdated) {
   if (!on_host()) GTEST_SKIP() << "this callback enqueues nothing";
   const Shape shape{2, 1, 32};
@@ -161,7 +161,7 @@ TEST_F(Native, ACallbackFindsItsGraphBusy) {
 
 // ---- Two threads ----------------------------------------------------------------------------------------------------
 
-// A callback that another thread can look at, and lets go.
+// A callback that another thread can observe and release.
 struct Gate {
   std::atomic<bool> inside{false}, leave{false};
 
@@ -182,8 +182,8 @@ synfire_native_desc at(Gate& gate) {
   return native;
 }
 
-// A graph that another thread launches (on the host) or instantiates (on CUDA, where a replay does not hold it) refuses
-// every call but looks at replays.
+// While another thread launches a graph (on the host) or instantiates it (on CUDA, where a replay does not hold it),
+// every call is refused except polling.
 TEST_F(Native, EveryCallOnAGraphInUseOnAnotherThreadIsBusy) {
   Rig<float> rig(context, describe(Shape{2, 1, 32}, SYNFIRE_DTYPE_F32));
   EXPECT_OK(rig.run_forward());
@@ -265,7 +265,7 @@ TEST_F(Native, EveryCallOnAGraphInUseOnAnotherThreadIsBusy) {
   busy(synfire_graph_write_dot(graph, nullptr, &size));
   EXPECT_EQ(ticket, 77u);
   EXPECT_EQ(operation, 77);
-  // Looks are never refused.
+  // Polling is never refused.
   synfire_graph_statistics statistics = SYNFIRE_GRAPH_STATISTICS_INIT;
   EXPECT_OK(synfire_graph_get_statistics(graph, &statistics));
   EXPECT_OK(synfire_graph_reset_statistics(graph));
@@ -284,7 +284,8 @@ synfire_status SYNFIRE_CALL launches(void* user, const synfire_native_call*) {
   return synfire_graph_launch(static_cast<Nested*>(user)->other, nullptr, nullptr);
 }
 
-// On the host a launch is the replay: while one runs, another thread's with the same layer has no place in any order.
+// On the host a launch is the replay. While one runs, another thread cannot launch with the same layer: no order is
+// defined.
 TEST_F(Native, TwoThreadsReplayingOneLayerNeedAnOrder) {
   if (!on_host()) GTEST_SKIP() << "on a GPU streams give the order: tests/fault";
   const Layer layer = make_layer(context, describe(Shape{1, 1, 16}, SYNFIRE_DTYPE_F32));
@@ -322,7 +323,7 @@ TEST_F(Native, TwoThreadsReplayingOneLayerNeedAnOrder) {
   other.join();
   EXPECT_EQ(launch(plain), 1u);
   EXPECT_EQ(launch(both), 1u);
-  // A launch from inside of a callback has its place in the order.
+  // A launch from within a callback has a defined order.
   const Graph outer = make_graph(context);
   Nested nested{plain};
   synfire_native_desc inner = SYNFIRE_NATIVE_DESC_INIT;

@@ -1,7 +1,6 @@
-// An independent reference for all models and surrogates: the textbook formulas over any kind of number, so that a
-// forward is the same code on doubles and on a tape of automatic differentiation, which yields every gradient.
-// What does not live here: anything of the library but its constants' names; differentiation (autodiff.hpp); buffers
-// (full_rig.hpp).
+// An independent reference for all models and surrogates: the textbook formulas for any kind of number. The same code
+// computes a forward on doubles and on a tape of automatic differentiation (autodiff.hpp), which yields every
+// gradient. It uses nothing of the library but the names of its constants.
 //
 // Notation: H charged potential, S spike, V potential after reset, W second variable, X input.
 //
@@ -15,8 +14,8 @@
 //     KLIF        H = relu(relu_k*(the H of LIF)), of docs/examples/models; not built in
 //     V = H*(1 - S) + v_reset*S (hard)       V = H - v_threshold*S (soft)
 //
-// A detached reset takes S as a constant in the last line, and only there. The loss is the sum of the incoming
-// gradients' products with S, V and W.
+// A detached reset treats S as a constant in the last line only. The loss is the sum of the products of the incoming
+// gradients with S, V and W.
 //
 // Sources: Fang et al. 2023 (these neurons and surrogates), Neftci, Mostafa and Zenke 2019 (surrogate gradients).
 #ifndef SYNFIRE_TESTS_CAPI_NEURON_ORACLE_HPP
@@ -37,24 +36,24 @@ namespace synfire_test {
 
 // ---- Surrogates -----------------------------------------------------------------------------------------------------
 
-/// A surrogate's parameter with the values tests use: off the defaults and off each other.
+/// A parameter of a surrogate with the values that tests use: different from the defaults and from each other.
 struct TestedParameter {
   const char* name;
   double default_value, low, high;
   bool whole = false;
 };
 
-/// What a surrogate is, for x = H - v_threshold and its parameters p.
+/// A surrogate as a function of x = H - v_threshold and its parameters p.
 struct ReferenceSurrogate {
   int32_t id;
   const char* name;
   std::vector<TestedParameter> parameters;
   double (*derivative)(const double* p, double x);
-  double (*primitive)(const double* p, double x);           // null: there is none
+  double (*primitive)(const double* p, double x);           // null if there is none
   std::vector<double> (*kinks)(const double* p) = nullptr;  // where the derivative jumps or bends, besides 0
 };
 
-/// What a library has that docs/examples/models was added to, in its order.
+/// The ids in a library that docs/examples/models was added to, in the order of adding.
 inline constexpr int32_t added_klif = 1000, added_multi_gaussian = 1000;
 
 inline bool library_has_added() {
@@ -63,7 +62,7 @@ inline bool library_has_added() {
          synfire_surrogate_id("multi_gaussian", &surrogate) == SYNFIRE_OK && surrogate == added_multi_gaussian;
 }
 
-/// The built-in ones, and behind them the added one where the library has it.
+/// The built-in ones, followed by the added one if the library has it.
 inline const std::vector<ReferenceSurrogate>& reference_surrogates() {
   using std::numbers::pi;
   using P = const double*;
@@ -216,7 +215,7 @@ struct ReferenceModel {
   bool two_variables = false, has_input_decay = false;
 };
 
-/// The built-in ones, and behind them the added one where the library has it.
+/// The built-in ones, followed by the added one if the library has it.
 inline const std::vector<ReferenceModel>& reference_models() {
   static std::vector<ReferenceModel> models = {
       {SYNFIRE_MODEL_IF, "if", {}, 0},
@@ -257,7 +256,7 @@ struct Step {
   Value v, w;
 };
 
-/// H before it is rectified, which only KLIF does; p are the model's own parameters. It grows with X.
+/// H before rectification, which only KLIF has. p are the model's own parameters. H grows with X.
 template <typename Value>
 Value reference_membrane(int32_t model, bool undecayed_input, const Value* p, const Step<Value>& before,
                          const Value& x) {
@@ -310,7 +309,7 @@ Value reference_adapt(int32_t model, const Value* p, const Value& w, const Value
 
 // ---- A neuron with its parameters -----------------------------------------------------------------------------------
 
-/// A neuron of the library with values for all of its parameters, each one number or one per neuron.
+/// A neuron of the library with values for all its parameters, each shared or per neuron.
 struct ReferenceNeuron {
   const ReferenceModel* model = nullptr;
   const ReferenceSurrogate* surrogate = nullptr;
@@ -395,13 +394,13 @@ inline const ReferenceSurrogate& reference_surrogate(int32_t id) {
 
 // ---- The oracle -----------------------------------------------------------------------------------------------------
 
-/// A spike that is 0 or 1 with the surrogate's derivative, or the surrogate's smooth primitive.
+/// A spike of 0 or 1 with the surrogate's derivative, or the surrogate's smooth primitive.
 enum class SpikeKind { hard, smooth };
 
 struct ReferenceOutputs {
   std::vector<double> spikes, h_seq, v_seq, w_seq, v_final, w_final;
   std::vector<double> grad_x_seq, grad_v_init, grad_w_init;
-  std::vector<std::vector<double>> gradients;  // of each differentiable parameter, per element [B, N]
+  std::vector<std::vector<double>> gradients;  // for each differentiable parameter, per element [B, N]
 };
 
 class NeuronOracle {
@@ -439,8 +438,8 @@ class NeuronOracle {
     return e;
   }
 
-  /// What one element does: `x`, `start` and `parameters` are its numbers on a tape, or doubles. Where `frozen` is
-  /// given, the detached resets take their spikes from there.
+  /// The course of one element. `x`, `start` and `parameters` are numbers on a tape, or doubles. If `frozen` is given,
+  /// detached resets take their spikes from it.
   template <typename Value>
   struct Run {
     std::vector<Value> h, spike, v, w;
@@ -526,8 +525,8 @@ class NeuronOracle {
     return out;
   }
 
-  /// Inputs that take H to places chosen around the threshold, at least `margin` away from it, from the surrogate's
-  /// kinks and from KLIF's own. H before it is rectified grows with X in every model, so X follows from it.
+  /// Inputs that take H to chosen places around the threshold, at least `margin` away from it, from the surrogate's
+  /// kinks and from KLIF's own. H before rectification grows with X in every model, which determines X.
   template <typename Scalar>
   FullInputs<Scalar> drive(Random& random, double margin) const {
     FullInputs<Scalar> inputs;

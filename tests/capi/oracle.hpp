@@ -1,5 +1,5 @@
-// An independent reference: the textbook formulas of IF and LIF neurons, one scalar at a time, in double precision.
-// What does not live here: anything of the library but its constants' names; how results are compared (support.hpp).
+// An independent reference: the textbook formulas of IF and LIF neurons, one scalar at a time, in double precision. It
+// uses nothing of the library but the names of its constants.
 //
 // Notation: H charged potential, S spike, V potential after reset, X input; D = 1 when the reset is detached.
 //
@@ -28,7 +28,7 @@ struct Parameters {
   std::vector<double> tau{2.0}, v_rest{0.0}, v_threshold{1.0}, v_reset{0.0}, alpha{4.0};
 };
 
-/// Which neuron of the library the oracle computes.
+/// The neuron of the library that the oracle computes.
 struct Neuron {
   int32_t model = SYNFIRE_MODEL_LIF;
   int32_t reset = SYNFIRE_RESET_HARD;
@@ -73,8 +73,8 @@ class Oracle {
     return soft() ? h - at(parameters_.v_threshold, n) : at(parameters_.v_reset, n);
   }
 
-  /// Moves every X whose H would come closer than `margin` to the threshold away from it, so that no rounding decides a
-  /// spike. X stays a value of Scalar.
+  /// Moves every X whose H would be closer than `margin` to the threshold, so that rounding cannot decide a spike. X
+  /// remains a value of Scalar.
   template <typename Scalar>
   void keep_margin(std::vector<Scalar>& x, const std::vector<Scalar>& v_init, double margin) const {
     for (size_t i = 0; i < shape_.row(); ++i) {
@@ -165,7 +165,7 @@ class Oracle {
   const Shape& shape_;
 };
 
-/// Largest |out - reference| relative to the largest |reference|; infinite when anything is NaN.
+/// Largest |out - reference| relative to the largest |reference|; infinite if anything is NaN.
 template <typename Scalar>
 double relative_error(const std::vector<Scalar>& out, const std::vector<double>& reference) {
   double error = 0, largest = 0;

@@ -1,4 +1,4 @@
-// Work for several threads, and what it gives.
+// Work for several threads, with its results.
 #ifndef SYNFIRE_TESTS_CAPI_PARALLEL_WORK_HPP
 #define SYNFIRE_TESTS_CAPI_PARALLEL_WORK_HPP
 
@@ -7,7 +7,7 @@
 namespace synfire_test {
 
 struct Work {
-  static constexpr Shape shape{16, 1, 140'003};  // enough for counts too
+  static constexpr Shape shape{16, 1, 140'003};  // large enough that counts use several threads too
 
   struct Results {
     std::vector<float> grad_x;
@@ -15,7 +15,7 @@ struct Work {
     std::vector<uint64_t> counts;
   };
 
-  // Forward, backward, a count and a scale-and-add of a large layer, replayed, and the same as eager calls.
+  // Forward, backward, a count and a scale-and-add of a large layer, replayed and as eager calls.
   static Results run(synfire_context context, bool as_graph = true) {
     const Layer layer = make_layer(context, describe(shape, SYNFIRE_DTYPE_F32));
     const Inputs<float> inputs = random_inputs<float>(shape, 7);

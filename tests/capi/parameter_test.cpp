@@ -1,6 +1,5 @@
-// Parameters of every model and surrogate: names, defaults, ranges, one number or one per neuron, PLIF's two names for
-// one value; and requests for gradients of parameters that are refused.
-// What does not live here: what the parameters and their gradients compute (gradient_test.cpp).
+// Parameters of every model and surrogate: names, defaults, ranges, shared or per neuron, PLIF's two names for one
+// value; and requests for gradients of parameters that are refused. What the gradients compute: gradient_test.cpp.
 #include <cmath>
 
 #include "neuron_oracle.hpp"
@@ -166,7 +165,7 @@ TEST(Parameters, RefuseAnUnknownName) {
     }
     EXPECT_EQ(all_values(layer), before);
   }
-  // A name of another model is no name of this one.
+  // A parameter name of another model is refused.
   const Layer layer = make_layer_of(context, SYNFIRE_MODEL_IF);
   const double value = 2;
   for (const char* const name : {"tau", "reciprocal_tau", "v_rest"})
@@ -224,8 +223,8 @@ TEST(Parameters, RefuseValuesOutsideTheirRange) {
   }
 }
 
-// Values in range whose constants are no numbers of the layer's arithmetic: 1/tau of a tau below 1/FLT_MAX, a potential
-// beyond FLT_MAX, a product of two parameters. f64 layers take what f32 layers refuse.
+// Values in range whose derived constants are not representable in the layer's arithmetic: 1/tau of a tau below
+// 1/FLT_MAX, a potential beyond FLT_MAX, a product of two parameters. f64 layers accept what f32 layers refuse.
 TEST(Parameters, RefuseValuesThatLeaveTheArithmetic) {
   struct Beyond {
     int32_t model;
@@ -268,7 +267,7 @@ TEST(Parameters, RefuseValuesThatLeaveTheArithmetic) {
       for (const synfire_parameter_info& info : all_parameters(layer)) EXPECT_EQ(info.length, 1u) << info.name;
     }
   }
-  // Each in range and harmless alone; together v_rest/tau overflows.
+  // Each value is in range and harmless alone; together, v_rest/tau overflows.
   const Layer layer = make_layer_of(context, SYNFIRE_MODEL_LIF);
   const double v_rest = 1e30, tau = 1e-20;
   EXPECT_OK(synfire_layer_set_parameter(layer, "v_rest", &v_rest, 1));
@@ -340,7 +339,7 @@ TEST(Plif, RefusesAReciprocalBeyondTheRange) {
   }
 }
 
-// The same bits under either name, as LIF with that tau, also for tau < 1, where V swings.
+// The same bits by either name, equal to LIF with that tau; also for tau < 1, where V oscillates.
 TEST(Plif, ComputesWhatLifComputes) {
   const Context context = make_context();
   for (const double tau : {4.0, 1.0, 0.5, 0.625}) {
@@ -405,7 +404,7 @@ class GradientRequests : public testing::TestWithParam<int32_t> {
     EXPECT_OK(synfire_buffer_fill(per_neuron, 5));
   }
 
-  // Eager and recorded, the request is refused alike. Nothing is written, and the graph takes no operation.
+  // The request is refused by the eager call and while recording. Nothing is written, and the graph gets no operation.
   void expect_refused(const synfire_backward_desc& desc, std::initializer_list<std::string_view> words,
                       synfire_status expected = SYNFIRE_ERROR_INVALID_ARGUMENT) {
     EXPECT_FAILS(expected, words, synfire_layer_backward(rig->layer, &desc, nullptr));
@@ -423,7 +422,7 @@ class GradientRequests : public testing::TestWithParam<int32_t> {
     expect_refused(desc, words, expected);
   }
 
-  // After all refusals a request that is right gives what it gives on a fresh layer.
+  // After all refusals a correct request gives the results of a fresh layer.
   void TearDown() override {
     rig->ask({{"v_threshold", false}, {"v_reset", true}});
     const FullOutputs<float> out = rig->run();
@@ -537,7 +536,7 @@ TEST_P(GradientRequests, NeedATape) {
   EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("layer"), rig->run_backward());
 }
 
-// Names are read during the call only.
+// Names are only read during the call.
 TEST_P(GradientRequests, KeepNoPointerToTheirNames) {
   std::string name = "v_threshold";
   std::vector<synfire_parameter_gradient> gradients = {{name.c_str(), one}};
@@ -557,7 +556,7 @@ TEST_P(GradientRequests, KeepNoPointerToTheirNames) {
   EXPECT_TRUE(same_bits(download<float>(one, 1), expected));
 }
 
-// A graph keeps the memory of a gradient's buffer alive.
+// A graph keeps the memory of a gradient's buffer.
 TEST_P(GradientRequests, OutliveTheirHandles) {
   rig->ask({{"v_threshold", true}});
   const Graph recorded = rig->graph();

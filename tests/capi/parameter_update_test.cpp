@@ -1,5 +1,5 @@
-// Parameters that replays update: the update, its clamps, what follows from the new value, the order with what the host
-// sets, and several parameters set at once.
+// Parameters that replays update: the update, its clamps, the constants derived from the new value, the order relative
+// to the host's changes, and several parameters set together.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -35,7 +35,7 @@ class ParameterUpdate : public testing::Test {
     return updating(layer, update_desc(name, gradient, rate));
   }
 
-  // Everything that depends on the constants of a layer has the bits of a fresh layer that was given its parameters.
+  // Everything that depends on a layer's constants has the bits of a fresh layer that was given the same parameters.
   void expect_as_if_set(synfire_layer layer, int32_t model, int64_t n_neurons = 5) const {
     const Layer fresh = make(model, n_neurons);
     for (uint32_t index = 0;; ++index) {
@@ -97,7 +97,7 @@ TYPED_TEST(ParameterUpdate, EveryParameterOfEveryModelTakesAStep) {
       SCOPED_TRACE(testing::Message() << "model " << model << ", " << info.name);
       const Buffer grad = this->gradient({static_cast<TypeParam>(-0.3)});
       const synfire_update_parameter_desc desc = update_desc(info.name, grad, 0.7);
-      if (std::string_view(info.name) == "alpha") {  // the surrogate's
+      if (std::string_view(info.name) == "alpha") {  // a parameter of the surrogate
         const Graph graph = make_graph(this->context_);
         EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("alpha", "surrogate"),
                      synfire_graph_record_update_parameter(graph, layer, &desc));
@@ -126,7 +126,7 @@ TYPED_TEST(ParameterUpdate, OneNumberPerNeuron) {
       set_parameter(layer, "tau", tau);
       const std::vector<TypeParam> values = random.values<TypeParam>(count, -0.5, 0.5);
       const Buffer grad = this->gradient(values), shared = this->gradient({TypeParam(0.25)});
-      // One per neuron, and one that all share, in one graph.
+      // One parameter per neuron and one shared, in one graph.
       const Graph graph = make_graph(this->context_);
       record_update(graph, layer, "tau", grad, 0.1);
       record_update(graph, layer, "v_rest", shared, 0.5);
@@ -139,7 +139,7 @@ TYPED_TEST(ParameterUpdate, OneNumberPerNeuron) {
       EXPECT_TRUE(same_bits(get_parameter(layer, "tau", count), tau));
       EXPECT_EQ(get_parameter(layer, "v_rest")[0], v_rest - 0.25);
       this->expect_as_if_set(layer, model, n);
-      // Another parameter becomes one per neuron, a third one number again; updates go on.
+      // Another parameter becomes per neuron, a third one shared again; updates continue.
       set_parameter(layer, "v_threshold", random.values<double>(count, 0.5, 1.5));
       replay(graph);
       set_parameter(layer, "v_threshold", {0.75});
@@ -150,7 +150,7 @@ TYPED_TEST(ParameterUpdate, OneNumberPerNeuron) {
   }
 }
 
-// A scalar parameter's constants become per neuron after the graph was made.
+// The constants of a shared parameter become per neuron after the graph was created.
 TYPED_TEST(ParameterUpdate, ConstantsBecomePerNeuronLater) {
   const int64_t n = 300;
   Random random(6);
@@ -196,7 +196,7 @@ TYPED_TEST(ParameterUpdate, OpenRangesEndWhereConstantsStayFinite) {
     replay(graph);
     const double tau = get_parameter(layer, "tau")[0];
     EXPECT_GT(tau, 0);
-    // It may be set, and nothing below it.
+    // This value may be set, but no smaller one.
     EXPECT_OK(synfire_layer_set_parameter(layer, "tau", &tau, 1));
     const double below = std::nextafter(tau, 0);
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("tau"), synfire_layer_set_parameter(layer, "tau", &below, 1));
@@ -205,10 +205,10 @@ TYPED_TEST(ParameterUpdate, OpenRangesEndWhereConstantsStayFinite) {
       EXPECT_GT(1 / below, largest);
     }
     this->expect_as_if_set(layer, model);
-    replay(graph);  // and it stays there
+    replay(graph);  // it stays there
     EXPECT_EQ(get_parameter(layer, "tau")[0], tau);
   }
-  // The other end: no constant exceeds the arithmetic there either.
+  // The other end of the range: constants stay finite there too.
   const Layer layer = this->make(SYNFIRE_MODEL_LIF);
   const Buffer grad = this->gradient({TypeParam(-1)});
   const Graph graph = this->updating(layer, "v_threshold", grad, std::numeric_limits<double>::max());
@@ -250,7 +250,7 @@ TYPED_TEST(ParameterUpdate, BoundsOfOnesOwn) {
   EXPECT_OK(synfire_graph_set_value(graph, operation, "learning_rate", -8));
   replay(graph);
   EXPECT_EQ(get_parameter(layer, "tau")[0], 3);
-  // Outside of them by the host's will: the next step brings it inside.
+  // The host may set a value outside; the next step clamps it.
   set_parameter(layer, "tau", {100});
   EXPECT_EQ(get_parameter(layer, "tau")[0], 100);
   EXPECT_OK(synfire_graph_set_value(graph, operation, "learning_rate", 0));
@@ -273,8 +273,8 @@ TYPED_TEST(ParameterUpdate, GradientsThatAreNoNumbersChangeNothing) {
 
 // ---- order with the host --------------------------------------------------------------------------------------------
 
-// Replays in flight, with values set between the launches: each set comes after the updates of earlier launches and
-// before those of later ones.
+// Replays in flight, with values set between launches: each set comes after the updates of earlier launches and before
+// those of later ones.
 TYPED_TEST(ParameterUpdate, TheHostsValuesAreOrderedByTicket) {
   constexpr uint32_t n_slots = 6;
   const Shape shape{4, 2, 5};
@@ -299,7 +299,7 @@ TYPED_TEST(ParameterUpdate, TheHostsValuesAreOrderedByTicket) {
   for (uint32_t k = 0; k < n_slots; ++k) {
     if (k == 2) set_parameter(layer, "tau", {tau = 10});
     if (k == 4) {
-      // Only the last of two counts, together with a learning rate.
+      // Of two sets only the last counts, together with a learning rate.
       set_parameter(layer, "tau", {77});
       set_parameter(layer, "tau", {tau = 20});
       EXPECT_OK(synfire_graph_set_value(graph, update, "learning_rate", -0.5));
@@ -308,7 +308,7 @@ TYPED_TEST(ParameterUpdate, TheHostsValuesAreOrderedByTicket) {
     seen.push_back(tau);
     tau += k < 4 ? 1 : 0.5;
   }
-  set_parameter(layer, "v_threshold", {0.875});  // another one: the updates in flight are not lost
+  set_parameter(layer, "v_threshold", {0.875});  // another parameter: the updates in flight are not lost
   EXPECT_EQ(get_parameter(layer, "tau")[0], tau) << "reading waits for them";
   for (uint32_t k = 0; k < n_slots; ++k) {
     wait(graph, tickets[k]);
@@ -317,7 +317,7 @@ TYPED_TEST(ParameterUpdate, TheHostsValuesAreOrderedByTicket) {
     // H[1] = X/tau, from V = 0 and X = 1.
     EXPECT_EQ(*static_cast<TypeParam*>(data), static_cast<TypeParam>(1 / seen[k])) << k;
   }
-  // Set after the last launch: kept, and the next replay's update starts from it.
+  // Set after the last launch: the value is kept, and the next replay's update starts from it.
   set_parameter(layer, "tau", {5});
   EXPECT_EQ(get_parameter(layer, "tau")[0], 5);
   replay(graph);
@@ -348,8 +348,8 @@ TYPED_TEST(ParameterUpdate, TheHostsValuesPerNeuronAreOrderedByTicket) {
   this->expect_as_if_set(layer, SYNFIRE_MODEL_LIF);
 }
 
-// The host checks what it sets against the other parameters as it last knew them. Where replays have changed those, a
-// constant may come out that no type holds: it becomes the largest number of its sign.
+// The host checks a value against the other parameters as it last read them. If replays have changed those, a constant
+// may overflow; it then becomes the largest number of its sign.
 TYPED_TEST(ParameterUpdate, ConstantsThatNoCheckLetPassAreHeldFinite) {
   const double large = std::is_same_v<TypeParam, float> ? 1e30 : 1e200;
   const TypeParam largest = std::numeric_limits<TypeParam>::max();
@@ -376,7 +376,7 @@ TYPED_TEST(ParameterUpdate, ConstantsThatNoCheckLetPassAreHeldFinite) {
     }
 }
 
-// A thread that reads while another one launches: what it read is not taken for what the last replay left.
+// A thread reads while another one launches. The value read must not be mistaken for the result of the last replay.
 TYPED_TEST(ParameterUpdate, ReadingWhileAnotherThreadLaunchesLosesNoUpdate) {
   const Layer layer = this->make(SYNFIRE_MODEL_LIF);
   const Buffer grad = this->gradient({TypeParam(-1)});
@@ -467,7 +467,7 @@ TYPED_TEST(ParameterUpdate, ADisabledUpdateUpdatesNothing) {
   EXPECT_EQ(get_parameter(layer, "tau")[0], 1.75);
 }
 
-// ---- several at once ------------------------------------------------------------------------------------------------
+// ---- Several at once ------------------------------------------------------------------------------------------------
 
 TYPED_TEST(ParameterUpdate, SeveralParametersAreSetAllOrNone) {
   for (const bool updated : {false, true}) {
@@ -509,7 +509,7 @@ TYPED_TEST(ParameterUpdate, SeveralParametersAreSetAllOrNone) {
   }
 }
 
-// ---- bad input ------------------------------------------------------------------------------------------------------
+// ---- Bad input ------------------------------------------------------------------------------------------------------
 
 TYPED_TEST(ParameterUpdate, BadInput) {
   const Layer layer = this->make(SYNFIRE_MODEL_LIF);
@@ -542,7 +542,7 @@ TYPED_TEST(ParameterUpdate, BadInput) {
   refuses(SYNFIRE_ERROR_INVALID_ARGUMENT, {"lower", "upper"}, desc);
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("desc"),
                synfire_graph_record_update_parameter(graph, layer, nullptr));
-  // A parameter that a graph updates keeps its length.
+  // A parameter that a graph updates cannot change its length.
   set_parameter(layer, "tau", {2, 3, 4, 5, 6});
   refuses(SYNFIRE_ERROR_INVALID_ARGUMENT, {"gradient"}, update_desc("tau", one, 1));
   EXPECT_EQ(record_update(graph, layer, "tau", five, 1), 0);
@@ -556,7 +556,7 @@ TYPED_TEST(ParameterUpdate, BadInput) {
   EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("graph"), synfire_graph_record_update_parameter(graph, layer, &late));
 }
 
-// A parameter keeps its length while a graph that updates it lives, and not for longer.
+// A parameter cannot change its length while a graph that updates it lives, but can afterwards.
 TYPED_TEST(ParameterUpdate, ALengthIsFreeAgainWithTheLastGraph) {
   const Layer layer = this->make(SYNFIRE_MODEL_LIF);
   const Buffer one = this->gradient({TypeParam(1)}), five = this->gradient(std::vector<TypeParam>(5, 1));
@@ -572,13 +572,13 @@ TYPED_TEST(ParameterUpdate, ALengthIsFreeAgainWithTheLastGraph) {
   EXPECT_OK(synfire_context_reclaim(this->context_, nullptr));
   refused();
   {
-    // One that could not be recorded holds nothing.
+    // A graph whose recording failed does not hold it.
     const Graph third = make_graph(this->context_);
     const synfire_update_parameter_desc bad = update_desc("v_rest", one, infinity);
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("learning_rate"),
                  synfire_graph_record_update_parameter(third, layer, &bad));
     set_parameter(layer, "v_rest", {0, 0.1, 0.2, 0.3, 0.4});
-    // One that is not instantiated holds it too.
+    // A graph that is not instantiated holds it too.
     const synfire_update_parameter_desc held = update_desc("v_rest", five, 0);
     EXPECT_OK(synfire_graph_record_update_parameter(third, layer, &held));
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("count", "v_rest"),

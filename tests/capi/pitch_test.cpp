@@ -1,5 +1,4 @@
-// Row pitches and alignments: steps spaced out, matrices beside each other, arrays that begin anywhere.
-// What does not live here: what is computed (storage_test.cpp and the files beside it).
+// Row pitches and alignments: steps with padding, matrices side by side, arrays at any offset.
 #include "storage_rig.hpp"
 
 namespace synfire_test {
@@ -10,7 +9,7 @@ class Pitch : public testing::Test {
   const Context context = make_context();
 };
 
-// The rig fills what is between rows and around arrays with ones, and checks that they stay.
+// The rig fills gaps between rows and around arrays with ones and checks that they stay.
 TEST_F(Pitch, SpacedOutAndMisalignedArraysGiveTheSame) {
   const Placement placements[] = {{0, 1}, {0, 13}, {1, 0}, {1, 1}, {3, 5}, {0, 32}};
   for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16})
@@ -51,11 +50,11 @@ TEST_F(Pitch, TapesOfSpacedOutX) {
       choice.in_place_gradient = in_place;
       StorageRig rig(context, desc, choice);
       EXPECT_TRUE(same_bits(rig.run(in), wanted)) << "tape " << tape << " in place " << in_place;
-      (void)rig.x->get();  // checks what lies between its rows
+      (void)rig.x->get();  // checks the gaps between its rows
     }
 }
 
-// Rows long enough for wide accesses, first aligned, then beginning one element later, then with a pitch that is odd.
+// Rows long enough for wide accesses: first aligned, then offset by one element, then with an odd pitch.
 TEST_F(Pitch, WideRowsThatAreNotAligned) {
   const Shape shape{2, 1, 272384};
   for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16}) {
@@ -72,7 +71,7 @@ TEST_F(Pitch, WideRowsThatAreNotAligned) {
   }
 }
 
-// One matrix [T, 3N]: X, V and dL/dX beside each other.
+// One matrix [T, 3N] with X, V and dL/dX side by side.
 TEST_F(Pitch, ColumnsOfOneMatrix) {
   const Shape shape{20, 1, 18};
   const size_t n = shape.row(), pitch = 3 * n, steps = 20;
@@ -115,7 +114,7 @@ TEST_F(Pitch, ColumnsOfOneMatrix) {
       EXPECT_EQ(result[t * pitch + 2 * n + i], static_cast<float>(wanted.grad_x_seq[t * n + i]));
     }
 
-  // Columns that meet, and columns of another pitch, overlap.
+  // Columns that share an element, and columns of another pitch, overlap.
   for (const auto& [index, columns] : {std::pair{n - 1, pitch}, std::pair{2 * n + 1, pitch}, std::pair{n, pitch - 1}}) {
     const Buffer wrong = column(index, columns);
     forward.v_seq = wrong;
@@ -176,7 +175,7 @@ TEST_F(Pitch, RowsThatWouldOverlapAreRefusedWithAWayOut) {
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("desc.row_pitch"), synfire_buffer_create(context, &desc, &handle));
 }
 
-// The rows but the last take just below 2^64 bytes, and the last one takes the sum beyond them.
+// All rows but the last take just below 2^64 bytes, and the last one exceeds the limit.
 TEST_F(Pitch, SizesThatWrapAreRefused) {
   constexpr int64_t n_steps = 46'114'554'456'552, n_neurons = 6'186;
   synfire_buffer_desc spaced = SYNFIRE_BUFFER_DESC_INIT;

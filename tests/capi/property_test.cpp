@@ -1,7 +1,7 @@
-// Properties of random layers: shape, model, surrogate, reset, input mode, parameters (each one number or one per
-// neuron), where the state comes from, which gradients arrive and which are asked for, eager or replayed, threads: all
-// drawn from a seed, against an independent scalar reference. A failure prints its seed; SYNFIRE_TEST_SEED=N runs that
-// seed alone. What does not live here: host against GPU bit for bit (tests/gpu/bit_equality_test.cpp).
+// Properties of random layers: shape, model, surrogate, reset, input mode, parameters (each shared or per neuron),
+// source of the state, incoming and requested gradients, eager or replayed, threads. All are drawn from a seed and
+// compared with an independent scalar reference. A failure prints its seed; SYNFIRE_TEST_SEED=N runs only that seed.
+// Host against GPU bit for bit: tests/gpu/bit_equality_test.cpp.
 #include <cstdlib>
 #include <numeric>
 
@@ -20,7 +20,7 @@ std::vector<uint64_t> seeds(uint64_t count) {
 /// A layer and how it is run.
 struct RandomLayer {
   explicit RandomLayer(uint64_t seed) : random(seed) {
-    // Small rows as often as wide ones; odd ones, tails of a word and single neurons among both.
+    // Small rows as often as wide ones, both including odd lengths, partial words and single neurons.
     shape = {coin() ? random.whole(1, 6) : random.whole(1, 70), coin() ? 1 : random.whole(1, 4),
              coin() ? random.whole(1, 40) : random.whole(1, 300)};
     const auto n_models = static_cast<int64_t>(reference_models().size());
@@ -82,12 +82,12 @@ struct RandomLayer {
 
 template <typename Scalar>
 struct Results {
-  FullOutputs<Scalar> out;  // spikes stay NaN where bits were asked for
+  FullOutputs<Scalar> out;  // spikes stay NaN if bits were requested
   std::vector<uint32_t> spike_bits;
   std::vector<std::vector<Scalar>> gradients;
 };
 
-// One context for each number of threads; a GPU's has none.
+// One context for each number of threads; on a GPU there is only one.
 class Contexts {
  public:
   synfire_context with_threads(int32_t n_threads) {
@@ -144,9 +144,8 @@ class Properties : public testing::Test {};
 using Scalars = testing::Types<float, double>;
 TYPED_TEST_SUITE(Properties, Scalars);
 
-// X with its last bits changed, by about as much as a step rounds (1/tau of it reaches H): some of the drawn layers
-// amplify that from step to step, the more the longer they run, and how much is seen from what it does to the
-// reference.
+// X with its last bits changed, by about the rounding of a step (1/tau of it reaches H). Some layers amplify such a
+// change from step to step, more so in longer runs. Its effect on the reference measures by how much.
 template <typename Scalar>
 FullInputs<double> shaken(const FullInputs<Scalar>& inputs, Random& random) {
   const auto as_double = [](const std::vector<Scalar>& values) {
@@ -161,7 +160,7 @@ FullInputs<double> shaken(const FullInputs<Scalar>& inputs, Random& random) {
   return result;
 }
 
-// `scale`: what the error is relative to; `noise`: what last bits of X do to the reference.
+// `scale`: the reference of the relative error. `noise`: the effect of X's last bits on the reference.
 template <typename Scalar>
 void expect_near(const char* name, const std::vector<Scalar>& got, const std::vector<double>& wanted, double scale,
                  double noise) {
@@ -184,7 +183,7 @@ double largest_of(const std::vector<double>& values, double at_least) {
   return at_least;
 }
 
-// Shares of the elements [B, N] summed to one number, or one per neuron.
+// Contributions of the elements [B, N], summed to one number or to one per neuron.
 std::vector<double> summed(const std::vector<double>& shares, size_t length) {
   std::vector<double> sums(length, 0.0);
   for (size_t i = 0; i < shares.size(); ++i) sums[i % length] += shares[i];
@@ -192,7 +191,7 @@ std::vector<double> summed(const std::vector<double>& shares, size_t length) {
 }
 
 TYPED_TEST(Properties, RandomLayersMatchAScalarReference) {
-  constexpr double floor = 0.01;  // 1 % of the incoming gradients, where everything cancels
+  constexpr double floor = 0.01;  // 1 % of the incoming gradients, for sums that cancel
   Contexts contexts;
   for (const uint64_t seed : seeds(200)) {
     RandomLayer layer(seed);
@@ -226,7 +225,7 @@ TYPED_TEST(Properties, RandomLayersMatchAScalarReference) {
       const std::vector<double>& shares = wanted.gradients[p];
       const size_t length = layer.asked[k].per_neuron ? static_cast<size_t>(layer.shape.n_neurons) : 1;
       const std::vector<double> sums = summed(shares, length);
-      // What cancels in a sum is measured against the largest share of an element.
+      // If a sum cancels, the error is relative to the largest contribution of an element.
       expect_near(layer.asked[k].name.c_str(), got.gradients[k], sums,
                   std::fmax(largest_of(shares, floor), length == 1 ? std::fabs(sums[0]) : 0),
                   largest_of(summed(distances(shares, other.gradients[p]), length), 0));
@@ -235,8 +234,8 @@ TYPED_TEST(Properties, RandomLayersMatchAScalarReference) {
   }
 }
 
-// A neuron's bits do not depend on where in the row it is, nor on its neighbours: in another order of neurons, every
-// output and every gradient per neuron is in that order, bit for bit.
+// A neuron's bits depend neither on its position in the row nor on its neighbours: if neurons are permuted, every
+// output and every gradient per neuron is permuted too, bit for bit.
 TYPED_TEST(Properties, NeuronsDoNotKnowTheirPlace) {
   Contexts contexts;
   for (const uint64_t seed : seeds(60)) {

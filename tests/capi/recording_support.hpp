@@ -1,4 +1,4 @@
-// Records the operations between the passes in one line each.
+// Functions that record the operations between the passes in one line each.
 #ifndef SYNFIRE_TESTS_CAPI_RECORDING_SUPPORT_HPP
 #define SYNFIRE_TESTS_CAPI_RECORDING_SUPPORT_HPP
 

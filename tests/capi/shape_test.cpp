@@ -1,4 +1,4 @@
-// Buffers with a shape: what may be created, and which operations take them.
+// Buffers with a shape: which can be created, and which operations accept them.
 #include <array>
 
 #include "graph_support.hpp"
@@ -37,7 +37,7 @@ class Shapes : public testing::Test {
     EXPECT_OK(synfire_buffer_get_data(buffer, nullptr, &bytes));
     return bytes;
   }
-  // One buffer in the place of one that fits, eagerly and recorded.
+  // Replaces one buffer by another, eagerly and while recording.
   template <typename Desc>
   synfire_status pass(synfire_buffer Desc::*field, synfire_buffer buffer) {
     if constexpr (std::is_same_v<Desc, synfire_forward_desc>) {
@@ -144,7 +144,7 @@ TEST_F(Shapes, LengthsOfOneAreIgnored) {
     desc.x = buffer;
     EXPECT_OK(synfire_layer_forward(one_row, &desc, nullptr));
   }
-  // As many elements in other shapes.
+  // The same number of elements in other shapes.
   for (const Lengths& other : {Lengths{40, 32}, Lengths{2, 10, 64}, Lengths{2, 640}, Lengths{64, 1, 20}}) {
     const Buffer buffer = shaped(other);
     synfire_forward_desc desc = SYNFIRE_FORWARD_DESC_INIT;
@@ -152,7 +152,7 @@ TEST_F(Shapes, LengthsOfOneAreIgnored) {
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-BUFFER-SHAPE", "[20, 1, 64]"),
                  synfire_layer_forward(one_row, &desc, nullptr));
   }
-  // More steps than the layer has are not cut off.
+  // A sequence with more steps than the layer is refused, not truncated.
   const Buffer longer = shaped({21, 64});
   synfire_forward_desc desc = SYNFIRE_FORWARD_DESC_INIT;
   desc.x = longer;
@@ -328,7 +328,7 @@ TEST_F(Shapes, ARebindIsChecked) {
                plain = make_buffer(context, SYNFIRE_DTYPE_F32, T * B * N);
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-REBIND-SHAPE", "[3, 20, 70]", "[20, 3, 70]"),
                synfire_graph_rebind(graph, x, swapped));
-  replay(graph);  // as it was
+  replay(graph);  // unchanged
   EXPECT_OK(synfire_graph_rebind(graph, x, same));
   EXPECT_OK(synfire_graph_rebind(graph, same, plain));
   replay(graph);

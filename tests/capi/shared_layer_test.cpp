@@ -1,4 +1,4 @@
-// A layer that stands several times in a graph: each forward has a tape of its own, a backward says whose it reads,
+// A layer that occurs several times in a graph: each forward has its own tape, each backward says which one it reads,
 // windows continue one another, and gradients of parameters add up.
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 namespace synfire_test {
 namespace {
 
-// Odd on purpose.
+// Odd on purpose, to cover partial words and vectors.
 constexpr int64_t n_steps = 7, batch = 2, n_neurons = 37;
 constexpr uint64_t row = static_cast<uint64_t>(batch * n_neurons), sequence = static_cast<uint64_t>(n_steps) * row;
 
@@ -36,7 +36,7 @@ class SharedLayer : public testing::Test {
   }
   Buffer empty(uint64_t count) const { return make_buffer(context, dtype_of<Scalar>, count); }
 
-  // One pass both ways over a window, with everything in buffers of its own.
+  // A forward and a backward over a window, with separate buffers.
   struct Window {
     Buffer x, grad_spikes, spikes, grad_x, grad_v_init, gradient;
     int32_t forward = -1, backward = -1;
@@ -72,7 +72,7 @@ class SharedLayer : public testing::Test {
     window.backward = last_operation(graph);
   }
   std::vector<Scalar> all_of(const Buffer& buffer, uint64_t count) const { return download<Scalar>(buffer, count); }
-  // What a layer of its own gives for this window, from a reset state.
+  // The result of a separate layer for this window, from a reset state.
   std::vector<Scalar> gradient_alone(const Window& like) const {
     const Layer layer = layer_of(n_steps);
     synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
@@ -98,7 +98,7 @@ class SharedLayer : public testing::Test {
 using Scalars = testing::Types<float, double>;
 TYPED_TEST_SUITE(SharedLayer, Scalars);
 
-// The same weights for two inputs: the state is reset before each, as a layer of its own begins.
+// The same weights for two inputs. The state is reset before each, so each equals a separate layer.
 TYPED_TEST(SharedLayer, EachBackwardReadsTheTapeOfItsForward) {
   for (const int32_t tape : {SYNFIRE_TAPE_RECOMPUTE, SYNFIRE_TAPE_STORE})
     for (const bool in_order : {true, false}) {
@@ -136,7 +136,7 @@ TYPED_TEST(SharedLayer, WithoutANameItIsTheNewest) {
   EXPECT_TRUE(same_bits(this->all_of(second.grad_x, sequence), this->gradient_alone(second)));
 }
 
-// Three windows unrolled in one graph are one long sequence: the spikes bit for bit, the gradients to rounding.
+// Three windows unrolled in one graph equal one long sequence: spikes bit for bit, gradients up to rounding.
 TYPED_TEST(SharedLayer, WindowsAreOneLongSequence) {
   using Scalar = TypeParam;
   constexpr uint64_t n_windows = 3;
@@ -195,7 +195,7 @@ TYPED_TEST(SharedLayer, WindowsAreOneLongSequence) {
   this->expect_near(this->all_of(sum, 1), this->all_of(gradient, 1));
 }
 
-// Eagerly and from replay to replay; a gradient of each neuron as well.
+// Eager and from replay to replay; also a gradient per neuron.
 TYPED_TEST(SharedLayer, GradientsOfParametersAreAddedWhereThatIsAsked) {
   using Scalar = TypeParam;
   for (const uint64_t length : {uint64_t{1}, static_cast<uint64_t>(n_neurons)}) {
@@ -248,7 +248,7 @@ TYPED_TEST(SharedLayer, GradientsOfParametersAreAddedWhereThatIsAsked) {
   }
 }
 
-// Forwards and backwards in four graphs: what runs in between takes no tape away.
+// Forwards and backwards in four graphs: what runs in between does not invalidate a tape.
 TYPED_TEST(SharedLayer, GraphsOfTheirOwnHaveTapesOfTheirOwn) {
   const Layer layer = this->layer_of(n_steps);
   typename TestFixture::Window windows[2] = {this->window(30), this->window(31)};

@@ -1,5 +1,4 @@
-// Spikes from every format to every other, and counts of them, against a packbits and sums written out here.
-// What does not live here: what layers write (storage_test.cpp), what is refused (errors/spikes_test.cpp).
+// Conversion of spikes between all formats, and their counts, against a packbits and sums written out here.
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -24,8 +23,7 @@ Spikes random_spikes(const Shape& shape, uint64_t seed) {
   return spikes;
 }
 
-// Little-endian: bit i of byte k is flag 8k + i. Filled up with zero bytes to whole words, and those are read byte by
-// byte.
+// Little-endian: bit i of byte k is flag 8k + i. Padded with zero bytes to whole words, which are read byte by byte.
 std::vector<uint32_t> packbits(const std::vector<uint8_t>& flags) {
   std::vector<uint8_t> bytes((flags.size() + 31) / 32 * 4, 0);
   for (size_t i = 0; i < flags.size(); ++i)
@@ -46,7 +44,7 @@ size_t row_of(int32_t dtype, const Shape& shape) {
   return dtype == SYNFIRE_DTYPE_BITS ? static_cast<size_t>(shape.batch) * shape.words_per_row() : shape.row();
 }
 
-// The elements of spikes in a format; `tail` is what tail bits are set to.
+// The elements of spikes in a format. Tail bits are set to `tail`.
 std::vector<double> elements(int32_t dtype, const Shape& shape, const Spikes& spikes, uint8_t tail = 0) {
   const auto n_steps = static_cast<size_t>(shape.n_steps), n_neurons = static_cast<size_t>(shape.n_neurons);
   std::vector<double> result;
@@ -71,7 +69,7 @@ std::vector<double> elements(int32_t dtype, const Shape& shape, const Spikes& sp
   return result;
 }
 
-// The same with everything that may stand for a spike or for none.
+// The same with every value that may represent a spike or its absence.
 std::vector<double> source_elements(int32_t dtype, const Shape& shape, const Spikes& spikes) {
   std::vector<double> values = elements(dtype, shape, spikes, 1);
   if (is_packed(dtype)) return values;
@@ -122,7 +120,7 @@ class SpikeFormats : public testing::Test {
  protected:
   const Context context = make_context();
 
-  // Once eagerly, and twice in a graph.
+  // Once eager, and twice in a graph.
   template <typename Desc>
   void run_everywhere(const Desc& desc, synfire_status (*eager)(synfire_context, const Desc*, synfire_stream),
                       synfire_status (*record)(synfire_graph, const Desc*), Rows& output,
@@ -158,7 +156,7 @@ TEST_F(SpikeFormats, FromEveryFormatToEveryFormat) {
     }
 }
 
-// The bytes as they lie in memory: those of a packbits of the row, written out for one pattern.
+// The bytes in memory equal packbits of the row, written out for one pattern.
 TEST_F(SpikeFormats, TheBytesAreThoseOfPackbits) {
   const Shape shape{2, 1, 35};
   std::vector<float> dense(shape.sequence(), 0);
@@ -188,7 +186,7 @@ TEST_F(SpikeFormats, Counts) {
     }
 }
 
-// Enough spikes for several threads, and for several tiles a block of a GPU.
+// Enough spikes for several threads on the host, and several tiles per block on a GPU.
 TEST_F(SpikeFormats, ManySpikesOnSeveralThreads) {
   const Context parallel = make_context(4);
   for (const Shape& shape : {Shape{70, 1, 40003}, Shape{3, 701, 1003}, Shape{100001, 1, 33}}) {
@@ -214,7 +212,7 @@ TEST_F(SpikeFormats, ManySpikesOnSeveralThreads) {
   }
 }
 
-// Frames in pinned memory, large and small, through a graph and eagerly.
+// Frames in pinned memory, large and small, through a graph and eager.
 TEST_F(SpikeFormats, PinnedMemory) {
   for (const Shape& shape : {Shape{64, 1, 20000}, Shape{5, 2, 40}}) {
     const Spikes spikes = random_spikes(shape, 9);
@@ -256,7 +254,8 @@ TEST_F(SpikeFormats, PinnedMemory) {
   }
 }
 
-// A layer's spikes as bytes, packed and counted in the same replay, are what a layer that packs by itself writes.
+// A layer's spikes as bytes, packed and counted in the same replay, equal the output of a layer that packs them
+// itself.
 TEST_F(SpikeFormats, BehindALayerInOneGraph) {
   const Shape shape{40, 2, 45};
   const synfire_layer_desc layer_desc = describe(shape, SYNFIRE_DTYPE_F32);
@@ -300,7 +299,7 @@ TEST_F(SpikeFormats, BehindALayerInOneGraph) {
   EXPECT_EQ(download<uint64_t>(total, 1), std::vector<uint64_t>{expected});
 }
 
-// Both arrays as columns of one matrix [T, 2N] of f32.
+// Both arrays are columns of one matrix [T, 2N] of f32.
 TEST_F(SpikeFormats, ColumnsOfOneMatrix) {
   const Shape shape{20, 1, 18};
   const size_t n = shape.row(), pitch = 2 * n;
@@ -330,7 +329,7 @@ TEST_F(SpikeFormats, ColumnsOfOneMatrix) {
   EXPECT_EQ(download<float>(matrix, image.size()), image);
 }
 
-// A conversion that writes the X of a taped forward leaves no tape that a recomputing backward could use.
+// A conversion that writes the X of a forward makes its tape stale for a recomputing backward.
 TEST_F(SpikeFormats, WritingXMakesItsTapeStale) {
   const Shape shape{4, 1, 8};
   Rig<float> rig(context, describe(shape, SYNFIRE_DTYPE_F32));

@@ -1,5 +1,5 @@
-// The state of a layer by rows of the batch: reset, also by a mask, reading and writing, copies between layers,
-// snapshots; at once and in graphs.
+// The state of a layer by batch rows: reset (also by a mask), reading and writing, copies between layers, snapshots;
+// eager and in graphs.
 #include <algorithm>
 
 #include "recording_support.hpp"
@@ -26,7 +26,7 @@ class StateRows : public testing::Test {
     EXPECT_OK(synfire_layer_read_state(layer, name, values.data(), count * sizeof(Scalar)));
     return values;
   }
-  // Fills V and W with numbers of their own.
+  // Fills V and W with distinct numbers.
   std::pair<std::vector<Scalar>, std::vector<Scalar>> scramble(synfire_layer layer, uint64_t seed,
                                                                size_t count = all) const {
     Random random(seed);
@@ -35,7 +35,7 @@ class StateRows : public testing::Test {
     EXPECT_OK(synfire_layer_write_state(layer, "w", w.data(), count * sizeof(Scalar)));
     return {v, w};
   }
-  // Runs an operation at once, then by a replay.
+  // Runs an operation eagerly, then in a replay.
   template <typename Eager, typename Record, typename Body>
   void both_ways(Eager eager, Record record, Body body) const {
     {
@@ -110,7 +110,7 @@ TYPED_TEST(StateRows, ResetByAMask) {
   }
 }
 
-// The mask is read by every replay anew: agents come and go.
+// Every replay reads the mask anew, as agents come and go.
 TYPED_TEST(StateRows, AMaskChangesFromReplayToReplay) {
   const Layer layer =
       this->make(SYNFIRE_MODEL_LIF, this->batch, this->n_neurons, dtype_of<TypeParam>, SYNFIRE_RESET_SOFT);
@@ -185,7 +185,7 @@ TYPED_TEST(StateRows, ReadingAHalfPrecisionLayerGivesF32) {
   EXPECT_TRUE(all_are(download<float>(buffer, this->all), 0.0f));
 }
 
-// ---- from layer to layer --------------------------------------------------------------------------------------------
+// ---- From layer to layer --------------------------------------------------------------------------------------------
 
 TYPED_TEST(StateRows, CopyBetweenLayers) {
   const Layer source = this->make(), destination = this->make(SYNFIRE_MODEL_IZHIKEVICH, 3);
@@ -215,7 +215,7 @@ TYPED_TEST(StateRows, CopyBetweenLayers) {
   EXPECT_TRUE(same_bits(this->read(source, "w"), joined(slice(w, 0, 4 * this->row), slice(w, 0, this->row))));
 }
 
-// Rows may lie side by side, on either side; they may not share one.
+// The ranges of rows may be adjacent on either side, but may not overlap.
 TYPED_TEST(StateRows, CopyBetweenRowsOfOneLayer) {
   const Layer layer = this->make();
   const auto [v, w] = this->scramble(layer, 20);
@@ -295,7 +295,7 @@ TYPED_TEST(StateRows, ForeignOrDamagedSnapshotsAreRefused) {
                            const synfire_state_desc* desc = nullptr) {
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, words, synfire_layer_restore(layer, desc, data.data(), data.size()));
   };
-  // Every single bit of the header, and some of the values.
+  // Every single bit of the header, and some bits of the values.
   for (size_t bit = 0; bit < good.size() * 8; bit += bit < 96 * 8 ? 1 : 997) {
     std::vector<uint8_t> damaged = good;
     damaged[bit / 8] ^= static_cast<uint8_t>(1u << bit % 8);
@@ -330,8 +330,8 @@ TYPED_TEST(StateRows, ForeignOrDamagedSnapshotsAreRefused) {
                synfire_layer_snapshot(layer, nullptr, small.data(), nullptr));
 }
 
-// Every byte counts, to the last one: also where the values do not fill whole words of the checksum, and of any number
-// of rows and variables.
+// Every byte counts, including the last, even if the values do not fill whole words of the checksum. Any number of
+// rows and variables.
 TYPED_TEST(StateRows, EveryByteOfASnapshotIsUnderItsChecksum) {
   for (const int32_t model : {SYNFIRE_MODEL_LIF, SYNFIRE_MODEL_IZHIKEVICH})
     for (const int64_t n : {1, 2, 3})
@@ -372,7 +372,7 @@ TYPED_TEST(StateRows, SnapshotsInReplays) {
     EXPECT_OK(synfire_graph_record_restore(restores, layer, &desc));
     EXPECT_OK(synfire_graph_instantiate(restores));
     EXPECT_OK(synfire_buffer_fill(buffer, 7));
-    // No snapshot there yet: the state stays.
+    // Without a snapshot the state is unchanged.
     const auto [v_early, w_early] = this->scramble(layer, 14);
     replay(restores);
     EXPECT_TRUE(same_bits(this->read(layer, "v"), v_early));
@@ -388,11 +388,11 @@ TYPED_TEST(StateRows, SnapshotsInReplays) {
     };
     EXPECT_TRUE(same_bits(this->read(layer, "v"), restored(v, v_later)));
     EXPECT_TRUE(same_bits(this->read(layer, "w"), restored(w, w_later)));
-    // The host takes it too.
+    // The host function accepts it too.
     this->scramble(layer, 17);
     EXPECT_OK(synfire_layer_restore(layer, &rows, taken.data(), bytes));
     EXPECT_TRUE(same_bits(slice(this->read(layer, "w"), this->row, 3 * this->row), slice(w, this->row, 3 * this->row)));
-    // One of another layout: refused by the replay.
+    // A snapshot of another layout is refused by the replay.
     std::vector<uint8_t> foreign = taken;
     foreign[16] ^= 1;
     upload(buffer, foreign);
@@ -403,7 +403,7 @@ TYPED_TEST(StateRows, SnapshotsInReplays) {
   }
 }
 
-// ---- bad input ------------------------------------------------------------------------------------------------------
+// ---- Bad input ------------------------------------------------------------------------------------------------------
 
 TYPED_TEST(StateRows, BadInput) {
   const Layer layer = this->make(), lif = this->make(SYNFIRE_MODEL_LIF),

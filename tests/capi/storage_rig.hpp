@@ -1,6 +1,5 @@
-// A layer whose sequences may each have a type, a row pitch and an alignment of their own, and 16-bit numbers by their
-// definition (sign, exponent, fraction), independent of the library's conversions.
-// What does not live here: rigs whose sequences all have one type (support.hpp, full_rig.hpp).
+// A layer whose sequences may each have their own type, row pitch and alignment; and 16-bit numbers by definition
+// (sign, exponent, fraction), independent of the library's conversions.
 #ifndef SYNFIRE_TESTS_CAPI_STORAGE_RIG_HPP
 #define SYNFIRE_TESTS_CAPI_STORAGE_RIG_HPP
 
@@ -23,7 +22,7 @@ inline Format16 format_of(int32_t dtype) {
   return dtype == SYNFIRE_DTYPE_F16 ? Format16{10, 15} : Format16{7, 127};
 }
 
-/// The magnitude of a code, by its definition. The code of infinity counts as what would follow the largest number.
+/// The magnitude of a code, by definition. Infinity counts as the successor of the largest number.
 inline double magnitude16(const Format16& format, uint32_t code) {
   const auto exponent = static_cast<int>(code >> format.fraction_bits);
   const auto fraction = static_cast<double>(code & ((1u << format.fraction_bits) - 1)) / (1 << format.fraction_bits);
@@ -40,7 +39,7 @@ inline double decode16(int32_t dtype, uint16_t stored) {
   return (stored & 0x8000u) != 0 ? -magnitude : magnitude;
 }
 
-/// The nearest number that the type has; halfway, the one with an even code. Found by bisection over the codes.
+/// The nearest number of the type; for ties, the one with an even code. Found by bisection over the codes.
 inline uint16_t encode16(int32_t dtype, double value) {
   const Format16 format = format_of(dtype);
   const auto sign = static_cast<uint16_t>(std::signbit(value) ? 0x8000u : 0u);
@@ -102,7 +101,7 @@ inline double load(const unsigned char* from, int32_t dtype) {
   return static_cast<double>(get(float{}));
 }
 
-/// Each value as the type stores it.
+/// Each value as stored in the type.
 inline std::vector<double> stored_as(int32_t dtype, std::vector<double> values) {
   unsigned char bytes[8];
   for (double& value : values) {
@@ -114,12 +113,12 @@ inline std::vector<double> stored_as(int32_t dtype, std::vector<double> values) 
 
 // ---- Arrays ---------------------------------------------------------------------------------------------------------
 
-/// Where a sequence lies: elements before its first one, and elements between its rows.
+/// Placement of a sequence: elements before its first one, and elements between its rows.
 struct Placement {
   size_t lead = 0, padding = 0;
 };
 
-/// Rows of elements inside memory of all ones, which is NaN in every type; what is not an element must stay so.
+/// Rows of elements inside memory of all ones, which is NaN in every type. Only elements may change.
 class Rows {
  public:
   Rows(synfire_context context, int32_t dtype, size_t n_rows, size_t row, Placement placement = {})
@@ -151,7 +150,7 @@ class Rows {
     write(image);
   }
 
-  /// Also checks that nothing but elements was written.
+  /// Also checks that only elements were written.
   std::vector<double> get() const {
     std::vector<unsigned char> image = download<unsigned char>(owner_, bytes());
     std::vector<double> values(n_rows_ * row_);
@@ -186,7 +185,7 @@ class Rows {
 
 // ---- The layer ------------------------------------------------------------------------------------------------------
 
-/// Types of sequences; 0 dtype values other than "as the layer" are SYNFIRE_DTYPE_*.
+/// Types of sequences. A dtype of 0 means "as the layer"; others are SYNFIRE_DTYPE_*.
 inline constexpr int32_t as_the_layer = -1;
 struct Types {
   int32_t x = as_the_layer, spikes = as_the_layer, h_seq = as_the_layer, v_seq = as_the_layer, w_seq = as_the_layer,
@@ -198,7 +197,7 @@ struct StorageInputs {
   std::vector<double> x, v_init, w_init, grad_spike_seq, grad_v_seq, grad_v_final, grad_w_seq, grad_w_final;
 };
 
-/// Inputs that make default neurons spike now and then, sequences exactly representable in `dtype`.
+/// Inputs that make default neurons spike now and then. Sequences are exactly representable in `dtype`.
 inline StorageInputs storage_inputs(const Shape& shape, uint64_t seed, int32_t dtype) {
   Random random(seed);
   const auto sequence = [&](double low, double high) {
@@ -245,7 +244,7 @@ inline testing::AssertionResult same_bits(const StorageOutputs& a, const Storage
   return testing::AssertionSuccess();
 }
 
-/// The outputs as a layer gives them whose sequences are of these types.
+/// The outputs of a layer whose sequences have these types.
 inline StorageOutputs rounded_to(StorageOutputs outputs, int32_t dtype) {
   for (std::vector<double>* sequence : {&outputs.h_seq, &outputs.v_seq, &outputs.w_seq, &outputs.grad_x_seq})
     *sequence = stored_as(dtype, std::move(*sequence));
@@ -258,7 +257,7 @@ struct StorageChoice {
   int32_t tape = SYNFIRE_TAPE_RECOMPUTE;
   bool in_place_h = false, in_place_gradient = false;
   bool parameter_gradients = true;
-  bool only_spikes = false;  // spikes out, grad_spike_seq in, grad_x_seq out: the instances made for that
+  bool only_spikes = false;  // spikes out, grad_spike_seq in, grad_x_seq out: selects specialised kernels
 };
 
 class StorageRig {
@@ -354,7 +353,7 @@ class StorageRig {
     return synfire_layer_backward(layer, &desc, nullptr);
   }
 
-  /// Both passes; what lies between them is `meanwhile`'s.
+  /// Both passes, with `meanwhile` in between.
   template <typename F>
   StorageOutputs run(const StorageInputs& in, F meanwhile) {
     load(in);
@@ -366,7 +365,7 @@ class StorageRig {
   StorageOutputs run(const StorageInputs& in) {
     return run(in, [] {});
   }
-  /// As a graph.
+  /// The same as a graph.
   StorageOutputs replayed(const StorageInputs& in) {
     load(in);
     const Graph graph = make_graph(context_);
@@ -395,7 +394,7 @@ class StorageRig {
     return out;
   }
 
-  /// Spikes [T, B, N] as 0 and 1, whatever they are stored as; tail bits must be zero.
+  /// Spikes [T, B, N] as 0 and 1, from any format. Tail bits must be zero.
   std::vector<double> dense_spikes() const {
     if (!is_packed(spikes->dtype())) return spikes->get();
     const std::vector<uint32_t> words = spikes->words();
@@ -421,7 +420,7 @@ class StorageRig {
     return rows ? static_cast<synfire_buffer>(*rows) : nullptr;
   }
 
-  // Every parameter but the surrogate's, in turn as a sum over all neurons and as one number per neuron.
+  // Every parameter except the surrogate's, alternating between a sum over all neurons and a value per neuron.
   void ask_for_gradients(const synfire_layer_desc& desc) {
     for (uint32_t i = 0;; ++i) {
       synfire_parameter_info info = SYNFIRE_PARAMETER_INFO_INIT;
@@ -446,13 +445,14 @@ class StorageRig {
       grad_w_init;
 };
 
-/// A description of a layer, everything chosen: one of all combinations of model, surrogate, reset and detachment.
+/// Descriptions of layers: combinations of model, surrogate, reset and detachment.
 inline std::vector<synfire_layer_desc> every_model_and_surrogate(const Shape& shape, int32_t dtype) {
   std::vector<synfire_layer_desc> all;
   for (int32_t model = SYNFIRE_MODEL_IF; model <= SYNFIRE_MODEL_IZHIKEVICH; ++model)
     for (int32_t surrogate = SYNFIRE_SURROGATE_SIGMOID; surrogate <= SYNFIRE_SURROGATE_RECT; ++surrogate)
       for (const int32_t rules : {0, 1, 2, 3}) {
-        // The two common surrogates with all four; of the others every model sees one, every reset four.
+        // The two common surrogates with all four rules. Of the others, every model gets one, and every reset gets
+        // four.
         if (surrogate > SYNFIRE_SURROGATE_ATAN && rules != (model + surrogate) % 4) continue;
         synfire_layer_desc desc = describe(shape, dtype);
         desc.model = model;

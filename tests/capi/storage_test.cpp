@@ -1,5 +1,5 @@
-// Storage types: 16-bit sequences are the f32 layer's, rounded once; sequences of mixed types; every spike format.
-// What does not live here: tapes (tape_mode_test.cpp), pitches and alignments (pitch_test.cpp).
+// Storage types: 16-bit sequences are those of the f32 layer, rounded once; sequences of mixed types; every spike
+// format.
 #include "storage_rig.hpp"
 
 namespace synfire_test {
@@ -12,7 +12,7 @@ class Storage : public testing::TestWithParam<int32_t> {
   const Context context = make_context();
   const int32_t dtype = GetParam();
 
-  // The f32 layer on the same inputs, rounded.
+  // The f32 layer on the same inputs, with rounded results.
   StorageOutputs expected(synfire_layer_desc desc, const StorageInputs& in, StorageChoice choice = {}) const {
     desc.dtype = SYNFIRE_DTYPE_F32;
     return rounded_to(StorageRig(context, desc, choice).run(in), dtype);
@@ -64,7 +64,7 @@ TEST_P(Storage, PerNeuronParametersAndReplays) {
 }
 
 TEST_P(Storage, EnoughElementsForWideAccesses) {
-  const Shape shape{2, 1, 272384};  // eight elements a thread for more than 132 multiprocessors
+  const Shape shape{2, 1, 272384};  // eight elements per thread for more than 132 multiprocessors
   const synfire_layer_desc desc = describe(shape, dtype);
   const StorageInputs in = storage_inputs(shape, 8, dtype);
   StorageChoice choice;
@@ -129,7 +129,7 @@ TEST_P(Storage, EveryNumberIsRoundedToTheNearest) {
   const auto push = [&](float value) {
     if (value == value) x.push_back(static_cast<double>(value));
   };
-  // Around every halfway point between neighbours, where the rule for ties is, and bits at random.
+  // Around every midpoint between neighbours, where the rule for ties applies, and random bits.
   const Format16 format = format_of(dtype);
   for (uint32_t code = 0; code < format.infinity(); ++code) {
     const double halfway = (magnitude16(format, code) + magnitude16(format, code + 1)) / 2;
@@ -302,7 +302,7 @@ TEST_F(StorageTypes, StateOf16BitLayersIsF32) {
 
 // ---- Spikes ---------------------------------------------------------------------------------------------------------
 
-// Bit i of the bytes of a row, lowest bits first, is neuron i: written without a word anywhere.
+// Bit i of a row's bytes, lowest bits first, is neuron i. Written without words.
 std::vector<uint8_t> packed_bytes(const std::vector<double>& row) {
   std::vector<uint8_t> bytes((row.size() + 31) / 32 * 4, 0);
   for (size_t i = 0; i < row.size(); ++i)

@@ -1,4 +1,4 @@
-// The parts of support.hpp that need no template.
+// The parts of support.hpp that are not templates.
 #include "support.hpp"
 
 #include <cstdio>
@@ -31,7 +31,7 @@ bool contains_any_word(std::string_view text, std::string_view alternatives) {
   }
 }
 
-// "[RULE-ID] " at the start, of letters, digits and - _ .
+// "[RULE-ID] " at the start, made of letters, digits and - _ .
 bool begins_with_rule_id(std::string_view text) {
   const size_t end = text.find("] ");
   if (text.empty() || text.front() != '[' || end == std::string_view::npos || end < 2) return false;
@@ -48,7 +48,7 @@ bool begins_with(std::string_view text, std::string_view rule) {
   return text.size() > rule.size() + 1 && text.substr(1, rule.size()) == rule && text[rule.size() + 1] == ']';
 }
 
-// A handle value that no other test uses, so that its text is known to be old.
+// A handle value that no other test uses, so that its text is recognised as old.
 constexpr uintptr_t poison_handle = 0xBADC0DEBADC0DE;
 thread_local std::string poison_text;
 

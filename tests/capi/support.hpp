@@ -1,6 +1,5 @@
-// What every file of this suite shares: the backend under test, owning handles, error checks, bit comparisons, random
+// Shared by all files of this suite: the backend under test, owning handles, error checks, bit comparisons, random
 // numbers, and a rig that runs a layer's forward and backward with poisoned outputs.
-// What does not live here: reference results (oracle.hpp) and the tests.
 #ifndef SYNFIRE_TESTS_CAPI_SUPPORT_HPP
 #define SYNFIRE_TESTS_CAPI_SUPPORT_HPP
 
@@ -34,14 +33,14 @@ namespace synfire_test {
 
 std::string last_error_text();
 
-/// Puts a text into this thread's last error that no call under test produces.
+/// Sets this thread's last error to a text that no call under test produces.
 void poison_last_error();
 
 testing::AssertionResult is_ok(synfire_status status);
 
-/// The call failed with `expected`, left a fresh text that begins with a rule id in brackets, and the text contains
-/// each of `words` as a whole word; a word may list alternatives: "n_steps|n_neurons". A word that is itself a rule id
-/// ("SYN-BUFFER-SIZE") is the one that the text must begin with.
+/// The call failed with `expected` and left a fresh text that begins with a rule id in brackets. The text contains
+/// each of `words` as a whole word. A word may list alternatives: "n_steps|n_neurons". If a word is itself a rule id
+/// ("SYN-BUFFER-SIZE"), the text must begin with it.
 testing::AssertionResult fails_with(synfire_status status, synfire_status expected,
                                     std::initializer_list<std::string_view> words);
 
@@ -50,7 +49,7 @@ testing::AssertionResult fails_with(synfire_status status, synfire_status expect
 /// EXPECT_FAILS(SYNFIRE_ERROR_..., {"word", ...}, call)
 #define EXPECT_FAILS(expected, words, ...) \
   EXPECT_TRUE((::synfire_test::poison_last_error(), ::synfire_test::fails_with((__VA_ARGS__), expected, words)))
-/// Lists the words of EXPECT_FAILS without a comma that a macro would split at.
+/// Lists the words of EXPECT_FAILS without a comma, at which a macro would split its arguments.
 #define WORDS(...) (std::initializer_list<std::string_view>{__VA_ARGS__})
 
 // ---- Handles --------------------------------------------------------------------------------------------------------
@@ -94,20 +93,21 @@ using Buffer = Owned<synfire_buffer>;
 using Layer = Owned<synfire_layer>;
 using Graph = Owned<synfire_graph>;
 
-/// What SYNFIRE_TEST_BACKEND asks for: "host" (also when unset) or "cuda".
+/// The value of SYNFIRE_TEST_BACKEND: "host" (also if unset) or "cuda".
 int32_t backend();
 inline bool on_host() {
   return backend() == SYNFIRE_BACKEND_HOST;
 }
 
-/// A context of the backend under test. All makers throw when the library refuses: the test then fails with its text.
+/// A context of the backend under test. All make functions throw if the library refuses; the test then fails with its
+/// text.
 Context make_context(int32_t n_threads = 1);
 Context make_context_on(int32_t backend, int32_t n_threads = 1);
 Layer make_layer(synfire_context context, const synfire_layer_desc& desc);
 Graph make_graph(synfire_context context);
 /// Owned device memory.
 Buffer make_buffer(synfire_context context, int32_t dtype, uint64_t n_elements);
-/// Memory of `owner` from byte `offset` on, borrowed.
+/// Borrowed memory of `owner`, from byte `offset` on.
 Buffer make_window(synfire_context context, synfire_buffer owner, int32_t dtype, uint64_t offset, uint64_t n_elements);
 
 void set_parameter(synfire_layer layer, const char* name, const std::vector<double>& values);
@@ -158,7 +158,7 @@ auto bits_of(Element value) {
 
 std::string hexadecimal(uint64_t bits);
 
-/// Same length and, element by element, the same bits; any NaN equals any NaN.
+/// The same length and, element by element, the same bits. Any NaN equals any NaN.
 template <typename Element>
 testing::AssertionResult same_bits(const std::vector<Element>& a, const std::vector<Element>& b) {
   if (a.size() != b.size()) return testing::AssertionFailure() << a.size() << " elements against " << b.size();
@@ -189,7 +189,7 @@ std::vector<Element> joined(std::vector<Element> a, const std::vector<Element>& 
   return a;
 }
 
-/// Reproducible numbers: the same on every machine, unlike the standard distributions.
+/// Reproducible numbers: unlike the standard distributions, the same on every machine.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15u + 1) {}
@@ -202,7 +202,7 @@ class Random {
   }
   /// Uniform in [low, high).
   double uniform(double low, double high) { return low + (high - low) * (static_cast<double>(next() >> 11) * 0x1p-53); }
-  /// Uniform in [low, high], whole.
+  /// An integer, uniform in [low, high).
   int64_t whole(int64_t low, int64_t high) {
     return low + static_cast<int64_t>(next() % static_cast<uint64_t>(high - low + 1));
   }
@@ -231,7 +231,7 @@ struct Shape {
 };
 std::ostream& operator<<(std::ostream& out, const Shape& shape);
 
-/// A layer description of a shape and type; everything else default.
+/// A layer description with a shape and a type; everything else is default.
 synfire_layer_desc describe(const Shape& shape, int32_t dtype);
 
 /// Dense spikes [T, B, N] of zeros and ones to words [T, B, ceil(N/32)].
@@ -294,7 +294,7 @@ testing::AssertionResult same_bits(const BackwardOutputs<Scalar>& a, const Backw
 
 enum class Spikes { none, dense, bits };
 
-/// Which optional buffers a pass gets.
+/// The optional buffers that a pass gets.
 struct ForwardChoice {
   Spikes spikes = Spikes::dense;
   bool v_init = true, v_final = true, v_seq = true, h_seq = true;
@@ -304,8 +304,8 @@ struct BackwardChoice {
   bool grad_spike_seq = true, grad_v_seq = true, grad_v_final = true, grad_x_seq = true, grad_v_init = true;
 };
 
-/// One layer and a buffer for each array of its passes. Outputs are poisoned before every run, so that what a pass did
-/// not write is NaN (bits: all ones).
+/// One layer and a buffer for each array of its passes. Outputs are poisoned before every run: whatever a pass does
+/// not write stays NaN (bits: all ones).
 template <typename Scalar>
 class Rig {
  public:
@@ -376,7 +376,7 @@ class Rig {
     return synfire_layer_backward(layer, &desc, nullptr);
   }
 
-  /// Poisons, runs and reads back every output (those not asked for stay poisoned).
+  /// Poisons, runs and reads back every output. Those that were not requested stay poisoned.
   ForwardOutputs<Scalar> forward(const ForwardChoice& choice = {}) {
     poison();
     EXPECT_OK(run_forward(choice));
@@ -397,7 +397,7 @@ class Rig {
     return {download<Scalar>(grad_x_seq, shape.sequence()), download<Scalar>(grad_v_init, shape.row())};
   }
 
-  /// Nothing wrote any output since the last poison().
+  /// True if no output has been written since the last poison().
   testing::AssertionResult untouched() const {
     const Scalar nan = std::numeric_limits<Scalar>::quiet_NaN();
     const ForwardOutputs<Scalar> forward = forward_outputs();

@@ -1,6 +1,5 @@
 // Surrogates through a layer: their derivatives at every critical point, infinities and NaN included, and parameters
-// that change between replays of a graph that is recorded once. What does not live here: their accuracy elsewhere
-// (tests/model), gradients that flow through them (gradient_test.cpp).
+// that change between replays of a graph that is recorded once. Their accuracy at other points: tests/model.
 #include <cmath>
 
 #include "neuron_oracle.hpp"
@@ -13,7 +12,7 @@ class SurrogateLayer : public testing::Test {};
 using Scalars = testing::Types<float, double>;
 TYPED_TEST_SUITE(SurrogateLayer, Scalars);
 
-// g'(±∞): what the one-sided and the leaky ones keep there.
+// g'(±∞), which is nonzero for the one-sided and the leaky ones.
 double at_infinity(const ReferenceSurrogate& surrogate, const double* p, bool positive) {
   switch (surrogate.id) {
     case SYNFIRE_SURROGATE_PIECEWISE_LEAKY_RELU:
@@ -30,19 +29,19 @@ double at_infinity(const ReferenceSurrogate& surrogate, const double* p, bool po
 double expected_derivative(const ReferenceSurrogate& surrogate, const double* p, double x) {
   if (std::isnan(x)) return 0;
   if (std::isinf(x)) return at_infinity(surrogate, p, x > 0);
-  // Either zero is the threshold itself: there the step's difference quotient is cut off at alpha.
+  // Both zeros are the threshold itself, where the difference quotient of the step is limited to alpha.
   if (surrogate.id == SYNFIRE_SURROGATE_FAKE_NUMERICAL_GRADIENT && x == 0) return p[0];
   return surrogate.derivative(p, x);
 }
 
-// An IF neuron at rest with threshold 0 and one step: H − v_threshold is X itself, and under a detached reset the
-// gradient of X is g'(X), infinite X included.
+// An IF neuron at rest with threshold 0 and one step: H − v_threshold is X itself. With a detached reset the gradient
+// of X is g'(X), for infinite X too.
 TYPED_TEST(SurrogateLayer, IsRightAtEveryCriticalPoint) {
   using R = TypeParam;
   constexpr R infinity = std::numeric_limits<R>::infinity(), largest = std::numeric_limits<R>::max();
   const Context context = make_context();
   for (const ReferenceSurrogate& surrogate : reference_surrogates()) {
-    // Powers of two, so that ±alpha, ±1/alpha, ±1/(2·alpha) and ±w are exact: x lies on the edge itself.
+    // Powers of two, so that ±alpha, ±1/alpha, ±1/(2·alpha) and ±w are exact and x can be the edge itself.
     std::vector<std::vector<double>> sets = {{}};
     for (const TestedParameter& parameter : surrogate.parameters) {
       std::vector<std::vector<double>> more;
@@ -103,8 +102,8 @@ TYPED_TEST(SurrogateLayer, IsRightAtEveryCriticalPoint) {
       for (size_t i = 0; i < x.size(); ++i) {
         const double wanted = expected_derivative(surrogate, p.data(), static_cast<double>(x[i]));
         const double got = static_cast<double>(out.grad_x_seq[i]);
-        // The reference's sums of cosines lose their angle far out; the layer is 0 from 2²¹ (f32) or 2⁵⁰ (f64) periods
-        // on.
+        // Far out, the reference's sums of cosines lose the angle. The layer is 0 beyond 2²¹ (f32) or 2⁵⁰ (f64)
+        // periods.
         if (surrogate.id == SYNFIRE_SURROGATE_SQUAREWAVE_FOURIER_SERIES && std::fabs(x[i]) >= R(1e6)) {
           EXPECT_LE(std::fabs(got), peak * 1.00001) << "x " << x[i];
           continue;
@@ -123,8 +122,8 @@ TYPED_TEST(SurrogateLayer, IsRightAtEveryCriticalPoint) {
   }
 }
 
-// Annealing: a graph is recorded once with the defaults; after each change its replay has the bits of a fresh layer
-// that had those values from the start.
+// Annealing: a graph is recorded once with the defaults. After each change its replay has the bits of a fresh layer
+// created with those values.
 TYPED_TEST(SurrogateLayer, ParametersChangeBetweenReplaysWithoutRecordingAgain) {
   const Context context = make_context();
   const Shape shape{11, 2, 13};

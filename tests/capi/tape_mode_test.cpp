@@ -1,6 +1,6 @@
-// Tape modes: stored H gives the same gradients as recomputed H, narrow H nearly, H over X and dL/dX over dL/dS the
-// same; what makes each of them stale; what they allocate. What does not live here: which backward belongs to which
-// forward with the default tape (tape_test.cpp).
+// Tape modes. Stored H gives the same gradients as recomputed H, narrow H nearly the same; H over X and dL/dX over
+// dL/dS change nothing. Also what makes each tape stale, and what it allocates. Which backward belongs to which
+// forward: tape_test.cpp.
 #include <algorithm>
 #include <cstdio>
 
@@ -22,7 +22,7 @@ class TapeMode : public testing::Test {
  protected:
   const Context context = make_context();
 
-  // What is left of X when a program uses its memory for something else.
+  // Overwrites X, as a program does that reuses its memory.
   static void scribble_over(const Rows& rows) { EXPECT_OK(synfire_buffer_fill(rows, 1e4)); }
 };
 
@@ -76,11 +76,11 @@ TEST_F(TapeMode, XMayBeGoneWhenHIsStored) {
 
 // ---- H in 16 bits ---------------------------------------------------------------------------------------------------
 
-// The largest error of dL/dX over its largest magnitude, where H is kept in 16 bits instead of recomputed.
+// The largest error of dL/dX relative to its largest magnitude if H is stored in 16 bits instead of recomputed.
 double narrow_error(synfire_context context, const synfire_layer_desc& desc) {
   const StorageInputs in = storage_inputs(shape, 4, desc.dtype);
   StorageChoice choice;
-  choice.types.grad_x_seq = SYNFIRE_DTYPE_F32;  // so that its own rounding is not measured
+  choice.types.grad_x_seq = SYNFIRE_DTYPE_F32;  // so that rounding of the gradient itself is not measured
   const StorageOutputs exact = StorageRig(context, desc, choice).run(in);
   choice.tape = SYNFIRE_TAPE_STORE_NARROW;
   const StorageOutputs narrow = StorageRig(context, desc, choice).run(in);
@@ -98,8 +98,8 @@ double narrow_error(synfire_context context, const synfire_layer_desc& desc) {
 }
 
 TEST_F(TapeMode, NarrowHKeepsSpikesExactAndGradientsClose) {
-  // Measured: 1.6e-3 and 1.4e-2 (docs/pages/training.md); the bound leaves room for other inputs, not for a wrong
-  // spike, which would cost a reset's whole gradient.
+  // Measured: 1.6e-3 and 1.4e-2 (docs/pages/training.md). The bound leaves room for other inputs, but not for a wrong
+  // spike, which would cost the whole gradient of a reset.
   const std::pair<int32_t, double> types[] = {{SYNFIRE_DTYPE_F16, 0.01}, {SYNFIRE_DTYPE_BF16, 0.08}};
   for (const auto& [dtype, bound] : types) {
     double largest = 0;
@@ -121,14 +121,14 @@ TEST_F(TapeMode, NarrowHKeepsSpikesExactAndGradientsClose) {
   }
 }
 
-// H that is finite and beyond the narrow type is stored as its largest number; H that is infinite, or none, as that.
+// A finite H beyond the narrow type is stored as its largest number. Infinite H and NaN stay as they are.
 TEST_F(TapeMode, NarrowHIsFiniteWhereHIs) {
   const double inf = std::numeric_limits<double>::infinity(), none = std::numeric_limits<double>::quiet_NaN();
   for (const int32_t dtype : {SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16}) {
     SCOPED_TRACE(dtype);
     const Format16 format = format_of(dtype);
     const double largest = magnitude16(format, format.infinity() - 1);
-    const double more = dtype == SYNFIRE_DTYPE_F16 ? 1024 : 1e36;  // beyond by more than half of the last place
+    const double more = dtype == SYNFIRE_DTYPE_F16 ? 1024 : 1e36;  // exceeds it by more than half an ulp
     synfire_layer_desc desc = describe({3, 1, 6}, dtype);
     desc.model = SYNFIRE_MODEL_IF;
     desc.surrogate = SYNFIRE_SURROGATE_ATAN;
@@ -138,7 +138,7 @@ TEST_F(TapeMode, NarrowHIsFiniteWhereHIs) {
             more,    -more,    1,   1,    1,    0.5,  //
             0,       0,        1,   1,    1,    0.5};
     in.x = stored_as(dtype, in.x);
-    // An infinite H fires, and begins again.
+    // An infinite H fires and is reset.
     const std::vector<double> expected = {largest, -largest, inf, -inf, none, 0.5,  //
                                           largest, -largest, 1,   -inf, none, 1,    //
                                           largest, -largest, 2,   -inf, none, 1.5};
@@ -149,16 +149,16 @@ TEST_F(TapeMode, NarrowHIsFiniteWhereHIs) {
       choice.in_place_h = in_place;
       choice.tape = tape;
       auto rig = std::make_unique<StorageRig>(context, desc, choice);
-      // Above all that is finite here, so that H stays what it is from step to step.
+      // Above every finite value here, so that H does not change from step to step.
       set_parameter(rig->layer, "v_threshold", {dtype == SYNFIRE_DTYPE_F16 ? 1e9 : 3.4e38});
       return rig;
     };
-    // The tape is where X was.
+    // The tape replaces X.
     const auto looked_at = make(true, SYNFIRE_TAPE_STORE_NARROW);
     looked_at->load(in);
     EXPECT_OK(looked_at->forward());
     EXPECT_TRUE(same_bits(looked_at->x->get(), expected));
-    // Gradients are numbers where they are with the H that is recomputed, and no others.
+    // Gradients are finite numbers exactly where they are with recomputed H.
     for (const int32_t detached : {0, 1}) {
       SCOPED_TRACE(detached);
       desc.detach_reset = detached;
@@ -166,7 +166,8 @@ TEST_F(TapeMode, NarrowHIsFiniteWhereHIs) {
       const StorageOutputs exact = make(false, SYNFIRE_TAPE_RECOMPUTE)->run(in);
       for (size_t i = 0; i < exact.grad_x_seq.size(); ++i) {
         EXPECT_EQ(std::isnan(narrow.grad_x_seq[i]), std::isnan(exact.grad_x_seq[i])) << i;
-        // Through the reset flow products with H itself, which bf16 numbers of this size overflow.
+        // The gradient through the reset contains products with H itself, which overflow for bf16 numbers of this
+        // size.
         if (detached && (i % 6 < 2 || i % 6 == 5)) {
           EXPECT_FALSE(std::isnan(narrow.grad_x_seq[i])) << i;
         }
@@ -273,7 +274,7 @@ TEST_F(TapeMode, GradientOverGradientMustBeAskedFor) {
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("grad_x_seq", "grad_spike_seq"),
                synfire_layer_backward(rig.layer, &desc, nullptr));
   desc.in_place = 1;
-  desc.grad_v_seq = desc.grad_spike_seq;  // that one is still read
+  desc.grad_v_seq = desc.grad_spike_seq;  // which is still read
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("grad_v_seq"), synfire_layer_backward(rig.layer, &desc, nullptr));
   desc = rig.backward_desc();
   desc.grad_x_seq = *rig.x;
@@ -282,7 +283,7 @@ TEST_F(TapeMode, GradientOverGradientMustBeAskedFor) {
   desc.in_place = -1;
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("desc.in_place"),
                synfire_layer_backward(rig.layer, &desc, nullptr));
-  // One element further on is not the same memory.
+  // One element further on is a different array.
   const Buffer all = make_buffer(context, SYNFIRE_DTYPE_F32, shape.sequence() + 1);
   const Buffer in = make_window(context, all, SYNFIRE_DTYPE_F32, 0, shape.sequence()),
                out = make_window(context, all, SYNFIRE_DTYPE_F32, 4, shape.sequence());
@@ -424,8 +425,8 @@ uint64_t heap_in_use() {
   return info.uordblks + info.hblkhd;
 }
 
-// On the host, device memory is on the heap: what a first forward of a mode adds is what the query said, and the page
-// or two that the allocator spends on each large block.
+// On the host, device memory is on the heap. The first forward of a mode adds what the query reported, plus one or two
+// pages that the allocator spends on each large block.
 TEST(TapeMemory, EachModeAllocatesWhatTheQueryTold) {
   if (!on_host()) GTEST_SKIP() << "device memory is not on the heap";
   const Context context = make_context();
@@ -445,7 +446,7 @@ TEST(TapeMemory, EachModeAllocatesWhatTheQueryTold) {
                         {SYNFIRE_TAPE_STORE_NARROW, false, SYNFIRE_DTYPE_BF16, SYNFIRE_DTYPE_BF16},
                         {SYNFIRE_TAPE_STORE_NARROW, true, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_F16}};
   const synfire_layer_desc small = describe({1, 1, 1}, SYNFIRE_DTYPE_F32);
-  {  // What the process allocates once, in its first forward.
+  {  // The process's one-time allocations happen in its first forward.
     const Layer layer = make_layer(context, small);
     const Buffer x = make_buffer(context, SYNFIRE_DTYPE_F32, 1);
     synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;

@@ -1,6 +1,5 @@
-// Which backward belongs to which forward, and truncated backpropagation through time: tapes, when they are stale,
-// windows chained forwards by the state and backwards by grad_v_final. What does not live here: what a single pass
-// computes (forward_backward_test.cpp).
+// Which backward belongs to which forward, and truncated backpropagation through time: tapes, when they are stale, and
+// windows that are chained forwards by the state and backwards by grad_v_final.
 #include <cmath>
 
 #include "graph_support.hpp"
@@ -33,7 +32,7 @@ class Tape : public testing::Test {
     EXPECT_TRUE(rig.untouched());
   }
 
-  // What backward gives for these inputs on a fresh layer.
+  // The result of a backward for these inputs on a fresh layer.
   BackwardOutputs<float> reference(const Inputs<float>& of, const Parameters& parameters = {}) {
     Rig<float> fresh(context, describe(shape, SYNFIRE_DTYPE_F32));
     set_parameters(fresh.layer, Neuron{}, parameters);
@@ -210,7 +209,7 @@ TEST_F(Tape, ForwardAndBackwardInGraphsOfTheirOwn) {
   parameters.tau = {3};
   EXPECT_TRUE(same_bits(rig.backward_outputs(), reference(inputs, parameters)));
 
-  EXPECT_OK(rig.run_forward({.tape = SYNFIRE_TAPE_NONE}));  // takes nothing away
+  EXPECT_OK(rig.run_forward({.tape = SYNFIRE_TAPE_NONE}));  // has no effect on tapes
   rig.poison();
   replay(backward);
   EXPECT_TRUE(same_bits(rig.backward_outputs(), reference(inputs, parameters)));
@@ -226,7 +225,7 @@ TEST_F(Tape, AGraphsForwardServesAnEagerBackward) {
   expect_stale();
 }
 
-// Not to one that ran later.
+// It does not belong to a forward that ran later.
 TEST_F(Tape, ABackwardGraphBelongsToItsForward) {
   const Graph forward = graph_of_forward(), backward = graph_of_backward();
   replay(forward);
@@ -242,7 +241,7 @@ TEST_F(Tape, ABackwardGraphBelongsToItsForward) {
   EXPECT_TRUE(same_bits(rig.backward(), reference(mixed)));
 }
 
-// Whichever graph writes X, the first that did or a later one, and after one of them is gone or writes elsewhere.
+// Whichever graph writes X, the first or a later one, and after one of them was destroyed or writes elsewhere.
 TEST_F(Tape, EveryGraphThatWritesItsInputMakesItStale) {
   const Buffer source = make_buffer_of(context, inputs.x), elsewhere = make_buffer_of(context, inputs.x);
   const Graph forward = graph_of_forward(), backward = graph_of_backward();
@@ -273,7 +272,7 @@ TEST_F(Tape, EveryGraphThatWritesItsInputMakesItStale) {
   EXPECT_OK(synfire_graph_rebind(fourth, rig.x, elsewhere));
   replay(forward);
   replay(fourth);
-  replay(backward);  // it was not X that was written
+  replay(backward);  // X was not written
   EXPECT_OK(synfire_graph_rebind(third, rig.x, elsewhere));
   EXPECT_OK(synfire_graph_rebind(third, elsewhere, rig.x));
   EXPECT_OK(synfire_graph_rebind(fourth, elsewhere, rig.x));
@@ -320,7 +319,7 @@ TEST(TapeMemory, InferenceKeepsNotOneByte) {
   forward.tape = SYNFIRE_TAPE_NONE;
   const uint64_t before = heap_bytes();
   EXPECT_OK(synfire_layer_forward(layer, &forward, nullptr));
-  // The C library's per-thread cache counts what was freed into it as used: a few bytes with the first call.
+  // The C library's per-thread cache counts freed memory as used: a few bytes with the first call.
   const uint64_t after_first = heap_bytes();
   EXPECT_LT(after_first - before, 512u);
   for (int time = 0; time < 5; ++time) EXPECT_OK(synfire_layer_forward(layer, &forward, nullptr));
@@ -343,7 +342,7 @@ class Windows : public testing::Test {
   static constexpr int64_t n_windows = 3;
   const Context context_ = make_context();
 
-  // Every neuron the library has, with parameters whose products round (tau is no power of two).
+  // Every neuron, with parameters whose products round (tau is not a power of two).
   static std::vector<std::pair<Neuron, Parameters>> neurons() {
     Parameters parameters;
     parameters.tau = {3.3};
@@ -402,7 +401,7 @@ TYPED_TEST(Windows, TheStateContinuesFromCallToCall) {
         pieces.v_final = out.v_final;
         EXPECT_TRUE(same_bits(read_state<TypeParam>(short_rig.layer, part.row()), out.v_final));
       }
-      pieces.spike_bits = at_once.spike_bits;  // neither run asked for bits
+      pieces.spike_bits = at_once.spike_bits;  // neither run requested bits
       EXPECT_TRUE(same_bits(pieces, at_once));
       if (this->HasFailure()) return;
     }
@@ -448,8 +447,8 @@ TYPED_TEST(Windows, ResetStateIsVResetOrZero) {
 }
 
 // The adjoint carried over a step is dL/dV[t-1] = G_H[t]·∂H/∂V, rounded to the layer's type and then added to the
-// incoming dL/dV: the very number that a window hands over as grad_v_init and takes in as grad_v_final. So a chain of
-// windows gives the bits of one long backward, whatever the gradients are.
+// incoming dL/dV. This is the number that a window returns as grad_v_init and receives as grad_v_final. So a chain of
+// windows gives the bits of one long backward, for any gradients.
 TYPED_TEST(Windows, ChainedBackwardsEqualOneLongBackward) {
   for (const int64_t n_steps : {1, 5, 31, 32, 33}) {
     for (const auto& [neuron, parameters] : this->neurons()) {
@@ -461,7 +460,7 @@ TYPED_TEST(Windows, ChainedBackwardsEqualOneLongBackward) {
       EXPECT_OK(long_rig.run_forward());
       const BackwardOutputs<TypeParam> at_once = long_rig.backward();
 
-      // One layer for every window, so that every tape lives until the backwards come.
+      // One layer per window, so that every tape lives until the backwards run.
       std::vector<Rig<TypeParam>> rigs;
       std::vector<TypeParam> v = inputs.v_init;
       for (int64_t w = 0; w < this->n_windows; ++w) {
@@ -486,7 +485,7 @@ TYPED_TEST(Windows, ChainedBackwardsEqualOneLongBackward) {
   }
 }
 
-// One layer for all windows: the forward of each is run again, from the V it began with, just before its backward.
+// One layer for all windows: just before each backward, its forward runs again from the V with which it began.
 TYPED_TEST(Windows, ChainedBackwardsOfOneLayer) {
   const Shape part{20, 1, 23}, whole{60, 1, 23};
   const Neuron neuron;

@@ -1,4 +1,4 @@
-// Several threads of the host backend: the same bits with any number of them, whoever launches what at the same time.
+// Several threads of the host backend: the same bits with any number of threads, and with concurrent launches.
 #include "parallel_work.hpp"
 
 #include <chrono>
@@ -7,7 +7,7 @@
 namespace synfire_test {
 namespace {
 
-// f(i) on so many threads at once.
+// Runs f(i) on that many threads at the same time.
 template <class F>
 void at_once(size_t n, F f) {
   std::vector<std::thread> threads;
@@ -35,7 +35,7 @@ TEST(Threads, SeveralThreadsLaunchOnOneContext) {
   for (const Work::Results& result : results) Work::expect_same(one, result);
 }
 
-// A native node's callback that launches, and makes eager calls, on the same context and on another one.
+// A native node's callback that launches and makes eager calls, on the same context and on another one.
 TEST(Threads, ALaunchInsideALaunch) {
   if (!on_host()) GTEST_SKIP() << "on CUDA a callback runs when the graph is instantiated";
   struct Inside {
@@ -68,7 +68,7 @@ TEST(Threads, ALaunchInsideALaunch) {
   for (const Work::Results& result : inside.results) Work::expect_same(one, result);
 }
 
-// A context whose threads are idle, asleep or in the middle of something else when the next job comes.
+// A context whose threads are idle, asleep or busy when the next job arrives.
 TEST(Threads, LaunchesAfterAnyPause) {
   const Context context = make_context(3);
   const Layer layer = make_layer(context, describe(Work::shape, SYNFIRE_DTYPE_F32));

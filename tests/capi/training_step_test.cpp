@@ -1,4 +1,4 @@
-// A whole training step in one graph, replayed until it has learned.
+// A whole training step in one graph, replayed until training has converged.
 #include <algorithm>
 
 #include "recording_support.hpp"
@@ -11,8 +11,8 @@ class TrainingStep : public testing::Test {};
 using Scalars = testing::Types<float, double>;
 TYPED_TEST_SUITE(TrainingStep, Scalars);
 
-// Four layers, both directions, frames in and out, an update of each: the rate of the last layer learns to be a
-// target's.
+// Four layers, both directions, frames in and out, and an update of each layer: the rate of the last layer approaches
+// that of a target.
 TYPED_TEST(TrainingStep, FourLayersLearnInReplaysAlone) {
   const Context context = make_context();
   const Shape shape{16, 1, 32};
@@ -36,7 +36,7 @@ TYPED_TEST(TrainingStep, FourLayersLearnInReplaysAlone) {
     grad_x.push_back(sequence());
     gradients.push_back(make_buffer(context, type, 1));
   }
-  // V of each layer, which never fires, is X of the next: with a threshold out of reach this is a chain of filters.
+  // V of each layer is X of the next. With a threshold out of reach no layer fires, so this is a chain of filters.
   const auto tau_name = [](int i) { return i % 2 == 0 ? "reciprocal_tau" : "tau"; };
   const auto forward_desc = [&](int i, bool reads_frame) {
     synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
@@ -51,7 +51,7 @@ TYPED_TEST(TrainingStep, FourLayersLearnInReplaysAlone) {
   void* data = nullptr;
   EXPECT_OK(synfire_buffer_get_data(frame, &data, nullptr));
   std::copy(input.begin(), input.end(), static_cast<TypeParam*>(data));
-  // The teacher: other time constants.
+  // The teacher has other time constants.
   upload(x[0], input);
   for (int i = 0; i < n_layers; ++i) {
     const auto index = static_cast<size_t>(i);
@@ -110,7 +110,7 @@ TYPED_TEST(TrainingStep, FourLayersLearnInReplaysAlone) {
   }
   EXPECT_GT(first, 1);
   EXPECT_LT(last, first / 10) << "from " << first;
-  // The rates may change while it learns.
+  // The rates may change during training.
   for (const int32_t operation : updates) EXPECT_OK(synfire_graph_set_value(graph, operation, "learning_rate", 0));
   const double tau = get_parameter(layers[1], "tau")[0];
   replay(graph);

@@ -1,6 +1,5 @@
 // The second variable W of models that have one: its state, its buffers, truncated backpropagation through both
-// variables, and what models with one variable answer to it. What does not live here: the numbers themselves
-// (gradient_test.cpp).
+// variables, and the errors of models with one variable. The numbers themselves: gradient_test.cpp.
 #include "neuron_oracle.hpp"
 
 namespace synfire_test {
@@ -149,7 +148,7 @@ TYPED_TEST(TwoVariables, ChainedWindowsEqualOneLongBackward) {
       const FullOutputs<TypeParam> expected = whole.run();
       const auto expected_gradients = whole.gradients();
 
-      // Forwards: each window begins where the one before it ended. Each has a layer, and so a tape, of its own.
+      // Forwards: each window begins where the previous one ended. Each has its own layer, and so its own tape.
       std::vector<FullRig<TypeParam>> windows;
       std::vector<int64_t> firsts;
       int64_t first = 0;
@@ -178,7 +177,7 @@ TYPED_TEST(TwoVariables, ChainedWindowsEqualOneLongBackward) {
       EXPECT_TRUE(same_bits(v, expected.v_final));
       EXPECT_TRUE(same_bits(w, expected.w_final));
 
-      // Backwards: each window's final gradients are the initial ones of the window that follows.
+      // Backwards: each window's final gradients are the initial gradients of the next window.
       std::vector<double> tau_w(1, 0), b(35, 0), magnitude(1, 0);
       for (size_t k = windows.size(); k-- > 0;) {
         FullRig<TypeParam>& rig = windows[k];
@@ -330,7 +329,7 @@ class TwoVariableErrors : public testing::Test {
     rig.poison();
   }
 
-  // Eager and recorded, a pass is refused alike, and nothing is written.
+  // A pass is refused eagerly and while recording, and nothing is written.
   void expect_refused(const synfire_forward_desc& desc, std::initializer_list<std::string_view> words) {
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, words, synfire_layer_forward(rig.layer, &desc, nullptr));
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, words, synfire_graph_record_forward(graph, rig.layer, &desc));

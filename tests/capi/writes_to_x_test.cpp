@@ -1,6 +1,5 @@
-// Every way in which the library writes a buffer, at once and in replays, makes a tape stale whose X the buffer is. One
-// list of ways, one list of what must hold after each. What does not live here: what a stale tape is otherwise
-// (tape_test.cpp, tape_mode_test.cpp).
+// Every way in which the library writes a buffer, eager and in replays, makes a tape stale if the buffer is its X. One
+// list of ways, and one list of checks after each.
 #include <functional>
 
 #include "recording_support.hpp"
@@ -9,9 +8,9 @@ namespace synfire_test {
 namespace {
 
 const Shape shape{3, 1, 8};
-constexpr uint64_t n = 24;  // elements of a sequence of that shape, and neurons of the layer whose gradient has as many
+constexpr uint64_t n = 24;  // elements of that shape, and neurons of the layer whose gradient has as many
 
-// What the ways to write need beside X: layers of other models that have left a tape, and something to read.
+// What the ways to write need beside X: layers of other models that have left a tape, and a source to read from.
 struct Surroundings {
   explicit Surroundings(synfire_context in)
       : context(in),
@@ -36,7 +35,7 @@ struct Surroundings {
   Buffer source;
 };
 
-// Writes to x now, or records the same into a graph where one is given.
+// Writes to x now, or records the write if a graph is given.
 using Write = std::function<synfire_status(const Surroundings&, synfire_buffer x, synfire_graph)>;
 struct Way {
   const char* name;
@@ -148,7 +147,7 @@ std::vector<Way> ways() {
                    desc.bytes = 4;
                    return synfire_graph_record_copy(graph, &desc);
                  }});
-  if (on_host())  // elsewhere a callback must enqueue something
+  if (on_host())  // on CUDA a callback must enqueue work
     all.push_back({"native node", false, true, [](const Surroundings&, synfire_buffer x, synfire_graph graph) {
                      synfire_native_desc desc = SYNFIRE_NATIVE_DESC_INIT;
                      desc.callback = do_nothing;
@@ -225,7 +224,7 @@ TEST_F(WritesToX, InReplaysMakeATapeStale) {
       forward();
       EXPECT_OK(backward());
     }
-    // As it is for a graph of the backward alone.
+    // The same for a graph with only the backward.
     const Graph only_backward = make_graph(context);
     const synfire_backward_desc desc = backward_desc();
     EXPECT_OK(synfire_graph_record_backward(only_backward, layer, &desc));
@@ -237,7 +236,7 @@ TEST_F(WritesToX, InReplaysMakeATapeStale) {
   }
 }
 
-// H that is stored needs no X.
+// A stored H does not need X.
 TEST_F(WritesToX, LeaveAStoredTapeAlone) {
   for (const Way& way : ways()) {
     SCOPED_TRACE(way.name);
@@ -255,7 +254,7 @@ TEST_F(WritesToX, LeaveAStoredTapeAlone) {
   }
 }
 
-// Between a forward and its backward of one graph, and behind a forward whose backward comes later.
+// Between a forward and its backward in one graph, and after a forward whose backward comes later.
 TEST_F(WritesToX, BehindAForwardOfTheSameGraph) {
   for (const Way& way : ways()) {
     if (!way.recorded) continue;

@@ -1,4 +1,4 @@
-// The stamps of launches: what they measure is what the steady clock measures.
+// The time stamps of launches agree with the steady clock.
 #include <base/stamp_clock.hpp>
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t ms = 1'000'000;
 
-// Between looks at the steady clock from outside and from inside, however late the thread is woken.
+// Lies between readings of the steady clock around and inside it, however late the thread wakes up.
 void expect_the_time_slept(const StampClock& clock) {
   const int64_t before = now_ns();
   const int64_t stamp = clock.now();
@@ -43,7 +43,7 @@ TEST(StampClock, OfOneMachineThereIsOne) {
   EXPECT_TRUE(StampClock{}.is_steady_clock());
 }
 
-// Where the processor does not promise a counter of one rate, none is used.
+// If the processor does not guarantee a counter with a constant rate, none is used.
 TEST(StampClock, CountsOnlyWhereTheRateIsConstant) {
   bool constant = false;
 #if defined(__x86_64__)
@@ -62,7 +62,7 @@ TEST(StampClock, AStampOfLaterIsNoTimeAgo) {
   }
 }
 
-// Stamps of several threads are of one clock: one handed over is never from the future by more than a microsecond.
+// All threads share one clock: a stamp passed to another thread is never more than a microsecond in the future.
 TEST(StampClock, OtherThreadsHaveTheSameTime) {
   const StampClock clock = StampClock::of_this_machine();
   for (int round = 0; round < 50; ++round) {

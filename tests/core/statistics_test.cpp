@@ -1,4 +1,4 @@
-// The statistics of a graph: what its percentiles stand for, for times that are known, and what of a replay counts.
+// The statistics of a graph: the accuracy of percentiles for known times, and what counts of a replay.
 #include <graph/graph_statistics.hpp>
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ static_assert(std::is_trivially_destructible_v<GraphStatistics>);
 
 constexpr int64_t ms = 1'000'000;
 
-// A launch so long ago, seen done now.
+// A launch that long ago, seen done now.
 void take(GraphStatistics& statistics, uint64_t ticket, int64_t ns) {
   statistics.launched(ticket, now_ns() - ns);
   statistics.seen_done(ticket, ticket);
@@ -27,7 +27,7 @@ synfire_graph_statistics read(const GraphStatistics& statistics) {
   return answer;
 }
 
-// From 3.2 % above; below only by what the test itself took to look at the clock.
+// At most 3.2 % too large; any other excess is the time that the test itself took to read the clock.
 void expect_close(uint64_t answer, int64_t ns) {
   EXPECT_GE(answer, static_cast<uint64_t>(ns));
   EXPECT_LE(static_cast<double>(answer), static_cast<double>(ns) * 1.032 + static_cast<double>(20 * ms));
@@ -51,7 +51,7 @@ TEST(Statistics, EveryTimeHasABucketThatIsAtMostAThirtySecondWide) {
       EXPECT_EQ(GraphStatistics::bucket_of(longest), bucket);
       EXPECT_EQ(GraphStatistics::bucket_of(longest + 1), bucket + 1);
     }
-  // An hour is inside, and what no clock gives is in the last one.
+  // An hour has a bucket of its own; times beyond any clock are in the last one.
   EXPECT_LT(GraphStatistics::bucket_of(3'600'000'000'000), GraphStatistics::n_buckets - 1);
   EXPECT_EQ(GraphStatistics::bucket_of(~uint64_t{0}), GraphStatistics::n_buckets - 1);
 }
@@ -60,7 +60,7 @@ TEST(Statistics, PercentilesOfTimesThatAreKnown) {
   GraphStatistics statistics{StampClock{}};
   std::vector<int64_t> times;
   for (int64_t i = 1; i <= 10000; ++i) times.push_back(i * ms);
-  // In an order that is none.
+  // In an arbitrary order.
   for (size_t i = 0; i < times.size(); ++i) std::swap(times[i], times[i * 7919 % times.size()]);
   uint64_t ticket = 0;
   for (const int64_t ns : times) take(statistics, ++ticket, ns);
@@ -75,8 +75,8 @@ TEST(Statistics, PercentilesOfTimesThatAreKnown) {
   EXPECT_LE(answer.p999_ns, answer.max_ns);
 }
 
-// A tail of one in a thousand is in the 99.9th percentile as soon as there are more than a thousand, and never in the
-// median.
+// A tail of one in a thousand appears in the 99.9th percentile as soon as there are more than a thousand values, and
+// never in the median.
 TEST(Statistics, ARareTailIsSeenWhereItBelongs) {
   GraphStatistics statistics{StampClock{}};
   uint64_t ticket = 0;
@@ -109,11 +109,11 @@ TEST(Statistics, AResetForgetsWhatWasAndCountsWhatIsInFlight) {
   EXPECT_EQ(answer.p50_ns, answer.max_ns);
 }
 
-// The first wait for a ticket counts; older tickets, and those whose launch is forgotten, do not.
+// The first wait for a ticket counts. Older tickets do not, nor do those whose launch time was overwritten.
 TEST(Statistics, WhatOfAReplayCounts) {
   GraphStatistics statistics{StampClock{}};
   for (uint64_t ticket = 1; ticket <= 300; ++ticket) statistics.launched(ticket, now_ns());
-  statistics.seen_done(20, 300);  // 256 launches later its time is another one's
+  statistics.seen_done(20, 300);  // 256 launches later its time was overwritten
   EXPECT_EQ(read(statistics).n_seen, 0u);
   statistics.seen_done(100, 300);
   statistics.seen_done(100, 300);

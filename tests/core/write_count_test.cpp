@@ -1,4 +1,5 @@
-// The count of writes behind a tape's check of its input: it never falls and loses nothing, whoever counts.
+// The write counter with which a tape checks its input: it never decreases and loses no count, with any number of
+// threads.
 #include <base/write_count.hpp>
 
 #include <gtest/gtest.h>
@@ -26,7 +27,7 @@ TEST(WriteCount, CountsOfTheOwnerAndOfAnyoneAddUp) {
   EXPECT_EQ(count.value(), 3u);
 }
 
-// Owners come and go, others count beside them, and one thread looks all the time.
+// Owners come and go, other threads count, and one thread reads all the time.
 TEST(WriteCount, NeverFallsAndLosesNothing) {
   constexpr int n_owners = 3, n_others = 2;
   constexpr uint64_t n_writes = 200'000;

@@ -1,9 +1,9 @@
-"""Every public function states its contract: blocks, allocates, enqueues, capture, threads, since.
+"""Checks that every public function states its contract: blocks, allocates, enqueues, capture, threads, since.
 
 Usage: check_contract.py synfire.h XML_DIRECTORY
 
-The functions are read from the header itself, the documentation from Doxygen's XML, so a function that Doxygen
-overlooked fails too. Anonymous enums and every struct field must be documented as well.
+The functions are read from the header and their documentation from Doxygen's XML, so that a function missing from the
+XML fails too. Anonymous enums and every struct field must be documented as well.
 """
 
 import pathlib

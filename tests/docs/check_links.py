@@ -1,5 +1,5 @@
-"""Every file that README.md, CHANGELOG.md, a page of docs/ or of bindings/ links to exists; every page of docs/ can be reached by
-links, from the README and from the main page of the built documentation, and is built.
+"""Checks links: every file that README.md, CHANGELOG.md or a page of docs/ or bindings/ links to exists; every page of
+docs/ is built and can be reached from the README and from the main page of the built documentation.
 
 Usage: check_links.py SOURCE_DIRECTORY
 """

@@ -1,4 +1,4 @@
-"""The built documentation shows compiled code only, has its pictures, and loads nothing from a network.
+"""Checks the built documentation: it shows only compiled code, has its pictures, and loads nothing from a network.
 
 Usage: check_pages.py SOURCE_DIRECTORY HTML_DIRECTORY
 """

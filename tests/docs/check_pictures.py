@@ -1,9 +1,9 @@
-"""The pictures of models and surrogates in docs/images are those that the library draws, byte for byte, and a page shows
-each.
+"""Checks that the pictures of models and surrogates in docs/images are, byte for byte, those that the library draws,
+and that each is on a page.
 
 Usage: check_pictures.py SOURCE_DIRECTORY SYNFIRE_PICTURES [--update]
 
---update writes them into docs/images.
+--update writes the pictures to docs/images.
 """
 
 import pathlib
@@ -23,7 +23,7 @@ def main():
         subprocess.run([program, folder], check=True)
         drawn = {path.name: path.read_bytes() for path in sorted(pathlib.Path(folder).iterdir())}
     for name, picture in drawn.items():
-        ElementTree.fromstring(picture)  # well-formed, or an exception that fails the test
+        ElementTree.fromstring(picture)  # well-formed; otherwise the exception fails the test
         if update:
             (images / name).write_bytes(picture)
         if not (images / name).exists():

@@ -1,4 +1,4 @@
-"""The code in a README is the snippet of an example, line for line.
+"""Checks that the code in a README is, line for line, the snippet of an example.
 
 Usage: check_readme_snippet.py README.md quickstart.c [LANGUAGE]     # the language of the block in the README, default c
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Arrows between the rooms point one way: what each includes is allowed to it, and no machine names a kind of operation.
+"""Checks the dependencies between folders: each includes only what it may, and no machine names a kind of operation.
 
 Usage: check_rooms.py SOURCE    the folder of the sources
 """

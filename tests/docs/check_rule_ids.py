@@ -1,7 +1,8 @@
-"""The page on errors lists exactly the rule ids that the library can answer with, and each is expected by a test.
+"""Checks that the page on errors lists exactly the rule ids that the library uses, and that tests expect all of them.
 
-A test expects a rule where its id stands in a string: "SYN-BUFFER-SIZE" among the words of EXPECT_FAILS, or
-"[SYN-BUFFER-SIZE]" compared with a text. tests/capi/errors/rules_test.cpp and tests/fault/rules_test.cpp break each once.
+A test expects a rule if its id is in a string: "SYN-BUFFER-SIZE" among the words of EXPECT_FAILS, or
+"[SYN-BUFFER-SIZE]" compared with a text. tests/capi/errors/rules_test.cpp and tests/fault/rules_test.cpp break each rule
+once.
 
 Usage: check_rule_ids.py SOURCE_DIRECTORY
 """
@@ -12,23 +13,23 @@ import sys
 
 RULE = re.compile(r"SYN-[A-Z0-9]+(?:-[A-Z0-9]+)*")
 
-# Rules that no test can break, and why.
+# Rules that no test can break, with the reason.
 UNBROKEN = {
-    "SYN-HANDLE-LIMIT": "takes 16,777,216 live handles, some gigabytes of objects",
-    "SYN-CUDA-DRIVER": "takes a driver that answers and lacks functions of every driver that can be asked",
-    "SYN-INTERNAL": "is answered for defects of the library alone",
+    "SYN-HANDLE-LIMIT": "needs 16,777,216 live handles, several gigabytes of objects",
+    "SYN-CUDA-DRIVER": "needs a driver that loads but lacks functions that every supported driver has",
+    "SYN-INTERNAL": "only reports defects of the library itself",
 }
 
 
 def code_of(path):
-    """Without comments: they may speak of any id, code means it."""
+    """The code without its comments, which may mention any id."""
     return re.sub(r"//[^\n]*", "", path.read_text(encoding="utf-8"))
 
 
 def expected_by_tests(root):
     expected = set()
     for path in (root / "tests").rglob("*"):
-        # tests/hpp stands in for the library: it makes texts up.
+        # tests/hpp replaces the library and invents texts.
         if path.suffix not in {".cpp", ".hpp", ".cu", ".c"} or "hpp" in path.relative_to(root / "tests").parts:
             continue
         for text in re.findall(r'"((?:[^"\\\n]|\\.)*)"', code_of(path)):

@@ -1,4 +1,4 @@
-"""Every row of the page "Coming from SpikingJelly" is run by a test, and every such test has its row.
+"""Checks that a test runs every row of the page "Coming from SpikingJelly", and that every such test has its row.
 
 Usage: check_spikingjelly_rows.py docs/pages/coming-from-spikingjelly.md coming_from_spikingjelly_test.cpp
 

@@ -1,9 +1,9 @@
-"""The tables of models, surrogates and parameters in docs/pages are those that the library's own lists give.
+"""Checks that the tables of models, surrogates and parameters in docs/pages come from the library's own lists.
 
 Usage: check_tables.py SOURCE_DIRECTORY SYNFIRE_GOLDEN [--update]
 
-`synfire-golden --list --markdown` prints tables between `<!-- table NAME -->` and `<!-- end of table -->`; a page shows one
-by having it between the same two lines. Every table is on at least one page. --update writes them into the pages.
+`synfire-golden --list --markdown` prints tables between `<!-- table NAME -->` and `<!-- end of table -->`. A page
+includes a table between the same two lines. Every table is on at least one page. --update writes them into the pages.
 """
 
 import difflib

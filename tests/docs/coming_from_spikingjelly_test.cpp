@@ -1,6 +1,6 @@
-// What the page "Coming from SpikingJelly" claims, one test for each row, named in the row: the call on the right
-// computes what the formulas behind the call on the left say. check_spikingjelly_rows.py holds page and tests together.
-// What does not live here: SpikingJelly. Its dynamics are written down below from their formulas, one scalar at a time.
+// The claims of the page "Coming from SpikingJelly", one test for each row, named in the row: the call on the right
+// computes what the formulas behind the call on the left define. check_spikingjelly_rows.py keeps page and tests in
+// agreement. SpikingJelly itself is not used; its formulas are written out below, one scalar at a time.
 #include <cmath>
 #include <optional>
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
 
-// ---- The other side -------------------------------------------------------------------------------------------------
+// ---- The reference --------------------------------------------------------------------------------------------------
 
 enum class Kind { if_node, lif, parametric_lif, qif, eif, izhikevich };
 
@@ -19,14 +19,14 @@ double sigma(double x) {
   return 1 / (1 + std::exp(-x));
 }
 
-// The constructor's arguments with their defaults; v_reset without a value is None.
+// The constructor's arguments with their defaults. A v_reset without a value stands for None.
 struct Node {
   Kind kind = Kind::lif;
   double v_threshold = 1;
   std::optional<double> v_reset = 0.0;
   bool detach_reset = false;
   double alpha = 4;  // surrogate.Sigmoid
-  double tau = 2;    // init_tau of the parametric one
+  double tau = 2;    // init_tau of the parametric node
   bool decay_input = true;
   double v_c = 0.8, a0 = 1, v_rest = 0;
   double delta_t = 1, theta_rh = 0.8;
@@ -73,14 +73,14 @@ Node node_of(Kind kind) {
   return node;
 }
 
-// Multi-step forward and backward of one neuron.
+// A multi-step forward and backward of one neuron.
 struct Sequence {
   std::vector<double> h, s, v, w, grad_x;
   double grad_v_init = 0, grad_w_init = 0, grad_reciprocal_tau = 0;
 };
 
-// How the jump of V is differentiated when the reset is detached: fully, or as Izhikevich's hard reset there, where
-// only the factor 1 − S is.
+// How the jump of V is differentiated if the reset is detached: completely, or as in SpikingJelly's hard reset of
+// Izhikevich, only in the factor 1 − S.
 enum class Detached { fully, factor_only };
 
 Sequence run(const Node& node, const std::vector<double>& x, double v_init, double w_init,
@@ -100,7 +100,7 @@ Sequence run(const Node& node, const std::vector<double>& x, double v_init, doub
     out.w.push_back(w);
   }
   out.grad_x.resize(n_steps);
-  double carried_v = 0, carried_w = 0;  // dL/dV[t], dL/dW[t] from the step after
+  double carried_v = 0, carried_w = 0;  // dL/dV[t], dL/dW[t] from the next step
   for (size_t t = n_steps; t-- > 0;) {
     const double before = t == 0 ? v_init : out.v[t - 1], e = sigma(node.alpha * (out.h[t] - node.v_threshold)),
                  g = node.alpha * e * (1 - e), attached = node.detach_reset ? 0 : 1;
@@ -171,7 +171,7 @@ synfire_layer_desc layer_desc(int32_t model, int32_t dtype = SYNFIRE_DTYPE_F64) 
 
 class ComingFromSpikingJelly : public testing::Test {
  protected:
-  // The layer with these settings does what the node does, forward and backward; it spikes, too.
+  // The layer with these settings equals the node, forward and backward, and does spike.
   void expect_same(const Node& node, const synfire_layer_desc& desc, const std::vector<Setting>& settings = {},
                    Detached detached = Detached::fully, bool equal = true) {
     FullRig<double> rig(context, desc);
@@ -267,12 +267,12 @@ TEST_F(ComingFromSpikingJelly, ParametricLifNode) {
 }
 
 // w = −log(tau − 1) gives 1/tau = σ(w); dL/dw is dL/d(1/tau)·r·(1 − r). Below the threshold everything is smooth, so
-// differences of the loss over w must agree.
+// differences of the loss along w must agree.
 TEST_F(ComingFromSpikingJelly, LearnableW) {
   const double init_tau = 3, w = -std::log(init_tau - 1), r = sigma(w);
   EXPECT_NEAR(r, 1 / init_tau, 1e-15);
   synfire_layer_desc desc = layer_desc(SYNFIRE_MODEL_PLIF);
-  desc.detach_reset = 1;  // else a surrogate slope is there without a spike, too
+  desc.detach_reset = 1;  // otherwise the surrogate has an effect without a spike
   FullRig<double> rig(context, desc);
   FullInputs<double> inputs = drive(3, 0.9);  // V stays below 0.9
   inputs.grad_spike_seq.assign(shape.sequence(), 0);
@@ -329,7 +329,7 @@ TEST_F(ComingFromSpikingJelly, IzhikevichNode) {
   expect_same(node, desc, {{"tau_w", 4}, {"a", 0.2}, {"b", 0.3}});
 }
 
-// w_rest is where W starts, and nothing else.
+// w_rest is only the initial W.
 TEST_F(ComingFromSpikingJelly, WRest) {
   const Layer layer = make_layer(context, layer_desc(SYNFIRE_MODEL_IZHIKEVICH));
   const std::vector<double> w_rest(n_neurons, 0.15);
@@ -401,7 +401,7 @@ TEST_F(ComingFromSpikingJelly, SurrogateAlpha) {
   expect_same(node, desc, {{"alpha", 2.5}});
 }
 
-// The classes' defaults, and their derivatives at two points by their formulas.
+// The defaults of the classes, and their derivatives at two points by formula.
 TEST_F(ComingFromSpikingJelly, SurrogateClasses) {
   const double pi = std::acos(-1.0);
   struct Class {
@@ -488,7 +488,7 @@ TEST_F(ComingFromSpikingJelly, SurrogateClasses) {
   }
 }
 
-// One recording, three values of alpha.
+// One recording with three values of alpha.
 TEST_F(ComingFromSpikingJelly, AnnealedAlpha) {
   FullRig<double> rig(context, layer_desc(SYNFIRE_MODEL_LIF));
   const FullInputs<double> inputs = drive(11);
@@ -510,7 +510,8 @@ TEST_F(ComingFromSpikingJelly, AnnealedAlpha) {
 
 TEST_F(ComingFromSpikingJelly, SurrogatesAtCriticalPoints) {
   EXPECT_EQ(derivative(SYNFIRE_SURROGATE_PIECEWISE_LEAKY_RELU, {{"w", 0.5}}, 0.25), 1.0);  // 1/(2w), not 1/w
-  EXPECT_EQ(derivative(SYNFIRE_SURROGATE_PIECEWISE_LEAKY_RELU, {{"w", 0.5}}, 0.5), 0.01);  // the edge lies outside
+  EXPECT_EQ(derivative(SYNFIRE_SURROGATE_PIECEWISE_LEAKY_RELU, {{"w", 0.5}}, 0.5),
+            0.01);  // the edge belongs to the outside
   EXPECT_NEAR(derivative(SYNFIRE_SURROGATE_S2NN, {}, -1), 4 * sigma(-4) * sigma(4), 1e-15);
   EXPECT_EQ(derivative(SYNFIRE_SURROGATE_LOG_TAILED_RELU, {{"alpha", 0.1}}, 0), 0.1);
   EXPECT_EQ(derivative(SYNFIRE_SURROGATE_FAKE_NUMERICAL_GRADIENT, {}, -0.0), 0.3);
@@ -634,7 +635,7 @@ TEST_F(ComingFromSpikingJelly, PerNeuronParameters) {
 
 // ---- Running --------------------------------------------------------------------------------------------------------
 
-// A backend is a property of the context; what was asked for is what runs, or an error says why not.
+// The backend is a property of the context: either the requested one runs, or an error gives the reason.
 TEST_F(ComingFromSpikingJelly, Backend) {
   for (const int32_t asked : {SYNFIRE_BACKEND_HOST, SYNFIRE_BACKEND_CUDA, SYNFIRE_BACKEND_AUTO}) {
     synfire_context_desc desc = SYNFIRE_CONTEXT_DESC_INIT;
@@ -657,7 +658,7 @@ TEST_F(ComingFromSpikingJelly, Backend) {
   }
 }
 
-// An f32 that f16 and bf16 hold exactly, as their bits.
+// The bits of an f32 that f16 and bf16 represent exactly.
 uint16_t as_bf16(float value) {
   return static_cast<uint16_t>(bits_of(value) >> 16);
 }
@@ -667,7 +668,7 @@ uint16_t as_f16(float value) {
   return static_cast<uint16_t>((bits >> 16 & 0x8000u) | (exponent - 112u) << 10 | (bits >> 13 & 0x3FFu));
 }
 
-// X stored in 16 bits, arithmetic and state in f32: from the same numbers, the spikes and the final V of an f32 layer.
+// X stored in 16 bits, arithmetic and state in f32: for the same numbers, the spikes and the final V of an f32 layer.
 TEST_F(ComingFromSpikingJelly, HalfPrecision) {
   Inputs<float> inputs = random_inputs<float>(shape, 14);
   for (float& x : inputs.x) x = std::round(x * 64) / 64;
@@ -727,8 +728,8 @@ TEST_F(ComingFromSpikingJelly, NoGrad) {
   EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("tape|forward"), rig.run_backward());
 }
 
-// Two windows of T/2: with the gradient handed over at the cut it is the whole sequence's, without it is truncated
-// there.
+// Two windows of T/2. With the gradient passed on at the cut the result is the whole sequence's; without it, it is
+// truncated there.
 TEST_F(ComingFromSpikingJelly, Truncation) {
   constexpr size_t half = n_steps / 2 * n_neurons;
   const Inputs<double> inputs = random_inputs<double>(shape, 10);
@@ -753,7 +754,7 @@ TEST_F(ComingFromSpikingJelly, Truncation) {
   EXPECT_FALSE(same_bits(truncated.grad_x_seq, chained.grad_x_seq));
 }
 
-// Recorded once, replayed: the bits of eager calls, and a parameter changed in between is seen.
+// Recorded once and replayed: the bits of eager calls. A parameter changed in between takes effect.
 TEST_F(ComingFromSpikingJelly, CudaGraph) {
   FullRig<float> eager(context, layer_desc(SYNFIRE_MODEL_LIF, SYNFIRE_DTYPE_F32)),
       replayed(context, layer_desc(SYNFIRE_MODEL_LIF, SYNFIRE_DTYPE_F32));
@@ -788,7 +789,7 @@ TEST_F(ComingFromSpikingJelly, RestApartFromReset) {
   rig.load(inputs);
   const FullOutputs<double> out = rig.run();
   EXPECT_EQ(out.v_seq[0], -0.5);
-  EXPECT_NEAR(out.v_seq[shape.sequence() - n_neurons], 0.2, 1e-12);  // and back to rest
+  EXPECT_NEAR(out.v_seq[shape.sequence() - n_neurons], 0.2, 1e-12);  // back at rest
   EXPECT_NEAR(out.v_seq[1], 0.2, 1e-15);                             // where the others stay
 }
 
@@ -801,7 +802,7 @@ TEST_F(ComingFromSpikingJelly, DetachedIzhikevich) {
   desc.detach_reset = 1;
   expect_same(node, desc, {{"v_reset", 0.3}, {"b", 0.2}}, Detached::fully);
   expect_same(node, desc, {{"v_reset", 0.3}, {"b", 0.2}}, Detached::factor_only, false);
-  // With v_reset = 0, the default, the two are one.
+  // With v_reset = 0, the default, the two agree.
   node.v_reset = 0;
   expect_same(node, desc, {{"b", 0.2}}, Detached::factor_only);
 }

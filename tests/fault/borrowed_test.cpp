@@ -1,5 +1,5 @@
-// Borrowed memory on a device that takes its time: it is given back when no work in flight reads it any more, without a
-// call that blocks where it was destroyed. What does not live here: who keeps it (tests/capi/borrowed_test.cpp).
+// Borrowed memory on a device that takes time: it is released when no work in flight reads it any more, and destroying
+// it never blocks. What keeps it alive: tests/capi/borrowed_test.cpp.
 #include "stream_fixture.hpp"
 
 #include <limits>
@@ -10,7 +10,7 @@ namespace {
 
 class Borrowed : public WithLayer {
  protected:
-  // Spoils its memory when it gets it back.
+  // Overwrites its memory on release.
   class Lender {
    public:
     Lender(synfire_context context, int32_t memory = SYNFIRE_MEMORY_DEVICE) {
@@ -74,7 +74,7 @@ class Borrowed : public WithLayer {
 };
 
 TEST_F(Borrowed, IsGivenBackAfterTheWorkInFlight) {
-  enqueue(x, false, nullptr);  // what a first call brings along
+  enqueue(x, false, nullptr);  // one-time work of a first call
   expect_result();
   for (const bool replayed : {false, true})
     for (const synfire_stream on : {callers(), synfire_stream{nullptr}})
@@ -140,7 +140,7 @@ TEST_F(Borrowed, ALostDeviceGivesBackToo) {
   lender.lent().reset();
   EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));
   EXPECT_EQ(lender.n_releases(), 1);
-  SetUp();  // what TearDown() finds
+  SetUp();  // expected by TearDown()
 }
 
 }  // namespace

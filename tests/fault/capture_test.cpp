@@ -1,5 +1,5 @@
-// Captures: native nodes that keep CUDA's rules and those that do not, graphs and eager calls on a stream that the
-// caller captures, captures of other threads, several devices; and that no failure of a CUDA call leaks or breaks
+// Captures: native nodes that follow CUDA's rules and those that do not, graphs and eager calls on a stream that the
+// caller captures, captures of other threads, several devices. A failing CUDA call must neither leak nor break
 // anything.
 #include "../capi/graph_support.hpp"
 #include "fake_cuda.hpp"
@@ -48,7 +48,7 @@ class Captures : public testing::Test {
     desc.name = name;
     return desc;
   }
-  // x -> native node 1 "mine" -> out, the native node adding 1.
+  // x -> native node 1 "mine" -> out. The native node adds 1.
   Graph record(Callback& callback, uint32_t n_slots = 0) {
     Graph graph = make_slotted_graph(context, n_slots);
     reads_ = x;
@@ -66,7 +66,7 @@ class Captures : public testing::Test {
     float* const data = static_cast<float*>(call.writes[0].data);
     return fake::launch(call.stream, [data] { data[5] += 1; }) == cudaSuccess ? SYNFIRE_OK : -1;
   }
-  // A broken callback: instantiating names the node, and the graph stays as it was, to be instantiated later.
+  // A broken callback: instantiating names the node. The graph is unchanged and can be instantiated later.
   void expect_blamed(Callback broken, std::initializer_list<std::string_view> words) {
     Callback callback = std::move(broken);
     {
@@ -112,7 +112,7 @@ TEST_F(Captures, ANativeNodeIsCalledOnceForEachSlot) {
     EXPECT_EQ(slot_of(graph, ticket, out)[5], static_cast<float>(i + 1));
   }
   EXPECT_EQ(n_calls, 3);
-  // It is disabled and enabled like any other operation.
+  // It can be disabled and enabled like any other operation.
   EXPECT_OK(synfire_graph_set_enabled(graph, 1, 0));
   slot_of(graph, 0, x)[5] = 10;
   const uint64_t ticket = launch(graph);
@@ -207,7 +207,7 @@ TEST_F(Captures, ACallbackMayNotInstantiateAnotherGraph) {
   wait(graph, launch(graph));
 }
 
-// A library call of the callback may allocate or load; eager calls of this library become part of the node.
+// Library calls from the callback may allocate or load. Eager calls of this library become part of the node.
 TEST_F(Captures, ACallbackMayUseThisLibraryToo) {
   const Layer layer = make_layer(context, describe(Shape{2, 1, 32}, SYNFIRE_DTYPE_F32));
   const Buffer v = make_frame(context, n);
@@ -246,7 +246,7 @@ TEST_F(Captures, WithoutAGraphTheCallbackIsCalledByEachLaunch) {
     EXPECT_EQ(data_of(out)[5], static_cast<float>(i + 1));
     EXPECT_EQ(n_calls, i);
   }
-  // What counts is the environment of instantiating, also for a graph that is re-bound.
+  // The environment at instantiation counts, also when the graph is rebound.
   const Buffer fresh = make_frame(context, n);
   EXPECT_OK(synfire_graph_rebind(graph, x, fresh));
   EXPECT_EQ(fake::live().graphs, 0);
@@ -284,7 +284,7 @@ TEST_F(Captures, AGraphBecomesAChildOfTheCallersCapture) {
       EXPECT_EQ(seen, 21);
       seen = -1;
     }
-    // Its runs are no replays of ours: tickets do not move.
+    // Its runs are not replays of our graph: tickets do not advance.
     EXPECT_EQ(launch(graph), first + 1);
     EXPECT_OK(synfire_graph_wait(graph, first + 1, SYNFIRE_WAIT_SPIN, 0));
     fake::destroy_graph(captured);
@@ -306,7 +306,7 @@ TEST_F(Captures, ADisabledOperationIsNotInTheChild) {
   fake::destroy_graph(captured);
 }
 
-// Where there is no graph of ours, the operations themselves are added; a native node is called once more.
+// Without a graph of ours, the operations themselves are captured, and a native node's callback is called once more.
 TEST_F(Captures, WithoutAGraphTheOperationsBecomeNodes) {
   int n_calls = 0;
   Callback callback = [&](const synfire_native_call& call) {
@@ -335,7 +335,7 @@ TEST_F(Captures, WithoutAGraphTheOperationsBecomeNodes) {
   fake::destroy_graph(captured);
 }
 
-// What was captured before a rebind runs as it was captured: on the old buffer, whose executable the graph keeps.
+// A launch captured before a rebind still uses the old buffer: the graph keeps its executable.
 TEST_F(Captures, ARebindLeavesWhatWasCaptured) {
   Callback callback = add_one;
   const Graph graph = record(callback);
@@ -367,7 +367,7 @@ TEST_F(Captures, AnInvalidCaptureIsLeftToItsOwner) {
   EXPECT_EQ(launch(graph), 1u);
 }
 
-// A CUDA call that fails in the middle of adding the child leaves the caller's capture valid, and nothing behind.
+// If a CUDA call fails while the child is being added, the caller's capture stays valid and nothing is left behind.
 TEST_F(Captures, AFailureWhileAddingTheChildLeavesTheCaptureAlone) {
   Callback callback = add_one;
   const Graph graph = record(callback);
@@ -425,8 +425,8 @@ TEST_F(Captures, EagerCallsBecomePartOfTheCallersCapture) {
 
 // ---- Other threads, other devices -----------------------------------------------------------------------------------
 
-// Everything that may block or load, on other threads, while this one captures in the strictest mode, and while a graph
-// of ours is captured.
+// Other threads make every call that may block or load while this thread captures in the strictest mode, and while a
+// graph of ours is captured.
 TEST_F(Captures, OtherThreadsNeverBreakACapture) {
   Callback callback = [&](const synfire_native_call& call) {
     std::thread other([&] {
@@ -488,7 +488,7 @@ TEST_F(Captures, TwoDevicesFromThreadsThatAreOnTheOther) {
       copy.source = from;
       copy.destination = to;
       EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("source", "context"), synfire_graph_record_copy(other, &copy));
-      // A stream of the other device would run our kernels there.
+      // A stream of the other device would run our kernels on that device.
       const cudaStream_t elsewhere = fake::make_stream();
       EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("stream", "device"),
                    synfire_graph_launch(graph, elsewhere, nullptr));
@@ -513,7 +513,8 @@ TEST_F(Captures, TwoDevicesFromThreadsThatAreOnTheOther) {
 
 // ---- Calls that fail ------------------------------------------------------------------------------------------------
 
-// Whichever call of an instantiation or a re-binding fails: an error, nothing left, and the graph is what it was.
+// Whichever call of an instantiation or a rebind fails: an error is returned, nothing leaks, and the graph is
+// unchanged.
 TEST_F(Captures, EveryCallThatFailsWhileInstantiatingLeavesNothing) {
   const char* const calls[] = {"cudaMalloc",
                                "cudaHostAlloc",
@@ -561,7 +562,7 @@ TEST_F(Captures, EveryCallThatFailsWhileInstantiatingLeavesNothing) {
       EXPECT_EQ(fake::live(), empty);
       EXPECT_OK(synfire_graph_instantiate(graph));
       wait(graph, launch(graph));
-      // And the same while re-binding: the old buffers stay.
+      // The same while rebinding: the old buffers stay bound.
       const fake::Live alive = fake::live();
       const Buffer fresh = make_frame(context, n);
       fake::fail(call, cudaErrorMemoryAllocation, nth);

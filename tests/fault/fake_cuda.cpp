@@ -5,7 +5,7 @@
 namespace synfire_test::fake {
 namespace {
 
-// The fake's own doors are inside it too.
+// The functions for tests also count as inside the fake.
 class Inside {
  public:
   Inside() : lock_((++depth, state().mutex)) {}

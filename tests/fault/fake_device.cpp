@@ -9,7 +9,7 @@
 namespace synfire_test::fake {
 
 State& state() {
-  static State* const made = new State;  // never destroyed: the library may be used until the process ends
+  static State* const made = new State;  // never destroyed, because the library may be used until the process ends
   return *made;
 }
 
@@ -131,7 +131,7 @@ cudaError_t allocate(void** data, size_t bytes, cudaMemoryType type) {
 
 cudaError_t deallocate(void* data) {
   if (const cudaError_t error = unsafe(); error != cudaSuccess) return error;
-  // Freeing waits for the device, its default streams included.
+  // Freeing waits for the whole device, its default streams included.
   for (const auto& stream : state().streams) run_stream(*stream);
   run_stream(state().legacy_stream);
   for (auto& [thread, stream] : state().streams_of_threads) run_stream(stream);
@@ -147,7 +147,7 @@ cudaError_t finish_capture(cudaStream_t handle, cudaGraph_t* graph) {
   if (!stream.capture) return cudaErrorIllegalState;
   const std::shared_ptr<Capture> capture = stream.capture;
   if (capture->origin != handle) return cudaErrorStreamCaptureUnmatched;
-  // Every node must come before what the origin goes on with.
+  // Every node must precede what follows on the origin stream.
   std::vector<Node*> reached = stream.dependencies;
   for (size_t i = 0; i < reached.size(); ++i)
     for (Node* before : reached[i]->dependencies)

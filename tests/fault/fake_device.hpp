@@ -1,6 +1,6 @@
-// The inside of the fake CUDA runtime: what a stream, a capture, a graph and an allocation are, and what happens to
-// them. What does not live here: the table of calls over it (fake_table.cpp), the doors for tests (fake_cuda.cpp), and
-// what kernels compute (their twins: src/cuda/twin.hpp).
+// The internals of the fake CUDA runtime: streams, captures, graphs and allocations. The table of calls is in
+// fake_table.cpp, the functions for tests are in fake_cuda.cpp, and the kernels' results come from their twins
+// (src/cuda/twin.hpp).
 #ifndef SYNFIRE_TESTS_FAULT_FAKE_DEVICE_HPP
 #define SYNFIRE_TESTS_FAULT_FAKE_DEVICE_HPP
 
@@ -80,7 +80,7 @@ struct State {
   int compute_major = 9;
   int driver_version = 13000;
   std::vector<bool> captured_kernels, passes;
-  std::optional<std::vector<cudaGraphNodeType>> distorted;  // what the next kernel of a capture becomes
+  std::optional<std::vector<cudaGraphNodeType>> distorted;  // replaces the next captured kernel
   std::map<void*, Allocation> allocations;
   std::map<std::string, uint64_t> counts;
   uint64_t total = 0;
@@ -93,20 +93,20 @@ struct State {
   bool held = false;
   cudaError_t lost = cudaSuccess;
   unsigned long long next_capture = 1;
-  std::deque<Stream*> order;  // streams of waiting work, oldest first
+  std::deque<Stream*> order;  // streams with held work, oldest first
 };
 
 State& state();
 
 extern thread_local int depth;  // how many calls of the fake this thread is inside
 extern thread_local cudaStreamCaptureMode thread_mode;
-extern thread_local int device_of_thread;  // -1: none is current
-extern char contexts[16];                  // the address of each is that of a device's context
+extern thread_local int device_of_thread;  // -1: no device is current
+extern char contexts[16];                  // the address of each represents a device's context
 
-// Every thread has a number.
+// Every thread has its own number.
 size_t this_thread();
 
-// One call of the table: counted, and perhaps failing.
+// One call through the table: counted, and possibly failing.
 class Call {
  public:
   explicit Call(const char* name) : lock_(enter()) {
@@ -136,7 +136,7 @@ class Call {
   cudaError_t error_ = cudaSuccess;
 };
 
-// The default streams of the device and of the calling thread have handles of their own.
+// The default streams of the device and of the calling thread have special handles.
 inline Stream* of(cudaStream_t stream) {
   if (stream == cudaStreamLegacy) return &state().legacy_stream;
   if (stream == cudaStreamPerThread) return &state().streams_of_threads[this_thread()];
@@ -155,10 +155,10 @@ inline cudaGraphNode_t handle(const Node* node) {
   return reinterpret_cast<cudaGraphNode_t>(const_cast<Node*>(node));
 }
 
-// A call that CUDA forbids while certain captures are open: it breaks them.
+// A call that CUDA forbids during certain captures: it invalidates them.
 cudaError_t unsafe();
 void run_stream(Stream& stream);
-// A node of the stream's capture; or work in the stream.
+// Adds a node to the stream's capture, or work to the stream.
 cudaError_t add(Stream& stream, cudaGraphNodeType type, Work work, std::shared_ptr<Graph> child = nullptr);
 cudaError_t enqueue(cudaStream_t handle, cudaGraphNodeType type, Work work);
 KernelCall call_of(const void* function, void** parameters);
@@ -176,7 +176,7 @@ cudaError_t delete_stream(cudaStream_t stream);
 cudaError_t launch_executable(const Executable& executable, cudaStream_t stream);
 std::unique_ptr<Executable> make_executable(const Graph& graph);
 
-// The calls of CUDA, as the library makes them.
+// The CUDA calls, as the library makes them.
 synfire::cuda::Api table();
 
 }  // namespace synfire_test::fake

@@ -1,4 +1,4 @@
-// The table of CUDA calls over the fake: each counts, may fail where a test asked for it, and keeps CUDA's rules.
+// The table of CUDA calls of the fake: each call counts, may fail if a test asked for it, and enforces CUDA's rules.
 #include "fake_device.hpp"
 
 #include <algorithm>
@@ -19,7 +19,8 @@ namespace {
 bool is_default(cudaStream_t stream) {
   return stream == cudaStreamLegacy || stream == cudaStreamPerThread;
 }
-// Handles of default streams are of the context that is current; drivers of before CUDA 13 need one for any stream.
+// Handles of default streams refer to the current context. Drivers before CUDA 13 need a current context for any
+// stream.
 bool lacks_context(cudaStream_t stream) {
   return device_of_thread < 0 && (is_default(stream) || state().driver_version < 13000);
 }
@@ -62,7 +63,7 @@ Api table() {
     return allocate(data, bytes, cudaMemoryTypeDevice);
   };
   t.free = [](void* data) -> cudaError_t {
-    const Call call("cudaFree");  // a lost device has freed it: so does the fake
+    const Call call("cudaFree");  // a lost device has freed its memory, and so does the fake
     const cudaError_t error = deallocate(data);
     return call ? error : call.error();
   };
@@ -235,7 +236,7 @@ Api table() {
   };
   t.graph_destroy_node = [](cudaGraphNode_t node) -> cudaError_t {
     FAKE_CALL("cudaGraphDestroyNode");
-    of(node)->work = nullptr;  // its place stays, empty
+    of(node)->work = nullptr;  // an empty node remains
     of(node)->type = cudaGraphNodeTypeEmpty;
     return cudaSuccess;
   };
@@ -278,7 +279,7 @@ Api table() {
     FAKE_CALL("cudaFuncGetAttributes");
     *attributes = {};
     attributes->ptxVersion = attributes->binaryVersion = 90;
-    return unsafe();  // it may load the kernel
+    return unsafe();  // the call may load the kernel
   };
   t.func_set_attribute = [](const void*, cudaFuncAttribute, int) -> cudaError_t {
     FAKE_CALL("cudaFuncSetAttribute");

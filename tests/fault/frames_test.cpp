@@ -1,5 +1,5 @@
-// How frames of pinned memory reach the GPU and come back: by a kernel, by the copy engine, or written in place, by
-// their size and type; and that they hold the same either way.
+// How frames of pinned memory reach the GPU and return: by a kernel, by the copy engine, or written in place,
+// depending on their size and type. The contents must be the same in all cases.
 #include "../capi/recording_support.hpp"
 #include "fake_cuda.hpp"
 
@@ -18,7 +18,7 @@ class Frames : public testing::Test {
     uint64_t arena_bytes;    // device memory that it holds for frames
   };
 
-  // A graph of one forward over one time step of n neurons, from x into v or into packed spikes.
+  // A graph of one forward over one time step of n neurons, from x to v or to packed spikes.
   struct OneForward {
     Context context = make_context();
     Layer layer;
@@ -41,7 +41,7 @@ class Frames : public testing::Test {
       fake::reset_calls();
       EXPECT_OK(synfire_graph_instantiate(graph));
       return {fake::calls("cudaMemcpyAsync"), fake::captured_kernels().size(),
-              fake::device_bytes() - before - sizeof(uint64_t)};  // the count of replays
+              fake::device_bytes() - before - sizeof(uint64_t)};  // the counter of replays
     }
     void replay() const { wait(graph, launch(graph)); }
   };
@@ -78,7 +78,7 @@ TEST_F(Frames, OutputsAreWrittenInPlaceUpToTwoMebibytes) {
   }
 }
 
-// A word is four bytes that one lane writes: many of them go through the GPU's memory.
+// A word is four bytes, written by one lane; larger outputs go through the GPU's memory.
 TEST_F(Frames, PackedSpikesAreWrittenInPlaceUpTo64Kibibytes) {
   for (const uint64_t bytes : {uint64_t{64}, 64 * kib, 64 * kib + 256, mib}) {
     SCOPED_TRACE(bytes);

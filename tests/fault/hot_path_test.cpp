@@ -1,7 +1,7 @@
-// The path of a launch on the CUDA backend: 10,000 launches and waits of a graph with both directions and slots make no
-// heap allocation, no CUDA call but the launches themselves, and take no lock; with everything changed between them
-// that is documented to allocate nothing, no allocation either, nor a CUDA call that allocates or waits (../counting.h
-// counts). What the fake CUDA runtime does inside itself does not count.
+// The path of a launch on the CUDA backend: 10,000 launches and waits of a graph with both directions and slots
+// allocate no heap memory, make no CUDA call except the launches themselves, and take no lock. The same with every
+// change in between that is documented not to allocate: no allocation, and no CUDA call that allocates or waits
+// (../counting.h counts). What the fake CUDA runtime does inside itself does not count.
 #include "fake_cuda.hpp"
 
 #include <synfire/synfire.h>
@@ -68,7 +68,7 @@ int main() {
   require(synfire_graph_record_fill(graph, &fill), "fill");
   require(synfire_graph_instantiate(graph), "instantiate");
   uint64_t ticket = 0;
-  require(synfire_graph_launch(graph, nullptr, &ticket), "first launch");  // the tape's references are taken once
+  require(synfire_graph_launch(graph, nullptr, &ticket), "first launch");  // takes the tape's references, once
 
   counting = true;
   if (!counters_work()) {

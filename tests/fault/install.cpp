@@ -1,4 +1,4 @@
-// Before any test of a program runs, the fake stands where CUDA was.
+// Installs the fake before any test of the program runs.
 #include "fake_cuda.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
-// Device memory and nodes, counted where every allocation and every node is seen: what a layer takes is what the query
-// told, and a forward with packed spikes is one kernel without a dense sequence behind it.
+// Device memory and nodes, where every allocation and every node can be counted: a layer takes what the query
+// reported, and a forward with packed spikes is one kernel without a dense sequence.
 #include "../capi/storage_rig.hpp"
 #include "stream_fixture.hpp"
 
@@ -8,10 +8,10 @@ namespace {
 
 class DeviceMemory : public WithStream {
  protected:
-  // What `work` adds to the device memory in use.
+  // The increase of device memory in use by `work`.
   template <class Work>
   static uint64_t added(const Work& work) {
-    EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));  // what earlier handles leave is given back here, not inside
+    EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));  // frees memory of earlier handles first
     const uint64_t before = fake::device_bytes();
     work();
     return fake::device_bytes() - before;
@@ -48,7 +48,7 @@ TEST_F(DeviceMemory, AForwardWithPackedSpikesIsOneKernelAndNothingDense) {
         synfire_layer_memory memory = SYNFIRE_LAYER_MEMORY_INIT;
         ASSERT_OK(synfire_layer_query_memory(&desc, &memory));
         const Graph graph = make_graph(context);
-        // Beside its tape; a [T, N] of one bit a spike would be 26 KB.
+        // In addition to its tape. A sequence [T, N] with one bit per spike would take 26 KB.
         EXPECT_LE(added([&] {
                     EXPECT_OK(synfire_graph_record_forward(graph, layer, &forward));
                     EXPECT_OK(synfire_graph_instantiate(graph));
@@ -57,7 +57,7 @@ TEST_F(DeviceMemory, AForwardWithPackedSpikesIsOneKernelAndNothingDense) {
       }
 }
 
-// Each recorded forward has a tape, as large as the query told, until its graph is gone.
+// Each recorded forward has its own tape, of the size that the query reported, until its graph is destroyed.
 TEST_F(DeviceMemory, ATapeForEachForwardOfAGraph) {
   for (const int32_t tape : {SYNFIRE_TAPE_NONE, SYNFIRE_TAPE_RECOMPUTE, SYNFIRE_TAPE_STORE}) {
     SCOPED_TRACE(tape);
@@ -127,8 +127,8 @@ TEST_F(DeviceMemory, ALayerTakesWhatTheQueryTold) {
       }
 }
 
-// What is refused takes nothing: neither memory for values per neuron, nor a call of CUDA.
-// Giving memory back waits for the device, its default streams included: what is enqueued there still reads it.
+// A refused call takes nothing: no memory for values per neuron and no CUDA call. Freeing memory waits for the device,
+// its default streams included, because enqueued work there still reads it.
 TEST_F(DeviceMemory, IsReadByTheDefaultStreamsUntilItIsGivenBack) {
   for (const cudaStream_t default_stream : {cudaStreamLegacy, cudaStreamPerThread}) {
     Buffer source = make_buffer(context, SYNFIRE_DTYPE_F32, 64);
@@ -144,7 +144,7 @@ TEST_F(DeviceMemory, IsReadByTheDefaultStreamsUntilItIsGivenBack) {
     EXPECT_OK(synfire_scale_add(context, &add, default_stream));
     source.reset();
     EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));
-    const Buffer next = make_buffer(context, SYNFIRE_DTYPE_F32, 64);  // perhaps in the same place
+    const Buffer next = make_buffer(context, SYNFIRE_DTYPE_F32, 64);  // possibly at the same address
     fake::release();
     EXPECT_TRUE(all_are(download<float>(sum, 64), 7.0f));
   }
@@ -160,7 +160,7 @@ TEST_F(DeviceMemory, RefusedParametersTakeNone) {
   values[700] = -1;
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("values[700]", "tau"),
                synfire_layer_set_parameter(layer, "tau", values.data(), 701));
-  values[700] = 1e-45;  // 1/tau is no f32
+  values[700] = 1e-45;  // 1/tau overflows f32
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("values[700]", "constant"),
                synfire_layer_set_parameter(layer, "tau", values.data(), 701));
   EXPECT_EQ(fake::live(), before);

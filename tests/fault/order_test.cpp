@@ -1,4 +1,4 @@
-// Replays whose order nobody defines: on two streams, from two threads, and beside a graph that is being instantiated.
+// Replays whose order is undefined: on two streams, from two threads, and during another graph's instantiation.
 #include "stream_fixture.hpp"
 
 #include <atomic>
@@ -9,7 +9,7 @@ namespace {
 
 using Order = WithLayer;
 
-// With slots the replays are of two executable graphs, which CUDA would run side by side.
+// With slots the replays use two executable graphs, which CUDA would run concurrently.
 TEST_F(Order, AGraphIsInFlightOnOneStream) {
   for (const bool with_layer : {true, false}) {
     const Graph graph = with_layer ? forward(2, h) : copy();
@@ -29,7 +29,7 @@ TEST_F(Order, AGraphIsInFlightOnOneStream) {
   }
 }
 
-// One handle, as many streams as threads.
+// One handle for as many streams as there are threads.
 TEST_F(Order, DefaultStreamsOfTwoThreadsAreTwoStreams) {
   for (const bool with_layer : {true, false}) {
     const Graph graph = with_layer ? forward(2, h) : copy();
@@ -62,7 +62,7 @@ TEST_F(Order, InstantiatingLeavesTheParametersOfReplaysInFlight) {
   fake::hold();
   uint64_t ticket = 0;
   EXPECT_OK(synfire_graph_launch(first, callers(), &ticket));
-  fake::run_one();  // the value of the launch
+  fake::run_one();  // the value set for the launch
   fake::reset_calls();
   EXPECT_OK(synfire_graph_instantiate(unchanged));
   const uint64_t n_calls = fake::calls();
@@ -77,7 +77,7 @@ TEST_F(Order, InstantiatingLeavesTheParametersOfReplaysInFlight) {
   EXPECT_EQ(data_of(other_h)[3], 0.25f) << "its first launch brings the value";
 }
 
-// Whoever comes second is refused, also when both look at the same moment.
+// The second one is refused, even if both check at the same moment.
 TEST_F(Order, TwoThreadsDoNotLaunchOneLayerOnTwoStreams) {
   const Graph graphs[] = {forward(SYNFIRE_SLOTS_SHARED, h), forward(SYNFIRE_SLOTS_SHARED, h)};
   for (const Graph& graph : graphs) EXPECT_OK(synfire_graph_instantiate(graph));
@@ -122,12 +122,12 @@ TEST_F(Order, TwoThreadsDoNotLaunchOneLayerOnTwoStreams) {
   fake::destroy_stream(other);
 }
 
-// One stream is an order, whoever launches.
+// A single stream defines an order, whichever thread launches.
 TEST_F(Order, TwoThreadsMayLaunchOneLayerOnOneStream) {
   const Graph graphs[] = {forward(SYNFIRE_SLOTS_SHARED, h), forward(SYNFIRE_SLOTS_SHARED, h)};
   for (const Graph& graph : graphs) EXPECT_OK(synfire_graph_instantiate(graph));
   for (int i = 0; i < 50; ++i) {
-    // Both come from the context's own stream.
+    // Both launches use the context's own stream.
     const uint64_t own = launch(graphs[0]);
     wait(graphs[0], own);
     std::atomic<int> n_ready{0};

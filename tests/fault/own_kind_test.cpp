@@ -1,5 +1,5 @@
-// A kind of operation that the library does not have: what a kind's own statement of its operands gets it, on both
-// machines. It doubles numbers by way of scratch memory, in two kernels on a GPU.
+// A kind of operation that the library does not have: what declaring its operands gives a kind, on host and GPU. It
+// doubles numbers through scratch memory, with two kernels on a GPU.
 #include "fake_cuda.hpp"
 
 #include <cuda/cuda_device.hpp>
@@ -80,7 +80,7 @@ using core::Ref;
 template <class T>
 Ref<T> taken(T* made) {
   Ref<T> reference(made);
-  made->release();  // the reference that it was born with
+  made->release();  // the initial reference
   return reference;
 }
 
@@ -170,7 +170,7 @@ TEST_P(OwnKind, OverlapsAreFoundByItsOperands) {
 INSTANTIATE_TEST_SUITE_P(Machines, OwnKind, testing::Bool(),
                          [](const auto& machine) { return machine.param ? "Cuda" : "Host"; });
 
-// Replays of the caller's graph have the scratch for as long as there is the context.
+// Replays of the caller's graph can use the scratch memory as long as the context lives.
 TEST(OwnKindInACapture, KeepsItsScratch) {
   fake::install();
   auto context = taken(new core::Context(cuda::make_device(0, 0), 0));

@@ -1,11 +1,11 @@
-/* A profiler for the ranges that the library opens: NVTX loads it (NVTX_INJECTION64_PATH) and it writes one line for
- * each range of the domain "Synfire" to standard error. */
+/* A profiler for the ranges that the library opens. NVTX loads it (NVTX_INJECTION64_PATH), and it writes one line to
+ * standard error for each range of the domain "Synfire". */
 #include <nvtx3/nvToolsExt.h>
 
 #include <stdio.h>
 #include <string.h>
 
-/* NVTX's side of the handshake is in a header that is not for tools of this size; what is used of it is written out
+/* The header with NVTX's side of the interface is too large for this program, so the parts that it needs are repeated
  * here. */
 static int depth = 0;
 static int ours = 0;

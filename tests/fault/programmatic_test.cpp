@@ -1,5 +1,5 @@
-// Programmatic launches: which kernels of a replay may begin before the one in front of them has ended, and what a
-// disabled operation is there. That the order of their memory stays is shown on a GPU, by tests/capi/chain_test.cpp.
+// Programmatic launches: which kernels of a replay may begin before their predecessor has ended, and the effect of
+// disabled operations. That memory accesses stay in order is tested on a GPU, by tests/capi/chain_test.cpp.
 #include "../capi/recording_support.hpp"
 #include "fake_cuda.hpp"
 
@@ -26,18 +26,18 @@ TEST_P(Programmatic, OnlyBehindKernelsOfThisLibrary) {
   const Buffer frame = make_frame(context, n), a = make(context), b = make(context);
   const Buffer large = make_frame(context, n_large), there = make_frame(context, n_large, SYNFIRE_MEMORY_DEVICE);
   const Graph graph = make_graph(context);
-  record_fill(graph, a, 1);             // nothing in front of it
-  record_scale_add(graph, a, b, 1, 0);  // behind a kernel
+  record_fill(graph, a, 1);             // has no predecessor
+  record_scale_add(graph, a, b, 1, 0);  // after a kernel
   record_copy(graph, b, frame);         // a kernel
   record_copy(graph, there, large);     // not a kernel
-  record_scale_add(graph, a, b, 1, 1);  // behind a copy
+  record_scale_add(graph, a, b, 1, 1);  // after a copy
   record_scale_add(graph, a, b, 1, 1);
   synfire_native_desc native = SYNFIRE_NATIVE_DESC_INIT;
   native.callback = [](void*, const synfire_native_call* call) -> synfire_status {
     return fake::launch(static_cast<cudaStream_t>(call->stream), [] {}) == cudaSuccess ? 0 : -1;
   };
   EXPECT_OK(synfire_graph_record_native(graph, &native));
-  record_scale_add(graph, a, b, 1, 1);  // behind a kernel of the caller's
+  record_scale_add(graph, a, b, 1, 1);  // after a kernel of the caller's
   const bool p = expected();
   EXPECT_EQ(kernels_of(graph), (std::vector<bool>{false, p, p, false, p, false, p})) << "the last one counts replays";
 }
@@ -54,15 +54,15 @@ TEST_P(Programmatic, OnlyAPassLetsTheNextBeginEarly) {
   backward.grad_x_seq = grad;
   const auto record_forward = [&] { EXPECT_OK(synfire_graph_record_forward(graph, layer, &forward)); };
   const auto record_backward = [&] { EXPECT_OK(synfire_graph_record_backward(graph, layer, &backward)); };
-  record_scale_add(graph, x, grad, 1, 0);  // cannot let anything begin
+  record_scale_add(graph, x, grad, 1, 0);  // does not let its successor begin early
   record_forward();
-  record_forward();  // small: begins when the one before has ended
+  record_forward();  // small: begins when its predecessor has ended
   record_backward();
   record_backward();
   record_forward();
   record_scale_add(graph, x, grad, 1, 0);  // waits
   record_forward();
-  record_backward();  // only the signal comes behind it
+  record_backward();  // followed only by the signal
   EXPECT_OK(synfire_graph_instantiate(graph));
   fake::reset_calls();
   wait(graph, launch(graph));

@@ -1,5 +1,6 @@
-# ranges.cmake - runs a test of PROGRAM under PROFILER (profiler.c): layers' ranges carry direction, model and the number that
-# the graph's DOT text gives, and lie inside of the launch where there is no graph. Without the profiler nothing is written.
+# ranges.cmake - runs a test of PROGRAM under PROFILER (profiler.c). The ranges of layers contain the direction, the
+# model and the number in the graph's DOT text. Without a graph of the backend they are nested in the launch. Without
+# the profiler nothing is printed.
 cmake_minimum_required(VERSION 3.22)
 
 set(ENV{SYNFIRE_TEST_BACKEND} cuda)
@@ -28,8 +29,8 @@ endif()
 expect("${written}" "range 0: forward lif 0\n" "range 0: backward lif 0\n" "range 0: graph launch\n"
        "range 0: graph launch\nrange 1: forward lif 0\n" "range 1: backward lif 0\n")
 
-# Four layers, two of each model: calls outside of a graph have no number, and the graph's operations have the same
-# numbers in a capture and without one.
+# Four layers, two of each model. Eager calls have no number. The graph's operations have the same numbers with and
+# without a capture.
 set(test TrainingStep/0.FourLayersLearnInReplaysAlone)
 run(captured ${test})
 set(ENV{SYNFIRE_GRAPH} 0)

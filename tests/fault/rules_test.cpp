@@ -1,5 +1,5 @@
-// Every rule that only the CUDA backend can refuse by, broken once: the status, and the id that the text begins with.
-// What both backends refuse is in tests/capi/errors/rules_test.cpp.
+// Every rule that only the CUDA backend enforces, broken once: checks the status and the id at the start of the text.
+// Rules of both backends are in tests/capi/errors/rules_test.cpp.
 #include "stream_fixture.hpp"
 
 #include <functional>
@@ -32,7 +32,7 @@ class Rules : public WithStream {
     EXPECT_EQ(made, nullptr);
     return status;
   }
-  // A graph of a native node alone, instantiated: the callback is called there.
+  // A graph with only a native node, instantiated, which calls the callback.
   synfire_status instantiate(Callback callback) {
     synfire_native_desc desc = SYNFIRE_NATIVE_DESC_INIT;
     desc.callback = [](void* user, const synfire_native_call* call) { return (*static_cast<Callback*>(user))(*call); };
@@ -112,7 +112,7 @@ TEST_F(Rules, OfStreams) {
                synfire_graph_launch(graph, callers(), nullptr));
   fake::recycle(stream, 0);
   ASSERT_EQ(fake::begin_capture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
-  EXPECT_NE(fake::synchronize(stream), cudaSuccess);  // which ends a capture
+  EXPECT_NE(fake::synchronize(stream), cudaSuccess);  // which ends the capture
   EXPECT_FAILS(SYNFIRE_ERROR_CAPTURING, WORDS("SYN-STREAM-CAPTURING", "stream"),
                synfire_graph_launch(graph, callers(), nullptr));
   EXPECT_FAILS(SYNFIRE_ERROR_CAPTURING, WORDS("SYN-STREAM-CAPTURING", "stream"),
@@ -148,7 +148,7 @@ TEST_F(Rules, OfNativeNodes) {
   EXPECT_FAILS(callback, WORDS("SYN-GRAPH-NATIVE"), instantiate([](auto&) { return -1; }));
   EXPECT_FAILS(callback, WORDS("SYN-GRAPH-NATIVE-EMPTY"), instantiate([](auto&) { return SYNFIRE_OK; }));
   EXPECT_FAILS(callback, WORDS("SYN-GRAPH-NATIVE-CAPTURE"), instantiate([](auto& call) {
-                 fake::synchronize(call.stream);  // which ends a capture
+                 fake::synchronize(call.stream);  // which ends the capture
                  return SYNFIRE_OK;
                }));
   EXPECT_FAILS(callback, WORDS("SYN-GRAPH-NATIVE-NODE"), instantiate([](auto& call) {
@@ -171,7 +171,7 @@ TEST_F(Rules, OfNativeNodes) {
 
 // ---- defects --------------------------------------------------------------------------------------------------------
 
-// What a captured graph has beside what was recorded would be replayed unseen, so that it is looked through.
+// Anything in a captured graph beyond the recorded operations would be replayed unnoticed, so the graph is checked.
 TEST_F(Rules, OfCapturedGraphs) {
   const Layer layer = make_forward_layer();
   const Buffer x = make_frame(context, n, SYNFIRE_MEMORY_DEVICE);

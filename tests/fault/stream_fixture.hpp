@@ -1,5 +1,5 @@
-// What tests that look at the device begin with: a fake CUDA runtime of their own, a context on it, and a stream of the
-// caller's beside the context's.
+// The base of tests that observe the device: a fresh fake CUDA runtime, a context on it, and a stream of the caller's
+// in addition to the context's.
 #ifndef SYNFIRE_TESTS_FAULT_STREAM_FIXTURE_HPP
 #define SYNFIRE_TESTS_FAULT_STREAM_FIXTURE_HPP
 
@@ -25,7 +25,7 @@ class WithStream : public testing::Test {
   synfire_stream callers() const { return reinterpret_cast<synfire_stream>(stream); }
 };
 
-// The same with a layer of one step, and the graphs that tests of streams launch.
+// The same with a layer of one step, and the graphs that the tests of streams launch.
 class WithLayer : public WithStream {
  protected:
   static constexpr uint64_t n = 8;
@@ -45,7 +45,7 @@ class WithLayer : public WithStream {
     WithStream::TearDown();
   }
 
-  // H is X by tau: the state is reset first.
+  // H is X / tau, because the state is reset first.
   Graph forward(uint32_t n_slots, synfire_buffer to) const {
     Graph graph = make_slotted_graph(context, n_slots);
     const synfire_state_desc all = rows_desc(0, 0);

@@ -1,6 +1,5 @@
-// What a launch takes for granted of streams and threads, and what it asks: the stream's device, and the current
-// context. What does not live here: the order of replays on several streams (order_test.cpp), captures
-// (capture_test.cpp).
+// What a launch assumes about streams and threads, and what it checks: the stream's device, and the current context.
+// The order of replays on several streams is in order_test.cpp, captures are in capture_test.cpp.
 #include "stream_fixture.hpp"
 
 #include <thread>
@@ -10,8 +9,9 @@ namespace {
 
 using Streams = WithLayer;
 
-// A graph asks once whether a stream is of its device. Should another device's have its address later, replays are
-// still right, because their nodes have a device of their own; what would run on the stream's is refused, and not lost.
+// A graph checks once that a stream belongs to its device. If another device's stream later has the same address,
+// replays are still correct, because their nodes belong to a device. Work that would run on the stream's device is
+// refused, and not lost.
 TEST_F(Streams, AStreamIsAskedOnceForItsDevice) {
   const cudaStream_t one = fake::make_stream(), two = fake::make_stream();
   const Buffer filled = make_frame(context, n);
@@ -27,7 +27,7 @@ TEST_F(Streams, AStreamIsAskedOnceForItsDevice) {
     EXPECT_EQ(data_of(h)[3], h_now);
     EXPECT_EQ(data_of(filled)[3], filled_now);
   };
-  expect(one, 2, 0.5f, 1);  // for the launch, and for the parameters that it brings along
+  expect(one, 2, 0.5f, 1);  // for the launch, and for the parameters that it applies
   expect(one, 0, 0.5f, 1);
   expect(two, 1, 0.5f, 1);
   expect(one, 1, 0.5f, 1);
@@ -54,7 +54,7 @@ TEST_F(Streams, AStreamIsAskedOnceForItsDevice) {
   fake::destroy_stream(two);
 }
 
-// A thread that never touched CUDA launches, and has no context afterwards either.
+// A thread that has never used CUDA can launch, and has no context afterwards either.
 TEST_F(Streams, LaunchesNeedNoContextOnTheThread) {
   for (const int driver : {12000, 13000}) {
     fake::install(1, 9, driver);

@@ -1,6 +1,5 @@
-// Operations between the passes of a training step, with replays that are held in flight: numbers, parameters and rows
-// that are changed belong to a launch, and two graphs with one layer need an order. What does not live here: what the
-// operations compute (tests/capi).
+// Operations between the passes of a training step, with replays held in flight: changed values, parameters and rows
+// belong to one launch, and two graphs with the same layer need an order.
 #include "stream_fixture.hpp"
 
 namespace synfire_test {
@@ -10,7 +9,7 @@ class StepsInFlight : public WithStream {
  protected:
   static constexpr uint64_t n = 8;
 
-  // Everything that is enqueued for one replay: writes of what has changed, then the graph, then its signal.
+  // All pieces of work that one replay enqueues: writes of changed values, the graph, and its signal.
   void run_until(synfire_graph graph, uint64_t ticket) {
     for (int i = 0; i < 100 && synfire_graph_poll(graph, ticket) == SYNFIRE_PENDING; ++i) fake::run_one();
     EXPECT_EQ(synfire_graph_poll(graph, ticket), SYNFIRE_OK);
@@ -71,7 +70,7 @@ TEST_F(StepsInFlight, ActiveRowsBelongToTheirLaunch) {
   }
 }
 
-// p of the host, then the steps of the replays launched after it: 1 for each.
+// p as set by the host, then the updates of the replays launched afterwards, 1 each.
 TEST_F(StepsInFlight, AHostsValueComesBetweenTwoReplays) {
   const Layer layer = make_layer(context, describe(Shape{1, 1, 8}, SYNFIRE_DTYPE_F32));
   const Buffer x = make_frame(context, n), h = make_frame(context, n), gradient = make_frame(context, 1);
@@ -107,8 +106,8 @@ TEST_F(StepsInFlight, AHostsValueComesBetweenTwoReplays) {
   EXPECT_EQ(get_parameter(layer, "tau")[0], 17);
 }
 
-// Four layers, both directions, an update of each, a frame in and one out: one call of CUDA per training step, whatever
-// is recorded.
+// Four layers, both directions, an update of each, a frame in and one out: one CUDA call per training step, however
+// much is recorded.
 TEST_F(StepsInFlight, AStepOfFourLayersIsOneCall) {
   constexpr size_t n_layers = 4;
   const Shape shape{4, 1, static_cast<int64_t>(n)};
@@ -117,7 +116,7 @@ TEST_F(StepsInFlight, AStepOfFourLayersIsOneCall) {
   std::vector<Buffer> spikes, grad_x, gradients;
   for (size_t i = 0; i < n_layers; ++i) {
     layers.push_back(make_layer(context, describe(shape, SYNFIRE_DTYPE_F32)));
-    set_parameter(layers.back(), "v_threshold", {0.3});  // one spike reaches it
+    set_parameter(layers.back(), "v_threshold", {0.3});  // a single spike reaches it
     spikes.push_back(make_buffer(context, SYNFIRE_DTYPE_F32, shape.sequence()));
     grad_x.push_back(make_buffer(context, SYNFIRE_DTYPE_F32, shape.sequence()));
     gradients.push_back(make_buffer(context, SYNFIRE_DTYPE_F32, 1));
@@ -190,7 +189,7 @@ TEST_F(StepsInFlight, TwoGraphsWithOneLayerNeedAnOrder) {
   wait(one, 2);
   EXPECT_OK(synfire_layer_reset_rows(layer, &all, nullptr));
 
-  // A launch that is refused for one layer leaves no trace in another one.
+  // A launch that is refused because of one layer leaves no trace in another one.
   const Layer second = make_layer(context, describe(Shape{1, 1, 8}, SYNFIRE_DTYPE_F32));
   const Graph both = make_slotted_graph(context, SYNFIRE_SLOTS_SHARED);
   EXPECT_OK(synfire_graph_record_forward(both, second, &forward));
@@ -206,7 +205,7 @@ TEST_F(StepsInFlight, TwoGraphsWithOneLayerNeedAnOrder) {
   EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("another graph"), synfire_graph_launch(alone, other, &ticket));
   fake::release();
 
-  // Destroyed with a replay in flight: the other graph is not held up for ever.
+  // If it is destroyed with a replay in flight, the other graph is not blocked for ever.
   fake::hold();
   Graph third = make();
   EXPECT_EQ(launch(third), 1u);

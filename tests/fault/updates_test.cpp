@@ -1,6 +1,6 @@
-// Updates between launches while replays are held in flight: everything that is changed between two launches belongs to
-// the second one, whatever streams the replays are on. What does not live here: values and rows one kind at a time
-// (training_step_test.cpp), waiting and slots (waiting_test.cpp).
+// Updates between launches while replays are held in flight: everything that is changed between two launches belongs
+// to the second one, whatever streams the replays use. training_step_test.cpp tests values and rows one kind at a
+// time.
 #include "stream_fixture.hpp"
 
 #include <atomic>
@@ -12,8 +12,8 @@
 namespace synfire_test {
 namespace {
 
-// A training step over one time step, of a layer of two batch rows with 32 neurons, with its backward and an update, a
-// fill and a copy; every number in it may change between launches.
+// A training step over one time step, of a layer with two batch rows of 32 neurons, with its backward, an update, a
+// fill and a copy. Every number in it may change between launches.
 class Updates : public WithStream {
  protected:
   static constexpr uint64_t n_neurons = 32;
@@ -82,13 +82,13 @@ class TrainingStep {
     EXPECT_OK(synfire_graph_set_value(graph, fill, "value", numbers.filled));
     EXPECT_OK(synfire_graph_set_enabled(graph, copy, numbers.copies ? 1 : 0));
   }
-  // What the next replay may leave as it is.
+  // Resets what the next replay may leave unwritten.
   void clear() const {
     for (const Buffer* buffer : {&h, &v, &grad_x})
       for (size_t i = 0; i < n; ++i) slot_of(graph, 0, *buffer)[i] = -99;
     for (size_t i = 0; i < 4; ++i) slot_of(graph, 0, to)[i] = -99;
   }
-  // `rest`: what the updates of the replays before have made of v_rest.
+  // `rest`: the value of v_rest after the updates of the previous replays.
   void expect(uint64_t ticket, const Numbers& numbers, double rest) const {
     SCOPED_TRACE(testing::Message() << "ticket " << ticket);
     const auto at = [&](const Buffer& buffer, size_t i) { return slot_of(graph, ticket, buffer)[i]; };
@@ -123,8 +123,8 @@ constexpr Numbers updates[] = {{2, 0.125, 4, 0, 10, 2, true},
                                {8, -0.5, 1, 0.25, 30, 2, true},
                                {2.5, 0, 3, 0, 40, 2, false}};
 
-// Parameters per neuron and scalar, the surrogate's, active rows, a learning rate, a number and an operation, all
-// changed between launches; some values are set and taken back before the launch that would have seen them.
+// Parameters per neuron and shared, the surrogate's, active rows, a learning rate, a value and an operation, all
+// changed between launches. Some values are set and restored before the launch that would have used them.
 TEST_F(Updates, EverythingOfOneUpdateIsSeenByTheNextReplayAndByNoneBefore) {
   for (const char* mode : {"", "0"})
     for (const size_t count : {size_t{1}, TrainingStep::n_neurons})
@@ -153,7 +153,8 @@ TEST_F(Updates, EverythingOfOneUpdateIsSeenByTheNextReplayAndByNoneBefore) {
       }
 }
 
-// A layer whose parameters only the host sets, one per neuron, and a graph of its forward: 12 replays may be in flight.
+// A layer whose parameters only the host sets, one value per neuron, and a graph of its forward. Twelve replays may be
+// in flight.
 class ValuesPerNeuron : public Updates {
  protected:
   static constexpr uint64_t n_slots = 12, most_in_flight = 8;  // replays, and changes of one parameter
@@ -187,7 +188,7 @@ class ValuesPerNeuron : public Updates {
     Updates::TearDown();
   }
   void set_tau(double tau) const { set_parameter(layer, "tau", std::vector<double>(n_neurons, tau)); }
-  // Each with a tau of its own, in flight.
+  // Replays in flight, each with its own tau.
   std::vector<uint64_t> launch_changes(uint64_t count, synfire_stream where) const {
     std::vector<uint64_t> tickets;
     for (uint64_t i = 0; i < count; ++i) {
@@ -233,7 +234,7 @@ TEST_F(ValuesPerNeuron, WaitForTheFirstOfEightChangesInFlight) {
   EXPECT_EQ(slot_of(graph, last, h)[17], static_cast<float>(1.0 / 77));
 }
 
-// What is set and never launched takes no more memory, and neither do changes that have arrived.
+// Values that are set without a launch take no more memory, and neither do changes that have been applied.
 TEST_F(ValuesPerNeuron, TakeNoMemoryOnceThereIsEnough) {
   fake::reset_calls();
   for (int i = 0; i < 100; ++i) set_tau(3 + i);
@@ -245,7 +246,7 @@ TEST_F(ValuesPerNeuron, TakeNoMemoryOnceThereIsEnough) {
     EXPECT_EQ(fake::calls(call), 0u) << call;
 }
 
-// From values per neuron to one number and back, also when nothing was launched in between.
+// From values per neuron to one value and back, with and without a launch in between.
 TEST_F(ValuesPerNeuron, MayBecomeOneNumberAndAgainManyInFlight) {
   fake::hold();
   std::vector<uint64_t> tickets;
@@ -260,7 +261,7 @@ TEST_F(ValuesPerNeuron, MayBecomeOneNumberAndAgainManyInFlight) {
   expect_changes(tickets);
 }
 
-// While it waits, the device is lost: an error, and the values stay what they were.
+// The device is lost during the wait: an error is returned, and the values are unchanged.
 TEST_F(ValuesPerNeuron, AreNotSetWhenTheDeviceIsLost) {
   fake::hold();
   launch_changes(most_in_flight, callers());
@@ -271,7 +272,7 @@ TEST_F(ValuesPerNeuron, AreNotSetWhenTheDeviceIsLost) {
   EXPECT_EQ(get_parameter(layer, "tau", n_neurons)[3], 4 + most_in_flight - 1);
 }
 
-// Memory that is not to be had, whichever piece: nothing is set, and it can be set later.
+// If any of the allocations fails, nothing is set, and it can be set later.
 TEST_F(Updates, ValuesPerNeuronAreSetWholeOrNotAtAll) {
   int n_failures = 0;
   for (const char* call : {"cudaMalloc", "cudaHostAlloc"})
@@ -304,11 +305,10 @@ TEST_F(Updates, ValuesPerNeuronAreSetWholeOrNotAtAll) {
       EXPECT_OK(synfire_context_synchronize(context));
       EXPECT_EQ(data_of(h)[3], 0.375f);
     }
-  EXPECT_GE(n_failures, 6);  // constants and two rows of values; a number and two rows on their way
+  EXPECT_GE(n_failures, 6);  // constants and two rows of values; a value and two rows in transfer
 }
 
-// A launch into the caller's capture writes what has changed to the device at once: not under a replay that is in
-// flight.
+// A launch into the caller's capture writes changes to the device at once, but not during a replay in flight.
 TEST_F(Updates, ALaunchIntoACaptureLeavesReplaysInFlightAlone) {
   cudaStream_t capturing = fake::make_stream();
   const Buffer v_init = make_frame(context, n_neurons), h = make_frame(context, n_neurons),
@@ -363,8 +363,8 @@ TEST_F(Updates, ALaunchIntoACaptureLeavesReplaysInFlightAlone) {
   fake::destroy_stream(capturing);
 }
 
-// Graphs of the caller's may update a parameter at any time, so that it is always read from the device; but what was
-// set and not launched yet is what counts, whatever the device holds.
+// Captured graphs of the caller's may update a parameter at any time, so it is always read from the device. But a
+// value that was set and not yet launched takes precedence over the device's.
 TEST_F(Updates, AValueJustSetIsReadBackAlthoughACaptureUpdatesIt) {
   cudaStream_t capturing = fake::make_stream();
   for (const size_t count : {size_t{1}, static_cast<size_t>(n_neurons)}) {
@@ -394,7 +394,7 @@ TEST_F(Updates, AValueJustSetIsReadBackAlthoughACaptureUpdatesIt) {
     expect(50);
     expect(50);
     EXPECT_EQ(fake::launch_graph(captured, stream), cudaSuccess);
-    expect(50);  // it has not reached the device
+    expect(50);  // not yet written to the device
     wait(graph, launch(graph));
     expect(51);
     EXPECT_EQ(fake::launch_graph(captured, stream), cudaSuccess);
@@ -406,7 +406,7 @@ TEST_F(Updates, AValueJustSetIsReadBackAlthoughACaptureUpdatesIt) {
 
 // ---- Calls that fail ------------------------------------------------------------------------------------------------
 
-// A launch that could not bring the changes along hands out no ticket, and the next one brings all of them.
+// A launch that fails to apply the changes returns no ticket, and the next launch applies all of them.
 TEST_F(Updates, ChangesThatALaunchCouldNotBringAreBroughtByTheNext) {
   for (const size_t count : {size_t{1}, TrainingStep::n_neurons}) {
     for (int nth = 1; nth <= 2; ++nth) {
@@ -429,7 +429,7 @@ TEST_F(Updates, ChangesThatALaunchCouldNotBringAreBroughtByTheNext) {
   }
 }
 
-// Memory that is not to be had while recording: the graph is what it was, and records the same operation afterwards.
+// If an allocation fails while recording, the graph is unchanged, and the same operation can be recorded afterwards.
 TEST_F(Updates, ARecordThatFailsLeavesTheGraphAsItWas) {
   const Shape shape{4, 1, 32};
   const Buffer number = make_frame(context, 1), filled = make_frame(context, 4);
@@ -486,7 +486,7 @@ TEST_F(Updates, ARecordThatFailsLeavesTheGraphAsItWas) {
   };
   for (const char* call : {"cudaMalloc", "cudaHostAlloc"})
     for (int which = 0; which < 5; ++which) fail_at(call, which);
-  // The tape, two kinds of sums, numbers of updates and of fills; the number that says what has arrived.
+  // The tape, two kinds of sums, values of updates and of fills; the number that confirms their arrival.
   EXPECT_GE(n_failures, 5);
 }
 

@@ -1,5 +1,5 @@
-// Waiting for replays that are held in flight: what each policy costs in CUDA calls, how soon a lost device is found,
-// slots in flight, and changes that replays in flight must not see.
+// Waiting for replays that are held in flight: what each policy costs in CUDA calls, how soon a lost device is
+// detected, slots in flight, and changes that replays in flight must not see.
 #include "../capi/graph_support.hpp"
 #include "fake_cuda.hpp"
 
@@ -27,7 +27,7 @@ class InFlight : public testing::Test {
     x = make_frame(context, n);
     out = make_frame(context, n);
     graph = record(0);
-    EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));  // freeing waits for the device
+    EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));  // first, because freeing waits for the device
   }
   void TearDown() override { fake::release(); }
 
@@ -37,7 +37,7 @@ class InFlight : public testing::Test {
     EXPECT_OK(synfire_graph_instantiate(made));
     return made;
   }
-  // Waits on this thread while another one lets the device go on, or die, after some time.
+  // Waits on this thread while another one releases the device, or loses it, after some time.
   template <class Then>
   synfire_status wait_while(int32_t policy, int64_t timeout_ns, microseconds after, Then then) {
     const uint64_t ticket = launch(graph);
@@ -57,7 +57,7 @@ class InFlight : public testing::Test {
     device.join();
     return status;
   }
-  steady_clock::duration waited{};  // by the latest wait_while()
+  steady_clock::duration waited{};  // duration of the latest wait_while()
 };
 
 TEST_F(InFlight, SpinningMakesNoCudaCallBeforeOneMillisecond) {
@@ -69,7 +69,7 @@ TEST_F(InFlight, SpinningMakesNoCudaCallBeforeOneMillisecond) {
   const auto start = steady_clock::now();
   EXPECT_EQ(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_SPIN, 900'000), SYNFIRE_PENDING);
   EXPECT_GE(steady_clock::now() - start, microseconds(900));
-  // One look when the time was up, to tell late from lost; its capture mode is set and set back.
+  // One query after the time-out, to tell late from lost; the capture mode is set before it and restored.
   EXPECT_EQ(fake::calls("cudaStreamQuery"), 1u);
   EXPECT_EQ(fake::calls() - of_the_launch, 3u);
   fake::release();
@@ -80,7 +80,7 @@ TEST_F(InFlight, SpinningMakesNoCudaCallBeforeOneMillisecond) {
 
 TEST_F(InFlight, AReplayThatEndsInTimeNeedsNoCudaCall) {
   for (const int32_t policy : policies) {
-    // The first look at the device is documented for 1 ms, or 0.7 ms where the wait does not spin.
+    // The first query of the device is documented to come after 1 ms, or 0.7 ms if the wait does not spin.
     const microseconds in_time(policy == SYNFIRE_WAIT_SPIN ? 900 : 600);
     bool ended_in_time = false;
     const auto enough = steady_clock::now() + std::chrono::seconds(10);
@@ -88,7 +88,7 @@ TEST_F(InFlight, AReplayThatEndsInTimeNeedsNoCudaCall) {
       fake::hold();
       fake::reset_calls();
       EXPECT_OK(wait_while(policy, -1, microseconds(100), [] { fake::release(); }));
-      ended_in_time = waited <= in_time;  // else this machine was busy: try again
+      ended_in_time = waited <= in_time;  // otherwise this machine was busy: try again
       if (ended_in_time) {
         EXPECT_EQ(fake::calls("cudaStreamQuery"), 0u) << "policy " << policy;
       }
@@ -122,7 +122,7 @@ TEST_F(InFlight, TimeoutsAreKeptByEachPolicy) {
   EXPECT_OK(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_BLOCK, 0));
 }
 
-// Negative waits for ever: until the replay is done, at least.
+// A negative time-out waits for ever, that is, until the replay is done.
 TEST_F(InFlight, ANegativeTimeoutWaitsUntilItIsDone) {
   for (const int32_t policy : policies) {
     fake::hold();
@@ -150,12 +150,11 @@ TEST_F(InFlight, PollingNeverBlocksAndFindsALostDevice) {
 }
 
 TEST_F(InFlight, ALostDeviceIsFoundWithinAMillisecondAndNeverCalledLate) {
-  constexpr auto patience =
-      std::chrono::seconds(8);  // a busy machine puts the thread that waits aside, for many attempts
+  constexpr auto patience = std::chrono::seconds(8);  // a busy machine suspends the waiting thread
   for (const int32_t policy : policies) {
     for (const microseconds after : {microseconds(0), microseconds(300), microseconds(2700)}) {
       std::chrono::nanoseconds best = std::chrono::hours(1);
-      // Spinning asks after exactly 1 ms, which one that is lost at once has to wait for.
+      // Spinning queries after exactly 1 ms, so a device that is lost immediately is detected only then.
       const microseconds allowed(policy == SYNFIRE_WAIT_SPIN && after.count() == 0 ? 1020 : 1000);
       const auto begin = steady_clock::now();
       while (best > allowed && steady_clock::now() - begin < patience) {
@@ -179,7 +178,7 @@ TEST_F(InFlight, ALostDeviceIsFoundWithinAMillisecondAndNeverCalledLate) {
   }
 }
 
-// A wait whose time is up first looks at the device: lost is not late.
+// After its time-out a wait queries the device first: lost is not late.
 TEST_F(InFlight, AShortWaitForALostDeviceIsNotATimeout) {
   fake::hold();
   const uint64_t ticket = launch(graph);
@@ -188,7 +187,7 @@ TEST_F(InFlight, AShortWaitForALostDeviceIsNotATimeout) {
                synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_SPIN, 1000));
 }
 
-// A replay on the caller's stream is lost like one on the context's own.
+// A replay on the caller's stream is lost in the same way as one on the context's own.
 TEST_F(InFlight, AReplayOnTheCallersStreamIsLostToo) {
   for (const int32_t policy : policies) {
     SetUp();
@@ -221,7 +220,7 @@ TEST_F(InFlight, LaunchingWithEverySlotInFlightIsBusy) {
   void* data = this;
   EXPECT_EQ(synfire_graph_get_slot(slotted, 0, x, &data, nullptr), SYNFIRE_PENDING);
   EXPECT_EQ(data, nullptr);
-  // After a wait that timed out, the slot is still the replay's.
+  // After a wait that timed out, the replay still owns the slot.
   EXPECT_EQ(synfire_graph_wait(slotted, 1, SYNFIRE_WAIT_SPIN, 10'000), SYNFIRE_PENDING);
   EXPECT_EQ(synfire_graph_get_slot(slotted, 1, out, &data, nullptr), SYNFIRE_PENDING);
   EXPECT_EQ(synfire_graph_launch(slotted, nullptr, &ticket), SYNFIRE_ERROR_BUSY);
@@ -251,7 +250,7 @@ TEST_F(InFlight, OneSlotIsGuardedUnlessItIsShared) {
   EXPECT_EQ(launch(shared), 2u);
   EXPECT_EQ(launch(inside), 1u);
   EXPECT_EQ(launch(inside), 2u) << "no frame that a launch could meet";
-  // What is not guarded is not the host's either while a replay is in flight.
+  // The host may not use unguarded memory either while a replay is in flight.
   for (const Graph* each : {&one, &usual, &shared}) {
     void* data = this;
     uint64_t bytes = 0;
@@ -269,7 +268,7 @@ TEST_F(InFlight, OneSlotIsGuardedUnlessItIsShared) {
   EXPECT_EQ(launch(usual), 2u);
 }
 
-// What a replay in flight reads and writes is destroyed under it: it finishes with what it was launched with.
+// Buffers that a replay in flight reads and writes are destroyed: it completes with what it was launched with.
 TEST_F(InFlight, BuffersAndLayersThatAreDestroyedLastUntilTheReplaysAreDone) {
   Layer layer = make_layer(context, describe(Shape{1, 1, 64}, SYNFIRE_DTYPE_F32));
   Buffer h = make_frame(context, n);
@@ -292,7 +291,7 @@ TEST_F(InFlight, BuffersAndLayersThatAreDestroyedLastUntilTheReplaysAreDone) {
   fake::release();
   EXPECT_EQ(slot_of(graph, 1, out)[5], 0.25f);
   EXPECT_OK(synfire_graph_wait(graph, 2, SYNFIRE_WAIT_SPIN, -1));
-  // The graph itself: its replay finishes first.
+  // The graph itself is destroyed after its replay has completed.
   fake::hold();
   EXPECT_EQ(launch(graph), 3u);
   graph.reset();
@@ -320,8 +319,9 @@ TEST_F(InFlight, ReplaysInFlightDoNotSeeAnOperationDisabled) {
   EXPECT_EQ(data_of(out)[5], 2) << "and again at this one";
 }
 
-// A parameter, a value and an operation, changed between two launches: the second one sees all three, the first one
-// none, and what a third one changes back is its own. V tells the order too: it goes on from replay to replay.
+// A parameter, a value and an operation are changed between two launches. The second one sees all three changes, the
+// first one none, and a third one restores them for itself. V also shows the order, since it continues from replay to
+// replay.
 TEST_F(InFlight, WhatIsChangedTogetherIsSeenTogether) {
   const Layer layer = make_layer(context, describe(Shape{1, 1, 32}, SYNFIRE_DTYPE_F32));
   const Buffer in = make_frame(context, 32), v = make_frame(context, 32), filled = make_frame(context, 8);
@@ -364,7 +364,7 @@ TEST_F(InFlight, WhatIsChangedTogetherIsSeenTogether) {
   }
 }
 
-// A staged copy that several operations read stays while any of them does.
+// A staged copy that several operations read is needed as long as any of them is enabled.
 TEST_F(InFlight, CopiesIntoTheArenaFollowTheirReaders) {
   const Layer a = make_layer(context, describe(Shape{2, 1, 32}, SYNFIRE_DTYPE_F32));
   const Layer b = make_layer(context, describe(Shape{2, 1, 32}, SYNFIRE_DTYPE_F32));
@@ -402,7 +402,7 @@ TEST_F(InFlight, ReplaysInFlightFinishWithTheBufferTheyWereLaunchedWith) {
     std::this_thread::sleep_for(microseconds(3000));
     fake::run_one();
   });
-  // Re-binding blocks until the replay in flight is done. Its own upload runs on the same stream, after it.
+  // Rebinding blocks until the replay in flight is done. Its own upload runs afterwards on the same stream.
   EXPECT_OK(synfire_graph_rebind(graph, x, other));
   device.join();
   EXPECT_OK(synfire_graph_poll(graph, ticket));
@@ -413,7 +413,7 @@ TEST_F(InFlight, ReplaysInFlightFinishWithTheBufferTheyWereLaunchedWith) {
 }
 
 TEST_F(InFlight, AGraphInUseOnAnotherThreadIsBusy) {
-  // The callback of a native node holds the graph while it is instantiated.
+  // The graph is held while instantiation runs the callback of a native node.
   struct Gate {
     std::atomic<bool> inside{false}, leave{false};
   } gate;

@@ -1,6 +1,5 @@
-// What `synfire-golden --list` says is what the library answers: names, order, defaults, ranges, what has a gradient,
-// what can be one number per neuron. What does not live here: the pages that show the list
-// (tests/docs/check_tables.py).
+// `synfire-golden --list` agrees with what the library reports: names, order, defaults, ranges, which parameters have
+// a gradient, and which can be per neuron. tests/docs/check_tables.py checks the pages that show the list.
 #include <gtest/gtest.h>
 #include <synfire/synfire.h>
 
@@ -22,7 +21,7 @@ std::string without_code(std::string cell) {
   return cell.substr(0, cell.find(" = "));
 }
 
-// The rows of the first table of every block, by the block's name.
+// The rows of the first table of every block, by the name of the block.
 std::map<std::string, Rows> tables() {
   std::map<std::string, Rows> all;
   std::istringstream text(synfire_golden::list_as_markdown());
@@ -76,7 +75,7 @@ class Listed : public testing::Test {
     return layer;
   }
 
-  // The default, the range in words and the properties of one row against a layer that has the parameter.
+  // Compares the default, the range as text and the properties of one row with a layer that has the parameter.
   void expect_true(synfire_layer layer, const std::vector<std::string>& row, const std::string& range, bool gradient,
                    bool per_neuron, const synfire_parameter_info* info) {
     SCOPED_TRACE(row[0]);

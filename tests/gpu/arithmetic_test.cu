@@ -1,4 +1,5 @@
-// Arithmetic that a GPU does in another way than the host: the reciprocal, a guess with one Newton step, is division.
+// Arithmetic that a GPU computes in another way than the host: the reciprocal, an estimate with one Newton step, must
+// equal division.
 #include <synfire/model/elementary.hpp>
 
 #include <gtest/gtest.h>
@@ -9,7 +10,7 @@ namespace {
 
 constexpr unsigned significands = 1u << 23;
 
-// Counts the significands, over exponents from end to end of the range, whose reciprocal is not what division gives.
+// Counts the significands whose reciprocal differs from division, over exponents from end to end of the range.
 __global__ void compare_with_division(unsigned* wrong) {
   const unsigned significand = blockIdx.x * blockDim.x + threadIdx.x;
   if (significand >= significands) return;

@@ -1,6 +1,6 @@
 // Host and GPU give the same bits: random layers, shapes, parameters and inputs, forward and backward, eager and
-// replayed, every output compared byte for byte. Numbers are drawn from a fixed seed per test, so that a failure
-// repeats.
+// replayed, with every output compared byte for byte. Numbers are drawn from a fixed seed per test, so that failures
+// are reproducible.
 #include <synfire/synfire.h>
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ using Bytes = std::vector<unsigned char>;
 
 struct Outputs {
   Bytes spikes, v_final, v_seq, h_seq, grad_x, grad_v_init, state;
-  Bytes w_final, w_seq, grad_w_init, gradients;  // empty unless the case has them
+  Bytes w_final, w_seq, grad_w_init, gradients;  // empty if the case does not have them
 };
 
 // Runs one case on one backend.
@@ -110,7 +110,7 @@ class Run {
       }
       fd.w_init = w_init, fd.w_final = w_final, fd.w_seq = w_seq;
     }
-    // Every parameter but the surrogate's, half of them as one number, half as one per neuron.
+    // Every parameter except the surrogate's, half of them as one value, half as one per neuron.
     std::vector<synfire_parameter_gradient> wanted;
     for (uint32_t i = 0; c_.parameter_gradients; ++i) {
       synfire_parameter_info info = SYNFIRE_PARAMETER_INFO_INIT;
@@ -198,7 +198,7 @@ class Run {
     buffers_.push_back(buffer);
   }
 
-  // A poisoned output: what is not written shows as a difference from the other backend's poison.
+  // A poisoned output. Elements that are not written differ, because the backends use different poison values.
   void output(synfire_buffer& buffer, uint64_t n, bool bits) {
     ASSERT_NO_FATAL_FAILURE(create(buffer, n, bits));
     REQUIRE_OK(synfire_buffer_fill(buffer, backend_ == SYNFIRE_BACKEND_HOST ? 77 : 78));
@@ -238,7 +238,7 @@ class Run {
   std::vector<synfire_buffer> buffers_;
 };
 
-// Any NaN equals any NaN; everything else is compared by its bits.
+// Any NaN equals any NaN; everything else is compared bit for bit.
 template <class R>
 uint64_t differences(const Bytes& a, const Bytes& b) {
   uint64_t count = 0;
@@ -312,7 +312,7 @@ TEST_P(BitEquality, RandomLayersF64) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, BitEquality, testing::Range(1u, 9u));
 
-// Rows wide enough for the vectorised kernels, with and without a remainder that only the scalar ones can take.
+// Rows wide enough for the vectorised kernels, with and without a remainder for the scalar ones.
 TEST(BitEqualityLarge, WideRows) {
   for (const int64_t n : {int64_t{262144}, int64_t{262145}, int64_t{524288 + 4}})
     for (const bool per_neuron : {false, true})
@@ -325,7 +325,7 @@ TEST(BitEqualityLarge, WideRows) {
       }
 }
 
-// Every model and surrogate at sizes that take the vectorised kernels.
+// Every model and surrogate at sizes that use the vectorised kernels.
 TEST(BitEqualityLarge, EveryModelAndSurrogate) {
   for (int32_t model = 1; model <= 6; ++model)
     for (int32_t surrogate = 1; surrogate <= 16; ++surrogate) {
@@ -338,7 +338,7 @@ TEST(BitEqualityLarge, EveryModelAndSurrogate) {
     }
 }
 
-// Vectors that run over the end of a batch row, with one number per neuron.
+// Vectors that extend over the end of a batch row, with parameters per neuron.
 TEST(BitEqualityLarge, WideRowsOverBatch) {
   Case c;
   c.seed = 5;
@@ -348,7 +348,7 @@ TEST(BitEqualityLarge, WideRowsOverBatch) {
   ASSERT_NO_FATAL_FAILURE(expect_same(c));
 }
 
-// Frames larger than what is written to host memory directly.
+// Frames larger than those written to host memory directly.
 TEST(BitEqualityLarge, PinnedFrames) {
   Case c;
   c.seed = 6;

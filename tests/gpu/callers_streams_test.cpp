@@ -1,5 +1,5 @@
-// Launches on every kind of stream that a caller can name, from threads with every kind of CUDA context: what
-// src/cuda/cuda_device.cpp takes for granted of a driver (streams_have_contexts()).
+// Launches on every kind of stream that a caller can pass, from threads with every kind of CUDA context: the
+// assumptions of src/cuda/cuda_device.cpp about a driver (streams_have_contexts()).
 #include "caller_kernels.hpp"
 #include "driver_function.hpp"
 #include "good_neighbour.hpp"
@@ -63,7 +63,7 @@ TEST_F(CallersStreams, FromAThreadWithoutAContext) {
 
 TEST_F(CallersStreams, FromAThreadInAContextOfItsOwn) {
   using Create = CUresult(CUDAAPI*)(CUcontext*, unsigned int, CUdevice);
-  // The runtime would answer with the newest version, which has another signature.
+  // The runtime would return the newest version, which has another signature.
   void* found = nullptr;
   cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSymbolNotFound;
   ASSERT_EQ(cudaGetDriverEntryPointByVersion("cuCtxCreate", &found, 3020, cudaEnableDefault, &status), cudaSuccess);
@@ -81,7 +81,7 @@ TEST_F(CallersStreams, FromAThreadInAContextOfItsOwn) {
   });
 }
 
-// What the caller captures on one thread, another one that has no context adds to.
+// Another thread without a context adds to what the caller captures on this thread.
 TEST_F(CallersStreams, ACaptureFromAThreadWithoutAContext) {
   ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), cudaSuccess);
   in_a_thread([&] {
@@ -100,8 +100,8 @@ TEST_F(CallersStreams, ACaptureFromAThreadWithoutAContext) {
   EXPECT_EQ(cudaGraphDestroy(captured), cudaSuccess);
 }
 
-// The replay is in the order of the default stream that the handle means, and the same handle on another thread is
-// another stream.
+// The replay is ordered in the default stream that the handle refers to. On another thread the same handle is another
+// stream.
 TEST_F(CallersStreams, DefaultStreamsAreStreamsLikeOthers) {
   for (const cudaStream_t on : {cudaStreamLegacy, cudaStreamPerThread}) {
     ASSERT_EQ(caller::busy(50'000'000, on), cudaSuccess);

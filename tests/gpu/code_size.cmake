@@ -2,8 +2,8 @@
 #
 #   cmake -DOBJECTS=a.o;b.o -DLIBRARY=libsynfire0.so -DNM=nm -DSTRIP=strip -DWORK=folder -P code_size.cmake
 #
-# Every kernel has one host stub in the objects, with one guarded variable. The size is that of the architectures this build has: the release preset's
-# is the one that is shipped.
+# Every kernel has one host stub in the objects, with one guarded variable. The size depends on the architectures of
+# this build; the release preset's is the one that ships.
 set(most_instances 600)
 set(most_bytes 48000000)
 

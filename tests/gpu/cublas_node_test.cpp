@@ -1,6 +1,5 @@
-// cuBLAS between two layers, in a native node: a replay has the bits of the host, and a handle without a workspace of
-// the caller's is either captured or refused by name. cuBLAS is not linked: it is loaded at run time, and without it
-// the tests are skipped.
+// cuBLAS between two layers, in a native node. A replay has the bits of the host, and a handle without a workspace of
+// the caller's is either captured or refused by name. cuBLAS is loaded at run time; without it the tests are skipped.
 #include <synfire/synfire.h>
 
 #include <cuda_runtime_api.h>
@@ -73,7 +72,7 @@ void expect_mixed(const char* name, const std::vector<float>& spikes) {
   EXPECT_NE(std::find(spikes.begin(), spikes.end(), 1.0f), spikes.end()) << name << " has a spike";
 }
 
-// Both layers and every array of theirs, on one backend.
+// Both layers and all their arrays, on one backend.
 struct Network {
   explicit Network(int32_t backend) {
     synfire_context_desc cd = SYNFIRE_CONTEXT_DESC_INIT;
@@ -142,8 +141,8 @@ struct Network {
 class CublasNode : public testing::Test {
  protected:
   CublasNode() : w(n_first * n_second) {
-    // Multiples of 2^-15 of at most 12 significant bits: every sum of them is exact in f32, in whatever order, and TF32
-    // could not hold them.
+    // Multiples of 2^-15 with at most 12 significant bits: every sum of them is exact in f32, in any order, and TF32
+    // cannot represent them.
     std::uniform_int_distribution<int> uniform(-3200, 3680);
     for (float& weight : w) weight = static_cast<float>(uniform(random)) / 32768;
   }
@@ -167,9 +166,9 @@ class CublasNode : public testing::Test {
   // product = first_spikes * weights, on the stream of the call.
   synfire_status multiply(const synfire_native_call& call) const {
     if (cublas.set_stream(handle, call.stream) != CUBLAS_STATUS_SUCCESS) return -1;
-    // A new stream gives the handle back cuBLAS's own workspace: the caller's comes after it.
+    // Setting a stream resets the handle to cuBLAS's own workspace, so the caller's is set afterwards.
     if (workspace && cublas.set_workspace(handle, workspace, workspace_bytes) != CUBLAS_STATUS_SUCCESS) return -2;
-    // cuBLAS goes down columns where the arrays go along rows: to it each of them is its own transpose.
+    // cuBLAS is column-major and the arrays are row-major, so it sees each of them transposed.
     const float one = 1, zero = 0;
     const cublasStatus_t status = cublas.multiply(handle, CUBLAS_OP_N, CUBLAS_OP_N, n_second, n_steps, n_first, &one,
                                                   static_cast<const float*>(call.reads[1].data), n_second,
@@ -210,7 +209,7 @@ class CublasNode : public testing::Test {
     return product;
   }
 
-  // The same numbers through both: the layers of either go on from where the last call left them.
+  // The same inputs for both; the layers of each continue from their last call.
   void compare_replays(synfire_graph graph, const Network& gpu, const Network& host) {
     std::uniform_real_distribution<float> uniform(-0.5f, 2.5f);
     std::vector<float> x(n_steps * n_first);
@@ -240,7 +239,7 @@ class CublasNode : public testing::Test {
     }
   }
 
-  static constexpr size_t workspace_bytes = size_t{32} << 20;  // what cuBLAS asks for on an H200
+  static constexpr size_t workspace_bytes = size_t{32} << 20;  // what cuBLAS uses on an H200
   std::mt19937 random{20};
   std::vector<float> w;
   Cublas cublas;

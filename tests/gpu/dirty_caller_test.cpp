@@ -1,4 +1,5 @@
-// A caller whose thread was in an unusual state before Synfire was first called: after every call it still is.
+// A caller whose thread was in an unusual state before the first call of Synfire: every call leaves the state
+// unchanged.
 #include "good_neighbour.hpp"
 
 #include <cuda.h>
@@ -50,7 +51,7 @@ class ADirtyCaller : public GoodNeighbour {
     now.error = cudaPeekAtLastError();
     EXPECT_EQ(cudaGetDevice(&now.device), cudaSuccess);
     EXPECT_EQ(get_current(&now.current), CUDA_SUCCESS);
-    // Only an exchange tells the mode.
+    // The mode can only be read by exchanging it.
     EXPECT_EQ(cudaThreadExchangeStreamCaptureMode(&now.mode), cudaSuccess);
     EXPECT_EQ(cudaGetDeviceFlags(&now.flags), cudaSuccess);
     now.flags &= callers_flags;
@@ -71,7 +72,7 @@ class ADirtyCaller : public GoodNeighbour {
   }
 #define UNCHANGED_AFTER(call) ASSERT_NO_FATAL_FAILURE(require_unchanged(#call, call))
 
-  // All that a program does with Synfire, from the first call to the last, on device 0.
+  // Everything that a program does with Synfire, from the first call to the last, on device 0.
   void use_synfire() {
     EXPECT_NE(cudaSetDevice(100000), cudaSuccess);
     cudaStreamCaptureMode mode = unusual_mode;
@@ -135,7 +136,7 @@ class ADirtyCaller : public GoodNeighbour {
   void* driver = nullptr;
   decltype(&cuCtxGetCurrent) get_current = nullptr;
   int n_devices = 0;
-  std::vector<unsigned int> usual_flags;  // of each device that the tests use
+  std::vector<unsigned int> usual_flags;  // of each device in the tests
   State before;
 };
 

@@ -1,4 +1,4 @@
-// Calls of the driver API, found through the runtime: tests link no driver.
+// Functions of the driver API, found through the runtime: the tests do not link the driver.
 #ifndef SYNFIRE_TESTS_GPU_DRIVER_FUNCTION_HPP
 #define SYNFIRE_TESTS_GPU_DRIVER_FUNCTION_HPP
 

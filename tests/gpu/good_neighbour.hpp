@@ -1,5 +1,5 @@
-// A layer with a graph that is recorded and not instantiated, beside a stream of the caller's: what tests of Synfire
-// beside a program's own CUDA work begin with.
+// A layer with a graph that is recorded but not instantiated, and a stream of the caller's: the base of tests of
+// Synfire beside a program's own CUDA work.
 #ifndef SYNFIRE_TESTS_GPU_GOOD_NEIGHBOUR_HPP
 #define SYNFIRE_TESTS_GPU_GOOD_NEIGHBOUR_HPP
 
@@ -10,10 +10,10 @@
 
 #include <string>
 
-// What a caller sets. CUDA sets cudaDeviceLmemResizeToMax itself, once, when a process makes its first graph.
+// The flags that a caller sets. CUDA itself sets cudaDeviceLmemResizeToMax when a process creates its first graph.
 inline constexpr unsigned int callers_flags = cudaDeviceScheduleMask | cudaDeviceMapHost | cudaDeviceSyncMemops;
 
-// Makes CUDA wait for the current device in another way than it does, and answers the flags of before.
+// Changes how CUDA waits for the current device, and returns the previous flags.
 inline unsigned int change_schedule() {
   constexpr unsigned int mask = cudaDeviceScheduleMask;
   unsigned int usual = 0, flags = 0;

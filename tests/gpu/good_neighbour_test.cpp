@@ -1,4 +1,4 @@
-// Synfire beside a program's own CUDA work: the caller's device, stream and captures are left as they were.
+// Synfire beside a program's own CUDA work: the caller's device, stream and captures stay as they were.
 #include "good_neighbour.hpp"
 #include "caller_kernels.hpp"
 
@@ -44,7 +44,7 @@ TEST_F(GoodNeighbour, AGraphBecomesAChildOfTheCallersCapture) {
     ASSERT_EQ(cudaGraphInstantiateWithFlags(&executable, captured, 0), cudaSuccess);
     for (int i = 0; i < 3; ++i) EXPECT_EQ(cudaGraphLaunch(executable, stream), cudaSuccess);
     EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
-    // Twelve steps of V += (0.25 - V) / 2 from 0: the state went from run to run.
+    // Twelve steps of V += (0.25 - V) / 2 from 0: the state continued from run to run.
     std::vector<float> v(64);
     ASSERT_EQ(synfire_layer_read_state(layer, "v", v.data(), 64 * sizeof(float)), SYNFIRE_OK) << last_error();
     float expected = 0;
@@ -53,7 +53,7 @@ TEST_F(GoodNeighbour, AGraphBecomesAChildOfTheCallersCapture) {
     EXPECT_EQ(cudaGraphExecDestroy(executable), cudaSuccess);
     EXPECT_EQ(cudaGraphDestroy(captured), cudaSuccess);
   }
-  // Its runs are no replays of ours.
+  // Its runs are not replays of our graph.
   uint64_t next = 0;
   ASSERT_EQ(synfire_graph_launch(graph, nullptr, &next), SYNFIRE_OK);
   EXPECT_EQ(next, first + 1);
@@ -110,7 +110,7 @@ TEST_F(GoodNeighbour, AnInvalidCaptureIsLeftToItsOwner) {
   EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
 }
 
-// Other threads allocate, free, load and destroy while this library captures, over and over.
+// Other threads allocate, free, load and destroy while this library repeatedly captures.
 TEST_F(GoodNeighbour, OtherThreadsNeverBreakOurCapture) {
   std::atomic<bool> stop{false};
   std::thread raw([&] {
@@ -160,7 +160,7 @@ TEST_F(GoodNeighbour, OtherThreadsNeverBreakOurCapture) {
   modules.join();
 }
 
-// Everything slow, on this thread, while this thread captures in the strictest mode: nothing breaks the capture.
+// This thread does everything slow while it captures in the strictest mode: nothing breaks the capture.
 TEST_F(GoodNeighbour, CreatingInstantiatingAndReclaimingDuringACaptureLeaveItAlone) {
   ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
   synfire_buffer_desc bd = SYNFIRE_BUFFER_DESC_INIT;
@@ -203,8 +203,7 @@ TEST_F(GoodNeighbour, TheCallersLastErrorAndDeviceStay) {
   cudaGetLastError();
 }
 
-// A wait that asks CUDA whether the device lives is answered "not ready", which is nothing that the caller should find
-// later.
+// When a wait asks CUDA about the device, it gets "not ready". The caller must not find that error later.
 TEST_F(GoodNeighbour, AWaitThatTimesOutLeavesNoErrorBehind) {
   ASSERT_EQ(caller::load_kernels(), cudaSuccess);
   ASSERT_EQ(synfire_graph_instantiate(graph), SYNFIRE_OK) << last_error();
@@ -228,7 +227,7 @@ TEST_F(GoodNeighbour, AWaitThatTimesOutLeavesNoErrorBehind) {
   cudaGetLastError();
 }
 
-// A replay on the caller's stream goes on with the values that it was launched with, and nobody waits for it.
+// A replay on the caller's stream completes with the values at its launch, without anyone waiting for it.
 TEST_F(GoodNeighbour, ValuesPerNeuronLeaveReplaysInFlightAlone) {
   ASSERT_EQ(caller::load_kernels(), cudaSuccess);
   ASSERT_EQ(synfire_buffer_fill(x, 0.25), SYNFIRE_OK);
@@ -260,7 +259,7 @@ TEST_F(GoodNeighbour, ValuesPerNeuronLeaveReplaysInFlightAlone) {
   }
 }
 
-// Their first values need memory and a kernel that is not loaded yet: neither breaks a capture that is open.
+// Their first values need memory and a kernel that is not yet loaded. Neither breaks an open capture.
 TEST_F(GoodNeighbour, TheFirstValuesPerNeuronDuringACapture) {
   ASSERT_EQ(synfire_buffer_fill(x, 0.25), SYNFIRE_OK);
   ASSERT_EQ(synfire_graph_instantiate(graph), SYNFIRE_OK) << last_error();
@@ -346,7 +345,7 @@ TEST_F(GoodNeighbour, ADeviceThatDoesNotExistIsNamed) {
   }
 }
 
-// Replays in flight when their graph, layer and buffers are destroyed finish first.
+// Replays in flight complete when their graph, layer and buffers are destroyed.
 TEST_F(GoodNeighbour, DestroyingWhileReplaysAreInFlight) {
   for (int round = 0; round < 20; ++round) {
     synfire_graph flying = nullptr;

@@ -1,21 +1,21 @@
-"""What runs on a GPU and what is recorded of it. tests/gpu/run.sh finds the build and calls this.
+"""Runs the tests on a GPU and records the results. tests/gpu/run.sh finds the build and calls this.
 
 Stages, in this order:
   device      which GPU, driver and toolkit
   tests       every GoogleTest test of the build with the CUDA backend, one process per test, so that a lost device
-              fails one test and not all that follow
+              fails only one test
   golden      synfire-golden on tests/golden, all types, on the GPU and on the host
   bits        the checked-in hashes of every model, on the GPU and on the host
   sanitizers  compute-sanitizer's four tools over some of the tests and a short run of hear
-  bindings    the tests of Rust and C# that tests/gpu/pack_bindings.sh packed, where they are: the programs need neither
+  bindings    the tests of Rust and C# that tests/gpu/pack_bindings.sh packed, if present; the programs need neither
               cargo nor an installed Mono
-  context     what a context takes (synfire-bench context)
-  hear        its tables on the GPU and on the host: plain, --learn, --population 512; nothing else runs meanwhile
-  loop        with --loop-seconds: hear in true time for so long, on the GPU and on the host; the pictures and the times of
-              all frames go beside the evidence. At most one frame in 10,000 may miss its deadline, not counting those that
-              the system woke late
+  context     the time and memory of a context (synfire-bench context)
+  hear        its tables on the GPU and on the host: plain, --learn, --population 512; nothing else runs at the time
+  loop        with --loop-seconds: hear in real time for that long, on the GPU and on the host. The pictures and the times
+              of all frames are stored next to the evidence. At most one frame in 10,000 may miss its deadline, not
+              counting frames for which the system woke the program late
 
-The last line is "N passed, N failed"; the exit status is 0 only when something ran and nothing failed. The evidence is
+The last line is "N passed, N failed". The exit status is 0 only if something ran and nothing failed. The evidence is
 written in either case.
 """
 
@@ -38,10 +38,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOUND = ROOT / "docs" / "examples" / "hear" / "speech.wav"
 GOLDEN = ROOT / "tests" / "golden"
 SANITIZER_TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
-# compute-sanitizer slows a test down a hundredfold, so it sees those that between them launch every kind of kernel,
+# compute-sanitizer slows a test down a hundredfold, so it runs only tests that together launch every kind of kernel,
 # copy and replay: random layers, vectorised rows, ends of rows, a stream of the caller's, destruction in flight,
 # 16-bit storage, stored tapes, every spike format with conversions and counts, filled waves, rows of the state,
-# updates, values per neuron, operations that rest.
+# updates, values per neuron, disabled operations.
 SANITIZED = ":".join([
     "Seeds/BitEquality.RandomLayersF32/0",
     "Seeds/BitEquality.RandomLayersF64/0",
@@ -65,10 +65,10 @@ SANITIZED = ":".join([
     "ChangesTogether.ValuesPerNeuronOfManyLaunches",
     "ChangesOfTapes.ABackwardIsOneOperationWithItsSums",
 ])
-# Tests that judge times run with nothing of the suite beside them, and what they measured is kept.
+# Tests with time limits run alone, and their measurements are recorded.
 MEASURING = "LaunchOverhead.*"
 SANITIZER_ERROR = 99
-# The classes of C# tests that a GPU can run: they reach device memory by copies only.
+# The classes of C# tests that can run on a GPU: they access device memory only by copies.
 CSHARP_TESTS = ("Changes", "Steps", "Lifetime")
 
 
@@ -135,7 +135,7 @@ class Suite:
     def test_programs(self):
         for path in sorted(self.bin.iterdir()):
             if "fake" in path.name or "fault" in path.name:
-                continue  # no GPU is behind those
+                continue  # these do not use a GPU
             if path.is_file() and os.access(path, os.X_OK) and b"gtest_list_tests" in path.read_bytes():
                 yield path
 
@@ -207,7 +207,7 @@ class Suite:
     # ---- bits --------------------------------------------------------------------------------------------------------
 
     def bits(self):
-        """The hashes that the host backend is held to, from the GPU."""
+        """Compares the GPU's hashes with the record for the host backend."""
         record = self.evidence["bits"] = {}
         for backend in ("cuda", "host"):
             name = f"synfire-bits --backend {backend}"
@@ -354,7 +354,7 @@ class Suite:
 
 
 def cut_sound(source, target, seconds):
-    """The first moments of speech in a WAV file."""
+    """Writes the first moments of speech of a WAV file to another one."""
     with wave.open(str(source)) as read, wave.open(str(target), "wb") as write:
         write.setparams(read.getparams())
         read.setpos(read.getframerate() // 5)  # the recording begins with silence
@@ -370,7 +370,7 @@ def largest_errors(output):
 
 
 def sanitizer_findings(output):
-    """Errors in a compute-sanitizer report, or None when it has no summary (the tool did not run)."""
+    """The number of errors in a compute-sanitizer report, or None if it has no summary (the tool did not run)."""
     totals = [int(n) for n in re.findall(r"ERROR SUMMARY: (\d+) error", output)]
     totals += [int(n) for n in re.findall(r"RACECHECK SUMMARY: (\d+) hazard", output)]
     return sum(totals) if totals else None

@@ -1,7 +1,6 @@
-// Layers as large as only a GPU has them in tests: sequences of more than 2^31 elements, which a 32-bit index cannot
-// reach, and passes of many waves, whose launches are planned by how they come out. Neurons do not know of each other,
-// so windows of the large layer are compared, bit for bit, with a small layer on the host that is given the same
-// columns.
+// Layers that are too large for other tests: sequences of more than 2^31 elements, which a 32-bit index cannot
+// address, and passes of many waves, whose launches are planned accordingly. Neurons are independent, so windows of
+// the large layer are compared, bit for bit, with a small layer on the host that has the same columns.
 #include <synfire/synfire.h>
 
 #include <gtest/gtest.h>
@@ -28,7 +27,7 @@ struct Shape {
   uint64_t words_per_step() const { return (n_neurons + 31) / 32; }
 };
 
-// One layer with buffers for its sequences; all handles of a context go with the process.
+// One layer with buffers for its sequences. All handles of a context are released with the process.
 class Rig {
  public:
   void create(int32_t backend, const Shape& shape) {
@@ -54,7 +53,7 @@ class Rig {
   Rig(const Rig&) = delete;
   Rig& operator=(const Rig&) = delete;
 
-  // grad_x goes over grad_spike: two large arrays instead of three.
+  // grad_x overwrites grad_spike, so that two large arrays suffice.
   void run() {
     synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
     forward.x = x;
@@ -82,7 +81,7 @@ class Rig {
   synfire_layer layer_ = nullptr;
 };
 
-// Row t of an array is a pattern read from its element 7t on.
+// Row t of an array is a pattern, read from its element 7t on.
 std::vector<float> pattern(uint64_t length, float low, float high, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<float> values(length);
@@ -143,11 +142,12 @@ TEST_P(Large, WindowsEqualASmallLayer) {
   }
 }
 
-// More than 2^31 elements in rows of an odd length (one neuron a thread) and of a multiple of 32 (several); and T·N
-// below 2^31 where (T+1)·N is beyond.
+// More than 2^31 elements in rows of odd length (one neuron per thread) and of a multiple of 32 (several per thread).
+// Also T·N below 2^31 with (T+1)·N above it.
 INSTANTIATE_TEST_SUITE_P(Shapes, Large, testing::Values(Shape{33, 67108867}, Shape{40, 54525952}, Shape{33, 65000000}));
-// On compute capability 9 fewer blocks are on a multiprocessor at once than fit (LaunchPlan.FewerBlocks*): of the
-// backward 8, 8 and 9, of the forward 4 with the second and the third; over three, two and one intervals of the tape.
+// On compute capability 9 a multiprocessor runs fewer blocks at once than fit (LaunchPlan.FewerBlocks*): 8, 8 and 9 of
+// the backward, and 4 of the forward for the second and the third shape, over three, two and one intervals of the
+// tape.
 INSTANTIATE_TEST_SUITE_P(FilledWaves, Large, testing::Values(Shape{65, 262144}, Shape{33, 524288}, Shape{32, 1048576}));
 
 }  // namespace

@@ -1,6 +1,6 @@
-// What synfire_graph_launch() adds to a bare cudaGraphLaunch(): both launch the same kernels in turn, in one process,
-// now the one first and now the other, and both are waited for alike. The bare graph has Synfire's own nodes and edges
-// as its child, and a kernel that does nothing in the place of the signal.
+// What synfire_graph_launch() adds to a bare cudaGraphLaunch(). Both launch the same kernels, alternating in one
+// process and in both orders, and both are waited for in the same way. The bare graph has Synfire's own nodes and
+// edges as a child graph, and a kernel that does nothing instead of the signal.
 #include "caller_kernels.hpp"
 #include "driver_function.hpp"
 #include "recorded_passes.hpp"
@@ -28,11 +28,11 @@ double percentile(std::vector<double>& times, double share) {
   return times[at];
 }
 
-// Printed in blocks that lie apart, because others slow the processor down for a while; all launches are judged.
+// Printed in separate blocks, because other programs slow the processor down for a while. All launches are judged.
 constexpr int n_blocks = 15;
 
-// `ours` is the stream that Synfire launches on: null is the context's own. The bare graph is launched on `stream`,
-// after what is `asked` of CUDA.
+// `ours` is the stream that Synfire launches on; null is the context's own. The bare graph is launched on `stream`,
+// after the CUDA queries in `asked`.
 void compare_launches(const RecordedPasses& passes, cudaStream_t ours, cudaStream_t stream, const char* name,
                       const std::function<void()>& asked = {}) {
   ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
@@ -46,7 +46,7 @@ void compare_launches(const RecordedPasses& passes, cudaStream_t ours, cudaStrea
 
   uint64_t ticket = 0;
   ASSERT_EQ(synfire_graph_launch(passes.graph, ours, &ticket), SYNFIRE_OK);
-  // Whichever launch it was, both kinds of wait follow: the next one finds CUDA and Synfire as every other does.
+  // Both kinds of wait follow every launch, so that each launch finds CUDA and Synfire in the same state.
   const auto wait = [&] {
     ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     ASSERT_EQ(synfire_graph_wait(passes.graph, ticket, SYNFIRE_WAIT_SPIN, -1), SYNFIRE_OK);
@@ -101,8 +101,8 @@ TEST_F(LaunchOverhead, IsAtMostAHundredNanoseconds) {
   compare_launches(passes, nullptr, stream, "the context's own stream");
 }
 
-// A stream of the caller's may be captured, or be of another device, and CUDA must be asked both: that is in the bare
-// launch as well, and printed without.
+// A caller's stream may be in a capture, or belong to another device, and CUDA must be queried for both. The bare
+// launch includes these queries; the time without them is printed too.
 TEST_F(LaunchOverhead, OnACallersStreamItIsTwoQuestionsMore) {
   const RecordedPasses passes;
   ASSERT_FALSE(HasFailure());

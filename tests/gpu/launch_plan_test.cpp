@@ -1,6 +1,5 @@
 // From layers of any extents to launches of passes: grids, widths, 64-bit arguments and limits. Runs without a GPU.
-// What does not live here: full waves (wave_plan_test.cpp), copies and spikes (transfer_plan_test.cpp), what kernels
-// compute (bit_equality_test.cpp).
+// Full waves are in wave_plan_test.cpp, copies and spikes in transfer_plan_test.cpp.
 #include "written_down.hpp"
 
 #include <base/error.hpp>
@@ -14,7 +13,7 @@
 namespace synfire::cuda {
 namespace {
 
-// Blocks cover the lanes, and the last one is needed.
+// The blocks cover all lanes, and the last one is needed.
 void expect_covered(const Plan& plan, int64_t lanes, int block_threads = threads_per_block) {
   EXPECT_EQ(plan.lanes.count, lanes);
   const int64_t per_block = int64_t{block_threads} * plan.width;
@@ -23,18 +22,18 @@ void expect_covered(const Plan& plan, int64_t lanes, int block_threads = threads
 
 const Given extents[] = {
     {64, 1, two31 / 64, SYNFIRE_DTYPE_F32},                                         // T·N = 2^31
-    {65, 1, two31 / 64, SYNFIRE_DTYPE_F16},                                         // beyond
+    {65, 1, two31 / 64, SYNFIRE_DTYPE_F16},                                         // above 2^31
     {2047, 1, 1 << 21, SYNFIRE_DTYPE_F32},                                          // (T + 1)·N = 2^32
     {2048, 1, 1 << 21, SYNFIRE_DTYPE_BF16},                                         // T·N = 2^32
-    {4099, 3, 1000003, SYNFIRE_DTYPE_F32},                                          // odd rows, more than 2^33 in all
+    {4099, 3, 1000003, SYNFIRE_DTYPE_F32},                                          // odd rows, more than 2^33 elements
     {2, 1, two31 - 1, SYNFIRE_DTYPE_F32},                                           // N just below 2^31
-    {2, 1, two31, SYNFIRE_DTYPE_F16},       {3, 1, two31 + 13, SYNFIRE_DTYPE_F32},  // and beyond
+    {2, 1, two31, SYNFIRE_DTYPE_F16},       {3, 1, two31 + 13, SYNFIRE_DTYPE_F32},  // N = 2^31 and more
     {2, 7, two31 + 13, SYNFIRE_DTYPE_BF16},                                         // padded lanes
     {1, 1, two32 * 8, SYNFIRE_DTYPE_F64},   {int64_t{1} << 33, 1, 5, SYNFIRE_DTYPE_F32},  // T beyond 2^32
 };
 
 TEST(LaunchPlan, WhichPassesBeginEarly) {
-  // 132 multiprocessors hold 270,336 threads at most, and a thread owns four neurons.
+  // 132 multiprocessors hold at most 270,336 threads, and each thread has four neurons.
   const Planned small({4, 1, 1 << 18, SYNFIRE_DTYPE_F32}), full({4, 1, 270336 * 4, SYNFIRE_DTYPE_F32});
   const Planned more({4, 1, 270336 * 4 + 512, SYNFIRE_DTYPE_F32});
   ASSERT_EQ(plan_of(full.forward(), h200).n_blocks, 270336u / threads_per_block);
@@ -79,7 +78,7 @@ TEST(LaunchPlan, ExtentsBeyond32Bits) {
     EXPECT_EQ(latest.shared_bytes, backward_plan.shared_bytes);
     EXPECT_EQ(latest.kernel, kernel_for(backward, backward_plan));
 
-    // The tape is as large as T and N say, in 64 bits.
+    // The tape has the size that T and N require, in 64 bits.
     const uint64_t element = given.dtype == SYNFIRE_DTYPE_F64 ? 8 : 4;
     EXPECT_EQ(planned.allocated.at(forward.tape.data),
               static_cast<uint64_t>((given.n_steps + 31) / 32) * static_cast<uint64_t>(row) * element);
@@ -102,7 +101,7 @@ TEST(LaunchPlan, ExtentsBeyond32Bits) {
   }
 }
 
-// Ahead of a capture an operation's own function names the kernels that it would launch.
+// Before a capture, an operation's own function lists the kernels that it would launch.
 TEST(LaunchPlan, LoadingLaunchesNothing) {
   const Planned planned({33, 2, 777});
   static std::vector<const void*> asked;
@@ -126,7 +125,7 @@ TEST(LaunchPlan, LoadingLaunchesNothing) {
 }
 
 TEST(LaunchPlan, AGridHasALargestSize) {
-  // 2^31 − 1 blocks of at most 128 threads; rows of one element a thread.
+  // 2^31 − 1 blocks of at most 128 threads; rows with one element per thread.
   for (const int64_t n_neurons : {(int64_t{1} << 38) - 127, int64_t{1} << 40}) {
     Given given = {1, 1, n_neurons, SYNFIRE_DTYPE_F32};
     given.misaligned = 1;
@@ -192,7 +191,7 @@ TEST(LaunchPlan, WidthsFollowTheStorageType) {
 }
 
 TEST(LaunchPlan, SharedMemoryFitsAnyLayer) {
-  constexpr uint32_t most = 227 * 1024;  // of compute capability 9.0; 99 KiB is the least of those built for
+  constexpr uint32_t most = 227 * 1024;  // of compute capability 9.0; the smallest supported architecture has 99 KiB
   for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_F16})
     for (int32_t model = SYNFIRE_MODEL_IF; model <= SYNFIRE_MODEL_IZHIKEVICH; ++model)
       for (const int64_t n_steps : {1, 31, 32, 33, 100000}) {

@@ -1,5 +1,5 @@
-// Native nodes, slots, changes between replays and waiting on a real GPU, with kernels of the caller's own between
-// ours. What a GPU cannot be made to do is in tests/fault.
+// Native nodes, slots, changes between replays and waiting on a real GPU, with kernels of the caller's between ours.
+// Situations that a GPU cannot produce on demand are in tests/fault.
 #include "caller_kernels.hpp"
 
 #include <synfire/synfire.h>
@@ -203,12 +203,12 @@ TEST_F(NativeNodes, WhateverBreaksTheCaptureIsNamedAndLeavesNothing) {
     Callback callback = function;
     const synfire_graph graph = record(callback);
     const synfire_status status = synfire_graph_instantiate(graph);
-    // CUDA lets a fork go that no work was put on.
+    // CUDA accepts a fork without work.
     if (std::strcmp(name, "leaves a fork without work") == 0 && status == SYNFIRE_OK) continue;
     EXPECT_EQ(status, SYNFIRE_ERROR_CALLBACK) << last_error();
     EXPECT_NE(last_error().find("native node 1 \"mine\""), std::string::npos) << last_error();
     cudaGetLastError();
-    // The side stream may be part of a capture that is gone.
+    // The side stream may belong to an invalidated capture.
     cudaStreamDestroy(side);
     ASSERT_EQ(cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking), cudaSuccess);
     callback = times_two_plus_one;
@@ -259,8 +259,8 @@ TEST_F(NativeNodes, EnablingCostsMicroseconds) {
   EXPECT_LE(times[1000], 5.0);
 }
 
-// Leaves the process without a usable device: the suite runs each test in a process of its own, and this one last in a
-// program.
+// Leaves the process without a usable device. The suite runs each test in its own process; in one program this test
+// comes last.
 TEST_F(NativeNodes, ZzAReplayThatFaultsIsReportedLost) {
   Callback callback = [](const synfire_native_call& call) {
     return caller::illegal_write(call.stream) == cudaSuccess ? 0 : -1;
@@ -274,8 +274,8 @@ TEST_F(NativeNodes, ZzAReplayThatFaultsIsReportedLost) {
       << last_error();
   const auto took = std::chrono::duration<double, std::milli>(steady_clock::now() - start).count();
   std::printf("lost was reported after %.3f ms\n", took);
-  // An H200's driver takes 0.15 s to notice the fault, and answers "not ready" until then; the millisecond counts from
-  // there, which tests/fault shows.
+  // An H200's driver takes 0.15 s to detect the fault and returns "not ready" until then. The documented millisecond
+  // starts after that, which tests/fault checks.
   EXPECT_LT(took, 1000);
   EXPECT_EQ(synfire_graph_poll(graph, ticket), SYNFIRE_ERROR_DEVICE_LOST);
   EXPECT_EQ(synfire_graph_launch(graph, nullptr, &ticket), SYNFIRE_ERROR_DEVICE_LOST);

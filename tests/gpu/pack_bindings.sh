@@ -3,10 +3,10 @@
 #
 #   tests/gpu/pack_bindings.sh [FOLDER]     default: build/gpu-bindings
 #
-# What lives here: building and gathering. What runs of it, and how: gpu_suite.py, stage "bindings". Rust's programs open
-# the library at run time; C#'s are run by the Mono of this machine, whose runtime files go with them. The folder can be
-# moved; it is for Linux on this machine's kind of processor, with a C library no older than here. A language whose tools
-# are missing is left out, and that is said.
+# The folder holds Rust's test programs, which open the library at run time, and C#'s, with this machine's Mono and its
+# runtime files. It can be moved. It is for Linux on the same kind of processor, with a C library at least as new as
+# this machine's. If the tools of a language are missing, the script says so and leaves it out. The stage "bindings" of
+# gpu_suite.py runs the programs.
 set -eu
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -16,7 +16,7 @@ rm -rf "$folder/rust" "$folder/csharp"
 if command -v cargo >/dev/null 2>&1; then
   mkdir -p "$folder/rust"
   cd "$root/bindings/rust"
-  # Cargo names each program on its standard output, after a hash; "name" is that of its source.
+  # Cargo names each program on its standard output, followed by a hash; "name" is that of its source.
   CARGO_NET_OFFLINE=true CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$root/build/gpu-bindings-target}" cargo test --release -p synfire --features load-dynamic --no-run \
     --message-format=json 2>/dev/null |
     python3 -c '
@@ -35,7 +35,7 @@ for line in sys.stdin:
   done
   [ "$(find "$folder/rust" -type f | wc -l)" = 9 ] || { echo "pack_bindings.sh: Rust's tests were not built" >&2; exit 1; }
 else
-  echo "pack_bindings.sh: no cargo, so Rust is left out" >&2
+  echo "pack_bindings.sh: cargo was not found, so Rust is skipped" >&2
 fi
 
 if command -v mono >/dev/null 2>&1 && command -v mcs >/dev/null 2>&1; then
@@ -44,7 +44,7 @@ if command -v mono >/dev/null 2>&1 && command -v mcs >/dev/null 2>&1; then
   compile=(mcs -nologo -unsafe -optimize -langversion:7.2 "-nowarn:168,219")
   "${compile[@]}" -target:library "-out:$folder/csharp/Synfire.dll" src/*.cs
   "${compile[@]}" "-out:$folder/csharp/Tests.exe" "-r:$folder/csharp/Synfire.dll" -r:System.Xml tests/*.cs
-  # Mono finds its files beside its own program: prefix/bin, prefix/lib/mono, prefix/etc.
+  # Mono finds its files relative to its own program: prefix/bin, prefix/lib/mono, prefix/etc.
   prefix=$folder/csharp/mono
   installed=$(dirname "$(dirname "$(readlink -f "$(command -v mono)")")")
   mkdir -p "$prefix/bin" "$prefix/lib/mono/4.5" "$prefix/etc/mono/4.5"
@@ -56,6 +56,6 @@ if command -v mono >/dev/null 2>&1 && command -v mcs >/dev/null 2>&1; then
   cp /etc/mono/config "$prefix/etc/mono/"
   cp /etc/mono/4.5/machine.config "$prefix/etc/mono/4.5/"
 else
-  echo "pack_bindings.sh: no mono or mcs, so C# is left out" >&2
+  echo "pack_bindings.sh: mono or mcs was not found, so C# is skipped" >&2
 fi
 du -sh "$folder"

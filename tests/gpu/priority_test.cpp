@@ -1,4 +1,4 @@
-// A context's stream priority is in the kernels of its graphs, whatever stream they are launched on.
+// The kernels of a context's graphs have its stream priority, whatever stream they are launched on.
 #include "recorded_passes.hpp"
 
 #include <cuda_runtime_api.h>
@@ -23,7 +23,7 @@ TEST(Priority, IsCarriedIntoTheKernelNodes) {
     const RecordedPasses passes(priority);
     ASSERT_FALSE(HasFailure());
 
-    // What the graph holds is seen where it becomes part of a capture: on a stream of the other priority.
+    // The nodes are visible when the graph becomes part of a capture, here on a stream of another priority.
     cudaStream_t stream = nullptr;
     ASSERT_EQ(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, least + greatest - priority), cudaSuccess);
     ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);

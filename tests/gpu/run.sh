@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# The GPU suite: everything that must be seen on a real GPU, as one command; the last line is "N passed, N failed".
+# The GPU suite: everything that must be tested on a real GPU, as one command. The last line is "N passed, N failed".
 #
 #   tests/gpu/run.sh [EVIDENCE]   writes its findings to EVIDENCE (default: docs/evidence/h200.json)
 #   tests/gpu/run.sh --hash       prints the hash of the sources that run on a GPU
 #
-# It runs the programs of build/gpu, which may have been built on another machine (only its bin/ and lib/ are needed);
-# without one it builds it (cmake --workflow --preset gpu).
+# It runs the programs of build/gpu, which may have been built on another machine (only its bin/ and lib/ are needed).
+# If there is no such folder, it builds one (cmake --workflow --preset gpu).
 #   SYNFIRE_BUILD_DIR     another build folder
 #   SYNFIRE_LOOP_SECONDS  also run hear in true time for so long on each backend (60: what counts for docs/pages/measurements.md)
 #   SYNFIRE_BINDINGS      the folder that tests/gpu/pack_bindings.sh made, whose Rust and C# programs run too (default:
@@ -13,14 +13,14 @@
 #   SYNFIRE_ONLY          one stage of gpu_suite.py by its name, such as bindings; nothing is recorded then
 #   SYNFIRE_COMMIT        the commit to record, where there is no git
 #
-# What lives here: finding or making the build. What runs and what is recorded: gpu_suite.py beside it.
+# gpu_suite.py in this folder has the tests and the recording.
 set -u
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd) || exit 1
 cd "$root" || exit 1
 export LC_ALL=C.UTF-8
 
-# Content, not history: the same on a clone, a copy and an archive.
+# Depends on content, not history: the same for a clone, a copy and an archive.
 gpu_sources_hash() {
   find src/cuda src/operations include/synfire/model -type f | sort | xargs sha256sum | sha256sum | cut -d ' ' -f 1
 }
@@ -33,7 +33,7 @@ fi
 build=${SYNFIRE_BUILD_DIR:-build/gpu}
 evidence=${1:-docs/evidence/h200.json}
 if [ ! -x "$build/bin/synfire-golden" ]; then
-  echo "no programs in $build/bin: building them"
+  echo "no programs in $build/bin; building them"
   cmake --workflow --preset gpu || exit 1
   build=build/gpu
 fi

@@ -15,7 +15,7 @@
 namespace synfire::cuda {
 namespace {
 
-// By which way a copy goes, and how wide a kernel's accesses are.
+// The path of a copy, and the width of a kernel's accesses.
 TEST(LaunchPlan, CopiesGoByKernelOrByTheCopyEngine) {
   const Planned planned({1, 1, 1});
   static uint64_t engine = 0;

@@ -1,4 +1,5 @@
-// Two contexts on two GPUs, each driven from a thread whose current device is the other one; skipped with fewer.
+// Two contexts on two GPUs, each driven by a thread whose current device is the other one. Skipped on machines with
+// fewer.
 #include <synfire/synfire.h>
 
 #include <cuda_runtime_api.h>
@@ -46,7 +47,7 @@ class TwoDevices : public testing::Test {
   synfire_context contexts[2] = {};
 };
 
-// The potentials of a few replays of forward and backward, with slots, from a thread on the other device.
+// The potentials after a few replays of forward and backward, with slots, launched from a thread on the other device.
 std::vector<float> drive(synfire_context context, int current) {
   EXPECT_EQ(cudaSetDevice(current), cudaSuccess);
   synfire_layer_desc ld = SYNFIRE_LAYER_DESC_INIT;
@@ -126,8 +127,8 @@ TEST_F(TwoDevices, MemoryOfTheOtherDeviceIsRefused) {
   }
 }
 
-// A graph looks once at the device of a stream, because CUDA runs nodes where they were made, whatever stream the graph
-// is launched on, and in that stream's order.
+// A graph checks the device of a stream once. CUDA runs nodes on the device where they were created, whatever stream
+// the graph is launched on, and in that stream's order.
 TEST_F(TwoDevices, AGraphRunsWhereItsNodesWereMade) {
   ASSERT_EQ(cudaSetDevice(0), cudaSuccess);
   cudaStream_t here = nullptr, there = nullptr;
@@ -164,7 +165,7 @@ TEST_F(TwoDevices, AGraphRunsWhereItsNodesWereMade) {
   EXPECT_EQ(cudaSetDevice(0), cudaSuccess);
 }
 
-// A stream belongs to the device it was made on.
+// A stream belongs to the device on which it was created.
 TEST_F(TwoDevices, AStreamOfTheOtherDeviceIsAnErrorAndNothingElse) {
   ASSERT_EQ(cudaSetDevice(1), cudaSuccess);
   cudaStream_t stream = nullptr;

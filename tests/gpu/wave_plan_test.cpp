@@ -1,5 +1,5 @@
-// Which launches have fewer blocks on a multiprocessor at once than fit, and how the driver is told. Runs without a
-// GPU; that so many fit is seen on one (waves_test.cpp).
+// Which launches run fewer blocks per multiprocessor than fit, and how that is requested from the driver. Runs without
+// a GPU; waves_test.cpp checks on a GPU that this many blocks fit.
 #include "written_down.hpp"
 
 #include <gtest/gtest.h>
@@ -7,11 +7,11 @@
 namespace synfire::cuda {
 namespace {
 
-// Blocks that are on a multiprocessor at once, by what shared memory lets in: 0 where nothing holds them back.
+// The number of blocks per multiprocessor as limited by shared memory; 0 if it is not limited.
 int blocks_at_once(const Plan& plan, int shared_percent, uint32_t shared_bytes) {
   if (plan.shared_percent == 0) return 0;
   EXPECT_EQ(plan.shared_percent, shared_percent);
-  return static_cast<int>(shared_bytes / (plan.shared_bytes + 1024));  // CUDA has 1 KiB of each block
+  return static_cast<int>(shared_bytes / (plan.shared_bytes + 1024));  // CUDA reserves 1 KiB per block
 }
 
 int blocks_of_backward(const Given& given, const GpuShape& gpu = h200) {
@@ -24,7 +24,7 @@ int blocks_of_forward(const Given& given, const GpuShape& gpu = h200) {
 }
 
 TEST(LaunchPlan, FewerBlocksOfABackwardWhereThatFillsTheLastWave) {
-  // 128 neurons a block; 10 blocks on each of 132 multiprocessors without this.
+  // 128 neurons per block; without a limit, 10 blocks on each of 132 multiprocessors.
   EXPECT_EQ(blocks_of_backward({128, 1, 1 << 17}), 0) << "1024 blocks are one wave";
   EXPECT_EQ(blocks_of_backward({128, 1, 1 << 18}), 8) << "2048 blocks: 1.94 waves instead of 1.55";
   EXPECT_EQ(blocks_of_backward({32, 1, 1 << 19}), 8) << "3.88 instead of 3.10";
@@ -42,7 +42,7 @@ TEST(LaunchPlan, FewerBlocksOfABackwardWhereThatFillsTheLastWave) {
 }
 
 TEST(LaunchPlan, FewerBlocksOfAForwardWhereThatFillsTheLastWave) {
-  // 512 neurons a block; 5 blocks on each of 132 multiprocessors without this.
+  // 512 neurons per block; without a limit, 5 blocks on each of 132 multiprocessors.
   EXPECT_EQ(blocks_of_forward({128, 1, 1 << 18}), 0) << "512 blocks are one wave";
   EXPECT_EQ(blocks_of_forward({128, 1, 1 << 19}), 4) << "1024 blocks: 1.94 waves instead of 1.55";
   EXPECT_EQ(blocks_of_forward({32, 1, 1 << 20}), 4) << "3.88 instead of 3.10";

@@ -1,6 +1,6 @@
-// What the filling of waves (src/cuda/plan.cpp) counts with: how many blocks of a kernel a multiprocessor of compute
-// capability 9 has registers for. A kernel that comes to need more or fewer registers is seen here. Which launches are
-// planned so is for wave_plan_test.cpp, what they compute for large_test.cpp. A CUDA of before 12.5 fills none.
+// The numbers behind the filling of waves (src/cuda/plan.cpp): for how many blocks of a kernel a multiprocessor of
+// compute capability 9 has registers. Detects kernels that come to need more or fewer registers. The choice of
+// launches is tested in wave_plan_test.cpp, their results in large_test.cpp. CUDA before 12.5 does not fill waves.
 #include "driver_function.hpp"
 
 #include <synfire/synfire.h>
@@ -20,11 +20,12 @@ constexpr int backward_blocks = 10, forward_blocks = 5;
 constexpr unsigned int backward_percent = 65, forward_percent = 10;
 
 struct Pass {
-  unsigned int percent;  // of shared memory, that the launch asks for; 0: none
-  int blocks;            // that a multiprocessor has registers for
+  unsigned int percent;  // of shared memory that the launch requests; 0: none
+  int blocks;            // for which a multiprocessor has registers
 };
 
-// The kernel nodes of a capture, asked through the driver: the library's kernels are in a runtime of its own.
+// The kernel nodes of a capture, queried through the driver: the library's kernels belong to its own copy of the
+// runtime.
 std::vector<Pass> passes_of(cudaGraph_t graph) {
   static const auto get_params =
       driver_function<decltype(&cuGraphKernelNodeGetParams_v2)>("cuGraphKernelNodeGetParams");
@@ -55,7 +56,7 @@ std::vector<Pass> passes_of(cudaGraph_t graph) {
   return passes;
 }
 
-// A large layer's forward and backward in a capture of the test's.
+// A large layer's forward and backward, captured by the test.
 class Waves : public testing::Test {
  protected:
   void SetUp() override {
@@ -65,7 +66,7 @@ class Waves : public testing::Test {
     ASSERT_EQ(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device), cudaSuccess);
     ASSERT_EQ(cudaDriverGetVersion(&driver), cudaSuccess);
     if (major != 9 || driver < 12050) GTEST_SKIP() << "waves are filled on compute capability 9, from CUDA 12.5 on";
-    // Forward: 15.5 blocks a multiprocessor, 3.1 or 3.9 waves. Backward: 62 blocks, 6.2 or 6.9 waves.
+    // Forward: 15.5 blocks per multiprocessor, 3.1 or 3.9 waves. Backward: 62 blocks, 6.2 or 6.9 waves.
     n_neurons_ = static_cast<uint64_t>(multiprocessors) * 15872 / 2;
     synfire_context_desc desc = SYNFIRE_CONTEXT_DESC_INIT;
     desc.backend = SYNFIRE_BACKEND_CUDA;

@@ -13,7 +13,7 @@ Launch latest;
 
 namespace {
 
-// ---- A device that is only numbers ----------------------------------------------------------------------------------
+// ---- A device without memory ----------------------------------------------------------------------------------------
 
 class NumberDevice final : public core::Device {
  public:
@@ -22,7 +22,7 @@ class NumberDevice final : public core::Device {
   void describe(synfire_context_properties&) const override {}
   bool is_host() const noexcept override { return false; }
   void* allocate(int32_t memory, uint64_t bytes) override {
-    // The host writes there.
+    // The host writes to this memory.
     if (memory == SYNFIRE_MEMORY_PINNED) return pinned_.emplace_back(new unsigned char[bytes]()).get();
     void* const at = reinterpret_cast<void*>(next_);
     next_ += (bytes + 511) / 256 * 256;
@@ -51,7 +51,7 @@ class NumberDevice final : public core::Device {
   std::vector<std::unique_ptr<unsigned char[]>> pinned_;
 };
 
-// ---- Launches that are written down ---------------------------------------------------------------------------------
+// ---- Launches that are recorded -------------------------------------------------------------------------------------
 
 cudaError_t write_down(const void* kernel, dim3 grid, dim3 block, void** parameters, size_t shared_bytes,
                        cudaStream_t) {
@@ -87,7 +87,7 @@ cudaError_t accept_attribute(const void*, cudaFuncAttribute, int) {
 template <class T>
 core::Ref<T> taken(T* made) {
   core::Ref<T> reference(made);
-  made->release();  // the reference that it was born with
+  made->release();  // the initial reference
   return reference;
 }
 

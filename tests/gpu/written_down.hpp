@@ -1,5 +1,5 @@
-// Layers of any extents on a device that is only numbers: what is planned and launched for them is written down. Device
-// memory is a row of numbers that nobody reads, and kernels are their host twins, which nobody runs.
+// Layers of any extents on a made-up device: what is planned and launched for them is recorded. Device memory is a
+// range of addresses that nobody accesses, and kernels are their host twins, which are never called.
 #ifndef SYNFIRE_TESTS_GPU_WRITTEN_DOWN_HPP
 #define SYNFIRE_TESTS_GPU_WRITTEN_DOWN_HPP
 
@@ -13,7 +13,7 @@
 
 namespace synfire::cuda {
 
-// The launch that was enqueued last.
+// The last launch that was enqueued.
 struct Launch {
   const void* kernel = nullptr;
   uint64_t n_blocks = 0, n_threads = 0, shared_bytes = 0;
@@ -30,7 +30,7 @@ struct Launch {
   }
 };
 extern Launch latest;
-// Launches an operation as the library does.
+// Launches an operation in the same way as the library.
 void enqueue(const core::Operation& operation, const Launcher::Place& place = {});
 
 constexpr GpuShape h200 = {132, 9, true};
@@ -42,7 +42,7 @@ struct Given {
   int32_t spikes = SYNFIRE_DTYPE_BITS;
   int32_t tape = SYNFIRE_TAPE_RECOMPUTE;
   int32_t model = SYNFIRE_MODEL_LIF;
-  uint64_t misaligned = 0;  // elements by which x begins too late
+  uint64_t misaligned = 0;  // offset of x in elements, which misaligns it
   uint64_t padding = 0;     // elements between its rows
 };
 
@@ -55,7 +55,7 @@ class Planned {
   operations::Backward backward() const;
   const core::LayerSpec& spec() const { return layer->spec(); }
 
-  // `first`: elements by which it begins too late.
+  // `first`: offset in elements.
   core::Ref<core::Buffer> buffer(int32_t dtype, uint64_t n_elements, uint64_t first = 0, uint64_t pitch = 0);
 
   std::map<const void*, uint64_t> allocated;

@@ -1,5 +1,5 @@
-// Calls for which there is no memory: each kind of call is made again and again, with the first, the second, the third
-// ... allocation failing, until it succeeds. A call that failed says so and has changed nothing.
+// Calls without enough memory: each kind of call is repeated with the first, the second, the third ... allocation
+// failing, until it succeeds. A failed call returns an error and has changed nothing.
 #include <synfire/synfire.h>
 
 #include <dlfcn.h>
@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
-// ---- an allocator that can run dry ----------------------------------------------------------------------------------
+// ---- An allocator that can run dry ----------------------------------------------------------------------------------
 
 namespace {
 
-thread_local long allocations_left = -1;  // on this thread until one fails; negative: none does
+thread_local long allocations_left = -1;  // on this thread until one fails; negative: unlimited
 
 bool is_refused() {
   if (allocations_left < 0) return false;
@@ -30,7 +30,7 @@ bool is_refused() {
 
 }  // namespace
 
-// Exported, so that the library's calls come here.
+// Exported, so that the library's calls reach it.
 #pragma GCC visibility push(default)
 extern "C" {
 
@@ -85,7 +85,7 @@ void require(synfire_status status, const char* what) {
 constexpr int64_t n_steps = 40, batch = 2, n_neurons = 37;  // two words a row, two chunks of the tape
 constexpr uint64_t n_row = batch * n_neurons, n_sequence = n_steps * n_row;
 
-// ---- a graph and everything that can be recorded into it ------------------------------------------------------------
+// ---- A graph, and everything that can be recorded into it -----------------------------------------------------------
 
 struct World {
   synfire_context context = nullptr;
@@ -151,7 +151,7 @@ struct World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  // With two slots, and a fill that shows that it ran.
+  // With two slots, and a fill that shows whether it ran.
   void new_graph() {
     synfire_graph_destroy(graph);
     synfire_graph_desc gd = SYNFIRE_GRAPH_DESC_INIT;
@@ -180,7 +180,7 @@ struct World {
     return text;
   }
 
-  // The bytes of everything that a replay could change.
+  // The bytes of everything that a replay can change.
   std::vector<unsigned char> memory() const {
     std::vector<unsigned char> all;
     for (synfire_buffer buffer : buffers) {
@@ -353,7 +353,7 @@ int32_t last_operation(const World& w) {
   return operation;
 }
 
-// Makes the call with allocation n = 0, 1, 2 ... failing until it succeeds; check() after each that failed.
+// Makes the call with allocation n = 0, 1, 2 ... failing until it succeeds; runs check() after each failure.
 void run_dry(const char* name, const std::function<synfire_status()>& call, const std::function<void(long)>& check) {
   for (long n = 0; n < 10000; ++n) {
     allocations_left = n;
@@ -383,7 +383,7 @@ void test_records() {
     if (last_operation(world) != 1) complain(kind.name, -1, "the operation has another number");
     require(synfire_graph_instantiate(world.graph), kind.name);
     require(synfire_graph_launch(world.graph, nullptr, nullptr), kind.name);
-    // The same, never refused.
+    // The same recording without failures.
     World twin;
     twin.new_graph();
     require(kind.record(twin), kind.name);
@@ -393,7 +393,7 @@ void test_records() {
   }
 }
 
-// A graph whose record was refused at each point in turn is instantiated and run without the operation.
+// A graph whose recording failed at each point in turn is instantiated and run without the operation.
 void test_refused_records_do_not_run() {
   for (const Kind& kind : kinds()) {
     World world;
@@ -412,7 +412,7 @@ void test_refused_records_do_not_run() {
   }
 }
 
-// A graph of every kind of operation, instantiated and re-bound where there is no memory.
+// A graph with every kind of operation is instantiated and rebound without enough memory.
 void test_changes() {
   World world;
   world.new_graph();

@@ -1,11 +1,11 @@
-// Hashes everything that forward and backward compute, over models, resets, surrogates, input modes, dtypes and shapes,
-// through the C ABI. The inputs come from an integer generator, so that they are the same everywhere. On one shape the
-// other spike formats and tapes run as well: their hash must be the same, else the line says which is not.
+// Hashes the results of forward and backward through the C ABI, over models, resets, surrogates, input modes, dtypes
+// and shapes. The inputs come from an integer generator, so that they are the same everywhere. For one shape the other
+// spike formats and tapes run as well. Their hash must be the same; otherwise the line names the one that differs.
 //
 //   synfire-bits [--backend host|cuda] [--threads N] [--compare FILE] [--model NAME --surrogate NAME]
 //
-// With names, those of models and surrogates that were added to the library: the model with the common surrogates and
-// with the added one, and LIF with the added one.
+// With the names of a model and a surrogate that were added to the library: the model with the common surrogates and
+// the added one, and LIF with the added one.
 #include <synfire/synfire.hpp>
 
 #include <cstdio>
@@ -34,7 +34,7 @@ void require(synfire_status status, const char* call) {
 class Generator {
  public:
   explicit Generator(uint64_t seed) : state_(seed * 2654435761u + 1) {}
-  // In [low, high), exactly representable in f32.
+  // Uniform in [low, high), exactly representable in f32.
   double operator()(double low, double high) {
     state_ = state_ * 6364136223846793005u + 1442695040888963407u;
     const double unit = static_cast<double>(state_ >> 44) / 1048576.0;
@@ -45,7 +45,7 @@ class Generator {
   uint64_t state_;
 };
 
-// FNV-1a over 32-bit words. Any NaN counts as any other: which one an operation makes is not IEEE's to say.
+// FNV-1a over 32-bit words. All NaN are equal, because IEEE does not specify which one an operation returns.
 class Hash {
  public:
   template <class Bits>
@@ -70,7 +70,7 @@ struct Shape {
   int64_t n_steps, batch, n_neurons;
 };
 
-// Sequences of a layer in f16 and bf16 are stored so; state, parameters and their gradients are f32.
+// Sequences of an f16 or bf16 layer are stored in that type; state, parameters and their gradients are f32.
 int32_t arithmetic_of(int32_t dtype) {
   return dtype == SYNFIRE_DTYPE_F64 ? SYNFIRE_DTYPE_F64 : SYNFIRE_DTYPE_F32;
 }
@@ -142,7 +142,7 @@ class Layer {
       backward.grad_w_init = buffer(row_, arithmetic);
       outputs.insert(outputs.end(), {{forward.w_seq, stored}, {backward.grad_w_init, arithmetic}});
     }
-    // The gradient of every parameter but the surrogate's.
+    // The gradient of every parameter except the surrogate's.
     std::vector<synfire_parameter_gradient> gradients;
     for (uint32_t i = 0;; ++i) {
       synfire_parameter_info info = SYNFIRE_PARAMETER_INFO_INIT;
@@ -219,8 +219,8 @@ class Layer {
     REQUIRE(synfire_buffer_fill(made, format == SYNFIRE_DTYPE_U8 ? 255 : 4294967295.0));
     return made;
   }
-  // Spikes as neuron-packed words, whatever they were written as. A byte other than 0 and 1, or a bit beyond the last
-  // step, changes the result.
+  // Spikes as neuron-packed words, from any format. A byte other than 0 and 1, or a bit beyond the last step, changes
+  // the result.
   std::vector<unsigned char> neuron_packed(const std::vector<unsigned char>& bytes, int32_t format) const {
     if (format == SYNFIRE_DTYPE_BITS) return bytes;
     const auto n_neurons = static_cast<uint64_t>(shape_.n_neurons), per_row = (n_neurons + 31) / 32;
@@ -265,7 +265,7 @@ class Layer {
   std::vector<synfire_buffer> buffers_;
 };
 
-// What is hashed: models by surrogates, each id once.
+// What is hashed: models times surrogates, each id once.
 struct Choice {
   std::vector<int32_t> models, surrogates;
   int32_t added_surrogate = 0;  // hashed with every model here
@@ -287,8 +287,7 @@ Choice added(const std::string& model_name, const std::string& surrogate_name) {
 }
 
 std::string all_hashes(synfire_context context, const Choice& choice) {
-  // Odd rows, several checkpoint intervals, and, for one configuration of each model, enough to be worth several
-  // threads.
+  // Odd rows, several checkpoint intervals, and, for one configuration of each model, enough work for several threads.
   const Shape shapes[] = {{1, 1, 1}, {37, 3, 77}, {100, 1, 64}, {9, 2, 32769}};
   constexpr int64_t large = 10000;
   constexpr size_t shape_of_variants = 1;
@@ -309,7 +308,7 @@ std::string all_hashes(synfire_context context, const Choice& choice) {
                     model == SYNFIRE_MODEL_LIF || model == SYNFIRE_MODEL_PLIF || model > SYNFIRE_MODEL_IZHIKEVICH;
                 if (undecayed && !has_input_decay) continue;
                 const bool plain = !reset && !detach && !undecayed && !per_neuron;
-                // Every surrogate once with LIF; everything else with the two common ones.
+                // Every surrogate once with LIF; everything else with the two common surrogates.
                 const bool common = surrogate <= SYNFIRE_SURROGATE_ATAN || surrogate == choice.added_surrogate;
                 if (choice.added_surrogate != 0 && model == SYNFIRE_MODEL_LIF && surrogate != choice.added_surrogate)
                   continue;

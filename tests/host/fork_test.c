@@ -1,6 +1,6 @@
-/* A process that used several threads forks; the child, which has only one, still replays, with the same result. Then
- * many children, forked while another thread creates, changes, launches and destroys: no child hangs, whatever the
- * other thread was doing. Compiled a second time with OpenMP, whose threads the program uses first. */
+/* A process that has used several threads forks. The child, which has only one thread, still replays, with the same
+ * result. Then it forks many children while another thread creates, changes, launches and destroys: no child hangs,
+ * whatever the other thread was doing. Compiled a second time with OpenMP, whose threads the program uses first. */
 #define _POSIX_C_SOURCE 200809L
 #include <synfire/synfire.h>
 
@@ -31,7 +31,7 @@ static synfire_buffer make_buffer(synfire_context context, int32_t dtype, uint64
   return buffer;
 }
 
-/* What a child makes for itself, or the other thread again and again. */
+/* Objects that a child creates for itself, or that the other thread creates repeatedly. */
 static void make_and_free(int32_t n_threads) {
   synfire_context_desc cd = SYNFIRE_CONTEXT_DESC_INIT;
   synfire_layer_desc ld = SYNFIRE_LAYER_DESC_INIT;
@@ -59,7 +59,7 @@ static void make_and_free(int32_t n_threads) {
   require(synfire_context_reclaim(NULL, NULL), "reclaim");
 }
 
-/* A layer that the other thread changes all the time. */
+/* A layer that the other thread changes continuously. */
 static synfire_layer busy;
 static int ending = 0;
 
@@ -89,7 +89,7 @@ static void *keep_busy(void *unused) {
   return unused;
 }
 
-/* What a child may find of an object that another thread was using. */
+/* The state in which a child may find an object that another thread was using. */
 static int is_fine(synfire_status status) {
   static const char rule[] = "[SYN-FORK-BUSY]";
   char text[512];
@@ -102,11 +102,11 @@ static int live_as_child(synfire_graph graph, synfire_layer layer, const void *d
                          uint64_t bytes) {
   double value = 2, values[64];
   int i;
-  alarm(60); /* who hangs is ended */
+  alarm(60); /* ends a child that hangs */
   require(synfire_layer_reset_state(layer, NULL), "reset");
   require(synfire_graph_launch(graph, NULL, NULL), "launch in the child");
   if (memcmp(before, data, bytes) != 0) return 3;
-  for (i = 0; i < 3; ++i) make_and_free(2); /* threads of its own */
+  for (i = 0; i < 3; ++i) make_and_free(2); /* with threads of its own */
   if (!is_fine(synfire_layer_get_parameter(busy, "tau", values, 64))) return 4;
   if (!is_fine(synfire_layer_set_parameter(busy, "tau", &value, 1))) return 5;
   synfire_layer_destroy(busy);

@@ -1,6 +1,6 @@
-/* 10,000 launches and waits of a graph with both directions, a native node and slots allocate nothing and lock nothing,
- * nor do calls between replays that are documented to allocate nothing (../counting.h counts). With several threads to
- * a replay likewise; what the threads' runtime does to meet is its own. */
+/* 10,000 launches and waits of a graph with both directions, a native node and slots allocate and lock nothing.
+ * Neither do calls between replays that are documented not to allocate (../counting.h counts). The same holds with
+ * several threads per replay, except for what the threads' runtime does to synchronise. */
 #define _GNU_SOURCE
 #include <synfire/synfire.h>
 
@@ -82,7 +82,7 @@ static struct replayed make_replayed(int32_t n_threads, int64_t steps, int64_t n
   node.n_writes = 1;
   require(synfire_graph_record_native(replayed.graph, &node), "native");
   require(synfire_graph_instantiate(replayed.graph), "instantiate");
-  require(synfire_graph_launch(replayed.graph, NULL, NULL), "first launch"); /* the tape's references are taken once */
+  require(synfire_graph_launch(replayed.graph, NULL, NULL), "first launch"); /* takes the tape's references, once */
   return replayed;
 }
 
@@ -93,7 +93,7 @@ static void replay(const struct replayed *replayed, int i) {
   require(synfire_graph_wait(replayed->graph, ticket, i % 3, i % 2 == 0 ? 1000000000 : -1), "wait");
 }
 
-/* Everything between two replays that is documented to allocate nothing. */
+/* Everything between two replays that is documented not to allocate. */
 static void change(const struct replayed *replayed, int i) {
   synfire_graph_statistics statistics = SYNFIRE_GRAPH_STATISTICS_INIT;
   void *data = NULL;
@@ -105,7 +105,7 @@ static void change(const struct replayed *replayed, int i) {
   if (i % 100 == 0) require(synfire_graph_reset_statistics(replayed->graph), "reset_statistics");
 }
 
-/* What the library allocates and locks is counted, not only what this file does. */
+/* Checks that allocations and locks inside the library are counted, not only those of this file. */
 static int library_counts(void) {
   long allocations, locks;
   counting = 1;
@@ -138,7 +138,7 @@ int main(void) {
   counting = 0;
   changing = n_allocations;
 
-  replay(&large, 0); /* the threads are made */
+  replay(&large, 0); /* creates the threads */
   n_allocations = 0;
   counting = 1;
   for (i = 0; i < 200; ++i) replay(&large, i);

@@ -1,5 +1,5 @@
-/* Threads that the system refuses, and threads that are left: a case for each argument, in a child process with limits
- * of its own. Results are those of one thread, whatever happens to the others. Compiled twice: linked with the library,
+/* Threads that the system refuses, and threads that remain: one case per argument, in a child process with its own
+ * limits. Results are those of one thread, whatever happens to the others. Compiled twice: linked with the library,
  * and as a program that opens it (SYNFIRE_TEST_OPENS). */
 #define _GNU_SOURCE
 #include <synfire/synfire.h>
@@ -47,7 +47,7 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *thread, con
 
 /* ---- work for several threads ------------------------------------------------------------------------------------ */
 
-/* The library, linked or opened. */
+/* The library, linked or opened at run time. */
 struct library {
   synfire_status(SYNFIRE_CALL *context_create)(const synfire_context_desc *, synfire_context *);
   void(SYNFIRE_CALL *context_destroy)(synfire_context);
@@ -135,7 +135,7 @@ static void launch(const struct work *work) {
 
 static unsigned char *expected = NULL; /* the spikes of one thread */
 
-/* Makes the work, replays it a few times and compares. */
+/* Creates the work, replays it a few times and compares the results. */
 static struct work do_work(int32_t n_threads) {
   const struct work work = make_work(n_threads);
   int i;
@@ -155,7 +155,7 @@ static void check(int condition, const char *what) {
   _exit(1);
 }
 
-/* Threads of this process now. */
+/* The number of threads of this process. */
 static int count_threads(void) {
   DIR *const folder = opendir("/proc/self/task");
   const struct dirent *entry;
@@ -166,7 +166,7 @@ static int count_threads(void) {
   return n;
 }
 
-/* A thread that was joined may be listed for a moment longer. */
+/* A joined thread may be listed for a moment longer. */
 static int settles_at(int n) {
   const struct timespec nap = {0, 1000000};
   int i;
@@ -226,7 +226,7 @@ static void expect_one_thread(void) {
 
 /* ---- cases ------------------------------------------------------------------------------------------------------- */
 
-/* From the n-th thread on none is created: no call fails, and there are as many as were had. */
+/* From the n-th thread on, creation fails: no call fails, and as many threads run as could be created. */
 static void refused(void) {
   int n;
   for (n = 0; n < 4; ++n) {
@@ -238,7 +238,7 @@ static void refused(void) {
     if (n_asked != n + 1) fprintf(stderr, "%d threads were asked for\n", n_asked);
     check(n_asked == n + 1, "asked once more than allowed, and not again by launches");
     check(count_threads() == 1 + n, "these threads live");
-    /* The next graph asks again. */
+    /* The next graph tries again. */
     refuse_after = -1;
     free_work(&work);
     check(settles_at(1), "no thread is left");
@@ -262,7 +262,7 @@ static unsigned long address_space(void) {
   return pages * (unsigned long)sysconf(_SC_PAGESIZE);
 }
 
-/* 1 GiB in all; then so little that a few threads fit. */
+/* First 1 GiB in all, then so little that only a few threads fit. */
 static void small_address_space(void) {
   struct work work;
   struct rlimit space = at_most((rlim_t)1 << 30);
@@ -277,7 +277,7 @@ static void small_address_space(void) {
   free_work(&work);
 }
 
-/* Two processes, the threads of all of the user's programs being counted as such. For root there is no limit. */
+/* Two processes, where all threads of all the user's programs count. There is no limit for root. */
 static void few_processes(void) {
   struct work work;
   if (getuid() == 0 && setuid(65534) != 0) {
@@ -291,7 +291,7 @@ static void few_processes(void) {
   free_work(&work);
 }
 
-/* Threads named synfire-N. */
+/* The number of threads named synfire-N. */
 static int count_named(void) {
   DIR *const folder = opendir("/proc/self/task");
   const struct dirent *entry;
@@ -310,7 +310,8 @@ static int count_named(void) {
   return n;
 }
 
-/* n threads as asked for, not before there is work for them, named, deaf to signals; none after the context. */
+/* As many threads as requested, not before there is work for them, named, with signals blocked; none after the context
+ * is destroyed. */
 static volatile sig_atomic_t n_signals = 0;
 static pthread_t main_thread;
 static void on_signal(int signal) {
@@ -331,7 +332,7 @@ static void lives(void) {
   check(count_threads() == 3, "a context has the threads that it asks for");
   b = do_work(5);
   check(count_threads() == 7, "each context has its own");
-  for (i = 0; i < 2000 && named < 6; ++i) { /* a thread names itself when it begins */
+  for (i = 0; i < 2000 && named < 6; ++i) { /* a thread sets its name when it starts */
     const struct timespec nap = {0, 1000000};
     named = count_named();
     nanosleep(&nap, NULL);
@@ -352,7 +353,7 @@ static void lives(void) {
   free_work(&a);
 }
 
-/* Automatic: the processors of the calling thread, unless OMP_NUM_THREADS says how many. */
+/* Automatic: the processors of the calling thread, unless OMP_NUM_THREADS gives a number. */
 static int32_t automatic(void) {
   synfire_context_desc cd = SYNFIRE_CONTEXT_DESC_INIT;
   synfire_context_properties properties = SYNFIRE_CONTEXT_PROPERTIES_INIT;
@@ -414,7 +415,7 @@ int main(int argc, char **argv) {
 
 #else
 
-/* Opened, used and closed again and again. */
+/* Opened, used and closed repeatedly. */
 int main(int argc, char **argv) {
   int i;
   check(argc > 1, "usage: PROGRAM LIBRARY");

@@ -1,5 +1,5 @@
-# Fails unless every forward and backward kernel of OBJECT has fused multiply-adds on whole REGISTERs, and tiles ask for
-# memory before they need it: a compiler may take a function that only asks for one without effects, and drop it.
+# Fails unless every forward and backward kernel of OBJECT has fused multiply-adds on whole REGISTERs, and tiles
+# prefetch memory. A compiler may consider a function that only prefetches to have no effect, and remove it.
 execute_process(COMMAND ${OBJDUMP} -d -C --no-show-raw-insn ${OBJECT} OUTPUT_VARIABLE code RESULT_VARIABLE result)
 if(NOT result EQUAL 0)
   message(FATAL_ERROR "objdump failed on ${OBJECT}")
@@ -38,7 +38,7 @@ endif()
 if(scalar)
   message(FATAL_ERROR "not vectorised with %${REGISTER}:${scalar}")
 endif()
-# Inlined or not, there is at least one function for f32 and one for f64.
+# Inlined or not, there is at least one function each for f32 and f64.
 if(n_asking_forward LESS 2 OR n_asking_backward LESS 2)
   message(FATAL_ERROR "${n_asking_forward} forward and ${n_asking_backward} backward functions ask for memory")
 endif()

@@ -1,5 +1,5 @@
-// Launching, waiting and polling through the wrapper allocate nothing. A program of its own, because it replaces the
-// global operator new. A shared library has an operator new of its own; what it does is the C ABI's matter.
+// Launching, waiting and polling through the wrapper allocate nothing. A separate program, because it replaces the
+// global operator new. A shared library has its own operator new; its allocations are tested for the C ABI.
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -64,7 +64,7 @@ TEST(Allocation, NoneInTheLoop) {
   EXPECT_EQ(after - before, 0u);
   EXPECT_GE(n_done, 100u);
 
-  // The counter counts.
+  // The counter works.
   EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-GRAPH-TICKET", "ticket", [&] { graph.wait(0); }));
   EXPECT_GT(allocations, after);
 }

@@ -1,6 +1,6 @@
-// What the wrapper makes of answers that a host context never gives: late replays, notes, errors with a CUDA number, a
-// buffer on a GPU. No library is linked: the functions of the C ABI that are needed stand here and say what they are
-// told.
+// How the wrapper translates results that a host context never returns: late replays, notes, errors with a CUDA
+// number, a buffer on a GPU. No library is linked: this file defines the necessary functions of the C ABI, which
+// return what the test sets.
 #include <gtest/gtest.h>
 #include <synfire/synfire.hpp>
 
@@ -10,7 +10,7 @@
 
 namespace {
 
-// What the next calls answer, and what they were given.
+// What the next calls return, and the arguments that they received.
 struct Script {
   synfire_status status = SYNFIRE_OK;
   const char* text = "";
@@ -139,7 +139,7 @@ TEST_F(Answers, TimeoutsAreNanoseconds) {
   EXPECT_EQ(asked(std::chrono::duration<int, std::ratio<1, 60>>(1)), 16666666);  // one frame
   EXPECT_EQ(asked(std::chrono::duration<std::int64_t, std::pico>(2500)), 2);
   EXPECT_EQ(asked(std::chrono::nanoseconds(8999999999999999)), 8999999999999999);
-  // Nothing to wait for: one look, never for ever.
+  // Nothing to wait for: polls once, and never waits for ever.
   EXPECT_EQ(asked(0ns), 0);
   EXPECT_EQ(asked(-1ns), 0);
   EXPECT_EQ(asked(-5h), 0);
@@ -147,7 +147,7 @@ TEST_F(Answers, TimeoutsAreNanoseconds) {
   EXPECT_EQ(asked(std::chrono::hours::min()), 0);
   EXPECT_EQ(asked(std::chrono::duration<double>(-INFINITY)), 0);
   EXPECT_EQ(asked(std::chrono::duration<double>(NAN)), 0);
-  // More than can be said: as long as can be said.
+  // More than the type can represent: the longest wait that it can.
   EXPECT_EQ(asked(std::chrono::nanoseconds::max()), longest);
   EXPECT_EQ(asked(std::chrono::milliseconds::max()), longest);
   EXPECT_EQ(asked(std::chrono::hours::max()), longest);

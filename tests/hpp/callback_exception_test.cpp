@@ -1,6 +1,6 @@
-// Exceptions out of native nodes that were recorded through the wrapper. The library is linked as it is shipped, with a
-// C++ runtime of its own, and each test throws before any call of the library has failed in its process: then the
-// library's own unwinder has never run. ctest runs each in a process of its own; in one run of all, the first does it.
+// Exceptions from native nodes that were recorded through the wrapper. The library is linked as shipped, with its own
+// C++ runtime. Each test throws before any call of the library has failed in its process, so that the library's own
+// unwinder has never run. ctest runs each test in its own process; otherwise only the first one has this property.
 #include "support.hpp"
 
 #include <cstring>
@@ -20,7 +20,7 @@ using synfire::Buffer;
 using synfire::Context;
 using synfire::Graph;
 
-// What a node does before it adds 1 to its buffer; null: nothing.
+// What a node does before it adds 1 to its buffer; null means nothing.
 using Deed = std::function<void()>;
 
 synfire_status SYNFIRE_CALL call_deed(void* user, const synfire_native_call* call) {
@@ -44,7 +44,7 @@ struct Step {
     graph.instantiate();
   }
   float sum() const { return out.download<float>()[0]; }
-  // Replays with nothing to throw, and is one further.
+  // Replays without throwing; the buffer advances by one.
   void expect_usable() {
     Deed kept;
     deed->swap(kept);
@@ -60,7 +60,7 @@ struct Step {
   Graph graph{context};
 };
 
-// What this thread would say of the exceptions that are its own business.
+// This thread has no exception in flight.
 void expect_nothing_in_flight() {
   EXPECT_EQ(std::uncaught_exceptions(), 0);
   EXPECT_EQ(std::current_exception(), nullptr);
@@ -102,7 +102,7 @@ TEST(CallbackExceptions, OfAnyTypeComeOutAsTheyAre) {
   };
   EXPECT_EQ(launch_throwing(Own(7)).number, 7);
   EXPECT_EQ(launch_throwing(42), 42);
-  // By value: code of clang finds no pointer that was rethrown and is caught by reference.
+  // By value: with clang, a rethrown pointer is not caught by reference.
   *step.deed = [] { throw static_cast<const char*>("text"); };
   try {
     step.graph.launch();
@@ -115,7 +115,7 @@ TEST(CallbackExceptions, OfAnyTypeComeOutAsTheyAre) {
   const std::string lengthy(1 << 20, 'x'), broken("\xFF\xFE\x1B[31m \xC3");
   EXPECT_EQ(launch_throwing(std::runtime_error(lengthy)).what(), lengthy);
   EXPECT_EQ(launch_throwing(std::runtime_error(broken)).what(), broken);
-  // One of the library's own, with its text.
+  // An error of the library's own, with its text.
   *step.deed = [] { synfire::Layer(Context(synfire::context_desc(SYNFIRE_BACKEND_HOST, 1)), synfire_layer_desc{}); };
   EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-LAYER-STEPS", "n_steps", [&] { step.graph.launch(); }));
   expect_nothing_in_flight();
@@ -135,7 +135,7 @@ TEST(CallbackExceptions, AreAnsweredCallbackByTheCAbi) {
   step.expect_usable();
 }
 
-// Nobody was told of what a callback threw into a call of the C ABI. It is not taken for what comes later.
+// An exception that a callback threw inside a call of the C ABI was not reported, and does not appear in a later call.
 TEST(CallbackExceptions, OfAnotherCallDoNotComeOut) {
   Step first([] { throw Own(1); });
   EXPECT_EQ(synfire_graph_launch(first.graph, nullptr, nullptr), SYNFIRE_ERROR_CALLBACK);
@@ -145,7 +145,7 @@ TEST(CallbackExceptions, OfAnotherCallDoNotComeOut) {
   graph.record_native(native);
   graph.instantiate();
   EXPECT_TRUE(throws(SYNFIRE_ERROR_CALLBACK, "SYN-GRAPH-NATIVE", "-5", [&] { graph.launch(); }));
-  // Nor where the node is not the wrapper's.
+  // Nor if the node was not recorded through the wrapper.
   EXPECT_EQ(synfire_graph_launch(first.graph, nullptr, nullptr), SYNFIRE_ERROR_CALLBACK);
   Graph raw(first.context);
   ASSERT_EQ(synfire_graph_record_native(raw, &native), SYNFIRE_OK);
@@ -155,7 +155,7 @@ TEST(CallbackExceptions, OfAnotherCallDoNotComeOut) {
   first.expect_usable();
 }
 
-// Launches while an exception of the program's is in flight.
+// Launches while the program has an exception in flight.
 TEST(CallbackExceptions, AreCaughtInADestructorThatUnwindingRuns) {
   Step step([] { throw Own(2); });
   int caught = 0;
@@ -218,7 +218,7 @@ TEST(CallbackExceptions, OnAThreadOfItsOwn) {
   step.expect_usable();
 }
 
-// What the wrapper keeps of a node goes where the handle goes.
+// The wrapper's data for a node moves with the handle.
 TEST(CallbackExceptions, OfAGraphThatMoved) {
   Step step([] { throw Own(5); });
   Graph moved = std::move(step.graph);

@@ -1,10 +1,10 @@
-// Nothing but the header, twice, with every template of it used: compiled as C++17 and C++20, with g++ and clang++,
-// with every warning as an error. Linked into the tests as well, so that two translation units have it.
+// Nothing but the header, included twice, with every template instantiated. Compiled as C++17 and C++20, with g++ and
+// clang++, with every warning as an error. Also linked into the tests, so that two translation units include it.
 #include <synfire/synfire.hpp>
 
 #include <type_traits>
 
-// Move-only, null when default-constructed, nothing thrown by what must not.
+// Move-only, null when default-constructed, and noexcept where necessary.
 template <class Object, class Handle>
 constexpr bool owns() {
   static_assert(!std::is_copy_constructible<Object>::value, "");
@@ -86,7 +86,7 @@ std::size_t use_everything(std::chrono::nanoseconds timeout) {
   synfire::Layer layer(context, synfire::layer_desc(SYNFIRE_MODEL_LIF, synfire::steps{1}, synfire::neurons{1}));
   synfire::Graph graph(context);
 #if __cplusplus >= 202002L
-// g++ warns about the fields that are left out.
+// g++ warns about omitted fields.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
   synfire::Context designated_context({.backend = SYNFIRE_BACKEND_HOST});

@@ -1,5 +1,5 @@
-// Calls with steps and neurons as plain integers, or swapped: the compiler must refuse each, with the new spelling.
-// CASE chooses one; 0 is the call that is right.
+// Calls with steps and neurons as plain integers, or swapped. The compiler must refuse each and name the new spelling.
+// CASE selects one; 0 is the correct call.
 #include <synfire/synfire.hpp>
 
 namespace {

@@ -1,4 +1,4 @@
-# The compiler refuses each case of positional.cpp but 0, with a text that says what to write:
+# The compiler refuses every case of positional.cpp except 0, with a text that gives the correct spelling:
 # cmake -DCOMPILER=... -DSTANDARD=... -DINCLUDE=... -DSOURCE=... -P refused.cmake
 foreach(case RANGE 6)
   execute_process(COMMAND "${COMPILER}" "-std=${STANDARD}" -fsyntax-only "-I${INCLUDE}" "-DCASE=${case}" "${SOURCE}"

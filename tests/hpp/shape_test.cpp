@@ -1,5 +1,5 @@
-// Shapes of buffers: how they are given and asked for, what a layer makes, and that another shape is refused where only
-// one fits.
+// Shapes of buffers: how they are specified and queried, and which ones a layer creates. A buffer of another shape is
+// refused where only one fits.
 #include <array>
 #include <cstdint>
 #include <type_traits>
@@ -80,7 +80,7 @@ TEST(Shapes, OfWhatALayerMakes) {
   EXPECT_EQ(bits.dtype(), SYNFIRE_DTYPE_BITS);
   EXPECT_EQ(by_time.shape(), Shape(2, 3, 70));
   EXPECT_EQ(by_time.dtype(), SYNFIRE_DTYPE_TIME_BITS);
-  // Each fits where it belongs.
+  // Each is accepted where it belongs.
   synfire_forward_desc desc = synfire::forward_desc(x);
   desc.v_init = v;
   for (const Buffer* spikes : {&dense, &bits, &by_time}) {

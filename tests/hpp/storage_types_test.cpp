@@ -1,5 +1,5 @@
-// 16-bit elements, bytes and time-packed spikes, pitches and tapes through the C++ wrapper.
-// What does not live here: what layers compute with them (tests/capi/).
+// 16-bit elements, bytes and time-packed spikes, pitches and tapes through the C++ wrapper. The results of layers are
+// tested in tests/capi.
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -17,7 +17,7 @@ using synfire::Context;
 using synfire::f16;
 using synfire::Layer;
 
-// The number that a code stands for, by the definition of the formats; NaN beyond infinity.
+// The number that a code represents, by the definition of the formats; NaN beyond infinity.
 template <class Element>
 double value_of(std::uint32_t code) {
   constexpr int fraction_bits = std::is_same_v<Element, f16> ? 10 : 7, bias = std::is_same_v<Element, f16> ? 15 : 127;
@@ -102,8 +102,8 @@ TEST(StorageTypes, BuffersHoldThem) {
       throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-BUFFER-TYPE", "std::uint32_t", [&] { words.download<f16>(); }));
 }
 
-// T = 3 steps of N = 2 neurons without leak: the first integrates to a spike in the third step, the second spikes
-// always.
+// T = 3 steps of N = 2 neurons without leak: the first reaches the threshold in the third step, the second spikes in
+// every step.
 TEST(StorageTypes, ALayerInBf16WithTimePackedSpikesAndAPitch) {
   const Context context = make_context();
   synfire_layer_desc desc = synfire::layer_desc(SYNFIRE_MODEL_IF, synfire::steps{3}, synfire::neurons{2});

@@ -1,4 +1,4 @@
-// What the files of this suite share: the context under test and a check of what was thrown.
+// Shared by the files of this suite: the context under test, and a check of thrown errors.
 #ifndef SYNFIRE_TESTS_HPP_SUPPORT_HPP
 #define SYNFIRE_TESTS_HPP_SUPPORT_HPP
 
@@ -11,14 +11,14 @@
 
 namespace synfire_test {
 
-// The backend that SYNFIRE_TEST_BACKEND asks for: host, the default, or cuda.
+// The backend that SYNFIRE_TEST_BACKEND selects: host, the default, or cuda.
 inline synfire::Context make_context() {
   const char* asked = std::getenv("SYNFIRE_TEST_BACKEND");
   const bool cuda = asked != nullptr && std::string_view(asked) == "cuda";
   return synfire::Context(synfire::context_desc(cuda ? SYNFIRE_BACKEND_CUDA : SYNFIRE_BACKEND_HOST, 1));
 }
 
-// `call` throws a synfire::error of this status and rule, whose text contains `word`.
+// True if `call` throws a synfire::error with this status and rule, whose text contains `word`.
 template <class Call>
 testing::AssertionResult throws(synfire_status status, std::string_view rule, std::string_view word, Call&& call) {
   try {

@@ -1,6 +1,5 @@
-// What the C++ wrapper does with a real library behind it: ownership, errors, sizes and types, parameters, state,
-// passes. What does not live here: time-outs and notes, which a host context never answers with (answers_test.cpp), and
-// the counting of allocations (allocation_test.cpp).
+// The C++ wrapper with a real library: ownership, errors, sizes and types, parameters, state, passes. Time-outs and
+// notes, which a host context never returns, are in answers_test.cpp; allocations are counted in allocation_test.cpp.
 #include <cstdint>
 #include <memory>
 #include <thread>
@@ -19,7 +18,7 @@ using synfire::Layer;
 
 constexpr int n_steps = 6, n_neurons = 40, n_words = 2;
 
-// Is this handle still known to the library?
+// Does the library still know this handle?
 bool lives(synfire_buffer handle) {
   return synfire_buffer_get_data(handle, nullptr, nullptr) == SYNFIRE_OK;
 }
@@ -53,7 +52,7 @@ TEST(Ownership, NothingIsLeftBehind) {
     EXPECT_EQ(context.reclaim(), 0u);
   }
   EXPECT_FALSE(lives(x_handle));
-  // A child that leaked would hold its context, which is counted.
+  // A leaked child would hold its context, and contexts are counted.
   EXPECT_EQ(synfire::reclaim(), 0u);
 }
 
@@ -91,13 +90,13 @@ TEST(Ownership, MovingTakesTheHandleAndLeavesNull) {
   const synfire_context handle = context.get();
   Context moved = std::move(context);
   EXPECT_EQ(moved.get(), handle);
-  EXPECT_FALSE(context);  // NOLINT: what a moved-from object is, is the point
+  EXPECT_FALSE(context);  // NOLINT: tests the moved-from object on purpose
   EXPECT_EQ(context.get(), nullptr);
   EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_HANDLE, "SYN-HANDLE-NULL", "context", [&] { context.properties(); }));
 
   Buffer first = make_pinned(moved, 2), second = make_pinned(moved, 3);
   const synfire_buffer first_handle = first.get(), second_handle = second.get();
-  first = std::move(second);  // destroys what it held
+  first = std::move(second);  // destroys its previous object
   EXPECT_FALSE(lives(first_handle));
   EXPECT_TRUE(lives(second_handle));
   EXPECT_EQ(first.get(), second_handle);
@@ -326,7 +325,7 @@ TEST(Buffers, BorrowMemory) {
   EXPECT_EQ(memory, std::vector<float>(3, 4.0f));
 }
 
-// On a GPU, which has no ordinary memory of the device, only what needs no layer is tested.
+// On a GPU, only what needs no layer is tested, since there is no ordinary device memory to borrow.
 TEST(Buffers, KeepTheOwnerOfBorrowedMemory) {
   const Context context = make_context();
   const auto owner = std::make_shared<std::vector<float>>(64, 1.5f);
@@ -339,7 +338,7 @@ TEST(Buffers, KeepTheOwnerOfBorrowedMemory) {
   EXPECT_EQ(owner.use_count(), 2) << "destroying only queues";
   synfire::reclaim();
   EXPECT_EQ(owner.use_count(), 1);
-  // What was not created keeps nothing.
+  // A buffer that could not be created keeps nothing.
   synfire_buffer_desc wrong = synfire::borrowed_desc(owner->data(), 0, SYNFIRE_MEMORY_HOST);
   EXPECT_TRUE(
       throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-BUFFER-EMPTY", "n_elements", [&] { Buffer(context, wrong, owner); }));
@@ -381,7 +380,7 @@ TEST(Buffers, CallBackWithBorrowedMemory) {
   {
     const Buffer first(context, desc, [&] {
       ++n_calls;
-      Buffer inside(context, synfire::buffer_desc<float>(1));  // the library, from inside
+      Buffer inside(context, synfire::buffer_desc<float>(1));  // calls the library from within
       synfire::reclaim();
       throw std::runtime_error("nobody hears of it");
     });
@@ -446,7 +445,7 @@ TEST(Layers, State) {
   EXPECT_EQ(layer.read_state<float>(), v);
   EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-STATE-SIZE", "bytes",
                      [&] { layer.write_state("v", std::vector<float>(5)); }));
-  // Three doubles have the bytes of six floats.
+  // Three doubles have as many bytes as six floats.
   EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-STATE-SIZE", "double",
                      [&] { layer.write_state("v", std::vector<double>(3)); }));
   EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-STATE-SIZE", "double", [&] { layer.read_state<double>(); }));
@@ -596,7 +595,7 @@ TEST(Graphs, StepsBetweenPasses) {
   back.wait(back.launch());
   EXPECT_EQ(layer.read_state<float>(), (std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8}));
 
-  // The same at once.
+  // The same eagerly.
   const std::vector<unsigned char> snapshot = layer.snapshot(synfire::state_desc(1, 1));
   layer.reset_rows(synfire::state_desc(1, 1));
   layer.read_rows(synfire::state_desc(0, 1, "v", row));
@@ -678,7 +677,7 @@ TEST(Spikes, EncodedAtOnceAndInAGraph) {
     EXPECT_LE(all[i], i % 70 == 3 ? 0 : 1);
     EXPECT_GE(all[i], i % 70 == 4 ? 1 : 0);
   }
-  // Replays of two steps go on where the one before ended, until the offset is set.
+  // Replays of two steps each continue where the previous one ended, until the offset is set.
   const auto part = [&](std::size_t first) {
     return std::vector<std::uint8_t>(all.begin() + static_cast<std::ptrdiff_t>(first * 70),
                                      all.begin() + static_cast<std::ptrdiff_t>((first + 2) * 70));

@@ -1,4 +1,4 @@
-# One step of the install tests; CMakeLists.txt beside it says which variables arrive.
+# One step of the install tests. CMakeLists.txt in this folder lists the variables that it receives.
 cmake_minimum_required(VERSION 3.22)
 
 function(execute)
@@ -36,7 +36,7 @@ if(STEP STREQUAL "prefix")
   expect_file("${PREFIX}/${LIBDIR}/cmake/synfire/synfire-config.cmake")
   expect_file("${PREFIX}/${LIBDIR}/cmake/synfire/synfire-config-version.cmake")
   expect_file("${PREFIX}/${LIBDIR}/pkgconfig/synfire.pc")
-  # Nothing installed may remember where it was built.
+  # Nothing that is installed may contain the build path.
   file(GLOB_RECURSE texts "${PREFIX}/*.cmake" "${PREFIX}/*.pc" "${PREFIX}/*.h" "${PREFIX}/*.hpp")
   foreach(path IN LISTS texts)
     file(READ "${path}" text)
@@ -52,7 +52,7 @@ elseif(STEP STREQUAL "find_package")
   build_consumer("${PREFIX}" "-DWANTED_VERSION=${VERSION}")
 
 elseif(STEP STREQUAL "find_package_version")
-  # Before 1.0 a minor version may break; a request for another one must be refused.
+  # Before 1.0 a minor version may break compatibility, so a request for another one must be refused.
   string(REGEX MATCH "^([0-9]+)\\.([0-9]+)" ignored "${VERSION}")
   math(EXPR next "${CMAKE_MATCH_2} + 1")
   execute_process(COMMAND "${CMAKE_COMMAND}" -S "${TEST_DIR}/consumer" -B "${WORK_DIR}/build" -G "${GENERATOR}"
@@ -68,7 +68,7 @@ elseif(STEP STREQUAL "find_package_version")
   endif()
 
 elseif(STEP STREQUAL "pkg_config")
-  # Only pkg-config and a C compiler; the prefix's own path is the one thing that is set.
+  # Uses only pkg-config and a C compiler; only the prefix's path is set.
   set(ENV{PKG_CONFIG_PATH} "${PREFIX}/${LIBDIR}/pkgconfig")
   execute("$ENV{PKG_CONFIG}" --modversion synfire)
   string(STRIP "${output}" found)

@@ -1,5 +1,5 @@
-// The six neurons' derivatives as they stand on paper: of one step, along the state, the input and every parameter.
-// Written from the formulas alone; nothing of the library is used, no automatic differentiation either.
+// The derivatives of the neurons as on paper: of one step, along the state, the input and every parameter. Written
+// from the formulas alone, without the library and without automatic differentiation.
 //
 //     IF          H = V + X
 //     LIF         H = V + (X − (V − v_rest))/tau               undecayed: H = V − (V − v_rest)/tau + X
@@ -9,7 +9,7 @@
 //     Izhikevich  H = V + (X + a0·(V − v_rest)·(V − v_c) − W)/tau,  W' = W + (a·(H − v_rest) − W)/tau_w + b·S
 //     KLIF        H = max(0, relu_k·(the H of LIF)), of docs/examples/models; not built in
 //
-// What does not live here: the recursion through time (tests/capi/closed_form_test.cpp).
+// The recursion through time is in tests/capi/closed_form_oracle.hpp.
 #ifndef SYNFIRE_TESTS_MODEL_CLOSED_FORM_HPP
 #define SYNFIRE_TESTS_MODEL_CLOSED_FORM_HPP
 
@@ -21,7 +21,7 @@ namespace closed_form {
 /// The ids of synfire.h.
 enum Model : int { if_neuron = 1, lif, plif, qif, eif, izhikevich, klif = 1000 };
 
-/// The step that begins at (v, w), gets x, charges to h and emits the spike s.
+/// The step that begins at (v, w), receives x, charges to h and emits the spike s.
 struct Step {
   double v, w, x, h, s;
 };
@@ -32,7 +32,7 @@ struct Slopes {
   std::vector<double> h_p, w_p;      // ∂H/∂p, ∂W'/∂p at constant H, in the order of the model's parameters
 };
 
-/// p: the model's own parameters in their documented order.
+/// p: the model's own parameters in the documented order.
 inline Slopes slopes(int model, bool undecayed_input, const double* p, const Step& step) {
   const auto [v, w, x, h, s] = step;
   Slopes d;

@@ -1,4 +1,4 @@
-// The derivatives that dual numbers take from each model's charge and adaptation, against those of closed_form.hpp.
+// The derivatives of each model's charge and adaptation by dual numbers, compared with those of closed_form.hpp.
 #include "closed_form.hpp"
 
 #include <synfire/model/models.hpp>
@@ -28,7 +28,7 @@ struct Names {
   }
 };
 
-// Every model of the list: one that closed_form.hpp does not know fails.
+// Every model of the list. Fails for a model that is missing from closed_form.hpp.
 template <class E>
 struct ModelTest : testing::Test {};
 TYPED_TEST_SUITE(ModelTest, TypesOf<Models>::type, Names);
@@ -53,7 +53,7 @@ void expect_closed_forms(double bound) {
   for (const bool undecayed : {false, true}) {
     if (undecayed && !Model::has_input_decay) continue;
     for (int i = 0; i < 2000; ++i) {
-      // What R holds exactly is what both sides compute with.
+      // Both sides compute with values that R represents exactly.
       const auto rounded = [](double value) { return static_cast<double>(static_cast<R>(value)); };
       constexpr int n = Model::n_parameters;
       double p[n > 0 ? n : 1] = {};
@@ -105,7 +105,7 @@ void expect_closed_forms(double bound) {
 
 TYPED_TEST(ModelTest, HasTheDerivativesOfItsFormula) {
   expect_closed_forms<TypeParam, double>(5e-15);
-  expect_closed_forms<TypeParam, float>(3e-6);  // constants rounded to f32, slopes up to 50 in their way
+  expect_closed_forms<TypeParam, float>(3e-6);  // constants rounded to f32, amplified by slopes up to 50
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Dual numbers: their value is that of the plain computation bit for bit, their derivative that of central differences,
-// and what is known at compile time stays a type.
+// Dual numbers: their value equals the plain computation bit for bit, their derivative agrees with central
+// differences, and what is known at compile time remains a type.
 #include <synfire/model/models.hpp>
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ TEST(Dual, KnownDerivativesStayTypes) {
   static_assert(std::is_same_v<decltype(X{} * V{}), Dual<float, float>>);
   static_assert(std::is_same_v<decltype(fma(X{}, X{}, V{})), Dual<float, One>>);
   static_assert(std::is_same_v<decltype(exponential(X{})), Dual<float, Zero>>);
-  // The integrate-and-fire neuron costs nothing to differentiate.
+  // Differentiating the integrate-and-fire neuron costs nothing.
   static_assert(std::is_same_v<decltype(If::charge(static_cast<const X*>(nullptr), V{}, X{})), Dual<float, One>>);
 }
 
@@ -51,7 +51,8 @@ TEST(Dual, ValueIsThePlainValueAndDerivativeThatOfCentralDifferences) {
   }
 }
 
-// A number and its dual agree in every bit, ±0, infinities and NaN included; the derivative is that of the side taken.
+// A number and its dual agree in every bit, ±0, infinities and NaN included. The derivative is that of the selected
+// side.
 TEST(Dual, SelectionsTakeOneSide) {
   const float infinity = std::numeric_limits<float>::infinity();
   for (const float x : {-1.0f, -0.0f, 0.0f, 1e-45f, 2.5f, infinity, -infinity}) {
@@ -66,7 +67,7 @@ TEST(Dual, SelectionsTakeOneSide) {
   EXPECT_NE(positive_part(variable(nan)).value, positive_part(variable(nan)).value);
   static_assert(std::is_same_v<decltype(positive_part(constant(1.0))), Dual<double, Zero>>);
 
-  // x² below 1, else 7; and the same with both sides variable.
+  // x² below 1, else 7; also with both sides variable.
   const auto piecewise = [](auto x) { return select(value_of(x) < 1.0, x * x, 7.0); };
   EXPECT_EQ(piecewise(0.5), 0.25);
   EXPECT_EQ(piecewise(1.0), 7.0);
@@ -78,7 +79,7 @@ TEST(Dual, SelectionsTakeOneSide) {
   EXPECT_EQ(select(true, 3.0, variable(2.0)).value, 3.0);
   EXPECT_EQ(select(true, -variable(2.0), variable(2.0)).derivative, -1.0);
   static_assert(std::is_same_v<decltype(select(true, constant(1.0), 2.0)), Dual<double, Zero>>);
-  // What is infinite on the other side leaves no trace.
+  // An infinity on the side that is not selected has no effect.
   EXPECT_EQ(select(false, exponential(variable(1e9)), variable(2.0)).derivative, 1.0);
 }
 

@@ -1,5 +1,5 @@
-// How exact the elementary functions of model/ are, against long double. The bounds are the measured largest errors,
-// rounded up: a change that makes one worse fails.
+// The accuracy of the elementary functions of model/, compared with long double. The bounds are the largest measured
+// errors, rounded up, so a change that increases one fails.
 #include <synfire/model/elementary.hpp>
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace synfire::model;
 
-// Error in units in the last place of the exact result.
+// The error in units in the last place of the exact result.
 template <class R>
 double ulps(R got, long double exact) {
   const R rounded = static_cast<R>(exact);
@@ -72,7 +72,7 @@ TEST(Exponential, AtItsEnds) {
 TEST(Reciprocal, IsExactToWithinAnUlp) {
   EXPECT_LE(worst_reciprocal<float>(100), 0.78);
   EXPECT_LE(worst_reciprocal<double>(500), 0.51);
-  // Every mantissa of f32; another exponent scales guess and steps without changing them.
+  // Every mantissa of f32; another exponent scales estimate and steps without changing them.
   double worst = 0;
   for (u32 bits = bits_of(1.0f); bits < bits_of(2.0f); ++bits) {
     const float x = from_bits(bits);
@@ -88,7 +88,7 @@ TEST(Reciprocal, OfPowersOfTwoIsExact) {
   }
 }
 
-// Random numbers of every exponent, and as many again close to 1, where a logarithm loses most.
+// Random numbers of every exponent, and as many close to 1, where a logarithm loses most accuracy.
 template <class R>
 double worst_logarithm(int smallest_exponent, int largest_exponent) {
   std::mt19937_64 random(4);
@@ -150,7 +150,7 @@ double worst_sine_of_half_turn() {
   return worst;
 }
 
-// Largest absolute error. The first factor has 11 bits, so that long double holds the product exactly.
+// The largest absolute error. The first factor has 11 bits, so that long double represents the product exactly.
 template <class R>
 double worst_sine_of_half_turns(int largest_exponent) {
   std::mt19937_64 random(7);

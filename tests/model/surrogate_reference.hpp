@@ -1,5 +1,5 @@
-// The surrogates once more, as plain textbook formulas in long double: derivative, primitive, points where pieces meet,
-// and the values at infinity. Written from the formulas alone; nothing of model/ is used but the names of the structs.
+// Independent surrogates, as plain textbook formulas in long double: derivative, primitive, points where pieces meet,
+// and the values at infinity. Written from the formulas alone; only the names of the structs come from model/.
 #ifndef SYNFIRE_TESTS_MODEL_SURROGATE_REFERENCE_HPP
 #define SYNFIRE_TESTS_MODEL_SURROGATE_REFERENCE_HPP
 
@@ -26,7 +26,7 @@ inline Real logistic_slope(Real z) {
   return e / ((1 + e) * (1 + e));
 }
 
-// What most surrogates have in common; a specialisation states the rest:
+// The common parts of most surrogates; a specialisation has the rest:
 //   sets()          values of the parameters to test, the defaults first
 //   derivative()    g'(x) for finite x
 //   primitive()     g(x)
@@ -225,7 +225,7 @@ struct Of<synfire::model::SquarewaveFourierSeries> : Common {
   static std::vector<Real> kinks(const Parameters&) { return {}; }
   static Real peak(const Parameters& p) { return 4 * std::fmax(p[0] - 1.0L, 1.0L) / p[1]; }
   static Real width(const Parameters& p) { return p[1] / (2 * pi * p[0]); }
-  // The angle (2i − 1)·ω·x without whole turns, which fmod takes off exactly.
+  // The angle (2i − 1)·ω·x modulo whole turns, which fmod computes exactly.
   static Real angle(const Parameters& p, int i, Real x) {
     return 2 * pi * std::fmod((2 * i - 1) * x, Real(p[1])) / p[1];
   }

@@ -53,7 +53,7 @@ struct Names {
 
 TYPED_TEST_SUITE(SurrogateTest, TypesOf<Surrogates>::type, Names);
 
-// Random x: near the threshold, on the scale of the parameters, far out, and at every magnitude.
+// Random x: near the threshold, on the scale of the parameters, far out, and of every magnitude.
 std::vector<double> random_points(double scale) {
   std::mt19937_64 random(1);
   std::uniform_real_distribution<double> uniform(-1, 1);
@@ -93,14 +93,14 @@ double largest_error() {
   return worst;
 }
 
-// Relative to the largest |g'|. Measured over more points: 2.4e-7 (squarewave_fourier_series with n = 50), 2.0e-7
-// (sigmoid), at most 1.9e-7 else in f32; 4.2e-16 and 3.6e-16 in f64.
+// Relative to the largest |g'|. Measured over more points, in f32: 2.4e-7 (squarewave_fourier_series with n = 50),
+// 2.0e-7 (sigmoid), at most 1.9e-7 for the others; in f64: 4.2e-16 and 3.6e-16.
 TYPED_TEST(SurrogateTest, MatchesItsClosedForm) {
   EXPECT_LE((largest_error<TypeParam, float>()), 2.5e-7);
   EXPECT_LE((largest_error<TypeParam, double>()), 5e-16);
 }
 
-// Of those that have one. The differences themselves are exact to 1e-8 of the largest |g'|.
+// For surrogates that have a primitive. The differences themselves are exact to 1e-8 of the largest |g'|.
 TYPED_TEST(SurrogateTest, IsTheDerivativeOfItsPrimitive) {
   using Reference = reference::Of<TypeParam>;
   if constexpr (Reference::has_primitive) {
@@ -124,7 +124,7 @@ TYPED_TEST(SurrogateTest, TheDefaultsAreTheFirstSet) {
     EXPECT_EQ(TypeParam::parameters[k].default_value, defaults[static_cast<size_t>(k)]);
 }
 
-// ---- everywhere defined ---------------------------------------------------------------------------------------------
+// ---- Defined everywhere ---------------------------------------------------------------------------------------------
 
 template <class Surrogate, class R>
 void expect_critical_points() {
@@ -138,7 +138,8 @@ void expect_critical_points() {
       if (parameter != 0) points.insert(points.end(), {static_cast<R>(1 / parameter), static_cast<R>(parameter)});
     for (const R x : points)
       for (const R signed_x : {x, -x}) {
-        // 1/alpha and w of values that R does not hold exactly lie on one side or the other of a jump: see Edges.
+        // If R does not represent 1/alpha or w exactly, these points lie on one side or the other of a jump: see
+        // Edges.
         if (near(Reference::kinks(p), signed_x, Real(1e-6) * std::fabs(Real(signed_x))) && signed_x != R(0) &&
             Real(static_cast<float>(p[0])) != Real(p[0]))
           continue;
@@ -166,7 +167,7 @@ TYPED_TEST(SurrogateTest, IsRightAtCriticalPointsAndDefinedEverywhere) {
   expect_critical_points<TypeParam, double>();
 }
 
-// With every parameter at either end of its range, or as close to it as an open one allows, g' stays finite.
+// With every parameter at either end of its range, or as close as an open end allows, g' stays finite.
 template <class Surrogate, class R>
 void expect_finite_at_the_ends_of_the_ranges() {
   constexpr R inf = std::numeric_limits<R>::infinity();
@@ -191,7 +192,7 @@ TYPED_TEST(SurrogateTest, IsFiniteAtTheEndsOfTheRanges) {
   expect_finite_at_the_ends_of_the_ranges<TypeParam, double>();
 }
 
-// ---- which side an edge belongs to ----------------------------------------------------------------------------------
+// ---- The side that an edge belongs to -------------------------------------------------------------------------------
 
 template <class R>
 struct EdgesTest : testing::Test {};
@@ -233,7 +234,7 @@ TYPED_TEST(EdgesTest, OfOneSidedSurrogates) {
   EXPECT_EQ((derivative<LogTailedRelu, R>({0.25}, R(1))), R(1));
   EXPECT_EQ((derivative<LogTailedRelu, R>({0.25}, R(2))), R(0.5));
   EXPECT_EQ((derivative<S2nn, R>({4, 3}, -tiny)), R(1));
-  EXPECT_NEAR((derivative<S2nn, R>({4, 1}, R(-1))), 0.0706508248531, 1e-8);  // a silent neuron's value at the defaults
+  EXPECT_NEAR((derivative<S2nn, R>({4, 1}, R(-1))), 0.0706508248531, 1e-8);  // a silent neuron's value for the defaults
   EXPECT_EQ((derivative<FakeNumericalGradient, R>({0.25}, R(4))), R(0.25));
   EXPECT_EQ((derivative<FakeNumericalGradient, R>({0.25}, R(-8))), R(0.125));
 }

@@ -1,8 +1,7 @@
-// bare.hpp - CUDA without Synfire, for comparison: the same kernels as a graph of CUDA's own, and kernels that fill the
+// bare.hpp - CUDA without Synfire, for comparison: the same kernels as a plain CUDA graph, and kernels that load the
 // GPU.
 //
-// Built from bare_cuda.cu where the library has its CUDA backend, else from bare_none.cpp, where nothing of it can be
-// made.
+// Implemented by bare_cuda.cu if the library has its CUDA backend, else by bare_none.cpp, which creates nothing.
 //
 // SPDX-License-Identifier: MIT
 #ifndef SYNFIRE_TOOLS_BENCH_BARE_HPP
@@ -16,16 +15,16 @@
 
 namespace synfire_bench {
 
-/// How the end of a bare graph is seen, by spinning each time.
+/// How the host detects the end of a bare graph. Both ways spin.
 enum class Seen {
   query,   ///< cudaStreamQuery
-  counter  ///< a number in mapped memory, written by one kernel more at the graph's end
+  counter  ///< a number in mapped memory, written by an extra kernel at the end of the graph
 };
 
-/// A chain's kernels, captured from its eager calls and instantiated by CUDA alone.
+/// The kernels of a chain, captured from its eager calls and instantiated by CUDA alone.
 class BareGraph {
  public:
-  /// `priority` is the stream's, and with it the nodes'.
+  /// `priority` is the stream's, which the nodes inherit.
   BareGraph(const Machine& machine, const Chain& chain, Seen seen, int priority);
   ~BareGraph();
   BareGraph(const BareGraph&) = delete;
@@ -39,13 +38,13 @@ class BareGraph {
   std::unique_ptr<Parts> parts_;
 };
 
-/// The most urgent priority that the device has.
+/// The highest priority that the device has.
 int highest_priority(const Machine& machine);
 
-/// The priority that every kernel of an instantiated graph carries; throws std::runtime_error if they differ.
+/// The priority of all kernels of an instantiated graph. Throws std::runtime_error if they differ.
 int priority_of_nodes(const Machine& machine, const Chain& chain);
 
-/// While it lives, kernels that copy memory follow each other on a stream of priority 0, with work for all
+/// While it lives, it runs one kernel after another on a stream of priority 0. The kernels copy memory and occupy all
 /// multiprocessors.
 class Load {
  public:
@@ -54,7 +53,7 @@ class Load {
   Load(const Load&) = delete;
   Load& operator=(const Load&) = delete;
 
-  /// Throws std::runtime_error if a kernel failed; how many have run so far.
+  /// The number of kernels that have run so far. Throws std::runtime_error if one failed.
   std::uint64_t kernels() const;
 
  private:

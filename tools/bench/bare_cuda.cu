@@ -1,4 +1,4 @@
-// bare_cuda.cu - the bare graph and the load, by the CUDA runtime.
+// bare_cuda.cu - the bare graph and the load, implemented with the CUDA runtime.
 //
 // SPDX-License-Identifier: MIT
 #include "bare.hpp"
@@ -15,11 +15,11 @@ namespace {
 
 void check_cuda(cudaError_t error, const char* call) {
   if (error == cudaSuccess) return;
-  throw std::runtime_error(std::string(call) + " answered " + cudaGetErrorName(error) + ": " +
+  throw std::runtime_error(std::string(call) + " returned " + cudaGetErrorName(error) + ": " +
                            cudaGetErrorString(error));
 }
 
-// What Synfire's own signal does: count, and tell the host.
+// The same work as Synfire's own signal: count, and notify the host.
 __global__ void publish(unsigned long long* count, volatile unsigned long long* published) {
   const unsigned long long finished = *count + 1;
   *count = finished;
@@ -29,9 +29,9 @@ __global__ void publish(unsigned long long* count, volatile unsigned long long* 
 
 constexpr unsigned load_threads = 256;
 constexpr unsigned vectors_per_thread = 4;
-constexpr std::size_t load_bytes = std::size_t{128} << 20;  // of each array: together beyond any L2
+constexpr std::size_t load_bytes = std::size_t{128} << 20;  // per array; both together exceed any L2
 
-// 16 KiB a block: short blocks, so that whoever is more urgent gets a multiprocessor soon.
+// 16 KiB per block: short blocks, so that work of a higher priority soon gets a multiprocessor.
 __global__ void __launch_bounds__(load_threads) copy_chunk(const float4* from, float4* to) {
   const std::size_t begin = std::size_t{blockIdx.x} * load_threads * vectors_per_thread + threadIdx.x;
 #pragma unroll
@@ -88,7 +88,7 @@ BareGraph::BareGraph(const Machine& machine, const Chain& chain, Seen seen, int 
     check_cuda(cudaMemset(p.count, 0, sizeof *p.count), "cudaMemset");
     check_cuda(cudaHostAlloc(&p.published, sizeof *p.published, cudaHostAllocMapped), "cudaHostAlloc");
     *p.published = 0;
-    cudaFuncAttributes attributes;  // loads it: a capture could not
+    cudaFuncAttributes attributes;  // loads the kernel, which a capture must not do
     check_cuda(cudaFuncGetAttributes(&attributes, publish), "cudaFuncGetAttributes");
   }
   check_cuda(cudaStreamBeginCapture(p.stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
@@ -107,7 +107,7 @@ BareGraph::BareGraph(const Machine& machine, const Chain& chain, Seen seen, int 
   const std::size_t nodes = nodes_of(p.graph).size();
   if (nodes != expected)
     throw std::runtime_error("the bare graph has " + std::to_string(nodes) + " nodes; " + std::to_string(expected) +
-                             " would be the same kernels");
+                             " were expected for the same kernels");
   check_cuda(cudaGraphInstantiateWithFlags(&p.executable, p.graph, cudaGraphInstantiateFlagUseNodePriority),
              "cudaGraphInstantiateWithFlags");
   check_cuda(cudaGraphUpload(p.executable, p.stream), "cudaGraphUpload");
@@ -155,7 +155,7 @@ int priority_of_nodes(const Machine& machine, const Chain& chain) {
       if (stream) cudaStreamDestroy(stream);
     }
   } owner;
-  // A launch into a capture shows the graph's nodes as they are; the stream's own priority is another one.
+  // Capturing the launch shows the graph's nodes. The stream has a different priority on purpose.
   owner.stream = new_stream(0);
   check_cuda(cudaStreamBeginCapture(owner.stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
   const synfire_status status = synfire_graph_launch(chain.graph(), owner.stream, nullptr);
@@ -178,7 +178,7 @@ int priority_of_nodes(const Machine& machine, const Chain& chain) {
     check_cuda(cudaGraphKernelNodeGetAttribute(node, cudaLaunchAttributePriority, &value),
                "cudaGraphKernelNodeGetAttribute");
     if (!first && value.priority != priority)
-      throw std::runtime_error("kernels of one graph carry different priorities");
+      throw std::runtime_error("kernels of one graph have different priorities");
     priority = value.priority;
     first = false;
   }
@@ -189,7 +189,7 @@ int priority_of_nodes(const Machine& machine, const Chain& chain) {
 // ---- The load
 
 struct Load::Parts {
-  static constexpr std::size_t in_flight = 8;  // so many that the GPU never runs out while the thread is asleep
+  static constexpr std::size_t in_flight = 8;  // enough that the GPU never runs out of work while the thread sleeps
 
   int device = 0;
   cudaStream_t stream = nullptr;

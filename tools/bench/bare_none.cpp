@@ -1,5 +1,4 @@
-// bare_none.cpp - in a library without CUDA there is nothing to compare with: contexts are on the host, and nothing
-// calls this.
+// bare_none.cpp - for a library without CUDA. All contexts are then on the host, and nothing calls these functions.
 //
 // SPDX-License-Identifier: MIT
 #include "bare.hpp"

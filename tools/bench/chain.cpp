@@ -1,4 +1,4 @@
-// chain.cpp - the layers of a chain, and how they are connected.
+// chain.cpp - the layers of a chain and their connections.
 //
 // SPDX-License-Identifier: MIT
 #include "chain.hpp"

@@ -1,7 +1,5 @@
-// chain.hpp - a chain of layers, forward or forward and backward, as one graph and as eager calls: what latency is
-// measured of.
-//
-// What lives here: its layers, arrays and graph. What does not: clocks (replays.hpp), CUDA (bare.hpp).
+// chain.hpp - a chain of layers, forward or forward and backward, as one graph and as eager calls. Its latency is
+// measured.
 //
 // SPDX-License-Identifier: MIT
 #ifndef SYNFIRE_TOOLS_BENCH_CHAIN_HPP
@@ -23,8 +21,8 @@ struct ChainShape {
   bool operator==(const ChainShape&) const = default;
 };
 
-/// LIF layers in f32 with sigmoid surrogates, each reading the spikes (dense) of the one before; the backward goes the
-/// other way, from dL/dS of the last layer's spikes to dL/dX of the first one's inputs.
+/// LIF layers in f32 with sigmoid surrogates. Each reads the dense spikes of the layer before it. The backward runs in
+/// the opposite direction, from dL/dS of the last layer to dL/dX of the first.
 class Chain {
  public:
   Chain(const Machine& machine, const ChainShape& shape);
@@ -34,7 +32,7 @@ class Chain {
   synfire_layer first_layer() const { return layers_.front().layer.get(); }
   std::int32_t last_operation() const { return last_operation_; }
 
-  /// The same operations in the same order, each by a call of its own; into a capture where `stream` is captured.
+  /// The same operations in the same order, as eager calls. They are captured if `stream` is being captured.
   void run_eagerly(synfire_stream stream) const;
 
  private:

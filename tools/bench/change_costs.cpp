@@ -1,4 +1,4 @@
-// change_costs.cpp - what a change between replays costs the host, and the launch after it.
+// change_costs.cpp - the host time of a change between replays, and of the launch after it.
 //
 // SPDX-License-Identifier: MIT
 #include "change_costs.hpp"
@@ -34,7 +34,7 @@ Cost cost_of(synfire_graph graph, std::uint64_t count, Change change) {
   return {Distribution(std::move(calls)).percentile(0.5), Distribution(std::move(launches)).percentile(0.5)};
 }
 
-// The graph whose value is set: one fill of one number.
+// The graph with the value to change: one fill with one number.
 struct Filling {
   Owned<synfire_buffer> buffer;
   Owned<synfire_graph> graph;
@@ -68,7 +68,7 @@ Costs measure_costs(const Machine& machine, const Chain& chain, std::uint64_t re
           "synfire_layer_set_parameter");
   });
   check(synfire_layer_set_parameter(chain.first_layer(), "tau", &taus[0], 1), "synfire_layer_set_parameter");
-  // Two calls, off and on again; what is reported is one.
+  // Two calls, off and on again; the result is per call.
   costs.enabled = cost_of(chain.graph(), count, [&](std::uint64_t) {
     check(synfire_graph_set_enabled(chain.graph(), chain.last_operation(), 0), "synfire_graph_set_enabled");
     check(synfire_graph_set_enabled(chain.graph(), chain.last_operation(), 1), "synfire_graph_set_enabled");

@@ -1,4 +1,4 @@
-// change_costs.hpp - what a change between replays costs the host, and the launch after it.
+// change_costs.hpp - the host time of a change between replays, and of the launch after it.
 //
 // SPDX-License-Identifier: MIT
 #ifndef SYNFIRE_TOOLS_BENCH_CHANGE_COSTS_HPP
@@ -12,17 +12,17 @@
 
 namespace synfire_bench {
 
-/// Medians, nanoseconds of host time: the call that changes, and the launch that brings the change along.
+/// Medians of host time in nanoseconds: of the call that makes the change, and of the launch that applies it.
 struct Cost {
   double call = std::numeric_limits<double>::quiet_NaN(), launch = std::numeric_limits<double>::quiet_NaN();
 };
 
 struct Costs {
-  Cost parameter, value, enabled, neurons;  // neurons: a parameter that is one number per neuron
+  Cost parameter, value, enabled, neurons;  // neurons: a parameter with one value per neuron
 };
 
-/// Of a parameter of its first layer, as one number and per neuron, a value, and its last operation. The chain is
-/// afterwards as it was.
+/// Changes a parameter of the first layer (as one number and per neuron), a value, and whether the last operation is
+/// enabled. Restores the chain afterwards.
 Costs measure_costs(const Machine& machine, const Chain& chain, std::uint64_t replays);
 
 }  // namespace synfire_bench

@@ -1,4 +1,4 @@
-// commands.hpp - what synfire-bench does: one function for each command.
+// commands.hpp - the commands of synfire-bench, one function each.
 //
 // SPDX-License-Identifier: MIT
 #ifndef SYNFIRE_TOOLS_BENCH_COMMANDS_HPP

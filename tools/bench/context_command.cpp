@@ -1,9 +1,7 @@
-// context_command.cpp - `synfire-bench context`: what a context, and a small graph in it, take before anything is
-// computed.
+// context_command.cpp - `synfire-bench context`: the time and memory that a context and a small graph take.
 //
-// What lives here: time, device memory and host memory after each stage of a program's beginning and end. Device memory
-// is asked of the driver's management library, which needs no context of its own; what other programs do meanwhile
-// counts too.
+// Measures time, device memory and host memory after each stage from start to end of a program. Device memory is read
+// through NVML, which needs no context. It includes the memory of other programs.
 //
 // SPDX-License-Identifier: MIT
 #include <cmath>
@@ -29,7 +27,7 @@ namespace {
 constexpr double mib = 1048576.0;
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-// Bytes in use on all GPUs together, as NVML tells; nothing where it is not installed.
+// Bytes in use on all GPUs together, according to NVML; nothing if NVML is not installed.
 class DriverMemory {
  public:
   DriverMemory() {
@@ -81,7 +79,7 @@ class DriverMemory {
   bool answers_ = false;
 };
 
-// Resident memory of this process; not a number where the system does not tell.
+// Resident memory of this process; NaN if the system does not report it.
 double resident_bytes() {
 #if defined(__unix__)
   std::ifstream file("/proc/self/statm");
@@ -94,7 +92,7 @@ double resident_bytes() {
 constexpr Column columns[] = {
     {"stage", "stage", 0, 30}, {"ms", "ms", 2, 9}, {"device_mib", "device MiB", 1, 10}, {"host_mib", "host MiB", 1, 9}};
 
-// Each row: how long the stage took, and what the process holds since the first one.
+// Each row has the duration of a stage and what the process has gained since the first stage.
 class Stages {
  public:
   explicit Stages(Format format) : writer_(stdout, format, columns) {
@@ -185,10 +183,11 @@ void run_context(const Options& options) {
   stages.finish();
   if (options.format != Format::text) return;
   std::printf(
-      "\n%s\nms: of the stage; MiB: held since the start (layer of %lld neurons, %lld steps, forward and backward)\n",
+      "\n%s\nms: duration of the stage; MiB: more than at the start (layer of %lld neurons, %lld steps, forward and "
+      "backward)\n",
       description.c_str(), static_cast<long long>(n_neurons), static_cast<long long>(n_steps));
   if (!is_host && !stages.knows_device_memory())
-    std::printf("device memory: not known, the driver's management library (NVML) does not answer\n");
+    std::printf("device memory: unknown, because the driver's management library (NVML) is not available\n");
 }
 
 }  // namespace synfire_bench

@@ -10,7 +10,7 @@
 namespace synfire_bench {
 namespace {
 
-constexpr double least = 1e-3;  // what a clock could not tell from 0 goes where the logarithm still is
+constexpr double least = 1e-3;  // smaller values, 0 included, have no useful logarithm
 
 int bin_of(double value, int per_decade) {
   return static_cast<int>(std::floor(std::log10(std::max(value, least)) * per_decade + 1e-9));
@@ -25,7 +25,7 @@ Distribution::Distribution(std::vector<double> values) : sorted_(std::move(value
 double Distribution::percentile(double share) const {
   if (sorted_.empty()) return std::numeric_limits<double>::quiet_NaN();
   const auto count = static_cast<double>(sorted_.size());
-  // 0.9999 of 10,000 is 9,999, whatever the last bit of the product says.
+  // The subtraction absorbs rounding: 0.9999 of 10,000 must be 9,999.
   const double rank = std::clamp(std::ceil(share * count - 1e-6), 1.0, count);
   return sorted_[static_cast<std::size_t>(rank) - 1];
 }

@@ -1,4 +1,4 @@
-// histogram.cpp - panels in rows of three, with one time scale for all.
+// histogram.cpp - panels in rows of three, with a common time scale.
 //
 // SPDX-License-Identifier: MIT
 #include "histogram.hpp"
@@ -35,7 +35,7 @@ std::string power_of_ten(int exponent) {
   return text;
 }
 
-// The outline of the bins, down to the ground where one is empty.
+// The outline of the bins, down to the axis where a bin is empty.
 std::string outline(const Scale& scale, const Distribution& distribution) {
   std::string path;
   const auto add = [&](char command, double x, double y) {

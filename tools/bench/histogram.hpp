@@ -1,4 +1,4 @@
-// histogram.hpp - distributions as a picture: a panel for each, both scales logarithmic.
+// histogram.hpp - distributions as a picture: a panel for each, with two logarithmic scales.
 //
 // SPDX-License-Identifier: MIT
 #ifndef SYNFIRE_TOOLS_BENCH_HISTOGRAM_HPP
@@ -14,10 +14,10 @@ namespace synfire_bench {
 struct HistogramPanel {
   std::string title, subtitle;
   const Distribution* measured;
-  const Distribution* beside;  ///< drawn as a line behind; may be empty
+  const Distribution* beside;  ///< drawn as a line behind it; may be empty
 };
 
-/// SVG. The values are microseconds.
+/// Returns SVG. The values are microseconds.
 std::string draw_histograms(const std::string& title, const std::string& subtitle,
                             std::span<const HistogramPanel> panels);
 

@@ -41,7 +41,7 @@ void fill_random(const Machine& machine, synfire_buffer buffer, const Dtype& dty
       number = static_cast<float>(value);
     }
   }
-  // Uploads from page-locked memory run at the bus's speed.
+  // Uploads from page-locked memory run at full bus speed.
   synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
   desc.memory = SYNFIRE_MEMORY_PINNED;
   desc.dtype = dtype.id;

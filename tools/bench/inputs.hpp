@@ -12,14 +12,15 @@
 
 namespace synfire_bench {
 
-/// Element i of every random array is element i modulo this prime of one sequence: no period falls on a row.
+/// Element i of every random array is element i modulo this prime of one sequence, so that the repetition
+/// does not coincide with rows.
 inline constexpr std::uint64_t random_period = (std::uint64_t{1} << 24) - 3;
 
-/// `count` numbers in (low, high), none of them zero.
+/// `count` nonzero numbers in (low, high).
 std::vector<float> random_numbers(std::uint64_t count, float low, float high, std::uint64_t seed);
 
-/// Writes the first `count` elements of such an array, each as `inputs_as` would store it, into the beginning of
-/// `buffer`.
+/// Writes the first `count` elements of such an array to the beginning of `buffer`, each rounded as `inputs_as` would
+/// store it.
 void fill_random(const Machine& machine, synfire_buffer buffer, const Dtype& dtype, const Dtype& inputs_as,
                  std::uint64_t count, float low, float high, std::uint64_t seed);
 

@@ -1,10 +1,5 @@
-// latency_command.cpp - `synfire-bench latency`: how long a replay takes from its launch until the host knows that it
-// is done.
-//
-// What lives here: the measurement of a group, and the command. What does not: which chains there are
-// (latency_groups.hpp), replays in turns (replays.hpp), what changes cost (change_costs.hpp), rows
-// (latency_report.hpp), the chains (chain.hpp), CUDA's own graphs and the load (bare.hpp), percentiles
-// (distribution.hpp).
+// latency_command.cpp - `synfire-bench latency`: the time from the launch of a replay until the host knows that it is
+// done.
 //
 // SPDX-License-Identifier: MIT
 #include <cstdio>
@@ -22,7 +17,7 @@ namespace synfire_bench {
 namespace {
 
 constexpr std::uint64_t usual_replays = 100000;
-constexpr double host_seconds = 1;  // of one subject, where the number of replays was not chosen
+constexpr double host_seconds = 1;  // per subject, if the number of replays was not chosen
 
 void measure_group(const Machine& machine, const Group& group, const Options& options, LatencyReport& report) {
   const Chain chain(machine, group.shape);
@@ -52,11 +47,11 @@ void measure_group(const Machine& machine, const Group& group, const Options& op
     if (group.busy) load.emplace(machine);
     measure(subjects, replays, most_seconds);
     if (load) {
-      // A load that had ended would have been none.
+      // Makes sure that the load is still running.
       const std::uint64_t before = load->kernels();
       for (int i = 0; i < 1000 && load->kernels() == before; ++i)
         replays_of(chain.graph(), SYNFIRE_WAIT_SPIN).block(nullptr, 100, 1);
-      if (load->kernels() == before) throw std::runtime_error("the kernels beside the replays have ended");
+      if (load->kernels() == before) throw std::runtime_error("the load's kernels have stopped");
     }
   }
 
@@ -98,8 +93,8 @@ void run_latency(const Options& options) {
   if (limit == 0 && !options.full) limit = host ? 110 : 230;
   const bool as_text = options.format == Format::text;
   if (as_text)
-    std::printf("%s\nLIF, f32, spikes dense; launch to done, \"ratio\" by a bare %s\n\n", usual.description().c_str(),
-                host ? "run of the same eager calls" : "graph of the same kernels");
+    std::printf("%s\nLIF, f32, spikes dense; launch to done; \"ratio\" is relative to a bare %s\n\n",
+                usual.description().c_str(), host ? "run of the same eager calls" : "graph of the same kernels");
 
   const std::vector<Group> groups = options.latency.narrowed() || options.full
                                         ? chosen_groups(options.latency, options.full, host)
@@ -119,7 +114,7 @@ void run_latency(const Options& options) {
   if (!as_text) return;
   report.print_costs();
   if (measured < groups.size())
-    std::printf("not measured: the last %zu of %zu chains, since %.0f s were over (--limit)\n",
+    std::printf("not measured: the last %zu of %zu chains, because %.0f s had passed (--limit)\n",
                 groups.size() - measured, groups.size(), limit);
   std::printf("%llu rows in %.0f s\n", static_cast<unsigned long long>(report.rows()), now() - begin);
 }

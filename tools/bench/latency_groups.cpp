@@ -20,7 +20,7 @@ constexpr std::pair<bool, bool> idle_and_busy[] = {{false, false}, {true, false}
 const std::vector<const Policy*> spin_only = {&policies[0]};
 const std::vector<const Policy*> every_policy = {&policies[0], &policies[1], &policies[2]};
 
-// The chosen value, or all of them, or the one that stands for them.
+// The chosen value, or all of them, or a representative one.
 std::vector<std::uint64_t> values(std::uint64_t chosen, std::span<const std::uint64_t> all, bool full,
                                   std::uint64_t one) {
   if (chosen != 0) return {chosen};

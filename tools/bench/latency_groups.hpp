@@ -11,17 +11,17 @@
 
 namespace synfire_bench {
 
-/// What is measured together: one chain, by several policies, beside one bare graph.
+/// What is measured together: one chain with several wait policies, and a bare graph for comparison.
 struct Group {
   ChainShape shape;
   bool busy = false, high = false;
   std::vector<const Policy*> policies;
 };
 
-/// Those that the command line chose; with `full` all of what it did not choose.
+/// The chains that the command line selects; with `full`, all values of what it leaves open.
 std::vector<Group> chosen_groups(const LatencyChoice& choice, bool full, bool host);
 
-/// Without a choice: the smallest chain and a usual one in every way, then more layers, then other sizes.
+/// The default: the smallest chain and a typical one in every mode, then more layers, then other sizes.
 std::vector<Group> default_groups(bool host);
 
 }  // namespace synfire_bench

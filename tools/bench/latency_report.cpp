@@ -1,4 +1,4 @@
-// latency_report.cpp - the rows of `synfire-bench latency`: table, files and picture.
+// latency_report.cpp - the results of `synfire-bench latency`: table, files and picture.
 //
 // SPDX-License-Identifier: MIT
 #include "latency_report.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 
-// Columns and cells stand in the same order, here and in LatencyReport::add().
+// Columns and cells are in the same order, here and in LatencyReport::add().
 constexpr Column columns[] = {
     {"library", nullptr},
     {"device", nullptr},

@@ -1,4 +1,4 @@
-// latency_report.hpp - the rows of `synfire-bench latency`: table, files and picture.
+// latency_report.hpp - the results of `synfire-bench latency`: table, files and picture.
 //
 // SPDX-License-Identifier: MIT
 #ifndef SYNFIRE_TOOLS_BENCH_LATENCY_REPORT_HPP
@@ -21,13 +21,12 @@
 
 namespace synfire_bench {
 
-/// The bare graphs that a row stands beside.
+/// The bare graphs that a row is compared with.
 struct Bare {
   const Distribution* best = nullptr;
   std::string seen_by;
   double query_p50 = std::numeric_limits<double>::quiet_NaN(), counter_p50 = std::numeric_limits<double>::quiet_NaN();
-  double launch_ns =
-      std::numeric_limits<double>::quiet_NaN();  ///< of the graph with the counter: as many nodes as Synfire's
+  double launch_ns = std::numeric_limits<double>::quiet_NaN();  ///< of the graph with the counter
 };
 
 class LatencyReport {
@@ -39,7 +38,8 @@ class LatencyReport {
   std::uint64_t rows() const { return rows_; }
   /// Ends the table and writes the picture.
   void finish();
-  /// Medians in the first row's chain: what changes cost hardly depends on the shape. The files have every row's.
+  /// Prints medians for the chain of the first row, since the cost of changes hardly depends on the shape. The files
+  /// have those of every row.
   void print_costs() const;
 
  private:

@@ -13,14 +13,15 @@ void print_details(const Machine& machine, const Copy& copy, const Job& job, con
   const auto all = static_cast<double>(m.traffic.all);
   const double rate = all / m.pass.median;
   std::printf(
-      "\n%u samples of %llu passes: p10 %.2f, p90 %.2f us; one pass a replay, launch to done, %u times: p50 %.2f, p99 "
+      "\n%u samples of %llu passes: p10 %.2f, p90 %.2f us; one pass per replay, launch to done, %u times: p50 %.2f, "
+      "p99 "
       "%.2f us\n",
       m.pass.samples, static_cast<unsigned long long>(m.pass.passes), m.pass.p10 * 1e6, m.pass.p90 * 1e6,
       m.done.samples, m.done.p50 * 1e6, m.done.p99 * 1e6);
   std::printf("with state and tape: %.3f B/element, %.1f GB/s, %.1f %% of copy\n",
               all / static_cast<double>(job.shape.elements()), rate * 1e-9, rate / copy.bytes_per_second * 100);
   if (m.traffic.sequences < machine.cold_bytes()) {
-    std::printf("the arrays take less than the %.0f MB that are in no cache: percent of copy may pass 100 when hot\n",
+    std::printf("the arrays take less than %.0f MB and may stay in a cache: percent of copy can exceed 100 when hot\n",
                 static_cast<double>(machine.cold_bytes()) * 1e-6);
   }
 }

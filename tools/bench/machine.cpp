@@ -1,4 +1,4 @@
-// machine.cpp - opening a context and finding out about it.
+// machine.cpp - creates a context and queries its properties.
 //
 // SPDX-License-Identifier: MIT
 #include "machine.hpp"
@@ -24,19 +24,19 @@ const char* fallback_text(std::int32_t reason) {
     case SYNFIRE_FALLBACK_NOT_BUILT:
       return "the library was built without CUDA";
     case SYNFIRE_FALLBACK_NO_DRIVER:
-      return "no NVIDIA driver answers";
+      return "no NVIDIA driver is available";
     case SYNFIRE_FALLBACK_DRIVER_TOO_OLD:
       return "the driver is too old for the CUDA runtime of the library";
     case SYNFIRE_FALLBACK_NO_DEVICE:
-      return "the driver shows no GPU";
+      return "the driver reports no GPU";
     case SYNFIRE_FALLBACK_DEVICE_FAILED:
       return "a GPU was found but could not be used";
     default:
-      return "for a reason that this program does not know";
+      return "unknown reason";
   }
 }
 
-// The largest cache of the first processor, as Linux tells; 64 MiB elsewhere.
+// The largest cache of the first processor, according to Linux; 64 MiB on other systems.
 std::uint64_t last_level_cache_bytes() {
   std::uint64_t largest = 0;
   for (int index = 0; index < 8; ++index) {
@@ -54,7 +54,7 @@ std::uint64_t last_level_cache_bytes() {
 
 void check(synfire_status status, const char* call) {
   if (status >= 0) return;
-  throw CallFailed(std::string(call) + " answered " + synfire_status_name(status) + ": " + last_error_text());
+  throw CallFailed(std::string(call) + " returned " + synfire_status_name(status) + ": " + last_error_text());
 }
 
 std::uint64_t available_host_memory() {
@@ -95,7 +95,7 @@ void Machine::require_memory(double bytes) const {
   const auto available = 0.9 * static_cast<double>(is_host() ? available_host_memory() : properties_.memory_bytes);
   if (bytes <= available) return;
   char text[160];
-  std::snprintf(text, sizeof text, "the arrays take %.1f GiB; %.1f GiB of memory may be used here",
+  std::snprintf(text, sizeof text, "the arrays take %.1f GiB, but at most %.1f GiB of memory may be used",
                 bytes / static_cast<double>(gib), available / static_cast<double>(gib));
   throw std::runtime_error(text);
 }

@@ -1,4 +1,4 @@
-// machine.hpp - a context, what it runs on, and handles that are destroyed by themselves.
+// machine.hpp - a context, the machine it runs on, and handles with an owner.
 //
 // SPDX-License-Identifier: MIT
 #ifndef SYNFIRE_TOOLS_BENCH_MACHINE_HPP
@@ -14,12 +14,12 @@
 
 namespace synfire_bench {
 
-/// A call of the library that failed; the text is the library's own.
+/// A failed call of the library, with the library's own text.
 struct CallFailed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The backend that was asked for does not answer.
+/// The requested backend is not available.
 struct NoBackend : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -38,25 +38,25 @@ using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroy>;
 
 class Machine {
  public:
-  /// Throws NoBackend. A fallback to the host is said on the error output, with its reason.
+  /// Throws NoBackend. Reports a fallback to the host, with its reason, on standard error.
   Machine(std::int32_t backend, std::uint32_t threads, std::int32_t stream_priority = 0);
 
   synfire_context context() const { return context_.get(); }
   bool is_host() const { return properties_.backend == SYNFIRE_BACKEND_HOST; }
   const synfire_context_properties& properties() const { return properties_; }
 
-  /// Arrays of this many bytes together are in no cache any more: three times the last cache, or more.
+  /// Arrays of this total size do not stay in any cache: three times the last-level cache, or more.
   std::uint64_t cold_bytes() const { return cold_bytes_; }
-  /// What arrays of a sweep may take at most: 32 GiB on CUDA, 24 GiB on the host, or what there is.
+  /// The most memory that the arrays of a sweep may take: 32 GiB on CUDA, 24 GiB on the host, or what is available.
   std::uint64_t memory_limit() const { return memory_limit_; }
-  /// Throws where arrays would take more than nine tenths of a GPU's memory, or of the host memory that is free now:
-  /// systems that promise more than there is end a program that uses it, without a word.
+  /// Throws if arrays would take more than nine tenths of a GPU's memory, or of the available host memory: systems
+  /// that overcommit memory kill a program that uses too much of it.
   void require_memory(double bytes) const;
 
   /// One line: library, device, driver.
   std::string description() const;
 
-  /// Frees what was destroyed.
+  /// Frees the memory of destroyed objects.
   void reclaim() const { check(synfire_context_reclaim(context(), nullptr), "synfire_context_reclaim"); }
 
  private:
@@ -66,7 +66,7 @@ class Machine {
   std::uint64_t memory_limit_ = 0;
 };
 
-/// Bytes of host memory that are free for use; 8 GiB where the system does not tell.
+/// Available host memory in bytes; 8 GiB if the system does not report it.
 std::uint64_t available_host_memory();
 
 }  // namespace synfire_bench

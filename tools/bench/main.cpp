@@ -1,6 +1,4 @@
-// main.cpp - synfire-bench: how fast layers are, through the C ABI.
-//
-// What lives here: exit statuses. What does not: the command line (options.hpp), the commands (commands.hpp).
+// main.cpp - synfire-bench: measures the speed of layers through the C ABI. This file sets the exit statuses.
 //
 // SPDX-License-Identifier: MIT
 #include <synfire/synfire.h>
@@ -56,7 +54,7 @@ int main(int argument_count, char** arguments) {
     }
     return exit_done;
   } catch (const UsageError& error) {
-    // The usage that helps: the command's own where one was named.
+    // The usage of the command that was named, else that of the program.
     const Command command = argument_count >= 2 ? command_named(arguments[1]) : Command::none;
     std::fprintf(stderr, "synfire-bench: %s\n\n%s", error.text.c_str(), usage(command).c_str());
   } catch (const NoBackend& error) {

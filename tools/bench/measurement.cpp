@@ -6,7 +6,7 @@
 namespace synfire_bench {
 namespace {
 
-// Each column and how its cell is made stand in the same order, below and in measurement_row().
+// Columns are in the same order as their cells in measurement_row().
 constexpr Column columns[] = {
     {"library", nullptr},
     {"device", nullptr},

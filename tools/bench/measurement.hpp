@@ -1,4 +1,4 @@
-// measurement.hpp - one measured point, its columns and its row: what `layer` and `sweep` share.
+// measurement.hpp - one measured point with its columns and its row, shared by `layer` and `sweep`.
 //
 // SPDX-License-Identifier: MIT
 #ifndef SYNFIRE_TOOLS_BENCH_MEASUREMENT_HPP
@@ -22,7 +22,7 @@ struct Measurement {
   double spike_rate = 0;
 };
 
-/// "any" where one set of arrays is so large that hot and cold are the same.
+/// "any" if one set of arrays is so large that hot and cold do not differ.
 std::string cache_label(const Machine& machine, const Job& job, Direction direction, Cache cache);
 
 Row measurement_row(const Machine& machine, const Copy& copy, const Job& job, std::string_view direction,

@@ -1,7 +1,7 @@
-// names.hpp - what synfire-bench can be asked for, by name: dtypes, spike formats, tapes, models, surrogates.
+// names.hpp - the names that synfire-bench accepts: dtypes, spike formats, tapes, models, surrogates.
 //
-// One table each, of the library's own lists where it has one (../names/names.hpp); what the library
-// gains later is one row more, or `not_built` replaced in its row.
+// One table each, made from the library's own lists where there is one (../names/names.hpp). Support for something new
+// in the library is one more row, or a row whose `not_built` is replaced.
 //
 // SPDX-License-Identifier: MIT
 #ifndef SYNFIRE_TOOLS_BENCH_NAMES_HPP
@@ -21,10 +21,10 @@
 
 namespace synfire_bench {
 
-/// The id of names that are known but that this version of the library does not have: asking for one is refused.
+/// The id of names that are known but not supported by this version of the library; they are refused.
 inline constexpr std::int32_t not_built = -1;
 
-/// The id of a spike format whose elements have the layer's own dtype.
+/// The id of a spike format whose elements have the dtype of the layer.
 inline constexpr std::int32_t dtype_of_layer = -2;
 
 struct Shape {
@@ -50,7 +50,7 @@ struct Dtype {
   std::string_view name;
   std::int32_t id;
   std::uint32_t bytes = 0;
-  void (*store)(const float* from, void* to, std::size_t count) = nullptr;  ///< inputs are made in f32
+  void (*store)(const float* from, void* to, std::size_t count) = nullptr;  ///< inputs are generated in f32
   void (*load)(const void* from, double* to, std::size_t count) = nullptr;
 };
 
@@ -120,10 +120,10 @@ inline constexpr Tape tapes[] = {
 struct Model {
   std::string_view name;
   std::int32_t id;
-  float x_low, x_high;  ///< X is uniform in between; chosen so that 10 to 50 % of all neuron-steps spike
+  float x_low, x_high;  ///< X is uniform in [x_low, x_high]; chosen so that 10 to 50 % of all neuron-steps spike
 };
 
-// The default first, then the library's others in its order. IF does not forget, so it needs less.
+// The default comes first, then the library's other models in order. IF has no leak, so it needs less input.
 inline constexpr auto models = [] {
   std::array<Model, synfire_tools::models.size()> rows{};
   std::size_t next = 1;
@@ -139,7 +139,7 @@ inline constexpr auto models = [] {
 using Surrogate = synfire_tools::NamedId;
 using synfire_tools::surrogates;
 
-// ---- What is asked of a layer ---------------------------------------------------------------------------------------
+// ---- Options of a layer ---------------------------------------------------------------------------------------------
 
 enum class Direction { forward, backward, both };
 
@@ -165,7 +165,7 @@ struct CacheName {
 
 inline constexpr CacheName caches[] = {{"hot", 0, Cache::hot}, {"cold", 1, Cache::cold}};
 
-// ---- How a replay is waited for, and beside what --------------------------------------------------------------------
+// ---- How a replay is waited for, and under what load ----------------------------------------------------------------
 
 using Policy = synfire_tools::NamedId;
 inline constexpr Policy policies[] = {

@@ -1,4 +1,4 @@
-// options.cpp - the command line: one table of options, each with the commands that know it.
+// options.cpp - the command line: one table of options, each with the commands that accept it.
 //
 // SPDX-License-Identifier: MIT
 #include "options.hpp"
@@ -11,7 +11,7 @@
 namespace synfire_bench {
 namespace {
 
-// The row of `table` with that name; its built names are what an error offers.
+// Finds the row of `table` with that name. An error lists the names that are available.
 template <typename Table>
 auto find_row(const Table& table, std::string_view option, std::string_view value) -> decltype(&table[0]) {
   std::string built;
@@ -24,7 +24,7 @@ auto find_row(const Table& table, std::string_view option, std::string_view valu
     if (row.id != not_built) built += (built.empty() ? "" : ", ") + std::string(row.name);
   }
   throw UsageError{std::string(option) + " " + std::string(value) +
-                   (known ? " is not built in this version; there are " : " is unknown; there are ") + built};
+                   (known ? " is not supported by this version; allowed are " : " is unknown; allowed are ") + built};
 }
 
 template <typename Number>
@@ -44,7 +44,7 @@ constexpr unsigned in_layer = 1, in_sweep = 2, in_plot = 4, in_tutorial = 8, in_
 constexpr unsigned measuring = in_layer | in_sweep | in_tutorial;
 constexpr unsigned any_backend = measuring | in_latency | in_context;
 
-// An option without a `value` in its help is a switch, and its setter gets an empty value.
+// An option whose help has no `value` is a switch; its setter receives an empty value.
 struct Option {
   std::string_view name;
   unsigned commands;
@@ -77,7 +77,7 @@ constexpr Option option_table[] = {
     {"--spikes", in_layer | in_sweep, "NAME", "how spikes are written: bits (default), dense, u8 or time-bits",
      [](Options& o, View option, View v) { o.spikes = find_row(spike_formats, option, v); }},
     {"--tape", in_layer, "NAME",
-     "what forward keeps: recompute (default), store, store-narrow (f16 and bf16), or none (forward only)",
+     "what a forward stores: recompute (default), store, store-narrow (f16 and bf16), or none (forward only)",
      [](Options& o, View option, View v) { o.tape = find_row(tapes, option, v); }},
     {"--direction", in_layer, "NAME", "forward, backward, or both (default): forward and backward in one graph",
      [](Options& o, View option, View v) { o.direction = find_row(directions, option, v); }},
@@ -85,29 +85,29 @@ constexpr Option option_table[] = {
      "sigmoid (default), atan, ...: the names of synfire.h in small letters",
      [](Options& o, View option, View v) { o.surrogate = find_row(surrogates, option, v); }},
     {"--cache", in_layer | in_plot, "NAME",
-     "hot (default): the same arrays every time; cold: other arrays every time, so that none is in a cache",
+     "hot (default): the same arrays every time; cold: different arrays every time, so that none is cached",
      [](Options& o, View option, View v) { o.cache = find_row(caches, option, v); }},
-    {"--backend", any_backend, "NAME", "cuda, host, or auto (default): a GPU when one answers",
+    {"--backend", any_backend, "NAME", "cuda, host, or auto (default): a GPU if one is available",
      [](Options& o, View option, View v) { o.backend = find_row(backends, option, v); }},
     {"--threads-per-block", in_layer, "K",
      "threads of a CUDA block: 32, 64, 96, 128 (a backward takes at most 64); 0 (default) is automatic",
      [](Options& o, View option, View v) {
        o.threads_per_block = parse_number<std::uint32_t>(option, v, 0, 128);
        if (o.threads_per_block % 32 != 0)
-         throw UsageError{"--threads-per-block is " + std::string(v) + "; 32, 64, 96, 128 or 0 is needed"};
+         throw UsageError{"--threads-per-block is " + std::string(v) + "; allowed are 32, 64, 96, 128 and 0"};
      }},
     {"--threads", any_backend, "N", "threads of the host backend; 0 (default) is automatic",
      [](Options& o, View option, View v) { o.threads = parse_number<std::uint32_t>(option, v, 0, 1024); }},
     {"--rounds", measuring, "R", "samples of each measurement (15)",
      [](Options& o, View option, View v) { o.rounds = parse_number<std::uint32_t>(option, v, 1, 100000); }},
     {"--copy-mib", in_layer | in_sweep, "M",
-     "MiB of the copy that is measured beside it (CUDA: 1024; host: beyond the caches)",
+     "MiB of the copy that the bandwidth is compared with (CUDA: 1024; host: beyond the caches)",
      [](Options& o, View option, View v) { o.copy_mib = parse_number<std::uint32_t>(option, v, 1, 1U << 20); }},
     {"--full", in_sweep, "", "every model at every point, on either backend, without a time limit",
      [](Options& o, View, View) { o.full = true; }},
-    {"--limit", in_sweep, "S", "seconds after which no further point is begun (CUDA 280, host 110, --full none)",
+    {"--limit", in_sweep, "S", "seconds after which no more points are started (CUDA 280, host 110, --full none)",
      [](Options& o, View option, View v) { o.limit_seconds = parse_number<double>(option, v, 1, 1e9); }},
-    {"--layers", in_latency, "L", "layers of the chain, each reading the spikes of the one before",
+    {"--layers", in_latency, "L", "layers of the chain, each of which reads the spikes of the one before",
      [](Options& o, View option, View v) { o.latency.layers = parse_number<std::uint64_t>(option, v, 1, 1024); }},
     {"--steps", in_latency, "T", "steps of one replay",
      [](Options& o, View option, View v) { o.latency.steps = parse_number<std::uint64_t>(option, v, 1, 65536); }},
@@ -117,34 +117,35 @@ constexpr Option option_table[] = {
      [](Options& o, View option, View v) {
        o.latency.direction = find_row(directions, option, v);
        if (o.latency.direction->direction == Direction::backward)
-         throw UsageError{"--direction backward is not measured on its own; there are forward, both"};
+         throw UsageError{"--direction backward is not measured on its own; allowed are forward and both"};
      }},
     {"--policy", in_latency, "NAME", "how synfire_graph_wait() waits: spin, yield or block",
      [](Options& o, View option, View v) { o.latency.policy = find_row(policies, option, v); }},
-    {"--load", in_latency, "NAME", "none, or busy: beside kernels that copy memory on a stream of priority 0 (CUDA)",
+    {"--load", in_latency, "NAME", "none, or busy: other kernels copy memory on a stream of priority 0 (CUDA)",
      [](Options& o, View option, View v) { o.latency.load = find_row(loads, option, v); }},
     {"--priority", in_latency, "NAME",
      "default, or high: the context's stream and every node have the highest priority (CUDA)",
      [](Options& o, View option, View v) { o.latency.priority = find_row(priorities, option, v); }},
     {"--replays", in_latency, "R",
-     "replays of each distribution after the warm-up (100000; on the host what 1 s allows)",
+     "replays of each distribution after the warm-up (100000; on the host as many as take 1 s)",
      [](Options& o, View option, View v) {
        o.latency.replays = parse_number<std::uint64_t>(option, v, 1, 100'000'000);
      }},
     {"--full", in_latency, "",
-     "every shape, policy, load and priority that is not chosen otherwise, without a time limit",
+     "every shape, policy, load and priority that no other option selects, without a time limit",
      [](Options& o, View, View) { o.full = true; }},
-    {"--limit", in_latency, "S", "seconds after which no further chain is begun (CUDA 230, host 110, --full none)",
+    {"--limit", in_latency, "S", "seconds after which no more chains are started (CUDA 230, host 110, --full none)",
      [](Options& o, View option, View v) { o.limit_seconds = parse_number<double>(option, v, 1, 1e9); }},
-    {"--svg", in_latency, "FILE", "histograms of all rows into FILE", [](Options& o, View, View v) { o.svg_file = v; }},
+    {"--svg", in_latency, "FILE", "writes histograms of all rows to FILE",
+     [](Options& o, View, View v) { o.svg_file = v; }},
     {"--csv", in_layer | in_tutorial | in_latency | in_context, "", "comma-separated values instead of a table",
      set_format<Format::csv>},
     {"--json", in_layer | in_tutorial | in_latency | in_context, "", "JSON instead of a table",
      set_format<Format::json>},
-    {"--csv", in_sweep, "FILE", "comma-separated values into FILE, beside the table",
+    {"--csv", in_sweep, "FILE", "also writes comma-separated values to FILE",
      [](Options& o, View, View v) { o.csv_file = v; }},
-    {"--json", in_sweep, "FILE", "JSON into FILE, beside the table", [](Options& o, View, View v) { o.json_file = v; }},
-    {"--output", in_plot, "FILE", "the picture, SVG", [](Options& o, View, View v) { o.output = v; }},
+    {"--json", in_sweep, "FILE", "also writes JSON to FILE", [](Options& o, View, View v) { o.json_file = v; }},
+    {"--output", in_plot, "FILE", "the picture to write, as SVG", [](Options& o, View, View v) { o.output = v; }},
 };
 
 struct CommandName {
@@ -157,22 +158,21 @@ struct CommandName {
 };
 
 constexpr std::string_view latency_notes =
-    "\nWithout a choice: a selection of chains that takes less than 5 minutes. With one, what is left out is 1 layer, "
-    "T "
-    "= 8,\n"
-    "N = 1024, both, spin, no load, default priority; with --full all of each.\n"
+    "\nWithout options: a selection of chains that takes less than 5 minutes. Options that are not given default to "
+    "1 layer,\n"
+    "T = 8, N = 1024, both, spin, no load and default priority; with --full, to all of their values.\n"
     "\n"
     "Launch to done is the time from the call of synfire_graph_launch() to the return of synfire_graph_wait(). The "
-    "bare graph is\n"
-    "captured from the same layers' eager calls, the same kernels without Synfire's signal, and launched by "
-    "cudaGraphLaunch().\n"
-    "Its end is seen by spinning in two ways: on cudaStreamQuery(), which costs the graph nothing, and on a number in "
-    "mapped\n"
-    "memory that one kernel more writes at its end, which costs no call. \"bare\" and \"ratio\" mean the one with the "
-    "shorter\n"
-    "median (beside a load always the number), whatever the policy of the row: the best that could be had. On the "
-    "host, bare is\n"
-    "the same eager calls one after the other. Blocks of replays of each take turns.\n";
+    "bare graph\n"
+    "is captured from the eager calls of the same layers: it has the same kernels without Synfire's signal, and is "
+    "launched by\n"
+    "cudaGraphLaunch(). Its end is detected in two ways, both by spinning: with cudaStreamQuery(), which adds nothing "
+    "to the\n"
+    "graph, and by reading a number in mapped memory, which an extra kernel writes at the end and which needs no "
+    "call. \"bare\"\n"
+    "and \"ratio\" refer to the way with the shorter median (under load always the number), for any policy of the "
+    "row. On the\n"
+    "host, bare means the same eager calls one after the other. Replays are measured in alternating blocks.\n";
 
 constexpr CommandName command_table[] = {
     {"layer", Command::layer, in_layer, "",
@@ -182,10 +182,10 @@ constexpr CommandName command_table[] = {
     {"tutorial", Command::tutorial, in_tutorial, "",
      "forward and backward of T = 2 to 32 on each backend: time, ratio, error against the f64 host"},
     {"latency", Command::latency, in_latency, "",
-     "launch to done of a chain of layers, percentile by percentile, beside a bare graph of the same kernels",
+     "launch to done of a chain of layers, as percentiles, compared with a bare graph of the same kernels",
      latency_notes},
     {"context", Command::context, in_context, "",
-     "what a context takes: time, device memory and host memory, stage by stage"},
+     "time, device memory and host memory that a context takes, stage by stage"},
 };
 
 const CommandName* find_command(std::string_view name) {
@@ -205,25 +205,24 @@ const Option* find_option(std::string_view name, unsigned command_bit) {
 void check_together(const Options& options) {
   if (options.command == Command::layer && !options.tape->allows_backward &&
       options.direction->direction != Direction::forward) {
-    throw UsageError{"--tape " + std::string(options.tape->name) + " keeps nothing for --direction " +
-                     std::string(options.direction->name) + "; only --direction forward goes with it"};
+    throw UsageError{"--tape " + std::string(options.tape->name) + " stores nothing for --direction " +
+                     std::string(options.direction->name) + "; use --direction forward"};
   }
   if (options.command == Command::layer && options.tape->id == SYNFIRE_TAPE_STORE_NARROW && options.dtype->bytes != 2) {
-    throw UsageError{"--tape store-narrow goes with --dtype f16 and bf16, not with " +
-                     std::string(options.dtype->name)};
+    throw UsageError{"--tape store-narrow requires --dtype f16 or bf16, not " + std::string(options.dtype->name)};
   }
   const Shape& shape = options.shape;
   if (options.command == Command::layer && (shape.steps > largest / shape.batch / shape.neurons)) {
-    throw UsageError{"--steps times --batch times --neurons is beyond 2^40 elements"};
+    throw UsageError{"--steps times --batch times --neurons is more than 2^40 elements"};
   }
   const LatencyChoice& latency = options.latency;
   if (options.command == Command::latency && latency.load != nullptr && latency.load->id != 0 &&
       options.backend->id == SYNFIRE_BACKEND_HOST) {
-    throw UsageError{"--load busy is kernels of a GPU; it does not go with --backend host"};
+    throw UsageError{"--load busy needs a GPU and cannot be combined with --backend host"};
   }
   if (options.command == Command::latency && latency.priority != nullptr && latency.priority->id != 0 &&
       options.backend->id == SYNFIRE_BACKEND_HOST) {
-    throw UsageError{"--priority high is a CUDA stream's; it does not go with --backend host"};
+    throw UsageError{"--priority high needs a GPU and cannot be combined with --backend host"};
   }
   if (options.command == Command::plot && options.input.empty()) throw UsageError{"a CSV file of a sweep is needed"};
   if (options.command == Command::plot && options.output.empty()) throw UsageError{"--output FILE.svg is needed"};
@@ -255,7 +254,7 @@ Options parse_options(int argument_count, char** arguments) {
     }
     if (argument.substr(0, 1) != "-") {
       if (options.command != Command::plot || !options.input.empty() || argument.empty()) {
-        throw UsageError{"\"" + std::string(argument) + "\" is one argument too many"};
+        throw UsageError{"unexpected argument \"" + std::string(argument) + "\""};
       }
       options.input = argument;
       continue;
@@ -292,8 +291,7 @@ std::string usage(Command command) {
     }
     return text +
            "\nsynfire-bench COMMAND --help shows the options of a command.\n"
-           "Exit status: 0, or 1 when a measurement failed, 2 for unusable arguments or a backend that does not "
-           "answer.\n";
+           "Exit status: 0; 1 if a measurement failed; 2 for invalid arguments or an unavailable backend.\n";
   }
   for (const CommandName& row : command_table) {
     if (row.command != command) continue;

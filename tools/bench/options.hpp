@@ -1,6 +1,4 @@
-// options.hpp - the command line of synfire-bench.
-//
-// What lives here: every option with its default. What does not: what the names mean (names.hpp).
+// options.hpp - the command line of synfire-bench: every option with its default.
 //
 // SPDX-License-Identifier: MIT
 #ifndef SYNFIRE_TOOLS_BENCH_OPTIONS_HPP
@@ -14,7 +12,7 @@
 
 namespace synfire_bench {
 
-/// A command line that cannot be meant: exit status 2, with the usage.
+/// A wrong command line: exit status 2, with the usage.
 struct UsageError {
   std::string text;
 };
@@ -22,7 +20,7 @@ struct UsageError {
 enum class Command { none, layer, sweep, plot, tutorial, latency, context };
 enum class Format { text, csv, json };
 
-/// Which chains `latency` takes; what is not chosen is null or 0.
+/// The chains that `latency` measures; null or 0 means not chosen.
 struct LatencyChoice {
   std::uint64_t layers = 0, steps = 0, neurons = 0, replays = 0;
   const DirectionName* direction = nullptr;
@@ -57,7 +55,7 @@ struct Options {
   std::uint32_t copy_mib = 0;  ///< 0: the default of the machine
   bool full = false;
   double limit_seconds = 0;  ///< 0: the default of the machine
-  // what comes out
+  // output
   Format format = Format::text;
   std::string csv_file;
   std::string json_file;
@@ -66,7 +64,7 @@ struct Options {
   std::string output;
 };
 
-/// The command of that name, or `none`.
+/// The command of that name, or `none` if there is none.
 Command command_named(std::string_view name);
 
 Options parse_options(int argument_count, char** arguments);

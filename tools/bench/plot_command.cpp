@@ -1,6 +1,6 @@
 // plot_command.cpp - `synfire-bench plot`: a sweep as a picture, percent of the copy bandwidth against N.
 //
-// What lives here: choosing rows of a CSV file, and writing SVG: a panel for each direction, a line for each T.
+// Selects rows of a CSV file and writes SVG: a panel for each direction, a line for each T.
 //
 // SPDX-License-Identifier: MIT
 #include <algorithm>
@@ -120,7 +120,7 @@ void draw_axes(std::ostream& out, const Axes& a, const std::string& title, bool 
   const std::string copy_y = fixed(a.y(100));
   out << "<line x1=\"" << fixed(a.left) << "\" x2=\"" << fixed(a.left + a.width) << "\" y1=\"" << copy_y << "\" y2=\""
       << copy_y << "\" class=\"copy\"/>\n";
-  // A label for every factor of 4 or 8, whatever leaves room; marks for every factor of 2.
+  // A label for every factor of 2, 4 or 8, depending on the space; a mark for every factor of 2.
   const double octaves = std::log2(a.most_n / a.least_n);
   const int every = octaves > 8 ? 3 : octaves > 4 ? 2 : 1;
   int octave = 0;
@@ -195,7 +195,7 @@ std::string draw(const Chosen& chosen, const Options& options) {
   const double legend_x = at - between + 24;
   out << "<text x=\"" << fixed(legend_x) << "\" y=\"" << fixed(top + 8) << "\" class=\"panel\">steps T</text>\n";
   for (std::size_t i = 0; i < all_t.size(); ++i) {
-    // The longest on top, as the lines mostly lie.
+    // The longest first, because the lines usually lie in that order.
     const std::size_t t = all_t.size() - 1 - i;
     const double y = top + 30 + 20 * static_cast<double>(i);
     out << "<line x1=\"" << fixed(legend_x) << "\" x2=\"" << fixed(legend_x + 24) << "\" y1=\"" << fixed(y - 4)

@@ -27,7 +27,7 @@ std::string in_table(const Cell& cell, int decimals) {
   return text;
 }
 
-// Nine digits: more than a clock has.
+// Nine digits: more than the resolution of a clock.
 std::string in_file(double number) {
   if (!std::isfinite(number)) return "";
   char text[64];

@@ -1,4 +1,4 @@
-// record.hpp - rows of results, as a table that people read, as CSV, as JSON.
+// record.hpp - rows of results as a readable table, as CSV and as JSON.
 //
 // SPDX-License-Identifier: MIT
 #ifndef SYNFIRE_TOOLS_BENCH_RECORD_HPP
@@ -15,7 +15,7 @@
 
 namespace synfire_bench {
 
-/// A text, a count or a number; a number that is not finite is left empty.
+/// A text, a count or a number; a number that is not finite becomes an empty cell.
 using Cell = std::variant<std::string, std::uint64_t, double>;
 using Row = std::vector<Cell>;
 
@@ -26,12 +26,12 @@ struct Column {
   int width = 7;      ///< in the table, at least the title's
 };
 
-/// Writes rows as they come.
+/// Writes rows as they arrive.
 class Writer {
  public:
   Writer(std::FILE* file, Format format, std::span<const Column> columns);
   void row(const Row& row);
-  void finish();  ///< throws std::runtime_error when something could not be written
+  void finish();  ///< throws std::runtime_error if something could not be written
 
  private:
   void text_row(const Row& row) const;
@@ -44,7 +44,7 @@ class Writer {
   bool first_ = true;
 };
 
-/// Reads what Writer wrote as CSV: the header's names, then the rows.
+/// Reads the CSV that Writer wrote: the names of the header, then the rows.
 struct CsvFile {
   std::vector<std::string> names;
   std::vector<std::vector<std::string>> rows;

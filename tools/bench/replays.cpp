@@ -1,4 +1,4 @@
-// replays.cpp - launches and waits over and over, of several subjects in turns.
+// replays.cpp - repeated launches and waits, alternating between subjects.
 //
 // SPDX-License-Identifier: MIT
 #include "replays.hpp"
@@ -9,7 +9,7 @@
 namespace synfire_bench {
 namespace {
 
-constexpr std::uint64_t blocks = 10;             // each subject's replays, in turns with the others'
+constexpr std::uint64_t blocks = 10;             // of each subject, alternating with the others'
 constexpr std::uint64_t warm_up_replays = 2000;  // before the first block; a twentieth before each later one
 
 }  // namespace
@@ -25,7 +25,8 @@ void measure(std::vector<Subject>& subjects, std::uint64_t replays, double most_
     const std::uint64_t count = replays * (block + 1) / n_blocks - replays * block / n_blocks;
     const double seconds = most_seconds / static_cast<double>(n_blocks);
     for (Subject& subject : subjects) {
-      if (subjects.size() > 1) subject.block(nullptr, count / 20 + 1, seconds / 10);  // the other's traces are gone
+      if (subjects.size() > 1)
+        subject.block(nullptr, count / 20 + 1, seconds / 10);  // removes traces of the other subjects
       subject.block(&subject.times, count, seconds);
     }
   }

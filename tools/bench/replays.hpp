@@ -1,4 +1,4 @@
-// replays.hpp - launches and waits over and over, of several subjects in turns.
+// replays.hpp - repeated launches and waits, alternating between subjects.
 //
 // SPDX-License-Identifier: MIT
 #ifndef SYNFIRE_TOOLS_BENCH_REPLAYS_HPP
@@ -17,7 +17,7 @@ struct Times {
   std::vector<double> launch;  ///< nanoseconds in the call that launches
 };
 
-/// Something that is launched and waited for, over and over.
+/// Something that is launched and waited for repeatedly.
 struct Subject {
   std::function<void(Times* times, std::uint64_t count, double most_seconds)> block;
   Times times;
@@ -42,7 +42,8 @@ Subject make_subject(Launch launch, Wait wait) {
           {}};
 }
 
-/// Each subject's replays in blocks, in turns with the others', after a warm-up; at most so many seconds of each.
+/// Measures every subject's replays in blocks that alternate with the others', after a warm-up. Spends at most that
+/// many seconds on each subject.
 void measure(std::vector<Subject>& subjects, std::uint64_t replays, double most_seconds);
 
 void wait_for(synfire_graph graph, std::uint64_t ticket, std::int32_t policy);

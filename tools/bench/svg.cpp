@@ -1,4 +1,4 @@
-// svg.cpp - the shared parts of pictures.
+// svg.cpp - what the pictures share.
 //
 // SPDX-License-Identifier: MIT
 #include "svg.hpp"

@@ -1,6 +1,6 @@
 // sweep_command.cpp - `synfire-bench sweep`: many shapes, all models.
 //
-// What lives here: which points there are, and the time and memory that bound them.
+// Chooses the points, within limits of time and memory.
 //
 // SPDX-License-Identifier: MIT
 #include <algorithm>
@@ -25,10 +25,10 @@ struct Point {
 
 constexpr std::uint64_t all_steps[] = {1, 2, 4, 8, 16, 32, 64, 128, 1024};
 constexpr std::uint64_t all_neurons[] = {256, 1024, 4096, 16384, 65536, 262144, 1048576, 2097152};
-// Few neurons, many, few with many steps: what is bound by launches, by latency and by memory.
+// Few neurons, many, and few with many steps: bound by launches, by latency and by memory.
 constexpr Point model_points[] = {{8, 1024}, {8, 16384}, {1024, 1024}, {64, 262144}, {4, 2097152}, {32, 2097152}};
 
-// The host's default is smaller, so that it ends within two minutes on two threads.
+// The host's default is smaller, so that it finishes within two minutes on two threads.
 constexpr std::uint64_t host_steps[] = {1, 8, 32, 128};
 constexpr std::uint64_t host_neurons[] = {256, 4096, 65536, 262144};
 constexpr Point host_model_points[] = {{8, 4096}, {8, 262144}};
@@ -36,7 +36,7 @@ constexpr std::uint64_t host_most_elements = std::uint64_t{1} << 22;
 
 struct Plan {
   std::vector<Job> jobs;
-  std::string reduced;  ///< what the default leaves out, in words
+  std::string reduced;  ///< what the default leaves out, as text
 };
 
 Plan make_plan(const Machine& machine, const Options& options) {
@@ -155,7 +155,7 @@ void run_sweep(const Options& options) {
   std::printf("\ncopy at the end: %.1f GB/s, %.1f %% of the one that percents refer to\n%s",
               again.bytes_per_second * 1e-9, again.bytes_per_second / copy.bytes_per_second * 100, skipped.c_str());
   if (late > 0) {
-    std::printf("not measured: the last %llu points, since %.0f s were over (--limit)\n",
+    std::printf("not measured: the last %llu points, because %.0f s had passed (--limit)\n",
                 static_cast<unsigned long long>(late), limit);
   }
   std::printf("%llu of %zu points measured in %.0f s\n", static_cast<unsigned long long>(measured), plan.jobs.size(),

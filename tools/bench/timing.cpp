@@ -1,4 +1,4 @@
-// timing.cpp - samples of replays, single replays, and the copy.
+// timing.cpp - timed samples of replays, single replays, and the reference copy.
 //
 // SPDX-License-Identifier: MIT
 #include "timing.hpp"
@@ -14,9 +14,9 @@
 namespace synfire_bench {
 namespace {
 
-constexpr double sample_seconds = 2e-3;           // a sample is at least this long: the wait at its end weighs little
-constexpr double warm_up_seconds = 20e-3;         // clocks rise, pages and kernels are there
-constexpr double flushed_sample_seconds = 20e-3;  // with flushes between, a sample may rather be short than last longer
+constexpr double sample_seconds = 2e-3;    // the least duration of a sample, so that the wait at its end matters little
+constexpr double warm_up_seconds = 20e-3;  // until clocks have risen and pages and kernels are loaded
+constexpr double flushed_sample_seconds = 20e-3;  // with flushes in between, prefer a sample that is too short
 
 void launch(synfire_graph graph, std::uint64_t* ticket) {
   check(synfire_graph_launch(graph, nullptr, ticket), "synfire_graph_launch");
@@ -32,7 +32,7 @@ void replay(synfire_graph graph) {
   wait(graph, ticket);
 }
 
-// Replays of one context run in order: the last one's end is the end of all.
+// Replays of one context run in order, so waiting for the last one is enough.
 double time_rounds(const Rotation& rotation, std::uint64_t rounds) {
   std::uint64_t ticket = 0;
   double seconds = 0;
@@ -48,7 +48,7 @@ double time_rounds(const Rotation& rotation, std::uint64_t rounds) {
   return seconds;
 }
 
-// Warms up, and finds how many rounds a sample needs.
+// Warms up and finds how many rounds a sample needs.
 std::uint64_t choose_rounds(const Rotation& rotation) {
   std::uint64_t rounds = 1;
   double spent = 0;
@@ -80,7 +80,7 @@ Summary summarize(std::vector<double> seconds, std::uint64_t passes) {
           passes};
 }
 
-// memcpy by `threads` threads, each its part of the arrays.
+// memcpy by `threads` threads, each copying its part of the arrays.
 void copy_by_threads(char* to, const char* from, std::uint64_t bytes, unsigned threads) {
   const std::uint64_t part = (bytes / threads + 4095) / 4096 * 4096;
   const auto copy_part = [&](unsigned index) {
@@ -121,7 +121,7 @@ Summary measure_passes(const Rotation& rotation, std::uint32_t samples) {
     std::vector<double> seconds(samples);
     for (double& value : seconds) value = time_rounds(rotation, rounds) / static_cast<double>(passes);
     const Summary summary = summarize(seconds, passes);
-    // The clock rose since: longer samples, once more.
+    // If the clock has risen since, try again with longer samples.
     const bool too_short = summary.min * static_cast<double>(passes) < sample_seconds;
     if (!too_short || rotation.flush != nullptr || attempt == 4) return summary;
     rounds += rounds / 2 + 1;
@@ -167,7 +167,7 @@ Copy measure_copy(const Machine& machine, std::uint32_t mib, std::uint32_t sampl
     fill_random(machine, source.get(), dtypes[0], dtypes[0], bytes / sizeof(float), -1.0F, 1.0F, seed_of_copy);
     const Owned<synfire_graph> graph = copy_graph(machine, source.get(), destination.get());
     copy.bytes_per_second = 2.0 * static_cast<double>(bytes) / measure_passes({{}, graph.get()}, samples).median;
-    // A recorded copy on the host is one thread's work; what all threads of the context reach is the measure.
+    // On the host, one thread executes a recorded copy. The reference is what all threads of the context achieve.
     const auto threads = static_cast<unsigned>(machine.properties().n_threads);
     if (machine.is_host() && threads > 1) {
       void *from = nullptr, *to = nullptr;

@@ -1,6 +1,5 @@
-// timing.hpp - how long replays take.
-//
-// Samples, medians, launch to done, the copy that everything is compared with.
+// timing.hpp - measures how long replays take: samples, medians, launch-to-done times, and the copy that everything is
+// compared with.
 //
 // SPDX-License-Identifier: MIT
 #ifndef SYNFIRE_TOOLS_BENCH_TIMING_HPP
@@ -16,9 +15,9 @@
 
 namespace synfire_bench {
 
-/// The same work in two forms: as `graphs` of one pass each, replayed one after the other, over and over; and as
-/// `series`, one graph of `passes` passes. Where they do not fill the caches by themselves, `flush` is replayed between
-/// two rounds, outside of what is timed.
+/// The same work in two forms: `graphs` of one pass each, replayed one after the other and repeatedly, and `series`,
+/// one graph of `passes` passes. If they do not fill the caches, `flush` is replayed between two rounds and is not
+/// timed.
 struct Rotation {
   std::vector<synfire_graph> graphs;
   synfire_graph series = nullptr;
@@ -30,14 +29,15 @@ struct Rotation {
 struct Summary {
   double median = 0, min = 0, p10 = 0, p90 = 0, max = 0;
   std::uint32_t samples = 0;
-  std::uint64_t passes = 0;  ///< in each sample
+  std::uint64_t passes = 0;  ///< per sample
 };
 
-/// Back-to-back replays of the series and one wait make a sample of at least 2 ms; its time divided by its passes
-/// counts: what a pass adds to a longer replay, without the launch and the signal that every replay has once.
+/// A sample is back-to-back replays of the series and one wait, at least 2 ms. The result is its time divided by its
+/// number of passes: the time that a pass adds to a longer replay, without the launch and the signal that occur once
+/// per replay.
 Summary measure_passes(const Rotation& rotation, std::uint32_t samples);
 
-/// Seconds from a launch to the return of its wait, one replay at a time.
+/// Seconds from a launch until its wait returns, one replay at a time.
 struct Latency {
   double p50 = 0, p99 = 0;
   std::uint32_t samples = 0;
@@ -45,19 +45,19 @@ struct Latency {
 
 Latency measure_latency(const Rotation& rotation, double budget_seconds, std::uint32_t most_samples);
 
-/// Seconds since some fixed moment.
+/// Seconds since an arbitrary fixed moment.
 double now();
 
-/// Value at `fraction` of sorted values, linear in between.
+/// The value at `fraction` of sorted values, interpolated linearly.
 double quantile(const std::vector<double>& sorted, double fraction);
 
 struct Copy {
   double bytes_per_second = 0;  ///< read + written
-  std::uint64_t bytes = 0;      ///< of the array that is copied
+  std::uint64_t bytes = 0;      ///< of the copied array
   std::string how;
 };
 
-/// `mib` 0: 1 GiB on CUDA, well beyond the caches on the host.
+/// `mib` 0 means 1 GiB on CUDA and well beyond the caches on the host.
 Copy measure_copy(const Machine& machine, std::uint32_t mib, std::uint32_t samples);
 
 /// A graph with one copy of the whole of `source`.

@@ -1,5 +1,5 @@
-// tutorial_command.cpp - `synfire-bench tutorial`: forward and backward of a large layer on each backend, its time and
-// its error against the host in f64.
+// tutorial_command.cpp - `synfire-bench tutorial`: forward and backward of a large layer on each backend, with its
+// time and its error relative to the host in f64.
 //
 // SPDX-License-Identifier: MIT
 #include <algorithm>
@@ -37,7 +37,7 @@ constexpr Column columns[] = {
     {"gradient_error_where_spikes_agree", "where spikes agree", -1},
 };
 
-// What a run computed from a reset state: spike words [T, words] and dL/dX [T, N].
+// The results of a run from a reset state: spike words [T, words] and dL/dX [T, N].
 struct Outcome {
   std::vector<std::uint32_t> spikes;
   std::vector<double> gradient;
@@ -52,7 +52,7 @@ Job make_job(const Dtype& dtype, std::uint64_t steps, std::uint64_t neurons) {
   return {{steps, 1, neurons}, &models[0], &surrogates[0], &dtype, &spike_formats[0], &tapes[0]};
 }
 
-// The first window after a reset of the state, so that every backend and dtype starts from the same one.
+// Runs the first window after a reset of the state, so that every backend and dtype starts from the same state.
 void run_first_window(const Machine& machine, Workload& workload) {
   check(synfire_layer_reset_state(workload.layer(), nullptr), "synfire_layer_reset_state");
   check(synfire_context_synchronize(machine.context()), "synfire_context_synchronize");
@@ -78,7 +78,7 @@ void download_gradient(const Job& job, const Workload& workload, std::uint64_t s
   job.dtype->load(raw.data(), to, job.shape.neurons);
 }
 
-// In f64, from the inputs that a layer of `inputs_as` is given.
+// Computed in f64, from the same inputs as a layer of `inputs_as`.
 Outcome reference_outcome(const Machine& host, const Dtype& inputs_as, std::uint64_t steps, std::uint64_t neurons) {
   const Dtype& f64 = dtypes[1];
   const Job job = make_job(f64, steps, neurons);
@@ -122,7 +122,7 @@ Errors compare(const Job& job, const Workload& workload, const Outcome& referenc
   return errors;
 }
 
-// The largest N up to the one asked for whose arrays fit into host memory, with the reference beside them.
+// The largest N, up to the requested one, whose arrays and reference fit into host memory.
 std::uint64_t fitting_neurons(std::uint64_t neurons) {
   const std::uint64_t most_steps = tutorial_steps[std::size(tutorial_steps) - 1];
   const std::uint64_t bytes_per_element = 3 * 8 + 8 + 2;  // X, dL/dS, dL/dX in f64, the reference, spikes
@@ -134,7 +134,7 @@ std::uint64_t fitting_neurons(std::uint64_t neurons) {
 
 void run_tutorial(const Options& options) {
   const Machine first(options.backend->id, options.threads);
-  // On a machine with a GPU the host is measured beside it, unless one of the two was asked for alone.
+  // On a machine with a GPU the host is measured as well, unless a backend was requested.
   std::unique_ptr<Machine> other;
   if (!first.is_host()) other = std::make_unique<Machine>(SYNFIRE_BACKEND_HOST, options.threads);
   const Machine& host = other ? *other : first;
@@ -143,7 +143,7 @@ void run_tutorial(const Options& options) {
 
   const std::uint64_t neurons = fitting_neurons(options.shape.neurons);
   if (neurons != options.shape.neurons) {
-    std::fprintf(stderr, "synfire-bench: N is %llu, not %llu: host memory does not take more\n",
+    std::fprintf(stderr, "synfire-bench: N is %llu instead of %llu: host memory does not suffice for more\n",
                  static_cast<unsigned long long>(neurons), static_cast<unsigned long long>(options.shape.neurons));
   }
   if (options.format == Format::text) {
@@ -151,7 +151,7 @@ void run_tutorial(const Options& options) {
     std::printf(
         "lif, sigmoid, hard reset, tau 2; forward and backward in one graph, spikes as bits, tape recompute, hot "
         "cache\n"
-        "errors: against the host in f64 from the same inputs; spikes off: how many differ, of all of them\n\n");
+        "errors: relative to the host in f64 with the same inputs; spikes off: how many spikes differ, out of all\n\n");
     std::fflush(stdout);
   }
   Writer writer(stdout, options.format, columns);
@@ -159,7 +159,7 @@ void run_tutorial(const Options& options) {
     Outcome reference;
     for (const Dtype& dtype : dtypes) {
       if (dtype.id == not_built) continue;
-      // Inputs are made in f32: f64 layers are given the same ones.
+      // Inputs are generated in f32, and f64 layers get the same ones.
       if (dtype.id != SYNFIRE_DTYPE_F64) {
         reference = {};
         reference = reference_outcome(host, dtype, steps, neurons);

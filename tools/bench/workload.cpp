@@ -1,4 +1,4 @@
-// workload.cpp - arrays, layers and graphs of a measurement.
+// workload.cpp - arrays, layers and graphs to measure.
 //
 // SPDX-License-Identifier: MIT
 #include "workload.hpp"
@@ -11,8 +11,8 @@ namespace synfire_bench {
 namespace {
 
 constexpr std::uint64_t most_sets = 64;
-constexpr std::uint64_t most_passes = 16;               // of one set in a series
-constexpr std::uint64_t series_bytes = 20'000'000'000;  // about 5 ms on an H200: more passes would only take longer
+constexpr std::uint64_t most_passes = 16;               // of one set per series
+constexpr std::uint64_t series_bytes = 20'000'000'000;  // about 5 ms on an H200; more passes would only take longer
 
 constexpr std::uint64_t aligned(std::uint64_t bytes) {
   return (bytes + 255) / 256 * 256;
@@ -32,7 +32,7 @@ synfire_layer_memory layer_memory(const Job& job) {
   return memory;
 }
 
-// What the tape keeps of every step: H, and spikes beside an H of 16 bits.
+// What the tape stores per step: H, and also spikes if H has 16 bits.
 std::uint64_t stored_bytes(const Job& job) {
   const synfire_layer_memory memory = layer_memory(job);
   switch (job.tape->id) {
@@ -79,7 +79,7 @@ Traffic traffic(const Job& job, Direction direction) {
   const std::uint64_t stored = stored_bytes(job);
   forward.sequences = sequence_bytes(job) + spike_bytes(job) + stored;  // X in, S and a stored H out
   forward.all = forward.sequences + 2 * memory.state_bytes + tape;
-  // X, or a stored H in its place, and dL/dS in, dL/dX out.
+  // In: X, or a stored H instead of it, and dL/dS. Out: dL/dX.
   backward.sequences = 2 * sequence_bytes(job) + (stored != 0 ? stored : sequence_bytes(job));
   backward.all = backward.sequences + tape;
   switch (direction) {
@@ -155,7 +155,7 @@ Arena::Slices Arena::slices(const Job& job, std::uint64_t index) const {
 
 synfire_graph Arena::flush() {
   if (!flush_) {
-    // Read and written together: twice what need be, since caches do not evict strictly in turn.
+    // Twice the size that is needed, because caches do not evict strictly in order.
     reserve(flush_from_, machine_.cold_bytes());
     reserve(flush_to_, machine_.cold_bytes());
     flush_ = copy_graph(machine_, flush_from_.buffer.get(), flush_to_.buffer.get());
@@ -176,7 +176,7 @@ Workload::Workload(const Machine& machine, Arena& arena, const Job& job, const s
     synfire_layer layer = nullptr;
     check(synfire_layer_create(machine.context(), &desc, &layer), "synfire_layer_create");
     set.layer.reset(layer);
-    // A forward first: a backward alone needs its tape.
+    // Run a forward first, because a backward alone needs its tape.
     add_graph(set, Direction::forward);
     std::uint64_t ticket = 0;
     synfire_graph const forward = set.graphs[static_cast<int>(Direction::forward)].get();
@@ -228,7 +228,8 @@ Rotation Workload::rotation(Direction direction, Cache cache) {
   if (cache == Cache::cold && sets * traffic(job_, direction).sequences < machine_.cold_bytes()) {
     rotation.flush = arena_.flush();
   }
-  // On the host a replay costs nothing of its own. A flushed set is cold once.
+  // One round if longer series bring nothing: on the host, replays have no fixed cost, and a flushed set is cold only
+  // once.
   std::uint64_t rounds = std::clamp(series_bytes / (sets * traffic(job_, direction).sequences), std::uint64_t{1},
                                     (most_passes + sets - 1) / sets);
   if (machine_.is_host() || rotation.flush != nullptr) rounds = 1;

@@ -1,6 +1,4 @@
-// workload.hpp - a layer with its arrays and graphs, made to be replayed.
-//
-// What is recorded, how many bytes it must move, the arrays it runs on.
+// workload.hpp - a layer with its arrays and graphs, ready to be replayed, and the number of bytes that it must move.
 //
 // SPDX-License-Identifier: MIT
 #ifndef SYNFIRE_TOOLS_BENCH_WORKLOAD_HPP
@@ -15,7 +13,7 @@
 
 namespace synfire_bench {
 
-/// One layer to be measured.
+/// A layer to measure.
 struct Job {
   Shape shape;
   const Model* model;
@@ -28,40 +26,40 @@ struct Job {
 
 synfire_layer_desc layer_desc(const Job& job);
 
-/// Bytes of one array, and of all that a job holds on its device.
+/// Bytes of one array, and of everything that a job holds on its device.
 std::uint64_t sequence_bytes(const Job& job);
 std::uint64_t spike_bytes(const Job& job);
 std::uint64_t device_bytes(const Job& job);
 
-/// Bytes that must move, each array counted once for each pass that reads or writes it.
+/// Bytes that must move: each array counts once for each pass that reads or writes it.
 struct Traffic {
   std::uint64_t sequences = 0;  ///< arrays [T, B, N]: what GB/s and percent are computed from
   std::uint64_t all = 0;        ///< also the state [B, N] in and out, and the tape
 };
 Traffic traffic(const Job& job, Direction direction);
 
-/// How many sets of arrays a rotation needs so that none of them is in a cache when its turn comes. At most 64: beyond,
-/// a flush between the rounds does the rest.
+/// The number of sets of arrays in a rotation such that none of them is still cached when its turn comes. At most 64;
+/// if that is not enough, the rounds are separated by a flush.
 std::uint64_t cold_sets(const Machine& machine, const Job& job, Direction direction);
 
-/// Memory that many jobs use one after the other, each its slices: inputs are made once.
+/// Memory that many jobs use one after the other, each in slices, so that inputs are generated only once.
 class Arena {
  public:
   Arena(const Machine& machine, const Dtype& dtype) : Arena(machine, dtype, dtype) {}
-  /// Arrays of `dtype` that hold what `inputs_as` would store.
+  /// Arrays of `dtype` with the values that `inputs_as` would store.
   Arena(const Machine& machine, const Dtype& dtype, const Dtype& inputs_as)
       : machine_(machine), dtype_(dtype), inputs_as_(inputs_as) {}
 
-  /// Makes room for `sets` sets of `job`'s arrays, with random inputs in it. No workload may be alive.
+  /// Makes room for `sets` sets of `job`'s arrays and fills them with random inputs. No workload may be alive.
   void prepare(const Job& job, std::uint64_t sets);
 
-  /// Slice `index` of each array; valid while the arena is and until it is prepared again.
+  /// Slice `index` of each array, valid as long as the arena lives and until it is prepared again.
   struct Slices {
     Owned<synfire_buffer> x, spikes, grad_spike, grad_x;
   };
   Slices slices(const Job& job, std::uint64_t index) const;
 
-  /// A copy as large as what is in no cache any more; made when first asked for.
+  /// A copy that is large enough to evict everything from the caches; created on first use.
   synfire_graph flush();
 
  private:
@@ -81,17 +79,17 @@ class Arena {
   Owned<synfire_graph> flush_;
 };
 
-/// `sets` layers of one kind with arrays of their own, each with a graph per direction, and graphs of many passes.
+/// `sets` layers of one kind, each with its own arrays and a graph per direction, and graphs of many passes.
 class Workload {
  public:
   Workload(const Machine& machine, Arena& arena, const Job& job, const std::vector<Direction>& directions,
            std::uint64_t sets);
 
-  /// Hot: one set over and over. Cold: all sets in turn, with a flush where they are too small together.
+  /// Hot: one set, repeatedly. Cold: all sets in turn, with a flush if they are too small together.
   Rotation rotation(Direction direction, Cache cache);
 
-  /// The share of neuron-steps that spiked in the first set's last forward, from up to 4 MiB of its spikes, spread over
-  /// all steps.
+  /// The share of neuron-steps that spiked in the last forward of the first set. Samples up to 4 MiB of its spikes,
+  /// spread over all steps.
   double spike_rate() const;
 
   const Arena::Slices& arrays() const { return sets_.front().arrays; }

@@ -1,7 +1,4 @@
-// bounds.hpp - how exact a golden case must be.
-//
-// What lives here: one table of bounds. What does not: names (../names/names.hpp), reading (case_folder.hpp), running
-// (run_case.hpp).
+// bounds.hpp - the accuracy that golden cases require.
 //
 // SPDX-License-Identifier: MIT
 #ifndef SYNFIRE_TOOLS_GOLDEN_BOUNDS_HPP
@@ -20,8 +17,8 @@ struct Bounds {
   double gradient;   ///< grad_x_seq, grad_v_init, grad_w_init, grad_reciprocal_tau
 };
 
-/// The bounds of tests/golden/README.md: a correct f32 implementation was measured to need a fifth to a half of them;
-/// qif and izhikevich amplify rounding through their square.
+/// The bounds of tests/golden/README.md. A correct f32 implementation was measured at a fifth to a half of them. qif
+/// and izhikevich amplify rounding through their square.
 constexpr Bounds bounds_for(std::string_view model, std::int32_t dtype) {
   if (dtype == SYNFIRE_DTYPE_F64) {
     return {1e-12, 1e-12};

@@ -1,6 +1,4 @@
-// case_folder.cpp - reads cases.json and cases.bin and refuses whatever is not of the documented form.
-//
-// What lives here: files, JSON, shapes and offsets. What does not: the library.
+// case_folder.cpp - reads cases.json and cases.bin and refuses anything that does not have the documented form.
 //
 // SPDX-License-Identifier: MIT
 #include "case_folder.hpp"
@@ -19,7 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Larger sizes than these are no golden case; refusing them keeps every product below 2^63.
+// No golden case is larger. Refusing larger sizes keeps every product below 2^63.
 constexpr std::int64_t largest_extent = std::int64_t{1} << 24;
 
 enum class Shape { steps_by_neurons, neurons, one };
@@ -60,7 +58,7 @@ std::string read_file(const std::string& path) {
   return bytes;
 }
 
-// Refuses what is nested more deeply than any golden case: nobody else need then be safe from depth.
+// Refuses deeper nesting than any golden case has, so that no other code must handle it.
 Json parsed(const std::string& text) {
   constexpr int deepest = 16;
   return Json::parse(text, [](int depth, Json::parse_event_t, Json&) {
@@ -71,7 +69,7 @@ Json parsed(const std::string& text) {
   });
 }
 
-// Turns one JSON object into a Case. Keeps the words for error texts: which case, which key.
+// Turns one JSON object into a Case. Knows which case and key it reads, for error texts.
 class CaseReader {
  public:
   CaseReader(const Json& object, std::size_t index, const std::string& binary)
@@ -121,11 +119,11 @@ class CaseReader {
     return value.get<std::string>();
   }
 
-  // A whole number in [0, 2^63), however the file writes it.
+  // An integer in [0, 2^63), in any notation.
   std::uint64_t whole_number(const Json& value, const std::string& name) const {
     if (!value.is_number_integer() || (!value.is_number_unsigned() && value.get<std::int64_t>() < 0) ||
         value.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-      throw MalformedFolder(where_ + ": " + name + " is " + value.dump() + "; a whole number of at least 0 is needed");
+      throw MalformedFolder(where_ + ": " + name + " is " + value.dump() + "; allowed are integers of at least 0");
     }
     return value.get<std::uint64_t>();
   }
@@ -154,7 +152,7 @@ class CaseReader {
       } else if (value.is_boolean() && switches != nullptr) {
         switches->emplace(name, value.get<bool>());
       } else {
-        throw MalformedFolder(where_ + ": " + key + "." + name + " is " + value.dump() + "; a number is needed");
+        throw MalformedFolder(where_ + ": " + key + "." + name + " is " + value.dump() + "; it must be a number");
       }
     }
   }
@@ -222,7 +220,7 @@ class CaseReader {
       if (shape != expected) {
         throw MalformedFolder(where_ + ": array \"" + name + "\" has shape " + shape_text(shape) +
                               ", but T = " + std::to_string(steps) + " and N = " + std::to_string(neurons) +
-                              " ask for " + shape_text(expected));
+                              " require " + shape_text(expected));
       }
     }
   }

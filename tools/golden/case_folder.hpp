@@ -1,7 +1,4 @@
-// case_folder.hpp - a folder of golden cases (cases.json + cases.bin) in memory.
-//
-// What lives here: reading and checking the two files; nothing of it knows the library.
-// What does not: names the library understands (../names/names.hpp), running a case (run_case.hpp).
+// case_folder.hpp - a folder of golden cases (cases.json + cases.bin) in memory. Independent of the library.
 //
 // SPDX-License-Identifier: MIT
 #ifndef SYNFIRE_TOOLS_GOLDEN_CASE_FOLDER_HPP
@@ -15,7 +12,7 @@
 
 namespace synfire_golden {
 
-/// A folder that cannot be read, or is not of the documented form. The text says which file and what is wrong.
+/// A folder that cannot be read or does not have the documented form. The text names the file and the error.
 struct MalformedFolder : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -35,7 +32,7 @@ struct Case {
   bool detach_reset = false;
   std::int64_t n_steps = 0;
   std::int64_t n_neurons = 0;
-  /// Numbers by name; a parameter given as null (for example `v_reset` under soft reset) is left out.
+  /// Numbers by name. Parameters that are null, for example `v_reset` under soft reset, are left out.
   std::map<std::string, double> parameters;
   /// Switches by name, for example `decay_input`.
   std::map<std::string, bool> switches;

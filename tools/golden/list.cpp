@@ -1,6 +1,5 @@
-// list.cpp - reads the library's lists of models and surrogates and writes them down.
-//
-// What lives here: formats. What does not: any name, default, range or unit.
+// list.cpp - prints the library's lists of models and surrogates. It only formats: names, defaults, ranges and units
+// all come from the library.
 //
 // SPDX-License-Identifier: MIT
 #include "list.hpp"
@@ -25,7 +24,8 @@ struct Model {
   std::string name;
   int id;
   bool has_w, has_input_decay;
-  std::vector<model::ParameterSpec> parameters;  // its own, v_threshold, v_reset: the order in which a layer has them
+  std::vector<model::ParameterSpec>
+      parameters;  // its own, v_threshold, v_reset: in the order in which a layer has them
 };
 
 struct Surrogate {
@@ -67,14 +67,14 @@ std::vector<Surrogate> all_surrogates(model::List<E...>) {
            &derivative_by_default<typename E::type>}...};
 }
 
-// Where derivatives are shown: both infinities, both zeros, on either side of the threshold, no number.
+// The points at which derivatives are listed: both infinities, both zeros, either side of the threshold, NaN.
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::array<double, 10> shown_x = {-infinity, -1, -0.5, -0.0,     0,
                                             0.5,       1,  10,   infinity, std::numeric_limits<double>::quiet_NaN()};
 
 // ---- Words ----------------------------------------------------------------------------------------------------------
 
-// As short as it can be without losing a digit of a default or a bound: 2, -0.1, 1e30; of a derivative, 5 digits.
+// The shortest form that keeps every digit of a default or a bound (2, -0.1, 1e30); 5 digits of a derivative.
 std::string number(double value, int digits = 15) {
   if (value == infinity) return "inf";
   if (value == -infinity) return "-inf";
@@ -128,7 +128,7 @@ Table table_of(const Surrogate& s) {
 Table values_of(const Surrogate& s) {
   Table table = {{"x"}, {"g'(x)"}};
   for (const double x : shown_x) {
-    // A zero's sign is shown for x, where it could matter, not for g'.
+    // The sign of a zero is shown for x, where it could matter, but not for g'.
     table[0].push_back(x == 0 && 1 / x < 0 ? "-0" : number(x, 5));
     table[1].push_back(number(s.derivative(x) + 0.0, 5));
   }
@@ -178,7 +178,7 @@ std::string block(const std::string& name, const std::string& content) {
   return "<!-- table " + name + " -->\n\n" + content + "\n<!-- end of table -->\n";
 }
 
-// All parameters of models, each once: which models have it, by default.
+// All parameters of models, each once: which models have it, grouped by default.
 Table parameters_by_name(const std::vector<Model>& models) {
   struct Default {
     double value;

@@ -1,7 +1,6 @@
 // list.hpp - what `synfire-golden --list` prints: every model, surrogate and parameter of this build of the library.
 //
-// What lives here: the two forms of the list. What does not: the facts, which are the library's own
-// (synfire/model/models.hpp).
+// All facts come from the library (synfire/model/models.hpp).
 //
 // SPDX-License-Identifier: MIT
 #ifndef SYNFIRE_TOOLS_GOLDEN_LIST_HPP
@@ -11,11 +10,11 @@
 
 namespace synfire_golden {
 
-/// For people: a table for each model and surrogate.
+/// As text: a table for each model and surrogate.
 std::string list_as_text();
 
-/// For the documentation: the tables of its pages in Markdown, each between `<!-- table NAME -->` and
-/// `<!-- end of table -->`.
+/// For the documentation: the tables of its pages as Markdown, each between `<!-- table NAME -->` and `<!-- end of
+/// table -->`.
 std::string list_as_markdown();
 
 }  // namespace synfire_golden

@@ -1,8 +1,5 @@
 // main.cpp - synfire-golden: runs a folder of golden cases through the C ABI and prints the largest error of each
-// array; lists what the library has.
-//
-// What lives here: the command line, the report and the exit status. What does not: files (case_folder.hpp), runs
-// (run_case.hpp), the list (list.hpp).
+// array, or lists the library's models and surrogates. This file has the command line, the report and the exit status.
 //
 // SPDX-License-Identifier: MIT
 #include <synfire/synfire.h>
@@ -40,17 +37,17 @@ constexpr const char* usage =
     "f32\n"
     "layer gives, rounded to nearest even.\n"
     "\n"
-    "  --backend       where to run; auto (default) takes a GPU when one answers, else the host\n"
+    "  --backend       where to run; auto (default) uses a GPU if one is available, else the host\n"
     "  --dtype         storage: f32 (default), f64, f16 or bf16 (arithmetic in f32)\n"
     "  --threads       threads of the host backend: 1 to 1024, 0 (default) is automatic\n"
-    "  --list-skipped  repeats the skipped cases at the end, grouped by reason\n"
+    "  --list-skipped  lists the skipped cases again at the end, grouped by reason\n"
     "  --list          runs nothing: every model and surrogate of this build with its parameters, their defaults, "
     "ranges,\n"
     "                  units, and whether they have a gradient and can be one number per neuron\n"
     "  --markdown      with --list: the tables of the documentation\n"
     "\n"
-    "Exit status: 0 when at least one case ran and none failed, 1 otherwise, 2 for unusable arguments, a folder that\n"
-    "cannot be read or is malformed, or a backend that does not answer.\n";
+    "Exit status: 0 if at least one case ran and none failed, 1 otherwise, 2 for invalid arguments, a folder that\n"
+    "cannot be read or is malformed, or an unavailable backend.\n";
 
 struct Options {
   std::string folder;
@@ -133,14 +130,14 @@ Options parse_options(int argument_count, char** arguments) {
     } else if (options.folder.empty() && !argument.empty()) {
       options.folder = argument;
     } else {
-      throw UsageError{"one folder is needed, \"" + std::string(argument) + "\" is one too many"};
+      throw UsageError{"only one folder is allowed; unexpected argument \"" + std::string(argument) + "\""};
     }
   }
   if (options.markdown && !options.list) {
-    throw UsageError{"--markdown is a form of --list, which is missing"};
+    throw UsageError{"--markdown requires --list"};
   }
   if (options.list && !options.folder.empty()) {
-    throw UsageError{"--list runs nothing, \"" + options.folder + "\" is one argument too many"};
+    throw UsageError{"--list takes no folder; unexpected argument \"" + options.folder + "\""};
   }
   if (options.folder.empty() && !options.list) {
     throw UsageError{"a folder is needed"};
@@ -168,7 +165,7 @@ void print_case(const Case& golden, const CaseResult& result) {
   }
   std::printf("\n");
   for (const ArrayError& array : result.errors) {
-    const char* const mark = array.error <= array.bound ? "" : "  <- beyond its bound";
+    const char* const mark = array.error <= array.bound ? "" : "  <- exceeds its bound";
     if (array.name == "spike_seq") {
       std::printf("        %-12s %.0f spikes differ (exact)%s\n", array.name.c_str(), array.error, mark);
     } else {

@@ -1,7 +1,5 @@
 // run_case.cpp - runs one golden case ten times (eager and graph; spikes dense, as bytes and packed both ways; tapes
-// that recompute and that store H) and compares; with 16-bit storage also with the same layer in f32.
-//
-// What lives here: handles, upload, forward, backward, comparison. What does not: files, printing.
+// that recompute and that store H) and compares. With 16-bit storage it also compares with the same layer in f32.
 //
 // SPDX-License-Identifier: MIT
 #include "run_case.hpp"
@@ -22,12 +20,12 @@
 namespace synfire_golden {
 namespace {
 
-// A call of the library that failed; the text is the library's own.
+// A failed call of the library, with the library's own text.
 struct CallFailed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The library knows the names but not their combination.
+// The names are known to the library, but their combination is not supported.
 struct NotBuilt : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -43,7 +41,7 @@ void check(synfire_status status, const char* call) {
   if (status == SYNFIRE_OK) {
     return;
   }
-  throw CallFailed(std::string(call) + " answered " + synfire_status_name(status) + ": " + last_error_text());
+  throw CallFailed(std::string(call) + " returned " + synfire_status_name(status) + ": " + last_error_text());
 }
 
 struct Destroy {
@@ -99,7 +97,7 @@ float decoded(std::uint16_t bits, std::int32_t dtype) {
 
 // ---- runs -----------------------------------------------------------------------------------------------------------
 
-// What one run leaves on the host, 16-bit elements as the f32 they stand for.
+// The results of one run on the host. 16-bit elements are converted to f32.
 template <typename Scalar>
 struct Outputs {
   std::vector<Scalar> h_seq, v_seq, v_final, grad_x_seq, grad_v_init;
@@ -114,7 +112,7 @@ enum class Spikes { dense, bits, bytes, time_bits };
 template <typename Scalar>
 class CaseRunner {
  public:
-  // Sequences go in as `inputs_as` stores them, so that runs in two types can be given the same ones.
+  // Sequences are first rounded to `inputs_as`, so that runs in two types can receive the same values.
   CaseRunner(synfire_context context, const Case& golden, const synfire_layer_desc& desc, std::int32_t inputs_as)
       : context_(context),
         golden_(golden),
@@ -210,7 +208,7 @@ class CaseRunner {
   bool has_w() const { return golden_.arrays.count("w_init") != 0; }
   bool has_grad_reciprocal_tau() const { return golden_.arrays.count("grad_reciprocal_tau") != 0; }
 
-  // Reference spikes as words, so that dense and packed runs compare with the same thing.
+  // The reference spikes as words, so that dense and packed runs are compared with the same array.
   std::vector<std::uint32_t> reference_words() const { return pack(golden_.arrays.at("spike_seq").values); }
 
  private:
@@ -264,7 +262,7 @@ class CaseRunner {
     return uploaded(desc_.dtype, values);
   }
 
-  // Outputs start as NaN (packed: all ones), so that an element never written cannot look right.
+  // Outputs start as NaN (packed: all ones), so that an element that is never written is detected.
   Owned<synfire_buffer> filled(std::int32_t dtype, std::size_t n_elements, double value) const {
     Owned<synfire_buffer> buffer = make_buffer(dtype, n_elements);
     check(synfire_buffer_fill(buffer.get(), value), "synfire_buffer_fill");
@@ -339,7 +337,7 @@ class CaseRunner {
     check(synfire_graph_wait(handle, ticket, SYNFIRE_WAIT_YIELD, -1), "synfire_graph_wait");
   }
 
-  // Dense spikes [T, N] to words [T, ceil(N/32)]; anything but 0 and 1 is an error of its own.
+  // Dense spikes [T, N] to words [T, ceil(N/32)]; any value but 0 and 1 is an error.
   template <typename Element>
   std::vector<std::uint32_t> pack(const std::vector<Element>& dense) const {
     std::vector<std::uint32_t> words(words_, 0);
@@ -367,7 +365,7 @@ double relative_error(const std::vector<Scalar>& out, const double* reference) {
   for (std::size_t i = 0; i < out.size(); ++i) {
     const double difference = std::fabs(static_cast<double>(out[i]) - reference[i]);
     largest = std::max(largest, std::fabs(reference[i]));
-    error = difference <= error ? error : difference;  // a NaN difference stays and fails every bound
+    error = difference <= error ? error : difference;  // keeps a NaN difference, which fails every bound
     if (std::isnan(difference)) {
       return difference;
     }
@@ -419,7 +417,7 @@ void require_same(const Outputs<Scalar>& eager, const Outputs<Scalar>& other, co
   require(same_bits(eager.grad_reciprocal_tau, other.grad_reciprocal_tau), "grad_reciprocal_tau");
 }
 
-// The same case in f32, its sequences rounded to the 16-bit type: what a 16-bit layer must give, bit for bit.
+// The same case in f32, with sequences rounded to the 16-bit type: the exact result that a 16-bit layer must have.
 Outputs<float> rounded_f32_run(synfire_context context, const Case& golden, const synfire_layer_desc& desc) {
   synfire_layer_desc wide = desc;
   wide.dtype = SYNFIRE_DTYPE_F32;
@@ -503,11 +501,11 @@ CaseResult skipped(const std::string& reason) {
 CaseResult run_case(synfire_context context, std::int32_t dtype, const Case& golden) {
   const std::optional<std::int32_t> model = synfire_tools::find_id(synfire_tools::models, golden.model);
   if (!model) {
-    return skipped("model '" + golden.model + "' is not built yet");
+    return skipped("model '" + golden.model + "' is not supported yet");
   }
   const std::optional<std::int32_t> surrogate = synfire_tools::find_id(synfire_tools::surrogates, golden.surrogate);
   if (!surrogate) {
-    return skipped("surrogate '" + golden.surrogate + "' is not built yet");
+    return skipped("surrogate '" + golden.surrogate + "' is not supported yet");
   }
   synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
   desc.model = *model;

@@ -1,7 +1,5 @@
 // run_case.hpp - one golden case through the C ABI: eagerly and as a graph, with every spike format and tape.
 //
-// What lives here: the run and its verdict. What does not: files, printing.
-//
 // SPDX-License-Identifier: MIT
 #ifndef SYNFIRE_TOOLS_GOLDEN_RUN_CASE_HPP
 #define SYNFIRE_TOOLS_GOLDEN_RUN_CASE_HPP
@@ -15,11 +13,11 @@
 
 namespace synfire_golden {
 
-/// The error of one array against the reference.
+/// The error of one array relative to the reference.
 struct ArrayError {
   std::string name;
-  /// Relative to the reference's largest magnitude; of 16-bit elements, in units of their own bound, so that 1 is
-  /// allowed; for spikes, how many differ.
+  /// Relative to the reference's largest magnitude. For 16-bit elements, in units of their own bound, so that 1 is
+  /// allowed. For spikes, the number that differ.
   double error;
   double bound;  ///< the largest error allowed
 };
@@ -29,7 +27,7 @@ enum class Verdict { passed, failed, skipped };
 struct CaseResult {
   Verdict verdict = Verdict::failed;
   std::vector<ArrayError> errors;
-  /// Why it was skipped, or what failed besides a bound; one sentence each.
+  /// Why the case was skipped, or what failed besides a bound; one sentence each.
   std::vector<std::string> notes;
 };
 

@@ -1,7 +1,6 @@
 // names.hpp - the names that the tools share: models, surrogates, backends.
 //
-// What lives here: the library's own lists (synfire/model/models.hpp) as tables of a name and an id. What does not:
-// what only one tool can be asked for (bench/names.hpp), parameters (golden/list.hpp).
+// The library's own lists (synfire/model/models.hpp) as tables of names and ids.
 //
 // SPDX-License-Identifier: MIT
 #ifndef SYNFIRE_TOOLS_NAMES_NAMES_HPP

@@ -32,7 +32,7 @@ int64_t clock_preemptions(void) {
 
 void clock_sleep_until(int64_t moment) {
   int64_t left;
-  while ((left = moment - clock_now()) > 0) { /* a signal may end the sleep early */
+  while ((left = moment - clock_now()) > 0) { /* a signal may interrupt the sleep */
     struct timespec pause;
     pause.tv_sec = (time_t)(left / NANOSECONDS_PER_SECOND);
     pause.tv_nsec = (long)(left % NANOSECONDS_PER_SECOND);

@@ -1,7 +1,7 @@
-/* clock.h - time, in nanoseconds that only ever grow.
+/* clock.h - monotonic time in nanoseconds.
  *
- * Reading the clock, sleeping until a moment, asking how often the thread was interrupted; the only
- * file that needs POSIX for time.
+ * Reads the clock, sleeps until a given time, and counts preemptions of the thread. The only file that needs POSIX for
+ * time.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef HEAR_CLOCK_H
@@ -9,13 +9,13 @@
 
 #include <stdint.h>
 
-/* Nanoseconds since some fixed moment. */
+/* Nanoseconds since an arbitrary fixed time. */
 int64_t clock_now(void);
 
-/* How often the system has preempted this thread; negative if it does not tell. */
+/* How often the system has preempted this thread; negative if it does not report that. */
 int64_t clock_preemptions(void);
 
-/* Returns when clock_now() has reached `moment`; at once when it already has. */
+/* Returns when clock_now() has reached `moment`, immediately if it already has. */
 void clock_sleep_until(int64_t moment);
 
 #endif

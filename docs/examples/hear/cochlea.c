@@ -8,8 +8,8 @@
  *   frequency come out with the amplitude that went in: that is the gain normalisation of every channel.
  * - b = 1.019 ERB(f), the bandwidth for which a fourth-order gammatone has the equivalent rectangular bandwidth
  *   ERB(f): R. D. Patterson et al., "An efficient auditory filterbank based on the gammatone function", 1987.
- * - Pre-emphasis s[n] - 0.95 s[n-1], the speech front-ends' usual stand-in for the outer and middle ear: speech loses
- *   about 6 dB per octave, and without it only the lowest channels would fire.
+ * - Pre-emphasis s[n] - 0.95 s[n-1], the usual stand-in for the outer and middle ear in speech processing: speech
+ *   loses about 6 dB per octave, and without it only the lowest channels would fire.
  * - The square root after rectification: at the levels of speech the motion of the basilar membrane grows with the
  *   power 0.2 to 0.5 of the sound: L. Robles and M. A. Ruggero, "Mechanics of the mammalian cochlea", Physiological
  *   Reviews 81, 2001.
@@ -28,8 +28,8 @@ static const float PRE_EMPHASIS = 0.95F;
 static const double TARGET_RMS = 0.1;
 static const double LARGEST_LEVEL = 100.0;
 
-/* Far below hearing (-360 dB), far above the smallest normal float: a resonator that rings down in silence would
- * otherwise end in denormal numbers, which many processors add a hundred times slower. */
+/* Far below hearing (-360 dB) and far above the smallest normal float. Without it, a resonator that rings down in
+ * silence would end in denormal numbers, which many processors add a hundred times more slowly. */
 static const float FLOOR = 1e-18F;
 
 double cochlea_erb_number(double hz) {

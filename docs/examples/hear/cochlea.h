@@ -1,7 +1,7 @@
-/* cochlea.h - a silicon cochlea: sound in, what 128 places along the basilar membrane would feel out.
+/* cochlea.h - a silicon cochlea: sound in, the motion of 128 places along the basilar membrane out.
  *
- * 128 gammatone resonators, equally spaced on the ERB-number scale from 80 Hz to
- * min(7 kHz, 0.45 rate), half-wave rectified and compressed; and the normalisation of loudness before them.
+ * 128 gammatone resonators, equally spaced on the ERB-number scale from 80 Hz to min(7 kHz, 0.45 rate), half-wave
+ * rectified and compressed. The loudness is normalised before them.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef HEAR_COCHLEA_H
@@ -12,28 +12,29 @@
 
 enum { COCHLEA_CHANNELS = 128, COCHLEA_ORDER = 4 };
 
-/* State and coefficients, one array per quantity so that the loop over channels is a loop over memory. */
+/* State and coefficients, one array per quantity, so that loops over channels access memory in order. */
 typedef struct cochlea {
-  double centre_hz[COCHLEA_CHANNELS]; /* rising */
+  double centre_hz[COCHLEA_CHANNELS]; /* ascending */
   float pole_re[COCHLEA_CHANNELS], pole_im[COCHLEA_CHANNELS];
   float scale[COCHLEA_CHANNELS];
   float state_re[COCHLEA_ORDER][COCHLEA_CHANNELS], state_im[COCHLEA_ORDER][COCHLEA_CHANNELS];
-  float level;    /* gain on the sound */
-  float previous; /* the sample before, for the pre-emphasis */
+  float level;    /* gain applied to the sound */
+  float previous; /* the previous sample, for the pre-emphasis */
 } cochlea;
 
 /* ERB-number (in Cams) of a frequency, and back: Glasberg and Moore 1990. */
 double cochlea_erb_number(double hz);
 double cochlea_erb_number_to_hz(double erb_number);
 
-/* A cochlea at rest for sound of `rate` samples per second, with `level` as the gain on every sample. */
+/* A cochlea at rest for sound of `rate` samples per second, with `level` as the gain of every sample. */
 void cochlea_init(cochlea *self, uint32_t rate, float level);
 
-/* The gain that brings a recording to the loudness the cochlea is tuned for: an RMS of 0.1 of full scale
- * (-20 dBFS), and never more than a hundredfold, so that silence stays silence. */
+/* The gain that brings a recording to the loudness for which the cochlea is tuned: an RMS of 0.1 of full scale (-20
+ * dBFS). At most 100, so that silence stays silence. */
 float cochlea_level(const float *samples, size_t n_samples);
 
-/* Hears `n_samples` samples: response [n_samples, COCHLEA_CHANNELS], never negative. The state continues. */
+/* Processes `n_samples` samples into response [n_samples, COCHLEA_CHANNELS], which is never negative. The state
+ * continues. */
 void cochlea_hear(cochlea *self, const float *samples, size_t n_samples, float *response);
 
 #endif

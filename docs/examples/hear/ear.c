@@ -13,7 +13,7 @@
 static const double TIME_CONSTANT = 0.010;      /* seconds */
 static const double TIME_CONSTANT_SPREAD = 4.0; /* slowest = 4 x, fastest = 1/4 x */
 
-/* Every status is looked at; a negative one is an error. */
+/* Checks every status; a negative one is an error. */
 #define CHECK(call)                               \
   do {                                            \
     if ((call) < 0) return complain_about_call(); \
@@ -39,7 +39,7 @@ static bool set_time_constants(const ear *self, uint32_t rate) {
 }
 /* [time constants] */
 
-/* Page-locked memory, which host and GPU both reach: frames go in and out without a copy of their own. */
+/* Page-locked memory, which host and GPU both access, so frames need no copies of their own. */
 static bool create_pinned(const ear *self, int32_t dtype, size_t n_elements, synfire_buffer *buffer, void **data) {
   synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
   desc.memory = SYNFIRE_MEMORY_PINNED;
@@ -101,7 +101,7 @@ bool ear_open(ear *self, const ear_config *config) {
   layer.model = SYNFIRE_MODEL_LIF;
   layer.n_steps = (int64_t)self->n_steps;
   layer.n_neurons = (int64_t)self->n_neurons;
-  layer.detach_reset = 1; /* then a louder input never has a negative influence on a spike */
+  layer.detach_reset = 1; /* so that a louder input never has a negative effect on a spike */
   CHECK(synfire_layer_create(self->context, &layer, &self->layer));
   return set_time_constants(self, config->rate) && create_buffers(self, config->learn) && record(self, config->learn);
 }
@@ -120,7 +120,7 @@ bool ear_wait(ear *self, int64_t deadline, bool *late) {
   if (status < 0) return complain_about_call();
   self->done = clock_now();
   self->pending = status == SYNFIRE_PENDING;
-  *late = self->pending || self->done > deadline; /* the host backend is done when launch returns, on time or not */
+  *late = self->pending || self->done > deadline; /* on the host, done when launch returns, on time or not */
   return true;
 }
 /* [wait] */
@@ -136,14 +136,14 @@ bool ear_finish(ear *self) {
 }
 
 void ear_close(ear *self) {
-  synfire_graph_destroy(self->graph); /* any order is legal, and null is too */
+  synfire_graph_destroy(self->graph); /* any order is valid, and so is null */
   synfire_buffer_destroy(self->x_buffer);
   synfire_buffer_destroy(self->spikes_buffer);
   synfire_buffer_destroy(self->grad_spikes_buffer);
   synfire_buffer_destroy(self->grad_x_buffer);
   synfire_layer_destroy(self->layer);
   synfire_context_destroy(self->context);
-  synfire_context_reclaim(NULL, NULL); /* destroying queues; this frees */
+  synfire_context_reclaim(NULL, NULL); /* destroying only queues; this frees */
   free(self->previous_spikes);
   memset(self, 0, sizeof *self);
 }

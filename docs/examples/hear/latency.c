@@ -30,7 +30,7 @@ void latency_sort(latency *self) {
 }
 
 double latency_percentile(const latency *self, double fraction) {
-  double rank = ceil(fraction * (double)self->count - 1e-6); /* 0.999 * 1000 is rank 999, whatever it rounds to */
+  double rank = ceil(fraction * (double)self->count - 1e-6); /* 0.999 * 1000 must be rank 999 despite rounding */
   if (self->count == 0) return 0.0;
   if (rank < 1.0) rank = 1.0;
   if (rank > (double)self->count) rank = (double)self->count;

@@ -1,6 +1,5 @@
-/* latency.h - how long every replay took, and the percentiles of that.
- *
- * One number per frame, kept exactly, sorted when it is read.
+/* latency.h - how long every replay took, and percentiles of these times. Keeps one exact number per frame, and sorts
+ * them when they are read.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef HEAR_LATENCY_H
@@ -15,17 +14,17 @@ typedef struct latency {
   size_t count, capacity;
 } latency;
 
-/* All memory is taken here, none while the frames run. */
+/* All memory is allocated here, and none while the frames run. */
 bool latency_init(latency *self, size_t capacity);
 
-/* Notes one; what does not fit is ignored. */
+/* Adds one time; times beyond the capacity are ignored. */
 void latency_add(latency *self, int64_t nanoseconds);
 
-/* Sorts, so that percentiles can be read. */
+/* Sorts the times, so that percentiles can be read. */
 void latency_sort(latency *self);
 
 /* The smallest value that at least the share `fraction` of all values does not exceed (nearest rank), in microseconds;
- * 0 when there is none. After latency_sort(). */
+ * 0 if there is none. Call latency_sort() first. */
 double latency_percentile(const latency *self, double fraction);
 
 void latency_free(latency *self);

@@ -44,7 +44,7 @@ void learner_follow_gradient(learner *self, const ear *ears, size_t frames_in_wi
     }
   for (c = 0; c < ears->n_channels; ++c) {
     const double error = self->error_hz[c];
-    double influence; /* dr/dtheta of this frame, up to the constant that cancels below */
+    double influence; /* dr/dtheta of this frame, up to a constant that cancels below */
     if (error == 0.0) continue;
     influence = gradient[c] / error;
     if (self->sensitivity[c] < 0.0) self->sensitivity[c] = fabs(influence);

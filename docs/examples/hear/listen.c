@@ -12,7 +12,7 @@
 #include "progress.h"
 
 /* The input of a neuron, in thresholds, for a cochlear response of 1. Chosen for speech at the normal level
- * (cochlea_level()): silent in pauses, some 40 spikes a second on average, up to 300 in vowels and fricatives. */
+ * (cochlea_level()): silent in pauses, some 40 spikes per second on average, up to 300 in vowels and fricatives. */
 static const float DRIVE = 60.0F;
 
 enum { LEARNING_PASSES = 10, NANOSECONDS_PER_SECOND = 1000000000 };
@@ -39,7 +39,7 @@ int64_t plan_time(const plan *self, uint32_t rate, uint64_t frames) {
   return (int64_t)(samples / rate * NANOSECONDS_PER_SECOND + samples % rate * NANOSECONDS_PER_SECOND / rate);
 }
 
-/* Samples of a frame [T]; silence after the end. */
+/* The samples of a frame [T]; silence after the end. */
 static void cut_frame(const listener *self, uint64_t frame, float *samples) {
   const size_t length = self->course->frame_samples;
   const size_t from = (size_t)(frame % self->course->pass_frames) * length;
@@ -48,7 +48,7 @@ static void cut_frame(const listener *self, uint64_t frame, float *samples) {
   memset(samples + there, 0, (length - there) * sizeof *samples);
 }
 
-/* x [T, C K] from the response [T, C]: times the gain of the channel, once for each of its K neurons. */
+/* x [T, C K] from the response [T, C]: multiplied by the channel's gain, once for each of its K neurons. */
 static void write_input(const listener *self, const float *response) {
   const ear *const ears = self->ears;
   float *x = ears->x;
@@ -64,14 +64,14 @@ static void count(const ear *ears, const uint32_t *spikes, uint32_t *counts) {
   rates_count(spikes, ears->n_steps, ears->n_words, ears->population, ears->n_channels, counts);
 }
 
-/* What the program does with spikes the moment they are due: it moves the level meter. */
+/* What the program does with spikes when they are due: it moves the level meter. */
 static void act(progress *shown, const uint32_t *counts) {
   int c, firing = 0;
   for (c = 0; c < COCHLEA_CHANNELS; ++c) firing += counts[c] > 0;
   progress_hear(shown, (double)firing / COCHLEA_CHANNELS);
 }
 
-/* Everything that may wait until the replay is done for sure: it uses this frame's own spikes, late or not. */
+/* Everything that can wait until the replay is certainly done. It uses this frame's own spikes, late or not. */
 static bool keep(listener *self, uint64_t frame, const uint32_t *counts) {
   const plan *const course = self->course;
   int c;
@@ -81,7 +81,7 @@ static bool keep(listener *self, uint64_t frame, const uint32_t *counts) {
   return self->file == NULL || npy_append(self->file, self->ears->spikes, self->ears->n_steps * self->ears->n_words);
 }
 
-/* The gains rest in the first pass and in the last, which are there to measure. */
+/* The gains do not change in the first and the last pass, which measure. */
 static void learn(listener *self, uint64_t frame, const uint32_t *counts, progress *shown) {
   const plan *const course = self->course;
   const bool move = frame >= course->pass_frames && frame < course->keep_from;
@@ -93,7 +93,7 @@ static void learn(listener *self, uint64_t frame, const uint32_t *counts, progre
   self->after = shown->distance;
 }
 
-/* What the frame's time went to. The interruptions are those since the frame before was noted. */
+/* Records how the frame spent its time. Preemptions are counted since the previous frame was recorded. */
 static void note_times(listener *self, int64_t due, int64_t awake, bool late) {
   const ear *const ears = self->ears;
   const int64_t preemptions = clock_preemptions();
@@ -150,7 +150,7 @@ bool listen(listener *self) {
   progress_start(&shown, self->course->frames);
   for (frame = 0; good && frame < self->course->frames; ++frame) {
     int64_t begin = clock_now();
-    if (self->chosen->realtime) { /* a frame can be heard when its last sample is in */
+    if (self->chosen->realtime) { /* a frame can be processed when its last sample has arrived */
       begin = start + plan_time(self->course, self->sound->rate, frame + 1);
       self->busy_until = clock_now();
       clock_sleep_until(begin);

@@ -1,6 +1,6 @@
-/* listen.h - the loop: frame after frame of sound, through the cochlea, through the graph, to whoever wants the spikes.
+/* listen.h - the loop: passes sound frame by frame through the cochlea and the graph to everything that uses spikes.
  *
- * How many frames there are, when each begins and when it must be done, what happens when it is not.
+ * It determines how many frames there are, when each begins and when it must be done, and what happens if it is late.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef HEAR_LISTEN_H
@@ -20,16 +20,16 @@
 #include "timeline.h"
 #include "wav.h"
 
-/* How the run goes: passes over the sound, the last frame of each filled up with silence. */
+/* The course of the run: passes over the sound. The last frame of each is padded with silence. */
 typedef struct plan {
   uint32_t frame_samples; /* T = round(rate / 1000) */
-  uint64_t pass_frames;   /* frames of one pass */
-  uint64_t frames;        /* of the whole run */
+  uint64_t pass_frames;   /* frames per pass */
+  uint64_t frames;        /* frames in the whole run */
   uint64_t keep_from;     /* frames [keep_from, keep_from + keep) go into raster.svg and spikes.npy */
   uint64_t keep;
 } plan;
 
-/* With --learn: one pass to measure, the learning, one pass to measure again. */
+/* With --learn: one pass to measure, the passes that learn, and one pass to measure again. */
 void plan_make(plan *self, const options *chosen, const wav *sound);
 
 /* Nanoseconds from the first sample to the end of frame number `frames`: exact, however many there are. */
@@ -42,21 +42,21 @@ typedef struct listener {
   cochlea *basilar;
   ear *ears;
   latency *replays;
-  learner *teacher; /* these four null when not wanted */
+  learner *teacher; /* these four are null if not wanted */
   rates *recent;
   raster *picture;
   npy *file;
-  timeline *times; /* null when not wanted */
+  timeline *times; /* null if not wanted */
 
   uint64_t spikes, missed; /* results */
   int64_t elapsed;         /* nanoseconds */
-  int64_t first_due;       /* when the first frame was */
+  int64_t first_due;       /* when the first frame was due */
   int64_t busy_until;      /* when the loop was ready to sleep until the latest frame */
   int64_t preemptions;     /* clock_preemptions() after the latest frame */
   double before, after;    /* mean |rate - target| over the first and the last pass */
 } listener;
 
-/* Runs all frames. On failure complains and answers false. */
+/* Runs all frames. On failure, reports the error and returns false. */
 bool listen(listener *self);
 
 #endif

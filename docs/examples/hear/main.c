@@ -1,9 +1,8 @@
-/* main.c - `hear`: sound in, spikes out, one graph replayed for every millisecond. `hear --help` tells the rest.
+/* main.c - `hear`: sound in, spikes out, one graph replayed for every millisecond. `hear --help` lists the options.
  *
- * What lives here: putting the parts together and taking them apart again.
- * What does not: the parts. The one that shows how to use Synfire is ear.c; the loop is in listen.c.
+ * This file connects the parts and releases them. ear.c shows how to use Synfire; the loop is in listen.c.
  *
- * Needs POSIX for a clock (clock.c), a terminal (progress.c) and folders (output.c), otherwise C99.
+ * Needs POSIX for a clock (clock.c), a terminal (progress.c) and folders (output.c), and otherwise only C99.
  *
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
@@ -14,7 +13,7 @@
 #include "output.h"
 #include "report.h"
 
-/* Everything that must be given back, whatever happens. */
+/* Everything that must be released in any case. */
 typedef struct parts {
   wav sound;
   plan course;
@@ -53,7 +52,7 @@ static bool open_outputs(parts *all, const char *folder) {
          npy_open(&all->file, all->file_path, course->keep * course->frame_samples, ears->n_words);
 }
 
-/* Where the replays ran, which is what a picture of their latency is about. */
+/* Where the replays ran, for the title of the latency picture. */
 static const char *title_of(const listener *heard) {
   return heard->ears->properties.name;
 }
@@ -103,7 +102,7 @@ static bool run(parts *all, const options *chosen) {
 }
 
 int main(int argc, char **argv) {
-  static parts all; /* zeros; too large for some stacks */
+  static parts all; /* all zero; too large for some stacks */
   options chosen;
   bool good;
   switch (options_read(&chosen, argc, argv)) {

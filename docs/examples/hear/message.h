@@ -1,6 +1,5 @@
-/* message.h - what `hear` tells its user when something is wrong.
- *
- * One way to complain on stderr, and the text behind a failed call of the library.
+/* message.h - how `hear` reports errors: one way to print them to stderr, and the text of a failed call of the
+ * library.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef HEAR_MESSAGE_H
@@ -14,11 +13,11 @@
 #define HEAR_PRINTF
 #endif
 
-/* Prints "hear: ..." and a line end on stderr. Always answers false, so that a function can `return complain(...)`. */
+/* Prints "hear: ..." and a line end to stderr. Always returns false, so that a function can `return complain(...)`. */
 bool complain(const char *format, ...) HEAR_PRINTF;
 
-/* Complains with the library's own text about the last failed call on this thread, which names the function, the
- * argument and what is allowed. Always answers false. */
+/* Prints the library's own text about the last failed call on this thread, which names the function, the argument and
+ * what is allowed. Always returns false. */
 bool complain_about_call(void);
 
 #endif

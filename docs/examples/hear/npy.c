@@ -15,7 +15,8 @@ static bool cannot_write(const char *path) {
 }
 
 bool npy_open(npy *self, const char *path, uint64_t n_steps, uint64_t n_words) {
-  /* Magic, version 1.0, length of the text that follows; then the text, padded with spaces, ending in a line feed. */
+  /* Magic, version 1.0, length of the following text; then the text, padded with spaces and terminated by a line feed.
+   * */
   static const unsigned char prefix[PREFIX_BYTES] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, HEADER_BYTES - PREFIX_BYTES,
                                                      0};
   char header[HEADER_BYTES];

@@ -1,12 +1,12 @@
 /* npy.h - spikes as a NumPy file.
  *
- * What lives here: NumPy format 1.0, array '<u4' [steps, words], written as it comes: the packed spikes of the library,
- * bit i of word w is neuron 32 w + i. In Python:
+ * NumPy format 1.0, array '<u4' [steps, words], written incrementally: the library's packed spikes, where bit i of
+ * word w is neuron 32 w + i. In Python:
  *
  *     words = numpy.load("spikes.npy")
  *     spikes = numpy.unpackbits(words.view(numpy.uint8), axis=1, bitorder="little")    # [steps, neurons]
  *
- * What does not: other types and shapes, reading. The format: NumPy enhancement proposal 1 (R. Kern, 2007).
+ * The format: NumPy enhancement proposal 1 (R. Kern, 2007).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef HEAR_NPY_H
@@ -28,10 +28,10 @@ bool npy_open(npy *self, const char *path, uint64_t n_steps, uint64_t n_words);
 
 bool npy_append(npy *self, const uint32_t *words, size_t n_words);
 
-/* Flushes and closes; what the disk refused is found out here at the latest. Complains when rows are missing. */
+/* Flushes and closes; a full disk is detected here at the latest. Reports an error if rows are missing. */
 bool npy_close(npy *self);
 
-/* Closes without a word, after a failure elsewhere. Safe on a file that was never opened. */
+/* Closes without a message, after a failure elsewhere. Safe for a file that was never opened. */
 void npy_abandon(npy *self);
 
 #endif

@@ -75,7 +75,7 @@ static bool read_backend(const char *text, int32_t *backend) {
   return true;
 }
 
-/* An option with a value. */
+/* An option that takes a value. */
 static bool read_option(options *chosen, const char *name, const char *text) {
   long long whole = 0;
   bool good;

@@ -1,6 +1,4 @@
-/* options.h - the command line of `hear`.
- *
- * Reading and checking it, and the help text.
+/* options.h - the command line of `hear`: reading and checking it, and the help text.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef HEAR_OPTIONS_H
@@ -11,13 +9,13 @@
 
 typedef struct options {
   const char *sound;  /* the WAV file */
-  const char *svg;    /* latency over time as a picture; null: not wanted */
+  const char *svg;    /* picture of latency over time; null: not wanted */
   const char *csv;    /* latency of every frame; null: not wanted */
   const char *output; /* folder for raster.svg and spikes.npy; null: nothing is written */
   int32_t backend;    /* SYNFIRE_BACKEND_* */
   int32_t device;
   int32_t threads;
-  uint32_t population; /* neurons of every channel */
+  uint32_t population; /* neurons per channel */
   uint64_t frames;     /* 0: not given */
   double loop_seconds; /* 0: not given */
   double target_hz;
@@ -27,7 +25,7 @@ typedef struct options {
 
 typedef enum options_verdict { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_WRONG } options_verdict;
 
-/* On OPTIONS_HELP the help is on stdout; on OPTIONS_WRONG the complaint and the usage are on stderr. */
+/* With OPTIONS_HELP the help is on stdout; with OPTIONS_WRONG the error and the usage are on stderr. */
 options_verdict options_read(options *chosen, int argc, char **argv);
 
 #endif

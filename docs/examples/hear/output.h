@@ -1,6 +1,5 @@
-/* output.h - the folder that the results go into.
- *
- * Making it, naming the files in it; the only file that needs POSIX for folders.
+/* output.h - the folder for the results: creates it and names the files in it. The only file that needs POSIX for
+ * folders.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef HEAR_OUTPUT_H
@@ -8,13 +7,13 @@
 
 #include <stdbool.h>
 
-/* Makes the folder unless it is there; its parent must exist. */
+/* Creates the folder if it does not exist; its parent must exist. */
 bool output_make_folder(const char *folder);
 
-/* "folder/name", to be freed; null, with a complaint, when there is no memory. */
+/* "folder/name", which the caller frees; null, with an error message, if there is no memory. */
 char *output_path(const char *folder, const char *name);
 
-/* What follows the last slash. */
+/* The part after the last slash. */
 const char *output_base_name(const char *path);
 
 #endif

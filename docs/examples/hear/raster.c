@@ -48,7 +48,8 @@ static double seconds(const raster *self, const wav *sound) {
   return (double)self->n_frames * (double)self->frame_samples / (double)sound->rate;
 }
 
-/* Middle of the row of a channel, counted in rows from the bottom; between channels for frequencies between theirs. */
+/* The middle of a channel's row, counted in rows from the bottom; frequencies between two channels lie between their
+ * rows. */
 static double row_of(const raster *self, const double *centre_hz, double hz) {
   const double from = cochlea_erb_number(centre_hz[0]);
   const double to = cochlea_erb_number(centre_hz[self->n_channels - 1]);
@@ -71,7 +72,7 @@ static void write_frequency_axis(const raster *self, FILE *out, const double *ce
           (SPIKES_TOP + SPIKES_BOTTOM) / 2);
 }
 
-/* The lowest and the highest sample of every pixel column, as one outline. */
+/* The lowest and the highest sample of every pixel column, as a single outline. */
 static void write_waveform(const raster *self, FILE *out, const wav *sound) {
   const size_t span = self->n_frames * self->frame_samples;
   const double middle = (WAVE_TOP + WAVE_BOTTOM) / 2.0;
@@ -106,8 +107,8 @@ static void write_waveform(const raster *self, FILE *out, const wav *sound) {
   fputs("Z\"/>\n", out);
 }
 
-/* How dark a moment is: 0 (nothing) to SHADES. Alone, a neuron fired or not; of many, the share of the busiest counts,
- * by its square root so that a few spikes remain visible. */
+/* The darkness of a moment, 0 (no spikes) to SHADES. A single neuron fired or not. For several, it is the share
+ * relative to the busiest moment, with a square root so that a few spikes remain visible. */
 static int shade(const raster *self, uint32_t spikes, uint32_t busiest) {
   if (spikes == 0) return 0;
   if (self->population == 1) return SHADES;
@@ -125,7 +126,7 @@ static void write_colour(FILE *out, double at) {
     fprintf(out, "%02x", (unsigned)lround(anchors[from][i] + share * (anchors[from + 1][i] - anchors[from][i])));
 }
 
-/* One path a channel and shade; neighbouring moments of one shade are one stroke. Units: a moment by a row. */
+/* One path per channel and shade. Adjacent moments of one shade form one stroke. Units: one moment by one row. */
 static void write_spikes(const raster *self, FILE *out) {
   static const char *const opacity[SHADES + 1] = {"0", "0.25", "0.5", "0.75", "1"};
   uint32_t busiest = 1;

@@ -1,8 +1,8 @@
-/* raster.h - the picture of a run: the waveform above, the spikes below, as SVG.
+/* raster.h - the picture of a run as SVG: the waveform above, the spikes below.
  *
- * Collecting spikes by channel and moment, and drawing them. One row a channel, whatever the
- * population: the share of its neurons that fired in a moment is the darkness of the mark. At most 2000 moments, so
- * that the file stays small however long the sound is.
+ * Collects spikes by channel and moment, and draws them. There is one row per channel for any population: a mark is as
+ * dark as the share of the neurons that fired in its moment. There are at most 2000 moments, so that the file stays
+ * small for any length of sound.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef HEAR_RASTER_H
@@ -25,7 +25,7 @@ bool raster_init(raster *self, size_t n_channels, size_t population, size_t n_fr
 /* Adds the counts [n_channels] of one frame. */
 void raster_add(raster *self, size_t frame, const uint32_t *counts);
 
-/* Writes the picture. `name` is what the title calls the sound; centre_hz [n_channels] is rising. */
+/* Writes the picture. `name` is the name of the sound in the title; centre_hz [n_channels] is ascending. */
 bool raster_write(const raster *self, const char *path, const char *name, const wav *sound, const double *centre_hz);
 
 void raster_free(raster *self);

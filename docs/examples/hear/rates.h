@@ -1,6 +1,5 @@
-/* rates.h - how often the neurons of each channel fire, in hertz.
- *
- * Counting packed spikes by channel; the mean rate over a sliding window of frames.
+/* rates.h - how often the neurons of each channel fire, in hertz: counts packed spikes by channel, and computes the
+ * mean rate over a sliding window of frames.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef HEAR_RATES_H
@@ -10,15 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Adds up the spikes of one frame [n_steps, n_words] by channel: counts [n_channels] is overwritten. */
+/* Sums the spikes of one frame [n_steps, n_words] by channel. Overwrites counts [n_channels]. */
 void rates_count(const uint32_t *spikes, size_t n_steps, size_t n_words, size_t population, size_t n_channels,
                  uint32_t *counts);
 
-/* The last `n_frames` frames, with their sum: the window slides by one frame at a time. */
+/* The last `n_frames` frames and their sum. The window advances by one frame at a time. */
 typedef struct rates {
   size_t n_channels, n_frames;
   size_t next, filled;
-  double hz_per_spike; /* one spike of one of K neurons, spread over a window of one frame */
+  double hz_per_spike; /* of one spike of one of K neurons, in a window of one frame */
   uint32_t *frames;    /* [n_frames, n_channels], a ring */
   uint64_t *sums;      /* [n_channels] */
 } rates;
@@ -26,7 +25,7 @@ typedef struct rates {
 bool rates_init(rates *self, size_t n_channels, size_t n_frames, double frame_seconds, size_t population);
 void rates_add(rates *self, const uint32_t *counts);
 
-/* Mean rate of a neuron of the channel over the window (over what there is of it); 0 before the first frame. */
+/* Mean rate of a neuron of the channel over the window, or the part of it that exists; 0 before the first frame. */
 double rates_hz(const rates *self, size_t channel);
 
 void rates_free(rates *self);

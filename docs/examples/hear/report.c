@@ -54,7 +54,7 @@ static void print_learning(const listener *heard) {
   putchar('\n');
 }
 
-/* Percentiles of one of the times of a frame, all frames sorted by it. */
+/* Percentiles of one part of the frames' times. Sorts all frames by it. */
 static bool print_times(const listener *heard, const char *label, size_t offset) {
   const timeline *const times = heard->times;
   latency sorted;

@@ -1,6 +1,4 @@
-/* report.h - the table at the end.
- *
- * Printing the results on stdout.
+/* report.h - prints the table of results to stdout.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef HEAR_REPORT_H
@@ -10,7 +8,7 @@
 
 #include "listen.h"
 
-/* `replays` must be sorted. Complains and answers false when stdout cannot be written. */
+/* `replays` must be sorted. Reports an error and returns false if stdout cannot be written. */
 bool report_print(const listener *heard);
 
 #endif

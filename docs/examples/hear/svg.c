@@ -65,6 +65,6 @@ bool svg_close(FILE *out, const char *path) {
   bool good;
   fputs("</svg>\n", out);
   good = !ferror(out);
-  if (fclose(out) != 0) good = false; /* a full disk may show only here */
+  if (fclose(out) != 0) good = false; /* a full disk may be detected only here */
   return good || complain("%s: cannot be written: %s", path, errno != 0 ? strerror(errno) : "output error");
 }

@@ -93,14 +93,14 @@ bool timeline_write_csv(const timeline *self, const char *path) {
     fputc('\n', out);
   }
   good = !ferror(out);
-  if (fclose(out) != 0) good = false; /* a full disk may show only here */
+  if (fclose(out) != 0) good = false; /* a full disk may be detected only here */
   return good || complain("%s: cannot be written: %s", path, errno != 0 ? strerror(errno) : "output error");
 }
 
 /* ---- The picture ----------------------------------------------------------------------------------------------- */
 
 typedef struct scale {
-  double seconds;     /* the whole width */
+  double seconds;     /* of the whole width */
   double least, most; /* microseconds at the bottom and at the top: powers of ten */
 } scale;
 
@@ -143,7 +143,7 @@ static void write_axes(const timeline *self, FILE *out, const scale *axes) {
           y - 5.0);
 }
 
-/* The smallest to the largest value of the frames behind every column of pixels, as strokes. */
+/* The range of values of the frames behind every column of pixels, as strokes. */
 static void write_range(const timeline *self, FILE *out, const scale *axes, bool whole, const char *colour) {
   int column;
   fprintf(out, "<path stroke=\"%s\" stroke-width=\"1\" d=\"", colour);
@@ -156,7 +156,7 @@ static void write_range(const timeline *self, FILE *out, const scale *axes, bool
       if (value < least) least = value;
       if (value > most) most = value;
     }
-    if (most > 0.0) /* half a pixel more at each end, so that one value shows */
+    if (most > 0.0) /* half a pixel more at each end, so that a single value is visible */
       fprintf(out, "M%.1f %.1fV%.1f", LEFT + column + 0.5, height_of(axes, least) + 0.5, height_of(axes, most) - 0.5);
   }
   fputs("\"/>\n", out);

@@ -19,7 +19,7 @@ enum {
   READ_BYTES = 65536 /* a whole number of frames, mono and stereo */
 };
 
-/* The last 14 bytes of every subformat that stands for an old format tag. */
+/* The last 14 bytes of every subformat that represents an old format tag. */
 static const unsigned char SUBFORMAT_TAIL[14] = {0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x80,
                                                  0x00, 0x00, 0xAA, 0x00, 0x38, 0x9B, 0x71};
 
@@ -35,7 +35,7 @@ static uint32_t u32(const unsigned char *bytes) {
   return u16(bytes) | u16(bytes + 2) << 16;
 }
 
-/* Answers how many bytes were there; complains only when the system could not read. */
+/* Returns how many bytes were read. Reports an error only if the system failed to read. */
 static bool read_some(const reader *from, void *bytes, size_t wanted, size_t *got) {
   errno = 0;
   *got = fread(bytes, 1, wanted, from->file);
@@ -63,7 +63,7 @@ static bool skip(const reader *from, uint64_t bytes, const char *what) {
   return true;
 }
 
-/* A four-character code as text: what cannot be printed becomes '?'. */
+/* A four-character code as text; unprintable characters become '?'. */
 static const char *printable(const unsigned char *code, char text[5]) {
   int i;
   for (i = 0; i < 4; ++i) text[i] = (char)(code[i] >= 0x20 && code[i] < 0x7F ? code[i] : '?');
@@ -100,7 +100,7 @@ static bool read_riff_header(const reader *from) {
   if (memcmp(header, "RIFF", 4) != 0 || memcmp(header + 8, "WAVE", 4) != 0)
     return complain("%s: no WAV file: begins with '%s' and '%s'; allowed: 'RIFF' and 'WAVE'", from->path,
                     printable(header, found), printable(header + 8, form));
-  return true; /* the size in bytes 4..7 is often wrong and never needed */
+  return true; /* the size in bytes 4..7 is often wrong and not needed */
 }
 
 static bool read_format(const reader *from, uint32_t size, wav *sound) {
@@ -154,7 +154,7 @@ static void append(wav *sound, const unsigned char *bytes, size_t n_frames) {
   sound->n_samples += n_frames;
 }
 
-/* Memory grows with the bytes that really arrive, never with the size that the header promises. */
+/* Allocates memory for the bytes that really arrive, never for the size that the header claims. */
 static bool read_samples(const reader *from, uint32_t size, wav *sound) {
   const size_t frame_bytes = 2 * (size_t)sound->channels;
   unsigned char *bytes;

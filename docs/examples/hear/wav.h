@@ -1,8 +1,8 @@
-/* wav.h - a sound file, read whole.
+/* wav.h - a sound file, read as a whole.
  *
- * RIFF/WAVE with 16-bit PCM, mono or stereo (averaged), from 4 kHz to 192 kHz; everything else is
- * refused with a text that names the file, what was found and what is allowed. No size field is believed before the
- * bytes are there.
+ * RIFF/WAVE with 16-bit PCM, mono or stereo (averaged), from 4 kHz to 192 kHz. Anything else is refused with a text
+ * that names the file, what was found and what is allowed. Size fields are not trusted: only bytes that exist are
+ * read.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef HEAR_WAV_H
@@ -19,7 +19,7 @@ typedef struct wav {
   uint32_t channels; /* in the file: 1 or 2 */
 } wav;
 
-/* Reads the file. On failure complains, answers false and leaves nothing to free. */
+/* Reads the file. On failure, reports the error, returns false and leaves nothing to free. */
 bool wav_read(const char *path, wav *sound);
 
 void wav_free(wav *sound);

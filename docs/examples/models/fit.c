@@ -1,7 +1,7 @@
-/* A model and a surrogate of one's own, found by their names: the k of a KLIF neuron is fitted, by gradient descent,
- * until it fires as often as a teacher whose k is 1.5.
+/* An added model and an added surrogate, found by their names. Gradient descent fits the k of a KLIF neuron until it
+ * fires as often as a teacher with k = 1.5.
  *
- * What it shows: synfire_model_id(), synfire_surrogate_id(), and that an added model is used like a built-in one. */
+ * Shows synfire_model_id() and synfire_surrogate_id(), and that an added model is used like a built-in one. */
 #include <synfire/synfire.h>
 
 #include <stdint.h>
@@ -27,7 +27,7 @@ static synfire_buffer make_buffer(synfire_context context, uint64_t n_elements) 
   return buffer;
 }
 
-/* Runs the layer from rest with this k; returns its spikes per element. */
+/* Runs the layer from rest with this k. Returns its spikes per element. */
 static double rate_of(synfire_layer layer, double k, const synfire_forward_desc *forward, float *spikes) {
   double sum = 0;
   int i;

@@ -1,12 +1,12 @@
-// KLIF, a leaky integrate-and-fire neuron whose membrane is scaled by a k that learns, and rectified (Jiang and Zhang
+// KLIF, a leaky integrate-and-fire neuron whose membrane is scaled by a learnable k and rectified (Jiang and Zhang
 // 2023, "KLIF: An optimized spiking neuron unit for tuning surrogate gradient slope and membrane potential"):
 //
 //     H[t] = relu(relu_k·(V[t−1] + (X[t] − (V[t−1] − v_rest))/tau))
 //     H[t] = relu(relu_k·(V[t−1] − (V[t−1] − v_rest)/tau + X[t]))       with undecayed input
 //
-// relu_k > 0 without unit, tau membrane time constant in steps, v_rest the potential that V leaks to. Where the
-// membrane is pushed below 0, H is 0 and carries no gradient. (The paper's k; leaky_k_relu's parameter has that name
-// already.)
+// relu_k > 0 has no unit, tau is the membrane time constant in steps, v_rest the potential towards which V leaks.
+// Where the membrane is pushed below 0, H is 0 and carries no gradient. relu_k is the paper's k, a name that
+// leaky_k_relu's parameter already has.
 #ifndef KLIF_HPP
 #define KLIF_HPP
 
@@ -23,7 +23,7 @@ struct Klif {
   static constexpr int n_constants = 3;  // k·(1 − 1/tau), k/tau or k, k·v_rest/tau
   static constexpr double default_v_reset = 0.0;
   static constexpr bool has_input_decay = true;
-  static constexpr bool slope_reads_input = true;  // which side of the rectifier it is on depends on X
+  static constexpr bool slope_reads_input = true;  // X decides on which side of the rectifier it is
   static constexpr ParameterSpec parameters[n_parameters] = {
       {"tau", 2.0, 0.0, unbounded, true, nullptr, "steps"},
       {"relu_k", 1.0, 0.0, unbounded, true, nullptr, ""},

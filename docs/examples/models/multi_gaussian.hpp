@@ -1,12 +1,12 @@
-// The multi-Gaussian surrogate: a Gaussian with two wide negative ones beside it, so that a potential far from the
+// The multi-Gaussian surrogate: a Gaussian minus two wide ones at its sides, so that a potential far from the
 // threshold is pushed back to it (Yin, Corradi and Bohté 2021, "Accurate and efficient time-domain classification with
 // adaptive spiking recurrent neural networks"):
 //
 //     g'(x) = (1 + h)·N(x; 0, sigma²) − h·N(x; sigma, (s·sigma)²) − h·N(x; −sigma, (s·sigma)²)
 //
-// N(x; m, q) the normal density of mean m and variance q, sigma the width in units of the potential, h and s the height
-// and the relative width of the side lobes. It is even; largest at 0, negative further out, 0 at ±∞ and for a NaN. The
-// primitive is the same sum of normal distribution functions.
+// N(x; m, q) is the normal density with mean m and variance q, sigma the width in units of the potential, h and s the
+// height and the relative width of the side lobes. g' is even, largest at 0, negative further out, and 0 at ±∞ and for
+// NaN. The primitive is the same sum of normal distribution functions.
 #ifndef MULTI_GAUSSIAN_HPP
 #define MULTI_GAUSSIAN_HPP
 
@@ -19,7 +19,7 @@ struct MultiGaussian {
   static constexpr const char* name = "multi_gaussian";
   static constexpr int n_parameters = 3;
   static constexpr int n_constants = 4;  // 1/(√2·sigma), (1 + h)/(√(2π)·sigma), h/(√(2π)·s·sigma), 1/s
-  // Bounds that keep every constant, and with it every value, within the numbers of f32.
+  // Bounds that keep every constant, and with it every value, within the range of f32.
   static constexpr ParameterSpec parameters[n_parameters] = {
       {"sigma", 0.5, 1e-6, 1e6, false},
       {"h", 0.15, 0.0, 1e6, false},

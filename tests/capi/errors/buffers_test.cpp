@@ -1,6 +1,5 @@
-// Buffers: descriptions that are refused, and a bad buffer in every field of a pass and of a copy.
-// What does not live here: what W and the gradients of parameters ask of buffers (two_variable_test.cpp,
-// parameter_test.cpp).
+// Buffers: descriptions that are refused, and a bad buffer in every field of a pass and of a copy. W and the gradients
+// of parameters are in two_variable_test.cpp and parameter_test.cpp.
 #include <limits>
 
 #include "errors.hpp"
@@ -52,7 +51,7 @@ TEST_F(BadBuffers, BitsWhereNumbersAreNeeded) {
   const Buffer bits = make(SYNFIRE_DTYPE_BITS, shape.sequence());
   const Buffer too_few = make(SYNFIRE_DTYPE_BITS, 1);
   expect_refused_everywhere(SYNFIRE_ERROR_INVALID_ARGUMENT, [&](std::string_view name) {
-    return name == "spikes" ? too_few.get() : bits.get();  // spikes may be bits: there they are too few
+    return name == "spikes" ? too_few.get() : bits.get();  // spikes may be bits, so too few of them
   });
 }
 

@@ -1,5 +1,4 @@
 // Calls at the wrong time or with wrong numbers: passes and streams, the order of graph calls, tickets and policies.
-// What does not live here: tapes (tape_test.cpp), graphs that work (graph_test.cpp).
 #include <limits>
 
 #include "errors.hpp"
@@ -94,7 +93,7 @@ TEST_F(Errors, NothingIsRecordedAfterInstantiate) {
   EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("graph"), synfire_graph_record_restore(graph, rig.layer, &snapshot));
   EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("graph"), synfire_graph_instantiate(graph));
   rig.poison();
-  replay(graph);  // the old list, unchanged: spikes are no copy of x
+  replay(graph);  // the old list, unchanged: spikes are not a copy of x
   EXPECT_FALSE(same_bits(download<float>(rig.spikes, shape.sequence()), download<float>(rig.x, shape.sequence())));
   EXPECT_FALSE(rig.untouched());
 }

@@ -1,4 +1,4 @@
-// Contexts that are refused, and what automatic selection says when it ends on the host.
+// Contexts that are refused, and the reason that automatic selection reports when it falls back to the host.
 #include <limits>
 
 #include "errors.hpp"

@@ -1,4 +1,4 @@
-// Descriptors: sizes that are too small, tails and reserved fields that are not zero, null pointers.
+// Descriptors: sizes that are too small, nonzero tails and reserved fields, null pointers.
 #include <functional>
 
 #include "errors.hpp"
@@ -12,7 +12,7 @@ struct Larger {
   unsigned char tail[24];
 };
 
-// Sizes that are too small, tails that are not zero, and a tail that is. `call` must succeed with `good`.
+// Sizes that are too small, nonzero tails, and a tail of zeros. `call` must succeed with `good`.
 template <typename Desc>
 void check_struct_size(const Desc& good, const std::function<synfire_status(Desc*)>& call) {
   for (const uint32_t size : {0u, 1u, 4u, static_cast<uint32_t>(sizeof(Desc) - 1)}) {

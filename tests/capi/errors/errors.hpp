@@ -1,7 +1,6 @@
-// Every bad input is refused: with a status, with a text that names the argument and begins with a rule id, and without
-// changing anything: out-handles are null, values keep what they were, the objects still work. Here is what the tests
-// of that share: one of everything that must still work, values that are no live handles, a bad buffer in every field.
-// What does not live here: the refusals, in a file for each subject beside this one.
+// Every bad input is refused with a status and a text that names the argument and begins with a rule id. A refused
+// call changes nothing: out-handles are null, values stay the same, and objects still work. This file has what the
+// tests share: one object of each kind, values that are not live handles, and bad buffers for every field.
 #ifndef SYNFIRE_TESTS_CAPI_ERRORS_ERRORS_HPP
 #define SYNFIRE_TESTS_CAPI_ERRORS_ERRORS_HPP
 
@@ -22,14 +21,14 @@ inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
 inline const Shape shape{4, 2, 5};
 
-// A context with one of everything, f32, and a graph that is not instantiated.
+// A context with one object of each kind, in f32, and a graph that is not instantiated.
 class Errors : public testing::Test {
  protected:
   Context context = make_context();
   Rig<float> rig{context, describe(shape, SYNFIRE_DTYPE_F32)};
   Graph graph = make_graph(context);
 
-  // The objects still do what they are for: forward and backward run, and the graph records, runs and gives the same.
+  // All objects still work: forward and backward run, and the graph records, runs and gives the same results.
   void expect_usable() {
     rig.load(random_inputs<float>(shape, 1));
     const ForwardOutputs<float> forward = rig.forward();
@@ -46,7 +45,7 @@ class Errors : public testing::Test {
   }
 };
 
-// Any non-null value to see an out-handle being nulled.
+// Any non-null value, to see that an out-handle is set to null.
 template <typename Handle>
 Handle some_handle() {
   return reinterpret_cast<Handle>(uintptr_t{0x1234});
@@ -59,7 +58,7 @@ Handle as(Other other) {
   return reinterpret_cast<Handle>(other);
 }
 
-// The value with which a handle of one type would name the slot of an object of another: only its type tag is changed.
+// The handle that names the slot of another type's object: only the type tag is changed.
 template <typename Handle>
 Handle forged(Handle of_this_type, uintptr_t other) {
   constexpr int tag_shift = 56;
@@ -69,7 +68,7 @@ Handle forged(Handle of_this_type, uintptr_t other) {
 
 inline int address_taken = 0;
 
-// What may not stand where a live handle of a type is needed.
+// Values to pass instead of a live handle of a type.
 template <typename Handle>
 std::vector<std::pair<std::string, Handle>> bad_handles(Handle stale, const std::vector<uintptr_t>& other_types) {
   std::vector<std::pair<std::string, Handle>> handles = {{"null", nullptr},
@@ -109,7 +108,7 @@ class BadBuffers : public Errors {
  protected:
   void SetUp() override {
     rig.load(random_inputs<float>(shape, 2));
-    EXPECT_OK(rig.run_forward());  // a tape, so that only the buffer under test is wrong
+    EXPECT_OK(rig.run_forward());  // leaves a tape, so that only the buffer under test is wrong
     const synfire_forward_desc desc = rig.forward_desc();
     EXPECT_OK(synfire_graph_record_forward(graph, rig.layer, &desc));
     state = read_state<float>(rig.layer, shape.row());
@@ -121,7 +120,7 @@ class BadBuffers : public Errors {
     expect_usable();
   }
 
-  // Puts `bad` into one field after the other, eagerly and recording, and expects each to be refused by name.
+  // Puts `bad` into one field after the other, eagerly and while recording. Each must be refused by name.
   void expect_refused_everywhere(synfire_status status,
                                  const std::function<synfire_buffer(std::string_view)>& bad_for) {
     for (const auto& [name, field] : forward_fields) {

@@ -1,6 +1,5 @@
-// A handle of one type that names the live slot of an object of another type, its generation right, is refused by every
-// function, wherever it stands, and destroys nothing. What does not live here: other values that are no handles
-// (handles_test.cpp).
+// A handle of one type that names the live slot of another type's object, with the right generation. Every function
+// refuses it as any argument, and destroys nothing. Other invalid handles are in handles_test.cpp.
 #include <atomic>
 #include <thread>
 
@@ -96,7 +95,8 @@ class ForgedHandles : public Errors {
     return desc;
   }
 
-  // ---- every function that takes a handle, and every handle that it takes -------------------------------------------
+  // ---- Every function that takes handles, and every handle that it takes
+  // ----------------------------------------------
 
   Calls<synfire_context> calls_of_contexts() {
     return {{"reclaim", [](auto bad) { return synfire_context_reclaim(bad, nullptr); }},
@@ -145,7 +145,7 @@ class ForgedHandles : public Errors {
              }}};
   }
 
-  // A descriptor with the bad buffer in one field, given to the eager call and to the recording.
+  // A descriptor with the bad buffer in one field, passed to the eager call and to recording.
   template <typename Desc, typename Eager, typename Record>
   void add_field(Calls<synfire_buffer>& calls, Desc desc, synfire_buffer Desc::*field, Eager eager, Record record) {
     calls.emplace_back("a field, at once", [=](synfire_buffer bad) {
@@ -387,7 +387,7 @@ class ForgedHandles : public Errors {
             {"reset_statistics", [](auto bad) { return synfire_graph_reset_statistics(bad); }}};
   }
 
-  // The handles of one type forged from the objects of the others.
+  // Handles of one type, forged from the objects of the other types.
   template <typename Handle>
   void expect_refused(Handle of_this_type, const std::vector<uintptr_t>& others, const Calls<Handle>& calls,
                       void (*destroy)(Handle)) {
@@ -418,7 +418,7 @@ TEST_F(ForgedHandles, AreRefusedByEveryFunction) {
   expect_usable();  // nothing was destroyed
 }
 
-// Slots change their objects and those their types while forged handles are looked up.
+// Slots get other objects, and objects of other types, while forged handles are looked up.
 TEST_F(ForgedHandles, AreRefusedWhileTheirSlotChangesHands) {
   std::atomic<uintptr_t> newest{value_of(rig.x)};
   std::atomic<bool> stop{false};

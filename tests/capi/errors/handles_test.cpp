@@ -1,5 +1,5 @@
-// Every function refuses a handle that is null, stale, of another type or no handle at all, and names it.
-// What does not live here: order of destruction (lifetime_test.cpp), handles in descriptors (buffers_test.cpp).
+// Every function refuses a handle that is null, stale, of another type or never was a handle, and names it. Handles in
+// descriptors are in buffers_test.cpp.
 #include "errors.hpp"
 
 namespace synfire_test {
@@ -15,7 +15,7 @@ TEST_F(Errors, EveryFunctionRefusesABadContext) {
   gone.reset();
   for (const auto& [what, bad] : bad_handles(stale, {value_of(rig.layer), value_of(rig.x), value_of(graph)})) {
     SCOPED_TRACE(what);
-    if (bad != nullptr) {  // null means the whole process here
+    if (bad != nullptr) {  // here, null means the whole process
       uint64_t still_queued = 77;
       EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("context"), synfire_context_reclaim(bad, &still_queued));
       EXPECT_EQ(still_queued, 77u);

@@ -1,5 +1,4 @@
-// Layers: ids, extents and sizes; parameters: defaults, values, names and counts; state: names and sizes.
-// What does not live here: parameters of every model (parameter_test.cpp), a bad layer handle (handles_test.cpp).
+// Layers: ids, extents and sizes. Parameters: defaults, values, names and counts. State: names and sizes.
 #include <array>
 #include <cmath>
 #include <functional>
@@ -15,7 +14,7 @@ namespace {
 
 class LayerErrors : public Errors {
  protected:
-  // The description is refused by create and by query_memory alike.
+  // Both create and query_memory must refuse the description.
   void expect_refused(synfire_status status, std::string_view word,
                       const std::function<void(synfire_layer_desc&)>& change) {
     SCOPED_TRACE(word);
@@ -44,14 +43,13 @@ TEST_F(LayerErrors, UnknownIds) {
     expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, "threads_per_block",
                    [&](auto& desc) { desc.threads_per_block = bad; });
   expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, "undecayed_input", [&](auto& desc) {
-    desc.model = SYNFIRE_MODEL_IF;  // has no input decay to switch off
+    desc.model = SYNFIRE_MODEL_IF;  // has no input decay to disable
     desc.undecayed_input = 1;
   });
   expect_usable();
 }
 
-// Every built-in model and surrogate has the name of its constant; an unknown one is refused with the known ones
-// listed.
+// Every built-in model and surrogate is named as its constant. For an unknown one, the error lists the known ones.
 TEST_F(LayerErrors, NamesOfModelsAndSurrogates) {
   const char* const models[] = {"if", "lif", "plif", "qif", "eif", "izhikevich"};
   const char* const surrogates[] = {"sigmoid",
@@ -227,7 +225,7 @@ TEST_F(ParameterErrors, ValuesOutsideTheirRange) {
     EXPECT_OK(set("tau", {good}));
     EXPECT_EQ(one("tau"), good);
   }
-  for (uint32_t i = 0; i < 5; ++i) {  // the stated range is the one that is enforced
+  for (uint32_t i = 0; i < 5; ++i) {  // the documented range is the enforced one
     const synfire_parameter_info info = info_of(i);
     SCOPED_TRACE(info.name);
     const double before = one(info.name);
@@ -239,7 +237,7 @@ TEST_F(ParameterErrors, ValuesOutsideTheirRange) {
     const double smallest = info.open_range != 0 ? std::nextafter(info.minimum, infinity) : info.minimum;
     if (set(info.name, {smallest}) == SYNFIRE_OK) {
       EXPECT_EQ(one(info.name), smallest);
-    } else {  // in range, but what follows from it, such as 1/tau, is no number of the layer's type
+    } else {  // in range, but a derived constant such as 1/tau is not representable in the layer's type
       EXPECT_NE(last_error_text().find("[SYN-PARAMETER-OVERFLOW]"), std::string::npos) << last_error_text();
       EXPECT_EQ(one(info.name), before);
     }
@@ -274,7 +272,7 @@ TEST_F(ParameterErrors, NamesAndCounts) {
   EXPECT_OK(synfire_layer_get_parameter(rig.layer, "tau", back, 5));
   for (int i = 0; i < 5; ++i) EXPECT_EQ(back[i], values[i]);
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("count"), synfire_layer_get_parameter(rig.layer, "tau", back, 1));
-  EXPECT_OK(set("tau", {7.5}));  // and back to one number
+  EXPECT_OK(set("tau", {7.5}));  // back to one number
   EXPECT_EQ(info_of(0).length, 1u);
   EXPECT_OK(synfire_layer_get_parameter(rig.layer, "tau", back, 5));
   for (const double value : back) EXPECT_EQ(value, 7.5) << "one number held is repeated";

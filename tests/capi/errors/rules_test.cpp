@@ -1,6 +1,6 @@
-// Every rule that the library can refuse by on either backend, broken once: the status, and the id that the text begins
-// with. One row for each way; what only CUDA can refuse is in tests/fault/rules_test.cpp. What does not live here: the
-// words of the texts, and that refused calls change nothing (the other files of this folder).
+// Every rule that the library enforces on either backend, broken once: checks the status and the id at the start of
+// the text. One row for each way to break a rule. Rules that only CUDA can enforce are in tests/fault/rules_test.cpp;
+// the words of the texts are tested in the other files of this folder.
 #include <span>
 
 #include "../recording_support.hpp"
@@ -14,7 +14,7 @@ constexpr synfire_status argument = SYNFIRE_ERROR_INVALID_ARGUMENT, handle = SYN
                          order = SYNFIRE_ERROR_WRONG_ORDER, stale = SYNFIRE_ERROR_STALE_TAPE,
                          unsupported = SYNFIRE_ERROR_UNSUPPORTED;
 
-// What a row breaks a rule with: one of everything, fresh for each.
+// What a row uses to break a rule: one object of each kind, fresh for every row.
 class World {
  public:
   Context context = make_context();
@@ -30,7 +30,7 @@ class World {
     desc.model = model;
     return make_layer(context, desc);
   }
-  // The calls that most rows make, with a description that the row has changed.
+  // The calls that most rows make, with a description modified by the row.
   template <typename Change>
   synfire_status create_context(Change change) const {
     synfire_context_desc desc = SYNFIRE_CONTEXT_DESC_INIT;
@@ -134,7 +134,7 @@ class World {
   synfire_status restore(const std::vector<uint8_t>& data) const {
     return synfire_layer_restore(layer(), nullptr, data.data(), data.size());
   }
-  // A graph of a forward, or with a backward too, which has been launched.
+  // A graph of a forward, optionally with a backward, that has been launched.
   void record_forward(int32_t tape = SYNFIRE_TAPE_RECOMPUTE) const {
     const synfire_forward_desc desc = rig.forward_desc({.tape = tape});
     EXPECT_OK(synfire_graph_record_forward(graph, layer(), &desc));
@@ -145,7 +145,7 @@ class World {
   }
   void instantiate() const { EXPECT_OK(synfire_graph_instantiate(graph)); }
   synfire_status launch() const { return synfire_graph_launch(graph, nullptr, nullptr); }
-  // A graph of a pinned buffer that goes to another one.
+  // A graph that copies one pinned buffer to another.
   std::pair<Buffer, Buffer> record_frames(uint32_t n_slots) {
     std::pair<Buffer, Buffer> frames = {make_frame(context, 4), make_frame(context, 4)};
     graph = make_slotted_graph(context, n_slots);
@@ -271,7 +271,7 @@ const Rule of_buffers[] = {
        desc.destination = w.rig.v_final;
        return synfire_graph_record_copy(w.graph, &desc);
      }},
-#ifndef SYNFIRE_TEST_SANITIZED  // whose allocators end the program instead
+#ifndef SYNFIRE_TEST_SANITIZED  // their allocators abort the program instead
     {"SYN-MEMORY-HOST", memory,
      [](World& w) {
        return w.create_buffer([](auto& desc) {
@@ -593,7 +593,7 @@ const Rule of_graphs[] = {
        synfire_native_desc desc = SYNFIRE_NATIVE_DESC_INIT;
        desc.callback = [](void*, const synfire_native_call*) -> synfire_status { return -1; };
        EXPECT_OK(synfire_graph_record_native(w.graph, &desc));
-       const synfire_status status = synfire_graph_instantiate(w.graph);  // where CUDA calls it
+       const synfire_status status = synfire_graph_instantiate(w.graph);  // on CUDA this calls it
        return status == SYNFIRE_OK ? w.launch() : status;
      }},
     {"SYN-GRAPH-NATIVE-COUNT", argument,
@@ -641,7 +641,7 @@ TEST(Rules, OfGraphs) {
   expect_all(of_graphs);
 }
 
-// A callback is inside a launch of its graph.
+// The callback runs inside a launch of its graph.
 TEST(Rules, AGraphInUseIsBusy) {
   if (!on_host()) GTEST_SKIP() << "callbacks are called by launches on the host";
   World world;

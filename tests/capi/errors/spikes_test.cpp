@@ -1,5 +1,4 @@
-// Conversions and counts of spikes that are refused, eagerly and recording.
-// What does not live here: what they compute (../spike_format_test.cpp).
+// Conversions and counts of spikes that are refused, eagerly and while recording.
 #include "errors.hpp"
 
 namespace synfire_test {
@@ -131,7 +130,7 @@ TEST_F(SpikeErrors, Types) {
                [&](synfire_convert_spikes_desc& desc) { desc.destination = numbers; });
     expect_bad(refused, "SYN-BUFFER-TYPE", "desc.spikes",
                [&](synfire_count_spikes_desc& desc) { desc.spikes = numbers; });
-    // Nor are they sequences or spikes of a layer.
+    // They are not accepted as sequences or spikes of a layer either.
     synfire_forward_desc forward = rig.forward_desc();
     forward.x = numbers;
     EXPECT_FAILS(refused, WORDS("x"), synfire_layer_forward(rig.layer, &forward, nullptr));
@@ -247,7 +246,7 @@ TEST_F(SpikeErrors, StreamsOrderAndMemory) {
   EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("graph"), synfire_graph_record_count_spikes(done, &count));
 }
 
-// Buffers of counts hold whole numbers, as bytes do.
+// Buffers of counts hold integers, as buffers of bytes do.
 TEST_F(SpikeErrors, FillsOfCounts) {
   const Buffer wide = make(SYNFIRE_DTYPE_U64, 2);
   for (const double bad : {-1.0, 0.5, nan, infinity}) {

@@ -1,4 +1,5 @@
-// The last error's text: how it is cut, how long it stays, whose it is; names of statuses and the version.
+// The text of the last error: how it is truncated, how long it remains valid, which thread it belongs to. Names of
+// statuses, and the version.
 #include <limits>
 #include <thread>
 
@@ -52,9 +53,9 @@ TEST_F(Errors, EveryThreadHasItsOwnText) {
   EXPECT_EQ(last_error_text(), before);
 }
 
-// ---- Bytes of the caller's in a text --------------------------------------------------------------------------------
+// ---- A caller's bytes in a text -------------------------------------------------------------------------------------
 
-// Well-formed, and without control characters; by the table of the Unicode standard (3.9, D92).
+// Well-formed UTF-8 without control characters, by the table of the Unicode standard (3.9, D92).
 testing::AssertionResult is_clean(const std::string& text) {
   const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   const auto between = [](unsigned value, unsigned low, unsigned high) { return value >= low && value <= high; };
@@ -62,7 +63,7 @@ testing::AssertionResult is_clean(const std::string& text) {
     const unsigned a = byte(i), b = byte(i + 1);
     size_t length = 0;
     if (between(a, 0x20, 0x7E)) length = 1;
-    if (a == 0xC2 && between(b, 0xA0, 0xBF)) length = 2;  // below are control characters
+    if (a == 0xC2 && between(b, 0xA0, 0xBF)) length = 2;  // smaller values of b are control characters
     if (between(a, 0xC3, 0xDF) && between(b, 0x80, 0xBF)) length = 2;
     if (between(a, 0xE0, 0xEF) && between(b, a == 0xE0 ? 0xA0 : 0x80, a == 0xED ? 0x9F : 0xBF)) length = 3;
     if (between(a, 0xF0, 0xF4) && between(b, a == 0xF0 ? 0x90 : 0x80, a == 0xF4 ? 0x8F : 0xBF)) length = 4;
@@ -165,7 +166,7 @@ TEST_F(Errors, TheTextIsCleanWhateverADamagedSnapshotNames) {
   EXPECT_OK(synfire_layer_snapshot(rig.layer, nullptr, snapshot.data(), &bytes));
   const size_t name = std::string_view(snapshot.data(), snapshot.size()).find("lif");
   ASSERT_NE(name, std::string_view::npos);
-  for (size_t at = 0; at < name; ++at)  // whatever makes it another layer's, the layout's hash for one
+  for (size_t at = 0; at < name; ++at)  // any byte of the header, such as the layout's hash
     for (const char* const dirty : dirty_names) {
       std::vector<char> damaged = snapshot;
       damaged[at] = static_cast<char>(damaged[at] ^ 0x55);
@@ -191,7 +192,7 @@ TEST_F(Errors, TheTextAndThePictureAreCleanWhateverANodeIsCalled) {
     picture.pop_back();
     std::erase(picture, '\n');
     EXPECT_TRUE(is_clean(picture));
-    synfire_status status = synfire_graph_instantiate(own);  // on a GPU the callback is called here
+    synfire_status status = synfire_graph_instantiate(own);  // on a GPU this calls the callback
     if (status >= 0) status = synfire_graph_launch(own, nullptr, nullptr);
     EXPECT_EQ(status, SYNFIRE_ERROR_CALLBACK);
     EXPECT_TRUE(is_clean(last_error_text()));

@@ -1,4 +1,5 @@
-/* A user's program: one neuron, driven to fire, through the installed library. Exit code 0 when it fires as it must. */
+/* A user's program: one neuron, driven until it fires, using the installed library. Exits with 0 if it fires as
+ * expected. */
 #include <stdio.h>
 #include <synfire/synfire.h>
 

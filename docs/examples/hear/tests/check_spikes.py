@@ -1,7 +1,7 @@
-"""Looks at spikes.npy of the committed recording: check_spikes.py FILE SPIKES [NEURONS]
+"""Checks spikes.npy of the committed recording: check_spikes.py FILE SPIKES [NEURONS]
 
-What lives here: that NumPy reads the file as documented, that it holds as many spikes as the table said, and that its
-rhythm is that of the recording: four words, with silence before, between and after.
+NumPy reads the file as documented, it has as many spikes as the table says, and its rhythm is that of the recording:
+four words, with silence before, between and after.
 
 SPDX-License-Identifier: MIT
 """
@@ -20,7 +20,7 @@ spikes = numpy.unpackbits(words.view(numpy.uint8), axis=1, bitorder="little")
 assert spikes.shape == (FRAMES * STEPS, neurons)
 assert spikes.sum() == expected, (spikes.sum(), expected)
 
-# Moments of 10 ms with more than a spike in twenty neurons; pauses shorter than 120 ms belong to a word.
+# Moments of 10 ms in which more than one neuron in twenty spikes; a pause of less than 120 ms belongs to a word.
 loud = spikes.reshape(-1, RATE // 100, neurons).sum(axis=(1, 2)) > neurons / 20
 bursts, quiet = 0, 1000
 for moment in loud:

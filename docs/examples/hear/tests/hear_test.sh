@@ -1,11 +1,10 @@
 #!/bin/sh
-# hear_test.sh - runs the program as a user would and looks at what it leaves:
+# hear_test.sh - runs the program as a user would and checks its output:
 #
 #     hear_test.sh CASE HEAR SOUND WORK [EXTRA]
 #
-# What lives here: one function per case. WORK is a folder that is emptied first. EXTRA is what the case needs besides.
-# Exit status: 0 passed, 77 skipped (something it needs is missing here), else failed.
-# What does not: numbers of the parts (parts_test.c), what the deadline does (late_test.c).
+# There is one function per case. WORK is a folder that is emptied first. EXTRA is what the case needs in addition.
+# Exit status: 0 passed, 77 skipped (something that the case needs is missing), otherwise failed.
 #
 # SPDX-License-Identifier: MIT
 set -u
@@ -26,7 +25,7 @@ fail() {
   exit 1
 }
 
-# Runs the program; its exit status is in $status, its words are in $work/out and $work/err.
+# Runs the program. Its exit status is in $status, its output in $work/out and $work/err.
 run() {
   "$hear" "$@" >"$work/out" 2>"$work/err"
   status=$?
@@ -41,7 +40,7 @@ has() {
   grep -q -- "$2" "$work/$1" || fail "no '$2' in std$1"
 }
 
-# The first number after a word at the beginning of a line of the table.
+# The first number after a word at the start of a line of the table.
 number() {
   sed -n "s/^$1 *\([0-9][0-9.]*\).*/\1/p" "$work/out" | head -n 1
 }
@@ -67,7 +66,7 @@ case_plain() {
   { [ "$size" -gt 10000 ] && [ "$size" -lt 1500000 ]; } || fail "raster.svg has $size bytes"
 }
 
-# Silence between the words, and as many bursts as words: what a person sees in the raster, counted.
+# Silence between the words, and as many bursts as words: what a person sees in the raster, as numbers.
 case_words() {
   find_python numpy
   run_well "$sound" --backend host --output "$work/result"
@@ -103,7 +102,7 @@ case_learn() {
     fail "the distance did not fall five times"
 }
 
-# Enough neurons that a second thread gets work.
+# Enough neurons for a second thread.
 case_threads() {
   for threads in 1 2; do
     run_well "$sound" --backend host --threads $threads --population 64 --frames 300 --output "$work/$threads"
@@ -119,7 +118,7 @@ case_realtime() {
     fail "500 frames of 1 ms took less than half a second"
 }
 
-# Short, and on a machine that does other things too: what is printed and written, not how late it was.
+# Short, and possibly on a busy machine: tests what is printed and written, not how late it was.
 case_times() {
   find_python xml.dom.minidom
   run_well "$sound" --backend host --realtime --loop 0.3 --svg "$work/times.svg" --csv "$work/times.csv"
@@ -128,7 +127,7 @@ case_times() {
   done
   missed=$(sed -n 's/^missed deadlines *\([0-9]*\) of 300.*/\1/p' "$work/out")
   shown=$missed
-  [ "$missed" -le 100 ] || shown=101 # the last one tells how many more
+  [ "$missed" -le 100 ] || shown=101 # the last one says how many more there are
   [ "$(grep -c '^missed: ' "$work/out")" -eq "$shown" ] || fail "not a line for each missed frame"
   awk -F, -v expected="$missed" 'NR > 1 { n++; late += $8
       if ($1 != n - 1 || $3 < 0 || $4 < 0 || $4 > $3 || $5 <= 0 || $6 <= 0) bad = 1
@@ -139,9 +138,9 @@ texts = ["".join(n.data for n in e.childNodes) for e in t.getElementsByTagName("
 assert "latency (us)" in texts and "deadline" in texts and "time (s)" in texts, texts
 assert any(x.endswith(" of 300 frames missed") for x in texts), texts
 assert len(t.getElementsByTagName("circle")) == int(sys.argv[2])' "$work/times.svg" "$missed" || fail "times.svg"
-  run_well "$sound" --backend host --frames 20 --csv "$work/quick.csv" # also without the pace of true time
+  run_well "$sound" --backend host --frames 20 --csv "$work/quick.csv" # also without real-time pacing
   [ "$(wc -l <"$work/quick.csv")" -eq 21 ] || fail "not a line for each frame"
-  for option in --svg --csv; do # told before the run, not after it
+  for option in --svg --csv; do # reported before the run, not afterwards
     run "$sound" --backend host $option "$work/no/such"
     [ "$status" -eq 1 ] || fail "exit status $status"
     has err 'no/such: cannot be written: No such file'
@@ -152,7 +151,7 @@ assert len(t.getElementsByTagName("circle")) == int(sys.argv[2])' "$work/times.s
   done
 }
 
-# Half a million neurons are never done in a millisecond: every frame is late, and the run still ends well.
+# Half a million neurons never finish within a millisecond: every frame is late, and the run still succeeds.
 case_late() {
   run_well "$sound" --backend host --population 4096 --frames 5
   has out '^missed deadlines  *5 of 5'
@@ -179,7 +178,7 @@ case_wav() {
   echo "$count bad files refused"
 }
 
-# One line that names the file and says the expected, nothing on stdout, nothing written, exit status 1.
+# One line that names the file and contains the expected text, nothing on stdout, no files, exit status 1.
 refused() {
   rm -rf "$work/result"
   run "$1" --backend host --output "$work/result"

@@ -1,7 +1,6 @@
-/* late_test.c - what ear.c does when a replay is not done at its deadline.
+/* late_test.c - tests what ear.c does if a replay is not done at its deadline.
  *
- * A stand-in for the library whose replays are done exactly when the test says so, and the checks.
- * This program does not link the library, because a real one is late only by accident.
+ * Uses a fake library, whose replays complete exactly when the test says so: a real one is late only by accident.
  *
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>
@@ -11,7 +10,7 @@
 #include "clock.h"
 #include "ear.h"
 
-/* ---- The stand-in: two steps of 64 neurons; launch number n writes n into every word. ------------------------- */
+/* ---- The fake library: two steps of 64 neurons; launch number n writes n into every word. ------------------------ */
 
 static uint32_t words[4];
 static float x[128];

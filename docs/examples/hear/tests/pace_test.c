@@ -1,8 +1,7 @@
-/* pace_test.c - the loop in true time, with a clock that only moves when the test says so.
+/* pace_test.c - tests the loop in real time, with a clock that only advances when the test says so.
  *
- * Stand-ins for the clock, the ear and the cochlea, a run in which three frames are late for three
- * reasons, and what the loop notes, prints and writes about it. Usage: hear_pace_test DIR
- * This program does not link the library.
+ * Uses fakes for the clock, the ear and the cochlea, and a run in which three frames are late for three reasons.
+ * Checks what the loop records, prints and writes about them. Usage: hear_pace_test DIR
  *
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>
@@ -22,11 +21,11 @@ static void expect(int good, const char *what, double found) {
   fprintf(stderr, "failed: %s (found %g)\n", what, found);
 }
 
-/* ---- Stand-ins: frame 100 wakes up late, frame 200 takes too long for its input, frame 300 has a slow replay ---- */
+/* ---- The fakes: frame 100 wakes up late, frame 200 takes too long for its input, frame 300 has a slow replay ---- */
 
 static int64_t now = 5000, slept;
 static int64_t preemptions;
-static uint64_t frame; /* how many sleeps there were, less one */
+static uint64_t frame; /* the number of sleeps so far, minus one */
 static uint64_t waited_for_ever;
 static uint32_t spikes[4];
 
@@ -103,7 +102,7 @@ static void check_moment(const timeline *times, size_t index, int missed, const 
   expect(noted->due == (int64_t)index * MILLISECOND, what, (double)noted->due);
 }
 
-/* Whether a line of the file is this one; how many lines there are. */
+/* Whether the file contains this line; also counts its lines. */
 static int has_line(const char *path, const char *line, int *lines) {
   char read[256];
   int found = 0;
@@ -205,7 +204,7 @@ int main(int argc, char **argv) {
   ears.n_channels = COCHLEA_CHANNELS;
   ears.population = 1;
   ears.n_neurons = COCHLEA_CHANNELS;
-  ears.n_words = 0; /* no spikes: they are not what is looked at */
+  ears.n_words = 0; /* no spikes, which do not matter here */
   ears.x = x;
   ears.spikes = ears.previous_spikes = spikes;
   if (!latency_init(&replays, FRAMES) || !timeline_init(&times, FRAMES, plan_time(&course, sound.rate, 1))) return 1;
@@ -219,8 +218,8 @@ int main(int argc, char **argv) {
   heard.times = &times;
   expect(listen(&heard), "the loop runs", 0);
 
-  /* 101 and 102 begin behind and 101 is late itself; after 200 the next frame is behind but in time; 301 likewise.
-   * What they are late for is what the frame before was late for. */
+  /* 101 and 102 start late, and 101 misses its deadline. After 200 the next frame starts late but is on time, and so
+   * after 301. The cause of such frames is the cause of the frame before. */
   expect(times.count == FRAMES && replays.count == FRAMES && slept == FRAMES, "every frame is noted",
          (double)times.count);
   check_moment(&times, 0, 0, "woke late", 20, 0, 10, 5);

@@ -1,6 +1,5 @@
-/* parts_test.c - checks the parts of `hear` that need no library: the cochlea, the percentiles, the rates.
- *
- * What lives here: expectations with their reasons. Prints what failed; exits with 1 when anything did.
+/* parts_test.c - tests the parts of `hear` that need no library: the cochlea, the percentiles, the rates. Prints what
+ * failed, and exits with 1 if anything did.
  *
  * SPDX-License-Identifier: MIT */
 #include <math.h>
@@ -23,7 +22,7 @@ static const double PI = 3.14159265358979323846;
 static cochlea ear_canal;
 static float response[48000 * COCHLEA_CHANNELS];
 
-/* A second of a tone; answers the channel with the largest mean response in the second half. */
+/* One second of a tone; returns the channel with the largest mean response in the second half. */
 static int loudest_channel(double hz, uint32_t rate) {
   static float samples[48000];
   double sums[COCHLEA_CHANNELS] = {0.0};
@@ -51,7 +50,7 @@ static void test_cochlea(void) {
     cochlea_init(&ear_canal, rates_hz[r], 1.0F);
     expect(fabs(ear_canal.centre_hz[0] - 80.0) < 1e-6, "lowest channel is 80 Hz", ear_canal.centre_hz[0]);
     expect(fabs(ear_canal.centre_hz[127] - highest) < 1e-6, "highest channel", ear_canal.centre_hz[127]);
-    for (c = 8; c < COCHLEA_CHANNELS; c += 17) { /* pre-emphasis tilts by less than one ERB, some five channels */
+    for (c = 8; c < COCHLEA_CHANNELS; c += 17) { /* pre-emphasis shifts the peak by less than one ERB, 5 channels */
       const double hz = ear_canal.centre_hz[c];
       const int best = loudest_channel(hz, rates_hz[r]);
       expect(abs(best - c) <= 2, "a tone is loudest where it belongs", best - c);
@@ -68,7 +67,7 @@ static void test_cochlea(void) {
     for (n = 8000; n < 16000; ++n) peak = fmax(peak, (double)response[n * COCHLEA_CHANNELS + c]);
     expect(fabs(peak / sqrt(0.1 * emphasis) - 1.0) < 0.03, "a tone keeps its amplitude", peak / sqrt(0.1 * emphasis));
   }
-  { /* two halves are the whole: the state continues */
+  { /* two halves equal the whole: the state continues */
     static float noise[512], whole[512 * COCHLEA_CHANNELS];
     uint32_t seed = 1;
     for (n = 0; n < 512; ++n) {
@@ -86,7 +85,7 @@ static void test_cochlea(void) {
         break;
       }
   }
-  { /* loudness: an RMS of 0.1 out, whatever comes in; silence stays silence */
+  { /* loudness: an RMS of 0.1 for any input; silence stays silence */
     static float square[100], quiet[100];
     for (n = 0; n < 100; ++n) square[n] = n % 2 ? 0.5F : -0.5F;
     expect(fabs((double)cochlea_level(square, 100) - 0.2) < 1e-6, "level of RMS 0.5",
@@ -127,7 +126,7 @@ static void test_rates(void) {
   }
   expect(rates_init(&recent, 5, 4, 0.001, 7), "memory", 0.0);
   expect(rates_hz(&recent, 0) == 0.0, "nothing yet", rates_hz(&recent, 0));
-  for (i = 0; i < 6; ++i) rates_add(&recent, counts); /* more frames than the window has */
+  for (i = 0; i < 6; ++i) rates_add(&recent, counts); /* more frames than fit into the window */
   expect(fabs(rates_hz(&recent, 4) - 2.0 / 7.0 / 0.001) < 1e-9, "rate of a window", rates_hz(&recent, 4));
   for (i = 0; i < 5; ++i) counts[i] = 0;
   for (i = 0; i < 4; ++i) rates_add(&recent, counts);

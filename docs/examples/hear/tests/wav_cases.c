@@ -1,8 +1,8 @@
 /* wav_cases.c - writes WAV files into a folder: `wav_cases DIR`.
  *
- * Good_*.wav, which all hold the same tone in different clothes and must give the same spikes;
- * rate_*.wav, good sound at other rates; bad_*.wav, each with one thing wrong, and beside it bad_*.txt with words that
- * the complaint must contain.
+ * good_*.wav all contain the same tone in different encodings and must give the same spikes. rate_*.wav are valid
+ * sounds at other rates. Each bad_*.wav has one error, and bad_*.txt has words that the error message must contain.
+ * hear_test.sh runs the program on each of them.
  *
  * SPDX-License-Identifier: MIT */
 #include <math.h>
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RATE = 8000, SAMPLES = 2403, CAPACITY = 1 << 20 }; /* 300 frames of 8 samples, and 3 samples more */
+enum { RATE = 8000, SAMPLES = 2403, CAPACITY = 1 << 20 }; /* 300 frames of 8 samples, plus 3 samples */
 
 static const char *folder;
 static unsigned char bytes[CAPACITY];
@@ -35,7 +35,7 @@ static void put_u32(uint32_t value) {
 static void begin(void) {
   length = 0;
   put("RIFF", 4);
-  put_u32(0); /* never needed; end() does not even correct it */
+  put_u32(0); /* never used; end() does not correct it */
   put("WAVE", 4);
 }
 
@@ -73,7 +73,7 @@ static void data(uint32_t size) {
   put_u32(size);
 }
 
-/* A tone that comes and goes, quieter on the left and louder on the right by the same amount in stereo. */
+/* A tone that comes and goes; in stereo, the left is quieter and the right louder by the same amount. */
 static void tone(uint32_t rate, uint32_t channels, uint32_t samples) {
   uint32_t i;
   for (i = 0; i < samples; ++i) {
@@ -125,7 +125,7 @@ static void write_rates(void) {
   static const uint32_t rates[] = {4000, 11025, 22050, 44100, 192000};
   size_t i;
   for (i = 0; i < sizeof rates / sizeof *rates; ++i) {
-    const uint32_t samples = rates[i] / 10 + 1; /* 0.1 s and a bit */
+    const uint32_t samples = rates[i] / 10 + 1; /* slightly more than 0.1 s */
     char name[32];
     snprintf(name, sizeof name, "rate_%lu", (unsigned long)rates[i]);
     begin(), format(1, 1, rates[i], 16), data(2 * samples), tone(rates[i], 1, samples), good(name);
