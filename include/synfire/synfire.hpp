@@ -805,10 +805,10 @@ inline synfire_backward_desc backward_desc(synfire_buffer grad_spike_seq = nullp
  * A copy between two buffers of one context.
  *
  * @param source             Read.
- * @param destination        Written; may not overlap what is read.
+ * @param destination        Written; must not overlap what is read.
  * @param source_offset      First byte in `source`.
  * @param destination_offset First byte in `destination`.
- * @param bytes              How many bytes; 0 (default) means the whole of `source`, from `source_offset`.
+ * @param bytes              Number of bytes. 0 (default): all of `source` from `source_offset` on.
  * @return The descriptor.
  */
 constexpr synfire_copy_desc copy_desc(synfire_buffer source, synfire_buffer destination,
@@ -826,14 +826,14 @@ constexpr synfire_copy_desc copy_desc(synfire_buffer source, synfire_buffer dest
 /**
  * Fills in a ::synfire_convert_spikes_desc.
  *
- * Spikes `[T, B, N]` in one format, to be written in another: packed, unpacked, transposed or as another type. The
- * types of the two buffers say what is converted. A buffer's `row_pitch` holds as in a layer's passes.
+ * Spikes `[T, B, N]` to convert from one format to another: packed, unpacked, transposed or as another type. The types
+ * of the two buffers select the conversion. The `row_pitch` of a buffer applies as in the passes of a layer.
  *
- * @param source      Read. Dense `[T, B, N]` in f32, f64, f16, bf16 or u8, where every element that is not zero is a
- *                    spike: a NaN is one, a subnormal number is one, -0 is none. Or packed, ::SYNFIRE_DTYPE_BITS or
- *                    ::SYNFIRE_DTYPE_TIME_BITS, whose tail bits are not looked at.
- * @param destination Written, in any of these types: 1 and 0 when dense; all words, tail bits zero, when packed. May
- *                    not overlap what is read. Shape: `[T, B, N]`, dense or packed.
+ * @param source      Read. Dense `[T, B, N]` in f32, f64, f16, bf16 or u8, where every non-zero element is a spike:
+ *                    NaNs and subnormal numbers are spikes, -0 is not. Or packed, ::SYNFIRE_DTYPE_BITS or
+ *                    ::SYNFIRE_DTYPE_TIME_BITS; tail bits are ignored.
+ * @param destination Written, in any of these types: 1 and 0 if dense; all words, with tail bits zero, if packed. Must
+ *                    not overlap `source`. Shape: `[T, B, N]`, dense or packed.
  * @param n_steps     Steps T, at least 1.
  * @param n_neurons   Neurons N of one batch row, at least 1.
  * @param batch       Batch rows B. Default: 1.
@@ -854,12 +854,12 @@ constexpr synfire_convert_spikes_desc convert_spikes_desc(synfire_buffer source,
 /**
  * Fills in a ::synfire_count_spikes_desc.
  *
- * Spikes `[T, B, N]` to be counted, exactly.
+ * Spikes `[T, B, N]` to count. Counts are exact.
  *
  * @param spikes    Read, in any format that synfire_convert_spikes_desc::source may have. Shape: `[T, B, N]`, dense or
  *                  packed.
- * @param counts    Written, not added to: ::SYNFIRE_DTYPE_U32 or ::SYNFIRE_DTYPE_U64, which must hold the largest count
- *                  that the shape allows. May not overlap what is read. Shape: `[B, N]`, `[T]` or `[1]`.
+ * @param counts    Written, not added to: ::SYNFIRE_DTYPE_U32 or ::SYNFIRE_DTYPE_U64. The type must be able to hold the
+ *                  largest count that the shape allows. Must not overlap `spikes`. Shape: `[B, N]`, `[T]` or `[1]`.
  * @param kind      One of `SYNFIRE_COUNT_*`.
  * @param n_steps   Steps T, at least 1.
  * @param n_neurons Neurons N of one batch row, at least 1.
@@ -882,18 +882,18 @@ constexpr synfire_count_spikes_desc count_spikes_desc(synfire_buffer spikes, syn
 /**
  * Fills in a ::synfire_encode_bernoulli_desc.
  *
- * Rates to be encoded as spikes `[T, B, N]`: in each step each neuron spikes with the probability of its rate,
+ * Rates to encode as spikes `[T, B, N]`: in each step, each neuron spikes with a probability equal to its rate,
  * independently of all others.
  *
  * @param rates     Read: f32, f16 or bf16. Shape: `[B, N]` or `[T, B, N]`.
- * @param spikes    Written, in any format that synfire_convert_spikes_desc::destination may have. May not overlap what
- *                  is read. Shape: `[T, B, N]`, dense or packed.
+ * @param spikes    Written, in any format that synfire_convert_spikes_desc::destination may have. Must not overlap
+ *                  `rates`. Shape: `[T, B, N]`, dense or packed.
  * @param n_steps   Steps T, at least 1.
  * @param n_neurons Neurons N of one batch row, at least 1, at most 2^34.
  * @param batch     Batch rows B, at most 2^32. Default: 1.
- * @param seed      Any number; another one gives other spikes, independent of these. The operation's value `"seed"`.
- * @param offset    The number of the first step since the seed. In a graph that of the first replay: each replay begins
- *                  T steps further on than the one before it. The operation's value `"offset"`.
+ * @param seed      Any number. Different seeds give independent spikes. The operation's value `"seed"`.
+ * @param offset    Number of the first step in the sequence of the seed. In a graph, this is the first step of the
+ *                  first replay; each replay begins T steps after the one before it. The operation's value `"offset"`.
  * @return The descriptor; `rates_per_step` may be set in it.
  */
 constexpr synfire_encode_bernoulli_desc encode_bernoulli_desc(synfire_buffer rates, synfire_buffer spikes,
@@ -914,11 +914,11 @@ constexpr synfire_encode_bernoulli_desc encode_bernoulli_desc(synfire_buffer rat
 /**
  * Fills in a ::synfire_fill_desc.
  *
- * A fill of a graph.
+ * A fill of a buffer with one value.
  *
- * @param buffer Written, every element of it.
- * @param value  What every element becomes, rounded to the buffer's type; as synfire_buffer_fill(). The operation's
- *               value `"value"`.
+ * @param buffer Every element is written.
+ * @param value  The new value of every element, rounded to the buffer's type as by synfire_buffer_fill(). The
+ *               operation's value `"value"`.
  * @return The descriptor.
  */
 constexpr synfire_fill_desc fill_desc(synfire_buffer buffer, double value) noexcept {
@@ -933,13 +933,13 @@ constexpr synfire_fill_desc fill_desc(synfire_buffer buffer, double value) noexc
  *
  * destination = keep * destination + scale * source, element by element.
  *
- * @param source      Read: f32, f16 or bf16; f64 beside an f64 destination.
- * @param destination Read and written: f32, f16 or bf16, not necessarily the type of `source`; f64 beside an f64
- *                    source. As many elements and the same row_pitch as `source`, which it may be itself, but not
- *                    overlap otherwise. Shape: that of `source`.
- * @param scale       Finite; rounded to the arithmetic. The operation's value `"scale"`.
- * @param keep        Finite; rounded to the arithmetic. With 0 `destination` is not read, so that a NaN in it does not
- *                    stay. The operation's value `"keep"`.
+ * @param source      Read: f32, f16 or bf16, or f64 with an f64 destination.
+ * @param destination Read and written: f32, f16 or bf16, not necessarily the type of `source`, or f64 with an f64
+ *                    source. It has as many elements and the same row pitch as `source`. It may be the same buffer as
+ *                    `source`, but must not overlap it otherwise. Shape: that of `source`.
+ * @param scale       Finite; rounded to the type of the arithmetic. The operation's value `"scale"`.
+ * @param keep        Finite; rounded to the type of the arithmetic. With 0, `destination` is not read, so that a NaN in
+ *                    it does not persist. The operation's value `"keep"`.
  * @return The descriptor.
  */
 constexpr synfire_scale_add_desc scale_add_desc(synfire_buffer source, synfire_buffer destination, double scale,
@@ -957,9 +957,9 @@ constexpr synfire_scale_add_desc scale_add_desc(synfire_buffer source, synfire_b
  *
  * One step of gradient descent on a parameter of a layer.
  *
- * @param name          A parameter of the model, `v_threshold` or `v_reset`; not one of the surrogate. Under a second
- *                      name (`tau` of PLIF) the step is along that.
- * @param gradient      dL/dp, read: f32 (f64 in an f64 layer), one element, or N when the parameter is one number per
+ * @param name          A parameter of the model, `v_threshold` or `v_reset`; not a parameter of the surrogate. With a
+ *                      second name (`tau` of PLIF), the step is taken in that quantity.
+ * @param gradient      dL/dp, read: f32 (f64 in an f64 layer), one element, or N if the parameter is one number per
  *                      neuron. Shape: `[1]` or `[N]`.
  * @param learning_rate Finite. The operation's value `"learning_rate"`.
  * @return The descriptor; `bounds`, `lower` and `upper` may be set in it.
@@ -976,13 +976,13 @@ constexpr synfire_update_parameter_desc update_parameter_desc(const char* name, 
 /**
  * Fills in a ::synfire_state_desc.
  *
- * Rows of the state of a layer, and a buffer: what synfire_layer_reset_rows() and the functions after it work on. A row
- * is one of the batch: N values of each state variable.
+ * Rows of the state of a layer, and a buffer, for synfire_layer_reset_rows() and the functions that follow it. A row is
+ * a batch row: N values of each state variable.
  *
  * @param first_row First batch row. Default: 0.
  * @param n_rows    How many batch rows. 0 (default): all from `first_row` on.
- * @param name      The state variable that is read or written, `"v"` or `"w"`. Default: `"v"`. Only reading and writing
- *                  look at it.
+ * @param name      The state variable to read or write, `"v"` or `"w"`. Default: `"v"`. Only functions that read or
+ *                  write rows use it.
  * @param buffer    A buffer: reset_rows reads `[B]` where one is given, read_rows writes `[n_rows, N]`, write_rows
  *                  reads `[n_rows, N]`, snapshot writes it and restore reads it.
  * @return The descriptor.
@@ -1000,13 +1000,13 @@ constexpr synfire_state_desc state_desc(std::int64_t first_row = 0, std::int64_t
 /**
  * Fills in a ::synfire_copy_rows_desc.
  *
- * Rows of the state of one layer that go to another one.
+ * Rows of the state of one layer to copy to another.
  *
- * @param source          Read: a layer of the same model, number of neurons and arithmetic. Rows of one layer may be
- *                        copied to others of it.
+ * @param source          The layer to read, of the same model, number of neurons and arithmetic. It may be the layer
+ *                        that is written: its rows can be copied to other rows of it.
  * @param first_row       First batch row of `source`. Default: 0.
  * @param n_rows          How many batch rows. 0 (default): all of `source` from `first_row` on.
- * @param destination_row First batch row that is written. Default: 0.
+ * @param destination_row First batch row to write. Default: 0.
  * @return The descriptor.
  */
 constexpr synfire_copy_rows_desc copy_rows_desc(synfire_layer source, std::int64_t first_row = 0,
@@ -1780,7 +1780,7 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Runs one backward through time now, of the layer's latest forward, which must have left a tape.
+   * Runs one backward pass through time now, for the layer's latest forward, which must have left a tape.
    *
    * Calls synfire_layer_backward(). Reads, where given, `grad_spike_seq` (`[T, B, N]`), `grad_v_seq` (`[T, B, N]`),
    * `grad_v_final` (`[B, N]`), `grad_w_seq` (`[T, B, N]`) and `grad_w_final` (`[B, N]`). Writes, where given,
@@ -1796,8 +1796,8 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Sets rows of the state back to their start, or those of them that a mask chooses: what synfire_layer_reset_state()
-   * does to all of them.
+   * Resets rows of the state to their initial values, all of them or those that a mask selects.
+   * synfire_layer_reset_state() resets the whole state.
    *
    * Calls synfire_layer_reset_rows(). Reads, where given, `buffer` (`[B]`).
    *
@@ -1839,7 +1839,7 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Copies rows of the state of one layer to another one, all state variables.
+   * Copies rows of the state of one layer, all state variables, to another.
    *
    * Calls synfire_layer_copy_rows().
    *
@@ -1941,7 +1941,7 @@ inline void count_spikes(const Context& context, const synfire_count_spikes_desc
 
 /**
  * Encodes rates as spikes now: the same operation that synfire_graph_record_encode_bernoulli() records. Calls do not
- * count: the next one, to go on, is given an `offset` that is `n_steps` larger.
+ * advance the offset: to continue the sequence, increase `offset` by `n_steps` for the next call.
  *
  * Calls synfire_encode_bernoulli(). Reads `rates` (`[B, N]` or `[T, B, N]`). Writes `spikes` (`[T, B, N]`, dense or
  * packed).
@@ -2091,8 +2091,8 @@ class Graph : public Owner<synfire_graph> {
   // ---- generated from synfire.h by bindings/cpp/generate.py: begin graph
 
   /**
-   * Appends a forward pass. All checks happen here, none at launch. A layer may stand in a graph any number of times:
-   * each forward that begins from the layer's state continues the state that the one before left.
+   * Appends a forward pass. All checks happen here, none at launch. A layer may occur in a graph any number of times:
+   * each forward that starts from the layer's state continues from the state that the previous one left.
    *
    * Calls synfire_graph_record_forward(). Reads `x` (`[T, B, N]`). Reads, where given, `v_init` (`[B, N]`) and `w_init`
    * (`[B, N]`). Writes, where given, `spikes` (`[T, B, N]`, dense or packed), `v_final` (`[B, N]`), `v_seq`
@@ -2108,9 +2108,9 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Appends a backward pass through time of a forward of the layer: the one that `desc.forward` names, else the one
-   * recorded last in this graph, else the one that was recorded or run last anywhere. Where that does not run in the
-   * same replay, because it is not in the graph or is disabled, each launch checks that its tape is still good.
+   * Appends a backward pass through time for a forward of the layer: the one that `desc.forward` names, else the one
+   * recorded last in this graph, else the one that was recorded or run last anywhere. If that forward does not run in
+   * the same replay, because it is not in the graph or is disabled, each launch checks that its tape is still valid.
    *
    * Calls synfire_graph_record_backward(). Reads, where given, `grad_spike_seq` (`[T, B, N]`), `grad_v_seq`
    * (`[T, B, N]`), `grad_v_final` (`[B, N]`), `grad_w_seq` (`[T, B, N]`) and `grad_w_final` (`[B, N]`). Writes, where
@@ -2167,10 +2167,10 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Appends an encoding of rates as spikes; synfire_encode_bernoulli_desc says which. The first replay begins at
-   * synfire_encode_bernoulli_desc::offset, and each one behind where the one before it ended, without the host: replays
-   * never draw the same numbers again. One in which the operation is disabled does not move on. Setting the operation's
-   * value `"offset"` lets the next launch begin there, also where an earlier one began.
+   * Appends an encoding of rates as spikes; synfire_encode_bernoulli_desc says how. The first replay begins at
+   * synfire_encode_bernoulli_desc::offset, and each later one where the one before it ended, without involving the
+   * host: replays never draw the same numbers again. A replay in which the operation is disabled does not advance.
+   * Setting the operation's value `"offset"` makes the next launch begin there, even if an earlier one already did.
    *
    * Calls synfire_graph_record_encode_bernoulli(). Reads `rates` (`[B, N]` or `[T, B, N]`). Writes `spikes`
    * (`[T, B, N]`, dense or packed).
@@ -2224,7 +2224,7 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Appends a reset of rows of a state; as synfire_layer_reset_rows(). The mask is read by every replay.
+   * Appends a reset of rows of a state; as synfire_layer_reset_rows(). Every replay reads the mask.
    *
    * Calls synfire_graph_record_reset_rows(). Reads, where given, `buffer` (`[B]`).
    *
@@ -2266,7 +2266,7 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Appends a copy of rows of the state of one layer to another one; as synfire_layer_copy_rows().
+   * Appends a copy of rows of the state of one layer to another; as synfire_layer_copy_rows().
    *
    * Calls synfire_graph_record_copy_rows().
    *
@@ -2280,8 +2280,8 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Appends a snapshot of rows of a state into a buffer. It is as long as that of synfire_layer_snapshot(), and
-   * synfire_layer_restore() takes it; it has no checksum.
+   * Appends a snapshot of rows of a state into a buffer. It has the size of a snapshot from synfire_layer_snapshot(),
+   * and synfire_layer_restore() accepts it. It has no checksum.
    *
    * Calls synfire_graph_record_snapshot(). Writes `buffer`.
    *
@@ -2295,8 +2295,8 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Appends the restoring of a snapshot from a buffer. A replay that finds no snapshot of this layout there leaves the
-   * state as it is.
+   * Appends a restore of a snapshot from a buffer. A replay that finds no snapshot of this layout in the buffer leaves
+   * the state unchanged.
    *
    * Calls synfire_graph_record_restore(). Reads `buffer`.
    *
