@@ -1,9 +1,9 @@
 /* synfire.hpp - the C ABI as C++ objects: handles that destroy themselves, errors as exceptions, typed views, time-outs
- * as durations.  C++17; header-only; needs synfire.h and the standard library.
+ * as durations. Header-only C++17; needs only synfire.h and the standard library.
  *
- * What lives here: ownership, and the translation of types and errors. What does not: any behaviour of its own. Each
- * function says which function of synfire.h it calls; blocking, allocation, capture and threads are as documented
- * there. What follows from synfire.h alone stands in marked blocks, which bindings/update.sh rewrites.
+ * It adds ownership and translates types and errors, and has no behaviour of its own. Each function says which function
+ * of synfire.h it calls; blocking, allocation, capture and threads are documented there. bindings/update.sh generates
+ * the marked blocks from synfire.h.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef SYNFIRE_SYNFIRE_HPP
@@ -38,7 +38,7 @@
  * @file
  * @brief The C ABI as C++ objects.
  *
- * @ref cpp explains what holds for all of them.
+ * @ref cpp explains the conventions.
  */
 
 /**
@@ -47,29 +47,30 @@
  *
  * Conventions that hold for everything here:
  *
- * - An error is thrown as synfire::error, with everything that synfire_last_error() tells. A late replay is no error:
- * it is answered as synfire::Waited::pending. Destructors, moves, `get`, `release` and `reset` never throw.
- * - synfire::Context, synfire::Buffer, synfire::Layer and synfire::Graph own one handle each. They move and do not
- * copy; one that was moved from is null, and its calls throw ::SYNFIRE_ERROR_INVALID_HANDLE. Any order of destruction
- * is legal, as in C.
- * - What is in use is kept alive, so every owner may be destroyed first: a graph keeps the layers and buffers of its
- * operations, whether they are read or written; a layer keeps the buffers of its tape; enqueued GPU work keeps what it
- * reads and writes. Names and lists in a descriptor are read during the call only. The program must keep alive:
+ * - Errors are thrown as synfire::error, with everything that synfire_last_error() reports. A late replay is not an
+ * error: waiting for it returns synfire::Waited::pending. Destructors, moves, `get`, `release` and `reset` never throw.
+ * - synfire::Context, synfire::Buffer, synfire::Layer and synfire::Graph own one handle each. They can be moved but not
+ * copied. A moved-from object is null, and its functions throw ::SYNFIRE_ERROR_INVALID_HANDLE. Objects may be destroyed
+ * in any order, as in C.
+ * - Everything in use is kept alive, so an object may be destroyed before those that use it: a graph keeps the layers
+ * and buffers that its operations read or write, a layer keeps the buffers of its tape, and enqueued GPU work keeps
+ * what it reads and writes. Names and lists in a descriptor are read only during the call. The program must keep alive:
  * borrowed memory without a keeper, until its last use (borrowed_desc()); what the callback of a native node uses, as
- * long as the graph; a job system, as long as its context and everything created on it.
- * - An object converts to its handle, so it goes wherever the C ABI takes one, in a descriptor too.
- * - A buffer may be given a shape, such as `{20, 1, 64}` for `[T, B, N]`. An operation that needs another one refuses
- * it, with both shapes in the text. A buffer that is given a number of elements has no shape: only its size is checked.
- * - Steps and neurons are named where they are arguments: `synfire::steps{20}, synfire::neurons{64}`.
+ * long as the graph exists; a job system, as long as its context and everything created on it exist.
+ * - An object converts to its handle, so it can be passed wherever the C ABI takes one, including in descriptors.
+ * - A buffer may have a shape, such as `{20, 1, 64}` for `[T, B, N]`. An operation that needs another shape refuses the
+ * buffer, with both shapes in the text. A buffer that is created with a number of elements has no shape: only its size
+ * is checked.
+ * - Steps and neurons are named arguments: `synfire::steps{20}, synfire::neurons{64}`.
  * - Descriptors are those of the C ABI. A `struct_size` of 0 is filled in, so that the designated initialisers of C++20
- *   work: `synfire::Layer lif(context, {.n_steps = 16, .n_neurons = 128})` (of which g++ warns with `-Wextra`, for the
- *   fields left out). The functions named `_desc` do the same in C++17.
- * - What the callback of a native node throws comes out of the call that led to it: Graph::launch(),
- *   Graph::instantiate() or Graph::rebind() throws that exception again. No other callback may throw.
+ *   work: `synfire::Layer lif(context, {.n_steps = 16, .n_neurons = 128})` (with `-Wextra`, g++ warns about the omitted
+ *   fields). In C++17, use the functions named `_desc`.
+ * - If the callback of a native node throws, the call that led to it, Graph::launch(), Graph::instantiate() or
+ *   Graph::rebind(), rethrows the exception. No other callback may throw.
  * - Graph::launch(), Graph::wait() and Graph::poll() allocate nothing, unless they throw.
  */
 
-/** Everything of the C++ wrapper. */
+/** The C++ wrapper of Synfire. */
 namespace synfire {
 
 /** @addtogroup cpp
@@ -77,11 +78,11 @@ namespace synfire {
 
 // ---- Errors ---------------------------------------------------------------------------------------------------------
 
-/** What a failed call throws; what() is the text of synfire_last_error(). */
+/** The exception that a failed call throws; what() is the text of synfire_last_error(). */
 class error : public std::runtime_error {
  public:
   /**
-   * An error of one's own making; check() makes those of the library.
+   * Creates an error. Those of the library are created by check().
    *
    * @param status     A negative status.
    * @param text       The text, which begins with a rule id in brackets.
@@ -91,7 +92,7 @@ class error : public std::runtime_error {
       : std::runtime_error(text), status_(status), cuda_error_(cuda_error) {}
 
   /**
-   * The status that the call answered.
+   * The status that the call returned.
    *
    * @return One of `SYNFIRE_ERROR_*`.
    */
@@ -100,12 +101,12 @@ class error : public std::runtime_error {
   /**
    * The status in words.
    *
-   * @return As synfire_status_name().
+   * @return The result of synfire_status_name().
    */
   const char* status_name() const noexcept { return synfire_status_name(status_); }
 
   /**
-   * The CUDA error behind it.
+   * The CUDA error behind the failure.
    *
    * @return A `cudaError_t`, or 0.
    */
@@ -114,7 +115,7 @@ class error : public std::runtime_error {
   /**
    * The stable rule id, the part of what() that a program may rely on.
    *
-   * @return The id without its brackets, such as `SYN-PARAMETER-RANGE`, inside what(); empty when there is none.
+   * @return The id without its brackets, such as `SYN-PARAMETER-RANGE`, as a view into what(); empty if there is none.
    */
   std::string_view rule() const noexcept {
     const std::string_view text = what();
@@ -143,11 +144,11 @@ namespace detail {
 /** @endcond */
 
 /**
- * Throws when a call of the C ABI failed, from the thread that made the call.
+ * Throws if a call of the C ABI failed. Must be called on the thread that made the call.
  *
- * @param status What the call answered.
+ * @param status What the call returned.
  * @return `status`: 0, or a note such as ::SYNFIRE_PENDING.
- * @throws error when `status` is negative.
+ * @throws error if `status` is negative.
  */
 inline synfire_status check(synfire_status status) {
   if (status < 0) detail::throw_last_error(status);
@@ -217,7 +218,7 @@ struct f16 {
   /** Zero. */
   constexpr f16() noexcept = default;
   /**
-   * Rounds to nearest, ties to even; 65520 and more become infinity.
+   * Rounds to nearest, ties to even; 65520 and above become infinity.
    *
    * @param value Any number.
    */
@@ -272,7 +273,7 @@ constexpr std::int32_t dtype_of() noexcept {
   return SYNFIRE_DTYPE_BITS;
 }
 
-// Whether a buffer of `dtype` holds elements T: words serve both packings, and counts.
+// Whether a buffer of `dtype` holds elements T. 32-bit words are elements of both packed formats and of counts.
 template <class T>
 constexpr bool holds(std::int32_t dtype) noexcept {
   return dtype == dtype_of<T>() ||
@@ -333,9 +334,9 @@ constexpr Descriptor sized(Descriptor desc) noexcept {
 }  // namespace detail
 /** @endcond */
 
-/** The `SYNFIRE_DTYPE_*` whose elements are T: `float`, `double`, f16, bf16, for spikes `std::uint8_t` and, packed,
- *  `std::uint32_t`, which names ::SYNFIRE_DTYPE_BITS, and for counts `std::uint64_t`. Buffers made by time_bits_desc()
- * and counts_desc() take `std::uint32_t` as well. */
+/** The `SYNFIRE_DTYPE_*` whose elements are T: `float`, `double`, f16, bf16; for spikes, `std::uint8_t`, or
+ *  `std::uint32_t` for packed ones (::SYNFIRE_DTYPE_BITS); for counts, `std::uint64_t`. The elements of
+ *  time_bits_desc() and counts_desc() are `std::uint32_t`, too. */
 template <class T>
 inline constexpr std::int32_t dtype_of = detail::dtype_of<T>();
 
@@ -345,7 +346,7 @@ class View {
  public:
   /** T without `const`. */
   using value_type = std::remove_cv_t<T>;
-  /** A pointer serves. */
+  /** A plain pointer. */
   using iterator = T*;
 
   /** No elements. */
@@ -360,9 +361,9 @@ class View {
   constexpr View(T* data, std::size_t size) noexcept : data_(data), size_(size) {}
 
   /**
-   * A view to read from is had from a view to write to.
+   * Converts a view of mutable elements to a view of constant ones.
    *
-   * @param other What to view.
+   * @param other The view to convert.
    */
   template <class U, class = std::enable_if_t<std::is_same_v<const U, T>>>
   constexpr View(const View<U>& other) noexcept : data_(other.data()), size_(other.size()) {}
@@ -435,16 +436,16 @@ struct steps {
   std::int64_t count;
 
   /**
-   * Names a number.
+   * Wraps a number.
    *
-   * @param number Of any integer type.
+   * @param number A number of any integer type.
    */
   template <class Integer, detail::if_integer<Integer> = 0>
   constexpr explicit steps(Integer number) noexcept : count(static_cast<std::int64_t>(number)) {}
 
   /** @cond DETAIL */
   // Catches plain integers and swapped arguments. The constructor above is more specialized, so this one is chosen only
-  // for implicit conversions, which the other does not take part in, and for what is no integer.
+  // for implicit conversions, where the other is not a candidate, and for arguments that are not integers.
   template <class Other, class... None>
   constexpr steps(Other, None...) noexcept : count(0) {
     static_assert(detail::never<Other>,
@@ -459,9 +460,9 @@ struct neurons {
   std::int64_t count;
 
   /**
-   * Names a number.
+   * Wraps a number.
    *
-   * @param number Of any integer type.
+   * @param number A number of any integer type.
    */
   template <class Integer, detail::if_integer<Integer> = 0>
   constexpr explicit neurons(Integer number) noexcept : count(static_cast<std::int64_t>(number)) {}
@@ -475,8 +476,8 @@ struct neurons {
   /** @endcond */
 };
 
-/** The shape of a buffer: up to four lengths, the slowest dimension first, such as `{20, 1, 64}` for `[T, B, N]`.
- *  Packed spikes have their last or first length in words. See synfire_buffer_desc::shape. */
+/** The shape of a buffer: up to four lengths, slowest dimension first, such as `{20, 1, 64}` for `[T, B, N]`. For
+ *  packed spikes, the last or first length is in words. See synfire_buffer_desc::shape. */
 class Shape {
  public:
   /** No shape: only the number of elements is checked. */
@@ -486,7 +487,7 @@ class Shape {
    * A shape of one to four lengths.
    *
    * @param lengths Integers of any type, at least 1.
-   * @throws error with the rule SYN-BUFFER-SHAPE when one is less than 1.
+   * @throws error with the rule SYN-BUFFER-SHAPE if one is less than 1.
    */
   template <class... Lengths,
             std::enable_if_t<(sizeof...(Lengths) > 0) && (std::is_integral_v<Lengths> && ...), int> = 0>
@@ -497,10 +498,10 @@ class Shape {
   }
 
   /**
-   * A shape of lengths that are in an array.
+   * A shape from an array of lengths.
    *
    * @param lengths One to four integers, at least 1.
-   * @throws error with the rule SYN-BUFFER-SHAPE when one is less than 1.
+   * @throws error with the rule SYN-BUFFER-SHAPE if one is less than 1.
    */
   template <class Length, std::size_t Rank, detail::if_integer<Length> = 0>
   constexpr Shape(const std::array<Length, Rank>& lengths) : rank_(Rank) {
@@ -512,7 +513,7 @@ class Shape {
   /**
    * The number of lengths.
    *
-   * @return 0 to 4; 0: no shape.
+   * @return 0 to 4; 0 means no shape.
    */
   constexpr std::size_t rank() const noexcept { return rank_; }
 
@@ -525,11 +526,11 @@ class Shape {
   constexpr std::uint64_t operator[](std::size_t dimension) const noexcept { return lengths_[dimension]; }
 
   /**
-   * Whether two shapes have the same lengths, those of 1 included.
+   * Whether two shapes have the same lengths, including those of 1.
    *
    * @param a A shape.
    * @param b Another one.
-   * @return True when they are equal.
+   * @return True if they are equal.
    */
   friend constexpr bool operator==(const Shape& a, const Shape& b) noexcept {
     for (std::size_t dimension = 0; dimension < 4; ++dimension)
@@ -542,7 +543,7 @@ class Shape {
    *
    * @param a A shape.
    * @param b Another one.
-   * @return True when they are not equal.
+   * @return True if they are not equal.
    */
   friend constexpr bool operator!=(const Shape& a, const Shape& b) noexcept { return !(a == b); }
 
@@ -567,7 +568,7 @@ class Shape {
  *
  * @param backend   One of `SYNFIRE_BACKEND_*`.
  * @param n_threads Threads of the host backend; 0 is automatic.
- * @return The descriptor, everything else default.
+ * @return The descriptor, with defaults for everything else.
  */
 constexpr synfire_context_desc context_desc(std::int32_t backend = SYNFIRE_BACKEND_AUTO,
                                             std::int32_t n_threads = 0) noexcept {
@@ -594,15 +595,15 @@ void SYNFIRE_CALL finish_task(void* jobs, void* handle) noexcept {
 /** @endcond */
 
 /**
- * Describes a context whose host backend uses a job system of the caller's in the place of threads of its own.
+ * Describes a context whose host backend uses the caller's job system instead of its own threads.
  *
  * @tparam JobSystem A class with `void* enqueue(synfire_task task, void* argument, std::int32_t n_items, std::int32_t
- *                   min_range)` and `void finish(void* handle)`: see ::synfire_enqueue_task and ::synfire_finish_task. An
- *                   exception that leaves one of them ends the program.
- * @param jobs       The job system. It must live until the context and everything created on it is freed.
- * @param n_threads  How many threads it has, the calling one included; 0: as many as there are processors.
+ *                   min_range)` and `void finish(void* handle)`: see ::synfire_enqueue_task and ::synfire_finish_task.
+ *                   An exception that escapes from one of them ends the program.
+ * @param jobs       The job system. It must live until the context and everything created on it are freed.
+ * @param n_threads  Number of its threads, including the calling one; 0: as many as there are processors.
  * @param backend    One of `SYNFIRE_BACKEND_*`.
- * @return The descriptor, everything else default.
+ * @return The descriptor, with defaults for everything else.
  */
 template <class JobSystem>
 synfire_context_desc context_desc_with_jobs(JobSystem& jobs, std::int32_t n_threads = 0,
@@ -617,10 +618,10 @@ synfire_context_desc context_desc_with_jobs(JobSystem& jobs, std::int32_t n_thre
 /**
  * Describes a buffer that the library allocates.
  *
- * @tparam T         Type of the elements, as dtype_of.
- * @param n_elements How many; words for spikes as bits.
+ * @tparam T         Element type; see dtype_of.
+ * @param n_elements Number of elements; for packed spikes, words.
  * @param memory     One of `SYNFIRE_MEMORY_*`.
- * @param row_pitch  Elements from one step to the next; 0: steps follow each other directly.
+ * @param row_pitch  Elements from one step to the next; 0: steps are contiguous.
  * @return The descriptor.
  */
 template <class T>
@@ -637,10 +638,10 @@ constexpr synfire_buffer_desc buffer_desc(std::uint64_t n_elements, std::int32_t
 /**
  * Describes a buffer with a shape that the library allocates: `buffer_desc<float>({20, 1, 64})`.
  *
- * @tparam T        Type of the elements, as dtype_of.
- * @param shape     Its lengths; the last one in words for spikes as bits.
+ * @tparam T        Element type; see dtype_of.
+ * @param shape     Its lengths; for packed spikes, the last one is in words.
  * @param memory    One of `SYNFIRE_MEMORY_*`.
- * @param row_pitch Elements from one step to the next; 0: steps follow each other directly.
+ * @param row_pitch Elements from one step to the next; 0: steps are contiguous.
  * @return The descriptor.
  */
 template <class T>
@@ -654,9 +655,9 @@ constexpr synfire_buffer_desc buffer_desc(const Shape& shape, std::int32_t memor
 /**
  * Describes a buffer of time-packed spikes that the library allocates; its elements are `std::uint32_t`.
  *
- * @param n_words   How many words: ceil(T/32) * B * N.
+ * @param n_words   Number of words: ceil(T/32) * B * N.
  * @param memory    One of `SYNFIRE_MEMORY_*`.
- * @param row_pitch Words from one row of words, of 32 steps, to the next; 0: they follow each other directly.
+ * @param row_pitch Words from one row of words, which is 32 steps, to the next; 0: rows are contiguous.
  * @return The descriptor.
  */
 constexpr synfire_buffer_desc time_bits_desc(std::uint64_t n_words, std::int32_t memory = SYNFIRE_MEMORY_DEVICE,
@@ -671,7 +672,7 @@ constexpr synfire_buffer_desc time_bits_desc(std::uint64_t n_words, std::int32_t
  *
  * @param shape     `{ceil(T/32), B, N}`.
  * @param memory    One of `SYNFIRE_MEMORY_*`.
- * @param row_pitch Words from one row of words, of 32 steps, to the next; 0: they follow each other directly.
+ * @param row_pitch Words from one row of words, which is 32 steps, to the next; 0: rows are contiguous.
  * @return The descriptor.
  */
 constexpr synfire_buffer_desc time_bits_desc(const Shape& shape, std::int32_t memory = SYNFIRE_MEMORY_DEVICE,
@@ -682,10 +683,10 @@ constexpr synfire_buffer_desc time_bits_desc(const Shape& shape, std::int32_t me
 }
 
 /**
- * Describes a buffer of counts in 32 bits that the library allocates; its elements are `std::uint32_t`. For counts in
- * 64 bits, buffer_desc() of `std::uint64_t` does.
+ * Describes a buffer of 32-bit counts that the library allocates; its elements are `std::uint32_t`. For 64-bit counts,
+ * use buffer_desc() with `std::uint64_t`.
  *
- * @param n_elements How many counts.
+ * @param n_elements Number of counts.
  * @param memory     One of `SYNFIRE_MEMORY_*`.
  * @return The descriptor.
  */
@@ -697,7 +698,7 @@ constexpr synfire_buffer_desc counts_desc(std::uint64_t n_elements,
 }
 
 /**
- * Describes a buffer of counts in 32 bits with a shape that the library allocates; its elements are `std::uint32_t`.
+ * Describes a buffer of 32-bit counts with a shape that the library allocates; its elements are `std::uint32_t`.
  *
  * @param shape  Its lengths.
  * @param memory One of `SYNFIRE_MEMORY_*`.
@@ -710,14 +711,14 @@ constexpr synfire_buffer_desc counts_desc(const Shape& shape, std::int32_t memor
 }
 
 /**
- * Describes a buffer over borrowed memory, which must outlive its last use: by the buffer, by a graph that uses it, and
- * by a layer whose tape was made from it. A Buffer that is given a keeper sees to that.
+ * Describes a buffer over borrowed memory. The memory must stay valid until its last use by the buffer, by a graph that
+ * uses it, or by a layer whose tape was made from it. A Buffer with a keeper ensures this.
  *
- * @tparam T         Type of the elements, as dtype_of.
+ * @tparam T         Element type; see dtype_of.
  * @param data       Memory of the kind `memory`.
- * @param n_elements How many elements are there.
+ * @param n_elements Number of elements.
  * @param memory     One of `SYNFIRE_MEMORY_*`.
- * @param row_pitch  Elements from one step to the next; 0: steps follow each other directly.
+ * @param row_pitch  Elements from one step to the next; 0: steps are contiguous.
  * @return The descriptor.
  */
 template <class T>
@@ -729,13 +730,13 @@ constexpr synfire_buffer_desc borrowed_desc(T* data, std::uint64_t n_elements, s
 }
 
 /**
- * Describes a buffer with a shape over borrowed memory. As borrowed_desc() with a number of elements.
+ * Describes a buffer with a shape over borrowed memory, as borrowed_desc() with a number of elements does.
  *
- * @tparam T        Type of the elements, as dtype_of.
- * @param data      Memory of the kind `memory`, as much as the shape takes.
- * @param shape     Its lengths; the last one in words for spikes as bits.
+ * @tparam T        Element type; see dtype_of.
+ * @param data      Memory of the kind `memory`, large enough for the shape.
+ * @param shape     Its lengths; for packed spikes, the last one is in words.
  * @param memory    One of `SYNFIRE_MEMORY_*`.
- * @param row_pitch Elements from one step to the next; 0: steps follow each other directly.
+ * @param row_pitch Elements from one step to the next; 0: steps are contiguous.
  * @return The descriptor.
  */
 template <class T>
@@ -753,7 +754,7 @@ constexpr synfire_buffer_desc borrowed_desc(T* data, const Shape& shape, std::in
  * @param n_steps   Steps T of one forward.
  * @param n_neurons Neurons N of one batch row.
  * @param batch     Batch rows B.
- * @return The descriptor, everything else default.
+ * @return The descriptor, with defaults for everything else.
  */
 constexpr synfire_layer_desc layer_desc(std::int32_t model, steps n_steps, neurons n_neurons,
                                         std::int64_t batch = 1) noexcept {
@@ -771,7 +772,7 @@ constexpr synfire_layer_desc layer_desc(std::int32_t model, steps n_steps, neuro
  * @param x      X, read.
  * @param spikes S, written; may be null.
  * @param tape   One of `SYNFIRE_TAPE_*`.
- * @return The descriptor, everything else default.
+ * @return The descriptor, with defaults for everything else.
  */
 inline synfire_forward_desc forward_desc(synfire_buffer x, synfire_buffer spikes = nullptr,
                                          std::int32_t tape = SYNFIRE_TAPE_RECOMPUTE) noexcept {
@@ -787,7 +788,7 @@ inline synfire_forward_desc forward_desc(synfire_buffer x, synfire_buffer spikes
  *
  * @param grad_spike_seq dL/dS, read; null means zero.
  * @param grad_x_seq     dL/dX, written; may be null.
- * @return The descriptor, everything else default.
+ * @return The descriptor, with defaults for everything else.
  */
 inline synfire_backward_desc backward_desc(synfire_buffer grad_spike_seq = nullptr,
                                            synfire_buffer grad_x_seq = nullptr) noexcept {
@@ -1042,7 +1043,7 @@ inline void destroy(synfire_graph handle) noexcept {
 }  // namespace detail
 /** @endcond */
 
-/** What Context, Buffer, Layer and Graph share: one handle, destroyed with its owner by the `_destroy` function, which
+/** The base of Context, Buffer, Layer and Graph: owns one handle, and destroys it with its `_destroy` function, which
  *  never blocks and is legal on any thread. */
 template <class Handle>
 class Owner {
@@ -1058,9 +1059,10 @@ class Owner {
   Handle get() const noexcept { return handle_; }
 
   /**
-   * The handle, wherever the C ABI takes one. A temporary does not convert, because the handle would not outlive it.
+   * Converts to the handle, wherever the C ABI takes one. A temporary does not convert, because the handle would not
+   * outlive it.
    *
-   * @return As get().
+   * @return The same as get().
    */
   operator Handle() const& noexcept { return handle_; }
   /** @cond DETAIL */
@@ -1068,9 +1070,9 @@ class Owner {
   /** @endcond */
 
   /**
-   * Gives the handle away; this object is null afterwards.
+   * Gives up ownership of the handle; this object is null afterwards.
    *
-   * @return The handle, which the caller destroys.
+   * @return The handle, which the caller must destroy.
    */
   [[nodiscard]] Handle release() noexcept { return std::exchange(handle_, nullptr); }
 
@@ -1108,10 +1110,10 @@ class Owner {
 class Context : public Owner<synfire_context> {
  public:
   /**
-   * Creates a context; that automatic selection ended on the host is no error, see properties(). As
+   * Creates a context. It is not an error if automatic selection chooses the host; see properties(). Calls
    * synfire_context_create().
    *
-   * @param desc What to create. Default: a GPU when one answers, else the host.
+   * @param desc What to create. Default: a GPU if there is a usable one, else the host.
    * @throws error
    */
   explicit Context(const synfire_context_desc& desc = context_desc()) {
@@ -1120,14 +1122,14 @@ class Context : public Owner<synfire_context> {
   }
 
   /**
-   * Takes over a handle.
+   * Takes ownership of a handle.
    *
    * @param handle A context that nothing else destroys, or null.
    */
   explicit Context(synfire_context handle) noexcept : Owner(handle) {}
 
   /**
-   * Tells what it runs on. As synfire_context_get_properties().
+   * Describes what the context runs on. Calls synfire_context_get_properties().
    *
    * @return The properties.
    * @throws error
@@ -1139,14 +1141,14 @@ class Context : public Owner<synfire_context> {
   }
 
   /**
-   * Waits for everything enqueued on the context's own stream. As synfire_context_synchronize().
+   * Waits for everything enqueued on the context's own stream. Calls synfire_context_synchronize().
    *
    * @throws error
    */
   void synchronize() const { check(synfire_context_synchronize(handle_)); }
 
   /**
-   * Frees what was destroyed and is no longer in use. As synfire_context_reclaim() of this context.
+   * Frees what was destroyed and is no longer in use. Calls synfire_context_reclaim() with this context.
    *
    * @return How many destroyed objects are still in use.
    * @throws error
@@ -1159,8 +1161,8 @@ class Context : public Owner<synfire_context> {
 };
 
 /**
- * Frees what was destroyed and is no longer in use, on every context of the process. As synfire_context_reclaim() of
- * null.
+ * Frees what was destroyed and is no longer in use, on every context of the process. Calls synfire_context_reclaim()
+ * with null.
  *
  * @return How many destroyed objects are still in use.
  * @throws error
@@ -1182,7 +1184,7 @@ void SYNFIRE_CALL give_back(void* user) noexcept {
   if constexpr (std::is_invocable_v<Keeper&>) {
     try {
       (*keeper)();
-    } catch (...) {  // there is no call that it could come out of
+    } catch (...) {  // there is no call that could rethrow it
     }
   }
 }
@@ -1197,10 +1199,10 @@ class Buffer : public Owner<synfire_buffer> {
   Buffer() noexcept = default;
 
   /**
-   * Creates a buffer. As synfire_buffer_create().
+   * Creates a buffer. Calls synfire_buffer_create().
    *
    * @param context The context it belongs to.
-   * @param desc    What to create; buffer_desc() and borrowed_desc() help.
+   * @param desc    What to create; see buffer_desc() and borrowed_desc().
    * @throws error
    */
   Buffer(const Context& context, const synfire_buffer_desc& desc)
@@ -1210,10 +1212,11 @@ class Buffer : public Owner<synfire_buffer> {
   }
 
   /**
-   * Creates a buffer over borrowed memory, and lends it until its last use: by the buffer, by graphs that use it, by
-   * layers whose tape was made from it, and by work of a GPU. Then the keeper is called, if it takes no arguments and can
-   * be, and destroyed: on any thread, inside a call that creates something, a reclaim(), or a wait of WaitPolicy::block
-   * without a time-out. It may use the library. What it throws is dropped. See synfire_buffer_desc::release.
+   * Creates a buffer over borrowed memory, together with a keeper that keeps the memory until its last use by the
+   * buffer, by graphs that use it, by layers whose tape was made from it, and by GPU work. Then the keeper is called,
+   * if it can be called without arguments, and destroyed. This happens on any thread, inside a call that creates
+   * something, a reclaim(), or a wait with WaitPolicy::block and no time-out. The keeper may use the library.
+   * Exceptions that it throws are ignored. See synfire_buffer_desc::release.
    *
    * @code
    * std::vector<float> values(n);
@@ -1221,8 +1224,9 @@ class Buffer : public Owner<synfire_buffer> {
    * @endcode
    *
    * @param context The context it belongs to.
-   * @param desc    The memory, as by borrowed_desc(); its `release` is the wrapper's.
-   * @param keeper  What owns the memory, such as a `std::shared_ptr` or a vector moved in here, or a function to call.
+   * @param desc    The memory; see borrowed_desc(). The wrapper sets its `release`.
+   * @param keeper  The owner of the memory, such as a `std::shared_ptr` or a vector that is moved in, or a function to
+   *                call.
    * @throws error; the keeper is then destroyed without being called.
    */
   template <class Keeper>
@@ -1234,16 +1238,16 @@ class Buffer : public Owner<synfire_buffer> {
     lent.release = &detail::give_back<Kept>;
     lent.release_user = kept.get();
     check(synfire_buffer_create(context, &lent, &handle_));
-    static_cast<void>(kept.release());  // the library's now
+    static_cast<void>(kept.release());  // now owned by the library
   }
 
   /**
-   * Takes over a handle.
+   * Takes ownership of a handle.
    *
    * @param context The context it belongs to.
    * @param handle  A buffer that nothing else destroys.
-   * @param desc    What it was created from.
-   * @throws error; the handle is then not taken over.
+   * @param desc    The descriptor with which it was created.
+   * @throws error; the caller then still owns the handle.
    */
   Buffer(const Context& context, synfire_buffer handle, const synfire_buffer_desc& desc)
       : dtype_(desc.dtype), shape_(shape_of(desc)), host_visible_(is_host_visible(context, desc)) {
@@ -1258,31 +1262,32 @@ class Buffer : public Owner<synfire_buffer> {
   std::int32_t dtype() const noexcept { return dtype_; }
 
   /**
-   * The shape that it was created with.
+   * The shape with which it was created.
    *
-   * @return Its lengths; of rank 0 when it was given a number of elements only.
+   * @return Its lengths; rank 0 if it was created with only a number of elements.
    */
   const Shape& shape() const noexcept { return shape_; }
 
   /**
-   * Whether the host may touch the memory: pinned and host memory and, on a host context, all kinds.
+   * Whether the host can access the memory: pinned and host memory and, on a host context, all kinds.
    *
-   * @return True when data() works.
+   * @return True if data() works.
    */
   bool host_visible() const noexcept { return host_visible_; }
 
   /**
-   * The number of elements. As synfire_buffer_get_data().
+   * The number of elements. Calls synfire_buffer_get_data().
    *
-   * @return Elements; words for spikes as bits.
+   * @return Elements; for packed spikes, words.
    * @throws error
    */
   std::size_t size() const { return address().size; }
 
   /**
-   * The elements of memory that the host may touch, while no replay uses it. As synfire_buffer_get_data().
+   * The elements, if the host can access the memory. No replay may use it at the same time. Calls
+   * synfire_buffer_get_data().
    *
-   * @tparam T Type of the elements, the buffer's own as by dtype_of.
+   * @tparam T Element type of the buffer; see dtype_of.
    * @return All elements; valid as long as the buffer.
    * @throws error with ::SYNFIRE_ERROR_INVALID_ARGUMENT and the rule SYN-BUFFER-TYPE or, for memory of a GPU,
    *         SYN-BUFFER-KIND.
@@ -1294,9 +1299,9 @@ class Buffer : public Owner<synfire_buffer> {
   }
 
   /**
-   * The elements, to read only. As data().
+   * The elements, read-only. Otherwise the same as the non-const data().
    *
-   * @tparam T Type of the elements, the buffer's own as by dtype_of.
+   * @tparam T Element type of the buffer; see dtype_of.
    * @return All elements; valid as long as the buffer.
    * @throws error
    */
@@ -1307,12 +1312,12 @@ class Buffer : public Owner<synfire_buffer> {
   }
 
   /**
-   * Copies elements into the buffer. As synfire_buffer_upload().
+   * Copies elements into the buffer. Calls synfire_buffer_upload().
    *
    * @param values `count` elements of the buffer's type.
    * @param count  How many.
-   * @param first  The first element of the buffer that is written.
-   * @throws error also with the rule SYN-BUFFER-TYPE, or SYN-BUFFER-RANGE when they do not fit.
+   * @param first  The first element of the buffer to write.
+   * @throws error, also with the rule SYN-BUFFER-TYPE, or SYN-BUFFER-RANGE if they do not fit.
    */
   template <class T>
   void upload(const T* values, std::size_t count, std::size_t first = 0) {
@@ -1321,10 +1326,10 @@ class Buffer : public Owner<synfire_buffer> {
   }
 
   /**
-   * Copies the whole buffer in. As synfire_buffer_upload().
+   * Copies the whole buffer in. Calls synfire_buffer_upload().
    *
    * @param values Exactly size() elements of the buffer's type.
-   * @throws error also with the rule SYN-BUFFER-TYPE or SYN-BUFFER-SIZE.
+   * @throws error, also with the rule SYN-BUFFER-TYPE or SYN-BUFFER-SIZE.
    */
   template <class T>
   void upload(const std::vector<T>& values) {
@@ -1333,12 +1338,12 @@ class Buffer : public Owner<synfire_buffer> {
   }
 
   /**
-   * Copies elements out of the buffer. As synfire_buffer_download().
+   * Copies elements out of the buffer. Calls synfire_buffer_download().
    *
    * @param[out] values Receives `count` elements of the buffer's type.
    * @param count       How many.
-   * @param first       The first element of the buffer that is read.
-   * @throws error also with the rule SYN-BUFFER-TYPE, or SYN-BUFFER-RANGE when there are not as many.
+   * @param first       The first element of the buffer to read.
+   * @throws error, also with the rule SYN-BUFFER-TYPE, or SYN-BUFFER-RANGE if the buffer has fewer.
    */
   template <class T>
   void download(T* values, std::size_t count, std::size_t first = 0) const {
@@ -1347,10 +1352,10 @@ class Buffer : public Owner<synfire_buffer> {
   }
 
   /**
-   * Copies the whole buffer out, into memory that is there. As synfire_buffer_download().
+   * Copies the whole buffer into an existing vector. Calls synfire_buffer_download().
    *
-   * @param[out] values Receives all elements; holds exactly size() already.
-   * @throws error also with the rule SYN-BUFFER-TYPE or SYN-BUFFER-SIZE.
+   * @param[out] values Receives all elements; it must already hold exactly size().
+   * @throws error, also with the rule SYN-BUFFER-TYPE or SYN-BUFFER-SIZE.
    */
   template <class T>
   void download(std::vector<T>& values) const {
@@ -1359,11 +1364,11 @@ class Buffer : public Owner<synfire_buffer> {
   }
 
   /**
-   * Copies the whole buffer out. As synfire_buffer_download().
+   * Copies the whole buffer out. Calls synfire_buffer_download().
    *
-   * @tparam T Type of the elements, the buffer's own as by dtype_of.
+   * @tparam T Element type of the buffer; see dtype_of.
    * @return All elements.
-   * @throws error also with the rule SYN-BUFFER-TYPE.
+   * @throws error, also with the rule SYN-BUFFER-TYPE.
    */
   template <class T>
   std::vector<T> download() const {
@@ -1374,16 +1379,16 @@ class Buffer : public Owner<synfire_buffer> {
   }
 
   /**
-   * Sets every element to one value. As synfire_buffer_fill().
+   * Sets every element to one value. Calls synfire_buffer_fill().
    *
-   * @param value Rounded to the buffer's type; a whole number for spikes as bits.
+   * @param value Rounded to the buffer's type; for packed spikes, a whole number.
    * @throws error
    */
   void fill(double value) { check(synfire_buffer_fill(handle_, value)); }
 
   /**
-   * Reports that the memory was written behind the library's back, through data() for one: a tape that needs what was
-   * there is then stale. As synfire_buffer_mark_written().
+   * Reports that the memory was written behind the library's back, for example through data(). A tape that needs the
+   * old contents is then stale. Calls synfire_buffer_mark_written().
    *
    * @throws error
    */
@@ -1401,7 +1406,7 @@ class Buffer : public Owner<synfire_buffer> {
     return desc.memory != SYNFIRE_MEMORY_DEVICE || context.properties().backend == SYNFIRE_BACKEND_HOST;
   }
 
-  // Where a length follows a 0, synfire_buffer_create() refuses the descriptor.
+  // synfire_buffer_create() refuses a descriptor with a length after a 0.
   static Shape shape_of(const synfire_buffer_desc& desc) {
     const std::uint64_t* const lengths = desc.shape;
     if (lengths[0] == 0) return {};
@@ -1467,10 +1472,10 @@ class Buffer : public Owner<synfire_buffer> {
 // ---- Layers ---------------------------------------------------------------------------------------------------------
 
 /**
- * Finds a model by its name, also one that was added to the library. As synfire_model_id().
+ * Finds a model by its name, including those added to the library. Calls synfire_model_id().
  *
  * @param name The model's name, such as `"lif"`.
- * @return What synfire_layer_desc::model takes.
+ * @return The value for synfire_layer_desc::model.
  * @throws error
  */
 inline std::int32_t model_id(const char* name) {
@@ -1480,10 +1485,10 @@ inline std::int32_t model_id(const char* name) {
 }
 
 /**
- * Finds a surrogate by its name, also one that was added to the library. As synfire_surrogate_id().
+ * Finds a surrogate by its name, including those added to the library. Calls synfire_surrogate_id().
  *
  * @param name The surrogate's name, such as `"atan"`.
- * @return What synfire_layer_desc::surrogate takes.
+ * @return The value for synfire_layer_desc::surrogate.
  * @throws error
  */
 inline std::int32_t surrogate_id(const char* name) {
@@ -1493,10 +1498,10 @@ inline std::int32_t surrogate_id(const char* name) {
 }
 
 /**
- * Tells what a layer would take. As synfire_layer_query_memory().
+ * Computes how much memory a layer would take. Calls synfire_layer_query_memory().
  *
  * @param desc The layer.
- * @return Bytes.
+ * @return Sizes in bytes.
  * @throws error
  */
 inline synfire_layer_memory layer_memory(const synfire_layer_desc& desc) {
@@ -1513,10 +1518,10 @@ class Layer : public Owner<synfire_layer> {
   Layer() noexcept = default;
 
   /**
-   * Creates a layer. As synfire_layer_create().
+   * Creates a layer. Calls synfire_layer_create().
    *
    * @param context The context it belongs to.
-   * @param desc    What to create; layer_desc() helps.
+   * @param desc    What to create; see layer_desc().
    * @throws error
    */
   Layer(const Context& context, const synfire_layer_desc& desc) : desc_(detail::sized(desc)) {
@@ -1524,15 +1529,15 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Takes over a handle.
+   * Takes ownership of a handle.
    *
    * @param handle A layer that nothing else destroys.
-   * @param desc   What it was created from.
+   * @param desc   The descriptor with which it was created.
    */
   Layer(synfire_layer handle, const synfire_layer_desc& desc) noexcept : Owner(handle), desc_(detail::sized(desc)) {}
 
   /**
-   * What it was created from.
+   * The descriptor with which it was created.
    *
    * @return The descriptor.
    */
@@ -1576,9 +1581,10 @@ class Layer : public Owner<synfire_layer> {
   Shape time_bits_shape() const { return {words(desc_.n_steps), batch(), desc_.n_neurons}; }
 
   /**
-   * Creates a buffer of the layer's sequences: X, H, V of every step, or gradients of them. As synfire_buffer_create().
+   * Creates a buffer for a sequence of the layer: X, H or V of every step, or a gradient. Calls
+   * synfire_buffer_create().
    *
-   * @tparam T      Type of the elements: the layer's own or, in a 16-bit layer, also `float`.
+   * @tparam T      Element type: the layer's own or, in a 16-bit layer, also `float`.
    * @param context The layer's context.
    * @param memory  One of `SYNFIRE_MEMORY_*`.
    * @return A buffer of sequence_shape().
@@ -1590,10 +1596,10 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Creates a buffer of the layer's states: V or W before the first or after the last step, or gradients of them. As
+   * Creates a buffer for a state of the layer: V or W before the first or after the last step, or a gradient. Calls
    * synfire_buffer_create().
    *
-   * @tparam T      Type of the elements: `double` in f64 layers, `float` in all others.
+   * @tparam T      Element type: `double` in f64 layers, `float` in all others.
    * @param context The layer's context.
    * @param memory  One of `SYNFIRE_MEMORY_*`.
    * @return A buffer of state_shape().
@@ -1605,9 +1611,9 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Creates a buffer of the layer's spikes. As synfire_buffer_create().
+   * Creates a buffer for the layer's spikes. Calls synfire_buffer_create().
    *
-   * @tparam T      Type of the elements: `std::uint32_t` for packed spikes, any other for dense ones.
+   * @tparam T      Element type: `std::uint32_t` for packed spikes, any other for dense ones.
    * @param context The layer's context.
    * @param memory  One of `SYNFIRE_MEMORY_*`.
    * @return A buffer of bits_shape() when T is `std::uint32_t`, else of sequence_shape().
@@ -1619,7 +1625,8 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Creates a buffer of the layer's time-packed spikes; its elements are `std::uint32_t`. As synfire_buffer_create().
+   * Creates a buffer for the layer's time-packed spikes; its elements are `std::uint32_t`. Calls
+   * synfire_buffer_create().
    *
    * @param context The layer's context.
    * @param memory  One of `SYNFIRE_MEMORY_*`.
@@ -1631,16 +1638,16 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Sets a parameter to one number for the whole layer. As synfire_layer_set_parameter().
+   * Sets a parameter to one number for the whole layer. Calls synfire_layer_set_parameter().
    *
    * @param name  The parameter's name.
-   * @param value Inside the parameter's range.
+   * @param value A value in the parameter's range.
    * @throws error
    */
   void set_parameter(const char* name, double value) { set_parameter(name, &value, 1); }
 
   /**
-   * Sets a parameter. As synfire_layer_set_parameter().
+   * Sets a parameter. Calls synfire_layer_set_parameter().
    *
    * @param name   The parameter's name.
    * @param values One number, or one per neuron.
@@ -1651,7 +1658,7 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Sets a parameter. As synfire_layer_set_parameter().
+   * Sets a parameter. Calls synfire_layer_set_parameter().
    *
    * @param name   The parameter's name.
    * @param values `count` numbers.
@@ -1663,9 +1670,9 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Sets several parameters: all of them or, when one is refused, none. As synfire_layer_set_parameters().
+   * Sets several parameters: all of them or, if one is refused, none. Calls synfire_layer_set_parameters().
    *
-   * @param list Entries whose names and values live until the call returns.
+   * @param list The parameters; their names and values must stay valid until the call returns.
    * @throws error
    */
   void set_parameters(const std::vector<synfire_parameter_values>& list) {
@@ -1673,19 +1680,19 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Chooses how many batch rows are active. As synfire_layer_set_n_active().
+   * Sets how many batch rows are active. Calls synfire_layer_set_n_active().
    *
-   * @param n_rows 0 to the batch; the first ones.
+   * @param n_rows 0 to the batch size; the first `n_rows` rows are active.
    * @throws error
    */
   void set_n_active(std::int64_t n_rows) { check(synfire_layer_set_n_active(handle_, n_rows)); }
 
   /**
-   * Reads a parameter that is one number for the whole layer. As synfire_layer_get_parameter().
+   * Reads a parameter that is one number for the whole layer. Calls synfire_layer_get_parameter().
    *
    * @param name The parameter's name.
    * @return Its value.
-   * @throws error also with the rule SYN-PARAMETER-COUNT when there is one number per neuron.
+   * @throws error, also with the rule SYN-PARAMETER-COUNT if there is one number per neuron.
    */
   double get_parameter(const char* name) const {
     double value = 0;
@@ -1694,10 +1701,10 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Reads a parameter of every neuron. As synfire_layer_get_parameter().
+   * Reads a parameter of every neuron. Calls synfire_layer_get_parameter().
    *
    * @param name The parameter's name.
-   * @return N values; one number held is repeated.
+   * @return N values; a single number is repeated.
    * @throws error
    */
   std::vector<double> get_parameter_values(const char* name) const {
@@ -1707,8 +1714,8 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Lists the parameters. As synfire_layer_get_parameter_info() of 0, 1, 2 ... until one is refused, which leaves its
-   * text in synfire_last_error().
+   * Lists the parameters. Calls synfire_layer_get_parameter_info() with 0, 1, 2 ... until an index is refused, which
+   * leaves its text in synfire_last_error().
    *
    * @return The model's parameters in their documented order, then the surrogate's.
    * @throws error
@@ -1725,7 +1732,7 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Sets the state back to its start. As synfire_layer_reset_state().
+   * Resets the state to its initial values. Calls synfire_layer_reset_state().
    *
    * @param stream The stream; null is the context's own.
    * @throws error
@@ -1733,12 +1740,12 @@ class Layer : public Owner<synfire_layer> {
   void reset_state(synfire_stream stream = nullptr) { check(synfire_layer_reset_state(handle_, stream)); }
 
   /**
-   * Reads the state. As synfire_layer_read_state().
+   * Reads the state. Calls synfire_layer_read_state().
    *
    * @tparam T   `double` in f64 layers, `float` in all others.
    * @param name The state variable: `"v"`, or `"w"` in models with two variables.
    * @return state_size() values.
-   * @throws error also with the rule SYN-STATE-SIZE.
+   * @throws error, also with the rule SYN-STATE-SIZE.
    */
   template <class T>
   std::vector<T> read_state(const char* name = "v") const {
@@ -1749,11 +1756,11 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Writes the state. As synfire_layer_write_state().
+   * Writes the state. Calls synfire_layer_write_state().
    *
    * @param name   The state variable: `"v"`, or `"w"` in models with two variables.
    * @param values Exactly state_size() values, `double` in f64 layers, `float` in all others.
-   * @throws error also with the rule SYN-STATE-SIZE.
+   * @throws error, also with the rule SYN-STATE-SIZE.
    */
   template <class T>
   void write_state(const char* name, const std::vector<T>& values) {
@@ -1855,7 +1862,7 @@ class Layer : public Owner<synfire_layer> {
   // ---- generated from synfire.h by bindings/cpp/generate.py: end layer
 
   /**
-   * Takes a snapshot of rows of the state. As synfire_layer_snapshot().
+   * Takes a snapshot of rows of the state. Calls synfire_layer_snapshot().
    *
    * @param desc The rows; all of them by default.
    * @return The snapshot.
@@ -1871,11 +1878,11 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Puts a snapshot back. As synfire_layer_restore().
+   * Restores a snapshot. Calls synfire_layer_restore().
    *
-   * @param data What snapshot() returned, of a layer of this layout.
+   * @param data A snapshot from snapshot(), of a layer of this layout.
    * @param desc The rows, as many as the snapshot has; all of them by default.
-   * @throws error also when the data is no such snapshot; the state is as it was then.
+   * @throws error, also if the data is not such a snapshot; the state is then unchanged.
    */
   void restore(const std::vector<unsigned char>& data,
                const synfire_state_desc& desc = detail::empty<synfire_state_desc>()) {
@@ -1900,7 +1907,7 @@ class Layer : public Owner<synfire_layer> {
   synfire_layer_desc desc_ = detail::empty<synfire_layer_desc>();
 };
 
-// ---- At once --------------------------------------------------------------------------------------------------------
+// ---- Immediate calls ------------------------------------------------------------------------------------------------
 
 // ---- generated from synfire.h by bindings/cpp/generate.py: begin context
 
@@ -1984,25 +1991,25 @@ using Ticket = std::uint64_t;
 enum class WaitPolicy : std::int32_t {
   /** ::SYNFIRE_WAIT_SPIN: the lowest latency, one busy processor. */
   spin = SYNFIRE_WAIT_SPIN,
-  /** ::SYNFIRE_WAIT_YIELD: gives the processor to other threads in between. */
+  /** ::SYNFIRE_WAIT_YIELD: yields the processor to other threads in between. */
   yield = SYNFIRE_WAIT_YIELD,
   /** ::SYNFIRE_WAIT_BLOCK: sleeps; the lowest load, the highest latency. */
   block = SYNFIRE_WAIT_BLOCK
 };
 
-/** What waiting for a replay ended with. */
+/** The result of waiting for a replay. */
 enum class Waited : std::int32_t {
   /** The replay is done; everything it wrote is visible to the host. */
   done = SYNFIRE_OK,
-  /** The time was up first; the replay goes on, and its buffers are still its own. */
+  /** The time was up first; the replay continues and still uses its buffers. */
   pending = SYNFIRE_PENDING
 };
 
 /** @cond DETAIL */
 namespace detail {
 
-// To what synfire_graph_wait() takes. There a negative time-out waits for ever; a deadline that has passed must not.
-// In double, because durations of large units overflow in whole nanoseconds; exact up to 104 days.
+// The time-out for synfire_graph_wait(). There, a negative one waits for ever; a deadline that has passed must not.
+// Computed in double, because durations in large units overflow in integer nanoseconds; exact up to 104 days.
 template <class Rep, class Period>
 std::int64_t timeout_ns(std::chrono::duration<Rep, Period> timeout) noexcept {
   const double count = std::chrono::duration<double, std::nano>(timeout).count();
@@ -2015,14 +2022,14 @@ inline Waited waited(synfire_status status) {
   return check(status) == SYNFIRE_PENDING ? Waited::pending : Waited::done;
 }
 
-// The callback of a native node. The library is given call_native() in its place, so that no exception meets a frame of
-// the library.
+// The callback of a native node. The library gets call_native() instead, so that no exception reaches a frame of the
+// library.
 struct NativeNode {
   synfire_native_callback callback;
   void* user;
 };
 
-// What the last native node on this thread threw, until the call that led to it has returned.
+// The exception of the last native node on this thread, until the call that led to it has returned.
 inline std::exception_ptr& thrown() noexcept {
   static thread_local std::exception_ptr exception;
   return exception;
@@ -2052,7 +2059,7 @@ class Graph : public Owner<synfire_graph> {
   Graph() noexcept = default;
 
   /**
-   * Creates an empty graph. As synfire_graph_create().
+   * Creates an empty graph. Calls synfire_graph_create().
    *
    * @param context The context it belongs to.
    * @param desc    What to create.
@@ -2064,17 +2071,17 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Takes over a handle.
+   * Takes ownership of a handle.
    *
    * @param handle A graph that nothing else destroys, or null.
    */
   explicit Graph(synfire_graph handle) noexcept : Owner(handle) {}
 
   /**
-   * Gives the handle away; this object is null afterwards. What record_native() keeps for each native node, 16 bytes,
-   * stays for the rest of the program, because nobody tells when the graph is gone.
+   * Gives up ownership of the handle; this object is null afterwards. The 16 bytes that record_native() keeps for each
+   * native node are then never freed, because this object cannot know when the graph is destroyed.
    *
-   * @return The handle, which the caller destroys.
+   * @return The handle, which the caller must destroy.
    */
   [[nodiscard]] synfire_graph release() noexcept {
     for (auto& node : nodes_) static_cast<void>(node.release());
@@ -2312,9 +2319,9 @@ class Graph : public Owner<synfire_graph> {
   // ---- generated from synfire.h by bindings/cpp/generate.py: end graph
 
   /**
-   * Appends a native node. As synfire_graph_record_native(), but the callback may throw: launch(), instantiate() or
-   * rebind() throws the same exception again, and the graph stays usable. Where the C ABI is called with the handle
-   * instead, that call answers ::SYNFIRE_ERROR_CALLBACK.
+   * Appends a native node. Calls synfire_graph_record_native(), but the callback may throw: launch(), instantiate() or
+   * rebind() rethrows the exception, and the graph stays usable. If the C ABI is called with the handle instead, that
+   * call returns ::SYNFIRE_ERROR_CALLBACK.
    *
    * @param desc The function, and which buffers it reads and writes.
    * @throws error
@@ -2332,11 +2339,11 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Changes a number that an operation uses. As synfire_graph_set_value().
+   * Changes a number that an operation uses. Calls synfire_graph_set_value().
    *
    * @param operation The operation's number, from last_operation().
-   * @param name      `"value"`, `"scale"`, `"keep"` or `"learning_rate"`.
-   * @param value     What the descriptor of the operation allows there.
+   * @param name      `"value"`, `"scale"`, `"keep"`, `"learning_rate"`, `"seed"` or `"offset"`.
+   * @param value     A value that the operation's descriptor allows.
    * @throws error
    */
   void set_value(std::int32_t operation, const char* name, double value) {
@@ -2344,9 +2351,9 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Lets an operation run in later replays, or leaves it out. As synfire_graph_set_enabled().
+   * Enables or disables an operation in later replays. Calls synfire_graph_set_enabled().
    *
-   * @param operation The operation's number: 0 is what was recorded first.
+   * @param operation The operation's number; 0 is the operation recorded first.
    * @param enabled   Whether it runs.
    * @throws error
    */
@@ -2355,7 +2362,7 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Puts another buffer in the place of one that the graph was recorded with. As synfire_graph_rebind().
+   * Replaces one buffer of the graph with another one. Calls synfire_graph_rebind().
    *
    * @param before A buffer that an operation of the graph reads or writes.
    * @param now    A buffer of the same dtype, size, kind of memory and row pitch.
@@ -2366,7 +2373,7 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * The memory of a pinned buffer that the host may touch. As synfire_graph_get_slot().
+   * Returns the memory of a pinned buffer that the host may access. Calls synfire_graph_get_slot().
    *
    * @param ticket A ticket that launch() returned, or 0 for the next launch.
    * @param buffer A pinned buffer that the graph was recorded with.
@@ -2380,7 +2387,7 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * The graph as text in the DOT language. As synfire_graph_write_dot().
+   * The graph as text in the DOT language. Calls synfire_graph_write_dot().
    *
    * @return The whole text.
    * @throws error
@@ -2395,9 +2402,10 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * How many replays there were, how late and how long. As synfire_graph_get_statistics().
+   * Reports how many replays there were, how many waits were late, and how long replays took. Calls
+   * synfire_graph_get_statistics().
    *
-   * @return What was counted since the graph was created or reset.
+   * @return Counts and times since the graph was created or its statistics were reset.
    * @throws error
    */
   synfire_graph_statistics statistics() const {
@@ -2408,14 +2416,14 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Forgets what statistics() tells. As synfire_graph_reset_statistics().
+   * Resets the statistics. Calls synfire_graph_reset_statistics().
    *
    * @throws error
    */
   void reset_statistics() { check(synfire_graph_reset_statistics(handle_)); }
 
   /**
-   * The number of the operation recorded last. As synfire_graph_get_last_operation().
+   * The number of the operation recorded last. Calls synfire_graph_get_last_operation().
    *
    * @return 0 for the first operation, 1 for the second, and so on.
    * @throws error
@@ -2427,7 +2435,7 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Prepares the recorded list for replay: everything slow happens here. As synfire_graph_instantiate().
+   * Prepares the recorded list for replay: everything slow happens here. Calls synfire_graph_instantiate().
    *
    * @throws error, or what a native node threw.
    */
@@ -2436,10 +2444,10 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Replays the graph once. As synfire_graph_launch().
+   * Replays the graph once. Calls synfire_graph_launch().
    *
    * @param stream The stream; null is the context's own.
-   * @return The ticket of this replay; 0 when the caller captures the stream, and the graph became part of that
+   * @return The ticket of this replay; 0 if the caller is capturing the stream and the graph became part of that
    * capture.
    * @throws error, or what a native node threw.
    */
@@ -2450,24 +2458,24 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Waits until a replay is done, however long that takes. As synfire_graph_wait() with a negative time-out.
+   * Waits until a replay is done, however long that takes. Calls synfire_graph_wait() with a negative time-out.
    *
    * @param ticket A ticket that launch() returned.
    * @param policy How to wait.
-   * @throws error the replay's own.
+   * @throws error, the replay's own.
    */
   void wait(Ticket ticket, WaitPolicy policy = WaitPolicy::spin) const {
     check(synfire_graph_wait(handle_, ticket, static_cast<std::int32_t>(policy), -1));
   }
 
   /**
-   * Waits for a replay, but not longer than a time-out. As synfire_graph_wait().
+   * Waits for a replay, but not longer than a time-out. Calls synfire_graph_wait().
    *
    * @param ticket  A ticket that launch() returned.
-   * @param timeout The longest wait; 0 or less looks once, and so does a deadline that has passed.
+   * @param timeout The longest wait; 0 or less, as for a deadline that has passed, checks once.
    * @param policy  How to wait.
    * @return Whether the replay is done.
-   * @throws error the replay's own.
+   * @throws error, the replay's own.
    */
   template <class Rep, class Period>
   [[nodiscard]] Waited wait(Ticket ticket, std::chrono::duration<Rep, Period> timeout,
@@ -2477,16 +2485,16 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Looks whether a replay is done, and never blocks. As synfire_graph_poll().
+   * Checks whether a replay is done. Never blocks. Calls synfire_graph_poll().
    *
    * @param ticket A ticket that launch() returned.
    * @return Whether the replay is done.
-   * @throws error the replay's own.
+   * @throws error, the replay's own.
    */
   [[nodiscard]] Waited poll(Ticket ticket) const { return detail::waited(synfire_graph_poll(handle_, ticket)); }
 
  private:
-  // As check(), for calls that may call native nodes.
+  // Like check(), for calls that may run native nodes.
   template <class Call>
   void check_nodes(Call call) {
     if (!nodes_.empty()) detail::thrown() = nullptr;  // left by a call of the C ABI
