@@ -276,7 +276,7 @@ class Generator:
             part = re.sub(r"::(synfire_\w+)(?!\w|\()(::\w+)?", answered, part)
             part = re.sub(r"\b(synfire_\w+)\(\)", function, part)
             part = part.replace("Null (default)", "Without (default)").replace("both null", "neither")
-            part = part.replace("A null gradient in", "A gradient that is not given")
+            part = part.replace("A null input gradient", "An input gradient that is not given")
             parts[i] = part.replace("Null:", "Without:").replace("a buffer of f32 ", "f32 ")
         return "".join(parts).strip()
 

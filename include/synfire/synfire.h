@@ -1,9 +1,8 @@
-/* synfire.h - the whole C ABI of Synfire: spiking-neuron layers whose forward and backward passes through time
- * are recorded once and replayed as one graph.  Needs <stddef.h> and <stdint.h>, nothing else; C89-clean.
+/* synfire.h - the complete C ABI of Synfire: spiking-neuron layers whose forward and backward passes through time are
+ * recorded once and replayed as one graph. It includes only <stddef.h> and <stdint.h> and compiles as C89.
  *
- * What lives here: every type, constant and function a caller in any language needs.
- * What does not: C++ (synfire.hpp), CUDA types (a stream is a pointer to an incomplete struct), the mathematics
- * (model/).
+ * It has every type, constant and function that a caller in any language needs. The C++ wrapper is synfire.hpp. No CUDA
+ * type appears: a stream is a pointer to an incomplete struct.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef SYNFIRE_SYNFIRE_H
@@ -22,24 +21,27 @@
  *
  * Conventions that hold for every function:
  *
- * - The result is a ::synfire_status: 0 is success, a positive value is success with a note, a negative value is an
- *   error. After an error, synfire_last_error() holds a text that names the argument, the value received and what is
- *   allowed, and begins with a stable rule id in brackets. A failed call changes nothing and creates nothing.
- * - Descriptors begin with `struct_size` and are initialised with their `_INIT` macro, which is all zeros plus the
- *   size. A zero field means its documented default. Later versions append fields, and every version is accepted: the
- *   fields that a smaller structure lacks are zero, those that it lacks in an answer are not written. Nothing beyond
- *   `struct_size` is read or written. A structure larger than the library knows, up to 4096 bytes, is accepted when the
- *   unknown tail is all zero. Structures without `struct_size`, which stand in lists, never grow.
- * - Handles are generation-checked: a null, stale or wrong-type handle, or one of another context, answers
- *   ::SYNFIRE_ERROR_INVALID_HANDLE and is never dereferenced. Any destroy order is legal: children keep what they need.
+ * - The result is a ::synfire_status: zero means success, a positive value means success with a note, and a negative
+ *   value means an error. After an error, synfire_last_error() returns a text that begins with a stable rule id in
+ *   brackets and names the argument, the value received and the values allowed. A failed call changes nothing and
+ *   creates nothing.
+ * - Descriptors begin with `struct_size` and are initialised with their `_INIT` macro, which sets the size and zeroes
+ *   everything else. A zero field has its documented default. Later versions append fields, and the library accepts
+ *   every version: fields that a smaller structure lacks are taken as zero on input and are not written on output.
+ *   Nothing beyond `struct_size` is read or written. A structure larger than the library knows, up to 4096 bytes, is
+ *   accepted if the unknown tail is all zero. Structures without `struct_size`, which are elements of lists, never
+ *   grow.
+ * - Handles are generation-checked: a handle that is null, stale, of the wrong type or of another context is never
+ *   dereferenced, and the call returns ::SYNFIRE_ERROR_INVALID_HANDLE. Objects may be destroyed in any order: children
+ *   keep alive what they need.
  * - Arrays are row-major and time-major: `[T, B, N]` is T steps of B batch rows of N neurons.
  * - Results do not depend on the caller's floating-point environment (rounding mode, flush-to-zero, traps), and every
- *   call leaves it as found, sticky exception flags included. Callbacks are called in the caller's environment.
- * - Nothing throws, aborts or exits. No function changes the caller's current CUDA device or last CUDA error.
- * - A callback, any function of the caller's that the library calls, ends by returning. A C++ exception, `longjmp()`,
- *   `pthread_exit()` or the cancellation of its thread must not leave it: what then happens is undefined. The library
- *   brings its own C++ runtime, which cannot unwind the program's exceptions, and whoever skips its frames leaves its
- *   objects in use for good. synfire.hpp and the bindings for other languages catch what a callback throws.
+ *   call leaves it unchanged, including the sticky exception flags. Callbacks run in the caller's environment.
+ * - No function throws, aborts or exits. No function changes the caller's current CUDA device or last CUDA error.
+ * - A callback is any function of the caller's that the library calls. It must return normally: leaving it by a C++
+ *   exception, `longjmp()`, `pthread_exit()` or thread cancellation is undefined behaviour. The library has its own C++
+ *   runtime, which cannot unwind the program's exceptions, and skipping its frames leaves its objects in use forever.
+ *   synfire.hpp and the bindings for other languages catch exceptions that callbacks throw.
  */
 
 /** @defgroup version Version and errors */
@@ -47,7 +49,7 @@
 /** @defgroup buffer Buffers */
 /** @defgroup layer Layers */
 /** @defgroup spikes Spikes
- * Conversions between the formats of spikes, counts of them, and rates encoded as spikes: at once, or recorded into a
+ * Converting spikes between formats, counting them, and encoding rates as spikes: immediately, or recorded into a
  * graph. */
 /** @defgroup graph Graphs */
 
@@ -56,9 +58,9 @@
 
 /** ABI major version; equals the digit in the library's file name. */
 #define SYNFIRE_ABI_MAJOR 0
-/** ABI minor version; grows when functions, constants or trailing descriptor fields are added. */
+/** ABI minor version; incremented when functions, constants or trailing descriptor fields are added. */
 #define SYNFIRE_ABI_MINOR 1
-/** Major and minor in one number, comparable with synfire_abi_version(). */
+/** Major and minor version in one number, for comparison with synfire_abi_version(). */
 #define SYNFIRE_ABI_VERSION (((uint32_t)SYNFIRE_ABI_MAJOR << 16) | (uint32_t)SYNFIRE_ABI_MINOR)
 
 /** @cond PLATFORM */
@@ -91,7 +93,7 @@
 /* Marks for tools that read this header, such as the generators of the bindings; they expand to nothing.
  *
  * SYNFIRE_NULLABLE        a pointer or handle that may be null
- * SYNFIRE_READ(shape)     a buffer that the operation reads; its shape, as the documentation writes it
+ * SYNFIRE_READ(shape)     a buffer that the operation reads, with its shape as written in the documentation
  * SYNFIRE_WRITTEN(shape)  a buffer that it writes
  * SYNFIRE_UPDATED(shape)  a buffer that it reads and writes
  * SYNFIRE_ONE_OF(prefix)  a number that is one of the constants `prefix_*`
@@ -118,25 +120,25 @@ extern "C" {
 /** Result of a call: 0 success, > 0 success with a note, < 0 error. Values are never reused. */
 typedef int32_t synfire_status;
 
-/** Every ::synfire_status. */
+/** Values of ::synfire_status. */
 enum {
   /** Success. */
   SYNFIRE_OK = 0,
-  /** Success so far: the replay has not finished yet (poll), or not before the time-out (wait). */
+  /** Success so far: the replay has not finished yet (poll), or did not finish before the time-out (wait). */
   SYNFIRE_PENDING = 1,
   /** Success: automatic selection found no usable GPU, so the context runs on the host;
    *  synfire_context_properties::fallback_reason says why. */
   SYNFIRE_HOST_FALLBACK = 2,
-  /** Success: the caller captures the stream, so the work became part of that capture instead of being run now. */
+  /** Success: the caller is capturing the stream, so the work became part of the capture instead of running now. */
   SYNFIRE_CAPTURED = 3,
-  /** An argument is outside what is allowed; the text names it. */
+  /** An argument has a value that is not allowed; the text names it. */
   SYNFIRE_ERROR_INVALID_ARGUMENT = -1,
   /** A handle is null, stale, of the wrong type or of another context. */
   SYNFIRE_ERROR_INVALID_HANDLE = -2,
-  /** A descriptor is too small, or carries non-zero fields that this library does not know. */
+  /** A descriptor is too small, or has non-zero fields that this library does not know. */
   SYNFIRE_ERROR_STRUCT_SIZE = -3,
-  /** Host or device memory is exhausted, the machine or the process's control group has less than is asked for, or the
-   *  size cannot be represented. */
+  /** Host or device memory is exhausted, the request exceeds the memory of the machine or of the process's control
+   *  group, or the size cannot be represented. */
   SYNFIRE_ERROR_OUT_OF_MEMORY = -4,
   /** No driver, no visible GPU, a device number that does not exist, or a library built without CUDA. */
   SYNFIRE_ERROR_NO_DEVICE = -5,
@@ -144,27 +146,27 @@ enum {
   SYNFIRE_ERROR_BUSY = -6,
   /** The call is not legal while the stream (or this thread) is capturing. */
   SYNFIRE_ERROR_CAPTURING = -7,
-  /** The tape that backward needs does not exist, was left by an older forward, or parameters changed since. */
+  /** The tape that a backward needs does not exist, belongs to an older forward, or predates a change of parameters. */
   SYNFIRE_ERROR_STALE_TAPE = -8,
-  /** Calls came in an order that is not allowed: for example launch before instantiate. */
+  /** Calls were made in the wrong order: for example, launch before instantiate. */
   SYNFIRE_ERROR_WRONG_ORDER = -9,
-  /** The device failed for good (a sticky CUDA error): the context can only be destroyed. */
+  /** The device failed permanently (a sticky CUDA error). The context can only be destroyed. */
   SYNFIRE_ERROR_DEVICE_LOST = -10,
-  /** The combination is meaningful but not built in this version. */
+  /** The combination is meaningful but not supported in this version. */
   SYNFIRE_ERROR_UNSUPPORTED = -11,
   /** A CUDA call failed for another reason; the text and the CUDA error number say which. */
   SYNFIRE_ERROR_CUDA = -12,
-  /** The callback of a native node failed, or broke the capture it was called in; the text names the node. Or the
-   *  context's job system did not run what it took. */
+  /** The callback of a native node failed or broke the capture in which it was called (the text names the node), or the
+   *  context's job system did not run a task that it accepted. */
   SYNFIRE_ERROR_CALLBACK = -13,
   /** A defect in Synfire itself. */
   SYNFIRE_ERROR_INTERNAL = -99
 };
 
 /** A CUDA stream of the context's device: `cudaStream_t` and `CUstream` convert without a cast. Null means the
- *  context's own stream. One of another device is refused (::SYNFIRE_ERROR_INVALID_ARGUMENT). CUDA's handles
- *  `cudaStreamLegacy` (1) and `cudaStreamPerThread` (2) mean those streams of the device's primary context, the latter
- *  that of the calling thread. */
+ *  context's own stream. A stream of another device is refused (::SYNFIRE_ERROR_INVALID_ARGUMENT). CUDA's handles
+ *  `cudaStreamLegacy` (1) and `cudaStreamPerThread` (2) refer to those streams of the device's primary context; the
+ *  latter is that of the calling thread. */
 typedef struct CUstream_st *synfire_stream;
 
 /**
@@ -195,16 +197,16 @@ SYNFIRE_API const char *SYNFIRE_CALL synfire_version_string(void) SYNFIRE_NOEXCE
 SYNFIRE_API const char *SYNFIRE_CALL synfire_status_name(synfire_status status) SYNFIRE_NOEXCEPT;
 
 /**
- * Copies the text of the last error on this thread, always null-terminated when `capacity` > 0. It is UTF-8 without
- * control characters, whatever names it quotes (other bytes appear as `\x1b` and the like), and is cut between
- * characters.
+ * Copies the text of the last error on this thread. The copy is null-terminated whenever `capacity` > 0; a text that
+ * does not fit is cut between characters. The text is UTF-8 without control characters: in names that it quotes, other
+ * bytes appear as `\x1b` and the like.
  *
- * The text stays until the next failing call on the same thread; destroy functions never touch it.
+ * The text remains until the next failing call on the same thread; destroy functions never change it.
  *
  * @param[out] text       Receives the text; may be null when `capacity` is 0.
- * @param capacity        Bytes at `text`.
+ * @param capacity        Size of `text` in bytes.
  * @param[out] cuda_error Receives the `cudaError_t` behind the error, or 0; may be null.
- * @return Bytes the whole text needs, including the terminating null.
+ * @return The size of the whole text in bytes, including the terminating null.
  * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any (per-thread text). @since ABI 0.1
  */
 SYNFIRE_API uint64_t SYNFIRE_CALL synfire_last_error(char *text SYNFIRE_NULLABLE, uint64_t capacity,
@@ -219,56 +221,56 @@ typedef struct synfire_context_s *synfire_context;
 
 /** What a context may run on: synfire_context_desc::backend. */
 enum {
-  /** CUDA when a usable GPU answers, else the host (with ::SYNFIRE_HOST_FALLBACK). */
+  /** CUDA if there is a usable GPU, else the host (with ::SYNFIRE_HOST_FALLBACK). */
   SYNFIRE_BACKEND_AUTO = 0,
-  /** The host backend: same mathematics, same bits in f32. */
+  /** The host backend: the same mathematics, and the same bits in f32. */
   SYNFIRE_BACKEND_HOST = 1,
   /** An NVIDIA GPU. */
   SYNFIRE_BACKEND_CUDA = 2
 };
 
-/** Why automatic selection ended on the host: synfire_context_properties::fallback_reason. */
+/** Why automatic selection chose the host: synfire_context_properties::fallback_reason. */
 enum {
   /** No fallback happened. */
   SYNFIRE_FALLBACK_NONE = 0,
   /** The library was built without CUDA. */
   SYNFIRE_FALLBACK_NOT_BUILT = 1,
-  /** No NVIDIA driver answers. */
+  /** There is no working NVIDIA driver. */
   SYNFIRE_FALLBACK_NO_DRIVER = 2,
-  /** The driver is older than the CUDA runtime in this library needs. */
+  /** The driver is older than the CUDA runtime in this library requires. */
   SYNFIRE_FALLBACK_DRIVER_TOO_OLD = 3,
-  /** The driver answers but shows no GPU. */
+  /** The driver works but reports no GPU. */
   SYNFIRE_FALLBACK_NO_DEVICE = 4,
-  /** A GPU was found but could not be used; synfire_context_properties::name of the host context still answers. */
+  /** A GPU was found but could not be used; synfire_context_properties::name of the host context is still valid. */
   SYNFIRE_FALLBACK_DEVICE_FAILED = 5
 };
 
 /**
- * A part of a task that the library hands to a job system: runs the items [first, end).
+ * Runs part of a task that the library gave to a job system: the items [first, end).
  *
- * Every item of the task is run once, in any order, on any threads, in parts of any size. It returns when they are
- * done, throws nothing, waits for nothing, and neither allocates nor locks. Its stack needs 256 KiB.
+ * The job system runs every item of the task exactly once, in any order, on any threads and in parts of any size. The
+ * function returns when its items are done. It does not throw, wait, allocate or lock. It needs 256 KiB of stack.
  *
- * @param argument What synfire_enqueue_task was given beside it.
+ * @param argument The `argument` that synfire_enqueue_task received with the task.
  * @param first    First item, 0 or more.
- * @param end      One beyond the last item, at most the task's number of items.
+ * @param end      One past the last item; at most the number of items of the task.
  */
 typedef void(SYNFIRE_CALL *synfire_task)(void *argument, int32_t first, int32_t end);
 
 /**
- * Takes a task into the caller's job system: synfire_context_desc::enqueue_task.
+ * Adds a task to the caller's job system: synfire_context_desc::enqueue_task.
  *
- * It is called on the thread that is in synfire_graph_launch(), or in an eager call, when there is work for several
- * threads; by several threads at once where several launch. It may run the task, or parts of it, before it returns, or
- * leave it to other threads. It must not throw, `longjmp` or call the library.
+ * The library calls it on the thread that runs synfire_graph_launch() or an eager call, when there is work for several
+ * threads. If several threads launch at once, they may call it at once. It may run all or part of the task before it
+ * returns, or leave the task to other threads. It must not throw, `longjmp` or call the library.
  *
  * @param user      synfire_context_desc::job_system.
- * @param task      To be called, with `argument`, until every item has been run once.
- * @param argument  For `task`.
- * @param n_items   Items: from 2 to four times synfire_context_desc::n_threads.
- * @param min_range The smallest number of items that is worth a part of its own; 1 or more.
- * @return What synfire_finish_task is given to wait for it; null when all items have been run already, and then it is
- *         not called.
+ * @param task      The task. It is to be called with `argument` until every item has run once.
+ * @param argument  Passed to `task`.
+ * @param n_items   Number of items, from 2 to four times synfire_context_desc::n_threads.
+ * @param min_range The smallest number of items that is worth running as a separate part; 1 or more.
+ * @return A handle that is passed to synfire_finish_task to wait for the task; null if all items have already run, in
+ *         which case synfire_finish_task is not called.
  */
 typedef void *(SYNFIRE_CALL *synfire_enqueue_task)(void *user SYNFIRE_NULLABLE, synfire_task task, void *argument,
                                                    int32_t n_items, int32_t min_range);
@@ -276,8 +278,8 @@ typedef void *(SYNFIRE_CALL *synfire_enqueue_task)(void *user SYNFIRE_NULLABLE, 
 /**
  * Waits until a task is done: synfire_context_desc::finish_task.
  *
- * It is called right after synfire_enqueue_task, on the same thread, and returns when every item has been run. It may
- * run parts of this task or of others meanwhile. From then on the library must not be called by this task any more. It
+ * The library calls it right after synfire_enqueue_task, on the same thread. It returns when every item has run;
+ * meanwhile it may run parts of this task or of others. After it has returned, the task must not be called again. It
  * must not throw, `longjmp` or call the library.
  *
  * @param user   synfire_context_desc::job_system.
@@ -285,41 +287,40 @@ typedef void *(SYNFIRE_CALL *synfire_enqueue_task)(void *user SYNFIRE_NULLABLE, 
  */
 typedef void(SYNFIRE_CALL *synfire_finish_task)(void *user SYNFIRE_NULLABLE, void *handle);
 
-/** How to create a context. Zero means default in every field but `struct_size`. */
+/** How to create a context. Zero means the default in every field except `struct_size`. */
 typedef struct synfire_context_desc {
   /** `sizeof(synfire_context_desc)`. */
   uint32_t struct_size;
   /** One of `SYNFIRE_BACKEND_*`. Default: automatic. */
   int32_t backend SYNFIRE_ONE_OF(SYNFIRE_BACKEND);
-  /** CUDA device ordinal, as CUDA numbers the visible devices. Default: 0. Ignored by the host backend when 0,
-   *  refused otherwise. */
+  /** CUDA device ordinal among the visible devices. Default: 0. The host backend accepts only 0. */
   int32_t device;
-  /** Threads of the host backend: 1 is the calling thread only and no other is ever created; 0 (default) is automatic:
-   *  what the environment variable `OMP_NUM_THREADS` says, else the processors that the calling thread may run on; up
-   *  to 1024. Small work never leaves the calling thread. The others are the context's own: they are created when a
-   *  graph with work for them is instantiated, or by the first eager call that has such, and end with the context.
-   *  Where the system refuses one there are fewer. With a job system: how many threads that has, the calling one
-   *  included. */
+  /** Threads of the host backend, up to 1024. 0 (default): the value of the environment variable `OMP_NUM_THREADS`,
+   *  else the number of processors on which the calling thread may run. 1: only the calling thread; no other is ever
+   *  created. Small amounts of work stay on the calling thread. The other threads belong to the context: they are
+   *  created when a graph with work for them is instantiated, or by the first eager call with such work, and end with
+   *  the context. If the system refuses to create one, there are fewer. With a job system: the number of its threads,
+   *  including the calling one. */
   int32_t n_threads;
-  /** Priority of the context's own CUDA stream, as CUDA counts (lower is more urgent). Default: 0. Values outside
-   *  the device's range are clamped to it. Kernels of the context's graphs carry it, whatever stream they are launched
-   *  on; eager calls have that of the stream they are given. */
+  /** Priority of the context's own CUDA stream, in CUDA's numbering (lower is more urgent). Default: 0. Values outside
+   *  the device's range are clamped to it. Kernels of the context's graphs have this priority on whichever stream they
+   *  are launched; eager calls have the priority of their stream. */
   int32_t stream_priority;
   /** Must be zero. */
   uint32_t reserved;
-  /** The caller's job system, in the place of threads of the context's own: takes a task. Null (default), as
-   *  `finish_task` then is too: none. Used by the host backend, with `n_threads` of 1 never; on CUDA it is accepted and
-   *  never called. A task whose items it does not run once each fails the call that brought it, with
-   *  ::SYNFIRE_ERROR_CALLBACK. Both functions must stay callable until the context and everything created on it is
-   *  freed: they are called in launches and eager calls only. */
+  /** Adds a task to the caller's job system, which replaces the context's own threads. Null (default): no job system;
+   *  `finish_task` must be null as well. The host backend uses the job system unless `n_threads` is 1; a CUDA context
+   *  accepts it and never calls it. If an item of a task does not run exactly once, the call that issued the task fails
+   *  with ::SYNFIRE_ERROR_CALLBACK. Both functions must stay callable until the context and everything created on it
+   *  are freed. They are called only in launches and eager calls. */
   synfire_enqueue_task enqueue_task SYNFIRE_NULLABLE;
-  /** Waits for a task that `enqueue_task` took. */
+  /** Waits for a task that `enqueue_task` accepted. */
   synfire_finish_task finish_task SYNFIRE_NULLABLE;
-  /** Handed to both. */
+  /** Passed to both functions. */
   void *job_system SYNFIRE_NULLABLE;
 } synfire_context_desc;
 
-/** All zeros plus the size. */
+/** All zeros except for `struct_size`. */
 #define SYNFIRE_CONTEXT_DESC_INIT \
   { (uint32_t)sizeof(synfire_context_desc), 0, 0, 0, 0, 0u, 0, 0, 0 }
 
@@ -331,7 +332,7 @@ typedef struct synfire_context_properties {
   int32_t backend SYNFIRE_ONE_OF(SYNFIRE_BACKEND);
   /** CUDA device ordinal; -1 on the host. */
   int32_t device;
-  /** One of `SYNFIRE_FALLBACK_*`: why automatic selection ended on the host. */
+  /** One of `SYNFIRE_FALLBACK_*`: why automatic selection chose the host. */
   int32_t fallback_reason SYNFIRE_ONE_OF(SYNFIRE_FALLBACK);
   /** Threads the host backend may use; 0 on CUDA. */
   int32_t n_threads;
@@ -341,18 +342,17 @@ typedef struct synfire_context_properties {
   int32_t compute_minor;
   /** Multiprocessors of the GPU; 0 on the host. */
   int32_t n_multiprocessors;
-  /** CUDA driver version (e.g. 13000); 0 when none answers. */
+  /** CUDA driver version (e.g. 13000); 0 without a driver. */
   int32_t driver_version;
-  /** CUDA runtime version inside this library; 0 when built without CUDA. */
+  /** CUDA runtime version inside this library; 0 if built without CUDA. */
   int32_t runtime_version;
   /** Bytes of device memory; 0 on the host. */
   uint64_t memory_bytes;
-  /** Name of the GPU, or of the host backend, its instruction level and its threading (e.g.
-   *  `"host avx512, pool"`). */
+  /** Name of the GPU, or name, instruction level and threading of the host backend (e.g. `"host avx512, pool"`). */
   char name[128];
 } synfire_context_properties;
 
-/** All zeros plus the size. */
+/** All zeros except for `struct_size`. */
 /* clang-format off */
 #define SYNFIRE_CONTEXT_PROPERTIES_INIT \
   { (uint32_t)sizeof(synfire_context_properties), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0u, { 0 } }
@@ -363,9 +363,9 @@ typedef struct synfire_context_properties {
  *
  * @param desc         What to create; null means all defaults.
  * @param[out] context Receives the handle, or null on failure.
- * @return ::SYNFIRE_OK; ::SYNFIRE_HOST_FALLBACK when automatic selection ended on the host;
- *         ::SYNFIRE_ERROR_NO_DEVICE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
- *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_CUDA.
+ * @return ::SYNFIRE_OK; ::SYNFIRE_HOST_FALLBACK if automatic selection chose the host; ::SYNFIRE_ERROR_NO_DEVICE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_CUDA.
  * @blocks yes (first use of a GPU initialises CUDA). @allocates yes. @enqueues no.
  * @capture legal. @threads any. @since ABI 0.1
  */
@@ -376,24 +376,24 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_context_create(const synfire_con
  * Destroys a context. Objects created on it stay valid until they are destroyed too; the last one releases the device.
  *
  * @param context A context, or null (nothing happens). A stale handle is ignored.
- * @blocks no (it queues; later create and reclaim calls, and blocking waits without a time-out, free). @allocates no.
- * @enqueues no. @capture legal. @threads any, also finalizers. @since ABI 0.1
+ * @blocks no (it queues; later create and reclaim calls, and blocking waits without a time-out, free the memory).
+ * @allocates no. @enqueues no. @capture legal. @threads any, also finalizers. @since ABI 0.1
  */
 SYNFIRE_API void SYNFIRE_CALL synfire_context_destroy(synfire_context context SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
 /**
- * Frees what earlier destroy calls queued. Create calls and blocking waits without a time-out do the same in passing;
- * call this to free at a time of your choosing, or after the last context was destroyed.
+ * Frees what earlier destroy calls queued. Create calls and blocking waits without a time-out do so too; call this
+ * function to free at a time of your choosing, or after the last context has been destroyed.
  *
- * Release functions of borrowed memory (synfire_buffer_desc::release) are called here too: when `still_queued` is 0,
- * each of a destroyed buffer has returned. From inside a release function nothing is freed: the outer call does that.
+ * Release functions of borrowed memory (synfire_buffer_desc::release) are also called here: when `still_queued` is 0,
+ * those of all destroyed buffers have returned. A call from inside a release function frees nothing; the outer call
+ * does.
  *
  * @param context           A context, or null for everything queued in the process.
- * @param[out] still_queued Receives how many objects are still in use or in flight, may be null.
+ * @param[out] still_queued Receives the number of objects that are still in use or in flight; may be null.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE.
- * @blocks until GPU work that uses the freed objects is done, and the threads of freed contexts have ended. @allocates
- * no. @enqueues no.
- * @capture legal (it leaves other captures alone). @threads any. @since ABI 0.1
+ * @blocks until GPU work that uses the freed objects is done and the threads of freed contexts have ended.
+ * @allocates no. @enqueues no. @capture legal (it leaves other captures alone). @threads any. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_context_reclaim(synfire_context context SYNFIRE_NULLABLE,
                                                                 uint64_t *still_queued SYNFIRE_NULLABLE)
@@ -410,10 +410,10 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_context_reclaim(synfire_context 
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_context_synchronize(synfire_context context) SYNFIRE_NOEXCEPT;
 
 /**
- * Tells what a context runs on.
+ * Describes what a context runs on.
  *
  * @param context            A context.
- * @param[in,out] properties `struct_size` in, everything else out.
+ * @param[in,out] properties In: `struct_size`. Out: everything else.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE.
  * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
  */
@@ -432,50 +432,52 @@ typedef struct synfire_buffer_s *synfire_buffer;
 enum {
   /** Memory of the device. On a host context: ordinary memory. */
   SYNFIRE_MEMORY_DEVICE = 0,
-  /** Page-locked host memory that the GPU reads and writes: the kind for frames in and out of a graph.
-   *  On a host context: ordinary memory. */
+  /** Page-locked host memory that the GPU can read and write: the kind for data that enters or leaves a graph. On a
+   *  host context: ordinary memory. */
   SYNFIRE_MEMORY_PINNED = 1,
-  /** Ordinary (pageable) host memory. On a CUDA context it can be uploaded from and downloaded to, not recorded. */
+  /** Ordinary (pageable) host memory. On a CUDA context it can be uploaded and downloaded, but no operation can use
+   *  it. */
   SYNFIRE_MEMORY_HOST = 2
 };
 
-/** Types of elements: synfire_buffer_desc::dtype and synfire_layer_desc::dtype. */
+/** Element types: synfire_buffer_desc::dtype and synfire_layer_desc::dtype. */
 enum {
   /** IEEE binary32. */
   SYNFIRE_DTYPE_F32 = 0,
   /** IEEE binary64: the reference mode. */
   SYNFIRE_DTYPE_F64 = 1,
-  /** Neuron-packed spikes: `uint32` words `[T, B, ceil(N/32)]`, bit i of word w is neuron 32w+i, tail bits zero; its
-   *  bytes are what a little-endian packbits of each row gives. One element is one word. */
+  /** Neuron-packed spikes: `uint32` words `[T, B, ceil(N/32)]`. Bit i of word w is neuron 32w+i; tail bits are zero.
+   *  The bytes are those of a little-endian packbits of each row. One element is one word. */
   SYNFIRE_DTYPE_BITS = 2,
   /** IEEE binary16, as storage: arithmetic and state are f32. */
   SYNFIRE_DTYPE_F16 = 3,
   /** bfloat16, the upper half of an f32, as storage: arithmetic and state are f32. */
   SYNFIRE_DTYPE_BF16 = 4,
-  /** One byte a spike, 0 or 1. For spikes only. */
+  /** One byte per spike, 0 or 1. For spikes only. */
   SYNFIRE_DTYPE_U8 = 5,
-  /** Time-packed spikes: `uint32` words `[ceil(T/32), B, N]`, bit t mod 32 of word t / 32 is step t, tail bits zero.
-   *  One element is one word. For spikes only. */
+  /** Time-packed spikes: `uint32` words `[ceil(T/32), B, N]`. Bit t mod 32 of word t / 32 is step t; tail bits are
+   *  zero. One element is one word. For spikes only. */
   SYNFIRE_DTYPE_TIME_BITS = 6,
-  /** Unsigned whole numbers of 32 bits: counts of spikes. */
+  /** Unsigned 32-bit integers: counts of spikes. */
   SYNFIRE_DTYPE_U32 = 7,
-  /** Unsigned whole numbers of 64 bits: counts of spikes. */
+  /** Unsigned 64-bit integers: counts of spikes. */
   SYNFIRE_DTYPE_U64 = 8
 };
 
 /**
- * What the library calls when it has given up borrowed memory: synfire_buffer_desc::release.
+ * Called when the library no longer needs borrowed memory: synfire_buffer_desc::release.
  *
- * It is called once, by the thread that frees the buffer: one inside a create call, inside synfire_context_reclaim(),
- * or inside a blocking wait without a time-out, on any context of the process. No lock of the library is held, so it
- * may call the library, also to create and destroy; what it destroys is freed before that outer call returns. It has no
- * result, and nothing may leave it but by returning: no exception, no `longjmp`, no end of the thread.
+ * It is called once, on the thread that frees the buffer. That thread is inside a create call,
+ * synfire_context_reclaim() or a blocking wait without a time-out, on any context of the process. The library holds no
+ * lock, so the function may call the library, including create and destroy functions; what it destroys is freed before
+ * the outer call returns. It must return normally: it must not throw, `longjmp` or end the thread.
  *
  * @param user synfire_buffer_desc::release_user.
  */
 typedef void(SYNFIRE_CALL *synfire_release_callback)(void *user SYNFIRE_NULLABLE);
 
-/** How to create a buffer. Zero means default in every field but `struct_size`; `n_elements` or `shape` is needed. */
+/** How to create a buffer. Zero means the default in every field except `struct_size`. Either `n_elements` or `shape`
+ *  must be given. */
 typedef struct synfire_buffer_desc {
   /** `sizeof(synfire_buffer_desc)`. */
   uint32_t struct_size;
@@ -485,66 +487,67 @@ typedef struct synfire_buffer_desc {
   int32_t dtype SYNFIRE_ONE_OF(SYNFIRE_DTYPE);
   /** Must be zero. */
   uint32_t reserved;
-  /** Number of elements (words for packed spikes), at least 1. 0 (default): as many as `shape` takes, at its
-   *  `row_pitch`. */
+  /** Number of elements (words for packed spikes), at least 1. 0 (default): as many as `shape` and `row_pitch` need. */
   uint64_t n_elements;
-  /** Null (default): the library allocates, zero-filled and aligned to 256 bytes. Otherwise memory to borrow: it must
-   *  be of the stated kind (on CUDA this is checked), aligned to its element, and stay until its last use: by the
-   *  buffer, by a graph that uses it, and by a layer whose tape was made from it. `release` tells when that was. */
+  /** Null (default): the library allocates memory, zero-filled and aligned to 256 bytes. Otherwise: memory to borrow.
+   *  It must be of the kind that `memory` names (checked on CUDA), aligned to its elements, and valid until its last
+   *  use by the buffer, by a graph that uses it, or by a layer whose tape was made from it. `release` reports the last
+   *  use. */
   void *data SYNFIRE_NULLABLE;
   /** Elements (words for packed spikes) from one step to the next, where a layer reads or writes the buffer as
-   *  `[T, ...]`: at least one step's elements. What lies between is left alone. 0 (default): steps follow each other
-   *  directly. */
+   *  `[T, ...]`: at least the number of elements of one step. Elements in between are not touched. 0 (default): steps
+   *  are contiguous. */
   uint64_t row_pitch;
-  /** Called once when borrowed memory has had its last use, and no GPU work that was enqueued before reads or writes
-   *  it. Null (default): nothing is called. Refused without `data`. When the buffer could not be created it is never
-   *  called, and the memory is still the caller's. */
+  /** Called once, after the last use of borrowed memory, when no GPU work enqueued before still reads or writes it.
+   *  Null (default): nothing is called. Refused without `data`. If the buffer could not be created, it is never called
+   *  and the memory still belongs to the caller. */
   synfire_release_callback release SYNFIRE_NULLABLE;
-  /** Handed to `release`. */
+  /** Passed to `release`. */
   void *release_user SYNFIRE_NULLABLE;
-  /** Set to 1 when `release` would be called, or has returned: by an atomic store with release order. For programs
-   *  whose own functions must not run on any thread that calls the library, such as those of an interpreter or of a
-   *  garbage collector: they look at it when they like. Null (default): nothing is set. Refused without `data`; not set
-   *  when the buffer could not be created. */
+  /** Set to 1, by an atomic store with release order, after `release` has returned or, without one, when it would have
+   *  been called. For programs whose functions must not run on arbitrary threads, such as those with an interpreter or
+   *  a garbage collector: they can poll it instead. Null (default): nothing is set. Refused without `data`. Not set if
+   *  the buffer could not be created. */
   uint32_t *release_flag SYNFIRE_NULLABLE;
-  /** The shape: up to four lengths, the slowest dimension first, such as `[T, B, N]`; unused ones at the end are 0.
-   *  Packed spikes have their last or first length in words. An operation refuses a buffer of another shape than it
-   *  needs (::SYNFIRE_ERROR_INVALID_ARGUMENT). Lengths of 1 are ignored, and a buffer with one length is a plain array,
-   *  of which only the size is checked. With `row_pitch`, the first length is the number of steps. All 0 (default): no
-   *  shape; only the size is checked. */
+  /** The shape: up to four lengths, slowest dimension first, such as `[T, B, N]`; unused lengths at the end are 0. For
+   *  packed spikes, the last or first length is in words. An operation refuses a buffer whose shape differs from the
+   *  one that it needs (::SYNFIRE_ERROR_INVALID_ARGUMENT). Lengths of 1 are ignored. A buffer with at most one other
+   *  length is a plain array, and only its size is checked. With `row_pitch`, the first length is the number of steps.
+   *  All 0 (default): no shape; only the size is checked. */
   uint64_t shape[4];
 } synfire_buffer_desc;
 
-/** All zeros plus the size. */
+/** All zeros except for `struct_size`. */
 /* clang-format off */
 #define SYNFIRE_BUFFER_DESC_INIT \
   { (uint32_t)sizeof(synfire_buffer_desc), 0, 0, 0u, 0u, NULL, 0u, NULL, NULL, NULL, { 0u, 0u, 0u, 0u } }
 /* clang-format on */
 
 /**
- * Creates a buffer, allocated (zero-filled) or borrowed. Memory that is lent with a release function is given back when
- * nothing needs it any more: the buffer is destroyed, no graph uses it, and no layer has a tape of it.
+ * Creates a buffer over memory that the library allocates, zero-filled, or borrows. Borrowed memory is released through
+ * its release function when nothing needs it any more: the buffer is destroyed, no graph uses it, and no layer has a
+ * tape made from it.
  *
- * More host memory than the machine, or the control group that the process runs in, can give is refused before any of
- * it is touched: ::SYNFIRE_ERROR_OUT_OF_MEMORY, as for everything here that allocates. Large blocks of ordinary memory
- * are given by the operating system page by page, when they are first touched.
+ * A request for more host memory than the machine, or the control group of the process, can provide fails with
+ * ::SYNFIRE_ERROR_OUT_OF_MEMORY before any memory is touched. This holds for every function that allocates. The
+ * operating system provides large blocks of ordinary memory page by page, when they are first touched.
  *
  * @param context     The context it belongs to.
  * @param desc        What to create.
  * @param[out] buffer Receives the handle, or null on failure.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
  *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
- * @blocks yes. @allocates yes, unless borrowed. @enqueues a fill, waited for. @capture legal.
- * @threads any. @since ABI 0.1
+ * @blocks yes. @allocates yes, unless borrowed. @enqueues a fill, and waits for it. @capture legal. @threads any.
+ * @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_buffer_create(synfire_context context, const synfire_buffer_desc *desc,
                                                               synfire_buffer *buffer) SYNFIRE_NOEXCEPT;
 
 /**
- * Destroys a buffer. Graphs that use it keep its memory until they are destroyed too, and so does a layer whose latest
- * forward left a tape of it: until its next forward with another X or for inference, or until it is destroyed. Borrowed
- * memory is never freed; synfire_buffer_desc::release is called by a later call, at the latest by the
- * synfire_context_reclaim() that answers that nothing is queued.
+ * Destroys a buffer. Graphs that use it keep its memory until they are destroyed too. A layer whose latest forward left
+ * a tape made from it keeps the memory until the layer's next forward with another X or for inference, or until the
+ * layer is destroyed. Borrowed memory is never freed; a later call calls synfire_buffer_desc::release, at the latest
+ * the synfire_context_reclaim() that reports nothing queued.
  *
  * @param buffer A buffer, or null (nothing happens). A stale handle is ignored.
  * @blocks no (it queues). @allocates no. @enqueues no. @capture legal. @threads any, also finalizers. @since ABI 0.1
@@ -570,11 +573,11 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_buffer_get_data(synfire_buffer b
  * @param buffer A buffer of any kind.
  * @param offset First byte in the buffer.
  * @param source `bytes` bytes of host memory.
- * @param bytes  How many bytes; `offset + bytes` must not exceed the buffer.
+ * @param bytes  Number of bytes; `offset + bytes` must not exceed the size of the buffer.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_DEVICE_LOST,
  *         ::SYNFIRE_ERROR_CUDA.
- * @blocks until the copy is done. @allocates no. @enqueues a copy on the context's own stream.
- * @capture legal (it does not enter a capture). @threads any. @since ABI 0.1
+ * @blocks until the copy is done. @allocates no. @enqueues a copy on the context's own stream. @capture legal (it does
+ * not become part of a capture). @threads any. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_buffer_upload(synfire_buffer buffer, uint64_t offset,
                                                               const void *source, uint64_t bytes) SYNFIRE_NOEXCEPT;
@@ -585,11 +588,11 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_buffer_upload(synfire_buffer buf
  * @param buffer      A buffer of any kind.
  * @param offset      First byte in the buffer.
  * @param destination `bytes` bytes of host memory.
- * @param bytes       How many bytes; `offset + bytes` must not exceed the buffer.
+ * @param bytes       Number of bytes; `offset + bytes` must not exceed the size of the buffer.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_DEVICE_LOST,
  *         ::SYNFIRE_ERROR_CUDA.
- * @blocks until the copy is done. @allocates no. @enqueues a copy on the context's own stream.
- * @capture legal (it does not enter a capture). @threads any. @since ABI 0.1
+ * @blocks until the copy is done. @allocates no. @enqueues a copy on the context's own stream. @capture legal (it does
+ * not become part of a capture). @threads any. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_buffer_download(synfire_buffer buffer, uint64_t offset,
                                                                 void *destination, uint64_t bytes) SYNFIRE_NOEXCEPT;
@@ -598,23 +601,23 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_buffer_download(synfire_buffer b
  * Sets every element of a buffer to one value.
  *
  * @param buffer A buffer of any kind.
- * @param value  Rounded to the buffer's type; for packed spikes, 0 clears and any whole number in [0, 2^32) is written
- *               to each word; ::SYNFIRE_DTYPE_U8, ::SYNFIRE_DTYPE_U32 and ::SYNFIRE_DTYPE_U64 take whole numbers that
- *               they hold.
+ * @param value  The value, rounded to the buffer's type. For packed spikes: any whole number in [0, 2^32), written to
+ *               each word; 0 clears all spikes. For ::SYNFIRE_DTYPE_U8, ::SYNFIRE_DTYPE_U32 and ::SYNFIRE_DTYPE_U64:
+ *               any whole number that the type can hold.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_DEVICE_LOST,
  *         ::SYNFIRE_ERROR_CUDA.
- * @blocks until the fill is done. @allocates no. @enqueues a fill on the context's own stream.
- * @capture legal (it does not enter a capture). @threads any. @since ABI 0.1
+ * @blocks until the fill is done. @allocates no. @enqueues a fill on the context's own stream. @capture legal (it does
+ * not become part of a capture). @threads any. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_buffer_fill(synfire_buffer buffer, double value) SYNFIRE_NOEXCEPT;
 
 /**
  * Reports that a buffer's memory was written behind the library's back: by the host through its address, or by a kernel
- * of the caller's own.
+ * of the caller's.
  *
- * A tape that recomputes needs the X it was made from: after a reported write, a backward answers
- * ::SYNFIRE_ERROR_STALE_TAPE instead of a gradient of other numbers. Uploads, fills, recorded copies and outputs of
- * other layers report themselves.
+ * A tape that recomputes needs the X from which it was made. After a reported write, a backward returns
+ * ::SYNFIRE_ERROR_STALE_TAPE instead of computing a gradient from different numbers. Uploads, fills, recorded copies
+ * and outputs of other layers are reported automatically.
  *
  * @param buffer A buffer of any kind.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE.
@@ -638,8 +641,8 @@ enum {
   /** Leaky integrate and fire: \f$H[t] = V[t-1] + (X[t] - (V[t-1] - V_{rest}))/\tau\f$; with undecayed input
    *  \f$H[t] = V[t-1] - (V[t-1] - V_{rest})/\tau + X[t]\f$. Parameters `tau`, `v_rest`, `v_threshold`, `v_reset`. */
   SYNFIRE_MODEL_LIF = 2,
-  /** Parametric LIF: LIF whose one stored value is 1/tau, the parameter that learns. Parameters `reciprocal_tau` (also
-   *  set and read as `tau`), `v_rest`, `v_threshold`, `v_reset`. */
+  /** Parametric LIF: LIF that stores 1/tau, the parameter that learns, instead of tau. Parameters `reciprocal_tau`
+   *  (also set and read as `tau`), `v_rest`, `v_threshold`, `v_reset`. */
   SYNFIRE_MODEL_PLIF = 3,
   /** Quadratic integrate and fire: \f$H[t] = V[t-1] + (X[t] + a_0 (V[t-1]-V_{rest})(V[t-1]-V_c))/\tau\f$. Parameters
    *  `tau`, `v_c`, `a0`, `v_rest`, `v_threshold`, `v_reset`. */
@@ -695,25 +698,25 @@ enum {
 };
 
 /**
- * The id of a model by its name: that of ::SYNFIRE_MODEL_LIF is `"lif"`. Models that were added to this build of the
- * library have ids from 1000 on, which depend on the order of addition; their names do not.
+ * Finds the id of a model by its name; the name of ::SYNFIRE_MODEL_LIF is `"lif"`. Models that were added to this build
+ * of the library have ids from 1000 on. Their ids depend on the order in which they were added; their names do not.
  *
  * @param name    The model's name.
- * @param[out] id Receives what synfire_layer_desc::model takes; untouched on failure.
- * @return ::SYNFIRE_OK; ::SYNFIRE_ERROR_INVALID_ARGUMENT, with a text that lists the known ones, when there is none of
- *         this name.
+ * @param[out] id Receives the value for synfire_layer_desc::model; untouched on failure.
+ * @return ::SYNFIRE_OK; ::SYNFIRE_ERROR_INVALID_ARGUMENT if there is no model of this name; the text lists the known
+ *         ones.
  * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_model_id(const char *name, int32_t *id) SYNFIRE_NOEXCEPT;
 
 /**
- * The id of a surrogate by its name: that of ::SYNFIRE_SURROGATE_SUPER_SPIKE is `"super_spike"`. Added ones have ids
- * from 1000 on, as models have; the two do not share their ids.
+ * Finds the id of a surrogate by its name; the name of ::SYNFIRE_SURROGATE_SUPER_SPIKE is `"super_spike"`. Like added
+ * models, added surrogates have ids from 1000 on; the two are numbered separately.
  *
  * @param name    The surrogate's name.
- * @param[out] id Receives what synfire_layer_desc::surrogate takes; untouched on failure.
- * @return ::SYNFIRE_OK; ::SYNFIRE_ERROR_INVALID_ARGUMENT, with a text that lists the known ones, when there is none of
- *         this name.
+ * @param[out] id Receives the value for synfire_layer_desc::surrogate; untouched on failure.
+ * @return ::SYNFIRE_OK; ::SYNFIRE_ERROR_INVALID_ARGUMENT if there is no surrogate of this name; the text lists the
+ *         known ones.
  * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_surrogate_id(const char *name, int32_t *id) SYNFIRE_NOEXCEPT;
@@ -726,28 +729,27 @@ enum {
   SYNFIRE_RESET_SOFT = 1
 };
 
-/** What a forward leaves for its backwards: synfire_forward_desc::tape. A tape belongs to a forward: each one that is
- *  recorded in a graph has a tape of its own, and the eager forwards of a layer have one together, which each of them
- *  writes anew. */
+/** What a forward keeps for its backwards: synfire_forward_desc::tape. Each recorded forward has a tape of its own. The
+ *  eager forwards of a layer share one tape, which each of them overwrites. */
 enum {
   /** The forward keeps V at every 32nd step; H is recomputed from X, which must stay unchanged until the backward has
    *  run (see synfire_buffer_mark_written()). */
   SYNFIRE_TAPE_RECOMPUTE = 0,
   /** Inference: the forward keeps nothing, and no backward can follow it. */
   SYNFIRE_TAPE_NONE = 1,
-  /** The forward also keeps H of every step, in f32 (f64 in f64 layers): the same gradients, bit for bit. X is free
-   *  after the forward, unless gradients of parameters are asked for. */
+  /** The forward also keeps H of every step, in f32 (f64 in f64 layers). Gradients are the same, bit for bit. X may be
+   *  reused after the forward, unless gradients of parameters are requested. */
   SYNFIRE_TAPE_STORE = 2,
-  /** As ::SYNFIRE_TAPE_STORE with H in the layer's 16-bit dtype beside time-packed spikes: spikes stay exact, gradients
-   *  carry the rounding of H. f16 and bf16 layers only. */
+  /** Like ::SYNFIRE_TAPE_STORE, but the forward keeps H in the layer's 16-bit dtype, and time-packed spikes beside it.
+   *  Spikes stay exact; gradients carry the rounding error of H. f16 and bf16 layers only. */
   SYNFIRE_TAPE_STORE_NARROW = 3
 };
 
-/** How to create a layer. Zero means default in every field but `struct_size`, `n_steps` and `n_neurons`. */
+/** How to create a layer. Zero means the default in every field except `struct_size`, `n_steps` and `n_neurons`. */
 typedef struct synfire_layer_desc {
   /** `sizeof(synfire_layer_desc)`. */
   uint32_t struct_size;
-  /** One of `SYNFIRE_MODEL_*`, or what synfire_model_id() gave. Default: LIF. */
+  /** One of `SYNFIRE_MODEL_*`, or an id from synfire_model_id(). Default: LIF. */
   int32_t model SYNFIRE_ONE_OF(SYNFIRE_MODEL);
   /** Steps T of one forward, at least 1. */
   int64_t n_steps;
@@ -755,29 +757,29 @@ typedef struct synfire_layer_desc {
   int64_t n_neurons;
   /** Batch rows B that share the parameters. Default: 1. */
   int64_t batch;
-  /** Storage of the sequences `[T, B, N]`: one of `SYNFIRE_DTYPE_F32` (default), `SYNFIRE_DTYPE_F16`,
-   *  `SYNFIRE_DTYPE_BF16` (state, arithmetic, parameters and their gradients are f32 with all three) and
-   *  `SYNFIRE_DTYPE_F64` (f64 throughout). In a 16-bit layer any single sequence may also be f32. */
+  /** Storage type of the sequences `[T, B, N]`: one of `SYNFIRE_DTYPE_F32` (default), `SYNFIRE_DTYPE_F16`,
+   *  `SYNFIRE_DTYPE_BF16` (with all three, state, arithmetic, parameters and their gradients are f32) and
+   *  `SYNFIRE_DTYPE_F64` (f64 throughout). In a 16-bit layer, each sequence may also be f32. */
   int32_t dtype SYNFIRE_ONE_OF(SYNFIRE_DTYPE);
   /** One of `SYNFIRE_RESET_*`. Default: hard. */
   int32_t reset SYNFIRE_ONE_OF(SYNFIRE_RESET);
-  /** One of `SYNFIRE_SURROGATE_*`, or what synfire_surrogate_id() gave. Default: sigmoid. */
+  /** One of `SYNFIRE_SURROGATE_*`, or an id from synfire_surrogate_id(). Default: sigmoid. */
   int32_t surrogate SYNFIRE_ONE_OF(SYNFIRE_SURROGATE);
   /** 1: the gradient does not flow through the spike inside the reset. Default 0: it does. */
   int32_t detach_reset SYNFIRE_FLAG;
-  /** LIF and PLIF only. 1: X is added undivided by tau. Default 0: X decays with tau. */
+  /** LIF and PLIF only. 1: X is added without division by tau. Default 0: X is divided by tau. */
   int32_t undecayed_input SYNFIRE_FLAG;
-  /** CUDA threads of one block of the layer's kernels, to measure with: 32, 64, 96 or 128; a backward takes at most 64.
-   *  Default 0: as was measured best. Changes no result. Ignored on the host. */
+  /** CUDA threads per block of the layer's kernels, for measurements: 32, 64, 96 or 128; a backward uses at most 64.
+   *  Default 0: the number that measured best. Does not change results. Ignored on the host. */
   uint32_t threads_per_block;
 } synfire_layer_desc;
 
-/** All zeros plus the size. */
+/** All zeros except for `struct_size`. */
 #define SYNFIRE_LAYER_DESC_INIT \
   { (uint32_t)sizeof(synfire_layer_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0u }
 
-/** Bytes a layer needs on its device, known before anything is allocated. What is said of a tape is taken by each tape:
- *  by every recorded forward that leaves one, until its graph is destroyed, and once by the layer's eager forwards. */
+/** Bytes that a layer needs on its device, known before anything is allocated. Sizes of a tape are per tape: every
+ *  recorded forward with a tape has one until its graph is destroyed, and the layer's eager forwards share one. */
 typedef struct synfire_layer_memory {
   /** `sizeof(synfire_layer_memory)`; set before the call. */
   uint32_t struct_size;
@@ -785,28 +787,29 @@ typedef struct synfire_layer_memory {
   uint32_t checkpoint_interval;
   /** State V `[B, N]` (and W), each rounded up to 256 bytes. */
   uint64_t state_bytes;
-  /** Parameters, each one number, and the constants that follow from them. */
+  /** Parameters, one number each, and the constants derived from them. */
   uint64_t parameter_bytes;
   /** Constants per neuron; added once, with the first parameter that becomes one number per neuron. */
   uint64_t per_neuron_parameter_bytes;
-  /** A tape, V (and W) as `[ceil(T/checkpoint_interval), B, N]`; never for inference. */
+  /** One tape: V (and W) as `[ceil(T/checkpoint_interval), B, N]`. Not needed for inference. */
   uint64_t tape_bytes;
-  /** Sums over steps of the gradients of parameters; allocated with the first backward that asks for one. */
+  /** Sums over steps of the gradients of parameters; allocated with the first backward that computes one. */
   uint64_t gradient_bytes;
-  /** Added once, when gradients of parameters are asked for and parameters are one number per neuron. */
+  /** Added once, when gradients of parameters are computed and parameters are one number per neuron. */
   uint64_t per_neuron_gradient_bytes;
-  /** H of ::SYNFIRE_TAPE_STORE; added to the tape of such a forward, unless H goes over X. */
+  /** H of ::SYNFIRE_TAPE_STORE; added to the tape of such a forward, unless H is written over X. */
   uint64_t stored_tape_bytes;
-  /** H of ::SYNFIRE_TAPE_STORE_NARROW; added to the tape of such a forward, unless H goes over X. 0 in f32 and f64. */
+  /** H of ::SYNFIRE_TAPE_STORE_NARROW; added to the tape of such a forward, unless H is written over X. 0 in f32 and
+   *  f64. */
   uint64_t narrow_tape_bytes;
   /** Spikes beside the H of ::SYNFIRE_TAPE_STORE_NARROW; added to the tape of such a forward. 0 in f32 and f64. */
   uint64_t narrow_tape_spike_bytes;
-  /** Values, f64; added with each parameter that becomes one number per neuron. On their way there the values take as
-   *  much page-locked host memory: once for each change of the parameter that is in flight, at most eight times. */
+  /** Values in f64; added with each parameter that becomes one number per neuron. Each change of the parameter that is
+   *  in flight takes the same amount of page-locked host memory, at most eight times in all. */
   uint64_t per_neuron_value_bytes;
 } synfire_layer_memory;
 
-/** All zeros plus the size. */
+/** All zeros except for `struct_size`. */
 #define SYNFIRE_LAYER_MEMORY_INIT \
   { (uint32_t)sizeof(synfire_layer_memory), 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u }
 
@@ -814,11 +817,11 @@ typedef struct synfire_layer_memory {
 typedef struct synfire_parameter_info {
   /** `sizeof(synfire_parameter_info)`; set before the call. */
   uint32_t struct_size;
-  /** 1 when the minimum itself is not allowed: `minimum < value <= maximum`. */
+  /** 1 if the minimum itself is not allowed: `minimum < value <= maximum`. */
   int32_t open_range SYNFIRE_FLAG;
-  /** Values held now: 1, or N. */
+  /** Number of values held now: 1 or N. */
   uint64_t length;
-  /** The value of a fresh layer. */
+  /** The value in a new layer. */
   double default_value;
   /** Smallest value allowed. */
   double minimum;
@@ -828,12 +831,12 @@ typedef struct synfire_parameter_info {
   const char *name;
 } synfire_parameter_info;
 
-/** All zeros plus the size. */
+/** All zeros except for `struct_size`. */
 #define SYNFIRE_PARAMETER_INFO_INIT \
   { (uint32_t)sizeof(synfire_parameter_info), 0, 0u, 0.0, 0.0, 0.0, NULL }
 
-/** One forward pass through time. Buffers marked optional may be null. Sequences `[T, B, N]` are of the layer's dtype,
- *  in a 16-bit layer also f32, each on its own; states `[B, N]` are f32, in an f64 layer f64. */
+/** One forward pass through time. Buffers marked optional may be null. Sequences `[T, B, N]` have the layer's dtype; in
+ *  a 16-bit layer, each sequence may also be f32. States `[B, N]` are f32, or f64 in an f64 layer. */
 typedef struct synfire_forward_desc {
   /** `sizeof(synfire_forward_desc)`. */
   uint32_t struct_size;
@@ -841,61 +844,62 @@ typedef struct synfire_forward_desc {
   int32_t tape SYNFIRE_ONE_OF(SYNFIRE_TAPE);
   /** X `[T, B, N]`, read. */
   synfire_buffer x SYNFIRE_READ("[T, B, N]");
-  /** S, written: dense `[T, B, N]` of 0 and 1 (as other sequences, or ::SYNFIRE_DTYPE_U8), ::SYNFIRE_DTYPE_BITS
-   *  `[T, B, ceil(N/32)]`, or ::SYNFIRE_DTYPE_TIME_BITS `[ceil(T/32), B, N]`. Optional. */
+  /** S, written: dense `[T, B, N]` of 0 and 1 (of the type of other sequences, or ::SYNFIRE_DTYPE_U8),
+   *  ::SYNFIRE_DTYPE_BITS `[T, B, ceil(N/32)]`, or ::SYNFIRE_DTYPE_TIME_BITS `[ceil(T/32), B, N]`. Optional. */
   synfire_buffer spikes SYNFIRE_WRITTEN("spikes [T, B, N]") SYNFIRE_NULLABLE;
-  /** V before the first step `[B, N]`, read. Null (default): the layer's own state, which this forward then advances,
-   *  so that the next one continues. Given: the layer's state is neither read nor written. */
+  /** V before the first step `[B, N]`, read. Null (default): the forward starts from the layer's own state and advances
+   *  it, so that the next forward continues from there. If given, the layer's state is neither read nor written. */
   synfire_buffer v_init SYNFIRE_READ("[B, N]") SYNFIRE_NULLABLE;
   /** V after the last step `[B, N]`, written. Optional. */
   synfire_buffer v_final SYNFIRE_WRITTEN("[B, N]") SYNFIRE_NULLABLE;
-  /** V after reset, every step `[T, B, N]`, written. Optional. */
+  /** V after the reset of every step `[T, B, N]`, written. Optional. */
   synfire_buffer v_seq SYNFIRE_WRITTEN("[T, B, N]") SYNFIRE_NULLABLE;
   /** H, the charged potential before firing `[T, B, N]`, written. Optional. */
   synfire_buffer h_seq SYNFIRE_WRITTEN("[T, B, N]") SYNFIRE_NULLABLE;
-  /** W before the first step `[B, N]`, read: given together with `v_init`, or both null. The w fields are for models
+  /** W before the first step `[B, N]`, read. Given together with `v_init`, or both null. The w fields are for models
    *  with a second variable only. */
   synfire_buffer w_init SYNFIRE_READ("[B, N]") SYNFIRE_NULLABLE;
   /** W after the last step `[B, N]`, written. Optional. */
   synfire_buffer w_final SYNFIRE_WRITTEN("[B, N]") SYNFIRE_NULLABLE;
   /** W after every step `[T, B, N]`, written. Optional. */
   synfire_buffer w_seq SYNFIRE_WRITTEN("[T, B, N]") SYNFIRE_NULLABLE;
-  /** 1: a tape mode that stores H writes it over X, which must be of the type H is stored in. No gradients of
-   *  parameters can follow. Default 0: H gets memory of its own. */
+  /** 1: a tape mode that stores H writes it over X, which must have the type in which H is stored. Gradients of
+   *  parameters cannot then be computed. Default 0: H has memory of its own. */
   int32_t in_place SYNFIRE_FLAG;
   /** Must be zero. */
   uint32_t reserved;
 } synfire_forward_desc;
 
-/** All zeros plus the size. */
+/** All zeros except for `struct_size`. */
 #define SYNFIRE_FORWARD_DESC_INIT \
   { (uint32_t)sizeof(synfire_forward_desc), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0u }
 
-/** A parameter whose gradient a backward shall compute. */
+/** A parameter whose gradient a backward computes. */
 typedef struct synfire_parameter_gradient {
-  /** A parameter of the model, `v_threshold` or `v_reset`; not one of the surrogate. A second name (`tau` of PLIF)
-   *  gives the gradient along that. */
+  /** A parameter of the model, `v_threshold` or `v_reset`; not a parameter of the surrogate. A second name (`tau` of
+   *  PLIF) selects the gradient with respect to that quantity. */
   const char *name;
-  /** dL/dp, replaced, or added to (synfire_backward_desc::add_parameter_gradients): a buffer of f32 (f64 in an f64
-   *  layer) with one element, the sum over all neurons, batch rows and steps, or with N, the sum over batch rows and
-   *  steps of each neuron. Sums are taken in f64 in a fixed order, so that every run and every machine gives the same
-   *  bits. */
+  /** dL/dp, replaced or added to (synfire_backward_desc::add_parameter_gradients): a buffer of f32 (f64 in an f64
+   *  layer) with one element, the sum over all neurons, batch rows and steps, or with N elements, the sum over batch
+   *  rows and steps for each neuron. Sums are computed in f64 in a fixed order, so that every run and every machine
+   *  gives the same bits. */
   synfire_buffer gradient SYNFIRE_UPDATED("[1] or [N]");
 } synfire_parameter_gradient;
 
-/** One backward pass through time, of one taped forward. A null gradient in means zero. Types are those of
- *  ::synfire_forward_desc. */
+/** One backward pass through time, for one forward with a tape. A null input gradient counts as zero. Types are those
+ *  of ::synfire_forward_desc. */
 typedef struct synfire_backward_desc {
   /** `sizeof(synfire_backward_desc)`. */
   uint32_t struct_size;
-  /** 1: `grad_x_seq` may be the same memory as `grad_spike_seq`, of the same type and pitch. Default 0: refused. */
+  /** 1: `grad_x_seq` may use the memory of `grad_spike_seq`, with the same type and pitch. Default 0: this is
+   *  refused. */
   int32_t in_place SYNFIRE_FLAG;
   /** dL/dS `[T, B, N]`, read. Optional. */
   synfire_buffer grad_spike_seq SYNFIRE_READ("[T, B, N]") SYNFIRE_NULLABLE;
   /** dL/dV of every step `[T, B, N]`, read. Optional. */
   synfire_buffer grad_v_seq SYNFIRE_READ("[T, B, N]") SYNFIRE_NULLABLE;
-  /** dL/dV of the final state `[B, N]`, read; added to the last step's: the grad_v_init of the window that follows.
-   *  Optional. */
+  /** dL/dV of the final state `[B, N]`, read; added to that of the last step. It is the `grad_v_init` of the window
+   *  that follows. Optional. */
   synfire_buffer grad_v_final SYNFIRE_READ("[B, N]") SYNFIRE_NULLABLE;
   /** dL/dX `[T, B, N]`, written. Optional; at least one output is needed. */
   synfire_buffer grad_x_seq SYNFIRE_WRITTEN("[T, B, N]") SYNFIRE_NULLABLE;
@@ -908,29 +912,29 @@ typedef struct synfire_backward_desc {
   /** dL/dW_init `[B, N]`, written. Optional. */
   synfire_buffer grad_w_init SYNFIRE_WRITTEN("[B, N]") SYNFIRE_NULLABLE;
   /** `n_parameter_gradients` gradients to compute. Default: none. A detached reset drops the paths through S inside the
-   *  reset; direct terms stay. */
+   *  reset and keeps direct terms. */
   const synfire_parameter_gradient *parameter_gradients SYNFIRE_NULLABLE;
-  /** How many. Default: 0. */
+  /** How many `parameter_gradients` there are. Default: 0. */
   uint64_t n_parameter_gradients SYNFIRE_LENGTH_OF(parameter_gradients);
-  /** In a graph: which forward of the layer, by 1 + the number that synfire_graph_get_last_operation() gave for it, so
-   *  that a layer may stand in a graph several times: shared weights, windows one after the other. Default 0: the
-   *  newest forward of the layer in the graph, or, where it has none, the forward that was recorded or run last
-   *  anywhere. A backward that runs now is of the forward that ran last, and takes 0 only. */
+  /** In a graph: the forward to which this backward belongs, as 1 + its number from synfire_graph_get_last_operation().
+   *  A layer may thus occur several times in a graph, for shared weights or consecutive windows. Default 0: the layer's
+   *  newest forward in the graph or, if there is none, the forward that was recorded or run last anywhere. A backward
+   *  that runs now belongs to the forward that ran last, and accepts only 0. */
   uint32_t forward;
-  /** 1: gradients of parameters are added to what their buffers hold, in f64, and rounded once. Default 0: they replace
-   *  it. */
+  /** 1: gradients of parameters are added to the contents of their buffers, in f64, and rounded once. Default 0: they
+   *  replace the contents. */
   int32_t add_parameter_gradients SYNFIRE_FLAG;
 } synfire_backward_desc;
 
-/** All zeros plus the size. */
+/** All zeros except for `struct_size`. */
 #define SYNFIRE_BACKWARD_DESC_INIT \
   { (uint32_t)sizeof(synfire_backward_desc), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0u, 0u, 0 }
 
 /**
- * Tells what a layer would take, before anything is allocated.
+ * Computes how much memory a layer would take, before anything is allocated.
  *
  * @param desc           The layer.
- * @param[in,out] memory `struct_size` in, everything else out.
+ * @param[in,out] memory In: `struct_size`. Out: everything else.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (a
  *         size that cannot be represented).
  * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
@@ -939,7 +943,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_query_memory(const synfire
                                                                    synfire_layer_memory *memory) SYNFIRE_NOEXCEPT;
 
 /**
- * Creates a layer with default parameters and a reset state. Memory that cannot be had is refused as by
+ * Creates a layer with default parameters and a reset state. A request for too much memory fails as in
  * synfire_buffer_create().
  *
  * @param context    The context it belongs to.
@@ -947,7 +951,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_query_memory(const synfire
  * @param[out] layer Receives the handle, or null on failure.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
  *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
- * @blocks yes. @allocates yes. @enqueues a state reset, waited for. @capture legal. @threads any. @since ABI 0.1
+ * @blocks yes. @allocates yes. @enqueues a state reset, and waits for it. @capture legal. @threads any. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_create(synfire_context context, const synfire_layer_desc *desc,
                                                              synfire_layer *layer) SYNFIRE_NOEXCEPT;
@@ -963,21 +967,22 @@ SYNFIRE_API void SYNFIRE_CALL synfire_layer_destroy(synfire_layer layer SYNFIRE_
 /**
  * Sets a parameter: one number for the whole layer, or one per neuron (shared across the batch).
  *
- * The next launch or eager call sees it; replays already launched do not. Graphs need no re-recording. A tape left by
- * an earlier forward becomes stale. All values are checked before any is taken over.
+ * The change takes effect with the next launch or eager call; replays already launched are not affected. Graphs need
+ * not be recorded again. The tape of an earlier forward becomes stale. All values are checked before any is stored.
  *
  * @param layer  A layer.
- * @param name   The parameter's name, e.g. `"tau"`; the surrogate's are named `"alpha"` and the like.
+ * @param name   The parameter's name, e.g. `"tau"`; parameters of the surrogate have names such as `"alpha"`.
  * @param values `count` finite values inside the parameter's range (synfire_layer_get_parameter_info()); `tau` is in
- *               steps, potentials in units of the threshold's.
+ *               steps, potentials are in the units of the threshold.
  * @param count  1, or N.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
  *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
- * @blocks no; the first values per neuron of a parameter, which allocate, until earlier work on the context's own
- * stream is done, and while eight changes of it are in flight, another one until the first has reached the device.
- * @allocates host memory; with the first values per neuron of a parameter device and page-locked memory, later
- * page-locked memory when more changes of it are in flight than ever before. @enqueues no. @capture legal (it does not
- * enter a capture). @threads any; not while another thread launches a graph with this layer. @since ABI 0.1
+ * @blocks no, with two exceptions. The first per-neuron values of a parameter, which allocate, wait until earlier work
+ * on the context's own stream is done. While eight changes of a parameter are in flight, another one waits until the
+ * first has reached the device. @allocates host memory; with the first per-neuron values of a parameter, also device
+ * and page-locked memory; later, page-locked memory whenever more changes of a parameter are in flight than ever
+ * before. @enqueues no. @capture legal (it does not become part of a capture). @threads any; not while another thread
+ * launches a graph with this layer. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_set_parameter(synfire_layer layer, const char *name,
                                                                     const double *values,
@@ -985,25 +990,25 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_set_parameter(synfire_laye
     SYNFIRE_NOEXCEPT;
 
 /**
- * Reads a parameter back, exactly as it was set (under a second name: the reciprocal of what is stored), or as the
- * latest replay left it that updates the parameter (synfire_graph_record_update_parameter()).
+ * Reads a parameter, exactly as it was set or as the latest replay that updates it left it
+ * (synfire_graph_record_update_parameter()). A second name reads the reciprocal of the stored value.
  *
  * @param layer       A layer.
  * @param name        The parameter's name.
- * @param[out] values Receives `count` values; one number held is repeated.
- * @param count       1 (only when one number is held), or N.
+ * @param[out] values Receives `count` values; a single number is repeated.
+ * @param count       1 (only if the parameter is a single number), or N.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_DEVICE_LOST,
  *         ::SYNFIRE_ERROR_CUDA.
- * @blocks no; after the launch of a graph that updates the parameter, until every replay with this layer launched
- * before this call is done. @allocates no; then host memory. @enqueues no; then a copy. @capture legal. @threads any;
- * while another thread launches a graph that updates the parameter, numbers of two replays may be mixed. @since ABI 0.1
+ * @blocks no; once a graph that updates the parameter has been launched, until every earlier replay with this layer is
+ * done. @allocates no; in that case, host memory. @enqueues no; in that case, a copy. @capture legal. @threads any;
+ * while another thread launches a graph that updates the parameter, values of two replays may be mixed. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_get_parameter(synfire_layer layer, const char *name,
                                                                     double *values,
                                                                     uint64_t count SYNFIRE_LENGTH_OF(values))
     SYNFIRE_NOEXCEPT;
 
-/** Values for one parameter: an entry of the list of synfire_layer_set_parameters(). */
+/** Values for one parameter: an element of the list that synfire_layer_set_parameters() takes. */
 typedef struct synfire_parameter_values {
   /** The parameter's name. */
   const char *name;
@@ -1014,17 +1019,18 @@ typedef struct synfire_parameter_values {
 } synfire_parameter_values;
 
 /**
- * Sets several parameters: all of them or, when one is refused, none. The next launch or eager call sees all of them
- * together; replays already launched see none. Otherwise as synfire_layer_set_parameter(), which sets one.
+ * Sets several parameters: all of them or, if one is refused, none. They take effect together with the next launch or
+ * eager call; replays already launched are not affected. Everything else is as for synfire_layer_set_parameter(), which
+ * sets one.
  *
  * @param layer    A layer.
- * @param list     `n_values` entries, each of another parameter.
- * @param n_values How many, at least 1.
+ * @param list     `n_values` entries, each for a different parameter.
+ * @param n_values Number of entries, at least 1.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
  *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
- * @blocks as synfire_layer_set_parameter(). @allocates as synfire_layer_set_parameter(). @enqueues no.
- * @capture legal (it does not enter a capture). @threads any; not while another thread launches a graph with this
- * layer. @since ABI 0.1
+ * @blocks as synfire_layer_set_parameter(). @allocates as synfire_layer_set_parameter(). @enqueues no. @capture legal
+ * (it does not become part of a capture). @threads any; not while another thread launches a graph with this layer.
+ * @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_set_parameters(synfire_layer layer,
                                                                      const synfire_parameter_values *list,
@@ -1032,30 +1038,30 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_set_parameters(synfire_lay
     SYNFIRE_NOEXCEPT;
 
 /**
- * Chooses how many batch rows of a layer are active: the first ones. The next launch or eager call sees it, together
- * with parameters that were set; replays already launched do not. Graphs need no re-recording. A tape left by an
- * earlier forward becomes stale.
+ * Sets how many batch rows of a layer are active: the first `n_rows`. The change takes effect with the next launch or
+ * eager call, together with parameters that were set; replays already launched are not affected. Graphs need not be
+ * recorded again. The tape of an earlier forward becomes stale.
  *
  * Forward and backward neither read nor write the other rows: their state is kept, their part of every output is
- * untouched, and gradients of parameters are those of the active rows, with the same bits as in a layer of only these.
- * Operations on the state, on spikes and on elements go on as they were described.
+ * untouched, and gradients of parameters are those of the active rows, with the same bits as in a layer with only these
+ * rows. Operations on the state, on spikes and on elements are not affected.
  *
  * @param layer  A layer.
- * @param n_rows 0 to B. B is the value of a fresh layer.
+ * @param n_rows 0 to B. In a new layer, it is B.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT.
- * @blocks no. @allocates no. @enqueues no. @capture legal (it does not enter a capture). @threads any; not while
- * another thread launches a graph with this layer. @since ABI 0.1
+ * @blocks no. @allocates no. @enqueues no. @capture legal (it does not become part of a capture). @threads any; not
+ * while another thread launches a graph with this layer. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_set_n_active(synfire_layer layer, int64_t n_rows)
     SYNFIRE_NOEXCEPT;
 
 /**
- * Describes the parameters of a layer, one by one.
+ * Describes one parameter of a layer.
  *
  * @param layer        A layer.
- * @param index        0, 1, 2 ... in the model's documented order, the surrogate's last.
- * @param[in,out] info `struct_size` in, everything else out.
- * @return ::SYNFIRE_OK; ::SYNFIRE_ERROR_INVALID_ARGUMENT when `index` is past the last one (`info` is then untouched);
+ * @param index        0, 1, 2 ...: the parameters in the model's documented order, then those of the surrogate.
+ * @param[in,out] info In: `struct_size`. Out: everything else.
+ * @return ::SYNFIRE_OK; ::SYNFIRE_ERROR_INVALID_ARGUMENT if `index` is past the last one (`info` is then untouched);
  *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_STRUCT_SIZE.
  * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
  */
@@ -1063,7 +1069,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_get_parameter_info(synfire
                                                                          synfire_parameter_info *info) SYNFIRE_NOEXCEPT;
 
 /**
- * Puts the state back to its start: V = `v_reset` under hard reset, 0 under soft reset; W = 0.
+ * Resets the state to its initial values: V = `v_reset` with hard reset, 0 with soft reset; W = 0.
  *
  * @param layer  A layer.
  * @param stream The stream to use; null is the context's own. Must be null on the host.
@@ -1078,31 +1084,31 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_reset_state(synfire_layer 
     SYNFIRE_NOEXCEPT;
 
 /**
- * Reads the state, after everything enqueued on the context's own stream. Work given to other streams must be done.
+ * Reads the state, after everything enqueued on the context's own stream. Work on other streams must already be done.
  *
  * @param layer  A layer.
  * @param name   The state variable: `"v"`, or `"w"` in models with two variables.
- * @param[out] values Receives B·N elements, f32 (f64 in an f64 layer), host memory.
- * @param bytes  Size of `values`; exactly B·N elements.
+ * @param[out] values Receives B·N elements, f32 (f64 in an f64 layer), in host memory.
+ * @param bytes  Size of `values` in bytes: exactly B·N elements.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_DEVICE_LOST,
  *         ::SYNFIRE_ERROR_CUDA.
- * @blocks until done. @allocates no. @enqueues a copy on the context's own stream.
- * @capture legal (it does not enter a capture). @threads one at a time per layer. @since ABI 0.1
+ * @blocks until done. @allocates no. @enqueues a copy on the context's own stream. @capture legal (it does not become
+ * part of a capture). @threads one at a time per layer. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_read_state(synfire_layer layer, const char *name, void *values,
                                                                  uint64_t bytes) SYNFIRE_NOEXCEPT;
 
 /**
- * Writes the state, after everything enqueued on the context's own stream. Work given to other streams must be done.
+ * Writes the state, after everything enqueued on the context's own stream. Work on other streams must already be done.
  *
  * @param layer  A layer.
  * @param name   The state variable: `"v"`, or `"w"` in models with two variables.
- * @param values B·N elements, f32 (f64 in an f64 layer), host memory.
- * @param bytes  Size of `values`; exactly B·N elements.
+ * @param values B·N elements, f32 (f64 in an f64 layer), in host memory.
+ * @param bytes  Size of `values` in bytes: exactly B·N elements.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_DEVICE_LOST,
  *         ::SYNFIRE_ERROR_CUDA.
- * @blocks until done. @allocates no. @enqueues a copy on the context's own stream.
- * @capture legal (it does not enter a capture). @threads one at a time per layer. @since ABI 0.1
+ * @blocks until done. @allocates no. @enqueues a copy on the context's own stream. @capture legal (it does not become
+ * part of a capture). @threads one at a time per layer. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_write_state(synfire_layer layer, const char *name,
                                                                   const void *values, uint64_t bytes) SYNFIRE_NOEXCEPT;
@@ -1132,7 +1138,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_forward(synfire_layer laye
                                                               synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
 /**
- * Runs one backward through time now, of the layer's latest forward, which must have left a tape.
+ * Runs one backward pass through time now, for the layer's latest forward, which must have left a tape.
  *
  * With \f$g_s = g'(H[t]-V_{threshold})\f$ and \f$D = 1\f$ when the reset is detached:
  * \f{eqnarray*}{
@@ -1141,9 +1147,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_forward(synfire_layer laye
  *   G_H[t] &=& G_S[t]\,g_s + (G_V[t] + G_H[t+1]\,\partial H[t+1]/\partial V[t])\,\partial V/\partial H \\
  *   G_X[t] &=& G_H[t]\,\partial H[t]/\partial X[t] \qquad G_{V_{init}} = G_H[1]\,\partial H[1]/\partial V[0]
  * \f}
- * W's own terms and the gradients of parameters follow by the chain rule; derivatives of the charge function are taken
- * by dual numbers. The formulas are those of backpropagation through time with a surrogate derivative (Neftci, Mostafa
- * and Zenke 2019).
+ * The terms of W and the gradients of parameters follow by the chain rule. Derivatives of the charge function are
+ * computed with dual numbers. The formulas are those of backpropagation through time with a surrogate derivative
+ * (Neftci, Mostafa and Zenke 2019).
  *
  * @param layer  A layer.
  * @param desc   What to read and write.
@@ -1160,8 +1166,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_forward(synfire_layer laye
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_backward(synfire_layer layer, const synfire_backward_desc *desc,
                                                                synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
-/** Rows of the state of a layer, and a buffer: what synfire_layer_reset_rows() and the functions after it work on. A
- *  row is one of the batch: N values of each state variable. */
+/** Rows of the state of a layer, and a buffer, for synfire_layer_reset_rows() and the functions that follow it. A row
+ *  is a batch row: N values of each state variable. */
 typedef struct synfire_state_desc {
   /** `sizeof(synfire_state_desc)`. */
   uint32_t struct_size;
@@ -1171,45 +1177,45 @@ typedef struct synfire_state_desc {
   int64_t first_row;
   /** How many batch rows. 0 (default): all from `first_row` on. */
   int64_t n_rows;
-  /** The state variable that is read or written, `"v"` or `"w"`. Default: `"v"`. Only reading and writing look at
+  /** The state variable to read or write, `"v"` or `"w"`. Default: `"v"`. Only functions that read or write rows use
    *  it. */
   const char *name SYNFIRE_NULLABLE;
   /** What the function says. */
   synfire_buffer buffer SYNFIRE_UPDATED("any") SYNFIRE_NULLABLE;
 } synfire_state_desc;
 
-/** All zeros plus the size. */
+/** All zeros except for `struct_size`. */
 #define SYNFIRE_STATE_DESC_INIT \
   { (uint32_t)sizeof(synfire_state_desc), 0u, 0, 0, NULL, NULL }
 
-/** Rows of the state of one layer that go to another one. */
+/** Rows of the state of one layer to copy to another. */
 typedef struct synfire_copy_rows_desc {
   /** `sizeof(synfire_copy_rows_desc)`. */
   uint32_t struct_size;
   /** Must be zero. */
   uint32_t reserved;
-  /** Read: a layer of the same model, number of neurons and arithmetic. Rows of one layer may be copied to others of
-   *  it. */
+  /** The layer to read, of the same model, number of neurons and arithmetic. It may be the layer that is written: its
+   *  rows can be copied to other rows of it. */
   synfire_layer source;
   /** First batch row of `source`. Default: 0. */
   int64_t first_row;
   /** How many batch rows. 0 (default): all of `source` from `first_row` on. */
   int64_t n_rows;
-  /** First batch row that is written. Default: 0. */
+  /** First batch row to write. Default: 0. */
   int64_t destination_row;
 } synfire_copy_rows_desc;
 
-/** All zeros plus the size. */
+/** All zeros except for `struct_size`. */
 #define SYNFIRE_COPY_ROWS_DESC_INIT \
   { (uint32_t)sizeof(synfire_copy_rows_desc), 0u, NULL, 0, 0, 0 }
 
 /**
- * Sets rows of the state back to their start, or those of them that a mask chooses: what synfire_layer_reset_state()
- * does to all of them.
+ * Resets rows of the state to their initial values, all of them or those that a mask selects.
+ * synfire_layer_reset_state() resets the whole state.
  *
  * @param layer  A layer.
- * @param desc   The rows. `buffer`: null, or a mask ::SYNFIRE_DTYPE_U8 `[B]`, read when the call runs, of which the
- *               byte of a batch row is not 0 where that row shall be reset; on a CUDA context device or pinned.
+ * @param desc   The rows. `buffer`: null, or a mask, ::SYNFIRE_DTYPE_U8 `[B]`, which is read when the call runs. Rows
+ *               whose byte is not 0 are reset. On a CUDA context it is a device or pinned buffer.
  * @param stream The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
  * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
  *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_WRONG_ORDER (a graph's replay with the layer is in flight on
@@ -1227,8 +1233,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_reset_rows(
  * Copies rows of a state variable into a buffer.
  *
  * @param layer  A layer.
- * @param desc   The rows and the variable. `buffer`: `[n_rows, N]` of f32, in an f64 layer f64, written from its
- *               beginning on; on a CUDA context device or pinned.
+ * @param desc   The rows and the variable. `buffer`: `[n_rows, N]` of f32 (f64 in an f64 layer), written from its
+ *               start. On a CUDA context it is a device or pinned buffer.
  * @param stream The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
  * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
  *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_WRONG_ORDER (a graph's replay with the layer is in flight on
@@ -1246,7 +1252,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_read_rows(
  * Copies a buffer into rows of a state variable.
  *
  * @param layer  A layer.
- * @param desc   The rows and the variable. `buffer`: as in synfire_layer_read_rows(), read.
+ * @param desc   The rows and the variable. `buffer`: as for synfire_layer_read_rows(), but read.
  * @param stream The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
  * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
  *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_WRONG_ORDER (a graph's replay with the layer is in flight on
@@ -1261,10 +1267,10 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_write_rows(
     synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
 /**
- * Copies rows of the state of one layer to another one, all state variables.
+ * Copies rows of the state of one layer, all state variables, to another.
  *
- * @param layer  The layer that is written.
- * @param desc   The layer that is read, and which rows.
+ * @param layer  The layer to write.
+ * @param desc   The layer to read, and the rows.
  * @param stream The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
  * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
  *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_WRONG_ORDER (a graph's replay with the layer is in flight on
@@ -1279,17 +1285,18 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_copy_rows(synfire_layer la
     SYNFIRE_NOEXCEPT;
 
 /**
- * Takes a snapshot of rows of the state: a header that says what it is of, then their values. Parameters are not in it.
+ * Takes a snapshot of rows of the state: a header that describes them, followed by their values. Parameters are not
+ * included.
  *
  * @param layer         A layer.
- * @param desc          The rows; null means all. `buffer` is null.
- * @param[out] data     Receives the snapshot; null asks for its size only.
- * @param[in,out] bytes The size of `data`; receives that of the snapshot.
+ * @param desc          The rows; null means all. `buffer` must be null.
+ * @param[out] data     Receives the snapshot; null to get only its size.
+ * @param[in,out] bytes In: the size of `data`. Out: the size of the snapshot.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
  *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
  * @blocks until the copy is done and earlier work on the context's own stream has finished. @allocates no.
- * @enqueues copies, waited for. @capture legal (it does not enter a capture). @threads one at a time per layer.
- * @since ABI 0.1
+ * @enqueues copies, and waits for them. @capture legal (it does not become part of a capture). @threads one at a time
+ * per layer. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_snapshot(synfire_layer layer,
                                                                const synfire_state_desc *desc SYNFIRE_NULLABLE,
@@ -1297,19 +1304,20 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_snapshot(synfire_layer lay
     SYNFIRE_NOEXCEPT;
 
 /**
- * Puts a snapshot back. What is not a snapshot, is one of another model, type or shape, or has changed since it was
- * taken is refused, and the state stays as it is.
+ * Restores a snapshot. Data that is not a snapshot, is of another model, type or shape, or has changed since the
+ * snapshot was taken is refused, and the state is left unchanged.
  *
- * @param layer A layer of the model, arithmetic and number of neurons that the snapshot was taken of; rows may be
- *              others.
- * @param desc  The rows, as many as the snapshot has; null means all. `buffer` is null.
- * @param data  The snapshot, also one that a replay took (synfire_graph_record_snapshot()), which has no checksum.
- * @param bytes Its size.
+ * @param layer A layer with the model, arithmetic and number of neurons from which the snapshot was taken. The rows may
+ *              be different ones.
+ * @param desc  The rows, as many as the snapshot has; null means all. `buffer` must be null.
+ * @param data  The snapshot. One that a replay took (synfire_graph_record_snapshot()) is accepted too; it has no
+ *              checksum.
+ * @param bytes Size of `data` in bytes.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
  *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
  * @blocks until the copy is done and earlier work on the context's own stream has finished. @allocates no.
- * @enqueues copies, waited for. @capture legal (it does not enter a capture). @threads one at a time per layer.
- * @since ABI 0.1
+ * @enqueues copies, and waits for them. @capture legal (it does not become part of a capture). @threads one at a time
+ * per layer. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_restore(synfire_layer layer,
                                                               const synfire_state_desc *desc SYNFIRE_NULLABLE,
@@ -1319,8 +1327,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_restore(synfire_layer laye
 /** @addtogroup spikes
  * @{ */
 
-/** Spikes `[T, B, N]` in one format, to be written in another: packed, unpacked, transposed or as another type. The
- * types of the two buffers say what is converted. A buffer's `row_pitch` holds as in a layer's passes. */
+/** Spikes `[T, B, N]` to convert from one format to another: packed, unpacked, transposed or as another type. The types
+ * of the two buffers select the conversion. The `row_pitch` of a buffer applies as in the passes of a layer. */
 typedef struct synfire_convert_spikes_desc {
   /** `sizeof(synfire_convert_spikes_desc)`. */
   uint32_t struct_size;
@@ -1332,16 +1340,16 @@ typedef struct synfire_convert_spikes_desc {
   int64_t n_neurons;
   /** Batch rows B. Default: 1. */
   int64_t batch;
-  /** Read. Dense `[T, B, N]` in f32, f64, f16, bf16 or u8, where every element that is not zero is a spike: a NaN is
-   *  one, a subnormal number is one, -0 is none. Or packed, ::SYNFIRE_DTYPE_BITS or ::SYNFIRE_DTYPE_TIME_BITS, whose
-   *  tail bits are not looked at. */
+  /** Read. Dense `[T, B, N]` in f32, f64, f16, bf16 or u8, where every non-zero element is a spike: NaNs and subnormal
+   *  numbers are spikes, -0 is not. Or packed, ::SYNFIRE_DTYPE_BITS or ::SYNFIRE_DTYPE_TIME_BITS; tail bits are
+   *  ignored. */
   synfire_buffer source SYNFIRE_READ("spikes [T, B, N]");
-  /** Written, in any of these types: 1 and 0 when dense; all words, tail bits zero, when packed. May not overlap what
-   *  is read. */
+  /** Written, in any of these types: 1 and 0 if dense; all words, with tail bits zero, if packed. Must not overlap
+   *  `source`. */
   synfire_buffer destination SYNFIRE_WRITTEN("spikes [T, B, N]");
 } synfire_convert_spikes_desc;
 
-/** All zeros plus the size. */
+/** All zeros except for `struct_size`. */
 #define SYNFIRE_CONVERT_SPIKES_DESC_INIT \
   { (uint32_t)sizeof(synfire_convert_spikes_desc), 0u, 0, 0, 0, NULL, NULL }
 
@@ -1355,7 +1363,7 @@ enum {
   SYNFIRE_COUNT_TOTAL = 2
 };
 
-/** Spikes `[T, B, N]` to be counted, exactly. */
+/** Spikes `[T, B, N]` to count. Counts are exact. */
 typedef struct synfire_count_spikes_desc {
   /** `sizeof(synfire_count_spikes_desc)`. */
   uint32_t struct_size;
@@ -1369,28 +1377,28 @@ typedef struct synfire_count_spikes_desc {
   int64_t batch;
   /** Read, in any format that synfire_convert_spikes_desc::source may have. */
   synfire_buffer spikes SYNFIRE_READ("spikes [T, B, N]");
-  /** Written, not added to: ::SYNFIRE_DTYPE_U32 or ::SYNFIRE_DTYPE_U64, which must hold the largest count that the
-   *  shape allows. May not overlap what is read. */
+  /** Written, not added to: ::SYNFIRE_DTYPE_U32 or ::SYNFIRE_DTYPE_U64. The type must be able to hold the largest count
+   *  that the shape allows. Must not overlap `spikes`. */
   synfire_buffer counts SYNFIRE_WRITTEN("[B, N], [T] or [1]");
 } synfire_count_spikes_desc;
 
-/** All zeros plus the size. */
+/** All zeros except for `struct_size`. */
 #define SYNFIRE_COUNT_SPIKES_DESC_INIT \
   { (uint32_t)sizeof(synfire_count_spikes_desc), 0, 0, 0, 0, NULL, NULL }
 
-/** Rates to be encoded as spikes `[T, B, N]`: in each step each neuron spikes with the probability of its rate,
+/** Rates to encode as spikes `[T, B, N]`: in each step, each neuron spikes with a probability equal to its rate,
  * independently of all others.
  *
- * The spike of neuron n of batch row b in step t follows from its rate, `seed`, `offset` + t, b and n, and from nothing
- * else: it is the same whatever T, B and N are, in every format, on every backend and with any number of threads. It is
- * drawn by Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC '11), whose
- * key is `seed`, low word first, and whose counter is the words n / 4, b, low and high word of `offset` + t (modulo
- * 2^64). The neuron spikes where word n mod 4 of what comes out is below rate * 2^32, rounded down. A rate of 0 or less
- * never spikes, nor does a NaN; one of 1 or more always does. */
+ * The spike of neuron n of batch row b in step t depends only on its rate, `seed`, `offset` + t, b and n. It is the
+ * same for all T, B and N, in every format, on every backend and with any number of threads. It is drawn with
+ * Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC '11). The key is
+ * `seed`, low word first. The counter consists of the words n / 4, b, and the low and the high word of `offset` + t
+ * (modulo 2^64). The neuron spikes if word n mod 4 of the result is below rate * 2^32, rounded down. A rate of 0 or
+ * less, or NaN, never spikes; a rate of 1 or more always does. */
 typedef struct synfire_encode_bernoulli_desc {
   /** `sizeof(synfire_encode_bernoulli_desc)`. */
   uint32_t struct_size;
-  /** 0 (default): `rates` are `[B, N]`, the same in every step. 1: `[T, B, N]`. */
+  /** 0 (default): `rates` is `[B, N]`, the same in every step. 1: `rates` is `[T, B, N]`. */
   int32_t rates_per_step SYNFIRE_FLAG;
   /** Steps T, at least 1. */
   int64_t n_steps;
@@ -1400,16 +1408,16 @@ typedef struct synfire_encode_bernoulli_desc {
   int64_t batch;
   /** Read: f32, f16 or bf16. */
   synfire_buffer rates SYNFIRE_READ("[B, N] or [T, B, N]");
-  /** Written, in any format that synfire_convert_spikes_desc::destination may have. May not overlap what is read. */
+  /** Written, in any format that synfire_convert_spikes_desc::destination may have. Must not overlap `rates`. */
   synfire_buffer spikes SYNFIRE_WRITTEN("spikes [T, B, N]");
-  /** Any number; another one gives other spikes, independent of these. The operation's value `"seed"`. */
+  /** Any number. Different seeds give independent spikes. The operation's value `"seed"`. */
   uint64_t seed;
-  /** The number of the first step since the seed. In a graph that of the first replay: each replay begins T steps
-   *  further on than the one before it. The operation's value `"offset"`. */
+  /** Number of the first step in the sequence of the seed. In a graph, this is the first step of the first replay; each
+   *  replay begins T steps after the one before it. The operation's value `"offset"`. */
   uint64_t offset;
 } synfire_encode_bernoulli_desc;
 
-/** All zeros plus the size. */
+/** All zeros except for `struct_size`. */
 #define SYNFIRE_ENCODE_BERNOULLI_DESC_INIT \
   { (uint32_t)sizeof(synfire_encode_bernoulli_desc), 0, 0, 0, 0, NULL, NULL, 0u, 0u }
 
@@ -1418,7 +1426,7 @@ typedef struct synfire_encode_bernoulli_desc {
  * records.
  *
  * @param context The context of both buffers.
- * @param desc    What to read and write; on a CUDA context device or pinned buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
  * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
  *                done.
  * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
@@ -1437,7 +1445,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_convert_spikes(synfire_context c
  * Counts spikes now: the same operation that synfire_graph_record_count_spikes() records.
  *
  * @param context The context of both buffers.
- * @param desc    What to read and write; on a CUDA context device or pinned buffers. Counts in device memory are
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers. Counts in device memory are
  *                faster.
  * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
  *                done.
@@ -1455,21 +1463,21 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_count_spikes(synfire_context con
 
 /**
  * Encodes rates as spikes now: the same operation that synfire_graph_record_encode_bernoulli() records. Calls do not
- * count: the next one, to go on, is given an `offset` that is `n_steps` larger.
+ * advance the offset: to continue the sequence, increase `offset` by `n_steps` for the next call.
  *
  * @param context The context of both buffers.
- * @param desc    What to read and write; on a CUDA context device or pinned buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
  * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
  *                done.
  * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
- *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_UNSUPPORTED (more neurons or batch rows than can be told apart),
- *         ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed), ::SYNFIRE_ERROR_CAPTURING (the capture is
- *         invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK (the context's job
- *         system).
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_UNSUPPORTED (more neurons or batch rows than can be
+ *         distinguished), ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed), ::SYNFIRE_ERROR_CAPTURING (the
+ *         capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK (the
+ *         context's job system).
  * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
  * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
- * (::SYNFIRE_CAPTURED), with the `offset` of this call in each of its runs, after waiting for the context's own stream.
- * @threads any. @since ABI 0.1
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream; each run of the captured graph uses the `offset` of
+ * this call. @threads any. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_encode_bernoulli(synfire_context context,
                                                                  const synfire_encode_bernoulli_desc *desc,
@@ -1485,34 +1493,34 @@ typedef struct synfire_graph_s *synfire_graph;
 
 /** How synfire_graph_wait() waits. */
 enum {
-  /** Poll without pause: the lowest latency, one busy processor. */
+  /** Poll continuously: the lowest latency, one busy processor. */
   SYNFIRE_WAIT_SPIN = 0,
-  /** Poll, giving the processor to other threads in between. */
+  /** Poll, and yield the processor to other threads in between. */
   SYNFIRE_WAIT_YIELD = 1,
   /** Sleep until done: the lowest load, the highest latency. */
   SYNFIRE_WAIT_BLOCK = 2
 };
 
-/** Values of synfire_graph_desc::n_slots beside numbers of copies. */
+/** Special values of synfire_graph_desc::n_slots. */
 enum {
-  /** One copy of the pinned buffers, their own memory, which nothing guards. */
+  /** One copy of the pinned buffers, their own memory, without protection against concurrent replays. */
   SYNFIRE_SLOTS_SHARED = 0x7fffffff
 };
 
-/** How to create a graph. Zero means default in every field but `struct_size`. */
+/** How to create a graph. Zero means the default in every field except `struct_size`. */
 typedef struct synfire_graph_desc {
   /** `sizeof(synfire_graph_desc)`. */
   uint32_t struct_size;
-  /** How many copies of the pinned buffers that it reads and writes the graph has, up to 64 and as many as there is
-   *  memory for (::SYNFIRE_ERROR_OUT_OF_MEMORY when it is instantiated): that many replays can be
-   *  in flight, each with frames of its own, and one more launch answers ::SYNFIRE_ERROR_BUSY. Replay number t has copy
-   *  (t - 1) mod n_slots; synfire_graph_get_slot() tells where that is. Copy 0 is the buffers' own memory. 0 (default):
-   *  1, or, where the graph has no pinned buffer, any number of replays in flight. ::SYNFIRE_SLOTS_SHARED: one copy,
-   *  and launches are not refused: the caller sees to it that replays in flight do not meet in it. */
+  /** Number of copies of the pinned buffers that the graph reads and writes, at most 64: that many replays can be in
+   *  flight, each with its own data, and one more launch returns ::SYNFIRE_ERROR_BUSY. If there is not enough memory
+   *  for the copies, instantiation fails with ::SYNFIRE_ERROR_OUT_OF_MEMORY. Replay number t uses copy (t - 1) mod
+   *  n_slots; synfire_graph_get_slot() returns its address. Copy 0 is the buffers' own memory. 0 (default): 1 or, if
+   *  the graph has no pinned buffer, any number of replays in flight. ::SYNFIRE_SLOTS_SHARED: one copy, and launches
+   *  are not refused; the caller must ensure that replays in flight do not conflict. */
   uint32_t n_slots;
 } synfire_graph_desc;
 
-/** All zeros plus the size. */
+/** All zeros except for `struct_size`. */
 #define SYNFIRE_GRAPH_DESC_INIT \
   { (uint32_t)sizeof(synfire_graph_desc), 0u }
 
@@ -1524,84 +1532,84 @@ typedef struct synfire_copy_desc {
   uint32_t reserved;
   /** Read. */
   synfire_buffer source SYNFIRE_READ("any");
-  /** Written; may not overlap what is read. */
+  /** Written; must not overlap what is read. */
   synfire_buffer destination SYNFIRE_WRITTEN("any");
   /** First byte in `source`. */
   uint64_t source_offset;
   /** First byte in `destination`. */
   uint64_t destination_offset;
-  /** How many bytes; 0 (default) means the whole of `source`, from `source_offset`. */
+  /** Number of bytes. 0 (default): all of `source` from `source_offset` on. */
   uint64_t bytes;
 } synfire_copy_desc;
 
-/** All zeros plus the size. */
+/** All zeros except for `struct_size`. */
 #define SYNFIRE_COPY_DESC_INIT \
   { (uint32_t)sizeof(synfire_copy_desc), 0u, NULL, NULL, 0u, 0u, 0u }
 
-/** A stretch of memory. */
+/** A range of memory. */
 typedef struct synfire_memory {
   /** Its address; a device address for device memory. */
   void *data;
-  /** Its size. */
+  /** Its size in bytes. */
   uint64_t bytes;
 } synfire_memory;
 
-/** What the callback of a native node is told. */
+/** The arguments of a call of a native node's callback. */
 typedef struct synfire_native_call {
   /** `sizeof(synfire_native_call)` of the library. */
   uint32_t struct_size;
-  /** The slot of the graph whose addresses these are. */
+  /** The slot of the graph to which the addresses belong. */
   uint32_t slot;
-  /** On CUDA the stream to enqueue on, with the context's device current; null on the host. */
+  /** On CUDA, the stream to enqueue on; the context's device is current. Null on the host. */
   synfire_stream stream SYNFIRE_NULLABLE;
   /** How many `reads` there are. */
   uint64_t n_reads SYNFIRE_LENGTH_OF(reads);
-  /** synfire_native_desc::reads, as memory, in the order of the descriptor. */
+  /** The memory of synfire_native_desc::reads, in the order of the descriptor. */
   const synfire_memory *reads SYNFIRE_NULLABLE;
   /** How many `writes` there are. */
   uint64_t n_writes SYNFIRE_LENGTH_OF(writes);
-  /** synfire_native_desc::writes, as memory, in the order of the descriptor. */
+  /** The memory of synfire_native_desc::writes, in the order of the descriptor. */
   const synfire_memory *writes SYNFIRE_NULLABLE;
 } synfire_native_call;
 
-/** All zeros plus the size. */
+/** All zeros except for `struct_size`. */
 #define SYNFIRE_NATIVE_CALL_INIT \
   { (uint32_t)sizeof(synfire_native_call), 0u, NULL, 0u, NULL, 0u, NULL }
 
 /**
  * The function of a native node.
  *
- * On CUDA it is called inside synfire_graph_instantiate() and synfire_graph_rebind(), once for each slot, with a stream
- * that is being captured: kernels, copies and fills that it enqueues there become part of the graph, reading and
- * writing the memory of `call`. It may fork to other streams if it joins them again. It may not end the capture,
- * synchronise, allocate or free in stream order, or enqueue host functions. Kernels should be loaded before. Where
- * there is no capture (environment variable `SYNFIRE_GRAPH=0`) it is called by each launch. On the host it is called by
- * each launch, on the launching thread, and does its work before it returns.
+ * On CUDA, it is called inside synfire_graph_instantiate() and synfire_graph_rebind(), once for each slot, with a
+ * stream that is being captured. Kernels, copies and fills that it enqueues there become part of the graph and read and
+ * write the memory in `call`. It may fork to other streams if it joins them again. It must not end the capture,
+ * synchronise, allocate or free in stream order, or enqueue host functions. Kernels should already be loaded. Without a
+ * capture (environment variable `SYNFIRE_GRAPH=0`), it is called by each launch. On the host, it is called by each
+ * launch, on the launching thread, and does its work before it returns.
  *
- * What a callback of a launch does to a layer of the graph counts from where it stands in the replay. Parameters that
- * it sets take effect with the next launch or eager call. A backward behind it, in this replay or later, of a forward
- * ahead of it is ::SYNFIRE_ERROR_STALE_TAPE when the callback ran the layer, brought other parameters to it by an eager
- * call, or wrote an X that the backward reads again.
+ * What a callback does to a layer of the graph during a launch takes effect at its position in the replay. Parameters
+ * that it sets take effect with the next launch or eager call. A backward after the callback, in this replay or a later
+ * one, whose forward came before the callback fails with ::SYNFIRE_ERROR_STALE_TAPE if the callback ran the layer,
+ * applied other parameters to it through an eager call, or wrote an X that the backward reads again.
  *
  * @param user synfire_native_desc::user.
- * @param call Where to enqueue and what to read and write; valid during the call only.
- * @return 0 or more for success; anything negative fails the call that it was called in, with ::SYNFIRE_ERROR_CALLBACK.
- *         It must return: no exception may leave it, nor may the thread.
+ * @param call Where to enqueue and what to read and write; valid only during the call.
+ * @return 0 or more for success. A negative value makes the call in which the callback runs fail with
+ *         ::SYNFIRE_ERROR_CALLBACK. The callback must return normally: it must not throw or end the thread.
  */
 typedef synfire_status(SYNFIRE_CALL *synfire_native_callback)(void *user SYNFIRE_NULLABLE,
                                                               const synfire_native_call *call);
 
-/** A native node: the caller's own code between two operations of a graph. */
+/** A native node: the caller's own code as an operation of a graph. */
 typedef struct synfire_native_desc {
   /** `sizeof(synfire_native_desc)`. */
   uint32_t struct_size;
   /** Must be zero. */
   uint32_t reserved;
-  /** Its function; it must stay callable as long as the graph lives. */
+  /** The function. It must stay callable as long as the graph exists. */
   synfire_native_callback callback;
-  /** Handed to the function. */
+  /** Passed to the function. */
   void *user SYNFIRE_NULLABLE;
-  /** What error texts and pictures call it, in UTF-8; copied. Null: only its number. */
+  /** Its name in error texts and pictures, in UTF-8; copied. Null: only its number is shown. */
   const char *name SYNFIRE_NULLABLE;
   /** Buffers that the function reads: device or pinned ones on a CUDA context. */
   const synfire_buffer *reads SYNFIRE_READ("any") SYNFIRE_NULLABLE;
@@ -1613,51 +1621,51 @@ typedef struct synfire_native_desc {
   uint64_t n_writes SYNFIRE_LENGTH_OF(writes);
 } synfire_native_desc;
 
-/** All zeros plus the size. */
+/** All zeros except for `struct_size`. */
 #define SYNFIRE_NATIVE_DESC_INIT \
   { (uint32_t)sizeof(synfire_native_desc), 0u, NULL, NULL, NULL, NULL, 0u, NULL, 0u }
 
-/** What a graph has counted and timed since it was created or reset. Times are from the call of a launch to the first
- *  wait or poll that saw the replay done; percentiles are at most 3.2 % above what they stand for. */
+/** Counts and times of a graph since it was created or its statistics were reset. Times run from the call of a launch
+ *  to the first wait or poll that found the replay done; percentiles are at most 3.2 % above the exact values. */
 typedef struct synfire_graph_statistics {
   /** `sizeof(synfire_graph_statistics)`; set before the call. */
   uint32_t struct_size;
   /** Zero. */
   uint32_t reserved;
-  /** Launches that gave a ticket. */
+  /** Launches that returned a ticket. */
   uint64_t n_replays;
-  /** Waits that answered ::SYNFIRE_PENDING after a time-out greater than 0. */
+  /** Waits that returned ::SYNFIRE_PENDING after a time-out greater than 0. */
   uint64_t n_late_waits;
-  /** Replays whose times are in the percentiles: those waited for in order, within 256 launches. */
+  /** Replays whose times are included in the percentiles: those waited for in order, within 256 launches. */
   uint64_t n_seen;
   /** Half of the replays took at most this many nanoseconds. */
   uint64_t p50_ns;
-  /** 99 % of the replays. */
+  /** 99 % of the replays took at most this many nanoseconds. */
   uint64_t p99_ns;
-  /** 99.9 % of the replays. */
+  /** 99.9 % of the replays took at most this many nanoseconds. */
   uint64_t p999_ns;
-  /** The longest, in no bucket. */
+  /** The longest time in nanoseconds, exactly. */
   uint64_t max_ns;
 } synfire_graph_statistics;
 
-/** All zeros plus the size. */
+/** All zeros except for `struct_size`. */
 #define SYNFIRE_GRAPH_STATISTICS_INIT \
   { (uint32_t)sizeof(synfire_graph_statistics), 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u }
 
-/** A fill of a graph. */
+/** A fill of a buffer with one value. */
 typedef struct synfire_fill_desc {
   /** `sizeof(synfire_fill_desc)`. */
   uint32_t struct_size;
   /** Must be zero. */
   uint32_t reserved;
-  /** Written, every element of it. */
+  /** Every element is written. */
   synfire_buffer buffer SYNFIRE_WRITTEN("any");
-  /** What every element becomes, rounded to the buffer's type; as synfire_buffer_fill(). The operation's value
+  /** The new value of every element, rounded to the buffer's type as by synfire_buffer_fill(). The operation's value
    *  `"value"`. */
   double value;
 } synfire_fill_desc;
 
-/** All zeros plus the size. */
+/** All zeros except for `struct_size`. */
 #define SYNFIRE_FILL_DESC_INIT \
   { (uint32_t)sizeof(synfire_fill_desc), 0u, NULL, 0.0 }
 
@@ -1667,27 +1675,28 @@ typedef struct synfire_scale_add_desc {
   uint32_t struct_size;
   /** Must be zero. */
   uint32_t reserved;
-  /** Read: f32, f16 or bf16; f64 beside an f64 destination. */
+  /** Read: f32, f16 or bf16, or f64 with an f64 destination. */
   synfire_buffer source SYNFIRE_READ("any");
-  /** Read and written: f32, f16 or bf16, not necessarily the type of `source`; f64 beside an f64 source. As many
-   *  elements and the same row_pitch as `source`, which it may be itself, but not overlap otherwise. */
+  /** Read and written: f32, f16 or bf16, not necessarily the type of `source`, or f64 with an f64 source. It has as
+   *  many elements and the same row pitch as `source`. It may be the same buffer as `source`, but must not overlap it
+   *  otherwise. */
   synfire_buffer destination SYNFIRE_UPDATED("that of source");
-  /** Finite; rounded to the arithmetic. The operation's value `"scale"`. */
+  /** Finite; rounded to the type of the arithmetic. The operation's value `"scale"`. */
   double scale;
-  /** Finite; rounded to the arithmetic. With 0 `destination` is not read, so that a NaN in it does not stay. The
-   *  operation's value `"keep"`. */
+  /** Finite; rounded to the type of the arithmetic. With 0, `destination` is not read, so that a NaN in it does not
+   *  persist. The operation's value `"keep"`. */
   double keep;
 } synfire_scale_add_desc;
 
-/** All zeros plus the size. */
+/** All zeros except for `struct_size`. */
 #define SYNFIRE_SCALE_ADD_DESC_INIT \
   { (uint32_t)sizeof(synfire_scale_add_desc), 0u, NULL, NULL, 0.0, 0.0 }
 
-/** Which bounds of synfire_update_parameter_desc are given: its `bounds`. */
+/** Which bounds are given: synfire_update_parameter_desc::bounds. */
 enum {
-  /** `lower` counts. */
+  /** `lower` applies. */
   SYNFIRE_BOUND_LOWER = 1,
-  /** `upper` counts. */
+  /** `upper` applies. */
   SYNFIRE_BOUND_UPPER = 2
 };
 
@@ -1697,20 +1706,20 @@ typedef struct synfire_update_parameter_desc {
   uint32_t struct_size;
   /** `SYNFIRE_BOUND_*`, added up. Default: none. */
   uint32_t bounds SYNFIRE_ANY_OF(SYNFIRE_BOUND);
-  /** A parameter of the model, `v_threshold` or `v_reset`; not one of the surrogate. Under a second name (`tau` of
-   *  PLIF) the step is along that. */
+  /** A parameter of the model, `v_threshold` or `v_reset`; not a parameter of the surrogate. With a second name (`tau`
+   *  of PLIF), the step is taken in that quantity. */
   const char *name;
-  /** dL/dp, read: f32 (f64 in an f64 layer), one element, or N when the parameter is one number per neuron. */
+  /** dL/dp, read: f32 (f64 in an f64 layer), one element, or N if the parameter is one number per neuron. */
   synfire_buffer gradient SYNFIRE_READ("[1] or [N]");
   /** Finite. The operation's value `"learning_rate"`. */
   double learning_rate;
-  /** The smallest value that the parameter may take, beside its own range. */
+  /** The smallest value that the parameter may take, in addition to its own range. */
   double lower;
-  /** The largest value that the parameter may take, beside its own range. */
+  /** The largest value that the parameter may take, in addition to its own range. */
   double upper;
 } synfire_update_parameter_desc;
 
-/** All zeros plus the size. */
+/** All zeros except for `struct_size`. */
 #define SYNFIRE_UPDATE_PARAMETER_DESC_INIT \
   { (uint32_t)sizeof(synfire_update_parameter_desc), 0u, NULL, NULL, 0.0, 0.0, 0.0 }
 
@@ -1718,12 +1727,12 @@ typedef struct synfire_update_parameter_desc {
  * Computes destination = keep * destination + scale * source now: the same operation that
  * synfire_graph_record_scale_add() records.
  *
- * The arithmetic is f32, with f64 buffers f64: keep * destination is rounded, then scale * source is added to it with
- * one rounding (a fused multiply-add), then the sum is rounded to the type of `destination`. Host and GPU give the same
- * bits.
+ * The arithmetic is f32, or f64 with f64 buffers: keep * destination is rounded, then scale * source is added to it
+ * with one rounding (a fused multiply-add), then the sum is rounded to the type of `destination`. Host and GPU give the
+ * same bits.
  *
  * @param context The context of both buffers.
- * @param desc    What to read and write; on a CUDA context device or pinned buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
  * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
  *                done.
  * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
@@ -1759,12 +1768,12 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_create(synfire_context con
 SYNFIRE_API void SYNFIRE_CALL synfire_graph_destroy(synfire_graph graph SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
 /**
- * Appends a forward pass. All checks happen here, none at launch. A layer may stand in a graph any number of times:
- * each forward that begins from the layer's state continues the state that the one before left.
+ * Appends a forward pass. All checks happen here, none at launch. A layer may occur in a graph any number of times:
+ * each forward that starts from the layer's state continues from the state that the previous one left.
  *
  * @param graph A graph that is not instantiated.
  * @param layer A layer of the same context.
- * @param desc  What to read and write; on a CUDA context device or pinned buffers.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
  *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
  *         ::SYNFIRE_ERROR_BUSY.
@@ -1775,13 +1784,13 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_forward(synfire_gra
                                                                      const synfire_forward_desc *desc) SYNFIRE_NOEXCEPT;
 
 /**
- * Appends a backward pass through time of a forward of the layer: the one that `desc.forward` names, else the one
- * recorded last in this graph, else the one that was recorded or run last anywhere. Where that does not run in the same
- * replay, because it is not in the graph or is disabled, each launch checks that its tape is still good.
+ * Appends a backward pass through time for a forward of the layer: the one that `desc.forward` names, else the one
+ * recorded last in this graph, else the one that was recorded or run last anywhere. If that forward does not run in the
+ * same replay, because it is not in the graph or is disabled, each launch checks that its tape is still valid.
  *
  * @param graph A graph that is not instantiated.
  * @param layer A layer of the same context.
- * @param desc  What to read and write; on a CUDA context device or pinned buffers.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_STALE_TAPE (no taped forward of this layer was ever recorded or run, or the
  *         latest one was recorded for inference), ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated),
  *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
@@ -1797,7 +1806,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_backward(synfire_gr
  * Appends a copy.
  *
  * @param graph A graph that is not instantiated.
- * @param desc  What to copy; on a CUDA context between device and pinned buffers.
+ * @param desc  What to copy; on a CUDA context, between device and pinned buffers.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
  *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
  *         ::SYNFIRE_ERROR_BUSY.
@@ -1811,7 +1820,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_copy(synfire_graph 
  * Appends a conversion of spikes from one format to another.
  *
  * @param graph A graph that is not instantiated.
- * @param desc  What to read and write; on a CUDA context device or pinned buffers.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
  *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
  *         ::SYNFIRE_ERROR_BUSY.
@@ -1826,7 +1835,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_convert_spikes(synf
  * Appends a count of spikes.
  *
  * @param graph A graph that is not instantiated.
- * @param desc  What to read and write; on a CUDA context device or pinned buffers.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
  *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
  *         ::SYNFIRE_ERROR_BUSY.
@@ -1838,16 +1847,16 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_count_spikes(synfir
     SYNFIRE_NOEXCEPT;
 
 /**
- * Appends an encoding of rates as spikes; synfire_encode_bernoulli_desc says which. The first replay begins at
- * synfire_encode_bernoulli_desc::offset, and each one behind where the one before it ended, without the host: replays
- * never draw the same numbers again. One in which the operation is disabled does not move on. Setting the operation's
- * value `"offset"` lets the next launch begin there, also where an earlier one began.
+ * Appends an encoding of rates as spikes; synfire_encode_bernoulli_desc says how. The first replay begins at
+ * synfire_encode_bernoulli_desc::offset, and each later one where the one before it ended, without involving the host:
+ * replays never draw the same numbers again. A replay in which the operation is disabled does not advance. Setting the
+ * operation's value `"offset"` makes the next launch begin there, even if an earlier one already did.
  *
  * @param graph A graph that is not instantiated.
- * @param desc  What to read and write; on a CUDA context device or pinned buffers.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
  *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_UNSUPPORTED (more neurons or
- *         batch rows than can be told apart), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
+ *         batch rows than can be distinguished), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory and device memory. @enqueues no. @capture legal.
  * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */
@@ -1856,7 +1865,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_encode_bernoulli(sy
     SYNFIRE_NOEXCEPT;
 
 /**
- * Appends a native node: the caller's own kernels or library calls on CUDA, its own function on the host.
+ * Appends a native node: the caller's own kernels or library calls on CUDA, the caller's own function on the host.
  *
  * @param graph A graph that is not instantiated.
  * @param desc  The function, and which buffers it reads and writes.
@@ -1873,7 +1882,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_native(synfire_grap
  * Appends a fill.
  *
  * @param graph A graph that is not instantiated.
- * @param desc  What to fill and with what; on a CUDA context a device or pinned buffer.
+ * @param desc  The buffer and the value; on a CUDA context, a device or pinned buffer.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
  *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
  *         ::SYNFIRE_ERROR_BUSY.
@@ -1887,7 +1896,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_fill(synfire_graph 
  * Appends a scale-and-add; synfire_scale_add() says what is computed.
  *
  * @param graph A graph that is not instantiated.
- * @param desc  What to read and write; on a CUDA context device or pinned buffers.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
  *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
  *         ::SYNFIRE_ERROR_BUSY.
@@ -1901,17 +1910,16 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_scale_add(synfire_g
 /**
  * Appends one step of gradient descent on a parameter: p = clamp(p - learning_rate * gradient).
  *
- * Values are f64, also in f32 layers; the step is rounded once. Then it is clamped to the parameter's range and the
- * bounds given, and taken back as far as is needed for every constant that follows, such as 1/tau, to be a finite
- * number of the layer's arithmetic: to the nearest such value. A minimum that is itself not allowed stands for the next
- * larger f64. A gradient that is infinite or a NaN changes nothing. The constants are derived anew as
- * synfire_layer_set_parameter() derives them, so that setting what synfire_layer_get_parameter() gives changes no bit;
- * host and GPU give the same bits.
+ * Values are f64, even in f32 layers; the step is rounded once. The result is clamped to the parameter's range and the
+ * given bounds, and then to the nearest value for which every derived constant, such as 1/tau, is finite in the layer's
+ * arithmetic. If the minimum itself is not allowed, the smallest value is the next larger f64. An infinite or NaN
+ * gradient changes nothing. The constants are derived again as by synfire_layer_set_parameter(), so that setting the
+ * value that synfire_layer_get_parameter() returns changes no bit. Host and GPU give the same bits.
  *
  * Operations after this one see the new value. Tapes of forwards before it become stale, and a backward of such a
- * forward cannot be recorded after it. A value that the host sets comes between two replays: after the updates of those
- * launched before, ahead of those launched later. While such a graph lives, the parameter stays as it is, one number or
- * one per neuron.
+ * forward cannot be recorded after it. A value that the host sets takes effect between two replays: after the updates
+ * of replays launched before, and ahead of replays launched later. As long as such a graph exists, the parameter cannot
+ * change between one number and one number per neuron.
  *
  * @param graph A graph that is not instantiated.
  * @param layer A layer of the same context.
@@ -1927,7 +1935,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_update_parameter(sy
     SYNFIRE_NOEXCEPT;
 
 /**
- * Appends a reset of rows of a state; as synfire_layer_reset_rows(). The mask is read by every replay.
+ * Appends a reset of rows of a state; as synfire_layer_reset_rows(). Every replay reads the mask.
  *
  * @param graph A graph that is not instantiated.
  * @param layer A layer of the same context.
@@ -1975,11 +1983,11 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_write_rows(
     const synfire_state_desc *desc SYNFIRE_FIELD(buffer, SYNFIRE_READ("[n_rows, N]"))) SYNFIRE_NOEXCEPT;
 
 /**
- * Appends a copy of rows of the state of one layer to another one; as synfire_layer_copy_rows().
+ * Appends a copy of rows of the state of one layer to another; as synfire_layer_copy_rows().
  *
  * @param graph A graph that is not instantiated.
- * @param layer The layer that is written, of the same context.
- * @param desc  The layer that is read, of the same context, and which rows.
+ * @param layer The layer to write, of the same context.
+ * @param desc  The layer to read, of the same context, and the rows.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
  *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
  *         ::SYNFIRE_ERROR_BUSY.
@@ -1991,13 +1999,13 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_copy_rows(synfire_g
     SYNFIRE_NOEXCEPT;
 
 /**
- * Appends a snapshot of rows of a state into a buffer. It is as long as that of synfire_layer_snapshot(), and
- * synfire_layer_restore() takes it; it has no checksum.
+ * Appends a snapshot of rows of a state into a buffer. It has the size of a snapshot from synfire_layer_snapshot(), and
+ * synfire_layer_restore() accepts it. It has no checksum.
  *
  * @param graph A graph that is not instantiated.
  * @param layer A layer of the same context.
- * @param desc  The rows. `buffer`: ::SYNFIRE_DTYPE_U8, written from its beginning on, at an address that is a multiple
- *              of 8; on a CUDA context device or pinned.
+ * @param desc  The rows. `buffer`: ::SYNFIRE_DTYPE_U8, written from its start, at an address that is a multiple of 8.
+ *              On a CUDA context it is a device or pinned buffer.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
  *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
  *         ::SYNFIRE_ERROR_BUSY.
@@ -2009,12 +2017,12 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_snapshot(
     const synfire_state_desc *desc SYNFIRE_FIELD(buffer, SYNFIRE_WRITTEN("any"))) SYNFIRE_NOEXCEPT;
 
 /**
- * Appends the restoring of a snapshot from a buffer. A replay that finds no snapshot of this layout there leaves the
- * state as it is.
+ * Appends a restore of a snapshot from a buffer. A replay that finds no snapshot of this layout in the buffer leaves
+ * the state unchanged.
  *
  * @param graph A graph that is not instantiated.
  * @param layer A layer of the same context.
- * @param desc  The rows, as many as the snapshot has. `buffer`: as in synfire_graph_record_snapshot(), read.
+ * @param desc  The rows, as many as the snapshot has. `buffer`: as for synfire_graph_record_snapshot(), but read.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
  *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
  *         ::SYNFIRE_ERROR_BUSY.
@@ -2026,7 +2034,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_restore(
     SYNFIRE_NOEXCEPT;
 
 /**
- * The number of the operation recorded last. Calls that change an operation between replays take it.
+ * Returns the number of the operation recorded last. Calls that change an operation between replays need it.
  *
  * @param graph          A graph with at least one operation.
  * @param[out] operation Receives 0 for the first operation, 1 for the second, and so on; untouched on failure.
@@ -2040,30 +2048,30 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_get_last_operation(synfire
 
 /**
  * Prepares the recorded list for replay: everything slow happens here (one arena allocation, kernel loading, a capture
- * that touches no data, capture on a private stream, upload). Once per graph. Where the environment variable
- * `SYNFIRE_GRAPH` is `0` at this call, no CUDA graph is made and each launch enqueues the list itself: the same bits,
- * slower, for debuggers.
+ * that touches no data, capture on a private stream, upload). A graph is instantiated once. If the environment variable
+ * `SYNFIRE_GRAPH` is `0` during this call, no CUDA graph is created and each launch enqueues the operations themselves:
+ * slower, with the same bits, for debuggers.
  *
  * @param graph A graph with at least one operation.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (empty, or already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
  *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY, ::SYNFIRE_ERROR_CALLBACK, ::SYNFIRE_ERROR_UNSUPPORTED,
  *         ::SYNFIRE_ERROR_CAPTURING (inside the callback of a native node), ::SYNFIRE_ERROR_DEVICE_LOST,
  *         ::SYNFIRE_ERROR_CUDA.
- * @blocks yes. @allocates yes. @enqueues an upload, waited for. @capture legal (it leaves other captures alone).
+ * @blocks yes. @allocates yes. @enqueues an upload, and waits for it. @capture legal (it leaves other captures alone).
  * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_instantiate(synfire_graph graph) SYNFIRE_NOEXCEPT;
 
 /**
- * Lets an operation run in later replays, or leaves it out: a backward only in frames that teach, a count only when it
- * is looked at. What a disabled operation would have written keeps what it held. All changes since the last launch take
- * effect together with the next one; replays in flight are not changed.
+ * Enables or disables an operation in later replays: for example, a backward that runs only while training, or a count
+ * that runs only when it is read. Buffers that a disabled operation would have written keep their contents. All changes
+ * since the last launch take effect together with the next one; replays in flight are not affected.
  *
- * A backward whose forward in the same graph is disabled reads the tape of an earlier replay; the launch answers
- * ::SYNFIRE_ERROR_STALE_TAPE where there is none that fits.
+ * A backward whose forward in the same graph is disabled reads the tape of an earlier replay; the launch returns
+ * ::SYNFIRE_ERROR_STALE_TAPE if there is no matching one.
  *
  * @param graph     A graph, instantiated or not.
- * @param operation The operation's number: 0 is what was recorded first.
+ * @param operation The operation's number; 0 is the operation recorded first.
  * @param enabled   1: it runs. 0: it does not.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_BUSY,
  *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
@@ -2074,38 +2082,38 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_set_enabled(synfire_graph 
                                                                   int32_t enabled SYNFIRE_FLAG) SYNFIRE_NOEXCEPT;
 
 /**
- * Puts another buffer in the place of one that the graph was recorded with, in all its operations. Slow: on CUDA the
- * graph is captured anew, and callbacks of native nodes are called again. Replays in flight finish with the old buffer
- * first.
+ * Replaces one buffer of the graph with another one, in all operations. This is slow: on CUDA, the graph is captured
+ * again, and callbacks of native nodes are called again. Replays in flight finish first, with the old buffer.
  *
  * @param graph      A graph, instantiated or not.
  * @param old_buffer A buffer that an operation of the graph reads or writes. Operations recorded through other buffers
- *                   over the same memory move along.
- * @param new_buffer A buffer of the same dtype, size, kind of memory and row pitch, which overlaps with nothing else
+ *                   over the same memory change too.
+ * @param new_buffer A buffer of the same dtype, size, kind of memory and row pitch. It must not overlap anything else
  *                   that the same operations use.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
  *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY, ::SYNFIRE_ERROR_CALLBACK, ::SYNFIRE_ERROR_CAPTURING,
- *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA. After an error the graph is what it was.
- * @blocks until the replays in flight are done. @allocates yes. @enqueues an upload, waited for.
- * @capture legal (it leaves other captures alone). @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY.
- * @since ABI 0.1
+ *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA. After an error, the graph is unchanged.
+ * @blocks until the replays in flight are done. @allocates yes. @enqueues an upload, and waits for it. @capture legal
+ * (it leaves other captures alone). @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_rebind(synfire_graph graph, synfire_buffer old_buffer,
                                                              synfire_buffer new_buffer) SYNFIRE_NOEXCEPT;
 
 /**
- * Changes a number that an operation uses, without recording anew. The next launch sees it, together with everything
- * else that was set since the launch before; replays already launched keep theirs.
+ * Changes a number that an operation uses, without recording the graph again. The change takes effect with the next
+ * launch, together with everything else that was set since the previous launch; replays already launched are not
+ * affected.
  *
  * @param graph     A graph, instantiated or not.
  * @param operation Its number, from synfire_graph_get_last_operation().
  * @param name      `"value"` of a fill, `"scale"` or `"keep"` of a scale-and-add, `"learning_rate"` of an update,
  *                  `"seed"` or `"offset"` of an encoding.
- * @param value     What the descriptor of the operation allows there; of a seed or offset, whole numbers from 0 to
- *                  2^53. An encoding begins at its offset again whenever that is set, also to what it was.
+ * @param value     A value that the operation's descriptor allows; for a seed or offset, a whole number from 0 to 2^53.
+ *                  Setting the offset of an encoding makes it begin there again, even if the value is the same as
+ *                  before.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_BUSY.
- * @blocks no. @allocates no. @enqueues no; the next launch enqueues one kernel more for every 64 values of the graph
- * that it brings along. @capture legal. @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @blocks no. @allocates no. @enqueues no; the next launch enqueues one additional kernel for every 64 values of the
+ * graph that it transfers. @capture legal. @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_set_value(synfire_graph graph, int32_t operation,
                                                                 const char *name, double value) SYNFIRE_NOEXCEPT;
@@ -2113,30 +2121,31 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_set_value(synfire_graph gr
 /**
  * Replays the graph once.
  *
- * On CUDA this enqueues and returns; several replays may be in flight and run in order. On the host the replay runs
- * before the call returns. Replays of one graph, and those that share a layer, must be ordered: by one stream, or by
- * waiting. While a replay of this graph or of another one with one of its layers is in flight on another stream, or
- * runs on another thread of the host, a launch is refused: an order by events is not recognised.
+ * On CUDA, the call enqueues the replay and returns; several replays may be in flight and run in order. On the host,
+ * the replay runs before the call returns. Replays of one graph, and replays that share a layer, must be ordered, by
+ * one stream or by waiting. A launch is refused while a replay of this graph, or of another graph that shares a layer
+ * with it, is in flight on another stream or runs on another thread of the host. Ordering by events is not recognised.
  *
- * On a stream that the caller captures, the graph becomes a child node of that capture: ::SYNFIRE_CAPTURED, no ticket.
- * The child reads and writes the buffers' own memory (slot 0) and takes parameters as they are on the device when it
- * runs; changed ones are written there before this call returns. Each of its runs counts for tapes as this one call
- * does. The graph, its layers and its buffers must outlive what was captured; later changes by
- * synfire_graph_set_enabled() and synfire_graph_rebind() do not reach it. With an operation disabled, the others' nodes
- * are added instead of a child.
+ * On a stream that the caller is capturing, the graph becomes a child node of that capture. The call returns
+ * ::SYNFIRE_CAPTURED and no ticket. The child reads and writes the buffers' own memory (slot 0) and uses the parameters
+ * that are on the device when it runs; changed parameters are written there before this call returns. For tapes, each
+ * run of the child counts like this call. The graph, its layers and its buffers must outlive the captured graph; later
+ * changes by synfire_graph_set_enabled() and synfire_graph_rebind() do not affect it. If an operation is disabled, the
+ * nodes of the others are added instead of a child.
  *
  * @param graph       An instantiated graph.
  * @param stream      The CUDA stream; null is the context's own. Must be null on the host.
  * @param[out] ticket Receives the number of this replay: 1, 2, 3 ..., or 0 with ::SYNFIRE_CAPTURED; may be null.
- * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_WRONG_ORDER (not instantiated, or this graph or a layer
- *         of it is in use on another stream, on the host on another thread), ::SYNFIRE_ERROR_INVALID_HANDLE,
- *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STALE_TAPE, ::SYNFIRE_ERROR_CAPTURING (a capture that a
- *         child cannot be added to: it was invalidated, or its last operation is a programmatic launch; it stays as it
- *         was), ::SYNFIRE_ERROR_BUSY, ::SYNFIRE_ERROR_CALLBACK, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
- * @blocks no on CUDA, until done on the host; into a capture, until the context's own stream is idle and, where
- * something has changed, replays launched before are done. @allocates no; into a capture, what CUDA needs for the node.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_WRONG_ORDER (not instantiated, or this graph or a layer of
+ *         it is in use on another stream or, on the host, on another thread), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STALE_TAPE, ::SYNFIRE_ERROR_CAPTURING (a child cannot be
+ *         added to the capture, because it was invalidated or its last operation is a programmatic launch; the capture
+ *         is unchanged), ::SYNFIRE_ERROR_BUSY, ::SYNFIRE_ERROR_CALLBACK, ::SYNFIRE_ERROR_DEVICE_LOST,
+ *         ::SYNFIRE_ERROR_CUDA.
+ * @blocks no on CUDA, until done on the host; in a capture, until the context's own stream is idle and, if something
+ * has changed, replays launched before are done. @allocates no; in a capture, what CUDA needs for the node.
  * @enqueues the graph on `stream`, and before it a kernel for each layer whose parameters changed and one for values of
- * operations that changed. @capture legal: it becomes part of a capture of `stream` and leaves others alone.
+ * operations that changed. @capture legal: it becomes part of a capture of `stream` and leaves other captures alone.
  * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_launch(synfire_graph graph,
@@ -2144,18 +2153,19 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_launch(synfire_graph graph
                                                              uint64_t *ticket SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
 /**
- * Waits for a replay and returns its own verdict. After ::SYNFIRE_OK everything it wrote is visible to the host.
+ * Waits for a replay and returns its result. After ::SYNFIRE_OK, everything that it wrote is visible to the host.
  *
- * It looks at a number in memory, and asks CUDA only after 1 ms (0.7 ms where it does not spin), then every half
- * millisecond and when the time is up: a device that CUDA knows to have failed is reported as lost within 1 ms, never
- * as late. CUDA itself may take longer to know: 0.15 s after a fault of a kernel (H200, driver 580).
+ * It polls a number in memory, and queries CUDA only after 1 ms (0.7 ms if it does not spin), then every half
+ * millisecond, and when the time is up. A device that CUDA knows to have failed is thus reported as lost within 1 ms,
+ * never as a late replay. CUDA itself may take longer to detect a failure: 0.15 s after a kernel fault (H200, driver
+ * 580).
  *
  * @param graph      An instantiated graph.
  * @param ticket     A ticket that a launch of this graph returned.
  * @param policy     One of `SYNFIRE_WAIT_*`.
- * @param timeout_ns Nanoseconds to wait at most; 0 looks once, negative waits for ever.
- * @return ::SYNFIRE_OK when done; ::SYNFIRE_PENDING when the time was up first; ::SYNFIRE_ERROR_INVALID_ARGUMENT (a
- *         ticket never handed out, an unknown policy), ::SYNFIRE_ERROR_WRONG_ORDER (not instantiated),
+ * @param timeout_ns The longest wait in nanoseconds; 0 checks once, a negative value waits for ever.
+ * @return ::SYNFIRE_OK when done; ::SYNFIRE_PENDING if the time was up first; ::SYNFIRE_ERROR_INVALID_ARGUMENT (a
+ *         ticket that was never returned, an unknown policy), ::SYNFIRE_ERROR_WRONG_ORDER (not instantiated),
  *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
  * @blocks yes, by `policy`. @allocates no. @enqueues no. @capture legal with ::SYNFIRE_WAIT_SPIN and
  * ::SYNFIRE_WAIT_YIELD. @threads any, also while another thread launches. @since ABI 0.1
@@ -2165,7 +2175,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_wait(synfire_graph graph, 
                                                            int64_t timeout_ns) SYNFIRE_NOEXCEPT;
 
 /**
- * Looks whether a replay is done. Never blocks.
+ * Checks whether a replay is done. Never blocks.
  *
  * @param graph  An instantiated graph.
  * @param ticket A ticket that a launch of this graph returned.
@@ -2175,9 +2185,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_wait(synfire_graph graph, 
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_poll(synfire_graph graph, uint64_t ticket) SYNFIRE_NOEXCEPT;
 
 /**
- * Tells which memory of a pinned buffer the host may touch: for ticket 0 the copy that the next launch reads
- * and writes, for a ticket the copy that its replay read and wrote. It is the host's until the launch that takes the
- * slot.
+ * Returns the memory of a pinned buffer that the host may access. For ticket 0, this is the copy that the next launch
+ * reads and writes; for any other ticket, the copy that its replay read and wrote. The host may access it until the
+ * launch that takes the slot.
  *
  * @param graph      An instantiated graph.
  * @param ticket     0 (the next launch), or one of the last `n_slots` tickets (the last one, when `n_slots` is 0 or
@@ -2185,11 +2195,11 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_poll(synfire_graph graph, 
  * @param buffer     A pinned buffer that the graph was recorded with.
  * @param[out] data  Receives the address; null with ::SYNFIRE_PENDING.
  * @param[out] bytes Receives the size. May be null.
- * @return ::SYNFIRE_OK; ::SYNFIRE_PENDING while the replay that has the slot is in flight, also after a wait for it
- *         timed out; ::SYNFIRE_ERROR_INVALID_ARGUMENT (a ticket never handed out, or whose slot a later launch has
- *         taken; a buffer that is not pinned or not the graph's), ::SYNFIRE_ERROR_WRONG_ORDER (not instantiated),
- *         ::SYNFIRE_ERROR_INVALID_HANDLE.
- * @blocks no; while another thread re-binds, until it is done. @allocates no. @enqueues no. @capture legal.
+ * @return ::SYNFIRE_OK; ::SYNFIRE_PENDING while the replay that has the slot is in flight, even after a wait for it has
+ *         timed out; ::SYNFIRE_ERROR_INVALID_ARGUMENT (a ticket that was never returned, or whose slot a later launch
+ *         has taken; a buffer that is not pinned or does not belong to the graph), ::SYNFIRE_ERROR_WRONG_ORDER (not
+ *         instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE.
+ * @blocks no; while another thread rebinds a buffer, until that is done. @allocates no. @enqueues no. @capture legal.
  * @threads any, also while another thread launches. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_get_slot(synfire_graph graph, uint64_t ticket,
@@ -2198,12 +2208,14 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_get_slot(synfire_graph gra
 
 /**
  * Writes the graph as text in the DOT language of Graphviz: a node for each operation with its number, model, direction
- * and shape, and an edge wherever one reads or overwrites what another one left. Disabled operations are drawn dashed.
+ * and shape, and an edge wherever one operation reads or overwrites what another one wrote. Disabled operations are
+ * drawn dashed.
  *
  * @param graph          A graph, instantiated or not.
- * @param[out] text      Receives the text, null-terminated; null to ask for the size only.
- * @param[in,out] bytes  In: bytes at `text`. Out: bytes that the whole text needs, with its null; untouched on failure.
- * @return ::SYNFIRE_OK; ::SYNFIRE_ERROR_INVALID_ARGUMENT when `text` is too small, with nothing written;
+ * @param[out] text      Receives the text, null-terminated; null to get only its size.
+ * @param[in,out] bytes  In: the size of `text`. Out: the size of the whole text, including its terminating null;
+ *                       untouched on failure.
+ * @return ::SYNFIRE_OK; ::SYNFIRE_ERROR_INVALID_ARGUMENT if `text` is too small; nothing is then written;
  *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
  * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
@@ -2212,11 +2224,11 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_write_dot(synfire_graph gr
                                                                 uint64_t *bytes) SYNFIRE_NOEXCEPT;
 
 /**
- * Tells how many replays there were, how late and how long. The memory behind it is constant, and keeping it costs a
- * launch and a wait a look at the clock each.
+ * Reports how many replays there were, how many waits were late, and how long replays took. The statistics need a
+ * constant amount of memory; for them, each launch and each wait reads the clock once.
  *
  * @param graph              A graph.
- * @param[in,out] statistics `struct_size` in, everything else out.
+ * @param[in,out] statistics In: `struct_size`. Out: everything else.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE.
  * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any, also while others launch and wait.
  * @since ABI 0.1
@@ -2226,7 +2238,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_get_statistics(synfire_gra
     SYNFIRE_NOEXCEPT;
 
 /**
- * Forgets what synfire_graph_get_statistics() tells. Replays in flight count when they are seen done.
+ * Resets the statistics of synfire_graph_get_statistics(). Replays in flight are counted when they are found to be
+ * done.
  *
  * @param graph A graph.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE.

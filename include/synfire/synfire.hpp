@@ -1,9 +1,9 @@
 /* synfire.hpp - the C ABI as C++ objects: handles that destroy themselves, errors as exceptions, typed views, time-outs
- * as durations.  C++17; header-only; needs synfire.h and the standard library.
+ * as durations. Header-only C++17; needs only synfire.h and the standard library.
  *
- * What lives here: ownership, and the translation of types and errors. What does not: any behaviour of its own. Each
- * function says which function of synfire.h it calls; blocking, allocation, capture and threads are as documented
- * there. What follows from synfire.h alone stands in marked blocks, which bindings/update.sh rewrites.
+ * It adds ownership and translates types and errors, and has no behaviour of its own. Each function says which function
+ * of synfire.h it calls; blocking, allocation, capture and threads are documented there. bindings/update.sh generates
+ * the marked blocks from synfire.h.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef SYNFIRE_SYNFIRE_HPP
@@ -39,7 +39,7 @@
  * @file
  * @brief The C ABI as C++ objects.
  *
- * @ref cpp explains what holds for all of them.
+ * @ref cpp explains the conventions.
  */
 
 /**
@@ -48,29 +48,30 @@
  *
  * Conventions that hold for everything here:
  *
- * - An error is thrown as synfire::error, with everything that synfire_last_error() tells. A late replay is no error:
- * it is answered as synfire::Waited::pending. Destructors, moves, `get`, `release` and `reset` never throw.
- * - synfire::Context, synfire::Buffer, synfire::Layer and synfire::Graph own one handle each. They move and do not
- * copy; one that was moved from is null, and its calls throw ::SYNFIRE_ERROR_INVALID_HANDLE. Any order of destruction
- * is legal, as in C.
- * - What is in use is kept alive, so every owner may be destroyed first: a graph keeps the layers and buffers of its
- * operations, whether they are read or written; a layer keeps the buffers of its tape; enqueued GPU work keeps what it
- * reads and writes. Names and lists in a descriptor are read during the call only. The program must keep alive:
+ * - Errors are thrown as synfire::error, with everything that synfire_last_error() reports. A late replay is not an
+ * error: waiting for it returns synfire::Waited::pending. Destructors, moves, `get`, `release` and `reset` never throw.
+ * - synfire::Context, synfire::Buffer, synfire::Layer and synfire::Graph own one handle each. They can be moved but not
+ * copied. A moved-from object is null, and its functions throw ::SYNFIRE_ERROR_INVALID_HANDLE. Objects may be destroyed
+ * in any order, as in C.
+ * - Everything in use is kept alive, so an object may be destroyed before those that use it: a graph keeps the layers
+ * and buffers that its operations read or write, a layer keeps the buffers of its tape, and enqueued GPU work keeps
+ * what it reads and writes. Names and lists in a descriptor are read only during the call. The program must keep alive:
  * borrowed memory without a keeper, until its last use (borrowed_desc()); what the callback of a native node uses, as
- * long as the graph; a job system, as long as its context and everything created on it.
- * - An object converts to its handle, so it goes wherever the C ABI takes one, in a descriptor too.
- * - A buffer may be given a shape, such as `{20, 1, 64}` for `[T, B, N]`. An operation that needs another one refuses
- * it, with both shapes in the text. A buffer that is given a number of elements has no shape: only its size is checked.
- * - Steps and neurons are named where they are arguments: `synfire::steps{20}, synfire::neurons{64}`.
+ * long as the graph exists; a job system, as long as its context and everything created on it exist.
+ * - An object converts to its handle, so it can be passed wherever the C ABI takes one, including in descriptors.
+ * - A buffer may have a shape, such as `{20, 1, 64}` for `[T, B, N]`. An operation that needs another shape refuses the
+ * buffer, with both shapes in the text. A buffer that is created with a number of elements has no shape: only its size
+ * is checked.
+ * - Steps and neurons are named arguments: `synfire::steps{20}, synfire::neurons{64}`.
  * - Descriptors are those of the C ABI. A `struct_size` of 0 is filled in, so that the designated initialisers of C++20
- *   work: `synfire::Layer lif(context, {.n_steps = 16, .n_neurons = 128})` (of which g++ warns with `-Wextra`, for the
- *   fields left out). The functions named `_desc` do the same in C++17.
- * - What the callback of a native node throws comes out of the call that led to it: Graph::launch(),
- *   Graph::instantiate() or Graph::rebind() throws that exception again. No other callback may throw.
+ *   work: `synfire::Layer lif(context, {.n_steps = 16, .n_neurons = 128})` (with `-Wextra`, g++ warns about the omitted
+ *   fields). In C++17, use the functions named `_desc`.
+ * - If the callback of a native node throws, the call that led to it, Graph::launch(), Graph::instantiate() or
+ *   Graph::rebind(), rethrows the exception. No other callback may throw.
  * - Graph::launch(), Graph::wait() and Graph::poll() allocate nothing, unless they throw.
  */
 
-/** Everything of the C++ wrapper. */
+/** The C++ wrapper of Synfire. */
 namespace synfire {
 
 /** @addtogroup cpp
@@ -78,11 +79,11 @@ namespace synfire {
 
 // ---- Errors ---------------------------------------------------------------------------------------------------------
 
-/** What a failed call throws; what() is the text of synfire_last_error(). */
+/** The exception that a failed call throws; what() is the text of synfire_last_error(). */
 class error : public std::runtime_error {
  public:
   /**
-   * An error of one's own making; check() makes those of the library.
+   * Creates an error. Those of the library are created by check().
    *
    * @param status     A negative status.
    * @param text       The text, which begins with a rule id in brackets.
@@ -92,7 +93,7 @@ class error : public std::runtime_error {
       : std::runtime_error(text), status_(status), cuda_error_(cuda_error) {}
 
   /**
-   * The status that the call answered.
+   * The status that the call returned.
    *
    * @return One of `SYNFIRE_ERROR_*`.
    */
@@ -101,12 +102,12 @@ class error : public std::runtime_error {
   /**
    * The status in words.
    *
-   * @return As synfire_status_name().
+   * @return The result of synfire_status_name().
    */
   const char* status_name() const noexcept { return synfire_status_name(status_); }
 
   /**
-   * The CUDA error behind it.
+   * The CUDA error behind the failure.
    *
    * @return A `cudaError_t`, or 0.
    */
@@ -115,7 +116,7 @@ class error : public std::runtime_error {
   /**
    * The stable rule id, the part of what() that a program may rely on.
    *
-   * @return The id without its brackets, such as `SYN-PARAMETER-RANGE`, inside what(); empty when there is none.
+   * @return The id without its brackets, such as `SYN-PARAMETER-RANGE`, as a view into what(); empty if there is none.
    */
   std::string_view rule() const noexcept {
     const std::string_view text = what();
@@ -144,11 +145,11 @@ namespace detail {
 /** @endcond */
 
 /**
- * Throws when a call of the C ABI failed, from the thread that made the call.
+ * Throws if a call of the C ABI failed. Must be called on the thread that made the call.
  *
- * @param status What the call answered.
+ * @param status What the call returned.
  * @return `status`: 0, or a note such as ::SYNFIRE_PENDING.
- * @throws error when `status` is negative.
+ * @throws error if `status` is negative.
  */
 inline synfire_status check(synfire_status status) {
   if (status < 0) detail::throw_last_error(status);
@@ -218,7 +219,7 @@ struct f16 {
   /** Zero. */
   constexpr f16() noexcept = default;
   /**
-   * Rounds to nearest, ties to even; 65520 and more become infinity.
+   * Rounds to nearest, ties to even; 65520 and above become infinity.
    *
    * @param value Any number.
    */
@@ -273,7 +274,7 @@ constexpr std::int32_t dtype_of() noexcept {
   return SYNFIRE_DTYPE_BITS;
 }
 
-// Whether a buffer of `dtype` holds elements T: words serve both packings, and counts.
+// Whether a buffer of `dtype` holds elements T. 32-bit words are elements of both packed formats and of counts.
 template <class T>
 constexpr bool holds(std::int32_t dtype) noexcept {
   return dtype == dtype_of<T>() ||
@@ -334,9 +335,9 @@ constexpr Descriptor sized(Descriptor desc) noexcept {
 }  // namespace detail
 /** @endcond */
 
-/** The `SYNFIRE_DTYPE_*` whose elements are T: `float`, `double`, f16, bf16, for spikes `std::uint8_t` and, packed,
- *  `std::uint32_t`, which names ::SYNFIRE_DTYPE_BITS, and for counts `std::uint64_t`. Buffers made by time_bits_desc()
- * and counts_desc() take `std::uint32_t` as well. */
+/** The `SYNFIRE_DTYPE_*` whose elements are T: `float`, `double`, f16, bf16; for spikes, `std::uint8_t`, or
+ *  `std::uint32_t` for packed ones (::SYNFIRE_DTYPE_BITS); for counts, `std::uint64_t`. The elements of
+ *  time_bits_desc() and counts_desc() are `std::uint32_t`, too. */
 template <class T>
 inline constexpr std::int32_t dtype_of = detail::dtype_of<T>();
 
@@ -346,7 +347,7 @@ class View {
  public:
   /** T without `const`. */
   using value_type = std::remove_cv_t<T>;
-  /** A pointer serves. */
+  /** A plain pointer. */
   using iterator = T*;
 
   /** No elements. */
@@ -361,9 +362,9 @@ class View {
   constexpr View(T* data, std::size_t size) noexcept : data_(data), size_(size) {}
 
   /**
-   * A view to read from is had from a view to write to.
+   * Converts a view of mutable elements to a view of constant ones.
    *
-   * @param other What to view.
+   * @param other The view to convert.
    */
   template <class U, class = std::enable_if_t<std::is_same_v<const U, T>>>
   constexpr View(const View<U>& other) noexcept : data_(other.data()), size_(other.size()) {}
@@ -436,16 +437,16 @@ struct steps {
   std::int64_t count;
 
   /**
-   * Names a number.
+   * Wraps a number.
    *
-   * @param number Of any integer type.
+   * @param number A number of any integer type.
    */
   template <class Integer, detail::if_integer<Integer> = 0>
   constexpr explicit steps(Integer number) noexcept : count(static_cast<std::int64_t>(number)) {}
 
   /** @cond DETAIL */
   // Catches plain integers and swapped arguments. The constructor above is more specialized, so this one is chosen only
-  // for implicit conversions, which the other does not take part in, and for what is no integer.
+  // for implicit conversions, where the other is not a candidate, and for arguments that are not integers.
   template <class Other, class... None>
   constexpr steps(Other, None...) noexcept : count(0) {
     static_assert(detail::never<Other>,
@@ -460,9 +461,9 @@ struct neurons {
   std::int64_t count;
 
   /**
-   * Names a number.
+   * Wraps a number.
    *
-   * @param number Of any integer type.
+   * @param number A number of any integer type.
    */
   template <class Integer, detail::if_integer<Integer> = 0>
   constexpr explicit neurons(Integer number) noexcept : count(static_cast<std::int64_t>(number)) {}
@@ -476,8 +477,8 @@ struct neurons {
   /** @endcond */
 };
 
-/** The shape of a buffer: up to four lengths, the slowest dimension first, such as `{20, 1, 64}` for `[T, B, N]`.
- *  Packed spikes have their last or first length in words. See synfire_buffer_desc::shape. */
+/** The shape of a buffer: up to four lengths, slowest dimension first, such as `{20, 1, 64}` for `[T, B, N]`. For
+ *  packed spikes, the last or first length is in words. See synfire_buffer_desc::shape. */
 class Shape {
  public:
   /** No shape: only the number of elements is checked. */
@@ -487,7 +488,7 @@ class Shape {
    * A shape of one to four lengths.
    *
    * @param lengths Integers of any type, at least 1.
-   * @throws error with the rule SYN-BUFFER-SHAPE when one is less than 1.
+   * @throws error with the rule SYN-BUFFER-SHAPE if one is less than 1.
    */
   template <class... Lengths,
             std::enable_if_t<(sizeof...(Lengths) > 0) && (std::is_integral_v<Lengths> && ...), int> = 0>
@@ -498,10 +499,10 @@ class Shape {
   }
 
   /**
-   * A shape of lengths that are in an array.
+   * A shape from an array of lengths.
    *
    * @param lengths One to four integers, at least 1.
-   * @throws error with the rule SYN-BUFFER-SHAPE when one is less than 1.
+   * @throws error with the rule SYN-BUFFER-SHAPE if one is less than 1.
    */
   template <class Length, std::size_t Rank, detail::if_integer<Length> = 0>
   constexpr Shape(const std::array<Length, Rank>& lengths) : rank_(Rank) {
@@ -513,7 +514,7 @@ class Shape {
   /**
    * The number of lengths.
    *
-   * @return 0 to 4; 0: no shape.
+   * @return 0 to 4; 0 means no shape.
    */
   constexpr std::size_t rank() const noexcept { return rank_; }
 
@@ -526,11 +527,11 @@ class Shape {
   constexpr std::uint64_t operator[](std::size_t dimension) const noexcept { return lengths_[dimension]; }
 
   /**
-   * Whether two shapes have the same lengths, those of 1 included.
+   * Whether two shapes have the same lengths, including those of 1.
    *
    * @param a A shape.
    * @param b Another one.
-   * @return True when they are equal.
+   * @return True if they are equal.
    */
   friend constexpr bool operator==(const Shape& a, const Shape& b) noexcept {
     for (std::size_t dimension = 0; dimension < 4; ++dimension)
@@ -543,7 +544,7 @@ class Shape {
    *
    * @param a A shape.
    * @param b Another one.
-   * @return True when they are not equal.
+   * @return True if they are not equal.
    */
   friend constexpr bool operator!=(const Shape& a, const Shape& b) noexcept { return !(a == b); }
 
@@ -568,7 +569,7 @@ class Shape {
  *
  * @param backend   One of `SYNFIRE_BACKEND_*`.
  * @param n_threads Threads of the host backend; 0 is automatic.
- * @return The descriptor, everything else default.
+ * @return The descriptor, with defaults for everything else.
  */
 constexpr synfire_context_desc context_desc(std::int32_t backend = SYNFIRE_BACKEND_AUTO,
                                             std::int32_t n_threads = 0) noexcept {
@@ -595,15 +596,15 @@ void SYNFIRE_CALL finish_task(void* jobs, void* handle) noexcept {
 /** @endcond */
 
 /**
- * Describes a context whose host backend uses a job system of the caller's in the place of threads of its own.
+ * Describes a context whose host backend uses the caller's job system instead of its own threads.
  *
  * @tparam JobSystem A class with `void* enqueue(synfire_task task, void* argument, std::int32_t n_items, std::int32_t
- *                   min_range)` and `void finish(void* handle)`: see ::synfire_enqueue_task and ::synfire_finish_task. An
- *                   exception that leaves one of them ends the program.
- * @param jobs       The job system. It must live until the context and everything created on it is freed.
- * @param n_threads  How many threads it has, the calling one included; 0: as many as there are processors.
+ *                   min_range)` and `void finish(void* handle)`: see ::synfire_enqueue_task and ::synfire_finish_task.
+ *                   An exception that escapes from one of them ends the program.
+ * @param jobs       The job system. It must live until the context and everything created on it are freed.
+ * @param n_threads  Number of its threads, including the calling one; 0: as many as there are processors.
  * @param backend    One of `SYNFIRE_BACKEND_*`.
- * @return The descriptor, everything else default.
+ * @return The descriptor, with defaults for everything else.
  */
 template <class JobSystem>
 synfire_context_desc context_desc_with_jobs(JobSystem& jobs, std::int32_t n_threads = 0,
@@ -618,10 +619,10 @@ synfire_context_desc context_desc_with_jobs(JobSystem& jobs, std::int32_t n_thre
 /**
  * Describes a buffer that the library allocates.
  *
- * @tparam T         Type of the elements, as dtype_of.
- * @param n_elements How many; words for spikes as bits.
+ * @tparam T         Element type; see dtype_of.
+ * @param n_elements Number of elements; for packed spikes, words.
  * @param memory     One of `SYNFIRE_MEMORY_*`.
- * @param row_pitch  Elements from one step to the next; 0: steps follow each other directly.
+ * @param row_pitch  Elements from one step to the next; 0: steps are contiguous.
  * @return The descriptor.
  */
 template <class T>
@@ -638,10 +639,10 @@ constexpr synfire_buffer_desc buffer_desc(std::uint64_t n_elements, std::int32_t
 /**
  * Describes a buffer with a shape that the library allocates: `buffer_desc<float>({20, 1, 64})`.
  *
- * @tparam T        Type of the elements, as dtype_of.
- * @param shape     Its lengths; the last one in words for spikes as bits.
+ * @tparam T        Element type; see dtype_of.
+ * @param shape     Its lengths; for packed spikes, the last one is in words.
  * @param memory    One of `SYNFIRE_MEMORY_*`.
- * @param row_pitch Elements from one step to the next; 0: steps follow each other directly.
+ * @param row_pitch Elements from one step to the next; 0: steps are contiguous.
  * @return The descriptor.
  */
 template <class T>
@@ -655,9 +656,9 @@ constexpr synfire_buffer_desc buffer_desc(const Shape& shape, std::int32_t memor
 /**
  * Describes a buffer of time-packed spikes that the library allocates; its elements are `std::uint32_t`.
  *
- * @param n_words   How many words: ceil(T/32) * B * N.
+ * @param n_words   Number of words: ceil(T/32) * B * N.
  * @param memory    One of `SYNFIRE_MEMORY_*`.
- * @param row_pitch Words from one row of words, of 32 steps, to the next; 0: they follow each other directly.
+ * @param row_pitch Words from one row of words, which is 32 steps, to the next; 0: rows are contiguous.
  * @return The descriptor.
  */
 constexpr synfire_buffer_desc time_bits_desc(std::uint64_t n_words, std::int32_t memory = SYNFIRE_MEMORY_DEVICE,
@@ -672,7 +673,7 @@ constexpr synfire_buffer_desc time_bits_desc(std::uint64_t n_words, std::int32_t
  *
  * @param shape     `{ceil(T/32), B, N}`.
  * @param memory    One of `SYNFIRE_MEMORY_*`.
- * @param row_pitch Words from one row of words, of 32 steps, to the next; 0: they follow each other directly.
+ * @param row_pitch Words from one row of words, which is 32 steps, to the next; 0: rows are contiguous.
  * @return The descriptor.
  */
 constexpr synfire_buffer_desc time_bits_desc(const Shape& shape, std::int32_t memory = SYNFIRE_MEMORY_DEVICE,
@@ -683,10 +684,10 @@ constexpr synfire_buffer_desc time_bits_desc(const Shape& shape, std::int32_t me
 }
 
 /**
- * Describes a buffer of counts in 32 bits that the library allocates; its elements are `std::uint32_t`. For counts in
- * 64 bits, buffer_desc() of `std::uint64_t` does.
+ * Describes a buffer of 32-bit counts that the library allocates; its elements are `std::uint32_t`. For 64-bit counts,
+ * use buffer_desc() with `std::uint64_t`.
  *
- * @param n_elements How many counts.
+ * @param n_elements Number of counts.
  * @param memory     One of `SYNFIRE_MEMORY_*`.
  * @return The descriptor.
  */
@@ -698,7 +699,7 @@ constexpr synfire_buffer_desc counts_desc(std::uint64_t n_elements,
 }
 
 /**
- * Describes a buffer of counts in 32 bits with a shape that the library allocates; its elements are `std::uint32_t`.
+ * Describes a buffer of 32-bit counts with a shape that the library allocates; its elements are `std::uint32_t`.
  *
  * @param shape  Its lengths.
  * @param memory One of `SYNFIRE_MEMORY_*`.
@@ -711,14 +712,14 @@ constexpr synfire_buffer_desc counts_desc(const Shape& shape, std::int32_t memor
 }
 
 /**
- * Describes a buffer over borrowed memory, which must outlive its last use: by the buffer, by a graph that uses it, and
- * by a layer whose tape was made from it. A Buffer that is given a keeper sees to that.
+ * Describes a buffer over borrowed memory. The memory must stay valid until its last use by the buffer, by a graph that
+ * uses it, or by a layer whose tape was made from it. A Buffer with a keeper ensures this.
  *
- * @tparam T         Type of the elements, as dtype_of.
+ * @tparam T         Element type; see dtype_of.
  * @param data       Memory of the kind `memory`.
- * @param n_elements How many elements are there.
+ * @param n_elements Number of elements.
  * @param memory     One of `SYNFIRE_MEMORY_*`.
- * @param row_pitch  Elements from one step to the next; 0: steps follow each other directly.
+ * @param row_pitch  Elements from one step to the next; 0: steps are contiguous.
  * @return The descriptor.
  */
 template <class T>
@@ -730,13 +731,13 @@ constexpr synfire_buffer_desc borrowed_desc(T* data, std::uint64_t n_elements, s
 }
 
 /**
- * Describes a buffer with a shape over borrowed memory. As borrowed_desc() with a number of elements.
+ * Describes a buffer with a shape over borrowed memory, as borrowed_desc() with a number of elements does.
  *
- * @tparam T        Type of the elements, as dtype_of.
- * @param data      Memory of the kind `memory`, as much as the shape takes.
- * @param shape     Its lengths; the last one in words for spikes as bits.
+ * @tparam T        Element type; see dtype_of.
+ * @param data      Memory of the kind `memory`, large enough for the shape.
+ * @param shape     Its lengths; for packed spikes, the last one is in words.
  * @param memory    One of `SYNFIRE_MEMORY_*`.
- * @param row_pitch Elements from one step to the next; 0: steps follow each other directly.
+ * @param row_pitch Elements from one step to the next; 0: steps are contiguous.
  * @return The descriptor.
  */
 template <class T>
@@ -754,7 +755,7 @@ constexpr synfire_buffer_desc borrowed_desc(T* data, const Shape& shape, std::in
  * @param n_steps   Steps T of one forward.
  * @param n_neurons Neurons N of one batch row.
  * @param batch     Batch rows B.
- * @return The descriptor, everything else default.
+ * @return The descriptor, with defaults for everything else.
  */
 constexpr synfire_layer_desc layer_desc(std::int32_t model, steps n_steps, neurons n_neurons,
                                         std::int64_t batch = 1) noexcept {
@@ -772,7 +773,7 @@ constexpr synfire_layer_desc layer_desc(std::int32_t model, steps n_steps, neuro
  * @param x      X, read.
  * @param spikes S, written; may be null.
  * @param tape   One of `SYNFIRE_TAPE_*`.
- * @return The descriptor, everything else default.
+ * @return The descriptor, with defaults for everything else.
  */
 inline synfire_forward_desc forward_desc(synfire_buffer x, synfire_buffer spikes = nullptr,
                                          std::int32_t tape = SYNFIRE_TAPE_RECOMPUTE) noexcept {
@@ -788,7 +789,7 @@ inline synfire_forward_desc forward_desc(synfire_buffer x, synfire_buffer spikes
  *
  * @param grad_spike_seq dL/dS, read; null means zero.
  * @param grad_x_seq     dL/dX, written; may be null.
- * @return The descriptor, everything else default.
+ * @return The descriptor, with defaults for everything else.
  */
 inline synfire_backward_desc backward_desc(synfire_buffer grad_spike_seq = nullptr,
                                            synfire_buffer grad_x_seq = nullptr) noexcept {
@@ -806,10 +807,10 @@ inline synfire_backward_desc backward_desc(synfire_buffer grad_spike_seq = nullp
  * A copy between two buffers of one context.
  *
  * @param source             Read.
- * @param destination        Written; may not overlap what is read.
+ * @param destination        Written; must not overlap what is read.
  * @param source_offset      First byte in `source`.
  * @param destination_offset First byte in `destination`.
- * @param bytes              How many bytes; 0 (default) means the whole of `source`, from `source_offset`.
+ * @param bytes              Number of bytes. 0 (default): all of `source` from `source_offset` on.
  * @return The descriptor.
  */
 constexpr synfire_copy_desc copy_desc(synfire_buffer source, synfire_buffer destination,
@@ -827,14 +828,14 @@ constexpr synfire_copy_desc copy_desc(synfire_buffer source, synfire_buffer dest
 /**
  * Fills in a ::synfire_convert_spikes_desc.
  *
- * Spikes `[T, B, N]` in one format, to be written in another: packed, unpacked, transposed or as another type. The
- * types of the two buffers say what is converted. A buffer's `row_pitch` holds as in a layer's passes.
+ * Spikes `[T, B, N]` to convert from one format to another: packed, unpacked, transposed or as another type. The types
+ * of the two buffers select the conversion. The `row_pitch` of a buffer applies as in the passes of a layer.
  *
- * @param source      Read. Dense `[T, B, N]` in f32, f64, f16, bf16 or u8, where every element that is not zero is a
- *                    spike: a NaN is one, a subnormal number is one, -0 is none. Or packed, ::SYNFIRE_DTYPE_BITS or
- *                    ::SYNFIRE_DTYPE_TIME_BITS, whose tail bits are not looked at.
- * @param destination Written, in any of these types: 1 and 0 when dense; all words, tail bits zero, when packed. May
- *                    not overlap what is read. Shape: `[T, B, N]`, dense or packed.
+ * @param source      Read. Dense `[T, B, N]` in f32, f64, f16, bf16 or u8, where every non-zero element is a spike:
+ *                    NaNs and subnormal numbers are spikes, -0 is not. Or packed, ::SYNFIRE_DTYPE_BITS or
+ *                    ::SYNFIRE_DTYPE_TIME_BITS; tail bits are ignored.
+ * @param destination Written, in any of these types: 1 and 0 if dense; all words, with tail bits zero, if packed. Must
+ *                    not overlap `source`. Shape: `[T, B, N]`, dense or packed.
  * @param n_steps     Steps T, at least 1.
  * @param n_neurons   Neurons N of one batch row, at least 1.
  * @param batch       Batch rows B. Default: 1.
@@ -855,12 +856,12 @@ constexpr synfire_convert_spikes_desc convert_spikes_desc(synfire_buffer source,
 /**
  * Fills in a ::synfire_count_spikes_desc.
  *
- * Spikes `[T, B, N]` to be counted, exactly.
+ * Spikes `[T, B, N]` to count. Counts are exact.
  *
  * @param spikes    Read, in any format that synfire_convert_spikes_desc::source may have. Shape: `[T, B, N]`, dense or
  *                  packed.
- * @param counts    Written, not added to: ::SYNFIRE_DTYPE_U32 or ::SYNFIRE_DTYPE_U64, which must hold the largest count
- *                  that the shape allows. May not overlap what is read. Shape: `[B, N]`, `[T]` or `[1]`.
+ * @param counts    Written, not added to: ::SYNFIRE_DTYPE_U32 or ::SYNFIRE_DTYPE_U64. The type must be able to hold the
+ *                  largest count that the shape allows. Must not overlap `spikes`. Shape: `[B, N]`, `[T]` or `[1]`.
  * @param kind      One of `SYNFIRE_COUNT_*`.
  * @param n_steps   Steps T, at least 1.
  * @param n_neurons Neurons N of one batch row, at least 1.
@@ -883,18 +884,18 @@ constexpr synfire_count_spikes_desc count_spikes_desc(synfire_buffer spikes, syn
 /**
  * Fills in a ::synfire_encode_bernoulli_desc.
  *
- * Rates to be encoded as spikes `[T, B, N]`: in each step each neuron spikes with the probability of its rate,
+ * Rates to encode as spikes `[T, B, N]`: in each step, each neuron spikes with a probability equal to its rate,
  * independently of all others.
  *
  * @param rates     Read: f32, f16 or bf16. Shape: `[B, N]` or `[T, B, N]`.
- * @param spikes    Written, in any format that synfire_convert_spikes_desc::destination may have. May not overlap what
- *                  is read. Shape: `[T, B, N]`, dense or packed.
+ * @param spikes    Written, in any format that synfire_convert_spikes_desc::destination may have. Must not overlap
+ *                  `rates`. Shape: `[T, B, N]`, dense or packed.
  * @param n_steps   Steps T, at least 1.
  * @param n_neurons Neurons N of one batch row, at least 1, at most 2^34.
  * @param batch     Batch rows B, at most 2^32. Default: 1.
- * @param seed      Any number; another one gives other spikes, independent of these. The operation's value `"seed"`.
- * @param offset    The number of the first step since the seed. In a graph that of the first replay: each replay begins
- *                  T steps further on than the one before it. The operation's value `"offset"`.
+ * @param seed      Any number. Different seeds give independent spikes. The operation's value `"seed"`.
+ * @param offset    Number of the first step in the sequence of the seed. In a graph, this is the first step of the
+ *                  first replay; each replay begins T steps after the one before it. The operation's value `"offset"`.
  * @return The descriptor; `rates_per_step` may be set in it.
  */
 constexpr synfire_encode_bernoulli_desc encode_bernoulli_desc(synfire_buffer rates, synfire_buffer spikes,
@@ -915,11 +916,11 @@ constexpr synfire_encode_bernoulli_desc encode_bernoulli_desc(synfire_buffer rat
 /**
  * Fills in a ::synfire_fill_desc.
  *
- * A fill of a graph.
+ * A fill of a buffer with one value.
  *
- * @param buffer Written, every element of it.
- * @param value  What every element becomes, rounded to the buffer's type; as synfire_buffer_fill(). The operation's
- *               value `"value"`.
+ * @param buffer Every element is written.
+ * @param value  The new value of every element, rounded to the buffer's type as by synfire_buffer_fill(). The
+ *               operation's value `"value"`.
  * @return The descriptor.
  */
 constexpr synfire_fill_desc fill_desc(synfire_buffer buffer, double value) noexcept {
@@ -934,13 +935,13 @@ constexpr synfire_fill_desc fill_desc(synfire_buffer buffer, double value) noexc
  *
  * destination = keep * destination + scale * source, element by element.
  *
- * @param source      Read: f32, f16 or bf16; f64 beside an f64 destination.
- * @param destination Read and written: f32, f16 or bf16, not necessarily the type of `source`; f64 beside an f64
- *                    source. As many elements and the same row_pitch as `source`, which it may be itself, but not
- *                    overlap otherwise. Shape: that of `source`.
- * @param scale       Finite; rounded to the arithmetic. The operation's value `"scale"`.
- * @param keep        Finite; rounded to the arithmetic. With 0 `destination` is not read, so that a NaN in it does not
- *                    stay. The operation's value `"keep"`.
+ * @param source      Read: f32, f16 or bf16, or f64 with an f64 destination.
+ * @param destination Read and written: f32, f16 or bf16, not necessarily the type of `source`, or f64 with an f64
+ *                    source. It has as many elements and the same row pitch as `source`. It may be the same buffer as
+ *                    `source`, but must not overlap it otherwise. Shape: that of `source`.
+ * @param scale       Finite; rounded to the type of the arithmetic. The operation's value `"scale"`.
+ * @param keep        Finite; rounded to the type of the arithmetic. With 0, `destination` is not read, so that a NaN in
+ *                    it does not persist. The operation's value `"keep"`.
  * @return The descriptor.
  */
 constexpr synfire_scale_add_desc scale_add_desc(synfire_buffer source, synfire_buffer destination, double scale,
@@ -958,9 +959,9 @@ constexpr synfire_scale_add_desc scale_add_desc(synfire_buffer source, synfire_b
  *
  * One step of gradient descent on a parameter of a layer.
  *
- * @param name          A parameter of the model, `v_threshold` or `v_reset`; not one of the surrogate. Under a second
- *                      name (`tau` of PLIF) the step is along that.
- * @param gradient      dL/dp, read: f32 (f64 in an f64 layer), one element, or N when the parameter is one number per
+ * @param name          A parameter of the model, `v_threshold` or `v_reset`; not a parameter of the surrogate. With a
+ *                      second name (`tau` of PLIF), the step is taken in that quantity.
+ * @param gradient      dL/dp, read: f32 (f64 in an f64 layer), one element, or N if the parameter is one number per
  *                      neuron. Shape: `[1]` or `[N]`.
  * @param learning_rate Finite. The operation's value `"learning_rate"`.
  * @return The descriptor; `bounds`, `lower` and `upper` may be set in it.
@@ -977,13 +978,13 @@ constexpr synfire_update_parameter_desc update_parameter_desc(const char* name, 
 /**
  * Fills in a ::synfire_state_desc.
  *
- * Rows of the state of a layer, and a buffer: what synfire_layer_reset_rows() and the functions after it work on. A row
- * is one of the batch: N values of each state variable.
+ * Rows of the state of a layer, and a buffer, for synfire_layer_reset_rows() and the functions that follow it. A row is
+ * a batch row: N values of each state variable.
  *
  * @param first_row First batch row. Default: 0.
  * @param n_rows    How many batch rows. 0 (default): all from `first_row` on.
- * @param name      The state variable that is read or written, `"v"` or `"w"`. Default: `"v"`. Only reading and writing
- *                  look at it.
+ * @param name      The state variable to read or write, `"v"` or `"w"`. Default: `"v"`. Only functions that read or
+ *                  write rows use it.
  * @param buffer    A buffer: reset_rows reads `[B]` where one is given, read_rows writes `[n_rows, N]`, write_rows
  *                  reads `[n_rows, N]`, snapshot writes it and restore reads it.
  * @return The descriptor.
@@ -1001,13 +1002,13 @@ constexpr synfire_state_desc state_desc(std::int64_t first_row = 0, std::int64_t
 /**
  * Fills in a ::synfire_copy_rows_desc.
  *
- * Rows of the state of one layer that go to another one.
+ * Rows of the state of one layer to copy to another.
  *
- * @param source          Read: a layer of the same model, number of neurons and arithmetic. Rows of one layer may be
- *                        copied to others of it.
+ * @param source          The layer to read, of the same model, number of neurons and arithmetic. It may be the layer
+ *                        that is written: its rows can be copied to other rows of it.
  * @param first_row       First batch row of `source`. Default: 0.
  * @param n_rows          How many batch rows. 0 (default): all of `source` from `first_row` on.
- * @param destination_row First batch row that is written. Default: 0.
+ * @param destination_row First batch row to write. Default: 0.
  * @return The descriptor.
  */
 constexpr synfire_copy_rows_desc copy_rows_desc(synfire_layer source, std::int64_t first_row = 0,
@@ -1047,7 +1048,7 @@ inline void destroy(synfire_graph handle) noexcept {
 }  // namespace detail
 /** @endcond */
 
-/** What Context, Buffer, Layer and Graph share: one handle, destroyed with its owner by the `_destroy` function, which
+/** The base of Context, Buffer, Layer and Graph: owns one handle, and destroys it with its `_destroy` function, which
  *  never blocks and is legal on any thread. */
 template <class Handle>
 class Owner {
@@ -1063,9 +1064,10 @@ class Owner {
   Handle get() const noexcept { return handle_; }
 
   /**
-   * The handle, wherever the C ABI takes one. A temporary does not convert, because the handle would not outlive it.
+   * Converts to the handle, wherever the C ABI takes one. A temporary does not convert, because the handle would not
+   * outlive it.
    *
-   * @return As get().
+   * @return The same as get().
    */
   operator Handle() const& noexcept { return handle_; }
   /** @cond DETAIL */
@@ -1073,9 +1075,9 @@ class Owner {
   /** @endcond */
 
   /**
-   * Gives the handle away; this object is null afterwards.
+   * Gives up ownership of the handle; this object is null afterwards.
    *
-   * @return The handle, which the caller destroys.
+   * @return The handle, which the caller must destroy.
    */
   [[nodiscard]] Handle release() noexcept { return std::exchange(handle_, nullptr); }
 
@@ -1113,10 +1115,10 @@ class Owner {
 class Context : public Owner<synfire_context> {
  public:
   /**
-   * Creates a context; that automatic selection ended on the host is no error, see properties(). As
+   * Creates a context. It is not an error if automatic selection chooses the host; see properties(). Calls
    * synfire_context_create().
    *
-   * @param desc What to create. Default: a GPU when one answers, else the host.
+   * @param desc What to create. Default: a GPU if there is a usable one, else the host.
    * @throws error
    */
   explicit Context(const synfire_context_desc& desc = context_desc()) {
@@ -1125,14 +1127,14 @@ class Context : public Owner<synfire_context> {
   }
 
   /**
-   * Takes over a handle.
+   * Takes ownership of a handle.
    *
    * @param handle A context that nothing else destroys, or null.
    */
   explicit Context(synfire_context handle) noexcept : Owner(handle) {}
 
   /**
-   * Tells what it runs on. As synfire_context_get_properties().
+   * Describes what the context runs on. Calls synfire_context_get_properties().
    *
    * @return The properties.
    * @throws error
@@ -1144,14 +1146,14 @@ class Context : public Owner<synfire_context> {
   }
 
   /**
-   * Waits for everything enqueued on the context's own stream. As synfire_context_synchronize().
+   * Waits for everything enqueued on the context's own stream. Calls synfire_context_synchronize().
    *
    * @throws error
    */
   void synchronize() const { check(synfire_context_synchronize(handle_)); }
 
   /**
-   * Frees what was destroyed and is no longer in use. As synfire_context_reclaim() of this context.
+   * Frees what was destroyed and is no longer in use. Calls synfire_context_reclaim() with this context.
    *
    * @return How many destroyed objects are still in use.
    * @throws error
@@ -1167,8 +1169,8 @@ class Context : public Owner<synfire_context> {
 };
 
 /**
- * Frees what was destroyed and is no longer in use, on every context of the process. As synfire_context_reclaim() of
- * null.
+ * Frees what was destroyed and is no longer in use, on every context of the process. Calls synfire_context_reclaim()
+ * with null.
  *
  * @return How many destroyed objects are still in use.
  * @throws error
@@ -1190,7 +1192,7 @@ void SYNFIRE_CALL give_back(void* user) noexcept {
   if constexpr (std::is_invocable_v<Keeper&>) {
     try {
       (*keeper)();
-    } catch (...) {  // there is no call that it could come out of
+    } catch (...) {  // there is no call that could rethrow it
     }
   }
 }
@@ -1205,10 +1207,10 @@ class Buffer : public Owner<synfire_buffer> {
   Buffer() noexcept = default;
 
   /**
-   * Creates a buffer. As synfire_buffer_create().
+   * Creates a buffer. Calls synfire_buffer_create().
    *
    * @param context The context it belongs to.
-   * @param desc    What to create; buffer_desc() and borrowed_desc() help.
+   * @param desc    What to create; see buffer_desc() and borrowed_desc().
    * @throws error
    */
   Buffer(const Context& context, const synfire_buffer_desc& desc)
@@ -1218,10 +1220,11 @@ class Buffer : public Owner<synfire_buffer> {
   }
 
   /**
-   * Creates a buffer over borrowed memory, and lends it until its last use: by the buffer, by graphs that use it, by
-   * layers whose tape was made from it, and by work of a GPU. Then the keeper is called, if it takes no arguments and can
-   * be, and destroyed: on any thread, inside a call that creates something, a reclaim(), or a wait of WaitPolicy::block
-   * without a time-out. It may use the library. What it throws is dropped. See synfire_buffer_desc::release.
+   * Creates a buffer over borrowed memory, together with a keeper that keeps the memory until its last use by the
+   * buffer, by graphs that use it, by layers whose tape was made from it, and by GPU work. Then the keeper is called,
+   * if it can be called without arguments, and destroyed. This happens on any thread, inside a call that creates
+   * something, a reclaim(), or a wait with WaitPolicy::block and no time-out. The keeper may use the library.
+   * Exceptions that it throws are ignored. See synfire_buffer_desc::release.
    *
    * @code
    * std::vector<float> values(n);
@@ -1229,8 +1232,9 @@ class Buffer : public Owner<synfire_buffer> {
    * @endcode
    *
    * @param context The context it belongs to.
-   * @param desc    The memory, as by borrowed_desc(); its `release` is the wrapper's.
-   * @param keeper  What owns the memory, such as a `std::shared_ptr` or a vector moved in here, or a function to call.
+   * @param desc    The memory; see borrowed_desc(). The wrapper sets its `release`.
+   * @param keeper  The owner of the memory, such as a `std::shared_ptr` or a vector that is moved in, or a function to
+   *                call.
    * @throws error; the keeper is then destroyed without being called.
    */
   template <class Keeper>
@@ -1242,16 +1246,16 @@ class Buffer : public Owner<synfire_buffer> {
     lent.release = &detail::give_back<Kept>;
     lent.release_user = kept.get();
     check(synfire_buffer_create(context, &lent, &handle_));
-    static_cast<void>(kept.release());  // the library's now
+    static_cast<void>(kept.release());  // now owned by the library
   }
 
   /**
-   * Takes over a handle.
+   * Takes ownership of a handle.
    *
    * @param context The context it belongs to.
    * @param handle  A buffer that nothing else destroys.
-   * @param desc    What it was created from.
-   * @throws error; the handle is then not taken over.
+   * @param desc    The descriptor with which it was created.
+   * @throws error; the caller then still owns the handle.
    */
   Buffer(const Context& context, synfire_buffer handle, const synfire_buffer_desc& desc)
       : dtype_(desc.dtype), shape_(shape_of(desc)), host_visible_(is_host_visible(context, desc)) {
@@ -1266,31 +1270,32 @@ class Buffer : public Owner<synfire_buffer> {
   std::int32_t dtype() const noexcept { return dtype_; }
 
   /**
-   * The shape that it was created with.
+   * The shape with which it was created.
    *
-   * @return Its lengths; of rank 0 when it was given a number of elements only.
+   * @return Its lengths; rank 0 if it was created with only a number of elements.
    */
   const Shape& shape() const noexcept { return shape_; }
 
   /**
-   * Whether the host may touch the memory: pinned and host memory and, on a host context, all kinds.
+   * Whether the host can access the memory: pinned and host memory and, on a host context, all kinds.
    *
-   * @return True when data() works.
+   * @return True if data() works.
    */
   bool host_visible() const noexcept { return host_visible_; }
 
   /**
-   * The number of elements. As synfire_buffer_get_data().
+   * The number of elements. Calls synfire_buffer_get_data().
    *
-   * @return Elements; words for spikes as bits.
+   * @return Elements; for packed spikes, words.
    * @throws error
    */
   std::size_t size() const { return address().size; }
 
   /**
-   * The elements of memory that the host may touch, while no replay uses it. As synfire_buffer_get_data().
+   * The elements, if the host can access the memory. No replay may use it at the same time. Calls
+   * synfire_buffer_get_data().
    *
-   * @tparam T Type of the elements, the buffer's own as by dtype_of.
+   * @tparam T Element type of the buffer; see dtype_of.
    * @return All elements; valid as long as the buffer.
    * @throws error with ::SYNFIRE_ERROR_INVALID_ARGUMENT and the rule SYN-BUFFER-TYPE or, for memory of a GPU,
    *         SYN-BUFFER-KIND.
@@ -1302,9 +1307,9 @@ class Buffer : public Owner<synfire_buffer> {
   }
 
   /**
-   * The elements, to read only. As data().
+   * The elements, read-only. Otherwise the same as the non-const data().
    *
-   * @tparam T Type of the elements, the buffer's own as by dtype_of.
+   * @tparam T Element type of the buffer; see dtype_of.
    * @return All elements; valid as long as the buffer.
    * @throws error
    */
@@ -1315,12 +1320,12 @@ class Buffer : public Owner<synfire_buffer> {
   }
 
   /**
-   * Copies elements into the buffer. As synfire_buffer_upload().
+   * Copies elements into the buffer. Calls synfire_buffer_upload().
    *
    * @param values `count` elements of the buffer's type.
    * @param count  How many.
-   * @param first  The first element of the buffer that is written.
-   * @throws error also with the rule SYN-BUFFER-TYPE, or SYN-BUFFER-RANGE when they do not fit.
+   * @param first  The first element of the buffer to write.
+   * @throws error, also with the rule SYN-BUFFER-TYPE, or SYN-BUFFER-RANGE if they do not fit.
    */
   template <class T>
   void upload(const T* values, std::size_t count, std::size_t first = 0) {
@@ -1329,10 +1334,10 @@ class Buffer : public Owner<synfire_buffer> {
   }
 
   /**
-   * Copies the whole buffer in. As synfire_buffer_upload().
+   * Copies the whole buffer in. Calls synfire_buffer_upload().
    *
    * @param values Exactly size() elements of the buffer's type.
-   * @throws error also with the rule SYN-BUFFER-TYPE or SYN-BUFFER-SIZE.
+   * @throws error, also with the rule SYN-BUFFER-TYPE or SYN-BUFFER-SIZE.
    */
   template <class T>
   void upload(const std::vector<T>& values) {
@@ -1341,12 +1346,12 @@ class Buffer : public Owner<synfire_buffer> {
   }
 
   /**
-   * Copies elements out of the buffer. As synfire_buffer_download().
+   * Copies elements out of the buffer. Calls synfire_buffer_download().
    *
    * @param[out] values Receives `count` elements of the buffer's type.
    * @param count       How many.
-   * @param first       The first element of the buffer that is read.
-   * @throws error also with the rule SYN-BUFFER-TYPE, or SYN-BUFFER-RANGE when there are not as many.
+   * @param first       The first element of the buffer to read.
+   * @throws error, also with the rule SYN-BUFFER-TYPE, or SYN-BUFFER-RANGE if the buffer has fewer.
    */
   template <class T>
   void download(T* values, std::size_t count, std::size_t first = 0) const {
@@ -1355,10 +1360,10 @@ class Buffer : public Owner<synfire_buffer> {
   }
 
   /**
-   * Copies the whole buffer out, into memory that is there. As synfire_buffer_download().
+   * Copies the whole buffer into an existing vector. Calls synfire_buffer_download().
    *
-   * @param[out] values Receives all elements; holds exactly size() already.
-   * @throws error also with the rule SYN-BUFFER-TYPE or SYN-BUFFER-SIZE.
+   * @param[out] values Receives all elements; it must already hold exactly size().
+   * @throws error, also with the rule SYN-BUFFER-TYPE or SYN-BUFFER-SIZE.
    */
   template <class T>
   void download(std::vector<T>& values) const {
@@ -1367,11 +1372,11 @@ class Buffer : public Owner<synfire_buffer> {
   }
 
   /**
-   * Copies the whole buffer out. As synfire_buffer_download().
+   * Copies the whole buffer out. Calls synfire_buffer_download().
    *
-   * @tparam T Type of the elements, the buffer's own as by dtype_of.
+   * @tparam T Element type of the buffer; see dtype_of.
    * @return All elements.
-   * @throws error also with the rule SYN-BUFFER-TYPE.
+   * @throws error, also with the rule SYN-BUFFER-TYPE.
    */
   template <class T>
   std::vector<T> download() const {
@@ -1382,16 +1387,16 @@ class Buffer : public Owner<synfire_buffer> {
   }
 
   /**
-   * Sets every element to one value. As synfire_buffer_fill().
+   * Sets every element to one value. Calls synfire_buffer_fill().
    *
-   * @param value Rounded to the buffer's type; a whole number for spikes as bits.
+   * @param value Rounded to the buffer's type; for packed spikes, a whole number.
    * @throws error
    */
   void fill(double value) { check(synfire_buffer_fill(handle_, value)); }
 
   /**
-   * Reports that the memory was written behind the library's back, through data() for one: a tape that needs what was
-   * there is then stale. As synfire_buffer_mark_written().
+   * Reports that the memory was written behind the library's back, for example through data(). A tape that needs the
+   * old contents is then stale. Calls synfire_buffer_mark_written().
    *
    * @throws error
    */
@@ -1412,7 +1417,7 @@ class Buffer : public Owner<synfire_buffer> {
     return desc.memory != SYNFIRE_MEMORY_DEVICE || context.properties().backend == SYNFIRE_BACKEND_HOST;
   }
 
-  // Where a length follows a 0, synfire_buffer_create() refuses the descriptor.
+  // synfire_buffer_create() refuses a descriptor with a length after a 0.
   static Shape shape_of(const synfire_buffer_desc& desc) {
     const std::uint64_t* const lengths = desc.shape;
     if (lengths[0] == 0) return {};
@@ -1478,10 +1483,10 @@ class Buffer : public Owner<synfire_buffer> {
 // ---- Layers ---------------------------------------------------------------------------------------------------------
 
 /**
- * Finds a model by its name, also one that was added to the library. As synfire_model_id().
+ * Finds a model by its name, including those added to the library. Calls synfire_model_id().
  *
  * @param name The model's name, such as `"lif"`.
- * @return What synfire_layer_desc::model takes.
+ * @return The value for synfire_layer_desc::model.
  * @throws error
  */
 inline std::int32_t model_id(const char* name) {
@@ -1491,10 +1496,10 @@ inline std::int32_t model_id(const char* name) {
 }
 
 /**
- * Finds a surrogate by its name, also one that was added to the library. As synfire_surrogate_id().
+ * Finds a surrogate by its name, including those added to the library. Calls synfire_surrogate_id().
  *
  * @param name The surrogate's name, such as `"atan"`.
- * @return What synfire_layer_desc::surrogate takes.
+ * @return The value for synfire_layer_desc::surrogate.
  * @throws error
  */
 inline std::int32_t surrogate_id(const char* name) {
@@ -1504,10 +1509,10 @@ inline std::int32_t surrogate_id(const char* name) {
 }
 
 /**
- * Tells what a layer would take. As synfire_layer_query_memory().
+ * Computes how much memory a layer would take. Calls synfire_layer_query_memory().
  *
  * @param desc The layer.
- * @return Bytes.
+ * @return Sizes in bytes.
  * @throws error
  */
 inline synfire_layer_memory layer_memory(const synfire_layer_desc& desc) {
@@ -1524,10 +1529,10 @@ class Layer : public Owner<synfire_layer> {
   Layer() noexcept = default;
 
   /**
-   * Creates a layer. As synfire_layer_create().
+   * Creates a layer. Calls synfire_layer_create().
    *
    * @param context The context it belongs to.
-   * @param desc    What to create; layer_desc() helps.
+   * @param desc    What to create; see layer_desc().
    * @throws error
    */
   Layer(const Context& context, const synfire_layer_desc& desc) : desc_(detail::sized(desc)) {
@@ -1535,15 +1540,15 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Takes over a handle.
+   * Takes ownership of a handle.
    *
    * @param handle A layer that nothing else destroys.
-   * @param desc   What it was created from.
+   * @param desc   The descriptor with which it was created.
    */
   Layer(synfire_layer handle, const synfire_layer_desc& desc) noexcept : Owner(handle), desc_(detail::sized(desc)) {}
 
   /**
-   * What it was created from.
+   * The descriptor with which it was created.
    *
    * @return The descriptor.
    */
@@ -1587,9 +1592,10 @@ class Layer : public Owner<synfire_layer> {
   Shape time_bits_shape() const { return {words(desc_.n_steps), batch(), desc_.n_neurons}; }
 
   /**
-   * Creates a buffer of the layer's sequences: X, H, V of every step, or gradients of them. As synfire_buffer_create().
+   * Creates a buffer for a sequence of the layer: X, H or V of every step, or a gradient. Calls
+   * synfire_buffer_create().
    *
-   * @tparam T      Type of the elements: the layer's own or, in a 16-bit layer, also `float`.
+   * @tparam T      Element type: the layer's own or, in a 16-bit layer, also `float`.
    * @param context The layer's context.
    * @param memory  One of `SYNFIRE_MEMORY_*`.
    * @return A buffer of sequence_shape().
@@ -1601,10 +1607,10 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Creates a buffer of the layer's states: V or W before the first or after the last step, or gradients of them. As
+   * Creates a buffer for a state of the layer: V or W before the first or after the last step, or a gradient. Calls
    * synfire_buffer_create().
    *
-   * @tparam T      Type of the elements: `double` in f64 layers, `float` in all others.
+   * @tparam T      Element type: `double` in f64 layers, `float` in all others.
    * @param context The layer's context.
    * @param memory  One of `SYNFIRE_MEMORY_*`.
    * @return A buffer of state_shape().
@@ -1616,9 +1622,9 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Creates a buffer of the layer's spikes. As synfire_buffer_create().
+   * Creates a buffer for the layer's spikes. Calls synfire_buffer_create().
    *
-   * @tparam T      Type of the elements: `std::uint32_t` for packed spikes, any other for dense ones.
+   * @tparam T      Element type: `std::uint32_t` for packed spikes, any other for dense ones.
    * @param context The layer's context.
    * @param memory  One of `SYNFIRE_MEMORY_*`.
    * @return A buffer of bits_shape() when T is `std::uint32_t`, else of sequence_shape().
@@ -1630,7 +1636,8 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Creates a buffer of the layer's time-packed spikes; its elements are `std::uint32_t`. As synfire_buffer_create().
+   * Creates a buffer for the layer's time-packed spikes; its elements are `std::uint32_t`. Calls
+   * synfire_buffer_create().
    *
    * @param context The layer's context.
    * @param memory  One of `SYNFIRE_MEMORY_*`.
@@ -1642,16 +1649,16 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Sets a parameter to one number for the whole layer. As synfire_layer_set_parameter().
+   * Sets a parameter to one number for the whole layer. Calls synfire_layer_set_parameter().
    *
    * @param name  The parameter's name.
-   * @param value Inside the parameter's range.
+   * @param value A value in the parameter's range.
    * @throws error
    */
   void set_parameter(const char* name, double value) { set_parameter(name, &value, 1); }
 
   /**
-   * Sets a parameter. As synfire_layer_set_parameter().
+   * Sets a parameter. Calls synfire_layer_set_parameter().
    *
    * @param name   The parameter's name.
    * @param values One number, or one per neuron.
@@ -1662,7 +1669,7 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Sets a parameter. As synfire_layer_set_parameter().
+   * Sets a parameter. Calls synfire_layer_set_parameter().
    *
    * @param name   The parameter's name.
    * @param values `count` numbers.
@@ -1674,9 +1681,9 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Sets several parameters: all of them or, when one is refused, none. As synfire_layer_set_parameters().
+   * Sets several parameters: all of them or, if one is refused, none. Calls synfire_layer_set_parameters().
    *
-   * @param list Entries whose names and values live until the call returns.
+   * @param list The parameters; their names and values must stay valid until the call returns.
    * @throws error
    */
   void set_parameters(const std::vector<synfire_parameter_values>& list) {
@@ -1684,19 +1691,19 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Chooses how many batch rows are active. As synfire_layer_set_n_active().
+   * Sets how many batch rows are active. Calls synfire_layer_set_n_active().
    *
-   * @param n_rows 0 to the batch; the first ones.
+   * @param n_rows 0 to the batch size; the first `n_rows` rows are active.
    * @throws error
    */
   void set_n_active(std::int64_t n_rows) { check(synfire_layer_set_n_active(handle_, n_rows)); }
 
   /**
-   * Reads a parameter that is one number for the whole layer. As synfire_layer_get_parameter().
+   * Reads a parameter that is one number for the whole layer. Calls synfire_layer_get_parameter().
    *
    * @param name The parameter's name.
    * @return Its value.
-   * @throws error also with the rule SYN-PARAMETER-COUNT when there is one number per neuron.
+   * @throws error, also with the rule SYN-PARAMETER-COUNT if there is one number per neuron.
    */
   double get_parameter(const char* name) const {
     double value = 0;
@@ -1705,10 +1712,10 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Reads a parameter of every neuron. As synfire_layer_get_parameter().
+   * Reads a parameter of every neuron. Calls synfire_layer_get_parameter().
    *
    * @param name The parameter's name.
-   * @return N values; one number held is repeated.
+   * @return N values; a single number is repeated.
    * @throws error
    */
   std::vector<double> get_parameter_values(const char* name) const {
@@ -1718,8 +1725,8 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Lists the parameters. As synfire_layer_get_parameter_info() of 0, 1, 2 ... until one is refused, which leaves its
-   * text in synfire_last_error().
+   * Lists the parameters. Calls synfire_layer_get_parameter_info() with 0, 1, 2 ... until an index is refused, which
+   * leaves its text in synfire_last_error().
    *
    * @return The model's parameters in their documented order, then the surrogate's.
    * @throws error
@@ -1736,7 +1743,7 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Sets the state back to its start. As synfire_layer_reset_state().
+   * Resets the state to its initial values. Calls synfire_layer_reset_state().
    *
    * @param stream The stream; null is the context's own.
    * @throws error
@@ -1744,12 +1751,12 @@ class Layer : public Owner<synfire_layer> {
   void reset_state(synfire_stream stream = nullptr) { check(synfire_layer_reset_state(handle_, stream)); }
 
   /**
-   * Reads the state. As synfire_layer_read_state().
+   * Reads the state. Calls synfire_layer_read_state().
    *
    * @tparam T   `double` in f64 layers, `float` in all others.
    * @param name The state variable: `"v"`, or `"w"` in models with two variables.
    * @return state_size() values.
-   * @throws error also with the rule SYN-STATE-SIZE.
+   * @throws error, also with the rule SYN-STATE-SIZE.
    */
   template <class T>
   std::vector<T> read_state(const char* name = "v") const {
@@ -1760,11 +1767,11 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Writes the state. As synfire_layer_write_state().
+   * Writes the state. Calls synfire_layer_write_state().
    *
    * @param name   The state variable: `"v"`, or `"w"` in models with two variables.
    * @param values Exactly state_size() values, `double` in f64 layers, `float` in all others.
-   * @throws error also with the rule SYN-STATE-SIZE.
+   * @throws error, also with the rule SYN-STATE-SIZE.
    */
   template <class T>
   void write_state(const char* name, const std::vector<T>& values) {
@@ -1791,7 +1798,7 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Runs one backward through time now, of the layer's latest forward, which must have left a tape.
+   * Runs one backward pass through time now, for the layer's latest forward, which must have left a tape.
    *
    * Calls synfire_layer_backward(). Reads, where given, `grad_spike_seq` (`[T, B, N]`), `grad_v_seq` (`[T, B, N]`),
    * `grad_v_final` (`[B, N]`), `grad_w_seq` (`[T, B, N]`) and `grad_w_final` (`[B, N]`). Writes, where given,
@@ -1807,8 +1814,8 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Sets rows of the state back to their start, or those of them that a mask chooses: what synfire_layer_reset_state()
-   * does to all of them.
+   * Resets rows of the state to their initial values, all of them or those that a mask selects.
+   * synfire_layer_reset_state() resets the whole state.
    *
    * Calls synfire_layer_reset_rows(). Reads, where given, `buffer` (`[B]`).
    *
@@ -1850,7 +1857,7 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Copies rows of the state of one layer to another one, all state variables.
+   * Copies rows of the state of one layer, all state variables, to another.
    *
    * Calls synfire_layer_copy_rows().
    *
@@ -1866,7 +1873,7 @@ class Layer : public Owner<synfire_layer> {
   // ---- generated from synfire.h by bindings/cpp/generate.py: end layer
 
   /**
-   * Takes a snapshot of rows of the state. As synfire_layer_snapshot().
+   * Takes a snapshot of rows of the state. Calls synfire_layer_snapshot().
    *
    * @param desc The rows; all of them by default.
    * @return The snapshot.
@@ -1882,11 +1889,11 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
-   * Puts a snapshot back. As synfire_layer_restore().
+   * Restores a snapshot. Calls synfire_layer_restore().
    *
-   * @param data What snapshot() returned, of a layer of this layout.
+   * @param data A snapshot from snapshot(), of a layer of this layout.
    * @param desc The rows, as many as the snapshot has; all of them by default.
-   * @throws error also when the data is no such snapshot; the state is as it was then.
+   * @throws error, also if the data is not such a snapshot; the state is then unchanged.
    */
   void restore(const std::vector<unsigned char>& data,
                const synfire_state_desc& desc = detail::empty<synfire_state_desc>()) {
@@ -1916,7 +1923,7 @@ class Layer : public Owner<synfire_layer> {
 // ---- generated from synfire.h by bindings/cpp/generate.py: begin objects
 // ---- generated from synfire.h by bindings/cpp/generate.py: end objects
 
-// ---- At once --------------------------------------------------------------------------------------------------------
+// ---- Immediate calls ------------------------------------------------------------------------------------------------
 
 // ---- generated from synfire.h by bindings/cpp/generate.py: begin context
 
@@ -1957,7 +1964,7 @@ inline void count_spikes(const Context& context, const synfire_count_spikes_desc
 
 /**
  * Encodes rates as spikes now: the same operation that synfire_graph_record_encode_bernoulli() records. Calls do not
- * count: the next one, to go on, is given an `offset` that is `n_steps` larger.
+ * advance the offset: to continue the sequence, increase `offset` by `n_steps` for the next call.
  *
  * Calls synfire_encode_bernoulli(). Reads `rates` (`[B, N]` or `[T, B, N]`). Writes `spikes` (`[T, B, N]`, dense or
  * packed).
@@ -2000,25 +2007,25 @@ using Ticket = std::uint64_t;
 enum class WaitPolicy : std::int32_t {
   /** ::SYNFIRE_WAIT_SPIN: the lowest latency, one busy processor. */
   spin = SYNFIRE_WAIT_SPIN,
-  /** ::SYNFIRE_WAIT_YIELD: gives the processor to other threads in between. */
+  /** ::SYNFIRE_WAIT_YIELD: yields the processor to other threads in between. */
   yield = SYNFIRE_WAIT_YIELD,
   /** ::SYNFIRE_WAIT_BLOCK: sleeps; the lowest load, the highest latency. */
   block = SYNFIRE_WAIT_BLOCK
 };
 
-/** What waiting for a replay ended with. */
+/** The result of waiting for a replay. */
 enum class Waited : std::int32_t {
   /** The replay is done; everything it wrote is visible to the host. */
   done = SYNFIRE_OK,
-  /** The time was up first; the replay goes on, and its buffers are still its own. */
+  /** The time was up first; the replay continues and still uses its buffers. */
   pending = SYNFIRE_PENDING
 };
 
 /** @cond DETAIL */
 namespace detail {
 
-// To what synfire_graph_wait() takes. There a negative time-out waits for ever; a deadline that has passed must not.
-// In double, because durations of large units overflow in whole nanoseconds; exact up to 104 days.
+// The time-out for synfire_graph_wait(). There, a negative one waits for ever; a deadline that has passed must not.
+// Computed in double, because durations in large units overflow in integer nanoseconds; exact up to 104 days.
 template <class Rep, class Period>
 std::int64_t timeout_ns(std::chrono::duration<Rep, Period> timeout) noexcept {
   const double count = std::chrono::duration<double, std::nano>(timeout).count();
@@ -2031,14 +2038,14 @@ inline Waited waited(synfire_status status) {
   return check(status) == SYNFIRE_PENDING ? Waited::pending : Waited::done;
 }
 
-// The callback of a native node. The library is given call_native() in its place, so that no exception meets a frame of
-// the library.
+// The callback of a native node. The library gets call_native() instead, so that no exception reaches a frame of the
+// library.
 struct NativeNode {
   synfire_native_callback callback;
   void* user;
 };
 
-// What the last native node on this thread threw, until the call that led to it has returned.
+// The exception of the last native node on this thread, until the call that led to it has returned.
 inline std::exception_ptr& thrown() noexcept {
   static thread_local std::exception_ptr exception;
   return exception;
@@ -2068,7 +2075,7 @@ class Graph : public Owner<synfire_graph> {
   Graph() noexcept = default;
 
   /**
-   * Creates an empty graph. As synfire_graph_create().
+   * Creates an empty graph. Calls synfire_graph_create().
    *
    * @param context The context it belongs to.
    * @param desc    What to create.
@@ -2080,17 +2087,17 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Takes over a handle.
+   * Takes ownership of a handle.
    *
    * @param handle A graph that nothing else destroys, or null.
    */
   explicit Graph(synfire_graph handle) noexcept : Owner(handle) {}
 
   /**
-   * Gives the handle away; this object is null afterwards. What record_native() keeps for each native node, 16 bytes,
-   * stays for the rest of the program, because nobody tells when the graph is gone.
+   * Gives up ownership of the handle; this object is null afterwards. The 16 bytes that record_native() keeps for each
+   * native node are then never freed, because this object cannot know when the graph is destroyed.
    *
-   * @return The handle, which the caller destroys.
+   * @return The handle, which the caller must destroy.
    */
   [[nodiscard]] synfire_graph release() noexcept {
     for (auto& node : nodes_) static_cast<void>(node.release());
@@ -2107,8 +2114,8 @@ class Graph : public Owner<synfire_graph> {
   // ---- generated from synfire.h by bindings/cpp/generate.py: begin graph
 
   /**
-   * Appends a forward pass. All checks happen here, none at launch. A layer may stand in a graph any number of times:
-   * each forward that begins from the layer's state continues the state that the one before left.
+   * Appends a forward pass. All checks happen here, none at launch. A layer may occur in a graph any number of times:
+   * each forward that starts from the layer's state continues from the state that the previous one left.
    *
    * Calls synfire_graph_record_forward(). Reads `x` (`[T, B, N]`). Reads, where given, `v_init` (`[B, N]`) and `w_init`
    * (`[B, N]`). Writes, where given, `spikes` (`[T, B, N]`, dense or packed), `v_final` (`[B, N]`), `v_seq`
@@ -2124,9 +2131,9 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Appends a backward pass through time of a forward of the layer: the one that `desc.forward` names, else the one
-   * recorded last in this graph, else the one that was recorded or run last anywhere. Where that does not run in the
-   * same replay, because it is not in the graph or is disabled, each launch checks that its tape is still good.
+   * Appends a backward pass through time for a forward of the layer: the one that `desc.forward` names, else the one
+   * recorded last in this graph, else the one that was recorded or run last anywhere. If that forward does not run in
+   * the same replay, because it is not in the graph or is disabled, each launch checks that its tape is still valid.
    *
    * Calls synfire_graph_record_backward(). Reads, where given, `grad_spike_seq` (`[T, B, N]`), `grad_v_seq`
    * (`[T, B, N]`), `grad_v_final` (`[B, N]`), `grad_w_seq` (`[T, B, N]`) and `grad_w_final` (`[B, N]`). Writes, where
@@ -2183,10 +2190,10 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Appends an encoding of rates as spikes; synfire_encode_bernoulli_desc says which. The first replay begins at
-   * synfire_encode_bernoulli_desc::offset, and each one behind where the one before it ended, without the host: replays
-   * never draw the same numbers again. One in which the operation is disabled does not move on. Setting the operation's
-   * value `"offset"` lets the next launch begin there, also where an earlier one began.
+   * Appends an encoding of rates as spikes; synfire_encode_bernoulli_desc says how. The first replay begins at
+   * synfire_encode_bernoulli_desc::offset, and each later one where the one before it ended, without involving the
+   * host: replays never draw the same numbers again. A replay in which the operation is disabled does not advance.
+   * Setting the operation's value `"offset"` makes the next launch begin there, even if an earlier one already did.
    *
    * Calls synfire_graph_record_encode_bernoulli(). Reads `rates` (`[B, N]` or `[T, B, N]`). Writes `spikes`
    * (`[T, B, N]`, dense or packed).
@@ -2240,7 +2247,7 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Appends a reset of rows of a state; as synfire_layer_reset_rows(). The mask is read by every replay.
+   * Appends a reset of rows of a state; as synfire_layer_reset_rows(). Every replay reads the mask.
    *
    * Calls synfire_graph_record_reset_rows(). Reads, where given, `buffer` (`[B]`).
    *
@@ -2282,7 +2289,7 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Appends a copy of rows of the state of one layer to another one; as synfire_layer_copy_rows().
+   * Appends a copy of rows of the state of one layer to another; as synfire_layer_copy_rows().
    *
    * Calls synfire_graph_record_copy_rows().
    *
@@ -2296,8 +2303,8 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Appends a snapshot of rows of a state into a buffer. It is as long as that of synfire_layer_snapshot(), and
-   * synfire_layer_restore() takes it; it has no checksum.
+   * Appends a snapshot of rows of a state into a buffer. It has the size of a snapshot from synfire_layer_snapshot(),
+   * and synfire_layer_restore() accepts it. It has no checksum.
    *
    * Calls synfire_graph_record_snapshot(). Writes `buffer`.
    *
@@ -2311,8 +2318,8 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Appends the restoring of a snapshot from a buffer. A replay that finds no snapshot of this layout there leaves the
-   * state as it is.
+   * Appends a restore of a snapshot from a buffer. A replay that finds no snapshot of this layout in the buffer leaves
+   * the state unchanged.
    *
    * Calls synfire_graph_record_restore(). Reads `buffer`.
    *
@@ -2328,9 +2335,9 @@ class Graph : public Owner<synfire_graph> {
   // ---- generated from synfire.h by bindings/cpp/generate.py: end graph
 
   /**
-   * Appends a native node. As synfire_graph_record_native(), but the callback may throw: launch(), instantiate() or
-   * rebind() throws the same exception again, and the graph stays usable. Where the C ABI is called with the handle
-   * instead, that call answers ::SYNFIRE_ERROR_CALLBACK.
+   * Appends a native node. Calls synfire_graph_record_native(), but the callback may throw: launch(), instantiate() or
+   * rebind() rethrows the exception, and the graph stays usable. If the C ABI is called with the handle instead, that
+   * call returns ::SYNFIRE_ERROR_CALLBACK.
    *
    * @param desc The function, and which buffers it reads and writes.
    * @throws error
@@ -2348,11 +2355,11 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Changes a number that an operation uses. As synfire_graph_set_value().
+   * Changes a number that an operation uses. Calls synfire_graph_set_value().
    *
    * @param operation The operation's number, from last_operation().
-   * @param name      `"value"`, `"scale"`, `"keep"` or `"learning_rate"`.
-   * @param value     What the descriptor of the operation allows there.
+   * @param name      `"value"`, `"scale"`, `"keep"`, `"learning_rate"`, `"seed"` or `"offset"`.
+   * @param value     A value that the operation's descriptor allows.
    * @throws error
    */
   void set_value(std::int32_t operation, const char* name, double value) {
@@ -2360,9 +2367,9 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Lets an operation run in later replays, or leaves it out. As synfire_graph_set_enabled().
+   * Enables or disables an operation in later replays. Calls synfire_graph_set_enabled().
    *
-   * @param operation The operation's number: 0 is what was recorded first.
+   * @param operation The operation's number; 0 is the operation recorded first.
    * @param enabled   Whether it runs.
    * @throws error
    */
@@ -2371,7 +2378,7 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Puts another buffer in the place of one that the graph was recorded with. As synfire_graph_rebind().
+   * Replaces one buffer of the graph with another one. Calls synfire_graph_rebind().
    *
    * @param before A buffer that an operation of the graph reads or writes.
    * @param now    A buffer of the same dtype, size, kind of memory and row pitch.
@@ -2382,7 +2389,7 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * The memory of a pinned buffer that the host may touch. As synfire_graph_get_slot().
+   * Returns the memory of a pinned buffer that the host may access. Calls synfire_graph_get_slot().
    *
    * @param ticket A ticket that launch() returned, or 0 for the next launch.
    * @param buffer A pinned buffer that the graph was recorded with.
@@ -2396,7 +2403,7 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * The graph as text in the DOT language. As synfire_graph_write_dot().
+   * The graph as text in the DOT language. Calls synfire_graph_write_dot().
    *
    * @return The whole text.
    * @throws error
@@ -2411,9 +2418,10 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * How many replays there were, how late and how long. As synfire_graph_get_statistics().
+   * Reports how many replays there were, how many waits were late, and how long replays took. Calls
+   * synfire_graph_get_statistics().
    *
-   * @return What was counted since the graph was created or reset.
+   * @return Counts and times since the graph was created or its statistics were reset.
    * @throws error
    */
   synfire_graph_statistics statistics() const {
@@ -2424,14 +2432,14 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Forgets what statistics() tells. As synfire_graph_reset_statistics().
+   * Resets the statistics. Calls synfire_graph_reset_statistics().
    *
    * @throws error
    */
   void reset_statistics() { check(synfire_graph_reset_statistics(handle_)); }
 
   /**
-   * The number of the operation recorded last. As synfire_graph_get_last_operation().
+   * The number of the operation recorded last. Calls synfire_graph_get_last_operation().
    *
    * @return 0 for the first operation, 1 for the second, and so on.
    * @throws error
@@ -2443,7 +2451,7 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Prepares the recorded list for replay: everything slow happens here. As synfire_graph_instantiate().
+   * Prepares the recorded list for replay: everything slow happens here. Calls synfire_graph_instantiate().
    *
    * @throws error, or what a native node threw.
    */
@@ -2452,10 +2460,10 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Replays the graph once. As synfire_graph_launch().
+   * Replays the graph once. Calls synfire_graph_launch().
    *
    * @param stream The stream; null is the context's own.
-   * @return The ticket of this replay; 0 when the caller captures the stream, and the graph became part of that
+   * @return The ticket of this replay; 0 if the caller is capturing the stream and the graph became part of that
    * capture.
    * @throws error, or what a native node threw.
    */
@@ -2466,24 +2474,24 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Waits until a replay is done, however long that takes. As synfire_graph_wait() with a negative time-out.
+   * Waits until a replay is done, however long that takes. Calls synfire_graph_wait() with a negative time-out.
    *
    * @param ticket A ticket that launch() returned.
    * @param policy How to wait.
-   * @throws error the replay's own.
+   * @throws error, the replay's own.
    */
   void wait(Ticket ticket, WaitPolicy policy = WaitPolicy::spin) const {
     check(synfire_graph_wait(handle_, ticket, static_cast<std::int32_t>(policy), -1));
   }
 
   /**
-   * Waits for a replay, but not longer than a time-out. As synfire_graph_wait().
+   * Waits for a replay, but not longer than a time-out. Calls synfire_graph_wait().
    *
    * @param ticket  A ticket that launch() returned.
-   * @param timeout The longest wait; 0 or less looks once, and so does a deadline that has passed.
+   * @param timeout The longest wait; 0 or less, as for a deadline that has passed, checks once.
    * @param policy  How to wait.
    * @return Whether the replay is done.
-   * @throws error the replay's own.
+   * @throws error, the replay's own.
    */
   template <class Rep, class Period>
   [[nodiscard]] Waited wait(Ticket ticket, std::chrono::duration<Rep, Period> timeout,
@@ -2493,16 +2501,16 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Looks whether a replay is done, and never blocks. As synfire_graph_poll().
+   * Checks whether a replay is done. Never blocks. Calls synfire_graph_poll().
    *
    * @param ticket A ticket that launch() returned.
    * @return Whether the replay is done.
-   * @throws error the replay's own.
+   * @throws error, the replay's own.
    */
   [[nodiscard]] Waited poll(Ticket ticket) const { return detail::waited(synfire_graph_poll(handle_, ticket)); }
 
  private:
-  // As check(), for calls that may call native nodes.
+  // Like check(), for calls that may run native nodes.
   template <class Call>
   void check_nodes(Call call) {
     if (!nodes_.empty()) detail::thrown() = nullptr;  // left by a call of the C ABI

@@ -12,7 +12,7 @@ namespace Synfire
         Ok = 0,
 
         /// <summary>
-        /// Success so far: the replay has not finished yet (poll), or not before the time-out (wait).
+        /// Success so far: the replay has not finished yet (poll), or did not finish before the time-out (wait).
         /// </summary>
         Pending = 1,
 
@@ -23,23 +23,23 @@ namespace Synfire
         HostFallback = 2,
 
         /// <summary>
-        /// Success: the caller captures the stream, so the work became part of that capture instead of being run
+        /// Success: the caller is capturing the stream, so the work became part of the capture instead of running
         /// now.
         /// </summary>
         Captured = 3,
 
-        /// <summary>An argument is outside what is allowed; the text names it.</summary>
+        /// <summary>An argument has a value that is not allowed; the text names it.</summary>
         ErrorInvalidArgument = -1,
 
         /// <summary>A handle is null, stale, of the wrong type or of another context.</summary>
         ErrorInvalidHandle = -2,
 
-        /// <summary>A descriptor is too small, or carries non-zero fields that this library does not know.</summary>
+        /// <summary>A descriptor is too small, or has non-zero fields that this library does not know.</summary>
         ErrorStructSize = -3,
 
         /// <summary>
-        /// Host or device memory is exhausted, the machine or the process's control group has less than is asked
-        /// for, or the size cannot be represented.
+        /// Host or device memory is exhausted, the request exceeds the memory of the machine or of the process's
+        /// control group, or the size cannot be represented.
         /// </summary>
         ErrorOutOfMemory = -4,
 
@@ -55,26 +55,26 @@ namespace Synfire
         ErrorCapturing = -7,
 
         /// <summary>
-        /// The tape that backward needs does not exist, was left by an older forward, or parameters changed
-        /// since.
+        /// The tape that a backward needs does not exist, belongs to an older forward, or predates a change of
+        /// parameters.
         /// </summary>
         ErrorStaleTape = -8,
 
-        /// <summary>Calls came in an order that is not allowed: for example launch before instantiate.</summary>
+        /// <summary>Calls were made in the wrong order: for example, launch before instantiate.</summary>
         ErrorWrongOrder = -9,
 
-        /// <summary>The device failed for good (a sticky CUDA error): the context can only be destroyed.</summary>
+        /// <summary>The device failed permanently (a sticky CUDA error). The context can only be destroyed.</summary>
         ErrorDeviceLost = -10,
 
-        /// <summary>The combination is meaningful but not built in this version.</summary>
+        /// <summary>The combination is meaningful but not supported in this version.</summary>
         ErrorUnsupported = -11,
 
         /// <summary>A CUDA call failed for another reason; the text and the CUDA error number say which.</summary>
         ErrorCuda = -12,
 
         /// <summary>
-        /// The callback of a native node failed, or broke the capture it was called in; the text names the node.
-        /// Or the context's job system did not run what it took.
+        /// The callback of a native node failed or broke the capture in which it was called (the text names the
+        /// node), or the context's job system did not run a task that it accepted.
         /// </summary>
         ErrorCallback = -13,
 
@@ -85,10 +85,10 @@ namespace Synfire
     /// <summary>The constants <c>SYNFIRE_BACKEND_*</c> of the C library.</summary>
     public enum Backend
     {
-        /// <summary>CUDA when a usable GPU answers, else the host (with SYNFIRE_HOST_FALLBACK).</summary>
+        /// <summary>CUDA if there is a usable GPU, else the host (with SYNFIRE_HOST_FALLBACK).</summary>
         Auto = 0,
 
-        /// <summary>The host backend: same mathematics, same bits in f32.</summary>
+        /// <summary>The host backend: the same mathematics, and the same bits in f32.</summary>
         Host = 1,
 
         /// <summary>An NVIDIA GPU.</summary>
@@ -104,18 +104,18 @@ namespace Synfire
         /// <summary>The library was built without CUDA.</summary>
         NotBuilt = 1,
 
-        /// <summary>No NVIDIA driver answers.</summary>
+        /// <summary>There is no working NVIDIA driver.</summary>
         NoDriver = 2,
 
-        /// <summary>The driver is older than the CUDA runtime in this library needs.</summary>
+        /// <summary>The driver is older than the CUDA runtime in this library requires.</summary>
         DriverTooOld = 3,
 
-        /// <summary>The driver answers but shows no GPU.</summary>
+        /// <summary>The driver works but reports no GPU.</summary>
         NoDevice = 4,
 
         /// <summary>
-        /// A GPU was found but could not be used; synfire_context_properties.name of the host context still
-        /// answers.
+        /// A GPU was found but could not be used; synfire_context_properties.name of the host context is still
+        /// valid.
         /// </summary>
         DeviceFailed = 5
     }
@@ -127,14 +127,14 @@ namespace Synfire
         Device = 0,
 
         /// <summary>
-        /// Page-locked host memory that the GPU reads and writes: the kind for frames in and out of a graph. On a
-        /// host context: ordinary memory.
+        /// Page-locked host memory that the GPU can read and write: the kind for data that enters or leaves a
+        /// graph. On a host context: ordinary memory.
         /// </summary>
         Pinned = 1,
 
         /// <summary>
-        /// Ordinary (pageable) host memory. On a CUDA context it can be uploaded from and downloaded to, not
-        /// recorded.
+        /// Ordinary (pageable) host memory. On a CUDA context it can be uploaded and downloaded, but no operation
+        /// can use it.
         /// </summary>
         Host = 2
     }
@@ -149,8 +149,8 @@ namespace Synfire
         F64 = 1,
 
         /// <summary>
-        /// Neuron-packed spikes: <c>uint32</c> words <c>[T, B, ceil(N/32)]</c>, bit i of word w is neuron 32w+i,
-        /// tail bits zero; its bytes are what a little-endian packbits of each row gives. One element is one
+        /// Neuron-packed spikes: <c>uint32</c> words <c>[T, B, ceil(N/32)]</c>. Bit i of word w is neuron 32w+i;
+        /// tail bits are zero. The bytes are those of a little-endian packbits of each row. One element is one
         /// word.
         /// </summary>
         Bits = 2,
@@ -161,19 +161,19 @@ namespace Synfire
         /// <summary>bfloat16, the upper half of an f32, as storage: arithmetic and state are f32.</summary>
         Bf16 = 4,
 
-        /// <summary>One byte a spike, 0 or 1. For spikes only.</summary>
+        /// <summary>One byte per spike, 0 or 1. For spikes only.</summary>
         U8 = 5,
 
         /// <summary>
-        /// Time-packed spikes: <c>uint32</c> words <c>[ceil(T/32), B, N]</c>, bit t mod 32 of word t / 32 is step
-        /// t, tail bits zero. One element is one word. For spikes only.
+        /// Time-packed spikes: <c>uint32</c> words <c>[ceil(T/32), B, N]</c>. Bit t mod 32 of word t / 32 is step
+        /// t; tail bits are zero. One element is one word. For spikes only.
         /// </summary>
         TimeBits = 6,
 
-        /// <summary>Unsigned whole numbers of 32 bits: counts of spikes.</summary>
+        /// <summary>Unsigned 32-bit integers: counts of spikes.</summary>
         U32 = 7,
 
-        /// <summary>Unsigned whole numbers of 64 bits: counts of spikes.</summary>
+        /// <summary>Unsigned 64-bit integers: counts of spikes.</summary>
         U64 = 8
     }
 
@@ -194,7 +194,7 @@ namespace Synfire
         Lif = 2,
 
         /// <summary>
-        /// Parametric LIF: LIF whose one stored value is 1/tau, the parameter that learns. Parameters
+        /// Parametric LIF: LIF that stores 1/tau, the parameter that learns, instead of tau. Parameters
         /// <c>reciprocal_tau</c> (also set and read as <c>tau</c>), <c>v_rest</c>, <c>v_threshold</c>,
         /// <c>v_reset</c>.
         /// </summary>
@@ -305,14 +305,14 @@ namespace Synfire
         None = 1,
 
         /// <summary>
-        /// The forward also keeps H of every step, in f32 (f64 in f64 layers): the same gradients, bit for bit. X
-        /// is free after the forward, unless gradients of parameters are asked for.
+        /// The forward also keeps H of every step, in f32 (f64 in f64 layers). Gradients are the same, bit for
+        /// bit. X may be reused after the forward, unless gradients of parameters are requested.
         /// </summary>
         Store = 2,
 
         /// <summary>
-        /// As SYNFIRE_TAPE_STORE with H in the layer's 16-bit dtype beside time-packed spikes: spikes stay exact,
-        /// gradients carry the rounding of H. f16 and bf16 layers only.
+        /// Like SYNFIRE_TAPE_STORE, but the forward keeps H in the layer's 16-bit dtype, and time-packed spikes
+        /// beside it. Spikes stay exact; gradients carry the rounding error of H. f16 and bf16 layers only.
         /// </summary>
         StoreNarrow = 3
     }
@@ -333,10 +333,10 @@ namespace Synfire
     /// <summary>The constants <c>SYNFIRE_WAIT_*</c> of the C library.</summary>
     public enum WaitPolicy
     {
-        /// <summary>Poll without pause: the lowest latency, one busy processor.</summary>
+        /// <summary>Poll continuously: the lowest latency, one busy processor.</summary>
         Spin = 0,
 
-        /// <summary>Poll, giving the processor to other threads in between.</summary>
+        /// <summary>Poll, and yield the processor to other threads in between.</summary>
         Yield = 1,
 
         /// <summary>Sleep until done: the lowest load, the highest latency.</summary>
@@ -346,7 +346,9 @@ namespace Synfire
     /// <summary>The constants <c>SYNFIRE_SLOTS_*</c> of the C library.</summary>
     public enum Slots
     {
-        /// <summary>One copy of the pinned buffers, their own memory, which nothing guards.</summary>
+        /// <summary>
+        /// One copy of the pinned buffers, their own memory, without protection against concurrent replays.
+        /// </summary>
         Shared = 2147483647
     }
 
@@ -354,10 +356,10 @@ namespace Synfire
     [System.Flags]
     public enum Bound
     {
-        /// <summary><c>lower</c> counts.</summary>
+        /// <summary><c>lower</c> applies.</summary>
         Lower = 1,
 
-        /// <summary><c>upper</c> counts.</summary>
+        /// <summary><c>upper</c> applies.</summary>
         Upper = 2
     }
 }

@@ -10,9 +10,10 @@ namespace Synfire.Raw
 {
     /// <summary>
     /// A CUDA stream of the context's device: <c>cudaStream_t</c> and <c>CUstream</c> convert without a cast.
-    /// Null means the context's own stream. One of another device is refused (SYNFIRE_ERROR_INVALID_ARGUMENT).
-    /// CUDA's handles <c>cudaStreamLegacy</c> (1) and <c>cudaStreamPerThread</c> (2) mean those streams of the
-    /// device's primary context, the latter that of the calling thread.
+    /// Null means the context's own stream. A stream of another device is refused
+    /// (SYNFIRE_ERROR_INVALID_ARGUMENT). CUDA's handles <c>cudaStreamLegacy</c> (1) and
+    /// <c>cudaStreamPerThread</c> (2) refer to those streams of the device's primary context; the latter is that
+    /// of the calling thread.
     /// </summary>
     [StructLayout(LayoutKind.Sequential)]
     public readonly struct synfire_stream : IEquatable<synfire_stream>
@@ -113,7 +114,7 @@ namespace Synfire.Raw
         public override int GetHashCode() { return Value.GetHashCode(); }
     }
 
-    /// <summary>How to create a context. Zero means default in every field but <c>struct_size</c>.</summary>
+    /// <summary>How to create a context. Zero means the default in every field except <c>struct_size</c>.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_context_desc
     {
@@ -122,38 +123,38 @@ namespace Synfire.Raw
         /// <summary>One of <c>SYNFIRE_BACKEND_*</c>. Default: automatic.</summary>
         public int backend;
         /// <summary>
-        /// CUDA device ordinal, as CUDA numbers the visible devices. Default: 0. Ignored by the host backend when
-        /// 0, refused otherwise.
+        /// CUDA device ordinal among the visible devices. Default: 0. The host backend accepts only 0.
         /// </summary>
         public int device;
         /// <summary>
-        /// Threads of the host backend: 1 is the calling thread only and no other is ever created; 0 (default) is
-        /// automatic: what the environment variable <c>OMP_NUM_THREADS</c> says, else the processors that the
-        /// calling thread may run on; up to 1024. Small work never leaves the calling thread. The others are the
-        /// context's own: they are created when a graph with work for them is instantiated, or by the first eager
-        /// call that has such, and end with the context. Where the system refuses one there are fewer. With a job
-        /// system: how many threads that has, the calling one included.
+        /// Threads of the host backend, up to 1024. 0 (default): the value of the environment variable
+        /// <c>OMP_NUM_THREADS</c>, else the number of processors on which the calling thread may run. 1: only the
+        /// calling thread; no other is ever created. Small amounts of work stay on the calling thread. The other
+        /// threads belong to the context: they are created when a graph with work for them is instantiated, or by
+        /// the first eager call with such work, and end with the context. If the system refuses to create one,
+        /// there are fewer. With a job system: the number of its threads, including the calling one.
         /// </summary>
         public int n_threads;
         /// <summary>
-        /// Priority of the context's own CUDA stream, as CUDA counts (lower is more urgent). Default: 0. Values
-        /// outside the device's range are clamped to it. Kernels of the context's graphs carry it, whatever
-        /// stream they are launched on; eager calls have that of the stream they are given.
+        /// Priority of the context's own CUDA stream, in CUDA's numbering (lower is more urgent). Default: 0.
+        /// Values outside the device's range are clamped to it. Kernels of the context's graphs have this
+        /// priority on whichever stream they are launched; eager calls have the priority of their stream.
         /// </summary>
         public int stream_priority;
         /// <summary>Must be zero.</summary>
         public uint reserved;
         /// <summary>
-        /// The caller's job system, in the place of threads of the context's own: takes a task. Null (default),
-        /// as <c>finish_task</c> then is too: none. Used by the host backend, with <c>n_threads</c> of 1 never;
-        /// on CUDA it is accepted and never called. A task whose items it does not run once each fails the call
-        /// that brought it, with SYNFIRE_ERROR_CALLBACK. Both functions must stay callable until the context and
-        /// everything created on it is freed: they are called in launches and eager calls only.
+        /// Adds a task to the caller's job system, which replaces the context's own threads. Null (default): no
+        /// job system; <c>finish_task</c> must be null as well. The host backend uses the job system unless
+        /// <c>n_threads</c> is 1; a CUDA context accepts it and never calls it. If an item of a task does not run
+        /// exactly once, the call that issued the task fails with SYNFIRE_ERROR_CALLBACK. Both functions must
+        /// stay callable until the context and everything created on it are freed. They are called only in
+        /// launches and eager calls.
         /// </summary>
         public IntPtr enqueue_task;
-        /// <summary>Waits for a task that <c>enqueue_task</c> took.</summary>
+        /// <summary>Waits for a task that <c>enqueue_task</c> accepted.</summary>
         public IntPtr finish_task;
-        /// <summary>Handed to both.</summary>
+        /// <summary>Passed to both functions.</summary>
         public void* job_system;
 
         /// <summary>All zeros plus the size.</summary>
@@ -178,7 +179,7 @@ namespace Synfire.Raw
         public int backend;
         /// <summary>CUDA device ordinal; -1 on the host.</summary>
         public int device;
-        /// <summary>One of <c>SYNFIRE_FALLBACK_*</c>: why automatic selection ended on the host.</summary>
+        /// <summary>One of <c>SYNFIRE_FALLBACK_*</c>: why automatic selection chose the host.</summary>
         public int fallback_reason;
         /// <summary>Threads the host backend may use; 0 on CUDA.</summary>
         public int n_threads;
@@ -188,14 +189,14 @@ namespace Synfire.Raw
         public int compute_minor;
         /// <summary>Multiprocessors of the GPU; 0 on the host.</summary>
         public int n_multiprocessors;
-        /// <summary>CUDA driver version (e.g. 13000); 0 when none answers.</summary>
+        /// <summary>CUDA driver version (e.g. 13000); 0 without a driver.</summary>
         public int driver_version;
-        /// <summary>CUDA runtime version inside this library; 0 when built without CUDA.</summary>
+        /// <summary>CUDA runtime version inside this library; 0 if built without CUDA.</summary>
         public int runtime_version;
         /// <summary>Bytes of device memory; 0 on the host.</summary>
         public ulong memory_bytes;
         /// <summary>
-        /// Name of the GPU, or of the host backend, its instruction level and its threading (e.g.
+        /// Name of the GPU, or name, instruction level and threading of the host backend (e.g.
         /// <c>"host avx512, pool"</c>).
         /// </summary>
         public fixed byte name[128];
@@ -213,8 +214,8 @@ namespace Synfire.Raw
     }
 
     /// <summary>
-    /// How to create a buffer. Zero means default in every field but <c>struct_size</c>; <c>n_elements</c> or
-    /// <c>shape</c> is needed.
+    /// How to create a buffer. Zero means the default in every field except <c>struct_size</c>. Either
+    /// <c>n_elements</c> or <c>shape</c> must be given.
     /// </summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_buffer_desc
@@ -228,44 +229,45 @@ namespace Synfire.Raw
         /// <summary>Must be zero.</summary>
         public uint reserved;
         /// <summary>
-        /// Number of elements (words for packed spikes), at least 1. 0 (default): as many as <c>shape</c> takes,
-        /// at its <c>row_pitch</c>.
+        /// Number of elements (words for packed spikes), at least 1. 0 (default): as many as <c>shape</c> and
+        /// <c>row_pitch</c> need.
         /// </summary>
         public ulong n_elements;
         /// <summary>
-        /// Null (default): the library allocates, zero-filled and aligned to 256 bytes. Otherwise memory to
-        /// borrow: it must be of the stated kind (on CUDA this is checked), aligned to its element, and stay
-        /// until its last use: by the buffer, by a graph that uses it, and by a layer whose tape was made from
-        /// it. <c>release</c> tells when that was.
+        /// Null (default): the library allocates memory, zero-filled and aligned to 256 bytes. Otherwise: memory
+        /// to borrow. It must be of the kind that <c>memory</c> names (checked on CUDA), aligned to its elements,
+        /// and valid until its last use by the buffer, by a graph that uses it, or by a layer whose tape was made
+        /// from it. <c>release</c> reports the last use.
         /// </summary>
         public void* data;
         /// <summary>
         /// Elements (words for packed spikes) from one step to the next, where a layer reads or writes the buffer
-        /// as <c>[T, ...]</c>: at least one step's elements. What lies between is left alone. 0 (default): steps
-        /// follow each other directly.
+        /// as <c>[T, ...]</c>: at least the number of elements of one step. Elements in between are not touched.
+        /// 0 (default): steps are contiguous.
         /// </summary>
         public ulong row_pitch;
         /// <summary>
-        /// Called once when borrowed memory has had its last use, and no GPU work that was enqueued before reads
-        /// or writes it. Null (default): nothing is called. Refused without <c>data</c>. When the buffer could
-        /// not be created it is never called, and the memory is still the caller's.
+        /// Called once, after the last use of borrowed memory, when no GPU work enqueued before still reads or
+        /// writes it. Null (default): nothing is called. Refused without <c>data</c>. If the buffer could not be
+        /// created, it is never called and the memory still belongs to the caller.
         /// </summary>
         public IntPtr release;
-        /// <summary>Handed to <c>release</c>.</summary>
+        /// <summary>Passed to <c>release</c>.</summary>
         public void* release_user;
         /// <summary>
-        /// Set to 1 when <c>release</c> would be called, or has returned: by an atomic store with release order.
-        /// For programs whose own functions must not run on any thread that calls the library, such as those of
-        /// an interpreter or of a garbage collector: they look at it when they like. Null (default): nothing is
-        /// set. Refused without <c>data</c>; not set when the buffer could not be created.
+        /// Set to 1, by an atomic store with release order, after <c>release</c> has returned or, without one,
+        /// when it would have been called. For programs whose functions must not run on arbitrary threads, such
+        /// as those with an interpreter or a garbage collector: they can poll it instead. Null (default): nothing
+        /// is set. Refused without <c>data</c>. Not set if the buffer could not be created.
         /// </summary>
         public uint* release_flag;
         /// <summary>
-        /// The shape: up to four lengths, the slowest dimension first, such as <c>[T, B, N]</c>; unused ones at
-        /// the end are 0. Packed spikes have their last or first length in words. An operation refuses a buffer
-        /// of another shape than it needs (SYNFIRE_ERROR_INVALID_ARGUMENT). Lengths of 1 are ignored, and a
-        /// buffer with one length is a plain array, of which only the size is checked. With <c>row_pitch</c>, the
-        /// first length is the number of steps. All 0 (default): no shape; only the size is checked.
+        /// The shape: up to four lengths, slowest dimension first, such as <c>[T, B, N]</c>; unused lengths at
+        /// the end are 0. For packed spikes, the last or first length is in words. An operation refuses a buffer
+        /// whose shape differs from the one that it needs (SYNFIRE_ERROR_INVALID_ARGUMENT). Lengths of 1 are
+        /// ignored. A buffer with at most one other length is a plain array, and only its size is checked. With
+        /// <c>row_pitch</c>, the first length is the number of steps. All 0 (default): no shape; only the size is
+        /// checked.
         /// </summary>
         public fixed ulong shape[4];
 
@@ -282,7 +284,7 @@ namespace Synfire.Raw
     }
 
     /// <summary>
-    /// How to create a layer. Zero means default in every field but <c>struct_size</c>, <c>n_steps</c> and
+    /// How to create a layer. Zero means the default in every field except <c>struct_size</c>, <c>n_steps</c> and
     /// <c>n_neurons</c>.
     /// </summary>
     [StructLayout(LayoutKind.Sequential)]
@@ -290,7 +292,7 @@ namespace Synfire.Raw
     {
         /// <summary><c>sizeof(synfire_layer_desc)</c>.</summary>
         public uint struct_size;
-        /// <summary>One of <c>SYNFIRE_MODEL_*</c>, or what synfire_model_id() gave. Default: LIF.</summary>
+        /// <summary>One of <c>SYNFIRE_MODEL_*</c>, or an id from synfire_model_id(). Default: LIF.</summary>
         public int model;
         /// <summary>Steps T of one forward, at least 1.</summary>
         public long n_steps;
@@ -299,23 +301,25 @@ namespace Synfire.Raw
         /// <summary>Batch rows B that share the parameters. Default: 1.</summary>
         public long batch;
         /// <summary>
-        /// Storage of the sequences <c>[T, B, N]</c>: one of <c>SYNFIRE_DTYPE_F32</c> (default),
-        /// <c>SYNFIRE_DTYPE_F16</c>, <c>SYNFIRE_DTYPE_BF16</c> (state, arithmetic, parameters and their gradients
-        /// are f32 with all three) and <c>SYNFIRE_DTYPE_F64</c> (f64 throughout). In a 16-bit layer any single
+        /// Storage type of the sequences <c>[T, B, N]</c>: one of <c>SYNFIRE_DTYPE_F32</c> (default),
+        /// <c>SYNFIRE_DTYPE_F16</c>, <c>SYNFIRE_DTYPE_BF16</c> (with all three, state, arithmetic, parameters and
+        /// their gradients are f32) and <c>SYNFIRE_DTYPE_F64</c> (f64 throughout). In a 16-bit layer, each
         /// sequence may also be f32.
         /// </summary>
         public int dtype;
         /// <summary>One of <c>SYNFIRE_RESET_*</c>. Default: hard.</summary>
         public int reset;
-        /// <summary>One of <c>SYNFIRE_SURROGATE_*</c>, or what synfire_surrogate_id() gave. Default: sigmoid.</summary>
+        /// <summary>
+        /// One of <c>SYNFIRE_SURROGATE_*</c>, or an id from synfire_surrogate_id(). Default: sigmoid.
+        /// </summary>
         public int surrogate;
         /// <summary>1: the gradient does not flow through the spike inside the reset. Default 0: it does.</summary>
         public int detach_reset;
-        /// <summary>LIF and PLIF only. 1: X is added undivided by tau. Default 0: X decays with tau.</summary>
+        /// <summary>LIF and PLIF only. 1: X is added without division by tau. Default 0: X is divided by tau.</summary>
         public int undecayed_input;
         /// <summary>
-        /// CUDA threads of one block of the layer's kernels, to measure with: 32, 64, 96 or 128; a backward takes
-        /// at most 64. Default 0: as was measured best. Changes no result. Ignored on the host.
+        /// CUDA threads per block of the layer's kernels, for measurements: 32, 64, 96 or 128; a backward uses at
+        /// most 64. Default 0: the number that measured best. Does not change results. Ignored on the host.
         /// </summary>
         public uint threads_per_block;
 
@@ -332,9 +336,9 @@ namespace Synfire.Raw
     }
 
     /// <summary>
-    /// Bytes a layer needs on its device, known before anything is allocated. What is said of a tape is taken by
-    /// each tape: by every recorded forward that leaves one, until its graph is destroyed, and once by the
-    /// layer's eager forwards.
+    /// Bytes that a layer needs on its device, known before anything is allocated. Sizes of a tape are per tape:
+    /// every recorded forward with a tape has one until its graph is destroyed, and the layer's eager forwards
+    /// share one.
     /// </summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_layer_memory
@@ -345,27 +349,29 @@ namespace Synfire.Raw
         public uint checkpoint_interval;
         /// <summary>State V <c>[B, N]</c> (and W), each rounded up to 256 bytes.</summary>
         public ulong state_bytes;
-        /// <summary>Parameters, each one number, and the constants that follow from them.</summary>
+        /// <summary>Parameters, one number each, and the constants derived from them.</summary>
         public ulong parameter_bytes;
         /// <summary>
         /// Constants per neuron; added once, with the first parameter that becomes one number per neuron.
         /// </summary>
         public ulong per_neuron_parameter_bytes;
-        /// <summary>A tape, V (and W) as <c>[ceil(T/checkpoint_interval), B, N]</c>; never for inference.</summary>
+        /// <summary>
+        /// One tape: V (and W) as <c>[ceil(T/checkpoint_interval), B, N]</c>. Not needed for inference.
+        /// </summary>
         public ulong tape_bytes;
         /// <summary>
-        /// Sums over steps of the gradients of parameters; allocated with the first backward that asks for one.
+        /// Sums over steps of the gradients of parameters; allocated with the first backward that computes one.
         /// </summary>
         public ulong gradient_bytes;
         /// <summary>
-        /// Added once, when gradients of parameters are asked for and parameters are one number per neuron.
+        /// Added once, when gradients of parameters are computed and parameters are one number per neuron.
         /// </summary>
         public ulong per_neuron_gradient_bytes;
-        /// <summary>H of SYNFIRE_TAPE_STORE; added to the tape of such a forward, unless H goes over X.</summary>
+        /// <summary>H of SYNFIRE_TAPE_STORE; added to the tape of such a forward, unless H is written over X.</summary>
         public ulong stored_tape_bytes;
         /// <summary>
-        /// H of SYNFIRE_TAPE_STORE_NARROW; added to the tape of such a forward, unless H goes over X. 0 in f32
-        /// and f64.
+        /// H of SYNFIRE_TAPE_STORE_NARROW; added to the tape of such a forward, unless H is written over X. 0 in
+        /// f32 and f64.
         /// </summary>
         public ulong narrow_tape_bytes;
         /// <summary>
@@ -374,9 +380,9 @@ namespace Synfire.Raw
         /// </summary>
         public ulong narrow_tape_spike_bytes;
         /// <summary>
-        /// Values, f64; added with each parameter that becomes one number per neuron. On their way there the
-        /// values take as much page-locked host memory: once for each change of the parameter that is in flight,
-        /// at most eight times.
+        /// Values in f64; added with each parameter that becomes one number per neuron. Each change of the
+        /// parameter that is in flight takes the same amount of page-locked host memory, at most eight times in
+        /// all.
         /// </summary>
         public ulong per_neuron_value_bytes;
 
@@ -398,11 +404,11 @@ namespace Synfire.Raw
     {
         /// <summary><c>sizeof(synfire_parameter_info)</c>; set before the call.</summary>
         public uint struct_size;
-        /// <summary>1 when the minimum itself is not allowed: <c>minimum &lt; value &lt;= maximum</c>.</summary>
+        /// <summary>1 if the minimum itself is not allowed: <c>minimum &lt; value &lt;= maximum</c>.</summary>
         public int open_range;
-        /// <summary>Values held now: 1, or N.</summary>
+        /// <summary>Number of values held now: 1 or N.</summary>
         public ulong length;
-        /// <summary>The value of a fresh layer.</summary>
+        /// <summary>The value in a new layer.</summary>
         public double default_value;
         /// <summary>Smallest value allowed.</summary>
         public double minimum;
@@ -424,9 +430,9 @@ namespace Synfire.Raw
     }
 
     /// <summary>
-    /// One forward pass through time. Buffers marked optional may be null. Sequences <c>[T, B, N]</c> are of the
-    /// layer's dtype, in a 16-bit layer also f32, each on its own; states <c>[B, N]</c> are f32, in an f64 layer
-    /// f64.
+    /// One forward pass through time. Buffers marked optional may be null. Sequences <c>[T, B, N]</c> have the
+    /// layer's dtype; in a 16-bit layer, each sequence may also be f32. States <c>[B, N]</c> are f32, or f64 in
+    /// an f64 layer.
     /// </summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_forward_desc
@@ -438,24 +444,25 @@ namespace Synfire.Raw
         /// <summary>X <c>[T, B, N]</c>, read.</summary>
         public synfire_buffer x;
         /// <summary>
-        /// S, written: dense <c>[T, B, N]</c> of 0 and 1 (as other sequences, or SYNFIRE_DTYPE_U8),
+        /// S, written: dense <c>[T, B, N]</c> of 0 and 1 (of the type of other sequences, or SYNFIRE_DTYPE_U8),
         /// SYNFIRE_DTYPE_BITS <c>[T, B, ceil(N/32)]</c>, or SYNFIRE_DTYPE_TIME_BITS <c>[ceil(T/32), B, N]</c>.
         /// Optional.
         /// </summary>
         public synfire_buffer spikes;
         /// <summary>
-        /// V before the first step <c>[B, N]</c>, read. Null (default): the layer's own state, which this forward
-        /// then advances, so that the next one continues. Given: the layer's state is neither read nor written.
+        /// V before the first step <c>[B, N]</c>, read. Null (default): the forward starts from the layer's own
+        /// state and advances it, so that the next forward continues from there. If given, the layer's state is
+        /// neither read nor written.
         /// </summary>
         public synfire_buffer v_init;
         /// <summary>V after the last step <c>[B, N]</c>, written. Optional.</summary>
         public synfire_buffer v_final;
-        /// <summary>V after reset, every step <c>[T, B, N]</c>, written. Optional.</summary>
+        /// <summary>V after the reset of every step <c>[T, B, N]</c>, written. Optional.</summary>
         public synfire_buffer v_seq;
         /// <summary>H, the charged potential before firing <c>[T, B, N]</c>, written. Optional.</summary>
         public synfire_buffer h_seq;
         /// <summary>
-        /// W before the first step <c>[B, N]</c>, read: given together with <c>v_init</c>, or both null. The w
+        /// W before the first step <c>[B, N]</c>, read. Given together with <c>v_init</c>, or both null. The w
         /// fields are for models with a second variable only.
         /// </summary>
         public synfire_buffer w_init;
@@ -464,8 +471,8 @@ namespace Synfire.Raw
         /// <summary>W after every step <c>[T, B, N]</c>, written. Optional.</summary>
         public synfire_buffer w_seq;
         /// <summary>
-        /// 1: a tape mode that stores H writes it over X, which must be of the type H is stored in. No gradients
-        /// of parameters can follow. Default 0: H gets memory of its own.
+        /// 1: a tape mode that stores H writes it over X, which must have the type in which H is stored.
+        /// Gradients of parameters cannot then be computed. Default 0: H has memory of its own.
         /// </summary>
         public int in_place;
         /// <summary>Must be zero.</summary>
@@ -483,27 +490,27 @@ namespace Synfire.Raw
         }
     }
 
-    /// <summary>A parameter whose gradient a backward shall compute.</summary>
+    /// <summary>A parameter whose gradient a backward computes.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_parameter_gradient
     {
         /// <summary>
-        /// A parameter of the model, <c>v_threshold</c> or <c>v_reset</c>; not one of the surrogate. A second
-        /// name (<c>tau</c> of PLIF) gives the gradient along that.
+        /// A parameter of the model, <c>v_threshold</c> or <c>v_reset</c>; not a parameter of the surrogate. A
+        /// second name (<c>tau</c> of PLIF) selects the gradient with respect to that quantity.
         /// </summary>
         public byte* name;
         /// <summary>
-        /// dL/dp, replaced, or added to (synfire_backward_desc.add_parameter_gradients): a buffer of f32 (f64 in
-        /// an f64 layer) with one element, the sum over all neurons, batch rows and steps, or with N, the sum
-        /// over batch rows and steps of each neuron. Sums are taken in f64 in a fixed order, so that every run
-        /// and every machine gives the same bits.
+        /// dL/dp, replaced or added to (synfire_backward_desc.add_parameter_gradients): a buffer of f32 (f64 in
+        /// an f64 layer) with one element, the sum over all neurons, batch rows and steps, or with N elements,
+        /// the sum over batch rows and steps for each neuron. Sums are computed in f64 in a fixed order, so that
+        /// every run and every machine gives the same bits.
         /// </summary>
         public synfire_buffer gradient;
     }
 
     /// <summary>
-    /// One backward pass through time, of one taped forward. A null gradient in means zero. Types are those of
-    /// synfire_forward_desc.
+    /// One backward pass through time, for one forward with a tape. A null input gradient counts as zero. Types
+    /// are those of synfire_forward_desc.
     /// </summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_backward_desc
@@ -511,8 +518,8 @@ namespace Synfire.Raw
         /// <summary><c>sizeof(synfire_backward_desc)</c>.</summary>
         public uint struct_size;
         /// <summary>
-        /// 1: <c>grad_x_seq</c> may be the same memory as <c>grad_spike_seq</c>, of the same type and pitch.
-        /// Default 0: refused.
+        /// 1: <c>grad_x_seq</c> may use the memory of <c>grad_spike_seq</c>, with the same type and pitch.
+        /// Default 0: this is refused.
         /// </summary>
         public int in_place;
         /// <summary>dL/dS <c>[T, B, N]</c>, read. Optional.</summary>
@@ -520,8 +527,8 @@ namespace Synfire.Raw
         /// <summary>dL/dV of every step <c>[T, B, N]</c>, read. Optional.</summary>
         public synfire_buffer grad_v_seq;
         /// <summary>
-        /// dL/dV of the final state <c>[B, N]</c>, read; added to the last step's: the grad_v_init of the window
-        /// that follows. Optional.
+        /// dL/dV of the final state <c>[B, N]</c>, read; added to that of the last step. It is the
+        /// <c>grad_v_init</c> of the window that follows. Optional.
         /// </summary>
         public synfire_buffer grad_v_final;
         /// <summary>dL/dX <c>[T, B, N]</c>, written. Optional; at least one output is needed.</summary>
@@ -539,22 +546,22 @@ namespace Synfire.Raw
         public synfire_buffer grad_w_init;
         /// <summary>
         /// <c>n_parameter_gradients</c> gradients to compute. Default: none. A detached reset drops the paths
-        /// through S inside the reset; direct terms stay.
+        /// through S inside the reset and keeps direct terms.
         /// </summary>
         public synfire_parameter_gradient* parameter_gradients;
-        /// <summary>How many. Default: 0.</summary>
+        /// <summary>How many <c>parameter_gradients</c> there are. Default: 0.</summary>
         public ulong n_parameter_gradients;
         /// <summary>
-        /// In a graph: which forward of the layer, by 1 + the number that synfire_graph_get_last_operation() gave
-        /// for it, so that a layer may stand in a graph several times: shared weights, windows one after the
-        /// other. Default 0: the newest forward of the layer in the graph, or, where it has none, the forward
-        /// that was recorded or run last anywhere. A backward that runs now is of the forward that ran last, and
-        /// takes 0 only.
+        /// In a graph: the forward to which this backward belongs, as 1 + its number from
+        /// synfire_graph_get_last_operation(). A layer may thus occur several times in a graph, for shared
+        /// weights or consecutive windows. Default 0: the layer's newest forward in the graph or, if there is
+        /// none, the forward that was recorded or run last anywhere. A backward that runs now belongs to the
+        /// forward that ran last, and accepts only 0.
         /// </summary>
         public uint forward;
         /// <summary>
-        /// 1: gradients of parameters are added to what their buffers hold, in f64, and rounded once. Default 0:
-        /// they replace it.
+        /// 1: gradients of parameters are added to the contents of their buffers, in f64, and rounded once.
+        /// Default 0: they replace the contents.
         /// </summary>
         public int add_parameter_gradients;
 
@@ -570,7 +577,7 @@ namespace Synfire.Raw
         }
     }
 
-    /// <summary>Values for one parameter: an entry of the list of synfire_layer_set_parameters().</summary>
+    /// <summary>Values for one parameter: an element of the list that synfire_layer_set_parameters() takes.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_parameter_values
     {
@@ -583,8 +590,8 @@ namespace Synfire.Raw
     }
 
     /// <summary>
-    /// Rows of the state of a layer, and a buffer: what synfire_layer_reset_rows() and the functions after it
-    /// work on. A row is one of the batch: N values of each state variable.
+    /// Rows of the state of a layer, and a buffer, for synfire_layer_reset_rows() and the functions that follow
+    /// it. A row is a batch row: N values of each state variable.
     /// </summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_state_desc
@@ -598,8 +605,8 @@ namespace Synfire.Raw
         /// <summary>How many batch rows. 0 (default): all from <c>first_row</c> on.</summary>
         public long n_rows;
         /// <summary>
-        /// The state variable that is read or written, <c>"v"</c> or <c>"w"</c>. Default: <c>"v"</c>. Only
-        /// reading and writing look at it.
+        /// The state variable to read or write, <c>"v"</c> or <c>"w"</c>. Default: <c>"v"</c>. Only functions
+        /// that read or write rows use it.
         /// </summary>
         public byte* name;
         /// <summary>What the function says.</summary>
@@ -617,7 +624,7 @@ namespace Synfire.Raw
         }
     }
 
-    /// <summary>Rows of the state of one layer that go to another one.</summary>
+    /// <summary>Rows of the state of one layer to copy to another.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_copy_rows_desc
     {
@@ -626,15 +633,15 @@ namespace Synfire.Raw
         /// <summary>Must be zero.</summary>
         public uint reserved;
         /// <summary>
-        /// Read: a layer of the same model, number of neurons and arithmetic. Rows of one layer may be copied to
-        /// others of it.
+        /// The layer to read, of the same model, number of neurons and arithmetic. It may be the layer that is
+        /// written: its rows can be copied to other rows of it.
         /// </summary>
         public synfire_layer source;
         /// <summary>First batch row of <c>source</c>. Default: 0.</summary>
         public long first_row;
         /// <summary>How many batch rows. 0 (default): all of <c>source</c> from <c>first_row</c> on.</summary>
         public long n_rows;
-        /// <summary>First batch row that is written. Default: 0.</summary>
+        /// <summary>First batch row to write. Default: 0.</summary>
         public long destination_row;
 
         /// <summary>All zeros plus the size.</summary>
@@ -650,9 +657,9 @@ namespace Synfire.Raw
     }
 
     /// <summary>
-    /// Spikes <c>[T, B, N]</c> in one format, to be written in another: packed, unpacked, transposed or as
-    /// another type. The types of the two buffers say what is converted. A buffer's <c>row_pitch</c> holds as in
-    /// a layer's passes.
+    /// Spikes <c>[T, B, N]</c> to convert from one format to another: packed, unpacked, transposed or as another
+    /// type. The types of the two buffers select the conversion. The <c>row_pitch</c> of a buffer applies as in
+    /// the passes of a layer.
     /// </summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_convert_spikes_desc
@@ -668,14 +675,14 @@ namespace Synfire.Raw
         /// <summary>Batch rows B. Default: 1.</summary>
         public long batch;
         /// <summary>
-        /// Read. Dense <c>[T, B, N]</c> in f32, f64, f16, bf16 or u8, where every element that is not zero is a
-        /// spike: a NaN is one, a subnormal number is one, -0 is none. Or packed, SYNFIRE_DTYPE_BITS or
-        /// SYNFIRE_DTYPE_TIME_BITS, whose tail bits are not looked at.
+        /// Read. Dense <c>[T, B, N]</c> in f32, f64, f16, bf16 or u8, where every non-zero element is a spike:
+        /// NaNs and subnormal numbers are spikes, -0 is not. Or packed, SYNFIRE_DTYPE_BITS or
+        /// SYNFIRE_DTYPE_TIME_BITS; tail bits are ignored.
         /// </summary>
         public synfire_buffer source;
         /// <summary>
-        /// Written, in any of these types: 1 and 0 when dense; all words, tail bits zero, when packed. May not
-        /// overlap what is read.
+        /// Written, in any of these types: 1 and 0 if dense; all words, with tail bits zero, if packed. Must not
+        /// overlap <c>source</c>.
         /// </summary>
         public synfire_buffer destination;
 
@@ -691,7 +698,7 @@ namespace Synfire.Raw
         }
     }
 
-    /// <summary>Spikes <c>[T, B, N]</c> to be counted, exactly.</summary>
+    /// <summary>Spikes <c>[T, B, N]</c> to count. Counts are exact.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_count_spikes_desc
     {
@@ -708,8 +715,8 @@ namespace Synfire.Raw
         /// <summary>Read, in any format that synfire_convert_spikes_desc.source may have.</summary>
         public synfire_buffer spikes;
         /// <summary>
-        /// Written, not added to: SYNFIRE_DTYPE_U32 or SYNFIRE_DTYPE_U64, which must hold the largest count that
-        /// the shape allows. May not overlap what is read.
+        /// Written, not added to: SYNFIRE_DTYPE_U32 or SYNFIRE_DTYPE_U64. The type must be able to hold the
+        /// largest count that the shape allows. Must not overlap <c>spikes</c>.
         /// </summary>
         public synfire_buffer counts;
 
@@ -726,7 +733,7 @@ namespace Synfire.Raw
     }
 
     /// <summary>
-    /// Rates to be encoded as spikes <c>[T, B, N]</c>: in each step each neuron spikes with the probability of
+    /// Rates to encode as spikes <c>[T, B, N]</c>: in each step, each neuron spikes with a probability equal to
     /// its rate, independently of all others.
     /// </summary>
     [StructLayout(LayoutKind.Sequential)]
@@ -734,7 +741,10 @@ namespace Synfire.Raw
     {
         /// <summary><c>sizeof(synfire_encode_bernoulli_desc)</c>.</summary>
         public uint struct_size;
-        /// <summary>0 (default): <c>rates</c> are <c>[B, N]</c>, the same in every step. 1: <c>[T, B, N]</c>.</summary>
+        /// <summary>
+        /// 0 (default): <c>rates</c> is <c>[B, N]</c>, the same in every step. 1: <c>rates</c> is
+        /// <c>[T, B, N]</c>.
+        /// </summary>
         public int rates_per_step;
         /// <summary>Steps T, at least 1.</summary>
         public long n_steps;
@@ -745,17 +755,15 @@ namespace Synfire.Raw
         /// <summary>Read: f32, f16 or bf16.</summary>
         public synfire_buffer rates;
         /// <summary>
-        /// Written, in any format that synfire_convert_spikes_desc.destination may have. May not overlap what is
-        /// read.
+        /// Written, in any format that synfire_convert_spikes_desc.destination may have. Must not overlap
+        /// <c>rates</c>.
         /// </summary>
         public synfire_buffer spikes;
-        /// <summary>
-        /// Any number; another one gives other spikes, independent of these. The operation's value <c>"seed"</c>.
-        /// </summary>
+        /// <summary>Any number. Different seeds give independent spikes. The operation's value <c>"seed"</c>.</summary>
         public ulong seed;
         /// <summary>
-        /// The number of the first step since the seed. In a graph that of the first replay: each replay begins T
-        /// steps further on than the one before it. The operation's value <c>"offset"</c>.
+        /// Number of the first step in the sequence of the seed. In a graph, this is the first step of the first
+        /// replay; each replay begins T steps after the one before it. The operation's value <c>"offset"</c>.
         /// </summary>
         public ulong offset;
 
@@ -771,20 +779,20 @@ namespace Synfire.Raw
         }
     }
 
-    /// <summary>How to create a graph. Zero means default in every field but <c>struct_size</c>.</summary>
+    /// <summary>How to create a graph. Zero means the default in every field except <c>struct_size</c>.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_graph_desc
     {
         /// <summary><c>sizeof(synfire_graph_desc)</c>.</summary>
         public uint struct_size;
         /// <summary>
-        /// How many copies of the pinned buffers that it reads and writes the graph has, up to 64 and as many as
-        /// there is memory for (SYNFIRE_ERROR_OUT_OF_MEMORY when it is instantiated): that many replays can be in
-        /// flight, each with frames of its own, and one more launch answers SYNFIRE_ERROR_BUSY. Replay number t
-        /// has copy (t - 1) mod n_slots; synfire_graph_get_slot() tells where that is. Copy 0 is the buffers' own
-        /// memory. 0 (default): 1, or, where the graph has no pinned buffer, any number of replays in flight.
-        /// SYNFIRE_SLOTS_SHARED: one copy, and launches are not refused: the caller sees to it that replays in
-        /// flight do not meet in it.
+        /// Number of copies of the pinned buffers that the graph reads and writes, at most 64: that many replays
+        /// can be in flight, each with its own data, and one more launch returns SYNFIRE_ERROR_BUSY. If there is
+        /// not enough memory for the copies, instantiation fails with SYNFIRE_ERROR_OUT_OF_MEMORY. Replay number
+        /// t uses copy (t - 1) mod n_slots; synfire_graph_get_slot() returns its address. Copy 0 is the buffers'
+        /// own memory. 0 (default): 1 or, if the graph has no pinned buffer, any number of replays in flight.
+        /// SYNFIRE_SLOTS_SHARED: one copy, and launches are not refused; the caller must ensure that replays in
+        /// flight do not conflict.
         /// </summary>
         public uint n_slots;
 
@@ -810,13 +818,13 @@ namespace Synfire.Raw
         public uint reserved;
         /// <summary>Read.</summary>
         public synfire_buffer source;
-        /// <summary>Written; may not overlap what is read.</summary>
+        /// <summary>Written; must not overlap what is read.</summary>
         public synfire_buffer destination;
         /// <summary>First byte in <c>source</c>.</summary>
         public ulong source_offset;
         /// <summary>First byte in <c>destination</c>.</summary>
         public ulong destination_offset;
-        /// <summary>How many bytes; 0 (default) means the whole of <c>source</c>, from <c>source_offset</c>.</summary>
+        /// <summary>Number of bytes. 0 (default): all of <c>source</c> from <c>source_offset</c> on.</summary>
         public ulong bytes;
 
         /// <summary>All zeros plus the size.</summary>
@@ -831,33 +839,33 @@ namespace Synfire.Raw
         }
     }
 
-    /// <summary>A stretch of memory.</summary>
+    /// <summary>A range of memory.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_memory
     {
         /// <summary>Its address; a device address for device memory.</summary>
         public void* data;
-        /// <summary>Its size.</summary>
+        /// <summary>Its size in bytes.</summary>
         public ulong bytes;
     }
 
-    /// <summary>What the callback of a native node is told.</summary>
+    /// <summary>The arguments of a call of a native node's callback.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_native_call
     {
         /// <summary><c>sizeof(synfire_native_call)</c> of the library.</summary>
         public uint struct_size;
-        /// <summary>The slot of the graph whose addresses these are.</summary>
+        /// <summary>The slot of the graph to which the addresses belong.</summary>
         public uint slot;
-        /// <summary>On CUDA the stream to enqueue on, with the context's device current; null on the host.</summary>
+        /// <summary>On CUDA, the stream to enqueue on; the context's device is current. Null on the host.</summary>
         public synfire_stream stream;
         /// <summary>How many <c>reads</c> there are.</summary>
         public ulong n_reads;
-        /// <summary>synfire_native_desc.reads, as memory, in the order of the descriptor.</summary>
+        /// <summary>The memory of synfire_native_desc.reads, in the order of the descriptor.</summary>
         public synfire_memory* reads;
         /// <summary>How many <c>writes</c> there are.</summary>
         public ulong n_writes;
-        /// <summary>synfire_native_desc.writes, as memory, in the order of the descriptor.</summary>
+        /// <summary>The memory of synfire_native_desc.writes, in the order of the descriptor.</summary>
         public synfire_memory* writes;
 
         /// <summary>All zeros plus the size.</summary>
@@ -872,7 +880,7 @@ namespace Synfire.Raw
         }
     }
 
-    /// <summary>A native node: the caller's own code between two operations of a graph.</summary>
+    /// <summary>A native node: the caller's own code as an operation of a graph.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_native_desc
     {
@@ -880,11 +888,11 @@ namespace Synfire.Raw
         public uint struct_size;
         /// <summary>Must be zero.</summary>
         public uint reserved;
-        /// <summary>Its function; it must stay callable as long as the graph lives.</summary>
+        /// <summary>The function. It must stay callable as long as the graph exists.</summary>
         public IntPtr callback;
-        /// <summary>Handed to the function.</summary>
+        /// <summary>Passed to the function.</summary>
         public void* user;
-        /// <summary>What error texts and pictures call it, in UTF-8; copied. Null: only its number.</summary>
+        /// <summary>Its name in error texts and pictures, in UTF-8; copied. Null: only its number is shown.</summary>
         public byte* name;
         /// <summary>Buffers that the function reads: device or pinned ones on a CUDA context.</summary>
         public synfire_buffer* reads;
@@ -908,8 +916,9 @@ namespace Synfire.Raw
     }
 
     /// <summary>
-    /// What a graph has counted and timed since it was created or reset. Times are from the call of a launch to
-    /// the first wait or poll that saw the replay done; percentiles are at most 3.2 % above what they stand for.
+    /// Counts and times of a graph since it was created or its statistics were reset. Times run from the call of
+    /// a launch to the first wait or poll that found the replay done; percentiles are at most 3.2 % above the
+    /// exact values.
     /// </summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_graph_statistics
@@ -918,21 +927,21 @@ namespace Synfire.Raw
         public uint struct_size;
         /// <summary>Zero.</summary>
         public uint reserved;
-        /// <summary>Launches that gave a ticket.</summary>
+        /// <summary>Launches that returned a ticket.</summary>
         public ulong n_replays;
-        /// <summary>Waits that answered SYNFIRE_PENDING after a time-out greater than 0.</summary>
+        /// <summary>Waits that returned SYNFIRE_PENDING after a time-out greater than 0.</summary>
         public ulong n_late_waits;
         /// <summary>
-        /// Replays whose times are in the percentiles: those waited for in order, within 256 launches.
+        /// Replays whose times are included in the percentiles: those waited for in order, within 256 launches.
         /// </summary>
         public ulong n_seen;
         /// <summary>Half of the replays took at most this many nanoseconds.</summary>
         public ulong p50_ns;
-        /// <summary>99 % of the replays.</summary>
+        /// <summary>99 % of the replays took at most this many nanoseconds.</summary>
         public ulong p99_ns;
-        /// <summary>99.9 % of the replays.</summary>
+        /// <summary>99.9 % of the replays took at most this many nanoseconds.</summary>
         public ulong p999_ns;
-        /// <summary>The longest, in no bucket.</summary>
+        /// <summary>The longest time in nanoseconds, exactly.</summary>
         public ulong max_ns;
 
         /// <summary>All zeros plus the size.</summary>
@@ -947,7 +956,7 @@ namespace Synfire.Raw
         }
     }
 
-    /// <summary>A fill of a graph.</summary>
+    /// <summary>A fill of a buffer with one value.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_fill_desc
     {
@@ -955,11 +964,11 @@ namespace Synfire.Raw
         public uint struct_size;
         /// <summary>Must be zero.</summary>
         public uint reserved;
-        /// <summary>Written, every element of it.</summary>
+        /// <summary>Every element is written.</summary>
         public synfire_buffer buffer;
         /// <summary>
-        /// What every element becomes, rounded to the buffer's type; as synfire_buffer_fill(). The operation's
-        /// value <c>"value"</c>.
+        /// The new value of every element, rounded to the buffer's type as by synfire_buffer_fill(). The
+        /// operation's value <c>"value"</c>.
         /// </summary>
         public double value;
 
@@ -983,19 +992,19 @@ namespace Synfire.Raw
         public uint struct_size;
         /// <summary>Must be zero.</summary>
         public uint reserved;
-        /// <summary>Read: f32, f16 or bf16; f64 beside an f64 destination.</summary>
+        /// <summary>Read: f32, f16 or bf16, or f64 with an f64 destination.</summary>
         public synfire_buffer source;
         /// <summary>
-        /// Read and written: f32, f16 or bf16, not necessarily the type of <c>source</c>; f64 beside an f64
-        /// source. As many elements and the same row_pitch as <c>source</c>, which it may be itself, but not
-        /// overlap otherwise.
+        /// Read and written: f32, f16 or bf16, not necessarily the type of <c>source</c>, or f64 with an f64
+        /// source. It has as many elements and the same row pitch as <c>source</c>. It may be the same buffer as
+        /// <c>source</c>, but must not overlap it otherwise.
         /// </summary>
         public synfire_buffer destination;
-        /// <summary>Finite; rounded to the arithmetic. The operation's value <c>"scale"</c>.</summary>
+        /// <summary>Finite; rounded to the type of the arithmetic. The operation's value <c>"scale"</c>.</summary>
         public double scale;
         /// <summary>
-        /// Finite; rounded to the arithmetic. With 0 <c>destination</c> is not read, so that a NaN in it does not
-        /// stay. The operation's value <c>"keep"</c>.
+        /// Finite; rounded to the type of the arithmetic. With 0, <c>destination</c> is not read, so that a NaN
+        /// in it does not persist. The operation's value <c>"keep"</c>.
         /// </summary>
         public double keep;
 
@@ -1020,19 +1029,19 @@ namespace Synfire.Raw
         /// <summary><c>SYNFIRE_BOUND_*</c>, added up. Default: none.</summary>
         public uint bounds;
         /// <summary>
-        /// A parameter of the model, <c>v_threshold</c> or <c>v_reset</c>; not one of the surrogate. Under a
-        /// second name (<c>tau</c> of PLIF) the step is along that.
+        /// A parameter of the model, <c>v_threshold</c> or <c>v_reset</c>; not a parameter of the surrogate. With
+        /// a second name (<c>tau</c> of PLIF), the step is taken in that quantity.
         /// </summary>
         public byte* name;
         /// <summary>
-        /// dL/dp, read: f32 (f64 in an f64 layer), one element, or N when the parameter is one number per neuron.
+        /// dL/dp, read: f32 (f64 in an f64 layer), one element, or N if the parameter is one number per neuron.
         /// </summary>
         public synfire_buffer gradient;
         /// <summary>Finite. The operation's value <c>"learning_rate"</c>.</summary>
         public double learning_rate;
-        /// <summary>The smallest value that the parameter may take, beside its own range.</summary>
+        /// <summary>The smallest value that the parameter may take, in addition to its own range.</summary>
         public double lower;
-        /// <summary>The largest value that the parameter may take, beside its own range.</summary>
+        /// <summary>The largest value that the parameter may take, in addition to its own range.</summary>
         public double upper;
 
         /// <summary>All zeros plus the size.</summary>
@@ -1066,7 +1075,7 @@ namespace Synfire.Raw
         public const int SYNFIRE_OK = 0;
 
         /// <summary>
-        /// Success so far: the replay has not finished yet (poll), or not before the time-out (wait).
+        /// Success so far: the replay has not finished yet (poll), or did not finish before the time-out (wait).
         /// </summary>
         public const int SYNFIRE_PENDING = 1;
 
@@ -1077,23 +1086,23 @@ namespace Synfire.Raw
         public const int SYNFIRE_HOST_FALLBACK = 2;
 
         /// <summary>
-        /// Success: the caller captures the stream, so the work became part of that capture instead of being run
+        /// Success: the caller is capturing the stream, so the work became part of the capture instead of running
         /// now.
         /// </summary>
         public const int SYNFIRE_CAPTURED = 3;
 
-        /// <summary>An argument is outside what is allowed; the text names it.</summary>
+        /// <summary>An argument has a value that is not allowed; the text names it.</summary>
         public const int SYNFIRE_ERROR_INVALID_ARGUMENT = -1;
 
         /// <summary>A handle is null, stale, of the wrong type or of another context.</summary>
         public const int SYNFIRE_ERROR_INVALID_HANDLE = -2;
 
-        /// <summary>A descriptor is too small, or carries non-zero fields that this library does not know.</summary>
+        /// <summary>A descriptor is too small, or has non-zero fields that this library does not know.</summary>
         public const int SYNFIRE_ERROR_STRUCT_SIZE = -3;
 
         /// <summary>
-        /// Host or device memory is exhausted, the machine or the process's control group has less than is asked
-        /// for, or the size cannot be represented.
+        /// Host or device memory is exhausted, the request exceeds the memory of the machine or of the process's
+        /// control group, or the size cannot be represented.
         /// </summary>
         public const int SYNFIRE_ERROR_OUT_OF_MEMORY = -4;
 
@@ -1109,36 +1118,36 @@ namespace Synfire.Raw
         public const int SYNFIRE_ERROR_CAPTURING = -7;
 
         /// <summary>
-        /// The tape that backward needs does not exist, was left by an older forward, or parameters changed
-        /// since.
+        /// The tape that a backward needs does not exist, belongs to an older forward, or predates a change of
+        /// parameters.
         /// </summary>
         public const int SYNFIRE_ERROR_STALE_TAPE = -8;
 
-        /// <summary>Calls came in an order that is not allowed: for example launch before instantiate.</summary>
+        /// <summary>Calls were made in the wrong order: for example, launch before instantiate.</summary>
         public const int SYNFIRE_ERROR_WRONG_ORDER = -9;
 
-        /// <summary>The device failed for good (a sticky CUDA error): the context can only be destroyed.</summary>
+        /// <summary>The device failed permanently (a sticky CUDA error). The context can only be destroyed.</summary>
         public const int SYNFIRE_ERROR_DEVICE_LOST = -10;
 
-        /// <summary>The combination is meaningful but not built in this version.</summary>
+        /// <summary>The combination is meaningful but not supported in this version.</summary>
         public const int SYNFIRE_ERROR_UNSUPPORTED = -11;
 
         /// <summary>A CUDA call failed for another reason; the text and the CUDA error number say which.</summary>
         public const int SYNFIRE_ERROR_CUDA = -12;
 
         /// <summary>
-        /// The callback of a native node failed, or broke the capture it was called in; the text names the node.
-        /// Or the context's job system did not run what it took.
+        /// The callback of a native node failed or broke the capture in which it was called (the text names the
+        /// node), or the context's job system did not run a task that it accepted.
         /// </summary>
         public const int SYNFIRE_ERROR_CALLBACK = -13;
 
         /// <summary>A defect in Synfire itself.</summary>
         public const int SYNFIRE_ERROR_INTERNAL = -99;
 
-        /// <summary>CUDA when a usable GPU answers, else the host (with SYNFIRE_HOST_FALLBACK).</summary>
+        /// <summary>CUDA if there is a usable GPU, else the host (with SYNFIRE_HOST_FALLBACK).</summary>
         public const int SYNFIRE_BACKEND_AUTO = 0;
 
-        /// <summary>The host backend: same mathematics, same bits in f32.</summary>
+        /// <summary>The host backend: the same mathematics, and the same bits in f32.</summary>
         public const int SYNFIRE_BACKEND_HOST = 1;
 
         /// <summary>An NVIDIA GPU.</summary>
@@ -1150,18 +1159,18 @@ namespace Synfire.Raw
         /// <summary>The library was built without CUDA.</summary>
         public const int SYNFIRE_FALLBACK_NOT_BUILT = 1;
 
-        /// <summary>No NVIDIA driver answers.</summary>
+        /// <summary>There is no working NVIDIA driver.</summary>
         public const int SYNFIRE_FALLBACK_NO_DRIVER = 2;
 
-        /// <summary>The driver is older than the CUDA runtime in this library needs.</summary>
+        /// <summary>The driver is older than the CUDA runtime in this library requires.</summary>
         public const int SYNFIRE_FALLBACK_DRIVER_TOO_OLD = 3;
 
-        /// <summary>The driver answers but shows no GPU.</summary>
+        /// <summary>The driver works but reports no GPU.</summary>
         public const int SYNFIRE_FALLBACK_NO_DEVICE = 4;
 
         /// <summary>
-        /// A GPU was found but could not be used; synfire_context_properties.name of the host context still
-        /// answers.
+        /// A GPU was found but could not be used; synfire_context_properties.name of the host context is still
+        /// valid.
         /// </summary>
         public const int SYNFIRE_FALLBACK_DEVICE_FAILED = 5;
 
@@ -1169,14 +1178,14 @@ namespace Synfire.Raw
         public const int SYNFIRE_MEMORY_DEVICE = 0;
 
         /// <summary>
-        /// Page-locked host memory that the GPU reads and writes: the kind for frames in and out of a graph. On a
-        /// host context: ordinary memory.
+        /// Page-locked host memory that the GPU can read and write: the kind for data that enters or leaves a
+        /// graph. On a host context: ordinary memory.
         /// </summary>
         public const int SYNFIRE_MEMORY_PINNED = 1;
 
         /// <summary>
-        /// Ordinary (pageable) host memory. On a CUDA context it can be uploaded from and downloaded to, not
-        /// recorded.
+        /// Ordinary (pageable) host memory. On a CUDA context it can be uploaded and downloaded, but no operation
+        /// can use it.
         /// </summary>
         public const int SYNFIRE_MEMORY_HOST = 2;
 
@@ -1187,8 +1196,8 @@ namespace Synfire.Raw
         public const int SYNFIRE_DTYPE_F64 = 1;
 
         /// <summary>
-        /// Neuron-packed spikes: <c>uint32</c> words <c>[T, B, ceil(N/32)]</c>, bit i of word w is neuron 32w+i,
-        /// tail bits zero; its bytes are what a little-endian packbits of each row gives. One element is one
+        /// Neuron-packed spikes: <c>uint32</c> words <c>[T, B, ceil(N/32)]</c>. Bit i of word w is neuron 32w+i;
+        /// tail bits are zero. The bytes are those of a little-endian packbits of each row. One element is one
         /// word.
         /// </summary>
         public const int SYNFIRE_DTYPE_BITS = 2;
@@ -1199,19 +1208,19 @@ namespace Synfire.Raw
         /// <summary>bfloat16, the upper half of an f32, as storage: arithmetic and state are f32.</summary>
         public const int SYNFIRE_DTYPE_BF16 = 4;
 
-        /// <summary>One byte a spike, 0 or 1. For spikes only.</summary>
+        /// <summary>One byte per spike, 0 or 1. For spikes only.</summary>
         public const int SYNFIRE_DTYPE_U8 = 5;
 
         /// <summary>
-        /// Time-packed spikes: <c>uint32</c> words <c>[ceil(T/32), B, N]</c>, bit t mod 32 of word t / 32 is step
-        /// t, tail bits zero. One element is one word. For spikes only.
+        /// Time-packed spikes: <c>uint32</c> words <c>[ceil(T/32), B, N]</c>. Bit t mod 32 of word t / 32 is step
+        /// t; tail bits are zero. One element is one word. For spikes only.
         /// </summary>
         public const int SYNFIRE_DTYPE_TIME_BITS = 6;
 
-        /// <summary>Unsigned whole numbers of 32 bits: counts of spikes.</summary>
+        /// <summary>Unsigned 32-bit integers: counts of spikes.</summary>
         public const int SYNFIRE_DTYPE_U32 = 7;
 
-        /// <summary>Unsigned whole numbers of 64 bits: counts of spikes.</summary>
+        /// <summary>Unsigned 64-bit integers: counts of spikes.</summary>
         public const int SYNFIRE_DTYPE_U64 = 8;
 
         /// <summary>The default model: SYNFIRE_MODEL_LIF.</summary>
@@ -1228,7 +1237,7 @@ namespace Synfire.Raw
         public const int SYNFIRE_MODEL_LIF = 2;
 
         /// <summary>
-        /// Parametric LIF: LIF whose one stored value is 1/tau, the parameter that learns. Parameters
+        /// Parametric LIF: LIF that stores 1/tau, the parameter that learns, instead of tau. Parameters
         /// <c>reciprocal_tau</c> (also set and read as <c>tau</c>), <c>v_rest</c>, <c>v_threshold</c>,
         /// <c>v_reset</c>.
         /// </summary>
@@ -1327,14 +1336,14 @@ namespace Synfire.Raw
         public const int SYNFIRE_TAPE_NONE = 1;
 
         /// <summary>
-        /// The forward also keeps H of every step, in f32 (f64 in f64 layers): the same gradients, bit for bit. X
-        /// is free after the forward, unless gradients of parameters are asked for.
+        /// The forward also keeps H of every step, in f32 (f64 in f64 layers). Gradients are the same, bit for
+        /// bit. X may be reused after the forward, unless gradients of parameters are requested.
         /// </summary>
         public const int SYNFIRE_TAPE_STORE = 2;
 
         /// <summary>
-        /// As SYNFIRE_TAPE_STORE with H in the layer's 16-bit dtype beside time-packed spikes: spikes stay exact,
-        /// gradients carry the rounding of H. f16 and bf16 layers only.
+        /// Like SYNFIRE_TAPE_STORE, but the forward keeps H in the layer's 16-bit dtype, and time-packed spikes
+        /// beside it. Spikes stay exact; gradients carry the rounding error of H. f16 and bf16 layers only.
         /// </summary>
         public const int SYNFIRE_TAPE_STORE_NARROW = 3;
 
@@ -1347,22 +1356,24 @@ namespace Synfire.Raw
         /// <summary>All spikes: one element.</summary>
         public const int SYNFIRE_COUNT_TOTAL = 2;
 
-        /// <summary>Poll without pause: the lowest latency, one busy processor.</summary>
+        /// <summary>Poll continuously: the lowest latency, one busy processor.</summary>
         public const int SYNFIRE_WAIT_SPIN = 0;
 
-        /// <summary>Poll, giving the processor to other threads in between.</summary>
+        /// <summary>Poll, and yield the processor to other threads in between.</summary>
         public const int SYNFIRE_WAIT_YIELD = 1;
 
         /// <summary>Sleep until done: the lowest load, the highest latency.</summary>
         public const int SYNFIRE_WAIT_BLOCK = 2;
 
-        /// <summary>One copy of the pinned buffers, their own memory, which nothing guards.</summary>
+        /// <summary>
+        /// One copy of the pinned buffers, their own memory, without protection against concurrent replays.
+        /// </summary>
         public const int SYNFIRE_SLOTS_SHARED = 2147483647;
 
-        /// <summary><c>lower</c> counts.</summary>
+        /// <summary><c>lower</c> applies.</summary>
         public const int SYNFIRE_BOUND_LOWER = 1;
 
-        /// <summary><c>upper</c> counts.</summary>
+        /// <summary><c>upper</c> applies.</summary>
         public const int SYNFIRE_BOUND_UPPER = 2;
 
         /// <summary>Version of the loaded library, as <c>(major &lt;&lt; 16) | minor</c>.</summary>
@@ -1378,9 +1389,9 @@ namespace Synfire.Raw
         public static extern byte* synfire_status_name(int status);
 
         /// <summary>
-        /// Copies the text of the last error on this thread, always null-terminated when <c>capacity</c> &gt; 0.
-        /// It is UTF-8 without control characters, whatever names it quotes (other bytes appear as <c>\x1b</c>
-        /// and the like), and is cut between characters.
+        /// Copies the text of the last error on this thread. The copy is null-terminated whenever <c>capacity</c>
+        /// &gt; 0; a text that does not fit is cut between characters. The text is UTF-8 without control
+        /// characters: in names that it quotes, other bytes appear as <c>\x1b</c> and the like.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern ulong synfire_last_error(byte* text, ulong capacity, int* cuda_error);
@@ -1397,9 +1408,8 @@ namespace Synfire.Raw
         public static extern void synfire_context_destroy(synfire_context context);
 
         /// <summary>
-        /// Frees what earlier destroy calls queued. Create calls and blocking waits without a time-out do the
-        /// same in passing; call this to free at a time of your choosing, or after the last context was
-        /// destroyed.
+        /// Frees what earlier destroy calls queued. Create calls and blocking waits without a time-out do so too;
+        /// call this function to free at a time of your choosing, or after the last context has been destroyed.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_context_reclaim(synfire_context context, ulong* still_queued);
@@ -1410,25 +1420,25 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_context_synchronize(synfire_context context);
 
-        /// <summary>Tells what a context runs on.</summary>
+        /// <summary>Describes what a context runs on.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_context_get_properties(
             synfire_context context, synfire_context_properties* properties);
 
         /// <summary>
-        /// Creates a buffer, allocated (zero-filled) or borrowed. Memory that is lent with a release function is
-        /// given back when nothing needs it any more: the buffer is destroyed, no graph uses it, and no layer has
-        /// a tape of it.
+        /// Creates a buffer over memory that the library allocates, zero-filled, or borrows. Borrowed memory is
+        /// released through its release function when nothing needs it any more: the buffer is destroyed, no
+        /// graph uses it, and no layer has a tape made from it.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_buffer_create(
             synfire_context context, synfire_buffer_desc* desc, synfire_buffer* buffer);
 
         /// <summary>
-        /// Destroys a buffer. Graphs that use it keep its memory until they are destroyed too, and so does a
-        /// layer whose latest forward left a tape of it: until its next forward with another X or for inference,
-        /// or until it is destroyed. Borrowed memory is never freed; synfire_buffer_desc.release is called by a
-        /// later call, at the latest by the synfire_context_reclaim() that answers that nothing is queued.
+        /// Destroys a buffer. Graphs that use it keep its memory until they are destroyed too. A layer whose
+        /// latest forward left a tape made from it keeps the memory until the layer's next forward with another X
+        /// or for inference, or until the layer is destroyed. Borrowed memory is never freed; a later call calls
+        /// synfire_buffer_desc.release, at the latest the synfire_context_reclaim() that reports nothing queued.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern void synfire_buffer_destroy(synfire_buffer buffer);
@@ -1459,32 +1469,33 @@ namespace Synfire.Raw
 
         /// <summary>
         /// Reports that a buffer's memory was written behind the library's back: by the host through its address,
-        /// or by a kernel of the caller's own.
+        /// or by a kernel of the caller's.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_buffer_mark_written(synfire_buffer buffer);
 
         /// <summary>
-        /// The id of a model by its name: that of SYNFIRE_MODEL_LIF is <c>"lif"</c>. Models that were added to
-        /// this build of the library have ids from 1000 on, which depend on the order of addition; their names do
-        /// not.
+        /// Finds the id of a model by its name; the name of SYNFIRE_MODEL_LIF is <c>"lif"</c>. Models that were
+        /// added to this build of the library have ids from 1000 on. Their ids depend on the order in which they
+        /// were added; their names do not.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_model_id(byte* name, int* id);
 
         /// <summary>
-        /// The id of a surrogate by its name: that of SYNFIRE_SURROGATE_SUPER_SPIKE is <c>"super_spike"</c>.
-        /// Added ones have ids from 1000 on, as models have; the two do not share their ids.
+        /// Finds the id of a surrogate by its name; the name of SYNFIRE_SURROGATE_SUPER_SPIKE is
+        /// <c>"super_spike"</c>. Like added models, added surrogates have ids from 1000 on; the two are numbered
+        /// separately.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_surrogate_id(byte* name, int* id);
 
-        /// <summary>Tells what a layer would take, before anything is allocated.</summary>
+        /// <summary>Computes how much memory a layer would take, before anything is allocated.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_layer_query_memory(synfire_layer_desc* desc, synfire_layer_memory* memory);
 
         /// <summary>
-        /// Creates a layer with default parameters and a reset state. Memory that cannot be had is refused as by
+        /// Creates a layer with default parameters and a reset state. A request for too much memory fails as in
         /// synfire_buffer_create().
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
@@ -1503,51 +1514,51 @@ namespace Synfire.Raw
             synfire_layer layer, byte* name, double* values, ulong count);
 
         /// <summary>
-        /// Reads a parameter back, exactly as it was set (under a second name: the reciprocal of what is stored),
-        /// or as the latest replay left it that updates the parameter (synfire_graph_record_update_parameter()).
+        /// Reads a parameter, exactly as it was set or as the latest replay that updates it left it
+        /// (synfire_graph_record_update_parameter()). A second name reads the reciprocal of the stored value.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_layer_get_parameter(
             synfire_layer layer, byte* name, double* values, ulong count);
 
         /// <summary>
-        /// Sets several parameters: all of them or, when one is refused, none. The next launch or eager call sees
-        /// all of them together; replays already launched see none. Otherwise as synfire_layer_set_parameter(),
-        /// which sets one.
+        /// Sets several parameters: all of them or, if one is refused, none. They take effect together with the
+        /// next launch or eager call; replays already launched are not affected. Everything else is as for
+        /// synfire_layer_set_parameter(), which sets one.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_layer_set_parameters(
             synfire_layer layer, synfire_parameter_values* list, ulong n_values);
 
         /// <summary>
-        /// Chooses how many batch rows of a layer are active: the first ones. The next launch or eager call sees
-        /// it, together with parameters that were set; replays already launched do not. Graphs need no
-        /// re-recording. A tape left by an earlier forward becomes stale.
+        /// Sets how many batch rows of a layer are active: the first <c>n_rows</c>. The change takes effect with
+        /// the next launch or eager call, together with parameters that were set; replays already launched are
+        /// not affected. Graphs need not be recorded again. The tape of an earlier forward becomes stale.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_layer_set_n_active(synfire_layer layer, long n_rows);
 
-        /// <summary>Describes the parameters of a layer, one by one.</summary>
+        /// <summary>Describes one parameter of a layer.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_layer_get_parameter_info(
             synfire_layer layer, uint index, synfire_parameter_info* info);
 
         /// <summary>
-        /// Puts the state back to its start: V = <c>v_reset</c> under hard reset, 0 under soft reset; W = 0.
+        /// Resets the state to its initial values: V = <c>v_reset</c> with hard reset, 0 with soft reset; W = 0.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_layer_reset_state(synfire_layer layer, synfire_stream stream);
 
         /// <summary>
-        /// Reads the state, after everything enqueued on the context's own stream. Work given to other streams
-        /// must be done.
+        /// Reads the state, after everything enqueued on the context's own stream. Work on other streams must
+        /// already be done.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_layer_read_state(synfire_layer layer, byte* name, void* values, ulong bytes);
 
         /// <summary>
-        /// Writes the state, after everything enqueued on the context's own stream. Work given to other streams
-        /// must be done.
+        /// Writes the state, after everything enqueued on the context's own stream. Work on other streams must
+        /// already be done.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_layer_write_state(synfire_layer layer, byte* name, void* values, ulong bytes);
@@ -1558,15 +1569,15 @@ namespace Synfire.Raw
             synfire_layer layer, synfire_forward_desc* desc, synfire_stream stream);
 
         /// <summary>
-        /// Runs one backward through time now, of the layer's latest forward, which must have left a tape.
+        /// Runs one backward pass through time now, for the layer's latest forward, which must have left a tape.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_layer_backward(
             synfire_layer layer, synfire_backward_desc* desc, synfire_stream stream);
 
         /// <summary>
-        /// Sets rows of the state back to their start, or those of them that a mask chooses: what
-        /// synfire_layer_reset_state() does to all of them.
+        /// Resets rows of the state to their initial values, all of them or those that a mask selects.
+        /// synfire_layer_reset_state() resets the whole state.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_layer_reset_rows(
@@ -1582,22 +1593,22 @@ namespace Synfire.Raw
         public static extern int synfire_layer_write_rows(
             synfire_layer layer, synfire_state_desc* desc, synfire_stream stream);
 
-        /// <summary>Copies rows of the state of one layer to another one, all state variables.</summary>
+        /// <summary>Copies rows of the state of one layer, all state variables, to another.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_layer_copy_rows(
             synfire_layer layer, synfire_copy_rows_desc* desc, synfire_stream stream);
 
         /// <summary>
-        /// Takes a snapshot of rows of the state: a header that says what it is of, then their values. Parameters
-        /// are not in it.
+        /// Takes a snapshot of rows of the state: a header that describes them, followed by their values.
+        /// Parameters are not included.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_layer_snapshot(
             synfire_layer layer, synfire_state_desc* desc, void* data, ulong* bytes);
 
         /// <summary>
-        /// Puts a snapshot back. What is not a snapshot, is one of another model, type or shape, or has changed
-        /// since it was taken is refused, and the state stays as it is.
+        /// Restores a snapshot. Data that is not a snapshot, is of another model, type or shape, or has changed
+        /// since the snapshot was taken is refused, and the state is left unchanged.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_layer_restore(
@@ -1618,7 +1629,8 @@ namespace Synfire.Raw
 
         /// <summary>
         /// Encodes rates as spikes now: the same operation that synfire_graph_record_encode_bernoulli() records.
-        /// Calls do not count: the next one, to go on, is given an <c>offset</c> that is <c>n_steps</c> larger.
+        /// Calls do not advance the offset: to continue the sequence, increase <c>offset</c> by <c>n_steps</c>
+        /// for the next call.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_encode_bernoulli(
@@ -1642,19 +1654,19 @@ namespace Synfire.Raw
         public static extern void synfire_graph_destroy(synfire_graph graph);
 
         /// <summary>
-        /// Appends a forward pass. All checks happen here, none at launch. A layer may stand in a graph any
-        /// number of times: each forward that begins from the layer's state continues the state that the one
-        /// before left.
+        /// Appends a forward pass. All checks happen here, none at launch. A layer may occur in a graph any
+        /// number of times: each forward that starts from the layer's state continues from the state that the
+        /// previous one left.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_record_forward(
             synfire_graph graph, synfire_layer layer, synfire_forward_desc* desc);
 
         /// <summary>
-        /// Appends a backward pass through time of a forward of the layer: the one that <c>desc.forward</c>
+        /// Appends a backward pass through time for a forward of the layer: the one that <c>desc.forward</c>
         /// names, else the one recorded last in this graph, else the one that was recorded or run last anywhere.
-        /// Where that does not run in the same replay, because it is not in the graph or is disabled, each launch
-        /// checks that its tape is still good.
+        /// If that forward does not run in the same replay, because it is not in the graph or is disabled, each
+        /// launch checks that its tape is still valid.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_record_backward(
@@ -1675,19 +1687,19 @@ namespace Synfire.Raw
             synfire_graph graph, synfire_count_spikes_desc* desc);
 
         /// <summary>
-        /// Appends an encoding of rates as spikes; synfire_encode_bernoulli_desc says which. The first replay
-        /// begins at synfire_encode_bernoulli_desc.offset, and each one behind where the one before it ended,
-        /// without the host: replays never draw the same numbers again. One in which the operation is disabled
-        /// does not move on. Setting the operation's value <c>"offset"</c> lets the next launch begin there, also
-        /// where an earlier one began.
+        /// Appends an encoding of rates as spikes; synfire_encode_bernoulli_desc says how. The first replay
+        /// begins at synfire_encode_bernoulli_desc.offset, and each later one where the one before it ended,
+        /// without involving the host: replays never draw the same numbers again. A replay in which the operation
+        /// is disabled does not advance. Setting the operation's value <c>"offset"</c> makes the next launch
+        /// begin there, even if an earlier one already did.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_record_encode_bernoulli(
             synfire_graph graph, synfire_encode_bernoulli_desc* desc);
 
         /// <summary>
-        /// Appends a native node: the caller's own kernels or library calls on CUDA, its own function on the
-        /// host.
+        /// Appends a native node: the caller's own kernels or library calls on CUDA, the caller's own function on
+        /// the host.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_record_native(synfire_graph graph, synfire_native_desc* desc);
@@ -1708,7 +1720,7 @@ namespace Synfire.Raw
             synfire_graph graph, synfire_layer layer, synfire_update_parameter_desc* desc);
 
         /// <summary>
-        /// Appends a reset of rows of a state; as synfire_layer_reset_rows(). The mask is read by every replay.
+        /// Appends a reset of rows of a state; as synfire_layer_reset_rows(). Every replay reads the mask.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_record_reset_rows(
@@ -1725,64 +1737,66 @@ namespace Synfire.Raw
             synfire_graph graph, synfire_layer layer, synfire_state_desc* desc);
 
         /// <summary>
-        /// Appends a copy of rows of the state of one layer to another one; as synfire_layer_copy_rows().
+        /// Appends a copy of rows of the state of one layer to another; as synfire_layer_copy_rows().
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_record_copy_rows(
             synfire_graph graph, synfire_layer layer, synfire_copy_rows_desc* desc);
 
         /// <summary>
-        /// Appends a snapshot of rows of a state into a buffer. It is as long as that of
-        /// synfire_layer_snapshot(), and synfire_layer_restore() takes it; it has no checksum.
+        /// Appends a snapshot of rows of a state into a buffer. It has the size of a snapshot from
+        /// synfire_layer_snapshot(), and synfire_layer_restore() accepts it. It has no checksum.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_record_snapshot(
             synfire_graph graph, synfire_layer layer, synfire_state_desc* desc);
 
         /// <summary>
-        /// Appends the restoring of a snapshot from a buffer. A replay that finds no snapshot of this layout
-        /// there leaves the state as it is.
+        /// Appends a restore of a snapshot from a buffer. A replay that finds no snapshot of this layout in the
+        /// buffer leaves the state unchanged.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_record_restore(
             synfire_graph graph, synfire_layer layer, synfire_state_desc* desc);
 
         /// <summary>
-        /// The number of the operation recorded last. Calls that change an operation between replays take it.
+        /// Returns the number of the operation recorded last. Calls that change an operation between replays need
+        /// it.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_get_last_operation(synfire_graph graph, int* operation);
 
         /// <summary>
         /// Prepares the recorded list for replay: everything slow happens here (one arena allocation, kernel
-        /// loading, a capture that touches no data, capture on a private stream, upload). Once per graph. Where
-        /// the environment variable <c>SYNFIRE_GRAPH</c> is <c>0</c> at this call, no CUDA graph is made and each
-        /// launch enqueues the list itself: the same bits, slower, for debuggers.
+        /// loading, a capture that touches no data, capture on a private stream, upload). A graph is instantiated
+        /// once. If the environment variable <c>SYNFIRE_GRAPH</c> is <c>0</c> during this call, no CUDA graph is
+        /// created and each launch enqueues the operations themselves: slower, with the same bits, for debuggers.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_instantiate(synfire_graph graph);
 
         /// <summary>
-        /// Lets an operation run in later replays, or leaves it out: a backward only in frames that teach, a
-        /// count only when it is looked at. What a disabled operation would have written keeps what it held. All
-        /// changes since the last launch take effect together with the next one; replays in flight are not
-        /// changed.
+        /// Enables or disables an operation in later replays: for example, a backward that runs only while
+        /// training, or a count that runs only when it is read. Buffers that a disabled operation would have
+        /// written keep their contents. All changes since the last launch take effect together with the next one;
+        /// replays in flight are not affected.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_set_enabled(synfire_graph graph, int operation, int enabled);
 
         /// <summary>
-        /// Puts another buffer in the place of one that the graph was recorded with, in all its operations. Slow:
-        /// on CUDA the graph is captured anew, and callbacks of native nodes are called again. Replays in flight
-        /// finish with the old buffer first.
+        /// Replaces one buffer of the graph with another one, in all operations. This is slow: on CUDA, the graph
+        /// is captured again, and callbacks of native nodes are called again. Replays in flight finish first,
+        /// with the old buffer.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_rebind(
             synfire_graph graph, synfire_buffer old_buffer, synfire_buffer new_buffer);
 
         /// <summary>
-        /// Changes a number that an operation uses, without recording anew. The next launch sees it, together
-        /// with everything else that was set since the launch before; replays already launched keep theirs.
+        /// Changes a number that an operation uses, without recording the graph again. The change takes effect
+        /// with the next launch, together with everything else that was set since the previous launch; replays
+        /// already launched are not affected.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_set_value(synfire_graph graph, int operation, byte* name, double value);
@@ -1792,20 +1806,20 @@ namespace Synfire.Raw
         public static extern int synfire_graph_launch(synfire_graph graph, synfire_stream stream, ulong* ticket);
 
         /// <summary>
-        /// Waits for a replay and returns its own verdict. After SYNFIRE_OK everything it wrote is visible to the
-        /// host.
+        /// Waits for a replay and returns its result. After SYNFIRE_OK, everything that it wrote is visible to
+        /// the host.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_wait(synfire_graph graph, ulong ticket, int policy, long timeout_ns);
 
-        /// <summary>Looks whether a replay is done. Never blocks.</summary>
+        /// <summary>Checks whether a replay is done. Never blocks.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_poll(synfire_graph graph, ulong ticket);
 
         /// <summary>
-        /// Tells which memory of a pinned buffer the host may touch: for ticket 0 the copy that the next launch
-        /// reads and writes, for a ticket the copy that its replay read and wrote. It is the host's until the
-        /// launch that takes the slot.
+        /// Returns the memory of a pinned buffer that the host may access. For ticket 0, this is the copy that
+        /// the next launch reads and writes; for any other ticket, the copy that its replay read and wrote. The
+        /// host may access it until the launch that takes the slot.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_get_slot(
@@ -1813,22 +1827,23 @@ namespace Synfire.Raw
 
         /// <summary>
         /// Writes the graph as text in the DOT language of Graphviz: a node for each operation with its number,
-        /// model, direction and shape, and an edge wherever one reads or overwrites what another one left.
-        /// Disabled operations are drawn dashed.
+        /// model, direction and shape, and an edge wherever one operation reads or overwrites what another one
+        /// wrote. Disabled operations are drawn dashed.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_write_dot(synfire_graph graph, byte* text, ulong* bytes);
 
         /// <summary>
-        /// Tells how many replays there were, how late and how long. The memory behind it is constant, and
-        /// keeping it costs a launch and a wait a look at the clock each.
+        /// Reports how many replays there were, how many waits were late, and how long replays took. The
+        /// statistics need a constant amount of memory; for them, each launch and each wait reads the clock once.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_get_statistics(
             synfire_graph graph, synfire_graph_statistics* statistics);
 
         /// <summary>
-        /// Forgets what synfire_graph_get_statistics() tells. Replays in flight count when they are seen done.
+        /// Resets the statistics of synfire_graph_get_statistics(). Replays in flight are counted when they are
+        /// found to be done.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_reset_statistics(synfire_graph graph);

@@ -22,29 +22,30 @@ namespace Synfire
         public BufferBase X { get; set; }
 
         /// <summary>
-        /// S, written: dense <c>[T, B, N]</c> of 0 and 1 (as other sequences, or <see cref="DType.U8"/>),
-        /// <see cref="DType.Bits"/> <c>[T, B, ceil(N/32)]</c>, or <see cref="DType.TimeBits"/>
-        /// <c>[ceil(T/32), B, N]</c>. Optional.
+        /// S, written: dense <c>[T, B, N]</c> of 0 and 1 (of the type of other sequences, or
+        /// <see cref="DType.U8"/>), <see cref="DType.Bits"/> <c>[T, B, ceil(N/32)]</c>, or
+        /// <see cref="DType.TimeBits"/> <c>[ceil(T/32), B, N]</c>. Optional.
         /// </summary>
         public BufferBase Spikes { get; set; }
 
         /// <summary>
-        /// V before the first step <c>[B, N]</c>, read. Null (default): the layer's own state, which this forward
-        /// then advances, so that the next one continues. Given: the layer's state is neither read nor written.
+        /// V before the first step <c>[B, N]</c>, read. Null (default): the forward starts from the layer's own
+        /// state and advances it, so that the next forward continues from there. If given, the layer's state is
+        /// neither read nor written.
         /// </summary>
         public BufferBase VInit { get; set; }
 
         /// <summary>V after the last step <c>[B, N]</c>, written. Optional.</summary>
         public BufferBase VFinal { get; set; }
 
-        /// <summary>V after reset, every step <c>[T, B, N]</c>, written. Optional.</summary>
+        /// <summary>V after the reset of every step <c>[T, B, N]</c>, written. Optional.</summary>
         public BufferBase VSeq { get; set; }
 
         /// <summary>H, the charged potential before firing <c>[T, B, N]</c>, written. Optional.</summary>
         public BufferBase HSeq { get; set; }
 
         /// <summary>
-        /// W before the first step <c>[B, N]</c>, read: given together with <see cref="VInit"/>, or both null.
+        /// W before the first step <c>[B, N]</c>, read. Given together with <see cref="VInit"/>, or both null.
         /// The w fields are for models with a second variable only.
         /// </summary>
         public BufferBase WInit { get; set; }
@@ -56,8 +57,9 @@ namespace Synfire
         public BufferBase WSeq { get; set; }
 
         /// <summary>
-        /// <c>true</c>: a tape mode that stores H writes it over X, which must be of the type H is stored in. No
-        /// gradients of parameters can follow. Default <c>false</c>: H gets memory of its own.
+        /// <c>true</c>: a tape mode that stores H writes it over X, which must have the type in which H is
+        /// stored. Gradients of parameters cannot then be computed. Default <c>false</c>: H has memory of its
+        /// own.
         /// </summary>
         public bool InPlace { get; set; }
 
@@ -86,8 +88,8 @@ namespace Synfire
     public sealed class BackwardArguments
     {
         /// <summary>
-        /// <c>true</c>: <see cref="GradXSeq"/> may be the same memory as <see cref="GradSpikeSeq"/>, of the same
-        /// type and pitch. Default <c>false</c>: refused.
+        /// <c>true</c>: <see cref="GradXSeq"/> may use the memory of <see cref="GradSpikeSeq"/>, with the same
+        /// type and pitch. Default <c>false</c>: this is refused.
         /// </summary>
         public bool InPlace { get; set; }
 
@@ -98,8 +100,8 @@ namespace Synfire
         public BufferBase GradVSeq { get; set; }
 
         /// <summary>
-        /// dL/dV of the final state <c>[B, N]</c>, read; added to the last step's: the grad_v_init of the window
-        /// that follows. Optional.
+        /// dL/dV of the final state <c>[B, N]</c>, read; added to that of the last step. It is the
+        /// <see cref="GradVInit"/> of the window that follows. Optional.
         /// </summary>
         public BufferBase GradVFinal { get; set; }
 
@@ -122,8 +124,8 @@ namespace Synfire
         public BufferBase GradWInit { get; set; }
 
         /// <summary>
-        /// Gradients to compute. Default: none. A detached reset drops the paths through S inside the reset;
-        /// direct terms stay.
+        /// Gradients to compute. Default: none. A detached reset drops the paths through S inside the reset and
+        /// keeps direct terms.
         /// </summary>
         public IDictionary<string, BufferBase> ParameterGradients { get; } = new Dictionary<string, BufferBase>();
 
@@ -135,8 +137,8 @@ namespace Synfire
         public int? Forward { get; set; }
 
         /// <summary>
-        /// <c>true</c>: gradients of parameters are added to what their buffers hold, in f64, and rounded once.
-        /// Default <c>false</c>: they replace it.
+        /// <c>true</c>: gradients of parameters are added to the contents of their buffers, in f64, and rounded
+        /// once. Default <c>false</c>: they replace the contents.
         /// </summary>
         public bool AddParameterGradients { get; set; }
 
@@ -174,7 +176,7 @@ namespace Synfire
         /// <summary>Read.</summary>
         public BufferBase Source { get; set; }
 
-        /// <summary>Written; may not overlap what is read.</summary>
+        /// <summary>Written; must not overlap what is read.</summary>
         public BufferBase Destination { get; set; }
 
         /// <summary>First byte in <see cref="Source"/>.</summary>
@@ -184,7 +186,7 @@ namespace Synfire
         public ulong DestinationOffset { get; set; }
 
         /// <summary>
-        /// How many bytes; 0 (default) means the whole of <see cref="Source"/>, from <see cref="SourceOffset"/>.
+        /// Number of bytes. 0 (default): all of <see cref="Source"/> from <see cref="SourceOffset"/> on.
         /// </summary>
         public ulong Bytes { get; set; }
 
@@ -216,15 +218,15 @@ namespace Synfire
         public long Batch { get; set; }
 
         /// <summary>
-        /// Read. Dense <c>[T, B, N]</c> in f32, f64, f16, bf16 or u8, where every element that is not zero is a
-        /// spike: a NaN is one, a subnormal number is one, -0 is none. Or packed, <see cref="DType.Bits"/> or
-        /// <see cref="DType.TimeBits"/>, whose tail bits are not looked at.
+        /// Read. Dense <c>[T, B, N]</c> in f32, f64, f16, bf16 or u8, where every non-zero element is a spike:
+        /// NaNs and subnormal numbers are spikes, -0 is not. Or packed, <see cref="DType.Bits"/> or
+        /// <see cref="DType.TimeBits"/>; tail bits are ignored.
         /// </summary>
         public BufferBase Source { get; set; }
 
         /// <summary>
-        /// Written, in any of these types: 1 and 0 when dense; all words, tail bits zero, when packed. May not
-        /// overlap what is read. Its shape is <c>[T, B, N]</c>, or that of the packed format.
+        /// Written, in any of these types: 1 and 0 if dense; all words, with tail bits zero, if packed. Must not
+        /// overlap <see cref="Source"/>. Its shape is <c>[T, B, N]</c>, or that of the packed format.
         /// </summary>
         public BufferBase Destination { get; set; }
 
@@ -265,9 +267,9 @@ namespace Synfire
         public BufferBase Spikes { get; set; }
 
         /// <summary>
-        /// Written, not added to: <see cref="DType.U32"/> or <see cref="DType.U64"/>, which must hold the largest
-        /// count that the shape allows. May not overlap what is read. Its shape is <c>[B, N]</c>, <c>[T]</c> or
-        /// <c>[1]</c>.
+        /// Written, not added to: <see cref="DType.U32"/> or <see cref="DType.U64"/>. The type must be able to
+        /// hold the largest count that the shape allows. Must not overlap <see cref="Spikes"/>. Its shape is
+        /// <c>[B, N]</c>, <c>[T]</c> or <c>[1]</c>.
         /// </summary>
         public BufferBase Counts { get; set; }
 
@@ -291,8 +293,8 @@ namespace Synfire
     public sealed class EncodeBernoulliArguments
     {
         /// <summary>
-        /// <c>false</c> (default): <see cref="Rates"/> are <c>[B, N]</c>, the same in every step. <c>true</c>:
-        /// <c>[T, B, N]</c>.
+        /// <c>false</c> (default): <see cref="Rates"/> is <c>[B, N]</c>, the same in every step. <c>true</c>:
+        /// <see cref="Rates"/> is <c>[T, B, N]</c>.
         /// </summary>
         public bool RatesPerStep { get; set; }
 
@@ -309,19 +311,17 @@ namespace Synfire
         public BufferBase Rates { get; set; }
 
         /// <summary>
-        /// Written, in any format that <see cref="ConvertSpikesArguments.Destination"/> may have. May not overlap
-        /// what is read. Its shape is <c>[T, B, N]</c>, or that of the packed format.
+        /// Written, in any format that <see cref="ConvertSpikesArguments.Destination"/> may have. Must not
+        /// overlap <see cref="Rates"/>. Its shape is <c>[T, B, N]</c>, or that of the packed format.
         /// </summary>
         public BufferBase Spikes { get; set; }
 
-        /// <summary>
-        /// Any number; another one gives other spikes, independent of these. The operation's value <c>"seed"</c>.
-        /// </summary>
+        /// <summary>Any number. Different seeds give independent spikes. The operation's value <c>"seed"</c>.</summary>
         public ulong Seed { get; set; }
 
         /// <summary>
-        /// The number of the first step since the seed. In a graph that of the first replay: each replay begins T
-        /// steps further on than the one before it. The operation's value <c>"offset"</c>.
+        /// Number of the first step in the sequence of the seed. In a graph, this is the first step of the first
+        /// replay; each replay begins T steps after the one before it. The operation's value <c>"offset"</c>.
         /// </summary>
         public ulong Offset { get; set; }
 
@@ -343,12 +343,12 @@ namespace Synfire
     /// <summary>What <see cref="Graph.Fill(FillArguments)"/> records.</summary>
     public sealed class FillArguments
     {
-        /// <summary>Written, every element of it.</summary>
+        /// <summary>Every element is written.</summary>
         public BufferBase Buffer { get; set; }
 
         /// <summary>
-        /// What every element becomes, rounded to the buffer's type; as <see cref="Native.synfire_buffer_fill"/>.
-        /// The operation's value <c>"value"</c>.
+        /// The new value of every element, rounded to the buffer's type as by
+        /// <see cref="Native.synfire_buffer_fill"/>. The operation's value <c>"value"</c>.
         /// </summary>
         public double Value { get; set; }
 
@@ -367,22 +367,23 @@ namespace Synfire
     /// </summary>
     public sealed class ScaleAddArguments
     {
-        /// <summary>Read: f32, f16 or bf16; f64 beside an f64 destination.</summary>
+        /// <summary>Read: f32, f16 or bf16, or f64 with an f64 destination.</summary>
         public BufferBase Source { get; set; }
 
         /// <summary>
-        /// Read and written: f32, f16 or bf16, not necessarily the type of <see cref="Source"/>; f64 beside an
-        /// f64 source. As many elements and the same row_pitch as <see cref="Source"/>, which it may be itself,
-        /// but not overlap otherwise. Its shape is that of <see cref="Source"/>.
+        /// Read and written: f32, f16 or bf16, not necessarily the type of <see cref="Source"/>, or f64 with an
+        /// f64 source. It has as many elements and the same row pitch as <see cref="Source"/>. It may be the same
+        /// buffer as <see cref="Source"/>, but must not overlap it otherwise. Its shape is that of
+        /// <see cref="Source"/>.
         /// </summary>
         public BufferBase Destination { get; set; }
 
-        /// <summary>Finite; rounded to the arithmetic. The operation's value <c>"scale"</c>.</summary>
+        /// <summary>Finite; rounded to the type of the arithmetic. The operation's value <c>"scale"</c>.</summary>
         public double Scale { get; set; }
 
         /// <summary>
-        /// Finite; rounded to the arithmetic. With 0 <see cref="Destination"/> is not read, so that a NaN in it
-        /// does not stay. The operation's value <c>"keep"</c>.
+        /// Finite; rounded to the type of the arithmetic. With 0, <see cref="Destination"/> is not read, so that
+        /// a NaN in it does not persist. The operation's value <c>"keep"</c>.
         /// </summary>
         public double Keep { get; set; }
 
@@ -404,13 +405,13 @@ namespace Synfire
         public Bound Bounds { get; set; }
 
         /// <summary>
-        /// A parameter of the model, <c>v_threshold</c> or <c>v_reset</c>; not one of the surrogate. Under a
-        /// second name (<c>tau</c> of PLIF) the step is along that.
+        /// A parameter of the model, <c>v_threshold</c> or <c>v_reset</c>; not a parameter of the surrogate. With
+        /// a second name (<c>tau</c> of PLIF), the step is taken in that quantity.
         /// </summary>
         public string Name { get; set; }
 
         /// <summary>
-        /// dL/dp, read: f32 (f64 in an f64 layer), one element, or N when the parameter is one number per neuron.
+        /// dL/dp, read: f32 (f64 in an f64 layer), one element, or N if the parameter is one number per neuron.
         /// Its shape is <c>[1]</c> or <c>[N]</c>.
         /// </summary>
         public BufferBase Gradient { get; set; }
@@ -418,10 +419,10 @@ namespace Synfire
         /// <summary>Finite. The operation's value <c>"learning_rate"</c>.</summary>
         public double LearningRate { get; set; }
 
-        /// <summary>The smallest value that the parameter may take, beside its own range.</summary>
+        /// <summary>The smallest value that the parameter may take, in addition to its own range.</summary>
         public double Lower { get; set; }
 
-        /// <summary>The largest value that the parameter may take, beside its own range.</summary>
+        /// <summary>The largest value that the parameter may take, in addition to its own range.</summary>
         public double Upper { get; set; }
 
         internal unsafe synfire_update_parameter_desc Desc(Call call)
@@ -450,8 +451,8 @@ namespace Synfire
         public long Rows { get; set; }
 
         /// <summary>
-        /// The state variable that is read or written, <c>"v"</c> or <c>"w"</c>. Default: <c>"v"</c>. Only
-        /// reading and writing look at it.
+        /// The state variable to read or write, <c>"v"</c> or <c>"w"</c>. Default: <c>"v"</c>. Only functions
+        /// that read or write rows use it.
         /// </summary>
         public string Name { get; set; }
 
@@ -482,8 +483,8 @@ namespace Synfire
         public long Rows { get; set; }
 
         /// <summary>
-        /// The state variable that is read or written, <c>"v"</c> or <c>"w"</c>. Default: <c>"v"</c>. Only
-        /// reading and writing look at it.
+        /// The state variable to read or write, <c>"v"</c> or <c>"w"</c>. Default: <c>"v"</c>. Only functions
+        /// that read or write rows use it.
         /// </summary>
         public string Name { get; set; }
 
@@ -514,8 +515,8 @@ namespace Synfire
         public long Rows { get; set; }
 
         /// <summary>
-        /// The state variable that is read or written, <c>"v"</c> or <c>"w"</c>. Default: <c>"v"</c>. Only
-        /// reading and writing look at it.
+        /// The state variable to read or write, <c>"v"</c> or <c>"w"</c>. Default: <c>"v"</c>. Only functions
+        /// that read or write rows use it.
         /// </summary>
         public string Name { get; set; }
 
@@ -540,8 +541,8 @@ namespace Synfire
     public sealed class CopyRowsArguments
     {
         /// <summary>
-        /// Read: a layer of the same model, number of neurons and arithmetic. Rows of one layer may be copied to
-        /// others of it.
+        /// The layer to read, of the same model, number of neurons and arithmetic. It may be the layer that is
+        /// written: its rows can be copied to other rows of it.
         /// </summary>
         public Layer Source { get; set; }
 
@@ -553,7 +554,7 @@ namespace Synfire
         /// </summary>
         public long Rows { get; set; }
 
-        /// <summary>First batch row that is written. Default: 0.</summary>
+        /// <summary>First batch row to write. Default: 0.</summary>
         public long DestinationRow { get; set; }
 
         internal synfire_copy_rows_desc Desc(Call call)
@@ -577,8 +578,8 @@ namespace Synfire
         public long Rows { get; set; }
 
         /// <summary>
-        /// The state variable that is read or written, <c>"v"</c> or <c>"w"</c>. Default: <c>"v"</c>. Only
-        /// reading and writing look at it.
+        /// The state variable to read or write, <c>"v"</c> or <c>"w"</c>. Default: <c>"v"</c>. Only functions
+        /// that read or write rows use it.
         /// </summary>
         public string Name { get; set; }
 
@@ -606,8 +607,8 @@ namespace Synfire
         public long Rows { get; set; }
 
         /// <summary>
-        /// The state variable that is read or written, <c>"v"</c> or <c>"w"</c>. Default: <c>"v"</c>. Only
-        /// reading and writing look at it.
+        /// The state variable to read or write, <c>"v"</c> or <c>"w"</c>. Default: <c>"v"</c>. Only functions
+        /// that read or write rows use it.
         /// </summary>
         public string Name { get; set; }
 
@@ -628,9 +629,9 @@ namespace Synfire
     public sealed unsafe partial class Graph
     {
         /// <summary>
-        /// Appends a forward pass. All checks happen here, none at launch. A layer may stand in a graph any
-        /// number of times: each forward that begins from the layer's state continues the state that the one
-        /// before left.
+        /// Appends a forward pass. All checks happen here, none at launch. A layer may occur in a graph any
+        /// number of times: each forward that starts from the layer's state continues from the state that the
+        /// previous one left.
         /// </summary>
         /// <param name="layer">The layer.</param>
         /// <param name="arguments">What it reads and writes, and how.</param>
@@ -649,10 +650,10 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Appends a backward pass through time of a forward of the layer: the one that
+        /// Appends a backward pass through time for a forward of the layer: the one that
         /// <see cref="BackwardArguments.Forward"/> names, else the one recorded last in this graph, else the one
-        /// that was recorded or run last anywhere. Where that does not run in the same replay, because it is not
-        /// in the graph or is disabled, each launch checks that its tape is still good.
+        /// that was recorded or run last anywhere. If that forward does not run in the same replay, because it is
+        /// not in the graph or is disabled, each launch checks that its tape is still valid.
         /// </summary>
         /// <param name="layer">The layer.</param>
         /// <param name="arguments">What it reads and writes, and how.</param>
@@ -716,11 +717,11 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Appends an encoding of rates as spikes; <see cref="EncodeBernoulliArguments"/> says which. The first
-        /// replay begins at <see cref="EncodeBernoulliArguments.Offset"/>, and each one behind where the one
-        /// before it ended, without the host: replays never draw the same numbers again. One in which the
-        /// operation is disabled does not move on. Setting the operation's value <c>"offset"</c> lets the next
-        /// launch begin there, also where an earlier one began.
+        /// Appends an encoding of rates as spikes; <see cref="EncodeBernoulliArguments"/> says how. The first
+        /// replay begins at <see cref="EncodeBernoulliArguments.Offset"/>, and each later one where the one
+        /// before it ended, without involving the host: replays never draw the same numbers again. A replay in
+        /// which the operation is disabled does not advance. Setting the operation's value <c>"offset"</c> makes
+        /// the next launch begin there, even if an earlier one already did.
         /// </summary>
         /// <param name="arguments">What it reads and writes, and how.</param>
         /// <returns>This graph.</returns>
@@ -789,8 +790,8 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Appends a reset of rows of a state; as <see cref="Layer.ResetRows(ResetRowsArguments, IntPtr)"/>. The
-        /// mask is read by every replay.
+        /// Appends a reset of rows of a state; as <see cref="Layer.ResetRows(ResetRowsArguments, IntPtr)"/>.
+        /// Every replay reads the mask.
         /// </summary>
         /// <param name="layer">The layer.</param>
         /// <param name="arguments">What it reads and writes, and how.</param>
@@ -849,7 +850,7 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Appends a copy of rows of the state of one layer to another one; as
+        /// Appends a copy of rows of the state of one layer to another; as
         /// <see cref="Layer.CopyRows(CopyRowsArguments, IntPtr)"/>.
         /// </summary>
         /// <param name="layer">The layer.</param>
@@ -869,9 +870,9 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Appends a snapshot of rows of a state into a buffer. It is as long as that of
-        /// <see cref="Native.synfire_layer_snapshot"/>, and <see cref="Native.synfire_layer_restore"/> takes it;
-        /// it has no checksum.
+        /// Appends a snapshot of rows of a state into a buffer. It has the size of a snapshot from
+        /// <see cref="Native.synfire_layer_snapshot"/>, and <see cref="Native.synfire_layer_restore"/> accepts
+        /// it. It has no checksum.
         /// </summary>
         /// <param name="layer">The layer.</param>
         /// <param name="arguments">What it reads and writes, and how.</param>
@@ -890,8 +891,8 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Appends the restoring of a snapshot from a buffer. A replay that finds no snapshot of this layout
-        /// there leaves the state as it is.
+        /// Appends a restore of a snapshot from a buffer. A replay that finds no snapshot of this layout in the
+        /// buffer leaves the state unchanged.
         /// </summary>
         /// <param name="layer">The layer.</param>
         /// <param name="arguments">What it reads and writes, and how.</param>
@@ -946,9 +947,9 @@ namespace Synfire
 
         /// <summary>
         /// Encodes rates as spikes now: the same operation that
-        /// <see cref="Graph.EncodeBernoulli(EncodeBernoulliArguments)"/> records. Calls do not count: the next
-        /// one, to go on, is given an <see cref="EncodeBernoulliArguments.Offset"/> that is
-        /// <see cref="EncodeBernoulliArguments.Steps"/> larger.
+        /// <see cref="Graph.EncodeBernoulli(EncodeBernoulliArguments)"/> records. Calls do not advance the
+        /// offset: to continue the sequence, increase <see cref="EncodeBernoulliArguments.Offset"/> by
+        /// <see cref="EncodeBernoulliArguments.Steps"/> for the next call.
         /// </summary>
         /// <param name="arguments">What it reads and writes, and how.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
@@ -998,7 +999,7 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Runs one backward through time now, of the layer's latest forward, which must have left a tape.
+        /// Runs one backward pass through time now, for the layer's latest forward, which must have left a tape.
         /// </summary>
         /// <param name="arguments">What it reads and writes, and how.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
@@ -1013,8 +1014,8 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Sets rows of the state back to their start, or those of them that a mask chooses: what
-        /// <see cref="Native.synfire_layer_reset_state"/> does to all of them.
+        /// Resets rows of the state to their initial values, all of them or those that a mask selects.
+        /// <see cref="Native.synfire_layer_reset_state"/> resets the whole state.
         /// </summary>
         /// <param name="arguments">What it reads and writes, and how.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
@@ -1054,7 +1055,7 @@ namespace Synfire
             }
         }
 
-        /// <summary>Copies rows of the state of one layer to another one, all state variables.</summary>
+        /// <summary>Copies rows of the state of one layer, all state variables, to another.</summary>
         /// <param name="arguments">What it reads and writes, and how.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public void CopyRows(CopyRowsArguments arguments, IntPtr stream = default(IntPtr))

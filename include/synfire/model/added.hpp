@@ -1,5 +1,6 @@
-// Models and surrogates that an application's build added with synfire_add_model() of cmake/AddModel.cmake: their lists, their
-// ids, and the checks of what such a header must hold. A library to which nothing was added has two empty lists.
+// Models and surrogates that an application's build adds with synfire_add_model() of cmake/AddModel.cmake: their lists,
+// their ids, and the checks of their headers. Without additions, both lists are empty. docs/pages/add-a-model.md has
+// the rules for such headers, docs/examples/models/ two examples.
 #ifndef SYNFIRE_MODEL_ADDED_HPP
 #define SYNFIRE_MODEL_ADDED_HPP
 
@@ -9,7 +10,7 @@
 
 namespace synfire::model {
 
-// Ids of added models, and of added surrogates, count from here in the order in which they were added.
+// The first id of added models, and of added surrogates. Each kind is numbered in the order of addition.
 inline constexpr int first_added_id = 1000;
 
 }  // namespace synfire::model
@@ -51,7 +52,7 @@ constexpr bool same_text(const char* a, const char* b) {
   return *a == *b;
 }
 
-// Letters, digits and underscores after a letter.
+// A letter, followed by letters, digits and underscores.
 constexpr bool is_name(const char* text) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   if (!text || !is_letter(*text)) return false;
@@ -64,7 +65,7 @@ constexpr bool is_finite(double x) {
   return x >= -unbounded && x <= unbounded;
 }
 
-// Whether one of the parameters goes by this name.
+// How many parameters have this name.
 template <class T>
 constexpr int count_parameter(const char* name) {
   int count = 0;
@@ -187,7 +188,8 @@ struct IsSurrogate : IsWellFormed<T> {
   static constexpr bool value = true;
 };
 
-// T among all models or surrogates, of which `Others` are those of the other kind.
+// T must be distinct from all entries of its own kind (`All`) and share no parameter name with the other kind
+// (`Others`).
 template <class T, class All, class Others>
 struct IsDistinct {
   static_assert(count_name(All{}, T::name) == 1,

@@ -1,9 +1,9 @@
-// Dual numbers: a value together with its derivative along one variable. A neuron's charge function, instantiated on
-// them, yields every derivative that backpropagation needs; nobody writes a gradient by hand.
+// Dual numbers: a value together with its derivative along one variable. A neuron's charge function, instantiated with
+// them, yields every derivative that backpropagation needs. No gradient is written by hand.
 //
-// The derivative is a *type*: Zero, One and MinusOne are known to the compiler, because strict IEEE arithmetic may not
-// fold 0·x or x + 0 at run time (measured: naive duals cost 12 % in f32). The value part performs exactly the
-// operations of the plain number, so that a recomputed H has the bits of the forward's H.
+// A derivative that is known at compile time is a type: Zero, One or MinusOne. Strict IEEE arithmetic does not let the
+// compiler fold 0·x or x + 0 (measured: naive dual numbers cost 12 % in f32). The value part performs exactly the
+// operations of a plain number, so that a recomputed H has the same bits as the H of the forward.
 #ifndef SYNFIRE_MODEL_DUAL_HPP
 #define SYNFIRE_MODEL_DUAL_HPP
 
@@ -85,7 +85,7 @@ SYNFIRE_MODEL_FN R scale(R a, R factor) {
   return a * factor;
 }
 
-// a·factor + c, fused where nothing is known at compile time
+// a·factor + c, fused unless a or c is known at compile time
 template <class R, class A, class C>
 SYNFIRE_MODEL_FN auto scale_add(A a, R factor, C c) {
   if constexpr (is_zero<A>)
@@ -152,7 +152,7 @@ SYNFIRE_MODEL_FN auto exponential(Dual<R, A> a) {
 
 // ---- selections -----------------------------------------------------------------------------------------------------
 
-// The value of a number or a dual number: what a condition may be asked of.
+// The value of a number or a dual number, for use in conditions.
 SYNFIRE_MODEL_FN float value_of(float x) {
   return x;
 }
@@ -164,7 +164,8 @@ SYNFIRE_MODEL_FN R value_of(Dual<R, D> x) {
   return x.value;
 }
 
-// max(0, x), 0 for −0, and a NaN for a NaN. Its derivative at 0 is 0. A selection, which the host's vectoriser takes.
+// max(0, x): 0 for −0, NaN for NaN. Its derivative at 0 is 0. Written as a selection, which compilers vectorise on the
+// host.
 template <class R>
 SYNFIRE_MODEL_FN R positive_part(R x) {
   return x <= R(0) ? R(0) : x;
@@ -178,7 +179,7 @@ SYNFIRE_MODEL_FN auto positive_part(Dual<R, D> x) {
     return make_dual(off ? R(0) : x.value, off ? R(0) : number<R>(x.derivative));
 }
 
-// first ? a : b, for a condition on values; one of the two may be a plain number, a constant.
+// first ? a : b, for a condition on values. One of the two may be a plain number; it is a constant.
 SYNFIRE_MODEL_FN float select(bool first, float a, float b) {
   return first ? a : b;
 }

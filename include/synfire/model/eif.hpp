@@ -2,8 +2,8 @@
 //
 //     H[t] = V[t−1] + (X[t] − V[t−1] + v_rest + delta_T·exp((V[t−1] − theta_rh)/delta_T))/tau
 //
-// tau membrane time constant in steps, v_rest resting potential, theta_rh rheobase threshold where the exponential takes
-// over, delta_T > 0 its sharpness in units of the potential.
+// tau is the membrane time constant in steps, v_rest the resting potential, theta_rh the rheobase threshold, above
+// which the exponential dominates, and delta_T > 0 its sharpness in units of the potential.
 #ifndef SYNFIRE_MODEL_EIF_HPP
 #define SYNFIRE_MODEL_EIF_HPP
 
@@ -20,7 +20,7 @@ struct Eif {
   static constexpr double default_v_reset = -0.1;
   static constexpr bool has_input_decay = false;
   static constexpr bool slope_reads_input = false;
-  static constexpr bool many_instructions = true;  // the exponential: a pass waits for them, not for the memory
+  static constexpr bool many_instructions = true;  // the exponential makes a pass compute-bound
   static constexpr ParameterSpec parameters[n_parameters] = {
       {"tau", 2.0, 0.0, unbounded, true, nullptr, "steps"},
       {"delta_T", 1.0, 0.0, unbounded, true, nullptr, "potential"},

@@ -1,7 +1,7 @@
-// Elementary functions with the same bits on every machine: built from IEEE additions, multiplications, fused
-// multiply-adds and integer operations only, without branches.
+// Elementary functions that give the same bits on every machine. They use only IEEE additions, multiplications, fused
+// multiply-adds and integer operations, without branches.
 //
-// Largest errors in units in the last place, against long double; tests/model/elementary_test.cpp holds them there.
+// Largest errors in units in the last place, against long double; tests/model/elementary_test.cpp checks them.
 //
 // |                        | f32: every number, * samples | f64: 10⁸ samples, * 10⁶ |
 // | ---------------------- | ---------------------------- | ----------------------- |
@@ -17,8 +17,8 @@
 
 SYNFIRE_MODEL_BEGIN
 
-// 1/x, correctly rounded, for a normal x in [2⁻¹⁰⁰, 2¹⁰⁰]. IEEE division is exact on every machine; a GPU's is a guess with
-// one Newton step, which tests/gpu compares with division for every significand.
+// 1/x, correctly rounded, for a normal x in [2⁻¹⁰⁰, 2¹⁰⁰]. The host divides, which IEEE rounds correctly. The GPU takes
+// an estimate and one Newton step; tests/gpu compares the result with a division for every significand.
 SYNFIRE_MODEL_FN float reciprocal(float x) {
 #if defined(__CUDA_ARCH__)
   float y;
@@ -29,7 +29,8 @@ SYNFIRE_MODEL_FN float reciprocal(float x) {
 #endif
 }
 
-// 1/x for a normal x in [2⁻⁵⁰⁰, 2⁵⁰⁰]: guess 5 %, third order twice 2e-12, Newton below the rounding of f64.
+// 1/x for a normal x in [2⁻⁵⁰⁰, 2⁵⁰⁰]. The initial estimate is within 5 %, two third-order steps bring it to 2e-12, and
+// a Newton step below the rounding error of f64.
 SYNFIRE_MODEL_FN double reciprocal(double x) {
   double y = from_bits(0x7FDE6238502484BAull - bits_of(x));
   double e = fma(-x, y, 1.0);
@@ -41,8 +42,8 @@ SYNFIRE_MODEL_FN double reciprocal(double x) {
 }
 
 // eˣ = 2ⁿ·eʳ with n = round(x/ln 2) (adding 1.5·2²³ rounds to nearest even) and |r| ≤ ln 2 / 2. The polynomial is
-// 1 + r + r²·q(r), q fitted on Chebyshev nodes: relative error 1.1e-8. For −86 ≤ x ≤ 88; any other x gives an unspecified
-// number.
+// 1 + r + r²·q(r), q fitted on Chebyshev nodes: relative error 1.1e-8. For −86 ≤ x ≤ 88; any other x gives an
+// unspecified number.
 SYNFIRE_MODEL_FN float exponential_inside(float x) {
   constexpr float round_magic = 12582912.0f;
   const float shifted = fma(x, 1.44269504088896340736f, round_magic);
@@ -81,8 +82,9 @@ SYNFIRE_MODEL_FN double exponential_inside(double x) {
   return from_bits(bits_of(e) + (bits_of(shifted) << 52));
 }
 
-// 2ˣ = 2ⁿ·2ᶠ with n = round(x), |f| ≤ ½ exactly. The polynomial is 1 + f·p(f), p fitted on Chebyshev nodes: relative error
-// 9.2e-9. For |x| ≤ 124; any other x gives an unspecified number. Three operations less than exponential_inside().
+// 2ˣ = 2ⁿ·2ᶠ with n = round(x), |f| ≤ ½ exactly. The polynomial is 1 + f·p(f), p fitted on Chebyshev nodes: relative
+// error 9.2e-9. For |x| ≤ 124; any other x gives an unspecified number. Three operations fewer than
+// exponential_inside().
 SYNFIRE_MODEL_FN float power_of_two_inside(float x) {
   constexpr float round_magic = 12582912.0f;
   const float shifted = x + round_magic;
@@ -96,13 +98,13 @@ SYNFIRE_MODEL_FN float power_of_two_inside(float x) {
   return from_bits(bits_of(fma(p, f, 1.0f)) + (bits_of(shifted) << 23));
 }
 
-// Where exponential_inside() begins and ends.
+// The range of exponential_inside().
 template <class R>
 inline constexpr R smallest_exponent = R(sizeof(R) == 4 ? -86.0 : -700.0);
 template <class R>
 inline constexpr R largest_exponent = R(sizeof(R) == 4 ? 88.0 : 709.0);
 
-// eˣ: 0 below smallest_exponent, infinite above largest_exponent, NaN for a NaN.
+// eˣ: 0 below smallest_exponent, infinity above largest_exponent, NaN for NaN.
 template <class R>
 SYNFIRE_MODEL_FN R exponential(R x) {
   const R inside = exponential_inside(x);
@@ -111,7 +113,7 @@ SYNFIRE_MODEL_FN R exponential(R x) {
   return x < smallest_exponent<R> ? R(0) : bounded;
 }
 
-// A positive normal number, taken apart: m·2ᵏ with √½ ≤ m < √2, so that its logarithm is k·ln 2 + log(m) without loss.
+// A positive normal number as m·2ᵏ with √½ ≤ m < √2, so that its logarithm is k·ln 2 + log(m) without loss.
 template <class R>
 struct Exponent {
   R m;
@@ -119,8 +121,8 @@ struct Exponent {
   R scale;  // 2⁻ᵏ, for k < 127 (f32), k < 1023 (f64)
 };
 
-// The number's bits are shifted so that the exponent field steps at √½ instead of 1; k becomes a number by writing it
-// into the last bits of 2²³ (every instruction set has this; not all convert 64-bit integers).
+// An offset is added to the bits so that the exponent field changes at √½ instead of 1. Writing k into the last bits of
+// 2²³ converts it to a number (not every instruction set converts 64-bit integers).
 SYNFIRE_MODEL_FN Exponent<float> take_apart(float x) {
   const u32 shifted = bits_of(x) + (0x3F800000u - 0x3F3504F3u);
   const u32 exponent = shifted >> 23;
@@ -151,8 +153,8 @@ SYNFIRE_MODEL_FN float logarithm_near_one(float f, float k) {
   return fma(k, 0.693147182464599609375f, f + low);
 }
 
-// As above in f64, by log(1 + f) = 2·artanh(s), s = f/(2 + f): with h = f²/2 it is f − (h − s·(h + s²·q(s²))), where s
-// carries its rounding into small terms only. q fitted on Chebyshev nodes: relative error 5e-18.
+// As above in f64, by log(1 + f) = 2·artanh(s), s = f/(2 + f): with h = f²/2 it is f − (h − s·(h + s²·q(s²))), where
+// the rounding error of s enters small terms only. q fitted on Chebyshev nodes: relative error 5e-18.
 SYNFIRE_MODEL_FN double logarithm_near_one(double f, double k) {
   const double s = f * reciprocal(2.0 + f);
   const double z = s * s;
@@ -175,7 +177,8 @@ SYNFIRE_MODEL_FN R logarithm(R x) {
   return logarithm_near_one(a.m - R(1), a.k);
 }
 
-// log(1 + a·b) for 0 ≤ a·b < 2¹²⁶, exact also where 1 + a·b loses most of a·b. Errors up to 1.6 ulp in f32 and f64.
+// log(1 + a·b) for 0 ≤ a·b < 2¹²⁶, accurate even where 1 + a·b rounds most of a·b away. Errors up to 1.6 ulp in f32 and
+// f64.
 template <class R>
 SYNFIRE_MODEL_FN R logarithm_of_one_plus(R a, R b) {
   const R sum = fma(a, b, R(1));
@@ -184,7 +187,7 @@ SYNFIRE_MODEL_FN R logarithm_of_one_plus(R a, R b) {
   return logarithm_near_one(fma(lost, e.scale, e.m - R(1)), e.k);
 }
 
-// sin(π·w) for |w| ≤ ½: π·w + w³·q(w²), q fitted on Chebyshev nodes: relative error 1.5e-8. Up to 2.3 ulp off.
+// sin(π·w) for |w| ≤ ½: π·w + w³·q(w²), q fitted on Chebyshev nodes: relative error 1.5e-8. Errors up to 2.3 ulp.
 SYNFIRE_MODEL_FN float sine_of_half_turn(float w) {
   const float v = w * w;
   float q = -0.007084488868713379f;
@@ -192,11 +195,11 @@ SYNFIRE_MODEL_FN float sine_of_half_turn(float w) {
   q = fma(q, v, -0.5992590188980103f);
   q = fma(q, v, 2.550163984298706f);
   q = fma(q, v, -5.167712688446045f);
-  q = fma(q, v, -8.742277657347586e-8f);  // what the f32 nearest π leaves
+  q = fma(q, v, -8.742277657347586e-8f);  // π minus the f32 nearest to it
   return fma(w, 3.1415927410125732f, w * q);
 }
 
-// As above in f64, relative error 2.7e-17. Up to 2.2 ulp off.
+// As above in f64, relative error 2.7e-17. Errors up to 2.2 ulp.
 SYNFIRE_MODEL_FN double sine_of_half_turn(double w) {
   const double v = w * w;
   double q = 7.725743030789876e-07;
@@ -211,7 +214,7 @@ SYNFIRE_MODEL_FN double sine_of_half_turn(double w) {
   return fma(w, 3.141592653589793, w * q);
 }
 
-// How far round_to_whole() reaches: 2²² (f32), 2⁵¹ (f64).
+// The largest |x| for round_to_whole(): 2²² (f32), 2⁵¹ (f64).
 template <class R>
 inline constexpr R largest_rounded = R(sizeof(R) == 4 ? 4194304.0 : 2251799813685248.0);
 
@@ -232,8 +235,8 @@ SYNFIRE_MODEL_FN Whole<double> round_to_whole(double x) {
   return {shifted - 6755399441055744.0, from_bits(0x3FF0000000000000ull | (bits_of(shifted) << 63))};
 }
 
-// sin(π·a·b) for |a·b| ≤ largest_rounded/4: whole numbers are taken off the product before it is rounded. Absolute
-// error up to 1.6e-7 in f32, 2.7e-16 in f64.
+// sin(π·a·b) for |a·b| ≤ largest_rounded/4: the nearest whole number is subtracted from the product before it is
+// rounded. Absolute error up to 1.6e-7 in f32, 2.7e-16 in f64.
 template <class R>
 SYNFIRE_MODEL_FN R sine_of_half_turns(R a, R b) {
   const Whole<R> n = round_to_whole(a * b);

@@ -2,7 +2,8 @@
 //
 //     H[t] = V[t−1] + X[t]
 //
-// H charged potential, V potential after reset, X input, all in units of the threshold's. No parameters of its own.
+// H is the charged potential, V the potential after reset and X the input, all in the units of the threshold. The model
+// has no parameters of its own.
 #ifndef SYNFIRE_MODEL_IF_HPP
 #define SYNFIRE_MODEL_IF_HPP
 

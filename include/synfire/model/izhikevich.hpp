@@ -3,9 +3,9 @@
 //     H[t] = V[t−1] + (X[t] + a0·(V[t−1] − v_rest)·(V[t−1] − v_c) − W[t−1])/tau
 //     W[t] = W[t−1] + (a·(H[t] − v_rest) − W[t−1])/tau_w + b·S[t]
 //
-// tau and tau_w time constants in steps, v_rest resting and v_c critical potential, a0 > 0 sharpness, a coupling of W to
-// the potential, b what a spike adds to W. b·S is adaptation, not reset: it keeps its surrogate gradient when the reset
-// is detached. W starts at 0.
+// tau and tau_w are time constants in steps, v_rest is the resting and v_c the critical potential, a0 > 0 the
+// sharpness, a the coupling of W to the potential, and b the amount that a spike adds to W. b·S is adaptation, not
+// reset: it keeps its surrogate gradient when the reset is detached. W starts at 0.
 #ifndef SYNFIRE_MODEL_IZHIKEVICH_HPP
 #define SYNFIRE_MODEL_IZHIKEVICH_HPP
 

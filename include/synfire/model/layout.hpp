@@ -1,15 +1,15 @@
-// Plain data that model code, core and both backends agree on. It holds no code, so it lives outside the per-level
-// namespaces: the same types are passed between levels.
+// Plain data shared by model code, core and both backends. It is outside the per-level namespaces because it has no
+// code, and because the same types are passed between levels.
 #ifndef SYNFIRE_MODEL_LAYOUT_HPP
 #define SYNFIRE_MODEL_LAYOUT_HPP
 
 namespace synfire::model {
 
-// Steps between two checkpoints of V on a tape: the H of one interval are held in fast memory while backward walks it.
-// 32 steps of f32 keep 1/8 byte per element, and nothing but V_init for T ≤ 32.
+// Steps between two checkpoints of V on a tape. Backward holds the H of one interval in fast memory. With 32 steps of
+// f32, a tape takes 1/8 byte per element, and only V_init for T ≤ 32.
 inline constexpr int checkpoint_interval = 32;
 
-// Constants of a neuron, in this order: the two every model has, the model's own, the surrogate's.
+// Constants of a neuron, in this order: the two that every model has, the model's own, the surrogate's.
 inline constexpr int constant_v_threshold = 0;
 inline constexpr int constant_v_reset = 1;
 inline constexpr int first_model_constant = 2;
@@ -20,23 +20,24 @@ inline constexpr int max_constants = 16;
 inline constexpr int max_model_constants = 8;
 inline constexpr int max_slope_rows = 8;
 
-// What the gradient of a parameter is taken along: a row of slopes, or one of the two parameters every model has.
+// What the gradient of a parameter is taken along: a row of slopes, or one of the two parameters that every model has.
 inline constexpr int gradient_of_v_threshold = -1;
 inline constexpr int gradient_of_v_reset = -2;
 inline constexpr int max_gradients = max_slope_rows + 2;
 
-// The parameters of a layer at most: the model's, v_threshold, v_reset, the surrogate's.
+// The largest number of parameters of a layer: the model's, v_threshold, v_reset, the surrogate's.
 inline constexpr int max_own_parameters = max_slope_rows + 2;
 inline constexpr int max_parameters = max_own_parameters + max_surrogate_constants;
 
-// One update of a parameter along its gradient (update.hpp), as its caller names it: p, or 1/p under its second name.
+// One update of a parameter by its gradient (update.hpp), in the quantity that the caller named: p, or 1/p by its
+// second name.
 struct Descent {
   bool reciprocal;
   double lower, upper;      // of the named value, both allowed
   double minimum, maximum;  // of the stored value, both allowed
 };
 
-// What is the same for all neurons of a layer and fixed with it.
+// Properties that all neurons of a layer share and that do not change.
 struct Rules {
   bool soft_reset;
   bool detach_reset;
@@ -45,20 +46,20 @@ struct Rules {
 // The largest finite double: "no bound but finiteness".
 inline constexpr double unbounded = 1.7976931348623157e308;
 
-// A number that the application may set. Values are doubles at the ABI; kernels never see them: each model and surrogate turns
-// its parameters into the constants its formula needs, once, in f64.
+// A number that the application may set. Values are doubles at the ABI. Kernels never see them: each model and
+// surrogate converts its parameters once, in f64, into the constants of its formula.
 struct ParameterSpec {
   const char* name;
   double default_value;
   double minimum;
   double maximum;
   bool open_range;                        // the minimum itself is not allowed
-  const char* reciprocal_name = nullptr;  // a second name under which 1/value is set and read
-  const char* unit = nullptr;             // as people read it; the library does not convert
+  const char* reciprocal_name = nullptr;  // a second name, by which 1/value is set and read
+  const char* unit = nullptr;             // for people to read; the library does not convert
   const char* reciprocal_unit = nullptr;  // that of 1/value
 };
 
-// The two that every model has, after its own; each model gives the default of its v_reset.
+// The two parameters that every model has, after its own. Each model defines the default of its v_reset.
 inline constexpr ParameterSpec v_threshold_parameter = {"v_threshold", 1.0,     -unbounded, unbounded,
                                                         false,         nullptr, "potential"};
 inline constexpr ParameterSpec v_reset_parameter = {"v_reset", 0.0, -unbounded, unbounded, false, nullptr, "potential"};

@@ -1,12 +1,12 @@
-// LIF, the leaky integrate-and-fire neuron (Abbott 1999; discretised by forward Euler with a step of 1), and PLIF
-// (Fang et al. 2021), which is the same neuron with its leak 1/tau as the parameter that learns:
+// LIF, the leaky integrate-and-fire neuron (Abbott 1999; discretised by forward Euler with a step of 1), and PLIF (Fang
+// et al. 2021), which is the same neuron with its leak 1/tau as the learned parameter:
 //
 //     decayed input:    H[t] = V[t−1] + (X[t] − (V[t−1] − v_rest))/tau
 //     undecayed input:  H[t] = V[t−1] − (V[t−1] − v_rest)/tau + X[t]
 //
-// tau membrane time constant in steps, v_rest leak target. Both forms are one: H = decay·V + gain·X + drive with
-// decay = 1 − 1/tau, gain = 1/tau or 1, drive = v_rest/tau. Only decay·V is on the path from step to step, so a step
-// waits for one fused multiply-add.
+// tau is the membrane time constant in steps, v_rest the leak target. Both forms are H = decay·V + gain·X + drive with
+// decay = 1 − 1/tau, gain = 1/tau or 1, and drive = v_rest/tau. Only decay·V depends on the previous step, so the
+// latency of a step is one fused multiply-add.
 #ifndef SYNFIRE_MODEL_LIF_HPP
 #define SYNFIRE_MODEL_LIF_HPP
 
@@ -42,7 +42,7 @@ struct Lif {
   }
 };
 
-// Its one stored value is reciprocal_tau = 1/tau; any 1/tau > 0 is allowed, also tau < 1.
+// It stores reciprocal_tau = 1/tau. Any 1/tau > 0 is allowed, including those with tau < 1.
 struct Plif {
   static constexpr const char* name = "plif";
   static constexpr int n_states = 1;

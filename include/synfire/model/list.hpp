@@ -1,4 +1,5 @@
-// Lists of models and surrogates as types, each entry with its id: what the backends and core walk.
+// Lists of models and surrogates as types, each entry with its id. The backends and core iterate over them. The entries
+// are in models.hpp and, if not built in, in added.hpp.
 #ifndef SYNFIRE_MODEL_LIST_HPP
 #define SYNFIRE_MODEL_LIST_HPP
 
@@ -6,7 +7,7 @@
 
 SYNFIRE_MODEL_BEGIN
 
-// Dynamics names another model with the same charge function, so that the two share their kernels.
+// Dynamics is a model with the same charge function, with which T shares its kernels.
 template <int Id, class T, class Dynamics = T>
 struct Entry {
   static constexpr int id = Id;
@@ -17,7 +18,7 @@ struct Entry {
 template <class... Entries>
 struct List {};
 
-// Calls f with the entry of this id; returns false when the list has none.
+// Calls f with the entry of this id; returns false if there is none.
 template <class F, class... Entries>
 bool visit(List<Entries...>, int id, F f) {
   return ((Entries::id == id ? (f(Entries{}), true) : false) || ...);

@@ -1,5 +1,6 @@
-// The lists of all models and surrogates: the built-in ones, whose ids are those of synfire.h, and behind them those that
-// an application's build added (added.hpp). Backends and core walk these lists; a new built-in one is entered here alone.
+// The lists of all models and surrogates: the built-in ones, with the ids of synfire.h, followed by those that an
+// application's build adds (added.hpp). Backends and core iterate over these lists; a new built-in one is entered only
+// here.
 #ifndef SYNFIRE_MODEL_MODELS_HPP
 #define SYNFIRE_MODEL_MODELS_HPP
 

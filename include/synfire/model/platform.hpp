@@ -1,9 +1,9 @@
-// What differs between the compilers that read the model headers (g++, clang, nvcc for host and device, NVRTC): function
-// qualifiers, fused multiply-add, absolute value, bit casts and integer names. Nothing else in model/ may depend on the compiler, and
-// no file in model/ includes anything but files of model/.
+// What differs between the compilers of the model headers (g++, clang, nvcc for host and device, NVRTC): function
+// qualifiers, fused multiply-add, absolute value, bit casts and integer names. Nothing else in model/ depends on the
+// compiler, and files in model/ include only files in model/.
 //
-// Everything in model/ lives in an inline namespace named after the instruction level it is compiled for, so that
-// template instances of two levels never merge at link time.
+// Everything in model/ is in an inline namespace named after the instruction level for which it is compiled, so that
+// the linker never merges template instances of two levels.
 #ifndef SYNFIRE_MODEL_PLATFORM_HPP
 #define SYNFIRE_MODEL_PLATFORM_HPP
 
@@ -33,7 +33,7 @@ using s64 = long long;
 
 static_assert(sizeof(u32) == 4 && sizeof(u64) == 8, "the bit tricks of model/ need 32- and 64-bit integers");
 
-// a·b + c with one rounding, on every platform: the only contraction that exists in Synfire.
+// a·b + c with one rounding, on every platform. Synfire has no other contraction.
 SYNFIRE_MODEL_FN float fma(float a, float b, float c) {
 #if defined(__CUDA_ARCH__)
   return __fmaf_rn(a, b, c);
@@ -107,8 +107,8 @@ SYNFIRE_MODEL_FN double from_bits(u64 x) {
 #endif
 }
 
-// uniform ? a : b, for a condition that is the same for all neurons. On the host it is written on bits: g++ 12 does not
-// vectorise a loop whose selection depends on a boolean from outside the loop.
+// uniform ? a : b, for a condition that is the same for all neurons. On the host it selects bitwise, because g++ 12
+// does not vectorise a loop that selects by a boolean from outside the loop.
 template <class R>
 SYNFIRE_MODEL_FN R choose(bool uniform, R a, R b) {
 #if defined(__CUDA_ARCH__)

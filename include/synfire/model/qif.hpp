@@ -2,8 +2,8 @@
 //
 //     H[t] = V[t−1] + (X[t] + a0·(V[t−1] − v_rest)·(V[t−1] − v_c))/tau
 //
-// tau membrane time constant in steps, v_rest resting potential, v_c critical potential beyond which V grows by itself,
-// a0 > 0 sharpness of the growth.
+// tau is the membrane time constant in steps, v_rest the resting potential, v_c the critical potential above which V
+// grows by itself, and a0 > 0 the sharpness of the growth.
 #ifndef SYNFIRE_MODEL_QIF_HPP
 #define SYNFIRE_MODEL_QIF_HPP
 

@@ -1,7 +1,8 @@
 // The generic recursion of one neuron through time: firing, reset and adjoint, once for all models and both backends.
+// Loops over neurons and steps, and access to memory, are in the backends' kernels.
 //
-// Notation: X input, H charged potential, S spike, V potential after reset, W the second variable of models that have
-// one (adaptation); S[t] = [H[t] ≥ v_threshold].
+// Notation: X is the input, H the charged potential, S the spike, V the potential after reset and W the second variable
+// (adaptation) of models that have one; S[t] = [H[t] ≥ v_threshold].
 #ifndef SYNFIRE_MODEL_RECURSION_HPP
 #define SYNFIRE_MODEL_RECURSION_HPP
 
@@ -10,11 +11,11 @@
 
 SYNFIRE_MODEL_BEGIN
 
-// Where a surrogate's constants begin among those of a neuron.
+// Index of the first constant of the surrogate among the constants of a neuron.
 template <class Model>
 inline constexpr int first_surrogate_constant = first_model_constant + Model::n_constants;
 
-// Whether ∂H/∂V or ∂H/∂X depends on X, so that backward needs X beside H. A model that does not say is taken to.
+// Whether ∂H/∂V or ∂H/∂X depends on X, so that backward needs X in addition to H. True unless the model says otherwise.
 template <class Model>
 inline constexpr bool slope_reads_input = true;
 template <class Model>
@@ -23,8 +24,8 @@ template <class Model>
   }
 inline constexpr bool slope_reads_input<Model> = Model::slope_reads_input;
 
-// Whether a derivative of H or W depends on W, so that backward needs W before each step. A model that does not say is
-// taken to, where it has one.
+// Whether a derivative of H or W depends on W, so that backward needs W before each step. For models with a W, true
+// unless the model says otherwise.
 template <class Model>
 inline constexpr bool slope_reads_w = Model::n_states == 2;
 template <class Model>
@@ -33,7 +34,7 @@ template <class Model>
   }
 inline constexpr bool slope_reads_w<Model> = Model::slope_reads_w;
 
-// What a neuron carries from step to step; w stays 0 in models with one variable.
+// The state that a neuron carries from step to step; w stays 0 in models with one variable.
 template <class R>
 struct State {
   R v, w;
@@ -59,14 +60,13 @@ SYNFIRE_MODEL_FN R charge(const R* constants, State<R> before, R x) {
   return charge_of<Model>(constants + first_model_constant, before.v, before.w, x);
 }
 
-// H as a tape keeps it in 16 bits beside the spike that was fired: pulled to the spike's side of the threshold, so that
-// fires() still answers what it answered for the exact H. A NaN stays a NaN.
+// The largest number below x.
 SYNFIRE_MODEL_FN float next_below(float x) {
   const u32 bits = bits_of(x);
   return from_bits(x > 0.0f ? bits - 1u : (x < 0.0f ? bits + 1u : 0x80000001u));
 }
 
-// A finite H stays finite where it is stored in a narrower type, whose largest number is `largest`.
+// Clamps a finite H to ±`largest`, the largest number of a narrower type, so that it stays finite there.
 SYNFIRE_MODEL_FN float within(float largest, float h) {
   const float bounded = h > largest ? largest : (h < -largest ? -largest : h);
   return absolute(h) <= 3.4028234663852886e38f ? bounded : h;
@@ -74,19 +74,21 @@ SYNFIRE_MODEL_FN float within(float largest, float h) {
 inline constexpr float largest_f16 = 65504.0f;
 inline constexpr float largest_bf16 = 3.3895313892515355e38f;
 
+// H as a tape keeps it in 16 bits beside the spike: moved to the spike's side of the threshold, so that fires() gives
+// the same answer as for the exact H. A NaN stays a NaN.
 SYNFIRE_MODEL_FN float on_the_side_of(bool spike, float h, float v_threshold) {
   const bool over = h >= v_threshold;
   return spike ? (over ? h : v_threshold) : (over ? next_below(v_threshold) : h);
 }
 
-// V after reset: a selection, never a blend, so that an infinite H resets cleanly.
+// V after reset. It is selected, not blended, so that an infinite H is reset correctly.
 template <class R>
 SYNFIRE_MODEL_FN R reset(const R* constants, Rules rules, R h, bool spike) {
   const R after_spike = choose(rules.soft_reset, h - constants[constant_v_threshold], constants[constant_v_reset]);
   return spike ? after_spike : h;
 }
 
-// The state after a step that charged to h.
+// The state after a step whose charged potential is h.
 template <class Model, class R>
 SYNFIRE_MODEL_FN State<R> advance(const R* constants, Rules rules, State<R> before, R h, bool spike) {
   State<R> after = {reset(constants, rules, h, spike), R(0)};
@@ -95,7 +97,7 @@ SYNFIRE_MODEL_FN State<R> advance(const R* constants, Rules rules, State<R> befo
   return after;
 }
 
-// The gradient that arrives at a step: dL/dS[t], dL/dV[t], dL/dW[t], the latter two with what step t+1 carried back.
+// The incoming gradient of a step: dL/dS[t], dL/dV[t], dL/dW[t], the latter two including what step t+1 carried back.
 template <class R>
 struct Incoming {
   R spike, v, w;
@@ -104,9 +106,9 @@ struct Incoming {
 template <class R>
 struct StepGradient {
   R x;              // dL/dX[t]
-  State<R> before;  // dL/dV[t−1], dL/dW[t−1]: carried to the step before
+  State<R> before;  // dL/dV[t−1], dL/dW[t−1]: carried to the previous step
   R h;              // dL/dH[t]
-  R spike;          // dL/dS[t] with what flows through reset and adaptation; times g part of dL/dH[t]
+  R spike;          // dL/dS[t] including reset and adaptation; times g it is a term of dL/dH[t]
 };
 
 // One step of the adjoint; g = g'(H − v_threshold) is the surrogate derivative.
@@ -146,7 +148,8 @@ SYNFIRE_MODEL_FN StepGradient<R> backward_step(const R* constants, Rules rules, 
   }
 }
 
-// What one step adds to the gradient of a parameter of the model; `slopes` are those of the model's constants along it.
+// The contribution of one step to the gradient of a parameter p of the model; `slopes` are ∂c/∂p of the model's
+// constants c.
 //
 //     dL/dp += G_H·∂H/∂p + G_W·∂W/∂p
 template <class Model, class R>

@@ -1,6 +1,6 @@
-// The order in which numbers are added up, the same on both backends: sums in f64 over chunks of reduction_chunk values,
-// each by reduction_lanes running sums that a binary tree then joins; the sums of the chunks are added up in the same way.
-// No sum depends on the number of threads.
+// The order of summation, the same on both backends. Values are summed in f64 in chunks of reduction_chunk values. Each
+// chunk has reduction_lanes running sums, which a binary tree then joins; the sums of the chunks are summed in the same
+// way. No sum depends on the number of threads.
 #ifndef SYNFIRE_MODEL_REDUCTION_HPP
 #define SYNFIRE_MODEL_REDUCTION_HPP
 

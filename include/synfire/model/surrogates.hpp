@@ -1,6 +1,7 @@
-// Surrogate derivatives g'(x), x = H − v_threshold: what backward uses in place of the derivative of the spike's step.
-// Each is defined for every x, infinite ones included, and 0 for a NaN; finite for every allowed parameter, in f32 too;
-// and switches between its pieces by selection. Parameters are run-time values.
+// Surrogate derivatives g'(x), x = H − v_threshold: backward uses them in place of the derivative of the step function.
+// Each is defined for every x, including infinity, and is 0 for NaN. It is finite for every allowed parameter, in f32
+// too, and selects between its pieces without branches. Parameters are run-time values. Each family has a header in
+// surrogates/:
 //
 // | family            | surrogates                                                                                  |
 // | ----------------- | ------------------------------------------------------------------------------------------- |

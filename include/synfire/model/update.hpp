@@ -1,8 +1,8 @@
-// How replays update a layer's parameters: one update by gradient descent, and the constants that depend on the new
-// values. The same text runs on processors and GPUs, in f64 throughout, so that both get the same bits.
+// How replays update a layer's parameters: one step of gradient descent, and the constants that depend on the new
+// values. The same code runs on host and GPU, in f64 throughout, so that both give the same bits.
 //
-// An update is p ← clamp(p − rate·gradient), with one rounding before the clamp. If a constant of the model's formula is
-// then not a finite number of the layer's arithmetic R, p moves back towards its old value until all of them are.
+// An update is p ← clamp(p − rate·gradient), with one rounding before the clamp. If a constant of the model's formula
+// is then not finite in the layer's arithmetic R, p moves back towards its old value until all of them are.
 #ifndef SYNFIRE_MODEL_UPDATE_HPP
 #define SYNFIRE_MODEL_UPDATE_HPP
 
@@ -37,7 +37,7 @@ constexpr int count_bits(u32 mask) {
   return count;
 }
 
-// Bit i: parameter i has a second name, for its reciprocal.
+// Bit i is set if parameter i has a second name, for its reciprocal.
 template <class Model>
 inline constexpr u32 reciprocal_names = find_reciprocal_names<Model>();
 // Rows of slopes: one per parameter, then one per second name.
@@ -46,7 +46,7 @@ inline constexpr int slope_rows = Model::n_parameters + count_bits(reciprocal_na
 
 // ---- constants ------------------------------------------------------------------------------------------------------
 
-// Of one neuron: v_threshold, v_reset and those of the model's formula, from its parameters in their order.
+// The constants of one neuron, v_threshold, v_reset and those of the model's formula, from its parameters in order.
 template <class Model>
 SYNFIRE_MODEL_FN void derive_own(const double* parameters, bool undecayed_input, double* constants) {
   constants[constant_v_threshold] = parameters[Model::n_parameters];
@@ -54,7 +54,7 @@ SYNFIRE_MODEL_FN void derive_own(const double* parameters, bool undecayed_input,
   Model::derive(parameters, undecayed_input, constants + first_model_constant);
 }
 
-// Slopes [row, max_model_constants] of the model's constants: along each parameter, then along each reciprocal,
+// Slopes [row, max_model_constants] of the model's constants: along each parameter, then along each reciprocal with
 // d/d(1/p) = −p²·d/dp.
 template <class Model>
 SYNFIRE_MODEL_FN void derive_slopes(const double* parameters, bool undecayed_input, double* slopes) {
@@ -74,8 +74,8 @@ SYNFIRE_MODEL_FN void derive_slopes(const double* parameters, bool undecayed_inp
   }
 }
 
-// A constant as kernels hold it. What no check let pass, because parameters that are each allowed make a product that is
-// not, becomes the largest number of its sign.
+// A constant in the type of the kernels. Parameters that are each allowed may have a product that overflows; the
+// constant is then the largest number of its sign.
 template <class R>
 SYNFIRE_MODEL_FN R held(double constant) {
   constexpr double largest = largest_number<R>;
@@ -84,7 +84,7 @@ SYNFIRE_MODEL_FN R held(double constant) {
 
 // ---- one update -----------------------------------------------------------------------------------------------------
 
-// Doubles in their order: the integers of two neighbours differ by one.
+// Maps doubles to integers in the same order: those of two neighbours differ by one.
 SYNFIRE_MODEL_FN u64 rank_of(double x) {
   const u64 bits = bits_of(x);
   return (bits >> 63) != 0 ? ~bits : bits | (u64(1) << 63);
@@ -93,7 +93,7 @@ SYNFIRE_MODEL_FN double of_rank(u64 rank) {
   return from_bits((rank >> 63) != 0 ? rank & ~(u64(1) << 63) : ~rank);
 }
 
-// Whether every constant that follows from these parameters is a finite number of R.
+// Whether every constant derived from these parameters is finite in R.
 template <class Model, class R>
 SYNFIRE_MODEL_FN bool constants_are_finite(const double* parameters, bool undecayed_input) {
   double constants[first_model_constant + max_model_constants];
@@ -103,7 +103,7 @@ SYNFIRE_MODEL_FN bool constants_are_finite(const double* parameters, bool undeca
   return true;
 }
 
-// The new value of parameter `index`, also put in its place. A gradient that is no finite number changes nothing.
+// Updates parameter `index` and returns its new value. A gradient that is not finite changes nothing.
 template <class Model, class R>
 SYNFIRE_MODEL_FN double descend(double* parameters, int index, const Descent& descent, double gradient, double rate,
                                 bool undecayed_input) {
@@ -116,7 +116,7 @@ SYNFIRE_MODEL_FN double descend(double* parameters, int index, const Descent& de
   next = next < descent.minimum ? descent.minimum : next > descent.maximum ? descent.maximum : next;
   parameters[index] = next;
   if (constants_are_finite<Model, R>(parameters, undecayed_input)) return next;
-  // The value nearest to the wanted one at which they are: halving the doubles in between, 64 times at most.
+  // Bisects the doubles in between, at most 64 times, for the nearest value at which the constants are finite.
   u64 good = rank_of(old), bad = rank_of(next);
   while (good + 1 < bad || bad + 1 < good) {
     const u64 middle = good < bad ? good + (bad - good) / 2 : bad + (good - bad) / 2;

@@ -8,7 +8,7 @@
 
 mutable struct CUstream_st end
 """
-A CUDA stream of the context's device: `cudaStream_t` and `CUstream` convert without a cast. Null means the context's own stream. One of another device is refused (SYNFIRE_ERROR_INVALID_ARGUMENT). CUDA's handles `cudaStreamLegacy` (1) and `cudaStreamPerThread` (2) mean those streams of the device's primary context, the latter that of the calling thread.
+A CUDA stream of the context's device: `cudaStream_t` and `CUstream` convert without a cast. Null means the context's own stream. A stream of another device is refused (SYNFIRE_ERROR_INVALID_ARGUMENT). CUDA's handles `cudaStreamLegacy` (1) and `cudaStreamPerThread` (2) refer to those streams of the device's primary context; the latter is that of the calling thread.
 """
 const synfire_stream = Ptr{CUstream_st}
 
@@ -37,14 +37,14 @@ An ordered list of operations, recorded once, instantiated once, replayed many t
 const synfire_graph = Ptr{synfire_graph_s}
 
 """
-A part of a task that the library hands to a job system: runs the items [first, end).
+Runs part of a task that the library gave to a job system: the items [first, end).
 
 Made with `@cfunction(f, Cvoid, (Ptr{Cvoid}, Int32, Int32,))`; it may not throw.
 """
 const synfire_task = Ptr{Cvoid}
 
 """
-Takes a task into the caller's job system: synfire_context_desc::enqueue_task.
+Adds a task to the caller's job system: synfire_context_desc::enqueue_task.
 
 Made with `@cfunction(f, Ptr{Cvoid}, (Ptr{Cvoid}, synfire_task, Ptr{Cvoid}, Int32, Int32,))`; it may not throw.
 """
@@ -58,7 +58,7 @@ Made with `@cfunction(f, Cvoid, (Ptr{Cvoid}, Ptr{Cvoid},))`; it may not throw.
 const synfire_finish_task = Ptr{Cvoid}
 
 """
-What the library calls when it has given up borrowed memory: synfire_buffer_desc::release.
+Called when the library no longer needs borrowed memory: synfire_buffer_desc::release.
 
 Made with `@cfunction(f, Cvoid, (Ptr{Cvoid},))`; it may not throw.
 """
@@ -174,7 +174,7 @@ const bound_names = (Symbol("lower") => SYNFIRE_BOUND_LOWER, Symbol("upper") => 
 # ---- Structures --------------------------------------------------------------------------------------------------------
 
 """
-How to create a context. Zero means default in every field but `struct_size`.
+How to create a context. Zero means the default in every field except `struct_size`.
 """
 struct synfire_context_desc
     struct_size::UInt32
@@ -211,7 +211,7 @@ synfire_context_properties(; backend=0, device=0, fallback_reason=0, n_threads=0
     synfire_context_properties(sizeof(synfire_context_properties), backend, device, fallback_reason, n_threads, compute_major, compute_minor, n_multiprocessors, driver_version, runtime_version, memory_bytes, name)
 
 """
-How to create a buffer. Zero means default in every field but `struct_size`; `n_elements` or `shape` is needed.
+How to create a buffer. Zero means the default in every field except `struct_size`. Either `n_elements` or `shape` must be given.
 """
 struct synfire_buffer_desc
     struct_size::UInt32
@@ -230,7 +230,7 @@ synfire_buffer_desc(; memory=0, dtype=0, reserved=0, n_elements=0, data=C_NULL, 
     synfire_buffer_desc(sizeof(synfire_buffer_desc), memory, dtype, reserved, n_elements, data, row_pitch, release, release_user, release_flag, shape)
 
 """
-How to create a layer. Zero means default in every field but `struct_size`, `n_steps` and `n_neurons`.
+How to create a layer. Zero means the default in every field except `struct_size`, `n_steps` and `n_neurons`.
 """
 struct synfire_layer_desc
     struct_size::UInt32
@@ -249,7 +249,7 @@ synfire_layer_desc(; model=0, n_steps=0, n_neurons=0, batch=0, dtype=0, reset=0,
     synfire_layer_desc(sizeof(synfire_layer_desc), model, n_steps, n_neurons, batch, dtype, reset, surrogate, detach_reset, undecayed_input, threads_per_block)
 
 """
-Bytes a layer needs on its device, known before anything is allocated. What is said of a tape is taken by each tape: by every recorded forward that leaves one, until its graph is destroyed, and once by the layer's eager forwards.
+Bytes that a layer needs on its device, known before anything is allocated. Sizes of a tape are per tape: every recorded forward with a tape has one until its graph is destroyed, and the layer's eager forwards share one.
 """
 struct synfire_layer_memory
     struct_size::UInt32
@@ -284,7 +284,7 @@ synfire_parameter_info(; open_range=0, length=0, default_value=0, minimum=0, max
     synfire_parameter_info(sizeof(synfire_parameter_info), open_range, length, default_value, minimum, maximum, name)
 
 """
-One forward pass through time. Buffers marked optional may be null. Sequences `[T, B, N]` are of the layer's dtype, in a 16-bit layer also f32, each on its own; states `[B, N]` are f32, in an f64 layer f64.
+One forward pass through time. Buffers marked optional may be null. Sequences `[T, B, N]` have the layer's dtype; in a 16-bit layer, each sequence may also be f32. States `[B, N]` are f32, or f64 in an f64 layer.
 """
 struct synfire_forward_desc
     struct_size::UInt32
@@ -305,7 +305,7 @@ synfire_forward_desc(; tape=0, x=C_NULL, spikes=C_NULL, v_init=C_NULL, v_final=C
     synfire_forward_desc(sizeof(synfire_forward_desc), tape, x, spikes, v_init, v_final, v_seq, h_seq, w_init, w_final, w_seq, in_place, reserved)
 
 """
-A parameter whose gradient a backward shall compute.
+A parameter whose gradient a backward computes.
 """
 struct synfire_parameter_gradient
     name::Ptr{UInt8}
@@ -315,7 +315,7 @@ synfire_parameter_gradient(; name=C_NULL, gradient=C_NULL) =
     synfire_parameter_gradient(name, gradient)
 
 """
-One backward pass through time, of one taped forward. A null gradient in means zero. Types are those of synfire_forward_desc.
+One backward pass through time, for one forward with a tape. A null input gradient counts as zero. Types are those of synfire_forward_desc.
 """
 struct synfire_backward_desc
     struct_size::UInt32
@@ -337,7 +337,7 @@ synfire_backward_desc(; in_place=0, grad_spike_seq=C_NULL, grad_v_seq=C_NULL, gr
     synfire_backward_desc(sizeof(synfire_backward_desc), in_place, grad_spike_seq, grad_v_seq, grad_v_final, grad_x_seq, grad_v_init, grad_w_seq, grad_w_final, grad_w_init, parameter_gradients, n_parameter_gradients, forward, add_parameter_gradients)
 
 """
-Values for one parameter: an entry of the list of synfire_layer_set_parameters().
+Values for one parameter: an element of the list that synfire_layer_set_parameters() takes.
 """
 struct synfire_parameter_values
     name::Ptr{UInt8}
@@ -348,7 +348,7 @@ synfire_parameter_values(; name=C_NULL, values=C_NULL, count=0) =
     synfire_parameter_values(name, values, count)
 
 """
-Rows of the state of a layer, and a buffer: what synfire_layer_reset_rows() and the functions after it work on. A row is one of the batch: N values of each state variable.
+Rows of the state of a layer, and a buffer, for synfire_layer_reset_rows() and the functions that follow it. A row is a batch row: N values of each state variable.
 """
 struct synfire_state_desc
     struct_size::UInt32
@@ -362,7 +362,7 @@ synfire_state_desc(; reserved=0, first_row=0, n_rows=0, name=C_NULL, buffer=C_NU
     synfire_state_desc(sizeof(synfire_state_desc), reserved, first_row, n_rows, name, buffer)
 
 """
-Rows of the state of one layer that go to another one.
+Rows of the state of one layer to copy to another.
 """
 struct synfire_copy_rows_desc
     struct_size::UInt32
@@ -376,7 +376,7 @@ synfire_copy_rows_desc(; reserved=0, source=C_NULL, first_row=0, n_rows=0, desti
     synfire_copy_rows_desc(sizeof(synfire_copy_rows_desc), reserved, source, first_row, n_rows, destination_row)
 
 """
-Spikes `[T, B, N]` in one format, to be written in another: packed, unpacked, transposed or as another type. The types of the two buffers say what is converted. A buffer's `row_pitch` holds as in a layer's passes.
+Spikes `[T, B, N]` to convert from one format to another: packed, unpacked, transposed or as another type. The types of the two buffers select the conversion. The `row_pitch` of a buffer applies as in the passes of a layer.
 """
 struct synfire_convert_spikes_desc
     struct_size::UInt32
@@ -391,7 +391,7 @@ synfire_convert_spikes_desc(; reserved=0, n_steps=0, n_neurons=0, batch=0, sourc
     synfire_convert_spikes_desc(sizeof(synfire_convert_spikes_desc), reserved, n_steps, n_neurons, batch, source, destination)
 
 """
-Spikes `[T, B, N]` to be counted, exactly.
+Spikes `[T, B, N]` to count. Counts are exact.
 """
 struct synfire_count_spikes_desc
     struct_size::UInt32
@@ -406,7 +406,7 @@ synfire_count_spikes_desc(; kind=0, n_steps=0, n_neurons=0, batch=0, spikes=C_NU
     synfire_count_spikes_desc(sizeof(synfire_count_spikes_desc), kind, n_steps, n_neurons, batch, spikes, counts)
 
 """
-Rates to be encoded as spikes `[T, B, N]`: in each step each neuron spikes with the probability of its rate, independently of all others.
+Rates to encode as spikes `[T, B, N]`: in each step, each neuron spikes with a probability equal to its rate, independently of all others.
 """
 struct synfire_encode_bernoulli_desc
     struct_size::UInt32
@@ -423,7 +423,7 @@ synfire_encode_bernoulli_desc(; rates_per_step=0, n_steps=0, n_neurons=0, batch=
     synfire_encode_bernoulli_desc(sizeof(synfire_encode_bernoulli_desc), rates_per_step, n_steps, n_neurons, batch, rates, spikes, seed, offset)
 
 """
-How to create a graph. Zero means default in every field but `struct_size`.
+How to create a graph. Zero means the default in every field except `struct_size`.
 """
 struct synfire_graph_desc
     struct_size::UInt32
@@ -448,7 +448,7 @@ synfire_copy_desc(; reserved=0, source=C_NULL, destination=C_NULL, source_offset
     synfire_copy_desc(sizeof(synfire_copy_desc), reserved, source, destination, source_offset, destination_offset, bytes)
 
 """
-A stretch of memory.
+A range of memory.
 """
 struct synfire_memory
     data::Ptr{Cvoid}
@@ -458,7 +458,7 @@ synfire_memory(; data=C_NULL, bytes=0) =
     synfire_memory(data, bytes)
 
 """
-What the callback of a native node is told.
+The arguments of a call of a native node's callback.
 """
 struct synfire_native_call
     struct_size::UInt32
@@ -473,7 +473,7 @@ synfire_native_call(; slot=0, stream=C_NULL, n_reads=0, reads=C_NULL, n_writes=0
     synfire_native_call(sizeof(synfire_native_call), slot, stream, n_reads, reads, n_writes, writes)
 
 """
-A native node: the caller's own code between two operations of a graph.
+A native node: the caller's own code as an operation of a graph.
 """
 struct synfire_native_desc
     struct_size::UInt32
@@ -490,7 +490,7 @@ synfire_native_desc(; reserved=0, callback=C_NULL, user=C_NULL, name=C_NULL, rea
     synfire_native_desc(sizeof(synfire_native_desc), reserved, callback, user, name, reads, n_reads, writes, n_writes)
 
 """
-What a graph has counted and timed since it was created or reset. Times are from the call of a launch to the first wait or poll that saw the replay done; percentiles are at most 3.2 % above what they stand for.
+Counts and times of a graph since it was created or its statistics were reset. Times run from the call of a launch to the first wait or poll that found the replay done; percentiles are at most 3.2 % above the exact values.
 """
 struct synfire_graph_statistics
     struct_size::UInt32
@@ -507,7 +507,7 @@ synfire_graph_statistics(; reserved=0, n_replays=0, n_late_waits=0, n_seen=0, p5
     synfire_graph_statistics(sizeof(synfire_graph_statistics), reserved, n_replays, n_late_waits, n_seen, p50_ns, p99_ns, p999_ns, max_ns)
 
 """
-A fill of a graph.
+A fill of a buffer with one value.
 """
 struct synfire_fill_desc
     struct_size::UInt32
@@ -662,7 +662,7 @@ end
 """
     synfire_last_error(text, capacity, cuda_error)
 
-Copies the text of the last error on this thread, always null-terminated when `capacity` > 0. It is UTF-8 without control characters, whatever names it quotes (other bytes appear as `\\x1b` and the like), and is cut between characters.
+Copies the text of the last error on this thread. The copy is null-terminated whenever `capacity` > 0; a text that does not fit is cut between characters. The text is UTF-8 without control characters: in names that it quotes, other bytes appear as `\\x1b` and the like.
 """
 @inline function synfire_last_error(text, capacity, cuda_error)
     address = functions.synfire_last_error
@@ -695,7 +695,7 @@ end
 """
     synfire_context_reclaim(context, still_queued)
 
-Frees what earlier destroy calls queued. Create calls and blocking waits without a time-out do the same in passing; call this to free at a time of your choosing, or after the last context was destroyed.
+Frees what earlier destroy calls queued. Create calls and blocking waits without a time-out do so too; call this function to free at a time of your choosing, or after the last context has been destroyed.
 """
 @inline function synfire_context_reclaim(context, still_queued)
     address = functions.synfire_context_reclaim
@@ -717,7 +717,7 @@ end
 """
     synfire_context_get_properties(context, properties)
 
-Tells what a context runs on.
+Describes what a context runs on.
 """
 @inline function synfire_context_get_properties(context, properties)
     address = functions.synfire_context_get_properties
@@ -728,7 +728,7 @@ end
 """
     synfire_buffer_create(context, desc, buffer)
 
-Creates a buffer, allocated (zero-filled) or borrowed. Memory that is lent with a release function is given back when nothing needs it any more: the buffer is destroyed, no graph uses it, and no layer has a tape of it.
+Creates a buffer over memory that the library allocates, zero-filled, or borrows. Borrowed memory is released through its release function when nothing needs it any more: the buffer is destroyed, no graph uses it, and no layer has a tape made from it.
 """
 @inline function synfire_buffer_create(context, desc, buffer)
     address = functions.synfire_buffer_create
@@ -739,7 +739,7 @@ end
 """
     synfire_buffer_destroy(buffer)
 
-Destroys a buffer. Graphs that use it keep its memory until they are destroyed too, and so does a layer whose latest forward left a tape of it: until its next forward with another X or for inference, or until it is destroyed. Borrowed memory is never freed; synfire_buffer_desc::release is called by a later call, at the latest by the synfire_context_reclaim() that answers that nothing is queued.
+Destroys a buffer. Graphs that use it keep its memory until they are destroyed too. A layer whose latest forward left a tape made from it keeps the memory until the layer's next forward with another X or for inference, or until the layer is destroyed. Borrowed memory is never freed; a later call calls synfire_buffer_desc::release, at the latest the synfire_context_reclaim() that reports nothing queued.
 """
 @inline function synfire_buffer_destroy(buffer)
     address = functions.synfire_buffer_destroy
@@ -794,7 +794,7 @@ end
 """
     synfire_buffer_mark_written(buffer)
 
-Reports that a buffer's memory was written behind the library's back: by the host through its address, or by a kernel of the caller's own.
+Reports that a buffer's memory was written behind the library's back: by the host through its address, or by a kernel of the caller's.
 """
 @inline function synfire_buffer_mark_written(buffer)
     address = functions.synfire_buffer_mark_written
@@ -805,7 +805,7 @@ end
 """
     synfire_model_id(name, id)
 
-The id of a model by its name: that of SYNFIRE_MODEL_LIF is `\"lif\"`. Models that were added to this build of the library have ids from 1000 on, which depend on the order of addition; their names do not.
+Finds the id of a model by its name; the name of SYNFIRE_MODEL_LIF is `\"lif\"`. Models that were added to this build of the library have ids from 1000 on. Their ids depend on the order in which they were added; their names do not.
 """
 @inline function synfire_model_id(name, id)
     address = functions.synfire_model_id
@@ -816,7 +816,7 @@ end
 """
     synfire_surrogate_id(name, id)
 
-The id of a surrogate by its name: that of SYNFIRE_SURROGATE_SUPER_SPIKE is `\"super_spike\"`. Added ones have ids from 1000 on, as models have; the two do not share their ids.
+Finds the id of a surrogate by its name; the name of SYNFIRE_SURROGATE_SUPER_SPIKE is `\"super_spike\"`. Like added models, added surrogates have ids from 1000 on; the two are numbered separately.
 """
 @inline function synfire_surrogate_id(name, id)
     address = functions.synfire_surrogate_id
@@ -827,7 +827,7 @@ end
 """
     synfire_layer_query_memory(desc, memory)
 
-Tells what a layer would take, before anything is allocated.
+Computes how much memory a layer would take, before anything is allocated.
 """
 @inline function synfire_layer_query_memory(desc, memory)
     address = functions.synfire_layer_query_memory
@@ -838,7 +838,7 @@ end
 """
     synfire_layer_create(context, desc, layer)
 
-Creates a layer with default parameters and a reset state. Memory that cannot be had is refused as by synfire_buffer_create().
+Creates a layer with default parameters and a reset state. A request for too much memory fails as in synfire_buffer_create().
 """
 @inline function synfire_layer_create(context, desc, layer)
     address = functions.synfire_layer_create
@@ -871,7 +871,7 @@ end
 """
     synfire_layer_get_parameter(layer, name, values, count)
 
-Reads a parameter back, exactly as it was set (under a second name: the reciprocal of what is stored), or as the latest replay left it that updates the parameter (synfire_graph_record_update_parameter()).
+Reads a parameter, exactly as it was set or as the latest replay that updates it left it (synfire_graph_record_update_parameter()). A second name reads the reciprocal of the stored value.
 """
 @inline function synfire_layer_get_parameter(layer, name, values, count)
     address = functions.synfire_layer_get_parameter
@@ -882,7 +882,7 @@ end
 """
     synfire_layer_set_parameters(layer, list, n_values)
 
-Sets several parameters: all of them or, when one is refused, none. The next launch or eager call sees all of them together; replays already launched see none. Otherwise as synfire_layer_set_parameter(), which sets one.
+Sets several parameters: all of them or, if one is refused, none. They take effect together with the next launch or eager call; replays already launched are not affected. Everything else is as for synfire_layer_set_parameter(), which sets one.
 """
 @inline function synfire_layer_set_parameters(layer, list, n_values)
     address = functions.synfire_layer_set_parameters
@@ -893,7 +893,7 @@ end
 """
     synfire_layer_set_n_active(layer, n_rows)
 
-Chooses how many batch rows of a layer are active: the first ones. The next launch or eager call sees it, together with parameters that were set; replays already launched do not. Graphs need no re-recording. A tape left by an earlier forward becomes stale.
+Sets how many batch rows of a layer are active: the first `n_rows`. The change takes effect with the next launch or eager call, together with parameters that were set; replays already launched are not affected. Graphs need not be recorded again. The tape of an earlier forward becomes stale.
 """
 @inline function synfire_layer_set_n_active(layer, n_rows)
     address = functions.synfire_layer_set_n_active
@@ -904,7 +904,7 @@ end
 """
     synfire_layer_get_parameter_info(layer, index, info)
 
-Describes the parameters of a layer, one by one.
+Describes one parameter of a layer.
 """
 @inline function synfire_layer_get_parameter_info(layer, index, info)
     address = functions.synfire_layer_get_parameter_info
@@ -915,7 +915,7 @@ end
 """
     synfire_layer_reset_state(layer, stream)
 
-Puts the state back to its start: V = `v_reset` under hard reset, 0 under soft reset; W = 0.
+Resets the state to its initial values: V = `v_reset` with hard reset, 0 with soft reset; W = 0.
 """
 @inline function synfire_layer_reset_state(layer, stream)
     address = functions.synfire_layer_reset_state
@@ -926,7 +926,7 @@ end
 """
     synfire_layer_read_state(layer, name, values, bytes)
 
-Reads the state, after everything enqueued on the context's own stream. Work given to other streams must be done.
+Reads the state, after everything enqueued on the context's own stream. Work on other streams must already be done.
 """
 @inline function synfire_layer_read_state(layer, name, values, bytes)
     address = functions.synfire_layer_read_state
@@ -937,7 +937,7 @@ end
 """
     synfire_layer_write_state(layer, name, values, bytes)
 
-Writes the state, after everything enqueued on the context's own stream. Work given to other streams must be done.
+Writes the state, after everything enqueued on the context's own stream. Work on other streams must already be done.
 """
 @inline function synfire_layer_write_state(layer, name, values, bytes)
     address = functions.synfire_layer_write_state
@@ -959,7 +959,7 @@ end
 """
     synfire_layer_backward(layer, desc, stream)
 
-Runs one backward through time now, of the layer's latest forward, which must have left a tape.
+Runs one backward pass through time now, for the layer's latest forward, which must have left a tape.
 """
 @inline function synfire_layer_backward(layer, desc, stream)
     address = functions.synfire_layer_backward
@@ -970,7 +970,7 @@ end
 """
     synfire_layer_reset_rows(layer, desc, stream)
 
-Sets rows of the state back to their start, or those of them that a mask chooses: what synfire_layer_reset_state() does to all of them.
+Resets rows of the state to their initial values, all of them or those that a mask selects. synfire_layer_reset_state() resets the whole state.
 """
 @inline function synfire_layer_reset_rows(layer, desc, stream)
     address = functions.synfire_layer_reset_rows
@@ -1003,7 +1003,7 @@ end
 """
     synfire_layer_copy_rows(layer, desc, stream)
 
-Copies rows of the state of one layer to another one, all state variables.
+Copies rows of the state of one layer, all state variables, to another.
 """
 @inline function synfire_layer_copy_rows(layer, desc, stream)
     address = functions.synfire_layer_copy_rows
@@ -1014,7 +1014,7 @@ end
 """
     synfire_layer_snapshot(layer, desc, data, bytes)
 
-Takes a snapshot of rows of the state: a header that says what it is of, then their values. Parameters are not in it.
+Takes a snapshot of rows of the state: a header that describes them, followed by their values. Parameters are not included.
 """
 @inline function synfire_layer_snapshot(layer, desc, data, bytes)
     address = functions.synfire_layer_snapshot
@@ -1025,7 +1025,7 @@ end
 """
     synfire_layer_restore(layer, desc, data, bytes)
 
-Puts a snapshot back. What is not a snapshot, is one of another model, type or shape, or has changed since it was taken is refused, and the state stays as it is.
+Restores a snapshot. Data that is not a snapshot, is of another model, type or shape, or has changed since the snapshot was taken is refused, and the state is left unchanged.
 """
 @inline function synfire_layer_restore(layer, desc, data, bytes)
     address = functions.synfire_layer_restore
@@ -1058,7 +1058,7 @@ end
 """
     synfire_encode_bernoulli(context, desc, stream)
 
-Encodes rates as spikes now: the same operation that synfire_graph_record_encode_bernoulli() records. Calls do not count: the next one, to go on, is given an `offset` that is `n_steps` larger.
+Encodes rates as spikes now: the same operation that synfire_graph_record_encode_bernoulli() records. Calls do not advance the offset: to continue the sequence, increase `offset` by `n_steps` for the next call.
 """
 @inline function synfire_encode_bernoulli(context, desc, stream)
     address = functions.synfire_encode_bernoulli
@@ -1102,7 +1102,7 @@ end
 """
     synfire_graph_record_forward(graph, layer, desc)
 
-Appends a forward pass. All checks happen here, none at launch. A layer may stand in a graph any number of times: each forward that begins from the layer's state continues the state that the one before left.
+Appends a forward pass. All checks happen here, none at launch. A layer may occur in a graph any number of times: each forward that starts from the layer's state continues from the state that the previous one left.
 """
 @inline function synfire_graph_record_forward(graph, layer, desc)
     address = functions.synfire_graph_record_forward
@@ -1113,7 +1113,7 @@ end
 """
     synfire_graph_record_backward(graph, layer, desc)
 
-Appends a backward pass through time of a forward of the layer: the one that `desc.forward` names, else the one recorded last in this graph, else the one that was recorded or run last anywhere. Where that does not run in the same replay, because it is not in the graph or is disabled, each launch checks that its tape is still good.
+Appends a backward pass through time for a forward of the layer: the one that `desc.forward` names, else the one recorded last in this graph, else the one that was recorded or run last anywhere. If that forward does not run in the same replay, because it is not in the graph or is disabled, each launch checks that its tape is still valid.
 """
 @inline function synfire_graph_record_backward(graph, layer, desc)
     address = functions.synfire_graph_record_backward
@@ -1157,7 +1157,7 @@ end
 """
     synfire_graph_record_encode_bernoulli(graph, desc)
 
-Appends an encoding of rates as spikes; synfire_encode_bernoulli_desc says which. The first replay begins at synfire_encode_bernoulli_desc::offset, and each one behind where the one before it ended, without the host: replays never draw the same numbers again. One in which the operation is disabled does not move on. Setting the operation's value `\"offset\"` lets the next launch begin there, also where an earlier one began.
+Appends an encoding of rates as spikes; synfire_encode_bernoulli_desc says how. The first replay begins at synfire_encode_bernoulli_desc::offset, and each later one where the one before it ended, without involving the host: replays never draw the same numbers again. A replay in which the operation is disabled does not advance. Setting the operation's value `\"offset\"` makes the next launch begin there, even if an earlier one already did.
 """
 @inline function synfire_graph_record_encode_bernoulli(graph, desc)
     address = functions.synfire_graph_record_encode_bernoulli
@@ -1168,7 +1168,7 @@ end
 """
     synfire_graph_record_native(graph, desc)
 
-Appends a native node: the caller's own kernels or library calls on CUDA, its own function on the host.
+Appends a native node: the caller's own kernels or library calls on CUDA, the caller's own function on the host.
 """
 @inline function synfire_graph_record_native(graph, desc)
     address = functions.synfire_graph_record_native
@@ -1212,7 +1212,7 @@ end
 """
     synfire_graph_record_reset_rows(graph, layer, desc)
 
-Appends a reset of rows of a state; as synfire_layer_reset_rows(). The mask is read by every replay.
+Appends a reset of rows of a state; as synfire_layer_reset_rows(). Every replay reads the mask.
 """
 @inline function synfire_graph_record_reset_rows(graph, layer, desc)
     address = functions.synfire_graph_record_reset_rows
@@ -1245,7 +1245,7 @@ end
 """
     synfire_graph_record_copy_rows(graph, layer, desc)
 
-Appends a copy of rows of the state of one layer to another one; as synfire_layer_copy_rows().
+Appends a copy of rows of the state of one layer to another; as synfire_layer_copy_rows().
 """
 @inline function synfire_graph_record_copy_rows(graph, layer, desc)
     address = functions.synfire_graph_record_copy_rows
@@ -1256,7 +1256,7 @@ end
 """
     synfire_graph_record_snapshot(graph, layer, desc)
 
-Appends a snapshot of rows of a state into a buffer. It is as long as that of synfire_layer_snapshot(), and synfire_layer_restore() takes it; it has no checksum.
+Appends a snapshot of rows of a state into a buffer. It has the size of a snapshot from synfire_layer_snapshot(), and synfire_layer_restore() accepts it. It has no checksum.
 """
 @inline function synfire_graph_record_snapshot(graph, layer, desc)
     address = functions.synfire_graph_record_snapshot
@@ -1267,7 +1267,7 @@ end
 """
     synfire_graph_record_restore(graph, layer, desc)
 
-Appends the restoring of a snapshot from a buffer. A replay that finds no snapshot of this layout there leaves the state as it is.
+Appends a restore of a snapshot from a buffer. A replay that finds no snapshot of this layout in the buffer leaves the state unchanged.
 """
 @inline function synfire_graph_record_restore(graph, layer, desc)
     address = functions.synfire_graph_record_restore
@@ -1278,7 +1278,7 @@ end
 """
     synfire_graph_get_last_operation(graph, operation)
 
-The number of the operation recorded last. Calls that change an operation between replays take it.
+Returns the number of the operation recorded last. Calls that change an operation between replays need it.
 """
 @inline function synfire_graph_get_last_operation(graph, operation)
     address = functions.synfire_graph_get_last_operation
@@ -1289,7 +1289,7 @@ end
 """
     synfire_graph_instantiate(graph)
 
-Prepares the recorded list for replay: everything slow happens here (one arena allocation, kernel loading, a capture that touches no data, capture on a private stream, upload). Once per graph. Where the environment variable `SYNFIRE_GRAPH` is `0` at this call, no CUDA graph is made and each launch enqueues the list itself: the same bits, slower, for debuggers.
+Prepares the recorded list for replay: everything slow happens here (one arena allocation, kernel loading, a capture that touches no data, capture on a private stream, upload). A graph is instantiated once. If the environment variable `SYNFIRE_GRAPH` is `0` during this call, no CUDA graph is created and each launch enqueues the operations themselves: slower, with the same bits, for debuggers.
 """
 @inline function synfire_graph_instantiate(graph)
     address = functions.synfire_graph_instantiate
@@ -1300,7 +1300,7 @@ end
 """
     synfire_graph_set_enabled(graph, operation, enabled)
 
-Lets an operation run in later replays, or leaves it out: a backward only in frames that teach, a count only when it is looked at. What a disabled operation would have written keeps what it held. All changes since the last launch take effect together with the next one; replays in flight are not changed.
+Enables or disables an operation in later replays: for example, a backward that runs only while training, or a count that runs only when it is read. Buffers that a disabled operation would have written keep their contents. All changes since the last launch take effect together with the next one; replays in flight are not affected.
 """
 @inline function synfire_graph_set_enabled(graph, operation, enabled)
     address = functions.synfire_graph_set_enabled
@@ -1311,7 +1311,7 @@ end
 """
     synfire_graph_rebind(graph, old_buffer, new_buffer)
 
-Puts another buffer in the place of one that the graph was recorded with, in all its operations. Slow: on CUDA the graph is captured anew, and callbacks of native nodes are called again. Replays in flight finish with the old buffer first.
+Replaces one buffer of the graph with another one, in all operations. This is slow: on CUDA, the graph is captured again, and callbacks of native nodes are called again. Replays in flight finish first, with the old buffer.
 """
 @inline function synfire_graph_rebind(graph, old_buffer, new_buffer)
     address = functions.synfire_graph_rebind
@@ -1322,7 +1322,7 @@ end
 """
     synfire_graph_set_value(graph, operation, name, value)
 
-Changes a number that an operation uses, without recording anew. The next launch sees it, together with everything else that was set since the launch before; replays already launched keep theirs.
+Changes a number that an operation uses, without recording the graph again. The change takes effect with the next launch, together with everything else that was set since the previous launch; replays already launched are not affected.
 """
 @inline function synfire_graph_set_value(graph, operation, name, value)
     address = functions.synfire_graph_set_value
@@ -1344,7 +1344,7 @@ end
 """
     synfire_graph_wait(graph, ticket, policy, timeout_ns)
 
-Waits for a replay and returns its own verdict. After SYNFIRE_OK everything it wrote is visible to the host.
+Waits for a replay and returns its result. After SYNFIRE_OK, everything that it wrote is visible to the host.
 """
 @inline function synfire_graph_wait(graph, ticket, policy, timeout_ns)
     address = functions.synfire_graph_wait
@@ -1355,7 +1355,7 @@ end
 """
     synfire_graph_poll(graph, ticket)
 
-Looks whether a replay is done. Never blocks.
+Checks whether a replay is done. Never blocks.
 """
 @inline function synfire_graph_poll(graph, ticket)
     address = functions.synfire_graph_poll
@@ -1366,7 +1366,7 @@ end
 """
     synfire_graph_get_slot(graph, ticket, buffer, data, bytes)
 
-Tells which memory of a pinned buffer the host may touch: for ticket 0 the copy that the next launch reads and writes, for a ticket the copy that its replay read and wrote. It is the host's until the launch that takes the slot.
+Returns the memory of a pinned buffer that the host may access. For ticket 0, this is the copy that the next launch reads and writes; for any other ticket, the copy that its replay read and wrote. The host may access it until the launch that takes the slot.
 """
 @inline function synfire_graph_get_slot(graph, ticket, buffer, data, bytes)
     address = functions.synfire_graph_get_slot
@@ -1377,7 +1377,7 @@ end
 """
     synfire_graph_write_dot(graph, text, bytes)
 
-Writes the graph as text in the DOT language of Graphviz: a node for each operation with its number, model, direction and shape, and an edge wherever one reads or overwrites what another one left. Disabled operations are drawn dashed.
+Writes the graph as text in the DOT language of Graphviz: a node for each operation with its number, model, direction and shape, and an edge wherever one operation reads or overwrites what another one wrote. Disabled operations are drawn dashed.
 """
 @inline function synfire_graph_write_dot(graph, text, bytes)
     address = functions.synfire_graph_write_dot
@@ -1388,7 +1388,7 @@ end
 """
     synfire_graph_get_statistics(graph, statistics)
 
-Tells how many replays there were, how late and how long. The memory behind it is constant, and keeping it costs a launch and a wait a look at the clock each.
+Reports how many replays there were, how many waits were late, and how long replays took. The statistics need a constant amount of memory; for them, each launch and each wait reads the clock once.
 """
 @inline function synfire_graph_get_statistics(graph, statistics)
     address = functions.synfire_graph_get_statistics
@@ -1399,7 +1399,7 @@ end
 """
     synfire_graph_reset_statistics(graph)
 
-Forgets what synfire_graph_get_statistics() tells. Replays in flight count when they are seen done.
+Resets the statistics of synfire_graph_get_statistics(). Replays in flight are counted when they are found to be done.
 """
 @inline function synfire_graph_reset_statistics(graph)
     address = functions.synfire_graph_reset_statistics

@@ -34,29 +34,30 @@ end
     forward!(graph, layer; x, spikes=nothing, v_init=nothing, v_final=nothing, v_seq=nothing, h_seq=nothing,
              w_init=nothing, w_final=nothing, w_seq=nothing, tape=:recompute, in_place=false)
 
-Appends a forward pass. All checks happen here, none at launch. A layer may stand in a graph any number of times: each
-forward that begins from the layer's state continues the state that the one before left.
+Appends a forward pass. All checks happen here, none at launch. A layer may occur in a graph any number of times: each
+forward that starts from the layer's state continues from the state that the previous one left.
 
-One forward pass through time. Buffers marked optional may be `nothing`. Sequences `[N, B, T]` are of the layer's dtype,
-in a 16-bit layer also f32, each on its own; states `[N, B]` are f32, in an f64 layer f64.
+One forward pass through time. Buffers marked optional may be `nothing`. Sequences `[N, B, T]` have the layer's dtype;
+in a 16-bit layer, each sequence may also be f32. States `[N, B]` are f32, or f64 in an f64 layer.
 
 Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 
 - `x`: X `[N, B, T]`, read.
-- `spikes`: S, written: dense `[N, B, T]` of 0 and 1 (as other sequences, or `:u8`), `:bits` `[cld(N, 32), B, T]`, or
-  `:time_bits` `[N, B, cld(T, 32)]`. Optional.
-- `v_init`: V before the first step `[N, B]`, read. `nothing` (default): the layer's own state, which this forward then
-  advances, so that the next one continues. Given: the layer's state is neither read nor written.
+- `spikes`: S, written: dense `[N, B, T]` of 0 and 1 (of the type of other sequences, or `:u8`), `:bits` `[cld(N, 32),
+  B, T]`, or `:time_bits` `[N, B, cld(T, 32)]`. Optional.
+- `v_init`: V before the first step `[N, B]`, read. `nothing` (default): the forward starts from the layer's own state
+  and advances it, so that the next forward continues from there. If given, the layer's state is neither read nor
+  written.
 - `v_final`: V after the last step `[N, B]`, written. Optional.
-- `v_seq`: V after reset, every step `[N, B, T]`, written. Optional.
+- `v_seq`: V after the reset of every step `[N, B, T]`, written. Optional.
 - `h_seq`: H, the charged potential before firing `[N, B, T]`, written. Optional.
-- `w_init`: W before the first step `[N, B]`, read: given together with `v_init`, or both `nothing`. The w fields are
+- `w_init`: W before the first step `[N, B]`, read. Given together with `v_init`, or both `nothing`. The w fields are
   for models with a second variable only.
 - `w_final`: W after the last step `[N, B]`, written. Optional.
 - `w_seq`: W after every step `[N, B, T]`, written. Optional.
 - `tape`: One of `:recompute`, `:none`, `:store`, `:store_narrow`. Default: recompute.
-- `in_place`: `true`: a tape mode that stores H writes it over X, which must be of the type H is stored in. No gradients
-  of parameters can follow. Default `false`: H gets memory of its own.
+- `in_place`: `true`: a tape mode that stores H writes it over X, which must have the type in which H is stored.
+  Gradients of parameters cannot then be computed. Default `false`: H has memory of its own.
 """
 forward!(graph::Graph, layer::Layer; arguments...) =
     record!(LibSynfire.synfire_graph_record_forward, forward_request(graph.context, layer; arguments...), graph, layer)
@@ -102,19 +103,19 @@ end
               grad_v_init=nothing, grad_w_seq=nothing, grad_w_final=nothing, grad_w_init=nothing,
               parameter_gradients=(), in_place=false, of=nothing, add_parameter_gradients=false)
 
-Appends a backward pass through time of a forward of the layer: the one that `of` names, else the one recorded last in
-this graph, else the one that was recorded or run last anywhere. Where that does not run in the same replay, because it
-is not in the graph or is disabled, each launch checks that its tape is still good.
+Appends a backward pass through time for a forward of the layer: the one that `of` names, else the one recorded last in
+this graph, else the one that was recorded or run last anywhere. If that forward does not run in the same replay,
+because it is not in the graph or is disabled, each launch checks that its tape is still valid.
 
-One backward pass through time, of one taped forward. A missing gradient in means zero. Types are those of
+One backward pass through time, for one forward with a tape. A missing input gradient counts as zero. Types are those of
 [`forward!`](@ref).
 
 Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 
 - `grad_spike_seq`: dL/dS `[N, B, T]`, read. Optional.
 - `grad_v_seq`: dL/dV of every step `[N, B, T]`, read. Optional.
-- `grad_v_final`: dL/dV of the final state `[N, B]`, read; added to the last step's: the grad_v_init of the window that
-  follows. Optional.
+- `grad_v_final`: dL/dV of the final state `[N, B]`, read; added to that of the last step. It is the `grad_v_init` of
+  the window that follows. Optional.
 - `grad_x_seq`: dL/dX `[N, B, T]`, written. Optional; at least one output is needed.
 - `grad_v_init`: dL/dV_init `[N, B]`, written. Optional; at least one output is needed.
 - `grad_w_seq`: dL/dW of every step `[N, B, T]`, read. Optional. The w fields are for models with a second variable
@@ -122,17 +123,18 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 - `grad_w_final`: dL/dW of the final state `[N, B]`, read. Optional.
 - `grad_w_init`: dL/dW_init `[N, B]`, written. Optional.
 - `parameter_gradients`: Gradients to compute. Default: none. A detached reset drops the paths through S inside the
-  reset; direct terms stay. Given as `(name=buffer,)`. A name is that of a parameter of the model, `v_threshold` or
-  `v_reset`; not one of the surrogate. A second name (`tau` of PLIF) gives the gradient along that. A buffer is dL/dp,
-  replaced, or added to (`add_parameter_gradients`): a buffer of f32 (f64 in an f64 layer) with one element, the sum
-  over all neurons, batch rows and steps, or with N, the sum over batch rows and steps of each neuron. Sums are taken in
-  f64 in a fixed order, so that every run and every machine gives the same bits.
-- `in_place`: `true`: `grad_x_seq` may be the same memory as `grad_spike_seq`, of the same type and pitch. Default
-  `false`: refused.
+  reset and keeps direct terms. Given as `(name=buffer,)`. A name is that of a parameter of the model, `v_threshold` or
+  `v_reset`; not a parameter of the surrogate. A second name (`tau` of PLIF) selects the gradient with respect to that
+  quantity. A buffer is dL/dp, replaced or added to (`add_parameter_gradients`): a buffer of f32 (f64 in an f64 layer)
+  with one element, the sum over all neurons, batch rows and steps, or with N elements, the sum over batch rows and
+  steps for each neuron. Sums are computed in f64 in a fixed order, so that every run and every machine gives the same
+  bits.
+- `in_place`: `true`: `grad_x_seq` may use the memory of `grad_spike_seq`, with the same type and pitch. Default
+  `false`: this is refused.
 - `of`: In a graph: which forward of the layer, by the number that [`last_operation`](@ref) gave for it. Default: the
   newest forward of the layer in the graph or, where it has none, the forward that was recorded or run last anywhere.
-- `add_parameter_gradients`: `true`: gradients of parameters are added to what their buffers hold, in f64, and rounded
-  once. Default `false`: they replace it.
+- `add_parameter_gradients`: `true`: gradients of parameters are added to the contents of their buffers, in f64, and
+  rounded once. Default `false`: they replace the contents.
 """
 backward!(graph::Graph, layer::Layer; arguments...) =
     record!(LibSynfire.synfire_graph_record_backward,
@@ -141,8 +143,8 @@ backward!(graph::Graph, layer::Layer; arguments...) =
 """
     backward!(layer; stream=nothing, ...)
 
-Runs one backward through time now, of the layer's latest forward, which must have left a tape. The keywords are those
-of `backward!(graph, layer; ...)`; `stream` is the CUDA stream to run on, by default the context's own.
+Runs one backward pass through time now, for the layer's latest forward, which must have left a tape. The keywords are
+those of `backward!(graph, layer; ...)`; `stream` is the CUDA stream to run on, by default the context's own.
 """
 backward!(layer::Layer; stream=nothing, arguments...) =
     run!(LibSynfire.synfire_layer_backward, backward_request(layer.context, layer; arguments...), stream, layer)
@@ -170,10 +172,10 @@ A copy between two buffers of one context.
 Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 
 - `source`: Read.
-- `destination`: Written; may not overlap what is read.
+- `destination`: Written; must not overlap what is read.
 - `source_offset`: First byte in `source`.
 - `destination_offset`: First byte in `destination`.
-- `bytes`: How many bytes; 0 (default) means the whole of `source`, from `source_offset`.
+- `bytes`: Number of bytes. 0 (default): all of `source` from `source_offset` on.
 """
 Base.copyto!(graph::Graph; arguments...) =
     record!(LibSynfire.synfire_graph_record_copy, copy_request(graph.context; arguments...), graph)
@@ -196,15 +198,15 @@ end
 
 Appends a conversion of spikes from one format to another.
 
-Spikes `[N, B, T]` in one format, to be written in another: packed, unpacked, transposed or as another type. The types
-of the two buffers say what is converted. A buffer's `row_pitch` holds as in a layer's passes.
+Spikes `[N, B, T]` to convert from one format to another: packed, unpacked, transposed or as another type. The types of
+the two buffers select the conversion. The `row_pitch` of a buffer applies as in the passes of a layer.
 
 Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 
-- `source`: Read. Dense `[N, B, T]` in f32, f64, f16, bf16 or u8, where every element that is not zero is a spike: a NaN
-  is one, a subnormal number is one, -0 is none. Or packed, `:bits` or `:time_bits`, whose tail bits are not looked at.
-- `destination`: Written, in any of these types: 1 and 0 when dense; all words, tail bits zero, when packed. May not
-  overlap what is read.
+- `source`: Read. Dense `[N, B, T]` in f32, f64, f16, bf16 or u8, where every non-zero element is a spike: NaNs and
+  subnormal numbers are spikes, -0 is not. Or packed, `:bits` or `:time_bits`; tail bits are ignored.
+- `destination`: Written, in any of these types: 1 and 0 if dense; all words, with tail bits zero, if packed. Must not
+  overlap `source`.
 - `steps`: Steps T, at least 1.
 - `neurons`: Neurons N of one batch row, at least 1.
 - `batch`: Batch rows B. Default: 1.
@@ -240,13 +242,13 @@ end
 
 Appends a count of spikes.
 
-Spikes `[N, B, T]` to be counted, exactly.
+Spikes `[N, B, T]` to count. Counts are exact.
 
 Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 
 - `spikes`: Read, in any format that `source` of [`convert_spikes!`](@ref) may have.
-- `counts`: Written, not added to: `:u32` or `:u64`, which must hold the largest count that the shape allows. May not
-  overlap what is read.
+- `counts`: Written, not added to: `:u32` or `:u64`. The type must be able to hold the largest count that the shape
+  allows. Must not overlap `spikes`.
 - `kind`: One of `:per_neuron`, `:per_step`, `:total`. Default: per neuron.
 - `steps`: Steps T, at least 1.
 - `neurons`: Neurons N of one batch row, at least 1.
@@ -285,25 +287,25 @@ end
 """
     encode_bernoulli!(graph; rates, spikes, rates_per_step=false, steps, neurons, batch=1, seed=0, offset=0)
 
-Appends an encoding of rates as spikes. The first replay begins at `offset`, and each one behind where the one before it
-ended, without the host: replays never draw the same numbers again. One in which the operation is disabled does not move
-on. Setting the operation's value `:offset` lets the next launch begin there, also where an earlier one began.
+Appends an encoding of rates as spikes. The first replay begins at `offset`, and each later one where the one before it
+ended, without involving the host: replays never draw the same numbers again. A replay in which the operation is
+disabled does not advance. Setting the operation's value `:offset` makes the next launch begin there, even if an earlier
+one already did.
 
-Rates to be encoded as spikes `[N, B, T]`: in each step each neuron spikes with the probability of its rate,
+Rates to encode as spikes `[N, B, T]`: in each step, each neuron spikes with a probability equal to its rate,
 independently of all others.
 
 Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 
 - `rates`: Read: f32, f16 or bf16.
-- `spikes`: Written, in any format that `destination` of [`convert_spikes!`](@ref) may have. May not overlap what is
-  read.
-- `rates_per_step`: `false` (default): `rates` are `[N, B]`, the same in every step. `true`: `[N, B, T]`.
+- `spikes`: Written, in any format that `destination` of [`convert_spikes!`](@ref) may have. Must not overlap `rates`.
+- `rates_per_step`: `false` (default): `rates` is `[N, B]`, the same in every step. `true`: `rates` is `[N, B, T]`.
 - `steps`: Steps T, at least 1.
 - `neurons`: Neurons N of one batch row, at least 1, at most 2^34.
 - `batch`: Batch rows B, at most 2^32. Default: 1.
-- `seed`: Any number; another one gives other spikes, independent of these. The operation's value `:seed`.
-- `offset`: The number of the first step since the seed. In a graph that of the first replay: each replay begins T steps
-  further on than the one before it. The operation's value `:offset`.
+- `seed`: Any number. Different seeds give independent spikes. The operation's value `:seed`.
+- `offset`: Number of the first step in the sequence of the seed. In a graph, this is the first step of the first
+  replay; each replay begins T steps after the one before it. The operation's value `:offset`.
 """
 encode_bernoulli!(graph::Graph; arguments...) =
     record!(LibSynfire.synfire_graph_record_encode_bernoulli,
@@ -312,9 +314,9 @@ encode_bernoulli!(graph::Graph; arguments...) =
 """
     encode_bernoulli!(context; stream=nothing, ...)
 
-Encodes rates as spikes now. Calls do not count: the next one, to go on, is given an `offset` that is `steps` larger.
-The keywords are those of `encode_bernoulli!(graph; ...)`; `stream` is the CUDA stream to run on, by default the
-context's own.
+Encodes rates as spikes now. Calls do not advance the offset: to continue the sequence, increase `offset` by `steps` for
+the next call. The keywords are those of `encode_bernoulli!(graph; ...)`; `stream` is the CUDA stream to run on, by
+default the context's own.
 """
 encode_bernoulli!(context::Context; stream=nothing, arguments...) =
     run!(LibSynfire.synfire_encode_bernoulli, encode_bernoulli_request(context; arguments...), stream, context)
@@ -334,12 +336,13 @@ end
 
 Appends a fill.
 
-A fill of a graph.
+A fill of a buffer with one value.
 
 Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 
-- `buffer`: Written, every element of it.
-- `value`: What every element becomes, rounded to the buffer's type; as [`fill!`](@ref). The operation's value `:value`.
+- `buffer`: Every element is written.
+- `value`: The new value of every element, rounded to the buffer's type as by [`fill!`](@ref). The operation's value
+  `:value`.
 """
 Base.fill!(graph::Graph; arguments...) =
     record!(LibSynfire.synfire_graph_record_fill, fill_request(graph.context; arguments...), graph)
@@ -365,12 +368,13 @@ destination = keep * destination + scale * source, element by element.
 
 Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 
-- `source`: Read: f32, f16 or bf16; f64 beside an f64 destination.
-- `destination`: Read and written: f32, f16 or bf16, not necessarily the type of `source`; f64 beside an f64 source. As
-  many elements and the same row_pitch as `source`, which it may be itself, but not overlap otherwise.
-- `scale`: Finite; rounded to the arithmetic. The operation's value `:scale`.
-- `keep`: Finite; rounded to the arithmetic. With 0 `destination` is not read, so that a NaN in it does not stay. The
-  operation's value `:keep`.
+- `source`: Read: f32, f16 or bf16, or f64 with an f64 destination.
+- `destination`: Read and written: f32, f16 or bf16, not necessarily the type of `source`, or f64 with an f64 source. It
+  has as many elements and the same row pitch as `source`. It may be the same buffer as `source`, but must not overlap
+  it otherwise.
+- `scale`: Finite; rounded to the type of the arithmetic. The operation's value `:scale`.
+- `keep`: Finite; rounded to the type of the arithmetic. With 0, `destination` is not read, so that a NaN in it does not
+  persist. The operation's value `:keep`.
 """
 scale_add!(graph::Graph; arguments...) =
     record!(LibSynfire.synfire_graph_record_scale_add, scale_add_request(graph.context; arguments...), graph)
@@ -409,12 +413,12 @@ One step of gradient descent on a parameter of a layer.
 
 Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 
-- `name`: A parameter of the model, `v_threshold` or `v_reset`; not one of the surrogate. Under a second name (`tau` of
-  PLIF) the step is along that.
-- `gradient`: dL/dp, read: f32 (f64 in an f64 layer), one element, or N when the parameter is one number per neuron.
+- `name`: A parameter of the model, `v_threshold` or `v_reset`; not a parameter of the surrogate. With a second name
+  (`tau` of PLIF), the step is taken in that quantity.
+- `gradient`: dL/dp, read: f32 (f64 in an f64 layer), one element, or N if the parameter is one number per neuron.
 - `learning_rate`: Finite. The operation's value `:learning_rate`.
-- `lower`: The smallest value that the parameter may take, beside its own range. Default: none.
-- `upper`: The largest value that the parameter may take, beside its own range. Default: none.
+- `lower`: The smallest value that the parameter may take, in addition to its own range. Default: none.
+- `upper`: The largest value that the parameter may take, in addition to its own range. Default: none.
 """
 update_parameter!(graph::Graph, layer::Layer; arguments...) =
     record!(LibSynfire.synfire_graph_record_update_parameter,
@@ -436,7 +440,7 @@ end
 """
     reset_rows!(graph, layer; mask=nothing, rows=:)
 
-Appends a reset of rows of a state. The mask is read by every replay.
+Appends a reset of rows of a state. Every replay reads the mask.
 
 - `mask`: Read, `[B]`: only rows whose byte is not 0 are reset. Default: all of them.
 - `rows`: Batch rows: a number or a range, counted from 1. Default: all.
@@ -448,9 +452,9 @@ reset_rows!(graph::Graph, layer::Layer; arguments...) =
 """
     reset_rows!(layer; stream=nothing, ...)
 
-Sets rows of the state back to their start, or those of them that a mask chooses: what [`reset_state!`](@ref) does to
-all of them. The keywords are those of `reset_rows!(graph, layer; ...)`; `stream` is the CUDA stream to run on, by
-default the context's own.
+Resets rows of the state to their initial values, all of them or those that a mask selects. [`reset_state!`](@ref)
+resets the whole state. The keywords are those of `reset_rows!(graph, layer; ...)`; `stream` is the CUDA stream to run
+on, by default the context's own.
 """
 reset_rows!(layer::Layer; stream=nothing, arguments...) =
     run!(LibSynfire.synfire_layer_reset_rows, reset_rows_request(layer.context, layer; arguments...), stream, layer)
@@ -476,7 +480,8 @@ Appends a copy of rows of a state variable into a buffer.
 Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 
 - `buffer`: Written, `[N, rows]`.
-- `name`: The state variable that is read or written, `:v` or `:w`. Default: `:v`. Only reading and writing look at it.
+- `name`: The state variable to read or write, `:v` or `:w`. Default: `:v`. Only functions that read or write rows use
+  it.
 - `rows`: Batch rows: a number or a range, counted from 1. Default: all.
 """
 read_rows!(graph::Graph, layer::Layer; arguments...) =
@@ -513,7 +518,8 @@ Appends a copy of a buffer into rows of a state variable.
 Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 
 - `buffer`: Read, `[N, rows]`.
-- `name`: The state variable that is read or written, `:v` or `:w`. Default: `:v`. Only reading and writing look at it.
+- `name`: The state variable to read or write, `:v` or `:w`. Default: `:v`. Only functions that read or write rows use
+  it.
 - `rows`: Batch rows: a number or a range, counted from 1. Default: all.
 """
 write_rows!(graph::Graph, layer::Layer; arguments...) =
@@ -545,12 +551,12 @@ end
 """
     copy_rows!(graph, layer; source, rows=:, to=1)
 
-Appends a copy of rows of the state of one layer to another one.
+Appends a copy of rows of the state of one layer to another.
 
-Rows of the state of one layer that go to another one.
+Rows of the state of one layer to copy to another.
 
-- `source`: Read: a layer of the same model, number of neurons and arithmetic. Rows of one layer may be copied to others
-  of it.
+- `source`: The layer to read, of the same model, number of neurons and arithmetic. It may be the layer that is written:
+  its rows can be copied to other rows of it.
 - `rows`: Batch rows of `source`: a number or a range, counted from 1. Default: all.
 - `to`: First batch row that is written, counted from 1.
 """
@@ -561,7 +567,7 @@ copy_rows!(graph::Graph, layer::Layer; arguments...) =
 """
     copy_rows!(layer; stream=nothing, ...)
 
-Copies rows of the state of one layer to another one, all state variables. The keywords are those of `copy_rows!(graph,
+Copies rows of the state of one layer, all state variables, to another. The keywords are those of `copy_rows!(graph,
 layer; ...)`; `stream` is the CUDA stream to run on, by default the context's own.
 """
 copy_rows!(layer::Layer; stream=nothing, arguments...) =
@@ -582,8 +588,8 @@ end
 """
     snapshot!(graph, layer; buffer, rows=:)
 
-Appends a snapshot of rows of a state into a buffer. It is as long as that of [`snapshot`](@ref), and [`restore!`](@ref)
-takes it; it has no checksum.
+Appends a snapshot of rows of a state into a buffer. It has the size of a snapshot from [`snapshot`](@ref), and
+[`restore!`](@ref) accepts it. It has no checksum.
 
 Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 
@@ -609,8 +615,8 @@ end
 """
     restore!(graph, layer; buffer, rows=:)
 
-Appends the restoring of a snapshot from a buffer. A replay that finds no snapshot of this layout there leaves the state
-as it is.
+Appends a restore of a snapshot from a buffer. A replay that finds no snapshot of this layout in the buffer leaves the
+state unchanged.
 
 Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 

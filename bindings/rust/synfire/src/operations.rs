@@ -50,15 +50,15 @@ use synfire_sys as sys;
 crate::values::flags! {
     /// A sum of `SYNFIRE_BOUND_*`; combine them with `|`.
     Bounds {
-        /// `lower` counts.
+        /// `lower` applies.
         LOWER = SYNFIRE_BOUND_LOWER,
-        /// `upper` counts.
+        /// `upper` applies.
         UPPER = SYNFIRE_BOUND_UPPER,
     }
 }
 
-/// One forward pass through time. Sequences `[T, B, N]` are of the layer's dtype, in a 16-bit layer also f32, each on
-/// its own; states `[B, N]` are f32, in an f64 layer f64.
+/// One forward pass through time. Sequences `[T, B, N]` have the layer's dtype; in a 16-bit layer, each sequence may
+/// also be f32. States `[B, N]` are f32, or f64 in an f64 layer.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct Forward<'a> {
@@ -98,15 +98,16 @@ impl<'a> Forward<'a> {
         self.tape = tape;
         self
     }
-    /// S, written: dense `[T, B, N]` of 0 and 1 (as other sequences, or [`DType::U8`](crate::DType::U8)),
+    /// S, written: dense `[T, B, N]` of 0 and 1 (of the type of other sequences, or [`DType::U8`](crate::DType::U8)),
     /// [`DType::Bits`](crate::DType::Bits) `[T, B, ceil(N/32)]`, or [`DType::TimeBits`](crate::DType::TimeBits)
     /// `[ceil(T/32), B, N]`.
     pub fn spikes<T: Element>(mut self, spikes: &'a Buffer<T>) -> Self {
         self.spikes = Some(&spikes.core);
         self
     }
-    /// V before the first step `[B, N]`, read. Without (default): the layer's own state, which this forward then
-    /// advances, so that the next one continues. Given: the layer's state is neither read nor written.
+    /// V before the first step `[B, N]`, read. Without (default): the forward starts from the layer's own state and
+    /// advances it, so that the next forward continues from there. If given, the layer's state is neither read nor
+    /// written.
     pub fn v_init<T: Element>(mut self, v_init: &'a Buffer<T>) -> Self {
         self.v_init = Some(&v_init.core);
         self
@@ -116,7 +117,7 @@ impl<'a> Forward<'a> {
         self.v_final = Some(&v_final.core);
         self
     }
-    /// V after reset, every step `[T, B, N]`, written.
+    /// V after the reset of every step `[T, B, N]`, written.
     pub fn v_seq<T: Element>(mut self, v_seq: &'a Buffer<T>) -> Self {
         self.v_seq = Some(&v_seq.core);
         self
@@ -126,7 +127,7 @@ impl<'a> Forward<'a> {
         self.h_seq = Some(&h_seq.core);
         self
     }
-    /// W before the first step `[B, N]`, read: given together with `v_init`, or neither. The w fields are for models
+    /// W before the first step `[B, N]`, read. Given together with `v_init`, or neither. The w fields are for models
     /// with a second variable only.
     pub fn w_init<T: Element>(mut self, w_init: &'a Buffer<T>) -> Self {
         self.w_init = Some(&w_init.core);
@@ -176,8 +177,8 @@ impl<'a> Forward<'a> {
     }
 }
 
-/// One backward pass through time, of one taped forward. A gradient that is not given means zero. Types are those of
-/// [`Forward`].
+/// One backward pass through time, for one forward with a tape. An input gradient that is not given counts as zero.
+/// Types are those of [`Forward`].
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Backward<'a> {
@@ -222,7 +223,8 @@ impl<'a> Backward<'a> {
         self.grad_v_seq = Some(&grad_v_seq.core);
         self
     }
-    /// dL/dV of the final state `[B, N]`, read; added to the last step's: the grad_v_init of the window that follows.
+    /// dL/dV of the final state `[B, N]`, read; added to that of the last step. It is the `grad_v_init` of the window
+    /// that follows.
     pub fn grad_v_final<T: Element>(mut self, grad_v_final: &'a Buffer<T>) -> Self {
         self.grad_v_final = Some(&grad_v_final.core);
         self
@@ -316,7 +318,7 @@ impl<'a> CopyBuffer<'a> {
     /// With what it needs; everything else has its default.
     ///
     /// - `source`: Read.
-    /// - `destination`: Written; may not overlap what is read.
+    /// - `destination`: Written; must not overlap what is read.
     pub fn new<S: Element, D: Element>(source: &'a Buffer<S>, destination: &'a Buffer<D>) -> Self {
         CopyBuffer {
             source: &source.core,
@@ -336,7 +338,7 @@ impl<'a> CopyBuffer<'a> {
         self.destination_offset = destination_offset;
         self
     }
-    /// How many bytes; 0 (default) means the whole of `source`, from `source_offset`.
+    /// Number of bytes. 0 (default): all of `source` from `source_offset` on.
     pub fn bytes(mut self, bytes: u64) -> Self {
         self.bytes = bytes;
         self
@@ -363,8 +365,8 @@ impl<'a> CopyBuffer<'a> {
     }
 }
 
-/// Spikes `[T, B, N]` in one format, to be written in another: packed, unpacked, transposed or as another type. The
-/// types of the two buffers say what is converted. A buffer's `row_pitch` holds as in a layer's passes.
+/// Spikes `[T, B, N]` to convert from one format to another: packed, unpacked, transposed or as another type. The types
+/// of the two buffers select the conversion. The `row_pitch` of a buffer applies as in the passes of a layer.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct ConvertSpikes<'a> {
@@ -377,11 +379,11 @@ pub struct ConvertSpikes<'a> {
 impl<'a> ConvertSpikes<'a> {
     /// With what it needs; everything else has its default.
     ///
-    /// - `source`: Read. Dense `[T, B, N]` in f32, f64, f16, bf16 or u8, where every element that is not zero is a
-    ///   spike: a NaN is one, a subnormal number is one, -0 is none. Or packed, [`DType::Bits`](crate::DType::Bits) or
-    ///   [`DType::TimeBits`](crate::DType::TimeBits), whose tail bits are not looked at.
-    /// - `destination`: Written, in any of these types: 1 and 0 when dense; all words, tail bits zero, when packed. May
-    ///   not overlap what is read. Its shape: spikes `[T, B, N]`.
+    /// - `source`: Read. Dense `[T, B, N]` in f32, f64, f16, bf16 or u8, where every non-zero element is a spike: NaNs
+    ///   and subnormal numbers are spikes, -0 is not. Or packed, [`DType::Bits`](crate::DType::Bits) or
+    ///   [`DType::TimeBits`](crate::DType::TimeBits); tail bits are ignored.
+    /// - `destination`: Written, in any of these types: 1 and 0 if dense; all words, with tail bits zero, if packed.
+    ///   Must not overlap `source`. Its shape: spikes `[T, B, N]`.
     pub fn new<S: Element, D: Element>(source: &'a Buffer<S>, destination: &'a Buffer<D>) -> Self {
         ConvertSpikes { n_steps: 0, n_neurons: 0, batch: 0, source: &source.core, destination: &destination.core }
     }
@@ -431,7 +433,7 @@ impl<'a> ConvertSpikes<'a> {
     }
 }
 
-/// Spikes `[T, B, N]` to be counted, exactly.
+/// Spikes `[T, B, N]` to count. Counts are exact.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct CountSpikes<'a> {
@@ -446,9 +448,9 @@ impl<'a> CountSpikes<'a> {
     /// With what it needs; everything else has its default.
     ///
     /// - `spikes`: Read, in any format that `source` of [`ConvertSpikes`] may have. Its shape: spikes `[T, B, N]`.
-    /// - `counts`: Written, not added to: [`DType::U32`](crate::DType::U32) or [`DType::U64`](crate::DType::U64), which
-    ///   must hold the largest count that the shape allows. May not overlap what is read. Its shape: `[B, N]`, `[T]` or
-    ///   `[1]`.
+    /// - `counts`: Written, not added to: [`DType::U32`](crate::DType::U32) or [`DType::U64`](crate::DType::U64). The
+    ///   type must be able to hold the largest count that the shape allows. Must not overlap `spikes`. Its shape: `[B,
+    ///   N]`, `[T]` or `[1]`.
     pub fn new<S: Element, C: Element>(spikes: &'a Buffer<S>, counts: &'a Buffer<C>) -> Self {
         CountSpikes {
             kind: Count::PerNeuron,
@@ -509,7 +511,7 @@ impl<'a> CountSpikes<'a> {
     }
 }
 
-/// Rates to be encoded as spikes `[T, B, N]`: in each step each neuron spikes with the probability of its rate,
+/// Rates to encode as spikes `[T, B, N]`: in each step, each neuron spikes with a probability equal to its rate,
 /// independently of all others.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
@@ -527,8 +529,8 @@ impl<'a> EncodeBernoulli<'a> {
     /// With what it needs; everything else has its default.
     ///
     /// - `rates`: Read: f32, f16 or bf16. Its shape: `[B, N]` or `[T, B, N]`.
-    /// - `spikes`: Written, in any format that `destination` of [`ConvertSpikes`] may have. May not overlap what is
-    ///   read. Its shape: spikes `[T, B, N]`.
+    /// - `spikes`: Written, in any format that `destination` of [`ConvertSpikes`] may have. Must not overlap `rates`.
+    ///   Its shape: spikes `[T, B, N]`.
     pub fn new<R: Element, S: Element>(rates: &'a Buffer<R>, spikes: &'a Buffer<S>) -> Self {
         EncodeBernoulli {
             rates_per_step: false,
@@ -541,7 +543,7 @@ impl<'a> EncodeBernoulli<'a> {
             offset: 0,
         }
     }
-    /// `false` (default): `rates` are `[B, N]`, the same in every step. `true`: `[T, B, N]`.
+    /// `false` (default): `rates` is `[B, N]`, the same in every step. `true`: `rates` is `[T, B, N]`.
     pub fn rates_per_step(mut self, rates_per_step: bool) -> Self {
         self.rates_per_step = rates_per_step;
         self
@@ -561,21 +563,21 @@ impl<'a> EncodeBernoulli<'a> {
         self.batch = batch;
         self
     }
-    /// Any number; another one gives other spikes, independent of these. The operation's value `"seed"`.
+    /// Any number. Different seeds give independent spikes. The operation's value `"seed"`.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
-    /// The number of the first step since the seed. In a graph that of the first replay: each replay begins T steps
-    /// further on than the one before it. The operation's value `"offset"`.
+    /// Number of the first step in the sequence of the seed. In a graph, this is the first step of the first replay;
+    /// each replay begins T steps after the one before it. The operation's value `"offset"`.
     pub fn offset(mut self, offset: u64) -> Self {
         self.offset = offset;
         self
     }
-    /// Appends an encoding of rates as spikes; [`EncodeBernoulli`] says which. The first replay begins at
-    /// [`EncodeBernoulli::offset`], and each one behind where the one before it ended, without the host: replays never
-    /// draw the same numbers again. One in which the operation is disabled does not move on. Setting the operation's
-    /// value `"offset"` lets the next launch begin there, also where an earlier one began.
+    /// Appends an encoding of rates as spikes; [`EncodeBernoulli`] says how. The first replay begins at
+    /// [`EncodeBernoulli::offset`], and each later one where the one before it ended, without involving the host:
+    /// replays never draw the same numbers again. A replay in which the operation is disabled does not advance. Setting
+    /// the operation's value `"offset"` makes the next launch begin there, even if an earlier one already did.
     pub fn record(self, graph: &mut Graph) -> Result<Operation> {
         let desc = self.desc();
         // SAFETY: live handles; the descriptor lives for the call.
@@ -584,8 +586,8 @@ impl<'a> EncodeBernoulli<'a> {
         graph.keep(self.spikes);
         graph.appended()
     }
-    /// Encodes rates as spikes now: the same operation that [`EncodeBernoulli::record`] records. Calls do not count: the
-    /// next one, to go on, is given an `offset` that is `n_steps` larger. Returns when it is done.
+    /// Encodes rates as spikes now: the same operation that [`EncodeBernoulli::record`] records. Calls do not advance
+    /// the offset: to continue the sequence, increase `offset` by `n_steps` for the next call. Returns when it is done.
     pub fn run(self, context: &Context) -> Result<()> {
         let desc = self.desc();
         // SAFETY: live handles, held for the call; the descriptor lives for it.
@@ -608,7 +610,7 @@ impl<'a> EncodeBernoulli<'a> {
     }
 }
 
-/// A fill of a graph.
+/// A fill of a buffer with one value.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct Fill<'a> {
@@ -618,11 +620,12 @@ pub struct Fill<'a> {
 impl<'a> Fill<'a> {
     /// With what it needs; everything else has its default.
     ///
-    /// - `buffer`: Written, every element of it.
+    /// - `buffer`: Every element is written.
     pub fn new<T: Element>(buffer: &'a Buffer<T>) -> Self {
         Fill { buffer: &buffer.core, value: 0.0 }
     }
-    /// What every element becomes, rounded to the buffer's type; as [`Buffer::fill`]. The operation's value `"value"`.
+    /// The new value of every element, rounded to the buffer's type as by [`Buffer::fill`]. The operation's value
+    /// `"value"`.
     pub fn value(mut self, value: f64) -> Self {
         self.value = value;
         self
@@ -657,19 +660,20 @@ pub struct ScaleAdd<'a> {
 impl<'a> ScaleAdd<'a> {
     /// With what it needs; everything else has its default.
     ///
-    /// - `source`: Read: f32, f16 or bf16; f64 beside an f64 destination.
-    /// - `destination`: Read and written: f32, f16 or bf16, not necessarily the type of `source`; f64 beside an f64
-    ///   source. As many elements and the same row_pitch as `source`, which it may be itself, but not overlap otherwise.
+    /// - `source`: Read: f32, f16 or bf16, or f64 with an f64 destination.
+    /// - `destination`: Read and written: f32, f16 or bf16, not necessarily the type of `source`, or f64 with an f64
+    ///   source. It has as many elements and the same row pitch as `source`. It may be the same buffer as `source`, but
+    ///   must not overlap it otherwise.
     pub fn new<S: Element, D: Element>(source: &'a Buffer<S>, destination: &'a Buffer<D>) -> Self {
         ScaleAdd { source: &source.core, destination: &destination.core, scale: 0.0, keep: 0.0 }
     }
-    /// Finite; rounded to the arithmetic. The operation's value `"scale"`.
+    /// Finite; rounded to the type of the arithmetic. The operation's value `"scale"`.
     pub fn scale(mut self, scale: f64) -> Self {
         self.scale = scale;
         self
     }
-    /// Finite; rounded to the arithmetic. With 0 `destination` is not read, so that a NaN in it does not stay. The
-    /// operation's value `"keep"`.
+    /// Finite; rounded to the type of the arithmetic. With 0, `destination` is not read, so that a NaN in it does not
+    /// persist. The operation's value `"keep"`.
     pub fn keep(mut self, keep: f64) -> Self {
         self.keep = keep;
         self
@@ -718,9 +722,9 @@ pub struct UpdateParameter<'a> {
 impl<'a> UpdateParameter<'a> {
     /// With what it needs; everything else has its default.
     ///
-    /// - `name`: A parameter of the model, `v_threshold` or `v_reset`; not one of the surrogate. Under a second name
-    ///   (`tau` of PLIF) the step is along that.
-    /// - `gradient`: dL/dp, read: f32 (f64 in an f64 layer), one element, or N when the parameter is one number per
+    /// - `name`: A parameter of the model, `v_threshold` or `v_reset`; not a parameter of the surrogate. With a second
+    ///   name (`tau` of PLIF), the step is taken in that quantity.
+    /// - `gradient`: dL/dp, read: f32 (f64 in an f64 layer), one element, or N if the parameter is one number per
     ///   neuron. Its shape: `[1]` or `[N]`.
     pub fn new<T: Element>(name: &'a str, gradient: &'a Buffer<T>) -> Self {
         UpdateParameter {
@@ -742,12 +746,12 @@ impl<'a> UpdateParameter<'a> {
         self.learning_rate = learning_rate;
         self
     }
-    /// The smallest value that the parameter may take, beside its own range.
+    /// The smallest value that the parameter may take, in addition to its own range.
     pub fn lower(mut self, lower: f64) -> Self {
         self.lower = lower;
         self
     }
-    /// The largest value that the parameter may take, beside its own range.
+    /// The largest value that the parameter may take, in addition to its own range.
     pub fn upper(mut self, upper: f64) -> Self {
         self.upper = upper;
         self
@@ -776,7 +780,7 @@ impl<'a> UpdateParameter<'a> {
     }
 }
 
-/// A reset of rows of a state. The mask is read by every replay.
+/// A reset of rows of a state. Every replay reads the mask.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct ResetRows<'a> {
@@ -800,7 +804,8 @@ impl<'a> ResetRows<'a> {
         self.n_rows = n_rows;
         self
     }
-    /// The state variable that is read or written, `"v"` or `"w"`. Default: `"v"`. Only reading and writing look at it.
+    /// The state variable to read or write, `"v"` or `"w"`. Default: `"v"`. Only functions that read or write rows use
+    /// it.
     pub fn name(mut self, name: &'a str) -> Self {
         self.name = Some(name);
         self
@@ -810,7 +815,7 @@ impl<'a> ResetRows<'a> {
         self.buffer = Some(&buffer.core);
         self
     }
-    /// Appends a reset of rows of a state; as [`ResetRows::run`]. The mask is read by every replay.
+    /// Appends a reset of rows of a state; as [`ResetRows::run`]. Every replay reads the mask.
     pub fn record(self, graph: &mut Graph, layer: &Layer) -> Result<Operation> {
         let name = self.name.map(Name::new).transpose()?;
         let desc = self.desc(name.as_ref());
@@ -821,8 +826,8 @@ impl<'a> ResetRows<'a> {
         self.buffers().for_each(|core| graph.keep(core));
         graph.appended()
     }
-    /// Sets rows of the state back to their start, or those of them that a mask chooses: what [`Layer::reset_state`]
-    /// does to all of them. Returns when it is done.
+    /// Resets rows of the state to their initial values, all of them or those that a mask selects.
+    /// [`Layer::reset_state`] resets the whole state. Returns when it is done.
     pub fn run(self, layer: &Layer) -> Result<()> {
         let name = self.name.map(Name::new).transpose()?;
         let desc = self.desc(name.as_ref());
@@ -877,7 +882,8 @@ impl<'a> ReadRows<'a> {
         self.n_rows = n_rows;
         self
     }
-    /// The state variable that is read or written, `"v"` or `"w"`. Default: `"v"`. Only reading and writing look at it.
+    /// The state variable to read or write, `"v"` or `"w"`. Default: `"v"`. Only functions that read or write rows use
+    /// it.
     pub fn name(mut self, name: &'a str) -> Self {
         self.name = Some(name);
         self
@@ -940,7 +946,8 @@ impl<'a> WriteRows<'a> {
         self.n_rows = n_rows;
         self
     }
-    /// The state variable that is read or written, `"v"` or `"w"`. Default: `"v"`. Only reading and writing look at it.
+    /// The state variable to read or write, `"v"` or `"w"`. Default: `"v"`. Only functions that read or write rows use
+    /// it.
     pub fn name(mut self, name: &'a str) -> Self {
         self.name = Some(name);
         self
@@ -977,7 +984,7 @@ impl<'a> WriteRows<'a> {
     }
 }
 
-/// Rows of the state of one layer that go to another one.
+/// Rows of the state of one layer to copy to another.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct CopyRows<'a> {
@@ -989,8 +996,8 @@ pub struct CopyRows<'a> {
 impl<'a> CopyRows<'a> {
     /// With what it needs; everything else has its default.
     ///
-    /// - `source`: Read: a layer of the same model, number of neurons and arithmetic. Rows of one layer may be copied to
-    ///   others of it.
+    /// - `source`: The layer to read, of the same model, number of neurons and arithmetic. It may be the layer that is
+    ///   written: its rows can be copied to other rows of it.
     pub fn new(source: &'a Layer) -> Self {
         CopyRows { source, first_row: 0, n_rows: 0, destination_row: 0 }
     }
@@ -1004,12 +1011,12 @@ impl<'a> CopyRows<'a> {
         self.n_rows = n_rows;
         self
     }
-    /// First batch row that is written. Default: 0.
+    /// First batch row to write. Default: 0.
     pub fn destination_row(mut self, destination_row: i64) -> Self {
         self.destination_row = destination_row;
         self
     }
-    /// Appends a copy of rows of the state of one layer to another one; as [`CopyRows::run`].
+    /// Appends a copy of rows of the state of one layer to another; as [`CopyRows::run`].
     pub fn record(self, graph: &mut Graph, layer: &Layer) -> Result<Operation> {
         let desc = self.desc();
         let _held = hold_all([&layer.core.held, &self.source.core.held])?;
@@ -1019,7 +1026,7 @@ impl<'a> CopyRows<'a> {
         graph.keep_layer(self.source);
         graph.appended()
     }
-    /// Copies rows of the state of one layer to another one, all state variables. Returns when it is done.
+    /// Copies rows of the state of one layer, all state variables, to another. Returns when it is done.
     pub fn run(self, layer: &Layer) -> Result<()> {
         let desc = self.desc();
         // SAFETY: live handles, held for the call; the descriptor lives for it.
@@ -1039,8 +1046,8 @@ impl<'a> CopyRows<'a> {
     }
 }
 
-/// A snapshot of rows of a state into a buffer. It is as long as that of [`Layer::snapshot`], and [`Layer::restore`]
-/// takes it; it has no checksum.
+/// A snapshot of rows of a state into a buffer. It has the size of a snapshot from [`Layer::snapshot`], and
+/// [`Layer::restore`] accepts it. It has no checksum.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct Snapshot<'a> {
@@ -1066,13 +1073,14 @@ impl<'a> Snapshot<'a> {
         self.n_rows = n_rows;
         self
     }
-    /// The state variable that is read or written, `"v"` or `"w"`. Default: `"v"`. Only reading and writing look at it.
+    /// The state variable to read or write, `"v"` or `"w"`. Default: `"v"`. Only functions that read or write rows use
+    /// it.
     pub fn name(mut self, name: &'a str) -> Self {
         self.name = Some(name);
         self
     }
-    /// Appends a snapshot of rows of a state into a buffer. It is as long as that of [`Layer::snapshot`], and
-    /// [`Layer::restore`] takes it; it has no checksum.
+    /// Appends a snapshot of rows of a state into a buffer. It has the size of a snapshot from [`Layer::snapshot`], and
+    /// [`Layer::restore`] accepts it. It has no checksum.
     pub fn record(self, graph: &mut Graph, layer: &Layer) -> Result<Operation> {
         let name = self.name.map(Name::new).transpose()?;
         let desc = self.desc(name.as_ref());
@@ -1095,8 +1103,8 @@ impl<'a> Snapshot<'a> {
     }
 }
 
-/// The restoring of a snapshot from a buffer. A replay that finds no snapshot of this layout there leaves the state as
-/// it is.
+/// A restore of a snapshot from a buffer. A replay that finds no snapshot of this layout in the buffer leaves the state
+/// unchanged.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct Restore<'a> {
@@ -1122,13 +1130,14 @@ impl<'a> Restore<'a> {
         self.n_rows = n_rows;
         self
     }
-    /// The state variable that is read or written, `"v"` or `"w"`. Default: `"v"`. Only reading and writing look at it.
+    /// The state variable to read or write, `"v"` or `"w"`. Default: `"v"`. Only functions that read or write rows use
+    /// it.
     pub fn name(mut self, name: &'a str) -> Self {
         self.name = Some(name);
         self
     }
-    /// Appends the restoring of a snapshot from a buffer. A replay that finds no snapshot of this layout there leaves
-    /// the state as it is.
+    /// Appends a restore of a snapshot from a buffer. A replay that finds no snapshot of this layout in the buffer
+    /// leaves the state unchanged.
     pub fn record(self, graph: &mut Graph, layer: &Layer) -> Result<Operation> {
         let name = self.name.map(Name::new).transpose()?;
         let desc = self.desc(name.as_ref());

@@ -1,4 +1,4 @@
-// Surrogates that fall off exponentially or faster: sigmoid, piecewise_exp, erf. Even in x, largest at 0, 0 at ±∞.
+// Surrogates that decay exponentially or faster: sigmoid, piecewise_exp, erf. Even in x, largest at 0, 0 at ±∞.
 #ifndef SYNFIRE_MODEL_SURROGATES_EXPONENTIAL_TAILS_HPP
 #define SYNFIRE_MODEL_SURROGATES_EXPONENTIAL_TAILS_HPP
 

@@ -1,4 +1,4 @@
-// Surrogates with another formula on each side of the threshold: s2nn, log_tailed_relu, leaky_k_relu.
+// Surrogates with a different formula on each side of the threshold: s2nn, log_tailed_relu, leaky_k_relu.
 #ifndef SYNFIRE_MODEL_SURROGATES_ONE_SIDED_HPP
 #define SYNFIRE_MODEL_SURROGATES_ONE_SIDED_HPP
 
@@ -7,8 +7,8 @@
 
 SYNFIRE_MODEL_BEGIN
 
-// g'(x) = alpha·σ(alpha·x)·(1 − σ(alpha·x)) for x < 0, beta/(x + 1) for x ≥ 0 (Suetake et al. 2022). beta at ±0,
-// against alpha/4 just below; 0 at ±∞. The primitive is σ(alpha·x) for x < 0, else beta·log(x + 1) + ½.
+// g'(x) = alpha·σ(alpha·x)·(1 − σ(alpha·x)) for x < 0, beta/(x + 1) for x ≥ 0 (Suetake et al. 2022). beta at ±0, but
+// alpha/4 just below; 0 at ±∞. The primitive is σ(alpha·x) for x < 0, else beta·log(x + 1) + ½.
 struct S2nn {
   static constexpr const char* name = "s2nn";
   static constexpr int n_parameters = 2;

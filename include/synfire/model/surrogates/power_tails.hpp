@@ -1,4 +1,4 @@
-// Surrogates that fall off like a power of |x|: atan, soft_sign, super_spike, q_pseudo_spike, nonzero_sign_log_abs,
+// Surrogates that decay like a power of |x|: atan, soft_sign, super_spike, q_pseudo_spike, nonzero_sign_log_abs,
 // fake_numerical_gradient. Even in x, largest at 0, 0 at ±∞.
 #ifndef SYNFIRE_MODEL_SURROGATES_POWER_TAILS_HPP
 #define SYNFIRE_MODEL_SURROGATES_POWER_TAILS_HPP
@@ -44,7 +44,7 @@ struct SoftSign {
   }
 };
 
-// g'(x) = alpha/(1 + |x|)² (after Zenke & Ganguli 2018). alpha at 0, a corner; alpha scales, it does not narrow.
+// g'(x) = alpha/(1 + |x|)² (after Zenke & Ganguli 2018). alpha at 0, a corner; alpha changes the height, not the width.
 struct SuperSpike {
   static constexpr const char* name = "super_spike";
   static constexpr int n_parameters = 1;
@@ -79,7 +79,7 @@ struct QPseudoSpike {
   static SYNFIRE_MODEL_FN R derivative(const R* constants, R x) {
     const R growth = constants[1];
     const R distance = absolute(x);
-    const bool inside = growth * distance < R(1e30);  // beyond, the power is below 10⁻³⁰; false for a NaN
+    const bool inside = growth * distance < R(1e30);  // outside, the power is below 10⁻³⁰; false for a NaN
     const R bounded = inside ? distance : R(0);
     const R kept = inside ? R(1) : R(0);
     return kept * decay(constants[0] * logarithm_of_one_plus(growth, bounded));

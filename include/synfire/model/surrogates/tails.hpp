@@ -1,4 +1,4 @@
-// What the surrogates share: two falling functions that are 0 at infinity and for a NaN, and the bound of parameters.
+// Shared by the surrogates: decreasing functions that are 0 at infinity and for NaN, and the bounds of parameters.
 #ifndef SYNFIRE_MODEL_SURROGATES_TAILS_HPP
 #define SYNFIRE_MODEL_SURROGATES_TAILS_HPP
 
@@ -7,7 +7,8 @@
 
 namespace synfire::model {
 
-// No surrogate leaves the numbers of f32 while its parameters stay within ±10³⁰, and those it divides by above 10⁻³⁰.
+// No surrogate leaves the range of f32 as long as its parameters are within ±10³⁰ and those by which it divides are
+// above 10⁻³⁰.
 inline constexpr double largest_parameter = 1e30;
 inline constexpr double smallest_divisor = 1e-30;
 
@@ -31,10 +32,11 @@ SYNFIRE_MODEL_FN double decay_by_halves(double z) {
   return decay(0.693147180559945309417 * z);
 }
 
-// 1/d for d ≥ 10⁻³⁰; 0 from d = 10³⁰ on, where reciprocal() ends, and for a NaN. Only finite numbers are multiplied.
+// 1/d for d ≥ 10⁻³⁰; 0 from d = 10³⁰ on, where the range of reciprocal() ends, and for NaN. Only finite numbers are
+// multiplied.
 template <class R>
 SYNFIRE_MODEL_FN R reciprocal_or_zero(R d) {
-  const R bounded = d < R(1e30) ? d : R(1e30);  // a NaN is cut off too
+  const R bounded = d < R(1e30) ? d : R(1e30);  // also for a NaN
   const R kept = d < R(1e30) ? R(1) : R(0);
   return kept * reciprocal(bounded);
 }

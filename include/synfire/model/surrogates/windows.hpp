@@ -1,4 +1,5 @@
-// Surrogates of a window around the threshold: piecewise_quadratic (a triangle), rect, piecewise_leaky_relu. Even in x.
+// Surrogates with a window around the threshold: piecewise_quadratic (a triangle), rect, piecewise_leaky_relu. Even in
+// x.
 #ifndef SYNFIRE_MODEL_SURROGATES_WINDOWS_HPP
 #define SYNFIRE_MODEL_SURROGATES_WINDOWS_HPP
 
