@@ -272,29 +272,29 @@ TEST_F(InFlight, OneSlotIsGuardedUnlessItIsShared) {
 TEST_F(InFlight, BuffersAndLayersThatAreDestroyedLastUntilTheReplaysAreDone) {
   Layer layer = make_layer(context, describe(Shape{1, 1, 64}, SYNFIRE_DTYPE_F32));
   Buffer h = make_frame(context, n);
-  Graph graph = make_slotted_graph(context, 2);
+  Graph slotted = make_slotted_graph(context, 2);
   synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
   forward.x = x;
   forward.h_seq = h;
-  EXPECT_OK(synfire_graph_record_forward(graph, layer, &forward));
-  record_copy(graph, h, out);
-  EXPECT_OK(synfire_graph_instantiate(graph));
+  EXPECT_OK(synfire_graph_record_forward(slotted, layer, &forward));
+  record_copy(slotted, h, out);
+  EXPECT_OK(synfire_graph_instantiate(slotted));
   fake::hold();
-  slot_of(graph, 0, x)[5] = 0.5f;
-  EXPECT_EQ(launch(graph), 1u);
+  slot_of(slotted, 0, x)[5] = 0.5f;
+  EXPECT_EQ(launch(slotted), 1u);
   x.reset();
   h.reset();
   layer.reset();
   EXPECT_OK(synfire_context_reclaim(context, nullptr));
-  EXPECT_EQ(synfire_graph_poll(graph, 1), SYNFIRE_PENDING);
-  EXPECT_EQ(launch(graph), 2u) << "the graph keeps what it is bound to";
+  EXPECT_EQ(synfire_graph_poll(slotted, 1), SYNFIRE_PENDING);
+  EXPECT_EQ(launch(slotted), 2u) << "the graph keeps what it is bound to";
   fake::release();
-  EXPECT_EQ(slot_of(graph, 1, out)[5], 0.25f);
-  EXPECT_OK(synfire_graph_wait(graph, 2, SYNFIRE_WAIT_SPIN, -1));
+  EXPECT_EQ(slot_of(slotted, 1, out)[5], 0.25f);
+  EXPECT_OK(synfire_graph_wait(slotted, 2, SYNFIRE_WAIT_SPIN, -1));
   // The graph itself is destroyed after its replay has completed.
   fake::hold();
-  EXPECT_EQ(launch(graph), 3u);
-  graph.reset();
+  EXPECT_EQ(launch(slotted), 3u);
+  slotted.reset();
   EXPECT_OK(synfire_context_reclaim(context, nullptr));
   fake::release();
 }
@@ -325,42 +325,42 @@ TEST_F(InFlight, ReplaysInFlightDoNotSeeAnOperationDisabled) {
 TEST_F(InFlight, WhatIsChangedTogetherIsSeenTogether) {
   const Layer layer = make_layer(context, describe(Shape{1, 1, 32}, SYNFIRE_DTYPE_F32));
   const Buffer in = make_frame(context, 32), v = make_frame(context, 32), filled = make_frame(context, 8);
-  const Graph graph = make_slotted_graph(context, 3);
+  const Graph slotted = make_slotted_graph(context, 3);
   synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
   forward.x = in;
   forward.v_seq = v;
-  EXPECT_OK(synfire_graph_record_forward(graph, layer, &forward));
+  EXPECT_OK(synfire_graph_record_forward(slotted, layer, &forward));
   synfire_fill_desc fill = SYNFIRE_FILL_DESC_INIT;
   fill.buffer = filled;
   fill.value = 10;
-  EXPECT_OK(synfire_graph_record_fill(graph, &fill));
-  record_copy(graph, x, out);
-  EXPECT_OK(synfire_graph_instantiate(graph));
+  EXPECT_OK(synfire_graph_record_fill(slotted, &fill));
+  record_copy(slotted, x, out);
+  EXPECT_OK(synfire_graph_instantiate(slotted));
   const auto launch_with = [&](float number) {
-    slot_of(graph, 0, in)[0] = 0.5f;
-    slot_of(graph, 0, x)[7] = number;
-    slot_of(graph, 0, out)[7] = -1;
-    return launch(graph);
+    slot_of(slotted, 0, in)[0] = 0.5f;
+    slot_of(slotted, 0, x)[7] = number;
+    slot_of(slotted, 0, out)[7] = -1;
+    return launch(slotted);
   };
   fake::hold();
   launch_with(1);
   const double slow = 4, fast = 2;
   EXPECT_OK(synfire_layer_set_parameter(layer, "tau", &slow, 1));
-  EXPECT_OK(synfire_graph_set_value(graph, 1, "value", 20));
-  EXPECT_OK(synfire_graph_set_enabled(graph, 2, 0));
+  EXPECT_OK(synfire_graph_set_value(slotted, 1, "value", 20));
+  EXPECT_OK(synfire_graph_set_enabled(slotted, 2, 0));
   launch_with(2);
   EXPECT_OK(synfire_layer_set_parameter(layer, "tau", &fast, 1));
-  EXPECT_OK(synfire_graph_set_value(graph, 1, "value", 30));
-  EXPECT_OK(synfire_graph_set_enabled(graph, 2, 1));
+  EXPECT_OK(synfire_graph_set_value(slotted, 1, "value", 30));
+  EXPECT_OK(synfire_graph_set_enabled(slotted, 2, 1));
   const uint64_t last = launch_with(3);
-  EXPECT_EQ(synfire_graph_poll(graph, 1), SYNFIRE_PENDING);
+  EXPECT_EQ(synfire_graph_poll(slotted, 1), SYNFIRE_PENDING);
   fake::release();
-  wait(graph, last);
+  wait(slotted, last);
   const float v_expected[] = {0.25f, 0.3125f, 0.40625f}, filled_expected[] = {10, 20, 30}, out_expected[] = {1, -1, 3};
   for (uint64_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(slot_of(graph, i + 1, v)[0], v_expected[i]) << i;
-    EXPECT_EQ(slot_of(graph, i + 1, filled)[3], filled_expected[i]) << i;
-    EXPECT_EQ(slot_of(graph, i + 1, out)[7], out_expected[i]) << i;
+    EXPECT_EQ(slot_of(slotted, i + 1, v)[0], v_expected[i]) << i;
+    EXPECT_EQ(slot_of(slotted, i + 1, filled)[3], filled_expected[i]) << i;
+    EXPECT_EQ(slot_of(slotted, i + 1, out)[7], out_expected[i]) << i;
   }
 }
 
