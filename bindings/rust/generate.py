@@ -75,7 +75,8 @@ def dynamic(api):
     out.append("        })\n    }\n}\n")
     for n, names, types, returns in signatures:
         parameters = ", ".join(f"{a}: {t}" for a, t in zip(names, types))
-        out.append(f"\n/// # Safety\n///\n/// As `{n}` in synfire.h.\n#[inline]\npub unsafe fn {n}({parameters}){returns} {{\n"
+        allowed = "#[allow(clippy::too_many_arguments)]\n" if len(names) > 7 else ""
+        out.append(f"\n/// # Safety\n///\n/// As `{n}` in synfire.h.\n#[inline]\n{allowed}pub unsafe fn {n}({parameters}){returns} {{\n"
                    f"    (crate::load::table().{n})({', '.join(names)})\n}}\n")
     return "".join(out)
 
@@ -99,10 +100,11 @@ def table(api):
 def main():
     api = json.loads((HERE.parent / "api/synfire.json").read_text(encoding="utf-8"))
     by_hand = [path.read_text(encoding="utf-8") for path in sorted(SAFE.glob("*.rs")) if path.name not in GENERATED]
+    safe = safe_layer(api, by_hand, HERE / "rustfmt.toml")
     stale = False
     for path, fresh in ((SOURCES / "bindings.rs", bindings()), (SOURCES / "dynamic.rs", dynamic(api)),
                         (SOURCES.parent / "tests/layout/table.rs", table(api)),
-                        *((SAFE / name, text) for name, text in safe_layer(api, by_hand, HERE / "rustfmt.toml").items())):
+                        *((SAFE / name, text) for name, text in safe.items())):
         path.parent.mkdir(exist_ok=True)
         if "--check" not in sys.argv:
             path.write_text(fresh, encoding="utf-8")

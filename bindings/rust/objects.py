@@ -1,14 +1,15 @@
-"""Objects and methods of the safe layer that no file of the crate has, written from the marks in synfire.h (see generate.py).
+"""Objects and methods of the safe layer that no hand-written file has, from the marks in synfire.h (see generate.py).
 
-An object that a context creates from a descriptor becomes a type with a builder, as Layer has: what the descriptor needs are
-the arguments of `builder`, every other field has a setter. The object keeps the context, and the buffers and objects that it
-was created with; a graph that records it keeps them too. Dropping destroys it. A function of an object becomes a method.
-All of it follows from `objects` and `methods` in bindings/api/synfire.json.
+An object that a context creates from a descriptor becomes a type with a builder, like Layer. What the descriptor needs
+are the arguments of `builder`; every other field has a setter. The object keeps the context, and the buffers and
+objects that it was created with. A graph that records it keeps all of them. Dropping destroys it. A function of an
+object becomes a method. All of it follows from `objects` and `methods` in bindings/api/synfire.json.
 
-A method holds what it uses as the methods by hand do. One that takes numbers, names and lists may come while replays are in
-flight, but not while one is launched. One that takes buffers, other objects or a stream, or is of a buffer, holds all of them,
-shared with nobody. A stream is the context's own, and the method returns when it is done; buffers and graphs do not know their
-context, so theirs is an `unsafe` method `..._on` that takes a stream.
+A method holds what it uses as the hand-written ones do. One that takes numbers, names and lists may be called while
+replays are in flight, but not while one is launched. One that takes buffers, other objects or a stream, and every
+method of a buffer, holds all that it uses, shared with nobody. The stream is the context's own, and the method returns
+when it is done. Buffers and graphs do not know their context, so theirs is an `unsafe` method `..._on` that takes a
+stream.
 
 SPDX-License-Identifier: MIT
 """
@@ -58,8 +59,9 @@ class Objects:
             name = base.objects[made["name"]]
             base.written.update({made["create"]: f"{name}Builder::create", made["destroy"]: f"{name}::close",
                                  made["desc"]: f"{name}Builder", made["handle"]: name})
-            base.written.update({f"{made['desc']}::{f.name}": f"{name}Builder::{f.name}" for f in self.fields[made["name"]]
-                                 if not f.is_argument and f.kind != "length"})
+            base.written.update({f"{made['desc']}::{field.name}": f"{name}Builder::{field.name}"
+                                 for field in self.fields[made["name"]]
+                                 if not field.is_argument and field.kind != "length"})
         taken = set(base.sources.methods) | {(base.objects[o["name"]], own) for o in self.objects
                                              for own in ("builder", "as_raw", "close")}
         for method in self.api["methods"]:
@@ -153,8 +155,10 @@ class Objects:
             out.more_held.append(f"held.extend({value}.iter().map(|{variable}| &{core}));")
         else:
             out.held.append(f"&{value}.core.held")
-        keep = {"buffer": "self.keep(&{}.core)", "layer": "self.keep_layer({})"}.get(kind, "self.keep_object({}.core.clone())")
-        out.kept.append(f"{value}.iter().for_each(|one| {keep.format('one')});" if optional or many else keep.format(value) + ";")
+        keep = {"buffer": "self.keep(&{}.core)", "layer": "self.keep_layer({})"}
+        keep = keep.get(kind, "self.keep_object({}.core.clone())")
+        out.kept.append(f"{value}.iter().for_each(|one| {keep.format('one')});" if optional or many
+                        else keep.format(value) + ";")
 
     def type_of(self, out, kind):
         """The type of a reference to an object; each buffer has elements of its own."""
@@ -207,7 +211,8 @@ class Objects:
                 types.append(f"&{self.type_of(out, 'buffer')}")
             elif entry["name"] in counted and target in SCALARS and entry["type"].startswith("const "):
                 count = counted[entry["name"]]
-                values += [f"{entry['name']}: {at}.as_ptr()", f"{count['name']}: {at}.len() as {SCALARS[count['type']]}"]
+                values += [f"{entry['name']}: {at}.as_ptr()",
+                           f"{count['name']}: {at}.len() as {SCALARS[count['type']]}"]
                 types.append(f"&[{SCALARS[target]}]")
             elif "length_of" in entry:
                 continue
@@ -221,19 +226,19 @@ class Objects:
         out.parameters.append(f"{name}: &[({', '.join(types)}{',' if len(types) == 1 else ''})]")
         made = f"sys::{struct} {{ {', '.join(values)} }}"
         if names:
-            out.before.append(f"let {name}_names = {name}.iter().map(|entry| Name::new({names[0]})).collect::<Result<Vec<_>>>()?;")
-            out.before.append(f"let {name}_list: Vec<_> = {name}_names.iter().zip({name}).map(|(name, entry)| {made}).collect();")
+            out.before += [
+                f"let {name}_names = {name}.iter().map(|entry| Name::new({names[0]})).collect::<Result<Vec<_>>>()?;",
+                f"let {name}_list: Vec<_> = {name}_names.iter().zip({name}).map(|(name, entry)| {made}).collect();"]
         else:
             out.before.append(f"let {name}_list: Vec<_> = {name}.iter().map(|entry| {made}).collect();")
         return f"{name}_list"
 
     def analysed(self, method):
         out = Method()
-        own_operation = method["object"] == "graph"
         for parameter in method["parameters"]:
             name = parameter["name"] + "_" * (parameter["name"] in RESERVED)
             role, kind, optional = parameter["role"], parameter["type"], parameter["nullable"]
-            is_operation = own_operation and parameter["name"] == "operation" and kind.rstrip(" *") == "int32_t"
+            is_operation = method["object"] == "graph" and parameter["name"] == "operation"
             if role == "number":
                 number, _, to_c = self.number(parameter, kind)
                 number, to_c = ("Operation", "{}.0") if is_operation else (number, to_c)
@@ -241,8 +246,10 @@ class Objects:
                 out.arguments.append(to_c.format(name))
             elif role == "text":
                 out.parameters.append(f"{name}: {'Option<&str>' if optional else '&str'}")
-                out.before.append(f"let {name} = {f'{name}.map(Name::new).transpose()?' if optional else f'Name::new({name})?'};")
-                out.arguments.append(f"{name}.as_ref().map_or(null(), Name::as_ptr)" if optional else f"{name}.as_ptr()")
+                made = f"{name}.map(Name::new).transpose()?" if optional else f"Name::new({name})?"
+                out.before.append(f"let {name} = {made};")
+                out.arguments.append(f"{name}.as_ref().map_or(null(), Name::as_ptr)" if optional
+                                     else f"{name}.as_ptr()")
             elif role == "object":
                 handle = kind[len("synfire_"):]
                 if handle not in self.types:
@@ -301,7 +308,8 @@ class Objects:
         own = {"context": [], "graph": []}.get(handle, ["&self.core.held"])
         gather, held = [], f"[{', '.join(own + out.held)}]"
         if handle in self.base.generated and shared:
-            gather = ["let mut held = all_held(&*self.core);"] + ([f"held.extend([{', '.join(out.held)}]);"] if out.held else [])
+            gather = ["let mut held = all_held(&*self.core);"]
+            gather += [f"held.extend([{', '.join(out.held)}]);"] if out.held else []
         elif out.more_held:
             gather = [f"let mut held: Vec<&Held> = vec!{held};"]
         if gather:
@@ -333,13 +341,16 @@ class Objects:
 
         doc = self.base.comment(self.base.spell(method["doc"]) + (" Returns when it is done." if waits else ""))
         if on_stream:
-            doc += ("    ///\n    /// # Safety\n    ///\n    /// `stream` is null, for the context's own, or a live CUDA stream of the "
-                    "device.\n    /// Nothing else uses what the call uses until the stream has done it.\n")
+            doc += "    ///\n    /// # Safety\n    ///\n" + self.base.comment(
+                "`stream` is null, which stands for the context's own stream, or a live CUDA stream of the same "
+                "device. Nothing else uses what the call uses until the stream is done with it.")
             out.parameters.append("stream: Stream")
         if method["doc"] == "":
             doc = self.base.comment(f"Calls `{method['function']}`.")
         generics = f"<{', '.join(out.generics)}>" if out.generics else ""
         receiver = "&self" if is_shared else "&mut self"
+        if len(out.parameters) > 6:
+            doc += "    #[allow(clippy::too_many_arguments)]\n"
         return (doc + f"    pub {'unsafe ' if on_stream else ''}fn {name}{'_on' if on_stream else ''}{generics}"
                 f"({', '.join([receiver] + out.parameters)}) -> Result<{returned if out.types else '()'}> {{\n"
                 + lines_of(*body) + "    }\n")
@@ -357,8 +368,8 @@ class Objects:
         statements, arguments, _ = base.temporaries(fields)
         objects = [field for field in fields if field.kind == "object"]
         held, gathered = base.held(made, fields, None)
-        has_buffers = any(f.kind in ("buffer", "buffers") or (f.kind == "structs" and any(e.kind == "buffer" for e in f.entries))
-                          for f in fields)
+        has_buffers = any(one.kind in ("buffer", "buffers") for field in fields
+                          for one in (field, *(field.entries if field.kind == "structs" else ())))
         if base.buffers(fields):
             buffers = "self.buffers().cloned().collect()"
         else:
@@ -369,8 +380,8 @@ class Objects:
         create = lines_of(
             *statements, f"let desc = self.desc({', '.join(arguments)});", gathered.rstrip(),
             f"let _held = hold_all({held})?;" if has_buffers or objects else "",
-            f"let {'mut ' if optional else ''}objects: Vec<Arc<dyn Object>> = vec![{needed}];" if objects else "", *optional,
-            "let mut raw = null_mut();",
+            f"let {'mut ' if optional else ''}objects: Vec<Arc<dyn Object>> = vec![{needed}];" if objects else "",
+            *optional, "let mut raw = null_mut();",
             "// SAFETY: live handles; the descriptor lives for the call.",
             f"check(unsafe {{ sys::{made['create']}(context.raw, &desc, &mut raw) }})?;", "born();",
             f"let core = {name}Core {{ raw, held: Held::default(), {context}: context.handle.clone(), "
@@ -379,7 +390,9 @@ class Objects:
             f"Ok({name} {{ core: Arc::new(core) }})")
         doc = base.spell(made["doc"]).rstrip(".") + "."
         kept = " and ".join(["its context"] + ["what it was created with"] * bool(has_buffers or objects))
-        out = [comment(f"{doc} Graphs that use it keep it alive, and it keeps {kept}.", ""),
+        is_recorded = any(operation["object"] == made["name"] for operation in base.operations)
+        doc += f" Graphs that use it keep it alive, and it keeps {kept}." if is_recorded else f" It keeps {kept}."
+        out = [comment(doc, ""),
                f"pub struct {name} {{\n    pub(crate) core: Arc<{name}Core>,\n}}\n",
                f"impl fmt::Debug for {name} {{\n    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {{\n"
                f"        write!(f, \"{name} at {{:?}}\", self.core.raw)\n    }}\n}}\n",
@@ -388,30 +401,39 @@ class Objects:
         out += [f"    {field.name}: {f'Option<{field.type}>' if field.optional else field.type},\n" for field in stored]
         out.append(f"}}\nimpl{generics} {builder}{generics} {{\n")
         out += [base.setter(field) for field in stored if not field.is_argument]
-        out.append(comment("Creates it.") + f"    pub fn create(self, context: &Context) -> Result<{name}> {{\n{create}    }}\n")
+        out.append(comment("Creates it.")
+                   + f"    pub fn create(self, context: &Context) -> Result<{name}> {{\n{create}    }}\n")
         if base.buffers(fields):
-            out.append(f"    fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {{\n{base.buffers(fields)}\n    }}\n")
+            out.append("    fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {\n"
+                       f"{base.buffers(fields)}\n    }}\n")
         out += [base.list_of_structs(field, "") for field in fields if field.kind == "structs"]
-        out += [base.descriptor(made, fields, ""), f"}}\nimpl {name} {{\n", base.new(builder, fields, "builder", lifetime),
+        out += [base.descriptor(made, fields, ""), f"}}\nimpl {name} {{\n",
+                base.new(builder, fields, "builder", lifetime),
                 comment("The C handle, for [`sys`](crate::sys); it is good for as long as the object is."),
                 f"    pub fn as_raw(&self) -> {handle} {{\n        self.core.raw\n    }}\n",
                 comment("Closes it now; dropping does the same."), "    pub fn close(self) {}\n", *methods, "}\n",
                 f"pub(crate) struct {name}Core {{\n    pub(crate) raw: {handle},\n    pub(crate) held: Held,\n",
                 f"    {context}: Arc<ContextHandle>,\n",
-                "    on_host: bool,\n" if uses_now else "", "    buffers: Vec<Arc<BufferCore>>,\n" if has_buffers else "",
+                "    on_host: bool,\n" if uses_now else "",
+                "    buffers: Vec<Arc<BufferCore>>,\n" if has_buffers else "",
                 "    objects: Vec<Arc<dyn Object>>,\n" if objects else "", "}\n",
                 "// SAFETY: the C library wants one call at a time per object, which `held` sees to.\n",
                 f"unsafe impl Send for {name}Core {{}}\nunsafe impl Sync for {name}Core {{}}\n",
                 f"impl Object for {name}Core {{\n    fn held(&self) -> &Held {{\n        &self.held\n    }}\n",
                 "    fn buffers(&self) -> &[Arc<BufferCore>] {\n        &self.buffers\n    }\n" if has_buffers else "",
-                "    fn objects(&self) -> &[Arc<dyn Object>] {\n        &self.objects\n    }\n" if objects else "", "}\n"]
+                "    fn objects(&self) -> &[Arc<dyn Object>] {\n        &self.objects\n    }\n" if objects else "",
+                "}\n"]
         if uses_now:
             out.append(f"impl {name}Core {{\n    // Calls while these are held, and waits for it.\n"
-                       "    pub(crate) fn now<'h>(&self, held: impl AsRef<[&'h Held]>, call: impl FnOnce() -> i32) -> Result<()> {\n"
+                       "    pub(crate) fn now<'h>(&self, held: impl AsRef<[&'h Held]>, call: impl FnOnce() -> i32) "
+                       "-> Result<()> {\n"
                        "        let _held = hold_all(held)?;\n        check(call())?;\n        if self.on_host {\n"
-                       "            return Ok(());\n        }\n        // SAFETY: the object keeps the context's handle alive.\n"
-                       "        check(unsafe { sys::synfire_context_synchronize(self.context.0) }).map(drop)\n    }\n}\n")
-        out.append(f"impl Drop for {name}Core {{\n    fn drop(&mut self) {{\n        // SAFETY: our own handle, destroyed once.\n"
+                       "            return Ok(());\n        }\n"
+                       "        // SAFETY: the object keeps the context's handle alive.\n"
+                       "        check(unsafe { sys::synfire_context_synchronize(self.context.0) }).map(drop)\n"
+                       "    }\n}\n")
+        out.append(f"impl Drop for {name}Core {{\n    fn drop(&mut self) {{\n"
+                   "        // SAFETY: our own handle, destroyed once.\n"
                    f"        unsafe {{ sys::{made['destroy']}(self.raw) }};\n        gone();\n    }}\n}}\n")
         return "".join(out)
 
@@ -433,12 +455,14 @@ class Objects:
                 text += f"\n{head} {{\n{''.join(own)}}}\n"
         text += "".join("\n" + self.answer(struct) for struct in self.answers)
         if any("String" == kind for fields in self.answer_fields.values() for _, kind, _, _ in fields):
-            text += ("\n// A null-terminated text, or none.\nunsafe fn text(c: *const std::os::raw::c_char) -> String {\n"
+            text += ("\n// A null-terminated text; null is an empty one.\n"
+                     "unsafe fn text(c: *const std::os::raw::c_char) -> String {\n"
                      "    if c.is_null() {\n        return String::new();\n    }\n"
                      "    CStr::from_ptr(c).to_string_lossy().into_owned()\n}\n")
         if "all_held(" in text + self.base.body():
             text += ("\n// What a call holds that uses an object: the object, and what it was created with.\n"
-                     "pub(crate) fn all_held(object: &dyn Object) -> Vec<&Held> {\n    let mut held = vec![object.held()];\n"
+                     "pub(crate) fn all_held(object: &dyn Object) -> Vec<&Held> {\n"
+                     "    let mut held = vec![object.held()];\n"
                      "    held.extend(object.buffers().iter().map(|core| &core.held));\n"
                      "    held.extend(object.objects().iter().flat_map(|one| all_held(&**one)));\n    held\n}\n")
         return text

@@ -116,7 +116,7 @@ class Generator:
             self.types[operation["name"]] = name + "Buffer" if name in PRELUDE else name
         self.groups, self.new_values, self.new_flags, self.local = {}, {}, {}, []
         self.file, self.files = "operations", {}  # which file has a new group of constants
-        # What graphs keep beside buffers: the type of each; those of objects.rs, and what it has instead of C's functions.
+        # What graphs keep beside buffers, with the type of each; those of objects.rs; and Rust's names for what that has.
         self.objects = {o["name"]: camel(o["name"]) for o in api["objects"] if o["name"] not in ("buffer", "graph")}
         self.generated, self.written = set(self.objects) - {"layer"}, {}
         for constant in api["constants"]:
@@ -486,8 +486,9 @@ class Generator:
         lines += "".join(f"held.extend(self.{f.name}.map(|layer| &layer.core.held));\n" for f in layers if f.optional)
         for field in made:
             each = f"all_held(&*{field.object}.core)"
-            lines += f"held.extend(self.{field.name}.into_iter().flat_map(|{field.object}| {each}));\n" if field.optional \
-                else f"held.extend(all_held(&*self.{field.name}.core));\n"
+            gathered = f"self.{field.name}.into_iter().flat_map(|{field.object}| {each})" if field.optional \
+                else f"all_held(&*self.{field.name}.core)"
+            lines += f"held.extend({gathered});\n"
         if buffers:
             lines += "held.extend(self.buffers().map(|core| &core.held));\n"
         elif any(field.kind == "buffer" for field in fields):
@@ -501,10 +502,12 @@ class Generator:
         lines = statements + [f"let desc = self.desc({', '.join(arguments)});"]
         parameters = ["self", "graph: &mut Graph"] + ([f"{owner}: &{self.objects[owner]}"] if owner else [])
         handles = ["graph.as_raw()"] + ([f"{owner}.core.raw"] if owner else []) + ["&desc"]
-        held = ([f"&{owner}.core.held"] if owner else []) + [f"&self.{f.name}.core.held" for f in objects if not f.optional]
+        held = [f"&{owner}.core.held"] if owner else []
+        held += [f"&self.{f.name}.core.held" for f in objects if not f.optional]
         if any(field.optional for field in objects):
             lines += [f"let mut held = vec![{', '.join(held)}];"]
-            lines += [f"held.extend(self.{f.name}.map(|{f.object}| &{f.object}.core.held));" for f in objects if f.optional]
+            lines += [f"held.extend(self.{f.name}.map(|{f.object}| &{f.object}.core.held));"
+                      for f in objects if f.optional]
             lines += ["let _held = hold_all(held)?;"]
         elif held:
             lines += [f"let _held = hold_all([{', '.join(held)}])?;"]
@@ -523,7 +526,8 @@ class Generator:
         else:
             lines += [f"graph.keep(self.{field.name});" for field in fields if field.kind == "buffer"]
         lines.append("graph.appended()")
-        return (self.comment(self.spell(operation["doc"])) + f"    pub fn record({', '.join(parameters)}) -> Result<Operation> {{\n"
+        return (self.comment(self.spell(operation["doc"]))
+                + f"    pub fn record({', '.join(parameters)}) -> Result<Operation> {{\n"
                 + "\n".join(lines) + "\n    }\n")
 
     def run(self, operation, fields):
@@ -537,7 +541,8 @@ class Generator:
         now = f"{on}.core.now" if owner in self.generated else f"{on}.now"
         return (self.comment(self.spell(doc) + " Returns when it is done.")
                 + f"    pub fn run(self, {on}: &{self.objects[owner] if owner else 'Context'}) -> Result<()> {{\n"
-                + "\n".join(lines) + "\n" + gathered + "// SAFETY: live handles, held for the call; the descriptor lives for it.\n"
+                + "\n".join(lines) + "\n" + gathered
+                + "// SAFETY: live handles, held for the call; the descriptor lives for it.\n"
                 + f"{now}({held}, || unsafe {{ sys::{operation['run']}({raw}, &desc, null_mut()) }})\n    }}\n")
 
     def operation(self, operation):
@@ -593,14 +598,16 @@ class Generator:
         objects = [self.objects[name] for name in sorted(self.generated)]
         imports = [("crate::buffer", ["Buffer", "Core as BufferCore", "Element"]), ("crate::context", ["Context"]),
                    ("crate::error", ["check", "Name", "Result"]), ("crate::graph", ["Graph", "Operation"]),
-                   ("crate::held", ["hold_all", "Held"]), ("crate::layer", ["Layer"]), ("crate::objects", ["all_held", *objects]), ("crate", values),
+                   ("crate::held", ["hold_all", "Held"]), ("crate::layer", ["Layer"]), ("crate::objects", ["all_held", *objects]),
+                   ("crate", values),
                    ("std::mem", ["size_of"]), ("std::ptr", ["null", "null_mut"]), ("std::sync", ["Arc"])]
         return MODULE + BANNER + self.with_imports(own, imports, self.body)
 
     def with_imports(self, own, imports, body):
         """What `body` gives, after those of the imports that it uses. Documentation knows what is in the file."""
         code = re.sub(r"///.*", "", body())
-        used = [(module, [name for name in names if re.search(rf"\b{name.split()[-1]}\b", code)]) for module, names in imports]
+        used = [(module, [name for name in names if re.search(rf"\b{name.split()[-1]}\b", code)])
+                for module, names in imports]
         self.local = own + [name for _, names in used for name in names]
         lines = [f"use {module}::{{{', '.join(names)}}};\n" for module, names in used if names]
         return "".join(lines) + ("use synfire_sys as sys;\n\n" if "sys::" in code else "") + body()
