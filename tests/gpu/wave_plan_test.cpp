@@ -38,7 +38,7 @@ TEST(LaunchPlan, FewerBlocksOfABackwardWhereThatFillsTheLastWave) {
   EXPECT_EQ(blocks_of_backward({128, 1, 1 << 18, SYNFIRE_DTYPE_F64}), 0);
   Given exponential = {128, 1, 1 << 18};
   exponential.model = SYNFIRE_MODEL_EIF;
-  EXPECT_EQ(blocks_of_backward(exponential), 0) << "it waits for instructions";
+  EXPECT_EQ(blocks_of_backward(exponential), 0) << "bound by instructions";
 }
 
 TEST(LaunchPlan, FewerBlocksOfAForwardWhereThatFillsTheLastWave) {
