@@ -67,7 +67,7 @@ static int n_calls = 0;
 
 static synfire_status SYNFIRE_CALL native(void *user, const synfire_native_call *call) {
   ++*(int *)user;
-  check(call->struct_size >= sizeof(synfire_native_call), "a native call of the first version's size");
+  check(call->struct_size >= sizeof(synfire_native_call), "a native call of the size in ABI 0.1");
   check(call->n_reads == 1 && call->reads[0].bytes == n_elements * sizeof(float), "a native call's memory");
   return SYNFIRE_OK;
 }
@@ -127,7 +127,7 @@ static void ask(void) {
 
   TRY(synfire_context_properties, properties, synfire_context_get_properties(context, placed));
   memcpy(&properties, end - sizeof properties, sizeof properties);
-  check(properties.struct_size == sizeof properties, "struct_size is left as it was");
+  check(properties.struct_size == sizeof properties, "struct_size is unchanged");
   check(properties.backend == SYNFIRE_BACKEND_HOST && properties.n_threads == 1, "properties of the context");
   check(memcmp(properties.name, "host", 4) == 0, "the last field of the properties");
 
@@ -255,7 +255,7 @@ int main(int argc, char **argv) {
   grown = argc > 1 && strcmp(argv[1], "grown") == 0;
   check(synfire_abi_version() >> 16 == SYNFIRE_ABI_MAJOR && synfire_abi_version() >= SYNFIRE_ABI_VERSION,
         "the library's version");
-  check(!grown || synfire_abi_version() > SYNFIRE_ABI_VERSION, "the library that has grown");
+  check(!grown || synfire_abi_version() > SYNFIRE_ABI_VERSION, "the library with grown structures");
   make_page();
   create();
   run();

@@ -89,7 +89,7 @@ TEST(Histogram, DrawsInsideOfItsPanels) {
     return found;
   };
   EXPECT_EQ(count("class=\"measured\""), 2u);
-  EXPECT_EQ(count("class=\"beside\""), 1u) << "nothing is drawn of a distribution of nothing";
+  EXPECT_EQ(count("class=\"beside\""), 1u) << "nothing is drawn for an empty distribution";
   EXPECT_EQ(count("nan"), 0u);
   EXPECT_EQ(count("inf"), 0u);
 }

@@ -150,7 +150,7 @@ TEST_F(Borrowed, StaysForTheBackwardOfItsForward) {
               replay(backward);
             EXPECT_TRUE(same_bits(rig.backward_outputs(), reference));
             still_queued();
-            EXPECT_EQ(own.n_releases(), 0) << "the layer's tape is of it";
+            EXPECT_EQ(own.n_releases(), 0) << "the layer's tape belongs to it";
             run_forward(rig.x);
             still_queued();
             EXPECT_EQ(own.n_releases(), backward_by == 0 ? 1 : 0) << "the graph of the backward reads it";
@@ -171,7 +171,7 @@ TEST_F(Borrowed, StaysAfterARebindForTheTapeOfBefore) {
   EXPECT_TRUE(same_bits(rig.backward(), reference));
   replay(forward);
   still_queued();
-  EXPECT_EQ(lender->n_releases(), 1) << "the tape is of the new buffer";
+  EXPECT_EQ(lender->n_releases(), 1) << "the tape belongs to the new buffer";
   EXPECT_OK(rig.run_backward());
 }
 

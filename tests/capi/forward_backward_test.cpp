@@ -267,7 +267,7 @@ TYPED_TEST(ForwardBackward, BitsAreTheDenseSpikesPacked) {
       ASSERT_TRUE(same_bits(packed.spike_bits, pack_bits(shape, dense.spikes)));
       ASSERT_TRUE(same_bits(packed.v_final, dense.v_final));
       const TypeParam nan = std::numeric_limits<TypeParam>::quiet_NaN();
-      ASSERT_TRUE(all_are(packed.spikes, nan)) << "dense spikes were not asked for";
+      ASSERT_TRUE(all_are(packed.spikes, nan)) << "dense spikes were not requested";
     }
   }
 }
@@ -555,7 +555,7 @@ TYPED_TEST(ForwardBackward, PinnedMemoryGivesTheSameBits) {
 }
 
 TYPED_TEST(ForwardBackward, AnyNumberOfThreadsGivesTheSameBits) {
-  if (!on_host()) GTEST_SKIP() << "threads are the host backend's";
+  if (!on_host()) GTEST_SKIP() << "only the host backend has threads";
   for (const Shape shape : {Shape{40, 1, 30001}, Shape{9, 64, 501}, Shape{4, 3, 1}}) {
     SCOPED_TRACE(testing::Message() << shape);
     const Inputs<TypeParam> inputs = random_inputs<TypeParam>(shape, 16);

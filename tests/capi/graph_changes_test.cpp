@@ -42,7 +42,7 @@ TEST_F(Changes, ADisabledOperationIsLeftOutFromTheNextLaunchOn) {
   EXPECT_OK(synfire_graph_set_enabled(graph, 2, 1));
   EXPECT_OK(synfire_graph_set_enabled(graph, 0, 0));
   run(3);
-  EXPECT_EQ(data_of(out)[5], 2) << "the middle still holds the frame before";
+  EXPECT_EQ(data_of(out)[5], 2) << "the middle still holds the previous frame";
   EXPECT_EQ(data_of(side)[5], 3);
   EXPECT_OK(synfire_graph_set_enabled(graph, 0, 1));
   EXPECT_OK(synfire_graph_set_enabled(graph, 0, 1));  // repeated: no change
@@ -196,7 +196,7 @@ TEST_F(Changes, EverythingThatIsBoundMayBeDestroyed) {
   EXPECT_OK(synfire_graph_instantiate(graph));
   run(0.5);
   const float first = data_of(row)[5];
-  EXPECT_EQ(first, 0.125f) << "by way of the snapshot";
+  EXPECT_EQ(first, 0.125f) << "through the snapshot";
   for (Layer* handle : {&layer, &twin}) handle->reset();
   x.reset();
   EXPECT_OK(synfire_context_reclaim(context, nullptr));

@@ -265,7 +265,7 @@ TEST_F(Slots, TapesOverSlotsStayInTheirGraph) {
 // A pinned buffer over part of the memory that other buffers name as pageable or device memory: slots copy the pinned
 // part only.
 TEST_F(Slots, OnlyPinnedArraysMove) {
-  if (!on_host()) GTEST_SKIP() << "memory on a CUDA context is of one kind";
+  if (!on_host()) GTEST_SKIP() << "a CUDA context has only one kind of memory";
   constexpr uint64_t n_pinned = 64, n_all = 128;
   alignas(64) float memory[n_all] = {};
   const auto lend = [&](int32_t kind, uint64_t n_elements) {

@@ -313,7 +313,7 @@ TEST_F(Waiting, TicketsCountFromOne) {
   EXPECT_OK(synfire_graph_launch(graph, nullptr, nullptr));
   uint64_t ticket = 0;
   EXPECT_OK(synfire_graph_launch(graph, nullptr, &ticket));
-  EXPECT_EQ(ticket, 12u) << "a launch that nobody asked the ticket of counts too";
+  EXPECT_EQ(ticket, 12u) << "a launch without a ticket counts too";
   EXPECT_OK(synfire_graph_wait(graph, 12, SYNFIRE_WAIT_YIELD, -1));
   for (uint64_t done = 1; done <= 12; ++done) EXPECT_OK(synfire_graph_poll(graph, done));
 }
@@ -412,7 +412,7 @@ TEST_F(Waiting, TwoThreadsAtOneGraph) {
   EXPECT_EQ(all.size() + static_cast<size_t>(n_busy), static_cast<size_t>(n_threads * n_rounds));
   for (size_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i], i + 1) << "tickets are 1, 2, 3 ... without gaps";
   uint64_t ticket = 0;
-  EXPECT_OK(synfire_graph_launch(graph, nullptr, &ticket)) << "not busy for ever";
+  EXPECT_OK(synfire_graph_launch(graph, nullptr, &ticket)) << "not busy forever";
   EXPECT_EQ(ticket, all.size() + 1);
 }
 
@@ -431,7 +431,7 @@ TEST(LongReplays, AreBusyForOtherThreads) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   const auto launch_until_busy = [&] {
     while (n_busy == 0 && std::chrono::steady_clock::now() < deadline) {
-      EXPECT_OK(synfire_graph_poll(graph, 1)) << "looking is never refused";
+      EXPECT_OK(synfire_graph_poll(graph, 1)) << "polling is never refused";
       poison_last_error();
       const synfire_status status = synfire_graph_launch(graph, nullptr, nullptr);
       if (status == SYNFIRE_OK) continue;

@@ -278,7 +278,7 @@ struct Rig {
 class WrongJobSystem : public testing::Test {
  protected:
   void SetUp() override {
-    if (!on_host()) GTEST_SKIP() << "job systems are the host backend's";
+    if (!on_host()) GTEST_SKIP() << "only the host backend uses job systems";
   }
   // The same with a correct system afterwards.
   static void expect_recovers(Rig& rig, JobSystem& jobs) {
@@ -350,7 +350,7 @@ TEST_F(WrongJobSystem, RunsPartsAfterItSaidThatItIsDone) {
   EXPECT_FAILS(SYNFIRE_ERROR_CALLBACK, WORDS("SYN-TASK-MISSING"), rig.launch());
   const std::vector<uint32_t> before = download<uint32_t>(rig.spikes, shape.words());
   late(its_argument, 8, 16);
-  EXPECT_EQ(before, download<uint32_t>(rig.spikes, shape.words())) << "the part does nothing";
+  EXPECT_EQ(before, download<uint32_t>(rig.spikes, shape.words())) << "the part has no effect";
   expect_recovers(rig, jobs);
 }
 

@@ -365,7 +365,7 @@ TEST(Lifetime, OnlyABlockingWaitWithoutATimeOutFrees) {
       if (policy != SYNFIRE_WAIT_BLOCK || timeout >= 0) {
         EXPECT_OK(synfire_graph_wait(graph, ticket, policy, timeout));
       }
-  EXPECT_GT(heap_in_use(), before + taken / 2) << "none of these may wait for the device";
+  EXPECT_GT(heap_in_use(), before + taken / 2) << "none of these calls may wait for the device";
   EXPECT_OK(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_BLOCK, -1));
   EXPECT_LT(heap_in_use(), before + taken / 2) << "what was destroyed was not freed";
 }

@@ -99,7 +99,7 @@ TEST(MemoryLimits, ABufferBeyondTheMachineIsRefusedAndNothingIsTouched) {
 }
 
 TEST(MemoryLimits, ALayerBeyondTheMachineIsRefusedAndNothingIsTouched) {
-  if (!on_host()) GTEST_SKIP() << "a layer's memory is the device's, which CUDA counts";
+  if (!on_host()) GTEST_SKIP() << "a layer's memory is on the device, where CUDA counts it";
   const Context context = make_context();
   const Footprint footprint;
   for (const int64_t n_neurons : {static_cast<int64_t>(machine_bytes() / 4 + 1), int64_t{1} << 42})
@@ -118,9 +118,9 @@ TEST(MemoryLimits, ALayerBeyondTheMachineIsRefusedAndNothingIsTouched) {
 // Untouched memory is reserved, not yet taken. All reservations together must stay within the machine's memory.
 TEST(MemoryLimits, BuffersThatFitOneByOneAreRefusedWhereTheirSumDoesNotFit) {
 #if defined(SYNFIRE_TEST_SANITIZED)
-  GTEST_SKIP() << "sanitizers touch memory of their own for each block";
+  GTEST_SKIP() << "sanitizers touch additional memory for each block";
 #endif
-  if (!on_host()) GTEST_SKIP() << "page-locked memory is had at once";
+  if (!on_host()) GTEST_SKIP() << "page-locked memory is taken at once";
   const Context context = make_context();
   const Footprint footprint;
   const uint64_t total = machine_bytes(), share = total / 20;
@@ -171,9 +171,9 @@ TEST(MemoryLimits, ALargeBufferIsZeroAndAlignedAndTouchedByWhoeverWritesIt) {
 
 TEST(MemoryLimits, SlotsBeyondTheMachineAreRefused) {
 #if defined(SYNFIRE_TEST_SANITIZED)
-  GTEST_SKIP() << "sanitizers touch memory of their own for each block";
+  GTEST_SKIP() << "sanitizers touch additional memory for each block";
 #endif
-  if (!on_host()) GTEST_SKIP() << "page-locked memory is had at once, and this takes a fortieth of the machine";
+  if (!on_host()) GTEST_SKIP() << "page-locked memory is taken at once, and this takes a fortieth of the machine's";
   const Context context = make_context();
   const Footprint footprint;
   Buffer frame, other;
@@ -222,9 +222,9 @@ void in_child(Work work) {
 
 TEST(MemoryLimits, AnAddressSpaceThatIsUsedUpIsOutOfMemory) {
 #if defined(SYNFIRE_TEST_SANITIZED)
-  GTEST_SKIP() << "sanitizers reserve address space of their own";
+  GTEST_SKIP() << "sanitizers reserve additional address space";
 #endif
-  if (!on_host()) GTEST_SKIP() << "CUDA reserves address space of its own";
+  if (!on_host()) GTEST_SKIP() << "CUDA reserves additional address space";
   in_child([] {
     const Context context = make_context();
     expect_works(context);
@@ -300,11 +300,11 @@ class ControlGroup {
 
 TEST(MemoryLimits, TheLimitOfAControlGroupCounts) {
 #if defined(SYNFIRE_TEST_SANITIZED)
-  GTEST_SKIP() << "sanitizers touch memory of their own";
+  GTEST_SKIP() << "sanitizers touch additional memory";
 #endif
-  if (!on_host()) GTEST_SKIP() << "CUDA takes memory of its own";
+  if (!on_host()) GTEST_SKIP() << "CUDA allocates memory of its own";
   const ControlGroup group(512 * mebibyte);
-  if (!group) GTEST_SKIP() << "this process may not make a control group with a limit of memory";
+  if (!group) GTEST_SKIP() << "this process may not create a control group with a memory limit";
   in_child([&] {
     ASSERT_TRUE(group.enter());
     const Context context = make_context();

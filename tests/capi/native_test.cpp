@@ -318,7 +318,7 @@ TEST_F(Native, TwoThreadsReplayingOneLayerNeedAnOrder) {
                synfire_graph_launch(both, nullptr, &ticket));
   EXPECT_EQ(ticket, 77u);
   EXPECT_EQ(read_state<float>(layer, 16)[3], 0.25f) << "one forward ran, and no more";
-  EXPECT_EQ(launch(free), 1u) << "what was refused has let go of its other layer";
+  EXPECT_EQ(launch(free), 1u) << "a refused call has released its other layer";
   gate.leave.store(true);
   other.join();
   EXPECT_EQ(launch(plain), 1u);

@@ -317,7 +317,7 @@ TYPED_TEST(StateRows, ForeignOrDamagedSnapshotsAreRefused) {
   refuses({"36", "37"}, snapshot_of<TypeParam>(other_shape));
   refuses({"f32", "f64"}, snapshot_of<TypeParam>(other_type));
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("data"), synfire_layer_restore(layer, nullptr, nullptr, 5));
-  EXPECT_TRUE(same_bits(this->read(layer, "v"), before)) << "what is refused changes nothing";
+  EXPECT_TRUE(same_bits(this->read(layer, "v"), before)) << "a refused call changes nothing";
   EXPECT_OK(synfire_layer_restore(layer, nullptr, good.data(), good.size()));
   EXPECT_TRUE(same_bits(this->read(layer, "v"), v));
   uint64_t bytes = good.size() - 1;

@@ -238,7 +238,7 @@ inline testing::AssertionResult same_bits(const StorageOutputs& a, const Storage
   };
   for (const auto& [name, array] : arrays)
     if (auto result = same_bits(a.*array, b.*array); !result) return result << " (" << name << ")";
-  if (a.gradients.size() != b.gradients.size()) return testing::AssertionFailure() << "other gradients were asked for";
+  if (a.gradients.size() != b.gradients.size()) return testing::AssertionFailure() << "other gradients were requested";
   for (size_t i = 0; i < a.gradients.size(); ++i)
     if (auto result = same_bits(a.gradients[i], b.gradients[i]); !result) return result << " (gradient " << i << ")";
   return testing::AssertionSuccess();

@@ -172,7 +172,7 @@ TEST_F(TapeMode, NarrowHIsFiniteWhereHIs) {
           EXPECT_FALSE(std::isnan(narrow.grad_x_seq[i])) << i;
         }
       }
-      EXPECT_EQ(std::isnan(exact.grad_x_seq[2]), !detached) << "an infinite H is told from a large one";
+      EXPECT_EQ(std::isnan(exact.grad_x_seq[2]), !detached) << "an infinite H differs from a large one";
     }
   }
 }

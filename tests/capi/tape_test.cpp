@@ -419,7 +419,7 @@ TYPED_TEST(Windows, AGivenVInitLeavesTheStateAlone) {
   EXPECT_TRUE(same_bits(read_state<TypeParam>(rig.layer, of.row()), state));
   EXPECT_TRUE(same_bits(download<TypeParam>(rig.v_init, of.row()), inputs.v_init)) << "v_init is only read";
   EXPECT_OK(synfire_layer_write_state(rig.layer, "v", inputs.v_init.data(), of.row() * sizeof(TypeParam)));
-  EXPECT_TRUE(same_bits(rig.forward({.v_init = false}), given)) << "the state does the same as a given v_init";
+  EXPECT_TRUE(same_bits(rig.forward({.v_init = false}), given)) << "the state has the same effect as v_init";
   EXPECT_TRUE(same_bits(read_state<TypeParam>(rig.layer, of.row()), given.v_final));
 }
 

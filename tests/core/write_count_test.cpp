@@ -16,12 +16,12 @@ TEST(WriteCount, CountsOfTheOwnerAndOfAnyoneAddUp) {
   EXPECT_EQ(count.value(), 0u);
   EXPECT_TRUE(count.claim(&first));
   EXPECT_FALSE(count.claim(&second));
-  EXPECT_FALSE(count.claim(&first)) << "who is the owner already has one part, not two";
+  EXPECT_FALSE(count.claim(&first)) << "an existing owner holds one part, not two";
   count.add_as_owner();
   count.add();
   EXPECT_EQ(count.value(), 2u);
   count.give_up();
-  EXPECT_EQ(count.value(), 2u) << "what an owner counted stays";
+  EXPECT_EQ(count.value(), 2u) << "an owner's counts remain";
   EXPECT_TRUE(count.claim(&second));
   count.add_as_owner();
   EXPECT_EQ(count.value(), 3u);

@@ -601,7 +601,7 @@ TEST_F(ComingFromSpikingJelly, StoreVSeq) {
   const auto with = rig.forward(), without = rig.forward({.v_seq = false, .h_seq = false});
   EXPECT_TRUE(same_bits(without.spikes, with.spikes));
   EXPECT_TRUE(same_bits(without.v_final, with.v_final));
-  EXPECT_TRUE(all_are(without.v_seq, std::numeric_limits<float>::quiet_NaN())) << "written without being asked for";
+  EXPECT_TRUE(all_are(without.v_seq, std::numeric_limits<float>::quiet_NaN())) << "written without being requested";
   EXPECT_TRUE(same_bits(slice(with.v_seq, (n_steps - 1) * n_neurons, n_neurons), with.v_final));
   for (size_t i = 0; i < with.h_seq.size(); ++i) EXPECT_EQ(with.h_seq[i] >= 1, with.spikes[i] != 0);
 }

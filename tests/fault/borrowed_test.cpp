@@ -87,7 +87,7 @@ TEST_F(Borrowed, IsGivenBackAfterTheWorkInFlight) {
         enqueue(lender.lent(), replayed, on);
         fake::reset_calls();
         lender.lent().reset();
-        EXPECT_EQ(fake::calls(), 0u) << "destroying asks CUDA nothing";
+        EXPECT_EQ(fake::calls(), 0u) << "destroying makes no CUDA call";
         EXPECT_EQ(lender.n_releases(), 0);
         if (*exhausted) fake::fail("cudaMalloc", cudaErrorMemoryAllocation);
         if (*exhausted == 'c' && exhausted[4] == 'H') fake::fail("cudaHostAlloc", cudaErrorMemoryAllocation);

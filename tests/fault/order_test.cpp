@@ -20,7 +20,7 @@ TEST_F(Order, AGraphIsInFlightOnOneStream) {
     EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("another stream", "ticket 1"),
                  synfire_graph_launch(graph, nullptr, &ticket));
     EXPECT_OK(synfire_graph_launch(graph, callers(), &ticket));
-    EXPECT_EQ(ticket, 2u) << "what is refused has no ticket";
+    EXPECT_EQ(ticket, 2u) << "a refused launch has no ticket";
     fake::release();
     wait(graph, ticket);
     wait(graph, launch(graph));

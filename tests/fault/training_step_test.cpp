@@ -178,10 +178,10 @@ TEST_F(StepsInFlight, TwoGraphsWithOneLayerNeedAnOrder) {
   EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("another graph", "stream"),
                synfire_layer_reset_rows(layer, &all, other));
   EXPECT_EQ(fake::calls("cuGraphLaunch"), 0u);
-  EXPECT_EQ(launch(two), 1u) << "on the stream of the first one there is an order";
+  EXPECT_EQ(launch(two), 1u) << "the stream of the first one defines an order";
   EXPECT_OK(synfire_layer_reset_rows(layer, &all, nullptr));
   EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("this graph"), synfire_graph_launch(one, other, &ticket))
-      << "an eager call in between changes nothing about that";
+      << "an eager call in between does not change that";
   fake::release();
   wait(two, 1);
   EXPECT_OK(synfire_graph_launch(one, other, &ticket)) << "nothing is in flight any more";

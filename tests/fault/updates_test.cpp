@@ -226,7 +226,7 @@ TEST_F(ValuesPerNeuron, WaitForTheFirstOfEightChangesInFlight) {
   set_tau(77);
   EXPECT_TRUE(ran) << "it returned before any room was free";
   device.join();
-  EXPECT_EQ(synfire_graph_poll(graph, tickets[0]), SYNFIRE_PENDING) << "its values have arrived, it has not begun";
+  EXPECT_EQ(synfire_graph_poll(graph, tickets[0]), SYNFIRE_PENDING) << "its values have arrived, but it has not begun";
   const uint64_t last = launch_on(graph, callers());
   fake::release();
   wait(graph, last);

@@ -112,7 +112,7 @@ TEST_F(InFlight, TimeoutsAreKeptByEachPolicy) {
   EXPECT_EQ(synfire_graph_poll(graph, ticket), SYNFIRE_PENDING);
   synfire_graph_statistics statistics = SYNFIRE_GRAPH_STATISTICS_INIT;
   EXPECT_OK(synfire_graph_get_statistics(graph, &statistics));
-  EXPECT_EQ(statistics.n_late_waits, 9u) << "a look is not a wait";
+  EXPECT_EQ(statistics.n_late_waits, 9u) << "polling is not waiting";
   EXPECT_EQ(statistics.n_seen, 0u);
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("ticket", "2", "1"),
                synfire_graph_wait(graph, 2, SYNFIRE_WAIT_SPIN, 0));
@@ -249,7 +249,7 @@ TEST_F(InFlight, OneSlotIsGuardedUnlessItIsShared) {
   EXPECT_EQ(launch(shared), 1u);
   EXPECT_EQ(launch(shared), 2u);
   EXPECT_EQ(launch(inside), 1u);
-  EXPECT_EQ(launch(inside), 2u) << "no frame that a launch could meet";
+  EXPECT_EQ(launch(inside), 2u) << "no frame that a launch could use";
   // The host may not use unguarded memory either while a replay is in flight.
   for (const Graph* each : {&one, &usual, &shared}) {
     void* data = this;

@@ -56,7 +56,7 @@ TEST_F(CallersStreams, FromAThreadWithoutAContext) {
     for (const synfire_stream on : {synfire_stream{}, stream, cudaStreamLegacy, cudaStreamPerThread}) {
       ASSERT_NO_FATAL_FAILURE(expect_current(nullptr));
       ASSERT_NO_FATAL_FAILURE(launch_and_look(on));
-      ASSERT_NO_FATAL_FAILURE(expect_current(nullptr)) << "it has none afterwards either";
+      ASSERT_NO_FATAL_FAILURE(expect_current(nullptr)) << "the thread has none afterwards either";
     }
   });
 }
@@ -107,7 +107,7 @@ TEST_F(CallersStreams, DefaultStreamsAreStreamsLikeOthers) {
     ASSERT_EQ(caller::busy(50'000'000, on), cudaSuccess);
     uint64_t ticket = 0;
     ASSERT_EQ(synfire_graph_launch(graph, on, &ticket), SYNFIRE_OK) << last_error();
-    EXPECT_EQ(synfire_graph_poll(graph, ticket), SYNFIRE_PENDING) << "work of the stream is in front of it";
+    EXPECT_EQ(synfire_graph_poll(graph, ticket), SYNFIRE_PENDING) << "other work in the stream precedes it";
     in_a_thread([&] {
       const synfire_status expected = on == cudaStreamLegacy ? SYNFIRE_OK : SYNFIRE_ERROR_WRONG_ORDER;
       EXPECT_EQ(synfire_graph_launch(graph, on, nullptr), expected) << last_error();

@@ -19,7 +19,7 @@ def main():
         text = re.sub(r"//[^\n]*", "", path.read_text(encoding="utf-8"))
         found = KERNEL.findall(text)
         if len(found) != text.count("__global__"):
-            problems.append(f"{path}: {text.count('__global__')} kernels, of which {len(found)} were understood")
+            problems.append(f"{path}: {text.count('__global__')} kernels, but only {len(found)} were recognised")
         if path.name != "wait.cuh" and re.search(r"cudaTriggerProgrammatic|launch_dependents", text):
             problems.append(f"{path}: lets the next kernel begin without let_next_begin()")
         for name, first in found:

@@ -148,7 +148,7 @@ class CublasNode : public testing::Test {
   }
   void SetUp() override {
     cublas = load_cublas();
-    if (!cublas.library) GTEST_SKIP() << "neither libcublas.so.13 nor libcublas.so.12 is here";
+    if (!cublas.library) GTEST_SKIP() << "neither libcublas.so.13 nor libcublas.so.12 was found";
     ASSERT_FALSE(HasFailure());
     ASSERT_EQ(cublas.create(&handle), CUBLAS_STATUS_SUCCESS);
     ASSERT_EQ(cublas.set_math_mode(handle, CUBLAS_PEDANTIC_MATH), CUBLAS_STATUS_SUCCESS);

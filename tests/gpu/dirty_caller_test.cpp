@@ -29,7 +29,7 @@ class ADirtyCaller : public GoodNeighbour {
     ASSERT_EQ(cudaGetDeviceCount(&n_devices), cudaSuccess);
     for (int device = 0; device < std::min(n_devices, 2); ++device) {
       ASSERT_EQ(cudaSetDevice(device), cudaSuccess);
-      ASSERT_EQ(cudaFree(nullptr), cudaSuccess) << "which makes the device's context";
+      ASSERT_EQ(cudaFree(nullptr), cudaSuccess) << "which creates the device's context";
       usual_flags.push_back(change_schedule());
     }
     ASSERT_EQ(cudaSetDevice(0), cudaSuccess);
@@ -153,7 +153,7 @@ TEST_F(ADirtyCaller, StaysOnAnotherDevice) {
   EXPECT_EQ(before.device, 1);
   EXPECT_EQ(cudaSetDevice(0), cudaSuccess);
   EXPECT_EQ(cudaGetDeviceFlags(&flags_after), cudaSuccess);
-  EXPECT_EQ(flags & callers_flags, flags_after & callers_flags) << "of the device that Synfire used";
+  EXPECT_EQ(flags & callers_flags, flags_after & callers_flags) << "on the device that Synfire used";
 }
 
 TEST_F(ADirtyCaller, StaysInADriverContextOfItsOwn) {

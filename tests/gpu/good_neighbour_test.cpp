@@ -252,7 +252,7 @@ TEST_F(GoodNeighbour, ValuesPerNeuronLeaveReplaysInFlightAlone) {
     if (i > 0) {
       EXPECT_EQ(synfire_graph_poll(graph, first), SYNFIRE_PENDING);
     }
-    EXPECT_LT(state(first), 1e-6f) << "with the values of before";
+    EXPECT_LT(state(first), 1e-6f) << "with the old values";
     ASSERT_EQ(synfire_graph_launch(graph, stream, &second), SYNFIRE_OK) << last_error();
     EXPECT_NEAR(state(second), 0.25 * (1 - 1.0 / 16), 1e-6);
     set_tau(1e9);

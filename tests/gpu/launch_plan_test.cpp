@@ -179,7 +179,7 @@ TEST(LaunchPlan, WidthsFollowTheStorageType) {
       EXPECT_EQ(backward_width_of({4, 1, many + 1, dtype, spikes}), 1);
       Given late = {4, 1, many, dtype, spikes};
       late.misaligned = 1;
-      EXPECT_EQ(forward_width_of(late), 1) << "x begins one element late";
+      EXPECT_EQ(forward_width_of(late), 1) << "x is offset by one element";
       EXPECT_EQ(backward_width_of(late), 1);
       Given spaced = {4, 1, many, dtype, spikes};
       spaced.padding = 1;
@@ -224,7 +224,7 @@ TEST(LaunchPlan, TapesThatStoreHAreAsLargeAsTold) {
     }
     expect_covered(plan_of(forward, h200), int64_t{1} << 21);
     const operations::Backward backward = planned.backward();
-    EXPECT_EQ(backward.x.data, nullptr) << "X is not read beside a stored H";
+    EXPECT_EQ(backward.x.data, nullptr) << "X is not read if H is stored";
     expect_covered(plan_of(backward, h200), int64_t{1} << 21, backward_threads);
   }
 }

@@ -7,11 +7,11 @@
 # It runs the programs of build/gpu, which may have been built on another machine (only its bin/ and lib/ are needed).
 # If there is no such folder, it builds one (cmake --workflow --preset gpu).
 #   SYNFIRE_BUILD_DIR     another build folder
-#   SYNFIRE_LOOP_SECONDS  also run hear in true time for so long on each backend (60: what counts for docs/pages/measurements.md)
-#   SYNFIRE_BINDINGS      the folder that tests/gpu/pack_bindings.sh made, whose Rust and C# programs run too (default:
-#                         build/gpu-bindings; without it they are left out, and that is said)
-#   SYNFIRE_ONLY          one stage of gpu_suite.py by its name, such as bindings; nothing is recorded then
-#   SYNFIRE_COMMIT        the commit to record, where there is no git
+#   SYNFIRE_LOOP_SECONDS  also run hear in real time on each backend for this long (60 for docs/pages/measurements.md)
+#   SYNFIRE_BINDINGS      the folder that tests/gpu/pack_bindings.sh created; its Rust and C# programs run too (default:
+#                         build/gpu-bindings; without the folder they are skipped with a message)
+#   SYNFIRE_ONLY          only this stage of gpu_suite.py, such as bindings; nothing is recorded
+#   SYNFIRE_COMMIT        the commit to record if there is no git
 #
 # gpu_suite.py in this folder has the tests and the recording.
 set -u

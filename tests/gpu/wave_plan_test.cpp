@@ -32,13 +32,13 @@ TEST(LaunchPlan, FewerBlocksOfABackwardWhereThatFillsTheLastWave) {
   EXPECT_EQ(blocks_of_backward({64, 1, 1 << 20}), 9) << "6.90 instead of 6.21";
   EXPECT_EQ(blocks_of_backward({64, 1, 1 << 21}), 0) << "12.41 waves";
   EXPECT_EQ(blocks_of_backward({64, 1, 2640 * 128}), 0) << "two full ones";
-  EXPECT_EQ(blocks_of_backward({64, 1, 2641 * 128}), 8) << "2.50 instead of 2.0008, of which the third is empty";
+  EXPECT_EQ(blocks_of_backward({64, 1, 2641 * 128}), 8) << "2.50 instead of 2.0008, whose third wave is almost empty";
   EXPECT_EQ(blocks_of_backward({31, 1, 1 << 18}), 0) << "not measured to be faster";
   EXPECT_EQ(blocks_of_backward({128, 1, 1 << 18, SYNFIRE_DTYPE_F16}), 0);
   EXPECT_EQ(blocks_of_backward({128, 1, 1 << 18, SYNFIRE_DTYPE_F64}), 0);
   Given exponential = {128, 1, 1 << 18};
   exponential.model = SYNFIRE_MODEL_EIF;
-  EXPECT_EQ(blocks_of_backward(exponential), 0) << "it waits for instructions";
+  EXPECT_EQ(blocks_of_backward(exponential), 0) << "bound by instructions";
 }
 
 TEST(LaunchPlan, FewerBlocksOfAForwardWhereThatFillsTheLastWave) {

@@ -360,7 +360,7 @@ void run_dry(const char* name, const std::function<synfire_status()>& call, cons
     const synfire_status status = call();
     allocations_left = -1;
     if (status >= 0) {
-      if (n == 0) complain(name, n, "nothing failed: the library's allocations are not seen");
+      if (n == 0) complain(name, n, "nothing failed: the library's allocations are not counted");
       return;
     }
     if (status != SYNFIRE_ERROR_OUT_OF_MEMORY) complain(name, n, "the status is not OUT_OF_MEMORY");
@@ -378,9 +378,9 @@ void test_records() {
         kind.name, [&] { return kind.record(world); },
         [&](long n) {
           if (last_operation(world) != 0) complain(kind.name, n, "the graph has gained an operation");
-          if (world.dot() != before) complain(kind.name, n, "the graph draws another picture");
+          if (world.dot() != before) complain(kind.name, n, "the graph's DOT text has changed");
         });
-    if (last_operation(world) != 1) complain(kind.name, -1, "the operation has another number");
+    if (last_operation(world) != 1) complain(kind.name, -1, "the operation has the wrong number");
     require(synfire_graph_instantiate(world.graph), kind.name);
     require(synfire_graph_launch(world.graph, nullptr, nullptr), kind.name);
     // The same recording without failures.
@@ -389,7 +389,7 @@ void test_records() {
     require(kind.record(twin), kind.name);
     require(synfire_graph_instantiate(twin.graph), kind.name);
     require(synfire_graph_launch(twin.graph, nullptr, nullptr), kind.name);
-    if (world.memory() != twin.memory()) complain(kind.name, -1, "the replay has other results");
+    if (world.memory() != twin.memory()) complain(kind.name, -1, "the replay has different results");
   }
 }
 
@@ -433,7 +433,7 @@ void test_changes() {
       require(synfire_graph_launch(each->graph, nullptr, &ticket), what);
       require(synfire_graph_wait(each->graph, ticket, SYNFIRE_WAIT_YIELD, -1), what);
     }
-    if (world.memory() != twin.memory()) complain(what, n, "replays have other results");
+    if (world.memory() != twin.memory()) complain(what, n, "replays have different results");
   };
   expect_same("launch", -1);
   synfire_buffer next[2] = {};

@@ -234,9 +234,9 @@ static void refused(void) {
     refuse_after = n;
     n_asked = n_created = 0;
     work = do_work(8);
-    check(n_created == n, "as many threads as were allowed");
-    if (n_asked != n + 1) fprintf(stderr, "%d threads were asked for\n", n_asked);
-    check(n_asked == n + 1, "asked once more than allowed, and not again by launches");
+    check(n_created == n, "as many threads as allowed");
+    if (n_asked != n + 1) fprintf(stderr, "%d threads were requested\n", n_asked);
+    check(n_asked == n + 1, "one thread more than allowed was requested, and launches do not try again");
     check(count_threads() == 1 + n, "these threads live");
     /* The next graph tries again. */
     refuse_after = -1;
@@ -273,7 +273,7 @@ static void small_address_space(void) {
   space = at_most(address_space() + ((rlim_t)24 << 20));
   check(setrlimit(RLIMIT_AS, &space) == 0, "setrlimit");
   work = do_work(1024);
-  check(count_threads() < 1024, "the limit was felt");
+  check(count_threads() < 1024, "the limit had an effect");
   free_work(&work);
 }
 
@@ -287,7 +287,7 @@ static void few_processes(void) {
   const struct rlimit processes = at_most(2);
   check(setrlimit(RLIMIT_NPROC, &processes) == 0, "setrlimit");
   work = do_work(8);
-  check(count_threads() <= 2, "the limit was felt");
+  check(count_threads() <= 2, "the limit had an effect");
   free_work(&work);
 }
 
@@ -329,7 +329,7 @@ static void lives(void) {
   require(lib->context_create(&cd, &idle), "context");
   check(count_threads() == 1, "a context without work has no threads");
   a = do_work(3);
-  check(count_threads() == 3, "a context has the threads that it asks for");
+  check(count_threads() == 3, "a context has the threads that it requests");
   b = do_work(5);
   check(count_threads() == 7, "each context has its own");
   for (i = 0; i < 2000 && named < 6; ++i) { /* a thread sets its name when it starts */
@@ -341,7 +341,7 @@ static void lives(void) {
   main_thread = pthread_self();
   signal(SIGUSR1, on_signal);
   for (i = 0; i < 100; ++i) kill(getpid(), SIGUSR1);
-  check(n_signals == 100, "signals come to the program's own threads");
+  check(n_signals == 100, "signals are delivered to the program's own threads");
   free_work(&a);
   check(settles_at(5), "a context's threads end with it");
   free_work(&b);
@@ -349,7 +349,7 @@ static void lives(void) {
   require(lib->context_reclaim(NULL, NULL), "reclaim");
   check(settles_at(1), "no thread is left");
   a = do_work(1);
-  check(count_threads() == 1, "one thread is the calling one");
+  check(count_threads() == 1, "a single thread is the calling one");
   free_work(&a);
 }
 
@@ -370,7 +370,7 @@ static void counts_processors(void) {
   size_t i;
   unsetenv("OMP_NUM_THREADS");
   check(sched_getaffinity(0, sizeof all, &all) == 0, "sched_getaffinity");
-  check(automatic() >= 1 && automatic() <= CPU_COUNT(&all), "not more than the processors of this thread");
+  check(automatic() >= 1 && automatic() <= CPU_COUNT(&all), "at most the processors of this thread");
   CPU_ZERO(&one);
   for (i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++i)
     if (CPU_ISSET(i, &all)) CPU_SET(i, &one);
@@ -381,9 +381,9 @@ static void counts_processors(void) {
   setenv("OMP_NUM_THREADS", "99999999999999999999", 1);
   check(automatic() == 1024, "a large OMP_NUM_THREADS");
   setenv("OMP_NUM_THREADS", "-3", 1);
-  check(automatic() == 1, "an OMP_NUM_THREADS of no use");
+  check(automatic() == 1, "an invalid OMP_NUM_THREADS");
   setenv("OMP_NUM_THREADS", "many", 1);
-  check(automatic() == 1, "an OMP_NUM_THREADS of no use");
+  check(automatic() == 1, "an invalid OMP_NUM_THREADS");
 }
 
 static int in_child(void (*body)(void)) {

@@ -17,24 +17,24 @@ static const char USAGE[] = "usage: hear SOUND.wav [options]     (hear --help li
 static const char HELP[] =
     "usage: hear SOUND.wav [options]\n"
     "\n"
-    "Turns sound into spikes: a silicon cochlea of 128 channels drives spiking neurons, one frame of a millisecond\n"
-    "after the other, through one graph that is recorded once and replayed for every frame.\n"
+    "Turns sound into spikes: a silicon cochlea of 128 channels drives spiking neurons in frames of one\n"
+    "millisecond, through one graph that is recorded once and replayed for every frame.\n"
     "\n"
     "  SOUND.wav            16-bit PCM, mono or stereo (averaged), 4000 to 192000 samples per second\n"
     "  --learn              adapt a gain per channel by backpropagation through time, in the same graph, until every\n"
     "                       channel fires at the target rate; prints the distance before and after\n"
     "  --target HZ          the target rate, 1 to 1000 (default 40)\n"
     "  --population K       K neurons for every channel, with time constants from 2.5 to 40 ms; 1 to 4096 (default 1)\n"
-    "  --realtime           pace the frames to true time (default: as fast as they go)\n"
-    "  --loop SECONDS       listen for so long, repeating the sound (default: once through; with --learn the\n"
-    "                       learning lasts 10 times the sound); up to 1000000\n"
+    "  --realtime           process the frames in real time (default: as fast as possible)\n"
+    "  --loop SECONDS       listen for this long, repeating the sound (default: once; with --learn, learn for 10\n"
+    "                       times the length of the sound); up to 1000000\n"
     "  --frames N           the same, in frames; 1 to 1000000000\n"
-    "  --backend NAME       auto, host or cuda (default auto: CUDA when a GPU answers, else the host)\n"
+    "  --backend NAME       auto, host or cuda (default auto: CUDA if a GPU is available, else the host)\n"
     "  --device N           which CUDA device (default 0)\n"
     "  --threads N          threads of the host backend; 0 is automatic (default), 1 is this thread only; up to 1024\n"
-    "  --output DIR         write raster.svg and spikes.npy into this folder, which is made if needed\n"
-    "  --svg FILE           draw latency over time into this file\n"
-    "  --csv FILE           write when each frame was due, woke up, was launched and was done into this file\n"
+    "  --output DIR         write raster.svg and spikes.npy to this folder, which is created if needed\n"
+    "  --svg FILE           write a picture of latency over time to this file\n"
+    "  --csv FILE           write to this file when each frame was due, woke up, was launched and was done\n"
     "  --help               this text\n"
     "\n"
     "raster.svg shows the waveform and the spikes of the first pass over the sound (with --learn: of the last).\n"
@@ -44,14 +44,14 @@ static const char HELP[] =
     "    words = numpy.load('spikes.npy')\n"
     "    spikes = numpy.unpackbits(words.view(numpy.uint8), axis=1, bitorder='little')\n"
     "\n"
-    "The result is a table on stdout; progress goes to stderr. Exit status: 0 done, 1 failed, 2 wrong usage.\n";
+    "The result is a table on stdout; progress goes to stderr. Exit status: 0 success, 1 failure, 2 wrong usage.\n";
 
 static bool read_whole(const char *name, const char *text, long long least, long long most, long long *value) {
   char *end = NULL;
   errno = 0;
   *value = strtoll(text, &end, 10);
   if (end == text || *end != '\0' || errno != 0 || *value < least || *value > most)
-    return complain("%s %s: allowed: a whole number from %lld to %lld", name, text, least, most);
+    return complain("%s %s: allowed: an integer from %lld to %lld", name, text, least, most);
   return true;
 }
 
@@ -129,12 +129,13 @@ static bool read_arguments(options *chosen, int argc, char **argv) {
     } else if (argument[0] == '-' && argument[1] != '\0')
       return complain("%s: unknown option", argument);
     else if (chosen->sound != NULL)
-      return complain("%s: a second sound; allowed: one", argument);
+      return complain("%s: a second sound; only one is allowed", argument);
     else
       chosen->sound = argument;
   }
   if (chosen->sound == NULL) return complain("no sound given");
-  if (chosen->frames > 0 && chosen->loop_seconds > 0.0) return complain("--frames and --loop: allowed: one of them");
+  if (chosen->frames > 0 && chosen->loop_seconds > 0.0)
+    return complain("--frames and --loop: only one of them is allowed");
   return true;
 }
 

@@ -16,9 +16,9 @@
 bool output_make_folder(const char *folder) {
   struct stat found;
   if (mkdir(folder, 0777) == 0) return true;
-  if (errno != EEXIST) return complain("--output %s: cannot be made: %s", folder, strerror(errno));
+  if (errno != EEXIST) return complain("--output %s: cannot be created: %s", folder, strerror(errno));
   if (stat(folder, &found) == 0 && S_ISDIR(found.st_mode)) return true;
-  return complain("--output %s: is no folder", folder);
+  return complain("--output %s: is not a folder", folder);
 }
 
 char *output_path(const char *folder, const char *name) {

@@ -17,11 +17,11 @@ static const char *fallback_text(int32_t reason) {
     case SYNFIRE_FALLBACK_NOT_BUILT:
       return "the library was built without CUDA";
     case SYNFIRE_FALLBACK_NO_DRIVER:
-      return "no NVIDIA driver answers";
+      return "no NVIDIA driver is available";
     case SYNFIRE_FALLBACK_DRIVER_TOO_OLD:
       return "the NVIDIA driver is too old for this library";
     case SYNFIRE_FALLBACK_NO_DEVICE:
-      return "the NVIDIA driver shows no GPU";
+      return "the NVIDIA driver reports no GPU";
     case SYNFIRE_FALLBACK_DEVICE_FAILED:
       return "a GPU was found but could not be used";
     default:

@@ -98,7 +98,7 @@ static bool read_riff_header(const reader *from) {
     return complain("%s: truncated: %lu bytes; a WAV file begins with 12 bytes of header", from->path,
                     (unsigned long)got);
   if (memcmp(header, "RIFF", 4) != 0 || memcmp(header + 8, "WAVE", 4) != 0)
-    return complain("%s: no WAV file: begins with '%s' and '%s'; allowed: 'RIFF' and 'WAVE'", from->path,
+    return complain("%s: not a WAV file: begins with '%s' and '%s'; allowed: 'RIFF' and 'WAVE'", from->path,
                     printable(header, found), printable(header + 8, form));
   return true; /* the size in bytes 4..7 is often wrong and not needed */
 }
@@ -131,7 +131,7 @@ static bool read_format(const reader *from, uint32_t size, wav *sound) {
   if (sound->channels < 1 || sound->channels > 2)
     return complain("%s: %lu channels; allowed: 1 (mono) or 2 (stereo)", from->path, (unsigned long)sound->channels);
   if (block != 2 * sound->channels)
-    return complain("%s: says %lu bytes for every moment; allowed: %lu with %lu channel(s) of 16 bits", from->path,
+    return complain("%s: claims %lu bytes per sample frame; allowed: %lu with %lu channel(s) of 16 bits", from->path,
                     (unsigned long)block, (unsigned long)(2 * sound->channels), (unsigned long)sound->channels);
   if (sound->rate < SMALLEST_RATE || sound->rate > LARGEST_RATE)
     return complain("%s: %lu samples per second; allowed: %d to %d", from->path, (unsigned long)sound->rate,
@@ -172,7 +172,7 @@ static bool read_samples(const reader *from, uint32_t size, wav *sound) {
     size_t got = 0;
     good = read_some(from, bytes, part, &got);
     if (good && got < part)
-      good = complain("%s: truncated: its 'data' chunk says %lu bytes, the file holds %lu of them", from->path,
+      good = complain("%s: truncated: its 'data' chunk claims %lu bytes, but the file has %lu of them", from->path,
                       (unsigned long)size, (unsigned long)(size - left + got));
     if (good && sound->n_samples + part / frame_bytes > capacity) {
       const size_t larger = 2 * capacity + READ_BYTES;

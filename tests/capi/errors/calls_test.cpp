@@ -18,7 +18,7 @@ TEST_F(BadBuffers, UnknownTape) {
 }
 
 TEST_F(BadBuffers, AStreamOnTheHost) {
-  if (!on_host()) GTEST_SKIP() << "a GPU has streams";
+  if (!on_host()) GTEST_SKIP() << "a GPU uses streams";
   const auto stream = as<synfire_stream>(uintptr_t{1});
   const synfire_forward_desc forward = rig.forward_desc({.v_init = false});
   const synfire_backward_desc backward = rig.backward_desc();

@@ -58,7 +58,7 @@ TEST(ContextErrors, ADeviceThatDoesNotExist) {
 }
 
 TEST(ContextErrors, CudaWithoutAGpu) {
-  if (gpu_answers()) GTEST_SKIP() << "a GPU answers on this machine";
+  if (gpu_answers()) GTEST_SKIP() << "this machine has a GPU";
   synfire_context_desc desc = SYNFIRE_CONTEXT_DESC_INIT;
   desc.backend = SYNFIRE_BACKEND_CUDA;
   EXPECT_FAILS(SYNFIRE_ERROR_NO_DEVICE, WORDS("backend"), create_context(desc));

@@ -210,7 +210,7 @@ TEST_F(ParameterErrors, ValuesThatAreNoNumbers) {
       EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("values", name), set(name, {bad}));
       EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("values", name), set(name, {1, 2, bad, 4, 5}));
       EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("values", name), set(name, {1, 2, 3, 4, bad}));
-      EXPECT_EQ(one(name), 3.25) << "the refused value was taken over";
+      EXPECT_EQ(one(name), 3.25) << "the refused value was accepted";
     }
   }
   for (uint32_t i = 0; i < 5; ++i) EXPECT_EQ(info_of(i).length, 1u);

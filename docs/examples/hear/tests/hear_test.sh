@@ -208,15 +208,15 @@ case_options() {
   wrong_usage 'no sound given'
   wrong_usage 'a second sound' "$sound" "$sound"
   wrong_usage '--population: needs a value' "$sound" --population
-  wrong_usage '--population 0: allowed: a whole number from 1 to 4096' "$sound" --population 0
+  wrong_usage '--population 0: allowed: an integer from 1 to 4096' "$sound" --population 0
   wrong_usage '--population 4097: allowed' "$sound" --population 4097
   wrong_usage '--population 2x: allowed' "$sound" --population 2x
-  wrong_usage '--threads -1: allowed: a whole number from 0 to 1024' "$sound" --threads -1
+  wrong_usage '--threads -1: allowed: an integer from 0 to 1024' "$sound" --threads -1
   wrong_usage '--frames 99999999999999999999: allowed' "$sound" --frames 99999999999999999999
   wrong_usage '--loop nan: allowed: a number from' "$sound" --loop nan
   wrong_usage '--target 0: allowed' "$sound" --target 0
   wrong_usage '--backend tpu: allowed: auto, host, cuda' "$sound" --backend tpu
-  wrong_usage '--frames and --loop: allowed: one of them' "$sound" --frames 5 --loop 5
+  wrong_usage '--frames and --loop: only one of them is allowed' "$sound" --frames 5 --loop 5
   wrong_usage '--svg: allowed: the name of a file' "$sound" --svg ''
   wrong_usage '--csv: needs a value' "$sound" --csv
   wrong_usage '--output: allowed: the name of a folder' "$sound" --output ''
@@ -241,10 +241,10 @@ case_full_disk() {
   has err 'the table cannot be written'
   run "$sound" --backend host --output "$work/err"
   [ "$status" -eq 1 ] || fail "a file as the folder"
-  has err 'is no folder'
+  has err 'is not a folder'
   run "$sound" --backend host --output "$work/no/such"
   [ "$status" -eq 1 ] || fail "a folder in no folder"
-  has err 'cannot be made'
+  has err 'cannot be created'
 }
 
 rm -rf "$work"

@@ -246,6 +246,6 @@ int main(int argc, char **argv) {
   latency_free(&replays);
   expect(!timeline_init(&times, (size_t)-1 / 8, 1) && times.moments == NULL, "no memory is said", 0);
   if (failures > 0) return EXIT_FAILURE;
-  puts("the loop in true time: as expected");
+  puts("the loop in real time: as expected");
   return EXIT_SUCCESS;
 }

@@ -164,7 +164,7 @@ static void write_bad_formats(void) {
   begin(), format(1, 1, 0xFFFFFFFFu, 16), data(100), length += 100,
       bad("bad_rate_huge", "4294967295 samples per second");
   begin(), format(1, 1, RATE, 16), bytes[32] = 3, data(300), length += 300,
-                                   bad("bad_block", "3 bytes for every moment");
+                                   bad("bad_block", "3 bytes per sample frame");
   begin(), extensible(3, 32, 0x71), data(400), length += 400, bad("bad_extensible_float", "0x0003 (floating point)");
   begin(), extensible(1, 24, 0x71), data(300), length += 300, bad("bad_extensible_24", "24-bit samples");
   begin(), extensible(1, 16, 0x72), data(200), length += 200, bad("bad_extensible_private", "private subformat");
@@ -178,11 +178,11 @@ static void write_bad_data(void) {
   begin(), format(1, 2, RATE, 16), data(202), length += 202,
       bad("bad_odd_stereo", "202 bytes of samples; allowed: a multiple of 4");
   begin(), format(1, 1, RATE, 16), data(2 * SAMPLES), tone(RATE, 1, SAMPLES), length -= 1;
-  bad("bad_cut", "truncated: its 'data' chunk says 4806 bytes, the file holds 4805 of them");
+  bad("bad_cut", "truncated: its 'data' chunk claims 4806 bytes, but the file has 4805 of them");
   begin(), format(1, 1, RATE, 16), data(2 * SAMPLES),
-      bad("bad_cut_at_once", "says 4806 bytes, the file holds 0 of them");
+      bad("bad_cut_at_once", "claims 4806 bytes, but the file has 0 of them");
   begin(), format(1, 1, RATE, 16), data(0xFFFFFFFEu), tone(RATE, 1, SAMPLES);
-  bad("bad_data_size", "truncated: its 'data' chunk says 4294967294 bytes, the file holds 4806 of them");
+  bad("bad_data_size", "truncated: its 'data' chunk claims 4294967294 bytes, but the file has 4806 of them");
   begin(), format(1, 1, RATE, 16), length += 3, bad("bad_half_chunk", "truncated: ends before its 'data' chunk");
 }
 
