@@ -5,7 +5,7 @@ Without --check the description is rewritten; with it, a stale one is an error, 
 
 What lives here: reading synfire.h, which is plain enough that the standard library suffices. Sizes and offsets follow from
 the rules of every 64-bit platform (natural alignment); the tests compare them with what the compiler says.
-What does not: how a language spells a type (bindings/LANGUAGE's own generator).
+How a language spells a type is in bindings/LANGUAGE's own generator.
 
 The description has
     abi        major, minor

@@ -1,6 +1,6 @@
 // Runner.cs - a small test runner: Tests.exe NAME runs the tests of the class NAME, prints "N passed, N failed".
 //
-// What lives here: finding tests, checks, child processes. What does not: tests.
+// It finds the tests, and has their checks and child processes.
 //
 // SPDX-License-Identifier: MIT
 using System;

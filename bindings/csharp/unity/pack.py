@@ -4,7 +4,7 @@
 FOLDER then holds what Unity's package manager takes ("Add package from disk"): the binding's sources, the assembly
 definition, the sample, the C library as a plug-in, and a .meta file for each, with identifiers that never change.
 
-What lives here: the layout of the package. What does not: its contents (package/, and ../src).
+The package's own files are in package/, the sources in ../src.
 
 SPDX-License-Identifier: MIT
 """

@@ -1,6 +1,6 @@
 # SynfireCUDAExt.jl - Synfire with CUDA.jl: a CuArray is memory of a GPU context, and a CuStream a stream to replay on.
 #
-# What lives here: addresses and streams in CUDA.jl's words. What does not: anything that runs on a GPU.
+# Addresses and streams as CUDA.jl has them.
 #
 # SPDX-License-Identifier: MIT
 module SynfireCUDAExt

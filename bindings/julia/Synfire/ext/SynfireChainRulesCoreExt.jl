@@ -1,7 +1,7 @@
 # SynfireChainRulesCoreExt.jl - Synfire with ChainRulesCore: layer(x) can be differentiated, so Zygote and Flux train
 # through it.
 #
-# What lives here: the rule in ChainRulesCore's words. What does not: the arithmetic (src/call.jl).
+# The rule for ChainRulesCore; the arithmetic is in src/call.jl.
 #
 # SPDX-License-Identifier: MIT
 module SynfireChainRulesCoreExt

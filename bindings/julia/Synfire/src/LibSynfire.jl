@@ -1,7 +1,6 @@
 # LibSynfire.jl - the raw layer: synfire.h as it is, and the one place where the C library is found and loaded.
 #
-# What lives here: the search for the library, the check of its version. What does not: the functions themselves
-# (libsynfire_api.jl, generated), anything idiomatic (the other files).
+# It searches for the library and checks its version. The functions themselves are in libsynfire_api.jl (generated).
 #
 # SPDX-License-Identifier: MIT
 

@@ -1,6 +1,6 @@
 # call.jl - a layer as a function of an array, and what automatic differentiation needs of it.
 #
-# What lives here: layer(x) and its pullback, on plain arrays. What does not: ChainRulesCore's words for it (ext/).
+# layer(x) and its pullback work on plain arrays; the rule for ChainRulesCore is in ext/.
 #
 # SPDX-License-Identifier: MIT
 

@@ -1,7 +1,5 @@
-# changes.jl - what changes about a graph between replays, and what it tells about itself.
-#
-# What lives here: operations by number, slots, other buffers, statistics, pictures. What does not: recording and
-# replaying (graph.jl), native nodes (native.jl).
+# changes.jl - what changes in a graph between replays, and what it reports: operations by number, slots, other buffers,
+# statistics, pictures.
 #
 # SPDX-License-Identifier: MIT
 

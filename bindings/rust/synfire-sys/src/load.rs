@@ -1,5 +1,4 @@
-// load.rs - opening the library (feature `load-dynamic`), and the check of its version, which both ways share.
-// What does not live here: the functions themselves.
+// load.rs - opening the library (feature `load-dynamic`), and the check of its version, which both ways of linking share.
 
 use std::ffi::{c_void, CStr};
 use std::os::raw::{c_char, c_int};
