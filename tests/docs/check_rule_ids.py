@@ -1,8 +1,8 @@
 """Checks that the page on errors lists exactly the rule ids that the library uses, and that tests expect all of them.
 
 A test expects a rule if its id is in a string: "SYN-BUFFER-SIZE" among the words of EXPECT_FAILS, or
-"[SYN-BUFFER-SIZE]" compared with a text. tests/capi/errors/rules_test.cpp and tests/fault/rules_test.cpp break each rule
-once.
+"[SYN-BUFFER-SIZE]" compared with a text. tests/capi/errors/rules_test.cpp and tests/fault/rules_test.cpp break each
+rule once.
 
 Usage: check_rule_ids.py SOURCE_DIRECTORY
 """

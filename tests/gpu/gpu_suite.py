@@ -11,8 +11,8 @@ Stages, in this order:
               cargo nor an installed Mono
   context     the time and memory of a context (synfire-bench context)
   hear        its tables on the GPU and on the host: plain, --learn, --population 512; nothing else runs at the time
-  loop        with --loop-seconds: hear in real time for that long, on the GPU and on the host. The pictures and the times
-              of all frames are stored next to the evidence. At most one frame in 10,000 may miss its deadline, not
+  loop        with --loop-seconds: hear in real time for that long, on the GPU and on the host. The pictures and the
+              times of all frames are stored next to the evidence. At most one frame in 10,000 may miss its deadline, not
               counting frames for which the system woke the program late
 
 The last line is "N passed, N failed". The exit status is 0 only if something ran and nothing failed. The evidence is
