@@ -273,14 +273,14 @@ Probe probe() noexcept {
   api().get_last_error();
   const auto number = static_cast<int32_t>(error);
   if (error == cudaSuccess || error == cudaErrorNoDevice)
-    return {0, SYNFIRE_FALLBACK_NO_DEVICE, number, "the driver shows no GPU"};
+    return {0, SYNFIRE_FALLBACK_NO_DEVICE, number, "the driver reports no GPU"};
   int driver = 0;
   const bool answers = api().driver_get_version(&driver) == cudaSuccess && driver > 0;
-  if (!answers) return {0, SYNFIRE_FALLBACK_NO_DRIVER, number, "no NVIDIA driver answers"};
+  if (!answers) return {0, SYNFIRE_FALLBACK_NO_DRIVER, number, "no NVIDIA driver is available"};
   if (error == cudaErrorInsufficientDriver)
     return {0, SYNFIRE_FALLBACK_DRIVER_TOO_OLD, number,
             "the NVIDIA driver is older than this library's CUDA runtime needs"};
-  return {0, SYNFIRE_FALLBACK_DEVICE_FAILED, number, "the driver answers with an error"};
+  return {0, SYNFIRE_FALLBACK_DEVICE_FAILED, number, "the driver reports an error"};
 }
 
 std::unique_ptr<core::Device> make_device(int32_t ordinal, int32_t stream_priority) {

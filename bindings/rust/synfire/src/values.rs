@@ -76,11 +76,11 @@ values! {
         None = SYNFIRE_FALLBACK_NONE,
         /// The library was built without CUDA.
         NotBuilt = SYNFIRE_FALLBACK_NOT_BUILT,
-        /// No NVIDIA driver answers.
+        /// No NVIDIA driver is available.
         NoDriver = SYNFIRE_FALLBACK_NO_DRIVER,
         /// The driver is older than the library needs.
         DriverTooOld = SYNFIRE_FALLBACK_DRIVER_TOO_OLD,
-        /// The driver shows no GPU.
+        /// The driver reports no GPU.
         NoDevice = SYNFIRE_FALLBACK_NO_DEVICE,
         /// A GPU was found but could not be used.
         DeviceFailed = SYNFIRE_FALLBACK_DEVICE_FAILED,
