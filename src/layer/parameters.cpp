@@ -159,6 +159,7 @@ namespace {
 template <class Table>
 std::string suggested(const Table& table, std::string_view name) {
   std::vector<std::string_view> names;
+  names.reserve(std::size(table));
   for (const auto& row : table) names.emplace_back(row.name);
   return suggestion(name, names);
 }
