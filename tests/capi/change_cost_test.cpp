@@ -32,7 +32,7 @@ TYPED_TEST(ChangeCost, IsWhatAFrameCanSpare) {
   const auto reference = [&](int i) {
     std::fill(values.begin(), values.end(), 2 + i * 1e-3);
     for (size_t n = 0; n < values.size(); ++n) quotients[n] = std::isfinite(values[n]) ? 1 / values[n] : 0;
-    return quotients[i % quotients.size()] > 0 ? SYNFIRE_OK : SYNFIRE_ERROR_INTERNAL;
+    return quotients[static_cast<size_t>(i) % quotients.size()] > 0 ? SYNFIRE_OK : SYNFIRE_ERROR_INTERNAL;
   };
   const auto median_ns = [](auto body) {
     using clock = std::chrono::steady_clock;
