@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every function and every field of synfire.h is named in a binding's hand-written sources: complete.py SOURCE...
+"""Every function and every field of synfire.h is named in a binding's sources above the raw layer: complete.py SOURCE...
 
 A function that no source names has no idiomatic wrapper; a field that no source names, if only in its documentation, can be
 neither said nor read.

@@ -544,10 +544,11 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_buffer_create(synfire_context co
                                                               synfire_buffer *buffer) SYNFIRE_NOEXCEPT;
 
 /**
- * Destroys a buffer. Graphs that use it keep its memory until they are destroyed too. A layer whose latest forward left
- * a tape made from it keeps the memory until the layer's next forward with another X or for inference, or until the
- * layer is destroyed. Borrowed memory is never freed; a later call calls synfire_buffer_desc::release, at the latest
- * the synfire_context_reclaim() that reports nothing queued.
+ * Destroys a buffer. Graphs that use it keep its memory until they are destroyed too. A tape made from it keeps the
+ * memory until its next forward leaves it with another X, or until it is freed. The tape that a layer's latest forward
+ * left lives until the layer's next forward, in a graph or eager, or until the layer is destroyed. Borrowed memory is
+ * never freed; a later call calls synfire_buffer_desc::release, at the latest the synfire_context_reclaim() that
+ * reports nothing queued.
  *
  * @param buffer A buffer, or null (nothing happens). A stale handle is ignored.
  * @blocks no (it queues). @allocates no. @enqueues no. @capture legal. @threads any, also finalizers. @since ABI 0.1
@@ -1588,8 +1589,9 @@ typedef struct synfire_native_call {
  *
  * What a callback does to a layer of the graph during a launch takes effect at its position in the replay. Parameters
  * that it sets take effect with the next launch or eager call. A backward after the callback, in this replay or a later
- * one, whose forward came before the callback fails with ::SYNFIRE_ERROR_STALE_TAPE if the callback ran the layer,
- * applied other parameters to it through an eager call, or wrote an X that the backward reads again.
+ * one, whose forward came before the callback fails with ::SYNFIRE_ERROR_STALE_TAPE if the callback applied other
+ * parameters to the layer through an eager call, or wrote an X that the backward reads again. Running the layer does
+ * not matter to a forward of the graph, which has a tape of its own; it replaces the tape of the layer's eager forwards.
  *
  * @param user synfire_native_desc::user.
  * @param call Where to enqueue and what to read and write; valid only during the call.

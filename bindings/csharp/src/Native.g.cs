@@ -1435,9 +1435,10 @@ namespace Synfire.Raw
             synfire_context context, synfire_buffer_desc* desc, synfire_buffer* buffer);
 
         /// <summary>
-        /// Destroys a buffer. Graphs that use it keep its memory until they are destroyed too. A layer whose
-        /// latest forward left a tape made from it keeps the memory until the layer's next forward with another X
-        /// or for inference, or until the layer is destroyed. Borrowed memory is never freed; a later call calls
+        /// Destroys a buffer. Graphs that use it keep its memory until they are destroyed too. A tape made from
+        /// it keeps the memory until its next forward leaves it with another X, or until it is freed. The tape
+        /// that a layer's latest forward left lives until the layer's next forward, in a graph or eager, or until
+        /// the layer is destroyed. Borrowed memory is never freed; a later call calls
         /// synfire_buffer_desc.release, at the latest the synfire_context_reclaim() that reports nothing queued.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]

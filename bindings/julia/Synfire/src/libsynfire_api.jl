@@ -739,7 +739,7 @@ end
 """
     synfire_buffer_destroy(buffer)
 
-Destroys a buffer. Graphs that use it keep its memory until they are destroyed too. A layer whose latest forward left a tape made from it keeps the memory until the layer's next forward with another X or for inference, or until the layer is destroyed. Borrowed memory is never freed; a later call calls synfire_buffer_desc::release, at the latest the synfire_context_reclaim() that reports nothing queued.
+Destroys a buffer. Graphs that use it keep its memory until they are destroyed too. A tape made from it keeps the memory until its next forward leaves it with another X, or until it is freed. The tape that a layer's latest forward left lives until the layer's next forward, in a graph or eager, or until the layer is destroyed. Borrowed memory is never freed; a later call calls synfire_buffer_desc::release, at the latest the synfire_context_reclaim() that reports nothing queued.
 """
 @inline function synfire_buffer_destroy(buffer)
     address = functions.synfire_buffer_destroy
