@@ -1591,7 +1591,7 @@ typedef struct synfire_native_call {
  * that it sets take effect with the next launch or eager call. A backward after the callback, in this replay or a later
  * one, whose forward came before the callback fails with ::SYNFIRE_ERROR_STALE_TAPE if the callback applied other
  * parameters to the layer through an eager call, or wrote an X that the backward reads again. Running the layer does
- * not matter to a forward of the graph, which has a tape of its own; it replaces the tape of the layer's eager forwards.
+ * not matter to a forward of the graph, which has a tape of its own; it replaces the tape of the eager forwards.
  *
  * @param user synfire_native_desc::user.
  * @param call Where to enqueue and what to read and write; valid only during the call.
