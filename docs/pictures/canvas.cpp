@@ -113,6 +113,7 @@ void Panel::level(double value, const std::string& name) {
 
 void Panel::line(const std::vector<Point>& points, const char* stroke, bool thin) {
   std::vector<Point> in_pixels;
+  in_pixels.reserve(points.size());
   for (const Point& point : points) in_pixels.push_back({x(point.x), y(point.y)});
   svg_ += std::string("<polyline fill=\"none\" stroke-linejoin=\"round\" stroke=\"") + stroke + "\" stroke-width=\"" +
           (thin ? "1.1" : "2") + "\" points=\"";

@@ -27,10 +27,10 @@ class Panel {
   void x_labels(const std::vector<double>& values, const std::string& name);
   void y_labels(const std::vector<double>& values);
   /// A dashed line from left to right, labelled at its right end.
-  void level(double y, const std::string& name);
-  void line(const std::vector<Point>& points, const char* color, bool thin = false);
+  void level(double value, const std::string& name);
+  void line(const std::vector<Point>& points, const char* stroke, bool thin = false);
   /// A vertical stroke from y = 0 to y = 1.
-  void mark(double x, const char* color);
+  void mark(double at, const char* stroke);
 
   const std::string& svg() const { return svg_; }
 

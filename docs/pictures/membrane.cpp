@@ -76,8 +76,10 @@ Run run(const synfire::Context& context, std::int32_t id, const Scene& scene, bo
 
 std::vector<Point> series(const std::vector<double>& values, std::size_t neuron, std::size_t n_neurons) {
   std::vector<Point> points;
-  for (std::size_t i = neuron; i < values.size(); i += n_neurons)
-    points.push_back({static_cast<double>(i / n_neurons), values[i]});
+  for (std::size_t i = neuron; i < values.size(); i += n_neurons) {
+    const std::size_t step = i / n_neurons;
+    points.push_back({static_cast<double>(step), values[i]});
+  }
   return points;
 }
 
@@ -85,7 +87,8 @@ std::vector<Point> series(const std::vector<double>& values, std::size_t neuron,
 std::vector<Point> membrane(const Run& run, std::size_t neuron, std::size_t n_neurons) {
   std::vector<Point> points;
   for (std::size_t i = neuron; i < run.h.size(); i += n_neurons) {
-    const auto step = static_cast<double>(i / n_neurons);
+    const std::size_t index = i / n_neurons;
+    const auto step = static_cast<double>(index);
     points.push_back({step, run.h[i]});
     if (run.s[i] != 0) points.push_back({step, run.v[i]});
   }
@@ -96,7 +99,8 @@ std::vector<Point> membrane(const Run& run, std::size_t neuron, std::size_t n_ne
 std::vector<Point> staircase(const std::vector<double>& values, std::size_t n_neurons) {
   std::vector<Point> points;
   for (std::size_t i = 0; i < values.size(); i += n_neurons) {
-    const auto step = static_cast<double>(i / n_neurons);
+    const std::size_t index = i / n_neurons;
+    const auto step = static_cast<double>(index);
     points.push_back({std::max(step - 0.5, 0.0), values[i]});
     points.push_back({step + 0.5, values[i]});
   }

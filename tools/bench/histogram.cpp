@@ -120,9 +120,11 @@ std::string draw_histograms(const std::string& title, const std::string& subtitl
       << "<text x=\"16\" y=\"64\" class=\"sub\">percent of all replays against microseconds, both logarithmic; dashed: "
          "p50, p99, "
       << "p99.99; line: bare</text>\n";
-  for (std::size_t i = 0; i < panels.size(); ++i)
-    draw_panel(out, scale, panels[i], left + static_cast<double>(i % across) * (panel_width + gap_x),
-               top + static_cast<double>(i / across) * (panel_height + gap_y));
+  for (std::size_t i = 0; i < panels.size(); ++i) {
+    const std::size_t row = i / across, column = i % across;
+    draw_panel(out, scale, panels[i], left + static_cast<double>(column) * (panel_width + gap_x),
+               top + static_cast<double>(row) * (panel_height + gap_y));
+  }
   out << "<text x=\"" << fixed(left + (width - left) / 2) << "\" y=\"" << fixed(height - 16)
       << "\" class=\"middle\">launch to done, us</text>\n";
   svg::end(out);

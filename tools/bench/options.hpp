@@ -38,11 +38,11 @@ struct Options {
   Command command = Command::none;
   bool help = false;
   // what is measured
-  const Model* model = &models[0];
-  const Surrogate* surrogate = &surrogates[0];
-  const Dtype* dtype = &dtypes[0];
-  const SpikeFormat* spikes = &spike_formats[0];
-  const Tape* tape = &tapes[0];
+  const Model* model = &models.front();
+  const Surrogate* surrogate = &surrogates.front();
+  const Dtype* dtype = &dtypes.front();
+  const SpikeFormat* spikes = &spike_formats.front();
+  const Tape* tape = &tapes.front();
   const DirectionName* direction = &directions[2];
   const CacheName* cache = &caches[0];
   Shape shape;

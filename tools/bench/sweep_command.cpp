@@ -43,7 +43,7 @@ Plan make_plan(const Machine& machine, const Options& options) {
   Plan plan;
   const auto add = [&](const Model& model, Point point) {
     plan.jobs.push_back(
-        {{point.steps, 1, point.neurons}, &model, options.surrogate, options.dtype, options.spikes, &tapes[0]});
+        {{point.steps, 1, point.neurons}, &model, options.surrogate, options.dtype, options.spikes, &tapes.front()});
   };
   const auto add_grid = [&](const Model& model, std::span<const std::uint64_t> steps,
                             std::span<const std::uint64_t> neurons, std::uint64_t most_elements) {
@@ -55,9 +55,9 @@ Plan make_plan(const Machine& machine, const Options& options) {
   };
   const bool small = machine.is_host() && !options.full;
   for (const Model& model : models) {
-    if (options.full || (!small && &model == &models[0])) {
+    if (options.full || (!small && &model == &models.front())) {
       add_grid(model, all_steps, all_neurons, std::numeric_limits<std::uint64_t>::max());
-    } else if (&model == &models[0]) {
+    } else if (&model == &models.front()) {
       add_grid(model, host_steps, host_neurons, host_most_elements);
     } else if (small) {
       for (const Point point : host_model_points) add(model, point);

@@ -165,7 +165,7 @@ synfire_graph Arena::flush() {
 
 // ---- Workload -------------------------------------------------------------------------------------------------------
 
-Workload::Workload(const Machine& machine, Arena& arena, const Job& job, const std::vector<Direction>& wanted,
+Workload::Workload(const Machine& machine, Arena& arena, const Job& job, const std::vector<Direction>& directions,
                    std::uint64_t sets)
     : machine_(machine), arena_(arena), job_(job) {
   const synfire_layer_desc desc = layer_desc(job);
@@ -182,7 +182,7 @@ Workload::Workload(const Machine& machine, Arena& arena, const Job& job, const s
     synfire_graph const forward = set.graphs[static_cast<int>(Direction::forward)].get();
     check(synfire_graph_launch(forward, nullptr, &ticket), "synfire_graph_launch");
     check(synfire_graph_wait(forward, ticket, SYNFIRE_WAIT_SPIN, -1), "synfire_graph_wait");
-    for (const Direction direction : wanted) {
+    for (const Direction direction : directions) {
       if (direction != Direction::forward) add_graph(set, direction);
     }
     sets_.push_back(std::move(set));

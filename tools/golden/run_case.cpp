@@ -467,7 +467,7 @@ CaseResult run_as(synfire_context context, const Case& golden, const synfire_lay
   }
   const std::vector<Scalar> last_row(eager.v_seq.end() - golden.n_neurons, eager.v_seq.end());
   if (!same_bits(as_stored(eager.v_final, desc.dtype), last_row)) {
-    result.notes.push_back("v_final differs from the last step of v_seq");
+    result.notes.emplace_back("v_final differs from the last step of v_seq");
   }
 
   constexpr std::pair<Spikes, const char*> formats[] = {
@@ -529,7 +529,7 @@ CaseResult run_case(synfire_context context, std::int32_t dtype, const Case& gol
   } catch (const NotBuilt& error) {
     return skipped(error.what());
   } catch (const CallFailed& error) {
-    failed.notes.push_back(error.what());
+    failed.notes.emplace_back(error.what());
     return failed;
   }
 }
