@@ -136,7 +136,7 @@ namespace detail {
 [[noreturn]] inline void throw_last_error(synfire_status status) {
   std::int32_t cuda_error = 0;
   std::string text(static_cast<std::size_t>(synfire_last_error(nullptr, 0, nullptr)), '\0');
-  synfire_last_error(&text[0], text.size(), &cuda_error);
+  synfire_last_error(text.data(), text.size(), &cuda_error);
   if (!text.empty()) text.pop_back();  // the terminating null
   throw error(status, text, cuda_error);
 }
@@ -2412,7 +2412,7 @@ class Graph : public Owner<synfire_graph> {
     std::uint64_t bytes = 0;
     check(synfire_graph_write_dot(handle_, nullptr, &bytes));
     std::string text(static_cast<std::size_t>(bytes), '\0');
-    check(synfire_graph_write_dot(handle_, &text[0], &bytes));
+    check(synfire_graph_write_dot(handle_, text.data(), &bytes));
     text.resize(text.size() - 1);
     return text;
   }
