@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT */
 #include <stdint.h>
 
+/* Two of three builds include synfire.h. NOLINTNEXTLINE(readability-redundant-declaration) */
 uint32_t synfire_abi_version(void);
 uint32_t synfire_abi_version(void) {
   return SYNFIRE_FOREIGN_VERSION;

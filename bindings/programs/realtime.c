@@ -24,12 +24,12 @@ static void check(synfire_status status) {
   exit(EXIT_FAILURE);
 }
 
-static synfire_buffer make_buffer(synfire_context context, int32_t dtype, uint64_t n_elements, void **data) {
+static synfire_buffer make_buffer(synfire_context context, int32_t dtype, int n_elements, void **data) {
   synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
   synfire_buffer buffer;
   desc.memory = SYNFIRE_MEMORY_PINNED;
   desc.dtype = dtype;
-  desc.n_elements = n_elements;
+  desc.n_elements = (uint64_t)n_elements;
   check(synfire_buffer_create(context, &desc, &buffer));
   check(synfire_buffer_get_data(buffer, data, NULL));
   return buffer;
@@ -77,7 +77,7 @@ int main(int argc, char **argv) {
   const double tau = 4.0;
   const int ticks = argc > 1 ? atoi(argv[1]) : 1000;
   uint64_t ticket = 0, spikes = 0;
-  int64_t start;
+  int64_t start, p50, p99;
   int tick, late = 0;
   if (ticks < 1 || ticks > LARGEST_TICKS) return 2;
 
@@ -117,8 +117,10 @@ int main(int argc, char **argv) {
   }
   qsort(taken, (size_t)ticks, sizeof *taken, compare);
   printf("%llu replays, %llu spikes read\n", (unsigned long long)ticket, (unsigned long long)spikes);
-  printf("tick: p50 %.1f us, p99 %.1f us, max %.1f us; %d late\n", (double)taken[(ticks - 1) / 2] / 1e3,
-         (double)taken[(ticks - 1) * 99 / 100] / 1e3, (double)taken[ticks - 1] / 1e3, late);
+  p50 = taken[(ticks - 1) / 2];
+  p99 = taken[(ticks - 1) * 99 / 100];
+  printf("tick: p50 %.1f us, p99 %.1f us, max %.1f us; %d late\n", (double)p50 / 1e3, (double)p99 / 1e3,
+         (double)taken[ticks - 1] / 1e3, late);
 
   synfire_graph_destroy(step);
   synfire_layer_destroy(layer);

@@ -23,11 +23,11 @@ static void check(synfire_status status) {
   exit(EXIT_FAILURE);
 }
 
-static synfire_buffer make_buffer(synfire_context context, uint64_t n_elements, void **data) {
+static synfire_buffer make_buffer(synfire_context context, int n_elements, void **data) {
   synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
   synfire_buffer buffer;
   desc.memory = SYNFIRE_MEMORY_PINNED;
-  desc.n_elements = n_elements;
+  desc.n_elements = (uint64_t)n_elements;
   check(synfire_buffer_create(context, &desc, &buffer));
   check(synfire_buffer_get_data(buffer, data, NULL));
   return buffer;

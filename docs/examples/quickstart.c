@@ -20,12 +20,12 @@ static synfire_status check(synfire_status status) {
 }
 
 /* Memory that host and GPU both access, for frames in and out. `data` receives its address. */
-static synfire_buffer pinned(synfire_context context, int32_t dtype, uint64_t n_elements, void **data) {
+static synfire_buffer pinned(synfire_context context, int32_t dtype, int n_elements, void **data) {
   synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
   synfire_buffer buffer;
   desc.memory = SYNFIRE_MEMORY_PINNED;
   desc.dtype = dtype;
-  desc.n_elements = n_elements;
+  desc.n_elements = (uint64_t)n_elements;
   check(synfire_buffer_create(context, &desc, &buffer));
   check(synfire_buffer_get_data(buffer, data, NULL));
   return buffer;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -32,7 +33,7 @@ void act(synfire::View<const std::uint32_t> frame) {
 }
 
 void run() {
-  std::array<std::uint32_t, steps * words> last{};  // no spikes before the first frame
+  std::array<std::uint32_t, std::size_t{steps} * words> last{};  // no spikes before the first frame
   int late_frames = 0;
 
   /* [quickstart] */

@@ -53,8 +53,8 @@ synfire_status SYNFIRE_CALL synfire_buffer_create(synfire_context context, const
 }
 
 synfire_status SYNFIRE_CALL synfire_buffer_get_data(synfire_buffer buffer, void **data, uint64_t *bytes) {
-  (void)bytes;
   *data = (void *)buffer;
+  if (bytes != NULL) *bytes = *data == (void *)x ? sizeof x : sizeof words;
   return SYNFIRE_OK;
 }
 
@@ -115,12 +115,13 @@ void SYNFIRE_CALL synfire_context_destroy(synfire_context context) {
 }
 
 synfire_status SYNFIRE_CALL synfire_context_reclaim(synfire_context context, uint64_t *still_queued) {
-  (void)context, (void)still_queued;
+  (void)context;
+  if (still_queued != NULL) *still_queued = 0;
   return SYNFIRE_OK;
 }
 
 uint64_t SYNFIRE_CALL synfire_last_error(char *text, uint64_t capacity, int32_t *cuda_error) {
-  (void)cuda_error;
+  if (cuda_error != NULL) *cuda_error = 0;
   return (uint64_t)snprintf(text, capacity, "the device is gone") + 1;
 }
 

@@ -11,7 +11,9 @@
 #include "clock.h"
 #include "listen.h"
 
-enum { FRAMES = 1000, MICROSECOND = 1000, MILLISECOND = 1000000 };
+enum { FRAMES = 1000 };
+
+static const int64_t MICROSECOND = 1000, MILLISECOND = 1000000; /* ns */
 
 static int failures;
 
@@ -37,10 +39,10 @@ int64_t clock_preemptions(void) {
   return preemptions;
 }
 
-void clock_sleep_until(int64_t until) {
+void clock_sleep_until(int64_t moment) {
   if (slept++ > 0) ++frame;
-  if (now < until) now = until + 20 * MICROSECOND; /* a frame that is behind does not sleep */
-  if (frame == 100) now = until + 2500 * MICROSECOND;
+  if (now < moment) now = moment + 20 * MICROSECOND; /* a frame that is behind does not sleep */
+  if (frame == 100) now = moment + 2500 * MICROSECOND;
 }
 
 void cochlea_hear(cochlea *self, const float *samples, size_t n_samples, float *response) {
@@ -81,7 +83,7 @@ bool ear_finish(ear *self) {
 }
 
 uint64_t SYNFIRE_CALL synfire_last_error(char *text, uint64_t capacity, int32_t *cuda_error) {
-  (void)cuda_error;
+  if (cuda_error != NULL) *cuda_error = 0;
   return (uint64_t)snprintf(text, capacity, "none") + 1;
 }
 

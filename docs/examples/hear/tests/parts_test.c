@@ -78,7 +78,7 @@ static void test_cochlea(void) {
     cochlea_hear(&ear_canal, noise, 512, whole);
     cochlea_init(&ear_canal, 16000, 0.5F);
     cochlea_hear(&ear_canal, noise, 100, response);
-    cochlea_hear(&ear_canal, noise + 100, 412, response + 100 * COCHLEA_CHANNELS);
+    cochlea_hear(&ear_canal, noise + 100, 412, response + (size_t)100 * COCHLEA_CHANNELS);
     for (n = 0; n < 512 * COCHLEA_CHANNELS; ++n)
       if (whole[n] != response[n] || !(whole[n] >= 0.0F)) {
         expect(0, "two halves are the whole", n);
@@ -96,7 +96,7 @@ static void test_cochlea(void) {
 
 static void test_latency(void) {
   latency times;
-  int i;
+  int64_t i;
   expect(latency_init(&times, 1000), "memory", 0.0);
   expect(latency_percentile(&times, 0.5) == 0.0, "no value, no percentile", latency_percentile(&times, 0.5));
   for (i = 1000; i >= 1; --i) latency_add(&times, 1000 * i); /* 1 to 1000 microseconds */

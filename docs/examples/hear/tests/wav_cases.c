@@ -22,6 +22,11 @@ static void put(const void *data, size_t n) {
   length += n;
 }
 
+/* The four characters of a tag, without the terminating null. */
+static void overwrite(size_t at, const char *tag) {
+  memcpy(bytes + at, tag, 4);
+}
+
 static void put_u16(uint32_t value) {
   const unsigned char b[2] = {(unsigned char)(value & 0xFFu), (unsigned char)(value >> 8 & 0xFFu)};
   put(b, 2);
@@ -136,8 +141,8 @@ static void write_bad_headers(void) {
   length = 0, bad("bad_empty", "empty");
   length = 0, put("RIFF\0", 5), bad("bad_five_bytes", "truncated: 5 bytes");
   begin(), bad("bad_no_chunk", "truncated: ends before its 'fmt ' chunk");
-  begin(), memcpy(bytes, "RIFX", 4), format(1, 1, RATE, 16), bad("bad_magic", "'RIFX'");
-  begin(), memcpy(bytes + 8, "AVI ", 4), format(1, 1, RATE, 16), bad("bad_form", "'AVI '");
+  begin(), overwrite(0, "RIFX"), format(1, 1, RATE, 16), bad("bad_magic", "'RIFX'");
+  begin(), overwrite(8, "AVI "), format(1, 1, RATE, 16), bad("bad_form", "'AVI '");
   length = 0, put("\x89PNG\r\n\x1a\n\0\0\0\0", 12), bad("bad_picture", "'?PNG'");
   begin(), format(1, 1, RATE, 16), bad("bad_no_data", "truncated: ends before its 'data' chunk");
   begin(), data(2 * SAMPLES), tone(RATE, 1, SAMPLES), bad("bad_data_first", "before any 'fmt ' chunk");
