@@ -28,11 +28,12 @@ extern "C" {
 /* Exported in any build, so that a shared library's calls come here too. */
 #pragma GCC visibility push(default)
 
-/* The C library's own allocator by its private names. */
+/* The C library's own allocator by its private names. NOLINTBEGIN(clang-diagnostic-reserved-identifier) */
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
 extern void *__libc_memalign(size_t, size_t);
+/* NOLINTEND(clang-diagnostic-reserved-identifier) */
 
 void *malloc(size_t size) {
   add_counted(&n_allocations);
@@ -60,6 +61,7 @@ int posix_memalign(void **memory, size_t alignment, size_t size) {
   return *memory ? 0 : 12;
 }
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): `type` is a type */
 #define COUNTING_LOCK(name, type)              \
   int name(type *lock) {                       \
     static int (*next)(type *) = NULL;         \
@@ -74,6 +76,7 @@ int posix_memalign(void **memory, size_t alignment, size_t size) {
     if (next == NULL) find_next(&next, #name);                  \
     return next(lock, until);                                   \
   }
+/* NOLINTEND(bugprone-macro-parentheses) */
 COUNTING_LOCK(pthread_mutex_lock, pthread_mutex_t)
 COUNTING_LOCK(pthread_mutex_trylock, pthread_mutex_t)
 COUNTING_TIMED_LOCK(pthread_mutex_timedlock, pthread_mutex_t)

@@ -4,7 +4,7 @@
  * Each structure ends at the start of an inaccessible page, so that a library that reads or writes beyond struct_size
  * crashes the program. Each is first passed one byte too short and one byte too long: no version has such a size, and
  * a library whose structures have grown must refuse it. */
-#define _DEFAULT_SOURCE
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "synfire-0.1.h"
 
 #include <stdio.h>
@@ -38,7 +38,8 @@ static void make_page(void) {
   page_end = pages + bytes;
 }
 
-/* Runs `call` with `placed` pointing to a copy of `desc` that ends at the page boundary. */
+/* Runs `call` with `placed` pointing to a copy of `desc` that ends at the page boundary.
+ * NOLINTBEGIN(bugprone-macro-parentheses): `type` is a type. */
 #define TRY(type, desc, call)                                                                                  \
   do {                                                                                                         \
     type *placed = (type *)(void *)(page_end - sizeof(type));                                                  \
@@ -56,6 +57,7 @@ static void make_page(void) {
     *placed = (desc);                                                                                          \
     check((call) == SYNFIRE_OK, #call);                                                                        \
   } while (0)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 enum { n_steps = 4, n_neurons = 8, n_elements = n_steps * n_neurons };
 

@@ -7,6 +7,7 @@
 #include <synfire/synfire.h>
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
@@ -158,12 +159,18 @@ auto bits_of(Element value) {
 
 std::string hexadecimal(uint64_t bits);
 
+template <typename Element>
+bool is_nan(Element value) {
+  if constexpr (std::is_floating_point_v<Element>) return std::isnan(value);
+  return false;
+}
+
 /// The same length and, element by element, the same bits. Any NaN equals any NaN.
 template <typename Element>
 testing::AssertionResult same_bits(const std::vector<Element>& a, const std::vector<Element>& b) {
   if (a.size() != b.size()) return testing::AssertionFailure() << a.size() << " elements against " << b.size();
   for (size_t i = 0; i < a.size(); ++i) {
-    if (bits_of(a[i]) == bits_of(b[i]) || (a[i] != a[i] && b[i] != b[i])) continue;
+    if (bits_of(a[i]) == bits_of(b[i]) || (is_nan(a[i]) && is_nan(b[i]))) continue;
     return testing::AssertionFailure() << "element " << i << " of " << a.size() << ": " << a[i] << " ("
                                        << hexadecimal(bits_of(a[i])) << ") against " << b[i] << " ("
                                        << hexadecimal(bits_of(b[i])) << ")";

@@ -34,10 +34,12 @@ bool is_refused() {
 #pragma GCC visibility push(default)
 extern "C" {
 
+// The C library's own allocator by its private names. NOLINTBEGIN(clang-diagnostic-reserved-identifier)
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);
 void* __libc_realloc(void*, size_t);
 void* __libc_memalign(size_t, size_t);
+// NOLINTEND(clang-diagnostic-reserved-identifier)
 
 void* malloc(size_t size) {
   return is_refused() ? nullptr : __libc_malloc(size);

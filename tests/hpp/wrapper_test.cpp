@@ -194,7 +194,7 @@ TEST(Errors, CarryWhatTheLibrarySays) {
   } catch (const std::runtime_error& caught) {
     const auto& error = dynamic_cast<const synfire::error&>(caught);
     std::string text(2000, '\0');
-    text.resize(synfire_last_error(&text[0], text.size(), nullptr) - 1);
+    text.resize(synfire_last_error(text.data(), text.size(), nullptr) - 1);
     EXPECT_EQ(error.what(), text);
     EXPECT_EQ(error.status(), SYNFIRE_ERROR_INVALID_ARGUMENT);
     EXPECT_STREQ(error.status_name(), "SYNFIRE_ERROR_INVALID_ARGUMENT");

@@ -29,9 +29,9 @@ class SpikeErrors : public Errors {
   }
 
   template <typename Change>
-  void expect_bad(synfire_status status, const char* rule, std::string_view word, Change change) {
+  void expect_bad(synfire_status expected, const char* rule, std::string_view word, Change change) {
     const auto check = [&](synfire_status result) {
-      EXPECT_TRUE(fails_with(result, status, {word}));
+      EXPECT_TRUE(fails_with(result, expected, {word}));
       EXPECT_EQ(last_error_text().rfind(std::string("[") + rule + "]", 0), 0u) << last_error_text();
       poison_last_error();
     };
