@@ -134,7 +134,9 @@ TEST_F(Listed, ModelsAreAsTheLibraryAnswers) {
     synfire_parameter_info info = SYNFIRE_PARAMETER_INFO_INIT;
     const synfire_status next = synfire_layer_get_parameter_info(layer, index + 1, &info);
     EXPECT_EQ(next, fires ? SYNFIRE_OK : SYNFIRE_ERROR_INVALID_ARGUMENT) << "a parameter of the model is not listed";
-    if (fires) EXPECT_STREQ(info.name, "alpha") << "a parameter of the model is not listed";
+    if (fires) {
+      EXPECT_STREQ(info.name, "alpha") << "a parameter of the model is not listed";
+    }
     synfire_layer_destroy(layer);
   }
 }
