@@ -407,9 +407,7 @@ const Rule of_passes[] = {
      }},
     {"SYN-LAYER-NO-W", argument, [](World& w) { return w.forward([&](auto& desc) { desc.w_seq = w.rig.v_seq; }); }},
     {"SYN-LAYER-NO-SPIKES", argument,
-     [](World& w) {
-       return w.forward([&](auto& desc) { desc.spikes = w.rig.spikes; }, w.layer_of(SYNFIRE_MODEL_LI));
-     }},
+     [](World& w) { return w.forward([&](auto& desc) { desc.spikes = w.rig.spikes; }, w.layer_of(SYNFIRE_MODEL_LI)); }},
     {"SYN-FORWARD-TAPE", argument, [](World& w) { return w.forward([](auto& desc) { desc.tape = 4; }); }},
     {"SYN-FORWARD-IN-PLACE", argument, [](World& w) { return w.forward([](auto& desc) { desc.in_place = 1; }); }},
     {"SYN-IN-PLACE", argument, [](World& w) { return w.forward([](auto& desc) { desc.in_place = 2; }); }},
