@@ -286,7 +286,7 @@ TEST(LeakyIntegrator, BeginsAtZeroAndContinues) {
   const ForwardChoice from_state{Spikes::none, false};
   const auto wanted = whole.forward(from_state);
   std::vector<float> got;
-  for (const size_t half : {0, 1}) {
+  for (const size_t half : {size_t{0}, size_t{1}}) {
     upload(rig.x, slice(inputs.x, half * once.sequence(), once.sequence()));
     got = joined(got, rig.forward(from_state).v_seq);
   }
