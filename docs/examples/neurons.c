@@ -235,6 +235,31 @@ static void run_izhikevich(synfire_context context) {
   expect(w[at[2]] > w[at[1]] && w[at[1]] > w[at[0]] && w[at[0]] > 0, "W grows with each of the first spikes");
 }
 
+static void run_li(synfire_context context) {
+  float v;
+  const double x = 1.5, n = STEPS;
+  /* [li] */
+  const double tau = 20.0; /* steps */
+  synfire_layer layer;
+  synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+  desc.model = SYNFIRE_MODEL_LI;
+  desc.n_steps = STEPS;
+  desc.n_neurons = 1;
+  check(synfire_layer_create(context, &desc, &layer));
+  check(synfire_layer_set_parameter(layer, "tau", &tau, 1));
+  forward.x = array(context, STEPS, x);
+  forward.v_seq = array(context, STEPS, 0); /* V of every step is what it gives; there are no spikes */
+  check(synfire_layer_forward(layer, &forward, NULL));
+  /* [li] */
+  check(synfire_buffer_download(forward.v_seq, (STEPS - 1) * sizeof v, &v, sizeof v));
+  synfire_buffer_destroy(forward.x);
+  synfire_buffer_destroy(forward.v_seq);
+  synfire_layer_destroy(layer);
+  printf("%-16s V = %.4f after %d steps\n", "li", v, STEPS);
+  expect(fabs(v - x * (1 - pow(1 - 1 / tau, n))) < 1e-5, "LI approaches X as the formula says");
+}
+
 int main(void) {
   synfire_context context;
   check(synfire_context_create(NULL, &context));
@@ -244,6 +269,7 @@ int main(void) {
   run_qif(context);
   run_eif(context);
   run_izhikevich(context);
+  run_li(context);
   synfire_context_destroy(context);
   check(synfire_context_reclaim(NULL, NULL));
   return EXIT_SUCCESS;

@@ -39,6 +39,7 @@ const std::vector<Scene>& scenes() {
        1.0,
        200,
        1},
+      {"li", "LI: leaks towards v_rest and never fires", {{"tau", {5, 10, 20}}}, 1.0, 100, 3},
   };
   return all;
 }
@@ -48,7 +49,7 @@ struct Run {
   std::vector<double> x, h, v, s, w;
 };
 
-Run run(const synfire::Context& context, std::int32_t id, const Scene& scene, bool has_w) {
+Run run(const synfire::Context& context, std::int32_t id, const Scene& scene, bool has_w, bool fires) {
   const std::size_t size = scene.n_steps * scene.n_neurons;
   synfire_layer_desc desc = synfire::layer_desc(id, synfire::steps{scene.n_steps}, synfire::neurons{scene.n_neurons});
   desc.dtype = SYNFIRE_DTYPE_F64;
@@ -63,6 +64,7 @@ Run run(const synfire::Context& context, std::int32_t id, const Scene& scene, bo
   if (has_w) w = array();
   x.upload(result.x);
   synfire_forward_desc forward = synfire::forward_desc(x, s);
+  if (!fires) forward.spikes = nullptr;
   forward.h_seq = h;
   forward.v_seq = v;
   if (has_w) forward.w_seq = w;
@@ -122,13 +124,18 @@ std::string settings_text(const Scene& scene) {
 std::string draw_membrane(const synfire::Context& context, std::string_view model, std::int32_t id) {
   const auto scene = std::find_if(scenes().begin(), scenes().end(), [&](const Scene& s) { return s.model == model; });
   if (scene == scenes().end()) return {};
-  const bool has_w = model == "izhikevich";
-  const Run result = run(context, id, *scene, has_w);
+  const bool has_w = model == "izhikevich", fires = model != "li";
+  const Run result = run(context, id, *scene, has_w, fires);
 
   constexpr double left = 56, width = 620, input_height = 44, membrane_height = 200, raster_height = 18, w_height = 80;
   const auto n_steps = static_cast<double>(scene->n_steps);
   const std::size_t n = scene->n_neurons;
-  Picture picture = {left + width + 96, 0, scene->title, "a step of X, hard reset, " + settings_text(*scene), {}, {}};
+  Picture picture = {left + width + 96,
+                     0,
+                     scene->title,
+                     (fires ? "a step of X, hard reset, " : "a step of X, ") + settings_text(*scene),
+                     {},
+                     {}};
   double top = 78;
   if (n > 1) {
     for (std::size_t i = 0; i < n; ++i)
@@ -148,12 +155,15 @@ std::string draw_membrane(const synfire::Context& context, std::string_view mode
 
   std::vector<std::vector<Point>> traces;
   for (std::size_t i = 0; i < n; ++i) traces.push_back(membrane(result, i, n));
-  traces.push_back({{0, 1}});  // the threshold is always visible
+  if (fires) traces.push_back({{0, 1}});  // the threshold is always visible
   const Scale v_scale = scale_of(traces);
   Panel v_panel({left, top}, width, membrane_height, {0, v_scale.low}, {n_steps, v_scale.high});
   v_panel.y_labels(v_scale.labels);
-  v_panel.level(1, "v_threshold");
-  v_panel.frame("H, and V after a spike");
+  if (fires) v_panel.level(1, "v_threshold");
+  std::vector<double> steps_axis;
+  for (double t = 0; t <= n_steps; t += n_steps / 5) steps_axis.push_back(t);
+  if (!fires) v_panel.x_labels(steps_axis, "step t");
+  v_panel.frame(fires ? "H, and V after a spike" : "V");
   for (std::size_t i = 0; i < n; ++i) v_panel.line(traces[i], color(i));
   picture.panels.push_back(v_panel);
   top += membrane_height + 28;
@@ -169,13 +179,9 @@ std::string draw_membrane(const synfire::Context& context, std::string_view mode
     top += w_height + 28;
   }
 
-  for (std::size_t neuron = 0; neuron < n; ++neuron) {
+  for (std::size_t neuron = 0; fires && neuron < n; ++neuron) {
     Panel s_panel({left, top}, width, raster_height, {0, 0}, {n_steps, 1});
-    if (neuron + 1 == n) {
-      std::vector<double> labels;
-      for (double t = 0; t <= n_steps; t += n_steps / 5) labels.push_back(t);
-      s_panel.x_labels(labels, "step t");
-    }
+    if (neuron + 1 == n) s_panel.x_labels(steps_axis, "step t");
     s_panel.frame(neuron == 0 ? "S, spikes" : "");
     for (const Point& spike : series(result.s, neuron, n))
       if (spike.y != 0) s_panel.mark(spike.x, color(neuron));

@@ -656,7 +656,11 @@ enum {
    *  \f$H[t] = V[t-1] + (X[t] + a_0 (V[t-1]-V_{rest})(V[t-1]-V_c) - W[t-1])/\tau\f$,
    *  \f$W[t] = W[t-1] + (a (H[t]-V_{rest}) - W[t-1])/\tau_w + b S[t]\f$. Parameters `tau`, `v_c`, `a0`, `v_rest`,
    *  `tau_w`, `a`, `b`, `v_threshold`, `v_reset`. */
-  SYNFIRE_MODEL_IZHIKEVICH = 6
+  SYNFIRE_MODEL_IZHIKEVICH = 6,
+  /** Leaky integrator: LIF's H without spikes and without reset, \f$V[t] = H[t]\f$; the readout of a network. V begins
+   *  at 0. Parameters `tau`, `v_rest`. Such a layer has no surrogate and no rules of reset; passes refuse `spikes` and
+   *  `grad_spike_seq`, and a backward reads X again only for gradients of parameters. */
+  SYNFIRE_MODEL_LI = 7
 };
 
 /** Surrogate derivatives of the spike: synfire_layer_desc::surrogate. */
@@ -762,13 +766,14 @@ typedef struct synfire_layer_desc {
    *  `SYNFIRE_DTYPE_BF16` (with all three, state, arithmetic, parameters and their gradients are f32) and
    *  `SYNFIRE_DTYPE_F64` (f64 throughout). In a 16-bit layer, each sequence may also be f32. */
   int32_t dtype SYNFIRE_ONE_OF(SYNFIRE_DTYPE);
-  /** One of `SYNFIRE_RESET_*`. Default: hard. */
+  /** One of `SYNFIRE_RESET_*`. Default: hard; LI takes only 0. */
   int32_t reset SYNFIRE_ONE_OF(SYNFIRE_RESET);
-  /** One of `SYNFIRE_SURROGATE_*`, or an id from synfire_surrogate_id(). Default: sigmoid. */
+  /** One of `SYNFIRE_SURROGATE_*`, or an id from synfire_surrogate_id(). Default: sigmoid; LI takes only
+   *  0. */
   int32_t surrogate SYNFIRE_ONE_OF(SYNFIRE_SURROGATE);
-  /** 1: the gradient does not flow through the spike inside the reset. Default 0: it does. */
+  /** 1: the gradient does not flow through the spike inside the reset. Default 0: it does; LI takes only 0. */
   int32_t detach_reset SYNFIRE_FLAG;
-  /** LIF and PLIF only. 1: X is added without division by tau. Default 0: X is divided by tau. */
+  /** LIF, PLIF and LI only. 1: X is added without division by tau. Default 0: X is divided by tau. */
   int32_t undecayed_input SYNFIRE_FLAG;
   /** CUDA threads per block of the layer's kernels, for measurements: 32, 64, 96 or 128; a backward uses at most 64.
    *  Default 0: the number that measured best. Does not change results. Ignored on the host. */
@@ -846,7 +851,8 @@ typedef struct synfire_forward_desc {
   /** X `[T, B, N]`, read. */
   synfire_buffer x SYNFIRE_READ("[T, B, N]");
   /** S, written: dense `[T, B, N]` of 0 and 1 (of the type of other sequences, or ::SYNFIRE_DTYPE_U8),
-   *  ::SYNFIRE_DTYPE_BITS `[T, B, ceil(N/32)]`, or ::SYNFIRE_DTYPE_TIME_BITS `[ceil(T/32), B, N]`. Optional. */
+   *  ::SYNFIRE_DTYPE_BITS `[T, B, ceil(N/32)]`, or ::SYNFIRE_DTYPE_TIME_BITS `[ceil(T/32), B, N]`. Optional; LI has
+   *  none. */
   synfire_buffer spikes SYNFIRE_WRITTEN("spikes [T, B, N]") SYNFIRE_NULLABLE;
   /** V before the first step `[B, N]`, read. Null (default): the forward starts from the layer's own state and advances
    *  it, so that the next forward continues from there. If given, the layer's state is neither read nor written. */
@@ -895,7 +901,7 @@ typedef struct synfire_backward_desc {
   /** 1: `grad_x_seq` may use the memory of `grad_spike_seq`, with the same type and pitch. Default 0: this is
    *  refused. */
   int32_t in_place SYNFIRE_FLAG;
-  /** dL/dS `[T, B, N]`, read. Optional. */
+  /** dL/dS `[T, B, N]`, read. Optional; LI has none. */
   synfire_buffer grad_spike_seq SYNFIRE_READ("[T, B, N]") SYNFIRE_NULLABLE;
   /** dL/dV of every step `[T, B, N]`, read. Optional. */
   synfire_buffer grad_v_seq SYNFIRE_READ("[T, B, N]") SYNFIRE_NULLABLE;

@@ -149,7 +149,7 @@ class Layer final : public Child {
   // ---- gradients of parameters
   // From the first gradient on, the slopes of the constants are stored beside the constants.
   void prepare_gradients();
-  // f64 [slope rows + 2, B, N], then the sums of the chunks of each.
+  // f64 [n_gradients(), B, N], then the sums of the chunks of each.
   double* gradient_sums() const noexcept { return gradient_partials_; }
   const int64_t* active() const noexcept;  // ParameterBlock::active, on the device
 
@@ -173,7 +173,8 @@ class Layer final : public Child {
   Tape& eager_tape();
   // Whether a backward of this tape reads X again.
   bool reads_input(const TapeShape& tape, bool with_gradients) const noexcept {
-    return tape.mode == TapeMode::recompute || spec_.model->slope_reads_input || with_gradients;
+    return with_gradients ||
+           (!spec_.model->never_fires && (tape.mode == TapeMode::recompute || spec_.model->slope_reads_input));
   }
 
   // ---- state
@@ -249,7 +250,7 @@ class Layer final : public Child {
   void* per_neuron_ = nullptr;  // null until a parameter becomes one number per neuron
   // Null until the gradient of a parameter is asked for:
   bool wants_gradients_ = false;
-  double* gradient_partials_ = nullptr;  // f64 [slope rows + 2, B, N], then the sums of the chunks of each
+  double* gradient_partials_ = nullptr;  // f64 [n_gradients(), B, N], then the sums of the chunks of each
   void* slopes_per_neuron_ = nullptr;    // [row, constant, N], only while constants are per neuron
 
   Ref<Tape> eager_;  // null until the first eager forward

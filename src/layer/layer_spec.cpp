@@ -28,6 +28,13 @@ void check_flag(int32_t value, const char* name) {
   if (value != 0 && value != 1) fail_argument("SYN-LAYER-FLAG", "desc.%s is %d; allowed are 0 and 1", name, value);
 }
 
+// A model that never fires has no rules of firing.
+void check_fires(const ModelRow& model, int32_t value, const char* name) {
+  if (model.never_fires && value != 0)
+    fail_argument("SYN-LAYER-NO-SPIKES", "desc.%s is %d; model \"%s\" never fires, 0 is needed", name, value,
+                  model.name);
+}
+
 }  // namespace
 
 LayerSpec::LayerSpec(const synfire_layer_desc& desc) {
@@ -55,6 +62,10 @@ LayerSpec::LayerSpec(const synfire_layer_desc& desc) {
                   desc.reset);
   check_flag(desc.detach_reset, "detach_reset");
   check_flag(desc.undecayed_input, "undecayed_input");
+  check_fires(*model, desc.surrogate, "surrogate");
+  check_fires(*model, desc.reset, "reset");
+  check_fires(*model, desc.detach_reset, "detach_reset");
+  if (model->never_fires) surrogate = &no_surrogate;
   if (desc.undecayed_input && !model->has_input_decay)
     fail_argument("SYN-LAYER-INPUT-DECAY", "desc.undecayed_input is 1; model \"%s\" has no input decay to switch off",
                   model->name);
@@ -90,7 +101,7 @@ uint64_t LayerSpec::per_neuron_bytes() const {
 uint64_t LayerSpec::gradient_bytes() const {
   const int64_t row = extents.row();
   const int64_t n_chunks = (row + model::reduction_chunk - 1) / model::reduction_chunk;
-  return static_cast<uint64_t>((n_slope_rows(*model) + 2) * (row + n_chunks)) * sizeof(double);
+  return static_cast<uint64_t>(n_gradients(*model) * (row + n_chunks)) * sizeof(double);
 }
 
 uint64_t LayerSpec::slope_bytes() const {

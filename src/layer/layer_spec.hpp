@@ -40,7 +40,7 @@ struct LayerSpec {
   uint64_t stored_tape_bytes() const { return sequence_elements() * element_bytes(); }
   uint64_t narrow_tape_bytes() const { return is_narrow() ? sequence_elements() * 2 : 0; }
   uint64_t narrow_tape_spike_bytes() const {
-    return is_narrow() ? static_cast<uint64_t>(time_words() * extents.row()) * 4 : 0;
+    return is_narrow() && !model->never_fires ? static_cast<uint64_t>(time_words() * extents.row()) * 4 : 0;
   }
   uint64_t block_bytes() const;    // the parameter block
   uint64_t master_offset() const;  // of the ParameterMaster behind the block, in the same allocation

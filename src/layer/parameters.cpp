@@ -69,12 +69,12 @@ constexpr bool is_rational() {
 
 template <class... E>
 constexpr std::array<ModelRow, sizeof...(E)> model_table(model::List<E...>) {
-  return {ModelRow{E::id, E::type::name, E::type::n_states, E::type::n_constants, E::type::default_v_reset,
-                   E::type::has_input_decay, model::slope_reads_input<typename E::type>,
-                   model::slope_reads_w<typename E::type>, has_many_instructions<typename E::type>(),
-                   std::span<const model::ParameterSpec>(E::type::parameters, E::type::n_parameters),
-                   &E::type::template derive<double>, &derive_along<typename E::type>,
-                   &constants_fit<typename E::type>}...};
+  return {ModelRow{
+      E::id, E::type::name, E::type::n_states, E::type::n_constants, E::type::default_v_reset, E::type::has_input_decay,
+      model::slope_reads_input<typename E::type>, model::slope_reads_w<typename E::type>,
+      has_many_instructions<typename E::type>(), model::never_fires<typename E::type>,
+      std::span<const model::ParameterSpec>(E::type::parameters, E::type::n_parameters),
+      &E::type::template derive<double>, &derive_along<typename E::type>, &constants_fit<typename E::type>}...};
 }
 
 template <class... E>
@@ -86,6 +86,8 @@ constexpr std::array<SurrogateRow, sizeof...(E)> surrogate_table(model::List<E..
 
 constexpr auto models = model_table(model::Models{});
 constexpr auto surrogates = surrogate_table(model::Surrogates{});
+
+void derive_nothing(const double*, double*) {}
 
 constexpr bool constants_fit() {
   for (const auto& surrogate : surrogates)
@@ -131,6 +133,8 @@ const char* names_of(const Table& table, char (&text)[1024]) {
 
 }  // namespace
 
+const SurrogateRow no_surrogate = {0, "none", 0, true, {}, &derive_nothing};
+
 const ModelRow* find_model(int32_t id) {
   return find_row(models, id);
 }
@@ -175,13 +179,21 @@ std::string suggested_surrogate(std::string_view name) {
 }
 
 int n_constants(const ModelRow& model) {
-  return model::first_model_constant + model.n_constants + model::max_surrogate_constants;
+  return model::first_model_constant + model.n_constants + (model.never_fires ? 0 : model::max_surrogate_constants);
 }
 
 int n_slope_rows(const ModelRow& model) {
   int rows = 0;
   for (const auto& parameter : model.parameters) rows += parameter.reciprocal_name ? 2 : 1;
   return rows;
+}
+
+int n_firing_parameters(const ModelRow& model) {
+  return model.never_fires ? 0 : 2;
+}
+
+int n_gradients(const ModelRow& model) {
+  return n_slope_rows(model) + n_firing_parameters(model);
 }
 
 ParameterSet::ParameterSet(const ModelRow& model, const SurrogateRow& surrogate, int64_t n_neurons,
@@ -192,9 +204,11 @@ ParameterSet::ParameterSet(const ModelRow& model, const SurrogateRow& surrogate,
       undecayed_input_(undecayed_input),
       n_constants_(core::n_constants(model)) {
   specs_.assign(model.parameters.begin(), model.parameters.end());
-  specs_.push_back(model::v_threshold_parameter);
-  specs_.push_back(model::v_reset_parameter);
-  specs_.back().default_value = model.default_v_reset;
+  if (!model.never_fires) {
+    specs_.push_back(model::v_threshold_parameter);
+    specs_.push_back(model::v_reset_parameter);
+    specs_.back().default_value = model.default_v_reset;
+  }
   specs_.insert(specs_.end(), surrogate.parameters.begin(), surrogate.parameters.end());
   for (const auto& spec : specs_) values_.push_back({spec.default_value});
 }
@@ -254,7 +268,7 @@ std::vector<double> ParameterSet::checked(ParameterName name, std::span<const do
 }
 
 bool ParameterSet::all_constants_fit(double largest) const {
-  for (size_t i = model_.parameters.size(); i < model_.parameters.size() + 2; ++i)
+  for (size_t i = model_.parameters.size(); i < static_cast<size_t>(n_own()); ++i)
     for (const double value : values_[i])
       if (!(std::fabs(value) <= largest)) return false;
   return model_.constants_fit(values_.data(), per_neuron() ? n_neurons_ : 1, undecayed_input_, largest);
@@ -290,10 +304,11 @@ void ParameterSet::constants(int64_t neuron, double* constants) const {
   double values[model::max_parameters];
   for (uint32_t i = 0; i < size(); ++i) values[i] = value(i, neuron);
   const double* const common = values + model_.parameters.size();
-  constants[model::constant_v_threshold] = common[0];
-  constants[model::constant_v_reset] = common[1];
+  constants[model::constant_v_threshold] = model_.never_fires ? 0.0 : common[0];
+  constants[model::constant_v_reset] = model_.never_fires ? 0.0 : common[1];
   double* const own = constants + model::first_model_constant;
   model_.derive(values, undecayed_input_, own);
+  if (model_.never_fires) return;
   std::fill_n(own + model_.n_constants, model::max_surrogate_constants, 0.0);
   surrogate_.derive(values + n_own(), own + model_.n_constants);
 }
@@ -302,8 +317,8 @@ void ParameterSet::constants(int64_t neuron, double* constants) const {
 
 int32_t ParameterSet::gradient_row(ParameterName name, const char* argument) const {
   const auto n_own = static_cast<uint32_t>(model_.parameters.size());
-  if (name.index == n_own) return model::gradient_of_v_threshold;
-  if (name.index == n_own + 1) return model::gradient_of_v_reset;
+  if (!model_.never_fires && name.index == n_own) return model::gradient_of_v_threshold;
+  if (!model_.never_fires && name.index == n_own + 1) return model::gradient_of_v_reset;
   if (name.index > n_own + 1)
     fail_argument("SYN-GRADIENT-SURROGATE",
                   "%s is \"%s\", a parameter of the surrogate, which has no gradient; the model's, v_threshold and "

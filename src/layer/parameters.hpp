@@ -23,6 +23,7 @@ struct ModelRow {
   bool slope_reads_input;  // ∂H/∂V or ∂H/∂X depends on X, so that backward needs X even where H is kept
   bool slope_reads_w;      // a derivative of H or W depends on W, so that backward needs W before each step
   bool many_instructions;  // passes are bound by instructions, not by memory
+  bool never_fires;  // no spikes, v_threshold, v_reset or surrogate; backward needs H for gradients of parameters only
   std::span<const model::ParameterSpec> parameters;
   void (*derive)(const double* parameters, bool undecayed_input, double* constants);
   // The slopes of the constants along one parameter.
@@ -41,6 +42,9 @@ struct SurrogateRow {
   void (*derive)(const double* parameters, double* constants);
 };
 
+// For models that never fire: without constants or parameters. No surrogate has its id, 0.
+extern const SurrogateRow no_surrogate;
+
 // Null if there is no such model or surrogate.
 const ModelRow* find_model(int32_t id);
 const SurrogateRow* find_surrogate(int32_t id);
@@ -56,6 +60,10 @@ std::string suggested_surrogate(std::string_view name);
 // Constants a kernel may read for a layer: v_threshold, v_reset, the model's, and as many as any surrogate has, so that
 // one kernel can serve several surrogates.
 int n_constants(const ModelRow& model);
+// Parameters of firing: v_threshold and v_reset, or none.
+int n_firing_parameters(const ModelRow& model);
+// Gradients of parameters that one backward may be asked for: one for each row of slopes and parameter of firing.
+int n_gradients(const ModelRow& model);
 // Rows of slopes: one per parameter of the model, then one per second name.
 int n_slope_rows(const ModelRow& model);
 
@@ -86,7 +94,8 @@ class ParameterSet {
   // represent it; `changed` is the parameter that was set last.
   void check_constants(ParameterName changed, double largest) const;
 
-  int n_own() const noexcept { return static_cast<int>(model_.parameters.size()) + 2; }  // without the surrogate's
+  // Without the surrogate's.
+  int n_own() const noexcept { return static_cast<int>(model_.parameters.size()) + n_firing_parameters(model_); }
 
   bool per_neuron() const noexcept;
   int n_constants() const noexcept { return n_constants_; }
@@ -112,7 +121,7 @@ class ParameterSet {
   int64_t n_neurons_;
   bool undecayed_input_;
   int n_constants_;
-  std::vector<model::ParameterSpec> specs_;  // the model's, v_threshold, v_reset, the surrogate's
+  std::vector<model::ParameterSpec> specs_;  // the model's, those of firing, the surrogate's
   std::vector<std::vector<double>> values_;
 };
 

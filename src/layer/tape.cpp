@@ -21,7 +21,7 @@ void Tape::provide(TapeMode mode, bool in_place) {
   if (mode == TapeMode::store && !in_place) provide(stored_h_, spec_.stored_tape_bytes());
   if (mode == TapeMode::store_narrow) {
     if (!in_place) provide(narrow_h_, spec_.narrow_tape_bytes());
-    provide(narrow_spikes_, spec_.narrow_tape_spike_bytes());
+    if (!spec_.model->never_fires) provide(narrow_spikes_, spec_.narrow_tape_spike_bytes());
   }
 }
 
@@ -58,7 +58,7 @@ View Tape::stored_h(TapeMode mode, bool in_place, const View& x) noexcept {
 }
 
 View Tape::spikes(TapeMode mode) noexcept {
-  if (mode != TapeMode::store_narrow) return {};
+  if (mode != TapeMode::store_narrow || spec_.model->never_fires) return {};
   const Extents& e = spec_.extents;
   return own(narrow_spikes_, {spec_.time_words(), e.batch, e.n_neurons}, SYNFIRE_DTYPE_TIME_BITS);
 }

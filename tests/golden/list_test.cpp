@@ -119,7 +119,8 @@ TEST_F(Listed, ModelsAreAsTheLibraryAnswers) {
   for (const synfire_tools::NamedId& model : synfire_tools::models) {
     SCOPED_TRACE(model.name);
     const Rows& rows = all.at("model-" + std::string(model.name));
-    synfire_layer layer = make(model.id, SYNFIRE_SURROGATE_ATAN);
+    const bool fires = model.id != SYNFIRE_MODEL_LI;
+    synfire_layer layer = make(model.id, fires ? SYNFIRE_SURROGATE_ATAN : SYNFIRE_SURROGATE_DEFAULT);
     uint32_t index = 0;
     for (size_t i = 1; i < rows.size(); ++i) {
       synfire_parameter_info info = SYNFIRE_PARAMETER_INFO_INIT;
@@ -131,8 +132,11 @@ TEST_F(Listed, ModelsAreAsTheLibraryAnswers) {
       if (i + 1 < rows.size() && !(model.id == SYNFIRE_MODEL_PLIF && rows[i + 1][0] == "tau")) ++index;
     }
     synfire_parameter_info info = SYNFIRE_PARAMETER_INFO_INIT;
-    ASSERT_EQ(synfire_layer_get_parameter_info(layer, index + 1, &info), SYNFIRE_OK);
-    EXPECT_STREQ(info.name, "alpha") << "a parameter of the model is not listed";
+    const synfire_status next = synfire_layer_get_parameter_info(layer, index + 1, &info);
+    EXPECT_EQ(next, fires ? SYNFIRE_OK : SYNFIRE_ERROR_INVALID_ARGUMENT) << "a parameter of the model is not listed";
+    if (fires) {
+      EXPECT_STREQ(info.name, "alpha") << "a parameter of the model is not listed";
+    }
     synfire_layer_destroy(layer);
   }
 }

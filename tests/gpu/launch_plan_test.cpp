@@ -190,6 +190,42 @@ TEST(LaunchPlan, WidthsFollowTheStorageType) {
     }
 }
 
+// A pass of a model that never fires reads and writes one sequence each, in accesses as wide as a forward's.
+TEST(LaunchPlan, WidthsWithoutSpikes) {
+  constexpr int64_t many = 1 << 22, few = 4096;
+  const std::tuple<int32_t, int> types[] = {{SYNFIRE_DTYPE_F32, linear_backward_width<float>},
+                                            {SYNFIRE_DTYPE_F64, linear_backward_width<double>},
+                                            {SYNFIRE_DTYPE_F16, linear_backward_width<F16>},
+                                            {SYNFIRE_DTYPE_BF16, linear_backward_width<Bf16>}};
+  for (const auto& [dtype, wide] : types) {
+    SCOPED_TRACE(testing::Message() << "dtype " << dtype);
+    Given given = {40, 1, many, dtype};
+    given.model = SYNFIRE_MODEL_LI;
+    EXPECT_EQ(forward_width_of(given), wide);
+    EXPECT_EQ(backward_width_of(given), wide);
+    given.misaligned = 1;
+    EXPECT_EQ(forward_width_of(given), 1);
+    EXPECT_EQ(backward_width_of(given), wide) << "x is not read";
+    given = {40, 1, few, dtype};
+    given.model = SYNFIRE_MODEL_LI;
+    EXPECT_EQ(forward_width_of(given), 1);
+    EXPECT_EQ(backward_width_of(given), 1);
+    Planned planned(given);
+    (void)planned.forward();
+    operations::Backward op = planned.backward();
+    const Plan plain = plan_of(op, h200);
+    EXPECT_EQ(op.x.data, nullptr);
+    EXPECT_EQ(op.tape.data, nullptr);
+    EXPECT_EQ(plain.shared_bytes, 0u);
+    expect_covered(plain, few, backward_threads);
+    enqueue(op);
+    EXPECT_EQ(latest.kernel, kernel_for(op, plain));
+    op.gradients.count = 1;
+    EXPECT_NE(kernel_for(op, plan_of(op, h200)), kernel_for(planned.backward(), plain));
+    EXPECT_GT(plan_of(op, h200).shared_bytes, 0u);
+  }
+}
+
 TEST(LaunchPlan, SharedMemoryFitsAnyLayer) {
   constexpr uint32_t most = 227 * 1024;  // of compute capability 9.0; the smallest supported architecture has 99 KiB
   for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_F16})

@@ -132,14 +132,15 @@ operations::Forward Planned::forward() const {
   operations::ForwardRequest request = {};
   request.tape = static_cast<core::TapeMode>(given_.tape);
   request.x = x.get();
-  request.spikes = spikes.get();
+  (spec().model->never_fires ? request.v_seq : request.spikes) =
+      spec().model->never_fires ? grad_spike.get() : spikes.get();
   return operations::make_forward(*layer, request,
                                   request.tape == core::TapeMode::none ? nullptr : &layer->eager_tape());
 }
 
 operations::Backward Planned::backward() const {
   operations::BackwardRequest request = {};
-  request.grad_spike_seq = grad_spike.get();
+  (spec().model->never_fires ? request.grad_v_seq : request.grad_spike_seq) = grad_spike.get();
   request.grad_x_seq = grad_x.get();
   const core::TapeShape shape = {x.get(), static_cast<core::TapeMode>(given_.tape), false};
   return *operations::make_backward(*layer, request, layer->eager_tape(), shape).front().as<operations::Backward>();

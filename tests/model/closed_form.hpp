@@ -7,6 +7,7 @@
 //     QIF         H = V + (X + a0·(V − v_rest)·(V − v_c))/tau
 //     EIF         H = V + (X − V + v_rest + delta_T·E)/tau,  E = exp((V − theta_rh)/delta_T)
 //     Izhikevich  H = V + (X + a0·(V − v_rest)·(V − v_c) − W)/tau,  W' = W + (a·(H − v_rest) − W)/tau_w + b·S
+//     LI          H of LIF
 //     KLIF        H = max(0, relu_k·(the H of LIF)), of docs/examples/models; not built in
 //
 // The recursion through time is in tests/capi/closed_form_oracle.hpp.
@@ -19,7 +20,7 @@
 namespace closed_form {
 
 /// The ids of synfire.h.
-enum Model : int { if_neuron = 1, lif, plif, qif, eif, izhikevich, klif = 1000 };
+enum Model : int { if_neuron = 1, lif, plif, qif, eif, izhikevich, li, klif = 1000 };
 
 /// The step that begins at (v, w), receives x, charges to h and emits the spike s.
 struct Step {
@@ -37,7 +38,8 @@ inline Slopes slopes(int model, bool undecayed_input, const double* p, const Ste
   const auto [v, w, x, h, s] = step;
   Slopes d;
   switch (model) {
-    case lif: {
+    case lif:
+    case li: {
       const double tau = p[0], v_rest = p[1];
       d.h_v = 1 - 1 / tau;
       d.h_x = undecayed_input ? 1 : 1 / tau;

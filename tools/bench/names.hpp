@@ -123,11 +123,13 @@ struct Model {
   float x_low, x_high;  ///< X is uniform in [x_low, x_high]; chosen so that 10 to 50 % of all neuron-steps spike
 };
 
-// The default comes first, then the library's other models in order. IF has no leak, so it needs less input.
+// The default comes first, then the library's other models in order, except LI, which has no spikes to measure. IF has
+// no leak, so it needs less input.
 inline constexpr auto models = [] {
-  std::array<Model, synfire_tools::models.size()> rows{};
+  std::array<Model, synfire_tools::models.size() - 1> rows{};
   std::size_t next = 1;
   for (const synfire_tools::NamedId& entry : synfire_tools::models) {
+    if (entry.id == SYNFIRE_MODEL_LI) continue;
     Model& row = entry.id == SYNFIRE_MODEL_LIF ? rows[0] : rows[next++];
     row = {entry.name, entry.id, -0.3F, entry.id == SYNFIRE_MODEL_IF ? 0.9F : 2.2F};
   }

@@ -25,7 +25,7 @@ struct Model {
   int id;
   bool has_w, has_input_decay;
   std::vector<model::ParameterSpec>
-      parameters;  // its own, v_threshold, v_reset: in the order in which a layer has them
+      parameters;  // its own, v_threshold, v_reset (if it fires): in the order in which a layer has them
 };
 
 struct Surrogate {
@@ -39,6 +39,7 @@ template <typename M>
 std::vector<model::ParameterSpec> parameters_of() {
   std::vector<model::ParameterSpec> all;
   if constexpr (M::n_parameters > 0) all.assign(M::parameters, M::parameters + M::n_parameters);
+  if (model::never_fires<M>) return all;
   all.push_back(model::v_threshold_parameter);
   all.push_back(model::v_reset_parameter);
   all.back().default_value = M::default_v_reset;

@@ -219,7 +219,15 @@ namespace Synfire
         /// S[t]. Parameters <c>tau</c>, <c>v_c</c>, <c>a0</c>, <c>v_rest</c>, <c>tau_w</c>, <c>a</c>, <c>b</c>,
         /// <c>v_threshold</c>, <c>v_reset</c>.
         /// </summary>
-        Izhikevich = 6
+        Izhikevich = 6,
+
+        /// <summary>
+        /// Leaky integrator: LIF's H without spikes and without reset, V[t] = H[t]; the readout of a network. V
+        /// begins at 0. Parameters <c>tau</c>, <c>v_rest</c>. Such a layer has no surrogate and no rules of
+        /// reset; passes refuse <c>spikes</c> and <c>grad_spike_seq</c>, and a backward reads X again only for
+        /// gradients of parameters.
+        /// </summary>
+        Li = 7
     }
 
     /// <summary>The constants <c>SYNFIRE_SURROGATE_*</c> of the C library.</summary>

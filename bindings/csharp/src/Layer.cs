@@ -30,7 +30,7 @@ namespace Synfire
         /// <summary>Whether the gradient stops at the spike inside the reset.</summary>
         public bool DetachReset { get; set; }
 
-        /// <summary>LIF and PLIF: whether X is added undivided by tau.</summary>
+        /// <summary>LIF, PLIF and LI: whether X is added undivided by tau.</summary>
         public bool UndecayedInput { get; set; }
 
         /// <summary>

@@ -307,15 +307,20 @@ namespace Synfire.Raw
         /// sequence may also be f32.
         /// </summary>
         public int dtype;
-        /// <summary>One of <c>SYNFIRE_RESET_*</c>. Default: hard.</summary>
+        /// <summary>One of <c>SYNFIRE_RESET_*</c>. Default: hard; LI takes only 0.</summary>
         public int reset;
         /// <summary>
-        /// One of <c>SYNFIRE_SURROGATE_*</c>, or an id from synfire_surrogate_id(). Default: sigmoid.
+        /// One of <c>SYNFIRE_SURROGATE_*</c>, or an id from synfire_surrogate_id(). Default: sigmoid; LI takes
+        /// only 0.
         /// </summary>
         public int surrogate;
-        /// <summary>1: the gradient does not flow through the spike inside the reset. Default 0: it does.</summary>
+        /// <summary>
+        /// 1: the gradient does not flow through the spike inside the reset. Default 0: it does; LI takes only 0.
+        /// </summary>
         public int detach_reset;
-        /// <summary>LIF and PLIF only. 1: X is added without division by tau. Default 0: X is divided by tau.</summary>
+        /// <summary>
+        /// LIF, PLIF and LI only. 1: X is added without division by tau. Default 0: X is divided by tau.
+        /// </summary>
         public int undecayed_input;
         /// <summary>
         /// CUDA threads per block of the layer's kernels, for measurements: 32, 64, 96 or 128; a backward uses at
@@ -446,7 +451,7 @@ namespace Synfire.Raw
         /// <summary>
         /// S, written: dense <c>[T, B, N]</c> of 0 and 1 (of the type of other sequences, or SYNFIRE_DTYPE_U8),
         /// SYNFIRE_DTYPE_BITS <c>[T, B, ceil(N/32)]</c>, or SYNFIRE_DTYPE_TIME_BITS <c>[ceil(T/32), B, N]</c>.
-        /// Optional.
+        /// Optional; LI has none.
         /// </summary>
         public synfire_buffer spikes;
         /// <summary>
@@ -522,7 +527,7 @@ namespace Synfire.Raw
         /// Default 0: this is refused.
         /// </summary>
         public int in_place;
-        /// <summary>dL/dS <c>[T, B, N]</c>, read. Optional.</summary>
+        /// <summary>dL/dS <c>[T, B, N]</c>, read. Optional; LI has none.</summary>
         public synfire_buffer grad_spike_seq;
         /// <summary>dL/dV of every step <c>[T, B, N]</c>, read. Optional.</summary>
         public synfire_buffer grad_v_seq;
@@ -1263,6 +1268,14 @@ namespace Synfire.Raw
         /// <c>v_threshold</c>, <c>v_reset</c>.
         /// </summary>
         public const int SYNFIRE_MODEL_IZHIKEVICH = 6;
+
+        /// <summary>
+        /// Leaky integrator: LIF's H without spikes and without reset, V[t] = H[t]; the readout of a network. V
+        /// begins at 0. Parameters <c>tau</c>, <c>v_rest</c>. Such a layer has no surrogate and no rules of
+        /// reset; passes refuse <c>spikes</c> and <c>grad_spike_seq</c>, and a backward reads X again only for
+        /// gradients of parameters.
+        /// </summary>
+        public const int SYNFIRE_MODEL_LI = 7;
 
         /// <summary>The default surrogate: SYNFIRE_SURROGATE_SIGMOID.</summary>
         public const int SYNFIRE_SURROGATE_DEFAULT = 0;

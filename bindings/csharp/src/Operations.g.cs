@@ -24,7 +24,7 @@ namespace Synfire
         /// <summary>
         /// S, written: dense <c>[T, B, N]</c> of 0 and 1 (of the type of other sequences, or
         /// <see cref="DType.U8"/>), <see cref="DType.Bits"/> <c>[T, B, ceil(N/32)]</c>, or
-        /// <see cref="DType.TimeBits"/> <c>[ceil(T/32), B, N]</c>. Optional.
+        /// <see cref="DType.TimeBits"/> <c>[ceil(T/32), B, N]</c>. Optional; LI has none.
         /// </summary>
         public BufferBase Spikes { get; set; }
 
@@ -93,7 +93,7 @@ namespace Synfire
         /// </summary>
         public bool InPlace { get; set; }
 
-        /// <summary>dL/dS <c>[T, B, N]</c>, read. Optional.</summary>
+        /// <summary>dL/dS <c>[T, B, N]</c>, read. Optional; LI has none.</summary>
         public BufferBase GradSpikeSeq { get; set; }
 
         /// <summary>dL/dV of every step <c>[T, B, N]</c>, read. Optional.</summary>

@@ -9,7 +9,8 @@ namespace synfire::model {
 // f32, a tape takes 1/8 byte per element, and only V_init for T ≤ 32.
 inline constexpr int checkpoint_interval = 32;
 
-// Constants of a neuron, in this order: the two that every model has, the model's own, the surrogate's.
+// Constants of a neuron, in this order: the two of firing (unused by a model that never fires), the model's own, the
+// surrogate's.
 inline constexpr int constant_v_threshold = 0;
 inline constexpr int constant_v_reset = 1;
 inline constexpr int first_model_constant = 2;
@@ -59,7 +60,7 @@ struct ParameterSpec {
   const char* reciprocal_unit = nullptr;  // that of 1/value
 };
 
-// The two parameters that every model has, after its own. Each model defines the default of its v_reset.
+// The two parameters that every model that fires has, after its own. Each model defines the default of its v_reset.
 inline constexpr ParameterSpec v_threshold_parameter = {"v_threshold", 1.0,     -unbounded, unbounded,
                                                         false,         nullptr, "potential"};
 inline constexpr ParameterSpec v_reset_parameter = {"v_reset", 0.0, -unbounded, unbounded, false, nullptr, "potential"};

@@ -8,6 +8,7 @@
 #include "eif.hpp"
 #include "if.hpp"
 #include "izhikevich.hpp"
+#include "li.hpp"
 #include "lif.hpp"
 #include "list.hpp"
 #include "qif.hpp"
@@ -16,8 +17,8 @@
 
 SYNFIRE_MODEL_BEGIN
 
-using BuiltInModels =
-    List<Entry<1, If>, Entry<2, Lif>, Entry<3, Plif, Lif>, Entry<4, Qif>, Entry<5, Eif>, Entry<6, Izhikevich>>;
+using BuiltInModels = List<Entry<1, If>, Entry<2, Lif>, Entry<3, Plif, Lif>, Entry<4, Qif>, Entry<5, Eif>,
+                           Entry<6, Izhikevich>, Entry<7, Li>>;
 using BuiltInSurrogates =
     List<Entry<1, Sigmoid>, Entry<2, Atan>, Entry<3, PiecewiseQuadratic>, Entry<4, PiecewiseExp>, Entry<5, SoftSign>,
          Entry<6, SuperSpike>, Entry<7, Erf>, Entry<8, PiecewiseLeakyRelu>, Entry<9, S2nn>, Entry<10, QPseudoSpike>,

@@ -11,6 +11,20 @@
 
 SYNFIRE_MODEL_BEGIN
 
+// Whether the model never fires: V[t] = H[t], without a threshold, a reset or a surrogate. Such a model has one variable
+// and an H that is linear in V and X, so that backward needs neither of them, unless it takes gradients of parameters.
+template <class Model>
+inline constexpr bool never_fires = false;
+template <class Model>
+  requires requires {
+    Model::never_fires;
+  }
+inline constexpr bool never_fires<Model> = Model::never_fires;
+
+// Parameters of firing that a model has beside its own: v_threshold and v_reset, or none.
+template <class Model>
+inline constexpr int n_firing_parameters = never_fires<Model> ? 0 : 2;
+
 // Index of the first constant of the surrogate among the constants of a neuron.
 template <class Model>
 inline constexpr int first_surrogate_constant = first_model_constant + Model::n_constants;
@@ -41,9 +55,12 @@ struct State {
 };
 
 // A NaN never fires.
-template <class R>
+template <class Model, class R>
 SYNFIRE_MODEL_FN bool fires(const R* constants, R h) {
-  return h >= constants[constant_v_threshold];
+  if constexpr (never_fires<Model>)
+    return false;
+  else
+    return h >= constants[constant_v_threshold];
 }
 
 // H. The arguments may be numbers or dual numbers.
@@ -120,16 +137,17 @@ struct StepGradient {
 template <class Model, class R>
 SYNFIRE_MODEL_FN StepGradient<R> backward_step(const R* constants, Rules rules, State<R> before, R x, R h, R g,
                                                Incoming<R> in) {
-  const R v_threshold = constants[constant_v_threshold];
-  const R v_reset = constants[constant_v_reset];
-  const bool spike = fires(constants, h);
-
+  static_assert(!never_fires<Model> || (Model::n_states == 1 && !slope_reads_input<Model>));
   Dual<R, Zero> c[Model::n_constants > 0 ? Model::n_constants : 1];
   for (int k = 0; k < Model::n_constants; ++k) c[k] = constant(constants[first_model_constant + k]);
   const auto v = constant(before.v), w = constant(before.w), xx = constant(x);
   const R dh_dv = number<R>(charge_of<Model>(c, variable(before.v), w, xx).derivative);
   const R dh_dx = number<R>(charge_of<Model>(c, v, w, variable(x)).derivative);
 
+  if constexpr (never_fires<Model>) return {in.v * dh_dx, {in.v * dh_dv, R(0)}, in.v, R(0)};
+  const R v_threshold = constants[constant_v_threshold];
+  const R v_reset = constants[constant_v_reset];
+  const bool spike = fires<Model>(constants, h);
   const R jump = choose(rules.soft_reset, -v_threshold, v_reset - h);
   R grad_spike = choose(rules.detach_reset, in.spike, fma(in.v, jump, in.spike));
   const R through = choose(rules.soft_reset, in.v, spike ? R(0) : in.v);
@@ -162,23 +180,23 @@ SYNFIRE_MODEL_FN R parameter_gradient(const R* constants, const R* slopes, State
   if constexpr (Model::n_states == 1) {
     return through_h;
   } else {
-    const R spike = fires(constants, h) ? R(1) : R(0);
+    const R spike = fires<Model>(constants, h) ? R(1) : R(0);
     return fma(in.w, number<R>(Model::adapt(c, w, constant(h), constant(spike)).derivative), through_h);
   }
 }
 
 // The same for v_threshold: −g·dL/dS, and the soft reset's own −S·G_V.
-template <class R>
+template <class Model, class R>
 SYNFIRE_MODEL_FN R v_threshold_gradient(const R* constants, Rules rules, R h, R g, const StepGradient<R>& step,
                                         Incoming<R> in) {
-  const R direct = choose(rules.soft_reset, fires(constants, h) ? in.v : R(0), R(0));
+  const R direct = choose(rules.soft_reset, fires<Model>(constants, h) ? in.v : R(0), R(0));
   return -fma(g, step.spike, direct);
 }
 
 // The same for v_reset: the hard reset's S·G_V.
-template <class R>
+template <class Model, class R>
 SYNFIRE_MODEL_FN R v_reset_gradient(const R* constants, Rules rules, R h, Incoming<R> in) {
-  return choose(rules.soft_reset, R(0), fires(constants, h) ? in.v : R(0));
+  return choose(rules.soft_reset, R(0), fires<Model>(constants, h) ? in.v : R(0));
 }
 
 SYNFIRE_MODEL_END

@@ -46,11 +46,12 @@ inline constexpr int slope_rows = Model::n_parameters + count_bits(reciprocal_na
 
 // ---- constants ------------------------------------------------------------------------------------------------------
 
-// The constants of one neuron, v_threshold, v_reset and those of the model's formula, from its parameters in order.
+// The constants of one neuron, v_threshold, v_reset and those of the model's formula, from its parameters in order. A
+// model that never fires has 0 for the first two, and V begins at 0.
 template <class Model>
 SYNFIRE_MODEL_FN void derive_own(const double* parameters, bool undecayed_input, double* constants) {
-  constants[constant_v_threshold] = parameters[Model::n_parameters];
-  constants[constant_v_reset] = parameters[Model::n_parameters + 1];
+  constants[constant_v_threshold] = never_fires<Model> ? 0.0 : parameters[Model::n_parameters];
+  constants[constant_v_reset] = never_fires<Model> ? 0.0 : parameters[Model::n_parameters + 1];
   Model::derive(parameters, undecayed_input, constants + first_model_constant);
 }
 

@@ -16,6 +16,15 @@ struct AnySurrogate {
   static constexpr int n_constants = max_surrogate_constants;
 };
 
+// That of a model which never fires.
+struct NoSurrogate {
+  static constexpr int n_constants = 0;
+  template <class R>
+  static __device__ __forceinline__ R derivative(const R* /*constants*/, R /*x*/) {
+    return R(0);
+  }
+};
+
 template <class R, class... Entries>
 __device__ __forceinline__ R derivative_of(List<Entries...>, int32_t surrogate, const R* constants, R x) {
   R g = R(0);
@@ -322,7 +331,7 @@ class BackwardThread {
     for (int w = 0; w < W; ++w) {
       const State<R> before = {v.e[w], w_now.e[w]};
       h.e[w] = charge<Model>(constants_[w], before, x.e[w]);
-      const State<R> after = advance<Model>(constants_[w], rules_, before, h.e[w], fires(constants_[w], h.e[w]));
+      const State<R> after = advance<Model>(constants_[w], rules_, before, h.e[w], fires<Model>(constants_[w], h.e[w]));
       v.e[w] = after.v;
       w_now.e[w] = after.w;
     }
@@ -352,7 +361,7 @@ class BackwardThread {
         if constexpr (two_variables) {
           const State<R> before = {R(0), w_now.e[w]};
           if constexpr (keeps_w) h_[s * step_stride + backward_threads].e[w] = before.w;
-          w_now.e[w] = advance<Model>(constants_[w], rules_, before, h.e[w], fires(constants_[w], h.e[w])).w;
+          w_now.e[w] = advance<Model>(constants_[w], rules_, before, h.e[w], fires<Model>(constants_[w], h.e[w])).w;
         }
       }
       h_[s * step_stride] = h;
@@ -374,8 +383,9 @@ class BackwardThread {
     if constexpr (keeps_w) w_before = h_[s * step_stride + backward_threads];
 #pragma unroll
     for (int w = 0; w < W; ++w) {
-      const R v_before =
-          first ? v_start_.e[w] : reset(constants_[w], rules_, h_before.e[w], fires(constants_[w], h_before.e[w]));
+      const R v_before = first
+                             ? v_start_.e[w]
+                             : reset(constants_[w], rules_, h_before.e[w], fires<Model>(constants_[w], h_before.e[w]));
       const R g = slope(w);
       const State<R> before = {v_before, w_before.e[w]};
       const Incoming<R> incoming = {grad_spike.e[w], grad_v.e[w] + carried_v_.e[w], grad_w.e[w] + carried_w_.e[w]};
@@ -399,10 +409,10 @@ class BackwardThread {
     for (int q = 0; q < a_.gradients.count; ++q) {
       const int slope_row = a_.gradients.rows[q];
       R share;
-      if (slope_row == gradient_of_v_threshold) {
-        share = v_threshold_gradient(constants_[0], rules_, h, g, step, incoming);
-      } else if (slope_row == gradient_of_v_reset) {
-        share = v_reset_gradient(constants_[0], rules_, h, incoming);
+      if (!never_fires<Model> && slope_row == gradient_of_v_threshold) {
+        share = v_threshold_gradient<Model>(constants_[0], rules_, h, g, step, incoming);
+      } else if (!never_fires<Model> && slope_row == gradient_of_v_reset) {
+        share = v_reset_gradient<Model>(constants_[0], rules_, h, incoming);
       } else {
         R slopes[max_model_constants];
 #pragma unroll
@@ -463,7 +473,123 @@ __global__ void __launch_bounds__(backward_threads, backward_blocks_at_least<E, 
   BackwardThread<Model, Surrogate, E, W, false, Rules, Inputs>(launch, at, h).run();
 }
 
+// ---- models that never fire -----------------------------------------------------------------------------------------
+
+// One thread's neurons, backward through time, without gradients of parameters: the slopes are the same at every step,
+// so neither H nor X is read.
+template <class Model, class E, int W, bool PerNeuron, int Ahead>
+class LinearBackwardThread {
+ public:
+  using R = Arithmetic<E>;
+  using Input = Reader<E, W>;
+  using Row = typename Input::Row;
+
+  __device__ __forceinline__ LinearBackwardThread(const BackwardLaunch<R>& launch, const Position& at)
+      : a_(launch.arguments), element_(at.element), constants_(*a_.parameters, a_.extents, at) {
+    carried_ = {};
+    if (a_.grad_v_final) carried_ = load<W>(a_.grad_v_final + at.element);
+    const int64_t last = a_.extents.n_steps - 1;
+    if (a_.grad_v_seq) grad_v_ = Input(a_.grad_v_seq, last, at.element, -1);
+    if (a_.grad_x) grad_x_ = Writer<E, W, true>(a_.grad_x, last, at.element, -1);
+  }
+
+  __device__ __forceinline__ void run() {
+    int64_t left = a_.extents.n_steps;
+    Row rows[Ahead];
+#pragma unroll
+    for (int u = 0; u < Ahead; ++u)
+      if (u < left) rows[u] = next();
+    for (; left >= 2 * Ahead; left -= Ahead) chunk<Chunk::loading>(rows, left);
+    if (left == Ahead)
+      chunk<Chunk::last>(rows, left);
+    else
+      for (; left > 0; left -= Ahead) chunk<Chunk::partial>(rows, left);
+    if (a_.grad_v_init) store<W>(a_.grad_v_init + element_, carried_);
+  }
+
+ private:
+  // As in BackwardThread.
+  enum class Chunk { loading, last, partial };
+
+  template <Chunk Kind>
+  __device__ __forceinline__ void chunk(Row (&rows)[Ahead], int64_t left) {
+#pragma unroll
+    for (int u = 0; u < Ahead; ++u) {
+      if (Kind == Chunk::partial && u >= left) continue;
+      const Row now = rows[u];
+      if (Kind == Chunk::loading || (Kind == Chunk::partial && u + Ahead < left)) rows[u] = next();
+      step(now);
+    }
+  }
+
+  __device__ __forceinline__ Row next() {
+    if (!a_.grad_v_seq) return {};
+    return grad_v_.take();
+  }
+
+  __device__ __forceinline__ void step(const Row& row) {
+    Vector<R, W> grad_v = grad_v_.decoded(row), grad_x;
+#pragma unroll
+    for (int w = 0; w < W; ++w) {
+      if (!a_.grad_v_seq) grad_v.e[w] = R(-0.0);  // adding −0 changes no number
+      const Incoming<R> incoming = {R(0), grad_v.e[w] + carried_.e[w], R(0)};
+      const StepGradient<R> step =
+          backward_step<Model>(constants_[w], a_.rules, State<R>{R(0), R(0)}, R(0), R(0), R(0), incoming);
+      grad_x.e[w] = step.x;
+      carried_.e[w] = step.before.v;
+    }
+    grad_x_.put(grad_x, static_cast<bool>(a_.grad_x));
+  }
+
+  const operations::BackwardArguments<R>& a_;
+  const int64_t element_;
+  const Constants<R, first_model_constant + Model::n_constants, W, PerNeuron> constants_;
+  Input grad_v_;
+  Writer<E, W, true> grad_x_;
+  Vector<R, W> carried_;
+};
+
+// Rows in flight, by the reasons of forward_ahead and deep_ahead (forward.cuh).
+inline constexpr int linear_ahead = 8;
+inline constexpr int deep_linear_ahead = 32;
+
+template <class Model, class E, int W>
+__global__ void __launch_bounds__(backward_threads)
+    linear_backward(const __grid_constant__ BackwardLaunch<Arithmetic<E>> launch) {
+  wait_for_previous();
+  if (launch.next_begins_early) let_next_begin();
+  const Position at = position<W>(launch.lanes, launch.arguments.extents, gridDim.x - 1 - blockIdx.x);
+  const int64_t active = launch.arguments.parameters->active;
+  const bool per_neuron = launch.arguments.parameters->per_neuron;
+  if (!at.writes || at.element >= active) return;
+  if (per_neuron) {
+    LinearBackwardThread<Model, E, W, true, linear_ahead>(launch, at).run();
+    return;
+  }
+  if constexpr (W == 1 && is_same<E, float>) {
+    if (launch.arguments.extents.n_steps >= deep_linear_ahead) {
+      LinearBackwardThread<Model, E, W, false, deep_linear_ahead>(launch, at).run();
+      return;
+    }
+  }
+  LinearBackwardThread<Model, E, W, false, linear_ahead>(launch, at).run();
+}
+
 // ---- instances ------------------------------------------------------------------------------------------------------
+
+// Gradients of parameters take the general kernel.
+template <class Model, class E>
+const void* linear_backward_address(int width, BackwardInputs inputs) {
+  if constexpr (is_same<E, AnyStorage> || is_same<E, double>)
+    if (inputs == BackwardInputs::parameters)
+      return address(backward<Model, NoSurrogate, E, 1, BackwardInputs::parameters>);
+  constexpr BackwardInputs own = is_same<E, AnyStorage> ? BackwardInputs::any : BackwardInputs::potential;
+  if (inputs != own) return nullptr;
+  if (width == 1) return address(linear_backward<Model, E, 1>);
+  if constexpr (!is_same<E, AnyStorage>)
+    if (width == linear_backward_width<E>) return address(linear_backward<Model, E, linear_backward_width<E>>);
+  return nullptr;
+}
 
 template <class Model, class Surrogate, class E>
 const void* spikes_address(int width) {
@@ -504,8 +630,13 @@ const void* backward_address(int32_t surrogate, int width, BackwardInputs inputs
 template <class E>
 const void* backward_kernel(int32_t model, int32_t surrogate, int width, BackwardInputs inputs) {
   const void* found = nullptr;
-  visit(Models{}, model,
-        [&](auto entry) { found = backward_address<typename decltype(entry)::dynamics, E>(surrogate, width, inputs); });
+  visit(Models{}, model, [&](auto entry) {
+    using Model = typename decltype(entry)::dynamics;
+    if constexpr (never_fires<Model>)
+      found = linear_backward_address<Model, E>(width, inputs);
+    else
+      found = backward_address<Model, E>(surrogate, width, inputs);
+  });
   return found;
 }
 

@@ -78,6 +78,7 @@ class ForwardThread {
   static constexpr int ahead = Ahead;
   static constexpr bool two_variables = Model::n_states == 2;
   static constexpr bool any = Outputs == ForwardOutputs::any;
+  static constexpr bool any_spikes = any && !never_fires<Model>;
   static_assert(checkpoint_interval % ahead == 0);
 
   __device__ __forceinline__ ForwardThread(const ForwardLaunch<R>& launch, const Position& at)
@@ -89,24 +90,25 @@ class ForwardThread {
     v_ = load<W>(a_.v_in + at.element);
     w_ = {};
     if constexpr (two_variables) w_ = load<W>(a_.w_in + at.element);
-    if constexpr (Outputs == ForwardOutputs::bits || any) {
+    if constexpr (Outputs == ForwardOutputs::bits || any_spikes) {
       word_ = a_.spike_bits ? a_.spike_bits.data + at.lane / 32 : nullptr;
       writes_word_ = word_ && threadIdx.x % (32 / W) == 0 && at.writes;  // a word's first neuron exists if it does
       words_per_step_ = a_.spike_bits.pitch;
     }
-    if constexpr (Outputs == ForwardOutputs::time_bits || any)
+    if constexpr (Outputs == ForwardOutputs::time_bits || any_spikes)
       time_words_ = TimeWords<W>(a_.spike_time_bits, at.element);
-    if constexpr (Outputs == ForwardOutputs::dense || any)
+    if constexpr (Outputs == ForwardOutputs::dense || any_spikes)
       if (a_.spikes) spikes_ = Writer<E, W>(a_.spikes, 0, at.element, 1);
-    if constexpr (Outputs == ForwardOutputs::bytes || any)
+    if constexpr (Outputs == ForwardOutputs::bytes || any_spikes)
       if (a_.spikes) bytes_ = ByteWriter<W>(a_.spikes, at.element);
+    if constexpr (any_spikes) tape_spikes_ = TimeWords<W>(core::Words{a_.tape_spikes, row_}, at.element);
     if constexpr (any) {
-      tape_spikes_ = TimeWords<W>(core::Words{a_.tape_spikes, row_}, at.element);
       if (a_.h_seq) h_seq_ = Writer<E, W>(a_.h_seq, 0, at.element, 1);
       if (a_.tape_h) tape_h_ = Writer<E, W>(a_.tape_h, 0, at.element, 1);
-      if (a_.v_seq) v_seq_ = Writer<E, W>(a_.v_seq, 0, at.element, 1);
       if (a_.w_seq) w_seq_ = Writer<E, W>(a_.w_seq, 0, at.element, 1);
     }
+    if constexpr (Outputs == ForwardOutputs::potential || any)
+      if (a_.v_seq) v_seq_ = Writer<E, W>(a_.v_seq, 0, at.element, 1);
   }
 
   __device__ __forceinline__ void run() {
@@ -122,9 +124,9 @@ class ForwardThread {
       chunk<Chunk::last>(x, t);
     else
       for (; t < n_steps; t += ahead) chunk<Chunk::partial>(x, t);
-    if constexpr (Outputs == ForwardOutputs::time_bits || any)
+    if constexpr (Outputs == ForwardOutputs::time_bits || any_spikes)
       if (time_words_) time_words_.finish(at_.writes);
-    if constexpr (any)
+    if constexpr (any_spikes)
       if (tape_spikes_) tape_spikes_.finish(at_.writes);
     if (!at_.writes) return;
     if (a_.v_out) store<W>(a_.v_out + at_.element, v_);
@@ -149,9 +151,9 @@ class ForwardThread {
       if (Kind == Chunk::loading || (Kind == Chunk::partial && t + u + ahead < a_.extents.n_steps)) x[u] = x_.take();
       step(x_.decoded(now));
     }
-    if constexpr (Outputs == ForwardOutputs::time_bits || any)
+    if constexpr (Outputs == ForwardOutputs::time_bits || any_spikes)
       if (time_words_) time_words_.finish_full(at_.writes);
-    if constexpr (any)
+    if constexpr (any_spikes)
       if (tape_spikes_) tape_spikes_.finish_full(at_.writes);
   }
 
@@ -169,7 +171,7 @@ class ForwardThread {
     for (int w = 0; w < W; ++w) {
       const State<R> before = {v_.e[w], w_.e[w]};
       h.e[w] = charge<Model>(constants_[w], before, x.e[w]);
-      const bool spike = fires(constants_[w], h.e[w]);
+      const bool spike = fires<Model>(constants_[w], h.e[w]);
       bits |= static_cast<u32>(spike) << w;
       const State<R> after = advance<Model>(constants_[w], a_.rules, before, h.e[w], spike);
       v_.e[w] = after.v;
@@ -179,7 +181,8 @@ class ForwardThread {
     if constexpr (Outputs == ForwardOutputs::time_bits) time_words_.put(bits, at_.writes);
     if constexpr (Outputs == ForwardOutputs::dense) spikes_.put(dense(bits), at_.writes);
     if constexpr (Outputs == ForwardOutputs::bytes) bytes_.put(bits, at_.writes);
-    if constexpr (any) {
+    if constexpr (Outputs == ForwardOutputs::potential) v_seq_.put(v_, at_.writes && a_.v_seq);
+    if constexpr (any_spikes) {
       if (a_.spike_bits) write_word(bits);
       if (time_words_) time_words_.put(bits, at_.writes);
       if (tape_spikes_) tape_spikes_.put(bits, at_.writes);
@@ -187,8 +190,10 @@ class ForwardThread {
         bytes_.put(bits, at_.writes);
       else if (a_.spikes)
         spikes_.put(dense(bits), at_.writes);
+    }
+    if constexpr (any) {
       if (a_.h_seq) h_seq_.put(h, at_.writes);
-      if (a_.tape_h) tape_h_.put(a_.tape_spikes ? kept_finite(h) : h, at_.writes);
+      if (a_.tape_h) tape_h_.put(never_fires<Model> || a_.tape_spikes ? kept_finite(h) : h, at_.writes);
       if (a_.v_seq) v_seq_.put(v_, at_.writes);
       if constexpr (two_variables)
         if (a_.w_seq) w_seq_.put(w_, at_.writes);
@@ -198,6 +203,7 @@ class ForwardThread {
   // H for a tape in 16 bits.
   __device__ __forceinline__ Vector<R, W> kept_finite(Vector<R, W> h) const {
     if constexpr (sizeof(R) == 4) {
+      if (never_fires<Model> && a_.tape_h.dtype == SYNFIRE_DTYPE_F32) return h;
       const float largest = a_.tape_h.dtype == SYNFIRE_DTYPE_F16 ? largest_f16 : largest_bf16;
 #pragma unroll
       for (int w = 0; w < W; ++w) h.e[w] = within(largest, h.e[w]);
@@ -248,7 +254,9 @@ __global__ void __launch_bounds__(threads_per_block, forward_blocks_at_least<E, 
     ForwardThread<Model, E, W, true, Outputs>(launch, at).run();
     return;
   }
-  if constexpr (W == 1 && is_same<E, float> && (Outputs == ForwardOutputs::bits || Outputs == ForwardOutputs::dense)) {
+  if constexpr (W == 1 && is_same<E, float> &&
+                (Outputs == ForwardOutputs::bits || Outputs == ForwardOutputs::dense ||
+                 Outputs == ForwardOutputs::potential)) {
     if (launch.arguments.extents.n_steps >= deep_ahead) {
       ForwardThread<Model, E, W, false, Outputs, deep_ahead>(launch, at).run();
       return;
@@ -268,7 +276,9 @@ const void* forward_kernel(int32_t model, int width, ForwardOutputs outputs) {
     using Model = typename decltype(entry)::dynamics;
     const auto with_width = [&](auto w) {
       constexpr int W = decltype(w)::value;
-      if constexpr (one_type) {
+      if constexpr (one_type && never_fires<Model>) {
+        if (outputs == ForwardOutputs::potential) found = address(forward<Model, E, W, ForwardOutputs::potential>);
+      } else if constexpr (one_type) {
         if (outputs == ForwardOutputs::bits) found = address(forward<Model, E, W, ForwardOutputs::bits>);
         if (outputs == ForwardOutputs::time_bits) found = address(forward<Model, E, W, ForwardOutputs::time_bits>);
         if (outputs == ForwardOutputs::dense) found = address(forward<Model, E, W, ForwardOutputs::dense>);

@@ -46,10 +46,10 @@ template <class Model, class R, bool PerNeuron>
     source.load(c, i);
     const State<R> before = {v[i], two_variables ? w[i] : R(0)};
     const R charged = charge<Model>(c, before, x[i]);
-    const bool spike = fires(c, charged);
+    const bool spike = fires<Model>(c, charged);
     const State<R> after = advance<Model>(c, rules, before, charged, spike);
     h[i] = charged;
-    spikes[i] = spike ? R(1) : R(0);
+    if constexpr (!never_fires<Model>) spikes[i] = spike ? R(1) : R(0);
     v[i] = after.v;
     if constexpr (two_variables) w[i] = after.w;
   }
@@ -59,6 +59,7 @@ template <class Model, class R, bool PerNeuron>
 template <class R>
 void keep_finite(R* h, int32_t dtype, int count) {
   if constexpr (sizeof(R) == 4) {
+    if (dtype == SYNFIRE_DTYPE_F32) return;
     const float largest = dtype == SYNFIRE_DTYPE_F16 ? largest_f16 : largest_bf16;
     for (int i = 0; i < count; ++i) h[i] = within(largest, h[i]);
   }
@@ -92,6 +93,21 @@ SYNFIRE_MODEL_FN void prefetch_next_state(const ForwardArguments<R>& a, const Ti
   }
 }
 
+// The spikes of one step, dense or packed; `words` are time-packed, of up to 32 steps.
+template <class R>
+SYNFIRE_MODEL_FN void write_spikes(const ForwardArguments<R>& a, const Tile& tile, int64_t t, const R* spikes,
+                                   uint32_t* words) {
+  const int64_t element = tile.element;
+  const int count = tile.count;
+  write_row(a.spikes, t, element, count, spikes);
+  if (a.spike_bits) pack_row(a.spike_bits.data + t * a.spike_bits.pitch + tile.word, spikes, count);
+  if (!a.spike_time_bits && !a.tape_spikes) return;
+  pack_step(words, spikes, static_cast<int>(t % 32), count);
+  if (t % 32 != 31 && t != a.extents.n_steps - 1) return;
+  if (a.spike_time_bits) copy_row(a.spike_time_bits.data + t / 32 * a.spike_time_bits.pitch + element, words, count);
+  if (a.tape_spikes) copy_row(a.tape_spikes + t / 32 * a.extents.row() + element, words, count);
+}
+
 template <class Model, class R, bool PerNeuron>
 void forward_tile_of(const ForwardArguments<R>& a, const Tile& tile) {
   constexpr bool two_variables = Model::n_states == 2;
@@ -114,18 +130,9 @@ void forward_tile_of(const ForwardArguments<R>& a, const Tile& tile) {
     }
     forward_row<Model, R, PerNeuron>(source, a.rules, read_row(a.x, t, element, count, scratch), v, w, h, spikes,
                                      count);
-    write_row(a.spikes, t, element, count, spikes);
-    if (a.spike_bits) pack_row(a.spike_bits.data + t * a.spike_bits.pitch + tile.word, spikes, count);
-    if (a.spike_time_bits || a.tape_spikes) {
-      pack_step(words, spikes, static_cast<int>(t % 32), count);
-      if (t % 32 == 31 || t == a.extents.n_steps - 1) {
-        if (a.spike_time_bits)
-          copy_row(a.spike_time_bits.data + t / 32 * a.spike_time_bits.pitch + element, words, count);
-        if (a.tape_spikes) copy_row(a.tape_spikes + t / 32 * row + element, words, count);
-      }
-    }
+    if constexpr (!never_fires<Model>) write_spikes(a, tile, t, spikes, words);
     write_row(a.h_seq, t, element, count, h);
-    if (a.tape_spikes) keep_finite(h, a.tape_h.dtype, count);
+    if (a.tape_h) keep_finite(h, a.tape_h.dtype, count);
     write_row(a.tape_h, t, element, count, h);
     write_row(a.v_seq, t, element, count, v);
     if constexpr (two_variables) write_row(a.w_seq, t, element, count, w);
@@ -201,7 +208,7 @@ void advance_row(const Constants<R, first_model_constant + Model::n_constants, P
     R c[first_model_constant + Model::n_constants];
     source.load(c, i);
     const State<R> before = {v[i], two_variables ? w[i] : R(0)};
-    const State<R> after = advance<Model>(c, rules, before, h[i], fires(c, h[i]));
+    const State<R> after = advance<Model>(c, rules, before, h[i], fires<Model>(c, h[i]));
     v[i] = after.v;
     if constexpr (two_variables) w[i] = after.w;
   }
@@ -313,7 +320,8 @@ class BackwardTile {
   }
 
   void step(int64_t t, int s) {
-    surrogate_row_(g_, h_[s], *a_.parameters, n_constants, a_.extents.n_neurons, tile_);
+    if constexpr (!never_fires<Model>)
+      surrogate_row_(g_, h_[s], *a_.parameters, n_constants, a_.extents.n_neurons, tile_);
     const R* const x = reads_x() ? read_row(a_.x, t, element_, count_, x_) : zeros<R>.values;
     const R* const grad_spike = read_row(a_.grad_spike, t, element_, count_, grad_spike_);
     const R* const grad_v = read_row(a_.grad_v_seq, t, element_, count_, grad_v_, negative_zeros<R>);
@@ -367,9 +375,9 @@ class BackwardTile {
                                     two_variables ? grad_w[i] + carried_w_[two_variables ? i : 0] : R(0)};
       const StepGradient<R> step = backward_step<Model>(c, rules, before, x[i], h[i], g[i], incoming);
       if (slope_row == gradient_of_v_threshold) {
-        partial[i] += static_cast<double>(v_threshold_gradient(c, rules, h[i], g[i], step, incoming));
+        partial[i] += static_cast<double>(v_threshold_gradient<Model>(c, rules, h[i], g[i], step, incoming));
       } else if (slope_row == gradient_of_v_reset) {
-        partial[i] += static_cast<double>(v_reset_gradient(c, rules, h[i], incoming));
+        partial[i] += static_cast<double>(v_reset_gradient<Model>(c, rules, h[i], incoming));
       } else {
         along.load(slopes, Model::n_constants, i);
         partial[i] += static_cast<double>(parameter_gradient<Model>(c, slopes, before, x[i], h[i], step, incoming));
@@ -388,6 +396,65 @@ class BackwardTile {
   R h_[checkpoint_interval][row_length];             // H of one interval
   R v_before_[checkpoint_interval + 1][row_length];  // V before each of its steps, and after the last
   R w_before_[w_interval][w_tile];                   // W, likewise
+};
+
+// The same for a model that never fires, without gradients of parameters: neither H nor X is needed, and the slopes are
+// the same at every step.
+template <class Model, class R, bool PerNeuron>
+class LinearBackwardTile {
+ public:
+  LinearBackwardTile(const BackwardArguments<R>& a, const Tile& tile)
+      : a_(a), tile_(tile), source_(*a.parameters, 0, a.extents.n_neurons, tile), count_(tile.count) {}
+
+  void run() {
+    if (a_.grad_v_final)
+      copy_row(carried_, a_.grad_v_final + tile_.element, count_);
+    else
+      fill_row(carried_, R(0), count_);
+    for (int64_t t = a_.extents.n_steps - 1; t >= 0; --t) {
+      if (tile_.far) prefetch(t - prefetch_ahead);
+      const R* const grad_v = read_row(a_.grad_v_seq, t, tile_.element, count_, grad_v_, negative_zeros<R>);
+      const bool direct = a_.grad_x && holds(a_.grad_x, R());
+      R* const grad_x = direct ? host::SYNFIRE_MODEL_LEVEL::element<R>(a_.grad_x, t, tile_.element) : grad_x_;
+      adjoint_row(grad_v, grad_x);
+      if (!direct) write_row(a_.grad_x, t, tile_.element, count_, grad_x);
+    }
+    if (a_.grad_v_init) copy_row(a_.grad_v_init + tile_.element, carried_, count_);
+  }
+
+ private:
+  static constexpr int n_constants = first_model_constant + Model::n_constants;
+
+  // The rows of a step before this one, or of the next tile's last steps.
+  void prefetch(int64_t t) const {
+    const int64_t n_steps = a_.extents.n_steps;
+    if (t < -n_steps) return;
+    const bool here = t >= 0;
+    const int64_t step = here ? t : t + n_steps, element = here ? tile_.element : tile_.element + tile_.count;
+    const int count = here ? tile_.count : tile_.next;
+    prefetch_row<0>(a_.grad_v_seq, step, element, count);
+    prefetch_row<1>(a_.grad_x, step, element, count);
+  }
+
+  [[gnu::noinline]] void adjoint_row(const R* __restrict grad_v, R* __restrict grad_x) {
+    R* __restrict carried = carried_;
+    const Rules rules = a_.rules;
+    const State<R> before = {R(0), R(0)};
+    for (int i = 0; i < count_; ++i) {
+      R c[n_constants];
+      source_.load(c, i);
+      const Incoming<R> incoming = {R(0), grad_v[i] + carried[i], R(0)};
+      const StepGradient<R> step = backward_step<Model>(c, rules, before, R(0), R(0), R(0), incoming);
+      grad_x[i] = step.x;
+      carried[i] = step.before.v;
+    }
+  }
+
+  const BackwardArguments<R>& a_;
+  const Tile& tile_;
+  const Constants<R, n_constants, PerNeuron> source_;
+  const int count_;
+  R carried_[backward_tile<R>], grad_v_[backward_tile<R>], grad_x_[backward_tile<R>];
 };
 
 template <class R>
@@ -411,6 +478,15 @@ void backward(int32_t model, const BackwardArguments<R>& a, const Tile& tile) {
   });
   visit(Models{}, model, [&](auto entry) {
     using Model = typename decltype(entry)::dynamics;
+    if constexpr (never_fires<Model>) {
+      if (a.gradients.count == 0) {
+        if (per_neuron)
+          LinearBackwardTile<Model, R, true>(a, tile).run();
+        else
+          LinearBackwardTile<Model, R, false>(a, tile).run();
+        return;
+      }
+    }
     if (per_neuron)
       BackwardTile<Model, R, true>(a, surrogate_row, tile).run();
     else

@@ -22,11 +22,13 @@ struct Lanes {
 };
 
 // What a forward writes: only spikes, in one format, or any combination, decided at run time. A choice between formats
-// inside the loop over steps costs 70 % (H200, f32, T = 32), because loads are not moved ahead of it.
-enum class ForwardOutputs { bits, time_bits, dense, bytes, any };
+// inside the loop over steps costs 70 % (H200, f32, T = 32), because loads are not moved ahead of it. Models that never
+// fire have only `potential`, V of every step or none, and `any`.
+enum class ForwardOutputs { bits, time_bits, dense, bytes, any, potential };
 // What a backward reads and writes: grad_spike_seq in and grad_x_seq out, or any combination.
-// Or any combination and gradients of parameters.
-enum class BackwardInputs { spikes, any, parameters };
+// Or any combination and gradients of parameters. Models that never fire have `potential`, grad_v_seq and grad_x_seq in
+// the layer's dtype, in place of `spikes`.
+enum class BackwardInputs { spikes, any, parameters, potential };
 
 // The surrogates with their own instances of the backward from spikes; the others share one, which selects the
 // surrogate at run time.
@@ -63,6 +65,9 @@ template <class E>
 inline constexpr int forward_width = is_double<E> ? 2 : 4;
 template <class E>
 inline constexpr int backward_width = is_double<E> ? 1 : 2;
+// The backward of a model that never fires stores nothing between its steps, so it accesses memory as forward does.
+template <class E>
+inline constexpr int linear_backward_width = forward_width<E>;
 
 // Shared memory of a backward block: H of one interval (or of all steps, when fewer), for every element it owns, and W
 // before each step where a derivative depends on it: that is one variable or two.

@@ -135,6 +135,12 @@ void check_second_variable(const LayerSpec& spec, std::initializer_list<NamedBuf
                     spec.model->name);
 }
 
+void check_fires(const LayerSpec& spec, const Buffer* buffer, const char* name) {
+  if (buffer && spec.model->never_fires)
+    fail_argument("SYN-LAYER-NO-SPIKES", "%s is given; model \"%s\" never fires, null is needed", name,
+                  spec.model->name);
+}
+
 // Refuses tape modes that this layer does not have, and an X that H cannot overwrite.
 void check_tape_request(const Layer& layer, const ForwardRequest& request) {
   const LayerSpec& spec = layer.spec();
@@ -167,6 +173,7 @@ Forward make_forward(Layer& layer, const ForwardRequest& request, Tape* tape) {
   Forward op = {};
   op.layer = &layer;
   op.x = check.sequence(request.x, "desc.x");
+  check_fires(spec, request.spikes, "desc.spikes");
   op.spikes = check.spikes(request.spikes, op.spike_format);
   op.v_in = check.row(request.v_init, "desc.v_init");
   op.v_final = check.row(request.v_final, "desc.v_final");
@@ -213,7 +220,7 @@ int64_t chunks_of(int64_t count) {
 // A backward and the sums that gradients of parameters need.
 OperationList with_gradients(Layer& layer, Backward backward, const BackwardRequest& request) {
   const LayerSpec& spec = layer.spec();
-  const size_t most = static_cast<size_t>(n_slope_rows(*spec.model)) + 2;
+  const size_t most = static_cast<size_t>(n_gradients(*spec.model));
   if (request.gradients.size() > most)
     fail_argument("SYN-GRADIENT-COUNT", "desc.n_parameter_gradients is %zu; this layer has %zu gradients to ask for",
                   request.gradients.size(), most);
@@ -285,9 +292,12 @@ OperationList make_backward(Layer& layer, const BackwardRequest& request, Tape& 
   if (layer.reads_input(shape, !request.gradients.empty())) op.x = x;
   op.in_place = request.in_place;
   op.parameters = layer.parameter_memory();
-  op.tape = tape.checkpoints();
-  op.tape_h = tape.stored_h(shape.mode, shape.in_place, x);
-  op.tape_spikes = tape.spikes(shape.mode);
+  if (!spec.model->never_fires || !request.gradients.empty()) {
+    op.tape = tape.checkpoints();
+    op.tape_h = tape.stored_h(shape.mode, shape.in_place, x);
+    op.tape_spikes = tape.spikes(shape.mode);
+  }
+  check_fires(spec, request.grad_spike_seq, "desc.grad_spike_seq");
   op.grad_spike = check.sequence(request.grad_spike_seq, "desc.grad_spike_seq");
   op.grad_v_seq = check.sequence(request.grad_v_seq, "desc.grad_v_seq");
   op.grad_v_final = check.row(request.grad_v_final, "desc.grad_v_final");

@@ -56,6 +56,9 @@ auto with_storage(const LayerSpec& spec, bool any, F f) {
 }
 
 ForwardOutputs outputs_of(const LayerSpec& spec, const Forward& op) {
+  if (spec.model->never_fires)
+    return op.h_seq.data || op.tape_h.data || !all_of_type(spec.dtype, op.x, op.v_seq) ? ForwardOutputs::any
+                                                                                       : ForwardOutputs::potential;
   if (op.v_seq.data || op.h_seq.data || op.w_seq.data || op.tape_h.data || !all_of_type(spec.dtype, op.x))
     return ForwardOutputs::any;
   switch (op.spike_format) {
@@ -74,6 +77,8 @@ ForwardOutputs outputs_of(const LayerSpec& spec, const Forward& op) {
 
 BackwardInputs inputs_of(const LayerSpec& spec, const Backward& op) {
   if (op.gradients.count > 0) return BackwardInputs::parameters;
+  if (spec.model->never_fires)
+    return all_of_type(spec.dtype, op.grad_v_seq, op.grad_x) ? BackwardInputs::potential : BackwardInputs::any;
   if (op.grad_spike.data && op.grad_x.data && !op.grad_v_seq.data && !op.grad_w_seq.data &&
       all_of_type(spec.dtype, op.x, op.grad_spike, op.grad_x))
     return BackwardInputs::spikes;
@@ -123,8 +128,8 @@ double fill(uint32_t n_blocks, int blocks_at_once, const GpuShape& gpu) {
 // A forward over 8 steps becomes 2 % slower, over 2 steps 6 %; other storage types do not become faster.
 bool gains_by_full_waves(const LayerSpec& spec, const GpuShape& gpu) {
   return policy_of(gpu).fuller < 1 && gpu.takes_shared_percent && spec.dtype == SYNFIRE_DTYPE_F32 &&
-         !spec.model->many_instructions && spec.extents.n_steps >= model::checkpoint_interval &&
-         spec.threads_per_block == 0;
+         !spec.model->many_instructions && !spec.model->never_fires &&
+         spec.extents.n_steps >= model::checkpoint_interval && spec.threads_per_block == 0;
 }
 
 bool worth_widening(int64_t row, int width, const GpuShape& gpu) {
@@ -179,6 +184,14 @@ Plan plan_of(const Backward& op, const GpuShape& gpu) {
   const int threads =
       spec.threads_per_block > 0 ? std::min(spec.threads_per_block, backward_threads) : backward_threads;
   Plan plan = {1, {row, 0}, 0, static_cast<uint32_t>(threads), 0};
+  if (spec.model->never_fires && op.gradients.count == 0) {
+    const int wide = with_storage(spec, false, [](auto s) { return linear_backward_width<decltype(s)>; });
+    if (inputs_of(spec, op) == BackwardInputs::potential && worth_widening(row, wide, gpu) &&
+        can_widen(spec.extents, wide, op.grad_v_seq, op.grad_v_final, op.grad_x, op.grad_v_init))
+      plan.width = wide;
+    plan.n_blocks = blocks_for(row / plan.width, threads, spec.extents);
+    return plan;
+  }
   const int wide = with_storage(spec, false, [](auto s) { return backward_width<decltype(s)>; });
   const int variables = spec.model->slope_reads_w || op.gradients.count > 0 ? spec.model->n_states : 1;
   if (wide > 1 && variables == 1 && inputs_of(spec, op) == BackwardInputs::spikes && worth_widening(row, wide, gpu) &&
@@ -205,7 +218,8 @@ const void* kernel_for(const Forward& op, const Plan& plan) {
 const void* kernel_for(const Backward& op, const Plan& plan) {
   const LayerSpec& spec = op.layer->spec();
   const BackwardInputs inputs = inputs_of(spec, op);
-  return with_storage(spec, inputs != BackwardInputs::spikes, [&](auto e) {
+  const bool any = inputs == BackwardInputs::any || inputs == BackwardInputs::parameters;
+  return with_storage(spec, any, [&](auto e) {
     return backward_kernel<decltype(e)>(spec.model->id, spec.surrogate->id, plan.width, inputs);
   });
 }

@@ -38,12 +38,15 @@ SYNFIRE_MODEL_FN void set_parameters_of(const SetParametersArguments<R>& a, int6
   ParameterMaster& master = *a.target.master;
   const int64_t n = a.target.n_neurons;
   int own = 0, all = 0, first = 0;
+  bool fires = true;
   model::visit_anywhere(model::Models{}, a.target.model, [&](auto found) {
-    own = decltype(found)::type::n_parameters + 2;
+    own = decltype(found)::type::n_parameters + model::n_firing_parameters<typename decltype(found)::type>;
     first = model::first_model_constant + decltype(found)::type::n_constants;
+    fires = !model::never_fires<typename decltype(found)::type>;
   });
+  all = own;
   model::visit_anywhere(model::Surrogates{}, a.target.surrogate,
-                        [&](auto found) { all = own + decltype(found)::type::n_parameters; });
+                        [&](auto found) { all += decltype(found)::type::n_parameters; });
   double parameters[model::max_parameters];
   for (int p = 0; p < all; ++p) {
     const bool changed = (a.changed >> p & 1u) != 0;
@@ -63,9 +66,10 @@ SYNFIRE_MODEL_FN void set_parameters_of(const SetParametersArguments<R>& a, int6
                                                         a.per_neuron, a.slopes_per_neuron);
   });
   double constants[model::max_surrogate_constants] = {};
+  const int n_surrogate_constants = fires ? model::max_surrogate_constants : 0;
   model::visit_anywhere(model::Surrogates{}, a.target.surrogate,
                         [&](auto found) { decltype(found)::type::derive(parameters + own, constants); });
-  for (int k = 0; k < model::max_surrogate_constants; ++k) {
+  for (int k = 0; k < n_surrogate_constants; ++k) {
     if (a.per_neuron) a.per_neuron[(first + k) * n + i] = static_cast<R>(constants[k]);
     if (i == 0) a.block->shared[first + k] = static_cast<R>(constants[k]);
   }
@@ -81,7 +85,7 @@ template <class Model, class R>
 SYNFIRE_MODEL_FN double shared_step(const UpdateParameterArguments<R>& a) {
   const ParameterMaster& master = *a.target.master;
   double parameters[model::max_parameters];
-  for (int p = 0; p < Model::n_parameters + 2; ++p)
+  for (int p = 0; p < Model::n_parameters + model::n_firing_parameters<Model>; ++p)
     parameters[p] = master.rows[p] ? master.rows[p][0] : master.shared[p];
   return model::descend<Model, R>(parameters, a.parameter, a.descent, static_cast<double>(a.gradient[0]), *a.rate,
                                   a.target.undecayed_input);
@@ -97,7 +101,7 @@ SYNFIRE_MODEL_FN double update_parameter_of(const UpdateParameterArguments<R>& a
   model::visit_anywhere(model::Models{}, a.target.model, [&](auto found) {
     using Model = typename decltype(found)::type;
     double parameters[model::max_parameters];
-    for (int p = 0; p < Model::n_parameters + 2; ++p)
+    for (int p = 0; p < Model::n_parameters + model::n_firing_parameters<Model>; ++p)
       parameters[p] = master.rows[p] ? master.rows[p][i] : master.shared[p];
     if (row) {
       const auto gradient = static_cast<double>(a.gradient[a.gradient_per_neuron ? i : 0]);

@@ -51,7 +51,7 @@ TEST_F(LayerErrors, UnknownIds) {
 
 // Every built-in model and surrogate is named as its constant. For an unknown one, the error lists the known ones.
 TEST_F(LayerErrors, NamesOfModelsAndSurrogates) {
-  const char* const models[] = {"if", "lif", "plif", "qif", "eif", "izhikevich"};
+  const char* const models[] = {"if", "lif", "plif", "qif", "eif", "izhikevich", "li"};
   const char* const surrogates[] = {"sigmoid",
                                     "atan",
                                     "piecewise_quadratic",
@@ -73,7 +73,7 @@ TEST_F(LayerErrors, NamesOfModelsAndSurrogates) {
     EXPECT_OK(synfire_model_id(name, &id));
     EXPECT_EQ(id, ++expected) << name;
   }
-  EXPECT_EQ(id, SYNFIRE_MODEL_IZHIKEVICH);
+  EXPECT_EQ(id, SYNFIRE_MODEL_LI);
   expected = 0;
   for (const char* const name : surrogates) {
     EXPECT_OK(synfire_surrogate_id(name, &id));
@@ -82,7 +82,7 @@ TEST_F(LayerErrors, NamesOfModelsAndSurrogates) {
   EXPECT_EQ(id, SYNFIRE_SURROGATE_RECT);
 
   id = -7;
-  for (const char* const name : {"", "LIF", "lif ", "li", "sigmoid", "no_such_thing"})
+  for (const char* const name : {"", "LIF", "lif ", "l", "sigmoid", "no_such_thing"})
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("name", "lif", "izhikevich"), synfire_model_id(name, &id));
   for (const char* const name : {"", "Atan", "lif", "sigmoi"})
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("name", "sigmoid", "rect"), synfire_surrogate_id(name, &id));

@@ -406,6 +406,8 @@ const Rule of_passes[] = {
        return w.forward([&](auto& desc) { desc.v_init = w.rig.v_init; }, w.layer_of(SYNFIRE_MODEL_IZHIKEVICH));
      }},
     {"SYN-LAYER-NO-W", argument, [](World& w) { return w.forward([&](auto& desc) { desc.w_seq = w.rig.v_seq; }); }},
+    {"SYN-LAYER-NO-SPIKES", argument,
+     [](World& w) { return w.forward([&](auto& desc) { desc.spikes = w.rig.spikes; }, w.layer_of(SYNFIRE_MODEL_LI)); }},
     {"SYN-FORWARD-TAPE", argument, [](World& w) { return w.forward([](auto& desc) { desc.tape = 4; }); }},
     {"SYN-FORWARD-IN-PLACE", argument, [](World& w) { return w.forward([](auto& desc) { desc.in_place = 1; }); }},
     {"SYN-IN-PLACE", argument, [](World& w) { return w.forward([](auto& desc) { desc.in_place = 2; }); }},

@@ -3,14 +3,14 @@
 # SPDX-License-Identifier: MIT
 
 """
-    Layer(context; steps, neurons, batch=1, model=:lif, dtype=:f32, reset=:hard, surrogate=:sigmoid, detach_reset=false,
+    Layer(context; steps, neurons, batch=1, model=:lif, dtype=:f32, reset=:hard, surrogate=:default, detach_reset=false,
           undecayed_input=false, threads_per_block=0, parameters...)
     Layer(f, context; ...)
 
 A neuron model with a fixed shape: `steps` T of one forward, `neurons` N, `batch` rows that share the parameters.
 
-- `model`: `:if`, `:lif`, `:plif`, `:qif`, `:eif`, `:izhikevich`; one that was added to the library by its name, a string
-- `surrogate`: `:sigmoid`, `:atan` and fourteen others; its parameters are parameters of the layer
+- `model`: `:if`, `:lif`, `:plif`, `:qif`, `:eif`, `:izhikevich`, `:li`; one that was added to the library by its name, a string
+- `surrogate`: `:sigmoid` (the default), `:atan` and fourteen others; its parameters are parameters of the layer
 - `reset`: `:hard` or `:soft`; `detach_reset=true` keeps gradients from flowing through the reset
 - `dtype`: the type of the sequences, as a symbol ([`Buffer`](@ref) lists them)
 - `threads_per_block`: CUDA threads of one block of its kernels, to measure with: 32, 64, 96 or 128; 0: as was measured best
@@ -40,7 +40,7 @@ mutable struct Layer <: Handle
     workspace::Any      # of call.jl; nothing before the first call
 
     function Layer(context::Context; steps::Integer, neurons, batch::Integer=1, model=:lif, dtype=:f32, reset=:hard,
-                   surrogate=:sigmoid, detach_reset::Bool=false, undecayed_input::Bool=false,
+                   surrogate=:default, detach_reset::Bool=false, undecayed_input::Bool=false,
                    threads_per_block::Integer=0, parameters...)
         desc = layer_desc(neurons, steps, model, batch, dtype, reset, surrogate, detach_reset, undecayed_input,
                           threads_per_block)
@@ -98,7 +98,7 @@ parameter that becomes one number per neuron, `per_neuron_value_bytes`. And `che
 checkpoints of V on the tape.
 """
 function query_memory(; steps::Integer, neurons, batch::Integer=1, model=:lif, dtype=:f32, reset=:hard,
-                      surrogate=:sigmoid, detach_reset::Bool=false, undecayed_input::Bool=false,
+                      surrogate=:default, detach_reset::Bool=false, undecayed_input::Bool=false,
                       threads_per_block::Integer=0)
     desc = layer_desc(neurons, steps, model, batch, dtype, reset, surrogate, detach_reset, undecayed_input,
                       threads_per_block)

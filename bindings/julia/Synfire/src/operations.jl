@@ -44,7 +44,7 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 
 - `x`: X `[N, B, T]`, read.
 - `spikes`: S, written: dense `[N, B, T]` of 0 and 1 (of the type of other sequences, or `:u8`), `:bits` `[cld(N, 32),
-  B, T]`, or `:time_bits` `[N, B, cld(T, 32)]`. Optional.
+  B, T]`, or `:time_bits` `[N, B, cld(T, 32)]`. Optional; LI has none.
 - `v_init`: V before the first step `[N, B]`, read. `nothing` (default): the forward starts from the layer's own state
   and advances it, so that the next forward continues from there. If given, the layer's state is neither read nor
   written.
@@ -112,7 +112,7 @@ One backward pass through time, for one forward with a tape. A missing input gra
 
 Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 
-- `grad_spike_seq`: dL/dS `[N, B, T]`, read. Optional.
+- `grad_spike_seq`: dL/dS `[N, B, T]`, read. Optional; LI has none.
 - `grad_v_seq`: dL/dV of every step `[N, B, T]`, read. Optional.
 - `grad_v_final`: dL/dV of the final state `[N, B]`, read; added to that of the last step. It is the `grad_v_init` of
   the window that follows. Optional.

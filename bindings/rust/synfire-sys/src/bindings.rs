@@ -93,6 +93,7 @@ pub const SYNFIRE_MODEL_PLIF : i32 = 3 ;
 pub const SYNFIRE_MODEL_QIF : i32 = 4 ;
 pub const SYNFIRE_MODEL_EIF : i32 = 5 ;
 pub const SYNFIRE_MODEL_IZHIKEVICH : i32 = 6 ;
+pub const SYNFIRE_MODEL_LI : i32 = 7 ;
 pub const SYNFIRE_SURROGATE_DEFAULT : i32 = 0 ;
 pub const SYNFIRE_SURROGATE_SIGMOID : i32 = 1 ;
 pub const SYNFIRE_SURROGATE_ATAN : i32 = 2 ;

@@ -170,7 +170,7 @@ impl LayerBuilder {
         // SAFETY: both pointers are valid.
         check(unsafe { sys::synfire_layer_create(context.raw, &self.0, &mut raw) })?;
         born();
-        let slope_reads_x = self.0.model > sys::SYNFIRE_MODEL_IZHIKEVICH;
+        let slope_reads_x = self.0.model > sys::SYNFIRE_MODEL_LI;
         Ok(Layer {
             core: Arc::new(Core { raw, held: Held::default(), tapes: Tapes::default(), slope_reads_x }),
             context: context.handle.clone(),

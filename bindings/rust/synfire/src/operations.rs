@@ -100,7 +100,7 @@ impl<'a> Forward<'a> {
     }
     /// S, written: dense `[T, B, N]` of 0 and 1 (of the type of other sequences, or [`DType::U8`](crate::DType::U8)),
     /// [`DType::Bits`](crate::DType::Bits) `[T, B, ceil(N/32)]`, or [`DType::TimeBits`](crate::DType::TimeBits)
-    /// `[ceil(T/32), B, N]`.
+    /// `[ceil(T/32), B, N]`. LI has none.
     pub fn spikes<T: Element>(mut self, spikes: &'a Buffer<T>) -> Self {
         self.spikes = Some(&spikes.core);
         self
@@ -213,7 +213,7 @@ impl<'a> Backward<'a> {
             add_parameter_gradients: false,
         }
     }
-    /// dL/dS `[T, B, N]`, read.
+    /// dL/dS `[T, B, N]`, read. LI has none.
     pub fn grad_spike_seq<T: Element>(mut self, grad_spike_seq: &'a Buffer<T>) -> Self {
         self.grad_spike_seq = Some(&grad_spike_seq.core);
         self

@@ -137,6 +137,8 @@ values! {
         Eif = SYNFIRE_MODEL_EIF,
         /// Izhikevich.
         Izhikevich = SYNFIRE_MODEL_IZHIKEVICH,
+        /// Leaky integrator: no spikes.
+        Li = SYNFIRE_MODEL_LI,
     }
 }
 values! {

@@ -82,6 +82,7 @@ pub fn table() -> Vec<String> {
     lines.push(format!("constant\tSYNFIRE_MODEL_QIF\t{}", SYNFIRE_MODEL_QIF));
     lines.push(format!("constant\tSYNFIRE_MODEL_EIF\t{}", SYNFIRE_MODEL_EIF));
     lines.push(format!("constant\tSYNFIRE_MODEL_IZHIKEVICH\t{}", SYNFIRE_MODEL_IZHIKEVICH));
+    lines.push(format!("constant\tSYNFIRE_MODEL_LI\t{}", SYNFIRE_MODEL_LI));
     lines.push(format!("constant\tSYNFIRE_SURROGATE_DEFAULT\t{}", SYNFIRE_SURROGATE_DEFAULT));
     lines.push(format!("constant\tSYNFIRE_SURROGATE_SIGMOID\t{}", SYNFIRE_SURROGATE_SIGMOID));
     lines.push(format!("constant\tSYNFIRE_SURROGATE_ATAN\t{}", SYNFIRE_SURROGATE_ATAN));
