@@ -51,6 +51,8 @@
 /** @defgroup spikes Spikes
  * Converting spikes between formats, counting them, and encoding rates as spikes: immediately, or recorded into a
  * graph. */
+/** @defgroup data Data sets
+ * Batches of a data set, chosen and gathered on the device: immediately, or recorded into a graph. */
 /** @defgroup graph Graphs */
 
 /** @addtogroup version
@@ -1492,6 +1494,137 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_encode_bernoulli(synfire_context
     SYNFIRE_NOEXCEPT;
 
 /** @} */
+/** @addtogroup data
+ * @{ */
+
+/** Rows of a data set to gather into a batch. The source has R rows of T steps of N elements; row b of the batch is the
+ * row of the source whose number is `indices[b]`. The batch is time-major, as layers read it: the transposition is part
+ * of the operation. The bits of elements are copied unchanged.
+ *
+ * Rows b >= `n_active[0]` are zero, and so are rows whose index is R or more: no index can make the operation access
+ * memory outside of its buffers. Zero means all bits 0.
+ *
+ * Packed spikes keep their format: R rows of ::SYNFIRE_DTYPE_BITS are `[R, T, ceil(N/32)]` words, and R rows of
+ * ::SYNFIRE_DTYPE_TIME_BITS `[R, ceil(T/32), N]` words. `n_steps` and `n_elements` are always the unpacked T and N. */
+typedef struct synfire_gather_rows_desc {
+  /** `sizeof(synfire_gather_rows_desc)`. */
+  uint32_t struct_size;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** Rows R of the data set, at least 1. */
+  int64_t n_rows;
+  /** Steps T of a row. Default: 1. */
+  int64_t n_steps;
+  /** Elements N of one step of a row, at least 1. */
+  int64_t n_elements;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Read, of any type. A `row_pitch` is the distance from one row to the next. On a CUDA context, device memory or,
+   *  for a data set that the device cannot hold, pinned memory: a replay then transfers only the rows that it gathers.
+   *  In a graph with several slots the source has no copies: all replays read the buffer's own memory. */
+  synfire_buffer source SYNFIRE_READ("[R, T, N]");
+  /** Read: ::SYNFIRE_DTYPE_U32. */
+  synfire_buffer indices SYNFIRE_READ("[B]");
+  /** Read: ::SYNFIRE_DTYPE_U32, how many rows of the batch there are; more than B counts as B. Null: B. */
+  synfire_buffer n_active SYNFIRE_READ("[1]") SYNFIRE_NULLABLE;
+  /** Written, of the source's type. A `row_pitch` is the distance from one step to the next. Must not overlap the
+   *  others. */
+  synfire_buffer destination SYNFIRE_WRITTEN("[T, B, N]");
+} synfire_gather_rows_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_GATHER_ROWS_DESC_INIT \
+  { (uint32_t)sizeof(synfire_gather_rows_desc), 0u, 0, 0, 0, 0, NULL, NULL, NULL, NULL }
+
+/** The rows of a batch to draw: indices into a data set of R rows, such that each row appears once in every epoch, in
+ * an order that depends on the seed and the epoch only.
+ *
+ * Batch number `offset` is batch j of epoch e: with P batches per epoch, e = `offset` / P and j = `offset` mod P. P is
+ * R / B, rounded up or, with `drop_last`, down. The batch has n_active = min(B, R - j * B) rows. Index i of it is
+ * row(j * B + i) for i < n_active, and 0, which is the number of a row, for the others. With `in_order`, row(p) = p.
+ * Otherwise row(p) is a permutation of 0 ... R - 1, computed as follows on unsigned 32-bit integers, modulo 2^32:
+ *
+ * - C is the smallest even number with C * C >= R, and D = ceil(R / C).
+ * - The 32 keys of the epoch: k[4i] to k[4i+3] are the four words of Philox4x32-10 (see synfire_encode_bernoulli_desc)
+ *   with key `seed`, low word first, and the counter i, 0x66756873, low word of e, high word of e.
+ * - amount(x, k, limit): x = x * 0x9E3779B9 + k; x = (x ^ (x >> 16)) * 0x7FEB352D; x = (x ^ (x >> 15)) * 0x846CA68B;
+ *   x = x ^ (x >> 16); the amount is (x * limit) >> 32, with a product of 64 bits.
+ * - permute(p): line = p / C, column = p mod C. For r = 0, 2, 4 ... 30:
+ *   column = (column + amount(line, k[r], C)) mod C, then line = (line + amount(column, k[r+1], D)) mod D.
+ *   The result is line * C + column.
+ * - row(p) = permute(p), repeated with its result until that is less than R.
+ *
+ * The indices are the same on every backend, and the order is no secret: the permutation is made for statistics, not
+ * for cryptography. */
+typedef struct synfire_shuffle_desc {
+  /** `sizeof(synfire_shuffle_desc)`. */
+  uint32_t struct_size;
+  /** 1: rows are not permuted, as for an evaluation. Default: 0. */
+  int32_t in_order SYNFIRE_FLAG;
+  /** Rows R of the data set, at least 1, at most 2^32 - 1. */
+  int64_t n_rows;
+  /** Rows B of a batch, at most 2^32 - 1. Default: 1. */
+  int64_t batch;
+  /** 1: every batch is full, and an epoch leaves out the R mod B rows that come last in its order; B must not exceed R.
+   *  0 (default): the last batch of an epoch has the rows that are left. */
+  int32_t drop_last SYNFIRE_FLAG;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** Written: ::SYNFIRE_DTYPE_U32, each less than R. */
+  synfire_buffer indices SYNFIRE_WRITTEN("[B]");
+  /** Written: ::SYNFIRE_DTYPE_U32, how many rows the batch has. Other operations read it as their `n_active`. Null: not
+   *  written. */
+  synfire_buffer n_active SYNFIRE_WRITTEN("[1]") SYNFIRE_NULLABLE;
+  /** Any number. Different seeds give independent orders. The operation's value `"seed"`. */
+  uint64_t seed;
+  /** Number of the batch, counted from the beginning of epoch 0. In a graph, this is the batch of the first replay;
+   *  each replay draws the batch after the one before it, epoch after epoch. The operation's value `"offset"`. */
+  uint64_t offset;
+} synfire_shuffle_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_SHUFFLE_DESC_INIT \
+  { (uint32_t)sizeof(synfire_shuffle_desc), 0, 0, 0, 0, 0u, NULL, NULL, 0u, 0u }
+
+/**
+ * Gathers rows of a data set into a batch now: the same operation that synfire_graph_record_gather_rows() records.
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
+ * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_gather_rows(synfire_context context,
+                                                            const synfire_gather_rows_desc *desc,
+                                                            synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Draws the rows of a batch now: the same operation that synfire_graph_record_shuffle() records. Calls do not advance
+ * the offset: for the next batch, increase `offset` by 1.
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST,
+ *         ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
+ * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream; each run of the captured graph draws the batch
+ * `offset` of this call. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_shuffle(synfire_context context, const synfire_shuffle_desc *desc,
+                                                        synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/** @} */
 /** @addtogroup graph
  * @{ */
 
@@ -1521,9 +1654,10 @@ typedef struct synfire_graph_desc {
   /** Number of copies of the pinned buffers that the graph reads and writes, at most 64: that many replays can be in
    *  flight, each with its own data, and one more launch returns ::SYNFIRE_ERROR_BUSY. If there is not enough memory
    *  for the copies, instantiation fails with ::SYNFIRE_ERROR_OUT_OF_MEMORY. Replay number t uses copy (t - 1) mod
-   *  n_slots; synfire_graph_get_slot() returns its address. Copy 0 is the buffers' own memory. 0 (default): 1 or, if
-   *  the graph has no pinned buffer, any number of replays in flight. ::SYNFIRE_SLOTS_SHARED: one copy, and launches
-   *  are not refused; the caller must ensure that replays in flight do not conflict. */
+   *  n_slots; synfire_graph_get_slot() returns its address. Copy 0 is the buffers' own memory. A buffer that is only
+   *  the source of gathers (synfire_gather_rows_desc::source) has no copies and does not count as a pinned buffer here.
+   *  0 (default): 1 or, if the graph has no pinned buffer, any number of replays in flight. ::SYNFIRE_SLOTS_SHARED: one
+   *  copy, and launches are not refused; the caller must ensure that replays in flight do not conflict. */
   uint32_t n_slots;
 } synfire_graph_desc;
 
@@ -1873,6 +2007,39 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_encode_bernoulli(sy
     SYNFIRE_NOEXCEPT;
 
 /**
+ * Appends a gather of rows of a data set into a batch.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_gather_rows(synfire_graph graph,
+                                                                         const synfire_gather_rows_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends a draw of the rows of a batch; synfire_shuffle_desc says which. The first replay draws batch
+ * synfire_shuffle_desc::offset, and each later one the batch after the one before it, without involving the host: after
+ * the last batch of an epoch comes the first one of the next epoch, in another order. A replay in which the operation
+ * is disabled does not advance. Setting the operation's value `"offset"` makes the next launch draw that batch, even if
+ * an earlier one already did.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory and device memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_shuffle(synfire_graph graph,
+                                                                     const synfire_shuffle_desc *desc) SYNFIRE_NOEXCEPT;
+
+/**
  * Appends a native node: the caller's own kernels or library calls on CUDA, the caller's own function on the host.
  *
  * @param graph A graph that is not instantiated.
@@ -2115,10 +2282,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_rebind(synfire_graph graph
  * @param graph     A graph, instantiated or not.
  * @param operation Its number, from synfire_graph_get_last_operation().
  * @param name      `"value"` of a fill, `"scale"` or `"keep"` of a scale-and-add, `"learning_rate"` of an update,
- *                  `"seed"` or `"offset"` of an encoding.
+ *                  `"seed"` or `"offset"` of an encoding or a shuffle.
  * @param value     A value that the operation's descriptor allows; for a seed or offset, a whole number from 0 to 2^53.
- *                  Setting the offset of an encoding makes it begin there again, even if the value is the same as
- *                  before.
+ *                  Setting the offset makes the operation begin there again, even if the value is the same as before.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates no. @enqueues no; the next launch enqueues one additional kernel for every 64 values of the
  * graph that it transfers. @capture legal. @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1

@@ -914,6 +914,75 @@ constexpr synfire_encode_bernoulli_desc encode_bernoulli_desc(synfire_buffer rat
 }
 
 /**
+ * Fills in a ::synfire_gather_rows_desc.
+ *
+ * Rows of a data set to gather into a batch. The source has R rows of T steps of N elements; row b of the batch is the
+ * row of the source whose number is `indices[b]`. The batch is time-major, as layers read it: the transposition is part
+ * of the operation. The bits of elements are copied unchanged.
+ *
+ * @param source      Read, of any type. A `row_pitch` is the distance from one row to the next. On a CUDA context,
+ *                    device memory or, for a data set that the device cannot hold, pinned memory: a replay then
+ *                    transfers only the rows that it gathers. In a graph with several slots the source has no copies:
+ *                    all replays read the buffer's own memory. Shape: `[R, T, N]`.
+ * @param indices     Read: ::SYNFIRE_DTYPE_U32. Shape: `[B]`.
+ * @param destination Written, of the source's type. A `row_pitch` is the distance from one step to the next. Must not
+ *                    overlap the others. Shape: `[T, B, N]`.
+ * @param n_rows      Rows R of the data set, at least 1.
+ * @param n_elements  Elements N of one step of a row, at least 1.
+ * @param n_steps     Steps T of a row. Default: 1.
+ * @param batch       Batch rows B. Default: 1.
+ * @param n_active    Read: ::SYNFIRE_DTYPE_U32, how many rows of the batch there are; more than B counts as B. Null: B.
+ *                    Shape: `[1]`.
+ * @return The descriptor.
+ */
+constexpr synfire_gather_rows_desc gather_rows_desc(synfire_buffer source, synfire_buffer indices,
+                                                    synfire_buffer destination, std::int64_t n_rows,
+                                                    std::int64_t n_elements, steps n_steps = steps{1},
+                                                    std::int64_t batch = 1,
+                                                    synfire_buffer n_active = nullptr) noexcept {
+  auto desc = detail::empty<synfire_gather_rows_desc>();
+  desc.source = source;
+  desc.indices = indices;
+  desc.destination = destination;
+  desc.n_rows = n_rows;
+  desc.n_elements = n_elements;
+  desc.n_steps = n_steps.count;
+  desc.batch = batch;
+  desc.n_active = n_active;
+  return desc;
+}
+
+/**
+ * Fills in a ::synfire_shuffle_desc.
+ *
+ * The rows of a batch to draw: indices into a data set of R rows, such that each row appears once in every epoch, in an
+ * order that depends on the seed and the epoch only.
+ *
+ * @param indices  Written: ::SYNFIRE_DTYPE_U32, each less than R. Shape: `[B]`.
+ * @param n_rows   Rows R of the data set, at least 1, at most 2^32 - 1.
+ * @param batch    Rows B of a batch, at most 2^32 - 1. Default: 1.
+ * @param n_active Written: ::SYNFIRE_DTYPE_U32, how many rows the batch has. Other operations read it as their
+ *                 `n_active`. Null: not written. Shape: `[1]`.
+ * @param seed     Any number. Different seeds give independent orders. The operation's value `"seed"`.
+ * @param offset   Number of the batch, counted from the beginning of epoch 0. In a graph, this is the batch of the
+ *                 first replay; each replay draws the batch after the one before it, epoch after epoch. The operation's
+ *                 value `"offset"`.
+ * @return The descriptor; `in_order` and `drop_last` may be set in it.
+ */
+constexpr synfire_shuffle_desc shuffle_desc(synfire_buffer indices, std::int64_t n_rows, std::int64_t batch = 1,
+                                            synfire_buffer n_active = nullptr, std::uint64_t seed = 0,
+                                            std::uint64_t offset = 0) noexcept {
+  auto desc = detail::empty<synfire_shuffle_desc>();
+  desc.indices = indices;
+  desc.n_rows = n_rows;
+  desc.batch = batch;
+  desc.n_active = n_active;
+  desc.seed = seed;
+  desc.offset = offset;
+  return desc;
+}
+
+/**
  * Fills in a ::synfire_fill_desc.
  *
  * A fill of a buffer with one value.
@@ -1981,6 +2050,38 @@ inline void encode_bernoulli(const Context& context, const synfire_encode_bernou
 }
 
 /**
+ * Gathers rows of a data set into a batch now: the same operation that synfire_graph_record_gather_rows() records.
+ *
+ * Calls synfire_gather_rows(). Reads `source` (`[R, T, N]`) and `indices` (`[B]`). Reads, where given, `n_active`
+ * (`[1]`). Writes `destination` (`[T, B, N]`).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; gather_rows_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void gather_rows(const Context& context, const synfire_gather_rows_desc& desc, synfire_stream stream = nullptr) {
+  const synfire_gather_rows_desc sized = detail::sized(desc);
+  check(synfire_gather_rows(context, &sized, stream));
+}
+
+/**
+ * Draws the rows of a batch now: the same operation that synfire_graph_record_shuffle() records. Calls do not advance
+ * the offset: for the next batch, increase `offset` by 1.
+ *
+ * Calls synfire_shuffle(). Writes `indices` (`[B]`). Writes, where given, `n_active` (`[1]`).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; shuffle_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void shuffle(const Context& context, const synfire_shuffle_desc& desc, synfire_stream stream = nullptr) {
+  const synfire_shuffle_desc sized = detail::sized(desc);
+  check(synfire_shuffle(context, &sized, stream));
+}
+
+/**
  * Computes destination = keep * destination + scale * source now: the same operation that
  * synfire_graph_record_scale_add() records.
  *
@@ -2204,6 +2305,37 @@ class Graph : public Owner<synfire_graph> {
   void record_encode_bernoulli(const synfire_encode_bernoulli_desc& desc) {
     const synfire_encode_bernoulli_desc sized = detail::sized(desc);
     check(synfire_graph_record_encode_bernoulli(handle_, &sized));
+  }
+
+  /**
+   * Appends a gather of rows of a data set into a batch.
+   *
+   * Calls synfire_graph_record_gather_rows(). Reads `source` (`[R, T, N]`) and `indices` (`[B]`). Reads, where given,
+   * `n_active` (`[1]`). Writes `destination` (`[T, B, N]`).
+   *
+   * @param desc What to do; gather_rows_desc() helps.
+   * @throws error
+   */
+  void record_gather_rows(const synfire_gather_rows_desc& desc) {
+    const synfire_gather_rows_desc sized = detail::sized(desc);
+    check(synfire_graph_record_gather_rows(handle_, &sized));
+  }
+
+  /**
+   * Appends a draw of the rows of a batch; synfire_shuffle_desc says which. The first replay draws batch
+   * synfire_shuffle_desc::offset, and each later one the batch after the one before it, without involving the host:
+   * after the last batch of an epoch comes the first one of the next epoch, in another order. A replay in which the
+   * operation is disabled does not advance. Setting the operation's value `"offset"` makes the next launch draw that
+   * batch, even if an earlier one already did.
+   *
+   * Calls synfire_graph_record_shuffle(). Writes `indices` (`[B]`). Writes, where given, `n_active` (`[1]`).
+   *
+   * @param desc What to do; shuffle_desc() helps.
+   * @throws error
+   */
+  void record_shuffle(const synfire_shuffle_desc& desc) {
+    const synfire_shuffle_desc sized = detail::sized(desc);
+    check(synfire_graph_record_shuffle(handle_, &sized));
   }
 
   /**

@@ -81,7 +81,7 @@ void Staging::forget(const View& written) {
 void Staging::add(const Operation& original) {
   Operation op = original;
   for_each_operand(op, [&](const Operand<View>& operand) {
-    if (operand.transfer != Transfer::direct && operand.access == Access::read) read(operand.view);
+    if (!operand.is_in_place() && operand.access == Access::read) read(operand.view);
   });
   OperationList copies;
   for_each_operand(op, [&](const Operand<View>& operand) {

@@ -51,7 +51,8 @@ void Graph::check_slots_and_tapes() const {
 uint32_t Graph::most_in_flight() const {
   if (n_slots_ > 0) return n_slots_ == shared_slots ? 0 : n_slots_;
   const auto pinned = [](const Ref<Buffer>& buffer) { return buffer->view().memory == SYNFIRE_MEMORY_PINNED; };
-  return std::any_of(buffers_.begin(), buffers_.end(), pinned) ? 1 : 0;
+  const std::vector<Ref<Buffer>> buffers = buffers_with_slots(operations_, buffers_);
+  return std::any_of(buffers.begin(), buffers.end(), pinned) ? 1 : 0;
 }
 
 void Graph::instantiate() {
@@ -67,7 +68,7 @@ void Graph::instantiate() {
   eager_ = value && std::string_view(value) == "0";
   observed_ = std::any_of(operations_.begin(), operations_.end(),
                           [](const Operation& operation) { return operation.kind().calls_back; });
-  auto slots = std::make_unique<Slots>(device(), buffers_, slot_count());
+  auto slots = std::make_unique<Slots>(device(), buffers_with_slots(operations_, buffers_), slot_count());
   scratch_.provide(device(), scratch_bytes(operations_));
   replay_ = device().instantiate(plan(operations_, *slots));
   try {

@@ -90,10 +90,11 @@ void Graph::rebind(Buffer& before, Buffer& now) {
   for (Ref<Buffer>& buffer : buffers)
     if (buffer.get() == &before) buffer = Ref<Buffer>(&now);
   if (instantiated_.load(std::memory_order_relaxed)) {
-    auto slots = std::make_unique<Slots>(device(), buffers, slot_count());
+    const std::vector<Ref<Buffer>> slotted = buffers_with_slots(operations, buffers);
+    auto slots = std::make_unique<Slots>(device(), slotted, slot_count());
     replay_->rebuild(plan(operations, *slots));
     const std::lock_guard lock(slots_mutex_);
-    for (const Ref<Buffer>& buffer : buffers)
+    for (const Ref<Buffer>& buffer : slotted)
       if (buffer.get() != &now) slots->take_over(*slots_, *buffer, slot_count());
     slots_ = std::move(slots);
     buffers_.swap(buffers);  // under the lock: slot_memory() reads both

@@ -22,6 +22,7 @@ enum class Transfer {
   staged,       // inputs by a copy; outputs by a copy back, or in place where they are small
   accumulated,  // like staged, but never in place, because it is written repeatedly
   direct,       // in place: a copy itself, or the caller's own code
+  shared,       // read in place, from the same memory in every slot: a data set, of which a replay needs little
 };
 
 // Of a `View`, or of a `const View` where the operation is constant.
@@ -37,6 +38,7 @@ struct Operand {
 
   bool is_read() const noexcept { return access == Access::read || access == Access::update; }
   bool is_written() const noexcept { return access == Access::write || access == Access::update; }
+  bool is_in_place() const noexcept { return transfer == Transfer::direct || transfer == Transfer::shared; }
   bool is_scratch() const noexcept { return access == Access::scratch; }
 };
 

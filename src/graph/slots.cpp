@@ -7,6 +7,18 @@
 
 namespace synfire::core {
 
+std::vector<Ref<Buffer>> buffers_with_slots(const OperationList& operations, const std::vector<Ref<Buffer>>& buffers) {
+  std::vector<Ref<Buffer>> slotted;
+  for (const Ref<Buffer>& buffer : buffers) {
+    bool shared = false, otherwise = false;
+    for_each_operand(operations, [&](const Operand<const View>& operand) {
+      if (buffer_of(operand.view) == buffer.get()) (operand.transfer == Transfer::shared ? shared : otherwise) = true;
+    });
+    if (otherwise || !shared) slotted.push_back(buffer);
+  }
+  return slotted;
+}
+
 Slots::Slots(Device& device, const std::vector<Ref<Buffer>>& buffers, uint32_t n_slots) : device_(device) {
   if (n_slots < 2) return;
   for (const Ref<Buffer>& buffer : buffers) {
@@ -82,6 +94,7 @@ OperationList Slots::relocated(OperationList operations, uint32_t slot) const {
     for_each_operand(operation, [&](const Operand<View>& operand) {
       // Memory of another kind is not relocated, even if it overlaps a pinned buffer.
       View& array = operand.view;
+      if (operand.transfer == Transfer::shared) return;
       if (array.memory == SYNFIRE_MEMORY_PINNED) array.data = address(array.data, slot);
     });
   return operations;

@@ -11,6 +11,9 @@
 
 namespace synfire::core {
 
+// The buffers that have a copy in each slot: all but those that operations only share (Transfer::shared).
+std::vector<Ref<Buffer>> buffers_with_slots(const OperationList& operations, const std::vector<Ref<Buffer>>& buffers);
+
 class Slots {
  public:
   // Copies every pinned buffer among these with its current contents. Buffers that overlap still overlap in the copies.

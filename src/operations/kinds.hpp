@@ -6,12 +6,14 @@
 #include "elementwise/fill.hpp"
 #include "elementwise/scale_add.hpp"
 #include "encode/encode_bernoulli.hpp"
+#include "gather_rows/gather_rows.hpp"
 #include "gradients/sum_gradient.hpp"
 #include "native/native.hpp"
 #include "neuron/backward.hpp"
 #include "neuron/forward.hpp"
 #include "parameters/set_parameters.hpp"
 #include "parameters/update_parameter.hpp"
+#include "shuffle/shuffle.hpp"
 #include "spikes/convert_spikes.hpp"
 #include "spikes/count_spikes.hpp"
 #include "state/reset_state.hpp"
@@ -28,6 +30,8 @@
   KIND(ConvertSpikes)                 \
   KIND(CountSpikes)                   \
   KIND(EncodeBernoulli)               \
+  KIND(GatherRows)                    \
+  KIND(Shuffle)                       \
   KIND(ResetState)                    \
   KIND(WriteBytes)                    \
   KIND(GuardedCopy)                   \

@@ -191,6 +191,32 @@ static void print_structs(void) {
   FIELD(synfire_encode_bernoulli_desc, offset);
   end_struct();
 
+  begin_struct("synfire_gather_rows_desc", sizeof(synfire_gather_rows_desc));
+  FIELD(synfire_gather_rows_desc, struct_size);
+  FIELD(synfire_gather_rows_desc, reserved);
+  FIELD(synfire_gather_rows_desc, n_rows);
+  FIELD(synfire_gather_rows_desc, n_steps);
+  FIELD(synfire_gather_rows_desc, n_elements);
+  FIELD(synfire_gather_rows_desc, batch);
+  FIELD(synfire_gather_rows_desc, source);
+  FIELD(synfire_gather_rows_desc, indices);
+  FIELD(synfire_gather_rows_desc, n_active);
+  FIELD(synfire_gather_rows_desc, destination);
+  end_struct();
+
+  begin_struct("synfire_shuffle_desc", sizeof(synfire_shuffle_desc));
+  FIELD(synfire_shuffle_desc, struct_size);
+  FIELD(synfire_shuffle_desc, in_order);
+  FIELD(synfire_shuffle_desc, n_rows);
+  FIELD(synfire_shuffle_desc, batch);
+  FIELD(synfire_shuffle_desc, drop_last);
+  FIELD(synfire_shuffle_desc, reserved);
+  FIELD(synfire_shuffle_desc, indices);
+  FIELD(synfire_shuffle_desc, n_active);
+  FIELD(synfire_shuffle_desc, seed);
+  FIELD(synfire_shuffle_desc, offset);
+  end_struct();
+
   begin_struct("synfire_graph_desc", sizeof(synfire_graph_desc));
   FIELD(synfire_graph_desc, struct_size);
   FIELD(synfire_graph_desc, n_slots);

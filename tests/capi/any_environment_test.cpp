@@ -449,6 +449,23 @@ class Everything {
       answer(synfire_graph_record_encode_bernoulli(graph, &encode));
       int32_t encoding = 0;
       answer(synfire_graph_get_last_operation(graph, &encoding));
+      const Buffer chosen = buffer(context, SYNFIRE_DTYPE_U32, 4), n_active = buffer(context, SYNFIRE_DTYPE_U32, 1),
+                   gathered = buffer(context, dtype_of<Scalar>, 4 * shape.row());
+      synfire_shuffle_desc shuffle = SYNFIRE_SHUFFLE_DESC_INIT;
+      shuffle.n_rows = shape.n_steps;
+      shuffle.batch = 4;
+      shuffle.indices = chosen;
+      shuffle.n_active = n_active;
+      answer(synfire_graph_record_shuffle(graph, &shuffle));
+      synfire_gather_rows_desc gather = SYNFIRE_GATHER_ROWS_DESC_INIT;
+      gather.n_rows = shape.n_steps;
+      gather.n_elements = shape.batch * shape.n_neurons;
+      gather.batch = 4;
+      gather.source = other;
+      gather.indices = chosen;
+      gather.n_active = n_active;
+      gather.destination = gathered;
+      answer(synfire_graph_record_gather_rows(graph, &gather));
       const synfire_state_desc rows = rows_desc(0, 0, row, "v"), in_snapshot = rows_desc(0, 0, snapshot),
                                first = rows_desc(0, 1);
       answer(synfire_graph_record_reset_rows(graph, rig.layer, &first));
@@ -473,7 +490,7 @@ class Everything {
         answer(synfire_graph_set_enabled(graph, filling, i % 2));
       }
       look_at(rig);
-      for (const Buffer* const out : {&other, &snapshot, &row, &words, &counts, &drawn}) look(*out);
+      for (const Buffer* const out : {&other, &snapshot, &row, &words, &counts, &drawn, &chosen, &gathered}) look(*out);
       look(backward.parameter_gradients[0].gradient);
       for (const char* const known_as : {"tau", "reciprocal_tau"}) {
         double value = 0;

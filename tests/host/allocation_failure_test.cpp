@@ -275,6 +275,23 @@ const std::vector<Kind>& kinds() {
          desc.spikes = w.packed;
          return synfire_graph_record_encode_bernoulli(w.graph, &desc);
        }},
+      {"record_gather_rows",
+       [](World& w) {
+         synfire_gather_rows_desc desc = SYNFIRE_GATHER_ROWS_DESC_INIT;
+         desc.n_rows = n_steps;
+         desc.n_elements = n_neurons;
+         desc.source = w.x;
+         desc.indices = w.count;
+         desc.destination = w.row;
+         return synfire_graph_record_gather_rows(w.graph, &desc);
+       }},
+      {"record_shuffle",
+       [](World& w) {
+         synfire_shuffle_desc desc = SYNFIRE_SHUFFLE_DESC_INIT;
+         desc.n_rows = 100;
+         desc.indices = w.count;
+         return synfire_graph_record_shuffle(w.graph, &desc);
+       }},
       {"record_native",
        [](World& w) {
          synfire_native_desc desc = SYNFIRE_NATIVE_DESC_INIT;

@@ -784,6 +784,107 @@ namespace Synfire.Raw
         }
     }
 
+    /// <summary>
+    /// Rows of a data set to gather into a batch. The source has R rows of T steps of N elements; row b of the
+    /// batch is the row of the source whose number is <c>indices[b]</c>. The batch is time-major, as layers read
+    /// it: the transposition is part of the operation. The bits of elements are copied unchanged.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_gather_rows_desc
+    {
+        /// <summary><c>sizeof(synfire_gather_rows_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+        /// <summary>Rows R of the data set, at least 1.</summary>
+        public long n_rows;
+        /// <summary>Steps T of a row. Default: 1.</summary>
+        public long n_steps;
+        /// <summary>Elements N of one step of a row, at least 1.</summary>
+        public long n_elements;
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long batch;
+        /// <summary>
+        /// Read, of any type. A <c>row_pitch</c> is the distance from one row to the next. On a CUDA context,
+        /// device memory or, for a data set that the device cannot hold, pinned memory: a replay then transfers
+        /// only the rows that it gathers. In a graph with several slots the source has no copies: all replays
+        /// read the buffer's own memory.
+        /// </summary>
+        public synfire_buffer source;
+        /// <summary>Read: SYNFIRE_DTYPE_U32.</summary>
+        public synfire_buffer indices;
+        /// <summary>
+        /// Read: SYNFIRE_DTYPE_U32, how many rows of the batch there are; more than B counts as B. Null: B.
+        /// </summary>
+        public synfire_buffer n_active;
+        /// <summary>
+        /// Written, of the source's type. A <c>row_pitch</c> is the distance from one step to the next. Must not
+        /// overlap the others.
+        /// </summary>
+        public synfire_buffer destination;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_gather_rows_desc Init
+        {
+            get
+            {
+                synfire_gather_rows_desc made = default(synfire_gather_rows_desc);
+                made.struct_size = (uint)sizeof(synfire_gather_rows_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
+    /// The rows of a batch to draw: indices into a data set of R rows, such that each row appears once in every
+    /// epoch, in an order that depends on the seed and the epoch only.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_shuffle_desc
+    {
+        /// <summary><c>sizeof(synfire_shuffle_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>1: rows are not permuted, as for an evaluation. Default: 0.</summary>
+        public int in_order;
+        /// <summary>Rows R of the data set, at least 1, at most 2^32 - 1.</summary>
+        public long n_rows;
+        /// <summary>Rows B of a batch, at most 2^32 - 1. Default: 1.</summary>
+        public long batch;
+        /// <summary>
+        /// 1: every batch is full, and an epoch leaves out the R mod B rows that come last in its order; B must
+        /// not exceed R. 0 (default): the last batch of an epoch has the rows that are left.
+        /// </summary>
+        public int drop_last;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+        /// <summary>Written: SYNFIRE_DTYPE_U32, each less than R.</summary>
+        public synfire_buffer indices;
+        /// <summary>
+        /// Written: SYNFIRE_DTYPE_U32, how many rows the batch has. Other operations read it as their
+        /// <c>n_active</c>. Null: not written.
+        /// </summary>
+        public synfire_buffer n_active;
+        /// <summary>Any number. Different seeds give independent orders. The operation's value <c>"seed"</c>.</summary>
+        public ulong seed;
+        /// <summary>
+        /// Number of the batch, counted from the beginning of epoch 0. In a graph, this is the batch of the first
+        /// replay; each replay draws the batch after the one before it, epoch after epoch. The operation's value
+        /// <c>"offset"</c>.
+        /// </summary>
+        public ulong offset;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_shuffle_desc Init
+        {
+            get
+            {
+                synfire_shuffle_desc made = default(synfire_shuffle_desc);
+                made.struct_size = (uint)sizeof(synfire_shuffle_desc);
+                return made;
+            }
+        }
+    }
+
     /// <summary>How to create a graph. Zero means the default in every field except <c>struct_size</c>.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_graph_desc
@@ -795,9 +896,10 @@ namespace Synfire.Raw
         /// can be in flight, each with its own data, and one more launch returns SYNFIRE_ERROR_BUSY. If there is
         /// not enough memory for the copies, instantiation fails with SYNFIRE_ERROR_OUT_OF_MEMORY. Replay number
         /// t uses copy (t - 1) mod n_slots; synfire_graph_get_slot() returns its address. Copy 0 is the buffers'
-        /// own memory. 0 (default): 1 or, if the graph has no pinned buffer, any number of replays in flight.
-        /// SYNFIRE_SLOTS_SHARED: one copy, and launches are not refused; the caller must ensure that replays in
-        /// flight do not conflict.
+        /// own memory. A buffer that is only the source of gathers (synfire_gather_rows_desc.source) has no
+        /// copies and does not count as a pinned buffer here. 0 (default): 1 or, if the graph has no pinned
+        /// buffer, any number of replays in flight. SYNFIRE_SLOTS_SHARED: one copy, and launches are not refused;
+        /// the caller must ensure that replays in flight do not conflict.
         /// </summary>
         public uint n_slots;
 
@@ -1651,6 +1753,22 @@ namespace Synfire.Raw
             synfire_context context, synfire_encode_bernoulli_desc* desc, synfire_stream stream);
 
         /// <summary>
+        /// Gathers rows of a data set into a batch now: the same operation that
+        /// synfire_graph_record_gather_rows() records.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_gather_rows(
+            synfire_context context, synfire_gather_rows_desc* desc, synfire_stream stream);
+
+        /// <summary>
+        /// Draws the rows of a batch now: the same operation that synfire_graph_record_shuffle() records. Calls
+        /// do not advance the offset: for the next batch, increase <c>offset</c> by 1.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_shuffle(
+            synfire_context context, synfire_shuffle_desc* desc, synfire_stream stream);
+
+        /// <summary>
         /// Computes destination = keep * destination + scale * source now: the same operation that
         /// synfire_graph_record_scale_add() records.
         /// </summary>
@@ -1710,6 +1828,20 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_record_encode_bernoulli(
             synfire_graph graph, synfire_encode_bernoulli_desc* desc);
+
+        /// <summary>Appends a gather of rows of a data set into a batch.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_gather_rows(synfire_graph graph, synfire_gather_rows_desc* desc);
+
+        /// <summary>
+        /// Appends a draw of the rows of a batch; synfire_shuffle_desc says which. The first replay draws batch
+        /// synfire_shuffle_desc.offset, and each later one the batch after the one before it, without involving
+        /// the host: after the last batch of an epoch comes the first one of the next epoch, in another order. A
+        /// replay in which the operation is disabled does not advance. Setting the operation's value
+        /// <c>"offset"</c> makes the next launch draw that batch, even if an earlier one already did.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_shuffle(synfire_graph graph, synfire_shuffle_desc* desc);
 
         /// <summary>
         /// Appends a native node: the caller's own kernels or library calls on CUDA, the caller's own function on

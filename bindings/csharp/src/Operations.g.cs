@@ -340,6 +340,118 @@ namespace Synfire
         }
     }
 
+    /// <summary>
+    /// What <see cref="Graph.GatherRows(GatherRowsArguments)"/> records and
+    /// <see cref="Context.GatherRows(GatherRowsArguments, IntPtr)"/> runs.
+    /// </summary>
+    public sealed class GatherRowsArguments
+    {
+        /// <summary>Rows R of the data set, at least 1.</summary>
+        public long Rows { get; set; }
+
+        /// <summary>Steps T of a row. Default: 1.</summary>
+        public long Steps { get; set; }
+
+        /// <summary>Elements N of one step of a row, at least 1.</summary>
+        public long Elements { get; set; }
+
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long Batch { get; set; }
+
+        /// <summary>
+        /// Read, of any type. A <c>row_pitch</c> is the distance from one row to the next. On a CUDA context,
+        /// device memory or, for a data set that the device cannot hold, pinned memory: a replay then transfers
+        /// only the rows that it gathers. In a graph with several slots the source has no copies: all replays
+        /// read the buffer's own memory. Its shape is <c>[R, T, N]</c>.
+        /// </summary>
+        public BufferBase Source { get; set; }
+
+        /// <summary>Read: <see cref="DType.U32"/>. Its shape is <c>[B]</c>.</summary>
+        public BufferBase Indices { get; set; }
+
+        /// <summary>
+        /// Read: <see cref="DType.U32"/>, how many rows of the batch there are; more than B counts as B. Null: B.
+        /// Its shape is <c>[1]</c>.
+        /// </summary>
+        public BufferBase Active { get; set; }
+
+        /// <summary>
+        /// Written, of the source's type. A <c>row_pitch</c> is the distance from one step to the next. Must not
+        /// overlap the others. Its shape is <c>[T, B, N]</c>.
+        /// </summary>
+        public BufferBase Destination { get; set; }
+
+        internal synfire_gather_rows_desc Desc(Call call)
+        {
+            synfire_gather_rows_desc desc = synfire_gather_rows_desc.Init;
+            desc.n_rows = Rows;
+            desc.n_steps = Steps;
+            desc.n_elements = Elements;
+            desc.batch = Batch;
+            desc.source = call.Use(Errors.Given(Source, "Source"));
+            desc.indices = call.Use(Errors.Given(Indices, "Indices"));
+            desc.n_active = call.Use(Active);
+            desc.destination = call.Use(Errors.Given(Destination, "Destination"));
+            return desc;
+        }
+    }
+
+    /// <summary>
+    /// What <see cref="Graph.Shuffle(ShuffleArguments)"/> records and
+    /// <see cref="Context.Shuffle(ShuffleArguments, IntPtr)"/> runs.
+    /// </summary>
+    public sealed class ShuffleArguments
+    {
+        /// <summary><c>true</c>: rows are not permuted, as for an evaluation. Default: 0.</summary>
+        public bool InOrder { get; set; }
+
+        /// <summary>Rows R of the data set, at least 1, at most 2^32 - 1.</summary>
+        public long Rows { get; set; }
+
+        /// <summary>Rows B of a batch, at most 2^32 - 1. Default: 1.</summary>
+        public long Batch { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: every batch is full, and an epoch leaves out the R mod B rows that come last in its
+        /// order; B must not exceed R. <c>false</c> (default): the last batch of an epoch has the rows that are
+        /// left.
+        /// </summary>
+        public bool DropLast { get; set; }
+
+        /// <summary>Written: <see cref="DType.U32"/>, each less than R. Its shape is <c>[B]</c>.</summary>
+        public BufferBase Indices { get; set; }
+
+        /// <summary>
+        /// Written: <see cref="DType.U32"/>, how many rows the batch has. Other operations read it as their
+        /// <see cref="Active"/>. Null: not written. Its shape is <c>[1]</c>.
+        /// </summary>
+        public BufferBase Active { get; set; }
+
+        /// <summary>Any number. Different seeds give independent orders. The operation's value <c>"seed"</c>.</summary>
+        public ulong Seed { get; set; }
+
+        /// <summary>
+        /// Number of the batch, counted from the beginning of epoch 0. In a graph, this is the batch of the first
+        /// replay; each replay draws the batch after the one before it, epoch after epoch. The operation's value
+        /// <c>"offset"</c>.
+        /// </summary>
+        public ulong Offset { get; set; }
+
+        internal synfire_shuffle_desc Desc(Call call)
+        {
+            synfire_shuffle_desc desc = synfire_shuffle_desc.Init;
+            desc.in_order = InOrder ? 1 : 0;
+            desc.n_rows = Rows;
+            desc.batch = Batch;
+            desc.drop_last = DropLast ? 1 : 0;
+            desc.indices = call.Use(Errors.Given(Indices, "Indices"));
+            desc.n_active = call.Use(Active);
+            desc.seed = Seed;
+            desc.offset = Offset;
+            return desc;
+        }
+    }
+
     /// <summary>What <see cref="Graph.Fill(FillArguments)"/> records.</summary>
     public sealed class FillArguments
     {
@@ -737,6 +849,43 @@ namespace Synfire
             return this;
         }
 
+        /// <summary>Appends a gather of rows of a data set into a batch.</summary>
+        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <returns>This graph.</returns>
+        public Graph GatherRows(GatherRowsArguments arguments)
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_gather_rows_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_graph_record_gather_rows(Raw, &desc));
+                Keep(call.Used);
+            }
+            return this;
+        }
+
+        /// <summary>
+        /// Appends a draw of the rows of a batch; <see cref="ShuffleArguments"/> says which. The first replay
+        /// draws batch <see cref="ShuffleArguments.Offset"/>, and each later one the batch after the one before
+        /// it, without involving the host: after the last batch of an epoch comes the first one of the next
+        /// epoch, in another order. A replay in which the operation is disabled does not advance. Setting the
+        /// operation's value <c>"offset"</c> makes the next launch draw that batch, even if an earlier one
+        /// already did.
+        /// </summary>
+        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <returns>This graph.</returns>
+        public Graph Shuffle(ShuffleArguments arguments)
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_shuffle_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_graph_record_shuffle(Raw, &desc));
+                Keep(call.Used);
+            }
+            return this;
+        }
+
         /// <summary>Appends a fill.</summary>
         /// <param name="arguments">What it reads and writes, and how.</param>
         /// <returns>This graph.</returns>
@@ -960,6 +1109,39 @@ namespace Synfire
             {
                 synfire_encode_bernoulli_desc desc = arguments.Desc(call);
                 Errors.Check(Native.synfire_encode_bernoulli(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+
+        /// <summary>
+        /// Gathers rows of a data set into a batch now: the same operation that
+        /// <see cref="Graph.GatherRows(GatherRowsArguments)"/> records.
+        /// </summary>
+        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void GatherRows(GatherRowsArguments arguments, IntPtr stream = default(IntPtr))
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_gather_rows_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_gather_rows(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+
+        /// <summary>
+        /// Draws the rows of a batch now: the same operation that <see cref="Graph.Shuffle(ShuffleArguments)"/>
+        /// records. Calls do not advance the offset: for the next batch, increase
+        /// <see cref="ShuffleArguments.Offset"/> by 1.
+        /// </summary>
+        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void Shuffle(ShuffleArguments arguments, IntPtr stream = default(IntPtr))
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_shuffle_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_shuffle(Raw, &desc, new synfire_stream(stream)));
             }
         }
 

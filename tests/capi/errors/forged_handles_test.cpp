@@ -51,6 +51,22 @@ class ForgedHandles : public Errors {
     desc.spikes = rig.spikes;
     return desc;
   }
+  synfire_gather_rows_desc gather() const {
+    synfire_gather_rows_desc desc = SYNFIRE_GATHER_ROWS_DESC_INIT;
+    desc.n_rows = desc.n_elements = 1;
+    desc.source = rig.x;
+    desc.indices = words;
+    desc.n_active = words;
+    desc.destination = rig.spikes;
+    return desc;
+  }
+  synfire_shuffle_desc shuffle() const {
+    synfire_shuffle_desc desc = SYNFIRE_SHUFFLE_DESC_INIT;
+    desc.n_rows = 1;
+    desc.indices = words;
+    desc.n_active = words;
+    return desc;
+  }
   synfire_scale_add_desc scale_add() const {
     synfire_scale_add_desc desc = SYNFIRE_SCALE_ADD_DESC_INIT;
     desc.source = rig.x;
@@ -138,6 +154,16 @@ class ForgedHandles : public Errors {
              [this](auto bad) {
                const auto desc = encode();
                return synfire_encode_bernoulli(bad, &desc, nullptr);
+             }},
+            {"gather_rows",
+             [this](auto bad) {
+               const auto desc = gather();
+               return synfire_gather_rows(bad, &desc, nullptr);
+             }},
+            {"shuffle",
+             [this](auto bad) {
+               const auto desc = shuffle();
+               return synfire_shuffle(bad, &desc, nullptr);
              }},
             {"scale_add", [this](auto bad) {
                const auto desc = scale_add();
@@ -244,6 +270,15 @@ class ForgedHandles : public Errors {
       add_field(
           calls, encode(), field, [=](const auto* desc) { return synfire_encode_bernoulli(owner, desc, nullptr); },
           [=](const auto* desc) { return synfire_graph_record_encode_bernoulli(recording, desc); });
+    for (const auto field : {&synfire_gather_rows_desc::source, &synfire_gather_rows_desc::indices,
+                             &synfire_gather_rows_desc::n_active, &synfire_gather_rows_desc::destination})
+      add_field(
+          calls, gather(), field, [=](const auto* desc) { return synfire_gather_rows(owner, desc, nullptr); },
+          [=](const auto* desc) { return synfire_graph_record_gather_rows(recording, desc); });
+    for (const auto field : {&synfire_shuffle_desc::indices, &synfire_shuffle_desc::n_active})
+      add_field(
+          calls, shuffle(), field, [=](const auto* desc) { return synfire_shuffle(owner, desc, nullptr); },
+          [=](const auto* desc) { return synfire_graph_record_shuffle(recording, desc); });
     for (const auto field : {&synfire_scale_add_desc::source, &synfire_scale_add_desc::destination})
       add_field(
           calls, scale_add(), field, [=](const auto* desc) { return synfire_scale_add(owner, desc, nullptr); },
@@ -334,6 +369,16 @@ class ForgedHandles : public Errors {
              [this](auto bad) {
                const auto desc = encode();
                return synfire_graph_record_encode_bernoulli(bad, &desc);
+             }},
+            {"record_gather_rows",
+             [this](auto bad) {
+               const auto desc = gather();
+               return synfire_graph_record_gather_rows(bad, &desc);
+             }},
+            {"record_shuffle",
+             [this](auto bad) {
+               const auto desc = shuffle();
+               return synfire_graph_record_shuffle(bad, &desc);
              }},
             {"record_scale_add",
              [this](auto bad) {

@@ -124,6 +124,26 @@ class World {
     change(desc);
     return synfire_encode_bernoulli(context, &desc, nullptr);
   }
+  template <typename Change>
+  synfire_status gather(Change change) const {
+    const Buffer indices = make(SYNFIRE_DTYPE_U32, 1);
+    synfire_gather_rows_desc desc = SYNFIRE_GATHER_ROWS_DESC_INIT;
+    desc.n_rows = desc.n_elements = 1;
+    desc.source = rig.x;
+    desc.indices = indices;
+    desc.destination = rig.spikes;
+    change(desc);
+    return synfire_gather_rows(context, &desc, nullptr);
+  }
+  template <typename Change>
+  synfire_status shuffle(Change change) const {
+    const Buffer indices = make(SYNFIRE_DTYPE_U32, 1);
+    synfire_shuffle_desc desc = SYNFIRE_SHUFFLE_DESC_INIT;
+    desc.n_rows = 1;
+    desc.indices = indices;
+    change(desc);
+    return synfire_shuffle(context, &desc, nullptr);
+  }
   std::vector<uint8_t> snapshot() const {
     uint64_t bytes = 0;
     EXPECT_OK(synfire_layer_snapshot(layer(), nullptr, nullptr, &bytes));
@@ -515,6 +535,23 @@ const Rule of_passes[] = {
     {"SYN-ENCODE-RATES", argument, [](World& w) { return w.encode([](auto& desc) { desc.rates_per_step = 2; }); }},
     {"SYN-ENCODE-SHAPE", SYNFIRE_ERROR_UNSUPPORTED,
      [](World& w) { return w.encode([](auto& desc) { desc.n_neurons = int64_t{1} << 35; }); }},
+    {"SYN-GATHER-SHAPE", argument, [](World& w) { return w.gather([](auto& desc) { desc.n_rows = 0; }); }},
+    {"SYN-GATHER-OVERFLOW", memory,
+     [](World& w) { return w.gather([](auto& desc) { desc.n_steps = int64_t{1} << 60; }); }},
+    {"SYN-GATHER-TYPE", argument,
+     [](World& w) {
+       const Buffer other = w.make(SYNFIRE_DTYPE_F16, 1);
+       return w.gather([&](auto& desc) { desc.source = other; });
+     }},
+    {"SYN-SHUFFLE-SHAPE", argument, [](World& w) { return w.shuffle([](auto& desc) { desc.n_rows = 0; }); }},
+    {"SYN-SHUFFLE-EMPTY", argument,
+     [](World& w) {
+       return w.shuffle([](auto& desc) {
+         desc.batch = 2;
+         desc.drop_last = 1;
+       });
+     }},
+    {"SYN-SHUFFLE-FLAG", argument, [](World& w) { return w.shuffle([](auto& desc) { desc.in_order = 2; }); }},
 };
 
 const Rule of_graphs[] = {

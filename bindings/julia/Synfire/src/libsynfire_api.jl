@@ -424,6 +424,42 @@ synfire_encode_bernoulli_desc(; rates_per_step=0, n_steps=0, n_neurons=0, batch=
     synfire_encode_bernoulli_desc(sizeof(synfire_encode_bernoulli_desc), rates_per_step, n_steps, n_neurons, batch, rates, spikes, seed, offset)
 
 """
+Rows of a data set to gather into a batch. The source has R rows of T steps of N elements; row b of the batch is the row of the source whose number is `indices[b]`. The batch is time-major, as layers read it: the transposition is part of the operation. The bits of elements are copied unchanged.
+"""
+struct synfire_gather_rows_desc
+    struct_size::UInt32
+    reserved::UInt32
+    n_rows::Int64
+    n_steps::Int64
+    n_elements::Int64
+    batch::Int64
+    source::synfire_buffer
+    indices::synfire_buffer
+    n_active::synfire_buffer
+    destination::synfire_buffer
+end
+synfire_gather_rows_desc(; reserved=0, n_rows=0, n_steps=0, n_elements=0, batch=0, source=C_NULL, indices=C_NULL, n_active=C_NULL, destination=C_NULL) =
+    synfire_gather_rows_desc(sizeof(synfire_gather_rows_desc), reserved, n_rows, n_steps, n_elements, batch, source, indices, n_active, destination)
+
+"""
+The rows of a batch to draw: indices into a data set of R rows, such that each row appears once in every epoch, in an order that depends on the seed and the epoch only.
+"""
+struct synfire_shuffle_desc
+    struct_size::UInt32
+    in_order::Int32
+    n_rows::Int64
+    batch::Int64
+    drop_last::Int32
+    reserved::UInt32
+    indices::synfire_buffer
+    n_active::synfire_buffer
+    seed::UInt64
+    offset::UInt64
+end
+synfire_shuffle_desc(; in_order=0, n_rows=0, batch=0, drop_last=0, reserved=0, indices=C_NULL, n_active=C_NULL, seed=0, offset=0) =
+    synfire_shuffle_desc(sizeof(synfire_shuffle_desc), in_order, n_rows, batch, drop_last, reserved, indices, n_active, seed, offset)
+
+"""
 How to create a graph. Zero means the default in every field except `struct_size`.
 """
 struct synfire_graph_desc
@@ -592,6 +628,8 @@ mutable struct FunctionTable
     synfire_convert_spikes::Ptr{Cvoid}
     synfire_count_spikes::Ptr{Cvoid}
     synfire_encode_bernoulli::Ptr{Cvoid}
+    synfire_gather_rows::Ptr{Cvoid}
+    synfire_shuffle::Ptr{Cvoid}
     synfire_scale_add::Ptr{Cvoid}
     synfire_graph_create::Ptr{Cvoid}
     synfire_graph_destroy::Ptr{Cvoid}
@@ -601,6 +639,8 @@ mutable struct FunctionTable
     synfire_graph_record_convert_spikes::Ptr{Cvoid}
     synfire_graph_record_count_spikes::Ptr{Cvoid}
     synfire_graph_record_encode_bernoulli::Ptr{Cvoid}
+    synfire_graph_record_gather_rows::Ptr{Cvoid}
+    synfire_graph_record_shuffle::Ptr{Cvoid}
     synfire_graph_record_native::Ptr{Cvoid}
     synfire_graph_record_fill::Ptr{Cvoid}
     synfire_graph_record_scale_add::Ptr{Cvoid}
@@ -623,7 +663,7 @@ mutable struct FunctionTable
     synfire_graph_write_dot::Ptr{Cvoid}
     synfire_graph_get_statistics::Ptr{Cvoid}
     synfire_graph_reset_statistics::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -1068,6 +1108,28 @@ Encodes rates as spikes now: the same operation that synfire_graph_record_encode
 end
 
 """
+    synfire_gather_rows(context, desc, stream)
+
+Gathers rows of a data set into a batch now: the same operation that synfire_graph_record_gather_rows() records.
+"""
+@inline function synfire_gather_rows(context, desc, stream)
+    address = functions.synfire_gather_rows
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_gather_rows_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
+    synfire_shuffle(context, desc, stream)
+
+Draws the rows of a batch now: the same operation that synfire_graph_record_shuffle() records. Calls do not advance the offset: for the next batch, increase `offset` by 1.
+"""
+@inline function synfire_shuffle(context, desc, stream)
+    address = functions.synfire_shuffle
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_shuffle_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
     synfire_scale_add(context, desc, stream)
 
 Computes destination = keep * destination + scale * source now: the same operation that synfire_graph_record_scale_add() records.
@@ -1164,6 +1226,28 @@ Appends an encoding of rates as spikes; synfire_encode_bernoulli_desc says how. 
     address = functions.synfire_graph_record_encode_bernoulli
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_graph, Ptr{synfire_encode_bernoulli_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_gather_rows(graph, desc)
+
+Appends a gather of rows of a data set into a batch.
+"""
+@inline function synfire_graph_record_gather_rows(graph, desc)
+    address = functions.synfire_graph_record_gather_rows
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_gather_rows_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_shuffle(graph, desc)
+
+Appends a draw of the rows of a batch; synfire_shuffle_desc says which. The first replay draws batch synfire_shuffle_desc::offset, and each later one the batch after the one before it, without involving the host: after the last batch of an epoch comes the first one of the next epoch, in another order. A replay in which the operation is disabled does not advance. Setting the operation's value `\"offset\"` makes the next launch draw that batch, even if an earlier one already did.
+"""
+@inline function synfire_graph_record_shuffle(graph, desc)
+    address = functions.synfire_graph_record_shuffle
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_shuffle_desc}), graph, desc)
 end
 
 """

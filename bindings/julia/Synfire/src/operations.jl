@@ -5,8 +5,8 @@
 #
 # SPDX-License-Identifier: MIT
 
-export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, scale_add!, update_parameter!,
-       reset_rows!, read_rows!, write_rows!, copy_rows!, snapshot!, restore!
+export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, gather_rows!, shuffle!, scale_add!,
+       update_parameter!, reset_rows!, read_rows!, write_rows!, copy_rows!, snapshot!, restore!
 
 # ---- forward! --------------------------------------------------------------------------------------------------------
 
@@ -320,6 +320,114 @@ default the context's own.
 """
 encode_bernoulli!(context::Context; stream=nothing, arguments...) =
     run!(LibSynfire.synfire_encode_bernoulli, encode_bernoulli_request(context; arguments...), stream, context)
+
+# ---- gather_rows! ----------------------------------------------------------------------------------------------------
+
+function gather_rows_request(context::Context; source, indices, destination, active=nothing, rows, steps=1, elements,
+                             batch=1, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:source, :indices, :destination, :active, :rows, :steps, :elements,
+                                                :batch))
+    operands = Operands(context)
+    return Request(operands, LibSynfire.synfire_gather_rows_desc(
+        source=buffer!(operands, source),
+        indices=buffer!(operands, indices),
+        destination=buffer!(operands, destination),
+        n_active=buffer!(operands, active),
+        n_rows=whole_size("rows", rows),
+        n_steps=whole_size("steps", steps),
+        n_elements=whole_size("elements", elements),
+        batch=whole_size("batch", batch)))
+end
+
+"""
+    gather_rows!(graph; source, indices, destination, active=nothing, rows, steps=1, elements, batch=1)
+
+Appends a gather of rows of a data set into a batch.
+
+Rows of a data set to gather into a batch. The source has R rows of T steps of N elements; row b of the batch is the row
+of the source whose number is `indices[b]`. The batch is time-major, as layers read it: the transposition is part of the
+operation. The bits of elements are copied unchanged.
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `source`: Read, of any type. A `row_pitch` is the distance from one row to the next. On a CUDA context, device memory
+  or, for a data set that the device cannot hold, pinned memory: a replay then transfers only the rows that it gathers.
+  In a graph with several slots the source has no copies: all replays read the buffer's own memory.
+- `indices`: Read: `:u32`.
+- `destination`: Written, of the source's type. A `row_pitch` is the distance from one step to the next. Must not
+  overlap the others.
+- `active`: Read: `:u32`, how many rows of the batch there are; more than B counts as B. `nothing`: B.
+- `rows`: Rows R of the data set, at least 1.
+- `steps`: Steps T of a row. Default: 1.
+- `elements`: Elements N of one step of a row, at least 1.
+- `batch`: Batch rows B. Default: 1.
+"""
+gather_rows!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_gather_rows, gather_rows_request(graph.context; arguments...), graph)
+
+"""
+    gather_rows!(context; stream=nothing, ...)
+
+Gathers rows of a data set into a batch now. The keywords are those of `gather_rows!(graph; ...)`; `stream` is the CUDA
+stream to run on, by default the context's own.
+"""
+gather_rows!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_gather_rows, gather_rows_request(context; arguments...), stream, context)
+
+# ---- shuffle! --------------------------------------------------------------------------------------------------------
+
+function shuffle_request(context::Context; indices, active=nothing, in_order::Bool=false, rows, batch=1,
+                         drop_last::Bool=false, seed=0, offset=0, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:indices, :active, :in_order, :rows, :batch, :drop_last, :seed,
+                                                :offset))
+    operands = Operands(context)
+    return Request(operands, LibSynfire.synfire_shuffle_desc(
+        indices=buffer!(operands, indices),
+        n_active=buffer!(operands, active),
+        in_order=in_order,
+        n_rows=whole_size("rows", rows),
+        batch=whole_size("batch", batch),
+        drop_last=drop_last,
+        seed=seed,
+        offset=offset))
+end
+
+"""
+    shuffle!(graph; indices, active=nothing, in_order=false, rows, batch=1, drop_last=false, seed=0, offset=0)
+
+Appends a draw of the rows of a batch. The first replay draws batch `offset`, and each later one the batch after the one
+before it, without involving the host: after the last batch of an epoch comes the first one of the next epoch, in
+another order. A replay in which the operation is disabled does not advance. Setting the operation's value `:offset`
+makes the next launch draw that batch, even if an earlier one already did.
+
+The rows of a batch to draw: indices into a data set of R rows, such that each row appears once in every epoch, in an
+order that depends on the seed and the epoch only.
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `indices`: Written: `:u32`, each less than R.
+- `active`: Written: `:u32`, how many rows the batch has. Other operations read it as their `active`. `nothing`: not
+  written.
+- `in_order`: `true`: rows are not permuted, as for an evaluation. Default: 0.
+- `rows`: Rows R of the data set, at least 1, at most 2^32 - 1.
+- `batch`: Rows B of a batch, at most 2^32 - 1. Default: 1.
+- `drop_last`: `true`: every batch is full, and an epoch leaves out the R mod B rows that come last in its order; B must
+  not exceed R. `false` (default): the last batch of an epoch has the rows that are left.
+- `seed`: Any number. Different seeds give independent orders. The operation's value `:seed`.
+- `offset`: Number of the batch, counted from the beginning of epoch 0. In a graph, this is the batch of the first
+  replay; each replay draws the batch after the one before it, epoch after epoch. The operation's value `:offset`.
+"""
+shuffle!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_shuffle, shuffle_request(graph.context; arguments...), graph)
+
+"""
+    shuffle!(context; stream=nothing, ...)
+
+Draws the rows of a batch now. Calls do not advance the offset: for the next batch, increase `offset` by 1. The keywords
+are those of `shuffle!(graph; ...)`; `stream` is the CUDA stream to run on, by default the context's own.
+"""
+shuffle!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_shuffle, shuffle_request(context; arguments...), stream, context)
 
 # ---- fill! -----------------------------------------------------------------------------------------------------------
 

@@ -610,6 +610,217 @@ impl<'a> EncodeBernoulli<'a> {
     }
 }
 
+/// Rows of a data set to gather into a batch. The source has R rows of T steps of N elements; row b of the batch is the
+/// row of the source whose number is `indices[b]`. The batch is time-major, as layers read it: the transposition is part
+/// of the operation. The bits of elements are copied unchanged.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct GatherRows<'a> {
+    n_rows: i64,
+    n_steps: i64,
+    n_elements: i64,
+    batch: i64,
+    source: &'a Arc<BufferCore>,
+    indices: &'a Arc<BufferCore>,
+    n_active: Option<&'a Arc<BufferCore>>,
+    destination: &'a Arc<BufferCore>,
+}
+impl<'a> GatherRows<'a> {
+    /// With what it needs; everything else has its default.
+    ///
+    /// - `source`: Read, of any type. A `row_pitch` is the distance from one row to the next. On a CUDA context, device
+    ///   memory or, for a data set that the device cannot hold, pinned memory: a replay then transfers only the rows
+    ///   that it gathers. In a graph with several slots the source has no copies: all replays read the buffer's own
+    ///   memory. Its shape: `[R, T, N]`.
+    /// - `indices`: Read: [`DType::U32`](crate::DType::U32). Its shape: `[B]`.
+    /// - `destination`: Written, of the source's type. A `row_pitch` is the distance from one step to the next. Must not
+    ///   overlap the others. Its shape: `[T, B, N]`.
+    pub fn new<S: Element, I: Element, D: Element>(
+        source: &'a Buffer<S>,
+        indices: &'a Buffer<I>,
+        destination: &'a Buffer<D>,
+    ) -> Self {
+        GatherRows {
+            n_rows: 0,
+            n_steps: 0,
+            n_elements: 0,
+            batch: 0,
+            source: &source.core,
+            indices: &indices.core,
+            n_active: None,
+            destination: &destination.core,
+        }
+    }
+    /// Rows R of the data set, at least 1.
+    pub fn n_rows(mut self, n_rows: i64) -> Self {
+        self.n_rows = n_rows;
+        self
+    }
+    /// Steps T of a row. Default: 1.
+    pub fn n_steps(mut self, n_steps: i64) -> Self {
+        self.n_steps = n_steps;
+        self
+    }
+    /// Elements N of one step of a row, at least 1.
+    pub fn n_elements(mut self, n_elements: i64) -> Self {
+        self.n_elements = n_elements;
+        self
+    }
+    /// Batch rows B. Default: 1.
+    pub fn batch(mut self, batch: i64) -> Self {
+        self.batch = batch;
+        self
+    }
+    /// Read: [`DType::U32`](crate::DType::U32), how many rows of the batch there are; more than B counts as B. Without:
+    /// B. Its shape: `[1]`.
+    pub fn n_active<T: Element>(mut self, n_active: &'a Buffer<T>) -> Self {
+        self.n_active = Some(&n_active.core);
+        self
+    }
+    /// Appends a gather of rows of a data set into a batch.
+    pub fn record(self, graph: &mut Graph) -> Result<Operation> {
+        let desc = self.desc();
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_graph_record_gather_rows(graph.as_raw(), &desc) })?;
+        self.buffers().for_each(|core| graph.keep(core));
+        graph.appended()
+    }
+    /// Gathers rows of a data set into a batch now: the same operation that [`GatherRows::record`] records. Returns when
+    /// it is done.
+    pub fn run(self, context: &Context) -> Result<()> {
+        let desc = self.desc();
+        let mut held: Vec<&Held> = vec![];
+        held.extend(self.buffers().map(|core| &core.held));
+        // SAFETY: live handles, held for the call; the descriptor lives for it.
+        context.now(held, || unsafe { sys::synfire_gather_rows(context.raw, &desc, null_mut()) })
+    }
+    fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
+        [Some(self.source), Some(self.indices), self.n_active, Some(self.destination)].into_iter().flatten()
+    }
+    fn desc(&self) -> sys::synfire_gather_rows_desc {
+        sys::synfire_gather_rows_desc {
+            struct_size: size_of::<sys::synfire_gather_rows_desc>() as u32,
+            reserved: 0,
+            n_rows: self.n_rows,
+            n_steps: self.n_steps,
+            n_elements: self.n_elements,
+            batch: self.batch,
+            source: self.source.raw,
+            indices: self.indices.raw,
+            n_active: self.n_active.map_or(null_mut(), |core| core.raw),
+            destination: self.destination.raw,
+        }
+    }
+}
+
+/// The rows of a batch to draw: indices into a data set of R rows, such that each row appears once in every epoch, in an
+/// order that depends on the seed and the epoch only.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct Shuffle<'a> {
+    in_order: bool,
+    n_rows: i64,
+    batch: i64,
+    drop_last: bool,
+    indices: &'a Arc<BufferCore>,
+    n_active: Option<&'a Arc<BufferCore>>,
+    seed: u64,
+    offset: u64,
+}
+impl<'a> Shuffle<'a> {
+    /// With what it needs; everything else has its default.
+    ///
+    /// - `indices`: Written: [`DType::U32`](crate::DType::U32), each less than R. Its shape: `[B]`.
+    pub fn new<T: Element>(indices: &'a Buffer<T>) -> Self {
+        Shuffle {
+            in_order: false,
+            n_rows: 0,
+            batch: 0,
+            drop_last: false,
+            indices: &indices.core,
+            n_active: None,
+            seed: 0,
+            offset: 0,
+        }
+    }
+    /// `true`: rows are not permuted, as for an evaluation. Default: 0.
+    pub fn in_order(mut self, in_order: bool) -> Self {
+        self.in_order = in_order;
+        self
+    }
+    /// Rows R of the data set, at least 1, at most 2^32 - 1.
+    pub fn n_rows(mut self, n_rows: i64) -> Self {
+        self.n_rows = n_rows;
+        self
+    }
+    /// Rows B of a batch, at most 2^32 - 1. Default: 1.
+    pub fn batch(mut self, batch: i64) -> Self {
+        self.batch = batch;
+        self
+    }
+    /// `true`: every batch is full, and an epoch leaves out the R mod B rows that come last in its order; B must not
+    /// exceed R. `false` (default): the last batch of an epoch has the rows that are left.
+    pub fn drop_last(mut self, drop_last: bool) -> Self {
+        self.drop_last = drop_last;
+        self
+    }
+    /// Written: [`DType::U32`](crate::DType::U32), how many rows the batch has. Other operations read it as their
+    /// `n_active`. Without: not written. Its shape: `[1]`.
+    pub fn n_active<T: Element>(mut self, n_active: &'a Buffer<T>) -> Self {
+        self.n_active = Some(&n_active.core);
+        self
+    }
+    /// Any number. Different seeds give independent orders. The operation's value `"seed"`.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+    /// Number of the batch, counted from the beginning of epoch 0. In a graph, this is the batch of the first replay;
+    /// each replay draws the batch after the one before it, epoch after epoch. The operation's value `"offset"`.
+    pub fn offset(mut self, offset: u64) -> Self {
+        self.offset = offset;
+        self
+    }
+    /// Appends a draw of the rows of a batch; [`Shuffle`] says which. The first replay draws batch [`Shuffle::offset`],
+    /// and each later one the batch after the one before it, without involving the host: after the last batch of an
+    /// epoch comes the first one of the next epoch, in another order. A replay in which the operation is disabled does
+    /// not advance. Setting the operation's value `"offset"` makes the next launch draw that batch, even if an earlier
+    /// one already did.
+    pub fn record(self, graph: &mut Graph) -> Result<Operation> {
+        let desc = self.desc();
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_graph_record_shuffle(graph.as_raw(), &desc) })?;
+        self.buffers().for_each(|core| graph.keep(core));
+        graph.appended()
+    }
+    /// Draws the rows of a batch now: the same operation that [`Shuffle::record`] records. Calls do not advance the
+    /// offset: for the next batch, increase `offset` by 1. Returns when it is done.
+    pub fn run(self, context: &Context) -> Result<()> {
+        let desc = self.desc();
+        let mut held: Vec<&Held> = vec![];
+        held.extend(self.buffers().map(|core| &core.held));
+        // SAFETY: live handles, held for the call; the descriptor lives for it.
+        context.now(held, || unsafe { sys::synfire_shuffle(context.raw, &desc, null_mut()) })
+    }
+    fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
+        [Some(self.indices), self.n_active].into_iter().flatten()
+    }
+    fn desc(&self) -> sys::synfire_shuffle_desc {
+        sys::synfire_shuffle_desc {
+            struct_size: size_of::<sys::synfire_shuffle_desc>() as u32,
+            in_order: self.in_order.into(),
+            n_rows: self.n_rows,
+            batch: self.batch,
+            drop_last: self.drop_last.into(),
+            reserved: 0,
+            indices: self.indices.raw,
+            n_active: self.n_active.map_or(null_mut(), |core| core.raw),
+            seed: self.seed,
+            offset: self.offset,
+        }
+    }
+}
+
 /// A fill of a buffer with one value.
 #[derive(Clone, Copy, Debug)]
 #[must_use]

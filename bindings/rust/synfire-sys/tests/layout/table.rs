@@ -21,6 +21,8 @@ pub fn table() -> Vec<String> {
     structure!(lines, synfire_convert_spikes_desc { struct_size, reserved, n_steps, n_neurons, batch, source, destination });
     structure!(lines, synfire_count_spikes_desc { struct_size, kind, n_steps, n_neurons, batch, spikes, counts });
     structure!(lines, synfire_encode_bernoulli_desc { struct_size, rates_per_step, n_steps, n_neurons, batch, rates, spikes, seed, offset });
+    structure!(lines, synfire_gather_rows_desc { struct_size, reserved, n_rows, n_steps, n_elements, batch, source, indices, n_active, destination });
+    structure!(lines, synfire_shuffle_desc { struct_size, in_order, n_rows, batch, drop_last, reserved, indices, n_active, seed, offset });
     structure!(lines, synfire_graph_desc { struct_size, n_slots });
     structure!(lines, synfire_copy_desc { struct_size, reserved, source, destination, source_offset, destination_offset, bytes });
     structure!(lines, synfire_memory { data, bytes });
