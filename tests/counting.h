@@ -25,7 +25,8 @@ static inline void find_next(void *function, const char *name) {
 extern "C" {
 #endif
 
-/* Exported in any build, so that a shared library's calls come here too. */
+/* Exported in any build, so that a shared library's calls come here too. Included once in a program.
+ * NOLINTBEGIN(misc-definitions-in-headers) */
 #pragma GCC visibility push(default)
 
 /* The C library's own allocator by its private names. NOLINTBEGIN(clang-diagnostic-reserved-identifier) */
@@ -88,6 +89,7 @@ COUNTING_LOCK(pthread_spin_lock, pthread_spinlock_t)
 COUNTING_LOCK(pthread_spin_trylock, pthread_spinlock_t)
 
 #pragma GCC visibility pop
+/* NOLINTEND(misc-definitions-in-headers) */
 
 #ifdef __cplusplus
 }

@@ -40,9 +40,9 @@ struct Options {
   // what is measured
   const Model* model = &models.front();
   const Surrogate* surrogate = &surrogates.front();
-  const Dtype* dtype = &dtypes.front();
-  const SpikeFormat* spikes = &spike_formats.front();
-  const Tape* tape = &tapes.front();
+  const Dtype* dtype = &dtypes[0];
+  const SpikeFormat* spikes = &spike_formats[0];
+  const Tape* tape = &tapes[0];
   const DirectionName* direction = &directions[2];
   const CacheName* cache = &caches[0];
   Shape shape;

@@ -43,7 +43,7 @@ Plan make_plan(const Machine& machine, const Options& options) {
   Plan plan;
   const auto add = [&](const Model& model, Point point) {
     plan.jobs.push_back(
-        {{point.steps, 1, point.neurons}, &model, options.surrogate, options.dtype, options.spikes, &tapes.front()});
+        {{point.steps, 1, point.neurons}, &model, options.surrogate, options.dtype, options.spikes, &tapes[0]});
   };
   const auto add_grid = [&](const Model& model, std::span<const std::uint64_t> steps,
                             std::span<const std::uint64_t> neurons, std::uint64_t most_elements) {

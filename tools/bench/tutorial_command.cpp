@@ -49,7 +49,7 @@ struct Errors {
 };
 
 Job make_job(const Dtype& dtype, std::uint64_t steps, std::uint64_t neurons) {
-  return {{steps, 1, neurons}, &models.front(), &surrogates.front(), &dtype, &spike_formats.front(), &tapes.front()};
+  return {{steps, 1, neurons}, &models.front(), &surrogates.front(), &dtype, &spike_formats[0], &tapes[0]};
 }
 
 // Runs the first window after a reset of the state, so that every backend and dtype starts from the same state.
