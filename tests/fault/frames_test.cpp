@@ -97,5 +97,35 @@ TEST_F(Frames, PackedSpikesAreWrittenInPlaceUpTo64Kibibytes) {
   }
 }
 
+// A data set may be larger than the device: its rows are read where they are, and only the indices are staged.
+TEST_F(Frames, PinnedDataSetsAreNeitherStagedNorCopied) {
+  constexpr uint64_t n_rows = 1000, n = 1024;  // 4 MB
+  const Context context = make_context();
+  const Buffer source = make_frame(context, n_rows * n),
+               indices = make_frame(context, 2, SYNFIRE_MEMORY_PINNED, SYNFIRE_DTYPE_U32),
+               batch = make_buffer(context, SYNFIRE_DTYPE_F32, 2 * n);
+  const Graph graph = make_graph(context);
+  synfire_gather_rows_desc gather = SYNFIRE_GATHER_ROWS_DESC_INIT;
+  gather.n_rows = n_rows;
+  gather.n_elements = n;
+  gather.batch = 2;
+  gather.source = source;
+  gather.indices = indices;
+  gather.destination = batch;
+  ASSERT_OK(synfire_graph_record_gather_rows(graph, &gather));
+  const uint64_t before = fake::device_bytes();
+  fake::reset_calls();
+  ASSERT_OK(synfire_graph_instantiate(graph));
+  EXPECT_EQ(fake::calls("cudaMemcpyAsync"), 0u);
+  EXPECT_EQ(fake::captured_kernels().size(), 3u) << "of the indices, the gather and the count of replays";
+  EXPECT_EQ(fake::device_bytes() - before - sizeof(uint64_t), 256u);
+  for (uint64_t i = 0; i < n; ++i) data_of(source)[999 * n + i] = static_cast<float>(i);
+  const uint32_t chosen[] = {999, 0};
+  std::memcpy(data_of(indices), chosen, sizeof chosen);
+  wait(graph, launch(graph));
+  const std::vector<float> got = download<float>(batch, 2 * n);
+  for (uint64_t i = 0; i < 2 * n; ++i) ASSERT_EQ(got[i], i < n ? static_cast<float>(i) : 0.0f) << i;
+}
+
 }  // namespace
 }  // namespace synfire_test

@@ -94,7 +94,7 @@ struct World {
   synfire_layer layer = nullptr, second = nullptr;
   synfire_graph graph = nullptr;
   std::vector<synfire_buffer> buffers;
-  synfire_buffer x, spikes, packed, v_seq, grad_spike, grad_x, grad_tau, count, row, snapshot, marker, spare;
+  synfire_buffer x, spikes, packed, v_seq, grad_spike, grad_x, grad_tau, count, row, snapshot, marker, spare, indices;
 
   synfire_buffer make(int32_t dtype, uint64_t n, int32_t memory = SYNFIRE_MEMORY_DEVICE) {
     synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
@@ -129,6 +129,7 @@ struct World {
     row = make(SYNFIRE_DTYPE_F32, n_row);
     snapshot = make(SYNFIRE_DTYPE_U8, 96 + n_row * 4);
     marker = make(SYNFIRE_DTYPE_F32, 4);
+    indices = make(SYNFIRE_DTYPE_U32, 2);
     spare = make(SYNFIRE_DTYPE_F32, n_sequence, SYNFIRE_MEMORY_PINNED);
     std::vector<float> input(n_sequence);
     for (size_t i = 0; i < input.size(); ++i) input[i] = static_cast<float>(i * 2654435761u % 1000) / 500;
@@ -279,9 +280,9 @@ const std::vector<Kind>& kinds() {
        [](World& w) {
          synfire_gather_rows_desc desc = SYNFIRE_GATHER_ROWS_DESC_INIT;
          desc.n_rows = n_steps;
-         desc.n_elements = n_neurons;
+         desc.n_elements = static_cast<int64_t>(n_row);
          desc.source = w.x;
-         desc.indices = w.count;
+         desc.indices = w.indices;
          desc.destination = w.row;
          return synfire_graph_record_gather_rows(w.graph, &desc);
        }},
@@ -289,7 +290,8 @@ const std::vector<Kind>& kinds() {
        [](World& w) {
          synfire_shuffle_desc desc = SYNFIRE_SHUFFLE_DESC_INIT;
          desc.n_rows = 100;
-         desc.indices = w.count;
+         desc.batch = 2;
+         desc.indices = w.indices;
          return synfire_graph_record_shuffle(w.graph, &desc);
        }},
       {"record_native",
