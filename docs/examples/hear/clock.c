@@ -30,9 +30,9 @@ int64_t clock_preemptions(void) {
   return -1;
 }
 
-void clock_sleep_until(int64_t moment) {
+void clock_sleep_until(int64_t until) {
   int64_t left;
-  while ((left = moment - clock_now()) > 0) { /* a signal may interrupt the sleep */
+  while ((left = until - clock_now()) > 0) { /* a signal may interrupt the sleep */
     struct timespec pause;
     pause.tv_sec = (time_t)(left / NANOSECONDS_PER_SECOND);
     pause.tv_nsec = (long)(left % NANOSECONDS_PER_SECOND);

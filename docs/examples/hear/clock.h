@@ -15,7 +15,7 @@ int64_t clock_now(void);
 /* How often the system has preempted this thread; negative if it does not report that. */
 int64_t clock_preemptions(void);
 
-/* Returns when clock_now() has reached `moment`, immediately if it already has. */
-void clock_sleep_until(int64_t moment);
+/* Returns when clock_now() has reached `until`, immediately if it already has. */
+void clock_sleep_until(int64_t until);
 
 #endif

@@ -39,10 +39,10 @@ int64_t clock_preemptions(void) {
   return preemptions;
 }
 
-void clock_sleep_until(int64_t moment) {
+void clock_sleep_until(int64_t until) {
   if (slept++ > 0) ++frame;
-  if (now < moment) now = moment + 20 * MICROSECOND; /* a frame that is behind does not sleep */
-  if (frame == 100) now = moment + 2500 * MICROSECOND;
+  if (now < until) now = until + 20 * MICROSECOND; /* a frame that is behind does not sleep */
+  if (frame == 100) now = until + 2500 * MICROSECOND;
 }
 
 void cochlea_hear(cochlea *self, const float *samples, size_t n_samples, float *response) {
