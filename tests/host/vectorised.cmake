@@ -1,5 +1,5 @@
-# Fails unless every forward and backward kernel of OBJECT has fused multiply-adds on whole REGISTERs, and tiles
-# prefetch memory. A compiler may consider a function that only prefetches to have no effect, and remove it.
+# Fails unless every forward and backward kernel of OBJECT computes on whole REGISTERs, and tiles prefetch
+# memory. A compiler may consider a function that only prefetches to have no effect, and remove it.
 execute_process(COMMAND ${OBJDUMP} -d -C --no-show-raw-insn ${OBJECT} OUTPUT_VARIABLE code RESULT_VARIABLE result)
 if(NOT result EQUAL 0)
   message(FATAL_ERROR "objdump failed on ${OBJECT}")
@@ -25,6 +25,9 @@ foreach(function IN LISTS functions)
   # The integrate-and-fire forward adds without multiplying.
   if(name MATCHES "forward_row<[^,]*::If,")
     set(wanted "vadd[ps][sd] +[^\n]*%${REGISTER}")
+  # The gradient of the leaky integrator multiplies without adding.
+  elseif(name MATCHES "::Li, .*adjoint_row")
+    set(wanted "vmulp[sd] +[^\n]*%${REGISTER}")
   else()
     set(wanted "vfn?m(add|sub)[0-9]+p[sd] +[^\n]*%${REGISTER}")
   endif()
@@ -43,4 +46,4 @@ if(n_asking_forward LESS 2 OR n_asking_backward LESS 2)
   message(FATAL_ERROR "${n_asking_forward} forward and ${n_asking_backward} backward functions ask for memory")
 endif()
 message(STATUS "${n_asking_forward} forward and ${n_asking_backward} backward functions ask for memory")
-message(STATUS "${n_kernels} kernels use fused multiply-adds on %${REGISTER}")
+message(STATUS "${n_kernels} kernels compute on %${REGISTER}")
