@@ -272,29 +272,16 @@ check_format() {
 }
 
 # Configured for clang, because clang-tidy does not know every option of g++; nothing is compiled. Includes the files of
-# the CUDA backend if a toolkit is found, but not kernels: clang 14 cannot read the headers of CUDA newer than 11.5. A file
-# that is compiled for several programs or instruction levels keeps one command: clang-tidy would check it once for each.
+# the CUDA backend if a toolkit is found.
 configure_tidy() {
   cmake -G "$(generator_of build/tidy)" --preset test -B build/tidy -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
-    -DSYNFIRE_BUILD_BINDINGS_TESTS=ON &&
-    python3 -c 'import json, os
-commands = json.load(open("build/tidy/compile_commands.json", encoding="utf-8"))
-built = os.path.abspath("build") + os.sep
-once = {entry["file"]: entry for entry in commands
-        if entry["file"].endswith((".c", ".cpp")) and not entry["file"].startswith(built)}
-os.makedirs("build/tidy/once", exist_ok=True)
-json.dump(list(once.values()), open("build/tidy/once/compile_commands.json", "w", encoding="utf-8"), indent=1)
-print("\n".join(sorted(once)), file=open("build/tidy/once/files.txt", "w", encoding="utf-8"))'
+    -DSYNFIRE_BUILD_BINDINGS_TESTS=ON && python3 tests/tidy_commands.py build/tidy
 }
-# Files that CMake compiles elsewhere or not at all get the command of the file most like them. The programs of the tests
-# in bindings/ are left out, because they include headers that these tests write.
+# Without the lines that count warnings in headers of other projects.
 tidy_is_kept() (
   set -o pipefail
-  local -a elsewhere=(docs/examples/models/fit.c tests/abi/header_alone.c tests/added/added_test.cpp tests/hpp/positional.cpp
-    tests/install/consumer/main.c tools/bench/bare_none.cpp)
-  { cat build/tidy/once/files.txt && printf '%s\n' "${elsewhere[@]}"; } |
-    xargs -d '\n' -n 1 -P "$jobs" clang-tidy -p build/tidy/once --quiet 2>&1 |
-    { grep -vE '^[0-9]+ warnings? generated\.$' || true; } # findings in headers of others, not shown
+  xargs -d '\n' -n 1 -P "$jobs" clang-tidy -p build/tidy/once --quiet <build/tidy/once/files.txt 2>&1 |
+    { grep -vE '^[0-9]+ warnings? generated\.$' || true; }
 )
 check_tidy() {
   if ! command -v clang-tidy >/dev/null 2>&1 || ! command -v clang++ >/dev/null 2>&1; then

@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""Writes what clang-tidy checks: tidy_commands.py BUILD
+
+BUILD/compile_commands.json becomes BUILD/once/compile_commands.json, with one command for each C and C++ file of the
+project; the files are listed in BUILD/once/files.txt. A file that is compiled for several programs or instruction
+levels keeps one command, because clang-tidy would check it once for each.
+
+Left out are kernels (.cu), because clang 14 cannot read the headers of CUDA newer than 11.5, and the programs in the
+tests of bindings/, because they include headers that these tests write.
+
+SPDX-License-Identifier: MIT
+"""
+import json
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+
+# Files that CMake compiles in projects of their own or not at all, and the files whose commands they get.
+LIKE = {
+    "docs/examples/models/fit.c": "docs/examples/quickstart.c",
+    "tests/abi/header_alone.c": "tests/abi/init_macros.c",
+    "tests/added/added_test.cpp": "tests/capi/parameter_test.cpp",
+    "tests/hpp/positional.cpp": "tests/hpp/wrapper_test.cpp",
+    "tests/install/consumer/main.c": "tests/abi/init_macros.c",
+    "tools/bench/bare_none.cpp": "tools/bench/main.cpp",
+}
+
+
+def main():
+    build = pathlib.Path(sys.argv[1]).resolve()
+    once = {}
+    for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
+        path = pathlib.Path(entry["file"])
+        if path.suffix in {".c", ".cpp"} and ROOT in path.parents and ROOT / "build" not in path.parents:
+            once[str(path)] = entry
+    for name, other in LIKE.items():
+        path, like = str(ROOT / name), str(ROOT / other)
+        once.setdefault(path, {**once[like], "file": path, "command": once[like]["command"].replace(like, path)})
+    (build / "once").mkdir(exist_ok=True)
+    (build / "once/compile_commands.json").write_text(json.dumps(list(once.values()), indent=1), encoding="utf-8")
+    (build / "once/files.txt").write_text("".join(f"{path}\n" for path in sorted(once)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
