@@ -448,7 +448,9 @@ TEST_F(GatherErrors, HandlesDescriptorsAndMemory) {
                                                   {"desc.indices", &synfire_gather_rows_desc::indices},
                                                   {"desc.n_active", &synfire_gather_rows_desc::n_active},
                                                   {"desc.destination", &synfire_gather_rows_desc::destination}};
-  for (const auto& [name, field] : fields) {
+  for (const auto& one : fields) {
+    const char* const name = one.first;
+    const Field field = one.second;
     expect_bad(bad_handle, {"SYN-HANDLE-FOREIGN", name}, [&](auto& desc) { desc.*field = foreign; });
     if (field == &synfire_gather_rows_desc::n_active) continue;
     expect_bad(bad_handle, {"SYN-HANDLE-NULL", name}, [&](auto& desc) { desc.*field = nullptr; });

@@ -195,7 +195,7 @@ TEST_F(Shuffle, TheLargestDataSets) {
 
 TEST_F(Shuffle, ABatchLargerThanTheDataSet) {
   const Draw draw = {5, 40'000, 3};
-  for (const uint64_t offset : {0, 1, 2}) {
+  for (const uint64_t offset : {0u, 1u, 2u}) {
     const Batch batch = drawn(draw.at(offset));
     EXPECT_EQ(batch, predicted(draw.at(offset)));
     EXPECT_EQ(batch.n_active, 5u);
@@ -281,7 +281,7 @@ TEST(ShuffleStatistics, OddOrdersAreAsFrequentAsEvenOnes) {
         for (; rows[i] != i; is_odd = !is_odd) std::swap(rows[i], rows[rows[i]]);
       odd += is_odd ? 1 : 0;
     }
-    EXPECT_NEAR(odd, n_epochs / 2, 5 * std::sqrt(n_epochs / 4.0)) << n_rows << " rows";
+    EXPECT_NEAR(odd, n_epochs / 2.0, 5 * std::sqrt(n_epochs / 4.0)) << n_rows << " rows";
   }
 }
 
