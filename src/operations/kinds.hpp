@@ -16,6 +16,7 @@
 #include "spikes/count_spikes.hpp"
 #include "state/reset_state.hpp"
 #include "state/snapshot.hpp"
+#include "synapse/synapse.hpp"
 
 // clang-format off
 #define SYNFIRE_OPERATION_KINDS(KIND) \
@@ -28,6 +29,10 @@
   KIND(ConvertSpikes)                 \
   KIND(CountSpikes)                   \
   KIND(EncodeBernoulli)               \
+  KIND(PrepareSynapse)                \
+  KIND(SynapseForward)                \
+  KIND(SynapseWeightGradient)         \
+  KIND(SynapseInputGradient)          \
   KIND(ResetState)                    \
   KIND(WriteBytes)                    \
   KIND(GuardedCopy)                   \
