@@ -2374,7 +2374,9 @@ typedef struct synfire_synapse_forward_desc {
  * one term is not finite is NaN for the whole output. Otherwise the terms are added in the order of
  * ::synfire_synapse_forward_desc, step by step and row by row.
  *
- * dL/dx is the product of dL/dy with the weights as the forward used them, in the same fixed order over the outputs. */
+ * dL/dx is the product of dL/dy with the weights on their grid, as the forward used them. In f32, dL/dy[n] * 2^s[n] of
+ * each row is rounded to a grid of 24 bits for its largest magnitude, and the products with the weights are added as
+ * integers; of a row with a term that is not finite, dL/dx is NaN. In f64 they are added in the fixed order. */
 typedef struct synfire_synapse_backward_desc {
   /** `sizeof(synfire_synapse_backward_desc)`. */
   uint32_t struct_size;

@@ -26,10 +26,10 @@ class Synapse final : public Child {
   View bias() noexcept { return own(bias_, spec_.bias_bytes(), spec_.dtype); }
   View mask() noexcept { return own(mask_, spec_.mask_bytes(), SYNFIRE_DTYPE_U32); }
   // The weights on their grid, once as [K, N] (`table`: integers of an exact synapse, else numbers) and once as [N, K]
-  // (`rows`: numbers), with padded rows.
+  // (`rows`: integers, numbers in f64), with padded rows.
   View table() noexcept { return own(table_, spec_.table_bytes(), spec_.dtype); }
   View rows() noexcept { return own(rows_, spec_.rows_bytes(), spec_.dtype); }
-  // Of an exact synapse, [N]: the grid of each output's weights as an exponent, and the bias on it.
+  // [N]: the grid of each output's weights as an exponent, and, of an exact synapse, the bias on it. Absent in f64.
   View grid() noexcept { return own(grid_, spec_.grid_bytes(), SYNFIRE_DTYPE_U32); }
   View bias_on_grid() noexcept { return own(bias_on_grid_, spec_.grid_bytes(), SYNFIRE_DTYPE_U32); }
   // Null until prepare_gradients().

@@ -33,6 +33,8 @@ struct SynapseSpec {
 
   // Exact sums of integers, instead of sums in the fixed order.
   bool is_exact() const { return input == InputKind::spikes && dtype == SYNFIRE_DTYPE_F32; }
+  // Weights on a grid, one for each output: all but those of f64.
+  bool has_grid() const { return dtype == SYNFIRE_DTYPE_F32; }
   uint64_t element_bytes() const { return bytes_of_dtype(dtype); }
   int64_t n_weights() const { return n_inputs * n_outputs; }
   uint64_t weight_bytes() const { return static_cast<uint64_t>(n_weights()) * element_bytes(); }
@@ -47,7 +49,7 @@ struct SynapseSpec {
   int64_t rows_pitch() const { return padded(n_inputs); }
   uint64_t table_bytes() const { return static_cast<uint64_t>(n_inputs * table_pitch()) * element_bytes(); }
   uint64_t rows_bytes() const { return static_cast<uint64_t>(n_outputs * rows_pitch()) * element_bytes(); }
-  uint64_t grid_bytes() const { return is_exact() ? static_cast<uint64_t>(table_pitch()) * 4 : 0; }
+  uint64_t grid_bytes() const { return has_grid() ? static_cast<uint64_t>(table_pitch()) * 4 : 0; }
 
   // "f32 [512, 128]", for error texts.
   std::string shape_text(bool weights) const;

@@ -19,7 +19,7 @@ SYNFIRE_MODEL_FN s32 on_grid(float x, s32 grid) {
   const u32 bits = bits_of(x), stored = bits >> 23 & 0xFFu;
   const u32 mantissa = (bits & 0x7FFFFFu) | (stored == 0 ? 0u : 0x800000u);
   const s32 shift = (stored == 0 ? 1 : static_cast<s32>(stored)) - 150 - grid;  // x is mantissa * 2^(shift + grid)
-  const u32 left = static_cast<u32>(shift > 0 ? shift > 7 ? 7 : shift : 0);
+  const u32 left = static_cast<u32>(shift > 0 ? shift > 23 ? 23 : shift : 0);
   const s32 down = shift < 0 ? -shift : 0;
   const u32 right = static_cast<u32>(down > 26 ? 26 : down);  // 26 takes every mantissa to 0
   const u32 half = right == 0 ? 0u : (1u << right) / 2u - 1u + (mantissa >> right & 1u);
@@ -55,6 +55,29 @@ SYNFIRE_MODEL_FN double wide_power_of_two(s32 grid) {
 // bits. +0 for a sum of 0.
 SYNFIRE_MODEL_FN float from_grid(s64 sum, float scale) {
   return static_cast<float>(sum) * scale;
+}
+
+// ---- products of two numbers on grids --------------------------------------------------------------------------------
+
+// The magnitude of x * 2^grid, for a finite x, as an integer in the order of magnitudes; no number is below that of 0.
+SYNFIRE_MODEL_FN s64 magnitude_of(float x, s32 grid) {
+  const bool subnormal = (bits_of(x) & 0x7F800000u) == 0;
+  const u32 bits = bits_of(subnormal ? x * 16777216.0f : x) & 0x7FFFFFFFu;  // 2^24 normalises it
+  if (bits == 0) return -1024ll << 24;
+  const s32 exponent = static_cast<s32>(bits >> 23) - 127 - (subnormal ? 24 : 0) + grid;
+  return static_cast<s64>(exponent) * 0x1000000 + static_cast<s64>((bits & 0x7FFFFFu) | 0x800000u);
+}
+
+// The finest grid, without a limit, on which the largest of these magnitudes is at most largest_on_grid_24.
+SYNFIRE_MODEL_FN s32 grid_of_magnitude(s64 magnitude) {
+  const s32 exponent = static_cast<s32>(magnitude >> 24);
+  const u32 mantissa = static_cast<u32>(magnitude & 0xFFFFFF);
+  return exponent - 22 + ((mantissa + (mantissa >> 1 & 1u)) >> 1 > largest_on_grid_24 ? 1 : 0);
+}
+
+// An exact sum of products with the scale 2^grid.
+SYNFIRE_MODEL_FN float from_wide_grid(s64 sum, s32 grid) {
+  return static_cast<float>(static_cast<double>(sum) * wide_power_of_two(grid));
 }
 
 // ---- sums in a fixed order ------------------------------------------------------------------------------------------

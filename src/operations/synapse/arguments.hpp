@@ -13,12 +13,12 @@ struct SynapseWeights {
   const R* weights;      // [N, K]
   const R* bias;         // or null
   const uint32_t* mask;  // bits [N, ceil(K/32)], or null
-  R* rows;               // on the grid [N, K], rows_pitch apart, padded with zeros
+  void* rows;            // on the grid [N, K]: int32_t, of f64 synapses double; rows_pitch apart, padded with zeros
   int64_t rows_pitch;
   void* table;  // on the grid [K, N]: int32_t of an exact synapse, else R; table_pitch apart, padded likewise
   int64_t table_pitch;
-  int32_t* grid;          // of each output, of an exact synapse; else null
-  int32_t* bias_on_grid;  // likewise
+  int32_t* grid;          // of each output; null in f64
+  int32_t* bias_on_grid;  // of an exact synapse
 };
 
 // Sequences [T, B, n] of a product. Only the first `active` batch rows count: all, or the number in device memory.

@@ -153,25 +153,20 @@ float largest_weight(const float* row, int64_t count) {
 void put_row_on_grid(const PrepareSynapse& op, int64_t n) {
   const SynapseSpec& spec = op.synapse->spec();
   const float* const weights = static_cast<const float*>(op.weights.data) + n * spec.n_inputs;
-  float* const row = static_cast<float*>(op.rows.data) + n * spec.rows_pitch();
   const float largest = largest_weight(weights, spec.n_inputs);
-  if (!spec.is_exact()) {
-    const int32_t grid = model::grid_of(largest, model::largest_on_grid_24);
-    float* const column = static_cast<float*>(op.table.data) + n;
-    for (int64_t k = 0; k < spec.n_inputs; ++k)
-      column[k * spec.table_pitch()] = row[k] =
-          static_cast<float>(model::on_grid(weights[k], grid)) * model::power_of_two(grid);
-    return;
-  }
-  const float bias = op.bias ? static_cast<const float*>(op.bias.data)[n] : 0.0f;
+  const float bias = spec.is_exact() && op.bias ? static_cast<const float*>(op.bias.data)[n] : 0.0f;
   const int32_t grid = model::grid_of_row(largest, bias);
   static_cast<int32_t*>(op.grid.data)[n] = grid;
   static_cast<int32_t*>(op.bias_on_grid.data)[n] = model::on_grid(bias, grid);
-  int32_t* const column = static_cast<int32_t*>(op.table.data) + n;
-  for (int64_t k = 0; k < spec.n_inputs; ++k) {
-    const int32_t on_grid = model::on_grid(weights[k], grid);
-    column[k * spec.table_pitch()] = on_grid;
-    row[k] = static_cast<float>(on_grid) * model::power_of_two(grid);
+  int32_t* const row = static_cast<int32_t*>(op.rows.data) + n * spec.rows_pitch();
+  for (int64_t k = 0; k < spec.n_inputs; ++k) row[k] = model::on_grid(weights[k], grid);
+  if (spec.is_exact()) {
+    int32_t* const column = static_cast<int32_t*>(op.table.data) + n;
+    for (int64_t k = 0; k < spec.n_inputs; ++k) column[k * spec.table_pitch()] = row[k];
+  } else {
+    float* const column = static_cast<float*>(op.table.data) + n;
+    for (int64_t k = 0; k < spec.n_inputs; ++k)
+      column[k * spec.table_pitch()] = static_cast<float>(row[k]) * model::power_of_two(grid);
   }
 }
 
@@ -326,25 +321,85 @@ void run_chains(const SynapseForward& op, host::Launcher& launcher) {
       });
 }
 
-template <class R>
-void run_input_gradient(const SynapseInputGradient& op, host::Launcher& launcher) {
+void write_input_gradient(const SynapseInputGradient& op, int64_t t, int64_t b, int64_t k, int count, auto gradient) {
+  auto* const to = row_of<decltype(gradient(0))>(op.grad_input, t, b, op.extents.n_neurons) + k;
+  for (int i = 0; i < count; ++i) to[i] = op.add ? to[i] + gradient(i) : gradient(i);
+}
+
+void run_chains(const SynapseInputGradient& op, host::Launcher& launcher) {
   const SynapseSpec& spec = op.synapse->spec();
   const Extents& e = op.extents;
   const int64_t active = active_rows(op.n_active, e.batch);
-  if (!op.add) clear_inactive<R>(op.grad_input, e, active, spec.n_inputs);
-  multiply<R>(
+  if (!op.add) clear_inactive<double>(op.grad_input, e, active, spec.n_inputs);
+  multiply<double>(
       launcher, wants_threads(op), {e, active, spec.n_outputs, spec.n_inputs, spec.rows_pitch()},
-      static_cast<const R*>(op.rows.data),
-      [&](int64_t t, int64_t b, int64_t n, int count, R* to) {
-        std::copy_n(row_of<const R>(op.grad_output, t, b, spec.n_outputs) + n, count, to);
+      static_cast<const double*>(op.rows.data),
+      [&](int64_t t, int64_t b, int64_t n, int count, double* to) {
+        std::copy_n(row_of<const double>(op.grad_output, t, b, spec.n_outputs) + n, count, to);
       },
       [&](int64_t t, int64_t b, int64_t k, int count, const double* totals) {
-        R* const to = row_of<R>(op.grad_input, t, b, spec.n_inputs) + k;
-        for (int i = 0; i < count; ++i) {
-          const R gradient = static_cast<R>(totals[i]);
-          to[i] = op.add ? to[i] + gradient : gradient;
-        }
+        write_input_gradient(op, t, b, k, count, [&](int i) { return totals[i]; });
       });
+}
+
+// ---- exact gradients of inputs --------------------------------------------------------------------------------------
+
+constexpr int32_t not_finite = INT32_MAX;  // in place of a row's grid
+
+void put_gradients_on_grid(const SynapseInputGradient& op, int64_t active, host::Launcher& launcher) {
+  const host::SynapseKernels& kernels = SYNFIRE_SELECT_LEVEL(synapse_kernels);
+  const SynapseSpec& spec = op.synapse->spec();
+  const auto* const grid = static_cast<const int32_t*>(op.grid.data);
+  launcher.for_each_range(op.extents.n_steps * active, wants_threads(op), [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const float* const gradients = row_of<const float>(op.grad_output, row / active, row % active, spec.n_outputs);
+      int32_t* const to = static_cast<int32_t*>(op.grad_on_grid.data) + row * spec.table_pitch();
+      const bool finite = std::all_of(gradients, gradients + spec.n_outputs,
+                                      [](float g) { return (model::bits_of(g) & 0x7F800000u) != 0x7F800000u; });
+      const int32_t row_grid =
+          finite ? model::grid_of_magnitude(kernels.largest_product(gradients, grid, spec.n_outputs)) : not_finite;
+      static_cast<int32_t*>(op.row_grid.data)[row] = row_grid;
+      if (finite) kernels.put_products_on_grid(to, gradients, grid, row_grid, spec.n_outputs);
+    }
+  });
+}
+
+void run_exact(const SynapseInputGradient& op, host::Launcher& launcher) {
+  const host::SynapseKernels& kernels = SYNFIRE_SELECT_LEVEL(synapse_kernels);
+  const SynapseSpec& spec = op.synapse->spec();
+  const Extents& e = op.extents;
+  const int64_t active = active_rows(op.n_active, e.batch), n_rows = e.n_steps * active,
+                n_tiles = pieces(spec.n_inputs, product_tile);
+  if (!op.add) clear_inactive<float>(op.grad_input, e, active, spec.n_inputs);
+  put_gradients_on_grid(op, active, launcher);
+  const auto* const weights = static_cast<const int32_t*>(op.rows.data);
+  const auto* const on_grid = static_cast<const int32_t*>(op.grad_on_grid.data);
+  const auto* const row_grid = static_cast<const int32_t*>(op.row_grid.data);
+  launcher.for_each_range(pieces(n_rows, chain_rows) * n_tiles, wants_threads(op), [&](int64_t begin, int64_t end) {
+    double coefficients[chain_rows][host::most_products];
+    const int32_t* rows[host::most_products];
+    int64_t sums[chain_rows][product_tile];
+    for (int64_t item = begin; item < end; ++item) {
+      const int64_t first = item % n_tiles * product_tile, row = item / n_tiles * chain_rows;
+      const int width = static_cast<int>(std::min<int64_t>(product_tile, spec.rows_pitch() - first)),
+                count = static_cast<int>(std::min<int64_t>(product_tile, spec.n_inputs - first)),
+                now = static_cast<int>(std::min<int64_t>(chain_rows, n_rows - row));
+      for (int r = 0; r < now; ++r) std::fill_n(sums[r], width, 0);
+      for (int64_t n = 0; n < spec.n_outputs; n += host::most_products) {
+        const int length = static_cast<int>(std::min<int64_t>(host::most_products, spec.n_outputs - n));
+        for (int i = 0; i < length; ++i) rows[i] = weights + (n + i) * spec.rows_pitch() + first;
+        for (int r = 0; r < now; ++r)
+          std::copy_n(on_grid + (row + r) * spec.table_pitch() + n, length, coefficients[r]);
+        kernels.add_products(sums, rows, coefficients, length, now, width);
+      }
+      for (int r = 0; r < now; ++r) {
+        const int32_t grid = row_grid[row + r];
+        write_input_gradient(op, (row + r) / active, (row + r) % active, first, count, [&](int i) {
+          return grid == not_finite ? std::numeric_limits<float>::quiet_NaN() : model::from_wide_grid(sums[r][i], grid);
+        });
+      }
+    }
+  });
 }
 
 // ---- gradients of weights, in the fixed order -----------------------------------------------------------------------
@@ -614,8 +669,8 @@ void run(const SynapseWeightGradient& op, host::Launcher& launcher) {
 }
 
 void run(const SynapseInputGradient& op, host::Launcher& launcher) {
-  if (op.synapse->spec().dtype == SYNFIRE_DTYPE_F64) return run_input_gradient<double>(op, launcher);
-  run_input_gradient<float>(op, launcher);
+  if (op.synapse->spec().has_grid()) return run_exact(op, launcher);
+  run_chains(op, launcher);
 }
 
 }  // namespace synfire::operations

@@ -97,6 +97,19 @@ void put_on_grid(int32_t* to, const float* row, const int32_t* grid, int64_t cou
   for (int64_t i = 0; i < count; ++i) to[i] = on_grid(row[i], grid[i]);
 }
 
+int64_t largest_product(const float* row, const int32_t* grid, int64_t count) {
+  s64 largest = magnitude_of(0.0f, 0);
+  for (int64_t i = 0; i < count; ++i) {
+    const s64 magnitude = magnitude_of(row[i], grid[i]);
+    largest = magnitude > largest ? magnitude : largest;
+  }
+  return largest;
+}
+
+void put_products_on_grid(int32_t* to, const float* row, const int32_t* grid, int32_t row_grid, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) to[i] = on_grid(row[i], row_grid - grid[i]);
+}
+
 // ---- chains ---------------------------------------------------------------------------------------------------------
 
 // One chain of n vectors of columns for n_rows rows.
@@ -158,13 +171,73 @@ void add_block(double* blocks, R* sums, int width) {
   }
 }
 
+// ---- exact products -------------------------------------------------------------------------------------------------
+
+template <int n, int n_rows>
+SYNFIRE_MODEL_FN void products(int64_t (*sums)[product_tile], int column, const int32_t* const* rows,
+                               const double (*coefficients)[most_products], int length) {
+  using V = Numbers<double>;
+  V found[n_rows][n];
+  for (int r = 0; r < n_rows; ++r)
+    for (int i = 0; i < n; ++i) found[r][i] = V::zero();
+  for (int l = 0; l < length; ++l) {
+    V row[n];
+#pragma GCC unroll 8
+    for (int i = 0; i < n; ++i) row[i] = V::of_ints(rows[l] + column + i * V::count);
+#pragma GCC unroll 4
+    for (int r = 0; r < n_rows; ++r) {
+      const V coefficient = V::all(coefficients[r][l]);
+#pragma GCC unroll 8
+      for (int i = 0; i < n; ++i) found[r][i] = plus_exact_product(found[r][i], coefficient, row[i]);
+    }
+  }
+  for (int r = 0; r < n_rows; ++r) {
+    double values[n * V::count];
+    for (int i = 0; i < n; ++i) found[r][i].store(values + i * V::count);
+    for (int i = 0; i < n * V::count; ++i) sums[r][column + i] += static_cast<int64_t>(values[i]);
+  }
+}
+
+template <int n_rows>
+void products_of_rows(int64_t (*sums)[product_tile], const int32_t* const* rows,
+                      const double (*coefficients)[most_products], int length, int width) {
+  using V = Numbers<double>;
+  constexpr int wide = n_registers / 8, step = wide * V::count;
+  int column = 0;
+  for (; column + step <= width; column += step) products<wide, n_rows>(sums, column, rows, coefficients, length);
+  for (; column < width; column += V::count) products<1, n_rows>(sums, column, rows, coefficients, length);
+}
+
+void add_products(int64_t (*sums)[product_tile], const int32_t* const* rows,
+                  const double (*coefficients)[most_products], int length, int n_rows, int width) {
+  switch (n_rows) {
+    case 1:
+      return products_of_rows<1>(sums, rows, coefficients, length, width);
+    case 2:
+      return products_of_rows<2>(sums, rows, coefficients, length, width);
+    case 3:
+      return products_of_rows<3>(sums, rows, coefficients, length, width);
+    default:
+      return products_of_rows<chain_rows>(sums, rows, coefficients, length, width);
+  }
+}
+
 template <class R>
 constexpr ChainKernels<R> chain_kernels = {add_chain<R>, add_block<R>};
 
 }  // namespace
 
-extern const SynapseKernels synapse_kernels = {
-    add_listed,           finish, add_where, add_where_wide, flush, largest, put_on_grid, chain_kernels<float>,
-    chain_kernels<double>};
+extern const SynapseKernels synapse_kernels = {add_listed,
+                                               finish,
+                                               add_where,
+                                               add_where_wide,
+                                               flush,
+                                               largest,
+                                               put_on_grid,
+                                               largest_product,
+                                               put_products_on_grid,
+                                               add_products,
+                                               chain_kernels<float>,
+                                               chain_kernels<double>};
 
 }  // namespace synfire::host::SYNFIRE_MODEL_LEVEL

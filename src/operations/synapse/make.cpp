@@ -104,6 +104,17 @@ SynapseWeightGradient weight_gradient(Synapse& synapse, const SynapseBackwardReq
   return op;
 }
 
+SynapseInputGradient input_gradient(Synapse& synapse, const SynapseBackwardRequest& request, const Extents& e,
+                                    const View& grad_output, const View& grad_input, const View& n_active) {
+  SynapseInputGradient op = {
+      &synapse, e, grad_output, grad_input, n_active, synapse.rows(), synapse.grid(), request.add_input_gradient,
+      {},       {}};
+  if (!synapse.spec().has_grid()) return op;
+  op.grad_on_grid = scratch(SYNFIRE_DTYPE_U32, e.n_steps * e.batch * synapse.spec().table_pitch());
+  op.row_grid = scratch(SYNFIRE_DTYPE_U32, e.n_steps * e.batch);
+  return op;
+}
+
 std::string label_text(const Synapse& synapse, const Extents& e) {
   char text[128];
   std::snprintf(text, sizeof text, "[%lld, %lld, %lld] to %lld", static_cast<long long>(e.n_steps),
@@ -166,10 +177,10 @@ OperationList synapse_backward(Synapse& synapse, const SynapseBackwardRequest& r
   const View n_active = n_active_view(request.n_active, on_host);
   OperationList operations;
   if (request.input) operations.emplace_back(weight_gradient(synapse, request, e, grad_output, n_active, on_host));
-  if (request.grad_input)
-    operations.emplace_back(SynapseInputGradient{&synapse, e, grad_output,
-                                                 numbers(spec, *request.grad_input, "desc.grad_input", e, on_host),
-                                                 n_active, synapse.rows(), request.add_input_gradient});
+  if (request.grad_input) {
+    const View grad_input = numbers(spec, *request.grad_input, "desc.grad_input", e, on_host);
+    operations.emplace_back(input_gradient(synapse, request, e, grad_output, grad_input, n_active));
+  }
   check_overlap(operations);
   return operations;
 }

@@ -1,7 +1,7 @@
 // The operations on synapses: the weights on their grid, the product with an input, and its gradients.
 //
-// An exact synapse adds weights that lie on a grid, one for each output, as integers. Its input gradient, and all
-// products of the others, are sums in a fixed order. model/grid.hpp has the arithmetic.
+// An exact synapse adds weights that lie on a grid, one for each output, as integers; so do the input gradients of all
+// but f64 synapses. All other products are sums in a fixed order. model/grid.hpp has the arithmetic.
 #ifndef SYNFIRE_OPERATIONS_SYNAPSE_SYNAPSE_HPP
 #define SYNFIRE_OPERATIONS_SYNAPSE_SYNAPSE_HPP
 
@@ -91,8 +91,10 @@ struct SynapseInputGradient {
   View grad_output;  // [T, B, N]
   View grad_input;   // [T, B, K]
   View n_active;
-  View rows;
-  bool add;  // to what grad_input holds
+  View rows, grid;
+  bool add;           // to what grad_input holds
+  View grad_on_grid;  // scratch, but in f64: i32 [T, B, N], rows padded
+  View row_grid;      // likewise: the grid of each row [T, B], as an exponent
 
   static constexpr const char* name = "synapse input gradient";
   static void operands(SynapseInputGradient& op, OperandVisitor visit) {
@@ -100,6 +102,9 @@ struct SynapseInputGradient {
     visit({"desc.grad_input", op.grad_input, op.add ? Access::update : Access::write});
     visit({"desc.n_active", op.n_active, Access::read});
     visit({"the synapse's weights on their grid", op.rows, Access::read});
+    visit({"the synapse's grid", op.grid, Access::read});
+    visit({"scratch memory", op.grad_on_grid, Access::scratch});
+    visit({"scratch memory", op.row_grid, Access::scratch});
   }
 };
 
