@@ -351,6 +351,7 @@ static void print_types(void) {
   TYPE(synfire_buffer);
   TYPE(synfire_layer);
   TYPE(synfire_graph);
+  TYPE(synfire_synapse);
 }
 
 static void print_constants(void) {
@@ -435,6 +436,11 @@ static void print_constants(void) {
   CONSTANT(SYNFIRE_SLOTS_SHARED);
   CONSTANT(SYNFIRE_BOUND_LOWER);
   CONSTANT(SYNFIRE_BOUND_UPPER);
+  CONSTANT(SYNFIRE_INPUT_SPIKES);
+  CONSTANT(SYNFIRE_INPUT_VALUES);
+  CONSTANT(SYNFIRE_INITIALIZATION_UNIFORM);
+  CONSTANT(SYNFIRE_INITIALIZATION_NORMAL);
+  CONSTANT(SYNFIRE_INITIALIZATION_ZERO);
 }
 
 int main(void) {
