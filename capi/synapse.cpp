@@ -72,7 +72,8 @@ synfire_status SYNFIRE_CALL synfire_synapse_query_memory(const synfire_synapse_d
     const core::SynapseSpec spec(checked);
     synfire_synapse_memory answer = SYNFIRE_SYNAPSE_MEMORY_INIT;
     answer.weight_bytes = spec.weight_bytes() + spec.bias_bytes() + spec.mask_bytes();
-    answer.derived_bytes = spec.table_bytes() + spec.rows_bytes() + 2 * spec.grid_bytes();
+    answer.derived_bytes = spec.table_bytes() + spec.rows_bytes() + 2 * spec.grid_bytes() + spec.table_planes_bytes() +
+                           spec.rows_planes_bytes();
     answer.gradient_bytes = spec.frozen ? 0 : spec.weight_bytes() + spec.bias_bytes();
     out.write(answer);
     return SYNFIRE_OK;

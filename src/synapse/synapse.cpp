@@ -12,7 +12,10 @@ namespace synfire::core {
 Synapse::Synapse(Context& context, const SynapseSpec& spec, const uint8_t* mask)
     : Child(ObjectType::synapse, context), spec_(spec) {
   try {
-    device().require(SYNFIRE_MEMORY_DEVICE, spec_.weight_bytes() + spec_.table_bytes() + spec_.rows_bytes());
+    const bool has_planes = !device().is_host();
+    device().require(SYNFIRE_MEMORY_DEVICE,
+                     spec_.weight_bytes() + spec_.table_bytes() + spec_.rows_bytes() +
+                         (has_planes ? spec_.table_planes_bytes() + spec_.rows_planes_bytes() : 0));
     weights_ = allocate(spec_.weight_bytes());
     bias_ = allocate(spec_.bias_bytes());
     mask_ = allocate(spec_.mask_bytes());
@@ -20,6 +23,10 @@ Synapse::Synapse(Context& context, const SynapseSpec& spec, const uint8_t* mask)
     rows_ = allocate(spec_.rows_bytes());
     grid_ = allocate(spec_.grid_bytes());
     bias_on_grid_ = allocate(spec_.grid_bytes());
+    if (has_planes) {
+      table_planes_ = allocate(spec_.table_planes_bytes());
+      rows_planes_ = allocate(spec_.rows_planes_bytes());
+    }
     if (mask) upload_mask(mask);
   } catch (...) {
     release_memory();
@@ -36,7 +43,8 @@ void* Synapse::allocate(uint64_t bytes) {
 }
 
 void Synapse::release_memory() noexcept {
-  for (void* memory : {weights_, bias_, mask_, table_, rows_, grid_, bias_on_grid_, weight_gradient_, bias_gradient_})
+  for (void* memory : {weights_, bias_, mask_, table_, rows_, grid_, bias_on_grid_, table_planes_, rows_planes_,
+                       weight_gradient_, bias_gradient_})
     if (memory) device().release(SYNFIRE_MEMORY_DEVICE, memory);
 }
 

@@ -32,6 +32,9 @@ class Synapse final : public Child {
   // [N]: the grid of each output's weights as an exponent, and, of an exact synapse, the bias on it. Absent in f64.
   View grid() noexcept { return own(grid_, spec_.grid_bytes(), SYNFIRE_DTYPE_U32); }
   View bias_on_grid() noexcept { return own(bias_on_grid_, spec_.grid_bytes(), SYNFIRE_DTYPE_U32); }
+  // On CUDA: the byte planes of both. Absent on the host.
+  View table_planes() noexcept { return own(table_planes_, spec_.table_planes_bytes(), SYNFIRE_DTYPE_U8); }
+  View rows_planes() noexcept { return own(rows_planes_, spec_.rows_planes_bytes(), SYNFIRE_DTYPE_U8); }
   // Null until prepare_gradients().
   View weight_gradient() noexcept { return own(weight_gradient_, spec_.weight_bytes(), spec_.dtype); }
   View bias_gradient() noexcept { return own(bias_gradient_, spec_.bias_bytes(), spec_.dtype); }
@@ -62,6 +65,7 @@ class Synapse final : public Child {
   SharedOrder order_;
   void *weights_ = nullptr, *bias_ = nullptr, *mask_ = nullptr;
   void *table_ = nullptr, *rows_ = nullptr, *grid_ = nullptr, *bias_on_grid_ = nullptr;
+  void *table_planes_ = nullptr, *rows_planes_ = nullptr;
   Mutex gradients_mutex_;
   void *weight_gradient_ = nullptr, *bias_gradient_ = nullptr;
 };

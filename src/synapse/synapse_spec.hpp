@@ -51,6 +51,23 @@ struct SynapseSpec {
   uint64_t rows_bytes() const { return static_cast<uint64_t>(n_outputs * rows_pitch()) * element_bytes(); }
   uint64_t grid_bytes() const { return has_grid() ? static_cast<uint64_t>(table_pitch()) * 4 : 0; }
 
+  // Byte planes of the weights on their grid, as the tensor cores of a GPU take them
+  // (operations/synapse/fragments.hpp): three bytes for each weight. Those of the table have an even number of words of
+  // 32 inputs, those of the rows a multiple of 64 inputs.
+  static constexpr int64_t column_multiple = 64;
+  static int64_t padded_columns(int64_t count) {
+    return (count + column_multiple - 1) / column_multiple * column_multiple;
+  }
+  static int64_t even_words(int64_t count) { return (count + 63) / 64 * 2; }
+  // Elements from one row to the next of arrays [.., K] in a weight gradient on CUDA.
+  int64_t packed_pitch() const { return (n_inputs + 127) / 128 * 128; }
+  uint64_t table_planes_bytes() const {
+    return is_exact() ? static_cast<uint64_t>(even_words(n_inputs) * table_pitch()) * 96 : 0;
+  }
+  uint64_t rows_planes_bytes() const {
+    return has_grid() ? static_cast<uint64_t>(table_pitch() * padded_columns(n_inputs)) * 3 : 0;
+  }
+
   // "f32 [512, 128]", for error texts.
   std::string shape_text(bool weights) const;
 };

@@ -74,6 +74,33 @@ void check_rows(const Extents& e) {
          static_cast<long long>(e.n_steps), static_cast<long long>(e.batch));
 }
 
+// ---- scratch memory on CUDA -----------------------------------------------------------------------------------------
+
+// Spikes that are not bits become bits [T, B, K], and values of another type than the synapse's numbers [T, B, K].
+View converted_input(const SynapseSpec& spec, const View& input, const Extents& e) {
+  const int64_t n_rows = e.n_steps * e.batch;
+  if (spec.is_exact())
+    return input.dtype == SYNFIRE_DTYPE_BITS ? View{} : scratch(SYNFIRE_DTYPE_U32, n_rows * e.words_per_row());
+  return input.dtype == spec.dtype && spec.input == InputKind::values ? View{}
+                                                                      : scratch(spec.dtype, n_rows * e.n_neurons);
+}
+
+void plan_scratch(SynapseWeightGradient& op) {
+  const SynapseSpec& spec = op.synapse->spec();
+  const Extents& e = op.extents;
+  if (!spec.is_exact()) {
+    op.converted = converted_input(spec, op.input, e);
+    return;
+  }
+  const int64_t n_rows = e.n_steps * e.batch, n_words = SynapseSpec::even_words(n_rows);
+  const int64_t outputs = SynapseSpec::padded_columns(spec.n_outputs), inputs = spec.packed_pitch();
+  op.converted = scratch(SYNFIRE_DTYPE_U32, n_rows * e.words_per_row());
+  op.packed = scratch(SYNFIRE_DTYPE_U32, n_words * inputs);
+  op.grad_on_grid = scratch(SYNFIRE_DTYPE_U8, n_words * 32 * outputs * (spec.gradient_bits / 8));
+  op.total = scratch(SYNFIRE_DTYPE_U64, outputs * (inputs + 1));
+  op.gradient_grid = scratch(SYNFIRE_DTYPE_U32, outputs);
+}
+
 // ---- operations -----------------------------------------------------------------------------------------------------
 
 SynapseWeightGradient weight_gradient(Synapse& synapse, const SynapseBackwardRequest& request, const Extents& e,
@@ -94,7 +121,13 @@ SynapseWeightGradient weight_gradient(Synapse& synapse, const SynapseBackwardReq
                               {},
                               {},
                               {},
+                              {},
+                              {},
                               {}};
+  if (!on_host) {
+    plan_scratch(op);
+    return op;
+  }
   if (!spec.is_exact()) return op;
   const int64_t pitch = spec.table_pitch();
   op.grad_on_grid = scratch(SYNFIRE_DTYPE_U32, e.n_steps * e.batch * pitch);
@@ -105,12 +138,23 @@ SynapseWeightGradient weight_gradient(Synapse& synapse, const SynapseBackwardReq
 }
 
 SynapseInputGradient input_gradient(Synapse& synapse, const SynapseBackwardRequest& request, const Extents& e,
-                                    const View& grad_output, const View& grad_input, const View& n_active) {
-  SynapseInputGradient op = {
-      &synapse, e, grad_output, grad_input, n_active, synapse.rows(), synapse.grid(), request.add_input_gradient,
-      {},       {}};
+                                    const View& grad_output, const View& grad_input, const View& n_active,
+                                    bool on_host) {
+  SynapseInputGradient op = {&synapse,
+                             e,
+                             grad_output,
+                             grad_input,
+                             n_active,
+                             synapse.rows(),
+                             synapse.grid(),
+                             synapse.rows_planes(),
+                             request.add_input_gradient,
+                             {},
+                             {}};
   if (!synapse.spec().has_grid()) return op;
-  op.grad_on_grid = scratch(SYNFIRE_DTYPE_U32, e.n_steps * e.batch * synapse.spec().table_pitch());
+  op.grad_on_grid = on_host ? scratch(SYNFIRE_DTYPE_U32, e.n_steps * e.batch * synapse.spec().table_pitch())
+                            : scratch(SYNFIRE_DTYPE_U8, 3 * SynapseSpec::padded_columns(e.n_steps * e.batch) *
+                                                            synapse.spec().table_pitch());
   op.row_grid = scratch(SYNFIRE_DTYPE_U32, e.n_steps * e.batch);
   return op;
 }
@@ -139,24 +183,27 @@ OperationLabel label(const SynapseInputGradient& op) {
 }
 
 PrepareSynapse make_prepare(Synapse& synapse) {
-  return {&synapse,        synapse.weights(), synapse.bias(), synapse.mask(),
-          synapse.table(), synapse.rows(),    synapse.grid(), synapse.bias_on_grid()};
+  return {&synapse,       synapse.weights(), synapse.bias(),         synapse.mask(),         synapse.table(),
+          synapse.rows(), synapse.grid(),    synapse.bias_on_grid(), synapse.table_planes(), synapse.rows_planes()};
 }
 
 OperationList synapse_forward(Synapse& synapse, const SynapseForwardRequest& request, bool on_host) {
   const SynapseSpec& spec = synapse.spec();
   const Extents e = input_extents(spec, request.n_steps, request.batch);
   const Extents outputs = checked_extents({e.n_steps, e.batch, spec.n_outputs});
-  OperationList operations = {SynapseForward{&synapse,
-                                             e,
-                                             input_view(spec, *request.input, e, on_host),
-                                             numbers(spec, *request.output, "desc.output", outputs, on_host),
-                                             n_active_view(request.n_active, on_host),
-                                             synapse.table(),
-                                             synapse.bias(),
-                                             synapse.grid(),
-                                             synapse.bias_on_grid(),
-                                             {}}};
+  SynapseForward op = {&synapse,
+                       e,
+                       input_view(spec, *request.input, e, on_host),
+                       numbers(spec, *request.output, "desc.output", outputs, on_host),
+                       n_active_view(request.n_active, on_host),
+                       synapse.table(),
+                       synapse.bias(),
+                       synapse.grid(),
+                       synapse.bias_on_grid(),
+                       synapse.table_planes(),
+                       {}};
+  if (!on_host) op.converted = converted_input(spec, op.input, e);
+  OperationList operations = {op};
   check_overlap(operations);
   return operations;
 }
@@ -179,7 +226,7 @@ OperationList synapse_backward(Synapse& synapse, const SynapseBackwardRequest& r
   if (request.input) operations.emplace_back(weight_gradient(synapse, request, e, grad_output, n_active, on_host));
   if (request.grad_input) {
     const View grad_input = numbers(spec, *request.grad_input, "desc.grad_input", e, on_host);
-    operations.emplace_back(input_gradient(synapse, request, e, grad_output, grad_input, n_active));
+    operations.emplace_back(input_gradient(synapse, request, e, grad_output, grad_input, n_active, on_host));
   }
   check_overlap(operations);
   return operations;

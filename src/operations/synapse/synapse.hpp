@@ -17,6 +17,7 @@ using core::Synapse;
 struct PrepareSynapse {
   Synapse* synapse;
   View weights, bias, mask, table, rows, grid, bias_on_grid;
+  View table_planes, rows_planes;  // on CUDA
 
   static constexpr const char* name = "prepare synapse";
   static void operands(PrepareSynapse& op, OperandVisitor visit) {
@@ -27,6 +28,8 @@ struct PrepareSynapse {
     visit({"the synapse's weights on their grid", op.rows, Access::write});
     visit({"the synapse's grid", op.grid, Access::write});
     visit({"the synapse's bias on its grid", op.bias_on_grid, Access::write});
+    visit({"the synapse's byte planes", op.table_planes, Access::write});
+    visit({"the synapse's byte planes", op.rows_planes, Access::write});
   }
 };
 PrepareSynapse make_prepare(Synapse& synapse);
@@ -39,7 +42,9 @@ struct SynapseForward {
   View output;            // [T, B, N]
   View n_active;          // u32 [1], or absent
   View table, bias, grid, bias_on_grid;
-  View converted;  // scratch: inputs as numbers of the arithmetic, where they are stored otherwise
+  View planes;     // on CUDA, of an exact synapse
+  View converted;  // scratch, on CUDA: spikes as bits, values in the type of the synapse; where they are stored
+                   // otherwise
 
   static constexpr const char* name = "synapse";
   static void operands(SynapseForward& op, OperandVisitor visit) {
@@ -50,6 +55,7 @@ struct SynapseForward {
     visit({"the synapse's bias", op.bias, Access::read});
     visit({"the synapse's grid", op.grid, Access::read});
     visit({"the synapse's bias on its grid", op.bias_on_grid, Access::read});
+    visit({"the synapse's byte planes", op.planes, Access::read});
     visit({"scratch memory", op.converted, Access::scratch});
   }
 };
@@ -63,10 +69,12 @@ struct SynapseWeightGradient {
   View n_active;
   View weight_gradient, bias_gradient, mask;
   bool add;            // to what the gradients hold
-  View grad_on_grid;   // scratch of an exact synapse: i32 [T, B, N], rows padded
-  View partial;        // likewise: i32 [K, N], rows padded
-  View total;          // likewise: i64 [K + 1, N], rows padded; the last row is the bias's
-  View gradient_grid;  // likewise: u32 [N], padded: the largest magnitudes as bits, then the grids
+  View grad_on_grid;   // scratch of an exact synapse: i32 [T, B, N], rows padded; byte planes on CUDA
+  View partial;        // likewise: i32 [K, N], rows padded; absent on CUDA
+  View total;          // likewise: i64 [K + 1, N], rows padded, on CUDA [N, K] and [N]; the last row is the bias's
+  View gradient_grid;  // likewise: u32 [N], padded: the largest magnitudes as bits, then (on the host) the grids
+  View converted;      // scratch, on CUDA: as in SynapseForward
+  View packed;         // scratch of an exact synapse, on CUDA: words [M / 32, K] of 32 rows (t, b) each, rows padded
 
   static constexpr const char* name = "synapse gradient";
   static void operands(SynapseWeightGradient& op, OperandVisitor visit) {
@@ -81,6 +89,8 @@ struct SynapseWeightGradient {
     visit({"scratch memory", op.partial, Access::scratch});
     visit({"scratch memory", op.total, Access::scratch});
     visit({"scratch memory", op.gradient_grid, Access::scratch});
+    visit({"scratch memory", op.converted, Access::scratch});
+    visit({"scratch memory", op.packed, Access::scratch});
   }
 };
 
@@ -92,8 +102,9 @@ struct SynapseInputGradient {
   View grad_input;   // [T, B, K]
   View n_active;
   View rows, grid;
+  View planes;        // on CUDA, but in f64
   bool add;           // to what grad_input holds
-  View grad_on_grid;  // scratch, but in f64: i32 [T, B, N], rows padded
+  View grad_on_grid;  // scratch, but in f64: i32 [T, B, N], rows padded; byte planes on CUDA
   View row_grid;      // likewise: the grid of each row [T, B], as an exponent
 
   static constexpr const char* name = "synapse input gradient";
@@ -103,6 +114,7 @@ struct SynapseInputGradient {
     visit({"desc.n_active", op.n_active, Access::read});
     visit({"the synapse's weights on their grid", op.rows, Access::read});
     visit({"the synapse's grid", op.grid, Access::read});
+    visit({"the synapse's byte planes", op.planes, Access::read});
     visit({"scratch memory", op.grad_on_grid, Access::scratch});
     visit({"scratch memory", op.row_grid, Access::scratch});
   }
