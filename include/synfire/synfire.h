@@ -2324,7 +2324,8 @@ typedef struct synfire_synapse_memory {
   uint32_t reserved;
   /** Weights, bias and mask. */
   uint64_t weight_bytes;
-  /** What products use: the weights on their grid, in the orders of both directions. */
+  /** What products use: the weights on their grid, in the orders of both directions. Counts the copies for tensor cores
+   *  too, which only a CUDA context allocates: 3 bytes for each weight and direction, padded. */
   uint64_t derived_bytes;
   /** Gradients of weights and bias; allocated when the first backward that needs them is recorded or run, or when one is
    *  read. */

@@ -1144,7 +1144,10 @@ namespace Synfire.Raw
         public uint reserved;
         /// <summary>Weights, bias and mask.</summary>
         public ulong weight_bytes;
-        /// <summary>What products use: the weights on their grid, in the orders of both directions.</summary>
+        /// <summary>
+        /// What products use: the weights on their grid, in the orders of both directions. Counts the copies for
+        /// tensor cores too, which only a CUDA context allocates: 3 bytes for each weight and direction, padded.
+        /// </summary>
         public ulong derived_bytes;
         /// <summary>
         /// Gradients of weights and bias; allocated when the first backward that needs them is recorded or run,
