@@ -194,21 +194,39 @@ void enqueue_exact(const SynapseForward& op, Launcher& launcher) {
   }
 }
 
+// Up to this many rows, one launch takes less time than the eight that many rows need.
+constexpr int64_t few_rows = 256;
+
+void enqueue_few_rows(const SynapseWeightGradient& op, Launcher& launcher) {
+  const SynapseSpec& spec = op.synapse->spec();
+  const int64_t n_tiles = pieces(spec.n_outputs, few_rows_outputs) * pieces(spec.n_inputs, few_rows_inputs);
+  const FewRowsLaunch launch = {rows_of(op.extents, op.n_active),
+                                spec.n_inputs,
+                                rows_of<const float>(op.grad_output, spec.n_outputs),
+                                as_bits(op.input, op.converted, op.extents, launcher),
+                                data_of<const uint32_t>(op.mask),
+                                data_of<float>(op.weight_gradient),
+                                data_of<float>(op.bias_gradient),
+                                spec.gradient_bits == 32,
+                                op.add};
+  launcher.launch(few_rows_kernel(), one_each(n_tiles, few_rows_threads), launch);
+}
+
 void enqueue_exact(const SynapseWeightGradient& op, Launcher& launcher) {
   const SynapseSpec& spec = op.synapse->spec();
   const SequenceRows rows = rows_of(op.extents, op.n_active);
+  if (rows.count() <= few_rows) return enqueue_few_rows(op, launcher);
   const auto gradients = rows_of<const float>(op.grad_output, spec.n_outputs);
   const int n_planes = spec.gradient_bits / 8;
   const int64_t n_outputs = spec.n_outputs, n_words = SynapseSpec::even_words(rows.count()),
                 pitch = spec.packed_pitch(), padded_outputs = SynapseSpec::padded_columns(n_outputs);
   auto* const total = data_of<int64_t>(op.total);
   int64_t* const bias_total = op.bias_gradient ? total + padded_outputs * pitch : nullptr;
-  auto* const largest = data_of<uint32_t>(op.gradient_grid);
+  auto* const largest = reinterpret_cast<uint32_t*>(total + padded_outputs * (pitch + 1));
   auto* const planes = data_of<uint8_t>(op.grad_on_grid);
   const int64_t n_multiprocessors = launcher.gpu().n_multiprocessors;
 
   enqueue(Fill{op.total, 0}, launcher);
-  enqueue(Fill{op.gradient_grid, 0}, launcher);
   const int64_t across = pieces(n_outputs, 32);
   const int64_t rows_per_piece = std::max<int64_t>(64, pieces(rows.count() * across, 8 * n_multiprocessors));
   launcher.launch(largest_kernel(), one_each(across * pieces(rows.count(), rows_per_piece), largest_threads),

@@ -65,6 +65,7 @@ __global__ void __launch_bounds__(small_threads) small_tiles(const __grid_consta
                 n_pieces = (n_rows + small_tile - 1) / small_tile * across;
   for (int64_t piece = blockIdx.x; piece < n_pieces; piece += gridDim.x) {
     const int64_t first_row = piece / across * small_tile, first_output = piece % across * small_tile;
+    __syncwarp();
     const uint32_t* words[2];
     for (int half = 0; half < 2; ++half) {
       const int64_t m = first_row + r + 8 * half;

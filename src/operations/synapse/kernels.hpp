@@ -165,6 +165,20 @@ struct FinishWeightsLaunch {
 };
 const void* finish_weights_kernel();
 
+// All of it for few rows, by one launch. A block has 32 outputs and 64 inputs.
+inline constexpr int few_rows_threads = 256, few_rows_outputs = 32, few_rows_inputs = 64;
+struct FewRowsLaunch {
+  SequenceRows rows;
+  int64_t n_inputs;
+  RowArray<const float> gradients;
+  RowArray<const uint32_t> bits;
+  const uint32_t* mask;  // null: none
+  float *weight_gradient, *bias_gradient;
+  bool wide;  // 32 bits
+  bool add;
+};
+const void* few_rows_kernel();
+
 // ---- exact gradients of inputs --------------------------------------------------------------------------------------
 
 inline constexpr int32_t not_finite = INT32_MAX;  // in place of a row's grid

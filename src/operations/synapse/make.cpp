@@ -97,8 +97,7 @@ void plan_scratch(SynapseWeightGradient& op) {
   op.converted = scratch(SYNFIRE_DTYPE_U32, n_rows * e.words_per_row());
   op.packed = scratch(SYNFIRE_DTYPE_U32, n_words * inputs);
   op.grad_on_grid = scratch(SYNFIRE_DTYPE_U8, n_words * 32 * outputs * (spec.gradient_bits / 8));
-  op.total = scratch(SYNFIRE_DTYPE_U64, outputs * (inputs + 1));
-  op.gradient_grid = scratch(SYNFIRE_DTYPE_U32, outputs);
+  op.total = scratch(SYNFIRE_DTYPE_U64, outputs * (inputs + 1) + outputs / 2);
 }
 
 // ---- operations -----------------------------------------------------------------------------------------------------

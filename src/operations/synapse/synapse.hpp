@@ -71,8 +71,9 @@ struct SynapseWeightGradient {
   bool add;            // to what the gradients hold
   View grad_on_grid;   // scratch of an exact synapse: i32 [T, B, N], rows padded; byte planes on CUDA
   View partial;        // likewise: i32 [K, N], rows padded; absent on CUDA
-  View total;          // likewise: i64 [K + 1, N], rows padded, on CUDA [N, K] and [N]; the last row is the bias's
-  View gradient_grid;  // likewise: u32 [N], padded: the largest magnitudes as bits, then (on the host) the grids
+  View total;          // likewise: i64 [K + 1, N], rows padded, the last row is the bias's; on CUDA [N, K],
+                       // [N] for the bias and u32 [N], the largest magnitudes as bits
+  View gradient_grid;  // likewise: u32 [N], padded: the largest magnitudes as bits, then the grids; absent on CUDA
   View converted;      // scratch, on CUDA: as in SynapseForward
   View packed;         // scratch of an exact synapse, on CUDA: words [M / 32, K] of 32 rows (t, b) each, rows padded
 

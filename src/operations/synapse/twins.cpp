@@ -216,6 +216,33 @@ const void* finish_weights_kernel() {
   });
 }
 
+const void* few_rows_kernel() {
+  return twin<FewRowsLaunch>({}, [](const FewRowsLaunch& launch) {
+    for (int64_t n = 0; n < launch.gradients.length; ++n) {
+      uint32_t largest = 0;
+      for_each_row(launch.rows, [&](RowIndex at, int64_t) {
+        largest = std::max(largest, model::bits_of(launch.gradients.row(at)[n]) & uint32_t{0x7FFFFFFF});
+      });
+      const bool finite = counts(largest);
+      const int32_t grid = finite ? gradient_grid(largest, launch.wide) : 0;
+      const auto gradient = [&](auto spikes) {
+        int64_t sum = 0;
+        for_each_row(launch.rows, [&](RowIndex at, int64_t) {
+          if (finite && spikes(at)) sum += model::on_grid(launch.gradients.row(at)[n], grid);
+        });
+        return finite ? model::from_wide_grid(sum, grid) : nan;
+      };
+      for (int64_t k = 0; k < launch.n_inputs; ++k)
+        write(launch.weight_gradient[n * launch.n_inputs + k],
+              is_connected(launch.mask, n, k, launch.n_inputs)
+                  ? gradient([&](RowIndex at) { return is_set(launch.bits.row(at), k); })
+                  : 0.0f,
+              launch.add);
+      if (launch.bias_gradient) write(launch.bias_gradient[n], gradient([](RowIndex) { return true; }), launch.add);
+    }
+  });
+}
+
 // ---- exact gradients of inputs --------------------------------------------------------------------------------------
 
 const void* input_planes_kernel() {

@@ -288,8 +288,81 @@ __global__ void __launch_bounds__(finish_threads) finish_weights(const __grid_co
   }
 }
 
+// ---- few rows -------------------------------------------------------------------------------------------------------
+
+// A warp has 8 inputs, a lane an output.
+__global__ void __launch_bounds__(few_rows_threads) few_rows(const __grid_constant__ FewRowsLaunch launch) {
+  wait_for_previous();
+  constexpr int n_warps = few_rows_threads / 32, inputs = few_rows_inputs / n_warps, words = few_rows_inputs / 32;
+  __shared__ uint32_t found[n_warps][32], spikes[32][words];
+  __shared__ int32_t values[32][few_rows_outputs];
+  __shared__ float results[few_rows_inputs][few_rows_outputs + 1];
+  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
+  const Rows rows(launch.rows, launch.gradients);
+  const int64_t n_rows = launch.rows.count(), active = launch.rows.active(), n_outputs = launch.gradients.length;
+  const int64_t across = (launch.n_inputs + few_rows_inputs - 1) / few_rows_inputs,
+                n_tiles = across * ((n_outputs + few_rows_outputs - 1) / few_rows_outputs);
+  const int64_t mask_words = (launch.n_inputs + 31) / 32;
+  for (int64_t tile = blockIdx.x; tile < n_tiles; tile += gridDim.x) {
+    const int64_t first_input = tile % across * few_rows_inputs, first_output = tile / across * few_rows_outputs;
+    const int64_t n = first_output + lane;
+    uint32_t largest = 0;
+    for (int64_t m = warp; m < n_rows; m += n_warps) {
+      const float* const row = rows(m);
+      const uint32_t magnitude = row && n < n_outputs ? bits_of(row[n]) & 0x7FFFFFFFu : 0;
+      largest = magnitude > largest ? magnitude : largest;
+    }
+    __syncthreads();  // wait until the previous tile has been written
+    found[warp][lane] = largest;
+    __syncthreads();
+    for (int i = 0; i < n_warps; ++i) largest = found[i][lane] > largest ? found[i][lane] : largest;
+    const bool finite = largest < 0x7F800000u;
+    const s32 grid = finite ? grid_of(from_bits(largest), launch.wide ? largest_on_grid_32 : largest_on_grid_24) : 0;
+    s64 sums[inputs] = {}, bias = 0;
+    for (int64_t first = 0; first < n_rows; first += 32) {
+      __syncthreads();
+      for (int i = warp; i < 32; i += n_warps) {
+        const float* const row = finite && n < n_outputs ? rows(first + i) : nullptr;
+        values[i][lane] = row ? on_grid(row[n], grid) : 0;
+      }
+      if (threadIdx.x < 32 * words) {
+        const int i = static_cast<int>(threadIdx.x) / words, w = static_cast<int>(threadIdx.x) % words;
+        const int64_t m = first + i, word = first_input / 32 + w;
+        const RowIndex at = row_index(m, launch.rows.batch);
+        spikes[i][w] = m < n_rows && at.b < active && word < launch.bits.length ? launch.bits.row(at)[word] : 0;
+      }
+      __syncthreads();
+      for (int i = 0; i < 32; ++i) {
+        const int32_t value = values[i][lane];
+        const uint32_t mine = spikes[i][warp * inputs / 32] >> (warp * inputs % 32);
+        bias += value;
+#pragma unroll
+        for (int q = 0; q < inputs; ++q) sums[q] += (mine >> q & 1u) != 0 ? value : 0;
+      }
+    }
+    const auto gradient = [&](s64 sum) { return finite ? from_wide_grid(sum, grid) : from_bits(0x7FC00000u); };
+#pragma unroll
+    for (int q = 0; q < inputs; ++q) results[warp * inputs + q][lane] = gradient(sums[q]);
+    if (launch.bias_gradient && first_input == 0 && warp == 0 && n < n_outputs)
+      launch.bias_gradient[n] = launch.add ? launch.bias_gradient[n] + gradient(bias) : gradient(bias);
+    __syncthreads();
+    for (int i = static_cast<int>(threadIdx.x); i < few_rows_inputs * few_rows_outputs; i += few_rows_threads) {
+      const int column = i % few_rows_inputs, row = i / few_rows_inputs;
+      const int64_t k = first_input + column, output = first_output + row;
+      if (k >= launch.n_inputs || output >= n_outputs) continue;
+      const bool connected = !launch.mask || (launch.mask[output * mask_words + k / 32] >> (k % 32) & 1u) != 0;
+      const float result = connected ? results[column][row] : 0.0f;
+      float& to = launch.weight_gradient[output * launch.n_inputs + k];
+      to = launch.add ? to + result : result;
+    }
+  }
+}
+
 }  // namespace
 
+const void* few_rows_kernel() {
+  return address(few_rows);
+}
 const void* largest_kernel() {
   return address(find_largest);
 }
