@@ -26,6 +26,8 @@ const char* type_name(core::ObjectType type) {
       return "layer";
     case core::ObjectType::graph:
       return "graph";
+    case core::ObjectType::synapse:
+      return "synapse";
     case core::ObjectType::tape:  // has no handle
       break;
   }

@@ -12,6 +12,7 @@ namespace synfire::capi {
 using PinnedContext = Pinned<core::Context>;
 using PinnedBuffer = Pinned<core::Buffer>;
 using PinnedLayer = Pinned<core::Layer>;
+using PinnedSynapse = Pinned<core::Synapse>;
 using PinnedGraph = Pinned<core::Graph>;
 
 inline PinnedContext pinned(synfire_context handle) {
@@ -19,6 +20,9 @@ inline PinnedContext pinned(synfire_context handle) {
 }
 inline PinnedLayer pinned(synfire_layer handle, const char* name = "layer") {
   return {value_of(handle), name, core::ObjectType::layer};
+}
+inline PinnedSynapse pinned(synfire_synapse handle, const char* name = "synapse") {
+  return {value_of(handle), name, core::ObjectType::synapse};
 }
 inline PinnedGraph pinned(synfire_graph handle) {
   return {value_of(handle), "graph", core::ObjectType::graph};
@@ -61,6 +65,13 @@ inline PinnedLayer required(synfire_layer handle, const char* name, const core::
   PinnedLayer layer = pinned(handle, name);
   check_same_context(*layer, context, name);
   return layer;
+}
+
+// A synapse argument, of the context of the call.
+inline PinnedSynapse required(synfire_synapse handle, const char* name, const core::Context& context) {
+  PinnedSynapse synapse = pinned(handle, name);
+  check_same_context(*synapse, context, name);
+  return synapse;
 }
 
 }  // namespace synfire::capi

@@ -54,6 +54,8 @@
 /** @defgroup data Data sets
  * Batches of a data set, chosen and gathered on the device: immediately, or recorded into a graph. */
 /** @defgroup graph Graphs */
+/** @defgroup synapse Synapses
+ * Weights between layers: products with spikes or values, and their gradients; immediately, or recorded into a graph. */
 
 /** @addtogroup version
  * @{ */
@@ -2420,6 +2422,309 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_get_statistics(synfire_gra
  * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_reset_statistics(synfire_graph graph) SYNFIRE_NOEXCEPT;
+
+/** @} */
+/** @addtogroup synapse
+ * @{ */
+
+/** Weights `[N, K]` from K inputs to N outputs, and a bias `[N]`. */
+typedef struct synfire_synapse_s *synfire_synapse;
+
+/** What a synapse reads. */
+enum {
+  /** Spikes, in any format that synfire_convert_spikes_desc::source may have. In f32 the product is an exact sum: its
+   *  bits depend neither on the order of the additions nor on the format, the batch or the machine. */
+  SYNFIRE_INPUT_SPIKES = 0,
+  /** Numbers. The product is a sum in a fixed order. */
+  SYNFIRE_INPUT_VALUES = 1
+};
+
+/** How the weights and biases of a new synapse are chosen. K is the number of inputs, g synfire_synapse_desc::gain. */
+enum {
+  /** Uniform between -g/sqrt(K) and g/sqrt(K): the default of PyTorch's `Linear`. */
+  SYNFIRE_INITIALIZATION_UNIFORM = 0,
+  /** Normal with standard deviation g/sqrt(K); biases are 0. */
+  SYNFIRE_INITIALIZATION_NORMAL = 1,
+  /** All 0. */
+  SYNFIRE_INITIALIZATION_ZERO = 2
+};
+
+/** How to create a synapse. Zero means the default in every field except `struct_size` and the two lengths. */
+typedef struct synfire_synapse_desc {
+  /** `sizeof(synfire_synapse_desc)`. */
+  uint32_t struct_size;
+  /** One of `SYNFIRE_INPUT_*`. Default: spikes. */
+  int32_t input_kind SYNFIRE_ONE_OF(SYNFIRE_INPUT);
+  /** Inputs K, 1 to 2^29. */
+  int64_t n_inputs;
+  /** Outputs N, at least 1. */
+  int64_t n_outputs;
+  /** Type of weights, bias, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`. */
+  int32_t dtype SYNFIRE_ONE_OF(SYNFIRE_DTYPE);
+  /** 1: with a bias. Default 0: without. */
+  int32_t bias SYNFIRE_FLAG;
+  /** 1: without gradients of weights and bias. Default 0: with. */
+  int32_t frozen SYNFIRE_FLAG;
+  /** Bits of the grid on which dL/dy is rounded for the gradients of weights and bias of spikes in f32: 24 (default) or
+   *  32. With 24, a weight whose input fires only where the gradient is below 2^-24 of its output's largest gets exactly
+   *  0. Ignored in other synapses. */
+  int32_t gradient_bits;
+  /** One of `SYNFIRE_INITIALIZATION_*`. Default: uniform. */
+  int32_t initialization SYNFIRE_ONE_OF(SYNFIRE_INITIALIZATION);
+  /** Must be zero. */
+  uint32_t reserved;
+  /** A factor on the initial weights, at most 1e30. Default: 1. */
+  double gain;
+  /** Any number. Different seeds give independent weights. */
+  uint64_t seed;
+  /** Connections `[N, K]`: 1 where there is one; weights elsewhere stay 0, and so do their gradients. Read during the
+   *  call. Default: all. */
+  const uint8_t *mask SYNFIRE_NULLABLE;
+  /** How many bytes `mask` has: N * K, or 0 without one. */
+  uint64_t mask_length SYNFIRE_LENGTH_OF(mask);
+} synfire_synapse_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_SYNAPSE_DESC_INIT \
+  { (uint32_t)sizeof(synfire_synapse_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0u, 0.0, 0u, NULL, 0u }
+
+/** What synfire_synapse_query_memory() answers, in bytes of device memory. */
+typedef struct synfire_synapse_memory {
+  /** `sizeof(synfire_synapse_memory)`; set before the call. */
+  uint32_t struct_size;
+  /** Always 0. */
+  uint32_t reserved;
+  /** Weights, bias and mask. */
+  uint64_t weight_bytes;
+  /** What products use: the weights on their grid, in the orders of both directions. Counts the copies for tensor cores
+   *  too, which only a CUDA context allocates: 3 bytes for each weight and direction, padded. */
+  uint64_t derived_bytes;
+  /** Gradients of weights and bias; allocated when the first backward that needs them is recorded or run, or when one is
+   *  read. */
+  uint64_t gradient_bytes;
+} synfire_synapse_memory;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_SYNAPSE_MEMORY_INIT \
+  { (uint32_t)sizeof(synfire_synapse_memory), 0u, 0u, 0u, 0u }
+
+/** The product of a synapse with its input: y = W x + b for every step and batch row.
+ *
+ * Spikes in f32: each output n has a grid 2^s, the finest with s >= -149 on which its largest weight is at most
+ * 8,355,711 and its bias at most 2^31 - 1. Weights and bias are rounded to it, ties to even, and added as integers; the
+ * sum is rounded once. The error against the weights as they are is at most (fired + 1) * 1.2e-7 * max|w| as long as
+ * |b| <= 256 max|w|. A weight that is 1,000 times larger than the others of its output leaves those 14 bits.
+ *
+ * Values, and all products in f64: chains of 64 fused multiply-adds in the order of the inputs, each from +0; the sums of
+ * the chains are added within blocks of 1,024 inputs, and the blocks in f64; then the bias is added, and the result is
+ * rounded once. In f32, weights of values are rounded to the grid of their largest weight. */
+typedef struct synfire_synapse_forward_desc {
+  /** `sizeof(synfire_synapse_forward_desc)`. */
+  uint32_t struct_size;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** Steps T, at least 1. */
+  int64_t n_steps;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Read. Spikes in any format, or values: f32, f16 or bf16 (f64 in an f64 synapse). */
+  synfire_buffer input SYNFIRE_READ("spikes [T, B, K]");
+  /** Written: f32 (f64 in an f64 synapse). Must not overlap `input`. */
+  synfire_buffer output SYNFIRE_WRITTEN("[T, B, N]");
+  /** u32, read: only this many batch rows, from the first on, are active; the outputs of others are +0. More than B
+   *  count as B. Default: all rows are active. */
+  synfire_buffer n_active SYNFIRE_READ("[1]") SYNFIRE_NULLABLE;
+} synfire_synapse_forward_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_SYNAPSE_FORWARD_DESC_INIT \
+  { (uint32_t)sizeof(synfire_synapse_forward_desc), 0u, 0, 0, NULL, NULL, NULL }
+
+/** The gradients of a product, from dL/dy.
+ *
+ * dL/dW and dL/db become the synapse's `"weight_gradient"` and `"bias_gradient"`. Spikes in f32: dL/dy of each output is
+ * rounded to a grid for its largest magnitude over all steps and active rows, and added as integers; a gradient of which
+ * one term is not finite is NaN for the whole output. Otherwise the terms are added in the order of
+ * ::synfire_synapse_forward_desc, step by step and row by row.
+ *
+ * dL/dx is the product of dL/dy with the weights on their grid, as the forward used them. In f32, dL/dy[n] * 2^s[n] of
+ * each row is rounded to a grid of 24 bits for its largest magnitude, and the products with the weights are added as
+ * integers; of a row with a term that is not finite, dL/dx is NaN. In f64 they are added in the fixed order. */
+typedef struct synfire_synapse_backward_desc {
+  /** `sizeof(synfire_synapse_backward_desc)`. */
+  uint32_t struct_size;
+  /** 1: gradients of weights and bias are added to what the synapse holds. Default 0: they replace it. */
+  int32_t add_gradients SYNFIRE_FLAG;
+  /** Steps T, at least 1. */
+  int64_t n_steps;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** dL/dy, read: f32 (f64 in an f64 synapse). */
+  synfire_buffer grad_output SYNFIRE_READ("[T, B, N]");
+  /** The input of the forward, read, for the gradients of weights and bias. Null: these are not computed. */
+  synfire_buffer input SYNFIRE_READ("spikes [T, B, K]") SYNFIRE_NULLABLE;
+  /** dL/dx, written: f32 (f64 in an f64 synapse). Null: it is not computed. At least one of the two is needed. */
+  synfire_buffer grad_input SYNFIRE_UPDATED("[T, B, K]") SYNFIRE_NULLABLE;
+  /** As synfire_synapse_forward_desc::n_active: other rows count nowhere, and their dL/dx is +0. */
+  synfire_buffer n_active SYNFIRE_READ("[1]") SYNFIRE_NULLABLE;
+  /** 1: dL/dx is added to what `grad_input` holds. Default 0: it replaces it. */
+  int32_t add_input_gradient SYNFIRE_FLAG;
+  /** Must be zero. */
+  uint32_t reserved;
+} synfire_synapse_backward_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT \
+  { (uint32_t)sizeof(synfire_synapse_backward_desc), 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0u }
+
+/**
+ * Computes how much memory a synapse would take, before anything is allocated.
+ *
+ * @param desc           The synapse.
+ * @param[in,out] memory In: `struct_size`. Out: everything else.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (a
+ *         size that cannot be represented).
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_query_memory(const synfire_synapse_desc *desc,
+                                                                     synfire_synapse_memory *memory) SYNFIRE_NOEXCEPT;
+
+/**
+ * Creates a synapse with initial weights.
+ *
+ * @param context      The context it belongs to.
+ * @param desc         What to create.
+ * @param[out] synapse Receives the handle, or null on failure.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks yes. @allocates yes. @enqueues copies and a kernel, and waits for them. @capture legal (they do not become part
+ * of a capture). @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_create(synfire_context context,
+                                                               const synfire_synapse_desc *desc,
+                                                               synfire_synapse *synapse) SYNFIRE_NOEXCEPT;
+
+/**
+ * Destroys a synapse. Graphs that use it keep it until they are destroyed too.
+ *
+ * @param synapse A synapse, or null (nothing happens). A stale handle is ignored.
+ * @blocks no (it queues). @allocates no. @enqueues no. @capture legal. @threads any, also finalizers. @since ABI 0.1
+ */
+SYNFIRE_API void SYNFIRE_CALL synfire_synapse_destroy(synfire_synapse synapse SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Reads an array of a synapse, after every replay that uses it and was launched before.
+ *
+ * @param synapse A synapse.
+ * @param name    `"weight"` or `"weight_gradient"`, `[N, K]`; `"bias"` or `"bias_gradient"`, `[N]`.
+ * @param[out] values Receives f32 (f64 in an f64 synapse), in host memory. Weights are as they were written or learnt,
+ *                not rounded to their grid.
+ * @param bytes   Size of `values` in bytes: exactly that of the array.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
+ *         (gradients of a frozen synapse), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST,
+ *         ::SYNFIRE_ERROR_CUDA.
+ * @blocks until done. @allocates the gradients, if one is read before the first backward. @enqueues a copy on the
+ * context's own stream. @capture legal (it does not become part of a capture). @threads one at a time per synapse.
+ * @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_read(synfire_synapse synapse, const char *name, void *values,
+                                                             uint64_t bytes) SYNFIRE_NOEXCEPT;
+
+/**
+ * Replaces the weights, the bias or a gradient, after every replay that uses the synapse and was launched before.
+ *
+ * @param synapse A synapse.
+ * @param name    As in synfire_synapse_read().
+ * @param values  f32 (f64 in an f64 synapse), finite, in host memory. Weights without a connection are set to 0.
+ * @param bytes   Size of `values` in bytes: exactly that of the array.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT (nothing is changed),
+ *         ::SYNFIRE_ERROR_WRONG_ORDER (gradients of a frozen synapse), ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks until done. @allocates the gradients, if one is written before the first backward. @enqueues a copy and a
+ * kernel on the context's own stream. @capture legal (they do not become part of a capture).
+ * @threads one at a time per synapse, and while no other thread launches a graph with it. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_write(synfire_synapse synapse, const char *name,
+                                                              const void *values, uint64_t bytes) SYNFIRE_NOEXCEPT;
+
+/**
+ * Computes a product now: the same operation that synfire_graph_record_synapse_forward() records.
+ *
+ * @param synapse A synapse.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_WRONG_ORDER (a replay that writes the synapse is in flight on
+ *         another stream), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_CAPTURING (the capture is invalid),
+ *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, except where it allocates; until done on the host. @allocates scratch memory for some inputs; a
+ * host context's threads, with the first work for them. @enqueues up to two kernels on `stream`. @capture legal: on a
+ * captured stream it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream.
+ * @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_forward(synfire_synapse synapse,
+                                                                const synfire_synapse_forward_desc *desc,
+                                                                synfire_stream stream SYNFIRE_NULLABLE)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Computes the gradients of a product now: the same operation that synfire_graph_record_synapse_backward() records.
+ *
+ * @param synapse A synapse. Its weights must still be those of the forward.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_WRONG_ORDER (gradients of a frozen synapse; a replay that uses
+ *         the synapse is in flight on another stream), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_CAPTURING (the
+ *         capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK (the
+ *         context's job system).
+ * @blocks no on CUDA, except where it allocates; until done on the host. @allocates scratch memory, and the gradients at
+ * the first call. @enqueues kernels on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads one at a time per synapse. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_backward(synfire_synapse synapse,
+                                                                 const synfire_synapse_backward_desc *desc,
+                                                                 synfire_stream stream SYNFIRE_NULLABLE)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends the product of a synapse with its input.
+ *
+ * Graphs that only read a synapse may run at the same time on different streams. What writes it, such as a backward
+ * that computes gradients of weights, must be ordered with every other use: a launch that is not returns
+ * ::SYNFIRE_ERROR_WRONG_ORDER.
+ *
+ * @param graph   A graph that is not instantiated.
+ * @param synapse A synapse of the same context.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_synapse_forward(synfire_graph graph,
+                                                                             synfire_synapse synapse,
+                                                                             const synfire_synapse_forward_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends the gradients of a product of a synapse with its input. A synapse may occur several times in a graph; with
+ * synfire_synapse_backward_desc::add_gradients its gradients add up.
+ *
+ * @param graph   A graph that is not instantiated.
+ * @param synapse A synapse of the same context.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated; gradients of a frozen synapse),
+ *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory, and the synapse's gradients at the first call. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_synapse_backward(synfire_graph graph,
+                                                                              synfire_synapse synapse,
+                                                                              const synfire_synapse_backward_desc *desc)
+    SYNFIRE_NOEXCEPT;
 
 /** @} */
 /** @cond PLATFORM */

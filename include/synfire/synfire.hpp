@@ -1090,6 +1090,96 @@ constexpr synfire_copy_rows_desc copy_rows_desc(synfire_layer source, std::int64
   return desc;
 }
 
+/**
+ * Fills in a ::synfire_synapse_forward_desc.
+ *
+ * The product of a synapse with its input: y = W x + b for every step and batch row.
+ *
+ * @param input    Read. Spikes in any format, or values: f32, f16 or bf16 (f64 in an f64 synapse). Shape: `[T, B, K]`,
+ *                 dense or packed.
+ * @param output   Written: f32 (f64 in an f64 synapse). Must not overlap `input`. Shape: `[T, B, N]`.
+ * @param n_steps  Steps T, at least 1.
+ * @param batch    Batch rows B. Default: 1.
+ * @param n_active u32, read: only this many batch rows, from the first on, are active; the outputs of others are +0.
+ *                 More than B count as B. Default: all rows are active. Shape: `[1]`.
+ * @return The descriptor.
+ */
+constexpr synfire_synapse_forward_desc synapse_forward_desc(synfire_buffer input, synfire_buffer output, steps n_steps,
+                                                            std::int64_t batch = 1,
+                                                            synfire_buffer n_active = nullptr) noexcept {
+  auto desc = detail::empty<synfire_synapse_forward_desc>();
+  desc.input = input;
+  desc.output = output;
+  desc.n_steps = n_steps.count;
+  desc.batch = batch;
+  desc.n_active = n_active;
+  return desc;
+}
+
+/**
+ * Fills in a ::synfire_synapse_backward_desc.
+ *
+ * The gradients of a product, from dL/dy.
+ *
+ * @param grad_output dL/dy, read: f32 (f64 in an f64 synapse). Shape: `[T, B, N]`.
+ * @param n_steps     Steps T, at least 1.
+ * @param batch       Batch rows B. Default: 1.
+ * @param input       The input of the forward, read, for the gradients of weights and bias. Null: these are not
+ *                    computed. Shape: `[T, B, K]`, dense or packed.
+ * @param grad_input  dL/dx, written: f32 (f64 in an f64 synapse). Null: it is not computed. At least one of the two is
+ *                    needed. Shape: `[T, B, K]`.
+ * @param n_active    As synfire_synapse_forward_desc::n_active: other rows count nowhere, and their dL/dx is +0. Shape:
+ *                    `[1]`.
+ * @return The descriptor; `add_gradients` and `add_input_gradient` may be set in it.
+ */
+constexpr synfire_synapse_backward_desc synapse_backward_desc(synfire_buffer grad_output, steps n_steps,
+                                                              std::int64_t batch = 1, synfire_buffer input = nullptr,
+                                                              synfire_buffer grad_input = nullptr,
+                                                              synfire_buffer n_active = nullptr) noexcept {
+  auto desc = detail::empty<synfire_synapse_backward_desc>();
+  desc.grad_output = grad_output;
+  desc.n_steps = n_steps.count;
+  desc.batch = batch;
+  desc.input = input;
+  desc.grad_input = grad_input;
+  desc.n_active = n_active;
+  return desc;
+}
+
+/**
+ * Fills in a ::synfire_synapse_desc.
+ *
+ * How to create a synapse. Zero means the default in every field except `struct_size` and the two lengths.
+ *
+ * @param input_kind     One of `SYNFIRE_INPUT_*`.
+ * @param dtype          Type of weights, bias, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or
+ *                       `SYNFIRE_DTYPE_F64`.
+ * @param initialization One of `SYNFIRE_INITIALIZATION_*`.
+ * @param n_outputs      Outputs N, at least 1.
+ * @param n_inputs       Inputs K, 1 to 2^29.
+ * @param gradient_bits  Bits of the grid on which dL/dy is rounded for the gradients of weights and bias of spikes in
+ *                       f32: 24 (default) or 32. With 24, a weight whose input fires only where the gradient is below
+ *                       2^-24 of its output's largest gets exactly 0. Ignored in other synapses.
+ * @param gain           A factor on the initial weights, at most 1e30. Default: 1.
+ * @param seed           Any number. Different seeds give independent weights.
+ * @return The descriptor; `bias`, `frozen`, `mask` and `mask_length` may be set in it.
+ */
+constexpr synfire_synapse_desc synapse_desc(std::int32_t input_kind, std::int32_t dtype, std::int32_t initialization,
+                                            std::int64_t n_outputs, std::int64_t n_inputs = 0,
+                                            std::int32_t gradient_bits = 0, double gain = 1,
+                                            std::uint64_t seed = 0) noexcept {
+  auto desc = detail::empty<synfire_synapse_desc>();
+  desc.input_kind = input_kind;
+  desc.dtype = dtype;
+  desc.initialization = initialization;
+  desc.n_outputs = n_outputs;
+  desc.n_inputs = n_inputs;
+  desc.gradient_bits = gradient_bits;
+  desc.gain = gain;
+  desc.seed = seed;
+  return desc;
+}
+
 // ---- generated from synfire.h by bindings/cpp/generate.py: end descriptors
 
 // ---- Owning a handle ------------------------------------------------------------------------------------------------
@@ -1110,6 +1200,9 @@ inline void destroy(synfire_layer handle) noexcept {
 }
 inline void destroy(synfire_graph handle) noexcept {
   synfire_graph_destroy(handle);
+}
+inline void destroy(synfire_synapse handle) noexcept {
+  synfire_synapse_destroy(handle);
 }
 
 // ---- generated from synfire.h by bindings/cpp/generate.py: end destroy
@@ -1990,6 +2083,35 @@ class Layer : public Owner<synfire_layer> {
 // ---- Other objects --------------------------------------------------------------------------------------------------
 
 // ---- generated from synfire.h by bindings/cpp/generate.py: begin objects
+
+/** Weights `[N, K]` from K inputs to N outputs, and a bias `[N]`. See ::synfire_synapse. */
+class Synapse : public Owner<synfire_synapse> {
+ public:
+  /** No synapse. */
+  Synapse() noexcept = default;
+
+  /**
+   * Creates a synapse with initial weights.
+   *
+   * Calls synfire_synapse_create().
+   *
+   * @param context The context it belongs to.
+   * @param desc    What to create; synapse_desc() helps.
+   * @throws error
+   */
+  Synapse(const Context& context, const synfire_synapse_desc& desc) {
+    const synfire_synapse_desc sized = detail::sized(desc);
+    check(synfire_synapse_create(context, &sized, &handle_));
+  }
+
+  /**
+   * Takes over a handle.
+   *
+   * @param handle A synapse that nothing else destroys, or null.
+   */
+  explicit Synapse(synfire_synapse handle) noexcept : Owner(handle) {}
+};
+
 // ---- generated from synfire.h by bindings/cpp/generate.py: end objects
 
 // ---- Immediate calls ------------------------------------------------------------------------------------------------
@@ -2462,6 +2584,37 @@ class Graph : public Owner<synfire_graph> {
   void record_restore(const Layer& layer, const synfire_state_desc& desc) {
     const synfire_state_desc sized = detail::sized(desc);
     check(synfire_graph_record_restore(handle_, layer, &sized));
+  }
+
+  /**
+   * Appends the product of a synapse with its input.
+   *
+   * Calls synfire_graph_record_synapse_forward(). Reads `input` (`[T, B, K]`, dense or packed). Reads, where given,
+   * `n_active` (`[1]`). Writes `output` (`[T, B, N]`).
+   *
+   * @param synapse A synapse of the same context.
+   * @param desc    What to do; synapse_forward_desc() helps.
+   * @throws error
+   */
+  void record_synapse_forward(const Synapse& synapse, const synfire_synapse_forward_desc& desc) {
+    const synfire_synapse_forward_desc sized = detail::sized(desc);
+    check(synfire_graph_record_synapse_forward(handle_, synapse, &sized));
+  }
+
+  /**
+   * Appends the gradients of a product of a synapse with its input. A synapse may occur several times in a graph; with
+   * synfire_synapse_backward_desc::add_gradients its gradients add up.
+   *
+   * Calls synfire_graph_record_synapse_backward(). Reads `grad_output` (`[T, B, N]`). Reads, where given, `input`
+   * (`[T, B, K]`, dense or packed) and `n_active` (`[1]`). Reads and writes, where given, `grad_input` (`[T, B, K]`).
+   *
+   * @param synapse A synapse of the same context.
+   * @param desc    What to do; synapse_backward_desc() helps.
+   * @throws error
+   */
+  void record_synapse_backward(const Synapse& synapse, const synfire_synapse_backward_desc& desc) {
+    const synfire_synapse_backward_desc sized = detail::sized(desc);
+    check(synfire_graph_record_synapse_backward(handle_, synapse, &sized));
   }
 
   // ---- generated from synfire.h by bindings/cpp/generate.py: end graph

@@ -5,6 +5,7 @@
 
 #include <base/buffer.hpp>
 #include <layer/layer.hpp>
+#include <synapse/synapse.hpp>
 
 namespace synfire::core {
 
@@ -51,6 +52,10 @@ bool EagerCall::run_placed(std::span<const Operation> operations, FunctionRef<vo
     return true;
   }
   for_each_layer([&](Layer& layer) { layer.order_on(nullptr, stream_id(stream_)); });
+  for_each_operand(operations, [&](const Operand<const View>& operand) {
+    if (Synapse* const synapse = synapse_of(operand.view))
+      synapse->order().use_on(nullptr, stream_id(stream_), operand.is_written());
+  });
   for_each_layer([&](Layer& layer) { layer.refresh(stream_); });
   try {
     device.execute(operations, stream_);

@@ -21,8 +21,13 @@ Graph::~Graph() {
   drop_updates_from(0);
   for (const Written& written : written_)
     if (written.owned) written.buffer->writes().give_up();
-  for (const Ref<Layer>& layer : layers_) layer->remove_replayer(*this);
+  remove_from_objects();
   replay_.reset();  // destroyed before what it uses
+}
+
+void Graph::remove_from_objects() noexcept {
+  for (const Ref<Layer>& layer : layers_) layer->remove_replayer(*this);
+  for (const UsedSynapse& used : synapses_) used.synapse->order().remove(*this);
 }
 
 // ---- instantiating --------------------------------------------------------------------------------------------------
@@ -73,8 +78,9 @@ void Graph::instantiate() {
   replay_ = device().instantiate(plan(operations_, *slots));
   try {
     for (const Ref<Layer>& layer : layers_) layer->add_replayer(*this);
+    for (const UsedSynapse& used : synapses_) used.synapse->order().add(*this, used.written);
   } catch (...) {
-    for (const Ref<Layer>& layer : layers_) layer->remove_replayer(*this);
+    remove_from_objects();
     replay_.reset();  // destroyed before the slots that it uses
     throw;
   }

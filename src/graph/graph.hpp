@@ -10,6 +10,7 @@
 
 #include <base/error.hpp>
 #include <layer/layer.hpp>
+#include <synapse/synapse.hpp>
 
 #include <optional>
 
@@ -66,6 +67,12 @@ struct RecordedUpdate {
   Layer* layer;
   uint32_t operation;
   uint32_t parameter;
+};
+
+// A synapse that operations of the graph use.
+struct UsedSynapse {
+  Ref<Synapse> synapse;
+  bool written;  // by one of them
 };
 
 enum class WaitPolicy : int32_t { spin = SYNFIRE_WAIT_SPIN, yield = SYNFIRE_WAIT_YIELD, block = SYNFIRE_WAIT_BLOCK };
@@ -169,12 +176,15 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
     const GraphUse use = use_.load(std::memory_order_seq_cst);
     return use == &any_other_use ? nullptr : use;
   }
+  StreamId last_stream() const noexcept override { return last_stream_.load(std::memory_order_relaxed); }
   void before(uint32_t operation) override;
   // Called before a launch on another stream than the last one.
   void check_idle() const;
   void check_recording() const;
   void check_instantiated() const;
   void use(Layer& layer) noexcept;
+  void use(Synapse& synapse, bool writes) noexcept;
+  void remove_from_objects() noexcept;
   void keep(Buffer& buffer) noexcept;
   void note_written(Buffer& buffer) noexcept;
   void append(OperationList&& operations, const Recorder& recorder);
@@ -233,11 +243,12 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
   bool observed_ = false;  // callbacks run during launches, and may change what a tape depends on
   const bool on_host_;     // a launch is the computation
   const uint32_t n_slots_;
-  uint32_t most_in_flight_ = 0;                  // replays; 0: any number
-  StreamId last_stream_ = &contexts_own_stream;  // of the last launch
+  uint32_t most_in_flight_ = 0;                              // replays; 0: any number
+  std::atomic<StreamId> last_stream_{&contexts_own_stream};  // of the last launch
   std::atomic<uint64_t> launched_{0};
   std::unique_ptr<Replay> replay_;
   std::vector<Ref<Layer>> layers_;
+  std::vector<UsedSynapse> synapses_;
   std::vector<TapeNeed> needs_;
   std::vector<Written> written_;
   std::vector<Updated> updated_;

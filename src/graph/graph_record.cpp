@@ -38,6 +38,15 @@ void Graph::use(Layer& layer) noexcept {
   layers_.emplace_back(&layer);
 }
 
+void Graph::use(Synapse& synapse, bool writes) noexcept {
+  for (UsedSynapse& known : synapses_)
+    if (known.synapse.get() == &synapse) {
+      known.written |= writes;
+      return;
+    }
+  synapses_.push_back({Ref<Synapse>(&synapse), writes});
+}
+
 void Graph::keep(Buffer& buffer) noexcept {
   for (const Ref<Buffer>& known : buffers_)
     if (known.get() == &buffer) return;
@@ -61,6 +70,7 @@ void Graph::append(OperationList&& operations, const Recorder& recorder) {
   make_room(owners_, operations.size());
   make_room(enabled_, 1);
   make_room(layers_, n_operands);
+  make_room(synapses_, n_operands);
   make_room(buffers_, n_operands + 1);
   make_room(written_, n_operands);
   make_room(forwards_, 1);
@@ -68,6 +78,7 @@ void Graph::append(OperationList&& operations, const Recorder& recorder) {
   make_room(updates_, 1);
   for_each_operand(operations, [&](const Operand<const View>& operand) {
     if (Layer* const layer = layer_of(operand.view)) use(*layer);
+    if (Synapse* const synapse = synapse_of(operand.view)) use(*synapse, operand.is_written());
     if (Buffer* const buffer = buffer_of(operand.view)) {
       keep(*buffer);
       if (operand.is_written()) note_written(*buffer);

@@ -121,29 +121,41 @@ void Graph::refresh_for_capture() {
 
 namespace {
 
-// Enters the layers of a replay that runs on the launching thread, so that no other thread runs one of them meanwhile.
+// Enters the layers and synapses of a replay that runs on the launching thread, so that no other thread runs or writes
+// one of them meanwhile.
 class Entered {
  public:
-  explicit Entered(std::span<const Ref<Layer>> layers) : layers_(layers) {
-    for (; n_entered_ < layers_.size(); ++n_entered_) {
-      if (layers_[n_entered_]->enter()) continue;
-      leave();
-      fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-LAYER-SHARED",
-           "another thread runs a replay of another graph that uses a layer of this one, so that their order is not "
-           "defined; launch both on one thread, or wait until the other launch has returned");
-    }
+  Entered(std::span<const Ref<Layer>> layers, std::span<const UsedSynapse> synapses)
+      : layers_(layers), synapses_(synapses) {
+    for (; n_entered_ < layers_.size(); ++n_entered_)
+      if (!layers_[n_entered_]->enter())
+        give_up("SYN-LAYER-SHARED",
+                "another thread runs a replay of another graph that uses a layer of this one, so that their order is "
+                "not defined; launch both on one thread, or wait until the other launch has returned");
+    for (; n_synapses_ < synapses_.size(); ++n_synapses_)
+      if (!synapses_[n_synapses_].synapse->order().enter(synapses_[n_synapses_].written))
+        give_up("SYN-SYNAPSE-SHARED",
+                "another thread runs a replay of another graph that uses a synapse of this one, and one of the two "
+                "writes it, so that their order is not defined; launch both on one thread, or wait until the other "
+                "launch has returned");
   }
   ~Entered() { leave(); }
   Entered(const Entered&) = delete;
   Entered& operator=(const Entered&) = delete;
 
  private:
+  [[noreturn]] void give_up(const char* rule, const char* text) {
+    leave();
+    fail(SYNFIRE_ERROR_WRONG_ORDER, rule, "%s", text);
+  }
   void leave() noexcept {
+    for (; n_synapses_ > 0; --n_synapses_) synapses_[n_synapses_ - 1].synapse->order().leave();
     for (; n_entered_ > 0; --n_entered_) layers_[n_entered_ - 1]->leave();
   }
 
   std::span<const Ref<Layer>> layers_;
-  size_t n_entered_ = 0;
+  std::span<const UsedSynapse> synapses_;
+  size_t n_entered_ = 0, n_synapses_ = 0;
 };
 
 }  // namespace
@@ -161,11 +173,11 @@ void Graph::check_idle() const {
   const Exclusive exclusive(use_, where);
   check_instantiated();
   std::optional<Entered> entered;
-  if (on_host_) entered.emplace(layers_);
+  if (on_host_) entered.emplace(layers_, synapses_);
   const bool captured = stream && replay_->is_capturing(stream);
   // Asked once per stream. If a stream of another device later has the same address, a replay still runs on its own
   // device, in the order of that stream.
-  if (where != last_stream_ || captured || eager_) device().check_stream(stream);
+  if (where != last_stream() || captured || eager_) device().check_stream(stream);
   check_tapes();
   if (captured) {
     refresh_for_capture();
@@ -182,9 +194,10 @@ void Graph::check_idle() const {
          most_in_flight_, static_cast<unsigned long long>(ticket - most_in_flight_));
   }
   const int64_t stamp = statistics_.stamp();
-  if (where != last_stream_) check_idle();
+  if (where != last_stream()) check_idle();
   for (const Ref<Layer>& layer : layers_) layer->order_on(this, where);
-  last_stream_ = where;
+  for (const UsedSynapse& used : synapses_) used.synapse->order().use_on(this, where, used.written);
+  last_stream_.store(where, std::memory_order_relaxed);
   refresh(stream);
   stamp_tapes();
   try {

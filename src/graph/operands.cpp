@@ -3,6 +3,7 @@
 #include <base/buffer.hpp>
 #include <base/error.hpp>
 #include <layer/layer.hpp>
+#include <synapse/synapse.hpp>
 
 #include <algorithm>
 #include <string>
@@ -15,6 +16,10 @@ Buffer* buffer_of(const View& view) noexcept {
 
 Layer* layer_of(const View& view) noexcept {
   return view.owner && view.owner->type() == ObjectType::layer ? static_cast<Layer*>(view.owner) : nullptr;
+}
+
+Synapse* synapse_of(const View& view) noexcept {
+  return view.owner && view.owner->type() == ObjectType::synapse ? static_cast<Synapse*>(view.owner) : nullptr;
 }
 
 namespace {

@@ -12,6 +12,7 @@
 #include <base/buffer.hpp>
 #include <base/extents.hpp>
 #include <base/mutex.hpp>
+#include <base/replayer.hpp>
 #include <base/stream_id.hpp>
 
 #include <memory>
@@ -25,24 +26,6 @@ namespace synfire::core {
 struct ParameterValues {
   ParameterName name;
   std::span<const double> values;
-};
-
-// Replays operations on a layer: a call on the layer may have to wait for it.
-class Replayer {
- public:
-  // The stream of a launch that is in progress, or null.
-  virtual StreamId launching_on() const noexcept = 0;
-  // Replays launched and finished so far.
-  virtual uint64_t launched() const noexcept = 0;
-  virtual uint64_t finished() const noexcept = 0;
-  // Throws if the device is lost.
-  virtual void check_alive() = 0;
-
-  // Waits until every replay launched before this call is done; throws when the device is lost.
-  void finish();
-
- protected:
-  ~Replayer() = default;
 };
 
 class Layer final : public Child {

@@ -6,7 +6,6 @@
 
 #include <base/error.hpp>
 #include <base/host_memory.hpp>
-#include <base/wait_until.hpp>
 
 #include <vector>
 
@@ -189,11 +188,6 @@ void Layer::move_to(const Replayer* replayer, StreamId stream) {
          "not defined; launch both on one stream, or wait for the other one first");
   }
   stream_.store(stream, std::memory_order_seq_cst);
-}
-
-void Replayer::finish() {
-  const uint64_t last = launched();
-  wait_until([&] { return finished() >= last; }, [&] { check_alive(); });
 }
 
 // Waits until every replay that uses the layer and was launched before this call is done.

@@ -18,6 +18,7 @@
 #include "spikes/count_spikes.hpp"
 #include "state/reset_state.hpp"
 #include "state/snapshot.hpp"
+#include "synapse/synapse.hpp"
 
 // clang-format off
 #define SYNFIRE_OPERATION_KINDS(KIND) \
@@ -32,6 +33,10 @@
   KIND(EncodeBernoulli)               \
   KIND(GatherRows)                    \
   KIND(Shuffle)                       \
+  KIND(PrepareSynapse)                \
+  KIND(SynapseForward)                \
+  KIND(SynapseWeightGradient)         \
+  KIND(SynapseInputGradient)          \
   KIND(ResetState)                    \
   KIND(WriteBytes)                    \
   KIND(GuardedCopy)                   \

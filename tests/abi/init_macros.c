@@ -42,6 +42,10 @@ int main(void) {
   CHECK_INIT(synfire_fill_desc, SYNFIRE_FILL_DESC_INIT);
   CHECK_INIT(synfire_scale_add_desc, SYNFIRE_SCALE_ADD_DESC_INIT);
   CHECK_INIT(synfire_update_parameter_desc, SYNFIRE_UPDATE_PARAMETER_DESC_INIT);
+  CHECK_INIT(synfire_synapse_desc, SYNFIRE_SYNAPSE_DESC_INIT);
+  CHECK_INIT(synfire_synapse_memory, SYNFIRE_SYNAPSE_MEMORY_INIT);
+  CHECK_INIT(synfire_synapse_forward_desc, SYNFIRE_SYNAPSE_FORWARD_DESC_INIT);
+  CHECK_INIT(synfire_synapse_backward_desc, SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT);
   if (n_failed == 0) printf("every initialiser is all zeros plus struct_size\n");
   return n_failed == 0 ? 0 : 1;
 }

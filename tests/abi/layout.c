@@ -320,6 +320,54 @@ static void print_structs(void) {
   FIELD(synfire_update_parameter_desc, lower);
   FIELD(synfire_update_parameter_desc, upper);
   end_struct();
+
+  begin_struct("synfire_synapse_desc", sizeof(synfire_synapse_desc));
+  FIELD(synfire_synapse_desc, struct_size);
+  FIELD(synfire_synapse_desc, input_kind);
+  FIELD(synfire_synapse_desc, n_inputs);
+  FIELD(synfire_synapse_desc, n_outputs);
+  FIELD(synfire_synapse_desc, dtype);
+  FIELD(synfire_synapse_desc, bias);
+  FIELD(synfire_synapse_desc, frozen);
+  FIELD(synfire_synapse_desc, gradient_bits);
+  FIELD(synfire_synapse_desc, initialization);
+  FIELD(synfire_synapse_desc, reserved);
+  FIELD(synfire_synapse_desc, gain);
+  FIELD(synfire_synapse_desc, seed);
+  FIELD(synfire_synapse_desc, mask);
+  FIELD(synfire_synapse_desc, mask_length);
+  end_struct();
+
+  begin_struct("synfire_synapse_memory", sizeof(synfire_synapse_memory));
+  FIELD(synfire_synapse_memory, struct_size);
+  FIELD(synfire_synapse_memory, reserved);
+  FIELD(synfire_synapse_memory, weight_bytes);
+  FIELD(synfire_synapse_memory, derived_bytes);
+  FIELD(synfire_synapse_memory, gradient_bytes);
+  end_struct();
+
+  begin_struct("synfire_synapse_forward_desc", sizeof(synfire_synapse_forward_desc));
+  FIELD(synfire_synapse_forward_desc, struct_size);
+  FIELD(synfire_synapse_forward_desc, reserved);
+  FIELD(synfire_synapse_forward_desc, n_steps);
+  FIELD(synfire_synapse_forward_desc, batch);
+  FIELD(synfire_synapse_forward_desc, input);
+  FIELD(synfire_synapse_forward_desc, output);
+  FIELD(synfire_synapse_forward_desc, n_active);
+  end_struct();
+
+  begin_struct("synfire_synapse_backward_desc", sizeof(synfire_synapse_backward_desc));
+  FIELD(synfire_synapse_backward_desc, struct_size);
+  FIELD(synfire_synapse_backward_desc, add_gradients);
+  FIELD(synfire_synapse_backward_desc, n_steps);
+  FIELD(synfire_synapse_backward_desc, batch);
+  FIELD(synfire_synapse_backward_desc, grad_output);
+  FIELD(synfire_synapse_backward_desc, input);
+  FIELD(synfire_synapse_backward_desc, grad_input);
+  FIELD(synfire_synapse_backward_desc, n_active);
+  FIELD(synfire_synapse_backward_desc, add_input_gradient);
+  FIELD(synfire_synapse_backward_desc, reserved);
+  end_struct();
 }
 
 static void print_types(void) {
@@ -329,6 +377,7 @@ static void print_types(void) {
   TYPE(synfire_buffer);
   TYPE(synfire_layer);
   TYPE(synfire_graph);
+  TYPE(synfire_synapse);
 }
 
 static void print_constants(void) {
@@ -414,6 +463,11 @@ static void print_constants(void) {
   CONSTANT(SYNFIRE_SLOTS_SHARED);
   CONSTANT(SYNFIRE_BOUND_LOWER);
   CONSTANT(SYNFIRE_BOUND_UPPER);
+  CONSTANT(SYNFIRE_INPUT_SPIKES);
+  CONSTANT(SYNFIRE_INPUT_VALUES);
+  CONSTANT(SYNFIRE_INITIALIZATION_UNIFORM);
+  CONSTANT(SYNFIRE_INITIALIZATION_NORMAL);
+  CONSTANT(SYNFIRE_INITIALIZATION_ZERO);
 }
 
 int main(void) {

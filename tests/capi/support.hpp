@@ -67,6 +67,9 @@ inline void destroy(synfire_layer handle) {
 inline void destroy(synfire_graph handle) {
   synfire_graph_destroy(handle);
 }
+inline void destroy(synfire_synapse handle) {
+  synfire_synapse_destroy(handle);
+}
 
 /// A handle with one owner.
 template <typename Handle>
@@ -93,6 +96,7 @@ using Context = Owned<synfire_context>;
 using Buffer = Owned<synfire_buffer>;
 using Layer = Owned<synfire_layer>;
 using Graph = Owned<synfire_graph>;
+using Synapse = Owned<synfire_synapse>;
 
 /// The value of SYNFIRE_TEST_BACKEND: "host" (also if unset) or "cuda".
 int32_t backend();

@@ -370,4 +370,31 @@ namespace Synfire
         /// <summary><c>upper</c> applies.</summary>
         Upper = 2
     }
+
+    /// <summary>The constants <c>SYNFIRE_INPUT_*</c> of the C library.</summary>
+    public enum Input
+    {
+        /// <summary>
+        /// Spikes, in any format that synfire_convert_spikes_desc.source may have. In f32 the product is an exact
+        /// sum: its bits depend neither on the order of the additions nor on the format, the batch or the
+        /// machine.
+        /// </summary>
+        Spikes = 0,
+
+        /// <summary>Numbers. The product is a sum in a fixed order.</summary>
+        Values = 1
+    }
+
+    /// <summary>The constants <c>SYNFIRE_INITIALIZATION_*</c> of the C library.</summary>
+    public enum Initialization
+    {
+        /// <summary>Uniform between -g/sqrt(K) and g/sqrt(K): the default of PyTorch's <c>Linear</c>.</summary>
+        Uniform = 0,
+
+        /// <summary>Normal with standard deviation g/sqrt(K); biases are 0.</summary>
+        Normal = 1,
+
+        /// <summary>All 0.</summary>
+        Zero = 2
+    }
 }

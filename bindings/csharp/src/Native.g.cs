@@ -114,6 +114,26 @@ namespace Synfire.Raw
         public override int GetHashCode() { return Value.GetHashCode(); }
     }
 
+    /// <summary>Weights <c>[N, K]</c> from K inputs to N outputs, and a bias <c>[N]</c>.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public readonly struct synfire_synapse : IEquatable<synfire_synapse>
+    {
+        /// <summary>The handle as a number; zero is null.</summary>
+        public readonly IntPtr Value;
+
+        /// <summary>A handle from its number.</summary>
+        public synfire_synapse(IntPtr value) { Value = value; }
+
+        /// <summary>Whether both are the same handle.</summary>
+        public bool Equals(synfire_synapse other) { return Value == other.Value; }
+
+        /// <summary>Whether both are the same handle.</summary>
+        public override bool Equals(object other) { return other is synfire_synapse && Equals((synfire_synapse)other); }
+
+        /// <summary>A number for hash tables.</summary>
+        public override int GetHashCode() { return Value.GetHashCode(); }
+    }
+
     /// <summary>How to create a context. Zero means the default in every field except <c>struct_size</c>.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_context_desc
@@ -1163,6 +1183,177 @@ namespace Synfire.Raw
         }
     }
 
+    /// <summary>
+    /// How to create a synapse. Zero means the default in every field except <c>struct_size</c> and the two
+    /// lengths.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_synapse_desc
+    {
+        /// <summary><c>sizeof(synfire_synapse_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>One of <c>SYNFIRE_INPUT_*</c>. Default: spikes.</summary>
+        public int input_kind;
+        /// <summary>Inputs K, 1 to 2^29.</summary>
+        public long n_inputs;
+        /// <summary>Outputs N, at least 1.</summary>
+        public long n_outputs;
+        /// <summary>
+        /// Type of weights, bias, outputs and gradients: <c>SYNFIRE_DTYPE_F32</c> (default) or
+        /// <c>SYNFIRE_DTYPE_F64</c>.
+        /// </summary>
+        public int dtype;
+        /// <summary>1: with a bias. Default 0: without.</summary>
+        public int bias;
+        /// <summary>1: without gradients of weights and bias. Default 0: with.</summary>
+        public int frozen;
+        /// <summary>
+        /// Bits of the grid on which dL/dy is rounded for the gradients of weights and bias of spikes in f32: 24
+        /// (default) or 32. With 24, a weight whose input fires only where the gradient is below 2^-24 of its
+        /// output's largest gets exactly 0. Ignored in other synapses.
+        /// </summary>
+        public int gradient_bits;
+        /// <summary>One of <c>SYNFIRE_INITIALIZATION_*</c>. Default: uniform.</summary>
+        public int initialization;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+        /// <summary>A factor on the initial weights, at most 1e30. Default: 1.</summary>
+        public double gain;
+        /// <summary>Any number. Different seeds give independent weights.</summary>
+        public ulong seed;
+        /// <summary>
+        /// Connections <c>[N, K]</c>: 1 where there is one; weights elsewhere stay 0, and so do their gradients.
+        /// Read during the call. Default: all.
+        /// </summary>
+        public byte* mask;
+        /// <summary>How many bytes <c>mask</c> has: N * K, or 0 without one.</summary>
+        public ulong mask_length;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_synapse_desc Init
+        {
+            get
+            {
+                synfire_synapse_desc made = default(synfire_synapse_desc);
+                made.struct_size = (uint)sizeof(synfire_synapse_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>What synfire_synapse_query_memory() answers, in bytes of device memory.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_synapse_memory
+    {
+        /// <summary><c>sizeof(synfire_synapse_memory)</c>; set before the call.</summary>
+        public uint struct_size;
+        /// <summary>Always 0.</summary>
+        public uint reserved;
+        /// <summary>Weights, bias and mask.</summary>
+        public ulong weight_bytes;
+        /// <summary>
+        /// What products use: the weights on their grid, in the orders of both directions. Counts the copies for
+        /// tensor cores too, which only a CUDA context allocates: 3 bytes for each weight and direction, padded.
+        /// </summary>
+        public ulong derived_bytes;
+        /// <summary>
+        /// Gradients of weights and bias; allocated when the first backward that needs them is recorded or run,
+        /// or when one is read.
+        /// </summary>
+        public ulong gradient_bytes;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_synapse_memory Init
+        {
+            get
+            {
+                synfire_synapse_memory made = default(synfire_synapse_memory);
+                made.struct_size = (uint)sizeof(synfire_synapse_memory);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>The product of a synapse with its input: y = W x + b for every step and batch row.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_synapse_forward_desc
+    {
+        /// <summary><c>sizeof(synfire_synapse_forward_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+        /// <summary>Steps T, at least 1.</summary>
+        public long n_steps;
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long batch;
+        /// <summary>Read. Spikes in any format, or values: f32, f16 or bf16 (f64 in an f64 synapse).</summary>
+        public synfire_buffer input;
+        /// <summary>Written: f32 (f64 in an f64 synapse). Must not overlap <c>input</c>.</summary>
+        public synfire_buffer output;
+        /// <summary>
+        /// u32, read: only this many batch rows, from the first on, are active; the outputs of others are +0.
+        /// More than B count as B. Default: all rows are active.
+        /// </summary>
+        public synfire_buffer n_active;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_synapse_forward_desc Init
+        {
+            get
+            {
+                synfire_synapse_forward_desc made = default(synfire_synapse_forward_desc);
+                made.struct_size = (uint)sizeof(synfire_synapse_forward_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>The gradients of a product, from dL/dy.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_synapse_backward_desc
+    {
+        /// <summary><c>sizeof(synfire_synapse_backward_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>
+        /// 1: gradients of weights and bias are added to what the synapse holds. Default 0: they replace it.
+        /// </summary>
+        public int add_gradients;
+        /// <summary>Steps T, at least 1.</summary>
+        public long n_steps;
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long batch;
+        /// <summary>dL/dy, read: f32 (f64 in an f64 synapse).</summary>
+        public synfire_buffer grad_output;
+        /// <summary>
+        /// The input of the forward, read, for the gradients of weights and bias. Null: these are not computed.
+        /// </summary>
+        public synfire_buffer input;
+        /// <summary>
+        /// dL/dx, written: f32 (f64 in an f64 synapse). Null: it is not computed. At least one of the two is
+        /// needed.
+        /// </summary>
+        public synfire_buffer grad_input;
+        /// <summary>
+        /// As synfire_synapse_forward_desc.n_active: other rows count nowhere, and their dL/dx is +0.
+        /// </summary>
+        public synfire_buffer n_active;
+        /// <summary>1: dL/dx is added to what <c>grad_input</c> holds. Default 0: it replaces it.</summary>
+        public int add_input_gradient;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_synapse_backward_desc Init
+        {
+            get
+            {
+                synfire_synapse_backward_desc made = default(synfire_synapse_backward_desc);
+                made.struct_size = (uint)sizeof(synfire_synapse_backward_desc);
+                return made;
+            }
+        }
+    }
+
     /// <summary>The functions and constants of synfire.h: nothing is checked and nothing is kept alive here.</summary>
     public static unsafe class Native
     {
@@ -1490,6 +1681,25 @@ namespace Synfire.Raw
 
         /// <summary><c>upper</c> applies.</summary>
         public const int SYNFIRE_BOUND_UPPER = 2;
+
+        /// <summary>
+        /// Spikes, in any format that synfire_convert_spikes_desc.source may have. In f32 the product is an exact
+        /// sum: its bits depend neither on the order of the additions nor on the format, the batch or the
+        /// machine.
+        /// </summary>
+        public const int SYNFIRE_INPUT_SPIKES = 0;
+
+        /// <summary>Numbers. The product is a sum in a fixed order.</summary>
+        public const int SYNFIRE_INPUT_VALUES = 1;
+
+        /// <summary>Uniform between -g/sqrt(K) and g/sqrt(K): the default of PyTorch's <c>Linear</c>.</summary>
+        public const int SYNFIRE_INITIALIZATION_UNIFORM = 0;
+
+        /// <summary>Normal with standard deviation g/sqrt(K); biases are 0.</summary>
+        public const int SYNFIRE_INITIALIZATION_NORMAL = 1;
+
+        /// <summary>All 0.</summary>
+        public const int SYNFIRE_INITIALIZATION_ZERO = 2;
 
         /// <summary>Version of the loaded library, as <c>(major &lt;&lt; 16) | minor</c>.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
@@ -1993,5 +2203,58 @@ namespace Synfire.Raw
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_reset_statistics(synfire_graph graph);
+
+        /// <summary>Computes how much memory a synapse would take, before anything is allocated.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_synapse_query_memory(
+            synfire_synapse_desc* desc, synfire_synapse_memory* memory);
+
+        /// <summary>Creates a synapse with initial weights.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_synapse_create(
+            synfire_context context, synfire_synapse_desc* desc, synfire_synapse* synapse);
+
+        /// <summary>Destroys a synapse. Graphs that use it keep it until they are destroyed too.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern void synfire_synapse_destroy(synfire_synapse synapse);
+
+        /// <summary>Reads an array of a synapse, after every replay that uses it and was launched before.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_synapse_read(synfire_synapse synapse, byte* name, void* values, ulong bytes);
+
+        /// <summary>
+        /// Replaces the weights, the bias or a gradient, after every replay that uses the synapse and was
+        /// launched before.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_synapse_write(synfire_synapse synapse, byte* name, void* values, ulong bytes);
+
+        /// <summary>
+        /// Computes a product now: the same operation that synfire_graph_record_synapse_forward() records.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_synapse_forward(
+            synfire_synapse synapse, synfire_synapse_forward_desc* desc, synfire_stream stream);
+
+        /// <summary>
+        /// Computes the gradients of a product now: the same operation that
+        /// synfire_graph_record_synapse_backward() records.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_synapse_backward(
+            synfire_synapse synapse, synfire_synapse_backward_desc* desc, synfire_stream stream);
+
+        /// <summary>Appends the product of a synapse with its input.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_synapse_forward(
+            synfire_graph graph, synfire_synapse synapse, synfire_synapse_forward_desc* desc);
+
+        /// <summary>
+        /// Appends the gradients of a product of a synapse with its input. A synapse may occur several times in a
+        /// graph; with synfire_synapse_backward_desc.add_gradients its gradients add up.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_synapse_backward(
+            synfire_graph graph, synfire_synapse synapse, synfire_synapse_backward_desc* desc);
     }
 }

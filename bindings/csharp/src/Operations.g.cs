@@ -738,6 +738,102 @@ namespace Synfire
         }
     }
 
+    /// <summary>What <see cref="Graph.SynapseForward(Synapse, SynapseForwardArguments)"/> records.</summary>
+    public sealed class SynapseForwardArguments
+    {
+        /// <summary>Steps T, at least 1.</summary>
+        public long Steps { get; set; }
+
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long Batch { get; set; }
+
+        /// <summary>
+        /// Read. Spikes in any format, or values: f32, f16 or bf16 (f64 in an f64 synapse). Its shape is
+        /// <c>[T, B, K]</c>, or that of the packed format.
+        /// </summary>
+        public BufferBase Input { get; set; }
+
+        /// <summary>
+        /// Written: f32 (f64 in an f64 synapse). Must not overlap <see cref="Input"/>. Its shape is
+        /// <c>[T, B, N]</c>.
+        /// </summary>
+        public BufferBase Output { get; set; }
+
+        /// <summary>
+        /// u32, read: only this many batch rows, from the first on, are active; the outputs of others are +0.
+        /// More than B count as B. Default: all rows are active. Its shape is <c>[1]</c>. Optional.
+        /// </summary>
+        public BufferBase Active { get; set; }
+
+        internal synfire_synapse_forward_desc Desc(Call call)
+        {
+            synfire_synapse_forward_desc desc = synfire_synapse_forward_desc.Init;
+            desc.n_steps = Steps;
+            desc.batch = Batch;
+            desc.input = call.Use(Errors.Given(Input, "Input"));
+            desc.output = call.Use(Errors.Given(Output, "Output"));
+            desc.n_active = call.Use(Active);
+            return desc;
+        }
+    }
+
+    /// <summary>What <see cref="Graph.SynapseBackward(Synapse, SynapseBackwardArguments)"/> records.</summary>
+    public sealed class SynapseBackwardArguments
+    {
+        /// <summary>
+        /// <c>true</c>: gradients of weights and bias are added to what the synapse holds. Default <c>false</c>:
+        /// they replace it.
+        /// </summary>
+        public bool AddGradients { get; set; }
+
+        /// <summary>Steps T, at least 1.</summary>
+        public long Steps { get; set; }
+
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long Batch { get; set; }
+
+        /// <summary>dL/dy, read: f32 (f64 in an f64 synapse). Its shape is <c>[T, B, N]</c>.</summary>
+        public BufferBase GradOutput { get; set; }
+
+        /// <summary>
+        /// The input of the forward, read, for the gradients of weights and bias. Null: these are not computed.
+        /// Its shape is <c>[T, B, K]</c>, or that of the packed format.
+        /// </summary>
+        public BufferBase Input { get; set; }
+
+        /// <summary>
+        /// dL/dx, written: f32 (f64 in an f64 synapse). Null: it is not computed. At least one of the two is
+        /// needed. Read and written. Its shape is <c>[T, B, K]</c>.
+        /// </summary>
+        public BufferBase GradInput { get; set; }
+
+        /// <summary>
+        /// As <see cref="SynapseForwardArguments.Active"/>: other rows count nowhere, and their dL/dx is +0.
+        /// Read. Its shape is <c>[1]</c>. Optional.
+        /// </summary>
+        public BufferBase Active { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: dL/dx is added to what <see cref="GradInput"/> holds. Default <c>false</c>: it replaces
+        /// it.
+        /// </summary>
+        public bool AddInputGradient { get; set; }
+
+        internal synfire_synapse_backward_desc Desc(Call call)
+        {
+            synfire_synapse_backward_desc desc = synfire_synapse_backward_desc.Init;
+            desc.add_gradients = AddGradients ? 1 : 0;
+            desc.n_steps = Steps;
+            desc.batch = Batch;
+            desc.grad_output = call.Use(Errors.Given(GradOutput, "GradOutput"));
+            desc.input = call.Use(Input);
+            desc.grad_input = call.Use(GradInput);
+            desc.n_active = call.Use(Active);
+            desc.add_input_gradient = AddInputGradient ? 1 : 0;
+            return desc;
+        }
+    }
+
     public sealed unsafe partial class Graph
     {
         /// <summary>
@@ -1054,6 +1150,43 @@ namespace Synfire
                 call.Use(Errors.Given(layer, "layer"));
                 synfire_state_desc desc = arguments.Desc(call);
                 Errors.Check(Native.synfire_graph_record_restore(Raw, layer.Raw, &desc));
+                Keep(call.Used);
+            }
+            return this;
+        }
+
+        /// <summary>Appends the product of a synapse with its input.</summary>
+        /// <param name="synapse">The synapse.</param>
+        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <returns>This graph.</returns>
+        public Graph SynapseForward(Synapse synapse, SynapseForwardArguments arguments)
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                call.Use(Errors.Given(synapse, "synapse"));
+                synfire_synapse_forward_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_graph_record_synapse_forward(Raw, synapse.Raw, &desc));
+                Keep(call.Used);
+            }
+            return this;
+        }
+
+        /// <summary>
+        /// Appends the gradients of a product of a synapse with its input. A synapse may occur several times in a
+        /// graph; with <see cref="SynapseBackwardArguments.AddGradients"/> its gradients add up.
+        /// </summary>
+        /// <param name="synapse">The synapse.</param>
+        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <returns>This graph.</returns>
+        public Graph SynapseBackward(Synapse synapse, SynapseBackwardArguments arguments)
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                call.Use(Errors.Given(synapse, "synapse"));
+                synfire_synapse_backward_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_graph_record_synapse_backward(Raw, synapse.Raw, &desc));
                 Keep(call.Used);
             }
             return this;

@@ -36,6 +36,12 @@ An ordered list of operations, recorded once, instantiated once, replayed many t
 """
 const synfire_graph = Ptr{synfire_graph_s}
 
+mutable struct synfire_synapse_s end
+"""
+Weights `[N, K]` from K inputs to N outputs, and a bias `[N]`.
+"""
+const synfire_synapse = Ptr{synfire_synapse_s}
+
 """
 Runs part of a task that the library gave to a job system: the items [first, end).
 
@@ -156,6 +162,11 @@ const SYNFIRE_WAIT_BLOCK = Int32(2)
 const SYNFIRE_SLOTS_SHARED = Int32(2147483647)
 const SYNFIRE_BOUND_LOWER = Int32(1)
 const SYNFIRE_BOUND_UPPER = Int32(2)
+const SYNFIRE_INPUT_SPIKES = Int32(0)
+const SYNFIRE_INPUT_VALUES = Int32(1)
+const SYNFIRE_INITIALIZATION_UNIFORM = Int32(0)
+const SYNFIRE_INITIALIZATION_NORMAL = Int32(1)
+const SYNFIRE_INITIALIZATION_ZERO = Int32(2)
 
 # The names of each group as a user of the idiomatic layer writes them: `:izhikevich`.
 const status_names = (Symbol("ok") => SYNFIRE_OK, Symbol("pending") => SYNFIRE_PENDING, Symbol("host_fallback") => SYNFIRE_HOST_FALLBACK, Symbol("captured") => SYNFIRE_CAPTURED, Symbol("error_invalid_argument") => SYNFIRE_ERROR_INVALID_ARGUMENT, Symbol("error_invalid_handle") => SYNFIRE_ERROR_INVALID_HANDLE, Symbol("error_struct_size") => SYNFIRE_ERROR_STRUCT_SIZE, Symbol("error_out_of_memory") => SYNFIRE_ERROR_OUT_OF_MEMORY, Symbol("error_no_device") => SYNFIRE_ERROR_NO_DEVICE, Symbol("error_busy") => SYNFIRE_ERROR_BUSY, Symbol("error_capturing") => SYNFIRE_ERROR_CAPTURING, Symbol("error_stale_tape") => SYNFIRE_ERROR_STALE_TAPE, Symbol("error_wrong_order") => SYNFIRE_ERROR_WRONG_ORDER, Symbol("error_device_lost") => SYNFIRE_ERROR_DEVICE_LOST, Symbol("error_unsupported") => SYNFIRE_ERROR_UNSUPPORTED, Symbol("error_cuda") => SYNFIRE_ERROR_CUDA, Symbol("error_callback") => SYNFIRE_ERROR_CALLBACK, Symbol("error_internal") => SYNFIRE_ERROR_INTERNAL,)
@@ -171,6 +182,8 @@ const count_names = (Symbol("per_neuron") => SYNFIRE_COUNT_PER_NEURON, Symbol("p
 const wait_names = (Symbol("spin") => SYNFIRE_WAIT_SPIN, Symbol("yield") => SYNFIRE_WAIT_YIELD, Symbol("block") => SYNFIRE_WAIT_BLOCK,)
 const slots_names = (Symbol("shared") => SYNFIRE_SLOTS_SHARED,)
 const bound_names = (Symbol("lower") => SYNFIRE_BOUND_LOWER, Symbol("upper") => SYNFIRE_BOUND_UPPER,)
+const input_names = (Symbol("spikes") => SYNFIRE_INPUT_SPIKES, Symbol("values") => SYNFIRE_INPUT_VALUES,)
+const initialization_names = (Symbol("uniform") => SYNFIRE_INITIALIZATION_UNIFORM, Symbol("normal") => SYNFIRE_INITIALIZATION_NORMAL, Symbol("zero") => SYNFIRE_INITIALIZATION_ZERO,)
 
 # ---- Structures --------------------------------------------------------------------------------------------------------
 
@@ -584,6 +597,74 @@ end
 synfire_update_parameter_desc(; bounds=0, name=C_NULL, gradient=C_NULL, learning_rate=0, lower=0, upper=0) =
     synfire_update_parameter_desc(sizeof(synfire_update_parameter_desc), bounds, name, gradient, learning_rate, lower, upper)
 
+"""
+How to create a synapse. Zero means the default in every field except `struct_size` and the two lengths.
+"""
+struct synfire_synapse_desc
+    struct_size::UInt32
+    input_kind::Int32
+    n_inputs::Int64
+    n_outputs::Int64
+    dtype::Int32
+    bias::Int32
+    frozen::Int32
+    gradient_bits::Int32
+    initialization::Int32
+    reserved::UInt32
+    gain::Float64
+    seed::UInt64
+    mask::Ptr{UInt8}
+    mask_length::UInt64
+end
+synfire_synapse_desc(; input_kind=0, n_inputs=0, n_outputs=0, dtype=0, bias=0, frozen=0, gradient_bits=0, initialization=0, reserved=0, gain=0, seed=0, mask=C_NULL, mask_length=0) =
+    synfire_synapse_desc(sizeof(synfire_synapse_desc), input_kind, n_inputs, n_outputs, dtype, bias, frozen, gradient_bits, initialization, reserved, gain, seed, mask, mask_length)
+
+"""
+What synfire_synapse_query_memory() answers, in bytes of device memory.
+"""
+struct synfire_synapse_memory
+    struct_size::UInt32
+    reserved::UInt32
+    weight_bytes::UInt64
+    derived_bytes::UInt64
+    gradient_bytes::UInt64
+end
+synfire_synapse_memory(; reserved=0, weight_bytes=0, derived_bytes=0, gradient_bytes=0) =
+    synfire_synapse_memory(sizeof(synfire_synapse_memory), reserved, weight_bytes, derived_bytes, gradient_bytes)
+
+"""
+The product of a synapse with its input: y = W x + b for every step and batch row.
+"""
+struct synfire_synapse_forward_desc
+    struct_size::UInt32
+    reserved::UInt32
+    n_steps::Int64
+    batch::Int64
+    input::synfire_buffer
+    output::synfire_buffer
+    n_active::synfire_buffer
+end
+synfire_synapse_forward_desc(; reserved=0, n_steps=0, batch=0, input=C_NULL, output=C_NULL, n_active=C_NULL) =
+    synfire_synapse_forward_desc(sizeof(synfire_synapse_forward_desc), reserved, n_steps, batch, input, output, n_active)
+
+"""
+The gradients of a product, from dL/dy.
+"""
+struct synfire_synapse_backward_desc
+    struct_size::UInt32
+    add_gradients::Int32
+    n_steps::Int64
+    batch::Int64
+    grad_output::synfire_buffer
+    input::synfire_buffer
+    grad_input::synfire_buffer
+    n_active::synfire_buffer
+    add_input_gradient::Int32
+    reserved::UInt32
+end
+synfire_synapse_backward_desc(; add_gradients=0, n_steps=0, batch=0, grad_output=C_NULL, input=C_NULL, grad_input=C_NULL, n_active=C_NULL, add_input_gradient=0, reserved=0) =
+    synfire_synapse_backward_desc(sizeof(synfire_synapse_backward_desc), add_gradients, n_steps, batch, grad_output, input, grad_input, n_active, add_input_gradient, reserved)
+
 # ---- Functions ---------------------------------------------------------------------------------------------------------
 
 # The addresses of the functions, filled in when the library is loaded.
@@ -663,7 +744,16 @@ mutable struct FunctionTable
     synfire_graph_write_dot::Ptr{Cvoid}
     synfire_graph_get_statistics::Ptr{Cvoid}
     synfire_graph_reset_statistics::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    synfire_synapse_query_memory::Ptr{Cvoid}
+    synfire_synapse_create::Ptr{Cvoid}
+    synfire_synapse_destroy::Ptr{Cvoid}
+    synfire_synapse_read::Ptr{Cvoid}
+    synfire_synapse_write::Ptr{Cvoid}
+    synfire_synapse_forward::Ptr{Cvoid}
+    synfire_synapse_backward::Ptr{Cvoid}
+    synfire_graph_record_synapse_forward::Ptr{Cvoid}
+    synfire_graph_record_synapse_backward::Ptr{Cvoid}
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -1490,4 +1580,103 @@ Resets the statistics of synfire_graph_get_statistics(). Replays in flight are c
     address = functions.synfire_graph_reset_statistics
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_graph,), graph)
+end
+
+"""
+    synfire_synapse_query_memory(desc, memory)
+
+Computes how much memory a synapse would take, before anything is allocated.
+"""
+@inline function synfire_synapse_query_memory(desc, memory)
+    address = functions.synfire_synapse_query_memory
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (Ptr{synfire_synapse_desc}, Ptr{synfire_synapse_memory}), desc, memory)
+end
+
+"""
+    synfire_synapse_create(context, desc, synapse)
+
+Creates a synapse with initial weights.
+"""
+@inline function synfire_synapse_create(context, desc, synapse)
+    address = functions.synfire_synapse_create
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_synapse_desc}, Ptr{synfire_synapse}), context, desc, synapse)
+end
+
+"""
+    synfire_synapse_destroy(synapse)
+
+Destroys a synapse. Graphs that use it keep it until they are destroyed too.
+"""
+@inline function synfire_synapse_destroy(synapse)
+    address = functions.synfire_synapse_destroy
+    address == C_NULL && not_loaded()
+    return ccall(address, Cvoid, (synfire_synapse,), synapse)
+end
+
+"""
+    synfire_synapse_read(synapse, name, values, bytes)
+
+Reads an array of a synapse, after every replay that uses it and was launched before.
+"""
+@inline function synfire_synapse_read(synapse, name, values, bytes)
+    address = functions.synfire_synapse_read
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_synapse, Cstring, Ptr{Cvoid}, UInt64), synapse, name, values, bytes)
+end
+
+"""
+    synfire_synapse_write(synapse, name, values, bytes)
+
+Replaces the weights, the bias or a gradient, after every replay that uses the synapse and was launched before.
+"""
+@inline function synfire_synapse_write(synapse, name, values, bytes)
+    address = functions.synfire_synapse_write
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_synapse, Cstring, Ptr{Cvoid}, UInt64), synapse, name, values, bytes)
+end
+
+"""
+    synfire_synapse_forward(synapse, desc, stream)
+
+Computes a product now: the same operation that synfire_graph_record_synapse_forward() records.
+"""
+@inline function synfire_synapse_forward(synapse, desc, stream)
+    address = functions.synfire_synapse_forward
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_synapse, Ptr{synfire_synapse_forward_desc}, synfire_stream), synapse, desc, stream)
+end
+
+"""
+    synfire_synapse_backward(synapse, desc, stream)
+
+Computes the gradients of a product now: the same operation that synfire_graph_record_synapse_backward() records.
+"""
+@inline function synfire_synapse_backward(synapse, desc, stream)
+    address = functions.synfire_synapse_backward
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_synapse, Ptr{synfire_synapse_backward_desc}, synfire_stream), synapse, desc, stream)
+end
+
+"""
+    synfire_graph_record_synapse_forward(graph, synapse, desc)
+
+Appends the product of a synapse with its input.
+"""
+@inline function synfire_graph_record_synapse_forward(graph, synapse, desc)
+    address = functions.synfire_graph_record_synapse_forward
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, synfire_synapse, Ptr{synfire_synapse_forward_desc}), graph, synapse, desc)
+end
+
+"""
+    synfire_graph_record_synapse_backward(graph, synapse, desc)
+
+Appends the gradients of a product of a synapse with its input. A synapse may occur several times in a graph; with synfire_synapse_backward_desc::add_gradients its gradients add up.
+"""
+@inline function synfire_graph_record_synapse_backward(graph, synapse, desc)
+    address = functions.synfire_graph_record_synapse_backward
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, synfire_synapse, Ptr{synfire_synapse_backward_desc}), graph, synapse, desc)
 end

@@ -6,7 +6,76 @@
 # SPDX-License-Identifier: MIT
 
 export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, gather_rows!, shuffle!, scale_add!,
-       update_parameter!, reset_rows!, read_rows!, write_rows!, copy_rows!, snapshot!, restore!
+       update_parameter!, reset_rows!, read_rows!, write_rows!, copy_rows!, snapshot!, restore!, synapse_forward!,
+       synapse_backward!, Synapse
+
+# ---- Synapse ---------------------------------------------------------------------------------------------------------
+
+"""
+    Synapse(context; mask=(), input_kind=:spikes, inputs=0, outputs, dtype=:f32, bias=false, frozen=false,
+            gradient_bits=0, initialization=:uniform, gain=1, seed=0)
+    Synapse(f, context; ...)
+
+Weights `[K, N]` from K inputs to N outputs, and a bias `[N]`.
+
+How to create a synapse. Zero means the default in every field except `struct_size` and the two lengths.
+
+- `mask`: Connections `[K, N]`: 1 where there is one; weights elsewhere stay 0, and so do their gradients. Read during
+  the call. Default: all.
+- `input_kind`: One of `:spikes`, `:values`. Default: spikes.
+- `inputs`: Inputs K, 1 to 2^29.
+- `outputs`: Outputs N, at least 1.
+- `dtype`: Type of weights, bias, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
+- `bias`: `true`: with a bias. Default `false`: without.
+- `frozen`: `true`: without gradients of weights and bias. Default `false`: with.
+- `gradient_bits`: Bits of the grid on which dL/dy is rounded for the gradients of weights and bias of spikes in f32: 24
+  (default) or 32. With 24, a weight whose input fires only where the gradient is below 2^-24 of its output's largest
+  gets exactly 0. Ignored in other synapses.
+- `initialization`: One of `:uniform`, `:normal`, `:zero`. Default: uniform.
+- `gain`: A factor on the initial weights, at most 1e30. Default: 1.
+- `seed`: Any number. Different seeds give independent weights.
+"""
+mutable struct Synapse <: Handle
+    handle::LibSynfire.synfire_synapse
+    is_open::Threads.Atomic{Int}
+    context::Context
+    keeps::Vector{Any}    # what it uses
+
+    function Synapse(context::Context; arguments...)
+        request = synapse_request(context; arguments...)
+        handle = Ref(LibSynfire.synfire_synapse(C_NULL))
+        check(LibSynfire.synfire_synapse_create(context, request, handle))
+        synapse = adopt(new(handle[], Threads.Atomic{Int}(1), context, Any[]))
+        return keep!(synapse, request.operands.handles...)
+    end
+end
+
+Synapse(f, context::Context; arguments...) = with_handle(f, Synapse(context; arguments...))
+
+destroy(::Synapse, handle) = LibSynfire.synfire_synapse_destroy(handle)
+
+Base.show(io::IO, synapse::Synapse) = print(io, "Synapse", isopen(synapse) ? "" : " (closed)")
+
+function synapse_request(context::Context; mask=(), input_kind=:spikes, inputs=0, outputs, dtype=:f32, bias::Bool=false,
+                         frozen::Bool=false, gradient_bits=0, initialization=:uniform, gain=1, seed=0, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:mask, :input_kind, :inputs, :outputs, :dtype, :bias, :frozen,
+                                                :gradient_bits, :initialization, :gain, :seed))
+    operands = Operands(context)
+    mask_list = list!(operands, UInt8, mask)
+    return Request(operands, LibSynfire.synfire_synapse_desc(
+        mask=pointer_or_null(mask_list),
+        mask_length=length(mask_list),
+        input_kind=constant("input_kind", LibSynfire.input_names, input_kind),
+        n_inputs=whole_size("inputs", inputs),
+        n_outputs=whole_size("outputs", outputs),
+        dtype=constant("dtype", LibSynfire.dtype_names, dtype),
+        bias=bias,
+        frozen=frozen,
+        gradient_bits=gradient_bits,
+        initialization=constant("initialization", LibSynfire.initialization_names, initialization),
+        gain=gain,
+        seed=seed))
+end
 
 # ---- forward! --------------------------------------------------------------------------------------------------------
 
@@ -733,3 +802,80 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 """
 restore!(graph::Graph, layer::Layer; arguments...) =
     record!(LibSynfire.synfire_graph_record_restore, restore_request(graph.context, layer; arguments...), graph, layer)
+
+# ---- synapse_forward! ------------------------------------------------------------------------------------------------
+
+function synapse_forward_request(context::Context; input, output, active=nothing, steps, batch=1, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:input, :output, :active, :steps, :batch))
+    operands = Operands(context)
+    return Request(operands, LibSynfire.synfire_synapse_forward_desc(
+        input=buffer!(operands, input),
+        output=buffer!(operands, output),
+        n_active=buffer!(operands, active),
+        n_steps=whole_size("steps", steps),
+        batch=whole_size("batch", batch)))
+end
+
+"""
+    synapse_forward!(graph, synapse; input, output, active=nothing, steps, batch=1)
+
+Appends the product of a synapse with its input.
+
+The product of a synapse with its input: y = W x + b for every step and batch row.
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `input`: Read. Spikes in any format, or values: f32, f16 or bf16 (f64 in an f64 synapse).
+- `output`: Written: f32 (f64 in an f64 synapse). Must not overlap `input`.
+- `active`: u32, read: only this many batch rows, from the first on, are active; the outputs of others are +0. More than
+  B count as B. Default: all rows are active.
+- `steps`: Steps T, at least 1.
+- `batch`: Batch rows B. Default: 1.
+"""
+synapse_forward!(graph::Graph, synapse::Synapse; arguments...) =
+    record!(LibSynfire.synfire_graph_record_synapse_forward,
+            synapse_forward_request(graph.context; arguments...), graph, synapse)
+
+# ---- synapse_backward! -----------------------------------------------------------------------------------------------
+
+function synapse_backward_request(context::Context; grad_output, input=nothing, grad_input=nothing, active=nothing,
+                                  add_gradients::Bool=false, steps, batch=1, add_input_gradient::Bool=false, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:grad_output, :input, :grad_input, :active, :add_gradients, :steps,
+                                                :batch, :add_input_gradient))
+    operands = Operands(context)
+    return Request(operands, LibSynfire.synfire_synapse_backward_desc(
+        grad_output=buffer!(operands, grad_output),
+        input=buffer!(operands, input),
+        grad_input=buffer!(operands, grad_input),
+        n_active=buffer!(operands, active),
+        add_gradients=add_gradients,
+        n_steps=whole_size("steps", steps),
+        batch=whole_size("batch", batch),
+        add_input_gradient=add_input_gradient))
+end
+
+"""
+    synapse_backward!(graph, synapse; grad_output, input=nothing, grad_input=nothing, active=nothing,
+                      add_gradients=false, steps, batch=1, add_input_gradient=false)
+
+Appends the gradients of a product of a synapse with its input. A synapse may occur several times in a graph; with
+`add_gradients` its gradients add up.
+
+The gradients of a product, from dL/dy.
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `grad_output`: dL/dy, read: f32 (f64 in an f64 synapse).
+- `input`: The input of the forward, read, for the gradients of weights and bias. `nothing`: these are not computed.
+- `grad_input`: dL/dx, written: f32 (f64 in an f64 synapse). `nothing`: it is not computed. At least one of the two is
+  needed.
+- `active`: As `active` of [`synapse_forward!`](@ref): other rows count nowhere, and their dL/dx is +0.
+- `add_gradients`: `true`: gradients of weights and bias are added to what the synapse holds. Default `false`: they
+  replace it.
+- `steps`: Steps T, at least 1.
+- `batch`: Batch rows B. Default: 1.
+- `add_input_gradient`: `true`: dL/dx is added to what `grad_input` holds. Default `false`: it replaces it.
+"""
+synapse_backward!(graph::Graph, synapse::Synapse; arguments...) =
+    record!(LibSynfire.synfire_graph_record_synapse_backward,
+            synapse_backward_request(graph.context; arguments...), graph, synapse)

@@ -83,6 +83,15 @@ pub(crate) struct Table {
     pub synfire_graph_write_dot: unsafe extern "C" fn(synfire_graph, *mut c_char, *mut u64) -> synfire_status,
     pub synfire_graph_get_statistics: unsafe extern "C" fn(synfire_graph, *mut synfire_graph_statistics) -> synfire_status,
     pub synfire_graph_reset_statistics: unsafe extern "C" fn(synfire_graph) -> synfire_status,
+    pub synfire_synapse_query_memory: unsafe extern "C" fn(*const synfire_synapse_desc, *mut synfire_synapse_memory) -> synfire_status,
+    pub synfire_synapse_create: unsafe extern "C" fn(synfire_context, *const synfire_synapse_desc, *mut synfire_synapse) -> synfire_status,
+    pub synfire_synapse_destroy: unsafe extern "C" fn(synfire_synapse),
+    pub synfire_synapse_read: unsafe extern "C" fn(synfire_synapse, *const c_char, *mut c_void, u64) -> synfire_status,
+    pub synfire_synapse_write: unsafe extern "C" fn(synfire_synapse, *const c_char, *const c_void, u64) -> synfire_status,
+    pub synfire_synapse_forward: unsafe extern "C" fn(synfire_synapse, *const synfire_synapse_forward_desc, synfire_stream) -> synfire_status,
+    pub synfire_synapse_backward: unsafe extern "C" fn(synfire_synapse, *const synfire_synapse_backward_desc, synfire_stream) -> synfire_status,
+    pub synfire_graph_record_synapse_forward: unsafe extern "C" fn(synfire_graph, synfire_synapse, *const synfire_synapse_forward_desc) -> synfire_status,
+    pub synfire_graph_record_synapse_backward: unsafe extern "C" fn(synfire_graph, synfire_synapse, *const synfire_synapse_backward_desc) -> synfire_status,
 }
 
 impl Table {
@@ -163,6 +172,15 @@ impl Table {
             synfire_graph_write_dot: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *mut c_char, *mut u64) -> synfire_status>(find("synfire_graph_write_dot\0")?),
             synfire_graph_get_statistics: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *mut synfire_graph_statistics) -> synfire_status>(find("synfire_graph_get_statistics\0")?),
             synfire_graph_reset_statistics: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph) -> synfire_status>(find("synfire_graph_reset_statistics\0")?),
+            synfire_synapse_query_memory: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const synfire_synapse_desc, *mut synfire_synapse_memory) -> synfire_status>(find("synfire_synapse_query_memory\0")?),
+            synfire_synapse_create: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_synapse_desc, *mut synfire_synapse) -> synfire_status>(find("synfire_synapse_create\0")?),
+            synfire_synapse_destroy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse)>(find("synfire_synapse_destroy\0")?),
+            synfire_synapse_read: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, *const c_char, *mut c_void, u64) -> synfire_status>(find("synfire_synapse_read\0")?),
+            synfire_synapse_write: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, *const c_char, *const c_void, u64) -> synfire_status>(find("synfire_synapse_write\0")?),
+            synfire_synapse_forward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, *const synfire_synapse_forward_desc, synfire_stream) -> synfire_status>(find("synfire_synapse_forward\0")?),
+            synfire_synapse_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, *const synfire_synapse_backward_desc, synfire_stream) -> synfire_status>(find("synfire_synapse_backward\0")?),
+            synfire_graph_record_synapse_forward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, synfire_synapse, *const synfire_synapse_forward_desc) -> synfire_status>(find("synfire_graph_record_synapse_forward\0")?),
+            synfire_graph_record_synapse_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, synfire_synapse, *const synfire_synapse_backward_desc) -> synfire_status>(find("synfire_graph_record_synapse_backward\0")?),
         })
     }
 }
@@ -765,4 +783,76 @@ pub unsafe fn synfire_graph_get_statistics(graph: synfire_graph, statistics: *mu
 #[inline]
 pub unsafe fn synfire_graph_reset_statistics(graph: synfire_graph) -> synfire_status {
     (crate::load::table().synfire_graph_reset_statistics)(graph)
+}
+
+/// # Safety
+///
+/// As `synfire_synapse_query_memory` in synfire.h.
+#[inline]
+pub unsafe fn synfire_synapse_query_memory(desc: *const synfire_synapse_desc, memory: *mut synfire_synapse_memory) -> synfire_status {
+    (crate::load::table().synfire_synapse_query_memory)(desc, memory)
+}
+
+/// # Safety
+///
+/// As `synfire_synapse_create` in synfire.h.
+#[inline]
+pub unsafe fn synfire_synapse_create(context: synfire_context, desc: *const synfire_synapse_desc, synapse: *mut synfire_synapse) -> synfire_status {
+    (crate::load::table().synfire_synapse_create)(context, desc, synapse)
+}
+
+/// # Safety
+///
+/// As `synfire_synapse_destroy` in synfire.h.
+#[inline]
+pub unsafe fn synfire_synapse_destroy(synapse: synfire_synapse) {
+    (crate::load::table().synfire_synapse_destroy)(synapse)
+}
+
+/// # Safety
+///
+/// As `synfire_synapse_read` in synfire.h.
+#[inline]
+pub unsafe fn synfire_synapse_read(synapse: synfire_synapse, name: *const c_char, values: *mut c_void, bytes: u64) -> synfire_status {
+    (crate::load::table().synfire_synapse_read)(synapse, name, values, bytes)
+}
+
+/// # Safety
+///
+/// As `synfire_synapse_write` in synfire.h.
+#[inline]
+pub unsafe fn synfire_synapse_write(synapse: synfire_synapse, name: *const c_char, values: *const c_void, bytes: u64) -> synfire_status {
+    (crate::load::table().synfire_synapse_write)(synapse, name, values, bytes)
+}
+
+/// # Safety
+///
+/// As `synfire_synapse_forward` in synfire.h.
+#[inline]
+pub unsafe fn synfire_synapse_forward(synapse: synfire_synapse, desc: *const synfire_synapse_forward_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_synapse_forward)(synapse, desc, stream)
+}
+
+/// # Safety
+///
+/// As `synfire_synapse_backward` in synfire.h.
+#[inline]
+pub unsafe fn synfire_synapse_backward(synapse: synfire_synapse, desc: *const synfire_synapse_backward_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_synapse_backward)(synapse, desc, stream)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_synapse_forward` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_synapse_forward(graph: synfire_graph, synapse: synfire_synapse, desc: *const synfire_synapse_forward_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_synapse_forward)(graph, synapse, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_synapse_backward` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_synapse_backward(graph: synfire_graph, synapse: synfire_synapse, desc: *const synfire_synapse_backward_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_synapse_backward)(graph, synapse, desc)
 }

@@ -41,6 +41,7 @@ use crate::error::{check, Name, Result};
 use crate::graph::{Graph, Operation};
 use crate::held::{hold_all, Held};
 use crate::layer::Layer;
+use crate::objects::Synapse;
 use crate::{Count, Tape};
 use std::mem::size_of;
 use std::ptr::{null, null_mut};
@@ -1367,6 +1368,163 @@ impl<'a> Restore<'a> {
             n_rows: self.n_rows,
             name: name.map_or(null(), Name::as_ptr),
             buffer: self.buffer.raw,
+        }
+    }
+}
+
+/// The product of a synapse with its input: y = W x + b for every step and batch row.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct SynapseForward<'a> {
+    n_steps: i64,
+    batch: i64,
+    input: &'a Arc<BufferCore>,
+    output: &'a Arc<BufferCore>,
+    n_active: Option<&'a Arc<BufferCore>>,
+}
+impl<'a> SynapseForward<'a> {
+    /// With what it needs; everything else has its default.
+    ///
+    /// - `input`: Read. Spikes in any format, or values: f32, f16 or bf16 (f64 in an f64 synapse). Its shape: spikes
+    ///   `[T, B, K]`.
+    /// - `output`: Written: f32 (f64 in an f64 synapse). Must not overlap `input`. Its shape: `[T, B, N]`.
+    pub fn new<I: Element, O: Element>(input: &'a Buffer<I>, output: &'a Buffer<O>) -> Self {
+        SynapseForward { n_steps: 0, batch: 0, input: &input.core, output: &output.core, n_active: None }
+    }
+    /// Steps T, at least 1.
+    pub fn n_steps(mut self, n_steps: i64) -> Self {
+        self.n_steps = n_steps;
+        self
+    }
+    /// Batch rows B. Default: 1.
+    pub fn batch(mut self, batch: i64) -> Self {
+        self.batch = batch;
+        self
+    }
+    /// u32, read: only this many batch rows, from the first on, are active; the outputs of others are +0. More than B
+    /// count as B. Default: all rows are active. Its shape: `[1]`.
+    pub fn n_active<T: Element>(mut self, n_active: &'a Buffer<T>) -> Self {
+        self.n_active = Some(&n_active.core);
+        self
+    }
+    /// Appends the product of a synapse with its input.
+    pub fn record(self, graph: &mut Graph, synapse: &Synapse) -> Result<Operation> {
+        let desc = self.desc();
+        let _held = hold_all([&synapse.core.held])?;
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_graph_record_synapse_forward(graph.as_raw(), synapse.core.raw, &desc) })?;
+        graph.keep_object(synapse.core.clone());
+        self.buffers().for_each(|core| graph.keep(core));
+        graph.appended()
+    }
+    fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
+        [Some(self.input), Some(self.output), self.n_active].into_iter().flatten()
+    }
+    fn desc(&self) -> sys::synfire_synapse_forward_desc {
+        sys::synfire_synapse_forward_desc {
+            struct_size: size_of::<sys::synfire_synapse_forward_desc>() as u32,
+            reserved: 0,
+            n_steps: self.n_steps,
+            batch: self.batch,
+            input: self.input.raw,
+            output: self.output.raw,
+            n_active: self.n_active.map_or(null_mut(), |core| core.raw),
+        }
+    }
+}
+
+/// The gradients of a product, from dL/dy.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct SynapseBackward<'a> {
+    add_gradients: bool,
+    n_steps: i64,
+    batch: i64,
+    grad_output: &'a Arc<BufferCore>,
+    input: Option<&'a Arc<BufferCore>>,
+    grad_input: Option<&'a Arc<BufferCore>>,
+    n_active: Option<&'a Arc<BufferCore>>,
+    add_input_gradient: bool,
+}
+impl<'a> SynapseBackward<'a> {
+    /// With what it needs; everything else has its default.
+    ///
+    /// - `grad_output`: dL/dy, read: f32 (f64 in an f64 synapse). Its shape: `[T, B, N]`.
+    pub fn new<T: Element>(grad_output: &'a Buffer<T>) -> Self {
+        SynapseBackward {
+            add_gradients: false,
+            n_steps: 0,
+            batch: 0,
+            grad_output: &grad_output.core,
+            input: None,
+            grad_input: None,
+            n_active: None,
+            add_input_gradient: false,
+        }
+    }
+    /// `true`: gradients of weights and bias are added to what the synapse holds. `false` (default): they replace it.
+    pub fn add_gradients(mut self, add_gradients: bool) -> Self {
+        self.add_gradients = add_gradients;
+        self
+    }
+    /// Steps T, at least 1.
+    pub fn n_steps(mut self, n_steps: i64) -> Self {
+        self.n_steps = n_steps;
+        self
+    }
+    /// Batch rows B. Default: 1.
+    pub fn batch(mut self, batch: i64) -> Self {
+        self.batch = batch;
+        self
+    }
+    /// The input of the forward, read, for the gradients of weights and bias. Without: these are not computed. Its
+    /// shape: spikes `[T, B, K]`.
+    pub fn input<T: Element>(mut self, input: &'a Buffer<T>) -> Self {
+        self.input = Some(&input.core);
+        self
+    }
+    /// dL/dx, written: f32 (f64 in an f64 synapse). Without: it is not computed. At least one of the two is needed. Its
+    /// shape: `[T, B, K]`.
+    pub fn grad_input<T: Element>(mut self, grad_input: &'a Buffer<T>) -> Self {
+        self.grad_input = Some(&grad_input.core);
+        self
+    }
+    /// As [`SynapseForward::n_active`]: other rows count nowhere, and their dL/dx is +0. Its shape: `[1]`.
+    pub fn n_active<T: Element>(mut self, n_active: &'a Buffer<T>) -> Self {
+        self.n_active = Some(&n_active.core);
+        self
+    }
+    /// `true`: dL/dx is added to what `grad_input` holds. `false` (default): it replaces it.
+    pub fn add_input_gradient(mut self, add_input_gradient: bool) -> Self {
+        self.add_input_gradient = add_input_gradient;
+        self
+    }
+    /// Appends the gradients of a product of a synapse with its input. A synapse may occur several times in a graph;
+    /// with [`SynapseBackward::add_gradients`] its gradients add up.
+    pub fn record(self, graph: &mut Graph, synapse: &Synapse) -> Result<Operation> {
+        let desc = self.desc();
+        let _held = hold_all([&synapse.core.held])?;
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_graph_record_synapse_backward(graph.as_raw(), synapse.core.raw, &desc) })?;
+        graph.keep_object(synapse.core.clone());
+        self.buffers().for_each(|core| graph.keep(core));
+        graph.appended()
+    }
+    fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
+        [Some(self.grad_output), self.input, self.grad_input, self.n_active].into_iter().flatten()
+    }
+    fn desc(&self) -> sys::synfire_synapse_backward_desc {
+        sys::synfire_synapse_backward_desc {
+            struct_size: size_of::<sys::synfire_synapse_backward_desc>() as u32,
+            add_gradients: self.add_gradients.into(),
+            n_steps: self.n_steps,
+            batch: self.batch,
+            grad_output: self.grad_output.raw,
+            input: self.input.map_or(null_mut(), |core| core.raw),
+            grad_input: self.grad_input.map_or(null_mut(), |core| core.raw),
+            n_active: self.n_active.map_or(null_mut(), |core| core.raw),
+            add_input_gradient: self.add_input_gradient.into(),
+            reserved: 0,
         }
     }
 }

@@ -1,0 +1,164 @@
+// The functions of synfire.h for synapses. As in synfire.cpp: check, look up, call, translate.
+#include "pins.hpp"
+
+#include <operations/synapse/synapse.hpp>
+
+namespace {
+
+using namespace synfire;
+using namespace synfire::capi;
+
+void check_flag(int32_t value, const char* name) {
+  if (value != 0 && value != 1) core::fail_argument("SYN-SYNAPSE-FLAG", "%s is %d; allowed are 0 and 1", name, value);
+}
+
+synfire_synapse_desc read_synapse(const synfire_synapse_desc* desc) {
+  const synfire_synapse_desc checked = read_descriptor(desc, "desc");
+  check_reserved(checked.reserved, "desc.reserved");
+  return checked;
+}
+
+// The buffers of a product.
+class PinnedForward {
+ public:
+  PinnedForward(const synfire_synapse_forward_desc* descriptor, const core::Context& context)
+      : desc_(read_descriptor(descriptor, "desc")),
+        input_(required(desc_.input, "desc.input", context)),
+        output_(required(desc_.output, "desc.output", context)),
+        n_active_(optional(desc_.n_active, "desc.n_active", context)) {
+    check_reserved(desc_.reserved, "desc.reserved");
+  }
+  operations::SynapseForwardRequest request() const {
+    return {desc_.n_steps, desc_.batch, input_.get(), output_.get(), n_active_.get()};
+  }
+
+ private:
+  synfire_synapse_forward_desc desc_;
+  PinnedBuffer input_, output_, n_active_;
+};
+
+// The buffers of its gradients.
+class PinnedBackward {
+ public:
+  PinnedBackward(const synfire_synapse_backward_desc* descriptor, const core::Context& context)
+      : desc_(read_descriptor(descriptor, "desc")),
+        grad_output_(required(desc_.grad_output, "desc.grad_output", context)),
+        input_(optional(desc_.input, "desc.input", context)),
+        grad_input_(optional(desc_.grad_input, "desc.grad_input", context)),
+        n_active_(optional(desc_.n_active, "desc.n_active", context)) {
+    check_reserved(desc_.reserved, "desc.reserved");
+    check_flag(desc_.add_gradients, "desc.add_gradients");
+    check_flag(desc_.add_input_gradient, "desc.add_input_gradient");
+  }
+  operations::SynapseBackwardRequest request() const {
+    return {desc_.n_steps,     desc_.batch,     grad_output_.get(),       input_.get(),
+            grad_input_.get(), n_active_.get(), desc_.add_gradients == 1, desc_.add_input_gradient == 1};
+  }
+
+ private:
+  synfire_synapse_backward_desc desc_;
+  PinnedBuffer grad_output_, input_, grad_input_, n_active_;
+};
+
+}  // namespace
+
+extern "C" {
+
+synfire_status SYNFIRE_CALL synfire_synapse_query_memory(const synfire_synapse_desc* desc,
+                                                         synfire_synapse_memory* memory) noexcept {
+  return guarded(__func__, [&] {
+    const synfire_synapse_desc checked = read_synapse(desc);
+    const Answer out(memory, "memory");
+    const core::SynapseSpec spec(checked);
+    synfire_synapse_memory answer = SYNFIRE_SYNAPSE_MEMORY_INIT;
+    answer.weight_bytes = spec.weight_bytes() + spec.bias_bytes() + spec.mask_bytes();
+    answer.derived_bytes = spec.table_bytes() + spec.rows_bytes() + 2 * spec.grid_bytes() + spec.table_planes_bytes() +
+                           spec.rows_planes_bytes();
+    answer.gradient_bytes = spec.frozen ? 0 : spec.weight_bytes() + spec.bias_bytes();
+    out.write(answer);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_synapse_create(synfire_context context, const synfire_synapse_desc* desc,
+                                                   synfire_synapse* synapse) noexcept {
+  return guarded(__func__, [&] {
+    check_pointer(synapse, "synapse");
+    *synapse = nullptr;
+    core::drain();
+    const auto owner = pinned(context);
+    const synfire_synapse_desc checked = read_synapse(desc);
+    *synapse = registered<synfire_synapse>(operations::make_synapse(*owner, core::SynapseSpec(checked), checked.mask));
+    return SYNFIRE_OK;
+  });
+}
+
+void SYNFIRE_CALL synfire_synapse_destroy(synfire_synapse synapse) noexcept {
+  capi::remove(value_of(synapse), core::ObjectType::synapse);
+}
+
+synfire_status SYNFIRE_CALL synfire_synapse_read(synfire_synapse synapse, const char* name, void* values,
+                                                 uint64_t bytes) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned(synapse);
+    check_pointer(name, "name");
+    found->read(name, values, bytes);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_synapse_write(synfire_synapse synapse, const char* name, const void* values,
+                                                  uint64_t bytes) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned(synapse);
+    check_pointer(name, "name");
+    operations::write_synapse(*found, name, values, bytes);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_synapse_forward(synfire_synapse synapse, const synfire_synapse_forward_desc* desc,
+                                                    synfire_stream stream) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned(synapse);
+    core::Context& owner = *found->context();
+    const PinnedForward product(desc, owner);
+    return run_or_captured(
+        core::run_now(owner, operations::synapse_forward(*found, product.request(), owner.device().is_host()), stream));
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_synapse_backward(synfire_synapse synapse, const synfire_synapse_backward_desc* desc,
+                                                     synfire_stream stream) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned(synapse);
+    core::Context& owner = *found->context();
+    const PinnedBackward gradients(desc, owner);
+    return run_or_captured(core::run_now(
+        owner, operations::synapse_backward(*found, gradients.request(), owner.device().is_host()), stream));
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_record_synapse_forward(synfire_graph graph, synfire_synapse synapse,
+                                                                 const synfire_synapse_forward_desc* desc) noexcept {
+  return guarded(__func__, [&] {
+    const auto target = pinned(graph);
+    const auto found = required(synapse, "synapse", *target->context());
+    const PinnedForward product(desc, *target->context());
+    operations::record_synapse_forward(*target, *found, product.request());
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_record_synapse_backward(synfire_graph graph, synfire_synapse synapse,
+                                                                  const synfire_synapse_backward_desc* desc) noexcept {
+  return guarded(__func__, [&] {
+    const auto target = pinned(graph);
+    const auto found = required(synapse, "synapse", *target->context());
+    const PinnedBackward gradients(desc, *target->context());
+    operations::record_synapse_backward(*target, *found, gradients.request());
+    return SYNFIRE_OK;
+  });
+}
+
+}  // extern "C"

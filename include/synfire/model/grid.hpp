@@ -1,0 +1,92 @@
+// Exact sums. Numbers are rounded to a grid, the multiples of a power of two 2^g, and added as integers. A sum of
+// integers has no order, so it gives the same bits however it is split.
+#ifndef SYNFIRE_MODEL_GRID_HPP
+#define SYNFIRE_MODEL_GRID_HPP
+
+#include "platform.hpp"
+
+SYNFIRE_MODEL_BEGIN
+
+// The largest magnitude on a grid of 24 bits: three byte planes of it, of which the lower two are unsigned, never
+// overflow. On a grid of 32 bits it is that of a signed integer.
+inline constexpr u32 largest_on_grid_24 = 0x7F7F7Fu;
+inline constexpr u32 largest_on_grid_32 = 0x7FFFFFFFu;
+// No grid is finer: 2^-149 is the smallest positive f32.
+inline constexpr s32 finest_grid = -149;
+
+// x / 2^grid, rounded to nearest, ties to even. |x| / 2^grid must be below 2^31.
+SYNFIRE_MODEL_FN s32 on_grid(float x, s32 grid) {
+  const u32 bits = bits_of(x), stored = bits >> 23 & 0xFFu;
+  const u32 mantissa = (bits & 0x7FFFFFu) | (stored == 0 ? 0u : 0x800000u);
+  const s32 shift = (stored == 0 ? 1 : static_cast<s32>(stored)) - 150 - grid;  // x is mantissa * 2^(shift + grid)
+  const u32 left = static_cast<u32>(shift > 0 ? shift > 23 ? 23 : shift : 0);
+  const s32 down = shift < 0 ? -shift : 0;
+  const u32 right = static_cast<u32>(down > 26 ? 26 : down);  // 26 takes every mantissa to 0
+  const u32 half = right == 0 ? 0u : (1u << right) / 2u - 1u + (mantissa >> right & 1u);
+  const s32 magnitude = static_cast<s32>(((mantissa << left) + half) >> right);
+  return (bits >> 31) != 0 ? -magnitude : magnitude;
+}
+
+// The finest grid on which the magnitude, which must be finite, is at most `largest`.
+SYNFIRE_MODEL_FN s32 grid_of(float magnitude, u32 largest) {
+  const u32 stored = bits_of(magnitude) >> 23 & 0xFFu;
+  const s32 below = largest == largest_on_grid_24 ? 22 : 30;  // the highest bit that an integer has
+  const s32 candidate = stored == 0 ? finest_grid : static_cast<s32>(stored) - 127 - below;
+  const s32 grid = candidate < finest_grid ? finest_grid : candidate;
+  return grid + (static_cast<u32>(on_grid(magnitude, grid)) > largest ? 1 : 0);
+}
+
+// The grid of a row of weights and its bias.
+SYNFIRE_MODEL_FN s32 grid_of_row(float largest_weight, float bias) {
+  const s32 weights = grid_of(largest_weight, largest_on_grid_24), own = grid_of(absolute(bias), largest_on_grid_32);
+  return weights > own ? weights : own;
+}
+
+// 2^grid, from finest_grid to 127.
+SYNFIRE_MODEL_FN float power_of_two(s32 grid) {
+  return from_bits(grid < -126 ? 1u << (grid - finest_grid) : static_cast<u32>(grid + 127) << 23);
+}
+// 2^grid from -1022 to 1023.
+SYNFIRE_MODEL_FN double wide_power_of_two(s32 grid) {
+  return from_bits(static_cast<u64>(grid + 1023) << 52);
+}
+
+// A sum on a grid with the scale 2^grid, as f32. One rounding: where the result is subnormal, the sum has fewer than 24
+// bits. +0 for a sum of 0.
+SYNFIRE_MODEL_FN float from_grid(s64 sum, float scale) {
+  return static_cast<float>(sum) * scale;
+}
+
+// ---- products of two numbers on grids --------------------------------------------------------------------------------
+
+// The magnitude of x * 2^grid, for a finite x, as an integer in the order of magnitudes; no number is below that of 0.
+SYNFIRE_MODEL_FN s64 magnitude_of(float x, s32 grid) {
+  const bool subnormal = (bits_of(x) & 0x7F800000u) == 0;
+  const u32 bits = bits_of(subnormal ? x * 16777216.0f : x) & 0x7FFFFFFFu;  // 2^24 normalises it
+  if (bits == 0) return -1024ll << 24;
+  const s32 exponent = static_cast<s32>(bits >> 23) - 127 - (subnormal ? 24 : 0) + grid;
+  return static_cast<s64>(exponent) * 0x1000000 + static_cast<s64>((bits & 0x7FFFFFu) | 0x800000u);
+}
+
+// The finest grid, without a limit, on which the largest of these magnitudes is at most largest_on_grid_24.
+SYNFIRE_MODEL_FN s32 grid_of_magnitude(s64 magnitude) {
+  const s32 exponent = static_cast<s32>(magnitude >> 24);
+  const u32 mantissa = static_cast<u32>(magnitude & 0xFFFFFF);
+  return exponent - 22 + ((mantissa + (mantissa >> 1 & 1u)) >> 1 > largest_on_grid_24 ? 1 : 0);
+}
+
+// An exact sum of products with the scale 2^grid.
+SYNFIRE_MODEL_FN float from_wide_grid(s64 sum, s32 grid) {
+  return static_cast<float>(static_cast<double>(sum) * wide_power_of_two(grid));
+}
+
+// ---- sums in a fixed order ------------------------------------------------------------------------------------------
+
+// Products that cannot be exact are added in one order: chains of fused multiply-adds, each from +0; their sums within
+// a block from +0; the sums of the blocks in f64 from +0.
+inline constexpr int chain_length = 64;
+inline constexpr int block_length = 1024;
+
+SYNFIRE_MODEL_END
+
+#endif

@@ -1,0 +1,65 @@
+// The order of replays that share an object: any number may read it at a time, on any streams, but what writes it must
+// be ordered with everything else that uses it.
+#ifndef SYNFIRE_BASE_SHARED_ORDER_HPP
+#define SYNFIRE_BASE_SHARED_ORDER_HPP
+
+#include "mutex.hpp"
+#include "replayer.hpp"
+
+#include <atomic>
+#include <vector>
+
+namespace synfire::core {
+
+class SharedOrder {
+ public:
+  // Allocates: called when a graph is instantiated.
+  void add(Replayer& replayer, bool writes);
+  void remove(Replayer& replayer) noexcept;
+
+  // Called before work on a stream; a null replayer is an eager call. Throws WRONG_ORDER while a replay on another
+  // stream may be running, unless both only read. Takes no lock as long as the streams stay the same. A launch
+  // publishes its stream before it reads these two, and move() writes them before it reads the launches, so of two
+  // threads at least one sees the other.
+  void use_on(const Replayer* replayer, StreamId stream, bool writes) {
+    const StreamId readers = readers_.load(std::memory_order_seq_cst), writer = writer_.load(std::memory_order_seq_cst);
+    const bool known = writes ? readers == stream && writer == stream
+                              : (readers == stream || readers == &many_) && (writer == stream || writer == &none_);
+    if (!known) move(replayer, stream, writes);
+  }
+
+  // If a launch is the computation itself: one thread writes, or any number read. A callback of the writer's replay may
+  // launch others. Returns false if another thread is in the way.
+  bool enter(bool writes) noexcept;
+  void leave() noexcept;
+
+  // Waits until every replay launched before this call is done.
+  void wait();
+  // Whether a live graph uses the object, or writes it.
+  bool is_used(bool writes) const;
+
+ private:
+  struct Entry {
+    Replayer* replayer;
+    bool writes;
+  };
+  void move(const Replayer* replayer, StreamId stream, bool writes);
+  static const void* this_thread() noexcept {
+    static thread_local const char here = 0;
+    return &here;
+  }
+
+  static constexpr int none_ = 0, many_ = 0, nowhere_ = 0;  // addresses that are no stream
+
+  std::atomic<StreamId> readers_{&none_};    // the stream of all replays in flight that use the object
+  std::atomic<StreamId> writer_{&none_};     // of those that write it
+  std::atomic<const void*> owner_{nullptr};  // the thread that writes
+  std::atomic<int64_t> inside_{0};           // threads that read; -1: one writes
+  int depth_ = 0;                            // of the owner
+  mutable Mutex mutex_;                      // the list, and changes of the streams
+  std::vector<Entry> entries_;
+};
+
+}  // namespace synfire::core
+
+#endif

@@ -1,0 +1,265 @@
+// The kernels of synapses, as the host code sees them: their arguments, addresses and tiles.
+#ifndef SYNFIRE_OPERATIONS_SYNAPSE_KERNELS_HPP
+#define SYNFIRE_OPERATIONS_SYNAPSE_KERNELS_HPP
+
+#include <operations/spikes/arrays.hpp>
+
+#include <base/extents.hpp>
+
+#include <cstdint>
+
+namespace synfire::cuda {
+
+// ---- rows -----------------------------------------------------------------------------------------------------------
+
+struct RowIndex {
+  int64_t t, b;
+};
+
+// Divides in 32 bits where that is enough: 64 take four times as long.
+SYNFIRE_MODEL_FN RowIndex row_index(int64_t row, int64_t batch) {
+  if (static_cast<uint64_t>(row | batch) >> 32 == 0) {
+    const uint32_t t = static_cast<uint32_t>(row) / static_cast<uint32_t>(batch);
+    return {t, static_cast<uint32_t>(row) - t * static_cast<uint32_t>(batch)};
+  }
+  return {row / batch, row % batch};
+}
+
+// The rows m = t * batch + b of sequences [T, B, n].
+struct SequenceRows {
+  int64_t n_steps, batch;
+  const uint32_t* n_active;  // in device memory: how many batch rows count, from the first on; null: all
+
+  SYNFIRE_MODEL_FN int64_t count() const { return n_steps * batch; }
+  SYNFIRE_MODEL_FN int64_t active() const { return n_active && *n_active < batch ? *n_active : batch; }
+};
+
+// A sequence [T, B, length], `pitch` elements from one step to the next.
+template <class E>
+struct RowArray {
+  E* data;
+  int64_t pitch, length;
+
+  SYNFIRE_MODEL_FN E* row(RowIndex at) const { return data + at.t * pitch + at.b * length; }
+};
+
+// ---- weights on their grid ------------------------------------------------------------------------------------------
+
+inline constexpr int prepare_threads = 256;
+
+// A block for each output: clears weights that the mask leaves out, finds the grid and writes the row on it. R is float
+// or double; rows of double are copies.
+template <class R>
+struct PrepareRowsLaunch {
+  int64_t n_inputs, n_outputs;
+  R* weights;
+  const float* bias;     // null: 0
+  const uint32_t* mask;  // null: all are connected
+  void* rows;            // int32_t or double, [N, K]
+  int64_t rows_pitch;
+  int32_t *grid, *bias_on_grid;  // null in f64
+};
+template <class R>
+const void* prepare_rows_kernel();
+
+// Transposes the rows to the table in tiles of 32 x 32, by blocks of prepare_threads.
+enum class TableKind : int32_t { integers, f32, f64 };
+struct PrepareTableLaunch {
+  int64_t n_inputs, n_outputs;
+  const void* rows;
+  int64_t rows_pitch;
+  void* table;
+  int64_t table_pitch;
+  const int32_t* grid;  // f32
+};
+const void* prepare_table_kernel(TableKind kind);
+
+// Byte planes of the weights as right operands (fragments.hpp): the table's add over inputs, the rows' over outputs. A
+// thread writes 8 bytes of each plane.
+struct PreparePlanesLaunch {
+  int64_t n_inputs, n_outputs;
+  const int32_t* rows;
+  int64_t rows_pitch;
+  uint8_t* table_planes;  // null: none
+  int64_t table_words, table_groups;
+  uint8_t* rows_planes;
+  int64_t rows_words, rows_groups;
+};
+const void* prepare_planes_kernel();
+
+// ---- exact products with spikes -------------------------------------------------------------------------------------
+
+// How sums of weights are made: by adding the listed rows of the table, or by tensor cores in tiles of 16 x 16, for few
+// rows or outputs, or of 64 x 32.
+enum class SpikeProduct : int32_t { gather, small, tiles };
+inline constexpr int gather_threads = 128, small_threads = 256, tile_threads = 128;
+inline constexpr int small_tile = 16, tile_rows = 64, tile_columns = 32;
+// Sums of more inputs could overflow the 32 bits of a tensor core: 255 * 2^23 < 2^31.
+inline constexpr int64_t most_tensor_inputs = int64_t{1} << 23;
+
+struct SpikeProductLaunch {
+  SequenceRows rows;
+  int64_t n_inputs, n_outputs;
+  RowArray<const uint32_t> bits;  // words; what the last of a row has beyond K is not looked at
+  const int32_t* table;           // gather
+  const uint8_t* planes;          // the others
+  int64_t table_pitch;            // also columns of the planes
+  const int32_t *grid, *bias;
+  RowArray<float> output;
+};
+const void* spike_product_kernel(SpikeProduct product);
+
+// ---- exact gradients of weights -------------------------------------------------------------------------------------
+
+// The largest magnitude of each output, as bits; `largest` is 0 before. A block has 32 outputs and rows_per_piece rows.
+inline constexpr int largest_threads = 256;
+struct LargestLaunch {
+  SequenceRows rows;
+  RowArray<const float> gradients;
+  uint32_t* largest;
+  int64_t rows_per_piece;
+};
+const void* largest_kernel();
+
+// Gradients on the grids of their outputs as byte planes, of which there are 3 (24 bits) or 4: the left operand of a
+// sum over rows. A block has 32 rows of 64 outputs. Adds those of the bias, which is 0 before.
+inline constexpr int planes_threads = 256;
+inline constexpr int planes_outputs = 64;
+struct GradientPlanesLaunch {
+  SequenceRows rows;
+  RowArray<const float> gradients;
+  const uint32_t* largest;
+  uint8_t* planes;
+  int64_t n_words, row_groups;
+  int64_t* bias_total;  // null: no bias
+};
+const void* gradient_planes_kernel(int n_planes);
+
+// Adds to total[n * pitch + k] the gradients of the rows in which input k spikes, by tensor cores (tiles of 64 outputs
+// and 128 inputs) or by selecting (32 and 64). The rows are shared among pieces of words_per_piece words, an even
+// number.
+inline constexpr int weight_product_threads = 256;
+inline constexpr int weight_tile_outputs = 64, weight_tile_inputs = 128;
+inline constexpr int select_tile_outputs = 32, select_tile_inputs = 64;
+struct WeightProductLaunch {
+  int64_t n_outputs, n_inputs;
+  const uint8_t* planes;
+  int64_t row_groups, n_words;
+  const uint32_t* packed;  // words of 32 rows, [n_words, pitch]
+  int64_t pitch;
+  int64_t words_per_piece;
+  int64_t* total;
+};
+const void* weight_product_kernel(bool tensor_cores, int n_planes);
+
+// Scales the totals, applies the mask, and writes or adds. A block has up to 256 inputs of an output.
+inline constexpr int finish_threads = 256;
+struct FinishWeightsLaunch {
+  int64_t n_outputs, n_inputs;
+  const int64_t *total, *bias_total;
+  int64_t pitch;
+  const uint32_t *largest, *mask;  // mask: null for none
+  float *weight_gradient, *bias_gradient;
+  bool wide;  // 32 bits
+  bool add;
+};
+const void* finish_weights_kernel();
+
+// All of it for few rows, by one launch. A block has 32 outputs and 64 inputs.
+inline constexpr int few_rows_threads = 256, few_rows_outputs = 32, few_rows_inputs = 64;
+struct FewRowsLaunch {
+  SequenceRows rows;
+  int64_t n_inputs;
+  RowArray<const float> gradients;
+  RowArray<const uint32_t> bits;
+  const uint32_t* mask;  // null: none
+  float *weight_gradient, *bias_gradient;
+  bool wide;  // 32 bits
+  bool add;
+};
+const void* few_rows_kernel();
+
+// ---- exact gradients of inputs --------------------------------------------------------------------------------------
+
+inline constexpr int32_t not_finite = INT32_MAX;  // in place of a row's grid
+
+// dL/dy times the grids of the outputs, on a grid for each row, as byte planes: the left operand of a sum over outputs.
+// A block has 16 rows.
+struct InputPlanesLaunch {
+  SequenceRows rows;
+  RowArray<const float> gradients;
+  const int32_t* grid;
+  int32_t* row_grid;
+  uint8_t* planes;
+  int64_t n_words, row_groups;
+};
+const void* input_planes_kernel();
+
+// The product with the weights, by tensor cores or in 64-bit integers; tiles of 64 x 64.
+inline constexpr int input_product_threads = 128, wide_product_threads = 256;
+inline constexpr int input_tile = 64;
+// Sums over more outputs could overflow the 32 bits of a tensor core: three products of 255 * 255 each.
+inline constexpr int64_t most_tensor_outputs = 8192;
+struct InputProductLaunch {
+  SequenceRows rows;
+  int64_t n_inputs, n_outputs;
+  const uint8_t *left, *right;
+  int64_t n_words, row_groups, column_groups;
+  const int32_t* row_grid;
+  RowArray<float> grad_input;
+  bool add;
+};
+const void* input_product_kernel(bool tensor_cores);
+
+// ---- sums in the fixed order ----------------------------------------------------------------------------------------
+
+// Inputs as numbers [T, B, K] of type R, float or double.
+struct ToNumbersLaunch {
+  core::Extents extents;
+  bool are_spikes;
+  operations::SpikeStorage storage;  // of spikes
+  operations::SpikeArray input;      // of values too, without the last two fields
+  int32_t dtype;                     // of values
+  void* numbers;
+};
+template <class R>
+const void* to_numbers_kernel();
+
+// A product C[i, j] of ordered sums over a length: of the rows of `left` with the columns of a matrix, or (over_rows)
+// of the columns of two sequences over all active rows. A thread has several results: large tiles are 128 x 64 in f32
+// and 64 x 64 in f64, small ones 32 x 32.
+inline constexpr int chain_threads = 256;
+template <class R>
+constexpr int large_chain_rows = sizeof(R) == 4 ? 128 : 64;
+inline constexpr int large_chain_columns = 64, small_chain_tile = 32;
+
+template <class R>
+struct ChainLaunch {
+  SequenceRows rows;
+  RowArray<const R> left;
+  RowArray<const R> right;  // a sequence; or a matrix [length, columns], rows `pitch` apart
+  int64_t n_columns;
+  R* result;  // a sequence of the rows, or a matrix [left.length, n_columns]
+  int64_t result_pitch;
+  const R* bias;         // null: none
+  const uint32_t* mask;  // over rows; null: none
+  bool add;              // to what the result holds
+};
+template <class R>
+const void* chain_kernel(bool over_rows, bool large);
+
+// The ordered sum of each column of a sequence over all active rows. A block has 32 columns.
+inline constexpr int column_sum_threads = 512;
+template <class R>
+struct ColumnSumLaunch {
+  SequenceRows rows;
+  RowArray<const R> values;
+  R* result;
+  bool add;
+};
+template <class R>
+const void* column_sum_kernel();
+
+}  // namespace synfire::cuda
+
+#endif

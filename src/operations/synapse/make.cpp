@@ -1,0 +1,293 @@
+// Creates synapses, and turns requests into checked operations.
+#include "initial_weights.hpp"
+#include "synapse.hpp"
+
+#include <base/error.hpp>
+#include <base/host_memory.hpp>
+#include <base/view_checks.hpp>
+#include <graph/eager_calls.hpp>
+#include <graph/operands.hpp>
+#include <operations/spikes/spike_views.hpp>
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+namespace synfire::operations {
+
+using namespace synfire::core;
+
+namespace {
+
+// ---- arguments ------------------------------------------------------------------------------------------------------
+
+Extents input_extents(const SynapseSpec& spec, int64_t n_steps, int64_t batch) {
+  return checked_extents({n_steps, batch, spec.n_inputs});
+}
+
+std::string text_of(int32_t dtype, const Extents& e) {
+  return std::string(name_of_dtype(dtype)).append(" ").append(shape_text(e));
+}
+
+// Numbers [T, B, n] in the type of the synapse.
+View numbers(const SynapseSpec& spec, const Buffer& buffer, const char* name, const Extents& e, bool on_host) {
+  if (buffer.dtype() != spec.dtype)
+    fail_argument("SYN-BUFFER-TYPE", "%s holds %s; %s is needed", name, name_of_dtype(buffer.dtype()),
+                  name_of_dtype(spec.dtype));
+  return stepped(buffer, name, {e.n_steps, e.batch, e.n_neurons}, text_of(spec.dtype, e), on_host);
+}
+
+View input_view(const SynapseSpec& spec, const Buffer& buffer, const Extents& e, bool on_host) {
+  if (spec.input == InputKind::spikes) return spike_view(buffer, "desc.input", e, on_host);
+  const int32_t dtype = buffer.dtype();
+  const bool fits = spec.dtype == SYNFIRE_DTYPE_F64
+                        ? dtype == SYNFIRE_DTYPE_F64
+                        : dtype == SYNFIRE_DTYPE_F32 || dtype == SYNFIRE_DTYPE_F16 || dtype == SYNFIRE_DTYPE_BF16;
+  if (!fits)
+    fail_argument("SYN-BUFFER-TYPE", "desc.input holds %s; %s is needed", name_of_dtype(dtype),
+                  spec.dtype == SYNFIRE_DTYPE_F64 ? "f64" : "f32, f16 or bf16");
+  return stepped(buffer, "desc.input", {e.n_steps, e.batch, e.n_neurons}, text_of(dtype, e), on_host);
+}
+
+View n_active_view(const Buffer* buffer, bool on_host) {
+  if (!buffer) return {};
+  if (buffer->dtype() != SYNFIRE_DTYPE_U32)
+    fail_argument("SYN-BUFFER-TYPE", "desc.n_active holds %s; u32 is needed", name_of_dtype(buffer->dtype()));
+  return stepped(*buffer, "desc.n_active", {1, 1}, "u32 [1]", on_host);
+}
+
+View scratch(int32_t dtype, int64_t count) {
+  View view;
+  view.dtype = dtype;
+  if (__builtin_mul_overflow(static_cast<uint64_t>(count), bytes_of_dtype(dtype), &view.bytes))
+    fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-SYNAPSE-OVERFLOW", "the scratch memory of a gradient cannot be addressed");
+  return view;
+}
+
+// Sums of this many gradients of 32 bits cannot overflow 64.
+constexpr int64_t most_rows = int64_t{1} << 31;
+
+void check_rows(const Extents& e) {
+  if (e.n_steps * e.batch >= most_rows)
+    fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-SYNAPSE-ROWS",
+         "desc.n_steps is %lld and desc.batch %lld; gradients of weights are computed over less than 2^31 rows",
+         static_cast<long long>(e.n_steps), static_cast<long long>(e.batch));
+}
+
+// ---- scratch memory on CUDA -----------------------------------------------------------------------------------------
+
+// Spikes that are not bits become bits [T, B, K], and values of another type than the synapse's numbers [T, B, K].
+View converted_input(const SynapseSpec& spec, const View& input, const Extents& e) {
+  const int64_t n_rows = e.n_steps * e.batch;
+  if (spec.is_exact())
+    return input.dtype == SYNFIRE_DTYPE_BITS ? View{} : scratch(SYNFIRE_DTYPE_U32, n_rows * e.words_per_row());
+  return input.dtype == spec.dtype && spec.input == InputKind::values ? View{}
+                                                                      : scratch(spec.dtype, n_rows * e.n_neurons);
+}
+
+void plan_scratch(SynapseWeightGradient& op) {
+  const SynapseSpec& spec = op.synapse->spec();
+  const Extents& e = op.extents;
+  if (!spec.is_exact()) {
+    op.converted = converted_input(spec, op.input, e);
+    return;
+  }
+  const int64_t n_rows = e.n_steps * e.batch, n_words = SynapseSpec::even_words(n_rows);
+  const int64_t outputs = SynapseSpec::padded_columns(spec.n_outputs), inputs = spec.packed_pitch();
+  op.converted = scratch(SYNFIRE_DTYPE_U32, n_rows * e.words_per_row());
+  op.packed = scratch(SYNFIRE_DTYPE_U32, n_words * inputs);
+  op.grad_on_grid = scratch(SYNFIRE_DTYPE_U8, n_words * 32 * outputs * (spec.gradient_bits / 8));
+  op.total = scratch(SYNFIRE_DTYPE_U64, outputs * (inputs + 1) + outputs / 2);
+}
+
+// ---- operations -----------------------------------------------------------------------------------------------------
+
+SynapseWeightGradient weight_gradient(Synapse& synapse, const SynapseBackwardRequest& request, const Extents& e,
+                                      const View& grad_output, const View& n_active, bool on_host) {
+  const SynapseSpec& spec = synapse.spec();
+  check_rows(e);
+  const View input = input_view(spec, *request.input, e, on_host);
+  synapse.prepare_gradients();
+  SynapseWeightGradient op = {&synapse,
+                              e,
+                              grad_output,
+                              input,
+                              n_active,
+                              synapse.weight_gradient(),
+                              synapse.bias_gradient(),
+                              synapse.mask(),
+                              request.add_gradients,
+                              {},
+                              {},
+                              {},
+                              {},
+                              {},
+                              {}};
+  if (!on_host) {
+    plan_scratch(op);
+    return op;
+  }
+  if (!spec.is_exact()) return op;
+  const int64_t pitch = spec.table_pitch();
+  op.grad_on_grid = scratch(SYNFIRE_DTYPE_U32, e.n_steps * e.batch * pitch);
+  op.partial = scratch(SYNFIRE_DTYPE_U32, spec.n_inputs * pitch);
+  op.total = scratch(SYNFIRE_DTYPE_U64, (spec.n_inputs + 1) * pitch);
+  op.gradient_grid = scratch(SYNFIRE_DTYPE_U32, 2 * pitch);
+  return op;
+}
+
+SynapseInputGradient input_gradient(Synapse& synapse, const SynapseBackwardRequest& request, const Extents& e,
+                                    const View& grad_output, const View& grad_input, const View& n_active,
+                                    bool on_host) {
+  SynapseInputGradient op = {&synapse,
+                             e,
+                             grad_output,
+                             grad_input,
+                             n_active,
+                             synapse.rows(),
+                             synapse.grid(),
+                             synapse.rows_planes(),
+                             request.add_input_gradient,
+                             {},
+                             {}};
+  if (!synapse.spec().has_grid()) return op;
+  op.grad_on_grid = on_host ? scratch(SYNFIRE_DTYPE_U32, e.n_steps * e.batch * synapse.spec().table_pitch())
+                            : scratch(SYNFIRE_DTYPE_U8, 3 * SynapseSpec::padded_columns(e.n_steps * e.batch) *
+                                                            synapse.spec().table_pitch());
+  op.row_grid = scratch(SYNFIRE_DTYPE_U32, e.n_steps * e.batch);
+  return op;
+}
+
+std::string label_text(const Synapse& synapse, const Extents& e) {
+  char text[128];
+  std::snprintf(text, sizeof text, "[%lld, %lld, %lld] to %lld", static_cast<long long>(e.n_steps),
+                static_cast<long long>(e.batch), static_cast<long long>(e.n_neurons),
+                static_cast<long long>(synapse.spec().n_outputs));
+  return text;
+}
+
+}  // namespace
+
+OperationLabel label(const PrepareSynapse& op) {
+  return {nullptr, op.synapse->spec().shape_text(true)};
+}
+OperationLabel label(const SynapseForward& op) {
+  return {nullptr, label_text(*op.synapse, op.extents)};
+}
+OperationLabel label(const SynapseWeightGradient& op) {
+  return {nullptr, label_text(*op.synapse, op.extents)};
+}
+OperationLabel label(const SynapseInputGradient& op) {
+  return {nullptr, label_text(*op.synapse, op.extents)};
+}
+
+PrepareSynapse make_prepare(Synapse& synapse) {
+  return {&synapse,       synapse.weights(), synapse.bias(),         synapse.mask(),         synapse.table(),
+          synapse.rows(), synapse.grid(),    synapse.bias_on_grid(), synapse.table_planes(), synapse.rows_planes()};
+}
+
+OperationList synapse_forward(Synapse& synapse, const SynapseForwardRequest& request, bool on_host) {
+  const SynapseSpec& spec = synapse.spec();
+  const Extents e = input_extents(spec, request.n_steps, request.batch);
+  const Extents outputs = checked_extents({e.n_steps, e.batch, spec.n_outputs});
+  SynapseForward op = {&synapse,
+                       e,
+                       input_view(spec, *request.input, e, on_host),
+                       numbers(spec, *request.output, "desc.output", outputs, on_host),
+                       n_active_view(request.n_active, on_host),
+                       synapse.table(),
+                       synapse.bias(),
+                       synapse.grid(),
+                       synapse.bias_on_grid(),
+                       synapse.table_planes(),
+                       {}};
+  if (!on_host) op.converted = converted_input(spec, op.input, e);
+  OperationList operations = {op};
+  check_overlap(operations);
+  return operations;
+}
+
+void record_synapse_forward(Graph& graph, Synapse& synapse, const SynapseForwardRequest& request) {
+  graph.record([&](Recorder& recorder) { return synapse_forward(synapse, request, recorder.on_host()); });
+}
+
+OperationList synapse_backward(Synapse& synapse, const SynapseBackwardRequest& request, bool on_host) {
+  const SynapseSpec& spec = synapse.spec();
+  if (!request.input && !request.grad_input)
+    fail_argument("SYN-SYNAPSE-NOTHING",
+                  "desc.input and desc.grad_input are null; input is needed for the gradients of weights and bias, "
+                  "grad_input for that of the input");
+  const Extents e = input_extents(spec, request.n_steps, request.batch);
+  const Extents outputs = checked_extents({e.n_steps, e.batch, spec.n_outputs});
+  const View grad_output = numbers(spec, *request.grad_output, "desc.grad_output", outputs, on_host);
+  const View n_active = n_active_view(request.n_active, on_host);
+  OperationList operations;
+  if (request.input) operations.emplace_back(weight_gradient(synapse, request, e, grad_output, n_active, on_host));
+  if (request.grad_input) {
+    const View grad_input = numbers(spec, *request.grad_input, "desc.grad_input", e, on_host);
+    operations.emplace_back(input_gradient(synapse, request, e, grad_output, grad_input, n_active, on_host));
+  }
+  check_overlap(operations);
+  return operations;
+}
+
+void record_synapse_backward(Graph& graph, Synapse& synapse, const SynapseBackwardRequest& request) {
+  graph.record([&](Recorder& recorder) { return synapse_backward(synapse, request, recorder.on_host()); });
+}
+
+// ---- objects --------------------------------------------------------------------------------------------------------
+
+namespace {
+
+void prepare(Synapse& synapse) {
+  const Operation operation = make_prepare(synapse);
+  Device& device = synapse.context()->device();
+  device.execute({&operation, 1}, nullptr);
+  device.synchronize();
+}
+
+template <class R>
+void upload_initial_weights(Synapse& synapse) {
+  const SynapseSpec& spec = synapse.spec();
+  Device& device = synapse.context()->device();
+  require_host_memory(spec.weight_bytes(), Paging::pageable);
+  device.upload(synapse.weights().data, initial_weights<R>(spec).data(), spec.weight_bytes());
+  if (spec.has_bias) device.upload(synapse.bias().data, initial_biases<R>(spec).data(), spec.bias_bytes());
+}
+
+template <class R>
+void check_finite(const char* name, const void* values, uint64_t bytes) {
+  for (uint64_t i = 0; i < bytes / sizeof(R); ++i) {
+    R value;
+    std::memcpy(&value, static_cast<const char*>(values) + i * sizeof(R), sizeof(R));
+    if (!std::isfinite(value))
+      fail_argument("SYN-SYNAPSE-FINITE", "values[%llu] of \"%s\" is %g; it must be finite",
+                    static_cast<unsigned long long>(i), name, static_cast<double>(value));
+  }
+}
+
+}  // namespace
+
+Synapse* make_synapse(Context& context, const SynapseSpec& spec, const uint8_t* mask) {
+  Ref<Synapse> synapse = Ref<Synapse>::adopt(new Synapse(context, spec, mask));
+  if (spec.dtype == SYNFIRE_DTYPE_F64)
+    upload_initial_weights<double>(*synapse);
+  else
+    upload_initial_weights<float>(*synapse);
+  prepare(*synapse);
+  synapse->retain();
+  return synapse.get();
+}
+
+void write_synapse(Synapse& synapse, const char* name, const void* values, uint64_t bytes) {
+  const View found = synapse.find(name, values, bytes);
+  if (synapse.spec().dtype == SYNFIRE_DTYPE_F64)
+    check_finite<double>(name, values, bytes);
+  else
+    check_finite<float>(name, values, bytes);
+  synapse.order().wait();
+  synapse.context()->device().upload(found.data, values, bytes);
+  prepare(synapse);
+}
+
+}  // namespace synfire::operations

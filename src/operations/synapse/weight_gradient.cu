@@ -1,0 +1,380 @@
+// Exact gradients of weights and biases.
+#include "fragments.hpp"
+#include "kernels.hpp"
+#include "tensor.cuh"
+
+#include <cuda/storage.cuh>
+
+#include <synfire/model/grid.hpp>
+
+namespace synfire::cuda {
+namespace {
+
+using namespace synfire::model;
+using operations::spread;
+
+__device__ __forceinline__ void add_to(int64_t* total, s64 value) {
+  atomicAdd(reinterpret_cast<unsigned long long*>(total), static_cast<unsigned long long>(value));
+}
+
+// The first element of a row, or null if the row does not count. A sequence without gaps needs no division if all of it
+// counts.
+class Rows {
+ public:
+  __device__ __forceinline__ Rows(const SequenceRows& rows, const RowArray<const float>& array)
+      : rows_(rows),
+        array_(array),
+        count_(rows.count()),
+        active_(rows.active()),
+        whole_(active_ == rows.batch && array.pitch == rows.batch * array.length) {}
+  __device__ __forceinline__ const float* operator()(int64_t m) const {
+    if (m >= count_) return nullptr;
+    if (whole_) return array_.data + m * array_.length;
+    const RowIndex at = row_index(m, rows_.batch);
+    return at.b < active_ ? array_.row(at) : nullptr;
+  }
+
+ private:
+  const SequenceRows& rows_;
+  const RowArray<const float>& array_;
+  const int64_t count_, active_;
+  const bool whole_;
+};
+
+// ---- largest magnitudes ---------------------------------------------------------------------------------------------
+
+__global__ void __launch_bounds__(largest_threads) find_largest(const __grid_constant__ LargestLaunch launch) {
+  wait_for_previous();
+  constexpr int n_warps = largest_threads / 32;
+  __shared__ uint32_t found[n_warps][32];
+  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
+  const Rows rows(launch.rows, launch.gradients);
+  const int64_t n_rows = launch.rows.count(), n_outputs = launch.gradients.length;
+  const int64_t across = (n_outputs + 31) / 32,
+                n_pieces = across * ((n_rows + launch.rows_per_piece - 1) / launch.rows_per_piece);
+  for (int64_t piece = blockIdx.x; piece < n_pieces; piece += gridDim.x) {
+    const int64_t n = piece % across * 32 + lane, first = piece / across * launch.rows_per_piece;
+    const int64_t end = first + launch.rows_per_piece < n_rows ? first + launch.rows_per_piece : n_rows;
+    uint32_t largest = 0;
+    if (n < n_outputs) {
+#pragma unroll 8
+      for (int64_t m = first + warp; m < end; m += n_warps) {
+        const float* const row = rows(m);
+        const uint32_t magnitude = row ? bits_of(row[n]) & 0x7FFFFFFFu : 0;
+        largest = magnitude > largest ? magnitude : largest;
+      }
+    }
+    __syncthreads();  // wait until the previous ones have been read
+    found[warp][lane] = largest;
+    __syncthreads();
+    if (warp != 0) continue;
+    for (int i = 1; i < n_warps; ++i) largest = found[i][lane] > largest ? found[i][lane] : largest;
+    if (largest != 0) atomicMax(launch.largest + n, largest);
+  }
+}
+
+// ---- byte planes ----------------------------------------------------------------------------------------------------
+
+template <int n_planes>
+__global__ void __launch_bounds__(planes_threads) gradient_planes(const __grid_constant__ GradientPlanesLaunch launch) {
+  wait_for_previous();
+  constexpr int at_once = planes_threads / planes_outputs;  // rows
+  __shared__ int32_t tile[32][planes_outputs + 8];          // the padding keeps the reads below in different banks
+  __shared__ s64 sums[at_once][planes_outputs];
+  const int column = static_cast<int>(threadIdx.x) % planes_outputs,
+            part = static_cast<int>(threadIdx.x) / planes_outputs;
+  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
+  const Rows rows(launch.rows, launch.gradients);
+  const int64_t n_outputs = launch.gradients.length, across = (n_outputs + planes_outputs - 1) / planes_outputs;
+  for (int64_t piece = blockIdx.x; piece < launch.n_words * across; piece += gridDim.x) {
+    const int64_t word = piece / across, first = piece % across * planes_outputs, n = first + column;
+    const uint32_t largest = n < n_outputs ? launch.largest[n] : 0;
+    const bool counts = n < n_outputs && largest < 0x7F800000u;
+    const s32 grid = counts ? grid_of(from_bits(largest), n_planes == 4 ? largest_on_grid_32 : largest_on_grid_24) : 0;
+    __syncthreads();  // wait until the previous tile has been read
+    s64 sum = 0;
+#pragma unroll
+    for (int i = 0; i < 32 / at_once; ++i) {
+      const float* const row = counts ? rows(word * 32 + part + i * at_once) : nullptr;
+      const int32_t value = row ? on_grid(row[n], grid) : 0;
+      tile[part + i * at_once][column] = value;
+      sum += value;
+    }
+    sums[part][column] = sum;
+    __syncthreads();
+    if (launch.bias_total && part == 0 && counts) {
+      for (int i = 1; i < at_once; ++i) sum += sums[i][column];
+      if (sum != 0) add_to(launch.bias_total + n, sum);
+    }
+    // A warp writes half of the registers of 16 outputs.
+    static_assert(planes_threads / 32 == 2 * planes_outputs / 16);
+    const int r = lane / 4, c = lane % 4, group = warp % 4, h = warp / 4;
+    uint32_t bytes[n_planes][2] = {};
+#pragma unroll
+    for (int e = 0; e < 2; ++e)
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const int32_t value = tile[c + 4 * h + 8 * j][group * 16 + r + 8 * e];
+#pragma unroll
+        for (int plane = 0; plane < n_planes; ++plane) bytes[plane][e] |= operations::byte_of(value, plane) << (8 * j);
+      }
+#pragma unroll
+    for (int plane = 0; plane < n_planes; ++plane)
+      reinterpret_cast<uint2*>(
+          launch.planes)[(((word * n_planes + plane) * launch.row_groups + first / 16 + group) * 32 + lane) * 2 + h] =
+          make_uint2(bytes[plane][0], bytes[plane][1]);
+  }
+}
+
+// ---- products -------------------------------------------------------------------------------------------------------
+
+// Eight warps have 32 outputs x 32 inputs each. Planes and spikes of 64 rows at a time pass through shared memory, two
+// ahead.
+template <int n_planes>
+__global__ void __launch_bounds__(weight_product_threads, 1)
+    weight_product(const __grid_constant__ WeightProductLaunch launch) {
+  wait_for_previous();
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  constexpr int words = 2, n_stages = n_planes == 4 ? 2 : 3, row_parts = 2, column_parts = 4;
+  constexpr int row_groups = weight_tile_outputs / 16;
+  struct Stage {
+    uint4 planes[words][n_planes][row_groups][32];
+    uint32_t spikes[words][weight_tile_inputs];
+  };
+  __shared__ Stage stages[n_stages];
+  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
+  const int r = lane / 4, c = lane % 4, warp_row = warp / 4, warp_column = warp % 4;
+  const int64_t across = (launch.n_inputs + weight_tile_inputs - 1) / weight_tile_inputs,
+                tiles = across * ((launch.n_outputs + weight_tile_outputs - 1) / weight_tile_outputs);
+  const int64_t n_pieces = tiles * ((launch.n_words + launch.words_per_piece - 1) / launch.words_per_piece);
+  for (int64_t piece = blockIdx.x; piece < n_pieces; piece += gridDim.x) {
+    const int64_t tile = piece % tiles, first_word = piece / tiles * launch.words_per_piece;
+    const int64_t first_input = tile % across * weight_tile_inputs, first_output = tile / across * weight_tile_outputs;
+    const int64_t end =
+        first_word + launch.words_per_piece < launch.n_words ? first_word + launch.words_per_piece : launch.n_words;
+    const int64_t n_steps = (end - first_word) / words;
+    const auto load = [&](int64_t step) {
+      if (step < n_steps) {
+        Stage& to = stages[step % n_stages];
+        const int64_t word = first_word + step * words;
+        constexpr int of_plane = row_groups * 32, of_planes = words * n_planes * of_plane,
+                      of_words = weight_tile_inputs / 4;
+        for (int i = static_cast<int>(threadIdx.x); i < of_planes + words * of_words; i += weight_product_threads) {
+          if (i < of_planes) {
+            copy16(&to.planes[0][0][0][0] + i,
+                   launch.planes +
+                       ((word * n_planes + i / of_plane) * launch.row_groups + first_output / 16) *
+                           operations::left_bytes +
+                       i % of_plane * 16);
+          } else {
+            const int w = (i - of_planes) / of_words, at = (i - of_planes) % of_words * 4;
+            copy16(&to.spikes[w][at], launch.packed + (word + w) * launch.pitch + first_input + at);
+          }
+        }
+      }
+      commit_copies();
+    };
+    int32_t sums[n_planes][row_parts][column_parts][4] = {};
+    __syncthreads();  // wait until the previous piece's planes have been read
+#pragma unroll
+    for (int step = 0; step < n_stages - 1; ++step) load(step);
+    for (int64_t step = 0; step < n_steps; ++step) {
+      wait_copies<n_stages - 2>();
+      __syncthreads();
+      load(step + n_stages - 1);
+      const Stage& now = stages[step % n_stages];
+#pragma unroll
+      for (int w = 0; w < words; ++w) {
+        uint2 spikes[column_parts];
+#pragma unroll
+        for (int j = 0; j < column_parts; ++j) {
+          const uint32_t word = now.spikes[w][(warp_column * column_parts + j) * 8 + r];
+          spikes[j] = make_uint2(spread(word, c, 0), spread(word, c, 1));
+        }
+#pragma unroll
+        for (int plane = 0; plane < n_planes; ++plane)
+#pragma unroll
+          for (int i = 0; i < row_parts; ++i) {
+            const uint4 loaded = now.planes[w][plane][warp_row * row_parts + i][lane];
+            const uint32_t left[4] = {loaded.x, loaded.y, loaded.z, loaded.w};
+#pragma unroll
+            for (int j = 0; j < column_parts; ++j)
+              if (plane + 1 < n_planes)
+                multiply<false, false>(sums[plane][i][j], left, spikes[j]);
+              else
+                multiply<true, false>(sums[plane][i][j], left, spikes[j]);
+          }
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < row_parts; ++i)
+#pragma unroll
+      for (int j = 0; j < column_parts; ++j)
+#pragma unroll
+        for (int q = 0; q < 4; ++q) {
+          const int64_t n = first_output + (warp_row * row_parts + i) * 16 + q / 2 * 8 + r,
+                        k = first_input + (warp_column * column_parts + j) * 8 + 2 * c + q % 2;
+          if (n >= launch.n_outputs || k >= launch.n_inputs) continue;
+          s64 sum = 0;
+#pragma unroll
+          for (int plane = 0; plane < n_planes; ++plane)
+            sum += static_cast<s64>(sums[plane][i][j][q]) * (s64{1} << (8 * plane));
+          if (sum != 0) add_to(launch.total + n * launch.pitch + k, sum);
+        }
+  }
+#endif
+}
+
+// A warp has 8 inputs, a lane an output. Words of spikes are the same for a warp.
+template <int n_planes>
+__global__ void __launch_bounds__(weight_product_threads)
+    weight_select(const __grid_constant__ WeightProductLaunch launch) {
+  wait_for_previous();
+  constexpr int inputs = select_tile_inputs / (weight_product_threads / 32);
+  __shared__ int32_t values[32][select_tile_outputs];
+  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
+  const int64_t across = (launch.n_inputs + select_tile_inputs - 1) / select_tile_inputs,
+                tiles = across * ((launch.n_outputs + select_tile_outputs - 1) / select_tile_outputs);
+  const int64_t n_pieces = tiles * ((launch.n_words + launch.words_per_piece - 1) / launch.words_per_piece);
+  for (int64_t piece = blockIdx.x; piece < n_pieces; piece += gridDim.x) {
+    const int64_t tile = piece % tiles, first_word = piece / tiles * launch.words_per_piece;
+    const int64_t first_input = tile % across * select_tile_inputs + warp * inputs,
+                  first_output = tile / across * select_tile_outputs;
+    const int64_t end =
+        first_word + launch.words_per_piece < launch.n_words ? first_word + launch.words_per_piece : launch.n_words;
+    s64 sums[inputs] = {};
+    for (int64_t word = first_word; word < end; ++word) {
+      __syncthreads();  // wait until the previous values have been read
+      for (int i = warp; i < 32; i += weight_product_threads / 32)
+        values[i][lane] =
+            operations::left_value(launch.planes, word * 32 + i, first_output + lane, n_planes, launch.row_groups);
+      __syncthreads();
+      uint32_t spikes[inputs];
+#pragma unroll
+      for (int i = 0; i < inputs; ++i) spikes[i] = launch.packed[word * launch.pitch + first_input + i];
+      for (int m = 0; m < 32; ++m) {
+        const int32_t value = values[m][lane];
+#pragma unroll
+        for (int i = 0; i < inputs; ++i) sums[i] += (spikes[i] >> m & 1u) != 0 ? value : 0;
+      }
+    }
+    const int64_t n = first_output + lane;
+#pragma unroll
+    for (int i = 0; i < inputs; ++i)
+      if (n < launch.n_outputs && first_input + i < launch.n_inputs && sums[i] != 0)
+        add_to(launch.total + n * launch.pitch + first_input + i, sums[i]);
+  }
+}
+
+// ---- results --------------------------------------------------------------------------------------------------------
+
+__global__ void __launch_bounds__(finish_threads) finish_weights(const __grid_constant__ FinishWeightsLaunch launch) {
+  wait_for_previous();
+  const int64_t across = (launch.n_inputs + finish_threads - 1) / finish_threads, n_pieces = across * launch.n_outputs;
+  const int64_t mask_words = (launch.n_inputs + 31) / 32;
+  for (int64_t piece = blockIdx.x; piece < n_pieces; piece += gridDim.x) {
+    const int64_t n = piece / across, k = piece % across * finish_threads + threadIdx.x;
+    const uint32_t largest = launch.largest[n];
+    const bool finite = largest < 0x7F800000u;
+    const s32 grid = finite ? grid_of(from_bits(largest), launch.wide ? largest_on_grid_32 : largest_on_grid_24) : 0;
+    const auto write = [&](float& to, s64 total, bool connected) {
+      const float gradient = !connected ? 0.0f : finite ? from_wide_grid(total, grid) : from_bits(0x7FC00000u);
+      to = launch.add ? to + gradient : gradient;
+    };
+    if (k < launch.n_inputs)
+      write(launch.weight_gradient[n * launch.n_inputs + k], launch.total[n * launch.pitch + k],
+            !launch.mask || (launch.mask[n * mask_words + k / 32] >> (k % 32) & 1u) != 0);
+    if (k == 0 && launch.bias_gradient) write(launch.bias_gradient[n], launch.bias_total[n], true);
+  }
+}
+
+// ---- few rows -------------------------------------------------------------------------------------------------------
+
+// A warp has 8 inputs, a lane an output.
+__global__ void __launch_bounds__(few_rows_threads) few_rows(const __grid_constant__ FewRowsLaunch launch) {
+  wait_for_previous();
+  constexpr int n_warps = few_rows_threads / 32, inputs = few_rows_inputs / n_warps, words = few_rows_inputs / 32;
+  __shared__ uint32_t found[n_warps][32], spikes[32][words];
+  __shared__ int32_t values[32][few_rows_outputs];
+  __shared__ float results[few_rows_inputs][few_rows_outputs + 1];
+  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
+  const Rows rows(launch.rows, launch.gradients);
+  const int64_t n_rows = launch.rows.count(), active = launch.rows.active(), n_outputs = launch.gradients.length;
+  const int64_t across = (launch.n_inputs + few_rows_inputs - 1) / few_rows_inputs,
+                n_tiles = across * ((n_outputs + few_rows_outputs - 1) / few_rows_outputs);
+  const int64_t mask_words = (launch.n_inputs + 31) / 32;
+  for (int64_t tile = blockIdx.x; tile < n_tiles; tile += gridDim.x) {
+    const int64_t first_input = tile % across * few_rows_inputs, first_output = tile / across * few_rows_outputs;
+    const int64_t n = first_output + lane;
+    uint32_t largest = 0;
+    for (int64_t m = warp; m < n_rows; m += n_warps) {
+      const float* const row = rows(m);
+      const uint32_t magnitude = row && n < n_outputs ? bits_of(row[n]) & 0x7FFFFFFFu : 0;
+      largest = magnitude > largest ? magnitude : largest;
+    }
+    __syncthreads();  // wait until the previous tile has been written
+    found[warp][lane] = largest;
+    __syncthreads();
+    for (int i = 0; i < n_warps; ++i) largest = found[i][lane] > largest ? found[i][lane] : largest;
+    const bool finite = largest < 0x7F800000u;
+    const s32 grid = finite ? grid_of(from_bits(largest), launch.wide ? largest_on_grid_32 : largest_on_grid_24) : 0;
+    s64 sums[inputs] = {}, bias = 0;
+    for (int64_t first = 0; first < n_rows; first += 32) {
+      __syncthreads();
+      for (int i = warp; i < 32; i += n_warps) {
+        const float* const row = finite && n < n_outputs ? rows(first + i) : nullptr;
+        values[i][lane] = row ? on_grid(row[n], grid) : 0;
+      }
+      if (threadIdx.x < 32 * words) {
+        const int i = static_cast<int>(threadIdx.x) / words, w = static_cast<int>(threadIdx.x) % words;
+        const int64_t m = first + i, word = first_input / 32 + w;
+        const RowIndex at = row_index(m, launch.rows.batch);
+        spikes[i][w] = m < n_rows && at.b < active && word < launch.bits.length ? launch.bits.row(at)[word] : 0;
+      }
+      __syncthreads();
+      for (int i = 0; i < 32; ++i) {
+        const int32_t value = values[i][lane];
+        const uint32_t mine = spikes[i][warp * inputs / 32] >> (warp * inputs % 32);
+        bias += value;
+#pragma unroll
+        for (int q = 0; q < inputs; ++q) sums[q] += (mine >> q & 1u) != 0 ? value : 0;
+      }
+    }
+    const auto gradient = [&](s64 sum) { return finite ? from_wide_grid(sum, grid) : from_bits(0x7FC00000u); };
+#pragma unroll
+    for (int q = 0; q < inputs; ++q) results[warp * inputs + q][lane] = gradient(sums[q]);
+    if (launch.bias_gradient && first_input == 0 && warp == 0 && n < n_outputs)
+      launch.bias_gradient[n] = launch.add ? launch.bias_gradient[n] + gradient(bias) : gradient(bias);
+    __syncthreads();
+    for (int i = static_cast<int>(threadIdx.x); i < few_rows_inputs * few_rows_outputs; i += few_rows_threads) {
+      const int column = i % few_rows_inputs, row = i / few_rows_inputs;
+      const int64_t k = first_input + column, output = first_output + row;
+      if (k >= launch.n_inputs || output >= n_outputs) continue;
+      const bool connected = !launch.mask || (launch.mask[output * mask_words + k / 32] >> (k % 32) & 1u) != 0;
+      const float result = connected ? results[column][row] : 0.0f;
+      float& to = launch.weight_gradient[output * launch.n_inputs + k];
+      to = launch.add ? to + result : result;
+    }
+  }
+}
+
+}  // namespace
+
+const void* few_rows_kernel() {
+  return address(few_rows);
+}
+const void* largest_kernel() {
+  return address(find_largest);
+}
+const void* gradient_planes_kernel(int n_planes) {
+  return n_planes == 4 ? address(gradient_planes<4>) : address(gradient_planes<3>);
+}
+const void* weight_product_kernel(bool tensor_cores, int n_planes) {
+  if (tensor_cores) return n_planes == 4 ? address(weight_product<4>) : address(weight_product<3>);
+  return n_planes == 4 ? address(weight_select<4>) : address(weight_select<3>);
+}
+const void* finish_weights_kernel() {
+  return address(finish_weights);
+}
+
+}  // namespace synfire::cuda

@@ -1,0 +1,948 @@
+// Synapses, against references written out here: exact sums by integers of 64 bits, ordered sums by loops. Every format
+// of spikes, lengths of all kinds, both kinds of input, and the gradients.
+#include <cfenv>
+#include <cmath>
+#include <limits>
+
+#include "graph_support.hpp"
+#include "storage_rig.hpp"
+
+namespace synfire_test {
+namespace {
+
+constexpr auto refused = SYNFIRE_ERROR_INVALID_ARGUMENT;
+constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
+
+const int32_t every_format[] = {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64,  SYNFIRE_DTYPE_F16,      SYNFIRE_DTYPE_BF16,
+                                SYNFIRE_DTYPE_U8,  SYNFIRE_DTYPE_BITS, SYNFIRE_DTYPE_TIME_BITS};
+const Placement placements[] = {{0, 0}, {1, 0}, {0, 3}, {1, 5}, {3, 32}};
+
+// ---- The reference --------------------------------------------------------------------------------------------------
+
+// A product: M = T * B rows.
+struct Product {
+  int64_t n_steps, batch, n_inputs, n_outputs;
+  int64_t active = -1;  // batch rows; -1: all
+
+  size_t inputs() const { return static_cast<size_t>(n_inputs); }
+  size_t outputs() const { return static_cast<size_t>(n_outputs); }
+  size_t rows() const { return static_cast<size_t>(n_steps * batch); }
+  size_t rows_per_step() const { return static_cast<size_t>(batch); }
+  bool is_active(size_t row) const {
+    return active < 0 || static_cast<int64_t>(row % static_cast<size_t>(batch)) < active;
+  }
+  Shape shape() const { return {n_steps, batch, n_inputs}; }
+};
+std::ostream& operator<<(std::ostream& out, const Product& p) {
+  return out << "T " << p.n_steps << " B " << p.batch << " K " << p.n_inputs << " N " << p.n_outputs << " active "
+             << p.active;
+}
+
+int64_t on_grid(double value, int grid) {
+  return static_cast<int64_t>(std::nearbyint(std::ldexp(value, -grid)));  // to even; ldexp is exact here
+}
+// The finest grid, found by trying them all.
+int grid_of(double magnitude, int64_t largest) {
+  int grid = -149;
+  while (std::fabs(std::ldexp(magnitude, -grid)) > 4e18 || on_grid(magnitude, grid) > largest) ++grid;
+  return grid;
+}
+constexpr int64_t largest_24 = 0x7F7F7F, largest_32 = 0x7FFFFFFF;
+
+struct Weights {
+  std::vector<float> weight, bias;  // [N, K], [N]; bias may be empty
+};
+
+float largest_of(const std::vector<float>& values, size_t first, size_t count) {
+  float largest = 0;
+  for (size_t i = 0; i < count; ++i) largest = std::max(largest, std::fabs(values[first + i]));
+  return largest;
+}
+int grid_of_row(const Product& p, const Weights& w, size_t n) {
+  const int own = grid_of(largest_of(w.weight, n * p.inputs(), p.inputs()), largest_24);
+  return w.bias.empty() ? own : std::max(own, grid_of(std::fabs(w.bias[n]), largest_32));
+}
+
+std::vector<float> exact_product(const Product& p, const Weights& w, const std::vector<double>& spikes) {
+  std::vector<float> y(p.rows() * p.outputs());
+  for (size_t n = 0; n < p.outputs(); ++n) {
+    const int grid = grid_of_row(p, w, n);
+    std::vector<int64_t> q(p.inputs());
+    for (size_t k = 0; k < q.size(); ++k) q[k] = on_grid(w.weight[n * p.inputs() + k], grid);
+    for (size_t m = 0; m < p.rows(); ++m) {
+      if (!p.is_active(m)) continue;
+      int64_t sum = w.bias.empty() ? 0 : on_grid(w.bias[n], grid);
+      for (size_t k = 0; k < q.size(); ++k) sum += spikes[m * p.inputs() + k] != 0 ? q[k] : 0;
+      y[m * p.outputs() + n] = std::ldexp(static_cast<float>(sum), grid);
+    }
+  }
+  return y;
+}
+
+// The sum of `count` products in the fixed order; `at(i)` gives the two factors.
+template <typename R, typename At>
+double ordered_sum(size_t count, At at) {
+  double total = 0;
+  for (size_t block = 0; block < count; block += 1024) {
+    R sum = 0;
+    for (size_t chain = block; chain < std::min(block + 1024, count); chain += 64) {
+      R link = 0;
+      for (size_t i = chain; i < std::min({chain + 64, block + 1024, count}); ++i) {
+        const auto [a, b] = at(i);
+        link = std::fma(a, b, link);
+      }
+      sum += link;
+    }
+    total += static_cast<double>(sum);
+  }
+  return total;
+}
+
+// Weights as values and gradients of inputs see them.
+template <typename R>
+std::vector<R> rounded_weights(const Product& p, const std::vector<R>& weight, const std::vector<R>* bias) {
+  if constexpr (sizeof(R) == 8) return weight;
+  std::vector<R> rounded(weight.size());
+  for (size_t n = 0; n < p.outputs(); ++n) {
+    const Weights w = {std::vector<float>(weight.begin(), weight.end()),
+                       bias ? std::vector<float>(bias->begin(), bias->end()) : std::vector<float>()};
+    const int grid = grid_of_row(p, w, n);
+    for (size_t k = 0; k < p.inputs(); ++k)
+      rounded[n * p.inputs() + k] =
+          static_cast<R>(std::ldexp(static_cast<double>(on_grid(weight[n * p.inputs() + k], grid)), grid));
+  }
+  return rounded;
+}
+
+template <typename R>
+std::vector<R> ordered_product(const Product& p, const std::vector<R>& weight, const std::vector<R>& bias,
+                               const std::vector<double>& x) {
+  const std::vector<R> w = rounded_weights<R>(p, weight, nullptr);
+  std::vector<R> y(p.rows() * p.outputs());
+  for (size_t m = 0; m < p.rows(); ++m)
+    for (size_t n = 0; n < p.outputs() && p.is_active(m); ++n) {
+      const double total = ordered_sum<R>(p.inputs(), [&](size_t k) {
+        return std::pair(static_cast<R>(x[m * p.inputs() + k]), w[n * p.inputs() + k]);
+      });
+      y[m * p.outputs() + n] = static_cast<R>(bias.empty() ? total : total + static_cast<double>(bias[n]));
+    }
+  return y;
+}
+
+template <typename R>
+std::vector<R> input_gradient(const Product& p, const std::vector<R>& rounded, const std::vector<R>& grad) {
+  std::vector<R> dx(p.rows() * p.inputs());
+  for (size_t m = 0; m < p.rows(); ++m)
+    for (size_t k = 0; k < p.inputs() && p.is_active(m); ++k)
+      dx[m * p.inputs() + k] = static_cast<R>(ordered_sum<R>(
+          p.outputs(), [&](size_t n) { return std::pair(grad[m * p.outputs() + n], rounded[n * p.inputs() + k]); }));
+  return dx;
+}
+
+// Exactly, in integers of 128 bits; every product with its own scale.
+std::vector<float> exact_input_gradient(const Product& p, const Weights& w, const std::vector<float>& grad) {
+  std::vector<float> dx(p.rows() * p.inputs());
+  std::vector<int> grids(p.outputs());
+  for (size_t n = 0; n < p.outputs(); ++n) grids[n] = grid_of_row(p, w, n);
+  for (size_t m = 0; m < p.rows(); ++m) {
+    if (!p.is_active(m)) continue;
+    const float* const g = grad.data() + m * p.outputs();
+    const bool finite = std::all_of(g, g + p.outputs(), [](float value) { return std::isfinite(value); });
+    // f64 holds every float times a power of two; a grid is found by trying them all.
+    double largest = 0;
+    for (size_t n = 0; n < p.outputs() && finite; ++n)
+      largest = std::max(largest, std::fabs(std::ldexp(static_cast<double>(g[n]), grids[n])));
+    int row = -340;
+    while (std::fabs(std::ldexp(largest, -row)) > 4e18 || on_grid(largest, row) > largest_24) ++row;
+    for (size_t k = 0; k < p.inputs(); ++k) {
+      __int128 sum = 0;
+      for (size_t n = 0; n < p.outputs() && finite; ++n)
+        sum += static_cast<__int128>(on_grid(g[n], row - grids[n])) * on_grid(w.weight[n * p.inputs() + k], grids[n]);
+      dx[m * p.inputs() + k] = finite
+                                   ? static_cast<float>(std::ldexp(static_cast<double>(static_cast<int64_t>(sum)), row))
+                                   : static_cast<float>(nan);
+    }
+  }
+  return dx;
+}
+
+template <typename R>
+struct Gradients {
+  std::vector<R> weight, bias;
+};
+
+Gradients<float> exact_gradients(const Product& p, const std::vector<float>& grad, const std::vector<double>& spikes,
+                                 int bits) {
+  Gradients<float> got = {std::vector<float>(p.inputs() * p.outputs()), std::vector<float>(p.outputs())};
+  for (size_t n = 0; n < p.outputs(); ++n) {
+    float largest = 0;
+    for (size_t m = 0; m < p.rows(); ++m)
+      if (p.is_active(m)) {
+        const float magnitude = std::fabs(grad[m * p.outputs() + n]);
+        largest = magnitude > largest || std::isnan(magnitude) ? magnitude : largest;
+        if (std::isnan(largest)) break;
+      }
+    const bool finite = std::isfinite(largest);
+    const int grid = finite ? grid_of(largest, bits == 24 ? largest_24 : largest_32) : 0;
+    std::vector<int64_t> sums(p.inputs() + 1);
+    for (size_t m = 0; m < p.rows() && finite; ++m) {
+      if (!p.is_active(m)) continue;
+      const int64_t g = on_grid(grad[m * p.outputs() + n], grid);
+      sums.back() += g;
+      for (size_t k = 0; k < p.inputs(); ++k) sums[k] += spikes[m * p.inputs() + k] != 0 ? g : 0;
+    }
+    const auto number = [&](int64_t sum) {
+      return finite ? static_cast<float>(std::ldexp(static_cast<double>(sum), grid)) : static_cast<float>(nan);
+    };
+    for (size_t k = 0; k < p.inputs(); ++k) got.weight[n * p.inputs() + k] = number(sums[k]);
+    got.bias[n] = number(sums.back());
+  }
+  return got;
+}
+
+template <typename R>
+Gradients<R> ordered_gradients(const Product& p, const std::vector<R>& grad, const std::vector<double>& x) {
+  std::vector<size_t> rows;
+  for (size_t m = 0; m < p.rows(); ++m)
+    if (p.is_active(m)) rows.push_back(m);
+  Gradients<R> got = {std::vector<R>(p.inputs() * p.outputs()), std::vector<R>(p.outputs())};
+  for (size_t n = 0; n < p.outputs(); ++n) {
+    for (size_t k = 0; k < p.inputs(); ++k)
+      got.weight[n * p.inputs() + k] = static_cast<R>(ordered_sum<R>(rows.size(), [&](size_t i) {
+        return std::pair(grad[rows[i] * p.outputs() + n], static_cast<R>(x[rows[i] * p.inputs() + k]));
+      }));
+    got.bias[n] = static_cast<R>(
+        ordered_sum<R>(rows.size(), [&](size_t i) { return std::pair(grad[rows[i] * p.outputs() + n], R(1)); }));
+  }
+  return got;
+}
+
+// ---- The calls ------------------------------------------------------------------------------------------------------
+
+Synapse make_synapse(synfire_context context, const synfire_synapse_desc& desc) {
+  synfire_synapse synapse = nullptr;
+  EXPECT_OK(synfire_synapse_create(context, &desc, &synapse));
+  return Synapse(synapse);
+}
+
+synfire_synapse_desc describe(const Product& p, bool with_bias, int32_t dtype = SYNFIRE_DTYPE_F32,
+                              int32_t kind = SYNFIRE_INPUT_SPIKES) {
+  synfire_synapse_desc desc = SYNFIRE_SYNAPSE_DESC_INIT;
+  desc.input_kind = kind;
+  desc.n_inputs = p.n_inputs;
+  desc.n_outputs = p.n_outputs;
+  desc.dtype = dtype;
+  desc.bias = with_bias ? 1 : 0;
+  return desc;
+}
+
+template <typename R>
+std::vector<R> read(synfire_synapse synapse, const char* name, size_t count) {
+  std::vector<R> values(count);
+  EXPECT_OK(synfire_synapse_read(synapse, name, values.data(), count * sizeof(R)));
+  return values;
+}
+template <typename R>
+void write(synfire_synapse synapse, const char* name, const std::vector<R>& values) {
+  ASSERT_OK(synfire_synapse_write(synapse, name, values.data(), values.size() * sizeof(R)));
+}
+
+Rows rows_for_input(synfire_context context, int32_t dtype, const Product& p, Placement placement = {}) {
+  const auto n_steps = static_cast<size_t>(p.n_steps), batch = static_cast<size_t>(p.batch);
+  if (dtype == SYNFIRE_DTYPE_BITS) return Rows(context, dtype, n_steps, batch * p.shape().words_per_row(), placement);
+  return Rows(context, dtype, dtype == SYNFIRE_DTYPE_TIME_BITS ? (n_steps + 31) / 32 : n_steps, batch * p.inputs(),
+              placement);
+}
+
+// Spikes in any format, made from 0 and 1 by the library's own conversion, which has its own tests.
+Rows spikes_in(synfire_context context, int32_t dtype, const Product& p, const std::vector<double>& spikes,
+               Placement placement = {}) {
+  Rows bytes = rows_for_input(context, SYNFIRE_DTYPE_U8, p);
+  bytes.put(spikes);
+  Rows rows = rows_for_input(context, dtype, p, placement);
+  synfire_convert_spikes_desc desc = SYNFIRE_CONVERT_SPIKES_DESC_INIT;
+  desc.n_steps = p.n_steps;
+  desc.n_neurons = p.n_inputs;
+  desc.batch = p.batch;
+  desc.source = bytes;
+  desc.destination = rows;
+  EXPECT_OK(synfire_convert_spikes(context, &desc, nullptr));
+  return rows;
+}
+
+Rows outputs_in(synfire_context context, int32_t dtype, const Product& p, Placement placement = {}) {
+  return Rows(context, dtype, static_cast<size_t>(p.n_steps), p.rows_per_step() * p.outputs(), placement);
+}
+
+std::vector<double> as_doubles(const std::vector<float>& values) {
+  return std::vector<double>(values.begin(), values.end());
+}
+
+class SynapseTest : public testing::Test {
+ protected:
+  Buffer active_buffer(const Product& p) {
+    if (p.active < 0) return {};
+    Buffer buffer = make_buffer(context, SYNFIRE_DTYPE_U32, 1);
+    upload(buffer, std::vector<uint32_t>{static_cast<uint32_t>(p.active)});
+    return buffer;
+  }
+  synfire_synapse_forward_desc forward(const Product& p, synfire_buffer input, synfire_buffer output,
+                                       synfire_buffer n_active) {
+    synfire_synapse_forward_desc desc = SYNFIRE_SYNAPSE_FORWARD_DESC_INIT;
+    desc.n_steps = p.n_steps;
+    desc.batch = p.batch;
+    desc.input = input;
+    desc.output = output;
+    desc.n_active = n_active;
+    return desc;
+  }
+  synfire_synapse_backward_desc backward(const Product& p, synfire_buffer grad_output, synfire_buffer input,
+                                         synfire_buffer grad_input, synfire_buffer n_active) {
+    synfire_synapse_backward_desc desc = SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT;
+    desc.n_steps = p.n_steps;
+    desc.batch = p.batch;
+    desc.grad_output = grad_output;
+    desc.input = input;
+    desc.grad_input = grad_input;
+    desc.n_active = n_active;
+    return desc;
+  }
+
+  const Context context = make_context();
+};
+
+Weights random_weights(const Product& p, bool with_bias, uint64_t seed) {
+  Random random(seed);
+  Weights w = {random.values<float>(p.inputs() * p.outputs(), -1, 1), {}};
+  // Rows on different grids, with some weights far smaller than the largest.
+  for (size_t n = 0; n < p.outputs(); ++n) {
+    const auto scale = static_cast<float>(std::ldexp(1.0, static_cast<int>(random.whole(-8, 8))));
+    for (size_t k = 0; k < p.inputs(); ++k)
+      w.weight[n * p.inputs() + k] *= random.whole(0, 9) == 0 ? scale * 1e-4f : scale;
+    if (with_bias) w.bias.push_back(static_cast<float>(random.uniform(-1, 1)) * scale);
+  }
+  return w;
+}
+std::vector<double> random_spikes(const Product& p, double rate, uint64_t seed) {
+  Random random(seed);
+  std::vector<double> spikes(p.rows() * p.inputs());
+  for (double& spike : spikes) spike = random.uniform(0, 1) < rate ? 1 : 0;
+  return spikes;
+}
+
+void set(synfire_synapse synapse, const Weights& w) {
+  write(synapse, "weight", w.weight);
+  if (!w.bias.empty()) write(synapse, "bias", w.bias);
+}
+
+const Product products[] = {
+    {1, 1, 1, 1},      {1, 1, 33, 2},     {5, 3, 31, 33},      {32, 1, 64, 128},   {33, 2, 90, 11},
+    {7, 5, 300, 70},   {1, 50, 784, 10},  {40, 3, 70, 130, 2}, {3, 4, 1025, 5},    {2, 2, 2049, 65, 1},
+    {37, 2, 129, 257}, {6, 7, 20, 20, 0}, {100, 1, 128, 8},    {64, 2, 32, 32, 9}, {1, 130, 40, 31, 129},
+};
+
+// ---- Exact sums -----------------------------------------------------------------------------------------------------
+
+TEST_F(SynapseTest, SumsSpikesExactlyInEveryFormat) {
+  uint64_t count = 0;
+  for (const Product& p : products) {
+    const bool with_bias = ++count % 2 == 0;
+    const Weights w = random_weights(p, with_bias, count);
+    const std::vector<double> spikes = random_spikes(p, count % 3 == 0 ? 0.6 : 0.1, count + 100);
+    const std::vector<double> expected = as_doubles(exact_product(p, w, spikes));
+    const Synapse synapse = make_synapse(context, describe(p, with_bias));
+    set(synapse, w);
+    const Buffer active = active_buffer(p);
+    for (const int32_t format : every_format) {
+      const Placement &in = placements[(count + static_cast<uint64_t>(format)) % 5], &out = placements[count % 5];
+      SCOPED_TRACE(testing::Message() << p << " format " << format << " lead " << in.lead << " padding " << in.padding);
+      const Rows input = spikes_in(context, format, p, spikes, in);
+      Rows output = outputs_in(context, SYNFIRE_DTYPE_F32, p, out);
+      const auto desc = forward(p, input, output, active);
+      ASSERT_OK(synfire_synapse_forward(synapse, &desc, nullptr));
+      ASSERT_TRUE(same_bits(output.get(), expected));
+      const Graph graph = make_graph(context);
+      ASSERT_OK(synfire_graph_record_synapse_forward(graph, synapse, &desc));
+      ASSERT_OK(synfire_graph_instantiate(graph));
+      output.poison();
+      replay(graph);
+      ASSERT_TRUE(same_bits(output.get(), expected)) << "in a graph";
+    }
+  }
+}
+
+TEST_F(SynapseTest, SumsAtTheEdgesOfTheGrid) {
+  const float smallest = 0x1p-149f, largest = std::numeric_limits<float>::max(), edge = 2 - 0x1p-23f;
+  const std::vector<std::vector<float>> rows = {{0, 0, 0, 0},
+                                                {-0.0f, 0, -0.0f, 0},
+                                                {smallest, smallest, -smallest, 3 * smallest},
+                                                {0x1.fffffcp-127f, smallest, -smallest, 0x1p-126f},
+                                                {0x1.fcfcfcp-127f, 0x1.fefefep-127f, smallest, 0},
+                                                {largest, largest, -largest, 1},
+                                                {edge, edge, -edge, 0x1p-22f},
+                                                {edge, 0x1p-23f, 0x1p-24f, 0x1.8p-23f},
+                                                {1, 0x1.fefefcp+0f, 0x1.fefefep+0f, -1},
+                                                {1000, 1, 1e-3f, 1e-6f},
+                                                {1e-30f, 1e30f, -1e30f, 1}};
+  for (const float bias : {0.0f, -0.0f, 1.0f, 300.0f, smallest, largest, -largest, 0x1.fffffep+30f}) {
+    const Product p = {16, 1, 4, static_cast<int64_t>(rows.size())};
+    Weights w;
+    for (const auto& row : rows) w.weight.insert(w.weight.end(), row.begin(), row.end());
+    w.bias.assign(rows.size(), bias);
+    std::vector<double> spikes;  // every combination
+    for (int m = 0; m < 16; ++m)
+      for (int k = 0; k < 4; ++k) spikes.push_back(m >> k & 1);
+    const Synapse synapse = make_synapse(context, describe(p, true));
+    set(synapse, w);
+    const Rows input = spikes_in(context, SYNFIRE_DTYPE_BITS, p, spikes),
+               output = outputs_in(context, SYNFIRE_DTYPE_F32, p);
+    const auto desc = forward(p, input, output, nullptr);
+    ASSERT_OK(synfire_synapse_forward(synapse, &desc, nullptr));
+    EXPECT_TRUE(same_bits(output.get(), as_doubles(exact_product(p, w, spikes)))) << "bias " << bias;
+    EXPECT_TRUE(same_bits(read<float>(synapse, "weight", w.weight.size()), w.weight)) << "weights stay as written";
+  }
+}
+
+// More addends than fit in 32 bits, and more inputs than a tile has.
+TEST_F(SynapseTest, SumsOfManyLargeWeightsDoNotOverflow) {
+  const Product p = {2, 1, 70000, 3};
+  Weights w = {std::vector<float>(p.inputs() * p.outputs(), 0x1.fefefcp+0f), {}};
+  for (size_t k = 0; k < p.inputs(); ++k) w.weight[p.inputs() + k] *= -1;
+  const std::vector<double> spikes(p.rows() * p.inputs(), 1);
+  const Synapse synapse = make_synapse(context, describe(p, false));
+  set(synapse, w);
+  const Rows input = spikes_in(context, SYNFIRE_DTYPE_BITS, p, spikes),
+             output = outputs_in(context, SYNFIRE_DTYPE_F32, p);
+  const auto desc = forward(p, input, output, nullptr);
+  ASSERT_OK(synfire_synapse_forward(synapse, &desc, nullptr));
+  EXPECT_TRUE(same_bits(output.get(), as_doubles(exact_product(p, w, spikes))));
+}
+
+TEST_F(SynapseTest, ErrsAsLittleAsItsDocumentationSays) {
+  const Product p = {50, 1, 512, 64};
+  const Weights w = {Random(3).values<float>(p.inputs() * p.outputs(), -1, 1),
+                     Random(4).values<float>(p.outputs(), -200, 200)};
+  const std::vector<double> spikes = random_spikes(p, 0.3, 5);
+  const Synapse synapse = make_synapse(context, describe(p, true));
+  set(synapse, w);
+  const Rows input = spikes_in(context, SYNFIRE_DTYPE_BITS, p, spikes),
+             output = outputs_in(context, SYNFIRE_DTYPE_F32, p);
+  const auto desc = forward(p, input, output, nullptr);
+  ASSERT_OK(synfire_synapse_forward(synapse, &desc, nullptr));
+  const std::vector<double> y = output.get();
+  for (size_t m = 0; m < p.rows(); ++m)
+    for (size_t n = 0; n < p.outputs(); ++n) {
+      double sum = w.bias[n], fired = 0;
+      for (size_t k = 0; k < p.inputs(); ++k)
+        if (spikes[m * p.inputs() + k] != 0) {
+          sum += w.weight[n * p.inputs() + k];
+          ++fired;
+        }
+      const double rounding = std::fabs(sum) * 0x1p-24;
+      ASSERT_LE(std::fabs(y[m * p.outputs() + n] - sum), (fired + 1) * 1.2e-7 + rounding) << m << " " << n;
+    }
+}
+
+// ---- Gradients of exact sums ----------------------------------------------------------------------------------------
+
+TEST_F(SynapseTest, GradientsOfSpikesAreExactSums) {
+  uint64_t count = 0;
+  for (const Product& p : products) {
+    const bool with_bias = ++count % 2 == 0;
+    const int bits = count % 3 == 0 ? 32 : 24;
+    const Weights w = random_weights(p, with_bias, count);
+    const std::vector<double> spikes = random_spikes(p, count % 4 == 0 ? 0.7 : 0.1, count + 100);
+    Random random(count + 200);
+    std::vector<float> grad = random.values<float>(p.rows() * p.outputs(), -1, 1);
+    for (float& g : grad)
+      if (random.whole(0, 7) == 0) g = random.whole(0, 1) == 0 ? 0.0f : g * 1e-6f;
+    auto described = describe(p, with_bias);
+    described.gradient_bits = bits;
+    const Synapse synapse = make_synapse(context, described);
+    set(synapse, w);
+    const Buffer active = active_buffer(p);
+    Gradients<float> expected = exact_gradients(p, grad, spikes, bits);
+    const std::vector<double> dx = as_doubles(exact_input_gradient(p, w, grad));
+    for (const int32_t format : every_format) {
+      const Placement& in = placements[(count + static_cast<uint64_t>(format)) % 5];
+      SCOPED_TRACE(testing::Message() << p << " bits " << bits << " format " << format);
+      const Rows input = spikes_in(context, format, p, spikes, in);
+      Rows grad_output = outputs_in(context, SYNFIRE_DTYPE_F32, p, placements[count % 5]);
+      grad_output.put(as_doubles(grad));
+      Rows grad_input = rows_for_input(context, SYNFIRE_DTYPE_F32, p, in);
+      auto desc = backward(p, grad_output, input, grad_input, active);
+      ASSERT_OK(synfire_synapse_backward(synapse, &desc, nullptr));
+      ASSERT_TRUE(same_bits(read<float>(synapse, "weight_gradient", w.weight.size()), expected.weight));
+      if (with_bias) {
+        ASSERT_TRUE(same_bits(read<float>(synapse, "bias_gradient", p.outputs()), expected.bias));
+      }
+      ASSERT_TRUE(same_bits(grad_input.get(), dx));
+      // Added to what is there, in a graph.
+      desc.add_gradients = desc.add_input_gradient = 1;
+      const Graph graph = make_graph(context);
+      ASSERT_OK(synfire_graph_record_synapse_backward(graph, synapse, &desc));
+      ASSERT_OK(synfire_graph_instantiate(graph));
+      replay(graph);
+      const auto twice = [](auto values) {
+        for (auto& value : values) value += value;
+        return values;
+      };
+      ASSERT_TRUE(same_bits(read<float>(synapse, "weight_gradient", w.weight.size()), twice(expected.weight)));
+      if (with_bias) {
+        ASSERT_TRUE(same_bits(read<float>(synapse, "bias_gradient", p.outputs()), twice(expected.bias)));
+      }
+      std::vector<double> doubled = twice(dx);
+      ASSERT_TRUE(same_bits(grad_input.get(), doubled));
+    }
+  }
+}
+
+TEST_F(SynapseTest, AGradientThatIsNotFiniteIsNaNForItsOutputOnly) {
+  const Product p = {9, 2, 40, 5};
+  const std::vector<double> spikes = random_spikes(p, 0.3, 1);
+  for (const double bad : {nan, infinity, -infinity}) {
+    std::vector<float> grad = Random(2).values<float>(p.rows() * p.outputs(), -1, 1);
+    grad[7 * p.outputs() + 3] = static_cast<float>(bad);
+    const Synapse synapse = make_synapse(context, describe(p, true));
+    const Rows input = spikes_in(context, SYNFIRE_DTYPE_BITS, p, spikes);
+    Rows grad_output = outputs_in(context, SYNFIRE_DTYPE_F32, p);
+    grad_output.put(as_doubles(grad));
+    const auto desc = backward(p, grad_output, input, nullptr, nullptr);
+    ASSERT_OK(synfire_synapse_backward(synapse, &desc, nullptr));
+    const Gradients<float> expected = exact_gradients(p, grad, spikes, 24);
+    EXPECT_TRUE(same_bits(read<float>(synapse, "weight_gradient", 200), expected.weight)) << bad;
+    EXPECT_TRUE(same_bits(read<float>(synapse, "bias_gradient", 5), expected.bias)) << bad;
+    EXPECT_TRUE(std::isnan(expected.bias[3]) && std::isfinite(expected.bias[2]));
+  }
+}
+
+// ---- Sums in the fixed order ----------------------------------------------------------------------------------------
+
+template <typename R>
+class OrderedSynapse : public SynapseTest {
+ protected:
+  static constexpr int32_t dtype = sizeof(R) == 8 ? SYNFIRE_DTYPE_F64 : SYNFIRE_DTYPE_F32;
+  static std::vector<double> wide(const std::vector<R>& values) { return {values.begin(), values.end()}; }
+
+  void expect_product(const Product& p, uint64_t seed, int32_t kind, int32_t input_type) {
+    Random random(seed);
+    const bool with_bias = seed % 2 == 0, is_spikes = kind == SYNFIRE_INPUT_SPIKES;
+    const std::vector<R> weight = random.values<R>(p.inputs() * p.outputs(), -1, 1),
+                         bias = with_bias ? random.values<R>(p.outputs(), -1, 1) : std::vector<R>(),
+                         grad = random.values<R>(p.rows() * p.outputs(), -1, 1);
+    const std::vector<double> x = is_spikes
+                                      ? random_spikes(p, 0.3, seed)
+                                      : stored_as(input_type, random.values<double>(p.rows() * p.inputs(), -2, 2));
+    const Placement& placement = this->placement(seed);
+    SCOPED_TRACE(testing::Message() << p << " kind " << kind << " input " << input_type);
+    const Synapse synapse = make_synapse(context, describe(p, with_bias, dtype, kind));
+    write(synapse, "weight", weight);
+    if (with_bias) write(synapse, "bias", bias);
+    Rows input =
+        is_spikes ? spikes_in(context, input_type, p, x, placement) : rows_for_input(context, input_type, p, placement);
+    if (!is_spikes) input.put(x);
+    const Buffer active = active_buffer(p);
+    const Rows output = outputs_in(context, dtype, p, placement);
+    const auto desc = forward(p, input, output, active);
+    ASSERT_OK(synfire_synapse_forward(synapse, &desc, nullptr));
+    ASSERT_TRUE(same_bits(output.get(), wide(ordered_product<R>(p, weight, bias, x))));
+    Rows grad_output = outputs_in(context, dtype, p, placement);
+    grad_output.put(wide(grad));
+    const Rows grad_input = rows_for_input(context, dtype, p, placement);
+    const auto back = backward(p, grad_output, input, grad_input, active);
+    ASSERT_OK(synfire_synapse_backward(synapse, &back, nullptr));
+    const Gradients<R> expected = ordered_gradients<R>(p, grad, x);
+    ASSERT_TRUE(same_bits(read<R>(synapse, "weight_gradient", weight.size()), expected.weight));
+    if (with_bias) {
+      ASSERT_TRUE(same_bits(read<R>(synapse, "bias_gradient", p.outputs()), expected.bias));
+    }
+    if constexpr (sizeof(R) == 8)
+      ASSERT_TRUE(same_bits(grad_input.get(), input_gradient<R>(p, weight, grad)));
+    else
+      ASSERT_TRUE(same_bits(grad_input.get(), wide(exact_input_gradient(p, {weight, {}}, grad))));
+  }
+  static const Placement& placement(uint64_t seed) { return placements[seed % 5]; }
+  using SynapseTest::context;
+};
+using Numbers = testing::Types<float, double>;
+TYPED_TEST_SUITE(OrderedSynapse, Numbers);
+
+TYPED_TEST(OrderedSynapse, ValuesAreAddedInTheStatedOrder) {
+  uint64_t count = 0;
+  for (const Product& p : products) this->expect_product(p, ++count, SYNFIRE_INPUT_VALUES, this->dtype);
+  // Chains and blocks that end anywhere, over inputs, outputs and rows.
+  for (const Product& p : {Product{1, 2, 63, 64}, Product{3, 1, 64, 65}, Product{2, 3, 1024, 1},
+                           Product{1, 1, 1088, 1025}, Product{1030, 1, 2, 3}, Product{700, 3, 3, 2, 2}})
+    this->expect_product(p, ++count, SYNFIRE_INPUT_VALUES, this->dtype);
+}
+
+TEST_F(SynapseTest, ValuesOf16Bits) {
+  class Rig : public OrderedSynapse<float> {
+   public:
+    using OrderedSynapse<float>::expect_product;
+    void TestBody() override {}
+  } rig;
+  for (const int32_t dtype : {SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16})
+    for (const uint64_t seed : {1, 2, 3}) rig.expect_product({5, 3, 130, 70, 2}, seed, SYNFIRE_INPUT_VALUES, dtype);
+}
+
+TEST_F(SynapseTest, SpikesInF64AreAddedInTheStatedOrder) {
+  class Rig : public OrderedSynapse<double> {
+   public:
+    using OrderedSynapse<double>::expect_product;
+    void TestBody() override {}
+  } rig;
+  uint64_t seed = 0;
+  for (const int32_t format : every_format)
+    rig.expect_product({35, 2, 70, 33, 1}, ++seed, SYNFIRE_INPUT_SPIKES, format);
+}
+
+// ---- The same bits however it is computed ---------------------------------------------------------------------------
+
+TEST_F(SynapseTest, AnyNumberOfThreadsGivesTheSame) {
+  const Product p = {33, 40, 500, 90};
+  const Weights w = random_weights(p, true, 1);
+  const std::vector<double> spikes = random_spikes(p, 0.1, 2);
+  const std::vector<float> grad = Random(3).values<float>(p.rows() * p.outputs(), -1, 1);
+  std::vector<double> first_y, first_dx;
+  std::vector<float> first_dw;
+  for (const int32_t n_threads : {1, 2, 4}) {
+    const Context threads = make_context(n_threads);
+    const Synapse synapse = make_synapse(threads, describe(p, true));
+    set(synapse, w);
+    const Rows input = spikes_in(threads, SYNFIRE_DTYPE_BITS, p, spikes),
+               output = outputs_in(threads, SYNFIRE_DTYPE_F32, p);
+    const auto desc = forward(p, input, output, nullptr);
+    ASSERT_OK(synfire_synapse_forward(synapse, &desc, nullptr));
+    Rows grad_output = outputs_in(threads, SYNFIRE_DTYPE_F32, p);
+    grad_output.put(as_doubles(grad));
+    const Rows grad_input = rows_for_input(threads, SYNFIRE_DTYPE_F32, p);
+    const auto back = backward(p, grad_output, input, grad_input, nullptr);
+    ASSERT_OK(synfire_synapse_backward(synapse, &back, nullptr));
+    const std::vector<float> dw = read<float>(synapse, "weight_gradient", w.weight.size());
+    if (first_y.empty()) {
+      first_y = output.get();
+      first_dx = grad_input.get();
+      first_dw = dw;
+    }
+    EXPECT_TRUE(same_bits(output.get(), first_y)) << n_threads;
+    EXPECT_TRUE(same_bits(grad_input.get(), first_dx)) << n_threads;
+    EXPECT_TRUE(same_bits(dw, first_dw)) << n_threads;
+  }
+  EXPECT_TRUE(same_bits(first_y, as_doubles(exact_product(p, w, spikes))));
+}
+
+TEST_F(SynapseTest, ABatchRowAloneIsTheSameAsInTheBatch) {
+  const Product all = {20, 6, 77, 35}, one = {20, 1, 77, 35};
+  const Weights w = random_weights(all, true, 1);
+  const std::vector<double> spikes = random_spikes(all, 0.2, 2);
+  const Synapse synapse = make_synapse(context, describe(all, true));
+  set(synapse, w);
+  const Rows input = spikes_in(context, SYNFIRE_DTYPE_TIME_BITS, all, spikes),
+             output = outputs_in(context, SYNFIRE_DTYPE_F32, all);
+  const auto desc = forward(all, input, output, nullptr);
+  ASSERT_OK(synfire_synapse_forward(synapse, &desc, nullptr));
+  const std::vector<double> y = output.get();
+  for (size_t b = 0; b < 6; ++b) {
+    std::vector<double> own, expected;
+    for (size_t t = 0; t < 20; ++t) {
+      own = joined(std::move(own), slice(spikes, (t * 6 + b) * 77, 77));
+      expected = joined(std::move(expected), slice(y, (t * 6 + b) * 35, 35));
+    }
+    const Rows row = spikes_in(context, SYNFIRE_DTYPE_U8, one, own),
+               alone = outputs_in(context, SYNFIRE_DTYPE_F32, one);
+    const auto single = forward(one, row, alone, nullptr);
+    ASSERT_OK(synfire_synapse_forward(synapse, &single, nullptr));
+    EXPECT_TRUE(same_bits(alone.get(), expected)) << "row " << b;
+  }
+}
+
+// ---- Weights --------------------------------------------------------------------------------------------------------
+
+TEST_F(SynapseTest, AMaskLeavesOutConnections) {
+  const Product p = {11, 2, 45, 13};
+  Random random(1);
+  std::vector<uint8_t> mask(p.inputs() * p.outputs());
+  for (uint8_t& connected : mask) connected = static_cast<uint8_t>(random.whole(0, 1));
+  for (const int32_t kind : {SYNFIRE_INPUT_SPIKES, SYNFIRE_INPUT_VALUES}) {
+    auto desc = describe(p, false, SYNFIRE_DTYPE_F32, kind);
+    desc.mask = mask.data();
+    desc.mask_length = mask.size();
+    const Synapse synapse = make_synapse(context, desc);
+    const std::vector<float> initial = read<float>(synapse, "weight", mask.size());
+    write(synapse, "weight", std::vector<float>(mask.size(), 0.5f));
+    const std::vector<float> written = read<float>(synapse, "weight", mask.size());
+    const std::vector<double> spikes = random_spikes(p, 0.4, 2);
+    Rows input = rows_for_input(context, SYNFIRE_DTYPE_F32, p);
+    input.put(spikes);
+    Rows grad_output = outputs_in(context, SYNFIRE_DTYPE_F32, p);
+    grad_output.put(as_doubles(Random(3).values<float>(p.rows() * p.outputs(), 0.5, 1)));
+    const auto back = backward(p, grad_output, input, nullptr, nullptr);
+    ASSERT_OK(synfire_synapse_backward(synapse, &back, nullptr));
+    const std::vector<float> gradient = read<float>(synapse, "weight_gradient", mask.size());
+    for (size_t i = 0; i < mask.size(); ++i) {
+      ASSERT_EQ(initial[i] != 0, mask[i] != 0) << i;
+      ASSERT_EQ(written[i], mask[i] != 0 ? 0.5f : 0.0f) << i;
+      if (mask[i] == 0)
+        ASSERT_TRUE(same_bits<float>({gradient[i]}, {0.0f})) << i;
+      else
+        ASSERT_GT(gradient[i], 0) << i;
+    }
+  }
+}
+
+TEST_F(SynapseTest, InitialWeightsFollowFanInAndSeed) {
+  const Product p = {1, 1, 400, 300};
+  const auto initial = [&](int32_t how, uint64_t seed, double gain) {
+    auto desc = describe(p, true);
+    desc.initialization = how;
+    desc.seed = seed;
+    desc.gain = gain;
+    return make_synapse(context, desc);
+  };
+  const size_t count = p.inputs() * p.outputs();
+  const double bound = 1 / std::sqrt(400.0);
+  for (const double gain : {0.0, 3.0}) {
+    const double scale = (gain == 0 ? 1 : gain) * bound;
+    const Synapse uniform = initial(SYNFIRE_INITIALIZATION_UNIFORM, 7, gain),
+                  normal = initial(SYNFIRE_INITIALIZATION_NORMAL, 7, gain);
+    const std::vector<float> u = read<float>(uniform, "weight", count), n = read<float>(normal, "weight", count);
+    double u_sum = 0, u_squares = 0, n_sum = 0, n_squares = 0, n_fourth = 0, within = 0;
+    for (size_t i = 0; i < count; ++i) {
+      ASSERT_LE(std::fabs(u[i]), scale);
+      u_sum += u[i] / scale;
+      u_squares += std::pow(u[i] / scale, 2);
+      n_sum += n[i] / scale;
+      n_squares += std::pow(n[i] / scale, 2);
+      n_fourth += std::pow(n[i] / scale, 4);
+      within += std::fabs(n[i]) < scale ? 1 : 0;
+    }
+    const auto m = static_cast<double>(count);
+    EXPECT_NEAR(u_sum / m, 0, 5 * std::sqrt(1 / 3.0 / m));
+    EXPECT_NEAR(u_squares / m, 1 / 3.0, 5 * std::sqrt(4 / 45.0 / m));
+    EXPECT_NEAR(n_sum / m, 0, 5 / std::sqrt(m));
+    EXPECT_NEAR(n_squares / m, 1, 5 * std::sqrt(2 / m));
+    EXPECT_NEAR(n_fourth / m, 3, 5 * std::sqrt(96 / m));
+    EXPECT_NEAR(within / m, 0.6826894921, 5 * std::sqrt(0.6827 * 0.3173 / m));
+    EXPECT_TRUE(all_are(read<float>(normal, "bias", 300), 0.0f));
+    for (const float b : read<float>(uniform, "bias", 300)) ASSERT_TRUE(b != 0 && std::fabs(b) <= scale);
+  }
+  const std::vector<float> seven = read<float>(initial(SYNFIRE_INITIALIZATION_UNIFORM, 7, 0), "weight", count);
+  EXPECT_TRUE(same_bits(seven, read<float>(initial(SYNFIRE_INITIALIZATION_UNIFORM, 7, 1), "weight", count)));
+  EXPECT_FALSE(same_bits(seven, read<float>(initial(SYNFIRE_INITIALIZATION_UNIFORM, 8, 0), "weight", count)));
+  EXPECT_TRUE(all_are(read<float>(initial(SYNFIRE_INITIALIZATION_ZERO, 7, 0), "weight", count), 0.0f));
+}
+
+TEST_F(SynapseTest, MemoryIsKnownInAdvance) {
+  auto desc = describe({1, 1, 100, 40}, true);
+  synfire_synapse_memory memory = SYNFIRE_SYNAPSE_MEMORY_INIT;
+  ASSERT_OK(synfire_synapse_query_memory(&desc, &memory));
+  EXPECT_EQ(memory.weight_bytes, 100u * 40 * 4 + 40 * 4);
+  EXPECT_EQ(memory.gradient_bytes, memory.weight_bytes);
+  EXPECT_GE(memory.derived_bytes, 2 * 100u * 40 * 4);
+  desc.frozen = 1;
+  ASSERT_OK(synfire_synapse_query_memory(&desc, &memory));
+  EXPECT_EQ(memory.gradient_bytes, 0u);
+}
+
+// ---- In graphs ------------------------------------------------------------------------------------------------------
+
+TEST_F(SynapseTest, StandsSeveralTimesInAGraph) {
+  const Product p = {8, 2, 30, 30};
+  const Weights w = random_weights(p, false, 1);
+  const Synapse synapse = make_synapse(context, describe(p, false));
+  set(synapse, w);
+  const std::vector<double> first = random_spikes(p, 0.3, 2), second = random_spikes(p, 0.3, 3);
+  std::vector<float> grad = Random(4).values<float>(p.rows() * p.outputs(), -1, 1);
+  const Rows a = spikes_in(context, SYNFIRE_DTYPE_BITS, p, first),
+             b = spikes_in(context, SYNFIRE_DTYPE_BITS, p, second);
+  Rows grad_output = outputs_in(context, SYNFIRE_DTYPE_F32, p);
+  grad_output.put(as_doubles(grad));
+  const Graph graph = make_graph(context);
+  auto desc = backward(p, grad_output, a, nullptr, nullptr);
+  ASSERT_OK(synfire_graph_record_synapse_backward(graph, synapse, &desc));
+  desc.input = b;
+  desc.add_gradients = 1;
+  ASSERT_OK(synfire_graph_record_synapse_backward(graph, synapse, &desc));
+  ASSERT_OK(synfire_graph_instantiate(graph));
+  std::vector<float> sum = exact_gradients(p, grad, first, 24).weight;
+  const std::vector<float> more = exact_gradients(p, grad, second, 24).weight;
+  for (size_t i = 0; i < sum.size(); ++i) sum[i] += more[i];
+  for (int i = 0; i < 2; ++i) {
+    replay(graph);
+    EXPECT_TRUE(same_bits(read<float>(synapse, "weight_gradient", sum.size()), sum));
+  }
+  // The graph keeps the synapse; new weights hold from the next replay on.
+}
+
+TEST_F(SynapseTest, GraphsKeepItAndSeeNewWeights) {
+  const Product p = {3, 1, 40, 20};
+  const std::vector<double> spikes = random_spikes(p, 0.5, 1);
+  const Rows input = spikes_in(context, SYNFIRE_DTYPE_BITS, p, spikes);
+  Rows output = outputs_in(context, SYNFIRE_DTYPE_F32, p);
+  const Graph graph = make_graph(context);
+  Weights w = random_weights(p, true, 2);
+  {
+    const Synapse synapse = make_synapse(context, describe(p, true));
+    set(synapse, w);
+    const auto desc = forward(p, input, output, nullptr);
+    ASSERT_OK(synfire_graph_record_synapse_forward(graph, synapse, &desc));
+    ASSERT_OK(synfire_graph_instantiate(graph));
+    replay(graph);
+    EXPECT_TRUE(same_bits(output.get(), as_doubles(exact_product(p, w, spikes))));
+    w = random_weights(p, true, 3);
+    set(synapse, w);
+  }
+  ASSERT_OK(synfire_context_reclaim(context, nullptr));
+  output.poison();
+  replay(graph);
+  EXPECT_TRUE(same_bits(output.get(), as_doubles(exact_product(p, w, spikes))));
+}
+
+// ---- What is refused ------------------------------------------------------------------------------------------------
+
+class SynapseErrors : public SynapseTest {
+ protected:
+  void expect_refused(const synfire_synapse_desc& desc, synfire_status status, const char* rule, const char* word) {
+    auto synapse = reinterpret_cast<synfire_synapse>(uintptr_t{1});
+    EXPECT_FAILS(status, WORDS(rule, word), synfire_synapse_create(context, &desc, &synapse));
+    EXPECT_EQ(synapse, nullptr);
+    synfire_synapse_memory memory = SYNFIRE_SYNAPSE_MEMORY_INIT;
+    EXPECT_FAILS(status, WORDS(rule, word), synfire_synapse_query_memory(&desc, &memory));
+  }
+  const Product p = {4, 2, 40, 10};
+};
+
+TEST_F(SynapseErrors, Descriptors) {
+  const synfire_synapse_desc good = describe(p, true);
+  auto bad = good;
+  const auto expect = [&](const char* rule, const char* word) {
+    expect_refused(bad, refused, rule, word);
+    bad = good;
+  };
+  bad.n_inputs = 0;
+  expect("SYN-SYNAPSE-INPUTS", "desc.n_inputs is 0");
+  bad.n_inputs = -5;
+  expect("SYN-SYNAPSE-INPUTS", "-5");
+  bad.n_inputs = (int64_t{1} << 29) + 1;
+  expect("SYN-SYNAPSE-INPUTS", "2^29");
+  bad.n_outputs = 0;
+  expect("SYN-SYNAPSE-OUTPUTS", "desc.n_outputs is 0");
+  bad.input_kind = 2;
+  expect("SYN-SYNAPSE-INPUT-KIND", "desc.input_kind is 2");
+  bad.dtype = SYNFIRE_DTYPE_F16;
+  expect("SYN-SYNAPSE-DTYPE", "desc.dtype is 3");
+  bad.bias = 2;
+  expect("SYN-SYNAPSE-FLAG", "desc.bias is 2");
+  bad.frozen = -1;
+  expect("SYN-SYNAPSE-FLAG", "desc.frozen is -1");
+  bad.gradient_bits = 16;
+  expect("SYN-SYNAPSE-GRADIENT-BITS", "16");
+  bad.initialization = 3;
+  expect("SYN-SYNAPSE-INITIALIZATION", "3");
+  bad.reserved = 1;
+  expect("SYN-RESERVED", "desc.reserved");
+  for (const double gain : {-1.0, nan, infinity, 1e31}) {
+    bad.gain = gain;
+    expect("SYN-SYNAPSE-GAIN", "desc.gain");
+  }
+  bad.mask_length = 400;
+  expect("SYN-SYNAPSE-MASK", "desc.mask is null");
+  std::vector<uint8_t> mask(400, 1);
+  bad.mask = mask.data();
+  expect("SYN-SYNAPSE-MASK", "desc.mask_length is 0");
+  bad.mask = mask.data();
+  bad.mask_length = 399;
+  expect("SYN-SYNAPSE-MASK", "400");
+  for (const int64_t large : {int64_t{1} << 58, INT64_MAX}) {
+    bad.n_outputs = large;
+    expect_refused(bad, SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-SYNAPSE-OVERFLOW", "2^58");
+  }
+  bad = good;
+  mask[17] = 2;
+  bad.mask = mask.data();
+  bad.mask_length = 400;
+  synfire_synapse synapse = nullptr;
+  EXPECT_FAILS(refused, WORDS("SYN-SYNAPSE-MASK", "desc.mask[17] is 2"),
+               synfire_synapse_create(context, &bad, &synapse));
+}
+
+TEST_F(SynapseErrors, Arrays) {
+  const Synapse synapse = make_synapse(context, describe(p, false));
+  std::vector<float> values(400, 1);
+  const auto write_bytes = [&](const char* name, uint64_t bytes) {
+    return synfire_synapse_write(synapse, name, values.data(), bytes);
+  };
+  EXPECT_FAILS(refused, WORDS("SYN-SYNAPSE-NAME", "weights"), write_bytes("weights", 1600));
+  EXPECT_FAILS(refused, WORDS("SYN-SYNAPSE-NAME", "no bias"), write_bytes("bias", 40));
+  EXPECT_FAILS(refused, WORDS("SYN-SYNAPSE-SIZE", "1599", "f32 [10, 40]"), write_bytes("weight", 1599));
+  EXPECT_FAILS(refused, WORDS("SYN-ARGUMENT-NULL", "values"), synfire_synapse_write(synapse, "weight", nullptr, 1600));
+  EXPECT_FAILS(refused, WORDS("SYN-ARGUMENT-NULL", "name"),
+               synfire_synapse_write(synapse, nullptr, values.data(), 1600));
+  const std::vector<float> before = read<float>(synapse, "weight", 400);
+  for (const double bad : {nan, infinity, -infinity}) {
+    values[123] = static_cast<float>(bad);
+    EXPECT_FAILS(refused, WORDS("SYN-SYNAPSE-FINITE", "values[123]"), write_bytes("weight", 1600));
+  }
+  EXPECT_TRUE(same_bits(read<float>(synapse, "weight", 400), before));
+  auto frozen = describe(p, false);
+  frozen.frozen = 1;
+  const Synapse still = make_synapse(context, frozen);
+  EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("SYN-SYNAPSE-FROZEN"),
+               synfire_synapse_read(still, "weight_gradient", values.data(), 1600));
+}
+
+TEST_F(SynapseErrors, Buffers) {
+  const Synapse synapse = make_synapse(context, describe(p, true)),
+                values = make_synapse(context, describe(p, true, SYNFIRE_DTYPE_F32, SYNFIRE_INPUT_VALUES));
+  const Buffer spikes = make_buffer(context, SYNFIRE_DTYPE_BITS, 4 * 2 * 2),
+               y = make_buffer(context, SYNFIRE_DTYPE_F32, 80), x = make_buffer(context, SYNFIRE_DTYPE_F32, 320),
+               count = make_buffer(context, SYNFIRE_DTYPE_U32, 1);
+  const Graph graph = make_graph(context);
+  const auto good = forward(p, spikes, y, nullptr);
+  auto bad = good;
+  const auto expect = [&](const char* rule, const char* word, synfire_synapse of = nullptr) {
+    if (!of) of = synapse;
+    EXPECT_FAILS(refused, WORDS(rule, word), synfire_synapse_forward(of, &bad, nullptr));
+    EXPECT_FAILS(refused, WORDS(rule, word), synfire_graph_record_synapse_forward(graph, of, &bad));
+    bad = good;
+  };
+  bad.n_steps = 5;
+  expect("SYN-BUFFER-SIZE", "desc.input");
+  bad.output = spikes;
+  expect("SYN-BUFFER-TYPE", "desc.output");
+  bad.input = count;
+  expect("SYN-BUFFER-TYPE", "desc.input");
+  expect("SYN-BUFFER-TYPE", "desc.input holds bits", values);
+  bad.n_active = x;
+  expect("SYN-BUFFER-TYPE", "desc.n_active");
+  bad.reserved = 1;
+  expect("SYN-RESERVED", "desc.reserved");
+  bad.input = bad.output = x;
+  expect("SYN-BUFFER-OVERLAP", "desc.output");
+  bad.n_steps = 0;
+  EXPECT_FAILS(refused, WORDS("n_steps"), synfire_synapse_forward(synapse, &bad, nullptr));
+  bad = good;
+  bad.input = nullptr;
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("desc.input"), synfire_synapse_forward(synapse, &bad, nullptr));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("synapse"), synfire_synapse_forward(nullptr, &good, nullptr));
+
+  auto back = backward(p, y, nullptr, nullptr, nullptr);
+  EXPECT_FAILS(refused, WORDS("SYN-SYNAPSE-NOTHING"), synfire_synapse_backward(synapse, &back, nullptr));
+  back = backward(p, y, spikes, y, nullptr);
+  EXPECT_FAILS(refused, WORDS("desc.grad_input"), synfire_synapse_backward(synapse, &back, nullptr));
+  back = backward(p, y, spikes, nullptr, nullptr);
+  back.add_gradients = 2;
+  EXPECT_FAILS(refused, WORDS("SYN-SYNAPSE-FLAG", "add_gradients"), synfire_synapse_backward(synapse, &back, nullptr));
+  auto frozen = describe(p, false);
+  frozen.frozen = 1;
+  const Synapse still = make_synapse(context, frozen);
+  back = backward(p, y, spikes, nullptr, nullptr);
+  EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("SYN-SYNAPSE-FROZEN"),
+               synfire_graph_record_synapse_backward(graph, still, &back));
+  back = backward(p, y, nullptr, x, nullptr);
+  EXPECT_OK(synfire_synapse_backward(still, &back, nullptr));  // the input's gradient needs none of its own
+}
+
+}  // namespace
+}  // namespace synfire_test
