@@ -102,8 +102,8 @@ int code_version() {
 }
 
 // Captures keep programmatic launches since CUDA 12.3.
-bool kernels_wait(int code_version, int driver_version) {
-  return code_version >= 90 && driver_version >= 12030 && CUDART_VERSION >= 12030;
+bool kernels_wait(const GpuShape& gpu, int driver_version) {
+  return gpu.compute_major >= 9 && gpu.code_version >= 90 && driver_version >= 12030 && CUDART_VERSION >= 12030;
 }
 
 // The attribute exists since CUDA 12.5; older drivers refuse it.

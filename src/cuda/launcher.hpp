@@ -81,7 +81,7 @@ void load_signal();  // loads its kernel, ahead of a capture
 // older one than its own.
 int code_version();
 // Whether such kernels wait for the previous kernel themselves.
-bool kernels_wait(int code_version, int driver_version);
+bool kernels_wait(const GpuShape& gpu, int driver_version);
 // Whether a launch may choose how much shared memory a multiprocessor has (Grid::shared_percent).
 bool takes_shared_percent(int driver_version);
 // Replaces a kernel node that must do nothing.
