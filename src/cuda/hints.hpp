@@ -8,6 +8,7 @@ struct GpuShape {
   int n_multiprocessors;
   int compute_major;
   bool takes_shared_percent;  // a launch may set Grid::shared_percent
+  int code_version = 0;       // the architecture for which kernels were compiled, as 10 * major + minor
 };
 
 // A kernel that is launched programmatically may start while the blocks of the previous one are leaving the GPU.

@@ -95,13 +95,15 @@ void load_signal() {
   Launcher(any, Launcher::Purpose::load, {}).launch(signal_kernel(), {1, 1}, SignalLaunch{});
 }
 
-bool kernels_wait(int compute_major, int driver_version) {
-  // Captures keep programmatic launches since CUDA 12.3.
-  if (compute_major < 9 || driver_version < 12030 || CUDART_VERSION < 12030) return false;
-  // A device may run code compiled for an older architecture, which does not wait.
+int code_version() {
   cudaFuncAttributes attributes = {};
   check(api().func_get_attributes(&attributes, signal_kernel()), "cudaFuncGetAttributes");
-  return attributes.ptxVersion >= 90 && attributes.binaryVersion >= 90;
+  return std::min(attributes.ptxVersion, attributes.binaryVersion);
+}
+
+// Captures keep programmatic launches since CUDA 12.3.
+bool kernels_wait(const GpuShape& gpu, int driver_version) {
+  return gpu.compute_major >= 9 && gpu.code_version >= 90 && driver_version >= 12030 && CUDART_VERSION >= 12030;
 }
 
 // The attribute exists since CUDA 12.5; older drivers refuse it.

@@ -77,8 +77,11 @@ void enqueue_write_small(void* destination, const void* source, uint64_t bytes, 
 // Counts a replay.
 void enqueue_signal(uint64_t* count, uint64_t* published, const Launcher::Place& place);
 void load_signal();  // loads its kernel, ahead of a capture
-// Whether this build's kernels, as compiled for this device, wait for the previous kernel themselves.
-bool kernels_wait(int compute_major, int driver_version);
+// The architecture for which this build's kernels were compiled, as 10 * major + minor: a device may run code of an
+// older one than its own.
+int code_version();
+// Whether such kernels wait for the previous kernel themselves.
+bool kernels_wait(const GpuShape& gpu, int driver_version);
 // Whether a launch may choose how much shared memory a multiprocessor has (Grid::shared_percent).
 bool takes_shared_percent(int driver_version);
 // Replaces a kernel node that must do nothing.

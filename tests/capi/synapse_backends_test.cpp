@@ -197,6 +197,24 @@ TEST_F(SynapseOnBothBackends, AtRandom) {
   }
 }
 
+// More rows than one launch processes, in every format, with gaps between the steps and without.
+TEST_F(SynapseOnBothBackends, ManyRowsInEveryFormat) {
+  uint64_t seed = 500;
+  for (const int32_t format : formats)
+    for (const Placement& placement : {Placement{0, 0}, Placement{1, 3}})
+      for (const int32_t bits : {24, 32}) {
+        Case c = {70, 5, 67, 37};
+        c.input = format;
+        c.placement = placement;
+        c.gradient_bits = bits;
+        c.masked = ++seed % 2 == 0;
+        c.not_finite = seed % 4 == 1;
+        expect_same(c, seed);
+        c.active = 3;
+        expect_same(c, seed);
+      }
+}
+
 // Enough tiles for the large ones, rows in several pieces, and several blocks of the fixed order.
 TEST_F(SynapseOnBothBackends, LargeProducts) {
   uint64_t seed = 2000;

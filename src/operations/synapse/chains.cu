@@ -178,7 +178,7 @@ __global__ void __launch_bounds__(chain_threads) chain(const __grid_constant__ C
       const int stage = static_cast<int>(first / depth % 2);
       const int64_t next = first + depth;
       if (next < length) fetch(next);
-#pragma unroll
+#pragma unroll 8
       for (int l = 0; l < depth; ++l) {
         R a[row_parts], b[column_parts];
         constexpr int row_group = row_parts < 4 ? row_parts : 4, column_group = column_parts < 4 ? column_parts : 4;

@@ -17,9 +17,9 @@ using namespace synfire::cuda;
 
 namespace {
 
-// The instructions of tensor.cuh exist from compute capability 8.0 on.
+// The instructions of tensor.cuh exist from compute capability 8.0 on, in code that was compiled for it.
 bool has_tensor_cores(const Launcher& launcher) {
-  return launcher.gpu().compute_major >= 8;
+  return launcher.gpu().compute_major >= 8 && launcher.gpu().code_version >= 80;
 }
 
 int64_t pieces(int64_t count, int64_t length) {

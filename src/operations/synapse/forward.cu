@@ -13,7 +13,7 @@ namespace {
 using namespace synfire::model;
 using operations::spread;
 
-__device__ __forceinline__ s64 sum_of_planes(const int32_t (&planes)[3]) {
+[[maybe_unused]] __device__ __forceinline__ s64 sum_of_planes(const int32_t (&planes)[3]) {
   return static_cast<s64>(planes[0]) + static_cast<s64>(planes[1]) * 0x100 + static_cast<s64>(planes[2]) * 0x10000;
 }
 
