@@ -12,6 +12,7 @@
 #include "neuron/forward.hpp"
 #include "parameters/set_parameters.hpp"
 #include "parameters/update_parameter.hpp"
+#include "reduce/reduce.hpp"
 #include "spikes/convert_spikes.hpp"
 #include "spikes/count_spikes.hpp"
 #include "state/reset_state.hpp"
@@ -28,6 +29,8 @@
   KIND(ConvertSpikes)                 \
   KIND(CountSpikes)                   \
   KIND(EncodeBernoulli)               \
+  KIND(Reduce)                        \
+  KIND(ReduceBackward)                \
   KIND(ResetState)                    \
   KIND(WriteBytes)                    \
   KIND(GuardedCopy)                   \

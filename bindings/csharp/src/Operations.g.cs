@@ -340,6 +340,140 @@ namespace Synfire
         }
     }
 
+    /// <summary>
+    /// What <see cref="Graph.Reduce(ReduceArguments)"/> records and
+    /// <see cref="Context.Reduce(ReduceArguments, IntPtr)"/> runs.
+    /// </summary>
+    public sealed class ReduceArguments
+    {
+        /// <summary>One of <see cref="Reduce"/>. Default: the sum.</summary>
+        public Reduce Reduction { get; set; }
+
+        /// <summary>One of <see cref="Synfire.Axis"/>. Default: the steps.</summary>
+        public Axis Axis { get; set; }
+
+        /// <summary>Steps T, at least 1.</summary>
+        public long Steps { get; set; }
+
+        /// <summary>Neurons N of one batch row, at least 1.</summary>
+        public long Neurons { get; set; }
+
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long Batch { get; set; }
+
+        /// <summary>
+        /// Read: numbers <c>[T, B, N]</c> in f32, f64, f16, bf16 or u32 (counts), or spikes <c>[T, B, N]</c> in
+        /// <see cref="DType.U8"/>, where every non-zero element counts as 1, <see cref="DType.Bits"/> or
+        /// <see cref="DType.TimeBits"/>. Dense spikes of 0 and 1 in f32, f64, f16 or bf16 are numbers, and give
+        /// the same results.
+        /// </summary>
+        public BufferBase Source { get; set; }
+
+        /// <summary>
+        /// Written: <c>[B, N]</c> over the steps, <c>[T, N]</c> over the batch. f64 for an f64 source, f32 for
+        /// f32, f16 and bf16, either one for u32 and packed or u8 spikes. Must not overlap another buffer of the
+        /// operation.
+        /// </summary>
+        public BufferBase Destination { get; set; }
+
+        /// <summary>
+        /// How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as
+        /// T. Null (default): all T. Its shape is <c>[B]</c>.
+        /// </summary>
+        public BufferBase Lengths { get; set; }
+
+        /// <summary>
+        /// How many batch rows count, from the first on: u32, read in every run. Above B counts as B. Null
+        /// (default): all B. Its shape is <c>[1]</c>.
+        /// </summary>
+        public BufferBase Active { get; set; }
+
+        internal synfire_reduce_desc Desc(Call call)
+        {
+            synfire_reduce_desc desc = synfire_reduce_desc.Init;
+            desc.reduction = (int)Reduction;
+            desc.axis = (int)Axis;
+            desc.n_steps = Steps;
+            desc.n_neurons = Neurons;
+            desc.batch = Batch;
+            desc.source = call.Use(Errors.Given(Source, "Source"));
+            desc.destination = call.Use(Errors.Given(Destination, "Destination"));
+            desc.lengths = call.Use(Lengths);
+            desc.n_active = call.Use(Active);
+            return desc;
+        }
+    }
+
+    /// <summary>
+    /// What <see cref="Graph.ReduceBackward(ReduceBackwardArguments)"/> records and
+    /// <see cref="Context.ReduceBackward(ReduceBackwardArguments, IntPtr)"/> runs.
+    /// </summary>
+    public sealed class ReduceBackwardArguments
+    {
+        /// <summary>One of <see cref="Reduce"/>. Default: the sum.</summary>
+        public Reduce Reduction { get; set; }
+
+        /// <summary>One of <see cref="Synfire.Axis"/>. Default: the steps.</summary>
+        public Axis Axis { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: gradients are added to what <see cref="GradSource"/> holds; elements that receive nothing
+        /// are not touched. Default <c>false</c>: all elements are written.
+        /// </summary>
+        public bool Accumulate { get; set; }
+
+        /// <summary>Steps T, at least 1.</summary>
+        public long Steps { get; set; }
+
+        /// <summary>Neurons N of one batch row, at least 1.</summary>
+        public long Neurons { get; set; }
+
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long Batch { get; set; }
+
+        /// <summary>
+        /// Read: dL/d(destination), <c>[B, N]</c> over the steps, <c>[T, N]</c> over the batch; f32 or f64.
+        /// </summary>
+        public BufferBase GradDestination { get; set; }
+
+        /// <summary>
+        /// Read: <see cref="ReduceArguments.Source"/>, for a maximum, which needs it. Other reductions do not use
+        /// it. Its shape is <c>[T, B, N]</c>, or that of the packed format. Optional.
+        /// </summary>
+        public BufferBase Source { get; set; }
+
+        /// <summary>As in the reduction. Read. Its shape is <c>[B]</c>. Optional.</summary>
+        public BufferBase Lengths { get; set; }
+
+        /// <summary>As in the reduction. Read. Its shape is <c>[1]</c>. Optional.</summary>
+        public BufferBase Active { get; set; }
+
+        /// <summary>
+        /// Written, or added to: dL/d(source) <c>[T, B, N]</c>, such as
+        /// <see cref="BackwardArguments.GradSpikeSeq"/> or <see cref="BackwardArguments.GradVSeq"/>. f64 if
+        /// <see cref="GradDestination"/> is f64, otherwise f32, f16 or bf16. Must not overlap another buffer of
+        /// the operation. Read and written.
+        /// </summary>
+        public BufferBase GradSource { get; set; }
+
+        internal synfire_reduce_backward_desc Desc(Call call)
+        {
+            synfire_reduce_backward_desc desc = synfire_reduce_backward_desc.Init;
+            desc.reduction = (int)Reduction;
+            desc.axis = (int)Axis;
+            desc.accumulate = Accumulate ? 1 : 0;
+            desc.n_steps = Steps;
+            desc.n_neurons = Neurons;
+            desc.batch = Batch;
+            desc.grad_destination = call.Use(Errors.Given(GradDestination, "GradDestination"));
+            desc.source = call.Use(Source);
+            desc.lengths = call.Use(Lengths);
+            desc.n_active = call.Use(Active);
+            desc.grad_source = call.Use(Errors.Given(GradSource, "GradSource"));
+            return desc;
+        }
+    }
+
     /// <summary>What <see cref="Graph.Fill(FillArguments)"/> records.</summary>
     public sealed class FillArguments
     {
@@ -737,6 +871,38 @@ namespace Synfire
             return this;
         }
 
+        /// <summary>Appends a reduction; <see cref="ReduceArguments"/> says what is computed.</summary>
+        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <returns>This graph.</returns>
+        public Graph Reduce(ReduceArguments arguments)
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_reduce_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_graph_record_reduce(Raw, &desc));
+                Keep(call.Used);
+            }
+            return this;
+        }
+
+        /// <summary>
+        /// Appends the gradient of a reduction; <see cref="ReduceBackwardArguments"/> says what is computed.
+        /// </summary>
+        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <returns>This graph.</returns>
+        public Graph ReduceBackward(ReduceBackwardArguments arguments)
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_reduce_backward_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_graph_record_reduce_backward(Raw, &desc));
+                Keep(call.Used);
+            }
+            return this;
+        }
+
         /// <summary>Appends a fill.</summary>
         /// <param name="arguments">What it reads and writes, and how.</param>
         /// <returns>This graph.</returns>
@@ -960,6 +1126,38 @@ namespace Synfire
             {
                 synfire_encode_bernoulli_desc desc = arguments.Desc(call);
                 Errors.Check(Native.synfire_encode_bernoulli(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+
+        /// <summary>
+        /// Reduces an array over its steps or its batch now: the same operation that
+        /// <see cref="Graph.Reduce(ReduceArguments)"/> records.
+        /// </summary>
+        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void Reduce(ReduceArguments arguments, IntPtr stream = default(IntPtr))
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_reduce_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_reduce(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+
+        /// <summary>
+        /// Computes the gradient of a reduction now: the same operation that
+        /// <see cref="Graph.ReduceBackward(ReduceBackwardArguments)"/> records.
+        /// </summary>
+        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void ReduceBackward(ReduceBackwardArguments arguments, IntPtr stream = default(IntPtr))
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_reduce_backward_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_reduce_backward(Raw, &desc, new synfire_stream(stream)));
             }
         }
 

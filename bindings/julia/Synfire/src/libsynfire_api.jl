@@ -149,6 +149,12 @@ const SYNFIRE_TAPE_STORE_NARROW = Int32(3)
 const SYNFIRE_COUNT_PER_NEURON = Int32(0)
 const SYNFIRE_COUNT_PER_STEP = Int32(1)
 const SYNFIRE_COUNT_TOTAL = Int32(2)
+const SYNFIRE_REDUCE_SUM = Int32(0)
+const SYNFIRE_REDUCE_MEAN = Int32(1)
+const SYNFIRE_REDUCE_MAX = Int32(2)
+const SYNFIRE_REDUCE_LAST = Int32(3)
+const SYNFIRE_AXIS_STEPS = Int32(0)
+const SYNFIRE_AXIS_BATCH = Int32(1)
 const SYNFIRE_WAIT_SPIN = Int32(0)
 const SYNFIRE_WAIT_YIELD = Int32(1)
 const SYNFIRE_WAIT_BLOCK = Int32(2)
@@ -167,6 +173,8 @@ const surrogate_names = (Symbol("default") => SYNFIRE_SURROGATE_DEFAULT, Symbol(
 const reset_names = (Symbol("hard") => SYNFIRE_RESET_HARD, Symbol("soft") => SYNFIRE_RESET_SOFT,)
 const tape_names = (Symbol("recompute") => SYNFIRE_TAPE_RECOMPUTE, Symbol("none") => SYNFIRE_TAPE_NONE, Symbol("store") => SYNFIRE_TAPE_STORE, Symbol("store_narrow") => SYNFIRE_TAPE_STORE_NARROW,)
 const count_names = (Symbol("per_neuron") => SYNFIRE_COUNT_PER_NEURON, Symbol("per_step") => SYNFIRE_COUNT_PER_STEP, Symbol("total") => SYNFIRE_COUNT_TOTAL,)
+const reduce_names = (Symbol("sum") => SYNFIRE_REDUCE_SUM, Symbol("mean") => SYNFIRE_REDUCE_MEAN, Symbol("max") => SYNFIRE_REDUCE_MAX, Symbol("last") => SYNFIRE_REDUCE_LAST,)
+const axis_names = (Symbol("steps") => SYNFIRE_AXIS_STEPS, Symbol("batch") => SYNFIRE_AXIS_BATCH,)
 const wait_names = (Symbol("spin") => SYNFIRE_WAIT_SPIN, Symbol("yield") => SYNFIRE_WAIT_YIELD, Symbol("block") => SYNFIRE_WAIT_BLOCK,)
 const slots_names = (Symbol("shared") => SYNFIRE_SLOTS_SHARED,)
 const bound_names = (Symbol("lower") => SYNFIRE_BOUND_LOWER, Symbol("upper") => SYNFIRE_BOUND_UPPER,)
@@ -423,6 +431,45 @@ synfire_encode_bernoulli_desc(; rates_per_step=0, n_steps=0, n_neurons=0, batch=
     synfire_encode_bernoulli_desc(sizeof(synfire_encode_bernoulli_desc), rates_per_step, n_steps, n_neurons, batch, rates, spikes, seed, offset)
 
 """
+A reduction of `[T, B, N]` over the steps or over the batch, such as a readout: the sum of the spikes of each neuron, or its mean, largest or last potential.
+"""
+struct synfire_reduce_desc
+    struct_size::UInt32
+    reduction::Int32
+    axis::Int32
+    reserved::UInt32
+    n_steps::Int64
+    n_neurons::Int64
+    batch::Int64
+    source::synfire_buffer
+    destination::synfire_buffer
+    lengths::synfire_buffer
+    n_active::synfire_buffer
+end
+synfire_reduce_desc(; reduction=0, axis=0, reserved=0, n_steps=0, n_neurons=0, batch=0, source=C_NULL, destination=C_NULL, lengths=C_NULL, n_active=C_NULL) =
+    synfire_reduce_desc(sizeof(synfire_reduce_desc), reduction, axis, reserved, n_steps, n_neurons, batch, source, destination, lengths, n_active)
+
+"""
+The gradient of a reduction with respect to its source. Fields that synfire_reduce_desc has too are those of the reduction.
+"""
+struct synfire_reduce_backward_desc
+    struct_size::UInt32
+    reduction::Int32
+    axis::Int32
+    accumulate::Int32
+    n_steps::Int64
+    n_neurons::Int64
+    batch::Int64
+    grad_destination::synfire_buffer
+    source::synfire_buffer
+    lengths::synfire_buffer
+    n_active::synfire_buffer
+    grad_source::synfire_buffer
+end
+synfire_reduce_backward_desc(; reduction=0, axis=0, accumulate=0, n_steps=0, n_neurons=0, batch=0, grad_destination=C_NULL, source=C_NULL, lengths=C_NULL, n_active=C_NULL, grad_source=C_NULL) =
+    synfire_reduce_backward_desc(sizeof(synfire_reduce_backward_desc), reduction, axis, accumulate, n_steps, n_neurons, batch, grad_destination, source, lengths, n_active, grad_source)
+
+"""
 How to create a graph. Zero means the default in every field except `struct_size`.
 """
 struct synfire_graph_desc
@@ -591,6 +638,8 @@ mutable struct FunctionTable
     synfire_convert_spikes::Ptr{Cvoid}
     synfire_count_spikes::Ptr{Cvoid}
     synfire_encode_bernoulli::Ptr{Cvoid}
+    synfire_reduce::Ptr{Cvoid}
+    synfire_reduce_backward::Ptr{Cvoid}
     synfire_scale_add::Ptr{Cvoid}
     synfire_graph_create::Ptr{Cvoid}
     synfire_graph_destroy::Ptr{Cvoid}
@@ -600,6 +649,8 @@ mutable struct FunctionTable
     synfire_graph_record_convert_spikes::Ptr{Cvoid}
     synfire_graph_record_count_spikes::Ptr{Cvoid}
     synfire_graph_record_encode_bernoulli::Ptr{Cvoid}
+    synfire_graph_record_reduce::Ptr{Cvoid}
+    synfire_graph_record_reduce_backward::Ptr{Cvoid}
     synfire_graph_record_native::Ptr{Cvoid}
     synfire_graph_record_fill::Ptr{Cvoid}
     synfire_graph_record_scale_add::Ptr{Cvoid}
@@ -622,7 +673,7 @@ mutable struct FunctionTable
     synfire_graph_write_dot::Ptr{Cvoid}
     synfire_graph_get_statistics::Ptr{Cvoid}
     synfire_graph_reset_statistics::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -1067,6 +1118,28 @@ Encodes rates as spikes now: the same operation that synfire_graph_record_encode
 end
 
 """
+    synfire_reduce(context, desc, stream)
+
+Reduces an array over its steps or its batch now: the same operation that synfire_graph_record_reduce() records.
+"""
+@inline function synfire_reduce(context, desc, stream)
+    address = functions.synfire_reduce
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_reduce_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
+    synfire_reduce_backward(context, desc, stream)
+
+Computes the gradient of a reduction now: the same operation that synfire_graph_record_reduce_backward() records.
+"""
+@inline function synfire_reduce_backward(context, desc, stream)
+    address = functions.synfire_reduce_backward
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_reduce_backward_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
     synfire_scale_add(context, desc, stream)
 
 Computes destination = keep * destination + scale * source now: the same operation that synfire_graph_record_scale_add() records.
@@ -1163,6 +1236,28 @@ Appends an encoding of rates as spikes; synfire_encode_bernoulli_desc says how. 
     address = functions.synfire_graph_record_encode_bernoulli
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_graph, Ptr{synfire_encode_bernoulli_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_reduce(graph, desc)
+
+Appends a reduction; synfire_reduce_desc says what is computed.
+"""
+@inline function synfire_graph_record_reduce(graph, desc)
+    address = functions.synfire_graph_record_reduce
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_reduce_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_reduce_backward(graph, desc)
+
+Appends the gradient of a reduction; synfire_reduce_backward_desc says what is computed.
+"""
+@inline function synfire_graph_record_reduce_backward(graph, desc)
+    address = functions.synfire_graph_record_reduce_backward
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_reduce_backward_desc}), graph, desc)
 end
 
 """
