@@ -1533,6 +1533,64 @@ typedef struct synfire_reduce_backward_desc {
 #define SYNFIRE_REDUCE_BACKWARD_DESC_INIT \
   { (uint32_t)sizeof(synfire_reduce_backward_desc), 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL }
 
+/** A loss that draws the firing rates of a layer towards a target, with its gradient: a regulariser beside the loss of a
+ * task, against neurons that are silent or always active.
+ *
+ * Step t of batch row b counts if t < `lengths[b]` and b < `n_active[0]`. With M such pairs (t, b), the rate of neuron n
+ * is its number of spikes in them, divided by M:
+ * \f{eqnarray*}{
+ *   L &=& \textrm{strength} \cdot \frac{1}{N} \sum_n (\textrm{rate}_n - \textrm{target})^2, \qquad
+ *   \frac{\partial L}{\partial S[t,b,n]} = \frac{2 \cdot \textrm{strength} \cdot
+ *   (\textrm{rate}_n - \textrm{target})}{N M} \quad \textrm{(each neuron)} \\
+ *   L &=& \textrm{strength} \cdot (\overline{\textrm{rate}} - \textrm{target})^2, \qquad
+ *   \frac{\partial L}{\partial S[t,b,n]} = \frac{2 \cdot \textrm{strength} \cdot
+ *   (\overline{\textrm{rate}} - \textrm{target})}{N M} \quad \textrm{(whole layer)}
+ * \f}
+ * The first is, up to its factor, the firing-rate regularisation of Bellec et al., "A solution to the learning dilemma
+ * for recurrent networks of spiking neurons", Nature Communications 11, 3625 (2020).
+ *
+ * All arithmetic is f64, from exact counts of spikes; squares are summed over the neurons in the order that
+ * ::synfire_reduce_desc states, each added with a fused multiply-add. Host and GPU give the same bits. Where nothing
+ * counts, the loss is +0, and so are all gradients. */
+typedef struct synfire_rate_loss_desc {
+  /** `sizeof(synfire_rate_loss_desc)`. */
+  uint32_t struct_size;
+  /** 0 (default): the rate of each neuron is drawn to the target. 1: the mean rate of the layer is. */
+  int32_t whole_layer SYNFIRE_FLAG;
+  /** Steps T, at least 1. */
+  int64_t n_steps;
+  /** Neurons N of one batch row, at least 1. */
+  int64_t n_neurons;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Spikes per step, finite. The operation's value `"target"`. */
+  double target;
+  /** Factor of the loss, finite. The operation's value `"strength"`. */
+  double strength;
+  /** Read, in any format that synfire_convert_spikes_desc::source may have. */
+  synfire_buffer spikes SYNFIRE_READ("spikes [T, B, N]");
+  /** How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as T. Null
+   *  (default): all T. */
+  synfire_buffer lengths SYNFIRE_READ("[B]") SYNFIRE_NULLABLE;
+  /** How many batch rows count, from the first on: u32, read in every run. Above B counts as B. Null (default): all
+   *  B. */
+  synfire_buffer n_active SYNFIRE_READ("[1]") SYNFIRE_NULLABLE;
+  /** Written, or added to: L, in f32 or f64. Optional; at least one output is needed. */
+  synfire_buffer loss SYNFIRE_UPDATED("[1]") SYNFIRE_NULLABLE;
+  /** Written, or added to: dL/dS, in f32, f64, f16 or bf16, such as synfire_backward_desc::grad_spike_seq. Optional; at
+   *  least one output is needed. */
+  synfire_buffer grad_spike_seq SYNFIRE_UPDATED("[T, B, N]") SYNFIRE_NULLABLE;
+  /** 1: the loss is added to what `loss` holds, in f64, and rounded once. Default 0: it replaces that. */
+  int32_t accumulate_loss SYNFIRE_FLAG;
+  /** 1: the gradient is added to what `grad_spike_seq` holds, in f32 (f64 in f64); elements that do not count are not
+   *  touched. Default 0: it replaces that, and is +0 where nothing counts. */
+  int32_t accumulate SYNFIRE_FLAG;
+} synfire_rate_loss_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_RATE_LOSS_DESC_INIT \
+  { (uint32_t)sizeof(synfire_rate_loss_desc), 0, 0, 0, 0, 0.0, 0.0, NULL, NULL, NULL, NULL, NULL, 0, 0 }
+
 /**
  * Converts spikes from one format to another now: the same operation that synfire_graph_record_convert_spikes()
  * records.
@@ -1635,6 +1693,25 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_reduce_backward(synfire_context 
                                                                 const synfire_reduce_backward_desc *desc,
                                                                 synfire_stream stream SYNFIRE_NULLABLE)
     SYNFIRE_NOEXCEPT;
+
+/**
+ * Computes a rate loss and its gradient now: the same operation that synfire_graph_record_rate_loss() records.
+ *
+ * @param context The context of all buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (also if the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks until done, unless `stream` is captured. @allocates temporary device memory; a host context's threads, with
+ * the first work for them. @enqueues three kernels on `stream`, one more for the gradient and one more for over 1,024
+ * neurons. @capture legal: on a captured stream it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for
+ * the context's own stream. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_rate_loss(synfire_context context, const synfire_rate_loss_desc *desc,
+                                                          synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
 /** @} */
 /** @addtogroup graph
@@ -2044,6 +2121,21 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_reduce(synfire_grap
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_reduce_backward(synfire_graph graph,
                                                                              const synfire_reduce_backward_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends a rate loss; synfire_rate_loss_desc says what is computed.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory; device memory for the first values of a graph. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_rate_loss(synfire_graph graph,
+                                                                       const synfire_rate_loss_desc *desc)
     SYNFIRE_NOEXCEPT;
 
 /**

@@ -996,6 +996,48 @@ constexpr synfire_reduce_backward_desc reduce_backward_desc(synfire_buffer grad_
 }
 
 /**
+ * Fills in a ::synfire_rate_loss_desc.
+ *
+ * A loss that draws the firing rates of a layer towards a target, with its gradient: a regulariser beside the loss of a
+ * task, against neurons that are silent or always active.
+ *
+ * @param spikes         Read, in any format that synfire_convert_spikes_desc::source may have. Shape: `[T, B, N]`,
+ *                       dense or packed.
+ * @param n_steps        Steps T, at least 1.
+ * @param n_neurons      Neurons N of one batch row, at least 1.
+ * @param target         Spikes per step, finite. The operation's value `"target"`.
+ * @param strength       Factor of the loss, finite. The operation's value `"strength"`.
+ * @param batch          Batch rows B. Default: 1.
+ * @param lengths        How many steps of each batch row count, from the first on: u32, read in every run. Above T
+ *                       counts as T. Null (default): all T. Shape: `[B]`.
+ * @param n_active       How many batch rows count, from the first on: u32, read in every run. Above B counts as B. Null
+ *                       (default): all B. Shape: `[1]`.
+ * @param loss           Written, or added to: L, in f32 or f64. Optional; at least one output is needed. Shape: `[1]`.
+ * @param grad_spike_seq Written, or added to: dL/dS, in f32, f64, f16 or bf16, such as
+ *                       synfire_backward_desc::grad_spike_seq. Optional; at least one output is needed. Shape:
+ *                       `[T, B, N]`.
+ * @return The descriptor; `whole_layer`, `accumulate_loss` and `accumulate` may be set in it.
+ */
+constexpr synfire_rate_loss_desc rate_loss_desc(synfire_buffer spikes, steps n_steps, neurons n_neurons, double target,
+                                                double strength, std::int64_t batch = 1,
+                                                synfire_buffer lengths = nullptr, synfire_buffer n_active = nullptr,
+                                                synfire_buffer loss = nullptr,
+                                                synfire_buffer grad_spike_seq = nullptr) noexcept {
+  auto desc = detail::empty<synfire_rate_loss_desc>();
+  desc.spikes = spikes;
+  desc.n_steps = n_steps.count;
+  desc.n_neurons = n_neurons.count;
+  desc.target = target;
+  desc.strength = strength;
+  desc.batch = batch;
+  desc.lengths = lengths;
+  desc.n_active = n_active;
+  desc.loss = loss;
+  desc.grad_spike_seq = grad_spike_seq;
+  return desc;
+}
+
+/**
  * Fills in a ::synfire_fill_desc.
  *
  * A fill of a buffer with one value.
@@ -2097,6 +2139,22 @@ inline void reduce_backward(const Context& context, const synfire_reduce_backwar
 }
 
 /**
+ * Computes a rate loss and its gradient now: the same operation that synfire_graph_record_rate_loss() records.
+ *
+ * Calls synfire_rate_loss(). Reads `spikes` (`[T, B, N]`, dense or packed). Reads, where given, `lengths` (`[B]`) and
+ * `n_active` (`[1]`). Reads and writes, where given, `loss` (`[1]`) and `grad_spike_seq` (`[T, B, N]`).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; rate_loss_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void rate_loss(const Context& context, const synfire_rate_loss_desc& desc, synfire_stream stream = nullptr) {
+  const synfire_rate_loss_desc sized = detail::sized(desc);
+  check(synfire_rate_loss(context, &sized, stream));
+}
+
+/**
  * Computes destination = keep * destination + scale * source now: the same operation that
  * synfire_graph_record_scale_add() records.
  *
@@ -2349,6 +2407,21 @@ class Graph : public Owner<synfire_graph> {
   void record_reduce_backward(const synfire_reduce_backward_desc& desc) {
     const synfire_reduce_backward_desc sized = detail::sized(desc);
     check(synfire_graph_record_reduce_backward(handle_, &sized));
+  }
+
+  /**
+   * Appends a rate loss; synfire_rate_loss_desc says what is computed.
+   *
+   * Calls synfire_graph_record_rate_loss(). Reads `spikes` (`[T, B, N]`, dense or packed). Reads, where given,
+   * `lengths` (`[B]`) and `n_active` (`[1]`). Reads and writes, where given, `loss` (`[1]`) and `grad_spike_seq`
+   * (`[T, B, N]`).
+   *
+   * @param desc What to do; rate_loss_desc() helps.
+   * @throws error
+   */
+  void record_rate_loss(const synfire_rate_loss_desc& desc) {
+    const synfire_rate_loss_desc sized = detail::sized(desc);
+    check(synfire_graph_record_rate_loss(handle_, &sized));
   }
 
   /**

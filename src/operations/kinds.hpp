@@ -12,6 +12,7 @@
 #include "neuron/forward.hpp"
 #include "parameters/set_parameters.hpp"
 #include "parameters/update_parameter.hpp"
+#include "rate_loss/rate_loss.hpp"
 #include "reduce/reduce.hpp"
 #include "spikes/convert_spikes.hpp"
 #include "spikes/count_spikes.hpp"
@@ -31,6 +32,7 @@
   KIND(EncodeBernoulli)               \
   KIND(Reduce)                        \
   KIND(ReduceBackward)                \
+  KIND(RateLoss)                      \
   KIND(ResetState)                    \
   KIND(WriteBytes)                    \
   KIND(GuardedCopy)                   \

@@ -891,6 +891,70 @@ namespace Synfire.Raw
         }
     }
 
+    /// <summary>
+    /// A loss that draws the firing rates of a layer towards a target, with its gradient: a regulariser beside
+    /// the loss of a task, against neurons that are silent or always active.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_rate_loss_desc
+    {
+        /// <summary><c>sizeof(synfire_rate_loss_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>
+        /// 0 (default): the rate of each neuron is drawn to the target. 1: the mean rate of the layer is.
+        /// </summary>
+        public int whole_layer;
+        /// <summary>Steps T, at least 1.</summary>
+        public long n_steps;
+        /// <summary>Neurons N of one batch row, at least 1.</summary>
+        public long n_neurons;
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long batch;
+        /// <summary>Spikes per step, finite. The operation's value <c>"target"</c>.</summary>
+        public double target;
+        /// <summary>Factor of the loss, finite. The operation's value <c>"strength"</c>.</summary>
+        public double strength;
+        /// <summary>Read, in any format that synfire_convert_spikes_desc.source may have.</summary>
+        public synfire_buffer spikes;
+        /// <summary>
+        /// How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as
+        /// T. Null (default): all T.
+        /// </summary>
+        public synfire_buffer lengths;
+        /// <summary>
+        /// How many batch rows count, from the first on: u32, read in every run. Above B counts as B. Null
+        /// (default): all B.
+        /// </summary>
+        public synfire_buffer n_active;
+        /// <summary>Written, or added to: L, in f32 or f64. Optional; at least one output is needed.</summary>
+        public synfire_buffer loss;
+        /// <summary>
+        /// Written, or added to: dL/dS, in f32, f64, f16 or bf16, such as synfire_backward_desc.grad_spike_seq.
+        /// Optional; at least one output is needed.
+        /// </summary>
+        public synfire_buffer grad_spike_seq;
+        /// <summary>
+        /// 1: the loss is added to what <c>loss</c> holds, in f64, and rounded once. Default 0: it replaces that.
+        /// </summary>
+        public int accumulate_loss;
+        /// <summary>
+        /// 1: the gradient is added to what <c>grad_spike_seq</c> holds, in f32 (f64 in f64); elements that do
+        /// not count are not touched. Default 0: it replaces that, and is +0 where nothing counts.
+        /// </summary>
+        public int accumulate;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_rate_loss_desc Init
+        {
+            get
+            {
+                synfire_rate_loss_desc made = default(synfire_rate_loss_desc);
+                made.struct_size = (uint)sizeof(synfire_rate_loss_desc);
+                return made;
+            }
+        }
+    }
+
     /// <summary>How to create a graph. Zero means the default in every field except <c>struct_size</c>.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_graph_desc
@@ -1784,6 +1848,14 @@ namespace Synfire.Raw
             synfire_context context, synfire_reduce_backward_desc* desc, synfire_stream stream);
 
         /// <summary>
+        /// Computes a rate loss and its gradient now: the same operation that synfire_graph_record_rate_loss()
+        /// records.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_rate_loss(
+            synfire_context context, synfire_rate_loss_desc* desc, synfire_stream stream);
+
+        /// <summary>
         /// Computes destination = keep * destination + scale * source now: the same operation that
         /// synfire_graph_record_scale_add() records.
         /// </summary>
@@ -1852,6 +1924,10 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_record_reduce_backward(
             synfire_graph graph, synfire_reduce_backward_desc* desc);
+
+        /// <summary>Appends a rate loss; synfire_rate_loss_desc says what is computed.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_rate_loss(synfire_graph graph, synfire_rate_loss_desc* desc);
 
         /// <summary>
         /// Appends a native node: the caller's own kernels or library calls on CUDA, the caller's own function on

@@ -474,6 +474,97 @@ namespace Synfire
         }
     }
 
+    /// <summary>
+    /// What <see cref="Graph.RateLoss(RateLossArguments)"/> records and
+    /// <see cref="Context.RateLoss(RateLossArguments, IntPtr)"/> runs.
+    /// </summary>
+    public sealed class RateLossArguments
+    {
+        /// <summary>
+        /// <c>false</c> (default): the rate of each neuron is drawn to the target. <c>true</c>: the mean rate of
+        /// the layer is.
+        /// </summary>
+        public bool WholeLayer { get; set; }
+
+        /// <summary>Steps T, at least 1.</summary>
+        public long Steps { get; set; }
+
+        /// <summary>Neurons N of one batch row, at least 1.</summary>
+        public long Neurons { get; set; }
+
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long Batch { get; set; }
+
+        /// <summary>Spikes per step, finite. The operation's value <c>"target"</c>.</summary>
+        public double Target { get; set; }
+
+        /// <summary>Factor of the loss, finite. The operation's value <c>"strength"</c>.</summary>
+        public double Strength { get; set; }
+
+        /// <summary>
+        /// Read, in any format that <see cref="ConvertSpikesArguments.Source"/> may have. Its shape is
+        /// <c>[T, B, N]</c>, or that of the packed format.
+        /// </summary>
+        public BufferBase Spikes { get; set; }
+
+        /// <summary>
+        /// How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as
+        /// T. Null (default): all T. Its shape is <c>[B]</c>.
+        /// </summary>
+        public BufferBase Lengths { get; set; }
+
+        /// <summary>
+        /// How many batch rows count, from the first on: u32, read in every run. Above B counts as B. Null
+        /// (default): all B. Its shape is <c>[1]</c>.
+        /// </summary>
+        public BufferBase Active { get; set; }
+
+        /// <summary>
+        /// Written, or added to: L, in f32 or f64. Optional; at least one output is needed. Read and written. Its
+        /// shape is <c>[1]</c>.
+        /// </summary>
+        public BufferBase Loss { get; set; }
+
+        /// <summary>
+        /// Written, or added to: dL/dS, in f32, f64, f16 or bf16, such as
+        /// <see cref="BackwardArguments.GradSpikeSeq"/>. Optional; at least one output is needed. Read and
+        /// written. Its shape is <c>[T, B, N]</c>.
+        /// </summary>
+        public BufferBase GradSpikeSeq { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: the loss is added to what <see cref="Loss"/> holds, in f64, and rounded once. Default
+        /// <c>false</c>: it replaces that.
+        /// </summary>
+        public bool AccumulateLoss { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: the gradient is added to what <see cref="GradSpikeSeq"/> holds, in f32 (f64 in f64);
+        /// elements that do not count are not touched. Default <c>false</c>: it replaces that, and is +0 where
+        /// nothing counts.
+        /// </summary>
+        public bool Accumulate { get; set; }
+
+        internal synfire_rate_loss_desc Desc(Call call)
+        {
+            synfire_rate_loss_desc desc = synfire_rate_loss_desc.Init;
+            desc.whole_layer = WholeLayer ? 1 : 0;
+            desc.n_steps = Steps;
+            desc.n_neurons = Neurons;
+            desc.batch = Batch;
+            desc.target = Target;
+            desc.strength = Strength;
+            desc.spikes = call.Use(Errors.Given(Spikes, "Spikes"));
+            desc.lengths = call.Use(Lengths);
+            desc.n_active = call.Use(Active);
+            desc.loss = call.Use(Loss);
+            desc.grad_spike_seq = call.Use(GradSpikeSeq);
+            desc.accumulate_loss = AccumulateLoss ? 1 : 0;
+            desc.accumulate = Accumulate ? 1 : 0;
+            return desc;
+        }
+    }
+
     /// <summary>What <see cref="Graph.Fill(FillArguments)"/> records.</summary>
     public sealed class FillArguments
     {
@@ -903,6 +994,21 @@ namespace Synfire
             return this;
         }
 
+        /// <summary>Appends a rate loss; <see cref="RateLossArguments"/> says what is computed.</summary>
+        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <returns>This graph.</returns>
+        public Graph RateLoss(RateLossArguments arguments)
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_rate_loss_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_graph_record_rate_loss(Raw, &desc));
+                Keep(call.Used);
+            }
+            return this;
+        }
+
         /// <summary>Appends a fill.</summary>
         /// <param name="arguments">What it reads and writes, and how.</param>
         /// <returns>This graph.</returns>
@@ -1158,6 +1264,22 @@ namespace Synfire
             {
                 synfire_reduce_backward_desc desc = arguments.Desc(call);
                 Errors.Check(Native.synfire_reduce_backward(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+
+        /// <summary>
+        /// Computes a rate loss and its gradient now: the same operation that
+        /// <see cref="Graph.RateLoss(RateLossArguments)"/> records.
+        /// </summary>
+        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void RateLoss(RateLossArguments arguments, IntPtr stream = default(IntPtr))
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_rate_loss_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_rate_loss(Raw, &desc, new synfire_stream(stream)));
             }
         }
 

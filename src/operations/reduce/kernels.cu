@@ -155,6 +155,18 @@ struct Partials {
 
 // ---- the three kinds of accumulation --------------------------------------------------------------------------------
 
+// By a binary tree. The recursion keeps the array in registers.
+template <int Count, class A, class Join>
+__device__ __forceinline__ A tree(A (&values)[Count], Join join) {
+  if constexpr (Count == 1) {
+    return values[0];
+  } else {
+    A halves[Count / 2];
+#pragma unroll
+    for (int i = 0; i < Count / 2; ++i) halves[i] = join(values[i], values[i + Count / 2]);
+    return tree(halves, join);
+  }
+}
 // Of the warps of a block, joined in a fixed order; valid in warp 0.
 template <class A, class Join>
 __device__ __forceinline__ A join_warps(A mine, A (*shared)[32], Join join) {
@@ -164,11 +176,7 @@ __device__ __forceinline__ A join_warps(A mine, A (*shared)[32], Join join) {
   A all[n_warps];
 #pragma unroll
   for (int w = 0; w < n_warps; ++w) all[w] = shared[w][lane()];
-#pragma unroll
-  for (int half = n_warps / 2; half > 0; half /= 2)
-#pragma unroll
-    for (int w = 0; w < half; ++w) all[w] = join(all[w], all[w + half]);
-  return all[0];
+  return tree(all, join);
 }
 
 // Sums in f64, in the order of model/reduction.hpp: warp w has its lanes w, w + 8, w + 16 ...
@@ -185,11 +193,8 @@ struct Numbers {
         if (entry < end && counts(entry)) lanes[j] += static_cast<double>(source[entry]);
       }
     }
-#pragma unroll
-    for (int half = lanes_per_warp / 2; half > 0; half /= 2)
-#pragma unroll
-      for (int j = 0; j < half; ++j) lanes[j] += lanes[j + half];
-    return join_warps(lanes[0], shared, [](double a, double b) { return a + b; });
+    const auto add = [](double a, double b) { return a + b; };
+    return join_warps(tree(lanes, add), shared, add);
   }
 };
 // Exact sums.

@@ -470,6 +470,28 @@ synfire_reduce_backward_desc(; reduction=0, axis=0, accumulate=0, n_steps=0, n_n
     synfire_reduce_backward_desc(sizeof(synfire_reduce_backward_desc), reduction, axis, accumulate, n_steps, n_neurons, batch, grad_destination, source, lengths, n_active, grad_source)
 
 """
+A loss that draws the firing rates of a layer towards a target, with its gradient: a regulariser beside the loss of a task, against neurons that are silent or always active.
+"""
+struct synfire_rate_loss_desc
+    struct_size::UInt32
+    whole_layer::Int32
+    n_steps::Int64
+    n_neurons::Int64
+    batch::Int64
+    target::Float64
+    strength::Float64
+    spikes::synfire_buffer
+    lengths::synfire_buffer
+    n_active::synfire_buffer
+    loss::synfire_buffer
+    grad_spike_seq::synfire_buffer
+    accumulate_loss::Int32
+    accumulate::Int32
+end
+synfire_rate_loss_desc(; whole_layer=0, n_steps=0, n_neurons=0, batch=0, target=0, strength=0, spikes=C_NULL, lengths=C_NULL, n_active=C_NULL, loss=C_NULL, grad_spike_seq=C_NULL, accumulate_loss=0, accumulate=0) =
+    synfire_rate_loss_desc(sizeof(synfire_rate_loss_desc), whole_layer, n_steps, n_neurons, batch, target, strength, spikes, lengths, n_active, loss, grad_spike_seq, accumulate_loss, accumulate)
+
+"""
 How to create a graph. Zero means the default in every field except `struct_size`.
 """
 struct synfire_graph_desc
@@ -640,6 +662,7 @@ mutable struct FunctionTable
     synfire_encode_bernoulli::Ptr{Cvoid}
     synfire_reduce::Ptr{Cvoid}
     synfire_reduce_backward::Ptr{Cvoid}
+    synfire_rate_loss::Ptr{Cvoid}
     synfire_scale_add::Ptr{Cvoid}
     synfire_graph_create::Ptr{Cvoid}
     synfire_graph_destroy::Ptr{Cvoid}
@@ -651,6 +674,7 @@ mutable struct FunctionTable
     synfire_graph_record_encode_bernoulli::Ptr{Cvoid}
     synfire_graph_record_reduce::Ptr{Cvoid}
     synfire_graph_record_reduce_backward::Ptr{Cvoid}
+    synfire_graph_record_rate_loss::Ptr{Cvoid}
     synfire_graph_record_native::Ptr{Cvoid}
     synfire_graph_record_fill::Ptr{Cvoid}
     synfire_graph_record_scale_add::Ptr{Cvoid}
@@ -673,7 +697,7 @@ mutable struct FunctionTable
     synfire_graph_write_dot::Ptr{Cvoid}
     synfire_graph_get_statistics::Ptr{Cvoid}
     synfire_graph_reset_statistics::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -1140,6 +1164,17 @@ Computes the gradient of a reduction now: the same operation that synfire_graph_
 end
 
 """
+    synfire_rate_loss(context, desc, stream)
+
+Computes a rate loss and its gradient now: the same operation that synfire_graph_record_rate_loss() records.
+"""
+@inline function synfire_rate_loss(context, desc, stream)
+    address = functions.synfire_rate_loss
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_rate_loss_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
     synfire_scale_add(context, desc, stream)
 
 Computes destination = keep * destination + scale * source now: the same operation that synfire_graph_record_scale_add() records.
@@ -1258,6 +1293,17 @@ Appends the gradient of a reduction; synfire_reduce_backward_desc says what is c
     address = functions.synfire_graph_record_reduce_backward
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_graph, Ptr{synfire_reduce_backward_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_rate_loss(graph, desc)
+
+Appends a rate loss; synfire_rate_loss_desc says what is computed.
+"""
+@inline function synfire_graph_record_rate_loss(graph, desc)
+    address = functions.synfire_graph_record_rate_loss
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_rate_loss_desc}), graph, desc)
 end
 
 """

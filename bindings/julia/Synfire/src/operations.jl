@@ -5,8 +5,8 @@
 #
 # SPDX-License-Identifier: MIT
 
-export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, reduce!, reduce_backward!, scale_add!,
-       update_parameter!, reset_rows!, read_rows!, write_rows!, copy_rows!, snapshot!, restore!
+export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, reduce!, reduce_backward!, rate_loss!,
+       scale_add!, update_parameter!, reset_rows!, read_rows!, write_rows!, copy_rows!, snapshot!, restore!
 
 # ---- forward! --------------------------------------------------------------------------------------------------------
 
@@ -438,6 +438,74 @@ stream to run on, by default the context's own.
 """
 reduce_backward!(context::Context; stream=nothing, arguments...) =
     run!(LibSynfire.synfire_reduce_backward, reduce_backward_request(context; arguments...), stream, context)
+
+# ---- rate_loss! ------------------------------------------------------------------------------------------------------
+
+function rate_loss_request(context::Context; spikes, lengths=nothing, active=nothing, loss=nothing,
+                           grad_spike_seq=nothing, whole_layer::Bool=false, steps, neurons, batch=1, target, strength,
+                           accumulate_loss::Bool=false, accumulate::Bool=false, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:spikes, :lengths, :active, :loss, :grad_spike_seq, :whole_layer,
+                                                :steps, :neurons, :batch, :target, :strength, :accumulate_loss,
+                                                :accumulate))
+    operands = Operands(context, neurons)
+    return Request(operands, LibSynfire.synfire_rate_loss_desc(
+        spikes=buffer!(operands, spikes),
+        lengths=buffer!(operands, lengths),
+        n_active=buffer!(operands, active),
+        loss=buffer!(operands, loss),
+        grad_spike_seq=buffer!(operands, grad_spike_seq),
+        whole_layer=whole_layer,
+        n_steps=whole_size("steps", steps),
+        n_neurons=whole_size("neurons", neurons),
+        batch=whole_size("batch", batch),
+        target=target,
+        strength=strength,
+        accumulate_loss=accumulate_loss,
+        accumulate=accumulate))
+end
+
+"""
+    rate_loss!(graph; spikes, lengths=nothing, active=nothing, loss=nothing, grad_spike_seq=nothing, whole_layer=false,
+               steps, neurons, batch=1, target, strength, accumulate_loss=false, accumulate=false)
+
+Appends a rate loss.
+
+A loss that draws the firing rates of a layer towards a target, with its gradient: a regulariser beside the loss of a
+task, against neurons that are silent or always active.
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `spikes`: Read, in any format that `source` of [`convert_spikes!`](@ref) may have.
+- `lengths`: How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as T.
+  `nothing` (default): all T.
+- `active`: How many batch rows count, from the first on: u32, read in every run. Above B counts as B. `nothing`
+  (default): all B.
+- `loss`: Written, or added to: L, in f32 or f64. Optional; at least one output is needed.
+- `grad_spike_seq`: Written, or added to: dL/dS, in f32, f64, f16 or bf16, such as `grad_spike_seq` of
+  [`backward!`](@ref). Optional; at least one output is needed.
+- `whole_layer`: `false` (default): the rate of each neuron is drawn to the target. `true`: the mean rate of the layer
+  is.
+- `steps`: Steps T, at least 1.
+- `neurons`: Neurons N of one batch row, at least 1.
+- `batch`: Batch rows B. Default: 1.
+- `target`: Spikes per step, finite. The operation's value `:target`.
+- `strength`: Factor of the loss, finite. The operation's value `:strength`.
+- `accumulate_loss`: `true`: the loss is added to what `loss` holds, in f64, and rounded once. Default `false`: it
+  replaces that.
+- `accumulate`: `true`: the gradient is added to what `grad_spike_seq` holds, in f32 (f64 in f64); elements that do not
+  count are not touched. Default `false`: it replaces that, and is +0 where nothing counts.
+"""
+rate_loss!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_rate_loss, rate_loss_request(graph.context; arguments...), graph)
+
+"""
+    rate_loss!(context; stream=nothing, ...)
+
+Computes a rate loss and its gradient now. The keywords are those of `rate_loss!(graph; ...)`; `stream` is the CUDA
+stream to run on, by default the context's own.
+"""
+rate_loss!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_rate_loss, rate_loss_request(context; arguments...), stream, context)
 
 # ---- fill! -----------------------------------------------------------------------------------------------------------
 

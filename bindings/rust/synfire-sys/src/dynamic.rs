@@ -50,6 +50,7 @@ pub(crate) struct Table {
     pub synfire_encode_bernoulli: unsafe extern "C" fn(synfire_context, *const synfire_encode_bernoulli_desc, synfire_stream) -> synfire_status,
     pub synfire_reduce: unsafe extern "C" fn(synfire_context, *const synfire_reduce_desc, synfire_stream) -> synfire_status,
     pub synfire_reduce_backward: unsafe extern "C" fn(synfire_context, *const synfire_reduce_backward_desc, synfire_stream) -> synfire_status,
+    pub synfire_rate_loss: unsafe extern "C" fn(synfire_context, *const synfire_rate_loss_desc, synfire_stream) -> synfire_status,
     pub synfire_scale_add: unsafe extern "C" fn(synfire_context, *const synfire_scale_add_desc, synfire_stream) -> synfire_status,
     pub synfire_graph_create: unsafe extern "C" fn(synfire_context, *const synfire_graph_desc, *mut synfire_graph) -> synfire_status,
     pub synfire_graph_destroy: unsafe extern "C" fn(synfire_graph),
@@ -61,6 +62,7 @@ pub(crate) struct Table {
     pub synfire_graph_record_encode_bernoulli: unsafe extern "C" fn(synfire_graph, *const synfire_encode_bernoulli_desc) -> synfire_status,
     pub synfire_graph_record_reduce: unsafe extern "C" fn(synfire_graph, *const synfire_reduce_desc) -> synfire_status,
     pub synfire_graph_record_reduce_backward: unsafe extern "C" fn(synfire_graph, *const synfire_reduce_backward_desc) -> synfire_status,
+    pub synfire_graph_record_rate_loss: unsafe extern "C" fn(synfire_graph, *const synfire_rate_loss_desc) -> synfire_status,
     pub synfire_graph_record_native: unsafe extern "C" fn(synfire_graph, *const synfire_native_desc) -> synfire_status,
     pub synfire_graph_record_fill: unsafe extern "C" fn(synfire_graph, *const synfire_fill_desc) -> synfire_status,
     pub synfire_graph_record_scale_add: unsafe extern "C" fn(synfire_graph, *const synfire_scale_add_desc) -> synfire_status,
@@ -130,6 +132,7 @@ impl Table {
             synfire_encode_bernoulli: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_encode_bernoulli_desc, synfire_stream) -> synfire_status>(find("synfire_encode_bernoulli\0")?),
             synfire_reduce: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_reduce_desc, synfire_stream) -> synfire_status>(find("synfire_reduce\0")?),
             synfire_reduce_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_reduce_backward_desc, synfire_stream) -> synfire_status>(find("synfire_reduce_backward\0")?),
+            synfire_rate_loss: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_rate_loss_desc, synfire_stream) -> synfire_status>(find("synfire_rate_loss\0")?),
             synfire_scale_add: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_scale_add_desc, synfire_stream) -> synfire_status>(find("synfire_scale_add\0")?),
             synfire_graph_create: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_graph_desc, *mut synfire_graph) -> synfire_status>(find("synfire_graph_create\0")?),
             synfire_graph_destroy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph)>(find("synfire_graph_destroy\0")?),
@@ -141,6 +144,7 @@ impl Table {
             synfire_graph_record_encode_bernoulli: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_encode_bernoulli_desc) -> synfire_status>(find("synfire_graph_record_encode_bernoulli\0")?),
             synfire_graph_record_reduce: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_reduce_desc) -> synfire_status>(find("synfire_graph_record_reduce\0")?),
             synfire_graph_record_reduce_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_reduce_backward_desc) -> synfire_status>(find("synfire_graph_record_reduce_backward\0")?),
+            synfire_graph_record_rate_loss: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_rate_loss_desc) -> synfire_status>(find("synfire_graph_record_rate_loss\0")?),
             synfire_graph_record_native: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_native_desc) -> synfire_status>(find("synfire_graph_record_native\0")?),
             synfire_graph_record_fill: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_fill_desc) -> synfire_status>(find("synfire_graph_record_fill\0")?),
             synfire_graph_record_scale_add: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_scale_add_desc) -> synfire_status>(find("synfire_graph_record_scale_add\0")?),
@@ -505,6 +509,14 @@ pub unsafe fn synfire_reduce_backward(context: synfire_context, desc: *const syn
 
 /// # Safety
 ///
+/// As `synfire_rate_loss` in synfire.h.
+#[inline]
+pub unsafe fn synfire_rate_loss(context: synfire_context, desc: *const synfire_rate_loss_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_rate_loss)(context, desc, stream)
+}
+
+/// # Safety
+///
 /// As `synfire_scale_add` in synfire.h.
 #[inline]
 pub unsafe fn synfire_scale_add(context: synfire_context, desc: *const synfire_scale_add_desc, stream: synfire_stream) -> synfire_status {
@@ -589,6 +601,14 @@ pub unsafe fn synfire_graph_record_reduce(graph: synfire_graph, desc: *const syn
 #[inline]
 pub unsafe fn synfire_graph_record_reduce_backward(graph: synfire_graph, desc: *const synfire_reduce_backward_desc) -> synfire_status {
     (crate::load::table().synfire_graph_record_reduce_backward)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_rate_loss` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_rate_loss(graph: synfire_graph, desc: *const synfire_rate_loss_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_rate_loss)(graph, desc)
 }
 
 /// # Safety

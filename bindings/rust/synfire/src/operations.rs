@@ -868,6 +868,150 @@ impl<'a> ReduceBackward<'a> {
     }
 }
 
+/// A loss that draws the firing rates of a layer towards a target, with its gradient: a regulariser beside the loss of a
+/// task, against neurons that are silent or always active.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct RateLoss<'a> {
+    whole_layer: bool,
+    n_steps: i64,
+    n_neurons: i64,
+    batch: i64,
+    target: f64,
+    strength: f64,
+    spikes: &'a Arc<BufferCore>,
+    lengths: Option<&'a Arc<BufferCore>>,
+    n_active: Option<&'a Arc<BufferCore>>,
+    loss: Option<&'a Arc<BufferCore>>,
+    grad_spike_seq: Option<&'a Arc<BufferCore>>,
+    accumulate_loss: bool,
+    accumulate: bool,
+}
+impl<'a> RateLoss<'a> {
+    /// With what it needs; everything else has its default.
+    ///
+    /// - `spikes`: Read, in any format that `source` of [`ConvertSpikes`] may have. Its shape: spikes `[T, B, N]`.
+    pub fn new<T: Element>(spikes: &'a Buffer<T>) -> Self {
+        RateLoss {
+            whole_layer: false,
+            n_steps: 0,
+            n_neurons: 0,
+            batch: 0,
+            target: 0.0,
+            strength: 0.0,
+            spikes: &spikes.core,
+            lengths: None,
+            n_active: None,
+            loss: None,
+            grad_spike_seq: None,
+            accumulate_loss: false,
+            accumulate: false,
+        }
+    }
+    /// `false` (default): the rate of each neuron is drawn to the target. `true`: the mean rate of the layer is.
+    pub fn whole_layer(mut self, whole_layer: bool) -> Self {
+        self.whole_layer = whole_layer;
+        self
+    }
+    /// Steps T, at least 1.
+    pub fn n_steps(mut self, n_steps: i64) -> Self {
+        self.n_steps = n_steps;
+        self
+    }
+    /// Neurons N of one batch row, at least 1.
+    pub fn n_neurons(mut self, n_neurons: i64) -> Self {
+        self.n_neurons = n_neurons;
+        self
+    }
+    /// Batch rows B. Default: 1.
+    pub fn batch(mut self, batch: i64) -> Self {
+        self.batch = batch;
+        self
+    }
+    /// Spikes per step, finite. The operation's value `"target"`.
+    pub fn target(mut self, target: f64) -> Self {
+        self.target = target;
+        self
+    }
+    /// Factor of the loss, finite. The operation's value `"strength"`.
+    pub fn strength(mut self, strength: f64) -> Self {
+        self.strength = strength;
+        self
+    }
+    /// How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as T. Without
+    /// (default): all T. Its shape: `[B]`.
+    pub fn lengths<T: Element>(mut self, lengths: &'a Buffer<T>) -> Self {
+        self.lengths = Some(&lengths.core);
+        self
+    }
+    /// How many batch rows count, from the first on: u32, read in every run. Above B counts as B. Without (default): all
+    /// B. Its shape: `[1]`.
+    pub fn n_active<T: Element>(mut self, n_active: &'a Buffer<T>) -> Self {
+        self.n_active = Some(&n_active.core);
+        self
+    }
+    /// Written, or added to: L, in f32 or f64. At least one output is needed. Its shape: `[1]`.
+    pub fn loss<T: Element>(mut self, loss: &'a Buffer<T>) -> Self {
+        self.loss = Some(&loss.core);
+        self
+    }
+    /// Written, or added to: dL/dS, in f32, f64, f16 or bf16, such as [`Backward::grad_spike_seq`]. At least one output
+    /// is needed. Its shape: `[T, B, N]`.
+    pub fn grad_spike_seq<T: Element>(mut self, grad_spike_seq: &'a Buffer<T>) -> Self {
+        self.grad_spike_seq = Some(&grad_spike_seq.core);
+        self
+    }
+    /// `true`: the loss is added to what `loss` holds, in f64, and rounded once. `false` (default): it replaces that.
+    pub fn accumulate_loss(mut self, accumulate_loss: bool) -> Self {
+        self.accumulate_loss = accumulate_loss;
+        self
+    }
+    /// `true`: the gradient is added to what `grad_spike_seq` holds, in f32 (f64 in f64); elements that do not count are
+    /// not touched. `false` (default): it replaces that, and is +0 where nothing counts.
+    pub fn accumulate(mut self, accumulate: bool) -> Self {
+        self.accumulate = accumulate;
+        self
+    }
+    /// Appends a rate loss; [`RateLoss`] says what is computed.
+    pub fn record(self, graph: &mut Graph) -> Result<Operation> {
+        let desc = self.desc();
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_graph_record_rate_loss(graph.as_raw(), &desc) })?;
+        self.buffers().for_each(|core| graph.keep(core));
+        graph.appended()
+    }
+    /// Computes a rate loss and its gradient now: the same operation that [`RateLoss::record`] records. Returns when it
+    /// is done.
+    pub fn run(self, context: &Context) -> Result<()> {
+        let desc = self.desc();
+        let mut held: Vec<&Held> = vec![];
+        held.extend(self.buffers().map(|core| &core.held));
+        // SAFETY: live handles, held for the call; the descriptor lives for it.
+        context.now(held, || unsafe { sys::synfire_rate_loss(context.raw, &desc, null_mut()) })
+    }
+    fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
+        [Some(self.spikes), self.lengths, self.n_active, self.loss, self.grad_spike_seq].into_iter().flatten()
+    }
+    fn desc(&self) -> sys::synfire_rate_loss_desc {
+        sys::synfire_rate_loss_desc {
+            struct_size: size_of::<sys::synfire_rate_loss_desc>() as u32,
+            whole_layer: self.whole_layer.into(),
+            n_steps: self.n_steps,
+            n_neurons: self.n_neurons,
+            batch: self.batch,
+            target: self.target,
+            strength: self.strength,
+            spikes: self.spikes.raw,
+            lengths: self.lengths.map_or(null_mut(), |core| core.raw),
+            n_active: self.n_active.map_or(null_mut(), |core| core.raw),
+            loss: self.loss.map_or(null_mut(), |core| core.raw),
+            grad_spike_seq: self.grad_spike_seq.map_or(null_mut(), |core| core.raw),
+            accumulate_loss: self.accumulate_loss.into(),
+            accumulate: self.accumulate.into(),
+        }
+    }
+}
+
 /// A fill of a buffer with one value.
 #[derive(Clone, Copy, Debug)]
 #[must_use]

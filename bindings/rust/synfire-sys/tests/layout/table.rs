@@ -23,6 +23,7 @@ pub fn table() -> Vec<String> {
     structure!(lines, synfire_encode_bernoulli_desc { struct_size, rates_per_step, n_steps, n_neurons, batch, rates, spikes, seed, offset });
     structure!(lines, synfire_reduce_desc { struct_size, reduction, axis, reserved, n_steps, n_neurons, batch, source, destination, lengths, n_active });
     structure!(lines, synfire_reduce_backward_desc { struct_size, reduction, axis, accumulate, n_steps, n_neurons, batch, grad_destination, source, lengths, n_active, grad_source });
+    structure!(lines, synfire_rate_loss_desc { struct_size, whole_layer, n_steps, n_neurons, batch, target, strength, spikes, lengths, n_active, loss, grad_spike_seq, accumulate_loss, accumulate });
     structure!(lines, synfire_graph_desc { struct_size, n_slots });
     structure!(lines, synfire_copy_desc { struct_size, reserved, source, destination, source_offset, destination_offset, bytes });
     structure!(lines, synfire_memory { data, bytes });
