@@ -191,6 +191,52 @@ static void print_structs(void) {
   FIELD(synfire_encode_bernoulli_desc, offset);
   end_struct();
 
+  begin_struct("synfire_reduce_desc", sizeof(synfire_reduce_desc));
+  FIELD(synfire_reduce_desc, struct_size);
+  FIELD(synfire_reduce_desc, reduction);
+  FIELD(synfire_reduce_desc, axis);
+  FIELD(synfire_reduce_desc, reserved);
+  FIELD(synfire_reduce_desc, n_steps);
+  FIELD(synfire_reduce_desc, n_neurons);
+  FIELD(synfire_reduce_desc, batch);
+  FIELD(synfire_reduce_desc, source);
+  FIELD(synfire_reduce_desc, destination);
+  FIELD(synfire_reduce_desc, lengths);
+  FIELD(synfire_reduce_desc, n_active);
+  end_struct();
+
+  begin_struct("synfire_reduce_backward_desc", sizeof(synfire_reduce_backward_desc));
+  FIELD(synfire_reduce_backward_desc, struct_size);
+  FIELD(synfire_reduce_backward_desc, reduction);
+  FIELD(synfire_reduce_backward_desc, axis);
+  FIELD(synfire_reduce_backward_desc, accumulate);
+  FIELD(synfire_reduce_backward_desc, n_steps);
+  FIELD(synfire_reduce_backward_desc, n_neurons);
+  FIELD(synfire_reduce_backward_desc, batch);
+  FIELD(synfire_reduce_backward_desc, grad_destination);
+  FIELD(synfire_reduce_backward_desc, source);
+  FIELD(synfire_reduce_backward_desc, lengths);
+  FIELD(synfire_reduce_backward_desc, n_active);
+  FIELD(synfire_reduce_backward_desc, grad_source);
+  end_struct();
+
+  begin_struct("synfire_rate_loss_desc", sizeof(synfire_rate_loss_desc));
+  FIELD(synfire_rate_loss_desc, struct_size);
+  FIELD(synfire_rate_loss_desc, whole_layer);
+  FIELD(synfire_rate_loss_desc, n_steps);
+  FIELD(synfire_rate_loss_desc, n_neurons);
+  FIELD(synfire_rate_loss_desc, batch);
+  FIELD(synfire_rate_loss_desc, target);
+  FIELD(synfire_rate_loss_desc, strength);
+  FIELD(synfire_rate_loss_desc, spikes);
+  FIELD(synfire_rate_loss_desc, lengths);
+  FIELD(synfire_rate_loss_desc, n_active);
+  FIELD(synfire_rate_loss_desc, loss);
+  FIELD(synfire_rate_loss_desc, grad_spike_seq);
+  FIELD(synfire_rate_loss_desc, accumulate_loss);
+  FIELD(synfire_rate_loss_desc, accumulate);
+  end_struct();
+
   begin_struct("synfire_graph_desc", sizeof(synfire_graph_desc));
   FIELD(synfire_graph_desc, struct_size);
   FIELD(synfire_graph_desc, n_slots);
@@ -381,6 +427,12 @@ static void print_constants(void) {
   CONSTANT(SYNFIRE_COUNT_PER_NEURON);
   CONSTANT(SYNFIRE_COUNT_PER_STEP);
   CONSTANT(SYNFIRE_COUNT_TOTAL);
+  CONSTANT(SYNFIRE_REDUCE_SUM);
+  CONSTANT(SYNFIRE_REDUCE_MEAN);
+  CONSTANT(SYNFIRE_REDUCE_MAX);
+  CONSTANT(SYNFIRE_REDUCE_LAST);
+  CONSTANT(SYNFIRE_AXIS_STEPS);
+  CONSTANT(SYNFIRE_AXIS_BATCH);
   CONSTANT(SYNFIRE_WAIT_SPIN);
   CONSTANT(SYNFIRE_WAIT_YIELD);
   CONSTANT(SYNFIRE_WAIT_BLOCK);

@@ -93,6 +93,7 @@ double reduced(const Reduction& r, const std::vector<double>& source, size_t gro
   if (r.reduction == SYNFIRE_REDUCE_LAST) return source[r.element(group, entries.back(), n)];
   if (r.reduction == SYNFIRE_REDUCE_MAX) return source[r.element(group, *winner(r, source, group, n), n)];
   std::vector<std::pair<size_t, double>> values;
+  values.reserve(entries.size());
   for (const size_t entry : entries) values.emplace_back(entry, source[r.element(group, entry, n)]);
   const double sum = ordered_sum(values, static_cast<size_t>(r.steps() ? r.shape.n_steps : r.shape.batch));
   return r.reduction == SYNFIRE_REDUCE_SUM ? sum : sum / static_cast<double>(entries.size());
@@ -414,8 +415,9 @@ TEST_F(Reduce, WhatDoesNotCountDoesNotMatter) {
     r.reduction = reduction;
     std::vector<double> values = values_of(SYNFIRE_DTYPE_F32, r.shape.sequence(), 3);
     const std::vector<double> expected = predicted(r, values, SYNFIRE_DTYPE_F32);
+    const double special[] = {nan, infinity};
     for (size_t i = 0; i < values.size(); ++i)
-      if (i / 6 >= 4 || i % 6 >= 3) values[i] = i % 2 == 0 ? nan : infinity;
+      if (i / 6 >= 4 || i % 6 >= 3) values[i] = special[i % 2];
     const Rows source = sequence(SYNFIRE_DTYPE_F32, r.shape, values), destination = results(r, SYNFIRE_DTYPE_F32);
     const Counting counts = counting(r);
     const auto desc = describe(r, source, destination, counts);

@@ -275,7 +275,7 @@ __device__ __forceinline__ void store_result(const ReduceLaunch& launch, const C
 // ---- kernels --------------------------------------------------------------------------------------------------------
 
 template <class E, class Kind>
-__global__ void __launch_bounds__(reduce_threads) reduce(const __grid_constant__ ReduceLaunch launch) {
+__global__ void __launch_bounds__(reduce_threads, 3) reduce(const __grid_constant__ ReduceLaunch launch) {
   wait_for_previous();
   using Result = typename Kind::Result;
   __shared__ Result shared[n_warps][32];
