@@ -198,17 +198,14 @@ void spread_row(const ReduceBackward& op, const host::ReduceKernels& kernels, Gr
        op.grad_source.dtype, op.grad_source.dtype == SYNFIRE_DTYPE_F64, op.accumulate, group.count, e.n_neurons});
 }
 
-// The entries that won receive the gradients of their maxima.
+// The entries that won receive the gradients of their maxima. All others are zero already, or are added to.
 void spread_tile(const ReduceBackward& op, const host::ReduceKernels& kernels, const Tile& tile) {
   const Extents& e = op.extents;
   const bool steps = op.axis == Axis::steps;
-  const int64_t n_entries = steps ? e.n_steps : e.batch, element = bytes_of(op.grad_source);
+  const int64_t element = bytes_of(op.grad_source);
   const int64_t stride = steps ? op.grad_source.pitch : e.n_neurons;
   char* const to = static_cast<char*>(op.grad_source.data) +
                    (tile.group * (steps ? e.n_neurons : op.grad_source.pitch) + tile.neuron) * element;
-  if (!op.accumulate)
-    for (int64_t r = 0; r < n_entries; ++r)
-      std::memset(to + r * stride * element, 0, static_cast<size_t>(tile.columns * element));
   uint64_t orders[width];
   int64_t winners[width];
   kernels.largest(columns_of(op.source, op.axis, e, counting_of(op.lengths, op.n_active), tile), orders, winners);
@@ -245,19 +242,24 @@ void run(const Reduce& op, Launcher& launcher) {
 
 void run(const ReduceBackward& op, Launcher& launcher) {
   const Extents& e = op.extents;
-  const Tiles tiles(op.axis, e);
   const host::ReduceKernels& kernels = SYNFIRE_SELECT_LEVEL(reduce_kernels);
-  const bool max = op.reduction == Reduction::max;
-  launcher.for_each_range(max ? tiles.count() : e.n_steps * e.batch, wants_threads(op),
-                          [&](int64_t begin, int64_t end) {
-                            Group group;
-                            for (int64_t index = begin; index < end; ++index) {
-                              if (max)
-                                spread_tile(op, kernels, tiles.at(index));
-                              else
-                                spread_row(op, kernels, group, index / e.batch, index % e.batch);
-                            }
-                          });
+  if (op.reduction != Reduction::max)
+    return launcher.for_each_range(e.n_steps * e.batch, wants_threads(op), [&](int64_t begin, int64_t end) {
+      Group group;
+      for (int64_t row = begin; row < end; ++row) spread_row(op, kernels, group, row / e.batch, row % e.batch);
+    });
+  // Whole steps are cleared, because pieces of rows that are far apart are written several times slower.
+  if (!op.accumulate)
+    launcher.for_each_range(e.n_steps, wants_threads(op), [&](int64_t begin, int64_t end) {
+      const int64_t element = bytes_of(op.grad_source);
+      for (int64_t t = begin; t < end; ++t)
+        std::memset(static_cast<char*>(op.grad_source.data) + t * op.grad_source.pitch * element, 0,
+                    static_cast<size_t>(e.row() * element));
+    });
+  const Tiles tiles(op.axis, e);
+  launcher.for_each_range(tiles.count(), wants_threads(op), [&](int64_t begin, int64_t end) {
+    for (int64_t index = begin; index < end; ++index) spread_tile(op, kernels, tiles.at(index));
+  });
 }
 
 }  // namespace synfire::operations

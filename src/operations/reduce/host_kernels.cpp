@@ -147,32 +147,50 @@ void sum_whole(const ReduceColumns& in, uint64_t* sums) {
 // ---- maxima ---------------------------------------------------------------------------------------------------------
 
 template <class Read>
-void largest_of(const ReduceColumns& in, uint64_t* orders, int64_t* indices) {
-  using Order = decltype(order_of(typename Read::Value()));
-  Order best[width] = {};
-  int64_t at[width];
-  for (int64_t& index : at) index = -1;
+using OrderOf = decltype(order_of(typename Read::Value()));
+
+template <class Read>
+void largest_order(const ReduceColumns& in, uint64_t* orders) {
+  OrderOf<Read> best[width] = {};
   typename Read::Value row[width];
   for (int64_t r = 0; r < in.count; ++r) {
     if (!counts(in, r)) continue;
     Read::read(in, r, row);
-    if (!indices) {
-      for (int i = 0; i < in.columns; ++i) {
-        const Order order = order_of(row[i]);
-        best[i] = order > best[i] ? order : best[i];
-      }
-      continue;
-    }
     for (int i = 0; i < in.columns; ++i) {
-      const Order order = order_of(row[i]);
-      const bool above = order > best[i] || at[i] < 0;
-      best[i] = above ? order : best[i];
-      at[i] = above ? r : at[i];
+      const OrderOf<Read> order = order_of(row[i]);
+      best[i] = order > best[i] ? order : best[i];
     }
   }
   for (int i = 0; i < in.columns; ++i) orders[i] = best[i];
-  if (indices)
-    for (int i = 0; i < in.columns; ++i) indices[i] = at[i];
+}
+
+// An index of the width of an order, where it suffices, is selected in the same vector lanes.
+template <class Read, class Index>
+void largest_index(const ReduceColumns& in, uint64_t* orders, int64_t* indices) {
+  OrderOf<Read> best[width] = {};
+  Index at[width];
+  for (Index& index : at) index = -1;
+  typename Read::Value row[width];
+  for (int64_t r = 0; r < in.count; ++r) {
+    if (!counts(in, r)) continue;
+    Read::read(in, r, row);
+    const Index here = static_cast<Index>(r);
+    for (int i = 0; i < in.columns; ++i) {
+      const OrderOf<Read> order = order_of(row[i]);
+      const bool above = (order > best[i]) | (at[i] < 0);
+      best[i] = above ? order : best[i];
+      at[i] = above ? here : at[i];
+    }
+  }
+  for (int i = 0; i < in.columns; ++i) orders[i] = best[i];
+  for (int i = 0; i < in.columns; ++i) indices[i] = at[i];
+}
+
+template <class Read>
+void largest_of(const ReduceColumns& in, uint64_t* orders, int64_t* indices) {
+  if (!indices) return largest_order<Read>(in, orders);
+  if (sizeof(OrderOf<Read>) == 4 && in.count <= 0x7FFFFFFF) return largest_index<Read, int32_t>(in, orders, indices);
+  return largest_index<Read, int64_t>(in, orders, indices);
 }
 
 void largest(const ReduceColumns& in, uint64_t* orders, int64_t* indices) {
