@@ -1432,6 +1432,175 @@ typedef struct synfire_encode_bernoulli_desc {
 #define SYNFIRE_ENCODE_BERNOULLI_DESC_INIT \
   { (uint32_t)sizeof(synfire_encode_bernoulli_desc), 0, 0, 0, 0, NULL, NULL, 0u, 0u }
 
+/** How entries are reduced to one: synfire_reduce_desc::reduction. */
+enum {
+  /** Their sum. */
+  SYNFIRE_REDUCE_SUM = 0,
+  /** Their sum, divided by how many count. */
+  SYNFIRE_REDUCE_MEAN = 1,
+  /** The largest. */
+  SYNFIRE_REDUCE_MAX = 2,
+  /** The last one that counts. */
+  SYNFIRE_REDUCE_LAST = 3
+};
+
+/** What a reduction goes over: synfire_reduce_desc::axis. */
+enum {
+  /** The steps: the result is `[B, N]`. */
+  SYNFIRE_AXIS_STEPS = 0,
+  /** The batch: the result is `[T, N]`. */
+  SYNFIRE_AXIS_BATCH = 1
+};
+
+/** A reduction of `[T, B, N]` over the steps or over the batch, such as a readout: the sum of the spikes of each neuron,
+ * or its mean, largest or last potential.
+ *
+ * Step t of batch row b counts if t < `lengths[b]` and b < `n_active[0]`, whatever the axis. Where nothing counts, the
+ * result is +0. Host and GPU give the same bits.
+ *
+ * - Sums of u32 and of spikes are exact 64-bit integers, rounded to the type of `destination` once. A mean is that sum
+ *   divided by the number of entries that count, both as f64, rounded once more if the result is f32.
+ * - Sums of f32, f64, f16 and bf16 are f64 sums in a fixed order, rounded at the end; a mean divides the f64 sum. Entry
+ *   i (the step or the batch row) is added to running sum i mod 128 of chunk i / 1024, in ascending order, from +0. The
+ *   128 running sums of a chunk are joined by a binary tree: sum j and sum j + 64, then j and j + 32, and so on. If there
+ *   are several chunks, their sums are summed in 128 running sums and a tree in the same way. Entries that do not count
+ *   are left out, and move no other.
+ * - The maximum is that of IEEE 754-2019: a NaN is above every number, and -0 below +0.
+ *
+ * All results are f32, also those of 16-bit sources, or f64: as the states of a layer, they are small and have a range
+ * that 16-bit types lack. */
+typedef struct synfire_reduce_desc {
+  /** `sizeof(synfire_reduce_desc)`. */
+  uint32_t struct_size;
+  /** One of `SYNFIRE_REDUCE_*`. Default: the sum. */
+  int32_t reduction SYNFIRE_ONE_OF(SYNFIRE_REDUCE);
+  /** One of `SYNFIRE_AXIS_*`. Default: the steps. */
+  int32_t axis SYNFIRE_ONE_OF(SYNFIRE_AXIS);
+  /** Must be zero. */
+  uint32_t reserved;
+  /** Steps T, at least 1. */
+  int64_t n_steps;
+  /** Neurons N of one batch row, at least 1. */
+  int64_t n_neurons;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Read: numbers `[T, B, N]` in f32, f64, f16, bf16 or u32 (counts), or spikes `[T, B, N]` in ::SYNFIRE_DTYPE_U8,
+   *  where every non-zero element counts as 1, ::SYNFIRE_DTYPE_BITS or ::SYNFIRE_DTYPE_TIME_BITS. Dense spikes of 0 and
+   *  1 in f32, f64, f16 or bf16 are numbers, and give the same results. */
+  synfire_buffer source SYNFIRE_READ("spikes [T, B, N]");
+  /** Written: `[B, N]` over the steps, `[T, N]` over the batch. f64 for an f64 source, f32 for f32, f16 and bf16, either
+   *  one for u32 and packed or u8 spikes. Must not overlap another buffer of the operation. */
+  synfire_buffer destination SYNFIRE_WRITTEN("[B, N] or [T, N]");
+  /** How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as T. Null
+   *  (default): all T. */
+  synfire_buffer lengths SYNFIRE_READ("[B]") SYNFIRE_NULLABLE;
+  /** How many batch rows count, from the first on: u32, read in every run. Above B counts as B. Null (default): all
+   *  B. */
+  synfire_buffer n_active SYNFIRE_READ("[1]") SYNFIRE_NULLABLE;
+} synfire_reduce_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_REDUCE_DESC_INIT \
+  { (uint32_t)sizeof(synfire_reduce_desc), 0, 0, 0u, 0, 0, 0, NULL, NULL, NULL, NULL }
+
+/** The gradient of a reduction with respect to its source. Fields that ::synfire_reduce_desc has too are those of the
+ * reduction.
+ *
+ * Every entry that counts receives the gradient of its result (sum), that gradient divided by the number of entries that
+ * count (mean), or the gradient if it is the largest one (of several, that with the lowest index) or the last one. All
+ * others receive +0. The arithmetic is f32, or f64 with f64 buffers. */
+typedef struct synfire_reduce_backward_desc {
+  /** `sizeof(synfire_reduce_backward_desc)`. */
+  uint32_t struct_size;
+  /** One of `SYNFIRE_REDUCE_*`. Default: the sum. */
+  int32_t reduction SYNFIRE_ONE_OF(SYNFIRE_REDUCE);
+  /** One of `SYNFIRE_AXIS_*`. Default: the steps. */
+  int32_t axis SYNFIRE_ONE_OF(SYNFIRE_AXIS);
+  /** 1: gradients are added to what `grad_source` holds; elements that receive nothing are not touched. Default 0: all
+   *  elements are written. */
+  int32_t accumulate SYNFIRE_FLAG;
+  /** Steps T, at least 1. */
+  int64_t n_steps;
+  /** Neurons N of one batch row, at least 1. */
+  int64_t n_neurons;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Read: dL/d(destination), `[B, N]` over the steps, `[T, N]` over the batch; f32 or f64. */
+  synfire_buffer grad_destination SYNFIRE_READ("[B, N] or [T, N]");
+  /** Read: synfire_reduce_desc::source, for a maximum, which needs it. Other reductions do not use it. */
+  synfire_buffer source SYNFIRE_READ("spikes [T, B, N]") SYNFIRE_NULLABLE;
+  /** As in the reduction. */
+  synfire_buffer lengths SYNFIRE_READ("[B]") SYNFIRE_NULLABLE;
+  /** As in the reduction. */
+  synfire_buffer n_active SYNFIRE_READ("[1]") SYNFIRE_NULLABLE;
+  /** Written, or added to: dL/d(source) `[T, B, N]`, such as synfire_backward_desc::grad_spike_seq or
+   *  synfire_backward_desc::grad_v_seq. f64 if `grad_destination` is f64, otherwise f32, f16 or bf16. Must not overlap
+   *  another buffer of the operation. */
+  synfire_buffer grad_source SYNFIRE_UPDATED("[T, B, N]");
+} synfire_reduce_backward_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_REDUCE_BACKWARD_DESC_INIT \
+  { (uint32_t)sizeof(synfire_reduce_backward_desc), 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL }
+
+/** A loss that draws the firing rates of a layer towards a target, with its gradient: a regulariser beside the loss of a
+ * task, against neurons that are silent or always active.
+ *
+ * Step t of batch row b counts if t < `lengths[b]` and b < `n_active[0]`. With M such pairs (t, b), the rate of neuron n
+ * is its number of spikes in them, divided by M:
+ * \f{eqnarray*}{
+ *   L &=& \textrm{strength} \cdot \frac{1}{N} \sum_n (\textrm{rate}_n - \textrm{target})^2, \qquad
+ *   \frac{\partial L}{\partial S[t,b,n]} = \frac{2 \cdot \textrm{strength} \cdot
+ *   (\textrm{rate}_n - \textrm{target})}{N M} \quad \textrm{(each neuron)} \\
+ *   L &=& \textrm{strength} \cdot (\overline{\textrm{rate}} - \textrm{target})^2, \qquad
+ *   \frac{\partial L}{\partial S[t,b,n]} = \frac{2 \cdot \textrm{strength} \cdot
+ *   (\overline{\textrm{rate}} - \textrm{target})}{N M} \quad \textrm{(whole layer)}
+ * \f}
+ * The first is, up to its factor, the firing-rate regularisation of Bellec et al., "A solution to the learning dilemma
+ * for recurrent networks of spiking neurons", Nature Communications 11, 3625 (2020).
+ *
+ * All arithmetic is f64, from exact counts of spikes; squares are summed over the neurons in the order that
+ * ::synfire_reduce_desc states, each added with a fused multiply-add. Host and GPU give the same bits. Where nothing
+ * counts, the loss is +0, and so are all gradients. */
+typedef struct synfire_rate_loss_desc {
+  /** `sizeof(synfire_rate_loss_desc)`. */
+  uint32_t struct_size;
+  /** 0 (default): the rate of each neuron is drawn to the target. 1: the mean rate of the layer is. */
+  int32_t whole_layer SYNFIRE_FLAG;
+  /** Steps T, at least 1. */
+  int64_t n_steps;
+  /** Neurons N of one batch row, at least 1. */
+  int64_t n_neurons;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Spikes per step, finite. The operation's value `"target"`. */
+  double target;
+  /** Factor of the loss, finite. The operation's value `"strength"`. */
+  double strength;
+  /** Read, in any format that synfire_convert_spikes_desc::source may have. */
+  synfire_buffer spikes SYNFIRE_READ("spikes [T, B, N]");
+  /** How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as T. Null
+   *  (default): all T. */
+  synfire_buffer lengths SYNFIRE_READ("[B]") SYNFIRE_NULLABLE;
+  /** How many batch rows count, from the first on: u32, read in every run. Above B counts as B. Null (default): all
+   *  B. */
+  synfire_buffer n_active SYNFIRE_READ("[1]") SYNFIRE_NULLABLE;
+  /** Written, or added to: L, in f32 or f64. Optional; at least one output is needed. */
+  synfire_buffer loss SYNFIRE_UPDATED("[1]") SYNFIRE_NULLABLE;
+  /** Written, or added to: dL/dS, in f32, f64, f16 or bf16, such as synfire_backward_desc::grad_spike_seq. Optional; at
+   *  least one output is needed. */
+  synfire_buffer grad_spike_seq SYNFIRE_UPDATED("[T, B, N]") SYNFIRE_NULLABLE;
+  /** 1: the loss is added to what `loss` holds, in f64, and rounded once. Default 0: it replaces that. */
+  int32_t accumulate_loss SYNFIRE_FLAG;
+  /** 1: the gradient is added to what `grad_spike_seq` holds, in f32 (f64 in f64); elements that do not count are not
+   *  touched. Default 0: it replaces that, and is +0 where nothing counts. */
+  int32_t accumulate SYNFIRE_FLAG;
+} synfire_rate_loss_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_RATE_LOSS_DESC_INIT \
+  { (uint32_t)sizeof(synfire_rate_loss_desc), 0, 0, 0, 0, 0.0, 0.0, NULL, NULL, NULL, NULL, NULL, 0, 0 }
+
 /**
  * Converts spikes from one format to another now: the same operation that synfire_graph_record_convert_spikes()
  * records.
@@ -1494,6 +1663,65 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_encode_bernoulli(synfire_context
                                                                  const synfire_encode_bernoulli_desc *desc,
                                                                  synfire_stream stream SYNFIRE_NULLABLE)
     SYNFIRE_NOEXCEPT;
+
+/**
+ * Reduces an array over its steps or its batch now: the same operation that synfire_graph_record_reduce() records.
+ *
+ * @param context The context of all buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (also if the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks with more than 1,024 entries on CUDA, else no, until done on the host. @allocates
+ * temporary device memory, with more than 1,024 entries; a host context's threads, with the first work for them.
+ * @enqueues one kernel, or two for more than 1,024 steps or batch rows, on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_reduce(synfire_context context, const synfire_reduce_desc *desc,
+                                                       synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Computes the gradient of a reduction now: the same operation that synfire_graph_record_reduce_backward() records.
+ *
+ * @param context The context of all buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (also if the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks for a maximum on CUDA, else no, until done on the host. @allocates
+ * temporary device memory, for a maximum; a host context's threads, with the first work for them.
+ * @enqueues one kernel, or two for a maximum, on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_reduce_backward(synfire_context context,
+                                                                const synfire_reduce_backward_desc *desc,
+                                                                synfire_stream stream SYNFIRE_NULLABLE)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Computes a rate loss and its gradient now: the same operation that synfire_graph_record_rate_loss() records.
+ *
+ * @param context The context of all buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (also if the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks until done, unless `stream` is captured. @allocates temporary device memory; a host context's threads, with
+ * the first work for them. @enqueues three kernels on `stream`, one more for the gradient and one more for over 1,024
+ * neurons. @capture legal: on a captured stream it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for
+ * the context's own stream. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_rate_loss(synfire_context context, const synfire_rate_loss_desc *desc,
+                                                          synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
 /** @} */
 /** @addtogroup data
@@ -1866,6 +2094,50 @@ typedef struct synfire_update_parameter_desc {
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_UPDATE_PARAMETER_DESC_INIT \
   { (uint32_t)sizeof(synfire_update_parameter_desc), 0u, NULL, NULL, 0.0, 0.0, 0.0 }
+
+/**
+ * Appends a reduction; synfire_reduce_desc says what is computed.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_reduce(synfire_graph graph,
+                                                                    const synfire_reduce_desc *desc) SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends the gradient of a reduction; synfire_reduce_backward_desc says what is computed.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_reduce_backward(synfire_graph graph,
+                                                                             const synfire_reduce_backward_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends a rate loss; synfire_rate_loss_desc says what is computed.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory; device memory for the first values of a graph. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_rate_loss(synfire_graph graph,
+                                                                       const synfire_rate_loss_desc *desc)
+    SYNFIRE_NOEXCEPT;
 
 /**
  * Computes destination = keep * destination + scale * source now: the same operation that

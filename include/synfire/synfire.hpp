@@ -802,6 +802,130 @@ inline synfire_backward_desc backward_desc(synfire_buffer grad_spike_seq = nullp
 // ---- generated from synfire.h by bindings/cpp/generate.py: begin descriptors
 
 /**
+ * Fills in a ::synfire_reduce_desc.
+ *
+ * A reduction of `[T, B, N]` over the steps or over the batch, such as a readout: the sum of the spikes of each neuron,
+ * or its mean, largest or last potential.
+ *
+ * @param source      Read: numbers `[T, B, N]` in f32, f64, f16, bf16 or u32 (counts), or spikes `[T, B, N]` in
+ *                    ::SYNFIRE_DTYPE_U8, where every non-zero element counts as 1, ::SYNFIRE_DTYPE_BITS or
+ *                    ::SYNFIRE_DTYPE_TIME_BITS. Dense spikes of 0 and 1 in f32, f64, f16 or bf16 are numbers, and give
+ *                    the same results.
+ * @param destination Written: `[B, N]` over the steps, `[T, N]` over the batch. f64 for an f64 source, f32 for f32, f16
+ *                    and bf16, either one for u32 and packed or u8 spikes. Must not overlap another buffer of the
+ *                    operation.
+ * @param reduction   One of `SYNFIRE_REDUCE_*`.
+ * @param axis        One of `SYNFIRE_AXIS_*`.
+ * @param n_steps     Steps T, at least 1.
+ * @param n_neurons   Neurons N of one batch row, at least 1.
+ * @param batch       Batch rows B. Default: 1.
+ * @param lengths     How many steps of each batch row count, from the first on: u32, read in every run. Above T counts
+ *                    as T. Null (default): all T. Shape: `[B]`.
+ * @param n_active    How many batch rows count, from the first on: u32, read in every run. Above B counts as B. Null
+ *                    (default): all B. Shape: `[1]`.
+ * @return The descriptor.
+ */
+constexpr synfire_reduce_desc reduce_desc(synfire_buffer source, synfire_buffer destination, std::int32_t reduction,
+                                          std::int32_t axis, steps n_steps, neurons n_neurons, std::int64_t batch = 1,
+                                          synfire_buffer lengths = nullptr,
+                                          synfire_buffer n_active = nullptr) noexcept {
+  auto desc = detail::empty<synfire_reduce_desc>();
+  desc.source = source;
+  desc.destination = destination;
+  desc.reduction = reduction;
+  desc.axis = axis;
+  desc.n_steps = n_steps.count;
+  desc.n_neurons = n_neurons.count;
+  desc.batch = batch;
+  desc.lengths = lengths;
+  desc.n_active = n_active;
+  return desc;
+}
+
+/**
+ * Fills in a ::synfire_reduce_backward_desc.
+ *
+ * The gradient of a reduction with respect to its source. Fields that ::synfire_reduce_desc has too are those of the
+ * reduction.
+ *
+ * @param grad_destination Read: dL/d(destination), `[B, N]` over the steps, `[T, N]` over the batch; f32 or f64.
+ * @param grad_source      Written, or added to: dL/d(source) `[T, B, N]`, such as synfire_backward_desc::grad_spike_seq
+ *                         or synfire_backward_desc::grad_v_seq. f64 if `grad_destination` is f64, otherwise f32, f16 or
+ *                         bf16. Must not overlap another buffer of the operation.
+ * @param reduction        One of `SYNFIRE_REDUCE_*`.
+ * @param axis             One of `SYNFIRE_AXIS_*`.
+ * @param n_steps          Steps T, at least 1.
+ * @param n_neurons        Neurons N of one batch row, at least 1.
+ * @param batch            Batch rows B. Default: 1.
+ * @param source           Read: synfire_reduce_desc::source, for a maximum, which needs it. Other reductions do not use
+ *                         it. Shape: `[T, B, N]`, dense or packed.
+ * @param lengths          As in the reduction. Shape: `[B]`.
+ * @param n_active         As in the reduction. Shape: `[1]`.
+ * @return The descriptor; `accumulate` may be set in it.
+ */
+constexpr synfire_reduce_backward_desc reduce_backward_desc(synfire_buffer grad_destination, synfire_buffer grad_source,
+                                                            std::int32_t reduction, std::int32_t axis, steps n_steps,
+                                                            neurons n_neurons, std::int64_t batch = 1,
+                                                            synfire_buffer source = nullptr,
+                                                            synfire_buffer lengths = nullptr,
+                                                            synfire_buffer n_active = nullptr) noexcept {
+  auto desc = detail::empty<synfire_reduce_backward_desc>();
+  desc.grad_destination = grad_destination;
+  desc.grad_source = grad_source;
+  desc.reduction = reduction;
+  desc.axis = axis;
+  desc.n_steps = n_steps.count;
+  desc.n_neurons = n_neurons.count;
+  desc.batch = batch;
+  desc.source = source;
+  desc.lengths = lengths;
+  desc.n_active = n_active;
+  return desc;
+}
+
+/**
+ * Fills in a ::synfire_rate_loss_desc.
+ *
+ * A loss that draws the firing rates of a layer towards a target, with its gradient: a regulariser beside the loss of a
+ * task, against neurons that are silent or always active.
+ *
+ * @param spikes         Read, in any format that synfire_convert_spikes_desc::source may have. Shape: `[T, B, N]`,
+ *                       dense or packed.
+ * @param n_steps        Steps T, at least 1.
+ * @param n_neurons      Neurons N of one batch row, at least 1.
+ * @param target         Spikes per step, finite. The operation's value `"target"`.
+ * @param strength       Factor of the loss, finite. The operation's value `"strength"`.
+ * @param batch          Batch rows B. Default: 1.
+ * @param lengths        How many steps of each batch row count, from the first on: u32, read in every run. Above T
+ *                       counts as T. Null (default): all T. Shape: `[B]`.
+ * @param n_active       How many batch rows count, from the first on: u32, read in every run. Above B counts as B. Null
+ *                       (default): all B. Shape: `[1]`.
+ * @param loss           Written, or added to: L, in f32 or f64. Optional; at least one output is needed. Shape: `[1]`.
+ * @param grad_spike_seq Written, or added to: dL/dS, in f32, f64, f16 or bf16, such as
+ *                       synfire_backward_desc::grad_spike_seq. Optional; at least one output is needed. Shape:
+ *                       `[T, B, N]`.
+ * @return The descriptor; `whole_layer`, `accumulate_loss` and `accumulate` may be set in it.
+ */
+constexpr synfire_rate_loss_desc rate_loss_desc(synfire_buffer spikes, steps n_steps, neurons n_neurons, double target,
+                                                double strength, std::int64_t batch = 1,
+                                                synfire_buffer lengths = nullptr, synfire_buffer n_active = nullptr,
+                                                synfire_buffer loss = nullptr,
+                                                synfire_buffer grad_spike_seq = nullptr) noexcept {
+  auto desc = detail::empty<synfire_rate_loss_desc>();
+  desc.spikes = spikes;
+  desc.n_steps = n_steps.count;
+  desc.n_neurons = n_neurons.count;
+  desc.target = target;
+  desc.strength = strength;
+  desc.batch = batch;
+  desc.lengths = lengths;
+  desc.n_active = n_active;
+  desc.loss = loss;
+  desc.grad_spike_seq = grad_spike_seq;
+  return desc;
+}
+
+/**
  * Fills in a ::synfire_copy_desc.
  *
  * A copy between two buffers of one context.
@@ -2119,6 +2243,56 @@ class Synapse : public Owner<synfire_synapse> {
 // ---- generated from synfire.h by bindings/cpp/generate.py: begin context
 
 /**
+ * Reduces an array over its steps or its batch now: the same operation that synfire_graph_record_reduce() records.
+ *
+ * Calls synfire_reduce(). Reads `source` (`[T, B, N]`, dense or packed). Reads, where given, `lengths` (`[B]`) and
+ * `n_active` (`[1]`). Writes `destination` (`[B, N]` or `[T, N]`).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; reduce_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void reduce(const Context& context, const synfire_reduce_desc& desc, synfire_stream stream = nullptr) {
+  const synfire_reduce_desc sized = detail::sized(desc);
+  check(synfire_reduce(context, &sized, stream));
+}
+
+/**
+ * Computes the gradient of a reduction now: the same operation that synfire_graph_record_reduce_backward() records.
+ *
+ * Calls synfire_reduce_backward(). Reads `grad_destination` (`[B, N]` or `[T, N]`). Reads, where given, `source`
+ * (`[T, B, N]`, dense or packed), `lengths` (`[B]`) and `n_active` (`[1]`). Reads and writes `grad_source`
+ * (`[T, B, N]`).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; reduce_backward_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void reduce_backward(const Context& context, const synfire_reduce_backward_desc& desc,
+                            synfire_stream stream = nullptr) {
+  const synfire_reduce_backward_desc sized = detail::sized(desc);
+  check(synfire_reduce_backward(context, &sized, stream));
+}
+
+/**
+ * Computes a rate loss and its gradient now: the same operation that synfire_graph_record_rate_loss() records.
+ *
+ * Calls synfire_rate_loss(). Reads `spikes` (`[T, B, N]`, dense or packed). Reads, where given, `lengths` (`[B]`) and
+ * `n_active` (`[1]`). Reads and writes, where given, `loss` (`[1]`) and `grad_spike_seq` (`[T, B, N]`).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; rate_loss_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void rate_loss(const Context& context, const synfire_rate_loss_desc& desc, synfire_stream stream = nullptr) {
+  const synfire_rate_loss_desc sized = detail::sized(desc);
+  check(synfire_rate_loss(context, &sized, stream));
+}
+
+/**
  * Converts spikes from one format to another now: the same operation that synfire_graph_record_convert_spikes()
  * records.
  *
@@ -2335,6 +2509,50 @@ class Graph : public Owner<synfire_graph> {
   }
 
   // ---- generated from synfire.h by bindings/cpp/generate.py: begin graph
+
+  /**
+   * Appends a reduction; synfire_reduce_desc says what is computed.
+   *
+   * Calls synfire_graph_record_reduce(). Reads `source` (`[T, B, N]`, dense or packed). Reads, where given, `lengths`
+   * (`[B]`) and `n_active` (`[1]`). Writes `destination` (`[B, N]` or `[T, N]`).
+   *
+   * @param desc What to do; reduce_desc() helps.
+   * @throws error
+   */
+  void record_reduce(const synfire_reduce_desc& desc) {
+    const synfire_reduce_desc sized = detail::sized(desc);
+    check(synfire_graph_record_reduce(handle_, &sized));
+  }
+
+  /**
+   * Appends the gradient of a reduction; synfire_reduce_backward_desc says what is computed.
+   *
+   * Calls synfire_graph_record_reduce_backward(). Reads `grad_destination` (`[B, N]` or `[T, N]`). Reads, where given,
+   * `source` (`[T, B, N]`, dense or packed), `lengths` (`[B]`) and `n_active` (`[1]`). Reads and writes `grad_source`
+   * (`[T, B, N]`).
+   *
+   * @param desc What to do; reduce_backward_desc() helps.
+   * @throws error
+   */
+  void record_reduce_backward(const synfire_reduce_backward_desc& desc) {
+    const synfire_reduce_backward_desc sized = detail::sized(desc);
+    check(synfire_graph_record_reduce_backward(handle_, &sized));
+  }
+
+  /**
+   * Appends a rate loss; synfire_rate_loss_desc says what is computed.
+   *
+   * Calls synfire_graph_record_rate_loss(). Reads `spikes` (`[T, B, N]`, dense or packed). Reads, where given,
+   * `lengths` (`[B]`) and `n_active` (`[1]`). Reads and writes, where given, `loss` (`[1]`) and `grad_spike_seq`
+   * (`[T, B, N]`).
+   *
+   * @param desc What to do; rate_loss_desc() helps.
+   * @throws error
+   */
+  void record_rate_loss(const synfire_rate_loss_desc& desc) {
+    const synfire_rate_loss_desc sized = detail::sized(desc);
+    check(synfire_graph_record_rate_loss(handle_, &sized));
+  }
 
   /**
    * Appends a forward pass. All checks happen here, none at launch. A layer may occur in a graph any number of times:

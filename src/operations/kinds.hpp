@@ -14,6 +14,8 @@
 #include "parameters/set_parameters.hpp"
 #include "parameters/update_parameter.hpp"
 #include "shuffle/shuffle.hpp"
+#include "rate_loss/rate_loss.hpp"
+#include "reduce/reduce.hpp"
 #include "spikes/convert_spikes.hpp"
 #include "spikes/count_spikes.hpp"
 #include "state/reset_state.hpp"
@@ -37,6 +39,9 @@
   KIND(SynapseForward)                \
   KIND(SynapseWeightGradient)         \
   KIND(SynapseInputGradient)          \
+  KIND(Reduce)                        \
+  KIND(ReduceBackward)                \
+  KIND(RateLoss)                      \
   KIND(ResetState)                    \
   KIND(WriteBytes)                    \
   KIND(GuardedCopy)                   \

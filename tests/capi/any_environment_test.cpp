@@ -379,6 +379,55 @@ class Everything {
         look(packed);
       }
     }
+    run_reductions(context, packed);
+  }
+
+  // Of numbers and of spikes, with their gradients; and the rate of the spikes.
+  void run_reductions(synfire_context context, synfire_buffer spikes) {
+    const Buffer dense = buffer(context, SYNFIRE_DTYPE_F32, shape.sequence()),
+                 row = buffer(context, SYNFIRE_DTYPE_F32, shape.row()),
+                 gradient = buffer(context, SYNFIRE_DTYPE_F16, shape.sequence()),
+                 loss = buffer(context, SYNFIRE_DTYPE_F32, 1);
+    answer(synfire_buffer_upload(dense, 0, narrow_x_.data(), narrow_x_.size() * sizeof narrow_x_[0]));
+    for (int32_t reduction = SYNFIRE_REDUCE_SUM; reduction <= SYNFIRE_REDUCE_LAST; ++reduction) {
+      synfire_reduce_desc reduce = SYNFIRE_REDUCE_DESC_INIT;
+      reduce.reduction = reduction;
+      reduce.n_steps = shape.n_steps;
+      reduce.batch = shape.batch;
+      reduce.n_neurons = shape.n_neurons;
+      reduce.destination = row;
+      for (const synfire_buffer source : {spikes, dense.get()}) {
+        reduce.source = source;
+        answer(synfire_reduce(context, &reduce, nullptr));
+        look(row);
+      }
+      synfire_reduce_backward_desc backward = SYNFIRE_REDUCE_BACKWARD_DESC_INIT;
+      backward.reduction = reduction;
+      backward.n_steps = shape.n_steps;
+      backward.batch = shape.batch;
+      backward.n_neurons = shape.n_neurons;
+      backward.grad_destination = row;
+      backward.source = dense;
+      backward.grad_source = gradient;
+      for (backward.accumulate = 0; backward.accumulate < 2; ++backward.accumulate) {
+        answer(synfire_reduce_backward(context, &backward, nullptr));
+        look(gradient);
+      }
+    }
+    synfire_rate_loss_desc rate = SYNFIRE_RATE_LOSS_DESC_INIT;
+    rate.n_steps = shape.n_steps;
+    rate.batch = shape.batch;
+    rate.n_neurons = shape.n_neurons;
+    rate.target = 0.1;
+    rate.strength = 1e-6;
+    rate.spikes = spikes;
+    rate.loss = loss;
+    rate.grad_spike_seq = gradient;
+    for (rate.whole_layer = 0; rate.whole_layer < 2; ++rate.whole_layer) {
+      answer(synfire_rate_loss(context, &rate, nullptr));
+      look(loss);
+      look(gradient);
+    }
   }
 
   static synfire_status SYNFIRE_CALL native(void* user, const synfire_native_call*) {

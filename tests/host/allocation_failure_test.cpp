@@ -293,6 +293,37 @@ const std::vector<Kind>& kinds() {
          desc.batch = 2;
          desc.indices = w.indices;
          return synfire_graph_record_shuffle(w.graph, &desc);
+      {"record_reduce",
+       [](World& w) {
+         synfire_reduce_desc desc = SYNFIRE_REDUCE_DESC_INIT;
+         desc.n_steps = n_steps;
+         desc.batch = batch;
+         desc.n_neurons = n_neurons;
+         desc.source = w.grad_spike;
+         desc.destination = w.row;
+         return synfire_graph_record_reduce(w.graph, &desc);
+       }},
+      {"record_reduce_backward",
+       [](World& w) {
+         synfire_reduce_backward_desc desc = SYNFIRE_REDUCE_BACKWARD_DESC_INIT;
+         desc.reduction = SYNFIRE_REDUCE_MAX;
+         desc.n_steps = n_steps;
+         desc.batch = batch;
+         desc.n_neurons = n_neurons;
+         desc.grad_destination = w.row;
+         desc.source = w.grad_spike;
+         desc.grad_source = w.grad_x;
+         return synfire_graph_record_reduce_backward(w.graph, &desc);
+       }},
+      {"record_rate_loss",
+       [](World& w) {
+         synfire_rate_loss_desc desc = SYNFIRE_RATE_LOSS_DESC_INIT;
+         desc.n_steps = n_steps;
+         desc.batch = batch;
+         desc.n_neurons = n_neurons;
+         desc.spikes = w.grad_spike;
+         desc.grad_spike_seq = w.grad_x;
+         return synfire_graph_record_rate_loss(w.graph, &desc);
        }},
       {"record_native",
        [](World& w) {

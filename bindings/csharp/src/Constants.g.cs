@@ -338,6 +338,32 @@ namespace Synfire
         Total = 2
     }
 
+    /// <summary>The constants <c>SYNFIRE_REDUCE_*</c> of the C library.</summary>
+    public enum Reduce
+    {
+        /// <summary>Their sum.</summary>
+        Sum = 0,
+
+        /// <summary>Their sum, divided by how many count.</summary>
+        Mean = 1,
+
+        /// <summary>The largest.</summary>
+        Max = 2,
+
+        /// <summary>The last one that counts.</summary>
+        Last = 3
+    }
+
+    /// <summary>The constants <c>SYNFIRE_AXIS_*</c> of the C library.</summary>
+    public enum Axis
+    {
+        /// <summary>The steps: the result is <c>[B, N]</c>.</summary>
+        Steps = 0,
+
+        /// <summary>The batch: the result is <c>[T, N]</c>.</summary>
+        Batch = 1
+    }
+
     /// <summary>The constants <c>SYNFIRE_WAIT_*</c> of the C library.</summary>
     public enum WaitPolicy
     {

@@ -805,6 +805,182 @@ namespace Synfire.Raw
     }
 
     /// <summary>
+    /// A reduction of <c>[T, B, N]</c> over the steps or over the batch, such as a readout: the sum of the spikes
+    /// of each neuron, or its mean, largest or last potential.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_reduce_desc
+    {
+        /// <summary><c>sizeof(synfire_reduce_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>One of <c>SYNFIRE_REDUCE_*</c>. Default: the sum.</summary>
+        public int reduction;
+        /// <summary>One of <c>SYNFIRE_AXIS_*</c>. Default: the steps.</summary>
+        public int axis;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+        /// <summary>Steps T, at least 1.</summary>
+        public long n_steps;
+        /// <summary>Neurons N of one batch row, at least 1.</summary>
+        public long n_neurons;
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long batch;
+        /// <summary>
+        /// Read: numbers <c>[T, B, N]</c> in f32, f64, f16, bf16 or u32 (counts), or spikes <c>[T, B, N]</c> in
+        /// SYNFIRE_DTYPE_U8, where every non-zero element counts as 1, SYNFIRE_DTYPE_BITS or
+        /// SYNFIRE_DTYPE_TIME_BITS. Dense spikes of 0 and 1 in f32, f64, f16 or bf16 are numbers, and give the
+        /// same results.
+        /// </summary>
+        public synfire_buffer source;
+        /// <summary>
+        /// Written: <c>[B, N]</c> over the steps, <c>[T, N]</c> over the batch. f64 for an f64 source, f32 for
+        /// f32, f16 and bf16, either one for u32 and packed or u8 spikes. Must not overlap another buffer of the
+        /// operation.
+        /// </summary>
+        public synfire_buffer destination;
+        /// <summary>
+        /// How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as
+        /// T. Null (default): all T.
+        /// </summary>
+        public synfire_buffer lengths;
+        /// <summary>
+        /// How many batch rows count, from the first on: u32, read in every run. Above B counts as B. Null
+        /// (default): all B.
+        /// </summary>
+        public synfire_buffer n_active;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_reduce_desc Init
+        {
+            get
+            {
+                synfire_reduce_desc made = default(synfire_reduce_desc);
+                made.struct_size = (uint)sizeof(synfire_reduce_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
+    /// The gradient of a reduction with respect to its source. Fields that synfire_reduce_desc has too are those
+    /// of the reduction.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_reduce_backward_desc
+    {
+        /// <summary><c>sizeof(synfire_reduce_backward_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>One of <c>SYNFIRE_REDUCE_*</c>. Default: the sum.</summary>
+        public int reduction;
+        /// <summary>One of <c>SYNFIRE_AXIS_*</c>. Default: the steps.</summary>
+        public int axis;
+        /// <summary>
+        /// 1: gradients are added to what <c>grad_source</c> holds; elements that receive nothing are not
+        /// touched. Default 0: all elements are written.
+        /// </summary>
+        public int accumulate;
+        /// <summary>Steps T, at least 1.</summary>
+        public long n_steps;
+        /// <summary>Neurons N of one batch row, at least 1.</summary>
+        public long n_neurons;
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long batch;
+        /// <summary>
+        /// Read: dL/d(destination), <c>[B, N]</c> over the steps, <c>[T, N]</c> over the batch; f32 or f64.
+        /// </summary>
+        public synfire_buffer grad_destination;
+        /// <summary>
+        /// Read: synfire_reduce_desc.source, for a maximum, which needs it. Other reductions do not use it.
+        /// </summary>
+        public synfire_buffer source;
+        /// <summary>As in the reduction.</summary>
+        public synfire_buffer lengths;
+        /// <summary>As in the reduction.</summary>
+        public synfire_buffer n_active;
+        /// <summary>
+        /// Written, or added to: dL/d(source) <c>[T, B, N]</c>, such as synfire_backward_desc.grad_spike_seq or
+        /// synfire_backward_desc.grad_v_seq. f64 if <c>grad_destination</c> is f64, otherwise f32, f16 or bf16.
+        /// Must not overlap another buffer of the operation.
+        /// </summary>
+        public synfire_buffer grad_source;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_reduce_backward_desc Init
+        {
+            get
+            {
+                synfire_reduce_backward_desc made = default(synfire_reduce_backward_desc);
+                made.struct_size = (uint)sizeof(synfire_reduce_backward_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
+    /// A loss that draws the firing rates of a layer towards a target, with its gradient: a regulariser beside
+    /// the loss of a task, against neurons that are silent or always active.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_rate_loss_desc
+    {
+        /// <summary><c>sizeof(synfire_rate_loss_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>
+        /// 0 (default): the rate of each neuron is drawn to the target. 1: the mean rate of the layer is.
+        /// </summary>
+        public int whole_layer;
+        /// <summary>Steps T, at least 1.</summary>
+        public long n_steps;
+        /// <summary>Neurons N of one batch row, at least 1.</summary>
+        public long n_neurons;
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long batch;
+        /// <summary>Spikes per step, finite. The operation's value <c>"target"</c>.</summary>
+        public double target;
+        /// <summary>Factor of the loss, finite. The operation's value <c>"strength"</c>.</summary>
+        public double strength;
+        /// <summary>Read, in any format that synfire_convert_spikes_desc.source may have.</summary>
+        public synfire_buffer spikes;
+        /// <summary>
+        /// How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as
+        /// T. Null (default): all T.
+        /// </summary>
+        public synfire_buffer lengths;
+        /// <summary>
+        /// How many batch rows count, from the first on: u32, read in every run. Above B counts as B. Null
+        /// (default): all B.
+        /// </summary>
+        public synfire_buffer n_active;
+        /// <summary>Written, or added to: L, in f32 or f64. Optional; at least one output is needed.</summary>
+        public synfire_buffer loss;
+        /// <summary>
+        /// Written, or added to: dL/dS, in f32, f64, f16 or bf16, such as synfire_backward_desc.grad_spike_seq.
+        /// Optional; at least one output is needed.
+        /// </summary>
+        public synfire_buffer grad_spike_seq;
+        /// <summary>
+        /// 1: the loss is added to what <c>loss</c> holds, in f64, and rounded once. Default 0: it replaces that.
+        /// </summary>
+        public int accumulate_loss;
+        /// <summary>
+        /// 1: the gradient is added to what <c>grad_spike_seq</c> holds, in f32 (f64 in f64); elements that do
+        /// not count are not touched. Default 0: it replaces that, and is +0 where nothing counts.
+        /// </summary>
+        public int accumulate;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_rate_loss_desc Init
+        {
+            get
+            {
+                synfire_rate_loss_desc made = default(synfire_rate_loss_desc);
+                made.struct_size = (uint)sizeof(synfire_rate_loss_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
     /// Rows of a data set to gather into a batch. The source has R rows of T steps of N elements; row b of the
     /// batch is the row of the source whose number is <c>indices[b]</c>. The batch is time-major, as layers read
     /// it: the transposition is part of the operation. The bits of elements are copied unchanged.
@@ -1662,6 +1838,24 @@ namespace Synfire.Raw
         /// <summary>All spikes: one element.</summary>
         public const int SYNFIRE_COUNT_TOTAL = 2;
 
+        /// <summary>Their sum.</summary>
+        public const int SYNFIRE_REDUCE_SUM = 0;
+
+        /// <summary>Their sum, divided by how many count.</summary>
+        public const int SYNFIRE_REDUCE_MEAN = 1;
+
+        /// <summary>The largest.</summary>
+        public const int SYNFIRE_REDUCE_MAX = 2;
+
+        /// <summary>The last one that counts.</summary>
+        public const int SYNFIRE_REDUCE_LAST = 3;
+
+        /// <summary>The steps: the result is <c>[B, N]</c>.</summary>
+        public const int SYNFIRE_AXIS_STEPS = 0;
+
+        /// <summary>The batch: the result is <c>[T, N]</c>.</summary>
+        public const int SYNFIRE_AXIS_BATCH = 1;
+
         /// <summary>Poll continuously: the lowest latency, one busy processor.</summary>
         public const int SYNFIRE_WAIT_SPIN = 0;
 
@@ -1963,6 +2157,30 @@ namespace Synfire.Raw
             synfire_context context, synfire_encode_bernoulli_desc* desc, synfire_stream stream);
 
         /// <summary>
+        /// Reduces an array over its steps or its batch now: the same operation that
+        /// synfire_graph_record_reduce() records.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_reduce(
+            synfire_context context, synfire_reduce_desc* desc, synfire_stream stream);
+
+        /// <summary>
+        /// Computes the gradient of a reduction now: the same operation that
+        /// synfire_graph_record_reduce_backward() records.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_reduce_backward(
+            synfire_context context, synfire_reduce_backward_desc* desc, synfire_stream stream);
+
+        /// <summary>
+        /// Computes a rate loss and its gradient now: the same operation that synfire_graph_record_rate_loss()
+        /// records.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_rate_loss(
+            synfire_context context, synfire_rate_loss_desc* desc, synfire_stream stream);
+
+        /// <summary>
         /// Gathers rows of a data set into a batch now: the same operation that
         /// synfire_graph_record_gather_rows() records.
         /// </summary>
@@ -1977,6 +2195,19 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_shuffle(
             synfire_context context, synfire_shuffle_desc* desc, synfire_stream stream);
+
+        /// <summary>Appends a reduction; synfire_reduce_desc says what is computed.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_reduce(synfire_graph graph, synfire_reduce_desc* desc);
+
+        /// <summary>Appends the gradient of a reduction; synfire_reduce_backward_desc says what is computed.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_reduce_backward(
+            synfire_graph graph, synfire_reduce_backward_desc* desc);
+
+        /// <summary>Appends a rate loss; synfire_rate_loss_desc says what is computed.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_rate_loss(synfire_graph graph, synfire_rate_loss_desc* desc);
 
         /// <summary>
         /// Computes destination = keep * destination + scale * source now: the same operation that

@@ -65,6 +65,28 @@ class ForgedHandles : public Errors {
     desc.n_rows = 1;
     desc.indices = words;
     desc.n_active = words;
+  synfire_reduce_desc reduce() const {
+    synfire_reduce_desc desc = of_shape<synfire_reduce_desc>(SYNFIRE_REDUCE_DESC_INIT);
+    desc.source = rig.x;
+    desc.destination = rig.v_final;
+    desc.lengths = desc.n_active = words;
+    return desc;
+  }
+  synfire_reduce_backward_desc reduce_backward() const {
+    synfire_reduce_backward_desc desc = of_shape<synfire_reduce_backward_desc>(SYNFIRE_REDUCE_BACKWARD_DESC_INIT);
+    desc.reduction = SYNFIRE_REDUCE_MAX;
+    desc.grad_destination = rig.v_final;
+    desc.source = rig.x;
+    desc.lengths = desc.n_active = words;
+    desc.grad_source = rig.grad_spike_seq;
+    return desc;
+  }
+  synfire_rate_loss_desc rate_loss() const {
+    synfire_rate_loss_desc desc = of_shape<synfire_rate_loss_desc>(SYNFIRE_RATE_LOSS_DESC_INIT);
+    desc.spikes = rig.spikes;
+    desc.lengths = desc.n_active = words;
+    desc.loss = rig.v_final;
+    desc.grad_spike_seq = rig.grad_spike_seq;
     return desc;
   }
   synfire_scale_add_desc scale_add() const {
@@ -164,6 +186,20 @@ class ForgedHandles : public Errors {
              [this](auto bad) {
                const auto desc = shuffle();
                return synfire_shuffle(bad, &desc, nullptr);
+            {"reduce",
+             [this](auto bad) {
+               const auto desc = reduce();
+               return synfire_reduce(bad, &desc, nullptr);
+             }},
+            {"reduce_backward",
+             [this](auto bad) {
+               const auto desc = reduce_backward();
+               return synfire_reduce_backward(bad, &desc, nullptr);
+             }},
+            {"rate_loss",
+             [this](auto bad) {
+               const auto desc = rate_loss();
+               return synfire_rate_loss(bad, &desc, nullptr);
              }},
             {"scale_add", [this](auto bad) {
                const auto desc = scale_add();
@@ -279,6 +315,24 @@ class ForgedHandles : public Errors {
       add_field(
           calls, shuffle(), field, [=](const auto* desc) { return synfire_shuffle(owner, desc, nullptr); },
           [=](const auto* desc) { return synfire_graph_record_shuffle(recording, desc); });
+    for (const auto field : {&synfire_reduce_desc::source, &synfire_reduce_desc::destination,
+                             &synfire_reduce_desc::lengths, &synfire_reduce_desc::n_active})
+      add_field(
+          calls, reduce(), field, [=](const auto* desc) { return synfire_reduce(owner, desc, nullptr); },
+          [=](const auto* desc) { return synfire_graph_record_reduce(recording, desc); });
+    for (const auto field : {&synfire_reduce_backward_desc::grad_destination, &synfire_reduce_backward_desc::source,
+                             &synfire_reduce_backward_desc::lengths, &synfire_reduce_backward_desc::n_active,
+                             &synfire_reduce_backward_desc::grad_source})
+      add_field(
+          calls, reduce_backward(), field,
+          [=](const auto* desc) { return synfire_reduce_backward(owner, desc, nullptr); },
+          [=](const auto* desc) { return synfire_graph_record_reduce_backward(recording, desc); });
+    for (const auto field :
+         {&synfire_rate_loss_desc::spikes, &synfire_rate_loss_desc::lengths, &synfire_rate_loss_desc::n_active,
+          &synfire_rate_loss_desc::loss, &synfire_rate_loss_desc::grad_spike_seq})
+      add_field(
+          calls, rate_loss(), field, [=](const auto* desc) { return synfire_rate_loss(owner, desc, nullptr); },
+          [=](const auto* desc) { return synfire_graph_record_rate_loss(recording, desc); });
     for (const auto field : {&synfire_scale_add_desc::source, &synfire_scale_add_desc::destination})
       add_field(
           calls, scale_add(), field, [=](const auto* desc) { return synfire_scale_add(owner, desc, nullptr); },
@@ -379,6 +433,20 @@ class ForgedHandles : public Errors {
              [this](auto bad) {
                const auto desc = shuffle();
                return synfire_graph_record_shuffle(bad, &desc);
+            {"record_reduce",
+             [this](auto bad) {
+               const auto desc = reduce();
+               return synfire_graph_record_reduce(bad, &desc);
+             }},
+            {"record_reduce_backward",
+             [this](auto bad) {
+               const auto desc = reduce_backward();
+               return synfire_graph_record_reduce_backward(bad, &desc);
+             }},
+            {"record_rate_loss",
+             [this](auto bad) {
+               const auto desc = rate_loss();
+               return synfire_graph_record_rate_loss(bad, &desc);
              }},
             {"record_scale_add",
              [this](auto bad) {

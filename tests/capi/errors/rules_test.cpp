@@ -143,6 +143,31 @@ class World {
     desc.indices = indices;
     change(desc);
     return synfire_shuffle(context, &desc, nullptr);
+  synfire_status reduce(Change change) const {
+    synfire_reduce_desc desc = SYNFIRE_REDUCE_DESC_INIT;
+    desc.n_steps = desc.n_neurons = 1;
+    desc.source = rig.x;
+    desc.destination = rig.v_final;
+    change(desc);
+    return synfire_reduce(context, &desc, nullptr);
+  }
+  template <typename Change>
+  synfire_status reduce_backward(Change change) const {
+    synfire_reduce_backward_desc desc = SYNFIRE_REDUCE_BACKWARD_DESC_INIT;
+    desc.n_steps = desc.n_neurons = 1;
+    desc.grad_destination = rig.v_final;
+    desc.grad_source = rig.grad_spike_seq;
+    change(desc);
+    return synfire_reduce_backward(context, &desc, nullptr);
+  }
+  template <typename Change>
+  synfire_status rate_loss(Change change) const {
+    synfire_rate_loss_desc desc = SYNFIRE_RATE_LOSS_DESC_INIT;
+    desc.n_steps = desc.n_neurons = 1;
+    desc.spikes = rig.spikes;
+    desc.grad_spike_seq = rig.grad_spike_seq;
+    change(desc);
+    return synfire_rate_loss(context, &desc, nullptr);
   }
   std::vector<uint8_t> snapshot() const {
     uint64_t bytes = 0;
@@ -552,6 +577,20 @@ const Rule of_passes[] = {
        });
      }},
     {"SYN-SHUFFLE-FLAG", argument, [](World& w) { return w.shuffle([](auto& desc) { desc.in_order = 2; }); }},
+    {"SYN-REDUCE-KIND", argument, [](World& w) { return w.reduce([](auto& desc) { desc.reduction = 4; }); }},
+    {"SYN-REDUCE-AXIS", argument, [](World& w) { return w.reduce([](auto& desc) { desc.axis = 2; }); }},
+    {"SYN-REDUCE-TYPE", argument,
+     [](World& w) {
+       const Buffer wide = make_buffer(w.context, SYNFIRE_DTYPE_F64, 1);
+       return w.reduce([&](auto& desc) { desc.destination = wide; });
+     }},
+    {"SYN-REDUCE-SOURCE", argument,
+     [](World& w) { return w.reduce_backward([](auto& desc) { desc.reduction = SYNFIRE_REDUCE_MAX; }); }},
+    {"SYN-REDUCE-ACCUMULATE", argument,
+     [](World& w) { return w.reduce_backward([](auto& desc) { desc.accumulate = 2; }); }},
+    {"SYN-RATE-FLAG", argument, [](World& w) { return w.rate_loss([](auto& desc) { desc.whole_layer = 2; }); }},
+    {"SYN-RATE-OUTPUT", argument,
+     [](World& w) { return w.rate_loss([](auto& desc) { desc.grad_spike_seq = nullptr; }); }},
 };
 
 const Rule of_graphs[] = {

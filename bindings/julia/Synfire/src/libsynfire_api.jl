@@ -156,6 +156,12 @@ const SYNFIRE_TAPE_STORE_NARROW = Int32(3)
 const SYNFIRE_COUNT_PER_NEURON = Int32(0)
 const SYNFIRE_COUNT_PER_STEP = Int32(1)
 const SYNFIRE_COUNT_TOTAL = Int32(2)
+const SYNFIRE_REDUCE_SUM = Int32(0)
+const SYNFIRE_REDUCE_MEAN = Int32(1)
+const SYNFIRE_REDUCE_MAX = Int32(2)
+const SYNFIRE_REDUCE_LAST = Int32(3)
+const SYNFIRE_AXIS_STEPS = Int32(0)
+const SYNFIRE_AXIS_BATCH = Int32(1)
 const SYNFIRE_WAIT_SPIN = Int32(0)
 const SYNFIRE_WAIT_YIELD = Int32(1)
 const SYNFIRE_WAIT_BLOCK = Int32(2)
@@ -179,6 +185,8 @@ const surrogate_names = (Symbol("default") => SYNFIRE_SURROGATE_DEFAULT, Symbol(
 const reset_names = (Symbol("hard") => SYNFIRE_RESET_HARD, Symbol("soft") => SYNFIRE_RESET_SOFT,)
 const tape_names = (Symbol("recompute") => SYNFIRE_TAPE_RECOMPUTE, Symbol("none") => SYNFIRE_TAPE_NONE, Symbol("store") => SYNFIRE_TAPE_STORE, Symbol("store_narrow") => SYNFIRE_TAPE_STORE_NARROW,)
 const count_names = (Symbol("per_neuron") => SYNFIRE_COUNT_PER_NEURON, Symbol("per_step") => SYNFIRE_COUNT_PER_STEP, Symbol("total") => SYNFIRE_COUNT_TOTAL,)
+const reduce_names = (Symbol("sum") => SYNFIRE_REDUCE_SUM, Symbol("mean") => SYNFIRE_REDUCE_MEAN, Symbol("max") => SYNFIRE_REDUCE_MAX, Symbol("last") => SYNFIRE_REDUCE_LAST,)
+const axis_names = (Symbol("steps") => SYNFIRE_AXIS_STEPS, Symbol("batch") => SYNFIRE_AXIS_BATCH,)
 const wait_names = (Symbol("spin") => SYNFIRE_WAIT_SPIN, Symbol("yield") => SYNFIRE_WAIT_YIELD, Symbol("block") => SYNFIRE_WAIT_BLOCK,)
 const slots_names = (Symbol("shared") => SYNFIRE_SLOTS_SHARED,)
 const bound_names = (Symbol("lower") => SYNFIRE_BOUND_LOWER, Symbol("upper") => SYNFIRE_BOUND_UPPER,)
@@ -435,6 +443,67 @@ struct synfire_encode_bernoulli_desc
 end
 synfire_encode_bernoulli_desc(; rates_per_step=0, n_steps=0, n_neurons=0, batch=0, rates=C_NULL, spikes=C_NULL, seed=0, offset=0) =
     synfire_encode_bernoulli_desc(sizeof(synfire_encode_bernoulli_desc), rates_per_step, n_steps, n_neurons, batch, rates, spikes, seed, offset)
+
+"""
+A reduction of `[T, B, N]` over the steps or over the batch, such as a readout: the sum of the spikes of each neuron, or its mean, largest or last potential.
+"""
+struct synfire_reduce_desc
+    struct_size::UInt32
+    reduction::Int32
+    axis::Int32
+    reserved::UInt32
+    n_steps::Int64
+    n_neurons::Int64
+    batch::Int64
+    source::synfire_buffer
+    destination::synfire_buffer
+    lengths::synfire_buffer
+    n_active::synfire_buffer
+end
+synfire_reduce_desc(; reduction=0, axis=0, reserved=0, n_steps=0, n_neurons=0, batch=0, source=C_NULL, destination=C_NULL, lengths=C_NULL, n_active=C_NULL) =
+    synfire_reduce_desc(sizeof(synfire_reduce_desc), reduction, axis, reserved, n_steps, n_neurons, batch, source, destination, lengths, n_active)
+
+"""
+The gradient of a reduction with respect to its source. Fields that synfire_reduce_desc has too are those of the reduction.
+"""
+struct synfire_reduce_backward_desc
+    struct_size::UInt32
+    reduction::Int32
+    axis::Int32
+    accumulate::Int32
+    n_steps::Int64
+    n_neurons::Int64
+    batch::Int64
+    grad_destination::synfire_buffer
+    source::synfire_buffer
+    lengths::synfire_buffer
+    n_active::synfire_buffer
+    grad_source::synfire_buffer
+end
+synfire_reduce_backward_desc(; reduction=0, axis=0, accumulate=0, n_steps=0, n_neurons=0, batch=0, grad_destination=C_NULL, source=C_NULL, lengths=C_NULL, n_active=C_NULL, grad_source=C_NULL) =
+    synfire_reduce_backward_desc(sizeof(synfire_reduce_backward_desc), reduction, axis, accumulate, n_steps, n_neurons, batch, grad_destination, source, lengths, n_active, grad_source)
+
+"""
+A loss that draws the firing rates of a layer towards a target, with its gradient: a regulariser beside the loss of a task, against neurons that are silent or always active.
+"""
+struct synfire_rate_loss_desc
+    struct_size::UInt32
+    whole_layer::Int32
+    n_steps::Int64
+    n_neurons::Int64
+    batch::Int64
+    target::Float64
+    strength::Float64
+    spikes::synfire_buffer
+    lengths::synfire_buffer
+    n_active::synfire_buffer
+    loss::synfire_buffer
+    grad_spike_seq::synfire_buffer
+    accumulate_loss::Int32
+    accumulate::Int32
+end
+synfire_rate_loss_desc(; whole_layer=0, n_steps=0, n_neurons=0, batch=0, target=0, strength=0, spikes=C_NULL, lengths=C_NULL, n_active=C_NULL, loss=C_NULL, grad_spike_seq=C_NULL, accumulate_loss=0, accumulate=0) =
+    synfire_rate_loss_desc(sizeof(synfire_rate_loss_desc), whole_layer, n_steps, n_neurons, batch, target, strength, spikes, lengths, n_active, loss, grad_spike_seq, accumulate_loss, accumulate)
 
 """
 Rows of a data set to gather into a batch. The source has R rows of T steps of N elements; row b of the batch is the row of the source whose number is `indices[b]`. The batch is time-major, as layers read it: the transposition is part of the operation. The bits of elements are copied unchanged.
@@ -709,8 +778,14 @@ mutable struct FunctionTable
     synfire_convert_spikes::Ptr{Cvoid}
     synfire_count_spikes::Ptr{Cvoid}
     synfire_encode_bernoulli::Ptr{Cvoid}
+    synfire_reduce::Ptr{Cvoid}
+    synfire_reduce_backward::Ptr{Cvoid}
+    synfire_rate_loss::Ptr{Cvoid}
     synfire_gather_rows::Ptr{Cvoid}
     synfire_shuffle::Ptr{Cvoid}
+    synfire_graph_record_reduce::Ptr{Cvoid}
+    synfire_graph_record_reduce_backward::Ptr{Cvoid}
+    synfire_graph_record_rate_loss::Ptr{Cvoid}
     synfire_scale_add::Ptr{Cvoid}
     synfire_graph_create::Ptr{Cvoid}
     synfire_graph_destroy::Ptr{Cvoid}
@@ -753,7 +828,7 @@ mutable struct FunctionTable
     synfire_synapse_backward::Ptr{Cvoid}
     synfire_graph_record_synapse_forward::Ptr{Cvoid}
     synfire_graph_record_synapse_backward::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -1198,6 +1273,39 @@ Encodes rates as spikes now: the same operation that synfire_graph_record_encode
 end
 
 """
+    synfire_reduce(context, desc, stream)
+
+Reduces an array over its steps or its batch now: the same operation that synfire_graph_record_reduce() records.
+"""
+@inline function synfire_reduce(context, desc, stream)
+    address = functions.synfire_reduce
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_reduce_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
+    synfire_reduce_backward(context, desc, stream)
+
+Computes the gradient of a reduction now: the same operation that synfire_graph_record_reduce_backward() records.
+"""
+@inline function synfire_reduce_backward(context, desc, stream)
+    address = functions.synfire_reduce_backward
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_reduce_backward_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
+    synfire_rate_loss(context, desc, stream)
+
+Computes a rate loss and its gradient now: the same operation that synfire_graph_record_rate_loss() records.
+"""
+@inline function synfire_rate_loss(context, desc, stream)
+    address = functions.synfire_rate_loss
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_rate_loss_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
     synfire_gather_rows(context, desc, stream)
 
 Gathers rows of a data set into a batch now: the same operation that synfire_graph_record_gather_rows() records.
@@ -1217,6 +1325,39 @@ Draws the rows of a batch now: the same operation that synfire_graph_record_shuf
     address = functions.synfire_shuffle
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_context, Ptr{synfire_shuffle_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
+    synfire_graph_record_reduce(graph, desc)
+
+Appends a reduction; synfire_reduce_desc says what is computed.
+"""
+@inline function synfire_graph_record_reduce(graph, desc)
+    address = functions.synfire_graph_record_reduce
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_reduce_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_reduce_backward(graph, desc)
+
+Appends the gradient of a reduction; synfire_reduce_backward_desc says what is computed.
+"""
+@inline function synfire_graph_record_reduce_backward(graph, desc)
+    address = functions.synfire_graph_record_reduce_backward
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_reduce_backward_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_rate_loss(graph, desc)
+
+Appends a rate loss; synfire_rate_loss_desc says what is computed.
+"""
+@inline function synfire_graph_record_rate_loss(graph, desc)
+    address = functions.synfire_graph_record_rate_loss
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_rate_loss_desc}), graph, desc)
 end
 
 """

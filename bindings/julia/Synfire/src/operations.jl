@@ -5,9 +5,9 @@
 #
 # SPDX-License-Identifier: MIT
 
-export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, gather_rows!, shuffle!, scale_add!,
-       update_parameter!, reset_rows!, read_rows!, write_rows!, copy_rows!, snapshot!, restore!, synapse_forward!,
-       synapse_backward!, Synapse
+export reduce!, reduce_backward!, rate_loss!, forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!,
+       gather_rows!, shuffle!, scale_add!, update_parameter!, reset_rows!, read_rows!, write_rows!, copy_rows!,
+       snapshot!, restore!, synapse_forward!, synapse_backward!, Synapse
 
 # ---- Synapse ---------------------------------------------------------------------------------------------------------
 
@@ -76,6 +76,192 @@ function synapse_request(context::Context; mask=(), input_kind=:spikes, inputs=0
         gain=gain,
         seed=seed))
 end
+
+# ---- reduce! ---------------------------------------------------------------------------------------------------------
+
+function reduce_request(context::Context; source, destination, lengths=nothing, active=nothing, reduction=:sum,
+                        axis=:steps, steps, neurons, batch=1, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:source, :destination, :lengths, :active, :reduction, :axis, :steps,
+                                                :neurons, :batch))
+    operands = Operands(context, neurons)
+    return Request(operands, LibSynfire.synfire_reduce_desc(
+        source=buffer!(operands, source),
+        destination=buffer!(operands, destination),
+        lengths=buffer!(operands, lengths),
+        n_active=buffer!(operands, active),
+        reduction=constant("reduction", LibSynfire.reduce_names, reduction),
+        axis=constant("axis", LibSynfire.axis_names, axis),
+        n_steps=whole_size("steps", steps),
+        n_neurons=whole_size("neurons", neurons),
+        batch=whole_size("batch", batch)))
+end
+
+"""
+    reduce!(graph; source, destination, lengths=nothing, active=nothing, reduction=:sum, axis=:steps, steps, neurons,
+            batch=1)
+
+Appends a reduction.
+
+A reduction of `[N, B, T]` over the steps or over the batch, such as a readout: the sum of the spikes of each neuron, or
+its mean, largest or last potential.
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `source`: Read: numbers `[N, B, T]` in f32, f64, f16, bf16 or u32 (counts), or spikes `[N, B, T]` in `:u8`, where
+  every non-zero element counts as 1, `:bits` or `:time_bits`. Dense spikes of 0 and 1 in f32, f64, f16 or bf16 are
+  numbers, and give the same results.
+- `destination`: Written: `[N, B]` over the steps, `[N, T]` over the batch. f64 for an f64 source, f32 for f32, f16 and
+  bf16, either one for u32 and packed or u8 spikes. Must not overlap another buffer of the operation.
+- `lengths`: How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as T.
+  `nothing` (default): all T.
+- `active`: How many batch rows count, from the first on: u32, read in every run. Above B counts as B. `nothing`
+  (default): all B.
+- `reduction`: One of `:sum`, `:mean`, `:max`, `:last`. Default: the sum.
+- `axis`: One of `:steps`, `:batch`. Default: the steps.
+- `steps`: Steps T, at least 1.
+- `neurons`: Neurons N of one batch row, at least 1.
+- `batch`: Batch rows B. Default: 1.
+"""
+reduce!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_reduce, reduce_request(graph.context; arguments...), graph)
+
+"""
+    reduce!(context; stream=nothing, ...)
+
+Reduces an array over its steps or its batch now. The keywords are those of `reduce!(graph; ...)`; `stream` is the CUDA
+stream to run on, by default the context's own.
+"""
+reduce!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_reduce, reduce_request(context; arguments...), stream, context)
+
+# ---- reduce_backward! ------------------------------------------------------------------------------------------------
+
+function reduce_backward_request(context::Context; grad_destination, grad_source, source=nothing, lengths=nothing,
+                                 active=nothing, reduction=:sum, axis=:steps, accumulate::Bool=false, steps, neurons,
+                                 batch=1, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:grad_destination, :grad_source, :source, :lengths, :active, :reduction,
+                                                :axis, :accumulate, :steps, :neurons, :batch))
+    operands = Operands(context, neurons)
+    return Request(operands, LibSynfire.synfire_reduce_backward_desc(
+        grad_destination=buffer!(operands, grad_destination),
+        grad_source=buffer!(operands, grad_source),
+        source=buffer!(operands, source),
+        lengths=buffer!(operands, lengths),
+        n_active=buffer!(operands, active),
+        reduction=constant("reduction", LibSynfire.reduce_names, reduction),
+        axis=constant("axis", LibSynfire.axis_names, axis),
+        accumulate=accumulate,
+        n_steps=whole_size("steps", steps),
+        n_neurons=whole_size("neurons", neurons),
+        batch=whole_size("batch", batch)))
+end
+
+"""
+    reduce_backward!(graph; grad_destination, grad_source, source=nothing, lengths=nothing, active=nothing,
+                     reduction=:sum, axis=:steps, accumulate=false, steps, neurons, batch=1)
+
+Appends the gradient of a reduction.
+
+The gradient of a reduction with respect to its source. Fields that [`reduce!`](@ref) has too are those of the
+reduction.
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `grad_destination`: Read: dL/d(destination), `[N, B]` over the steps, `[N, T]` over the batch; f32 or f64.
+- `grad_source`: Written, or added to: dL/d(source) `[N, B, T]`, such as `grad_spike_seq` of [`backward!`](@ref) or
+  `grad_v_seq` of [`backward!`](@ref). f64 if `grad_destination` is f64, otherwise f32, f16 or bf16. Must not overlap
+  another buffer of the operation.
+- `source`: Read: `source` of [`reduce!`](@ref), for a maximum, which needs it. Other reductions do not use it.
+- `lengths`: As in the reduction.
+- `active`: As in the reduction.
+- `reduction`: One of `:sum`, `:mean`, `:max`, `:last`. Default: the sum.
+- `axis`: One of `:steps`, `:batch`. Default: the steps.
+- `accumulate`: `true`: gradients are added to what `grad_source` holds; elements that receive nothing are not touched.
+  Default `false`: all elements are written.
+- `steps`: Steps T, at least 1.
+- `neurons`: Neurons N of one batch row, at least 1.
+- `batch`: Batch rows B. Default: 1.
+"""
+reduce_backward!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_reduce_backward,
+            reduce_backward_request(graph.context; arguments...), graph)
+
+"""
+    reduce_backward!(context; stream=nothing, ...)
+
+Computes the gradient of a reduction now. The keywords are those of `reduce_backward!(graph; ...)`; `stream` is the CUDA
+stream to run on, by default the context's own.
+"""
+reduce_backward!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_reduce_backward, reduce_backward_request(context; arguments...), stream, context)
+
+# ---- rate_loss! ------------------------------------------------------------------------------------------------------
+
+function rate_loss_request(context::Context; spikes, lengths=nothing, active=nothing, loss=nothing,
+                           grad_spike_seq=nothing, whole_layer::Bool=false, steps, neurons, batch=1, target, strength,
+                           accumulate_loss::Bool=false, accumulate::Bool=false, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:spikes, :lengths, :active, :loss, :grad_spike_seq, :whole_layer,
+                                                :steps, :neurons, :batch, :target, :strength, :accumulate_loss,
+                                                :accumulate))
+    operands = Operands(context, neurons)
+    return Request(operands, LibSynfire.synfire_rate_loss_desc(
+        spikes=buffer!(operands, spikes),
+        lengths=buffer!(operands, lengths),
+        n_active=buffer!(operands, active),
+        loss=buffer!(operands, loss),
+        grad_spike_seq=buffer!(operands, grad_spike_seq),
+        whole_layer=whole_layer,
+        n_steps=whole_size("steps", steps),
+        n_neurons=whole_size("neurons", neurons),
+        batch=whole_size("batch", batch),
+        target=target,
+        strength=strength,
+        accumulate_loss=accumulate_loss,
+        accumulate=accumulate))
+end
+
+"""
+    rate_loss!(graph; spikes, lengths=nothing, active=nothing, loss=nothing, grad_spike_seq=nothing, whole_layer=false,
+               steps, neurons, batch=1, target, strength, accumulate_loss=false, accumulate=false)
+
+Appends a rate loss.
+
+A loss that draws the firing rates of a layer towards a target, with its gradient: a regulariser beside the loss of a
+task, against neurons that are silent or always active.
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `spikes`: Read, in any format that `source` of [`convert_spikes!`](@ref) may have.
+- `lengths`: How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as T.
+  `nothing` (default): all T.
+- `active`: How many batch rows count, from the first on: u32, read in every run. Above B counts as B. `nothing`
+  (default): all B.
+- `loss`: Written, or added to: L, in f32 or f64. Optional; at least one output is needed.
+- `grad_spike_seq`: Written, or added to: dL/dS, in f32, f64, f16 or bf16, such as `grad_spike_seq` of
+  [`backward!`](@ref). Optional; at least one output is needed.
+- `whole_layer`: `false` (default): the rate of each neuron is drawn to the target. `true`: the mean rate of the layer
+  is.
+- `steps`: Steps T, at least 1.
+- `neurons`: Neurons N of one batch row, at least 1.
+- `batch`: Batch rows B. Default: 1.
+- `target`: Spikes per step, finite. The operation's value `:target`.
+- `strength`: Factor of the loss, finite. The operation's value `:strength`.
+- `accumulate_loss`: `true`: the loss is added to what `loss` holds, in f64, and rounded once. Default `false`: it
+  replaces that.
+- `accumulate`: `true`: the gradient is added to what `grad_spike_seq` holds, in f32 (f64 in f64); elements that do not
+  count are not touched. Default `false`: it replaces that, and is +0 where nothing counts.
+"""
+rate_loss!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_rate_loss, rate_loss_request(graph.context; arguments...), graph)
+
+"""
+    rate_loss!(context; stream=nothing, ...)
+
+Computes a rate loss and its gradient now. The keywords are those of `rate_loss!(graph; ...)`; `stream` is the CUDA
+stream to run on, by default the context's own.
+"""
+rate_loss!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_rate_loss, rate_loss_request(context; arguments...), stream, context)
 
 # ---- forward! --------------------------------------------------------------------------------------------------------
 

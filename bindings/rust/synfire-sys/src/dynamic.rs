@@ -48,8 +48,14 @@ pub(crate) struct Table {
     pub synfire_convert_spikes: unsafe extern "C" fn(synfire_context, *const synfire_convert_spikes_desc, synfire_stream) -> synfire_status,
     pub synfire_count_spikes: unsafe extern "C" fn(synfire_context, *const synfire_count_spikes_desc, synfire_stream) -> synfire_status,
     pub synfire_encode_bernoulli: unsafe extern "C" fn(synfire_context, *const synfire_encode_bernoulli_desc, synfire_stream) -> synfire_status,
+    pub synfire_reduce: unsafe extern "C" fn(synfire_context, *const synfire_reduce_desc, synfire_stream) -> synfire_status,
+    pub synfire_reduce_backward: unsafe extern "C" fn(synfire_context, *const synfire_reduce_backward_desc, synfire_stream) -> synfire_status,
+    pub synfire_rate_loss: unsafe extern "C" fn(synfire_context, *const synfire_rate_loss_desc, synfire_stream) -> synfire_status,
     pub synfire_gather_rows: unsafe extern "C" fn(synfire_context, *const synfire_gather_rows_desc, synfire_stream) -> synfire_status,
     pub synfire_shuffle: unsafe extern "C" fn(synfire_context, *const synfire_shuffle_desc, synfire_stream) -> synfire_status,
+    pub synfire_graph_record_reduce: unsafe extern "C" fn(synfire_graph, *const synfire_reduce_desc) -> synfire_status,
+    pub synfire_graph_record_reduce_backward: unsafe extern "C" fn(synfire_graph, *const synfire_reduce_backward_desc) -> synfire_status,
+    pub synfire_graph_record_rate_loss: unsafe extern "C" fn(synfire_graph, *const synfire_rate_loss_desc) -> synfire_status,
     pub synfire_scale_add: unsafe extern "C" fn(synfire_context, *const synfire_scale_add_desc, synfire_stream) -> synfire_status,
     pub synfire_graph_create: unsafe extern "C" fn(synfire_context, *const synfire_graph_desc, *mut synfire_graph) -> synfire_status,
     pub synfire_graph_destroy: unsafe extern "C" fn(synfire_graph),
@@ -137,8 +143,14 @@ impl Table {
             synfire_convert_spikes: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_convert_spikes_desc, synfire_stream) -> synfire_status>(find("synfire_convert_spikes\0")?),
             synfire_count_spikes: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_count_spikes_desc, synfire_stream) -> synfire_status>(find("synfire_count_spikes\0")?),
             synfire_encode_bernoulli: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_encode_bernoulli_desc, synfire_stream) -> synfire_status>(find("synfire_encode_bernoulli\0")?),
+            synfire_reduce: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_reduce_desc, synfire_stream) -> synfire_status>(find("synfire_reduce\0")?),
+            synfire_reduce_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_reduce_backward_desc, synfire_stream) -> synfire_status>(find("synfire_reduce_backward\0")?),
+            synfire_rate_loss: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_rate_loss_desc, synfire_stream) -> synfire_status>(find("synfire_rate_loss\0")?),
             synfire_gather_rows: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_gather_rows_desc, synfire_stream) -> synfire_status>(find("synfire_gather_rows\0")?),
             synfire_shuffle: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_shuffle_desc, synfire_stream) -> synfire_status>(find("synfire_shuffle\0")?),
+            synfire_graph_record_reduce: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_reduce_desc) -> synfire_status>(find("synfire_graph_record_reduce\0")?),
+            synfire_graph_record_reduce_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_reduce_backward_desc) -> synfire_status>(find("synfire_graph_record_reduce_backward\0")?),
+            synfire_graph_record_rate_loss: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_rate_loss_desc) -> synfire_status>(find("synfire_graph_record_rate_loss\0")?),
             synfire_scale_add: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_scale_add_desc, synfire_stream) -> synfire_status>(find("synfire_scale_add\0")?),
             synfire_graph_create: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_graph_desc, *mut synfire_graph) -> synfire_status>(find("synfire_graph_create\0")?),
             synfire_graph_destroy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph)>(find("synfire_graph_destroy\0")?),
@@ -507,6 +519,30 @@ pub unsafe fn synfire_encode_bernoulli(context: synfire_context, desc: *const sy
 
 /// # Safety
 ///
+/// As `synfire_reduce` in synfire.h.
+#[inline]
+pub unsafe fn synfire_reduce(context: synfire_context, desc: *const synfire_reduce_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_reduce)(context, desc, stream)
+}
+
+/// # Safety
+///
+/// As `synfire_reduce_backward` in synfire.h.
+#[inline]
+pub unsafe fn synfire_reduce_backward(context: synfire_context, desc: *const synfire_reduce_backward_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_reduce_backward)(context, desc, stream)
+}
+
+/// # Safety
+///
+/// As `synfire_rate_loss` in synfire.h.
+#[inline]
+pub unsafe fn synfire_rate_loss(context: synfire_context, desc: *const synfire_rate_loss_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_rate_loss)(context, desc, stream)
+}
+
+/// # Safety
+///
 /// As `synfire_gather_rows` in synfire.h.
 #[inline]
 pub unsafe fn synfire_gather_rows(context: synfire_context, desc: *const synfire_gather_rows_desc, stream: synfire_stream) -> synfire_status {
@@ -519,6 +555,30 @@ pub unsafe fn synfire_gather_rows(context: synfire_context, desc: *const synfire
 #[inline]
 pub unsafe fn synfire_shuffle(context: synfire_context, desc: *const synfire_shuffle_desc, stream: synfire_stream) -> synfire_status {
     (crate::load::table().synfire_shuffle)(context, desc, stream)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_reduce` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_reduce(graph: synfire_graph, desc: *const synfire_reduce_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_reduce)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_reduce_backward` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_reduce_backward(graph: synfire_graph, desc: *const synfire_reduce_backward_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_reduce_backward)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_rate_loss` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_rate_loss(graph: synfire_graph, desc: *const synfire_rate_loss_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_rate_loss)(graph, desc)
 }
 
 /// # Safety

@@ -1,0 +1,265 @@
+#include "host_kernels.hpp"
+#include "reduce.hpp"
+
+#include <base/dtype.hpp>
+#include <host/launcher.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+namespace synfire::operations {
+
+using namespace synfire::core;
+using host::Launcher;
+using host::ReduceColumns;
+
+namespace {
+
+// Elements below which the calling thread works alone; a processor does about a billion a second.
+constexpr int64_t parallel_threshold = 1 << 18;
+constexpr int64_t width = host::reduce_columns;
+
+int64_t element_count(const Extents& e) {
+  return e.n_steps * e.row();
+}
+bool has_whole_numbers(const View& view) {
+  return view.dtype == SYNFIRE_DTYPE_U32 || view.dtype == SYNFIRE_DTYPE_U8 || is_packed(view.dtype);
+}
+
+// ---- tiles ----------------------------------------------------------------------------------------------------------
+
+// Up to 32 neighbouring elements of a result: a group is a batch row (over the steps) or a step (over the batch).
+struct Tile {
+  int64_t group, neuron;
+  int columns;
+};
+
+class Tiles {
+ public:
+  Tiles(Axis axis, const Extents& e)
+      : n_groups_(axis == Axis::steps ? e.batch : e.n_steps),
+        per_group_((e.n_neurons + width - 1) / width),
+        n_neurons_(e.n_neurons) {}
+
+  int64_t count() const { return n_groups_ * per_group_; }
+  Tile at(int64_t index) const {
+    const int64_t neuron = index % per_group_ * width;
+    return {index / per_group_, neuron, static_cast<int>(std::min(width, n_neurons_ - neuron))};
+  }
+
+ private:
+  int64_t n_groups_, per_group_, n_neurons_;
+};
+
+// How many entries of a group are looked at: all that count, and over the batch others between them.
+int64_t entries_of(const Counting& counting, Axis axis, const Extents& e, int64_t group) {
+  const int64_t n_rows = counting.rows(e.batch);
+  if (axis == Axis::batch) return n_rows;
+  return group < n_rows ? counting.steps(e.n_steps, group) : 0;
+}
+// How many entries of a group count.
+int64_t count_of(const Counting& counting, Axis axis, const Extents& e, int64_t group) {
+  const int64_t n_entries = entries_of(counting, axis, e, group);
+  if (axis == Axis::steps || !counting.lengths) return n_entries;
+  int64_t count = 0;
+  for (int64_t b = 0; b < n_entries; ++b) count += counting.counts(group, b) ? 1 : 0;
+  return count;
+}
+// The last entry that counts, or -1.
+int64_t last_of(const Counting& counting, Axis axis, const Extents& e, int64_t group) {
+  int64_t entry = entries_of(counting, axis, e, group) - 1;
+  if (axis == Axis::batch)
+    while (entry >= 0 && !counting.counts(group, entry)) --entry;
+  return entry;
+}
+
+ReduceColumns columns_of(const View& source, Axis axis, const Extents& e, const Counting& counting, const Tile& tile) {
+  const bool steps = axis == Axis::steps, bits = source.dtype == SYNFIRE_DTYPE_BITS,
+             time_bits = source.dtype == SYNFIRE_DTYPE_TIME_BITS;
+  const int64_t row = bits ? e.words_per_row() : e.n_neurons;
+  const int64_t first = (steps       ? tile.group * row
+                         : time_bits ? tile.group / 32 * source.pitch
+                                     : tile.group * source.pitch) +
+                        (bits ? tile.neuron / 32 : tile.neuron);
+  return {static_cast<const char*>(source.data) + first * static_cast<int64_t>(bytes_of_dtype(source.dtype)),
+          source.dtype,
+          steps ? source.pitch : row,
+          steps,
+          static_cast<int>(tile.group % 32),
+          entries_of(counting, axis, e, tile.group),
+          steps ? nullptr : counting.lengths,
+          tile.group,
+          tile.columns};
+}
+
+// ---- results --------------------------------------------------------------------------------------------------------
+
+template <class R>
+R* result_at(const View& view, Axis axis, const Extents& e, const Tile& tile) {
+  return static_cast<R*>(view.data) + tile.group * (axis == Axis::steps ? e.n_neurons : view.pitch) + tile.neuron;
+}
+
+template <class R, class Sum>
+void store_sums(const Reduce& op, const Tile& tile, const Sum* sums, R* to) {
+  if (op.reduction == Reduction::sum) {
+    for (int i = 0; i < tile.columns; ++i) to[i] = static_cast<R>(sums[i]);
+    return;
+  }
+  const int64_t count = count_of(counting_of(op.lengths, op.n_active), op.axis, op.extents, tile.group);
+  for (int i = 0; i < tile.columns; ++i) to[i] = mean_of<R>(sums[i], count);
+}
+
+template <class R>
+void store_largest(const Reduce& op, const Tile& tile, const uint64_t* orders, R* to) {
+  for (int i = 0; i < tile.columns; ++i) {
+    if (has_whole_numbers(op.source))
+      to[i] = static_cast<R>(orders[i]);
+    else if constexpr (sizeof(R) == 8)
+      to[i] = number_of(u64{orders[i]});
+    else
+      to[i] = number_of(static_cast<u32>(orders[i]));
+  }
+}
+
+// The same columns with nothing but one entry.
+ReduceColumns only(ReduceColumns in, int64_t entry) {
+  const bool time_bits = in.dtype == SYNFIRE_DTYPE_TIME_BITS && in.steps;
+  const int64_t skipped = (time_bits ? entry / 32 : entry) * in.stride;
+  in.data = static_cast<const char*>(in.data) + skipped * static_cast<int64_t>(bytes_of_dtype(in.dtype));
+  if (time_bits) in.bit = static_cast<int>(entry % 32);
+  in.steps = false;
+  in.lengths = nullptr;
+  in.count = 1;
+  return in;
+}
+
+template <class R>
+void reduce_tile(const Reduce& op, const host::ReduceKernels& kernels, const Tile& tile) {
+  const Counting counting = counting_of(op.lengths, op.n_active);
+  ReduceColumns in = columns_of(op.source, op.axis, op.extents, counting, tile);
+  R* const to = result_at<R>(op.destination, op.axis, op.extents, tile);
+  uint64_t whole[width];
+  double numbers[width];
+  if (op.reduction == Reduction::max || op.reduction == Reduction::last) {
+    if (op.reduction == Reduction::last) {
+      const int64_t last = last_of(counting, op.axis, op.extents, tile.group);
+      if (last < 0)
+        in.count = 0;
+      else
+        in = only(in, last);
+    }
+    kernels.largest(in, whole, nullptr);
+    return store_largest(op, tile, whole, to);
+  }
+  if (has_whole_numbers(op.source)) {
+    kernels.sum_whole(in, whole);
+    return store_sums(op, tile, whole, to);
+  }
+  kernels.sum_numbers(in, numbers);
+  return store_sums(op, tile, numbers, to);
+}
+
+// ---- gradients ------------------------------------------------------------------------------------------------------
+
+int64_t bytes_of(const View& view) {
+  return static_cast<int64_t>(bytes_of_dtype(view.dtype));
+}
+
+// What the rows of a group have in common.
+struct Group {
+  int64_t number = -1;
+  int64_t count = 0, last = -1;
+};
+void go_to(Group& group, int64_t number, const ReduceBackward& op) {
+  if (group.number == number) return;
+  const Counting counting = counting_of(op.lengths, op.n_active);
+  group.number = number;
+  if (op.reduction == Reduction::mean) group.count = count_of(counting, op.axis, op.extents, number);
+  if (op.reduction == Reduction::last) group.last = last_of(counting, op.axis, op.extents, number);
+}
+
+// The neurons of one step and batch row receive the gradients of their results, or nothing.
+void spread_row(const ReduceBackward& op, const host::ReduceKernels& kernels, Group& group, int64_t step, int64_t row) {
+  const Extents& e = op.extents;
+  const Counting counting = counting_of(op.lengths, op.n_active);
+  const bool steps = op.axis == Axis::steps;
+  go_to(group, steps ? row : step, op);
+  char* const to = static_cast<char*>(op.grad_source.data) +
+                   (step * op.grad_source.pitch + row * e.n_neurons) * bytes_of(op.grad_source);
+  const bool receives = op.reduction == Reduction::last ? (steps ? step : row) == group.last
+                                                        : row < counting.rows(e.batch) && counting.counts(step, row);
+  if (!receives) {
+    if (!op.accumulate) std::memset(to, 0, static_cast<size_t>(e.n_neurons * bytes_of(op.grad_source)));
+    return;
+  }
+  const int64_t pitch = steps ? e.n_neurons : op.grad_destination.pitch;
+  kernels.spread(
+      {static_cast<const char*>(op.grad_destination.data) + group.number * pitch * bytes_of(op.grad_destination), to,
+       op.grad_source.dtype, op.grad_source.dtype == SYNFIRE_DTYPE_F64, op.accumulate, group.count, e.n_neurons});
+}
+
+// The entries that won receive the gradients of their maxima. All others are zero already, or are added to.
+void spread_tile(const ReduceBackward& op, const host::ReduceKernels& kernels, const Tile& tile) {
+  const Extents& e = op.extents;
+  const bool steps = op.axis == Axis::steps;
+  const int64_t element = bytes_of(op.grad_source);
+  const int64_t stride = steps ? op.grad_source.pitch : e.n_neurons;
+  char* const to = static_cast<char*>(op.grad_source.data) +
+                   (tile.group * (steps ? e.n_neurons : op.grad_source.pitch) + tile.neuron) * element;
+  uint64_t orders[width];
+  int64_t winners[width];
+  kernels.largest(columns_of(op.source, op.axis, e, counting_of(op.lengths, op.n_active), tile), orders, winners);
+  const char* const from =
+      static_cast<const char*>(op.grad_destination.data) +
+      (tile.group * (steps ? e.n_neurons : op.grad_destination.pitch) + tile.neuron) * bytes_of(op.grad_destination);
+  for (int i = 0; i < tile.columns; ++i)
+    if (winners[i] >= 0)
+      kernels.spread({from + i * bytes_of(op.grad_destination), to + (winners[i] * stride + i) * element,
+                      op.grad_source.dtype, op.grad_source.dtype == SYNFIRE_DTYPE_F64, op.accumulate, 0, 1});
+}
+
+}  // namespace
+
+bool wants_threads(const Reduce& op) {
+  return element_count(op.extents) >= parallel_threshold;
+}
+bool wants_threads(const ReduceBackward& op) {
+  return element_count(op.extents) >= parallel_threshold;
+}
+
+void run(const Reduce& op, Launcher& launcher) {
+  const Tiles tiles(op.axis, op.extents);
+  const host::ReduceKernels& kernels = SYNFIRE_SELECT_LEVEL(reduce_kernels);
+  launcher.for_each_range(tiles.count(), wants_threads(op), [&](int64_t begin, int64_t end) {
+    for (int64_t index = begin; index < end; ++index) {
+      if (op.destination.dtype == SYNFIRE_DTYPE_F64)
+        reduce_tile<double>(op, kernels, tiles.at(index));
+      else
+        reduce_tile<float>(op, kernels, tiles.at(index));
+    }
+  });
+}
+
+void run(const ReduceBackward& op, Launcher& launcher) {
+  const Extents& e = op.extents;
+  const host::ReduceKernels& kernels = SYNFIRE_SELECT_LEVEL(reduce_kernels);
+  if (op.reduction != Reduction::max)
+    return launcher.for_each_range(e.n_steps * e.batch, wants_threads(op), [&](int64_t begin, int64_t end) {
+      Group group;
+      for (int64_t row = begin; row < end; ++row) spread_row(op, kernels, group, row / e.batch, row % e.batch);
+    });
+  // Whole steps are cleared, because pieces of rows that are far apart are written several times slower.
+  if (!op.accumulate)
+    launcher.for_each_range(e.n_steps, wants_threads(op), [&](int64_t begin, int64_t end) {
+      const int64_t element = bytes_of(op.grad_source);
+      for (int64_t t = begin; t < end; ++t)
+        std::memset(static_cast<char*>(op.grad_source.data) + t * op.grad_source.pitch * element, 0,
+                    static_cast<size_t>(e.row() * element));
+    });
+  const Tiles tiles(op.axis, e);
+  launcher.for_each_range(tiles.count(), wants_threads(op), [&](int64_t begin, int64_t end) {
+    for (int64_t index = begin; index < end; ++index) spread_tile(op, kernels, tiles.at(index));
+  });
+}
+
+}  // namespace synfire::operations

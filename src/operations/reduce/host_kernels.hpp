@@ -1,0 +1,50 @@
+// The host kernels of reductions: up to 32 neighbouring elements of a result at a time.
+#ifndef SYNFIRE_OPERATIONS_REDUCE_HOST_KERNELS_HPP
+#define SYNFIRE_OPERATIONS_REDUCE_HOST_KERNELS_HPP
+
+#include <host/level.hpp>
+
+#include <cstdint>
+
+namespace synfire::host {
+
+inline constexpr int reduce_columns = 32;
+
+// Entries to reduce, each of up to 32 neighbouring neurons: one entry for each step, or for each batch row.
+struct ReduceColumns {
+  const void* data;  // of the first entry and neuron
+  int32_t dtype;
+  int64_t stride;           // elements, or words, from one entry to the next; time-packed steps: to the next 32
+  bool steps;               // the entries are steps
+  int bit;                  // of a time-packed word; not for steps
+  int64_t count;            // entries
+  const uint32_t* lengths;  // of each entry: it counts if this is above `step`; null: every entry counts
+  int64_t step;
+  int columns;
+};
+
+// A row of a gradient to write or to add to.
+struct SpreadRow {
+  const void* from;  // f32; f64 if `wide`
+  void* to;
+  int32_t dtype;  // of `to`
+  bool wide;
+  bool add;
+  int64_t divisor;  // 0: none
+  int64_t columns;
+};
+
+struct ReduceKernels {
+  // Sums of numbers in f64, in the order of model/reduction.hpp.
+  void (*sum_numbers)(const ReduceColumns& in, double* sums);
+  // Sums of whole numbers and of spikes.
+  void (*sum_whole)(const ReduceColumns& in, uint64_t* sums);
+  // The largest, as operations::order_of() orders them, and their indices unless null: -1 where no entry counts.
+  void (*largest)(const ReduceColumns& in, uint64_t* orders, int64_t* indices);
+  void (*spread)(const SpreadRow& row);
+};
+SYNFIRE_LEVEL_TABLES(ReduceKernels, reduce_kernels)
+
+}  // namespace synfire::host
+
+#endif
