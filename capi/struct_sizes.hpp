@@ -40,6 +40,7 @@ SYNFIRE_STRUCT_SIZES(synfire_backward_desc, 88, 96);
 SYNFIRE_STRUCT_SIZES(synfire_convert_spikes_desc, 48);
 SYNFIRE_STRUCT_SIZES(synfire_count_spikes_desc, 48);
 SYNFIRE_STRUCT_SIZES(synfire_encode_bernoulli_desc, 64);
+SYNFIRE_STRUCT_SIZES(synfire_loss_desc, 176);
 SYNFIRE_STRUCT_SIZES(synfire_graph_desc, 8);
 SYNFIRE_STRUCT_SIZES(synfire_copy_desc, 48);
 SYNFIRE_STRUCT_SIZES(synfire_native_desc, 64);

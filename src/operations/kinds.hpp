@@ -7,6 +7,7 @@
 #include "elementwise/scale_add.hpp"
 #include "encode/encode_bernoulli.hpp"
 #include "gradients/sum_gradient.hpp"
+#include "loss/loss.hpp"
 #include "native/native.hpp"
 #include "neuron/backward.hpp"
 #include "neuron/forward.hpp"
@@ -28,6 +29,7 @@
   KIND(ConvertSpikes)                 \
   KIND(CountSpikes)                   \
   KIND(EncodeBernoulli)               \
+  KIND(Loss)                          \
   KIND(ResetState)                    \
   KIND(WriteBytes)                    \
   KIND(GuardedCopy)                   \

@@ -30,6 +30,7 @@ int main(void) {
   CHECK_INIT(synfire_convert_spikes_desc, SYNFIRE_CONVERT_SPIKES_DESC_INIT);
   CHECK_INIT(synfire_count_spikes_desc, SYNFIRE_COUNT_SPIKES_DESC_INIT);
   CHECK_INIT(synfire_encode_bernoulli_desc, SYNFIRE_ENCODE_BERNOULLI_DESC_INIT);
+  CHECK_INIT(synfire_loss_desc, SYNFIRE_LOSS_DESC_INIT);
   CHECK_INIT(synfire_graph_desc, SYNFIRE_GRAPH_DESC_INIT);
   CHECK_INIT(synfire_copy_desc, SYNFIRE_COPY_DESC_INIT);
   CHECK_INIT(synfire_native_call, SYNFIRE_NATIVE_CALL_INIT);

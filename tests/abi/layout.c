@@ -191,6 +191,35 @@ static void print_structs(void) {
   FIELD(synfire_encode_bernoulli_desc, offset);
   end_struct();
 
+  begin_struct("synfire_loss_desc", sizeof(synfire_loss_desc));
+  FIELD(synfire_loss_desc, struct_size);
+  FIELD(synfire_loss_desc, kind);
+  FIELD(synfire_loss_desc, n_steps);
+  FIELD(synfire_loss_desc, n_classes);
+  FIELD(synfire_loss_desc, batch);
+  FIELD(synfire_loss_desc, source);
+  FIELD(synfire_loss_desc, labels);
+  FIELD(synfire_loss_desc, targets);
+  FIELD(synfire_loss_desc, lengths);
+  FIELD(synfire_loss_desc, n_active);
+  FIELD(synfire_loss_desc, sample_weights);
+  FIELD(synfire_loss_desc, class_weights);
+  FIELD(synfire_loss_desc, loss);
+  FIELD(synfire_loss_desc, losses);
+  FIELD(synfire_loss_desc, n_correct);
+  FIELD(synfire_loss_desc, n_counted);
+  FIELD(synfire_loss_desc, predictions);
+  FIELD(synfire_loss_desc, gradient);
+  FIELD(synfire_loss_desc, label_smoothing);
+  FIELD(synfire_loss_desc, gradient_scale);
+  FIELD(synfire_loss_desc, targets_per_step);
+  FIELD(synfire_loss_desc, ignores_label);
+  FIELD(synfire_loss_desc, ignored_label);
+  FIELD(synfire_loss_desc, sum);
+  FIELD(synfire_loss_desc, accumulate);
+  FIELD(synfire_loss_desc, add_gradient);
+  end_struct();
+
   begin_struct("synfire_graph_desc", sizeof(synfire_graph_desc));
   FIELD(synfire_graph_desc, struct_size);
   FIELD(synfire_graph_desc, n_slots);

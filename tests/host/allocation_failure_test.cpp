@@ -273,6 +273,17 @@ const std::vector<Kind>& kinds() {
          desc.spikes = w.packed;
          return synfire_graph_record_encode_bernoulli(w.graph, &desc);
        }},
+      {"record_loss",
+       [](World& w) {
+         synfire_loss_desc desc = SYNFIRE_LOSS_DESC_INIT;
+         desc.n_steps = n_steps;
+         desc.batch = batch;
+         desc.n_classes = n_neurons;
+         desc.source = w.grad_spike;
+         desc.targets = w.row;
+         desc.gradient = w.grad_x;
+         return synfire_graph_record_loss(w.graph, &desc);
+       }},
       {"record_native",
        [](World& w) {
          synfire_native_desc desc = SYNFIRE_NATIVE_DESC_INIT;

@@ -51,6 +51,14 @@ class ForgedHandles : public Errors {
     desc.spikes = rig.spikes;
     return desc;
   }
+  synfire_loss_desc loss() const {
+    synfire_loss_desc desc = SYNFIRE_LOSS_DESC_INIT;
+    desc.n_classes = 1;
+    desc.source = rig.x;
+    desc.labels = words;
+    desc.gradient = rig.spikes;
+    return desc;
+  }
   synfire_scale_add_desc scale_add() const {
     synfire_scale_add_desc desc = SYNFIRE_SCALE_ADD_DESC_INIT;
     desc.source = rig.x;
@@ -138,6 +146,11 @@ class ForgedHandles : public Errors {
              [this](auto bad) {
                const auto desc = encode();
                return synfire_encode_bernoulli(bad, &desc, nullptr);
+             }},
+            {"loss",
+             [this](auto bad) {
+               const auto desc = loss();
+               return synfire_loss(bad, &desc, nullptr);
              }},
             {"scale_add", [this](auto bad) {
                const auto desc = scale_add();
@@ -244,6 +257,14 @@ class ForgedHandles : public Errors {
       add_field(
           calls, encode(), field, [=](const auto* desc) { return synfire_encode_bernoulli(owner, desc, nullptr); },
           [=](const auto* desc) { return synfire_graph_record_encode_bernoulli(recording, desc); });
+    using Loss = synfire_loss_desc;
+    for (const auto field :
+         {&Loss::source, &Loss::labels, &Loss::targets, &Loss::lengths, &Loss::n_active, &Loss::sample_weights,
+          &Loss::class_weights, &Loss::loss, &Loss::losses, &Loss::n_correct, &Loss::n_counted, &Loss::predictions,
+          &Loss::gradient})
+      add_field(
+          calls, loss(), field, [=](const auto* desc) { return synfire_loss(owner, desc, nullptr); },
+          [=](const auto* desc) { return synfire_graph_record_loss(recording, desc); });
     for (const auto field : {&synfire_scale_add_desc::source, &synfire_scale_add_desc::destination})
       add_field(
           calls, scale_add(), field, [=](const auto* desc) { return synfire_scale_add(owner, desc, nullptr); },
@@ -334,6 +355,11 @@ class ForgedHandles : public Errors {
              [this](auto bad) {
                const auto desc = encode();
                return synfire_graph_record_encode_bernoulli(bad, &desc);
+             }},
+            {"record_loss",
+             [this](auto bad) {
+               const auto desc = loss();
+               return synfire_graph_record_loss(bad, &desc);
              }},
             {"record_scale_add",
              [this](auto bad) {

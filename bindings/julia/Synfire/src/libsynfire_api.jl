@@ -149,6 +149,8 @@ const SYNFIRE_TAPE_STORE_NARROW = Int32(3)
 const SYNFIRE_COUNT_PER_NEURON = Int32(0)
 const SYNFIRE_COUNT_PER_STEP = Int32(1)
 const SYNFIRE_COUNT_TOTAL = Int32(2)
+const SYNFIRE_LOSS_CROSS_ENTROPY = Int32(0)
+const SYNFIRE_LOSS_MEAN_SQUARED_ERROR = Int32(1)
 const SYNFIRE_WAIT_SPIN = Int32(0)
 const SYNFIRE_WAIT_YIELD = Int32(1)
 const SYNFIRE_WAIT_BLOCK = Int32(2)
@@ -167,6 +169,7 @@ const surrogate_names = (Symbol("default") => SYNFIRE_SURROGATE_DEFAULT, Symbol(
 const reset_names = (Symbol("hard") => SYNFIRE_RESET_HARD, Symbol("soft") => SYNFIRE_RESET_SOFT,)
 const tape_names = (Symbol("recompute") => SYNFIRE_TAPE_RECOMPUTE, Symbol("none") => SYNFIRE_TAPE_NONE, Symbol("store") => SYNFIRE_TAPE_STORE, Symbol("store_narrow") => SYNFIRE_TAPE_STORE_NARROW,)
 const count_names = (Symbol("per_neuron") => SYNFIRE_COUNT_PER_NEURON, Symbol("per_step") => SYNFIRE_COUNT_PER_STEP, Symbol("total") => SYNFIRE_COUNT_TOTAL,)
+const loss_names = (Symbol("cross_entropy") => SYNFIRE_LOSS_CROSS_ENTROPY, Symbol("mean_squared_error") => SYNFIRE_LOSS_MEAN_SQUARED_ERROR,)
 const wait_names = (Symbol("spin") => SYNFIRE_WAIT_SPIN, Symbol("yield") => SYNFIRE_WAIT_YIELD, Symbol("block") => SYNFIRE_WAIT_BLOCK,)
 const slots_names = (Symbol("shared") => SYNFIRE_SLOTS_SHARED,)
 const bound_names = (Symbol("lower") => SYNFIRE_BOUND_LOWER, Symbol("upper") => SYNFIRE_BOUND_UPPER,)
@@ -423,6 +426,40 @@ synfire_encode_bernoulli_desc(; rates_per_step=0, n_steps=0, n_neurons=0, batch=
     synfire_encode_bernoulli_desc(sizeof(synfire_encode_bernoulli_desc), rates_per_step, n_steps, n_neurons, batch, rates, spikes, seed, offset)
 
 """
+A loss of predictions x `[T, B, C]` against labels or targets, with its gradient and the number of correct predictions. Each step t of each batch row b is one sample. The definitions are those of PyTorch's `CrossEntropyLoss` and `MSELoss`; what differs from them says so.
+"""
+struct synfire_loss_desc
+    struct_size::UInt32
+    kind::Int32
+    n_steps::Int64
+    n_classes::Int64
+    batch::Int64
+    source::synfire_buffer
+    labels::synfire_buffer
+    targets::synfire_buffer
+    lengths::synfire_buffer
+    n_active::synfire_buffer
+    sample_weights::synfire_buffer
+    class_weights::synfire_buffer
+    loss::synfire_buffer
+    losses::synfire_buffer
+    n_correct::synfire_buffer
+    n_counted::synfire_buffer
+    predictions::synfire_buffer
+    gradient::synfire_buffer
+    label_smoothing::Float64
+    gradient_scale::Float64
+    targets_per_step::Int32
+    ignores_label::Int32
+    ignored_label::UInt32
+    sum::Int32
+    accumulate::Int32
+    add_gradient::Int32
+end
+synfire_loss_desc(; kind=0, n_steps=0, n_classes=0, batch=0, source=C_NULL, labels=C_NULL, targets=C_NULL, lengths=C_NULL, n_active=C_NULL, sample_weights=C_NULL, class_weights=C_NULL, loss=C_NULL, losses=C_NULL, n_correct=C_NULL, n_counted=C_NULL, predictions=C_NULL, gradient=C_NULL, label_smoothing=0, gradient_scale=0, targets_per_step=0, ignores_label=0, ignored_label=0, sum=0, accumulate=0, add_gradient=0) =
+    synfire_loss_desc(sizeof(synfire_loss_desc), kind, n_steps, n_classes, batch, source, labels, targets, lengths, n_active, sample_weights, class_weights, loss, losses, n_correct, n_counted, predictions, gradient, label_smoothing, gradient_scale, targets_per_step, ignores_label, ignored_label, sum, accumulate, add_gradient)
+
+"""
 How to create a graph. Zero means the default in every field except `struct_size`.
 """
 struct synfire_graph_desc
@@ -591,6 +628,7 @@ mutable struct FunctionTable
     synfire_convert_spikes::Ptr{Cvoid}
     synfire_count_spikes::Ptr{Cvoid}
     synfire_encode_bernoulli::Ptr{Cvoid}
+    synfire_loss::Ptr{Cvoid}
     synfire_scale_add::Ptr{Cvoid}
     synfire_graph_create::Ptr{Cvoid}
     synfire_graph_destroy::Ptr{Cvoid}
@@ -600,6 +638,7 @@ mutable struct FunctionTable
     synfire_graph_record_convert_spikes::Ptr{Cvoid}
     synfire_graph_record_count_spikes::Ptr{Cvoid}
     synfire_graph_record_encode_bernoulli::Ptr{Cvoid}
+    synfire_graph_record_loss::Ptr{Cvoid}
     synfire_graph_record_native::Ptr{Cvoid}
     synfire_graph_record_fill::Ptr{Cvoid}
     synfire_graph_record_scale_add::Ptr{Cvoid}
@@ -622,7 +661,7 @@ mutable struct FunctionTable
     synfire_graph_write_dot::Ptr{Cvoid}
     synfire_graph_get_statistics::Ptr{Cvoid}
     synfire_graph_reset_statistics::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -1067,6 +1106,17 @@ Encodes rates as spikes now: the same operation that synfire_graph_record_encode
 end
 
 """
+    synfire_loss(context, desc, stream)
+
+Computes a loss now: the same operation that synfire_graph_record_loss() records.
+"""
+@inline function synfire_loss(context, desc, stream)
+    address = functions.synfire_loss
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_loss_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
     synfire_scale_add(context, desc, stream)
 
 Computes destination = keep * destination + scale * source now: the same operation that synfire_graph_record_scale_add() records.
@@ -1163,6 +1213,17 @@ Appends an encoding of rates as spikes; synfire_encode_bernoulli_desc says how. 
     address = functions.synfire_graph_record_encode_bernoulli
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_graph, Ptr{synfire_encode_bernoulli_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_loss(graph, desc)
+
+Appends a loss; synfire_loss_desc says what is computed. The operation's values are `\"gradient_scale\"` and, of a cross-entropy, `\"label_smoothing\"`.
+"""
+@inline function synfire_graph_record_loss(graph, desc)
+    address = functions.synfire_graph_record_loss
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_loss_desc}), graph, desc)
 end
 
 """

@@ -47,6 +47,15 @@ use std::ptr::{null, null_mut};
 use std::sync::Arc;
 use synfire_sys as sys;
 
+crate::values::values! {
+    /// Values of `SYNFIRE_LOSS_*`.
+    LossKind {
+        /// Cross-entropy of the softmax of the predictions.
+        CrossEntropy = SYNFIRE_LOSS_CROSS_ENTROPY,
+        /// Mean of the squares of the differences.
+        MeanSquaredError = SYNFIRE_LOSS_MEAN_SQUARED_ERROR,
+    }
+}
 crate::values::flags! {
     /// A sum of `SYNFIRE_BOUND_*`; combine them with `|`.
     Bounds {
@@ -606,6 +615,274 @@ impl<'a> EncodeBernoulli<'a> {
             spikes: self.spikes.raw,
             seed: self.seed,
             offset: self.offset,
+        }
+    }
+}
+
+/// A loss of predictions x `[T, B, C]` against labels or targets, with its gradient and the number of correct
+/// predictions. Each step t of each batch row b is one sample. The definitions are those of PyTorch's `CrossEntropyLoss`
+/// and `MSELoss`; what differs from them says so.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct Loss<'a> {
+    kind: LossKind,
+    n_steps: i64,
+    n_classes: i64,
+    batch: i64,
+    source: &'a Arc<BufferCore>,
+    labels: Option<&'a Arc<BufferCore>>,
+    targets: Option<&'a Arc<BufferCore>>,
+    lengths: Option<&'a Arc<BufferCore>>,
+    n_active: Option<&'a Arc<BufferCore>>,
+    sample_weights: Option<&'a Arc<BufferCore>>,
+    class_weights: Option<&'a Arc<BufferCore>>,
+    loss: Option<&'a Arc<BufferCore>>,
+    losses: Option<&'a Arc<BufferCore>>,
+    n_correct: Option<&'a Arc<BufferCore>>,
+    n_counted: Option<&'a Arc<BufferCore>>,
+    predictions: Option<&'a Arc<BufferCore>>,
+    gradient: Option<&'a Arc<BufferCore>>,
+    label_smoothing: f64,
+    gradient_scale: f64,
+    targets_per_step: bool,
+    ignores_label: bool,
+    ignored_label: u32,
+    sum: bool,
+    accumulate: bool,
+    add_gradient: bool,
+}
+impl<'a> Loss<'a> {
+    /// With what it needs; everything else has its default.
+    ///
+    /// - `source`: Predictions (for a cross-entropy: logits), read: f32, f64, f16, bf16 or u32 (counts of spikes,
+    ///   rounded to f32). Its shape: `[T, B, C]`.
+    pub fn new<T: Element>(source: &'a Buffer<T>) -> Self {
+        Loss {
+            kind: LossKind::CrossEntropy,
+            n_steps: 0,
+            n_classes: 0,
+            batch: 0,
+            source: &source.core,
+            labels: None,
+            targets: None,
+            lengths: None,
+            n_active: None,
+            sample_weights: None,
+            class_weights: None,
+            loss: None,
+            losses: None,
+            n_correct: None,
+            n_counted: None,
+            predictions: None,
+            gradient: None,
+            label_smoothing: 0.0,
+            gradient_scale: 0.0,
+            targets_per_step: false,
+            ignores_label: false,
+            ignored_label: 0,
+            sum: false,
+            accumulate: false,
+            add_gradient: false,
+        }
+    }
+    /// One of [`LossKind`]. Default: cross-entropy.
+    pub fn kind(mut self, kind: LossKind) -> Self {
+        self.kind = kind;
+        self
+    }
+    /// Steps T. Default: 1. T * B must be below 2^32.
+    pub fn n_steps(mut self, n_steps: i64) -> Self {
+        self.n_steps = n_steps;
+        self
+    }
+    /// Classes C, or outputs, at least 1 and below 2^31.
+    pub fn n_classes(mut self, n_classes: i64) -> Self {
+        self.n_classes = n_classes;
+        self
+    }
+    /// Batch rows B. Default: 1.
+    pub fn batch(mut self, batch: i64) -> Self {
+        self.batch = batch;
+        self
+    }
+    /// The class of each row, or of each step with `targets_per_step`, read: u32. Either `labels` or `targets` is
+    /// needed. Its shape: `[B]` or `[T, B]`.
+    pub fn labels<T: Element>(mut self, labels: &'a Buffer<T>) -> Self {
+        self.labels = Some(&labels.core);
+        self
+    }
+    /// The target of each element, or with `targets_per_step` of each step, read: f32, or f64 with an f64 source. For a
+    /// cross-entropy they are the probabilities of the classes. Its shape: `[B, C]` or `[T, B, C]`.
+    pub fn targets<T: Element>(mut self, targets: &'a Buffer<T>) -> Self {
+        self.targets = Some(&targets.core);
+        self
+    }
+    /// How many steps of each batch row count, from the first on, read: u32. Above T counts as T. Without (default): all
+    /// T. Its shape: `[B]`.
+    pub fn lengths<T: Element>(mut self, lengths: &'a Buffer<T>) -> Self {
+        self.lengths = Some(&lengths.core);
+        self
+    }
+    /// How many batch rows count, from the first on, read: u32. Above B counts as B. Without (default): all B. Its
+    /// shape: `[1]`.
+    pub fn n_active<T: Element>(mut self, n_active: &'a Buffer<T>) -> Self {
+        self.n_active = Some(&n_active.core);
+        self
+    }
+    /// The weight of each batch row, read: f32. Without (default): all 1. Its shape: `[B]`.
+    pub fn sample_weights<T: Element>(mut self, sample_weights: &'a Buffer<T>) -> Self {
+        self.sample_weights = Some(&sample_weights.core);
+        self
+    }
+    /// The weight of each class, read: f32. Without (default): all 1. Its shape: `[C]`.
+    pub fn class_weights<T: Element>(mut self, class_weights: &'a Buffer<T>) -> Self {
+        self.class_weights = Some(&class_weights.core);
+        self
+    }
+    /// The loss, written, or added to with `accumulate`: f32 or f64. It is computed in f64 and rounded once. Optional,
+    /// as are all outputs; at least one is needed. Its shape: `[1]`.
+    pub fn loss<T: Element>(mut self, loss: &'a Buffer<T>) -> Self {
+        self.loss = Some(&loss.core);
+        self
+    }
+    /// The loss of each sample, as above, not divided by anything, written: f32, or f64 with an f64 source. Its shape:
+    /// `[T, B]`.
+    pub fn losses<T: Element>(mut self, losses: &'a Buffer<T>) -> Self {
+        self.losses = Some(&losses.core);
+        self
+    }
+    /// How many samples that count have a prediction equal to their label, written, or added to with `accumulate`: u32,
+    /// which stays at the largest number once it is reached. Needs `labels`. Its shape: `[1]`.
+    pub fn n_correct<T: Element>(mut self, n_correct: &'a Buffer<T>) -> Self {
+        self.n_correct = Some(&n_correct.core);
+        self
+    }
+    /// How many samples count, likewise. Its shape: `[1]`.
+    pub fn n_counted<T: Element>(mut self, n_counted: &'a Buffer<T>) -> Self {
+        self.n_counted = Some(&n_counted.core);
+        self
+    }
+    /// The class with the largest prediction, written: u32. Of several, the lowest one; a NaN is above every number, as
+    /// in PyTorch. 0 for steps beyond `lengths` and rows beyond `n_active`. Its shape: `[T, B]`.
+    pub fn predictions<T: Element>(mut self, predictions: &'a Buffer<T>) -> Self {
+        self.predictions = Some(&predictions.core);
+        self
+    }
+    /// dL/dx, written, or added to with `add_gradient`: f32, or f64 with an f64 source. It may be
+    /// [`Backward::grad_v_seq`] or [`Backward::grad_spike_seq`] of the layer that made `source`. Its shape: `[T, B, C]`.
+    pub fn gradient<T: Element>(mut self, gradient: &'a Buffer<T>) -> Self {
+        self.gradient = Some(&gradient.core);
+        self
+    }
+    /// From 0 (default) to 1; cross-entropy only. The operation's value `"label_smoothing"`.
+    pub fn label_smoothing(mut self, label_smoothing: f64) -> Self {
+        self.label_smoothing = label_smoothing;
+        self
+    }
+    /// A finite factor of the gradient, not of the loss, such as for 16-bit layers. 0 (default): 1. The operation's
+    /// value `"gradient_scale"`, for which 0 is 0.
+    pub fn gradient_scale(mut self, gradient_scale: f64) -> Self {
+        self.gradient_scale = gradient_scale;
+        self
+    }
+    /// `true`: `labels` are `[T, B]`, or `targets` are `[T, B, C]`. `false` (default): they are `[B]` or `[B, C]` and
+    /// the same in every step.
+    pub fn targets_per_step(mut self, targets_per_step: bool) -> Self {
+        self.targets_per_step = targets_per_step;
+        self
+    }
+    /// `true`: samples whose label is `ignored_label` do not count. `false` (default): every label is a class.
+    pub fn ignores_label(mut self, ignores_label: bool) -> Self {
+        self.ignores_label = ignores_label;
+        self
+    }
+    /// Any number, a class or not; used with `ignores_label`.
+    pub fn ignored_label(mut self, ignored_label: u32) -> Self {
+        self.ignored_label = ignored_label;
+        self
+    }
+    /// `true`: the loss and its gradient are those of the sum over samples. `false` (default): of the mean.
+    pub fn sum(mut self, sum: bool) -> Self {
+        self.sum = sum;
+        self
+    }
+    /// `true`: the loss, `n_correct` and `n_counted` are added to what their buffers hold, so that an epoch can be
+    /// summed on the device: with `sum`, the mean of the epoch is its loss divided by `n_counted`. `false` (default):
+    /// they are replaced.
+    pub fn accumulate(mut self, accumulate: bool) -> Self {
+        self.accumulate = accumulate;
+        self
+    }
+    /// `true`: the gradient is added to what its buffer holds; elements of samples that do not count are not touched.
+    /// `false` (default): all elements are written.
+    pub fn add_gradient(mut self, add_gradient: bool) -> Self {
+        self.add_gradient = add_gradient;
+        self
+    }
+    /// Appends a loss; [`Loss`] says what is computed. The operation's values are `"gradient_scale"` and, of a
+    /// cross-entropy, `"label_smoothing"`.
+    pub fn record(self, graph: &mut Graph) -> Result<Operation> {
+        let desc = self.desc();
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_graph_record_loss(graph.as_raw(), &desc) })?;
+        self.buffers().for_each(|core| graph.keep(core));
+        graph.appended()
+    }
+    /// Computes a loss now: the same operation that [`Loss::record`] records. Returns when it is done.
+    pub fn run(self, context: &Context) -> Result<()> {
+        let desc = self.desc();
+        let mut held: Vec<&Held> = vec![];
+        held.extend(self.buffers().map(|core| &core.held));
+        // SAFETY: live handles, held for the call; the descriptor lives for it.
+        context.now(held, || unsafe { sys::synfire_loss(context.raw, &desc, null_mut()) })
+    }
+    fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
+        [
+            Some(self.source),
+            self.labels,
+            self.targets,
+            self.lengths,
+            self.n_active,
+            self.sample_weights,
+            self.class_weights,
+            self.loss,
+            self.losses,
+            self.n_correct,
+            self.n_counted,
+            self.predictions,
+            self.gradient,
+        ]
+        .into_iter()
+        .flatten()
+    }
+    fn desc(&self) -> sys::synfire_loss_desc {
+        sys::synfire_loss_desc {
+            struct_size: size_of::<sys::synfire_loss_desc>() as u32,
+            kind: self.kind.to_raw(),
+            n_steps: self.n_steps,
+            n_classes: self.n_classes,
+            batch: self.batch,
+            source: self.source.raw,
+            labels: self.labels.map_or(null_mut(), |core| core.raw),
+            targets: self.targets.map_or(null_mut(), |core| core.raw),
+            lengths: self.lengths.map_or(null_mut(), |core| core.raw),
+            n_active: self.n_active.map_or(null_mut(), |core| core.raw),
+            sample_weights: self.sample_weights.map_or(null_mut(), |core| core.raw),
+            class_weights: self.class_weights.map_or(null_mut(), |core| core.raw),
+            loss: self.loss.map_or(null_mut(), |core| core.raw),
+            losses: self.losses.map_or(null_mut(), |core| core.raw),
+            n_correct: self.n_correct.map_or(null_mut(), |core| core.raw),
+            n_counted: self.n_counted.map_or(null_mut(), |core| core.raw),
+            predictions: self.predictions.map_or(null_mut(), |core| core.raw),
+            gradient: self.gradient.map_or(null_mut(), |core| core.raw),
+            label_smoothing: self.label_smoothing,
+            gradient_scale: self.gradient_scale,
+            targets_per_step: self.targets_per_step.into(),
+            ignores_label: self.ignores_label.into(),
+            ignored_label: self.ignored_label,
+            sum: self.sum.into(),
+            accumulate: self.accumulate.into(),
+            add_gradient: self.add_gradient.into(),
         }
     }
 }

@@ -21,6 +21,7 @@ pub fn table() -> Vec<String> {
     structure!(lines, synfire_convert_spikes_desc { struct_size, reserved, n_steps, n_neurons, batch, source, destination });
     structure!(lines, synfire_count_spikes_desc { struct_size, kind, n_steps, n_neurons, batch, spikes, counts });
     structure!(lines, synfire_encode_bernoulli_desc { struct_size, rates_per_step, n_steps, n_neurons, batch, rates, spikes, seed, offset });
+    structure!(lines, synfire_loss_desc { struct_size, kind, n_steps, n_classes, batch, source, labels, targets, lengths, n_active, sample_weights, class_weights, loss, losses, n_correct, n_counted, predictions, gradient, label_smoothing, gradient_scale, targets_per_step, ignores_label, ignored_label, sum, accumulate, add_gradient });
     structure!(lines, synfire_graph_desc { struct_size, n_slots });
     structure!(lines, synfire_copy_desc { struct_size, reserved, source, destination, source_offset, destination_offset, bytes });
     structure!(lines, synfire_memory { data, bytes });
@@ -108,6 +109,8 @@ pub fn table() -> Vec<String> {
     lines.push(format!("constant\tSYNFIRE_COUNT_PER_NEURON\t{}", SYNFIRE_COUNT_PER_NEURON));
     lines.push(format!("constant\tSYNFIRE_COUNT_PER_STEP\t{}", SYNFIRE_COUNT_PER_STEP));
     lines.push(format!("constant\tSYNFIRE_COUNT_TOTAL\t{}", SYNFIRE_COUNT_TOTAL));
+    lines.push(format!("constant\tSYNFIRE_LOSS_CROSS_ENTROPY\t{}", SYNFIRE_LOSS_CROSS_ENTROPY));
+    lines.push(format!("constant\tSYNFIRE_LOSS_MEAN_SQUARED_ERROR\t{}", SYNFIRE_LOSS_MEAN_SQUARED_ERROR));
     lines.push(format!("constant\tSYNFIRE_WAIT_SPIN\t{}", SYNFIRE_WAIT_SPIN));
     lines.push(format!("constant\tSYNFIRE_WAIT_YIELD\t{}", SYNFIRE_WAIT_YIELD));
     lines.push(format!("constant\tSYNFIRE_WAIT_BLOCK\t{}", SYNFIRE_WAIT_BLOCK));
