@@ -1504,10 +1504,10 @@ enum {
  * predictions. Each step t of each batch row b is one sample. The definitions are those of PyTorch's `CrossEntropyLoss`
  * and `MSELoss`; what differs from them says so.
  *
- * A sample counts if t < `lengths[b]`, b < `n_active[0]`, and its label is not the one to ignore. All others have a loss
- * of +0, a gradient of +0, and no part in any sum. A label of C or more that is not the one to ignore cannot be refused,
- * because it is on the device: the sample then counts nowhere and its gradient is +0, but its loss is NaN, and so is the
- * loss of the whole.
+ * A sample counts if t < `lengths[b]`, b < `n_active[0]`, and its label is not the one to ignore. All others have a
+ * loss of +0, a gradient of +0, and no part in any sum. A label of C or more that is not the one to ignore cannot be
+ * refused, because it is on the device: the sample then counts nowhere and its gradient is +0, but its loss is NaN, and
+ * so is the loss of the whole.
  *
  * With the target y of class c (for a label: 1 for the class of the label, 0 for others), the smoothing e
  * (`label_smoothing`), the class weight w (1 if not given) and the weight s of the batch row (1 if not given), the loss
@@ -1528,10 +1528,10 @@ enum {
  * f * (m * softmax(x)[c] - w[c] * y'[c]), where m is the sum of w * y' over the classes of the sample, and
  * f = gradient_scale * s / divisor.
  *
- * Non-finite numbers: a prediction that is NaN or +infinity, or predictions that are all -infinity, make the loss and the
- * gradient of their sample NaN. A class with a prediction of -infinity has probability 0; its loss is +infinity, unless its
- * y' is 0: then it contributes nothing (PyTorch, with targets: NaN). A sample whose sample weight is 0 contributes +0,
- * whatever its predictions are. Targets and weights are not checked.
+ * Non-finite numbers: a prediction that is NaN or +infinity, or predictions that are all -infinity, make the loss and
+ * the gradient of their sample NaN. A class with a prediction of -infinity has probability 0; its loss is +infinity,
+ * unless its y' is 0: then it contributes nothing (PyTorch, with targets: NaN). A sample whose sample weight is 0
+ * contributes +0, whatever its predictions are. Targets and weights are not checked.
  *
  * The arithmetic is f32, or f64 for f64 predictions: the largest prediction is subtracted, then
  * y'[c] = fma(y[c], 1 - e, e / C), the product with w[c], exponentials and logarithm by the library's own functions,
@@ -1539,8 +1539,8 @@ enum {
  * rounded once. Sums over classes are made in the type of the arithmetic and sums over samples, in the order t * B + b,
  * in f64, both in one order: value i is added to running sum i mod 128 of chunk i / 1024, in ascending order, from +0;
  * the 128 running sums of a chunk are joined by a binary tree (sum j and sum j + 64, then j and j + 32, and so on); the
- * sums of several chunks are summed in 128 running sums and a tree likewise. Results are the same bits on every backend,
- * for any number of threads. */
+ * sums of several chunks are summed in 128 running sums and a tree likewise. Results are the same bits on every
+ * backend, for any number of threads. */
 typedef struct synfire_loss_desc {
   /** `sizeof(synfire_loss_desc)`. */
   uint32_t struct_size;
@@ -1579,8 +1579,8 @@ typedef struct synfire_loss_desc {
   synfire_buffer n_correct SYNFIRE_UPDATED("[1]") SYNFIRE_NULLABLE;
   /** How many samples count, likewise. */
   synfire_buffer n_counted SYNFIRE_UPDATED("[1]") SYNFIRE_NULLABLE;
-  /** The class with the largest prediction, written: u32. Of several, the lowest one; a NaN is above every number, as in
-   *  PyTorch. 0 for steps beyond `lengths` and rows beyond `n_active`. */
+  /** The class with the largest prediction, written: u32. Of several, the lowest one; a NaN is above every number, as
+   *  in PyTorch. 0 for steps beyond `lengths` and rows beyond `n_active`. */
   synfire_buffer predictions SYNFIRE_WRITTEN("[T, B]") SYNFIRE_NULLABLE;
   /** dL/dx, written, or added to with `add_gradient`: f32, or f64 with an f64 source. It may be
    *  synfire_backward_desc::grad_v_seq or synfire_backward_desc::grad_spike_seq of the layer that made `source`. */
@@ -1590,8 +1590,8 @@ typedef struct synfire_loss_desc {
   /** A finite factor of the gradient, not of the loss, such as for 16-bit layers. 0 (default): 1. The operation's value
    *  `"gradient_scale"`, for which 0 is 0. */
   double gradient_scale;
-  /** 1: `labels` are `[T, B]`, or `targets` are `[T, B, C]`. Default 0: they are `[B]` or `[B, C]` and the same in every
-   *  step. */
+  /** 1: `labels` are `[T, B]`, or `targets` are `[T, B, C]`. Default 0: they are `[B]` or `[B, C]` and the same in
+   *  every step. */
   int32_t targets_per_step SYNFIRE_FLAG;
   /** 1: samples whose label is `ignored_label` do not count. Default 0: every label is a class. */
   int32_t ignores_label SYNFIRE_FLAG;
@@ -1599,8 +1599,8 @@ typedef struct synfire_loss_desc {
   uint32_t ignored_label;
   /** 1: the loss and its gradient are those of the sum over samples. Default 0: of the mean. */
   int32_t sum SYNFIRE_FLAG;
-  /** 1: the loss, `n_correct` and `n_counted` are added to what their buffers hold, so that an epoch can be summed on the
-   *  device: with `sum`, the mean of the epoch is its loss divided by `n_counted`. Default 0: they are replaced. */
+  /** 1: the loss, `n_correct` and `n_counted` are added to what their buffers hold, so that an epoch can be summed on
+   *  the device: with `sum`, the mean of the epoch is its loss divided by `n_counted`. Default 0: they are replaced. */
   int32_t accumulate SYNFIRE_FLAG;
   /** 1: the gradient is added to what its buffer holds; elements of samples that do not count are not touched. Default
    *  0: all elements are written. */
@@ -1627,9 +1627,9 @@ typedef struct synfire_loss_desc {
  *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
  * @blocks with more than 1,024 samples or 16,384 elements until done, else no on CUDA, until done on the host.
  * @allocates temporary memory with more than 1,024 samples or 16,384 elements, which a capture keeps; a host context's
- * threads, with the first work for them. @enqueues one kernel on `stream`, or two with more than 1,024 samples or 16,384
- * elements. @capture legal: on a captured stream it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for
- * the context's own stream. @threads any. @since ABI 0.1
+ * threads, with the first work for them. @enqueues one kernel on `stream`, or two with more than 1,024 samples or
+ * 16,384 elements. @capture legal: on a captured stream it becomes part of the capture (::SYNFIRE_CAPTURED), after
+ * waiting for the context's own stream. @threads any. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_loss(synfire_context context, const synfire_loss_desc *desc,
                                                      synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
