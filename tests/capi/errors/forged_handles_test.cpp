@@ -258,10 +258,9 @@ class ForgedHandles : public Errors {
           calls, encode(), field, [=](const auto* desc) { return synfire_encode_bernoulli(owner, desc, nullptr); },
           [=](const auto* desc) { return synfire_graph_record_encode_bernoulli(recording, desc); });
     using Loss = synfire_loss_desc;
-    for (const auto field :
-         {&Loss::source, &Loss::labels, &Loss::targets, &Loss::lengths, &Loss::n_active, &Loss::sample_weights,
-          &Loss::class_weights, &Loss::loss, &Loss::losses, &Loss::n_correct, &Loss::n_counted, &Loss::predictions,
-          &Loss::gradient})
+    for (const auto field : {&Loss::source, &Loss::labels, &Loss::targets, &Loss::lengths, &Loss::n_active,
+                             &Loss::sample_weights, &Loss::class_weights, &Loss::loss, &Loss::losses, &Loss::n_correct,
+                             &Loss::n_counted, &Loss::predictions, &Loss::gradient})
       add_field(
           calls, loss(), field, [=](const auto* desc) { return synfire_loss(owner, desc, nullptr); },
           [=](const auto* desc) { return synfire_graph_record_loss(recording, desc); });
