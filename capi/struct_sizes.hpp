@@ -45,6 +45,7 @@ SYNFIRE_STRUCT_SIZES(synfire_shuffle_desc, 64);
 SYNFIRE_STRUCT_SIZES(synfire_reduce_desc, 72);
 SYNFIRE_STRUCT_SIZES(synfire_reduce_backward_desc, 80);
 SYNFIRE_STRUCT_SIZES(synfire_rate_loss_desc, 96);
+SYNFIRE_STRUCT_SIZES(synfire_loss_desc, 176);
 SYNFIRE_STRUCT_SIZES(synfire_graph_desc, 8);
 SYNFIRE_STRUCT_SIZES(synfire_copy_desc, 48);
 SYNFIRE_STRUCT_SIZES(synfire_native_desc, 64);

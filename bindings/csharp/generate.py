@@ -45,7 +45,7 @@ SCALARS = {"int8_t": "sbyte", "uint8_t": "byte", "int16_t": "short", "uint16_t":
 
 # The enumerations of the idiomatic layer whose names are not those of the group.
 ENUMERATIONS = {"memory": "MemoryKind", "dtype": "DType", "fallback": "FallbackReason", "count": "CountKind",
-                "wait": "WaitPolicy"}
+                "loss": "LossKind", "wait": "WaitPolicy"}
 
 SUMMARIES = {"Status": "Result of a call: 0 success, positive success with a note, negative error."}
 

@@ -141,9 +141,10 @@ class Generator:
     def values(self, group):
         """The enumeration of a group of constants; one that no hand-written file has is written here."""
         if group not in self.groups:
-            self.groups[group], self.files[group] = camel(group), self.file
+            name = camel(group) + ("Kind" if camel(group) in self.types.values() else "")
+            self.groups[group], self.files[group] = name, self.file
             self.new_values[group] = [(camel(self.item(c)), c) for c in self.constants(group)]
-            self.sources.values.update((c["name"], f"{camel(group)}::{item}") for item, c in self.new_values[group])
+            self.sources.values.update((c["name"], f"{name}::{item}") for item, c in self.new_values[group])
         return self.groups[group]
 
     def flags(self, group):

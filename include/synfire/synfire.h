@@ -1335,6 +1335,152 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_restore(synfire_layer laye
                                                               const void *data, uint64_t bytes) SYNFIRE_NOEXCEPT;
 
 /** @} */
+/** @addtogroup loss
+ * @{ */
+
+/** Losses: synfire_loss_desc::kind. */
+enum {
+  /** Cross-entropy of the softmax of the predictions. */
+  SYNFIRE_LOSS_CROSS_ENTROPY = 0,
+  /** Mean of the squares of the differences. */
+  SYNFIRE_LOSS_MEAN_SQUARED_ERROR = 1
+};
+
+/** A loss of predictions x `[T, B, C]` against labels or targets, with its gradient and the number of correct
+ * predictions. Each step t of each batch row b is one sample. The definitions are those of PyTorch's `CrossEntropyLoss`
+ * and `MSELoss`; what differs from them says so.
+ *
+ * A sample counts if t < `lengths[b]`, b < `n_active[0]`, and its label is not the one to ignore. All others have a
+ * loss of +0, a gradient of +0, and no part in any sum. A label of C or more that is not the one to ignore cannot be
+ * refused, because it is on the device: the sample then counts nowhere and its gradient is +0, but its loss is NaN, and
+ * so is the loss of the whole.
+ *
+ * With the target y of class c (for a label: 1 for the class of the label, 0 for others), the smoothing e
+ * (`label_smoothing`), the class weight w (1 if not given) and the weight s of the batch row (1 if not given), the loss
+ * of a sample is
+ *
+ * - cross-entropy: s * sum of w[c] * y'[c] * -log softmax(x)[c] over all c, where y' = (1 - e) * y + e / C.
+ * - squared error: s * sum of w[c] * (x[c] - y[c])^2 over all c.
+ *
+ * The loss is the sum of these over all samples that count or, by default, their mean: the sum divided by
+ *
+ * - for a cross-entropy with labels, the sum of s * w[label];
+ * - for a cross-entropy with targets, the sum of s (their number, without sample weights);
+ * - for squared errors, the sum of s times the sum of w (the number of elements, without weights).
+ *
+ * If that divisor is 0, for example because no sample counts, the mean and its gradient are +0 (PyTorch: NaN).
+ *
+ * The gradient is that of the sum or mean, times `gradient_scale`. For a cross-entropy it is
+ * f * (m * softmax(x)[c] - w[c] * y'[c]), where m is the sum of w * y' over the classes of the sample, and
+ * f = gradient_scale * s / divisor.
+ *
+ * Non-finite numbers: a prediction that is NaN or +infinity, or predictions that are all -infinity, make the loss and
+ * the gradient of their sample NaN. A class with a prediction of -infinity has probability 0; its loss is +infinity,
+ * unless its y' is 0: then it contributes nothing (PyTorch, with targets: NaN). A sample whose sample weight is 0
+ * contributes +0, whatever its predictions are. Targets and weights are not checked.
+ *
+ * The arithmetic is f32, or f64 for f64 predictions: the largest prediction is subtracted, then
+ * y'[c] = fma(y[c], 1 - e, e / C), the product with w[c], exponentials and logarithm by the library's own functions,
+ * softmax as the exponential times the reciprocal of their sum, and fma(m, softmax, -w * y'); f is computed in f64 and
+ * rounded once. Sums over classes are made in the type of the arithmetic and sums over samples, in the order t * B + b,
+ * in f64, both in one order: value i is added to running sum i mod 128 of chunk i / 1024, in ascending order, from +0;
+ * the 128 running sums of a chunk are joined by a binary tree (sum j and sum j + 64, then j and j + 32, and so on); the
+ * sums of several chunks are summed in 128 running sums and a tree likewise. Results are the same bits on every
+ * backend, for any number of threads. */
+typedef struct synfire_loss_desc {
+  /** `sizeof(synfire_loss_desc)`. */
+  uint32_t struct_size;
+  /** One of `SYNFIRE_LOSS_*`. Default: cross-entropy. */
+  int32_t kind SYNFIRE_ONE_OF(SYNFIRE_LOSS);
+  /** Steps T. Default: 1. T * B must be below 2^32. */
+  int64_t n_steps;
+  /** Classes C, or outputs, at least 1 and below 2^31. */
+  int64_t n_classes;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Predictions (for a cross-entropy: logits), read: f32, f64, f16, bf16 or u32 (counts of spikes, rounded to f32). */
+  synfire_buffer source SYNFIRE_READ("[T, B, C]");
+  /** The class of each row, or of each step with `targets_per_step`, read: u32. Either `labels` or `targets` is
+   *  needed. */
+  synfire_buffer labels SYNFIRE_READ("[B] or [T, B]") SYNFIRE_NULLABLE;
+  /** The target of each element, or with `targets_per_step` of each step, read: f32, or f64 with an f64 source. For a
+   *  cross-entropy they are the probabilities of the classes. */
+  synfire_buffer targets SYNFIRE_READ("[B, C] or [T, B, C]") SYNFIRE_NULLABLE;
+  /** How many steps of each batch row count, from the first on, read: u32. Above T counts as T. Null (default): all
+   *  T. */
+  synfire_buffer lengths SYNFIRE_READ("[B]") SYNFIRE_NULLABLE;
+  /** How many batch rows count, from the first on, read: u32. Above B counts as B. Null (default): all B. */
+  synfire_buffer n_active SYNFIRE_READ("[1]") SYNFIRE_NULLABLE;
+  /** The weight of each batch row, read: f32. Null (default): all 1. */
+  synfire_buffer sample_weights SYNFIRE_READ("[B]") SYNFIRE_NULLABLE;
+  /** The weight of each class, read: f32. Null (default): all 1. */
+  synfire_buffer class_weights SYNFIRE_READ("[C]") SYNFIRE_NULLABLE;
+  /** The loss, written, or added to with `accumulate`: f32 or f64. It is computed in f64 and rounded once. Optional, as
+   *  are all outputs; at least one is needed. */
+  synfire_buffer loss SYNFIRE_UPDATED("[1]") SYNFIRE_NULLABLE;
+  /** The loss of each sample, as above, not divided by anything, written: f32, or f64 with an f64 source. */
+  synfire_buffer losses SYNFIRE_WRITTEN("[T, B]") SYNFIRE_NULLABLE;
+  /** How many samples that count have a prediction equal to their label, written, or added to with `accumulate`: u32,
+   *  which stays at the largest number once it is reached. Needs `labels`. */
+  synfire_buffer n_correct SYNFIRE_UPDATED("[1]") SYNFIRE_NULLABLE;
+  /** How many samples count, likewise. */
+  synfire_buffer n_counted SYNFIRE_UPDATED("[1]") SYNFIRE_NULLABLE;
+  /** The class with the largest prediction, written: u32. Of several, the lowest one; a NaN is above every number, as
+   *  in PyTorch. 0 for steps beyond `lengths` and rows beyond `n_active`. */
+  synfire_buffer predictions SYNFIRE_WRITTEN("[T, B]") SYNFIRE_NULLABLE;
+  /** dL/dx, written, or added to with `add_gradient`: f32, or f64 with an f64 source. It may be
+   *  synfire_backward_desc::grad_v_seq or synfire_backward_desc::grad_spike_seq of the layer that made `source`. */
+  synfire_buffer gradient SYNFIRE_UPDATED("[T, B, C]") SYNFIRE_NULLABLE;
+  /** From 0 (default) to 1; cross-entropy only. The operation's value `"label_smoothing"`. */
+  double label_smoothing;
+  /** A finite factor of the gradient, not of the loss, such as for 16-bit layers. 0 (default): 1. The operation's value
+   *  `"gradient_scale"`, for which 0 is 0. */
+  double gradient_scale;
+  /** 1: `labels` are `[T, B]`, or `targets` are `[T, B, C]`. Default 0: they are `[B]` or `[B, C]` and the same in
+   *  every step. */
+  int32_t targets_per_step SYNFIRE_FLAG;
+  /** 1: samples whose label is `ignored_label` do not count. Default 0: every label is a class. */
+  int32_t ignores_label SYNFIRE_FLAG;
+  /** Any number, a class or not; used with `ignores_label`. */
+  uint32_t ignored_label;
+  /** 1: the loss and its gradient are those of the sum over samples. Default 0: of the mean. */
+  int32_t sum SYNFIRE_FLAG;
+  /** 1: the loss, `n_correct` and `n_counted` are added to what their buffers hold, so that an epoch can be summed on
+   *  the device: with `sum`, the mean of the epoch is its loss divided by `n_counted`. Default 0: they are replaced. */
+  int32_t accumulate SYNFIRE_FLAG;
+  /** 1: the gradient is added to what its buffer holds; elements of samples that do not count are not touched. Default
+   *  0: all elements are written. */
+  int32_t add_gradient SYNFIRE_FLAG;
+} synfire_loss_desc;
+
+/** All zeros except for `struct_size`. */
+/* clang-format off */
+#define SYNFIRE_LOSS_DESC_INIT \
+  { (uint32_t)sizeof(synfire_loss_desc), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
+    NULL, NULL, 0.0, 0.0, 0, 0, 0u, 0, 0, 0 }
+/* clang-format on */
+
+/**
+ * Computes a loss now: the same operation that synfire_graph_record_loss() records.
+ *
+ * @param context The context of all buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (also if the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks with more than 1,024 samples or 16,384 elements until done, else no on CUDA, until done on the host.
+ * @allocates temporary memory with more than 1,024 samples or 16,384 elements, which a capture keeps; a host context's
+ * threads, with the first work for them. @enqueues one kernel on `stream`, or two with more than 1,024 samples or
+ * 16,384 elements. @capture legal: on a captured stream it becomes part of the capture (::SYNFIRE_CAPTURED), after
+ * waiting for the context's own stream. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_loss(synfire_context context, const synfire_loss_desc *desc,
+                                                     synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/** @} */
 /** @addtogroup spikes
  * @{ */
 
@@ -1702,6 +1848,21 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_reduce(synfire_context context, 
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_reduce_backward(synfire_context context,
                                                                 const synfire_reduce_backward_desc *desc,
                                                                 synfire_stream stream SYNFIRE_NULLABLE)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends a loss; synfire_loss_desc says what is computed. The operation's values are `"gradient_scale"` and, of a
+ * cross-entropy, `"label_smoothing"`.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory; device memory for the first values of a graph. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_loss(synfire_graph graph, const synfire_loss_desc *desc)
     SYNFIRE_NOEXCEPT;
 
 /**

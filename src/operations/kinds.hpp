@@ -8,6 +8,7 @@
 #include "encode/encode_bernoulli.hpp"
 #include "gather_rows/gather_rows.hpp"
 #include "gradients/sum_gradient.hpp"
+#include "loss/loss.hpp"
 #include "native/native.hpp"
 #include "neuron/backward.hpp"
 #include "neuron/forward.hpp"
@@ -42,6 +43,7 @@
   KIND(Reduce)                        \
   KIND(ReduceBackward)                \
   KIND(RateLoss)                      \
+  KIND(Loss)                          \
   KIND(ResetState)                    \
   KIND(WriteBytes)                    \
   KIND(GuardedCopy)                   \

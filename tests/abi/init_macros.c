@@ -35,6 +35,7 @@ int main(void) {
   CHECK_INIT(synfire_reduce_desc, SYNFIRE_REDUCE_DESC_INIT);
   CHECK_INIT(synfire_reduce_backward_desc, SYNFIRE_REDUCE_BACKWARD_DESC_INIT);
   CHECK_INIT(synfire_rate_loss_desc, SYNFIRE_RATE_LOSS_DESC_INIT);
+  CHECK_INIT(synfire_loss_desc, SYNFIRE_LOSS_DESC_INIT);
   CHECK_INIT(synfire_graph_desc, SYNFIRE_GRAPH_DESC_INIT);
   CHECK_INIT(synfire_copy_desc, SYNFIRE_COPY_DESC_INIT);
   CHECK_INIT(synfire_native_call, SYNFIRE_NATIVE_CALL_INIT);

@@ -428,6 +428,39 @@ class Everything {
       look(loss);
       look(gradient);
     }
+    compute_losses(context, dense);
+  }
+
+  // Predictions that are subnormal or huge among them.
+  void compute_losses(synfire_context context, synfire_buffer predictions) {
+    const Buffer gradient = buffer(context, SYNFIRE_DTYPE_F32, shape.sequence()),
+                 losses = buffer(context, SYNFIRE_DTYPE_F32, static_cast<size_t>(shape.n_steps * shape.batch)),
+                 loss = buffer(context, SYNFIRE_DTYPE_F32, 1),
+                 labels = buffer(context, SYNFIRE_DTYPE_U32, static_cast<size_t>(shape.batch));
+    answer(synfire_buffer_fill(labels, 3));
+    synfire_loss_desc desc = loss_desc(predictions, labels, gradient);
+    desc.loss = loss;
+    desc.losses = losses;
+    for (const int32_t kind : {SYNFIRE_LOSS_CROSS_ENTROPY, SYNFIRE_LOSS_MEAN_SQUARED_ERROR})
+      for (const double scale : {0.3, 1e-40}) {
+        desc.kind = kind;
+        desc.gradient_scale = scale;
+        answer(synfire_loss(context, &desc, nullptr));
+        look(gradient);
+        look(losses);
+        look(loss);
+      }
+  }
+
+  static synfire_loss_desc loss_desc(synfire_buffer predictions, synfire_buffer labels, synfire_buffer gradient) {
+    synfire_loss_desc desc = SYNFIRE_LOSS_DESC_INIT;
+    desc.n_steps = shape.n_steps;
+    desc.batch = shape.batch;
+    desc.n_classes = shape.n_neurons;
+    desc.source = predictions;
+    desc.labels = labels;
+    desc.gradient = gradient;
+    return desc;
   }
 
   static synfire_status SYNFIRE_CALL native(void* user, const synfire_native_call*) {
@@ -515,6 +548,11 @@ class Everything {
       gather.n_active = n_active;
       gather.destination = gathered;
       answer(synfire_graph_record_gather_rows(graph, &gather));
+      const Buffer labels = buffer(context, SYNFIRE_DTYPE_U32, static_cast<size_t>(shape.batch)),
+                   slope = buffer(context, dtype_of<Scalar>, shape.sequence());
+      synfire_loss_desc loss = loss_desc(rig.v_seq, labels, slope);
+      loss.label_smoothing = 0.1;
+      answer(synfire_graph_record_loss(graph, &loss));
       const synfire_state_desc rows = rows_desc(0, 0, row, "v"), in_snapshot = rows_desc(0, 0, snapshot),
                                first = rows_desc(0, 1);
       answer(synfire_graph_record_reset_rows(graph, rig.layer, &first));

@@ -324,6 +324,16 @@ const std::vector<Kind>& kinds() {
          desc.spikes = w.grad_spike;
          desc.grad_spike_seq = w.grad_x;
          return synfire_graph_record_rate_loss(w.graph, &desc);
+      {"record_loss",
+       [](World& w) {
+         synfire_loss_desc desc = SYNFIRE_LOSS_DESC_INIT;
+         desc.n_steps = n_steps;
+         desc.batch = batch;
+         desc.n_classes = n_neurons;
+         desc.source = w.grad_spike;
+         desc.targets = w.row;
+         desc.gradient = w.grad_x;
+         return synfire_graph_record_loss(w.graph, &desc);
        }},
       {"record_native",
        [](World& w) {

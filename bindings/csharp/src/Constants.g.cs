@@ -325,6 +325,16 @@ namespace Synfire
         StoreNarrow = 3
     }
 
+    /// <summary>The constants <c>SYNFIRE_LOSS_*</c> of the C library.</summary>
+    public enum LossKind
+    {
+        /// <summary>Cross-entropy of the softmax of the predictions.</summary>
+        CrossEntropy = 0,
+
+        /// <summary>Mean of the squares of the differences.</summary>
+        MeanSquaredError = 1
+    }
+
     /// <summary>The constants <c>SYNFIRE_COUNT_*</c> of the C library.</summary>
     public enum CountKind
     {

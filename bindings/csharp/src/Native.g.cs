@@ -682,6 +682,125 @@ namespace Synfire.Raw
     }
 
     /// <summary>
+    /// A loss of predictions x <c>[T, B, C]</c> against labels or targets, with its gradient and the number of
+    /// correct predictions. Each step t of each batch row b is one sample. The definitions are those of PyTorch's
+    /// <c>CrossEntropyLoss</c> and <c>MSELoss</c>; what differs from them says so.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_loss_desc
+    {
+        /// <summary><c>sizeof(synfire_loss_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>One of <c>SYNFIRE_LOSS_*</c>. Default: cross-entropy.</summary>
+        public int kind;
+        /// <summary>Steps T. Default: 1. T * B must be below 2^32.</summary>
+        public long n_steps;
+        /// <summary>Classes C, or outputs, at least 1 and below 2^31.</summary>
+        public long n_classes;
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long batch;
+        /// <summary>
+        /// Predictions (for a cross-entropy: logits), read: f32, f64, f16, bf16 or u32 (counts of spikes, rounded
+        /// to f32).
+        /// </summary>
+        public synfire_buffer source;
+        /// <summary>
+        /// The class of each row, or of each step with <c>targets_per_step</c>, read: u32. Either <c>labels</c>
+        /// or <c>targets</c> is needed.
+        /// </summary>
+        public synfire_buffer labels;
+        /// <summary>
+        /// The target of each element, or with <c>targets_per_step</c> of each step, read: f32, or f64 with an
+        /// f64 source. For a cross-entropy they are the probabilities of the classes.
+        /// </summary>
+        public synfire_buffer targets;
+        /// <summary>
+        /// How many steps of each batch row count, from the first on, read: u32. Above T counts as T. Null
+        /// (default): all T.
+        /// </summary>
+        public synfire_buffer lengths;
+        /// <summary>
+        /// How many batch rows count, from the first on, read: u32. Above B counts as B. Null (default): all B.
+        /// </summary>
+        public synfire_buffer n_active;
+        /// <summary>The weight of each batch row, read: f32. Null (default): all 1.</summary>
+        public synfire_buffer sample_weights;
+        /// <summary>The weight of each class, read: f32. Null (default): all 1.</summary>
+        public synfire_buffer class_weights;
+        /// <summary>
+        /// The loss, written, or added to with <c>accumulate</c>: f32 or f64. It is computed in f64 and rounded
+        /// once. Optional, as are all outputs; at least one is needed.
+        /// </summary>
+        public synfire_buffer loss;
+        /// <summary>
+        /// The loss of each sample, as above, not divided by anything, written: f32, or f64 with an f64 source.
+        /// </summary>
+        public synfire_buffer losses;
+        /// <summary>
+        /// How many samples that count have a prediction equal to their label, written, or added to with
+        /// <c>accumulate</c>: u32, which stays at the largest number once it is reached. Needs <c>labels</c>.
+        /// </summary>
+        public synfire_buffer n_correct;
+        /// <summary>How many samples count, likewise.</summary>
+        public synfire_buffer n_counted;
+        /// <summary>
+        /// The class with the largest prediction, written: u32. Of several, the lowest one; a NaN is above every
+        /// number, as in PyTorch. 0 for steps beyond <c>lengths</c> and rows beyond <c>n_active</c>.
+        /// </summary>
+        public synfire_buffer predictions;
+        /// <summary>
+        /// dL/dx, written, or added to with <c>add_gradient</c>: f32, or f64 with an f64 source. It may be
+        /// synfire_backward_desc.grad_v_seq or synfire_backward_desc.grad_spike_seq of the layer that made
+        /// <c>source</c>.
+        /// </summary>
+        public synfire_buffer gradient;
+        /// <summary>
+        /// From 0 (default) to 1; cross-entropy only. The operation's value <c>"label_smoothing"</c>.
+        /// </summary>
+        public double label_smoothing;
+        /// <summary>
+        /// A finite factor of the gradient, not of the loss, such as for 16-bit layers. 0 (default): 1. The
+        /// operation's value <c>"gradient_scale"</c>, for which 0 is 0.
+        /// </summary>
+        public double gradient_scale;
+        /// <summary>
+        /// 1: <c>labels</c> are <c>[T, B]</c>, or <c>targets</c> are <c>[T, B, C]</c>. Default 0: they are
+        /// <c>[B]</c> or <c>[B, C]</c> and the same in every step.
+        /// </summary>
+        public int targets_per_step;
+        /// <summary>
+        /// 1: samples whose label is <c>ignored_label</c> do not count. Default 0: every label is a class.
+        /// </summary>
+        public int ignores_label;
+        /// <summary>Any number, a class or not; used with <c>ignores_label</c>.</summary>
+        public uint ignored_label;
+        /// <summary>1: the loss and its gradient are those of the sum over samples. Default 0: of the mean.</summary>
+        public int sum;
+        /// <summary>
+        /// 1: the loss, <c>n_correct</c> and <c>n_counted</c> are added to what their buffers hold, so that an
+        /// epoch can be summed on the device: with <c>sum</c>, the mean of the epoch is its loss divided by
+        /// <c>n_counted</c>. Default 0: they are replaced.
+        /// </summary>
+        public int accumulate;
+        /// <summary>
+        /// 1: the gradient is added to what its buffer holds; elements of samples that do not count are not
+        /// touched. Default 0: all elements are written.
+        /// </summary>
+        public int add_gradient;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_loss_desc Init
+        {
+            get
+            {
+                synfire_loss_desc made = default(synfire_loss_desc);
+                made.struct_size = (uint)sizeof(synfire_loss_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
     /// Spikes <c>[T, B, N]</c> to convert from one format to another: packed, unpacked, transposed or as another
     /// type. The types of the two buffers select the conversion. The <c>row_pitch</c> of a buffer applies as in
     /// the passes of a layer.
@@ -1829,6 +1948,12 @@ namespace Synfire.Raw
         /// </summary>
         public const int SYNFIRE_TAPE_STORE_NARROW = 3;
 
+        /// <summary>Cross-entropy of the softmax of the predictions.</summary>
+        public const int SYNFIRE_LOSS_CROSS_ENTROPY = 0;
+
+        /// <summary>Mean of the squares of the differences.</summary>
+        public const int SYNFIRE_LOSS_MEAN_SQUARED_ERROR = 1;
+
         /// <summary>Spikes of each neuron over all steps: <c>[B, N]</c>.</summary>
         public const int SYNFIRE_COUNT_PER_NEURON = 0;
 
@@ -2134,6 +2259,10 @@ namespace Synfire.Raw
         public static extern int synfire_layer_restore(
             synfire_layer layer, synfire_state_desc* desc, void* data, ulong bytes);
 
+        /// <summary>Computes a loss now: the same operation that synfire_graph_record_loss() records.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_loss(synfire_context context, synfire_loss_desc* desc, synfire_stream stream);
+
         /// <summary>
         /// Converts spikes from one format to another now: the same operation that
         /// synfire_graph_record_convert_spikes() records.
@@ -2171,6 +2300,13 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_reduce_backward(
             synfire_context context, synfire_reduce_backward_desc* desc, synfire_stream stream);
+
+        /// <summary>
+        /// Appends a loss; synfire_loss_desc says what is computed. The operation's values are
+        /// <c>"gradient_scale"</c> and, of a cross-entropy, <c>"label_smoothing"</c>.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_loss(synfire_graph graph, synfire_loss_desc* desc);
 
         /// <summary>
         /// Computes a rate loss and its gradient now: the same operation that synfire_graph_record_rate_loss()

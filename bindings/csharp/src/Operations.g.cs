@@ -10,6 +10,176 @@ using Synfire.Raw;
 namespace Synfire
 {
     /// <summary>
+    /// What <see cref="Graph.Loss(LossArguments)"/> records and <see cref="Context.Loss(LossArguments, IntPtr)"/>
+    /// runs.
+    /// </summary>
+    public sealed class LossArguments
+    {
+        /// <summary>One of <see cref="LossKind"/>. Default: cross-entropy.</summary>
+        public LossKind Kind { get; set; }
+
+        /// <summary>Steps T. Default: 1. T * B must be below 2^32.</summary>
+        public long Steps { get; set; }
+
+        /// <summary>Classes C, or outputs, at least 1 and below 2^31.</summary>
+        public long Classes { get; set; }
+
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long Batch { get; set; }
+
+        /// <summary>
+        /// Predictions (for a cross-entropy: logits), read: f32, f64, f16, bf16 or u32 (counts of spikes, rounded
+        /// to f32). Its shape is <c>[T, B, C]</c>.
+        /// </summary>
+        public BufferBase Source { get; set; }
+
+        /// <summary>
+        /// The class of each row, or of each step with <see cref="TargetsPerStep"/>, read: u32. Either
+        /// <see cref="Labels"/> or <see cref="Targets"/> is needed. Its shape is <c>[B]</c> or <c>[T, B]</c>.
+        /// Optional.
+        /// </summary>
+        public BufferBase Labels { get; set; }
+
+        /// <summary>
+        /// The target of each element, or with <see cref="TargetsPerStep"/> of each step, read: f32, or f64 with
+        /// an f64 source. For a cross-entropy they are the probabilities of the classes. Its shape is
+        /// <c>[B, C]</c> or <c>[T, B, C]</c>. Optional.
+        /// </summary>
+        public BufferBase Targets { get; set; }
+
+        /// <summary>
+        /// How many steps of each batch row count, from the first on, read: u32. Above T counts as T. Null
+        /// (default): all T. Its shape is <c>[B]</c>.
+        /// </summary>
+        public BufferBase Lengths { get; set; }
+
+        /// <summary>
+        /// How many batch rows count, from the first on, read: u32. Above B counts as B. Null (default): all B.
+        /// Its shape is <c>[1]</c>.
+        /// </summary>
+        public BufferBase Active { get; set; }
+
+        /// <summary>The weight of each batch row, read: f32. Null (default): all 1. Its shape is <c>[B]</c>.</summary>
+        public BufferBase SampleWeights { get; set; }
+
+        /// <summary>The weight of each class, read: f32. Null (default): all 1. Its shape is <c>[C]</c>.</summary>
+        public BufferBase ClassWeights { get; set; }
+
+        /// <summary>
+        /// The loss, written, or added to with <see cref="Accumulate"/>: f32 or f64. It is computed in f64 and
+        /// rounded once. Optional, as are all outputs; at least one is needed. Read and written. Its shape is
+        /// <c>[1]</c>.
+        /// </summary>
+        public BufferBase Loss { get; set; }
+
+        /// <summary>
+        /// The loss of each sample, as above, not divided by anything, written: f32, or f64 with an f64 source.
+        /// Its shape is <c>[T, B]</c>. Optional.
+        /// </summary>
+        public BufferBase Losses { get; set; }
+
+        /// <summary>
+        /// How many samples that count have a prediction equal to their label, written, or added to with
+        /// <see cref="Accumulate"/>: u32, which stays at the largest number once it is reached. Needs
+        /// <see cref="Labels"/>. Read and written. Its shape is <c>[1]</c>. Optional.
+        /// </summary>
+        public BufferBase Correct { get; set; }
+
+        /// <summary>How many samples count, likewise. Read and written. Its shape is <c>[1]</c>. Optional.</summary>
+        public BufferBase Counted { get; set; }
+
+        /// <summary>
+        /// The class with the largest prediction, written: u32. Of several, the lowest one; a NaN is above every
+        /// number, as in PyTorch. 0 for steps beyond <see cref="Lengths"/> and rows beyond <see cref="Active"/>.
+        /// Its shape is <c>[T, B]</c>. Optional.
+        /// </summary>
+        public BufferBase Predictions { get; set; }
+
+        /// <summary>
+        /// dL/dx, written, or added to with <see cref="AddGradient"/>: f32, or f64 with an f64 source. It may be
+        /// <see cref="BackwardArguments.GradVSeq"/> or <see cref="BackwardArguments.GradSpikeSeq"/> of the layer
+        /// that made <see cref="Source"/>. Read and written. Its shape is <c>[T, B, C]</c>. Optional.
+        /// </summary>
+        public BufferBase Gradient { get; set; }
+
+        /// <summary>
+        /// From 0 (default) to 1; cross-entropy only. The operation's value <c>"label_smoothing"</c>.
+        /// </summary>
+        public double LabelSmoothing { get; set; }
+
+        /// <summary>
+        /// A finite factor of the gradient, not of the loss, such as for 16-bit layers. 0 (default): 1. The
+        /// operation's value <c>"gradient_scale"</c>, for which 0 is 0.
+        /// </summary>
+        public double GradientScale { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: <see cref="Labels"/> are <c>[T, B]</c>, or <see cref="Targets"/> are <c>[T, B, C]</c>.
+        /// Default <c>false</c>: they are <c>[B]</c> or <c>[B, C]</c> and the same in every step.
+        /// </summary>
+        public bool TargetsPerStep { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: samples whose label is <see cref="IgnoredLabel"/> do not count. Default <c>false</c>:
+        /// every label is a class.
+        /// </summary>
+        public bool IgnoresLabel { get; set; }
+
+        /// <summary>Any number, a class or not; used with <see cref="IgnoresLabel"/>.</summary>
+        public uint IgnoredLabel { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: the loss and its gradient are those of the sum over samples. Default <c>false</c>: of the
+        /// mean.
+        /// </summary>
+        public bool Sum { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: the loss, <see cref="Correct"/> and <see cref="Counted"/> are added to what their buffers
+        /// hold, so that an epoch can be summed on the device: with <see cref="Sum"/>, the mean of the epoch is
+        /// its loss divided by <see cref="Counted"/>. Default <c>false</c>: they are replaced.
+        /// </summary>
+        public bool Accumulate { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: the gradient is added to what its buffer holds; elements of samples that do not count are
+        /// not touched. Default <c>false</c>: all elements are written.
+        /// </summary>
+        public bool AddGradient { get; set; }
+
+        internal synfire_loss_desc Desc(Call call)
+        {
+            synfire_loss_desc desc = synfire_loss_desc.Init;
+            desc.kind = (int)Kind;
+            desc.n_steps = Steps;
+            desc.n_classes = Classes;
+            desc.batch = Batch;
+            desc.source = call.Use(Errors.Given(Source, "Source"));
+            desc.labels = call.Use(Labels);
+            desc.targets = call.Use(Targets);
+            desc.lengths = call.Use(Lengths);
+            desc.n_active = call.Use(Active);
+            desc.sample_weights = call.Use(SampleWeights);
+            desc.class_weights = call.Use(ClassWeights);
+            desc.loss = call.Use(Loss);
+            desc.losses = call.Use(Losses);
+            desc.n_correct = call.Use(Correct);
+            desc.n_counted = call.Use(Counted);
+            desc.predictions = call.Use(Predictions);
+            desc.gradient = call.Use(Gradient);
+            desc.label_smoothing = LabelSmoothing;
+            desc.gradient_scale = GradientScale;
+            desc.targets_per_step = TargetsPerStep ? 1 : 0;
+            desc.ignores_label = IgnoresLabel ? 1 : 0;
+            desc.ignored_label = IgnoredLabel;
+            desc.sum = Sum ? 1 : 0;
+            desc.accumulate = Accumulate ? 1 : 0;
+            desc.add_gradient = AddGradient ? 1 : 0;
+            return desc;
+        }
+    }
+
+    /// <summary>
     /// What <see cref="Graph.Reduce(ReduceArguments)"/> records and
     /// <see cref="Context.Reduce(ReduceArguments, IntPtr)"/> runs.
     /// </summary>
@@ -1061,6 +1231,24 @@ namespace Synfire
 
     public sealed unsafe partial class Graph
     {
+        /// <summary>
+        /// Appends a loss; <see cref="LossArguments"/> says what is computed. The operation's values are
+        /// <c>"gradient_scale"</c> and, of a cross-entropy, <c>"label_smoothing"</c>.
+        /// </summary>
+        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <returns>This graph.</returns>
+        public Graph Loss(LossArguments arguments)
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_loss_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_graph_record_loss(Raw, &desc));
+                Keep(call.Used);
+            }
+            return this;
+        }
+
         /// <summary>Appends a reduction; <see cref="ReduceArguments"/> says what is computed.</summary>
         /// <param name="arguments">What it reads and writes, and how.</param>
         /// <returns>This graph.</returns>
@@ -1467,6 +1655,21 @@ namespace Synfire
 
     public sealed unsafe partial class Context
     {
+        /// <summary>
+        /// Computes a loss now: the same operation that <see cref="Graph.Loss(LossArguments)"/> records.
+        /// </summary>
+        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void Loss(LossArguments arguments, IntPtr stream = default(IntPtr))
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_loss_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_loss(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+
         /// <summary>
         /// Reduces an array over its steps or its batch now: the same operation that
         /// <see cref="Graph.Reduce(ReduceArguments)"/> records.

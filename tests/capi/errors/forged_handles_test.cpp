@@ -87,6 +87,12 @@ class ForgedHandles : public Errors {
     desc.lengths = desc.n_active = words;
     desc.loss = rig.v_final;
     desc.grad_spike_seq = rig.grad_spike_seq;
+  synfire_loss_desc loss() const {
+    synfire_loss_desc desc = SYNFIRE_LOSS_DESC_INIT;
+    desc.n_classes = 1;
+    desc.source = rig.x;
+    desc.labels = words;
+    desc.gradient = rig.spikes;
     return desc;
   }
   synfire_scale_add_desc scale_add() const {
@@ -200,6 +206,10 @@ class ForgedHandles : public Errors {
              [this](auto bad) {
                const auto desc = rate_loss();
                return synfire_rate_loss(bad, &desc, nullptr);
+            {"loss",
+             [this](auto bad) {
+               const auto desc = loss();
+               return synfire_loss(bad, &desc, nullptr);
              }},
             {"scale_add", [this](auto bad) {
                const auto desc = scale_add();
@@ -333,6 +343,13 @@ class ForgedHandles : public Errors {
       add_field(
           calls, rate_loss(), field, [=](const auto* desc) { return synfire_rate_loss(owner, desc, nullptr); },
           [=](const auto* desc) { return synfire_graph_record_rate_loss(recording, desc); });
+    using Loss = synfire_loss_desc;
+    for (const auto field : {&Loss::source, &Loss::labels, &Loss::targets, &Loss::lengths, &Loss::n_active,
+                             &Loss::sample_weights, &Loss::class_weights, &Loss::loss, &Loss::losses, &Loss::n_correct,
+                             &Loss::n_counted, &Loss::predictions, &Loss::gradient})
+      add_field(
+          calls, loss(), field, [=](const auto* desc) { return synfire_loss(owner, desc, nullptr); },
+          [=](const auto* desc) { return synfire_graph_record_loss(recording, desc); });
     for (const auto field : {&synfire_scale_add_desc::source, &synfire_scale_add_desc::destination})
       add_field(
           calls, scale_add(), field, [=](const auto* desc) { return synfire_scale_add(owner, desc, nullptr); },
@@ -447,6 +464,10 @@ class ForgedHandles : public Errors {
              [this](auto bad) {
                const auto desc = rate_loss();
                return synfire_graph_record_rate_loss(bad, &desc);
+            {"record_loss",
+             [this](auto bad) {
+               const auto desc = loss();
+               return synfire_graph_record_loss(bad, &desc);
              }},
             {"record_scale_add",
              [this](auto bad) {

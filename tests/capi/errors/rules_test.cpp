@@ -168,6 +168,15 @@ class World {
     desc.grad_spike_seq = rig.grad_spike_seq;
     change(desc);
     return synfire_rate_loss(context, &desc, nullptr);
+  synfire_status loss(Change change) const {
+    const Buffer labels = make(SYNFIRE_DTYPE_U32, 1), loss = make(SYNFIRE_DTYPE_F32, 1);
+    synfire_loss_desc desc = SYNFIRE_LOSS_DESC_INIT;
+    desc.n_classes = 1;
+    desc.source = rig.x;
+    desc.labels = labels;
+    desc.loss = loss;
+    change(desc);
+    return synfire_loss(context, &desc, nullptr);
   }
   std::vector<uint8_t> snapshot() const {
     uint64_t bytes = 0;
@@ -591,6 +600,27 @@ const Rule of_passes[] = {
     {"SYN-RATE-FLAG", argument, [](World& w) { return w.rate_loss([](auto& desc) { desc.whole_layer = 2; }); }},
     {"SYN-RATE-OUTPUT", argument,
      [](World& w) { return w.rate_loss([](auto& desc) { desc.grad_spike_seq = nullptr; }); }},
+    {"SYN-LOSS-KIND", argument, [](World& w) { return w.loss([](auto& desc) { desc.kind = 2; }); }},
+    {"SYN-LOSS-FLAG", argument, [](World& w) { return w.loss([](auto& desc) { desc.sum = 2; }); }},
+    {"SYN-LOSS-SHAPE", argument, [](World& w) { return w.loss([](auto& desc) { desc.n_classes = 0; }); }},
+    {"SYN-LOSS-OVERFLOW", memory,
+     [](World& w) {
+       return w.loss([](auto& desc) {
+         desc.batch = int64_t{1} << 31;
+         desc.n_classes = int64_t{1} << 30;
+       });
+     }},
+    {"SYN-LOSS-TARGET", argument, [](World& w) { return w.loss([](auto& desc) { desc.labels = nullptr; }); }},
+    {"SYN-LOSS-LABELS", argument,
+     [](World& w) {
+       return w.loss([](auto& desc) {
+         desc.targets = desc.source;
+         desc.labels = nullptr;
+         desc.ignores_label = 1;
+       });
+     }},
+    {"SYN-LOSS-OUTPUT", argument, [](World& w) { return w.loss([](auto& desc) { desc.loss = nullptr; }); }},
+    {"SYN-LOSS-SMOOTHING", argument, [](World& w) { return w.loss([](auto& desc) { desc.label_smoothing = 2; }); }},
 };
 
 const Rule of_graphs[] = {

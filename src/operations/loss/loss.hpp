@@ -1,0 +1,77 @@
+// A loss of predictions against labels or targets, with its gradient: cross-entropy or mean squared error. The
+// arithmetic is in arithmetic.hpp.
+#ifndef SYNFIRE_OPERATIONS_LOSS_LOSS_HPP
+#define SYNFIRE_OPERATIONS_LOSS_LOSS_HPP
+
+#include <graph/graph.hpp>
+#include <operations/kind.hpp>
+
+namespace synfire::operations {
+
+enum class LossKind : int32_t {
+  cross_entropy = SYNFIRE_LOSS_CROSS_ENTROPY,
+  mean_squared_error = SYNFIRE_LOSS_MEAN_SQUARED_ERROR
+};
+
+// What a caller chooses beside the buffers.
+struct LossRules {
+  LossKind kind;
+  bool per_step;  // labels or targets of each step
+  bool ignores_label;
+  uint32_t ignored_label;
+  bool sum;           // instead of the mean
+  bool accumulate;    // to the loss and the numbers of samples
+  bool add_gradient;  // to what the gradient's buffer holds
+};
+
+struct Loss {
+  core::Extents extents;  // n_neurons are the classes
+  LossRules rules;
+  View source;          // [T, B, C]
+  View labels;          // u32 [B] or [T, B]; or
+  View targets;         // [B, C] or [T, B, C], in the type of the arithmetic
+  View lengths;         // u32 [B]
+  View n_active;        // u32 [1]
+  View sample_weights;  // f32 [B]
+  View class_weights;   // f32 [C]
+  View loss;            // f32 or f64 [1]
+  View losses;          // [T, B], in the type of the arithmetic
+  View n_correct;       // u32 [1]
+  View n_counted;       // u32 [1]
+  View predictions;     // u32 [T, B]
+  View gradient;        // [T, B, C], in the type of the arithmetic
+  View scratch;         // LossScratch; has no bytes if one block does everything
+  double label_smoothing;
+  double gradient_scale;
+  const double* label_smoothing_value = nullptr;  // in device memory, instead of `label_smoothing`
+  const double* gradient_scale_value = nullptr;   // instead of `gradient_scale`
+
+  static constexpr const char* name = "loss";
+  static void operands(Loss& op, OperandVisitor visit);
+};
+OperationLabel label(const Loss& op);
+bool wants_threads(const Loss& op);
+void run(const Loss& op, host::Launcher& launcher);
+cuda::Hints hints(const Loss& op, const cuda::GpuShape& gpu);
+void enqueue(const Loss& op, cuda::Launcher& launcher);
+
+struct LossRequest {
+  core::Extents extents;  // 0 steps or batch rows mean 1
+  LossRules rules;
+  core::Buffer* source;
+  // Null where they are not given.
+  core::Buffer *labels, *targets, *lengths, *n_active, *sample_weights, *class_weights;
+  core::Buffer *loss, *losses, *n_correct, *n_counted, *predictions, *gradient;
+  double label_smoothing;
+  double gradient_scale;  // 0 means 1
+};
+// Both throw INVALID_ARGUMENT, or OUT_OF_MEMORY for a shape that cannot be addressed. In a graph "gradient_scale" and,
+// of a cross-entropy, "label_smoothing" may change between replays.
+core::OperationList loss(const LossRequest& request, bool on_host);
+void record_loss(core::Graph& graph, const LossRequest& request);
+
+}  // namespace synfire::operations
+
+SYNFIRE_DECLARE_KIND(Loss);
+
+#endif
