@@ -53,6 +53,9 @@
  * graph. */
 /** @defgroup data Data sets
  * Batches of a data set, chosen and gathered on the device: immediately, or recorded into a graph. */
+/** @defgroup loss Reductions and losses
+ * Readouts such as sums and means, what training minimises with its gradient, and how many predictions are correct:
+ * immediately, or recorded into a graph. */
 /** @defgroup graph Graphs */
 /** @defgroup synapse Synapses
  * Weights between layers: products with spikes or values, and their gradients; immediately, or recorded into a graph. */
@@ -1335,152 +1338,6 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_restore(synfire_layer laye
                                                               const void *data, uint64_t bytes) SYNFIRE_NOEXCEPT;
 
 /** @} */
-/** @addtogroup loss
- * @{ */
-
-/** Losses: synfire_loss_desc::kind. */
-enum {
-  /** Cross-entropy of the softmax of the predictions. */
-  SYNFIRE_LOSS_CROSS_ENTROPY = 0,
-  /** Mean of the squares of the differences. */
-  SYNFIRE_LOSS_MEAN_SQUARED_ERROR = 1
-};
-
-/** A loss of predictions x `[T, B, C]` against labels or targets, with its gradient and the number of correct
- * predictions. Each step t of each batch row b is one sample. The definitions are those of PyTorch's `CrossEntropyLoss`
- * and `MSELoss`; what differs from them says so.
- *
- * A sample counts if t < `lengths[b]`, b < `n_active[0]`, and its label is not the one to ignore. All others have a
- * loss of +0, a gradient of +0, and no part in any sum. A label of C or more that is not the one to ignore cannot be
- * refused, because it is on the device: the sample then counts nowhere and its gradient is +0, but its loss is NaN, and
- * so is the loss of the whole.
- *
- * With the target y of class c (for a label: 1 for the class of the label, 0 for others), the smoothing e
- * (`label_smoothing`), the class weight w (1 if not given) and the weight s of the batch row (1 if not given), the loss
- * of a sample is
- *
- * - cross-entropy: s * sum of w[c] * y'[c] * -log softmax(x)[c] over all c, where y' = (1 - e) * y + e / C.
- * - squared error: s * sum of w[c] * (x[c] - y[c])^2 over all c.
- *
- * The loss is the sum of these over all samples that count or, by default, their mean: the sum divided by
- *
- * - for a cross-entropy with labels, the sum of s * w[label];
- * - for a cross-entropy with targets, the sum of s (their number, without sample weights);
- * - for squared errors, the sum of s times the sum of w (the number of elements, without weights).
- *
- * If that divisor is 0, for example because no sample counts, the mean and its gradient are +0 (PyTorch: NaN).
- *
- * The gradient is that of the sum or mean, times `gradient_scale`. For a cross-entropy it is
- * f * (m * softmax(x)[c] - w[c] * y'[c]), where m is the sum of w * y' over the classes of the sample, and
- * f = gradient_scale * s / divisor.
- *
- * Non-finite numbers: a prediction that is NaN or +infinity, or predictions that are all -infinity, make the loss and
- * the gradient of their sample NaN. A class with a prediction of -infinity has probability 0; its loss is +infinity,
- * unless its y' is 0: then it contributes nothing (PyTorch, with targets: NaN). A sample whose sample weight is 0
- * contributes +0, whatever its predictions are. Targets and weights are not checked.
- *
- * The arithmetic is f32, or f64 for f64 predictions: the largest prediction is subtracted, then
- * y'[c] = fma(y[c], 1 - e, e / C), the product with w[c], exponentials and logarithm by the library's own functions,
- * softmax as the exponential times the reciprocal of their sum, and fma(m, softmax, -w * y'); f is computed in f64 and
- * rounded once. Sums over classes are made in the type of the arithmetic and sums over samples, in the order t * B + b,
- * in f64, both in one order: value i is added to running sum i mod 128 of chunk i / 1024, in ascending order, from +0;
- * the 128 running sums of a chunk are joined by a binary tree (sum j and sum j + 64, then j and j + 32, and so on); the
- * sums of several chunks are summed in 128 running sums and a tree likewise. Results are the same bits on every
- * backend, for any number of threads. */
-typedef struct synfire_loss_desc {
-  /** `sizeof(synfire_loss_desc)`. */
-  uint32_t struct_size;
-  /** One of `SYNFIRE_LOSS_*`. Default: cross-entropy. */
-  int32_t kind SYNFIRE_ONE_OF(SYNFIRE_LOSS);
-  /** Steps T. Default: 1. T * B must be below 2^32. */
-  int64_t n_steps;
-  /** Classes C, or outputs, at least 1 and below 2^31. */
-  int64_t n_classes;
-  /** Batch rows B. Default: 1. */
-  int64_t batch;
-  /** Predictions (for a cross-entropy: logits), read: f32, f64, f16, bf16 or u32 (counts of spikes, rounded to f32). */
-  synfire_buffer source SYNFIRE_READ("[T, B, C]");
-  /** The class of each row, or of each step with `targets_per_step`, read: u32. Either `labels` or `targets` is
-   *  needed. */
-  synfire_buffer labels SYNFIRE_READ("[B] or [T, B]") SYNFIRE_NULLABLE;
-  /** The target of each element, or with `targets_per_step` of each step, read: f32, or f64 with an f64 source. For a
-   *  cross-entropy they are the probabilities of the classes. */
-  synfire_buffer targets SYNFIRE_READ("[B, C] or [T, B, C]") SYNFIRE_NULLABLE;
-  /** How many steps of each batch row count, from the first on, read: u32. Above T counts as T. Null (default): all
-   *  T. */
-  synfire_buffer lengths SYNFIRE_READ("[B]") SYNFIRE_NULLABLE;
-  /** How many batch rows count, from the first on, read: u32. Above B counts as B. Null (default): all B. */
-  synfire_buffer n_active SYNFIRE_READ("[1]") SYNFIRE_NULLABLE;
-  /** The weight of each batch row, read: f32. Null (default): all 1. */
-  synfire_buffer sample_weights SYNFIRE_READ("[B]") SYNFIRE_NULLABLE;
-  /** The weight of each class, read: f32. Null (default): all 1. */
-  synfire_buffer class_weights SYNFIRE_READ("[C]") SYNFIRE_NULLABLE;
-  /** The loss, written, or added to with `accumulate`: f32 or f64. It is computed in f64 and rounded once. Optional, as
-   *  are all outputs; at least one is needed. */
-  synfire_buffer loss SYNFIRE_UPDATED("[1]") SYNFIRE_NULLABLE;
-  /** The loss of each sample, as above, not divided by anything, written: f32, or f64 with an f64 source. */
-  synfire_buffer losses SYNFIRE_WRITTEN("[T, B]") SYNFIRE_NULLABLE;
-  /** How many samples that count have a prediction equal to their label, written, or added to with `accumulate`: u32,
-   *  which stays at the largest number once it is reached. Needs `labels`. */
-  synfire_buffer n_correct SYNFIRE_UPDATED("[1]") SYNFIRE_NULLABLE;
-  /** How many samples count, likewise. */
-  synfire_buffer n_counted SYNFIRE_UPDATED("[1]") SYNFIRE_NULLABLE;
-  /** The class with the largest prediction, written: u32. Of several, the lowest one; a NaN is above every number, as
-   *  in PyTorch. 0 for steps beyond `lengths` and rows beyond `n_active`. */
-  synfire_buffer predictions SYNFIRE_WRITTEN("[T, B]") SYNFIRE_NULLABLE;
-  /** dL/dx, written, or added to with `add_gradient`: f32, or f64 with an f64 source. It may be
-   *  synfire_backward_desc::grad_v_seq or synfire_backward_desc::grad_spike_seq of the layer that made `source`. */
-  synfire_buffer gradient SYNFIRE_UPDATED("[T, B, C]") SYNFIRE_NULLABLE;
-  /** From 0 (default) to 1; cross-entropy only. The operation's value `"label_smoothing"`. */
-  double label_smoothing;
-  /** A finite factor of the gradient, not of the loss, such as for 16-bit layers. 0 (default): 1. The operation's value
-   *  `"gradient_scale"`, for which 0 is 0. */
-  double gradient_scale;
-  /** 1: `labels` are `[T, B]`, or `targets` are `[T, B, C]`. Default 0: they are `[B]` or `[B, C]` and the same in
-   *  every step. */
-  int32_t targets_per_step SYNFIRE_FLAG;
-  /** 1: samples whose label is `ignored_label` do not count. Default 0: every label is a class. */
-  int32_t ignores_label SYNFIRE_FLAG;
-  /** Any number, a class or not; used with `ignores_label`. */
-  uint32_t ignored_label;
-  /** 1: the loss and its gradient are those of the sum over samples. Default 0: of the mean. */
-  int32_t sum SYNFIRE_FLAG;
-  /** 1: the loss, `n_correct` and `n_counted` are added to what their buffers hold, so that an epoch can be summed on
-   *  the device: with `sum`, the mean of the epoch is its loss divided by `n_counted`. Default 0: they are replaced. */
-  int32_t accumulate SYNFIRE_FLAG;
-  /** 1: the gradient is added to what its buffer holds; elements of samples that do not count are not touched. Default
-   *  0: all elements are written. */
-  int32_t add_gradient SYNFIRE_FLAG;
-} synfire_loss_desc;
-
-/** All zeros except for `struct_size`. */
-/* clang-format off */
-#define SYNFIRE_LOSS_DESC_INIT \
-  { (uint32_t)sizeof(synfire_loss_desc), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
-    NULL, NULL, 0.0, 0.0, 0, 0, 0u, 0, 0, 0 }
-/* clang-format on */
-
-/**
- * Computes a loss now: the same operation that synfire_graph_record_loss() records.
- *
- * @param context The context of all buffers.
- * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
- * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
- *                done.
- * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
- *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (also if the shape cannot be addressed),
- *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
- *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
- * @blocks with more than 1,024 samples or 16,384 elements until done, else no on CUDA, until done on the host.
- * @allocates temporary memory with more than 1,024 samples or 16,384 elements, which a capture keeps; a host context's
- * threads, with the first work for them. @enqueues one kernel on `stream`, or two with more than 1,024 samples or
- * 16,384 elements. @capture legal: on a captured stream it becomes part of the capture (::SYNFIRE_CAPTURED), after
- * waiting for the context's own stream. @threads any. @since ABI 0.1
- */
-SYNFIRE_API synfire_status SYNFIRE_CALL synfire_loss(synfire_context context, const synfire_loss_desc *desc,
-                                                     synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
-
-/** @} */
 /** @addtogroup spikes
  * @{ */
 
@@ -1577,6 +1434,204 @@ typedef struct synfire_encode_bernoulli_desc {
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_ENCODE_BERNOULLI_DESC_INIT \
   { (uint32_t)sizeof(synfire_encode_bernoulli_desc), 0, 0, 0, 0, NULL, NULL, 0u, 0u }
+
+/**
+ * Converts spikes from one format to another now: the same operation that synfire_graph_record_convert_spikes()
+ * records.
+ *
+ * @param context The context of both buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
+ * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_convert_spikes(synfire_context context,
+                                                               const synfire_convert_spikes_desc *desc,
+                                                               synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Counts spikes now: the same operation that synfire_graph_record_count_spikes() records.
+ *
+ * @param context The context of both buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers. Counts in device memory are
+ *                faster.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
+ * @enqueues two kernels on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_count_spikes(synfire_context context,
+                                                             const synfire_count_spikes_desc *desc,
+                                                             synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Encodes rates as spikes now: the same operation that synfire_graph_record_encode_bernoulli() records. Calls do not
+ * advance the offset: to continue the sequence, increase `offset` by `n_steps` for the next call.
+ *
+ * @param context The context of both buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_UNSUPPORTED (more neurons or batch rows than can be
+ *         distinguished), ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed), ::SYNFIRE_ERROR_CAPTURING (the
+ *         capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK (the
+ *         context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
+ * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream; each run of the captured graph uses the `offset` of
+ * this call. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_encode_bernoulli(synfire_context context,
+                                                                 const synfire_encode_bernoulli_desc *desc,
+                                                                 synfire_stream stream SYNFIRE_NULLABLE)
+    SYNFIRE_NOEXCEPT;
+
+/** @} */
+/** @addtogroup data
+ * @{ */
+
+/** Rows of a data set to gather into a batch. The source has R rows of T steps of N elements; row b of the batch is the
+ * row of the source whose number is `indices[b]`. The batch is time-major, as layers read it: the transposition is part
+ * of the operation. The bits of elements are copied unchanged.
+ *
+ * Rows b >= `n_active[0]` are zero, and so are rows whose index is R or more: no index can make the operation access
+ * memory outside of its buffers. Zero means all bits 0.
+ *
+ * Packed spikes keep their format: R rows of ::SYNFIRE_DTYPE_BITS are `[R, T, ceil(N/32)]` words, and R rows of
+ * ::SYNFIRE_DTYPE_TIME_BITS `[R, ceil(T/32), N]` words. `n_steps` and `n_elements` are always the unpacked T and N. */
+typedef struct synfire_gather_rows_desc {
+  /** `sizeof(synfire_gather_rows_desc)`. */
+  uint32_t struct_size;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** Rows R of the data set, at least 1. */
+  int64_t n_rows;
+  /** Steps T of a row. Default: 1. */
+  int64_t n_steps;
+  /** Elements N of one step of a row, at least 1. */
+  int64_t n_elements;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Read, of any type. A `row_pitch` is the distance from one row to the next. On a CUDA context, device memory or,
+   *  for a data set that the device cannot hold, pinned memory: a replay then transfers only the rows that it gathers.
+   *  In a graph with several slots the source has no copies: all replays read the buffer's own memory. */
+  synfire_buffer source SYNFIRE_READ("[R, T, N]");
+  /** Read: ::SYNFIRE_DTYPE_U32. */
+  synfire_buffer indices SYNFIRE_READ("[B]");
+  /** Read: ::SYNFIRE_DTYPE_U32, how many rows of the batch there are; more than B counts as B. Null: B. */
+  synfire_buffer n_active SYNFIRE_READ("[1]") SYNFIRE_NULLABLE;
+  /** Written, of the source's type. A `row_pitch` is the distance from one step to the next. Must not overlap the
+   *  others. */
+  synfire_buffer destination SYNFIRE_WRITTEN("[T, B, N]");
+} synfire_gather_rows_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_GATHER_ROWS_DESC_INIT \
+  { (uint32_t)sizeof(synfire_gather_rows_desc), 0u, 0, 0, 0, 0, NULL, NULL, NULL, NULL }
+
+/** The rows of a batch to draw: indices into a data set of R rows, such that each row appears once in every epoch, in
+ * an order that depends on the seed and the epoch only.
+ *
+ * Batch number `offset` is batch j of epoch e: with P batches per epoch, e = `offset` / P and j = `offset` mod P. P is
+ * R / B, rounded up or, with `drop_last`, down. The batch has n_active = min(B, R - j * B) rows. Index i of it is
+ * row(j * B + i) for i < n_active, and 0, which is the number of a row, for the others. With `in_order`, row(p) = p.
+ * Otherwise row(p) is a permutation of 0 ... R - 1, computed as follows on unsigned 32-bit integers, modulo 2^32:
+ *
+ * - C is the smallest even number with C * C >= R, and D = ceil(R / C).
+ * - The 32 keys of the epoch: k[4i] to k[4i+3] are the four words of Philox4x32-10 (see synfire_encode_bernoulli_desc)
+ *   with key `seed`, low word first, and the counter i, 0x66756873, low word of e, high word of e.
+ * - amount(x, k, limit): x = x * 0x9E3779B9 + k; x = (x ^ (x >> 16)) * 0x7FEB352D; x = (x ^ (x >> 15)) * 0x846CA68B;
+ *   x = x ^ (x >> 16); the amount is (x * limit) >> 32, with a product of 64 bits.
+ * - permute(p): line = p / C, column = p mod C. For r = 0, 2, 4 ... 30:
+ *   column = (column + amount(line, k[r], C)) mod C, then line = (line + amount(column, k[r+1], D)) mod D.
+ *   The result is line * C + column.
+ * - row(p) = permute(p), repeated with its result until that is less than R.
+ *
+ * The indices are the same on every backend, and the order is no secret: the permutation is made for statistics, not
+ * for cryptography. */
+typedef struct synfire_shuffle_desc {
+  /** `sizeof(synfire_shuffle_desc)`. */
+  uint32_t struct_size;
+  /** 1: rows are not permuted, as for an evaluation. Default: 0. */
+  int32_t in_order SYNFIRE_FLAG;
+  /** Rows R of the data set, at least 1, at most 2^32 - 1. */
+  int64_t n_rows;
+  /** Rows B of a batch, at most 2^32 - 1. Default: 1. */
+  int64_t batch;
+  /** 1: every batch is full, and an epoch leaves out the R mod B rows that come last in its order; B must not exceed R.
+   *  0 (default): the last batch of an epoch has the rows that are left. */
+  int32_t drop_last SYNFIRE_FLAG;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** Written: ::SYNFIRE_DTYPE_U32, each less than R. */
+  synfire_buffer indices SYNFIRE_WRITTEN("[B]");
+  /** Written: ::SYNFIRE_DTYPE_U32, how many rows the batch has. Other operations read it as their `n_active`. Null: not
+   *  written. */
+  synfire_buffer n_active SYNFIRE_WRITTEN("[1]") SYNFIRE_NULLABLE;
+  /** Any number. Different seeds give independent orders. The operation's value `"seed"`. */
+  uint64_t seed;
+  /** Number of the batch, counted from the beginning of epoch 0. In a graph, this is the batch of the first replay;
+   *  each replay draws the batch after the one before it, epoch after epoch. The operation's value `"offset"`. */
+  uint64_t offset;
+} synfire_shuffle_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_SHUFFLE_DESC_INIT \
+  { (uint32_t)sizeof(synfire_shuffle_desc), 0, 0, 0, 0, 0u, NULL, NULL, 0u, 0u }
+
+/**
+ * Gathers rows of a data set into a batch now: the same operation that synfire_graph_record_gather_rows() records.
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
+ * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_gather_rows(synfire_context context,
+                                                            const synfire_gather_rows_desc *desc,
+                                                            synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Draws the rows of a batch now: the same operation that synfire_graph_record_shuffle() records. Calls do not advance
+ * the offset: for the next batch, increase `offset` by 1.
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST,
+ *         ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
+ * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream; each run of the captured graph draws the batch
+ * `offset` of this call. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_shuffle(synfire_context context, const synfire_shuffle_desc *desc,
+                                                        synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/** @} */
+/** @addtogroup loss
+ * @{ */
 
 /** How entries are reduced to one: synfire_reduce_desc::reduction. */
 enum {
@@ -1747,68 +1802,127 @@ typedef struct synfire_rate_loss_desc {
 #define SYNFIRE_RATE_LOSS_DESC_INIT \
   { (uint32_t)sizeof(synfire_rate_loss_desc), 0, 0, 0, 0, 0.0, 0.0, NULL, NULL, NULL, NULL, NULL, 0, 0 }
 
-/**
- * Converts spikes from one format to another now: the same operation that synfire_graph_record_convert_spikes()
- * records.
- *
- * @param context The context of both buffers.
- * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
- * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
- *                done.
- * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
- *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed),
- *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
- *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
- * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
- * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
- * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.1
- */
-SYNFIRE_API synfire_status SYNFIRE_CALL synfire_convert_spikes(synfire_context context,
-                                                               const synfire_convert_spikes_desc *desc,
-                                                               synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+/** Losses: synfire_loss_desc::kind. */
+enum {
+  /** Cross-entropy of the softmax of the predictions. */
+  SYNFIRE_LOSS_CROSS_ENTROPY = 0,
+  /** Mean of the squares of the differences. */
+  SYNFIRE_LOSS_MEAN_SQUARED_ERROR = 1
+};
 
-/**
- * Counts spikes now: the same operation that synfire_graph_record_count_spikes() records.
+/** A loss of predictions x `[T, B, C]` against labels or targets, with its gradient and the number of correct
+ * predictions. Each step t of each batch row b is one sample. The definitions are those of PyTorch's `CrossEntropyLoss`
+ * and `MSELoss`; what differs from them says so.
  *
- * @param context The context of both buffers.
- * @param desc    What to read and write; on a CUDA context, device or pinned buffers. Counts in device memory are
- *                faster.
- * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
- *                done.
- * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
- *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed),
- *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
- *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
- * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
- * @enqueues two kernels on `stream`. @capture legal: on a captured stream it becomes part of the capture
- * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.1
- */
-SYNFIRE_API synfire_status SYNFIRE_CALL synfire_count_spikes(synfire_context context,
-                                                             const synfire_count_spikes_desc *desc,
-                                                             synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+ * A sample counts if t < `lengths[b]`, b < `n_active[0]`, and its label is not the one to ignore. All others have a
+ * loss of +0, a gradient of +0, and no part in any sum. A label of C or more that is not the one to ignore cannot be
+ * refused, because it is on the device: the sample then counts nowhere and its gradient is +0, but its loss is NaN, and
+ * so is the loss of the whole.
+ *
+ * With the target y of class c (for a label: 1 for the class of the label, 0 for others), the smoothing e
+ * (`label_smoothing`), the class weight w (1 if not given) and the weight s of the batch row (1 if not given), the loss
+ * of a sample is
+ *
+ * - cross-entropy: s * sum of w[c] * y'[c] * -log softmax(x)[c] over all c, where y' = (1 - e) * y + e / C.
+ * - squared error: s * sum of w[c] * (x[c] - y[c])^2 over all c.
+ *
+ * The loss is the sum of these over all samples that count or, by default, their mean: the sum divided by
+ *
+ * - for a cross-entropy with labels, the sum of s * w[label];
+ * - for a cross-entropy with targets, the sum of s (their number, without sample weights);
+ * - for squared errors, the sum of s times the sum of w (the number of elements, without weights).
+ *
+ * If that divisor is 0, for example because no sample counts, the mean and its gradient are +0 (PyTorch: NaN).
+ *
+ * The gradient is that of the sum or mean, times `gradient_scale`. For a cross-entropy it is
+ * f * (m * softmax(x)[c] - w[c] * y'[c]), where m is the sum of w * y' over the classes of the sample, and
+ * f = gradient_scale * s / divisor.
+ *
+ * Non-finite numbers: a prediction that is NaN or +infinity, or predictions that are all -infinity, make the loss and
+ * the gradient of their sample NaN. A class with a prediction of -infinity has probability 0; its loss is +infinity,
+ * unless its y' is 0: then it contributes nothing (PyTorch, with targets: NaN). A sample whose sample weight is 0
+ * contributes +0, whatever its predictions are. Targets and weights are not checked.
+ *
+ * The arithmetic is f32, or f64 for f64 predictions: the largest prediction is subtracted, then
+ * y'[c] = fma(y[c], 1 - e, e / C), the product with w[c], exponentials and logarithm by the library's own functions,
+ * softmax as the exponential times the reciprocal of their sum, and fma(m, softmax, -w * y'); f is computed in f64 and
+ * rounded once. Sums over classes are made in the type of the arithmetic and sums over samples, in the order t * B + b,
+ * in f64, both in one order: value i is added to running sum i mod 128 of chunk i / 1024, in ascending order, from +0;
+ * the 128 running sums of a chunk are joined by a binary tree (sum j and sum j + 64, then j and j + 32, and so on); the
+ * sums of several chunks are summed in 128 running sums and a tree likewise. Results are the same bits on every
+ * backend, for any number of threads. */
+typedef struct synfire_loss_desc {
+  /** `sizeof(synfire_loss_desc)`. */
+  uint32_t struct_size;
+  /** One of `SYNFIRE_LOSS_*`. Default: cross-entropy. */
+  int32_t kind SYNFIRE_ONE_OF(SYNFIRE_LOSS);
+  /** Steps T. Default: 1. T * B must be below 2^32. */
+  int64_t n_steps;
+  /** Classes C, or outputs, at least 1 and below 2^31. */
+  int64_t n_classes;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Predictions (for a cross-entropy: logits), read: f32, f64, f16, bf16 or u32 (counts of spikes, rounded to f32). */
+  synfire_buffer source SYNFIRE_READ("[T, B, C]");
+  /** The class of each row, or of each step with `targets_per_step`, read: u32. Either `labels` or `targets` is
+   *  needed. */
+  synfire_buffer labels SYNFIRE_READ("[B] or [T, B]") SYNFIRE_NULLABLE;
+  /** The target of each element, or with `targets_per_step` of each step, read: f32, or f64 with an f64 source. For a
+   *  cross-entropy they are the probabilities of the classes. */
+  synfire_buffer targets SYNFIRE_READ("[B, C] or [T, B, C]") SYNFIRE_NULLABLE;
+  /** How many steps of each batch row count, from the first on, read: u32. Above T counts as T. Null (default): all
+   *  T. */
+  synfire_buffer lengths SYNFIRE_READ("[B]") SYNFIRE_NULLABLE;
+  /** How many batch rows count, from the first on, read: u32. Above B counts as B. Null (default): all B. */
+  synfire_buffer n_active SYNFIRE_READ("[1]") SYNFIRE_NULLABLE;
+  /** The weight of each batch row, read: f32. Null (default): all 1. */
+  synfire_buffer sample_weights SYNFIRE_READ("[B]") SYNFIRE_NULLABLE;
+  /** The weight of each class, read: f32. Null (default): all 1. */
+  synfire_buffer class_weights SYNFIRE_READ("[C]") SYNFIRE_NULLABLE;
+  /** The loss, written, or added to with `accumulate`: f32 or f64. It is computed in f64 and rounded once. Optional, as
+   *  are all outputs; at least one is needed. */
+  synfire_buffer loss SYNFIRE_UPDATED("[1]") SYNFIRE_NULLABLE;
+  /** The loss of each sample, as above, not divided by anything, written: f32, or f64 with an f64 source. */
+  synfire_buffer losses SYNFIRE_WRITTEN("[T, B]") SYNFIRE_NULLABLE;
+  /** How many samples that count have a prediction equal to their label, written, or added to with `accumulate`: u32,
+   *  which stays at the largest number once it is reached. Needs `labels`. */
+  synfire_buffer n_correct SYNFIRE_UPDATED("[1]") SYNFIRE_NULLABLE;
+  /** How many samples count, likewise. */
+  synfire_buffer n_counted SYNFIRE_UPDATED("[1]") SYNFIRE_NULLABLE;
+  /** The class with the largest prediction, written: u32. Of several, the lowest one; a NaN is above every number, as
+   *  in PyTorch. 0 for steps beyond `lengths` and rows beyond `n_active`. */
+  synfire_buffer predictions SYNFIRE_WRITTEN("[T, B]") SYNFIRE_NULLABLE;
+  /** dL/dx, written, or added to with `add_gradient`: f32, or f64 with an f64 source. It may be
+   *  synfire_backward_desc::grad_v_seq or synfire_backward_desc::grad_spike_seq of the layer that made `source`. */
+  synfire_buffer gradient SYNFIRE_UPDATED("[T, B, C]") SYNFIRE_NULLABLE;
+  /** From 0 (default) to 1; cross-entropy only. The operation's value `"label_smoothing"`. */
+  double label_smoothing;
+  /** A finite factor of the gradient, not of the loss, such as for 16-bit layers. 0 (default): 1. The operation's value
+   *  `"gradient_scale"`, for which 0 is 0. */
+  double gradient_scale;
+  /** 1: `labels` are `[T, B]`, or `targets` are `[T, B, C]`. Default 0: they are `[B]` or `[B, C]` and the same in
+   *  every step. */
+  int32_t targets_per_step SYNFIRE_FLAG;
+  /** 1: samples whose label is `ignored_label` do not count. Default 0: every label is a class. */
+  int32_t ignores_label SYNFIRE_FLAG;
+  /** Any number, a class or not; used with `ignores_label`. */
+  uint32_t ignored_label;
+  /** 1: the loss and its gradient are those of the sum over samples. Default 0: of the mean. */
+  int32_t sum SYNFIRE_FLAG;
+  /** 1: the loss, `n_correct` and `n_counted` are added to what their buffers hold, so that an epoch can be summed on
+   *  the device: with `sum`, the mean of the epoch is its loss divided by `n_counted`. Default 0: they are replaced. */
+  int32_t accumulate SYNFIRE_FLAG;
+  /** 1: the gradient is added to what its buffer holds; elements of samples that do not count are not touched. Default
+   *  0: all elements are written. */
+  int32_t add_gradient SYNFIRE_FLAG;
+} synfire_loss_desc;
 
-/**
- * Encodes rates as spikes now: the same operation that synfire_graph_record_encode_bernoulli() records. Calls do not
- * advance the offset: to continue the sequence, increase `offset` by `n_steps` for the next call.
- *
- * @param context The context of both buffers.
- * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
- * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
- *                done.
- * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
- *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_UNSUPPORTED (more neurons or batch rows than can be
- *         distinguished), ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed), ::SYNFIRE_ERROR_CAPTURING (the
- *         capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK (the
- *         context's job system).
- * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
- * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
- * (::SYNFIRE_CAPTURED), after waiting for the context's own stream; each run of the captured graph uses the `offset` of
- * this call. @threads any. @since ABI 0.1
- */
-SYNFIRE_API synfire_status SYNFIRE_CALL synfire_encode_bernoulli(synfire_context context,
-                                                                 const synfire_encode_bernoulli_desc *desc,
-                                                                 synfire_stream stream SYNFIRE_NULLABLE)
-    SYNFIRE_NOEXCEPT;
+/** All zeros except for `struct_size`. */
+/* clang-format off */
+#define SYNFIRE_LOSS_DESC_INIT \
+  { (uint32_t)sizeof(synfire_loss_desc), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
+    NULL, NULL, 0.0, 0.0, 0, 0, 0u, 0, 0, 0 }
+/* clang-format on */
 
 /**
  * Reduces an array over its steps or its batch now: the same operation that synfire_graph_record_reduce() records.
@@ -1851,21 +1965,6 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_reduce_backward(synfire_context 
     SYNFIRE_NOEXCEPT;
 
 /**
- * Appends a loss; synfire_loss_desc says what is computed. The operation's values are `"gradient_scale"` and, of a
- * cross-entropy, `"label_smoothing"`.
- *
- * @param graph A graph that is not instantiated.
- * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
- * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
- *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
- *         ::SYNFIRE_ERROR_BUSY.
- * @blocks no. @allocates host memory; device memory for the first values of a graph. @enqueues no. @capture legal.
- * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
- */
-SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_loss(synfire_graph graph, const synfire_loss_desc *desc)
-    SYNFIRE_NOEXCEPT;
-
-/**
  * Computes a rate loss and its gradient now: the same operation that synfire_graph_record_rate_loss() records.
  *
  * @param context The context of all buffers.
@@ -1884,136 +1983,25 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_loss(synfire_graph 
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_rate_loss(synfire_context context, const synfire_rate_loss_desc *desc,
                                                           synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
-/** @} */
-/** @addtogroup data
- * @{ */
-
-/** Rows of a data set to gather into a batch. The source has R rows of T steps of N elements; row b of the batch is the
- * row of the source whose number is `indices[b]`. The batch is time-major, as layers read it: the transposition is part
- * of the operation. The bits of elements are copied unchanged.
- *
- * Rows b >= `n_active[0]` are zero, and so are rows whose index is R or more: no index can make the operation access
- * memory outside of its buffers. Zero means all bits 0.
- *
- * Packed spikes keep their format: R rows of ::SYNFIRE_DTYPE_BITS are `[R, T, ceil(N/32)]` words, and R rows of
- * ::SYNFIRE_DTYPE_TIME_BITS `[R, ceil(T/32), N]` words. `n_steps` and `n_elements` are always the unpacked T and N. */
-typedef struct synfire_gather_rows_desc {
-  /** `sizeof(synfire_gather_rows_desc)`. */
-  uint32_t struct_size;
-  /** Must be zero. */
-  uint32_t reserved;
-  /** Rows R of the data set, at least 1. */
-  int64_t n_rows;
-  /** Steps T of a row. Default: 1. */
-  int64_t n_steps;
-  /** Elements N of one step of a row, at least 1. */
-  int64_t n_elements;
-  /** Batch rows B. Default: 1. */
-  int64_t batch;
-  /** Read, of any type. A `row_pitch` is the distance from one row to the next. On a CUDA context, device memory or,
-   *  for a data set that the device cannot hold, pinned memory: a replay then transfers only the rows that it gathers.
-   *  In a graph with several slots the source has no copies: all replays read the buffer's own memory. */
-  synfire_buffer source SYNFIRE_READ("[R, T, N]");
-  /** Read: ::SYNFIRE_DTYPE_U32. */
-  synfire_buffer indices SYNFIRE_READ("[B]");
-  /** Read: ::SYNFIRE_DTYPE_U32, how many rows of the batch there are; more than B counts as B. Null: B. */
-  synfire_buffer n_active SYNFIRE_READ("[1]") SYNFIRE_NULLABLE;
-  /** Written, of the source's type. A `row_pitch` is the distance from one step to the next. Must not overlap the
-   *  others. */
-  synfire_buffer destination SYNFIRE_WRITTEN("[T, B, N]");
-} synfire_gather_rows_desc;
-
-/** All zeros except for `struct_size`. */
-#define SYNFIRE_GATHER_ROWS_DESC_INIT \
-  { (uint32_t)sizeof(synfire_gather_rows_desc), 0u, 0, 0, 0, 0, NULL, NULL, NULL, NULL }
-
-/** The rows of a batch to draw: indices into a data set of R rows, such that each row appears once in every epoch, in
- * an order that depends on the seed and the epoch only.
- *
- * Batch number `offset` is batch j of epoch e: with P batches per epoch, e = `offset` / P and j = `offset` mod P. P is
- * R / B, rounded up or, with `drop_last`, down. The batch has n_active = min(B, R - j * B) rows. Index i of it is
- * row(j * B + i) for i < n_active, and 0, which is the number of a row, for the others. With `in_order`, row(p) = p.
- * Otherwise row(p) is a permutation of 0 ... R - 1, computed as follows on unsigned 32-bit integers, modulo 2^32:
- *
- * - C is the smallest even number with C * C >= R, and D = ceil(R / C).
- * - The 32 keys of the epoch: k[4i] to k[4i+3] are the four words of Philox4x32-10 (see synfire_encode_bernoulli_desc)
- *   with key `seed`, low word first, and the counter i, 0x66756873, low word of e, high word of e.
- * - amount(x, k, limit): x = x * 0x9E3779B9 + k; x = (x ^ (x >> 16)) * 0x7FEB352D; x = (x ^ (x >> 15)) * 0x846CA68B;
- *   x = x ^ (x >> 16); the amount is (x * limit) >> 32, with a product of 64 bits.
- * - permute(p): line = p / C, column = p mod C. For r = 0, 2, 4 ... 30:
- *   column = (column + amount(line, k[r], C)) mod C, then line = (line + amount(column, k[r+1], D)) mod D.
- *   The result is line * C + column.
- * - row(p) = permute(p), repeated with its result until that is less than R.
- *
- * The indices are the same on every backend, and the order is no secret: the permutation is made for statistics, not
- * for cryptography. */
-typedef struct synfire_shuffle_desc {
-  /** `sizeof(synfire_shuffle_desc)`. */
-  uint32_t struct_size;
-  /** 1: rows are not permuted, as for an evaluation. Default: 0. */
-  int32_t in_order SYNFIRE_FLAG;
-  /** Rows R of the data set, at least 1, at most 2^32 - 1. */
-  int64_t n_rows;
-  /** Rows B of a batch, at most 2^32 - 1. Default: 1. */
-  int64_t batch;
-  /** 1: every batch is full, and an epoch leaves out the R mod B rows that come last in its order; B must not exceed R.
-   *  0 (default): the last batch of an epoch has the rows that are left. */
-  int32_t drop_last SYNFIRE_FLAG;
-  /** Must be zero. */
-  uint32_t reserved;
-  /** Written: ::SYNFIRE_DTYPE_U32, each less than R. */
-  synfire_buffer indices SYNFIRE_WRITTEN("[B]");
-  /** Written: ::SYNFIRE_DTYPE_U32, how many rows the batch has. Other operations read it as their `n_active`. Null: not
-   *  written. */
-  synfire_buffer n_active SYNFIRE_WRITTEN("[1]") SYNFIRE_NULLABLE;
-  /** Any number. Different seeds give independent orders. The operation's value `"seed"`. */
-  uint64_t seed;
-  /** Number of the batch, counted from the beginning of epoch 0. In a graph, this is the batch of the first replay;
-   *  each replay draws the batch after the one before it, epoch after epoch. The operation's value `"offset"`. */
-  uint64_t offset;
-} synfire_shuffle_desc;
-
-/** All zeros except for `struct_size`. */
-#define SYNFIRE_SHUFFLE_DESC_INIT \
-  { (uint32_t)sizeof(synfire_shuffle_desc), 0, 0, 0, 0, 0u, NULL, NULL, 0u, 0u }
-
 /**
- * Gathers rows of a data set into a batch now: the same operation that synfire_graph_record_gather_rows() records.
+ * Computes a loss now: the same operation that synfire_graph_record_loss() records.
  *
- * @param context The context of the buffers.
+ * @param context The context of all buffers.
  * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
  * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
  *                done.
  * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
- *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (also if the shape cannot be addressed),
  *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
  *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
- * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
- * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
- * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.1
+ * @blocks with more than 1,024 samples or 16,384 elements until done, else no on CUDA, until done on the host.
+ * @allocates temporary memory with more than 1,024 samples or 16,384 elements, which a capture keeps; a host context's
+ * threads, with the first work for them. @enqueues one kernel on `stream`, or two with more than 1,024 samples or
+ * 16,384 elements. @capture legal: on a captured stream it becomes part of the capture (::SYNFIRE_CAPTURED), after
+ * waiting for the context's own stream. @threads any. @since ABI 0.1
  */
-SYNFIRE_API synfire_status SYNFIRE_CALL synfire_gather_rows(synfire_context context,
-                                                            const synfire_gather_rows_desc *desc,
-                                                            synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
-
-/**
- * Draws the rows of a batch now: the same operation that synfire_graph_record_shuffle() records. Calls do not advance
- * the offset: for the next batch, increase `offset` by 1.
- *
- * @param context The context of the buffers.
- * @param desc    What to write; on a CUDA context, device or pinned buffers.
- * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
- *                done.
- * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
- *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST,
- *         ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK (the context's job system).
- * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
- * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
- * (::SYNFIRE_CAPTURED), after waiting for the context's own stream; each run of the captured graph draws the batch
- * `offset` of this call. @threads any. @since ABI 0.1
- */
-SYNFIRE_API synfire_status SYNFIRE_CALL synfire_shuffle(synfire_context context, const synfire_shuffle_desc *desc,
-                                                        synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_loss(synfire_context context, const synfire_loss_desc *desc,
+                                                     synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
 /** @} */
 /** @addtogroup graph
@@ -2257,50 +2245,6 @@ typedef struct synfire_update_parameter_desc {
   { (uint32_t)sizeof(synfire_update_parameter_desc), 0u, NULL, NULL, 0.0, 0.0, 0.0 }
 
 /**
- * Appends a reduction; synfire_reduce_desc says what is computed.
- *
- * @param graph A graph that is not instantiated.
- * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
- * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
- *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
- *         ::SYNFIRE_ERROR_BUSY.
- * @blocks no. @allocates host memory. @enqueues no. @capture legal.
- * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
- */
-SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_reduce(synfire_graph graph,
-                                                                    const synfire_reduce_desc *desc) SYNFIRE_NOEXCEPT;
-
-/**
- * Appends the gradient of a reduction; synfire_reduce_backward_desc says what is computed.
- *
- * @param graph A graph that is not instantiated.
- * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
- * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
- *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
- *         ::SYNFIRE_ERROR_BUSY.
- * @blocks no. @allocates host memory. @enqueues no. @capture legal.
- * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
- */
-SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_reduce_backward(synfire_graph graph,
-                                                                             const synfire_reduce_backward_desc *desc)
-    SYNFIRE_NOEXCEPT;
-
-/**
- * Appends a rate loss; synfire_rate_loss_desc says what is computed.
- *
- * @param graph A graph that is not instantiated.
- * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
- * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
- *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
- *         ::SYNFIRE_ERROR_BUSY.
- * @blocks no. @allocates host memory; device memory for the first values of a graph. @enqueues no. @capture legal.
- * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
- */
-SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_rate_loss(synfire_graph graph,
-                                                                       const synfire_rate_loss_desc *desc)
-    SYNFIRE_NOEXCEPT;
-
-/**
  * Computes destination = keep * destination + scale * source now: the same operation that
  * synfire_graph_record_scale_add() records.
  *
@@ -2473,6 +2417,65 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_gather_rows(synfire
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_shuffle(synfire_graph graph,
                                                                      const synfire_shuffle_desc *desc) SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends a reduction; synfire_reduce_desc says what is computed.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_reduce(synfire_graph graph,
+                                                                    const synfire_reduce_desc *desc) SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends the gradient of a reduction; synfire_reduce_backward_desc says what is computed.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_reduce_backward(synfire_graph graph,
+                                                                             const synfire_reduce_backward_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends a rate loss; synfire_rate_loss_desc says what is computed.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory; device memory for the first values of a graph. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_rate_loss(synfire_graph graph,
+                                                                       const synfire_rate_loss_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends a loss; synfire_loss_desc says what is computed. The operation's values are `"gradient_scale"` and, of a
+ * cross-entropy, `"label_smoothing"`.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory; device memory for the first values of a graph. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_loss(synfire_graph graph, const synfire_loss_desc *desc)
+    SYNFIRE_NOEXCEPT;
 
 /**
  * Appends a native node: the caller's own kernels or library calls on CUDA, the caller's own function on the host.
@@ -2717,7 +2720,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_rebind(synfire_graph graph
  * @param graph     A graph, instantiated or not.
  * @param operation Its number, from synfire_graph_get_last_operation().
  * @param name      `"value"` of a fill, `"scale"` or `"keep"` of a scale-and-add, `"learning_rate"` of an update,
- *                  `"seed"` or `"offset"` of an encoding or a shuffle.
+ *                  `"seed"` or `"offset"` of an encoding or a shuffle, `"gradient_scale"` or
+ *                  `"label_smoothing"` of a loss, `"target"` or `"strength"` of a rate loss.
  * @param value     A value that the operation's descriptor allows; for a seed or offset, a whole number from 0 to 2^53.
  *                  Setting the offset makes the operation begin there again, even if the value is the same as before.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_BUSY.

@@ -802,207 +802,6 @@ inline synfire_backward_desc backward_desc(synfire_buffer grad_spike_seq = nullp
 // ---- generated from synfire.h by bindings/cpp/generate.py: begin descriptors
 
 /**
- * Fills in a ::synfire_loss_desc.
- *
- * A loss of predictions x `[T, B, C]` against labels or targets, with its gradient and the number of correct
- * predictions. Each step t of each batch row b is one sample. The definitions are those of PyTorch's `CrossEntropyLoss`
- * and `MSELoss`; what differs from them says so.
- *
- * @param source          Predictions (for a cross-entropy: logits), read: f32, f64, f16, bf16 or u32 (counts of spikes,
- *                        rounded to f32). Shape: `[T, B, C]`.
- * @param kind            One of `SYNFIRE_LOSS_*`.
- * @param n_classes       Classes C, or outputs, at least 1 and below 2^31.
- * @param n_steps         Steps T. Default: 1. T * B must be below 2^32.
- * @param batch           Batch rows B. Default: 1.
- * @param labels          The class of each row, or of each step with `targets_per_step`, read: u32. Either `labels` or
- *                        `targets` is needed. Shape: `[B]` or `[T, B]`.
- * @param targets         The target of each element, or with `targets_per_step` of each step, read: f32, or f64 with an
- *                        f64 source. For a cross-entropy they are the probabilities of the classes. Shape: `[B, C]` or
- *                        `[T, B, C]`.
- * @param lengths         How many steps of each batch row count, from the first on, read: u32. Above T counts as T.
- *                        Null (default): all T. Shape: `[B]`.
- * @param n_active        How many batch rows count, from the first on, read: u32. Above B counts as B. Null (default):
- *                        all B. Shape: `[1]`.
- * @param sample_weights  The weight of each batch row, read: f32. Null (default): all 1. Shape: `[B]`.
- * @param class_weights   The weight of each class, read: f32. Null (default): all 1. Shape: `[C]`.
- * @param loss            The loss, written, or added to with `accumulate`: f32 or f64. It is computed in f64 and
- *                        rounded once. Optional, as are all outputs; at least one is needed. Shape: `[1]`.
- * @param losses          The loss of each sample, as above, not divided by anything, written: f32, or f64 with an f64
- *                        source. Shape: `[T, B]`.
- * @param n_correct       How many samples that count have a prediction equal to their label, written, or added to with
- *                        `accumulate`: u32, which stays at the largest number once it is reached. Needs `labels`.
- *                        Shape: `[1]`.
- * @param n_counted       How many samples count, likewise. Shape: `[1]`.
- * @param predictions     The class with the largest prediction, written: u32. Of several, the lowest one; a NaN is
- *                        above every number, as in PyTorch. 0 for steps beyond `lengths` and rows beyond `n_active`.
- *                        Shape: `[T, B]`.
- * @param gradient        dL/dx, written, or added to with `add_gradient`: f32, or f64 with an f64 source. It may be
- *                        synfire_backward_desc::grad_v_seq or synfire_backward_desc::grad_spike_seq of the layer that
- *                        made `source`. Shape: `[T, B, C]`.
- * @param label_smoothing From 0 (default) to 1; cross-entropy only. The operation's value `"label_smoothing"`.
- * @param gradient_scale  A finite factor of the gradient, not of the loss, such as for 16-bit layers. 0 (default): 1.
- *                        The operation's value `"gradient_scale"`, for which 0 is 0.
- * @param ignored_label   Any number, a class or not; used with `ignores_label`.
- * @return The descriptor; `targets_per_step`, `ignores_label`, `sum`, `accumulate` and `add_gradient` may be set in it.
- */
-constexpr synfire_loss_desc loss_desc(synfire_buffer source, std::int32_t kind, std::int64_t n_classes,
-                                      steps n_steps = steps{1}, std::int64_t batch = 1, synfire_buffer labels = nullptr,
-                                      synfire_buffer targets = nullptr, synfire_buffer lengths = nullptr,
-                                      synfire_buffer n_active = nullptr, synfire_buffer sample_weights = nullptr,
-                                      synfire_buffer class_weights = nullptr, synfire_buffer loss = nullptr,
-                                      synfire_buffer losses = nullptr, synfire_buffer n_correct = nullptr,
-                                      synfire_buffer n_counted = nullptr, synfire_buffer predictions = nullptr,
-                                      synfire_buffer gradient = nullptr, double label_smoothing = 0,
-                                      double gradient_scale = 0, std::uint32_t ignored_label = 0) noexcept {
-  auto desc = detail::empty<synfire_loss_desc>();
-  desc.source = source;
-  desc.kind = kind;
-  desc.n_classes = n_classes;
-  desc.n_steps = n_steps.count;
-  desc.batch = batch;
-  desc.labels = labels;
-  desc.targets = targets;
-  desc.lengths = lengths;
-  desc.n_active = n_active;
-  desc.sample_weights = sample_weights;
-  desc.class_weights = class_weights;
-  desc.loss = loss;
-  desc.losses = losses;
-  desc.n_correct = n_correct;
-  desc.n_counted = n_counted;
-  desc.predictions = predictions;
-  desc.gradient = gradient;
-  desc.label_smoothing = label_smoothing;
-  desc.gradient_scale = gradient_scale;
-  desc.ignored_label = ignored_label;
-  return desc;
-}
-
-/**
- * Fills in a ::synfire_reduce_desc.
- *
- * A reduction of `[T, B, N]` over the steps or over the batch, such as a readout: the sum of the spikes of each neuron,
- * or its mean, largest or last potential.
- *
- * @param source      Read: numbers `[T, B, N]` in f32, f64, f16, bf16 or u32 (counts), or spikes `[T, B, N]` in
- *                    ::SYNFIRE_DTYPE_U8, where every non-zero element counts as 1, ::SYNFIRE_DTYPE_BITS or
- *                    ::SYNFIRE_DTYPE_TIME_BITS. Dense spikes of 0 and 1 in f32, f64, f16 or bf16 are numbers, and give
- *                    the same results.
- * @param destination Written: `[B, N]` over the steps, `[T, N]` over the batch. f64 for an f64 source, f32 for f32, f16
- *                    and bf16, either one for u32 and packed or u8 spikes. Must not overlap another buffer of the
- *                    operation.
- * @param reduction   One of `SYNFIRE_REDUCE_*`.
- * @param axis        One of `SYNFIRE_AXIS_*`.
- * @param n_steps     Steps T, at least 1.
- * @param n_neurons   Neurons N of one batch row, at least 1.
- * @param batch       Batch rows B. Default: 1.
- * @param lengths     How many steps of each batch row count, from the first on: u32, read in every run. Above T counts
- *                    as T. Null (default): all T. Shape: `[B]`.
- * @param n_active    How many batch rows count, from the first on: u32, read in every run. Above B counts as B. Null
- *                    (default): all B. Shape: `[1]`.
- * @return The descriptor.
- */
-constexpr synfire_reduce_desc reduce_desc(synfire_buffer source, synfire_buffer destination, std::int32_t reduction,
-                                          std::int32_t axis, steps n_steps, neurons n_neurons, std::int64_t batch = 1,
-                                          synfire_buffer lengths = nullptr,
-                                          synfire_buffer n_active = nullptr) noexcept {
-  auto desc = detail::empty<synfire_reduce_desc>();
-  desc.source = source;
-  desc.destination = destination;
-  desc.reduction = reduction;
-  desc.axis = axis;
-  desc.n_steps = n_steps.count;
-  desc.n_neurons = n_neurons.count;
-  desc.batch = batch;
-  desc.lengths = lengths;
-  desc.n_active = n_active;
-  return desc;
-}
-
-/**
- * Fills in a ::synfire_reduce_backward_desc.
- *
- * The gradient of a reduction with respect to its source. Fields that ::synfire_reduce_desc has too are those of the
- * reduction.
- *
- * @param grad_destination Read: dL/d(destination), `[B, N]` over the steps, `[T, N]` over the batch; f32 or f64.
- * @param grad_source      Written, or added to: dL/d(source) `[T, B, N]`, such as synfire_backward_desc::grad_spike_seq
- *                         or synfire_backward_desc::grad_v_seq. f64 if `grad_destination` is f64, otherwise f32, f16 or
- *                         bf16. Must not overlap another buffer of the operation.
- * @param reduction        One of `SYNFIRE_REDUCE_*`.
- * @param axis             One of `SYNFIRE_AXIS_*`.
- * @param n_steps          Steps T, at least 1.
- * @param n_neurons        Neurons N of one batch row, at least 1.
- * @param batch            Batch rows B. Default: 1.
- * @param source           Read: synfire_reduce_desc::source, for a maximum, which needs it. Other reductions do not use
- *                         it. Shape: `[T, B, N]`, dense or packed.
- * @param lengths          As in the reduction. Shape: `[B]`.
- * @param n_active         As in the reduction. Shape: `[1]`.
- * @return The descriptor; `accumulate` may be set in it.
- */
-constexpr synfire_reduce_backward_desc reduce_backward_desc(synfire_buffer grad_destination, synfire_buffer grad_source,
-                                                            std::int32_t reduction, std::int32_t axis, steps n_steps,
-                                                            neurons n_neurons, std::int64_t batch = 1,
-                                                            synfire_buffer source = nullptr,
-                                                            synfire_buffer lengths = nullptr,
-                                                            synfire_buffer n_active = nullptr) noexcept {
-  auto desc = detail::empty<synfire_reduce_backward_desc>();
-  desc.grad_destination = grad_destination;
-  desc.grad_source = grad_source;
-  desc.reduction = reduction;
-  desc.axis = axis;
-  desc.n_steps = n_steps.count;
-  desc.n_neurons = n_neurons.count;
-  desc.batch = batch;
-  desc.source = source;
-  desc.lengths = lengths;
-  desc.n_active = n_active;
-  return desc;
-}
-
-/**
- * Fills in a ::synfire_rate_loss_desc.
- *
- * A loss that draws the firing rates of a layer towards a target, with its gradient: a regulariser beside the loss of a
- * task, against neurons that are silent or always active.
- *
- * @param spikes         Read, in any format that synfire_convert_spikes_desc::source may have. Shape: `[T, B, N]`,
- *                       dense or packed.
- * @param n_steps        Steps T, at least 1.
- * @param n_neurons      Neurons N of one batch row, at least 1.
- * @param target         Spikes per step, finite. The operation's value `"target"`.
- * @param strength       Factor of the loss, finite. The operation's value `"strength"`.
- * @param batch          Batch rows B. Default: 1.
- * @param lengths        How many steps of each batch row count, from the first on: u32, read in every run. Above T
- *                       counts as T. Null (default): all T. Shape: `[B]`.
- * @param n_active       How many batch rows count, from the first on: u32, read in every run. Above B counts as B. Null
- *                       (default): all B. Shape: `[1]`.
- * @param loss           Written, or added to: L, in f32 or f64. Optional; at least one output is needed. Shape: `[1]`.
- * @param grad_spike_seq Written, or added to: dL/dS, in f32, f64, f16 or bf16, such as
- *                       synfire_backward_desc::grad_spike_seq. Optional; at least one output is needed. Shape:
- *                       `[T, B, N]`.
- * @return The descriptor; `whole_layer`, `accumulate_loss` and `accumulate` may be set in it.
- */
-constexpr synfire_rate_loss_desc rate_loss_desc(synfire_buffer spikes, steps n_steps, neurons n_neurons, double target,
-                                                double strength, std::int64_t batch = 1,
-                                                synfire_buffer lengths = nullptr, synfire_buffer n_active = nullptr,
-                                                synfire_buffer loss = nullptr,
-                                                synfire_buffer grad_spike_seq = nullptr) noexcept {
-  auto desc = detail::empty<synfire_rate_loss_desc>();
-  desc.spikes = spikes;
-  desc.n_steps = n_steps.count;
-  desc.n_neurons = n_neurons.count;
-  desc.target = target;
-  desc.strength = strength;
-  desc.batch = batch;
-  desc.lengths = lengths;
-  desc.n_active = n_active;
-  desc.loss = loss;
-  desc.grad_spike_seq = grad_spike_seq;
-  return desc;
-}
-
-/**
  * Fills in a ::synfire_copy_desc.
  *
  * A copy between two buffers of one context.
@@ -1180,6 +979,207 @@ constexpr synfire_shuffle_desc shuffle_desc(synfire_buffer indices, std::int64_t
   desc.n_active = n_active;
   desc.seed = seed;
   desc.offset = offset;
+  return desc;
+}
+
+/**
+ * Fills in a ::synfire_reduce_desc.
+ *
+ * A reduction of `[T, B, N]` over the steps or over the batch, such as a readout: the sum of the spikes of each neuron,
+ * or its mean, largest or last potential.
+ *
+ * @param source      Read: numbers `[T, B, N]` in f32, f64, f16, bf16 or u32 (counts), or spikes `[T, B, N]` in
+ *                    ::SYNFIRE_DTYPE_U8, where every non-zero element counts as 1, ::SYNFIRE_DTYPE_BITS or
+ *                    ::SYNFIRE_DTYPE_TIME_BITS. Dense spikes of 0 and 1 in f32, f64, f16 or bf16 are numbers, and give
+ *                    the same results.
+ * @param destination Written: `[B, N]` over the steps, `[T, N]` over the batch. f64 for an f64 source, f32 for f32, f16
+ *                    and bf16, either one for u32 and packed or u8 spikes. Must not overlap another buffer of the
+ *                    operation.
+ * @param reduction   One of `SYNFIRE_REDUCE_*`.
+ * @param axis        One of `SYNFIRE_AXIS_*`.
+ * @param n_steps     Steps T, at least 1.
+ * @param n_neurons   Neurons N of one batch row, at least 1.
+ * @param batch       Batch rows B. Default: 1.
+ * @param lengths     How many steps of each batch row count, from the first on: u32, read in every run. Above T counts
+ *                    as T. Null (default): all T. Shape: `[B]`.
+ * @param n_active    How many batch rows count, from the first on: u32, read in every run. Above B counts as B. Null
+ *                    (default): all B. Shape: `[1]`.
+ * @return The descriptor.
+ */
+constexpr synfire_reduce_desc reduce_desc(synfire_buffer source, synfire_buffer destination, std::int32_t reduction,
+                                          std::int32_t axis, steps n_steps, neurons n_neurons, std::int64_t batch = 1,
+                                          synfire_buffer lengths = nullptr,
+                                          synfire_buffer n_active = nullptr) noexcept {
+  auto desc = detail::empty<synfire_reduce_desc>();
+  desc.source = source;
+  desc.destination = destination;
+  desc.reduction = reduction;
+  desc.axis = axis;
+  desc.n_steps = n_steps.count;
+  desc.n_neurons = n_neurons.count;
+  desc.batch = batch;
+  desc.lengths = lengths;
+  desc.n_active = n_active;
+  return desc;
+}
+
+/**
+ * Fills in a ::synfire_reduce_backward_desc.
+ *
+ * The gradient of a reduction with respect to its source. Fields that ::synfire_reduce_desc has too are those of the
+ * reduction.
+ *
+ * @param grad_destination Read: dL/d(destination), `[B, N]` over the steps, `[T, N]` over the batch; f32 or f64.
+ * @param grad_source      Written, or added to: dL/d(source) `[T, B, N]`, such as synfire_backward_desc::grad_spike_seq
+ *                         or synfire_backward_desc::grad_v_seq. f64 if `grad_destination` is f64, otherwise f32, f16 or
+ *                         bf16. Must not overlap another buffer of the operation.
+ * @param reduction        One of `SYNFIRE_REDUCE_*`.
+ * @param axis             One of `SYNFIRE_AXIS_*`.
+ * @param n_steps          Steps T, at least 1.
+ * @param n_neurons        Neurons N of one batch row, at least 1.
+ * @param batch            Batch rows B. Default: 1.
+ * @param source           Read: synfire_reduce_desc::source, for a maximum, which needs it. Other reductions do not use
+ *                         it. Shape: `[T, B, N]`, dense or packed.
+ * @param lengths          As in the reduction. Shape: `[B]`.
+ * @param n_active         As in the reduction. Shape: `[1]`.
+ * @return The descriptor; `accumulate` may be set in it.
+ */
+constexpr synfire_reduce_backward_desc reduce_backward_desc(synfire_buffer grad_destination, synfire_buffer grad_source,
+                                                            std::int32_t reduction, std::int32_t axis, steps n_steps,
+                                                            neurons n_neurons, std::int64_t batch = 1,
+                                                            synfire_buffer source = nullptr,
+                                                            synfire_buffer lengths = nullptr,
+                                                            synfire_buffer n_active = nullptr) noexcept {
+  auto desc = detail::empty<synfire_reduce_backward_desc>();
+  desc.grad_destination = grad_destination;
+  desc.grad_source = grad_source;
+  desc.reduction = reduction;
+  desc.axis = axis;
+  desc.n_steps = n_steps.count;
+  desc.n_neurons = n_neurons.count;
+  desc.batch = batch;
+  desc.source = source;
+  desc.lengths = lengths;
+  desc.n_active = n_active;
+  return desc;
+}
+
+/**
+ * Fills in a ::synfire_rate_loss_desc.
+ *
+ * A loss that draws the firing rates of a layer towards a target, with its gradient: a regulariser beside the loss of a
+ * task, against neurons that are silent or always active.
+ *
+ * @param spikes         Read, in any format that synfire_convert_spikes_desc::source may have. Shape: `[T, B, N]`,
+ *                       dense or packed.
+ * @param n_steps        Steps T, at least 1.
+ * @param n_neurons      Neurons N of one batch row, at least 1.
+ * @param target         Spikes per step, finite. The operation's value `"target"`.
+ * @param strength       Factor of the loss, finite. The operation's value `"strength"`.
+ * @param batch          Batch rows B. Default: 1.
+ * @param lengths        How many steps of each batch row count, from the first on: u32, read in every run. Above T
+ *                       counts as T. Null (default): all T. Shape: `[B]`.
+ * @param n_active       How many batch rows count, from the first on: u32, read in every run. Above B counts as B. Null
+ *                       (default): all B. Shape: `[1]`.
+ * @param loss           Written, or added to: L, in f32 or f64. Optional; at least one output is needed. Shape: `[1]`.
+ * @param grad_spike_seq Written, or added to: dL/dS, in f32, f64, f16 or bf16, such as
+ *                       synfire_backward_desc::grad_spike_seq. Optional; at least one output is needed. Shape:
+ *                       `[T, B, N]`.
+ * @return The descriptor; `whole_layer`, `accumulate_loss` and `accumulate` may be set in it.
+ */
+constexpr synfire_rate_loss_desc rate_loss_desc(synfire_buffer spikes, steps n_steps, neurons n_neurons, double target,
+                                                double strength, std::int64_t batch = 1,
+                                                synfire_buffer lengths = nullptr, synfire_buffer n_active = nullptr,
+                                                synfire_buffer loss = nullptr,
+                                                synfire_buffer grad_spike_seq = nullptr) noexcept {
+  auto desc = detail::empty<synfire_rate_loss_desc>();
+  desc.spikes = spikes;
+  desc.n_steps = n_steps.count;
+  desc.n_neurons = n_neurons.count;
+  desc.target = target;
+  desc.strength = strength;
+  desc.batch = batch;
+  desc.lengths = lengths;
+  desc.n_active = n_active;
+  desc.loss = loss;
+  desc.grad_spike_seq = grad_spike_seq;
+  return desc;
+}
+
+/**
+ * Fills in a ::synfire_loss_desc.
+ *
+ * A loss of predictions x `[T, B, C]` against labels or targets, with its gradient and the number of correct
+ * predictions. Each step t of each batch row b is one sample. The definitions are those of PyTorch's `CrossEntropyLoss`
+ * and `MSELoss`; what differs from them says so.
+ *
+ * @param source          Predictions (for a cross-entropy: logits), read: f32, f64, f16, bf16 or u32 (counts of spikes,
+ *                        rounded to f32). Shape: `[T, B, C]`.
+ * @param kind            One of `SYNFIRE_LOSS_*`.
+ * @param n_classes       Classes C, or outputs, at least 1 and below 2^31.
+ * @param n_steps         Steps T. Default: 1. T * B must be below 2^32.
+ * @param batch           Batch rows B. Default: 1.
+ * @param labels          The class of each row, or of each step with `targets_per_step`, read: u32. Either `labels` or
+ *                        `targets` is needed. Shape: `[B]` or `[T, B]`.
+ * @param targets         The target of each element, or with `targets_per_step` of each step, read: f32, or f64 with an
+ *                        f64 source. For a cross-entropy they are the probabilities of the classes. Shape: `[B, C]` or
+ *                        `[T, B, C]`.
+ * @param lengths         How many steps of each batch row count, from the first on, read: u32. Above T counts as T.
+ *                        Null (default): all T. Shape: `[B]`.
+ * @param n_active        How many batch rows count, from the first on, read: u32. Above B counts as B. Null (default):
+ *                        all B. Shape: `[1]`.
+ * @param sample_weights  The weight of each batch row, read: f32. Null (default): all 1. Shape: `[B]`.
+ * @param class_weights   The weight of each class, read: f32. Null (default): all 1. Shape: `[C]`.
+ * @param loss            The loss, written, or added to with `accumulate`: f32 or f64. It is computed in f64 and
+ *                        rounded once. Optional, as are all outputs; at least one is needed. Shape: `[1]`.
+ * @param losses          The loss of each sample, as above, not divided by anything, written: f32, or f64 with an f64
+ *                        source. Shape: `[T, B]`.
+ * @param n_correct       How many samples that count have a prediction equal to their label, written, or added to with
+ *                        `accumulate`: u32, which stays at the largest number once it is reached. Needs `labels`.
+ *                        Shape: `[1]`.
+ * @param n_counted       How many samples count, likewise. Shape: `[1]`.
+ * @param predictions     The class with the largest prediction, written: u32. Of several, the lowest one; a NaN is
+ *                        above every number, as in PyTorch. 0 for steps beyond `lengths` and rows beyond `n_active`.
+ *                        Shape: `[T, B]`.
+ * @param gradient        dL/dx, written, or added to with `add_gradient`: f32, or f64 with an f64 source. It may be
+ *                        synfire_backward_desc::grad_v_seq or synfire_backward_desc::grad_spike_seq of the layer that
+ *                        made `source`. Shape: `[T, B, C]`.
+ * @param label_smoothing From 0 (default) to 1; cross-entropy only. The operation's value `"label_smoothing"`.
+ * @param gradient_scale  A finite factor of the gradient, not of the loss, such as for 16-bit layers. 0 (default): 1.
+ *                        The operation's value `"gradient_scale"`, for which 0 is 0.
+ * @param ignored_label   Any number, a class or not; used with `ignores_label`.
+ * @return The descriptor; `targets_per_step`, `ignores_label`, `sum`, `accumulate` and `add_gradient` may be set in it.
+ */
+constexpr synfire_loss_desc loss_desc(synfire_buffer source, std::int32_t kind, std::int64_t n_classes,
+                                      steps n_steps = steps{1}, std::int64_t batch = 1, synfire_buffer labels = nullptr,
+                                      synfire_buffer targets = nullptr, synfire_buffer lengths = nullptr,
+                                      synfire_buffer n_active = nullptr, synfire_buffer sample_weights = nullptr,
+                                      synfire_buffer class_weights = nullptr, synfire_buffer loss = nullptr,
+                                      synfire_buffer losses = nullptr, synfire_buffer n_correct = nullptr,
+                                      synfire_buffer n_counted = nullptr, synfire_buffer predictions = nullptr,
+                                      synfire_buffer gradient = nullptr, double label_smoothing = 0,
+                                      double gradient_scale = 0, std::uint32_t ignored_label = 0) noexcept {
+  auto desc = detail::empty<synfire_loss_desc>();
+  desc.source = source;
+  desc.kind = kind;
+  desc.n_classes = n_classes;
+  desc.n_steps = n_steps.count;
+  desc.batch = batch;
+  desc.labels = labels;
+  desc.targets = targets;
+  desc.lengths = lengths;
+  desc.n_active = n_active;
+  desc.sample_weights = sample_weights;
+  desc.class_weights = class_weights;
+  desc.loss = loss;
+  desc.losses = losses;
+  desc.n_correct = n_correct;
+  desc.n_counted = n_counted;
+  desc.predictions = predictions;
+  desc.gradient = gradient;
+  desc.label_smoothing = label_smoothing;
+  desc.gradient_scale = gradient_scale;
+  desc.ignored_label = ignored_label;
   return desc;
 }
 
@@ -2320,74 +2320,6 @@ class Synapse : public Owner<synfire_synapse> {
 // ---- generated from synfire.h by bindings/cpp/generate.py: begin context
 
 /**
- * Computes a loss now: the same operation that synfire_graph_record_loss() records.
- *
- * Calls synfire_loss(). Reads `source` (`[T, B, C]`). Reads, where given, `labels` (`[B]` or `[T, B]`), `targets`
- * (`[B, C]` or `[T, B, C]`), `lengths` (`[B]`), `n_active` (`[1]`), `sample_weights` (`[B]`) and `class_weights`
- * (`[C]`). Reads and writes, where given, `loss` (`[1]`), `n_correct` (`[1]`), `n_counted` (`[1]`) and `gradient`
- * (`[T, B, C]`). Writes, where given, `losses` (`[T, B]`) and `predictions` (`[T, B]`).
- *
- * @param context The context of the buffers.
- * @param desc    What to do; loss_desc() helps.
- * @param stream  The CUDA stream; null is the context's own.
- * @throws error
- */
-inline void loss(const Context& context, const synfire_loss_desc& desc, synfire_stream stream = nullptr) {
-  const synfire_loss_desc sized = detail::sized(desc);
-  check(synfire_loss(context, &sized, stream));
-}
-
-/**
- * Reduces an array over its steps or its batch now: the same operation that synfire_graph_record_reduce() records.
- *
- * Calls synfire_reduce(). Reads `source` (`[T, B, N]`, dense or packed). Reads, where given, `lengths` (`[B]`) and
- * `n_active` (`[1]`). Writes `destination` (`[B, N]` or `[T, N]`).
- *
- * @param context The context of the buffers.
- * @param desc    What to do; reduce_desc() helps.
- * @param stream  The CUDA stream; null is the context's own.
- * @throws error
- */
-inline void reduce(const Context& context, const synfire_reduce_desc& desc, synfire_stream stream = nullptr) {
-  const synfire_reduce_desc sized = detail::sized(desc);
-  check(synfire_reduce(context, &sized, stream));
-}
-
-/**
- * Computes the gradient of a reduction now: the same operation that synfire_graph_record_reduce_backward() records.
- *
- * Calls synfire_reduce_backward(). Reads `grad_destination` (`[B, N]` or `[T, N]`). Reads, where given, `source`
- * (`[T, B, N]`, dense or packed), `lengths` (`[B]`) and `n_active` (`[1]`). Reads and writes `grad_source`
- * (`[T, B, N]`).
- *
- * @param context The context of the buffers.
- * @param desc    What to do; reduce_backward_desc() helps.
- * @param stream  The CUDA stream; null is the context's own.
- * @throws error
- */
-inline void reduce_backward(const Context& context, const synfire_reduce_backward_desc& desc,
-                            synfire_stream stream = nullptr) {
-  const synfire_reduce_backward_desc sized = detail::sized(desc);
-  check(synfire_reduce_backward(context, &sized, stream));
-}
-
-/**
- * Computes a rate loss and its gradient now: the same operation that synfire_graph_record_rate_loss() records.
- *
- * Calls synfire_rate_loss(). Reads `spikes` (`[T, B, N]`, dense or packed). Reads, where given, `lengths` (`[B]`) and
- * `n_active` (`[1]`). Reads and writes, where given, `loss` (`[1]`) and `grad_spike_seq` (`[T, B, N]`).
- *
- * @param context The context of the buffers.
- * @param desc    What to do; rate_loss_desc() helps.
- * @param stream  The CUDA stream; null is the context's own.
- * @throws error
- */
-inline void rate_loss(const Context& context, const synfire_rate_loss_desc& desc, synfire_stream stream = nullptr) {
-  const synfire_rate_loss_desc sized = detail::sized(desc);
-  check(synfire_rate_loss(context, &sized, stream));
-}
-
-/**
  * Converts spikes from one format to another now: the same operation that synfire_graph_record_convert_spikes()
  * records.
  *
@@ -2470,6 +2402,74 @@ inline void gather_rows(const Context& context, const synfire_gather_rows_desc& 
 inline void shuffle(const Context& context, const synfire_shuffle_desc& desc, synfire_stream stream = nullptr) {
   const synfire_shuffle_desc sized = detail::sized(desc);
   check(synfire_shuffle(context, &sized, stream));
+}
+
+/**
+ * Reduces an array over its steps or its batch now: the same operation that synfire_graph_record_reduce() records.
+ *
+ * Calls synfire_reduce(). Reads `source` (`[T, B, N]`, dense or packed). Reads, where given, `lengths` (`[B]`) and
+ * `n_active` (`[1]`). Writes `destination` (`[B, N]` or `[T, N]`).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; reduce_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void reduce(const Context& context, const synfire_reduce_desc& desc, synfire_stream stream = nullptr) {
+  const synfire_reduce_desc sized = detail::sized(desc);
+  check(synfire_reduce(context, &sized, stream));
+}
+
+/**
+ * Computes the gradient of a reduction now: the same operation that synfire_graph_record_reduce_backward() records.
+ *
+ * Calls synfire_reduce_backward(). Reads `grad_destination` (`[B, N]` or `[T, N]`). Reads, where given, `source`
+ * (`[T, B, N]`, dense or packed), `lengths` (`[B]`) and `n_active` (`[1]`). Reads and writes `grad_source`
+ * (`[T, B, N]`).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; reduce_backward_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void reduce_backward(const Context& context, const synfire_reduce_backward_desc& desc,
+                            synfire_stream stream = nullptr) {
+  const synfire_reduce_backward_desc sized = detail::sized(desc);
+  check(synfire_reduce_backward(context, &sized, stream));
+}
+
+/**
+ * Computes a rate loss and its gradient now: the same operation that synfire_graph_record_rate_loss() records.
+ *
+ * Calls synfire_rate_loss(). Reads `spikes` (`[T, B, N]`, dense or packed). Reads, where given, `lengths` (`[B]`) and
+ * `n_active` (`[1]`). Reads and writes, where given, `loss` (`[1]`) and `grad_spike_seq` (`[T, B, N]`).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; rate_loss_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void rate_loss(const Context& context, const synfire_rate_loss_desc& desc, synfire_stream stream = nullptr) {
+  const synfire_rate_loss_desc sized = detail::sized(desc);
+  check(synfire_rate_loss(context, &sized, stream));
+}
+
+/**
+ * Computes a loss now: the same operation that synfire_graph_record_loss() records.
+ *
+ * Calls synfire_loss(). Reads `source` (`[T, B, C]`). Reads, where given, `labels` (`[B]` or `[T, B]`), `targets`
+ * (`[B, C]` or `[T, B, C]`), `lengths` (`[B]`), `n_active` (`[1]`), `sample_weights` (`[B]`) and `class_weights`
+ * (`[C]`). Reads and writes, where given, `loss` (`[1]`), `n_correct` (`[1]`), `n_counted` (`[1]`) and `gradient`
+ * (`[T, B, C]`). Writes, where given, `losses` (`[T, B]`) and `predictions` (`[T, B]`).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; loss_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void loss(const Context& context, const synfire_loss_desc& desc, synfire_stream stream = nullptr) {
+  const synfire_loss_desc sized = detail::sized(desc);
+  check(synfire_loss(context, &sized, stream));
 }
 
 /**
@@ -2606,67 +2606,6 @@ class Graph : public Owner<synfire_graph> {
   // ---- generated from synfire.h by bindings/cpp/generate.py: begin graph
 
   /**
-   * Appends a loss; synfire_loss_desc says what is computed. The operation's values are `"gradient_scale"` and, of a
-   * cross-entropy, `"label_smoothing"`.
-   *
-   * Calls synfire_graph_record_loss(). Reads `source` (`[T, B, C]`). Reads, where given, `labels` (`[B]` or `[T, B]`),
-   * `targets` (`[B, C]` or `[T, B, C]`), `lengths` (`[B]`), `n_active` (`[1]`), `sample_weights` (`[B]`) and
-   * `class_weights` (`[C]`). Reads and writes, where given, `loss` (`[1]`), `n_correct` (`[1]`), `n_counted` (`[1]`)
-   * and `gradient` (`[T, B, C]`). Writes, where given, `losses` (`[T, B]`) and `predictions` (`[T, B]`).
-   *
-   * @param desc What to do; loss_desc() helps.
-   * @throws error
-   */
-  void record_loss(const synfire_loss_desc& desc) {
-    const synfire_loss_desc sized = detail::sized(desc);
-    check(synfire_graph_record_loss(handle_, &sized));
-  }
-
-  /**
-   * Appends a reduction; synfire_reduce_desc says what is computed.
-   *
-   * Calls synfire_graph_record_reduce(). Reads `source` (`[T, B, N]`, dense or packed). Reads, where given, `lengths`
-   * (`[B]`) and `n_active` (`[1]`). Writes `destination` (`[B, N]` or `[T, N]`).
-   *
-   * @param desc What to do; reduce_desc() helps.
-   * @throws error
-   */
-  void record_reduce(const synfire_reduce_desc& desc) {
-    const synfire_reduce_desc sized = detail::sized(desc);
-    check(synfire_graph_record_reduce(handle_, &sized));
-  }
-
-  /**
-   * Appends the gradient of a reduction; synfire_reduce_backward_desc says what is computed.
-   *
-   * Calls synfire_graph_record_reduce_backward(). Reads `grad_destination` (`[B, N]` or `[T, N]`). Reads, where given,
-   * `source` (`[T, B, N]`, dense or packed), `lengths` (`[B]`) and `n_active` (`[1]`). Reads and writes `grad_source`
-   * (`[T, B, N]`).
-   *
-   * @param desc What to do; reduce_backward_desc() helps.
-   * @throws error
-   */
-  void record_reduce_backward(const synfire_reduce_backward_desc& desc) {
-    const synfire_reduce_backward_desc sized = detail::sized(desc);
-    check(synfire_graph_record_reduce_backward(handle_, &sized));
-  }
-
-  /**
-   * Appends a rate loss; synfire_rate_loss_desc says what is computed.
-   *
-   * Calls synfire_graph_record_rate_loss(). Reads `spikes` (`[T, B, N]`, dense or packed). Reads, where given,
-   * `lengths` (`[B]`) and `n_active` (`[1]`). Reads and writes, where given, `loss` (`[1]`) and `grad_spike_seq`
-   * (`[T, B, N]`).
-   *
-   * @param desc What to do; rate_loss_desc() helps.
-   * @throws error
-   */
-  void record_rate_loss(const synfire_rate_loss_desc& desc) {
-    const synfire_rate_loss_desc sized = detail::sized(desc);
-    check(synfire_graph_record_rate_loss(handle_, &sized));
-  }
-
-  /**
    * Appends a forward pass. All checks happen here, none at launch. A layer may occur in a graph any number of times:
    * each forward that starts from the layer's state continues from the state that the previous one left.
    *
@@ -2788,6 +2727,67 @@ class Graph : public Owner<synfire_graph> {
   void record_shuffle(const synfire_shuffle_desc& desc) {
     const synfire_shuffle_desc sized = detail::sized(desc);
     check(synfire_graph_record_shuffle(handle_, &sized));
+  }
+
+  /**
+   * Appends a reduction; synfire_reduce_desc says what is computed.
+   *
+   * Calls synfire_graph_record_reduce(). Reads `source` (`[T, B, N]`, dense or packed). Reads, where given, `lengths`
+   * (`[B]`) and `n_active` (`[1]`). Writes `destination` (`[B, N]` or `[T, N]`).
+   *
+   * @param desc What to do; reduce_desc() helps.
+   * @throws error
+   */
+  void record_reduce(const synfire_reduce_desc& desc) {
+    const synfire_reduce_desc sized = detail::sized(desc);
+    check(synfire_graph_record_reduce(handle_, &sized));
+  }
+
+  /**
+   * Appends the gradient of a reduction; synfire_reduce_backward_desc says what is computed.
+   *
+   * Calls synfire_graph_record_reduce_backward(). Reads `grad_destination` (`[B, N]` or `[T, N]`). Reads, where given,
+   * `source` (`[T, B, N]`, dense or packed), `lengths` (`[B]`) and `n_active` (`[1]`). Reads and writes `grad_source`
+   * (`[T, B, N]`).
+   *
+   * @param desc What to do; reduce_backward_desc() helps.
+   * @throws error
+   */
+  void record_reduce_backward(const synfire_reduce_backward_desc& desc) {
+    const synfire_reduce_backward_desc sized = detail::sized(desc);
+    check(synfire_graph_record_reduce_backward(handle_, &sized));
+  }
+
+  /**
+   * Appends a rate loss; synfire_rate_loss_desc says what is computed.
+   *
+   * Calls synfire_graph_record_rate_loss(). Reads `spikes` (`[T, B, N]`, dense or packed). Reads, where given,
+   * `lengths` (`[B]`) and `n_active` (`[1]`). Reads and writes, where given, `loss` (`[1]`) and `grad_spike_seq`
+   * (`[T, B, N]`).
+   *
+   * @param desc What to do; rate_loss_desc() helps.
+   * @throws error
+   */
+  void record_rate_loss(const synfire_rate_loss_desc& desc) {
+    const synfire_rate_loss_desc sized = detail::sized(desc);
+    check(synfire_graph_record_rate_loss(handle_, &sized));
+  }
+
+  /**
+   * Appends a loss; synfire_loss_desc says what is computed. The operation's values are `"gradient_scale"` and, of a
+   * cross-entropy, `"label_smoothing"`.
+   *
+   * Calls synfire_graph_record_loss(). Reads `source` (`[T, B, C]`). Reads, where given, `labels` (`[B]` or `[T, B]`),
+   * `targets` (`[B, C]` or `[T, B, C]`), `lengths` (`[B]`), `n_active` (`[1]`), `sample_weights` (`[B]`) and
+   * `class_weights` (`[C]`). Reads and writes, where given, `loss` (`[1]`), `n_correct` (`[1]`), `n_counted` (`[1]`)
+   * and `gradient` (`[T, B, C]`). Writes, where given, `losses` (`[T, B]`) and `predictions` (`[T, B]`).
+   *
+   * @param desc What to do; loss_desc() helps.
+   * @throws error
+   */
+  void record_loss(const synfire_loss_desc& desc) {
+    const synfire_loss_desc sized = detail::sized(desc);
+    check(synfire_graph_record_loss(handle_, &sized));
   }
 
   /**

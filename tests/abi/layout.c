@@ -215,6 +215,8 @@ static void print_structs(void) {
   FIELD(synfire_shuffle_desc, n_active);
   FIELD(synfire_shuffle_desc, seed);
   FIELD(synfire_shuffle_desc, offset);
+  end_struct();
+
   begin_struct("synfire_reduce_desc", sizeof(synfire_reduce_desc));
   FIELD(synfire_reduce_desc, struct_size);
   FIELD(synfire_reduce_desc, reduction);
@@ -259,6 +261,8 @@ static void print_structs(void) {
   FIELD(synfire_rate_loss_desc, grad_spike_seq);
   FIELD(synfire_rate_loss_desc, accumulate_loss);
   FIELD(synfire_rate_loss_desc, accumulate);
+  end_struct();
+
   begin_struct("synfire_loss_desc", sizeof(synfire_loss_desc));
   FIELD(synfire_loss_desc, struct_size);
   FIELD(synfire_loss_desc, kind);

@@ -155,12 +155,11 @@ std::vector<float> exact_input_gradient(const Product& p, const Weights& w, cons
     int row = -340;
     while (std::fabs(std::ldexp(largest, -row)) > 4e18 || on_grid(largest, row) > largest_24) ++row;
     for (size_t k = 0; k < p.inputs(); ++k) {
-      __int128 sum = 0;
+      int64_t sum = 0;
       for (size_t n = 0; n < p.outputs() && finite; ++n)
-        sum += static_cast<__int128>(on_grid(g[n], row - grids[n])) * on_grid(w.weight[n * p.inputs() + k], grids[n]);
-      dx[m * p.inputs() + k] = finite
-                                   ? static_cast<float>(std::ldexp(static_cast<double>(static_cast<int64_t>(sum)), row))
-                                   : static_cast<float>(nan);
+        sum += static_cast<int64_t>(on_grid(g[n], row - grids[n])) * on_grid(w.weight[n * p.inputs() + k], grids[n]);
+      dx[m * p.inputs() + k] =
+          finite ? static_cast<float>(std::ldexp(static_cast<double>(sum), row)) : static_cast<float>(nan);
     }
   }
   return dx;

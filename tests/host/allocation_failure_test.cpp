@@ -293,6 +293,7 @@ const std::vector<Kind>& kinds() {
          desc.batch = 2;
          desc.indices = w.indices;
          return synfire_graph_record_shuffle(w.graph, &desc);
+       }},
       {"record_reduce",
        [](World& w) {
          synfire_reduce_desc desc = SYNFIRE_REDUCE_DESC_INIT;
@@ -324,6 +325,7 @@ const std::vector<Kind>& kinds() {
          desc.spikes = w.grad_spike;
          desc.grad_spike_seq = w.grad_x;
          return synfire_graph_record_rate_loss(w.graph, &desc);
+       }},
       {"record_loss",
        [](World& w) {
          synfire_loss_desc desc = SYNFIRE_LOSS_DESC_INIT;

@@ -325,16 +325,6 @@ namespace Synfire
         StoreNarrow = 3
     }
 
-    /// <summary>The constants <c>SYNFIRE_LOSS_*</c> of the C library.</summary>
-    public enum LossKind
-    {
-        /// <summary>Cross-entropy of the softmax of the predictions.</summary>
-        CrossEntropy = 0,
-
-        /// <summary>Mean of the squares of the differences.</summary>
-        MeanSquaredError = 1
-    }
-
     /// <summary>The constants <c>SYNFIRE_COUNT_*</c> of the C library.</summary>
     public enum CountKind
     {
@@ -372,6 +362,16 @@ namespace Synfire
 
         /// <summary>The batch: the result is <c>[T, N]</c>.</summary>
         Batch = 1
+    }
+
+    /// <summary>The constants <c>SYNFIRE_LOSS_*</c> of the C library.</summary>
+    public enum LossKind
+    {
+        /// <summary>Cross-entropy of the softmax of the predictions.</summary>
+        CrossEntropy = 0,
+
+        /// <summary>Mean of the squares of the differences.</summary>
+        MeanSquaredError = 1
     }
 
     /// <summary>The constants <c>SYNFIRE_WAIT_*</c> of the C library.</summary>

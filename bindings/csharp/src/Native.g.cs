@@ -682,125 +682,6 @@ namespace Synfire.Raw
     }
 
     /// <summary>
-    /// A loss of predictions x <c>[T, B, C]</c> against labels or targets, with its gradient and the number of
-    /// correct predictions. Each step t of each batch row b is one sample. The definitions are those of PyTorch's
-    /// <c>CrossEntropyLoss</c> and <c>MSELoss</c>; what differs from them says so.
-    /// </summary>
-    [StructLayout(LayoutKind.Sequential)]
-    public unsafe struct synfire_loss_desc
-    {
-        /// <summary><c>sizeof(synfire_loss_desc)</c>.</summary>
-        public uint struct_size;
-        /// <summary>One of <c>SYNFIRE_LOSS_*</c>. Default: cross-entropy.</summary>
-        public int kind;
-        /// <summary>Steps T. Default: 1. T * B must be below 2^32.</summary>
-        public long n_steps;
-        /// <summary>Classes C, or outputs, at least 1 and below 2^31.</summary>
-        public long n_classes;
-        /// <summary>Batch rows B. Default: 1.</summary>
-        public long batch;
-        /// <summary>
-        /// Predictions (for a cross-entropy: logits), read: f32, f64, f16, bf16 or u32 (counts of spikes, rounded
-        /// to f32).
-        /// </summary>
-        public synfire_buffer source;
-        /// <summary>
-        /// The class of each row, or of each step with <c>targets_per_step</c>, read: u32. Either <c>labels</c>
-        /// or <c>targets</c> is needed.
-        /// </summary>
-        public synfire_buffer labels;
-        /// <summary>
-        /// The target of each element, or with <c>targets_per_step</c> of each step, read: f32, or f64 with an
-        /// f64 source. For a cross-entropy they are the probabilities of the classes.
-        /// </summary>
-        public synfire_buffer targets;
-        /// <summary>
-        /// How many steps of each batch row count, from the first on, read: u32. Above T counts as T. Null
-        /// (default): all T.
-        /// </summary>
-        public synfire_buffer lengths;
-        /// <summary>
-        /// How many batch rows count, from the first on, read: u32. Above B counts as B. Null (default): all B.
-        /// </summary>
-        public synfire_buffer n_active;
-        /// <summary>The weight of each batch row, read: f32. Null (default): all 1.</summary>
-        public synfire_buffer sample_weights;
-        /// <summary>The weight of each class, read: f32. Null (default): all 1.</summary>
-        public synfire_buffer class_weights;
-        /// <summary>
-        /// The loss, written, or added to with <c>accumulate</c>: f32 or f64. It is computed in f64 and rounded
-        /// once. Optional, as are all outputs; at least one is needed.
-        /// </summary>
-        public synfire_buffer loss;
-        /// <summary>
-        /// The loss of each sample, as above, not divided by anything, written: f32, or f64 with an f64 source.
-        /// </summary>
-        public synfire_buffer losses;
-        /// <summary>
-        /// How many samples that count have a prediction equal to their label, written, or added to with
-        /// <c>accumulate</c>: u32, which stays at the largest number once it is reached. Needs <c>labels</c>.
-        /// </summary>
-        public synfire_buffer n_correct;
-        /// <summary>How many samples count, likewise.</summary>
-        public synfire_buffer n_counted;
-        /// <summary>
-        /// The class with the largest prediction, written: u32. Of several, the lowest one; a NaN is above every
-        /// number, as in PyTorch. 0 for steps beyond <c>lengths</c> and rows beyond <c>n_active</c>.
-        /// </summary>
-        public synfire_buffer predictions;
-        /// <summary>
-        /// dL/dx, written, or added to with <c>add_gradient</c>: f32, or f64 with an f64 source. It may be
-        /// synfire_backward_desc.grad_v_seq or synfire_backward_desc.grad_spike_seq of the layer that made
-        /// <c>source</c>.
-        /// </summary>
-        public synfire_buffer gradient;
-        /// <summary>
-        /// From 0 (default) to 1; cross-entropy only. The operation's value <c>"label_smoothing"</c>.
-        /// </summary>
-        public double label_smoothing;
-        /// <summary>
-        /// A finite factor of the gradient, not of the loss, such as for 16-bit layers. 0 (default): 1. The
-        /// operation's value <c>"gradient_scale"</c>, for which 0 is 0.
-        /// </summary>
-        public double gradient_scale;
-        /// <summary>
-        /// 1: <c>labels</c> are <c>[T, B]</c>, or <c>targets</c> are <c>[T, B, C]</c>. Default 0: they are
-        /// <c>[B]</c> or <c>[B, C]</c> and the same in every step.
-        /// </summary>
-        public int targets_per_step;
-        /// <summary>
-        /// 1: samples whose label is <c>ignored_label</c> do not count. Default 0: every label is a class.
-        /// </summary>
-        public int ignores_label;
-        /// <summary>Any number, a class or not; used with <c>ignores_label</c>.</summary>
-        public uint ignored_label;
-        /// <summary>1: the loss and its gradient are those of the sum over samples. Default 0: of the mean.</summary>
-        public int sum;
-        /// <summary>
-        /// 1: the loss, <c>n_correct</c> and <c>n_counted</c> are added to what their buffers hold, so that an
-        /// epoch can be summed on the device: with <c>sum</c>, the mean of the epoch is its loss divided by
-        /// <c>n_counted</c>. Default 0: they are replaced.
-        /// </summary>
-        public int accumulate;
-        /// <summary>
-        /// 1: the gradient is added to what its buffer holds; elements of samples that do not count are not
-        /// touched. Default 0: all elements are written.
-        /// </summary>
-        public int add_gradient;
-
-        /// <summary>All zeros plus the size.</summary>
-        public static synfire_loss_desc Init
-        {
-            get
-            {
-                synfire_loss_desc made = default(synfire_loss_desc);
-                made.struct_size = (uint)sizeof(synfire_loss_desc);
-                return made;
-            }
-        }
-    }
-
-    /// <summary>
     /// Spikes <c>[T, B, N]</c> to convert from one format to another: packed, unpacked, transposed or as another
     /// type. The types of the two buffers select the conversion. The <c>row_pitch</c> of a buffer applies as in
     /// the passes of a layer.
@@ -918,6 +799,107 @@ namespace Synfire.Raw
             {
                 synfire_encode_bernoulli_desc made = default(synfire_encode_bernoulli_desc);
                 made.struct_size = (uint)sizeof(synfire_encode_bernoulli_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
+    /// Rows of a data set to gather into a batch. The source has R rows of T steps of N elements; row b of the
+    /// batch is the row of the source whose number is <c>indices[b]</c>. The batch is time-major, as layers read
+    /// it: the transposition is part of the operation. The bits of elements are copied unchanged.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_gather_rows_desc
+    {
+        /// <summary><c>sizeof(synfire_gather_rows_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+        /// <summary>Rows R of the data set, at least 1.</summary>
+        public long n_rows;
+        /// <summary>Steps T of a row. Default: 1.</summary>
+        public long n_steps;
+        /// <summary>Elements N of one step of a row, at least 1.</summary>
+        public long n_elements;
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long batch;
+        /// <summary>
+        /// Read, of any type. A <c>row_pitch</c> is the distance from one row to the next. On a CUDA context,
+        /// device memory or, for a data set that the device cannot hold, pinned memory: a replay then transfers
+        /// only the rows that it gathers. In a graph with several slots the source has no copies: all replays
+        /// read the buffer's own memory.
+        /// </summary>
+        public synfire_buffer source;
+        /// <summary>Read: SYNFIRE_DTYPE_U32.</summary>
+        public synfire_buffer indices;
+        /// <summary>
+        /// Read: SYNFIRE_DTYPE_U32, how many rows of the batch there are; more than B counts as B. Null: B.
+        /// </summary>
+        public synfire_buffer n_active;
+        /// <summary>
+        /// Written, of the source's type. A <c>row_pitch</c> is the distance from one step to the next. Must not
+        /// overlap the others.
+        /// </summary>
+        public synfire_buffer destination;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_gather_rows_desc Init
+        {
+            get
+            {
+                synfire_gather_rows_desc made = default(synfire_gather_rows_desc);
+                made.struct_size = (uint)sizeof(synfire_gather_rows_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
+    /// The rows of a batch to draw: indices into a data set of R rows, such that each row appears once in every
+    /// epoch, in an order that depends on the seed and the epoch only.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_shuffle_desc
+    {
+        /// <summary><c>sizeof(synfire_shuffle_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>1: rows are not permuted, as for an evaluation. Default: 0.</summary>
+        public int in_order;
+        /// <summary>Rows R of the data set, at least 1, at most 2^32 - 1.</summary>
+        public long n_rows;
+        /// <summary>Rows B of a batch, at most 2^32 - 1. Default: 1.</summary>
+        public long batch;
+        /// <summary>
+        /// 1: every batch is full, and an epoch leaves out the R mod B rows that come last in its order; B must
+        /// not exceed R. 0 (default): the last batch of an epoch has the rows that are left.
+        /// </summary>
+        public int drop_last;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+        /// <summary>Written: SYNFIRE_DTYPE_U32, each less than R.</summary>
+        public synfire_buffer indices;
+        /// <summary>
+        /// Written: SYNFIRE_DTYPE_U32, how many rows the batch has. Other operations read it as their
+        /// <c>n_active</c>. Null: not written.
+        /// </summary>
+        public synfire_buffer n_active;
+        /// <summary>Any number. Different seeds give independent orders. The operation's value <c>"seed"</c>.</summary>
+        public ulong seed;
+        /// <summary>
+        /// Number of the batch, counted from the beginning of epoch 0. In a graph, this is the batch of the first
+        /// replay; each replay draws the batch after the one before it, epoch after epoch. The operation's value
+        /// <c>"offset"</c>.
+        /// </summary>
+        public ulong offset;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_shuffle_desc Init
+        {
+            get
+            {
+                synfire_shuffle_desc made = default(synfire_shuffle_desc);
+                made.struct_size = (uint)sizeof(synfire_shuffle_desc);
                 return made;
             }
         }
@@ -1100,101 +1082,119 @@ namespace Synfire.Raw
     }
 
     /// <summary>
-    /// Rows of a data set to gather into a batch. The source has R rows of T steps of N elements; row b of the
-    /// batch is the row of the source whose number is <c>indices[b]</c>. The batch is time-major, as layers read
-    /// it: the transposition is part of the operation. The bits of elements are copied unchanged.
+    /// A loss of predictions x <c>[T, B, C]</c> against labels or targets, with its gradient and the number of
+    /// correct predictions. Each step t of each batch row b is one sample. The definitions are those of PyTorch's
+    /// <c>CrossEntropyLoss</c> and <c>MSELoss</c>; what differs from them says so.
     /// </summary>
     [StructLayout(LayoutKind.Sequential)]
-    public unsafe struct synfire_gather_rows_desc
+    public unsafe struct synfire_loss_desc
     {
-        /// <summary><c>sizeof(synfire_gather_rows_desc)</c>.</summary>
+        /// <summary><c>sizeof(synfire_loss_desc)</c>.</summary>
         public uint struct_size;
-        /// <summary>Must be zero.</summary>
-        public uint reserved;
-        /// <summary>Rows R of the data set, at least 1.</summary>
-        public long n_rows;
-        /// <summary>Steps T of a row. Default: 1.</summary>
+        /// <summary>One of <c>SYNFIRE_LOSS_*</c>. Default: cross-entropy.</summary>
+        public int kind;
+        /// <summary>Steps T. Default: 1. T * B must be below 2^32.</summary>
         public long n_steps;
-        /// <summary>Elements N of one step of a row, at least 1.</summary>
-        public long n_elements;
+        /// <summary>Classes C, or outputs, at least 1 and below 2^31.</summary>
+        public long n_classes;
         /// <summary>Batch rows B. Default: 1.</summary>
         public long batch;
         /// <summary>
-        /// Read, of any type. A <c>row_pitch</c> is the distance from one row to the next. On a CUDA context,
-        /// device memory or, for a data set that the device cannot hold, pinned memory: a replay then transfers
-        /// only the rows that it gathers. In a graph with several slots the source has no copies: all replays
-        /// read the buffer's own memory.
+        /// Predictions (for a cross-entropy: logits), read: f32, f64, f16, bf16 or u32 (counts of spikes, rounded
+        /// to f32).
         /// </summary>
         public synfire_buffer source;
-        /// <summary>Read: SYNFIRE_DTYPE_U32.</summary>
-        public synfire_buffer indices;
         /// <summary>
-        /// Read: SYNFIRE_DTYPE_U32, how many rows of the batch there are; more than B counts as B. Null: B.
+        /// The class of each row, or of each step with <c>targets_per_step</c>, read: u32. Either <c>labels</c>
+        /// or <c>targets</c> is needed.
+        /// </summary>
+        public synfire_buffer labels;
+        /// <summary>
+        /// The target of each element, or with <c>targets_per_step</c> of each step, read: f32, or f64 with an
+        /// f64 source. For a cross-entropy they are the probabilities of the classes.
+        /// </summary>
+        public synfire_buffer targets;
+        /// <summary>
+        /// How many steps of each batch row count, from the first on, read: u32. Above T counts as T. Null
+        /// (default): all T.
+        /// </summary>
+        public synfire_buffer lengths;
+        /// <summary>
+        /// How many batch rows count, from the first on, read: u32. Above B counts as B. Null (default): all B.
         /// </summary>
         public synfire_buffer n_active;
+        /// <summary>The weight of each batch row, read: f32. Null (default): all 1.</summary>
+        public synfire_buffer sample_weights;
+        /// <summary>The weight of each class, read: f32. Null (default): all 1.</summary>
+        public synfire_buffer class_weights;
         /// <summary>
-        /// Written, of the source's type. A <c>row_pitch</c> is the distance from one step to the next. Must not
-        /// overlap the others.
+        /// The loss, written, or added to with <c>accumulate</c>: f32 or f64. It is computed in f64 and rounded
+        /// once. Optional, as are all outputs; at least one is needed.
         /// </summary>
-        public synfire_buffer destination;
+        public synfire_buffer loss;
+        /// <summary>
+        /// The loss of each sample, as above, not divided by anything, written: f32, or f64 with an f64 source.
+        /// </summary>
+        public synfire_buffer losses;
+        /// <summary>
+        /// How many samples that count have a prediction equal to their label, written, or added to with
+        /// <c>accumulate</c>: u32, which stays at the largest number once it is reached. Needs <c>labels</c>.
+        /// </summary>
+        public synfire_buffer n_correct;
+        /// <summary>How many samples count, likewise.</summary>
+        public synfire_buffer n_counted;
+        /// <summary>
+        /// The class with the largest prediction, written: u32. Of several, the lowest one; a NaN is above every
+        /// number, as in PyTorch. 0 for steps beyond <c>lengths</c> and rows beyond <c>n_active</c>.
+        /// </summary>
+        public synfire_buffer predictions;
+        /// <summary>
+        /// dL/dx, written, or added to with <c>add_gradient</c>: f32, or f64 with an f64 source. It may be
+        /// synfire_backward_desc.grad_v_seq or synfire_backward_desc.grad_spike_seq of the layer that made
+        /// <c>source</c>.
+        /// </summary>
+        public synfire_buffer gradient;
+        /// <summary>
+        /// From 0 (default) to 1; cross-entropy only. The operation's value <c>"label_smoothing"</c>.
+        /// </summary>
+        public double label_smoothing;
+        /// <summary>
+        /// A finite factor of the gradient, not of the loss, such as for 16-bit layers. 0 (default): 1. The
+        /// operation's value <c>"gradient_scale"</c>, for which 0 is 0.
+        /// </summary>
+        public double gradient_scale;
+        /// <summary>
+        /// 1: <c>labels</c> are <c>[T, B]</c>, or <c>targets</c> are <c>[T, B, C]</c>. Default 0: they are
+        /// <c>[B]</c> or <c>[B, C]</c> and the same in every step.
+        /// </summary>
+        public int targets_per_step;
+        /// <summary>
+        /// 1: samples whose label is <c>ignored_label</c> do not count. Default 0: every label is a class.
+        /// </summary>
+        public int ignores_label;
+        /// <summary>Any number, a class or not; used with <c>ignores_label</c>.</summary>
+        public uint ignored_label;
+        /// <summary>1: the loss and its gradient are those of the sum over samples. Default 0: of the mean.</summary>
+        public int sum;
+        /// <summary>
+        /// 1: the loss, <c>n_correct</c> and <c>n_counted</c> are added to what their buffers hold, so that an
+        /// epoch can be summed on the device: with <c>sum</c>, the mean of the epoch is its loss divided by
+        /// <c>n_counted</c>. Default 0: they are replaced.
+        /// </summary>
+        public int accumulate;
+        /// <summary>
+        /// 1: the gradient is added to what its buffer holds; elements of samples that do not count are not
+        /// touched. Default 0: all elements are written.
+        /// </summary>
+        public int add_gradient;
 
         /// <summary>All zeros plus the size.</summary>
-        public static synfire_gather_rows_desc Init
+        public static synfire_loss_desc Init
         {
             get
             {
-                synfire_gather_rows_desc made = default(synfire_gather_rows_desc);
-                made.struct_size = (uint)sizeof(synfire_gather_rows_desc);
-                return made;
-            }
-        }
-    }
-
-    /// <summary>
-    /// The rows of a batch to draw: indices into a data set of R rows, such that each row appears once in every
-    /// epoch, in an order that depends on the seed and the epoch only.
-    /// </summary>
-    [StructLayout(LayoutKind.Sequential)]
-    public unsafe struct synfire_shuffle_desc
-    {
-        /// <summary><c>sizeof(synfire_shuffle_desc)</c>.</summary>
-        public uint struct_size;
-        /// <summary>1: rows are not permuted, as for an evaluation. Default: 0.</summary>
-        public int in_order;
-        /// <summary>Rows R of the data set, at least 1, at most 2^32 - 1.</summary>
-        public long n_rows;
-        /// <summary>Rows B of a batch, at most 2^32 - 1. Default: 1.</summary>
-        public long batch;
-        /// <summary>
-        /// 1: every batch is full, and an epoch leaves out the R mod B rows that come last in its order; B must
-        /// not exceed R. 0 (default): the last batch of an epoch has the rows that are left.
-        /// </summary>
-        public int drop_last;
-        /// <summary>Must be zero.</summary>
-        public uint reserved;
-        /// <summary>Written: SYNFIRE_DTYPE_U32, each less than R.</summary>
-        public synfire_buffer indices;
-        /// <summary>
-        /// Written: SYNFIRE_DTYPE_U32, how many rows the batch has. Other operations read it as their
-        /// <c>n_active</c>. Null: not written.
-        /// </summary>
-        public synfire_buffer n_active;
-        /// <summary>Any number. Different seeds give independent orders. The operation's value <c>"seed"</c>.</summary>
-        public ulong seed;
-        /// <summary>
-        /// Number of the batch, counted from the beginning of epoch 0. In a graph, this is the batch of the first
-        /// replay; each replay draws the batch after the one before it, epoch after epoch. The operation's value
-        /// <c>"offset"</c>.
-        /// </summary>
-        public ulong offset;
-
-        /// <summary>All zeros plus the size.</summary>
-        public static synfire_shuffle_desc Init
-        {
-            get
-            {
-                synfire_shuffle_desc made = default(synfire_shuffle_desc);
-                made.struct_size = (uint)sizeof(synfire_shuffle_desc);
+                synfire_loss_desc made = default(synfire_loss_desc);
+                made.struct_size = (uint)sizeof(synfire_loss_desc);
                 return made;
             }
         }
@@ -1948,12 +1948,6 @@ namespace Synfire.Raw
         /// </summary>
         public const int SYNFIRE_TAPE_STORE_NARROW = 3;
 
-        /// <summary>Cross-entropy of the softmax of the predictions.</summary>
-        public const int SYNFIRE_LOSS_CROSS_ENTROPY = 0;
-
-        /// <summary>Mean of the squares of the differences.</summary>
-        public const int SYNFIRE_LOSS_MEAN_SQUARED_ERROR = 1;
-
         /// <summary>Spikes of each neuron over all steps: <c>[B, N]</c>.</summary>
         public const int SYNFIRE_COUNT_PER_NEURON = 0;
 
@@ -1980,6 +1974,12 @@ namespace Synfire.Raw
 
         /// <summary>The batch: the result is <c>[T, N]</c>.</summary>
         public const int SYNFIRE_AXIS_BATCH = 1;
+
+        /// <summary>Cross-entropy of the softmax of the predictions.</summary>
+        public const int SYNFIRE_LOSS_CROSS_ENTROPY = 0;
+
+        /// <summary>Mean of the squares of the differences.</summary>
+        public const int SYNFIRE_LOSS_MEAN_SQUARED_ERROR = 1;
 
         /// <summary>Poll continuously: the lowest latency, one busy processor.</summary>
         public const int SYNFIRE_WAIT_SPIN = 0;
@@ -2259,10 +2259,6 @@ namespace Synfire.Raw
         public static extern int synfire_layer_restore(
             synfire_layer layer, synfire_state_desc* desc, void* data, ulong bytes);
 
-        /// <summary>Computes a loss now: the same operation that synfire_graph_record_loss() records.</summary>
-        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
-        public static extern int synfire_loss(synfire_context context, synfire_loss_desc* desc, synfire_stream stream);
-
         /// <summary>
         /// Converts spikes from one format to another now: the same operation that
         /// synfire_graph_record_convert_spikes() records.
@@ -2286,6 +2282,22 @@ namespace Synfire.Raw
             synfire_context context, synfire_encode_bernoulli_desc* desc, synfire_stream stream);
 
         /// <summary>
+        /// Gathers rows of a data set into a batch now: the same operation that
+        /// synfire_graph_record_gather_rows() records.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_gather_rows(
+            synfire_context context, synfire_gather_rows_desc* desc, synfire_stream stream);
+
+        /// <summary>
+        /// Draws the rows of a batch now: the same operation that synfire_graph_record_shuffle() records. Calls
+        /// do not advance the offset: for the next batch, increase <c>offset</c> by 1.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_shuffle(
+            synfire_context context, synfire_shuffle_desc* desc, synfire_stream stream);
+
+        /// <summary>
         /// Reduces an array over its steps or its batch now: the same operation that
         /// synfire_graph_record_reduce() records.
         /// </summary>
@@ -2302,13 +2314,6 @@ namespace Synfire.Raw
             synfire_context context, synfire_reduce_backward_desc* desc, synfire_stream stream);
 
         /// <summary>
-        /// Appends a loss; synfire_loss_desc says what is computed. The operation's values are
-        /// <c>"gradient_scale"</c> and, of a cross-entropy, <c>"label_smoothing"</c>.
-        /// </summary>
-        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
-        public static extern int synfire_graph_record_loss(synfire_graph graph, synfire_loss_desc* desc);
-
-        /// <summary>
         /// Computes a rate loss and its gradient now: the same operation that synfire_graph_record_rate_loss()
         /// records.
         /// </summary>
@@ -2316,34 +2321,9 @@ namespace Synfire.Raw
         public static extern int synfire_rate_loss(
             synfire_context context, synfire_rate_loss_desc* desc, synfire_stream stream);
 
-        /// <summary>
-        /// Gathers rows of a data set into a batch now: the same operation that
-        /// synfire_graph_record_gather_rows() records.
-        /// </summary>
+        /// <summary>Computes a loss now: the same operation that synfire_graph_record_loss() records.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
-        public static extern int synfire_gather_rows(
-            synfire_context context, synfire_gather_rows_desc* desc, synfire_stream stream);
-
-        /// <summary>
-        /// Draws the rows of a batch now: the same operation that synfire_graph_record_shuffle() records. Calls
-        /// do not advance the offset: for the next batch, increase <c>offset</c> by 1.
-        /// </summary>
-        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
-        public static extern int synfire_shuffle(
-            synfire_context context, synfire_shuffle_desc* desc, synfire_stream stream);
-
-        /// <summary>Appends a reduction; synfire_reduce_desc says what is computed.</summary>
-        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
-        public static extern int synfire_graph_record_reduce(synfire_graph graph, synfire_reduce_desc* desc);
-
-        /// <summary>Appends the gradient of a reduction; synfire_reduce_backward_desc says what is computed.</summary>
-        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
-        public static extern int synfire_graph_record_reduce_backward(
-            synfire_graph graph, synfire_reduce_backward_desc* desc);
-
-        /// <summary>Appends a rate loss; synfire_rate_loss_desc says what is computed.</summary>
-        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
-        public static extern int synfire_graph_record_rate_loss(synfire_graph graph, synfire_rate_loss_desc* desc);
+        public static extern int synfire_loss(synfire_context context, synfire_loss_desc* desc, synfire_stream stream);
 
         /// <summary>
         /// Computes destination = keep * destination + scale * source now: the same operation that
@@ -2419,6 +2399,26 @@ namespace Synfire.Raw
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_record_shuffle(synfire_graph graph, synfire_shuffle_desc* desc);
+
+        /// <summary>Appends a reduction; synfire_reduce_desc says what is computed.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_reduce(synfire_graph graph, synfire_reduce_desc* desc);
+
+        /// <summary>Appends the gradient of a reduction; synfire_reduce_backward_desc says what is computed.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_reduce_backward(
+            synfire_graph graph, synfire_reduce_backward_desc* desc);
+
+        /// <summary>Appends a rate loss; synfire_rate_loss_desc says what is computed.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_rate_loss(synfire_graph graph, synfire_rate_loss_desc* desc);
+
+        /// <summary>
+        /// Appends a loss; synfire_loss_desc says what is computed. The operation's values are
+        /// <c>"gradient_scale"</c> and, of a cross-entropy, <c>"label_smoothing"</c>.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_loss(synfire_graph graph, synfire_loss_desc* desc);
 
         /// <summary>
         /// Appends a native node: the caller's own kernels or library calls on CUDA, the caller's own function on

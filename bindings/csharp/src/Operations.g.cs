@@ -10,401 +10,6 @@ using Synfire.Raw;
 namespace Synfire
 {
     /// <summary>
-    /// What <see cref="Graph.Loss(LossArguments)"/> records and <see cref="Context.Loss(LossArguments, IntPtr)"/>
-    /// runs.
-    /// </summary>
-    public sealed class LossArguments
-    {
-        /// <summary>One of <see cref="LossKind"/>. Default: cross-entropy.</summary>
-        public LossKind Kind { get; set; }
-
-        /// <summary>Steps T. Default: 1. T * B must be below 2^32.</summary>
-        public long Steps { get; set; }
-
-        /// <summary>Classes C, or outputs, at least 1 and below 2^31.</summary>
-        public long Classes { get; set; }
-
-        /// <summary>Batch rows B. Default: 1.</summary>
-        public long Batch { get; set; }
-
-        /// <summary>
-        /// Predictions (for a cross-entropy: logits), read: f32, f64, f16, bf16 or u32 (counts of spikes, rounded
-        /// to f32). Its shape is <c>[T, B, C]</c>.
-        /// </summary>
-        public BufferBase Source { get; set; }
-
-        /// <summary>
-        /// The class of each row, or of each step with <see cref="TargetsPerStep"/>, read: u32. Either
-        /// <see cref="Labels"/> or <see cref="Targets"/> is needed. Its shape is <c>[B]</c> or <c>[T, B]</c>.
-        /// Optional.
-        /// </summary>
-        public BufferBase Labels { get; set; }
-
-        /// <summary>
-        /// The target of each element, or with <see cref="TargetsPerStep"/> of each step, read: f32, or f64 with
-        /// an f64 source. For a cross-entropy they are the probabilities of the classes. Its shape is
-        /// <c>[B, C]</c> or <c>[T, B, C]</c>. Optional.
-        /// </summary>
-        public BufferBase Targets { get; set; }
-
-        /// <summary>
-        /// How many steps of each batch row count, from the first on, read: u32. Above T counts as T. Null
-        /// (default): all T. Its shape is <c>[B]</c>.
-        /// </summary>
-        public BufferBase Lengths { get; set; }
-
-        /// <summary>
-        /// How many batch rows count, from the first on, read: u32. Above B counts as B. Null (default): all B.
-        /// Its shape is <c>[1]</c>.
-        /// </summary>
-        public BufferBase Active { get; set; }
-
-        /// <summary>The weight of each batch row, read: f32. Null (default): all 1. Its shape is <c>[B]</c>.</summary>
-        public BufferBase SampleWeights { get; set; }
-
-        /// <summary>The weight of each class, read: f32. Null (default): all 1. Its shape is <c>[C]</c>.</summary>
-        public BufferBase ClassWeights { get; set; }
-
-        /// <summary>
-        /// The loss, written, or added to with <see cref="Accumulate"/>: f32 or f64. It is computed in f64 and
-        /// rounded once. Optional, as are all outputs; at least one is needed. Read and written. Its shape is
-        /// <c>[1]</c>.
-        /// </summary>
-        public BufferBase Loss { get; set; }
-
-        /// <summary>
-        /// The loss of each sample, as above, not divided by anything, written: f32, or f64 with an f64 source.
-        /// Its shape is <c>[T, B]</c>. Optional.
-        /// </summary>
-        public BufferBase Losses { get; set; }
-
-        /// <summary>
-        /// How many samples that count have a prediction equal to their label, written, or added to with
-        /// <see cref="Accumulate"/>: u32, which stays at the largest number once it is reached. Needs
-        /// <see cref="Labels"/>. Read and written. Its shape is <c>[1]</c>. Optional.
-        /// </summary>
-        public BufferBase Correct { get; set; }
-
-        /// <summary>How many samples count, likewise. Read and written. Its shape is <c>[1]</c>. Optional.</summary>
-        public BufferBase Counted { get; set; }
-
-        /// <summary>
-        /// The class with the largest prediction, written: u32. Of several, the lowest one; a NaN is above every
-        /// number, as in PyTorch. 0 for steps beyond <see cref="Lengths"/> and rows beyond <see cref="Active"/>.
-        /// Its shape is <c>[T, B]</c>. Optional.
-        /// </summary>
-        public BufferBase Predictions { get; set; }
-
-        /// <summary>
-        /// dL/dx, written, or added to with <see cref="AddGradient"/>: f32, or f64 with an f64 source. It may be
-        /// <see cref="BackwardArguments.GradVSeq"/> or <see cref="BackwardArguments.GradSpikeSeq"/> of the layer
-        /// that made <see cref="Source"/>. Read and written. Its shape is <c>[T, B, C]</c>. Optional.
-        /// </summary>
-        public BufferBase Gradient { get; set; }
-
-        /// <summary>
-        /// From 0 (default) to 1; cross-entropy only. The operation's value <c>"label_smoothing"</c>.
-        /// </summary>
-        public double LabelSmoothing { get; set; }
-
-        /// <summary>
-        /// A finite factor of the gradient, not of the loss, such as for 16-bit layers. 0 (default): 1. The
-        /// operation's value <c>"gradient_scale"</c>, for which 0 is 0.
-        /// </summary>
-        public double GradientScale { get; set; }
-
-        /// <summary>
-        /// <c>true</c>: <see cref="Labels"/> are <c>[T, B]</c>, or <see cref="Targets"/> are <c>[T, B, C]</c>.
-        /// Default <c>false</c>: they are <c>[B]</c> or <c>[B, C]</c> and the same in every step.
-        /// </summary>
-        public bool TargetsPerStep { get; set; }
-
-        /// <summary>
-        /// <c>true</c>: samples whose label is <see cref="IgnoredLabel"/> do not count. Default <c>false</c>:
-        /// every label is a class.
-        /// </summary>
-        public bool IgnoresLabel { get; set; }
-
-        /// <summary>Any number, a class or not; used with <see cref="IgnoresLabel"/>.</summary>
-        public uint IgnoredLabel { get; set; }
-
-        /// <summary>
-        /// <c>true</c>: the loss and its gradient are those of the sum over samples. Default <c>false</c>: of the
-        /// mean.
-        /// </summary>
-        public bool Sum { get; set; }
-
-        /// <summary>
-        /// <c>true</c>: the loss, <see cref="Correct"/> and <see cref="Counted"/> are added to what their buffers
-        /// hold, so that an epoch can be summed on the device: with <see cref="Sum"/>, the mean of the epoch is
-        /// its loss divided by <see cref="Counted"/>. Default <c>false</c>: they are replaced.
-        /// </summary>
-        public bool Accumulate { get; set; }
-
-        /// <summary>
-        /// <c>true</c>: the gradient is added to what its buffer holds; elements of samples that do not count are
-        /// not touched. Default <c>false</c>: all elements are written.
-        /// </summary>
-        public bool AddGradient { get; set; }
-
-        internal synfire_loss_desc Desc(Call call)
-        {
-            synfire_loss_desc desc = synfire_loss_desc.Init;
-            desc.kind = (int)Kind;
-            desc.n_steps = Steps;
-            desc.n_classes = Classes;
-            desc.batch = Batch;
-            desc.source = call.Use(Errors.Given(Source, "Source"));
-            desc.labels = call.Use(Labels);
-            desc.targets = call.Use(Targets);
-            desc.lengths = call.Use(Lengths);
-            desc.n_active = call.Use(Active);
-            desc.sample_weights = call.Use(SampleWeights);
-            desc.class_weights = call.Use(ClassWeights);
-            desc.loss = call.Use(Loss);
-            desc.losses = call.Use(Losses);
-            desc.n_correct = call.Use(Correct);
-            desc.n_counted = call.Use(Counted);
-            desc.predictions = call.Use(Predictions);
-            desc.gradient = call.Use(Gradient);
-            desc.label_smoothing = LabelSmoothing;
-            desc.gradient_scale = GradientScale;
-            desc.targets_per_step = TargetsPerStep ? 1 : 0;
-            desc.ignores_label = IgnoresLabel ? 1 : 0;
-            desc.ignored_label = IgnoredLabel;
-            desc.sum = Sum ? 1 : 0;
-            desc.accumulate = Accumulate ? 1 : 0;
-            desc.add_gradient = AddGradient ? 1 : 0;
-            return desc;
-        }
-    }
-
-    /// <summary>
-    /// What <see cref="Graph.Reduce(ReduceArguments)"/> records and
-    /// <see cref="Context.Reduce(ReduceArguments, IntPtr)"/> runs.
-    /// </summary>
-    public sealed class ReduceArguments
-    {
-        /// <summary>One of <see cref="Reduce"/>. Default: the sum.</summary>
-        public Reduce Reduction { get; set; }
-
-        /// <summary>One of <see cref="Synfire.Axis"/>. Default: the steps.</summary>
-        public Axis Axis { get; set; }
-
-        /// <summary>Steps T, at least 1.</summary>
-        public long Steps { get; set; }
-
-        /// <summary>Neurons N of one batch row, at least 1.</summary>
-        public long Neurons { get; set; }
-
-        /// <summary>Batch rows B. Default: 1.</summary>
-        public long Batch { get; set; }
-
-        /// <summary>
-        /// Read: numbers <c>[T, B, N]</c> in f32, f64, f16, bf16 or u32 (counts), or spikes <c>[T, B, N]</c> in
-        /// <see cref="DType.U8"/>, where every non-zero element counts as 1, <see cref="DType.Bits"/> or
-        /// <see cref="DType.TimeBits"/>. Dense spikes of 0 and 1 in f32, f64, f16 or bf16 are numbers, and give
-        /// the same results.
-        /// </summary>
-        public BufferBase Source { get; set; }
-
-        /// <summary>
-        /// Written: <c>[B, N]</c> over the steps, <c>[T, N]</c> over the batch. f64 for an f64 source, f32 for
-        /// f32, f16 and bf16, either one for u32 and packed or u8 spikes. Must not overlap another buffer of the
-        /// operation.
-        /// </summary>
-        public BufferBase Destination { get; set; }
-
-        /// <summary>
-        /// How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as
-        /// T. Null (default): all T. Its shape is <c>[B]</c>.
-        /// </summary>
-        public BufferBase Lengths { get; set; }
-
-        /// <summary>
-        /// How many batch rows count, from the first on: u32, read in every run. Above B counts as B. Null
-        /// (default): all B. Its shape is <c>[1]</c>.
-        /// </summary>
-        public BufferBase Active { get; set; }
-
-        internal synfire_reduce_desc Desc(Call call)
-        {
-            synfire_reduce_desc desc = synfire_reduce_desc.Init;
-            desc.reduction = (int)Reduction;
-            desc.axis = (int)Axis;
-            desc.n_steps = Steps;
-            desc.n_neurons = Neurons;
-            desc.batch = Batch;
-            desc.source = call.Use(Errors.Given(Source, "Source"));
-            desc.destination = call.Use(Errors.Given(Destination, "Destination"));
-            desc.lengths = call.Use(Lengths);
-            desc.n_active = call.Use(Active);
-            return desc;
-        }
-    }
-
-    /// <summary>
-    /// What <see cref="Graph.ReduceBackward(ReduceBackwardArguments)"/> records and
-    /// <see cref="Context.ReduceBackward(ReduceBackwardArguments, IntPtr)"/> runs.
-    /// </summary>
-    public sealed class ReduceBackwardArguments
-    {
-        /// <summary>One of <see cref="Reduce"/>. Default: the sum.</summary>
-        public Reduce Reduction { get; set; }
-
-        /// <summary>One of <see cref="Synfire.Axis"/>. Default: the steps.</summary>
-        public Axis Axis { get; set; }
-
-        /// <summary>
-        /// <c>true</c>: gradients are added to what <see cref="GradSource"/> holds; elements that receive nothing
-        /// are not touched. Default <c>false</c>: all elements are written.
-        /// </summary>
-        public bool Accumulate { get; set; }
-
-        /// <summary>Steps T, at least 1.</summary>
-        public long Steps { get; set; }
-
-        /// <summary>Neurons N of one batch row, at least 1.</summary>
-        public long Neurons { get; set; }
-
-        /// <summary>Batch rows B. Default: 1.</summary>
-        public long Batch { get; set; }
-
-        /// <summary>
-        /// Read: dL/d(destination), <c>[B, N]</c> over the steps, <c>[T, N]</c> over the batch; f32 or f64.
-        /// </summary>
-        public BufferBase GradDestination { get; set; }
-
-        /// <summary>
-        /// Read: <see cref="ReduceArguments.Source"/>, for a maximum, which needs it. Other reductions do not use
-        /// it. Its shape is <c>[T, B, N]</c>, or that of the packed format. Optional.
-        /// </summary>
-        public BufferBase Source { get; set; }
-
-        /// <summary>As in the reduction. Read. Its shape is <c>[B]</c>. Optional.</summary>
-        public BufferBase Lengths { get; set; }
-
-        /// <summary>As in the reduction. Read. Its shape is <c>[1]</c>. Optional.</summary>
-        public BufferBase Active { get; set; }
-
-        /// <summary>
-        /// Written, or added to: dL/d(source) <c>[T, B, N]</c>, such as
-        /// <see cref="BackwardArguments.GradSpikeSeq"/> or <see cref="BackwardArguments.GradVSeq"/>. f64 if
-        /// <see cref="GradDestination"/> is f64, otherwise f32, f16 or bf16. Must not overlap another buffer of
-        /// the operation. Read and written.
-        /// </summary>
-        public BufferBase GradSource { get; set; }
-
-        internal synfire_reduce_backward_desc Desc(Call call)
-        {
-            synfire_reduce_backward_desc desc = synfire_reduce_backward_desc.Init;
-            desc.reduction = (int)Reduction;
-            desc.axis = (int)Axis;
-            desc.accumulate = Accumulate ? 1 : 0;
-            desc.n_steps = Steps;
-            desc.n_neurons = Neurons;
-            desc.batch = Batch;
-            desc.grad_destination = call.Use(Errors.Given(GradDestination, "GradDestination"));
-            desc.source = call.Use(Source);
-            desc.lengths = call.Use(Lengths);
-            desc.n_active = call.Use(Active);
-            desc.grad_source = call.Use(Errors.Given(GradSource, "GradSource"));
-            return desc;
-        }
-    }
-
-    /// <summary>
-    /// What <see cref="Graph.RateLoss(RateLossArguments)"/> records and
-    /// <see cref="Context.RateLoss(RateLossArguments, IntPtr)"/> runs.
-    /// </summary>
-    public sealed class RateLossArguments
-    {
-        /// <summary>
-        /// <c>false</c> (default): the rate of each neuron is drawn to the target. <c>true</c>: the mean rate of
-        /// the layer is.
-        /// </summary>
-        public bool WholeLayer { get; set; }
-
-        /// <summary>Steps T, at least 1.</summary>
-        public long Steps { get; set; }
-
-        /// <summary>Neurons N of one batch row, at least 1.</summary>
-        public long Neurons { get; set; }
-
-        /// <summary>Batch rows B. Default: 1.</summary>
-        public long Batch { get; set; }
-
-        /// <summary>Spikes per step, finite. The operation's value <c>"target"</c>.</summary>
-        public double Target { get; set; }
-
-        /// <summary>Factor of the loss, finite. The operation's value <c>"strength"</c>.</summary>
-        public double Strength { get; set; }
-
-        /// <summary>
-        /// Read, in any format that <see cref="ConvertSpikesArguments.Source"/> may have. Its shape is
-        /// <c>[T, B, N]</c>, or that of the packed format.
-        /// </summary>
-        public BufferBase Spikes { get; set; }
-
-        /// <summary>
-        /// How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as
-        /// T. Null (default): all T. Its shape is <c>[B]</c>.
-        /// </summary>
-        public BufferBase Lengths { get; set; }
-
-        /// <summary>
-        /// How many batch rows count, from the first on: u32, read in every run. Above B counts as B. Null
-        /// (default): all B. Its shape is <c>[1]</c>.
-        /// </summary>
-        public BufferBase Active { get; set; }
-
-        /// <summary>
-        /// Written, or added to: L, in f32 or f64. Optional; at least one output is needed. Read and written. Its
-        /// shape is <c>[1]</c>.
-        /// </summary>
-        public BufferBase Loss { get; set; }
-
-        /// <summary>
-        /// Written, or added to: dL/dS, in f32, f64, f16 or bf16, such as
-        /// <see cref="BackwardArguments.GradSpikeSeq"/>. Optional; at least one output is needed. Read and
-        /// written. Its shape is <c>[T, B, N]</c>.
-        /// </summary>
-        public BufferBase GradSpikeSeq { get; set; }
-
-        /// <summary>
-        /// <c>true</c>: the loss is added to what <see cref="Loss"/> holds, in f64, and rounded once. Default
-        /// <c>false</c>: it replaces that.
-        /// </summary>
-        public bool AccumulateLoss { get; set; }
-
-        /// <summary>
-        /// <c>true</c>: the gradient is added to what <see cref="GradSpikeSeq"/> holds, in f32 (f64 in f64);
-        /// elements that do not count are not touched. Default <c>false</c>: it replaces that, and is +0 where
-        /// nothing counts.
-        /// </summary>
-        public bool Accumulate { get; set; }
-
-        internal synfire_rate_loss_desc Desc(Call call)
-        {
-            synfire_rate_loss_desc desc = synfire_rate_loss_desc.Init;
-            desc.whole_layer = WholeLayer ? 1 : 0;
-            desc.n_steps = Steps;
-            desc.n_neurons = Neurons;
-            desc.batch = Batch;
-            desc.target = Target;
-            desc.strength = Strength;
-            desc.spikes = call.Use(Errors.Given(Spikes, "Spikes"));
-            desc.lengths = call.Use(Lengths);
-            desc.n_active = call.Use(Active);
-            desc.loss = call.Use(Loss);
-            desc.grad_spike_seq = call.Use(GradSpikeSeq);
-            desc.accumulate_loss = AccumulateLoss ? 1 : 0;
-            desc.accumulate = Accumulate ? 1 : 0;
-            return desc;
-        }
-    }
-
-    /// <summary>
     /// What <see cref="Graph.Forward(Layer, ForwardArguments)"/> records and
     /// <see cref="Layer.Forward(ForwardArguments, IntPtr)"/> runs.
     /// </summary>
@@ -847,6 +452,401 @@ namespace Synfire
         }
     }
 
+    /// <summary>
+    /// What <see cref="Graph.Reduce(ReduceArguments)"/> records and
+    /// <see cref="Context.Reduce(ReduceArguments, IntPtr)"/> runs.
+    /// </summary>
+    public sealed class ReduceArguments
+    {
+        /// <summary>One of <see cref="Reduce"/>. Default: the sum.</summary>
+        public Reduce Reduction { get; set; }
+
+        /// <summary>One of <see cref="Synfire.Axis"/>. Default: the steps.</summary>
+        public Axis Axis { get; set; }
+
+        /// <summary>Steps T, at least 1.</summary>
+        public long Steps { get; set; }
+
+        /// <summary>Neurons N of one batch row, at least 1.</summary>
+        public long Neurons { get; set; }
+
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long Batch { get; set; }
+
+        /// <summary>
+        /// Read: numbers <c>[T, B, N]</c> in f32, f64, f16, bf16 or u32 (counts), or spikes <c>[T, B, N]</c> in
+        /// <see cref="DType.U8"/>, where every non-zero element counts as 1, <see cref="DType.Bits"/> or
+        /// <see cref="DType.TimeBits"/>. Dense spikes of 0 and 1 in f32, f64, f16 or bf16 are numbers, and give
+        /// the same results.
+        /// </summary>
+        public BufferBase Source { get; set; }
+
+        /// <summary>
+        /// Written: <c>[B, N]</c> over the steps, <c>[T, N]</c> over the batch. f64 for an f64 source, f32 for
+        /// f32, f16 and bf16, either one for u32 and packed or u8 spikes. Must not overlap another buffer of the
+        /// operation.
+        /// </summary>
+        public BufferBase Destination { get; set; }
+
+        /// <summary>
+        /// How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as
+        /// T. Null (default): all T. Its shape is <c>[B]</c>.
+        /// </summary>
+        public BufferBase Lengths { get; set; }
+
+        /// <summary>
+        /// How many batch rows count, from the first on: u32, read in every run. Above B counts as B. Null
+        /// (default): all B. Its shape is <c>[1]</c>.
+        /// </summary>
+        public BufferBase Active { get; set; }
+
+        internal synfire_reduce_desc Desc(Call call)
+        {
+            synfire_reduce_desc desc = synfire_reduce_desc.Init;
+            desc.reduction = (int)Reduction;
+            desc.axis = (int)Axis;
+            desc.n_steps = Steps;
+            desc.n_neurons = Neurons;
+            desc.batch = Batch;
+            desc.source = call.Use(Errors.Given(Source, "Source"));
+            desc.destination = call.Use(Errors.Given(Destination, "Destination"));
+            desc.lengths = call.Use(Lengths);
+            desc.n_active = call.Use(Active);
+            return desc;
+        }
+    }
+
+    /// <summary>
+    /// What <see cref="Graph.ReduceBackward(ReduceBackwardArguments)"/> records and
+    /// <see cref="Context.ReduceBackward(ReduceBackwardArguments, IntPtr)"/> runs.
+    /// </summary>
+    public sealed class ReduceBackwardArguments
+    {
+        /// <summary>One of <see cref="Reduce"/>. Default: the sum.</summary>
+        public Reduce Reduction { get; set; }
+
+        /// <summary>One of <see cref="Synfire.Axis"/>. Default: the steps.</summary>
+        public Axis Axis { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: gradients are added to what <see cref="GradSource"/> holds; elements that receive nothing
+        /// are not touched. Default <c>false</c>: all elements are written.
+        /// </summary>
+        public bool Accumulate { get; set; }
+
+        /// <summary>Steps T, at least 1.</summary>
+        public long Steps { get; set; }
+
+        /// <summary>Neurons N of one batch row, at least 1.</summary>
+        public long Neurons { get; set; }
+
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long Batch { get; set; }
+
+        /// <summary>
+        /// Read: dL/d(destination), <c>[B, N]</c> over the steps, <c>[T, N]</c> over the batch; f32 or f64.
+        /// </summary>
+        public BufferBase GradDestination { get; set; }
+
+        /// <summary>
+        /// Read: <see cref="ReduceArguments.Source"/>, for a maximum, which needs it. Other reductions do not use
+        /// it. Its shape is <c>[T, B, N]</c>, or that of the packed format. Optional.
+        /// </summary>
+        public BufferBase Source { get; set; }
+
+        /// <summary>As in the reduction. Read. Its shape is <c>[B]</c>. Optional.</summary>
+        public BufferBase Lengths { get; set; }
+
+        /// <summary>As in the reduction. Read. Its shape is <c>[1]</c>. Optional.</summary>
+        public BufferBase Active { get; set; }
+
+        /// <summary>
+        /// Written, or added to: dL/d(source) <c>[T, B, N]</c>, such as
+        /// <see cref="BackwardArguments.GradSpikeSeq"/> or <see cref="BackwardArguments.GradVSeq"/>. f64 if
+        /// <see cref="GradDestination"/> is f64, otherwise f32, f16 or bf16. Must not overlap another buffer of
+        /// the operation. Read and written.
+        /// </summary>
+        public BufferBase GradSource { get; set; }
+
+        internal synfire_reduce_backward_desc Desc(Call call)
+        {
+            synfire_reduce_backward_desc desc = synfire_reduce_backward_desc.Init;
+            desc.reduction = (int)Reduction;
+            desc.axis = (int)Axis;
+            desc.accumulate = Accumulate ? 1 : 0;
+            desc.n_steps = Steps;
+            desc.n_neurons = Neurons;
+            desc.batch = Batch;
+            desc.grad_destination = call.Use(Errors.Given(GradDestination, "GradDestination"));
+            desc.source = call.Use(Source);
+            desc.lengths = call.Use(Lengths);
+            desc.n_active = call.Use(Active);
+            desc.grad_source = call.Use(Errors.Given(GradSource, "GradSource"));
+            return desc;
+        }
+    }
+
+    /// <summary>
+    /// What <see cref="Graph.RateLoss(RateLossArguments)"/> records and
+    /// <see cref="Context.RateLoss(RateLossArguments, IntPtr)"/> runs.
+    /// </summary>
+    public sealed class RateLossArguments
+    {
+        /// <summary>
+        /// <c>false</c> (default): the rate of each neuron is drawn to the target. <c>true</c>: the mean rate of
+        /// the layer is.
+        /// </summary>
+        public bool WholeLayer { get; set; }
+
+        /// <summary>Steps T, at least 1.</summary>
+        public long Steps { get; set; }
+
+        /// <summary>Neurons N of one batch row, at least 1.</summary>
+        public long Neurons { get; set; }
+
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long Batch { get; set; }
+
+        /// <summary>Spikes per step, finite. The operation's value <c>"target"</c>.</summary>
+        public double Target { get; set; }
+
+        /// <summary>Factor of the loss, finite. The operation's value <c>"strength"</c>.</summary>
+        public double Strength { get; set; }
+
+        /// <summary>
+        /// Read, in any format that <see cref="ConvertSpikesArguments.Source"/> may have. Its shape is
+        /// <c>[T, B, N]</c>, or that of the packed format.
+        /// </summary>
+        public BufferBase Spikes { get; set; }
+
+        /// <summary>
+        /// How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as
+        /// T. Null (default): all T. Its shape is <c>[B]</c>.
+        /// </summary>
+        public BufferBase Lengths { get; set; }
+
+        /// <summary>
+        /// How many batch rows count, from the first on: u32, read in every run. Above B counts as B. Null
+        /// (default): all B. Its shape is <c>[1]</c>.
+        /// </summary>
+        public BufferBase Active { get; set; }
+
+        /// <summary>
+        /// Written, or added to: L, in f32 or f64. Optional; at least one output is needed. Read and written. Its
+        /// shape is <c>[1]</c>.
+        /// </summary>
+        public BufferBase Loss { get; set; }
+
+        /// <summary>
+        /// Written, or added to: dL/dS, in f32, f64, f16 or bf16, such as
+        /// <see cref="BackwardArguments.GradSpikeSeq"/>. Optional; at least one output is needed. Read and
+        /// written. Its shape is <c>[T, B, N]</c>.
+        /// </summary>
+        public BufferBase GradSpikeSeq { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: the loss is added to what <see cref="Loss"/> holds, in f64, and rounded once. Default
+        /// <c>false</c>: it replaces that.
+        /// </summary>
+        public bool AccumulateLoss { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: the gradient is added to what <see cref="GradSpikeSeq"/> holds, in f32 (f64 in f64);
+        /// elements that do not count are not touched. Default <c>false</c>: it replaces that, and is +0 where
+        /// nothing counts.
+        /// </summary>
+        public bool Accumulate { get; set; }
+
+        internal synfire_rate_loss_desc Desc(Call call)
+        {
+            synfire_rate_loss_desc desc = synfire_rate_loss_desc.Init;
+            desc.whole_layer = WholeLayer ? 1 : 0;
+            desc.n_steps = Steps;
+            desc.n_neurons = Neurons;
+            desc.batch = Batch;
+            desc.target = Target;
+            desc.strength = Strength;
+            desc.spikes = call.Use(Errors.Given(Spikes, "Spikes"));
+            desc.lengths = call.Use(Lengths);
+            desc.n_active = call.Use(Active);
+            desc.loss = call.Use(Loss);
+            desc.grad_spike_seq = call.Use(GradSpikeSeq);
+            desc.accumulate_loss = AccumulateLoss ? 1 : 0;
+            desc.accumulate = Accumulate ? 1 : 0;
+            return desc;
+        }
+    }
+
+    /// <summary>
+    /// What <see cref="Graph.Loss(LossArguments)"/> records and <see cref="Context.Loss(LossArguments, IntPtr)"/>
+    /// runs.
+    /// </summary>
+    public sealed class LossArguments
+    {
+        /// <summary>One of <see cref="LossKind"/>. Default: cross-entropy.</summary>
+        public LossKind Kind { get; set; }
+
+        /// <summary>Steps T. Default: 1. T * B must be below 2^32.</summary>
+        public long Steps { get; set; }
+
+        /// <summary>Classes C, or outputs, at least 1 and below 2^31.</summary>
+        public long Classes { get; set; }
+
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long Batch { get; set; }
+
+        /// <summary>
+        /// Predictions (for a cross-entropy: logits), read: f32, f64, f16, bf16 or u32 (counts of spikes, rounded
+        /// to f32). Its shape is <c>[T, B, C]</c>.
+        /// </summary>
+        public BufferBase Source { get; set; }
+
+        /// <summary>
+        /// The class of each row, or of each step with <see cref="TargetsPerStep"/>, read: u32. Either
+        /// <see cref="Labels"/> or <see cref="Targets"/> is needed. Its shape is <c>[B]</c> or <c>[T, B]</c>.
+        /// Optional.
+        /// </summary>
+        public BufferBase Labels { get; set; }
+
+        /// <summary>
+        /// The target of each element, or with <see cref="TargetsPerStep"/> of each step, read: f32, or f64 with
+        /// an f64 source. For a cross-entropy they are the probabilities of the classes. Its shape is
+        /// <c>[B, C]</c> or <c>[T, B, C]</c>. Optional.
+        /// </summary>
+        public BufferBase Targets { get; set; }
+
+        /// <summary>
+        /// How many steps of each batch row count, from the first on, read: u32. Above T counts as T. Null
+        /// (default): all T. Its shape is <c>[B]</c>.
+        /// </summary>
+        public BufferBase Lengths { get; set; }
+
+        /// <summary>
+        /// How many batch rows count, from the first on, read: u32. Above B counts as B. Null (default): all B.
+        /// Its shape is <c>[1]</c>.
+        /// </summary>
+        public BufferBase Active { get; set; }
+
+        /// <summary>The weight of each batch row, read: f32. Null (default): all 1. Its shape is <c>[B]</c>.</summary>
+        public BufferBase SampleWeights { get; set; }
+
+        /// <summary>The weight of each class, read: f32. Null (default): all 1. Its shape is <c>[C]</c>.</summary>
+        public BufferBase ClassWeights { get; set; }
+
+        /// <summary>
+        /// The loss, written, or added to with <see cref="Accumulate"/>: f32 or f64. It is computed in f64 and
+        /// rounded once. Optional, as are all outputs; at least one is needed. Read and written. Its shape is
+        /// <c>[1]</c>.
+        /// </summary>
+        public BufferBase Loss { get; set; }
+
+        /// <summary>
+        /// The loss of each sample, as above, not divided by anything, written: f32, or f64 with an f64 source.
+        /// Its shape is <c>[T, B]</c>. Optional.
+        /// </summary>
+        public BufferBase Losses { get; set; }
+
+        /// <summary>
+        /// How many samples that count have a prediction equal to their label, written, or added to with
+        /// <see cref="Accumulate"/>: u32, which stays at the largest number once it is reached. Needs
+        /// <see cref="Labels"/>. Read and written. Its shape is <c>[1]</c>. Optional.
+        /// </summary>
+        public BufferBase Correct { get; set; }
+
+        /// <summary>How many samples count, likewise. Read and written. Its shape is <c>[1]</c>. Optional.</summary>
+        public BufferBase Counted { get; set; }
+
+        /// <summary>
+        /// The class with the largest prediction, written: u32. Of several, the lowest one; a NaN is above every
+        /// number, as in PyTorch. 0 for steps beyond <see cref="Lengths"/> and rows beyond <see cref="Active"/>.
+        /// Its shape is <c>[T, B]</c>. Optional.
+        /// </summary>
+        public BufferBase Predictions { get; set; }
+
+        /// <summary>
+        /// dL/dx, written, or added to with <see cref="AddGradient"/>: f32, or f64 with an f64 source. It may be
+        /// <see cref="BackwardArguments.GradVSeq"/> or <see cref="BackwardArguments.GradSpikeSeq"/> of the layer
+        /// that made <see cref="Source"/>. Read and written. Its shape is <c>[T, B, C]</c>. Optional.
+        /// </summary>
+        public BufferBase Gradient { get; set; }
+
+        /// <summary>
+        /// From 0 (default) to 1; cross-entropy only. The operation's value <c>"label_smoothing"</c>.
+        /// </summary>
+        public double LabelSmoothing { get; set; }
+
+        /// <summary>
+        /// A finite factor of the gradient, not of the loss, such as for 16-bit layers. 0 (default): 1. The
+        /// operation's value <c>"gradient_scale"</c>, for which 0 is 0.
+        /// </summary>
+        public double GradientScale { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: <see cref="Labels"/> are <c>[T, B]</c>, or <see cref="Targets"/> are <c>[T, B, C]</c>.
+        /// Default <c>false</c>: they are <c>[B]</c> or <c>[B, C]</c> and the same in every step.
+        /// </summary>
+        public bool TargetsPerStep { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: samples whose label is <see cref="IgnoredLabel"/> do not count. Default <c>false</c>:
+        /// every label is a class.
+        /// </summary>
+        public bool IgnoresLabel { get; set; }
+
+        /// <summary>Any number, a class or not; used with <see cref="IgnoresLabel"/>.</summary>
+        public uint IgnoredLabel { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: the loss and its gradient are those of the sum over samples. Default <c>false</c>: of the
+        /// mean.
+        /// </summary>
+        public bool Sum { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: the loss, <see cref="Correct"/> and <see cref="Counted"/> are added to what their buffers
+        /// hold, so that an epoch can be summed on the device: with <see cref="Sum"/>, the mean of the epoch is
+        /// its loss divided by <see cref="Counted"/>. Default <c>false</c>: they are replaced.
+        /// </summary>
+        public bool Accumulate { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: the gradient is added to what its buffer holds; elements of samples that do not count are
+        /// not touched. Default <c>false</c>: all elements are written.
+        /// </summary>
+        public bool AddGradient { get; set; }
+
+        internal synfire_loss_desc Desc(Call call)
+        {
+            synfire_loss_desc desc = synfire_loss_desc.Init;
+            desc.kind = (int)Kind;
+            desc.n_steps = Steps;
+            desc.n_classes = Classes;
+            desc.batch = Batch;
+            desc.source = call.Use(Errors.Given(Source, "Source"));
+            desc.labels = call.Use(Labels);
+            desc.targets = call.Use(Targets);
+            desc.lengths = call.Use(Lengths);
+            desc.n_active = call.Use(Active);
+            desc.sample_weights = call.Use(SampleWeights);
+            desc.class_weights = call.Use(ClassWeights);
+            desc.loss = call.Use(Loss);
+            desc.losses = call.Use(Losses);
+            desc.n_correct = call.Use(Correct);
+            desc.n_counted = call.Use(Counted);
+            desc.predictions = call.Use(Predictions);
+            desc.gradient = call.Use(Gradient);
+            desc.label_smoothing = LabelSmoothing;
+            desc.gradient_scale = GradientScale;
+            desc.targets_per_step = TargetsPerStep ? 1 : 0;
+            desc.ignores_label = IgnoresLabel ? 1 : 0;
+            desc.ignored_label = IgnoredLabel;
+            desc.sum = Sum ? 1 : 0;
+            desc.accumulate = Accumulate ? 1 : 0;
+            desc.add_gradient = AddGradient ? 1 : 0;
+            return desc;
+        }
+    }
+
     /// <summary>What <see cref="Graph.Fill(FillArguments)"/> records.</summary>
     public sealed class FillArguments
     {
@@ -1232,71 +1232,6 @@ namespace Synfire
     public sealed unsafe partial class Graph
     {
         /// <summary>
-        /// Appends a loss; <see cref="LossArguments"/> says what is computed. The operation's values are
-        /// <c>"gradient_scale"</c> and, of a cross-entropy, <c>"label_smoothing"</c>.
-        /// </summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
-        /// <returns>This graph.</returns>
-        public Graph Loss(LossArguments arguments)
-        {
-            Errors.Given(arguments, "arguments");
-            using (Call call = new Call(this))
-            {
-                synfire_loss_desc desc = arguments.Desc(call);
-                Errors.Check(Native.synfire_graph_record_loss(Raw, &desc));
-                Keep(call.Used);
-            }
-            return this;
-        }
-
-        /// <summary>Appends a reduction; <see cref="ReduceArguments"/> says what is computed.</summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
-        /// <returns>This graph.</returns>
-        public Graph Reduce(ReduceArguments arguments)
-        {
-            Errors.Given(arguments, "arguments");
-            using (Call call = new Call(this))
-            {
-                synfire_reduce_desc desc = arguments.Desc(call);
-                Errors.Check(Native.synfire_graph_record_reduce(Raw, &desc));
-                Keep(call.Used);
-            }
-            return this;
-        }
-
-        /// <summary>
-        /// Appends the gradient of a reduction; <see cref="ReduceBackwardArguments"/> says what is computed.
-        /// </summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
-        /// <returns>This graph.</returns>
-        public Graph ReduceBackward(ReduceBackwardArguments arguments)
-        {
-            Errors.Given(arguments, "arguments");
-            using (Call call = new Call(this))
-            {
-                synfire_reduce_backward_desc desc = arguments.Desc(call);
-                Errors.Check(Native.synfire_graph_record_reduce_backward(Raw, &desc));
-                Keep(call.Used);
-            }
-            return this;
-        }
-
-        /// <summary>Appends a rate loss; <see cref="RateLossArguments"/> says what is computed.</summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
-        /// <returns>This graph.</returns>
-        public Graph RateLoss(RateLossArguments arguments)
-        {
-            Errors.Given(arguments, "arguments");
-            using (Call call = new Call(this))
-            {
-                synfire_rate_loss_desc desc = arguments.Desc(call);
-                Errors.Check(Native.synfire_graph_record_rate_loss(Raw, &desc));
-                Keep(call.Used);
-            }
-            return this;
-        }
-
-        /// <summary>
         /// Appends a forward pass. All checks happen here, none at launch. A layer may occur in a graph any
         /// number of times: each forward that starts from the layer's state continues from the state that the
         /// previous one left.
@@ -1437,6 +1372,71 @@ namespace Synfire
             {
                 synfire_shuffle_desc desc = arguments.Desc(call);
                 Errors.Check(Native.synfire_graph_record_shuffle(Raw, &desc));
+                Keep(call.Used);
+            }
+            return this;
+        }
+
+        /// <summary>Appends a reduction; <see cref="ReduceArguments"/> says what is computed.</summary>
+        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <returns>This graph.</returns>
+        public Graph Reduce(ReduceArguments arguments)
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_reduce_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_graph_record_reduce(Raw, &desc));
+                Keep(call.Used);
+            }
+            return this;
+        }
+
+        /// <summary>
+        /// Appends the gradient of a reduction; <see cref="ReduceBackwardArguments"/> says what is computed.
+        /// </summary>
+        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <returns>This graph.</returns>
+        public Graph ReduceBackward(ReduceBackwardArguments arguments)
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_reduce_backward_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_graph_record_reduce_backward(Raw, &desc));
+                Keep(call.Used);
+            }
+            return this;
+        }
+
+        /// <summary>Appends a rate loss; <see cref="RateLossArguments"/> says what is computed.</summary>
+        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <returns>This graph.</returns>
+        public Graph RateLoss(RateLossArguments arguments)
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_rate_loss_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_graph_record_rate_loss(Raw, &desc));
+                Keep(call.Used);
+            }
+            return this;
+        }
+
+        /// <summary>
+        /// Appends a loss; <see cref="LossArguments"/> says what is computed. The operation's values are
+        /// <c>"gradient_scale"</c> and, of a cross-entropy, <c>"label_smoothing"</c>.
+        /// </summary>
+        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <returns>This graph.</returns>
+        public Graph Loss(LossArguments arguments)
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_loss_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_graph_record_loss(Raw, &desc));
                 Keep(call.Used);
             }
             return this;
@@ -1656,69 +1656,6 @@ namespace Synfire
     public sealed unsafe partial class Context
     {
         /// <summary>
-        /// Computes a loss now: the same operation that <see cref="Graph.Loss(LossArguments)"/> records.
-        /// </summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
-        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
-        public void Loss(LossArguments arguments, IntPtr stream = default(IntPtr))
-        {
-            Errors.Given(arguments, "arguments");
-            using (Call call = new Call(this))
-            {
-                synfire_loss_desc desc = arguments.Desc(call);
-                Errors.Check(Native.synfire_loss(Raw, &desc, new synfire_stream(stream)));
-            }
-        }
-
-        /// <summary>
-        /// Reduces an array over its steps or its batch now: the same operation that
-        /// <see cref="Graph.Reduce(ReduceArguments)"/> records.
-        /// </summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
-        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
-        public void Reduce(ReduceArguments arguments, IntPtr stream = default(IntPtr))
-        {
-            Errors.Given(arguments, "arguments");
-            using (Call call = new Call(this))
-            {
-                synfire_reduce_desc desc = arguments.Desc(call);
-                Errors.Check(Native.synfire_reduce(Raw, &desc, new synfire_stream(stream)));
-            }
-        }
-
-        /// <summary>
-        /// Computes the gradient of a reduction now: the same operation that
-        /// <see cref="Graph.ReduceBackward(ReduceBackwardArguments)"/> records.
-        /// </summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
-        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
-        public void ReduceBackward(ReduceBackwardArguments arguments, IntPtr stream = default(IntPtr))
-        {
-            Errors.Given(arguments, "arguments");
-            using (Call call = new Call(this))
-            {
-                synfire_reduce_backward_desc desc = arguments.Desc(call);
-                Errors.Check(Native.synfire_reduce_backward(Raw, &desc, new synfire_stream(stream)));
-            }
-        }
-
-        /// <summary>
-        /// Computes a rate loss and its gradient now: the same operation that
-        /// <see cref="Graph.RateLoss(RateLossArguments)"/> records.
-        /// </summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
-        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
-        public void RateLoss(RateLossArguments arguments, IntPtr stream = default(IntPtr))
-        {
-            Errors.Given(arguments, "arguments");
-            using (Call call = new Call(this))
-            {
-                synfire_rate_loss_desc desc = arguments.Desc(call);
-                Errors.Check(Native.synfire_rate_loss(Raw, &desc, new synfire_stream(stream)));
-            }
-        }
-
-        /// <summary>
         /// Converts spikes from one format to another now: the same operation that
         /// <see cref="Graph.ConvertSpikes(ConvertSpikesArguments)"/> records.
         /// </summary>
@@ -1798,6 +1735,69 @@ namespace Synfire
             {
                 synfire_shuffle_desc desc = arguments.Desc(call);
                 Errors.Check(Native.synfire_shuffle(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+
+        /// <summary>
+        /// Reduces an array over its steps or its batch now: the same operation that
+        /// <see cref="Graph.Reduce(ReduceArguments)"/> records.
+        /// </summary>
+        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void Reduce(ReduceArguments arguments, IntPtr stream = default(IntPtr))
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_reduce_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_reduce(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+
+        /// <summary>
+        /// Computes the gradient of a reduction now: the same operation that
+        /// <see cref="Graph.ReduceBackward(ReduceBackwardArguments)"/> records.
+        /// </summary>
+        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void ReduceBackward(ReduceBackwardArguments arguments, IntPtr stream = default(IntPtr))
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_reduce_backward_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_reduce_backward(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+
+        /// <summary>
+        /// Computes a rate loss and its gradient now: the same operation that
+        /// <see cref="Graph.RateLoss(RateLossArguments)"/> records.
+        /// </summary>
+        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void RateLoss(RateLossArguments arguments, IntPtr stream = default(IntPtr))
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_rate_loss_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_rate_loss(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+
+        /// <summary>
+        /// Computes a loss now: the same operation that <see cref="Graph.Loss(LossArguments)"/> records.
+        /// </summary>
+        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void Loss(LossArguments arguments, IntPtr stream = default(IntPtr))
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_loss_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_loss(Raw, &desc, new synfire_stream(stream)));
             }
         }
 

@@ -65,6 +65,8 @@ class ForgedHandles : public Errors {
     desc.n_rows = 1;
     desc.indices = words;
     desc.n_active = words;
+    return desc;
+  }
   synfire_reduce_desc reduce() const {
     synfire_reduce_desc desc = of_shape<synfire_reduce_desc>(SYNFIRE_REDUCE_DESC_INIT);
     desc.source = rig.x;
@@ -87,6 +89,8 @@ class ForgedHandles : public Errors {
     desc.lengths = desc.n_active = words;
     desc.loss = rig.v_final;
     desc.grad_spike_seq = rig.grad_spike_seq;
+    return desc;
+  }
   synfire_loss_desc loss() const {
     synfire_loss_desc desc = SYNFIRE_LOSS_DESC_INIT;
     desc.n_classes = 1;
@@ -192,6 +196,7 @@ class ForgedHandles : public Errors {
              [this](auto bad) {
                const auto desc = shuffle();
                return synfire_shuffle(bad, &desc, nullptr);
+             }},
             {"reduce",
              [this](auto bad) {
                const auto desc = reduce();
@@ -206,6 +211,7 @@ class ForgedHandles : public Errors {
              [this](auto bad) {
                const auto desc = rate_loss();
                return synfire_rate_loss(bad, &desc, nullptr);
+             }},
             {"loss",
              [this](auto bad) {
                const auto desc = loss();
@@ -450,6 +456,7 @@ class ForgedHandles : public Errors {
              [this](auto bad) {
                const auto desc = shuffle();
                return synfire_graph_record_shuffle(bad, &desc);
+             }},
             {"record_reduce",
              [this](auto bad) {
                const auto desc = reduce();
@@ -464,6 +471,7 @@ class ForgedHandles : public Errors {
              [this](auto bad) {
                const auto desc = rate_loss();
                return synfire_graph_record_rate_loss(bad, &desc);
+             }},
             {"record_loss",
              [this](auto bad) {
                const auto desc = loss();

@@ -143,6 +143,8 @@ class World {
     desc.indices = indices;
     change(desc);
     return synfire_shuffle(context, &desc, nullptr);
+  }
+  template <typename Change>
   synfire_status reduce(Change change) const {
     synfire_reduce_desc desc = SYNFIRE_REDUCE_DESC_INIT;
     desc.n_steps = desc.n_neurons = 1;
@@ -168,6 +170,8 @@ class World {
     desc.grad_spike_seq = rig.grad_spike_seq;
     change(desc);
     return synfire_rate_loss(context, &desc, nullptr);
+  }
+  template <typename Change>
   synfire_status loss(Change change) const {
     const Buffer labels = make(SYNFIRE_DTYPE_U32, 1), loss = make(SYNFIRE_DTYPE_F32, 1);
     synfire_loss_desc desc = SYNFIRE_LOSS_DESC_INIT;

@@ -153,8 +153,6 @@ const SYNFIRE_TAPE_RECOMPUTE = Int32(0)
 const SYNFIRE_TAPE_NONE = Int32(1)
 const SYNFIRE_TAPE_STORE = Int32(2)
 const SYNFIRE_TAPE_STORE_NARROW = Int32(3)
-const SYNFIRE_LOSS_CROSS_ENTROPY = Int32(0)
-const SYNFIRE_LOSS_MEAN_SQUARED_ERROR = Int32(1)
 const SYNFIRE_COUNT_PER_NEURON = Int32(0)
 const SYNFIRE_COUNT_PER_STEP = Int32(1)
 const SYNFIRE_COUNT_TOTAL = Int32(2)
@@ -164,6 +162,8 @@ const SYNFIRE_REDUCE_MAX = Int32(2)
 const SYNFIRE_REDUCE_LAST = Int32(3)
 const SYNFIRE_AXIS_STEPS = Int32(0)
 const SYNFIRE_AXIS_BATCH = Int32(1)
+const SYNFIRE_LOSS_CROSS_ENTROPY = Int32(0)
+const SYNFIRE_LOSS_MEAN_SQUARED_ERROR = Int32(1)
 const SYNFIRE_WAIT_SPIN = Int32(0)
 const SYNFIRE_WAIT_YIELD = Int32(1)
 const SYNFIRE_WAIT_BLOCK = Int32(2)
@@ -186,10 +186,10 @@ const model_names = (Symbol("default") => SYNFIRE_MODEL_DEFAULT, Symbol("if") =>
 const surrogate_names = (Symbol("default") => SYNFIRE_SURROGATE_DEFAULT, Symbol("sigmoid") => SYNFIRE_SURROGATE_SIGMOID, Symbol("atan") => SYNFIRE_SURROGATE_ATAN, Symbol("piecewise_quadratic") => SYNFIRE_SURROGATE_PIECEWISE_QUADRATIC, Symbol("piecewise_exp") => SYNFIRE_SURROGATE_PIECEWISE_EXP, Symbol("soft_sign") => SYNFIRE_SURROGATE_SOFT_SIGN, Symbol("super_spike") => SYNFIRE_SURROGATE_SUPER_SPIKE, Symbol("erf") => SYNFIRE_SURROGATE_ERF, Symbol("piecewise_leaky_relu") => SYNFIRE_SURROGATE_PIECEWISE_LEAKY_RELU, Symbol("s2nn") => SYNFIRE_SURROGATE_S2NN, Symbol("q_pseudo_spike") => SYNFIRE_SURROGATE_Q_PSEUDO_SPIKE, Symbol("leaky_k_relu") => SYNFIRE_SURROGATE_LEAKY_K_RELU, Symbol("fake_numerical_gradient") => SYNFIRE_SURROGATE_FAKE_NUMERICAL_GRADIENT, Symbol("log_tailed_relu") => SYNFIRE_SURROGATE_LOG_TAILED_RELU, Symbol("nonzero_sign_log_abs") => SYNFIRE_SURROGATE_NONZERO_SIGN_LOG_ABS, Symbol("squarewave_fourier_series") => SYNFIRE_SURROGATE_SQUAREWAVE_FOURIER_SERIES, Symbol("rect") => SYNFIRE_SURROGATE_RECT,)
 const reset_names = (Symbol("hard") => SYNFIRE_RESET_HARD, Symbol("soft") => SYNFIRE_RESET_SOFT,)
 const tape_names = (Symbol("recompute") => SYNFIRE_TAPE_RECOMPUTE, Symbol("none") => SYNFIRE_TAPE_NONE, Symbol("store") => SYNFIRE_TAPE_STORE, Symbol("store_narrow") => SYNFIRE_TAPE_STORE_NARROW,)
-const loss_names = (Symbol("cross_entropy") => SYNFIRE_LOSS_CROSS_ENTROPY, Symbol("mean_squared_error") => SYNFIRE_LOSS_MEAN_SQUARED_ERROR,)
 const count_names = (Symbol("per_neuron") => SYNFIRE_COUNT_PER_NEURON, Symbol("per_step") => SYNFIRE_COUNT_PER_STEP, Symbol("total") => SYNFIRE_COUNT_TOTAL,)
 const reduce_names = (Symbol("sum") => SYNFIRE_REDUCE_SUM, Symbol("mean") => SYNFIRE_REDUCE_MEAN, Symbol("max") => SYNFIRE_REDUCE_MAX, Symbol("last") => SYNFIRE_REDUCE_LAST,)
 const axis_names = (Symbol("steps") => SYNFIRE_AXIS_STEPS, Symbol("batch") => SYNFIRE_AXIS_BATCH,)
+const loss_names = (Symbol("cross_entropy") => SYNFIRE_LOSS_CROSS_ENTROPY, Symbol("mean_squared_error") => SYNFIRE_LOSS_MEAN_SQUARED_ERROR,)
 const wait_names = (Symbol("spin") => SYNFIRE_WAIT_SPIN, Symbol("yield") => SYNFIRE_WAIT_YIELD, Symbol("block") => SYNFIRE_WAIT_BLOCK,)
 const slots_names = (Symbol("shared") => SYNFIRE_SLOTS_SHARED,)
 const bound_names = (Symbol("lower") => SYNFIRE_BOUND_LOWER, Symbol("upper") => SYNFIRE_BOUND_UPPER,)
@@ -401,40 +401,6 @@ synfire_copy_rows_desc(; reserved=0, source=C_NULL, first_row=0, n_rows=0, desti
     synfire_copy_rows_desc(sizeof(synfire_copy_rows_desc), reserved, source, first_row, n_rows, destination_row)
 
 """
-A loss of predictions x `[T, B, C]` against labels or targets, with its gradient and the number of correct predictions. Each step t of each batch row b is one sample. The definitions are those of PyTorch's `CrossEntropyLoss` and `MSELoss`; what differs from them says so.
-"""
-struct synfire_loss_desc
-    struct_size::UInt32
-    kind::Int32
-    n_steps::Int64
-    n_classes::Int64
-    batch::Int64
-    source::synfire_buffer
-    labels::synfire_buffer
-    targets::synfire_buffer
-    lengths::synfire_buffer
-    n_active::synfire_buffer
-    sample_weights::synfire_buffer
-    class_weights::synfire_buffer
-    loss::synfire_buffer
-    losses::synfire_buffer
-    n_correct::synfire_buffer
-    n_counted::synfire_buffer
-    predictions::synfire_buffer
-    gradient::synfire_buffer
-    label_smoothing::Float64
-    gradient_scale::Float64
-    targets_per_step::Int32
-    ignores_label::Int32
-    ignored_label::UInt32
-    sum::Int32
-    accumulate::Int32
-    add_gradient::Int32
-end
-synfire_loss_desc(; kind=0, n_steps=0, n_classes=0, batch=0, source=C_NULL, labels=C_NULL, targets=C_NULL, lengths=C_NULL, n_active=C_NULL, sample_weights=C_NULL, class_weights=C_NULL, loss=C_NULL, losses=C_NULL, n_correct=C_NULL, n_counted=C_NULL, predictions=C_NULL, gradient=C_NULL, label_smoothing=0, gradient_scale=0, targets_per_step=0, ignores_label=0, ignored_label=0, sum=0, accumulate=0, add_gradient=0) =
-    synfire_loss_desc(sizeof(synfire_loss_desc), kind, n_steps, n_classes, batch, source, labels, targets, lengths, n_active, sample_weights, class_weights, loss, losses, n_correct, n_counted, predictions, gradient, label_smoothing, gradient_scale, targets_per_step, ignores_label, ignored_label, sum, accumulate, add_gradient)
-
-"""
 Spikes `[T, B, N]` to convert from one format to another: packed, unpacked, transposed or as another type. The types of the two buffers select the conversion. The `row_pitch` of a buffer applies as in the passes of a layer.
 """
 struct synfire_convert_spikes_desc
@@ -480,6 +446,42 @@ struct synfire_encode_bernoulli_desc
 end
 synfire_encode_bernoulli_desc(; rates_per_step=0, n_steps=0, n_neurons=0, batch=0, rates=C_NULL, spikes=C_NULL, seed=0, offset=0) =
     synfire_encode_bernoulli_desc(sizeof(synfire_encode_bernoulli_desc), rates_per_step, n_steps, n_neurons, batch, rates, spikes, seed, offset)
+
+"""
+Rows of a data set to gather into a batch. The source has R rows of T steps of N elements; row b of the batch is the row of the source whose number is `indices[b]`. The batch is time-major, as layers read it: the transposition is part of the operation. The bits of elements are copied unchanged.
+"""
+struct synfire_gather_rows_desc
+    struct_size::UInt32
+    reserved::UInt32
+    n_rows::Int64
+    n_steps::Int64
+    n_elements::Int64
+    batch::Int64
+    source::synfire_buffer
+    indices::synfire_buffer
+    n_active::synfire_buffer
+    destination::synfire_buffer
+end
+synfire_gather_rows_desc(; reserved=0, n_rows=0, n_steps=0, n_elements=0, batch=0, source=C_NULL, indices=C_NULL, n_active=C_NULL, destination=C_NULL) =
+    synfire_gather_rows_desc(sizeof(synfire_gather_rows_desc), reserved, n_rows, n_steps, n_elements, batch, source, indices, n_active, destination)
+
+"""
+The rows of a batch to draw: indices into a data set of R rows, such that each row appears once in every epoch, in an order that depends on the seed and the epoch only.
+"""
+struct synfire_shuffle_desc
+    struct_size::UInt32
+    in_order::Int32
+    n_rows::Int64
+    batch::Int64
+    drop_last::Int32
+    reserved::UInt32
+    indices::synfire_buffer
+    n_active::synfire_buffer
+    seed::UInt64
+    offset::UInt64
+end
+synfire_shuffle_desc(; in_order=0, n_rows=0, batch=0, drop_last=0, reserved=0, indices=C_NULL, n_active=C_NULL, seed=0, offset=0) =
+    synfire_shuffle_desc(sizeof(synfire_shuffle_desc), in_order, n_rows, batch, drop_last, reserved, indices, n_active, seed, offset)
 
 """
 A reduction of `[T, B, N]` over the steps or over the batch, such as a readout: the sum of the spikes of each neuron, or its mean, largest or last potential.
@@ -543,40 +545,38 @@ synfire_rate_loss_desc(; whole_layer=0, n_steps=0, n_neurons=0, batch=0, target=
     synfire_rate_loss_desc(sizeof(synfire_rate_loss_desc), whole_layer, n_steps, n_neurons, batch, target, strength, spikes, lengths, n_active, loss, grad_spike_seq, accumulate_loss, accumulate)
 
 """
-Rows of a data set to gather into a batch. The source has R rows of T steps of N elements; row b of the batch is the row of the source whose number is `indices[b]`. The batch is time-major, as layers read it: the transposition is part of the operation. The bits of elements are copied unchanged.
+A loss of predictions x `[T, B, C]` against labels or targets, with its gradient and the number of correct predictions. Each step t of each batch row b is one sample. The definitions are those of PyTorch's `CrossEntropyLoss` and `MSELoss`; what differs from them says so.
 """
-struct synfire_gather_rows_desc
+struct synfire_loss_desc
     struct_size::UInt32
-    reserved::UInt32
-    n_rows::Int64
+    kind::Int32
     n_steps::Int64
-    n_elements::Int64
+    n_classes::Int64
     batch::Int64
     source::synfire_buffer
-    indices::synfire_buffer
+    labels::synfire_buffer
+    targets::synfire_buffer
+    lengths::synfire_buffer
     n_active::synfire_buffer
-    destination::synfire_buffer
+    sample_weights::synfire_buffer
+    class_weights::synfire_buffer
+    loss::synfire_buffer
+    losses::synfire_buffer
+    n_correct::synfire_buffer
+    n_counted::synfire_buffer
+    predictions::synfire_buffer
+    gradient::synfire_buffer
+    label_smoothing::Float64
+    gradient_scale::Float64
+    targets_per_step::Int32
+    ignores_label::Int32
+    ignored_label::UInt32
+    sum::Int32
+    accumulate::Int32
+    add_gradient::Int32
 end
-synfire_gather_rows_desc(; reserved=0, n_rows=0, n_steps=0, n_elements=0, batch=0, source=C_NULL, indices=C_NULL, n_active=C_NULL, destination=C_NULL) =
-    synfire_gather_rows_desc(sizeof(synfire_gather_rows_desc), reserved, n_rows, n_steps, n_elements, batch, source, indices, n_active, destination)
-
-"""
-The rows of a batch to draw: indices into a data set of R rows, such that each row appears once in every epoch, in an order that depends on the seed and the epoch only.
-"""
-struct synfire_shuffle_desc
-    struct_size::UInt32
-    in_order::Int32
-    n_rows::Int64
-    batch::Int64
-    drop_last::Int32
-    reserved::UInt32
-    indices::synfire_buffer
-    n_active::synfire_buffer
-    seed::UInt64
-    offset::UInt64
-end
-synfire_shuffle_desc(; in_order=0, n_rows=0, batch=0, drop_last=0, reserved=0, indices=C_NULL, n_active=C_NULL, seed=0, offset=0) =
-    synfire_shuffle_desc(sizeof(synfire_shuffle_desc), in_order, n_rows, batch, drop_last, reserved, indices, n_active, seed, offset)
+synfire_loss_desc(; kind=0, n_steps=0, n_classes=0, batch=0, source=C_NULL, labels=C_NULL, targets=C_NULL, lengths=C_NULL, n_active=C_NULL, sample_weights=C_NULL, class_weights=C_NULL, loss=C_NULL, losses=C_NULL, n_correct=C_NULL, n_counted=C_NULL, predictions=C_NULL, gradient=C_NULL, label_smoothing=0, gradient_scale=0, targets_per_step=0, ignores_label=0, ignored_label=0, sum=0, accumulate=0, add_gradient=0) =
+    synfire_loss_desc(sizeof(synfire_loss_desc), kind, n_steps, n_classes, batch, source, labels, targets, lengths, n_active, sample_weights, class_weights, loss, losses, n_correct, n_counted, predictions, gradient, label_smoothing, gradient_scale, targets_per_step, ignores_label, ignored_label, sum, accumulate, add_gradient)
 
 """
 How to create a graph. Zero means the default in every field except `struct_size`.
@@ -812,19 +812,15 @@ mutable struct FunctionTable
     synfire_layer_copy_rows::Ptr{Cvoid}
     synfire_layer_snapshot::Ptr{Cvoid}
     synfire_layer_restore::Ptr{Cvoid}
-    synfire_loss::Ptr{Cvoid}
     synfire_convert_spikes::Ptr{Cvoid}
     synfire_count_spikes::Ptr{Cvoid}
     synfire_encode_bernoulli::Ptr{Cvoid}
-    synfire_reduce::Ptr{Cvoid}
-    synfire_reduce_backward::Ptr{Cvoid}
-    synfire_graph_record_loss::Ptr{Cvoid}
-    synfire_rate_loss::Ptr{Cvoid}
     synfire_gather_rows::Ptr{Cvoid}
     synfire_shuffle::Ptr{Cvoid}
-    synfire_graph_record_reduce::Ptr{Cvoid}
-    synfire_graph_record_reduce_backward::Ptr{Cvoid}
-    synfire_graph_record_rate_loss::Ptr{Cvoid}
+    synfire_reduce::Ptr{Cvoid}
+    synfire_reduce_backward::Ptr{Cvoid}
+    synfire_rate_loss::Ptr{Cvoid}
+    synfire_loss::Ptr{Cvoid}
     synfire_scale_add::Ptr{Cvoid}
     synfire_graph_create::Ptr{Cvoid}
     synfire_graph_destroy::Ptr{Cvoid}
@@ -836,6 +832,10 @@ mutable struct FunctionTable
     synfire_graph_record_encode_bernoulli::Ptr{Cvoid}
     synfire_graph_record_gather_rows::Ptr{Cvoid}
     synfire_graph_record_shuffle::Ptr{Cvoid}
+    synfire_graph_record_reduce::Ptr{Cvoid}
+    synfire_graph_record_reduce_backward::Ptr{Cvoid}
+    synfire_graph_record_rate_loss::Ptr{Cvoid}
+    synfire_graph_record_loss::Ptr{Cvoid}
     synfire_graph_record_native::Ptr{Cvoid}
     synfire_graph_record_fill::Ptr{Cvoid}
     synfire_graph_record_scale_add::Ptr{Cvoid}
@@ -1279,17 +1279,6 @@ Restores a snapshot. Data that is not a snapshot, is of another model, type or s
 end
 
 """
-    synfire_loss(context, desc, stream)
-
-Computes a loss now: the same operation that synfire_graph_record_loss() records.
-"""
-@inline function synfire_loss(context, desc, stream)
-    address = functions.synfire_loss
-    address == C_NULL && not_loaded()
-    return ccall(address, Int32, (synfire_context, Ptr{synfire_loss_desc}, synfire_stream), context, desc, stream)
-end
-
-"""
     synfire_convert_spikes(context, desc, stream)
 
 Converts spikes from one format to another now: the same operation that synfire_graph_record_convert_spikes() records.
@@ -1323,50 +1312,6 @@ Encodes rates as spikes now: the same operation that synfire_graph_record_encode
 end
 
 """
-    synfire_reduce(context, desc, stream)
-
-Reduces an array over its steps or its batch now: the same operation that synfire_graph_record_reduce() records.
-"""
-@inline function synfire_reduce(context, desc, stream)
-    address = functions.synfire_reduce
-    address == C_NULL && not_loaded()
-    return ccall(address, Int32, (synfire_context, Ptr{synfire_reduce_desc}, synfire_stream), context, desc, stream)
-end
-
-"""
-    synfire_reduce_backward(context, desc, stream)
-
-Computes the gradient of a reduction now: the same operation that synfire_graph_record_reduce_backward() records.
-"""
-@inline function synfire_reduce_backward(context, desc, stream)
-    address = functions.synfire_reduce_backward
-    address == C_NULL && not_loaded()
-    return ccall(address, Int32, (synfire_context, Ptr{synfire_reduce_backward_desc}, synfire_stream), context, desc, stream)
-end
-
-"""
-    synfire_graph_record_loss(graph, desc)
-
-Appends a loss; synfire_loss_desc says what is computed. The operation's values are `\"gradient_scale\"` and, of a cross-entropy, `\"label_smoothing\"`.
-"""
-@inline function synfire_graph_record_loss(graph, desc)
-    address = functions.synfire_graph_record_loss
-    address == C_NULL && not_loaded()
-    return ccall(address, Int32, (synfire_graph, Ptr{synfire_loss_desc}), graph, desc)
-end
-
-"""
-    synfire_rate_loss(context, desc, stream)
-
-Computes a rate loss and its gradient now: the same operation that synfire_graph_record_rate_loss() records.
-"""
-@inline function synfire_rate_loss(context, desc, stream)
-    address = functions.synfire_rate_loss
-    address == C_NULL && not_loaded()
-    return ccall(address, Int32, (synfire_context, Ptr{synfire_rate_loss_desc}, synfire_stream), context, desc, stream)
-end
-
-"""
     synfire_gather_rows(context, desc, stream)
 
 Gathers rows of a data set into a batch now: the same operation that synfire_graph_record_gather_rows() records.
@@ -1389,36 +1334,47 @@ Draws the rows of a batch now: the same operation that synfire_graph_record_shuf
 end
 
 """
-    synfire_graph_record_reduce(graph, desc)
+    synfire_reduce(context, desc, stream)
 
-Appends a reduction; synfire_reduce_desc says what is computed.
+Reduces an array over its steps or its batch now: the same operation that synfire_graph_record_reduce() records.
 """
-@inline function synfire_graph_record_reduce(graph, desc)
-    address = functions.synfire_graph_record_reduce
+@inline function synfire_reduce(context, desc, stream)
+    address = functions.synfire_reduce
     address == C_NULL && not_loaded()
-    return ccall(address, Int32, (synfire_graph, Ptr{synfire_reduce_desc}), graph, desc)
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_reduce_desc}, synfire_stream), context, desc, stream)
 end
 
 """
-    synfire_graph_record_reduce_backward(graph, desc)
+    synfire_reduce_backward(context, desc, stream)
 
-Appends the gradient of a reduction; synfire_reduce_backward_desc says what is computed.
+Computes the gradient of a reduction now: the same operation that synfire_graph_record_reduce_backward() records.
 """
-@inline function synfire_graph_record_reduce_backward(graph, desc)
-    address = functions.synfire_graph_record_reduce_backward
+@inline function synfire_reduce_backward(context, desc, stream)
+    address = functions.synfire_reduce_backward
     address == C_NULL && not_loaded()
-    return ccall(address, Int32, (synfire_graph, Ptr{synfire_reduce_backward_desc}), graph, desc)
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_reduce_backward_desc}, synfire_stream), context, desc, stream)
 end
 
 """
-    synfire_graph_record_rate_loss(graph, desc)
+    synfire_rate_loss(context, desc, stream)
 
-Appends a rate loss; synfire_rate_loss_desc says what is computed.
+Computes a rate loss and its gradient now: the same operation that synfire_graph_record_rate_loss() records.
 """
-@inline function synfire_graph_record_rate_loss(graph, desc)
-    address = functions.synfire_graph_record_rate_loss
+@inline function synfire_rate_loss(context, desc, stream)
+    address = functions.synfire_rate_loss
     address == C_NULL && not_loaded()
-    return ccall(address, Int32, (synfire_graph, Ptr{synfire_rate_loss_desc}), graph, desc)
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_rate_loss_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
+    synfire_loss(context, desc, stream)
+
+Computes a loss now: the same operation that synfire_graph_record_loss() records.
+"""
+@inline function synfire_loss(context, desc, stream)
+    address = functions.synfire_loss
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_loss_desc}, synfire_stream), context, desc, stream)
 end
 
 """
@@ -1540,6 +1496,50 @@ Appends a draw of the rows of a batch; synfire_shuffle_desc says which. The firs
     address = functions.synfire_graph_record_shuffle
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_graph, Ptr{synfire_shuffle_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_reduce(graph, desc)
+
+Appends a reduction; synfire_reduce_desc says what is computed.
+"""
+@inline function synfire_graph_record_reduce(graph, desc)
+    address = functions.synfire_graph_record_reduce
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_reduce_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_reduce_backward(graph, desc)
+
+Appends the gradient of a reduction; synfire_reduce_backward_desc says what is computed.
+"""
+@inline function synfire_graph_record_reduce_backward(graph, desc)
+    address = functions.synfire_graph_record_reduce_backward
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_reduce_backward_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_rate_loss(graph, desc)
+
+Appends a rate loss; synfire_rate_loss_desc says what is computed.
+"""
+@inline function synfire_graph_record_rate_loss(graph, desc)
+    address = functions.synfire_graph_record_rate_loss
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_rate_loss_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_loss(graph, desc)
+
+Appends a loss; synfire_loss_desc says what is computed. The operation's values are `\"gradient_scale\"` and, of a cross-entropy, `\"label_smoothing\"`.
+"""
+@inline function synfire_graph_record_loss(graph, desc)
+    address = functions.synfire_graph_record_loss
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_loss_desc}), graph, desc)
 end
 
 """

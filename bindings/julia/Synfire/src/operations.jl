@@ -5,8 +5,8 @@
 #
 # SPDX-License-Identifier: MIT
 
-export loss!, reduce!, reduce_backward!, rate_loss!, forward!, backward!, convert_spikes!, count_spikes!,
-       encode_bernoulli!, gather_rows!, shuffle!, scale_add!, update_parameter!, reset_rows!, read_rows!, write_rows!,
+export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, gather_rows!, shuffle!, reduce!,
+       reduce_backward!, rate_loss!, loss!, scale_add!, update_parameter!, reset_rows!, read_rows!, write_rows!,
        copy_rows!, snapshot!, restore!, synapse_forward!, synapse_backward!, Synapse
 
 # ---- Synapse ---------------------------------------------------------------------------------------------------------
@@ -76,298 +76,6 @@ function synapse_request(context::Context; mask=(), input_kind=:spikes, inputs=0
         gain=gain,
         seed=seed))
 end
-
-# ---- loss! -----------------------------------------------------------------------------------------------------------
-
-function loss_request(context::Context; source, labels=nothing, targets=nothing, lengths=nothing, active=nothing,
-                      sample_weights=nothing, class_weights=nothing, loss=nothing, losses=nothing, correct=nothing,
-                      counted=nothing, predictions=nothing, gradient=nothing, kind=:cross_entropy, steps=1, classes,
-                      batch=1, label_smoothing, gradient_scale, targets_per_step::Bool=false, ignores_label::Bool=false,
-                      ignored_label=0, sum::Bool=false, accumulate::Bool=false, add_gradient::Bool=false, unknown...)
-    isempty(unknown) || throw_unknown(unknown, (:source, :labels, :targets, :lengths, :active, :sample_weights,
-                                                :class_weights, :loss, :losses, :correct, :counted, :predictions,
-                                                :gradient, :kind, :steps, :classes, :batch, :label_smoothing,
-                                                :gradient_scale, :targets_per_step, :ignores_label, :ignored_label,
-                                                :sum, :accumulate, :add_gradient))
-    operands = Operands(context)
-    return Request(operands, LibSynfire.synfire_loss_desc(
-        source=buffer!(operands, source),
-        labels=buffer!(operands, labels),
-        targets=buffer!(operands, targets),
-        lengths=buffer!(operands, lengths),
-        n_active=buffer!(operands, active),
-        sample_weights=buffer!(operands, sample_weights),
-        class_weights=buffer!(operands, class_weights),
-        loss=buffer!(operands, loss),
-        losses=buffer!(operands, losses),
-        n_correct=buffer!(operands, correct),
-        n_counted=buffer!(operands, counted),
-        predictions=buffer!(operands, predictions),
-        gradient=buffer!(operands, gradient),
-        kind=constant("kind", LibSynfire.loss_names, kind),
-        n_steps=whole_size("steps", steps),
-        n_classes=whole_size("classes", classes),
-        batch=whole_size("batch", batch),
-        label_smoothing=label_smoothing,
-        gradient_scale=gradient_scale,
-        targets_per_step=targets_per_step,
-        ignores_label=ignores_label,
-        ignored_label=ignored_label,
-        sum=sum,
-        accumulate=accumulate,
-        add_gradient=add_gradient))
-end
-
-"""
-    loss!(graph; source, labels=nothing, targets=nothing, lengths=nothing, active=nothing, sample_weights=nothing,
-          class_weights=nothing, loss=nothing, losses=nothing, correct=nothing, counted=nothing, predictions=nothing,
-          gradient=nothing, kind=:cross_entropy, steps=1, classes, batch=1, label_smoothing, gradient_scale,
-          targets_per_step=false, ignores_label=false, ignored_label=0, sum=false, accumulate=false, add_gradient=false)
-
-Appends a loss. The operation's values are `:gradient_scale` and, of a cross-entropy, `:label_smoothing`.
-
-A loss of predictions x `[C, B, T]` against labels or targets, with its gradient and the number of correct predictions.
-Each step t of each batch row b is one sample. The definitions are those of PyTorch's `CrossEntropyLoss` and `MSELoss`;
-what differs from them says so.
-
-Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
-
-- `source`: Predictions (for a cross-entropy: logits), read: f32, f64, f16, bf16 or u32 (counts of spikes, rounded to
-  f32).
-- `labels`: The class of each row, or of each step with `targets_per_step`, read: u32. Either `labels` or `targets` is
-  needed.
-- `targets`: The target of each element, or with `targets_per_step` of each step, read: f32, or f64 with an f64 source.
-  For a cross-entropy they are the probabilities of the classes.
-- `lengths`: How many steps of each batch row count, from the first on, read: u32. Above T counts as T. `nothing`
-  (default): all T.
-- `active`: How many batch rows count, from the first on, read: u32. Above B counts as B. `nothing` (default): all B.
-- `sample_weights`: The weight of each batch row, read: f32. `nothing` (default): all 1.
-- `class_weights`: The weight of each class, read: f32. `nothing` (default): all 1.
-- `loss`: The loss, written, or added to with `accumulate`: f32 or f64. It is computed in f64 and rounded once.
-  Optional, as are all outputs; at least one is needed.
-- `losses`: The loss of each sample, as above, not divided by anything, written: f32, or f64 with an f64 source.
-- `correct`: How many samples that count have a prediction equal to their label, written, or added to with `accumulate`:
-  u32, which stays at the largest number once it is reached. Needs `labels`.
-- `counted`: How many samples count, likewise.
-- `predictions`: The class with the largest prediction, written: u32. Of several, the lowest one; a NaN is above every
-  number, as in PyTorch. 0 for steps beyond `lengths` and rows beyond `active`.
-- `gradient`: dL/dx, written, or added to with `add_gradient`: f32, or f64 with an f64 source. It may be `grad_v_seq` of
-  [`backward!`](@ref) or `grad_spike_seq` of [`backward!`](@ref) of the layer that made `source`.
-- `kind`: One of `:cross_entropy`, `:mean_squared_error`. Default: cross-entropy.
-- `steps`: Steps T. Default: 1. T * B must be below 2^32.
-- `classes`: Classes C, or outputs, at least 1 and below 2^31.
-- `batch`: Batch rows B. Default: 1.
-- `label_smoothing`: From 0 (default) to 1; cross-entropy only. The operation's value `:label_smoothing`.
-- `gradient_scale`: A finite factor of the gradient, not of the loss, such as for 16-bit layers. 0 (default): 1. The
-  operation's value `:gradient_scale`, for which 0 is 0.
-- `targets_per_step`: `true`: `labels` are `[B, T]`, or `targets` are `[C, B, T]`. Default `false`: they are `[B]` or
-  `[C, B]` and the same in every step.
-- `ignores_label`: `true`: samples whose label is `ignored_label` do not count. Default `false`: every label is a class.
-- `ignored_label`: Any number, a class or not; used with `ignores_label`.
-- `sum`: `true`: the loss and its gradient are those of the sum over samples. Default `false`: of the mean.
-- `accumulate`: `true`: the loss, `correct` and `counted` are added to what their buffers hold, so that an epoch can be
-  summed on the device: with `sum`, the mean of the epoch is its loss divided by `counted`. Default `false`: they are
-  replaced.
-- `add_gradient`: `true`: the gradient is added to what its buffer holds; elements of samples that do not count are not
-  touched. Default `false`: all elements are written.
-"""
-loss!(graph::Graph; arguments...) =
-    record!(LibSynfire.synfire_graph_record_loss, loss_request(graph.context; arguments...), graph)
-
-"""
-    loss!(context; stream=nothing, ...)
-
-Computes a loss now. The keywords are those of `loss!(graph; ...)`; `stream` is the CUDA stream to run on, by default
-the context's own.
-"""
-loss!(context::Context; stream=nothing, arguments...) =
-    run!(LibSynfire.synfire_loss, loss_request(context; arguments...), stream, context)
-
-# ---- reduce! ---------------------------------------------------------------------------------------------------------
-
-function reduce_request(context::Context; source, destination, lengths=nothing, active=nothing, reduction=:sum,
-                        axis=:steps, steps, neurons, batch=1, unknown...)
-    isempty(unknown) || throw_unknown(unknown, (:source, :destination, :lengths, :active, :reduction, :axis, :steps,
-                                                :neurons, :batch))
-    operands = Operands(context, neurons)
-    return Request(operands, LibSynfire.synfire_reduce_desc(
-        source=buffer!(operands, source),
-        destination=buffer!(operands, destination),
-        lengths=buffer!(operands, lengths),
-        n_active=buffer!(operands, active),
-        reduction=constant("reduction", LibSynfire.reduce_names, reduction),
-        axis=constant("axis", LibSynfire.axis_names, axis),
-        n_steps=whole_size("steps", steps),
-        n_neurons=whole_size("neurons", neurons),
-        batch=whole_size("batch", batch)))
-end
-
-"""
-    reduce!(graph; source, destination, lengths=nothing, active=nothing, reduction=:sum, axis=:steps, steps, neurons,
-            batch=1)
-
-Appends a reduction.
-
-A reduction of `[N, B, T]` over the steps or over the batch, such as a readout: the sum of the spikes of each neuron, or
-its mean, largest or last potential.
-
-Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
-
-- `source`: Read: numbers `[N, B, T]` in f32, f64, f16, bf16 or u32 (counts), or spikes `[N, B, T]` in `:u8`, where
-  every non-zero element counts as 1, `:bits` or `:time_bits`. Dense spikes of 0 and 1 in f32, f64, f16 or bf16 are
-  numbers, and give the same results.
-- `destination`: Written: `[N, B]` over the steps, `[N, T]` over the batch. f64 for an f64 source, f32 for f32, f16 and
-  bf16, either one for u32 and packed or u8 spikes. Must not overlap another buffer of the operation.
-- `lengths`: How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as T.
-  `nothing` (default): all T.
-- `active`: How many batch rows count, from the first on: u32, read in every run. Above B counts as B. `nothing`
-  (default): all B.
-- `reduction`: One of `:sum`, `:mean`, `:max`, `:last`. Default: the sum.
-- `axis`: One of `:steps`, `:batch`. Default: the steps.
-- `steps`: Steps T, at least 1.
-- `neurons`: Neurons N of one batch row, at least 1.
-- `batch`: Batch rows B. Default: 1.
-"""
-reduce!(graph::Graph; arguments...) =
-    record!(LibSynfire.synfire_graph_record_reduce, reduce_request(graph.context; arguments...), graph)
-
-"""
-    reduce!(context; stream=nothing, ...)
-
-Reduces an array over its steps or its batch now. The keywords are those of `reduce!(graph; ...)`; `stream` is the CUDA
-stream to run on, by default the context's own.
-"""
-reduce!(context::Context; stream=nothing, arguments...) =
-    run!(LibSynfire.synfire_reduce, reduce_request(context; arguments...), stream, context)
-
-# ---- reduce_backward! ------------------------------------------------------------------------------------------------
-
-function reduce_backward_request(context::Context; grad_destination, grad_source, source=nothing, lengths=nothing,
-                                 active=nothing, reduction=:sum, axis=:steps, accumulate::Bool=false, steps, neurons,
-                                 batch=1, unknown...)
-    isempty(unknown) || throw_unknown(unknown, (:grad_destination, :grad_source, :source, :lengths, :active, :reduction,
-                                                :axis, :accumulate, :steps, :neurons, :batch))
-    operands = Operands(context, neurons)
-    return Request(operands, LibSynfire.synfire_reduce_backward_desc(
-        grad_destination=buffer!(operands, grad_destination),
-        grad_source=buffer!(operands, grad_source),
-        source=buffer!(operands, source),
-        lengths=buffer!(operands, lengths),
-        n_active=buffer!(operands, active),
-        reduction=constant("reduction", LibSynfire.reduce_names, reduction),
-        axis=constant("axis", LibSynfire.axis_names, axis),
-        accumulate=accumulate,
-        n_steps=whole_size("steps", steps),
-        n_neurons=whole_size("neurons", neurons),
-        batch=whole_size("batch", batch)))
-end
-
-"""
-    reduce_backward!(graph; grad_destination, grad_source, source=nothing, lengths=nothing, active=nothing,
-                     reduction=:sum, axis=:steps, accumulate=false, steps, neurons, batch=1)
-
-Appends the gradient of a reduction.
-
-The gradient of a reduction with respect to its source. Fields that [`reduce!`](@ref) has too are those of the
-reduction.
-
-Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
-
-- `grad_destination`: Read: dL/d(destination), `[N, B]` over the steps, `[N, T]` over the batch; f32 or f64.
-- `grad_source`: Written, or added to: dL/d(source) `[N, B, T]`, such as `grad_spike_seq` of [`backward!`](@ref) or
-  `grad_v_seq` of [`backward!`](@ref). f64 if `grad_destination` is f64, otherwise f32, f16 or bf16. Must not overlap
-  another buffer of the operation.
-- `source`: Read: `source` of [`reduce!`](@ref), for a maximum, which needs it. Other reductions do not use it.
-- `lengths`: As in the reduction.
-- `active`: As in the reduction.
-- `reduction`: One of `:sum`, `:mean`, `:max`, `:last`. Default: the sum.
-- `axis`: One of `:steps`, `:batch`. Default: the steps.
-- `accumulate`: `true`: gradients are added to what `grad_source` holds; elements that receive nothing are not touched.
-  Default `false`: all elements are written.
-- `steps`: Steps T, at least 1.
-- `neurons`: Neurons N of one batch row, at least 1.
-- `batch`: Batch rows B. Default: 1.
-"""
-reduce_backward!(graph::Graph; arguments...) =
-    record!(LibSynfire.synfire_graph_record_reduce_backward,
-            reduce_backward_request(graph.context; arguments...), graph)
-
-"""
-    reduce_backward!(context; stream=nothing, ...)
-
-Computes the gradient of a reduction now. The keywords are those of `reduce_backward!(graph; ...)`; `stream` is the CUDA
-stream to run on, by default the context's own.
-"""
-reduce_backward!(context::Context; stream=nothing, arguments...) =
-    run!(LibSynfire.synfire_reduce_backward, reduce_backward_request(context; arguments...), stream, context)
-
-# ---- rate_loss! ------------------------------------------------------------------------------------------------------
-
-function rate_loss_request(context::Context; spikes, lengths=nothing, active=nothing, loss=nothing,
-                           grad_spike_seq=nothing, whole_layer::Bool=false, steps, neurons, batch=1, target, strength,
-                           accumulate_loss::Bool=false, accumulate::Bool=false, unknown...)
-    isempty(unknown) || throw_unknown(unknown, (:spikes, :lengths, :active, :loss, :grad_spike_seq, :whole_layer,
-                                                :steps, :neurons, :batch, :target, :strength, :accumulate_loss,
-                                                :accumulate))
-    operands = Operands(context, neurons)
-    return Request(operands, LibSynfire.synfire_rate_loss_desc(
-        spikes=buffer!(operands, spikes),
-        lengths=buffer!(operands, lengths),
-        n_active=buffer!(operands, active),
-        loss=buffer!(operands, loss),
-        grad_spike_seq=buffer!(operands, grad_spike_seq),
-        whole_layer=whole_layer,
-        n_steps=whole_size("steps", steps),
-        n_neurons=whole_size("neurons", neurons),
-        batch=whole_size("batch", batch),
-        target=target,
-        strength=strength,
-        accumulate_loss=accumulate_loss,
-        accumulate=accumulate))
-end
-
-"""
-    rate_loss!(graph; spikes, lengths=nothing, active=nothing, loss=nothing, grad_spike_seq=nothing, whole_layer=false,
-               steps, neurons, batch=1, target, strength, accumulate_loss=false, accumulate=false)
-
-Appends a rate loss.
-
-A loss that draws the firing rates of a layer towards a target, with its gradient: a regulariser beside the loss of a
-task, against neurons that are silent or always active.
-
-Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
-
-- `spikes`: Read, in any format that `source` of [`convert_spikes!`](@ref) may have.
-- `lengths`: How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as T.
-  `nothing` (default): all T.
-- `active`: How many batch rows count, from the first on: u32, read in every run. Above B counts as B. `nothing`
-  (default): all B.
-- `loss`: Written, or added to: L, in f32 or f64. Optional; at least one output is needed.
-- `grad_spike_seq`: Written, or added to: dL/dS, in f32, f64, f16 or bf16, such as `grad_spike_seq` of
-  [`backward!`](@ref). Optional; at least one output is needed.
-- `whole_layer`: `false` (default): the rate of each neuron is drawn to the target. `true`: the mean rate of the layer
-  is.
-- `steps`: Steps T, at least 1.
-- `neurons`: Neurons N of one batch row, at least 1.
-- `batch`: Batch rows B. Default: 1.
-- `target`: Spikes per step, finite. The operation's value `:target`.
-- `strength`: Factor of the loss, finite. The operation's value `:strength`.
-- `accumulate_loss`: `true`: the loss is added to what `loss` holds, in f64, and rounded once. Default `false`: it
-  replaces that.
-- `accumulate`: `true`: the gradient is added to what `grad_spike_seq` holds, in f32 (f64 in f64); elements that do not
-  count are not touched. Default `false`: it replaces that, and is +0 where nothing counts.
-"""
-rate_loss!(graph::Graph; arguments...) =
-    record!(LibSynfire.synfire_graph_record_rate_loss, rate_loss_request(graph.context; arguments...), graph)
-
-"""
-    rate_loss!(context; stream=nothing, ...)
-
-Computes a rate loss and its gradient now. The keywords are those of `rate_loss!(graph; ...)`; `stream` is the CUDA
-stream to run on, by default the context's own.
-"""
-rate_loss!(context::Context; stream=nothing, arguments...) =
-    run!(LibSynfire.synfire_rate_loss, rate_loss_request(context; arguments...), stream, context)
 
 # ---- forward! --------------------------------------------------------------------------------------------------------
 
@@ -789,6 +497,298 @@ are those of `shuffle!(graph; ...)`; `stream` is the CUDA stream to run on, by d
 """
 shuffle!(context::Context; stream=nothing, arguments...) =
     run!(LibSynfire.synfire_shuffle, shuffle_request(context; arguments...), stream, context)
+
+# ---- reduce! ---------------------------------------------------------------------------------------------------------
+
+function reduce_request(context::Context; source, destination, lengths=nothing, active=nothing, reduction=:sum,
+                        axis=:steps, steps, neurons, batch=1, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:source, :destination, :lengths, :active, :reduction, :axis, :steps,
+                                                :neurons, :batch))
+    operands = Operands(context, neurons)
+    return Request(operands, LibSynfire.synfire_reduce_desc(
+        source=buffer!(operands, source),
+        destination=buffer!(operands, destination),
+        lengths=buffer!(operands, lengths),
+        n_active=buffer!(operands, active),
+        reduction=constant("reduction", LibSynfire.reduce_names, reduction),
+        axis=constant("axis", LibSynfire.axis_names, axis),
+        n_steps=whole_size("steps", steps),
+        n_neurons=whole_size("neurons", neurons),
+        batch=whole_size("batch", batch)))
+end
+
+"""
+    reduce!(graph; source, destination, lengths=nothing, active=nothing, reduction=:sum, axis=:steps, steps, neurons,
+            batch=1)
+
+Appends a reduction.
+
+A reduction of `[N, B, T]` over the steps or over the batch, such as a readout: the sum of the spikes of each neuron, or
+its mean, largest or last potential.
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `source`: Read: numbers `[N, B, T]` in f32, f64, f16, bf16 or u32 (counts), or spikes `[N, B, T]` in `:u8`, where
+  every non-zero element counts as 1, `:bits` or `:time_bits`. Dense spikes of 0 and 1 in f32, f64, f16 or bf16 are
+  numbers, and give the same results.
+- `destination`: Written: `[N, B]` over the steps, `[N, T]` over the batch. f64 for an f64 source, f32 for f32, f16 and
+  bf16, either one for u32 and packed or u8 spikes. Must not overlap another buffer of the operation.
+- `lengths`: How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as T.
+  `nothing` (default): all T.
+- `active`: How many batch rows count, from the first on: u32, read in every run. Above B counts as B. `nothing`
+  (default): all B.
+- `reduction`: One of `:sum`, `:mean`, `:max`, `:last`. Default: the sum.
+- `axis`: One of `:steps`, `:batch`. Default: the steps.
+- `steps`: Steps T, at least 1.
+- `neurons`: Neurons N of one batch row, at least 1.
+- `batch`: Batch rows B. Default: 1.
+"""
+reduce!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_reduce, reduce_request(graph.context; arguments...), graph)
+
+"""
+    reduce!(context; stream=nothing, ...)
+
+Reduces an array over its steps or its batch now. The keywords are those of `reduce!(graph; ...)`; `stream` is the CUDA
+stream to run on, by default the context's own.
+"""
+reduce!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_reduce, reduce_request(context; arguments...), stream, context)
+
+# ---- reduce_backward! ------------------------------------------------------------------------------------------------
+
+function reduce_backward_request(context::Context; grad_destination, grad_source, source=nothing, lengths=nothing,
+                                 active=nothing, reduction=:sum, axis=:steps, accumulate::Bool=false, steps, neurons,
+                                 batch=1, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:grad_destination, :grad_source, :source, :lengths, :active, :reduction,
+                                                :axis, :accumulate, :steps, :neurons, :batch))
+    operands = Operands(context, neurons)
+    return Request(operands, LibSynfire.synfire_reduce_backward_desc(
+        grad_destination=buffer!(operands, grad_destination),
+        grad_source=buffer!(operands, grad_source),
+        source=buffer!(operands, source),
+        lengths=buffer!(operands, lengths),
+        n_active=buffer!(operands, active),
+        reduction=constant("reduction", LibSynfire.reduce_names, reduction),
+        axis=constant("axis", LibSynfire.axis_names, axis),
+        accumulate=accumulate,
+        n_steps=whole_size("steps", steps),
+        n_neurons=whole_size("neurons", neurons),
+        batch=whole_size("batch", batch)))
+end
+
+"""
+    reduce_backward!(graph; grad_destination, grad_source, source=nothing, lengths=nothing, active=nothing,
+                     reduction=:sum, axis=:steps, accumulate=false, steps, neurons, batch=1)
+
+Appends the gradient of a reduction.
+
+The gradient of a reduction with respect to its source. Fields that [`reduce!`](@ref) has too are those of the
+reduction.
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `grad_destination`: Read: dL/d(destination), `[N, B]` over the steps, `[N, T]` over the batch; f32 or f64.
+- `grad_source`: Written, or added to: dL/d(source) `[N, B, T]`, such as `grad_spike_seq` of [`backward!`](@ref) or
+  `grad_v_seq` of [`backward!`](@ref). f64 if `grad_destination` is f64, otherwise f32, f16 or bf16. Must not overlap
+  another buffer of the operation.
+- `source`: Read: `source` of [`reduce!`](@ref), for a maximum, which needs it. Other reductions do not use it.
+- `lengths`: As in the reduction.
+- `active`: As in the reduction.
+- `reduction`: One of `:sum`, `:mean`, `:max`, `:last`. Default: the sum.
+- `axis`: One of `:steps`, `:batch`. Default: the steps.
+- `accumulate`: `true`: gradients are added to what `grad_source` holds; elements that receive nothing are not touched.
+  Default `false`: all elements are written.
+- `steps`: Steps T, at least 1.
+- `neurons`: Neurons N of one batch row, at least 1.
+- `batch`: Batch rows B. Default: 1.
+"""
+reduce_backward!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_reduce_backward,
+            reduce_backward_request(graph.context; arguments...), graph)
+
+"""
+    reduce_backward!(context; stream=nothing, ...)
+
+Computes the gradient of a reduction now. The keywords are those of `reduce_backward!(graph; ...)`; `stream` is the CUDA
+stream to run on, by default the context's own.
+"""
+reduce_backward!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_reduce_backward, reduce_backward_request(context; arguments...), stream, context)
+
+# ---- rate_loss! ------------------------------------------------------------------------------------------------------
+
+function rate_loss_request(context::Context; spikes, lengths=nothing, active=nothing, loss=nothing,
+                           grad_spike_seq=nothing, whole_layer::Bool=false, steps, neurons, batch=1, target, strength,
+                           accumulate_loss::Bool=false, accumulate::Bool=false, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:spikes, :lengths, :active, :loss, :grad_spike_seq, :whole_layer,
+                                                :steps, :neurons, :batch, :target, :strength, :accumulate_loss,
+                                                :accumulate))
+    operands = Operands(context, neurons)
+    return Request(operands, LibSynfire.synfire_rate_loss_desc(
+        spikes=buffer!(operands, spikes),
+        lengths=buffer!(operands, lengths),
+        n_active=buffer!(operands, active),
+        loss=buffer!(operands, loss),
+        grad_spike_seq=buffer!(operands, grad_spike_seq),
+        whole_layer=whole_layer,
+        n_steps=whole_size("steps", steps),
+        n_neurons=whole_size("neurons", neurons),
+        batch=whole_size("batch", batch),
+        target=target,
+        strength=strength,
+        accumulate_loss=accumulate_loss,
+        accumulate=accumulate))
+end
+
+"""
+    rate_loss!(graph; spikes, lengths=nothing, active=nothing, loss=nothing, grad_spike_seq=nothing, whole_layer=false,
+               steps, neurons, batch=1, target, strength, accumulate_loss=false, accumulate=false)
+
+Appends a rate loss.
+
+A loss that draws the firing rates of a layer towards a target, with its gradient: a regulariser beside the loss of a
+task, against neurons that are silent or always active.
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `spikes`: Read, in any format that `source` of [`convert_spikes!`](@ref) may have.
+- `lengths`: How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as T.
+  `nothing` (default): all T.
+- `active`: How many batch rows count, from the first on: u32, read in every run. Above B counts as B. `nothing`
+  (default): all B.
+- `loss`: Written, or added to: L, in f32 or f64. Optional; at least one output is needed.
+- `grad_spike_seq`: Written, or added to: dL/dS, in f32, f64, f16 or bf16, such as `grad_spike_seq` of
+  [`backward!`](@ref). Optional; at least one output is needed.
+- `whole_layer`: `false` (default): the rate of each neuron is drawn to the target. `true`: the mean rate of the layer
+  is.
+- `steps`: Steps T, at least 1.
+- `neurons`: Neurons N of one batch row, at least 1.
+- `batch`: Batch rows B. Default: 1.
+- `target`: Spikes per step, finite. The operation's value `:target`.
+- `strength`: Factor of the loss, finite. The operation's value `:strength`.
+- `accumulate_loss`: `true`: the loss is added to what `loss` holds, in f64, and rounded once. Default `false`: it
+  replaces that.
+- `accumulate`: `true`: the gradient is added to what `grad_spike_seq` holds, in f32 (f64 in f64); elements that do not
+  count are not touched. Default `false`: it replaces that, and is +0 where nothing counts.
+"""
+rate_loss!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_rate_loss, rate_loss_request(graph.context; arguments...), graph)
+
+"""
+    rate_loss!(context; stream=nothing, ...)
+
+Computes a rate loss and its gradient now. The keywords are those of `rate_loss!(graph; ...)`; `stream` is the CUDA
+stream to run on, by default the context's own.
+"""
+rate_loss!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_rate_loss, rate_loss_request(context; arguments...), stream, context)
+
+# ---- loss! -----------------------------------------------------------------------------------------------------------
+
+function loss_request(context::Context; source, labels=nothing, targets=nothing, lengths=nothing, active=nothing,
+                      sample_weights=nothing, class_weights=nothing, loss=nothing, losses=nothing, correct=nothing,
+                      counted=nothing, predictions=nothing, gradient=nothing, kind=:cross_entropy, steps=1, classes,
+                      batch=1, label_smoothing, gradient_scale, targets_per_step::Bool=false, ignores_label::Bool=false,
+                      ignored_label=0, sum::Bool=false, accumulate::Bool=false, add_gradient::Bool=false, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:source, :labels, :targets, :lengths, :active, :sample_weights,
+                                                :class_weights, :loss, :losses, :correct, :counted, :predictions,
+                                                :gradient, :kind, :steps, :classes, :batch, :label_smoothing,
+                                                :gradient_scale, :targets_per_step, :ignores_label, :ignored_label,
+                                                :sum, :accumulate, :add_gradient))
+    operands = Operands(context)
+    return Request(operands, LibSynfire.synfire_loss_desc(
+        source=buffer!(operands, source),
+        labels=buffer!(operands, labels),
+        targets=buffer!(operands, targets),
+        lengths=buffer!(operands, lengths),
+        n_active=buffer!(operands, active),
+        sample_weights=buffer!(operands, sample_weights),
+        class_weights=buffer!(operands, class_weights),
+        loss=buffer!(operands, loss),
+        losses=buffer!(operands, losses),
+        n_correct=buffer!(operands, correct),
+        n_counted=buffer!(operands, counted),
+        predictions=buffer!(operands, predictions),
+        gradient=buffer!(operands, gradient),
+        kind=constant("kind", LibSynfire.loss_names, kind),
+        n_steps=whole_size("steps", steps),
+        n_classes=whole_size("classes", classes),
+        batch=whole_size("batch", batch),
+        label_smoothing=label_smoothing,
+        gradient_scale=gradient_scale,
+        targets_per_step=targets_per_step,
+        ignores_label=ignores_label,
+        ignored_label=ignored_label,
+        sum=sum,
+        accumulate=accumulate,
+        add_gradient=add_gradient))
+end
+
+"""
+    loss!(graph; source, labels=nothing, targets=nothing, lengths=nothing, active=nothing, sample_weights=nothing,
+          class_weights=nothing, loss=nothing, losses=nothing, correct=nothing, counted=nothing, predictions=nothing,
+          gradient=nothing, kind=:cross_entropy, steps=1, classes, batch=1, label_smoothing, gradient_scale,
+          targets_per_step=false, ignores_label=false, ignored_label=0, sum=false, accumulate=false, add_gradient=false)
+
+Appends a loss. The operation's values are `:gradient_scale` and, of a cross-entropy, `:label_smoothing`.
+
+A loss of predictions x `[C, B, T]` against labels or targets, with its gradient and the number of correct predictions.
+Each step t of each batch row b is one sample. The definitions are those of PyTorch's `CrossEntropyLoss` and `MSELoss`;
+what differs from them says so.
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `source`: Predictions (for a cross-entropy: logits), read: f32, f64, f16, bf16 or u32 (counts of spikes, rounded to
+  f32).
+- `labels`: The class of each row, or of each step with `targets_per_step`, read: u32. Either `labels` or `targets` is
+  needed.
+- `targets`: The target of each element, or with `targets_per_step` of each step, read: f32, or f64 with an f64 source.
+  For a cross-entropy they are the probabilities of the classes.
+- `lengths`: How many steps of each batch row count, from the first on, read: u32. Above T counts as T. `nothing`
+  (default): all T.
+- `active`: How many batch rows count, from the first on, read: u32. Above B counts as B. `nothing` (default): all B.
+- `sample_weights`: The weight of each batch row, read: f32. `nothing` (default): all 1.
+- `class_weights`: The weight of each class, read: f32. `nothing` (default): all 1.
+- `loss`: The loss, written, or added to with `accumulate`: f32 or f64. It is computed in f64 and rounded once.
+  Optional, as are all outputs; at least one is needed.
+- `losses`: The loss of each sample, as above, not divided by anything, written: f32, or f64 with an f64 source.
+- `correct`: How many samples that count have a prediction equal to their label, written, or added to with `accumulate`:
+  u32, which stays at the largest number once it is reached. Needs `labels`.
+- `counted`: How many samples count, likewise.
+- `predictions`: The class with the largest prediction, written: u32. Of several, the lowest one; a NaN is above every
+  number, as in PyTorch. 0 for steps beyond `lengths` and rows beyond `active`.
+- `gradient`: dL/dx, written, or added to with `add_gradient`: f32, or f64 with an f64 source. It may be `grad_v_seq` of
+  [`backward!`](@ref) or `grad_spike_seq` of [`backward!`](@ref) of the layer that made `source`.
+- `kind`: One of `:cross_entropy`, `:mean_squared_error`. Default: cross-entropy.
+- `steps`: Steps T. Default: 1. T * B must be below 2^32.
+- `classes`: Classes C, or outputs, at least 1 and below 2^31.
+- `batch`: Batch rows B. Default: 1.
+- `label_smoothing`: From 0 (default) to 1; cross-entropy only. The operation's value `:label_smoothing`.
+- `gradient_scale`: A finite factor of the gradient, not of the loss, such as for 16-bit layers. 0 (default): 1. The
+  operation's value `:gradient_scale`, for which 0 is 0.
+- `targets_per_step`: `true`: `labels` are `[B, T]`, or `targets` are `[C, B, T]`. Default `false`: they are `[B]` or
+  `[C, B]` and the same in every step.
+- `ignores_label`: `true`: samples whose label is `ignored_label` do not count. Default `false`: every label is a class.
+- `ignored_label`: Any number, a class or not; used with `ignores_label`.
+- `sum`: `true`: the loss and its gradient are those of the sum over samples. Default `false`: of the mean.
+- `accumulate`: `true`: the loss, `correct` and `counted` are added to what their buffers hold, so that an epoch can be
+  summed on the device: with `sum`, the mean of the epoch is its loss divided by `counted`. Default `false`: they are
+  replaced.
+- `add_gradient`: `true`: the gradient is added to what its buffer holds; elements of samples that do not count are not
+  touched. Default `false`: all elements are written.
+"""
+loss!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_loss, loss_request(graph.context; arguments...), graph)
+
+"""
+    loss!(context; stream=nothing, ...)
+
+Computes a loss now. The keywords are those of `loss!(graph; ...)`; `stream` is the CUDA stream to run on, by default
+the context's own.
+"""
+loss!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_loss, loss_request(context; arguments...), stream, context)
 
 # ---- fill! -----------------------------------------------------------------------------------------------------------
 

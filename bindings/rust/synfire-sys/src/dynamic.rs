@@ -48,14 +48,12 @@ pub(crate) struct Table {
     pub synfire_convert_spikes: unsafe extern "C" fn(synfire_context, *const synfire_convert_spikes_desc, synfire_stream) -> synfire_status,
     pub synfire_count_spikes: unsafe extern "C" fn(synfire_context, *const synfire_count_spikes_desc, synfire_stream) -> synfire_status,
     pub synfire_encode_bernoulli: unsafe extern "C" fn(synfire_context, *const synfire_encode_bernoulli_desc, synfire_stream) -> synfire_status,
+    pub synfire_gather_rows: unsafe extern "C" fn(synfire_context, *const synfire_gather_rows_desc, synfire_stream) -> synfire_status,
+    pub synfire_shuffle: unsafe extern "C" fn(synfire_context, *const synfire_shuffle_desc, synfire_stream) -> synfire_status,
     pub synfire_reduce: unsafe extern "C" fn(synfire_context, *const synfire_reduce_desc, synfire_stream) -> synfire_status,
     pub synfire_reduce_backward: unsafe extern "C" fn(synfire_context, *const synfire_reduce_backward_desc, synfire_stream) -> synfire_status,
     pub synfire_rate_loss: unsafe extern "C" fn(synfire_context, *const synfire_rate_loss_desc, synfire_stream) -> synfire_status,
-    pub synfire_gather_rows: unsafe extern "C" fn(synfire_context, *const synfire_gather_rows_desc, synfire_stream) -> synfire_status,
-    pub synfire_shuffle: unsafe extern "C" fn(synfire_context, *const synfire_shuffle_desc, synfire_stream) -> synfire_status,
-    pub synfire_graph_record_reduce: unsafe extern "C" fn(synfire_graph, *const synfire_reduce_desc) -> synfire_status,
-    pub synfire_graph_record_reduce_backward: unsafe extern "C" fn(synfire_graph, *const synfire_reduce_backward_desc) -> synfire_status,
-    pub synfire_graph_record_rate_loss: unsafe extern "C" fn(synfire_graph, *const synfire_rate_loss_desc) -> synfire_status,
+    pub synfire_loss: unsafe extern "C" fn(synfire_context, *const synfire_loss_desc, synfire_stream) -> synfire_status,
     pub synfire_scale_add: unsafe extern "C" fn(synfire_context, *const synfire_scale_add_desc, synfire_stream) -> synfire_status,
     pub synfire_graph_create: unsafe extern "C" fn(synfire_context, *const synfire_graph_desc, *mut synfire_graph) -> synfire_status,
     pub synfire_graph_destroy: unsafe extern "C" fn(synfire_graph),
@@ -67,6 +65,10 @@ pub(crate) struct Table {
     pub synfire_graph_record_encode_bernoulli: unsafe extern "C" fn(synfire_graph, *const synfire_encode_bernoulli_desc) -> synfire_status,
     pub synfire_graph_record_gather_rows: unsafe extern "C" fn(synfire_graph, *const synfire_gather_rows_desc) -> synfire_status,
     pub synfire_graph_record_shuffle: unsafe extern "C" fn(synfire_graph, *const synfire_shuffle_desc) -> synfire_status,
+    pub synfire_graph_record_reduce: unsafe extern "C" fn(synfire_graph, *const synfire_reduce_desc) -> synfire_status,
+    pub synfire_graph_record_reduce_backward: unsafe extern "C" fn(synfire_graph, *const synfire_reduce_backward_desc) -> synfire_status,
+    pub synfire_graph_record_rate_loss: unsafe extern "C" fn(synfire_graph, *const synfire_rate_loss_desc) -> synfire_status,
+    pub synfire_graph_record_loss: unsafe extern "C" fn(synfire_graph, *const synfire_loss_desc) -> synfire_status,
     pub synfire_graph_record_native: unsafe extern "C" fn(synfire_graph, *const synfire_native_desc) -> synfire_status,
     pub synfire_graph_record_fill: unsafe extern "C" fn(synfire_graph, *const synfire_fill_desc) -> synfire_status,
     pub synfire_graph_record_scale_add: unsafe extern "C" fn(synfire_graph, *const synfire_scale_add_desc) -> synfire_status,
@@ -143,14 +145,12 @@ impl Table {
             synfire_convert_spikes: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_convert_spikes_desc, synfire_stream) -> synfire_status>(find("synfire_convert_spikes\0")?),
             synfire_count_spikes: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_count_spikes_desc, synfire_stream) -> synfire_status>(find("synfire_count_spikes\0")?),
             synfire_encode_bernoulli: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_encode_bernoulli_desc, synfire_stream) -> synfire_status>(find("synfire_encode_bernoulli\0")?),
+            synfire_gather_rows: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_gather_rows_desc, synfire_stream) -> synfire_status>(find("synfire_gather_rows\0")?),
+            synfire_shuffle: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_shuffle_desc, synfire_stream) -> synfire_status>(find("synfire_shuffle\0")?),
             synfire_reduce: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_reduce_desc, synfire_stream) -> synfire_status>(find("synfire_reduce\0")?),
             synfire_reduce_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_reduce_backward_desc, synfire_stream) -> synfire_status>(find("synfire_reduce_backward\0")?),
             synfire_rate_loss: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_rate_loss_desc, synfire_stream) -> synfire_status>(find("synfire_rate_loss\0")?),
-            synfire_gather_rows: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_gather_rows_desc, synfire_stream) -> synfire_status>(find("synfire_gather_rows\0")?),
-            synfire_shuffle: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_shuffle_desc, synfire_stream) -> synfire_status>(find("synfire_shuffle\0")?),
-            synfire_graph_record_reduce: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_reduce_desc) -> synfire_status>(find("synfire_graph_record_reduce\0")?),
-            synfire_graph_record_reduce_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_reduce_backward_desc) -> synfire_status>(find("synfire_graph_record_reduce_backward\0")?),
-            synfire_graph_record_rate_loss: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_rate_loss_desc) -> synfire_status>(find("synfire_graph_record_rate_loss\0")?),
+            synfire_loss: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_loss_desc, synfire_stream) -> synfire_status>(find("synfire_loss\0")?),
             synfire_scale_add: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_scale_add_desc, synfire_stream) -> synfire_status>(find("synfire_scale_add\0")?),
             synfire_graph_create: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_graph_desc, *mut synfire_graph) -> synfire_status>(find("synfire_graph_create\0")?),
             synfire_graph_destroy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph)>(find("synfire_graph_destroy\0")?),
@@ -162,6 +162,10 @@ impl Table {
             synfire_graph_record_encode_bernoulli: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_encode_bernoulli_desc) -> synfire_status>(find("synfire_graph_record_encode_bernoulli\0")?),
             synfire_graph_record_gather_rows: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_gather_rows_desc) -> synfire_status>(find("synfire_graph_record_gather_rows\0")?),
             synfire_graph_record_shuffle: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_shuffle_desc) -> synfire_status>(find("synfire_graph_record_shuffle\0")?),
+            synfire_graph_record_reduce: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_reduce_desc) -> synfire_status>(find("synfire_graph_record_reduce\0")?),
+            synfire_graph_record_reduce_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_reduce_backward_desc) -> synfire_status>(find("synfire_graph_record_reduce_backward\0")?),
+            synfire_graph_record_rate_loss: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_rate_loss_desc) -> synfire_status>(find("synfire_graph_record_rate_loss\0")?),
+            synfire_graph_record_loss: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_loss_desc) -> synfire_status>(find("synfire_graph_record_loss\0")?),
             synfire_graph_record_native: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_native_desc) -> synfire_status>(find("synfire_graph_record_native\0")?),
             synfire_graph_record_fill: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_fill_desc) -> synfire_status>(find("synfire_graph_record_fill\0")?),
             synfire_graph_record_scale_add: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_scale_add_desc) -> synfire_status>(find("synfire_graph_record_scale_add\0")?),
@@ -519,6 +523,22 @@ pub unsafe fn synfire_encode_bernoulli(context: synfire_context, desc: *const sy
 
 /// # Safety
 ///
+/// As `synfire_gather_rows` in synfire.h.
+#[inline]
+pub unsafe fn synfire_gather_rows(context: synfire_context, desc: *const synfire_gather_rows_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_gather_rows)(context, desc, stream)
+}
+
+/// # Safety
+///
+/// As `synfire_shuffle` in synfire.h.
+#[inline]
+pub unsafe fn synfire_shuffle(context: synfire_context, desc: *const synfire_shuffle_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_shuffle)(context, desc, stream)
+}
+
+/// # Safety
+///
 /// As `synfire_reduce` in synfire.h.
 #[inline]
 pub unsafe fn synfire_reduce(context: synfire_context, desc: *const synfire_reduce_desc, stream: synfire_stream) -> synfire_status {
@@ -543,42 +563,10 @@ pub unsafe fn synfire_rate_loss(context: synfire_context, desc: *const synfire_r
 
 /// # Safety
 ///
-/// As `synfire_gather_rows` in synfire.h.
+/// As `synfire_loss` in synfire.h.
 #[inline]
-pub unsafe fn synfire_gather_rows(context: synfire_context, desc: *const synfire_gather_rows_desc, stream: synfire_stream) -> synfire_status {
-    (crate::load::table().synfire_gather_rows)(context, desc, stream)
-}
-
-/// # Safety
-///
-/// As `synfire_shuffle` in synfire.h.
-#[inline]
-pub unsafe fn synfire_shuffle(context: synfire_context, desc: *const synfire_shuffle_desc, stream: synfire_stream) -> synfire_status {
-    (crate::load::table().synfire_shuffle)(context, desc, stream)
-}
-
-/// # Safety
-///
-/// As `synfire_graph_record_reduce` in synfire.h.
-#[inline]
-pub unsafe fn synfire_graph_record_reduce(graph: synfire_graph, desc: *const synfire_reduce_desc) -> synfire_status {
-    (crate::load::table().synfire_graph_record_reduce)(graph, desc)
-}
-
-/// # Safety
-///
-/// As `synfire_graph_record_reduce_backward` in synfire.h.
-#[inline]
-pub unsafe fn synfire_graph_record_reduce_backward(graph: synfire_graph, desc: *const synfire_reduce_backward_desc) -> synfire_status {
-    (crate::load::table().synfire_graph_record_reduce_backward)(graph, desc)
-}
-
-/// # Safety
-///
-/// As `synfire_graph_record_rate_loss` in synfire.h.
-#[inline]
-pub unsafe fn synfire_graph_record_rate_loss(graph: synfire_graph, desc: *const synfire_rate_loss_desc) -> synfire_status {
-    (crate::load::table().synfire_graph_record_rate_loss)(graph, desc)
+pub unsafe fn synfire_loss(context: synfire_context, desc: *const synfire_loss_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_loss)(context, desc, stream)
 }
 
 /// # Safety
@@ -667,6 +655,38 @@ pub unsafe fn synfire_graph_record_gather_rows(graph: synfire_graph, desc: *cons
 #[inline]
 pub unsafe fn synfire_graph_record_shuffle(graph: synfire_graph, desc: *const synfire_shuffle_desc) -> synfire_status {
     (crate::load::table().synfire_graph_record_shuffle)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_reduce` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_reduce(graph: synfire_graph, desc: *const synfire_reduce_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_reduce)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_reduce_backward` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_reduce_backward(graph: synfire_graph, desc: *const synfire_reduce_backward_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_reduce_backward)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_rate_loss` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_rate_loss(graph: synfire_graph, desc: *const synfire_rate_loss_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_rate_loss)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_loss` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_loss(graph: synfire_graph, desc: *const synfire_loss_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_loss)(graph, desc)
 }
 
 /// # Safety

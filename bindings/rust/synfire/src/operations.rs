@@ -50,7 +50,7 @@ use synfire_sys as sys;
 
 crate::values::values! {
     /// Values of `SYNFIRE_REDUCE_*`.
-    Reduce {
+    ReduceKind {
         /// Their sum.
         Sum = SYNFIRE_REDUCE_SUM,
         /// Their sum, divided by how many count.
@@ -70,6 +70,15 @@ crate::values::values! {
         Batch = SYNFIRE_AXIS_BATCH,
     }
 }
+crate::values::values! {
+    /// Values of `SYNFIRE_LOSS_*`.
+    LossKind {
+        /// Cross-entropy of the softmax of the predictions.
+        CrossEntropy = SYNFIRE_LOSS_CROSS_ENTROPY,
+        /// Mean of the squares of the differences.
+        MeanSquaredError = SYNFIRE_LOSS_MEAN_SQUARED_ERROR,
+    }
+}
 crate::values::flags! {
     /// A sum of `SYNFIRE_BOUND_*`; combine them with `|`.
     Bounds {
@@ -77,386 +86,6 @@ crate::values::flags! {
         LOWER = SYNFIRE_BOUND_LOWER,
         /// `upper` applies.
         UPPER = SYNFIRE_BOUND_UPPER,
-    }
-}
-
-/// A reduction of `[T, B, N]` over the steps or over the batch, such as a readout: the sum of the spikes of each neuron,
-/// or its mean, largest or last potential.
-#[derive(Clone, Copy, Debug)]
-#[must_use]
-pub struct Reduce<'a> {
-    reduction: Reduce,
-    axis: Axis,
-    n_steps: i64,
-    n_neurons: i64,
-    batch: i64,
-    source: &'a Arc<BufferCore>,
-    destination: &'a Arc<BufferCore>,
-    lengths: Option<&'a Arc<BufferCore>>,
-    n_active: Option<&'a Arc<BufferCore>>,
-}
-impl<'a> Reduce<'a> {
-    /// With what it needs; everything else has its default.
-    ///
-    /// - `source`: Read: numbers `[T, B, N]` in f32, f64, f16, bf16 or u32 (counts), or spikes `[T, B, N]` in
-    ///   [`DType::U8`](crate::DType::U8), where every non-zero element counts as 1, [`DType::Bits`](crate::DType::Bits)
-    ///   or [`DType::TimeBits`](crate::DType::TimeBits). Dense spikes of 0 and 1 in f32, f64, f16 or bf16 are numbers,
-    ///   and give the same results.
-    /// - `destination`: Written: `[B, N]` over the steps, `[T, N]` over the batch. f64 for an f64 source, f32 for f32,
-    ///   f16 and bf16, either one for u32 and packed or u8 spikes. Must not overlap another buffer of the operation.
-    pub fn new<S: Element, D: Element>(source: &'a Buffer<S>, destination: &'a Buffer<D>) -> Self {
-        Reduce {
-            reduction: Reduce::Sum,
-            axis: Axis::Steps,
-            n_steps: 0,
-            n_neurons: 0,
-            batch: 0,
-            source: &source.core,
-            destination: &destination.core,
-            lengths: None,
-            n_active: None,
-        }
-    }
-    /// One of [`Reduce`]. Default: the sum.
-    pub fn reduction(mut self, reduction: Reduce) -> Self {
-        self.reduction = reduction;
-        self
-    }
-    /// One of [`Axis`]. Default: the steps.
-    pub fn axis(mut self, axis: Axis) -> Self {
-        self.axis = axis;
-        self
-    }
-    /// Steps T, at least 1.
-    pub fn n_steps(mut self, n_steps: i64) -> Self {
-        self.n_steps = n_steps;
-        self
-    }
-    /// Neurons N of one batch row, at least 1.
-    pub fn n_neurons(mut self, n_neurons: i64) -> Self {
-        self.n_neurons = n_neurons;
-        self
-    }
-    /// Batch rows B. Default: 1.
-    pub fn batch(mut self, batch: i64) -> Self {
-        self.batch = batch;
-        self
-    }
-    /// How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as T. Without
-    /// (default): all T. Its shape: `[B]`.
-    pub fn lengths<T: Element>(mut self, lengths: &'a Buffer<T>) -> Self {
-        self.lengths = Some(&lengths.core);
-        self
-    }
-    /// How many batch rows count, from the first on: u32, read in every run. Above B counts as B. Without (default): all
-    /// B. Its shape: `[1]`.
-    pub fn n_active<T: Element>(mut self, n_active: &'a Buffer<T>) -> Self {
-        self.n_active = Some(&n_active.core);
-        self
-    }
-    /// Appends a reduction; [`Reduce`] says what is computed.
-    pub fn record(self, graph: &mut Graph) -> Result<Operation> {
-        let desc = self.desc();
-        // SAFETY: live handles; the descriptor lives for the call.
-        check(unsafe { sys::synfire_graph_record_reduce(graph.as_raw(), &desc) })?;
-        self.buffers().for_each(|core| graph.keep(core));
-        graph.appended()
-    }
-    /// Reduces an array over its steps or its batch now: the same operation that [`Reduce::record`] records. Returns
-    /// when it is done.
-    pub fn run(self, context: &Context) -> Result<()> {
-        let desc = self.desc();
-        let mut held: Vec<&Held> = vec![];
-        held.extend(self.buffers().map(|core| &core.held));
-        // SAFETY: live handles, held for the call; the descriptor lives for it.
-        context.now(held, || unsafe { sys::synfire_reduce(context.raw, &desc, null_mut()) })
-    }
-    fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
-        [Some(self.source), Some(self.destination), self.lengths, self.n_active].into_iter().flatten()
-    }
-    fn desc(&self) -> sys::synfire_reduce_desc {
-        sys::synfire_reduce_desc {
-            struct_size: size_of::<sys::synfire_reduce_desc>() as u32,
-            reduction: self.reduction.to_raw(),
-            axis: self.axis.to_raw(),
-            reserved: 0,
-            n_steps: self.n_steps,
-            n_neurons: self.n_neurons,
-            batch: self.batch,
-            source: self.source.raw,
-            destination: self.destination.raw,
-            lengths: self.lengths.map_or(null_mut(), |core| core.raw),
-            n_active: self.n_active.map_or(null_mut(), |core| core.raw),
-        }
-    }
-}
-
-/// The gradient of a reduction with respect to its source. Fields that [`Reduce`] has too are those of the reduction.
-#[derive(Clone, Copy, Debug)]
-#[must_use]
-pub struct ReduceBackward<'a> {
-    reduction: Reduce,
-    axis: Axis,
-    accumulate: bool,
-    n_steps: i64,
-    n_neurons: i64,
-    batch: i64,
-    grad_destination: &'a Arc<BufferCore>,
-    source: Option<&'a Arc<BufferCore>>,
-    lengths: Option<&'a Arc<BufferCore>>,
-    n_active: Option<&'a Arc<BufferCore>>,
-    grad_source: &'a Arc<BufferCore>,
-}
-impl<'a> ReduceBackward<'a> {
-    /// With what it needs; everything else has its default.
-    ///
-    /// - `grad_destination`: Read: dL/d(destination), `[B, N]` over the steps, `[T, N]` over the batch; f32 or f64.
-    /// - `grad_source`: Written, or added to: dL/d(source) `[T, B, N]`, such as [`Backward::grad_spike_seq`] or
-    ///   [`Backward::grad_v_seq`]. f64 if `grad_destination` is f64, otherwise f32, f16 or bf16. Must not overlap
-    ///   another buffer of the operation.
-    pub fn new<A: Element, B: Element>(grad_destination: &'a Buffer<A>, grad_source: &'a Buffer<B>) -> Self {
-        ReduceBackward {
-            reduction: Reduce::Sum,
-            axis: Axis::Steps,
-            accumulate: false,
-            n_steps: 0,
-            n_neurons: 0,
-            batch: 0,
-            grad_destination: &grad_destination.core,
-            source: None,
-            lengths: None,
-            n_active: None,
-            grad_source: &grad_source.core,
-        }
-    }
-    /// One of [`Reduce`]. Default: the sum.
-    pub fn reduction(mut self, reduction: Reduce) -> Self {
-        self.reduction = reduction;
-        self
-    }
-    /// One of [`Axis`]. Default: the steps.
-    pub fn axis(mut self, axis: Axis) -> Self {
-        self.axis = axis;
-        self
-    }
-    /// `true`: gradients are added to what `grad_source` holds; elements that receive nothing are not touched. `false`
-    /// (default): all elements are written.
-    pub fn accumulate(mut self, accumulate: bool) -> Self {
-        self.accumulate = accumulate;
-        self
-    }
-    /// Steps T, at least 1.
-    pub fn n_steps(mut self, n_steps: i64) -> Self {
-        self.n_steps = n_steps;
-        self
-    }
-    /// Neurons N of one batch row, at least 1.
-    pub fn n_neurons(mut self, n_neurons: i64) -> Self {
-        self.n_neurons = n_neurons;
-        self
-    }
-    /// Batch rows B. Default: 1.
-    pub fn batch(mut self, batch: i64) -> Self {
-        self.batch = batch;
-        self
-    }
-    /// Read: `source` of [`Reduce`], for a maximum, which needs it. Other reductions do not use it. Its shape: spikes
-    /// `[T, B, N]`.
-    pub fn source<T: Element>(mut self, source: &'a Buffer<T>) -> Self {
-        self.source = Some(&source.core);
-        self
-    }
-    /// As in the reduction. Its shape: `[B]`.
-    pub fn lengths<T: Element>(mut self, lengths: &'a Buffer<T>) -> Self {
-        self.lengths = Some(&lengths.core);
-        self
-    }
-    /// As in the reduction. Its shape: `[1]`.
-    pub fn n_active<T: Element>(mut self, n_active: &'a Buffer<T>) -> Self {
-        self.n_active = Some(&n_active.core);
-        self
-    }
-    /// Appends the gradient of a reduction; [`ReduceBackward`] says what is computed.
-    pub fn record(self, graph: &mut Graph) -> Result<Operation> {
-        let desc = self.desc();
-        // SAFETY: live handles; the descriptor lives for the call.
-        check(unsafe { sys::synfire_graph_record_reduce_backward(graph.as_raw(), &desc) })?;
-        self.buffers().for_each(|core| graph.keep(core));
-        graph.appended()
-    }
-    /// Computes the gradient of a reduction now: the same operation that [`ReduceBackward::record`] records. Returns
-    /// when it is done.
-    pub fn run(self, context: &Context) -> Result<()> {
-        let desc = self.desc();
-        let mut held: Vec<&Held> = vec![];
-        held.extend(self.buffers().map(|core| &core.held));
-        // SAFETY: live handles, held for the call; the descriptor lives for it.
-        context.now(held, || unsafe { sys::synfire_reduce_backward(context.raw, &desc, null_mut()) })
-    }
-    fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
-        [Some(self.grad_destination), self.source, self.lengths, self.n_active, Some(self.grad_source)]
-            .into_iter()
-            .flatten()
-    }
-    fn desc(&self) -> sys::synfire_reduce_backward_desc {
-        sys::synfire_reduce_backward_desc {
-            struct_size: size_of::<sys::synfire_reduce_backward_desc>() as u32,
-            reduction: self.reduction.to_raw(),
-            axis: self.axis.to_raw(),
-            accumulate: self.accumulate.into(),
-            n_steps: self.n_steps,
-            n_neurons: self.n_neurons,
-            batch: self.batch,
-            grad_destination: self.grad_destination.raw,
-            source: self.source.map_or(null_mut(), |core| core.raw),
-            lengths: self.lengths.map_or(null_mut(), |core| core.raw),
-            n_active: self.n_active.map_or(null_mut(), |core| core.raw),
-            grad_source: self.grad_source.raw,
-        }
-    }
-}
-
-/// A loss that draws the firing rates of a layer towards a target, with its gradient: a regulariser beside the loss of a
-/// task, against neurons that are silent or always active.
-#[derive(Clone, Copy, Debug)]
-#[must_use]
-pub struct RateLoss<'a> {
-    whole_layer: bool,
-    n_steps: i64,
-    n_neurons: i64,
-    batch: i64,
-    target: f64,
-    strength: f64,
-    spikes: &'a Arc<BufferCore>,
-    lengths: Option<&'a Arc<BufferCore>>,
-    n_active: Option<&'a Arc<BufferCore>>,
-    loss: Option<&'a Arc<BufferCore>>,
-    grad_spike_seq: Option<&'a Arc<BufferCore>>,
-    accumulate_loss: bool,
-    accumulate: bool,
-}
-impl<'a> RateLoss<'a> {
-    /// With what it needs; everything else has its default.
-    ///
-    /// - `spikes`: Read, in any format that `source` of [`ConvertSpikes`] may have. Its shape: spikes `[T, B, N]`.
-    pub fn new<T: Element>(spikes: &'a Buffer<T>) -> Self {
-        RateLoss {
-            whole_layer: false,
-            n_steps: 0,
-            n_neurons: 0,
-            batch: 0,
-            target: 0.0,
-            strength: 0.0,
-            spikes: &spikes.core,
-            lengths: None,
-            n_active: None,
-            loss: None,
-            grad_spike_seq: None,
-            accumulate_loss: false,
-            accumulate: false,
-        }
-    }
-    /// `false` (default): the rate of each neuron is drawn to the target. `true`: the mean rate of the layer is.
-    pub fn whole_layer(mut self, whole_layer: bool) -> Self {
-        self.whole_layer = whole_layer;
-        self
-    }
-    /// Steps T, at least 1.
-    pub fn n_steps(mut self, n_steps: i64) -> Self {
-        self.n_steps = n_steps;
-        self
-    }
-    /// Neurons N of one batch row, at least 1.
-    pub fn n_neurons(mut self, n_neurons: i64) -> Self {
-        self.n_neurons = n_neurons;
-        self
-    }
-    /// Batch rows B. Default: 1.
-    pub fn batch(mut self, batch: i64) -> Self {
-        self.batch = batch;
-        self
-    }
-    /// Spikes per step, finite. The operation's value `"target"`.
-    pub fn target(mut self, target: f64) -> Self {
-        self.target = target;
-        self
-    }
-    /// Factor of the loss, finite. The operation's value `"strength"`.
-    pub fn strength(mut self, strength: f64) -> Self {
-        self.strength = strength;
-        self
-    }
-    /// How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as T. Without
-    /// (default): all T. Its shape: `[B]`.
-    pub fn lengths<T: Element>(mut self, lengths: &'a Buffer<T>) -> Self {
-        self.lengths = Some(&lengths.core);
-        self
-    }
-    /// How many batch rows count, from the first on: u32, read in every run. Above B counts as B. Without (default): all
-    /// B. Its shape: `[1]`.
-    pub fn n_active<T: Element>(mut self, n_active: &'a Buffer<T>) -> Self {
-        self.n_active = Some(&n_active.core);
-        self
-    }
-    /// Written, or added to: L, in f32 or f64. At least one output is needed. Its shape: `[1]`.
-    pub fn loss<T: Element>(mut self, loss: &'a Buffer<T>) -> Self {
-        self.loss = Some(&loss.core);
-        self
-    }
-    /// Written, or added to: dL/dS, in f32, f64, f16 or bf16, such as [`Backward::grad_spike_seq`]. At least one output
-    /// is needed. Its shape: `[T, B, N]`.
-    pub fn grad_spike_seq<T: Element>(mut self, grad_spike_seq: &'a Buffer<T>) -> Self {
-        self.grad_spike_seq = Some(&grad_spike_seq.core);
-        self
-    }
-    /// `true`: the loss is added to what `loss` holds, in f64, and rounded once. `false` (default): it replaces that.
-    pub fn accumulate_loss(mut self, accumulate_loss: bool) -> Self {
-        self.accumulate_loss = accumulate_loss;
-        self
-    }
-    /// `true`: the gradient is added to what `grad_spike_seq` holds, in f32 (f64 in f64); elements that do not count are
-    /// not touched. `false` (default): it replaces that, and is +0 where nothing counts.
-    pub fn accumulate(mut self, accumulate: bool) -> Self {
-        self.accumulate = accumulate;
-        self
-    }
-    /// Appends a rate loss; [`RateLoss`] says what is computed.
-    pub fn record(self, graph: &mut Graph) -> Result<Operation> {
-        let desc = self.desc();
-        // SAFETY: live handles; the descriptor lives for the call.
-        check(unsafe { sys::synfire_graph_record_rate_loss(graph.as_raw(), &desc) })?;
-        self.buffers().for_each(|core| graph.keep(core));
-        graph.appended()
-    }
-    /// Computes a rate loss and its gradient now: the same operation that [`RateLoss::record`] records. Returns when it
-    /// is done.
-    pub fn run(self, context: &Context) -> Result<()> {
-        let desc = self.desc();
-        let mut held: Vec<&Held> = vec![];
-        held.extend(self.buffers().map(|core| &core.held));
-        // SAFETY: live handles, held for the call; the descriptor lives for it.
-        context.now(held, || unsafe { sys::synfire_rate_loss(context.raw, &desc, null_mut()) })
-    }
-    fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
-        [Some(self.spikes), self.lengths, self.n_active, self.loss, self.grad_spike_seq].into_iter().flatten()
-    }
-    fn desc(&self) -> sys::synfire_rate_loss_desc {
-        sys::synfire_rate_loss_desc {
-            struct_size: size_of::<sys::synfire_rate_loss_desc>() as u32,
-            whole_layer: self.whole_layer.into(),
-            n_steps: self.n_steps,
-            n_neurons: self.n_neurons,
-            batch: self.batch,
-            target: self.target,
-            strength: self.strength,
-            spikes: self.spikes.raw,
-            lengths: self.lengths.map_or(null_mut(), |core| core.raw),
-            n_active: self.n_active.map_or(null_mut(), |core| core.raw),
-            loss: self.loss.map_or(null_mut(), |core| core.raw),
-            grad_spike_seq: self.grad_spike_seq.map_or(null_mut(), |core| core.raw),
-            accumulate_loss: self.accumulate_loss.into(),
-            accumulate: self.accumulate.into(),
-        }
     }
 }
 
@@ -1220,6 +849,654 @@ impl<'a> Shuffle<'a> {
             n_active: self.n_active.map_or(null_mut(), |core| core.raw),
             seed: self.seed,
             offset: self.offset,
+        }
+    }
+}
+
+/// A reduction of `[T, B, N]` over the steps or over the batch, such as a readout: the sum of the spikes of each neuron,
+/// or its mean, largest or last potential.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct Reduce<'a> {
+    reduction: ReduceKind,
+    axis: Axis,
+    n_steps: i64,
+    n_neurons: i64,
+    batch: i64,
+    source: &'a Arc<BufferCore>,
+    destination: &'a Arc<BufferCore>,
+    lengths: Option<&'a Arc<BufferCore>>,
+    n_active: Option<&'a Arc<BufferCore>>,
+}
+impl<'a> Reduce<'a> {
+    /// With what it needs; everything else has its default.
+    ///
+    /// - `source`: Read: numbers `[T, B, N]` in f32, f64, f16, bf16 or u32 (counts), or spikes `[T, B, N]` in
+    ///   [`DType::U8`](crate::DType::U8), where every non-zero element counts as 1, [`DType::Bits`](crate::DType::Bits)
+    ///   or [`DType::TimeBits`](crate::DType::TimeBits). Dense spikes of 0 and 1 in f32, f64, f16 or bf16 are numbers,
+    ///   and give the same results.
+    /// - `destination`: Written: `[B, N]` over the steps, `[T, N]` over the batch. f64 for an f64 source, f32 for f32,
+    ///   f16 and bf16, either one for u32 and packed or u8 spikes. Must not overlap another buffer of the operation.
+    pub fn new<S: Element, D: Element>(source: &'a Buffer<S>, destination: &'a Buffer<D>) -> Self {
+        Reduce {
+            reduction: ReduceKind::Sum,
+            axis: Axis::Steps,
+            n_steps: 0,
+            n_neurons: 0,
+            batch: 0,
+            source: &source.core,
+            destination: &destination.core,
+            lengths: None,
+            n_active: None,
+        }
+    }
+    /// One of [`ReduceKind`]. Default: the sum.
+    pub fn reduction(mut self, reduction: ReduceKind) -> Self {
+        self.reduction = reduction;
+        self
+    }
+    /// One of [`Axis`]. Default: the steps.
+    pub fn axis(mut self, axis: Axis) -> Self {
+        self.axis = axis;
+        self
+    }
+    /// Steps T, at least 1.
+    pub fn n_steps(mut self, n_steps: i64) -> Self {
+        self.n_steps = n_steps;
+        self
+    }
+    /// Neurons N of one batch row, at least 1.
+    pub fn n_neurons(mut self, n_neurons: i64) -> Self {
+        self.n_neurons = n_neurons;
+        self
+    }
+    /// Batch rows B. Default: 1.
+    pub fn batch(mut self, batch: i64) -> Self {
+        self.batch = batch;
+        self
+    }
+    /// How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as T. Without
+    /// (default): all T. Its shape: `[B]`.
+    pub fn lengths<T: Element>(mut self, lengths: &'a Buffer<T>) -> Self {
+        self.lengths = Some(&lengths.core);
+        self
+    }
+    /// How many batch rows count, from the first on: u32, read in every run. Above B counts as B. Without (default): all
+    /// B. Its shape: `[1]`.
+    pub fn n_active<T: Element>(mut self, n_active: &'a Buffer<T>) -> Self {
+        self.n_active = Some(&n_active.core);
+        self
+    }
+    /// Appends a reduction; [`Reduce`] says what is computed.
+    pub fn record(self, graph: &mut Graph) -> Result<Operation> {
+        let desc = self.desc();
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_graph_record_reduce(graph.as_raw(), &desc) })?;
+        self.buffers().for_each(|core| graph.keep(core));
+        graph.appended()
+    }
+    /// Reduces an array over its steps or its batch now: the same operation that [`Reduce::record`] records. Returns
+    /// when it is done.
+    pub fn run(self, context: &Context) -> Result<()> {
+        let desc = self.desc();
+        let mut held: Vec<&Held> = vec![];
+        held.extend(self.buffers().map(|core| &core.held));
+        // SAFETY: live handles, held for the call; the descriptor lives for it.
+        context.now(held, || unsafe { sys::synfire_reduce(context.raw, &desc, null_mut()) })
+    }
+    fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
+        [Some(self.source), Some(self.destination), self.lengths, self.n_active].into_iter().flatten()
+    }
+    fn desc(&self) -> sys::synfire_reduce_desc {
+        sys::synfire_reduce_desc {
+            struct_size: size_of::<sys::synfire_reduce_desc>() as u32,
+            reduction: self.reduction.to_raw(),
+            axis: self.axis.to_raw(),
+            reserved: 0,
+            n_steps: self.n_steps,
+            n_neurons: self.n_neurons,
+            batch: self.batch,
+            source: self.source.raw,
+            destination: self.destination.raw,
+            lengths: self.lengths.map_or(null_mut(), |core| core.raw),
+            n_active: self.n_active.map_or(null_mut(), |core| core.raw),
+        }
+    }
+}
+
+/// The gradient of a reduction with respect to its source. Fields that [`Reduce`] has too are those of the reduction.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct ReduceBackward<'a> {
+    reduction: ReduceKind,
+    axis: Axis,
+    accumulate: bool,
+    n_steps: i64,
+    n_neurons: i64,
+    batch: i64,
+    grad_destination: &'a Arc<BufferCore>,
+    source: Option<&'a Arc<BufferCore>>,
+    lengths: Option<&'a Arc<BufferCore>>,
+    n_active: Option<&'a Arc<BufferCore>>,
+    grad_source: &'a Arc<BufferCore>,
+}
+impl<'a> ReduceBackward<'a> {
+    /// With what it needs; everything else has its default.
+    ///
+    /// - `grad_destination`: Read: dL/d(destination), `[B, N]` over the steps, `[T, N]` over the batch; f32 or f64.
+    /// - `grad_source`: Written, or added to: dL/d(source) `[T, B, N]`, such as [`Backward::grad_spike_seq`] or
+    ///   [`Backward::grad_v_seq`]. f64 if `grad_destination` is f64, otherwise f32, f16 or bf16. Must not overlap
+    ///   another buffer of the operation.
+    pub fn new<A: Element, B: Element>(grad_destination: &'a Buffer<A>, grad_source: &'a Buffer<B>) -> Self {
+        ReduceBackward {
+            reduction: ReduceKind::Sum,
+            axis: Axis::Steps,
+            accumulate: false,
+            n_steps: 0,
+            n_neurons: 0,
+            batch: 0,
+            grad_destination: &grad_destination.core,
+            source: None,
+            lengths: None,
+            n_active: None,
+            grad_source: &grad_source.core,
+        }
+    }
+    /// One of [`ReduceKind`]. Default: the sum.
+    pub fn reduction(mut self, reduction: ReduceKind) -> Self {
+        self.reduction = reduction;
+        self
+    }
+    /// One of [`Axis`]. Default: the steps.
+    pub fn axis(mut self, axis: Axis) -> Self {
+        self.axis = axis;
+        self
+    }
+    /// `true`: gradients are added to what `grad_source` holds; elements that receive nothing are not touched. `false`
+    /// (default): all elements are written.
+    pub fn accumulate(mut self, accumulate: bool) -> Self {
+        self.accumulate = accumulate;
+        self
+    }
+    /// Steps T, at least 1.
+    pub fn n_steps(mut self, n_steps: i64) -> Self {
+        self.n_steps = n_steps;
+        self
+    }
+    /// Neurons N of one batch row, at least 1.
+    pub fn n_neurons(mut self, n_neurons: i64) -> Self {
+        self.n_neurons = n_neurons;
+        self
+    }
+    /// Batch rows B. Default: 1.
+    pub fn batch(mut self, batch: i64) -> Self {
+        self.batch = batch;
+        self
+    }
+    /// Read: `source` of [`Reduce`], for a maximum, which needs it. Other reductions do not use it. Its shape: spikes
+    /// `[T, B, N]`.
+    pub fn source<T: Element>(mut self, source: &'a Buffer<T>) -> Self {
+        self.source = Some(&source.core);
+        self
+    }
+    /// As in the reduction. Its shape: `[B]`.
+    pub fn lengths<T: Element>(mut self, lengths: &'a Buffer<T>) -> Self {
+        self.lengths = Some(&lengths.core);
+        self
+    }
+    /// As in the reduction. Its shape: `[1]`.
+    pub fn n_active<T: Element>(mut self, n_active: &'a Buffer<T>) -> Self {
+        self.n_active = Some(&n_active.core);
+        self
+    }
+    /// Appends the gradient of a reduction; [`ReduceBackward`] says what is computed.
+    pub fn record(self, graph: &mut Graph) -> Result<Operation> {
+        let desc = self.desc();
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_graph_record_reduce_backward(graph.as_raw(), &desc) })?;
+        self.buffers().for_each(|core| graph.keep(core));
+        graph.appended()
+    }
+    /// Computes the gradient of a reduction now: the same operation that [`ReduceBackward::record`] records. Returns
+    /// when it is done.
+    pub fn run(self, context: &Context) -> Result<()> {
+        let desc = self.desc();
+        let mut held: Vec<&Held> = vec![];
+        held.extend(self.buffers().map(|core| &core.held));
+        // SAFETY: live handles, held for the call; the descriptor lives for it.
+        context.now(held, || unsafe { sys::synfire_reduce_backward(context.raw, &desc, null_mut()) })
+    }
+    fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
+        [Some(self.grad_destination), self.source, self.lengths, self.n_active, Some(self.grad_source)]
+            .into_iter()
+            .flatten()
+    }
+    fn desc(&self) -> sys::synfire_reduce_backward_desc {
+        sys::synfire_reduce_backward_desc {
+            struct_size: size_of::<sys::synfire_reduce_backward_desc>() as u32,
+            reduction: self.reduction.to_raw(),
+            axis: self.axis.to_raw(),
+            accumulate: self.accumulate.into(),
+            n_steps: self.n_steps,
+            n_neurons: self.n_neurons,
+            batch: self.batch,
+            grad_destination: self.grad_destination.raw,
+            source: self.source.map_or(null_mut(), |core| core.raw),
+            lengths: self.lengths.map_or(null_mut(), |core| core.raw),
+            n_active: self.n_active.map_or(null_mut(), |core| core.raw),
+            grad_source: self.grad_source.raw,
+        }
+    }
+}
+
+/// A loss that draws the firing rates of a layer towards a target, with its gradient: a regulariser beside the loss of a
+/// task, against neurons that are silent or always active.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct RateLoss<'a> {
+    whole_layer: bool,
+    n_steps: i64,
+    n_neurons: i64,
+    batch: i64,
+    target: f64,
+    strength: f64,
+    spikes: &'a Arc<BufferCore>,
+    lengths: Option<&'a Arc<BufferCore>>,
+    n_active: Option<&'a Arc<BufferCore>>,
+    loss: Option<&'a Arc<BufferCore>>,
+    grad_spike_seq: Option<&'a Arc<BufferCore>>,
+    accumulate_loss: bool,
+    accumulate: bool,
+}
+impl<'a> RateLoss<'a> {
+    /// With what it needs; everything else has its default.
+    ///
+    /// - `spikes`: Read, in any format that `source` of [`ConvertSpikes`] may have. Its shape: spikes `[T, B, N]`.
+    pub fn new<T: Element>(spikes: &'a Buffer<T>) -> Self {
+        RateLoss {
+            whole_layer: false,
+            n_steps: 0,
+            n_neurons: 0,
+            batch: 0,
+            target: 0.0,
+            strength: 0.0,
+            spikes: &spikes.core,
+            lengths: None,
+            n_active: None,
+            loss: None,
+            grad_spike_seq: None,
+            accumulate_loss: false,
+            accumulate: false,
+        }
+    }
+    /// `false` (default): the rate of each neuron is drawn to the target. `true`: the mean rate of the layer is.
+    pub fn whole_layer(mut self, whole_layer: bool) -> Self {
+        self.whole_layer = whole_layer;
+        self
+    }
+    /// Steps T, at least 1.
+    pub fn n_steps(mut self, n_steps: i64) -> Self {
+        self.n_steps = n_steps;
+        self
+    }
+    /// Neurons N of one batch row, at least 1.
+    pub fn n_neurons(mut self, n_neurons: i64) -> Self {
+        self.n_neurons = n_neurons;
+        self
+    }
+    /// Batch rows B. Default: 1.
+    pub fn batch(mut self, batch: i64) -> Self {
+        self.batch = batch;
+        self
+    }
+    /// Spikes per step, finite. The operation's value `"target"`.
+    pub fn target(mut self, target: f64) -> Self {
+        self.target = target;
+        self
+    }
+    /// Factor of the loss, finite. The operation's value `"strength"`.
+    pub fn strength(mut self, strength: f64) -> Self {
+        self.strength = strength;
+        self
+    }
+    /// How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as T. Without
+    /// (default): all T. Its shape: `[B]`.
+    pub fn lengths<T: Element>(mut self, lengths: &'a Buffer<T>) -> Self {
+        self.lengths = Some(&lengths.core);
+        self
+    }
+    /// How many batch rows count, from the first on: u32, read in every run. Above B counts as B. Without (default): all
+    /// B. Its shape: `[1]`.
+    pub fn n_active<T: Element>(mut self, n_active: &'a Buffer<T>) -> Self {
+        self.n_active = Some(&n_active.core);
+        self
+    }
+    /// Written, or added to: L, in f32 or f64. At least one output is needed. Its shape: `[1]`.
+    pub fn loss<T: Element>(mut self, loss: &'a Buffer<T>) -> Self {
+        self.loss = Some(&loss.core);
+        self
+    }
+    /// Written, or added to: dL/dS, in f32, f64, f16 or bf16, such as [`Backward::grad_spike_seq`]. At least one output
+    /// is needed. Its shape: `[T, B, N]`.
+    pub fn grad_spike_seq<T: Element>(mut self, grad_spike_seq: &'a Buffer<T>) -> Self {
+        self.grad_spike_seq = Some(&grad_spike_seq.core);
+        self
+    }
+    /// `true`: the loss is added to what `loss` holds, in f64, and rounded once. `false` (default): it replaces that.
+    pub fn accumulate_loss(mut self, accumulate_loss: bool) -> Self {
+        self.accumulate_loss = accumulate_loss;
+        self
+    }
+    /// `true`: the gradient is added to what `grad_spike_seq` holds, in f32 (f64 in f64); elements that do not count are
+    /// not touched. `false` (default): it replaces that, and is +0 where nothing counts.
+    pub fn accumulate(mut self, accumulate: bool) -> Self {
+        self.accumulate = accumulate;
+        self
+    }
+    /// Appends a rate loss; [`RateLoss`] says what is computed.
+    pub fn record(self, graph: &mut Graph) -> Result<Operation> {
+        let desc = self.desc();
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_graph_record_rate_loss(graph.as_raw(), &desc) })?;
+        self.buffers().for_each(|core| graph.keep(core));
+        graph.appended()
+    }
+    /// Computes a rate loss and its gradient now: the same operation that [`RateLoss::record`] records. Returns when it
+    /// is done.
+    pub fn run(self, context: &Context) -> Result<()> {
+        let desc = self.desc();
+        let mut held: Vec<&Held> = vec![];
+        held.extend(self.buffers().map(|core| &core.held));
+        // SAFETY: live handles, held for the call; the descriptor lives for it.
+        context.now(held, || unsafe { sys::synfire_rate_loss(context.raw, &desc, null_mut()) })
+    }
+    fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
+        [Some(self.spikes), self.lengths, self.n_active, self.loss, self.grad_spike_seq].into_iter().flatten()
+    }
+    fn desc(&self) -> sys::synfire_rate_loss_desc {
+        sys::synfire_rate_loss_desc {
+            struct_size: size_of::<sys::synfire_rate_loss_desc>() as u32,
+            whole_layer: self.whole_layer.into(),
+            n_steps: self.n_steps,
+            n_neurons: self.n_neurons,
+            batch: self.batch,
+            target: self.target,
+            strength: self.strength,
+            spikes: self.spikes.raw,
+            lengths: self.lengths.map_or(null_mut(), |core| core.raw),
+            n_active: self.n_active.map_or(null_mut(), |core| core.raw),
+            loss: self.loss.map_or(null_mut(), |core| core.raw),
+            grad_spike_seq: self.grad_spike_seq.map_or(null_mut(), |core| core.raw),
+            accumulate_loss: self.accumulate_loss.into(),
+            accumulate: self.accumulate.into(),
+        }
+    }
+}
+
+/// A loss of predictions x `[T, B, C]` against labels or targets, with its gradient and the number of correct
+/// predictions. Each step t of each batch row b is one sample. The definitions are those of PyTorch's `CrossEntropyLoss`
+/// and `MSELoss`; what differs from them says so.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct Loss<'a> {
+    kind: LossKind,
+    n_steps: i64,
+    n_classes: i64,
+    batch: i64,
+    source: &'a Arc<BufferCore>,
+    labels: Option<&'a Arc<BufferCore>>,
+    targets: Option<&'a Arc<BufferCore>>,
+    lengths: Option<&'a Arc<BufferCore>>,
+    n_active: Option<&'a Arc<BufferCore>>,
+    sample_weights: Option<&'a Arc<BufferCore>>,
+    class_weights: Option<&'a Arc<BufferCore>>,
+    loss: Option<&'a Arc<BufferCore>>,
+    losses: Option<&'a Arc<BufferCore>>,
+    n_correct: Option<&'a Arc<BufferCore>>,
+    n_counted: Option<&'a Arc<BufferCore>>,
+    predictions: Option<&'a Arc<BufferCore>>,
+    gradient: Option<&'a Arc<BufferCore>>,
+    label_smoothing: f64,
+    gradient_scale: f64,
+    targets_per_step: bool,
+    ignores_label: bool,
+    ignored_label: u32,
+    sum: bool,
+    accumulate: bool,
+    add_gradient: bool,
+}
+impl<'a> Loss<'a> {
+    /// With what it needs; everything else has its default.
+    ///
+    /// - `source`: Predictions (for a cross-entropy: logits), read: f32, f64, f16, bf16 or u32 (counts of spikes,
+    ///   rounded to f32). Its shape: `[T, B, C]`.
+    pub fn new<T: Element>(source: &'a Buffer<T>) -> Self {
+        Loss {
+            kind: LossKind::CrossEntropy,
+            n_steps: 0,
+            n_classes: 0,
+            batch: 0,
+            source: &source.core,
+            labels: None,
+            targets: None,
+            lengths: None,
+            n_active: None,
+            sample_weights: None,
+            class_weights: None,
+            loss: None,
+            losses: None,
+            n_correct: None,
+            n_counted: None,
+            predictions: None,
+            gradient: None,
+            label_smoothing: 0.0,
+            gradient_scale: 0.0,
+            targets_per_step: false,
+            ignores_label: false,
+            ignored_label: 0,
+            sum: false,
+            accumulate: false,
+            add_gradient: false,
+        }
+    }
+    /// One of [`LossKind`]. Default: cross-entropy.
+    pub fn kind(mut self, kind: LossKind) -> Self {
+        self.kind = kind;
+        self
+    }
+    /// Steps T. Default: 1. T * B must be below 2^32.
+    pub fn n_steps(mut self, n_steps: i64) -> Self {
+        self.n_steps = n_steps;
+        self
+    }
+    /// Classes C, or outputs, at least 1 and below 2^31.
+    pub fn n_classes(mut self, n_classes: i64) -> Self {
+        self.n_classes = n_classes;
+        self
+    }
+    /// Batch rows B. Default: 1.
+    pub fn batch(mut self, batch: i64) -> Self {
+        self.batch = batch;
+        self
+    }
+    /// The class of each row, or of each step with `targets_per_step`, read: u32. Either `labels` or `targets` is
+    /// needed. Its shape: `[B]` or `[T, B]`.
+    pub fn labels<T: Element>(mut self, labels: &'a Buffer<T>) -> Self {
+        self.labels = Some(&labels.core);
+        self
+    }
+    /// The target of each element, or with `targets_per_step` of each step, read: f32, or f64 with an f64 source. For a
+    /// cross-entropy they are the probabilities of the classes. Its shape: `[B, C]` or `[T, B, C]`.
+    pub fn targets<T: Element>(mut self, targets: &'a Buffer<T>) -> Self {
+        self.targets = Some(&targets.core);
+        self
+    }
+    /// How many steps of each batch row count, from the first on, read: u32. Above T counts as T. Without (default): all
+    /// T. Its shape: `[B]`.
+    pub fn lengths<T: Element>(mut self, lengths: &'a Buffer<T>) -> Self {
+        self.lengths = Some(&lengths.core);
+        self
+    }
+    /// How many batch rows count, from the first on, read: u32. Above B counts as B. Without (default): all B. Its
+    /// shape: `[1]`.
+    pub fn n_active<T: Element>(mut self, n_active: &'a Buffer<T>) -> Self {
+        self.n_active = Some(&n_active.core);
+        self
+    }
+    /// The weight of each batch row, read: f32. Without (default): all 1. Its shape: `[B]`.
+    pub fn sample_weights<T: Element>(mut self, sample_weights: &'a Buffer<T>) -> Self {
+        self.sample_weights = Some(&sample_weights.core);
+        self
+    }
+    /// The weight of each class, read: f32. Without (default): all 1. Its shape: `[C]`.
+    pub fn class_weights<T: Element>(mut self, class_weights: &'a Buffer<T>) -> Self {
+        self.class_weights = Some(&class_weights.core);
+        self
+    }
+    /// The loss, written, or added to with `accumulate`: f32 or f64. It is computed in f64 and rounded once. Optional,
+    /// as are all outputs; at least one is needed. Its shape: `[1]`.
+    pub fn loss<T: Element>(mut self, loss: &'a Buffer<T>) -> Self {
+        self.loss = Some(&loss.core);
+        self
+    }
+    /// The loss of each sample, as above, not divided by anything, written: f32, or f64 with an f64 source. Its shape:
+    /// `[T, B]`.
+    pub fn losses<T: Element>(mut self, losses: &'a Buffer<T>) -> Self {
+        self.losses = Some(&losses.core);
+        self
+    }
+    /// How many samples that count have a prediction equal to their label, written, or added to with `accumulate`: u32,
+    /// which stays at the largest number once it is reached. Needs `labels`. Its shape: `[1]`.
+    pub fn n_correct<T: Element>(mut self, n_correct: &'a Buffer<T>) -> Self {
+        self.n_correct = Some(&n_correct.core);
+        self
+    }
+    /// How many samples count, likewise. Its shape: `[1]`.
+    pub fn n_counted<T: Element>(mut self, n_counted: &'a Buffer<T>) -> Self {
+        self.n_counted = Some(&n_counted.core);
+        self
+    }
+    /// The class with the largest prediction, written: u32. Of several, the lowest one; a NaN is above every number, as
+    /// in PyTorch. 0 for steps beyond `lengths` and rows beyond `n_active`. Its shape: `[T, B]`.
+    pub fn predictions<T: Element>(mut self, predictions: &'a Buffer<T>) -> Self {
+        self.predictions = Some(&predictions.core);
+        self
+    }
+    /// dL/dx, written, or added to with `add_gradient`: f32, or f64 with an f64 source. It may be
+    /// [`Backward::grad_v_seq`] or [`Backward::grad_spike_seq`] of the layer that made `source`. Its shape: `[T, B, C]`.
+    pub fn gradient<T: Element>(mut self, gradient: &'a Buffer<T>) -> Self {
+        self.gradient = Some(&gradient.core);
+        self
+    }
+    /// From 0 (default) to 1; cross-entropy only. The operation's value `"label_smoothing"`.
+    pub fn label_smoothing(mut self, label_smoothing: f64) -> Self {
+        self.label_smoothing = label_smoothing;
+        self
+    }
+    /// A finite factor of the gradient, not of the loss, such as for 16-bit layers. 0 (default): 1. The operation's
+    /// value `"gradient_scale"`, for which 0 is 0.
+    pub fn gradient_scale(mut self, gradient_scale: f64) -> Self {
+        self.gradient_scale = gradient_scale;
+        self
+    }
+    /// `true`: `labels` are `[T, B]`, or `targets` are `[T, B, C]`. `false` (default): they are `[B]` or `[B, C]` and
+    /// the same in every step.
+    pub fn targets_per_step(mut self, targets_per_step: bool) -> Self {
+        self.targets_per_step = targets_per_step;
+        self
+    }
+    /// `true`: samples whose label is `ignored_label` do not count. `false` (default): every label is a class.
+    pub fn ignores_label(mut self, ignores_label: bool) -> Self {
+        self.ignores_label = ignores_label;
+        self
+    }
+    /// Any number, a class or not; used with `ignores_label`.
+    pub fn ignored_label(mut self, ignored_label: u32) -> Self {
+        self.ignored_label = ignored_label;
+        self
+    }
+    /// `true`: the loss and its gradient are those of the sum over samples. `false` (default): of the mean.
+    pub fn sum(mut self, sum: bool) -> Self {
+        self.sum = sum;
+        self
+    }
+    /// `true`: the loss, `n_correct` and `n_counted` are added to what their buffers hold, so that an epoch can be
+    /// summed on the device: with `sum`, the mean of the epoch is its loss divided by `n_counted`. `false` (default):
+    /// they are replaced.
+    pub fn accumulate(mut self, accumulate: bool) -> Self {
+        self.accumulate = accumulate;
+        self
+    }
+    /// `true`: the gradient is added to what its buffer holds; elements of samples that do not count are not touched.
+    /// `false` (default): all elements are written.
+    pub fn add_gradient(mut self, add_gradient: bool) -> Self {
+        self.add_gradient = add_gradient;
+        self
+    }
+    /// Appends a loss; [`Loss`] says what is computed. The operation's values are `"gradient_scale"` and, of a
+    /// cross-entropy, `"label_smoothing"`.
+    pub fn record(self, graph: &mut Graph) -> Result<Operation> {
+        let desc = self.desc();
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_graph_record_loss(graph.as_raw(), &desc) })?;
+        self.buffers().for_each(|core| graph.keep(core));
+        graph.appended()
+    }
+    /// Computes a loss now: the same operation that [`Loss::record`] records. Returns when it is done.
+    pub fn run(self, context: &Context) -> Result<()> {
+        let desc = self.desc();
+        let mut held: Vec<&Held> = vec![];
+        held.extend(self.buffers().map(|core| &core.held));
+        // SAFETY: live handles, held for the call; the descriptor lives for it.
+        context.now(held, || unsafe { sys::synfire_loss(context.raw, &desc, null_mut()) })
+    }
+    fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
+        [
+            Some(self.source),
+            self.labels,
+            self.targets,
+            self.lengths,
+            self.n_active,
+            self.sample_weights,
+            self.class_weights,
+            self.loss,
+            self.losses,
+            self.n_correct,
+            self.n_counted,
+            self.predictions,
+            self.gradient,
+        ]
+        .into_iter()
+        .flatten()
+    }
+    fn desc(&self) -> sys::synfire_loss_desc {
+        sys::synfire_loss_desc {
+            struct_size: size_of::<sys::synfire_loss_desc>() as u32,
+            kind: self.kind.to_raw(),
+            n_steps: self.n_steps,
+            n_classes: self.n_classes,
+            batch: self.batch,
+            source: self.source.raw,
+            labels: self.labels.map_or(null_mut(), |core| core.raw),
+            targets: self.targets.map_or(null_mut(), |core| core.raw),
+            lengths: self.lengths.map_or(null_mut(), |core| core.raw),
+            n_active: self.n_active.map_or(null_mut(), |core| core.raw),
+            sample_weights: self.sample_weights.map_or(null_mut(), |core| core.raw),
+            class_weights: self.class_weights.map_or(null_mut(), |core| core.raw),
+            loss: self.loss.map_or(null_mut(), |core| core.raw),
+            losses: self.losses.map_or(null_mut(), |core| core.raw),
+            n_correct: self.n_correct.map_or(null_mut(), |core| core.raw),
+            n_counted: self.n_counted.map_or(null_mut(), |core| core.raw),
+            predictions: self.predictions.map_or(null_mut(), |core| core.raw),
+            gradient: self.gradient.map_or(null_mut(), |core| core.raw),
+            label_smoothing: self.label_smoothing,
+            gradient_scale: self.gradient_scale,
+            targets_per_step: self.targets_per_step.into(),
+            ignores_label: self.ignores_label.into(),
+            ignored_label: self.ignored_label,
+            sum: self.sum.into(),
+            accumulate: self.accumulate.into(),
+            add_gradient: self.add_gradient.into(),
         }
     }
 }

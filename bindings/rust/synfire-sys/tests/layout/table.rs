@@ -21,11 +21,12 @@ pub fn table() -> Vec<String> {
     structure!(lines, synfire_convert_spikes_desc { struct_size, reserved, n_steps, n_neurons, batch, source, destination });
     structure!(lines, synfire_count_spikes_desc { struct_size, kind, n_steps, n_neurons, batch, spikes, counts });
     structure!(lines, synfire_encode_bernoulli_desc { struct_size, rates_per_step, n_steps, n_neurons, batch, rates, spikes, seed, offset });
+    structure!(lines, synfire_gather_rows_desc { struct_size, reserved, n_rows, n_steps, n_elements, batch, source, indices, n_active, destination });
+    structure!(lines, synfire_shuffle_desc { struct_size, in_order, n_rows, batch, drop_last, reserved, indices, n_active, seed, offset });
     structure!(lines, synfire_reduce_desc { struct_size, reduction, axis, reserved, n_steps, n_neurons, batch, source, destination, lengths, n_active });
     structure!(lines, synfire_reduce_backward_desc { struct_size, reduction, axis, accumulate, n_steps, n_neurons, batch, grad_destination, source, lengths, n_active, grad_source });
     structure!(lines, synfire_rate_loss_desc { struct_size, whole_layer, n_steps, n_neurons, batch, target, strength, spikes, lengths, n_active, loss, grad_spike_seq, accumulate_loss, accumulate });
-    structure!(lines, synfire_gather_rows_desc { struct_size, reserved, n_rows, n_steps, n_elements, batch, source, indices, n_active, destination });
-    structure!(lines, synfire_shuffle_desc { struct_size, in_order, n_rows, batch, drop_last, reserved, indices, n_active, seed, offset });
+    structure!(lines, synfire_loss_desc { struct_size, kind, n_steps, n_classes, batch, source, labels, targets, lengths, n_active, sample_weights, class_weights, loss, losses, n_correct, n_counted, predictions, gradient, label_smoothing, gradient_scale, targets_per_step, ignores_label, ignored_label, sum, accumulate, add_gradient });
     structure!(lines, synfire_graph_desc { struct_size, n_slots });
     structure!(lines, synfire_copy_desc { struct_size, reserved, source, destination, source_offset, destination_offset, bytes });
     structure!(lines, synfire_memory { data, bytes });
@@ -125,6 +126,8 @@ pub fn table() -> Vec<String> {
     lines.push(format!("constant\tSYNFIRE_REDUCE_LAST\t{}", SYNFIRE_REDUCE_LAST));
     lines.push(format!("constant\tSYNFIRE_AXIS_STEPS\t{}", SYNFIRE_AXIS_STEPS));
     lines.push(format!("constant\tSYNFIRE_AXIS_BATCH\t{}", SYNFIRE_AXIS_BATCH));
+    lines.push(format!("constant\tSYNFIRE_LOSS_CROSS_ENTROPY\t{}", SYNFIRE_LOSS_CROSS_ENTROPY));
+    lines.push(format!("constant\tSYNFIRE_LOSS_MEAN_SQUARED_ERROR\t{}", SYNFIRE_LOSS_MEAN_SQUARED_ERROR));
     lines.push(format!("constant\tSYNFIRE_WAIT_SPIN\t{}", SYNFIRE_WAIT_SPIN));
     lines.push(format!("constant\tSYNFIRE_WAIT_YIELD\t{}", SYNFIRE_WAIT_YIELD));
     lines.push(format!("constant\tSYNFIRE_WAIT_BLOCK\t{}", SYNFIRE_WAIT_BLOCK));
