@@ -3,6 +3,8 @@
 #include <cfenv>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <thread>
 
 #include "graph_support.hpp"
 #include "storage_rig.hpp"
@@ -941,6 +943,55 @@ TEST_F(SynapseErrors, Buffers) {
                synfire_graph_record_synapse_backward(graph, still, &back));
   back = backward(p, y, nullptr, x, nullptr);
   EXPECT_OK(synfire_synapse_backward(still, &back, nullptr));  // the input's gradient needs none of its own
+  back = backward(p, y, spikes, nullptr, nullptr);
+  back.n_steps = int64_t{1} << 31;
+  EXPECT_FAILS(SYNFIRE_ERROR_UNSUPPORTED, WORDS("SYN-SYNAPSE-ROWS", "2^31"),
+               synfire_synapse_backward(synapse, &back, nullptr));
+}
+
+// While a graph reads a synapse, another thread may replay graphs that read it, but none that writes it.
+struct Meanwhile {
+  synfire_graph reader, writer;
+  std::vector<synfire_status> statuses;
+  std::string text;
+
+  static synfire_status SYNFIRE_CALL launch_both(void* user, const synfire_native_call*) {
+    auto& meanwhile = *static_cast<Meanwhile*>(user);
+    std::thread([&] {
+      for (const synfire_graph graph : {meanwhile.reader, meanwhile.writer})
+        meanwhile.statuses.push_back(synfire_graph_launch(graph, nullptr, nullptr));
+      char text[512] = "";
+      synfire_last_error(text, sizeof text, nullptr);
+      meanwhile.text = text;
+    }).join();
+    return SYNFIRE_OK;
+  }
+};
+
+TEST_F(SynapseErrors, AnotherThreadWrites) {
+  const Synapse synapse = make_synapse(context, describe(p, true));
+  const Buffer spikes = make_buffer(context, SYNFIRE_DTYPE_BITS, 4 * 2 * 2),
+               y = make_buffer(context, SYNFIRE_DTYPE_F32, 80), z = make_buffer(context, SYNFIRE_DTYPE_F32, 80);
+  const Graph first = make_graph(context), reader = make_graph(context), writer = make_graph(context);
+  Meanwhile meanwhile = {reader, writer, {}, {}};
+  auto desc = forward(p, spikes, y, nullptr);
+  ASSERT_OK(synfire_graph_record_synapse_forward(first, synapse, &desc));
+  synfire_native_desc native = SYNFIRE_NATIVE_DESC_INIT;
+  native.callback = Meanwhile::launch_both;
+  native.user = &meanwhile;
+  ASSERT_OK(synfire_graph_record_native(first, &native));
+  desc.output = z;
+  ASSERT_OK(synfire_graph_record_synapse_forward(reader, synapse, &desc));
+  const auto back = backward(p, z, spikes, nullptr, nullptr);
+  ASSERT_OK(synfire_graph_record_synapse_backward(writer, synapse, &back));
+  for (const synfire_graph graph : {first.get(), reader.get(), writer.get()})
+    ASSERT_OK(synfire_graph_instantiate(graph));
+  ASSERT_OK(synfire_graph_launch(first, nullptr, nullptr));
+  ASSERT_EQ(meanwhile.statuses.size(), 2u);
+  EXPECT_EQ(meanwhile.statuses[0], SYNFIRE_OK);
+  EXPECT_EQ(meanwhile.statuses[1], SYNFIRE_ERROR_WRONG_ORDER);
+  EXPECT_NE(meanwhile.text.find("[SYN-SYNAPSE-SHARED]"), std::string::npos) << meanwhile.text;
+  EXPECT_OK(synfire_graph_launch(writer, nullptr, nullptr));
 }
 
 }  // namespace

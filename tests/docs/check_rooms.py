@@ -11,10 +11,11 @@ import sys
 MAY_INCLUDE = {
     "base": {"base"},
     "layer": {"base", "layer"},
-    "graph": {"base", "layer", "graph"},
+    "synapse": {"base", "synapse"},
+    "graph": {"base", "layer", "synapse", "graph"},
     "host": {"base", "graph", "host"},
     "cuda": {"base", "layer", "graph", "cuda"},
-    "operations": {"base", "layer", "graph", "host", "cuda", "operations"},
+    "operations": {"base", "layer", "synapse", "graph", "host", "cuda", "operations"},
 }
 INCLUDE = re.compile(r'^#include [<"]([^>"]+)[>"]', re.MULTILINE)
 KIND = re.compile(r"SYNFIRE_DECLARE_KIND\((\w+)\)")

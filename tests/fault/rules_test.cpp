@@ -140,6 +140,38 @@ TEST_F(Rules, OfReplaysInFlight) {
   fake::release();
 }
 
+TEST_F(Rules, OfSynapsesInFlight) {
+  synfire_synapse_desc desc = SYNFIRE_SYNAPSE_DESC_INIT;
+  desc.n_inputs = desc.n_outputs = n;
+  synfire_synapse synapse = nullptr;
+  ASSERT_OK(synfire_synapse_create(context, &desc, &synapse));
+  const Buffer x = make_frame(context, n, SYNFIRE_MEMORY_DEVICE), y = make_frame(context, n, SYNFIRE_MEMORY_DEVICE),
+               z = make_frame(context, n, SYNFIRE_MEMORY_DEVICE);
+  const Graph reader = make_graph(context), other_reader = make_graph(context), writer = make_graph(context);
+  synfire_synapse_forward_desc forward = SYNFIRE_SYNAPSE_FORWARD_DESC_INIT;
+  forward.n_steps = 1;
+  forward.input = x;
+  forward.output = y;
+  ASSERT_OK(synfire_graph_record_synapse_forward(reader, synapse, &forward));
+  forward.output = z;
+  ASSERT_OK(synfire_graph_record_synapse_forward(other_reader, synapse, &forward));
+  synfire_synapse_backward_desc backward = SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT;
+  backward.n_steps = 1;
+  backward.grad_output = z;
+  backward.input = x;
+  ASSERT_OK(synfire_graph_record_synapse_backward(writer, synapse, &backward));
+  for (const synfire_graph graph : {reader.get(), other_reader.get(), writer.get()})
+    ASSERT_OK(synfire_graph_instantiate(graph));
+  fake::hold();
+  EXPECT_OK(synfire_graph_launch(reader, callers(), nullptr));
+  EXPECT_OK(synfire_graph_launch(other_reader, nullptr, nullptr));
+  EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("SYN-SYNAPSE-SHARED", "stream"),
+               synfire_graph_launch(writer, callers(), nullptr));
+  fake::release();
+  EXPECT_OK(synfire_graph_launch(writer, callers(), nullptr));
+  synfire_synapse_destroy(synapse);
+}
+
 // ---- native nodes ---------------------------------------------------------------------------------------------------
 
 TEST_F(Rules, OfNativeNodes) {

@@ -105,7 +105,6 @@ void plan_scratch(SynapseWeightGradient& op) {
 SynapseWeightGradient weight_gradient(Synapse& synapse, const SynapseBackwardRequest& request, const Extents& e,
                                       const View& grad_output, const View& n_active, bool on_host) {
   const SynapseSpec& spec = synapse.spec();
-  check_rows(e);
   const View input = input_view(spec, *request.input, e, on_host);
   synapse.prepare_gradients();
   SynapseWeightGradient op = {&synapse,
@@ -218,6 +217,7 @@ OperationList synapse_backward(Synapse& synapse, const SynapseBackwardRequest& r
                   "desc.input and desc.grad_input are null; input is needed for the gradients of weights and bias, "
                   "grad_input for that of the input");
   const Extents e = input_extents(spec, request.n_steps, request.batch);
+  if (request.input) check_rows(e);
   const Extents outputs = checked_extents({e.n_steps, e.batch, spec.n_outputs});
   const View grad_output = numbers(spec, *request.grad_output, "desc.grad_output", outputs, on_host);
   const View n_active = n_active_view(request.n_active, on_host);
