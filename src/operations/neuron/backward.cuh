@@ -451,6 +451,7 @@ __global__ void __launch_bounds__(backward_threads, backward_blocks_at_least<E, 
   wait_for_previous();
   if (launch.next_begins_early) let_next_begin();
   extern __shared__ __align__(16) unsigned char shared[];
+  if (launch.lanes.count == 0) return;  // never so; the compiler arranges the loop better (measurements.md)
   // Starts with the last neurons, whose X the forward left in the second-level cache.
   const Position at = position<W>(launch.lanes, launch.arguments.extents, gridDim.x - 1 - blockIdx.x);
   // Both at once: every thread waits for them before its first row.
