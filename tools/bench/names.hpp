@@ -157,6 +157,18 @@ inline constexpr DirectionName directions[] = {
     {"both", 2, Direction::both},
 };
 
+struct NetworkMode {
+  std::string_view name;
+  std::int32_t id;
+  bool inference, training;
+};
+
+inline constexpr NetworkMode network_modes[] = {
+    {"both", 0, true, true},
+    {"inference", 1, true, false},
+    {"training", 2, false, true},
+};
+
 enum class Cache { hot, cold };
 
 struct CacheName {

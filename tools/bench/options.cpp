@@ -40,9 +40,10 @@ Number parse_number(std::string_view option, std::string_view value, Number lowe
   return number;
 }
 
-constexpr unsigned in_layer = 1, in_sweep = 2, in_plot = 4, in_tutorial = 8, in_latency = 16, in_context = 32;
+constexpr unsigned in_layer = 1, in_sweep = 2, in_plot = 4, in_tutorial = 8, in_latency = 16, in_context = 32,
+                   in_network = 64;
 constexpr unsigned measuring = in_layer | in_sweep | in_tutorial;
-constexpr unsigned any_backend = measuring | in_latency | in_context;
+constexpr unsigned any_backend = measuring | in_latency | in_context | in_network;
 
 // An option whose help has no `value` is a switch; its setter receives an empty value.
 struct Option {
@@ -55,6 +56,20 @@ struct Option {
 
 using View = std::string_view;
 constexpr std::uint64_t largest = std::uint64_t{1} << 40;
+
+// "deep", or sizes such as "300-700-90-11".
+void set_network(NetworkChoice& network, View option, View value) {
+  network.name = value;
+  network.sizes.clear();
+  if (value.empty() || value[0] < '0' || value[0] > '9') return;
+  for (View rest = value;;) {
+    const std::size_t end = std::min(rest.find('-'), rest.size());
+    network.sizes.push_back(parse_number<std::uint64_t>(option, rest.substr(0, end), 1, 1U << 20));
+    if (end == rest.size()) break;
+    rest.remove_prefix(end + 1);
+  }
+  if (network.sizes.size() < 2) throw UsageError{std::string(option) + " needs at least two sizes, such as 64-10"};
+}
 
 template <Format Wanted>
 void set_format(Options& options, View, View) {
@@ -98,9 +113,9 @@ constexpr Option option_table[] = {
      }},
     {"--threads", any_backend, "N", "threads of the host backend; 0 (default) is automatic",
      [](Options& o, View option, View v) { o.threads = parse_number<std::uint32_t>(option, v, 0, 1024); }},
-    {"--rounds", measuring, "R", "samples of each measurement (15)",
+    {"--rounds", measuring | in_network, "R", "samples of each measurement (15)",
      [](Options& o, View option, View v) { o.rounds = parse_number<std::uint32_t>(option, v, 1, 100000); }},
-    {"--copy-mib", in_layer | in_sweep, "M",
+    {"--copy-mib", in_layer | in_sweep | in_network, "M",
      "MiB of the copy that the bandwidth is compared with (CUDA: 1024; host: beyond the caches)",
      [](Options& o, View option, View v) { o.copy_mib = parse_number<std::uint32_t>(option, v, 1, 1U << 20); }},
     {"--full", in_sweep, "", "every model at every point, on either backend, without a time limit",
@@ -138,9 +153,27 @@ constexpr Option option_table[] = {
      [](Options& o, View option, View v) { o.limit_seconds = parse_number<double>(option, v, 1, 1e9); }},
     {"--svg", in_latency, "FILE", "writes histograms of all rows to FILE",
      [](Options& o, View, View v) { o.svg_file = v; }},
-    {"--csv", in_layer | in_tutorial | in_latency | in_context, "", "comma-separated values instead of a table",
-     set_format<Format::csv>},
-    {"--json", in_layer | in_tutorial | in_latency | in_context, "", "JSON instead of a table",
+    {"--network", in_network, "NAME",
+     "one of the networks below, or sizes from the input to the last layer: 300-700-90-11",
+     [](Options& o, View option, View v) { set_network(o.network, option, v); }},
+    {"--steps", in_network, "T", "steps of a network that is given by its sizes (16)",
+     [](Options& o, View option, View v) { o.network.steps = parse_number<std::uint64_t>(option, v, 1, 65536); }},
+    {"--batch", in_network, "B", "its batch rows (1)",
+     [](Options& o, View option, View v) { o.network.batch = parse_number<std::uint64_t>(option, v, 1, 1U << 20); }},
+    {"--mode", in_network, "NAME", "inference, training, or both (default), one after the other",
+     [](Options& o, View option, View v) { o.network.mode = find_row(network_modes, option, v); }},
+    {"--input", in_network, "PERCENT", "the share of inputs that spike (5)",
+     [](Options& o, View option, View v) { o.network.input_percent = parse_number<double>(option, v, 0, 100); }},
+    {"--profile", in_network, "", "also a row for every operation alone: its time and its share of their sum",
+     [](Options& o, View, View) { o.network.profile = true; }},
+    {"--svg", in_network, "FILE", "draws the time of every operation; implies --profile",
+     [](Options& o, View, View v) {
+       o.svg_file = v;
+       o.network.profile = true;
+     }},
+    {"--csv", in_layer | in_tutorial | in_latency | in_context | in_network, "",
+     "comma-separated values instead of a table", set_format<Format::csv>},
+    {"--json", in_layer | in_tutorial | in_latency | in_context | in_network, "", "JSON instead of a table",
      set_format<Format::json>},
     {"--csv", in_sweep, "FILE", "also writes comma-separated values to FILE",
      [](Options& o, View, View v) { o.csv_file = v; }},
@@ -174,6 +207,24 @@ constexpr std::string_view latency_notes =
     "row. On the\n"
     "host, bare means the same eager calls one after the other. Replays are measured in alternating blocks.\n";
 
+constexpr std::string_view network_notes =
+    "\nWithout --network: these ones, which the documentation compares with other libraries.\n"
+    "  deep      128-512-512-20, T = 100, B = 128\n"
+    "  speech    700-512-20, T = 100, B = 256\n"
+    "  odd       300-700-90-11, T = 37, B = 50\n"
+    "  control   64-128-128-8, T = 16, B = 1\n"
+    "  control1  64-128-128-8, T = 1, B = 1\n"
+    "  control64 64-128-128-8, T = 16, B = 64\n"
+    "\n"
+    "Each layer is a synapse with bias and LIF; the outputs are the mean rates of the last layer, and training "
+    "minimises "
+    "their\n"
+    "cross-entropy. \"median us\" is the time that a replay adds to replays one after the other, \"done p50\" the time "
+    "from the\n"
+    "launch of a single one to the return of its wait. cuBLAS computes the same products, and nothing else, from dense "
+    "f32 "
+    "arrays.\n";
+
 constexpr CommandName command_table[] = {
     {"layer", Command::layer, in_layer, "",
      "one layer: time, bytes that must move, GB/s, percent of the copy bandwidth"},
@@ -186,6 +237,7 @@ constexpr CommandName command_table[] = {
      latency_notes},
     {"context", Command::context, in_context, "",
      "time, device memory and host memory that a context takes, stage by stage"},
+    {"network", Command::network, in_network, "", "inference and training of networks, beside cuBLAS", network_notes},
 };
 
 const CommandName* find_command(std::string_view name) {
@@ -282,7 +334,7 @@ std::string usage(Command command) {
             std::string(row.operands) + " [options]\n";
   }
   if (command == Command::none) {
-    text += "\nMeasures layers through the C ABI, as graphs that are replayed.\n\n";
+    text += "\nMeasures layers and networks through the C ABI, as graphs that are replayed.\n\n";
     for (const CommandName& row : command_table) {
       char line[160];
       std::snprintf(line, sizeof line, "  %-10.*s%.*s\n", static_cast<int>(row.name.size()), row.name.data(),

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "names.hpp"
 
@@ -17,7 +18,7 @@ struct UsageError {
   std::string text;
 };
 
-enum class Command { none, layer, sweep, plot, tutorial, latency, context };
+enum class Command { none, layer, sweep, plot, tutorial, latency, context, network };
 enum class Format { text, csv, json };
 
 /// The chains that `latency` measures; null or 0 means not chosen.
@@ -34,6 +35,16 @@ struct LatencyChoice {
   }
 };
 
+/// The network that `network` measures; without sizes, a list of named ones.
+struct NetworkChoice {
+  std::string name;                  ///< one of the named ones
+  std::vector<std::uint64_t> sizes;  ///< "300-700-90-11"
+  std::uint64_t steps = 16, batch = 1;
+  const NetworkMode* mode = &network_modes[0];
+  double input_percent = 5;
+  bool profile = false;
+};
+
 struct Options {
   Command command = Command::none;
   bool help = false;
@@ -47,6 +58,7 @@ struct Options {
   const CacheName* cache = &caches[0];
   Shape shape;
   LatencyChoice latency;
+  NetworkChoice network;
   // where and how
   const Backend* backend = &backends[0];
   std::uint32_t threads = 0;

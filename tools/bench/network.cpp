@@ -1,0 +1,225 @@
+// network.cpp - the arrays of a network and the operations of a step.
+//
+// SPDX-License-Identifier: MIT
+#include "network.hpp"
+
+#include <bit>
+#include <utility>
+
+#include "inputs.hpp"
+
+namespace synfire_bench {
+namespace {
+
+constexpr std::uint64_t seed_of_weights = 10, seed_of_labels = 11, seed_of_spikes = 12;
+
+std::int64_t count(std::uint64_t number) {
+  return static_cast<std::int64_t>(number);
+}
+
+std::uint64_t words(std::uint64_t neurons) {
+  return (neurons + 31) / 32;
+}
+
+// A descriptor with n_steps and batch.
+template <class Desc>
+Desc with_shape(Desc desc, const NetworkShape& shape) {
+  desc.n_steps = count(shape.steps);
+  desc.batch = count(shape.batch);
+  return desc;
+}
+
+}  // namespace
+
+std::string NetworkShape::text() const {
+  std::string text;
+  for (const std::uint64_t size : sizes) text.append(text.empty() ? "" : "-").append(std::to_string(size));
+  return text;
+}
+
+synfire_buffer Network::new_buffer(std::int32_t dtype, std::uint64_t elements) {
+  synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
+  desc.dtype = dtype;
+  desc.n_elements = elements;
+  synfire_buffer buffer = nullptr;
+  check(synfire_buffer_create(machine_.context(), &desc, &buffer), "synfire_buffer_create");
+  buffers_.emplace_back(buffer);
+  return buffer;
+}
+
+Network::Network(const Machine& machine, const NetworkShape& shape, bool training, double input_rate)
+    : machine_(machine), shape_(shape), training_(training) {
+  double bytes = 0;
+  for (std::size_t i = 1; i < shape.sizes.size(); ++i) {
+    const auto neurons = static_cast<double>(shape.sizes[i]);
+    bytes += neurons * (static_cast<double>(shape.rows()) * 12 + static_cast<double>(shape.sizes[i - 1]) * 30);
+  }
+  machine.require_memory(bytes);
+  make_input(input_rate);
+  for (std::uint64_t i = 0; i + 1 < shape.sizes.size(); ++i) make_stage(i);
+  for (std::size_t i = 0; i < stages_.size(); ++i) add_forward(i);
+  add_readout();
+  for (std::size_t i = stages_.size(); training && i-- > 0;) add_backward(i);
+}
+
+void Network::make_input(double rate) {
+  const std::uint64_t inputs = shape_.sizes[0];
+  input_ = new_buffer(SYNFIRE_DTYPE_BITS, shape_.rows() * words(inputs));
+  const synfire_buffer rates = new_buffer(SYNFIRE_DTYPE_F32, shape_.batch * inputs);
+  check(synfire_buffer_fill(rates, rate), "synfire_buffer_fill");
+  auto encode = with_shape<synfire_encode_bernoulli_desc>(SYNFIRE_ENCODE_BERNOULLI_DESC_INIT, shape_);
+  encode.n_neurons = count(inputs);
+  encode.rates = rates;
+  encode.spikes = input_;
+  encode.seed = seed_of_spikes;
+  check(synfire_encode_bernoulli(machine_.context(), &encode, nullptr), "synfire_encode_bernoulli");
+}
+
+void Network::make_stage(std::uint64_t index) {
+  Stage& stage = stages_.emplace_back();
+  stage.inputs = shape_.sizes[index];
+  stage.neurons = shape_.sizes[index + 1];
+  synfire_synapse_desc synapse_desc = SYNFIRE_SYNAPSE_DESC_INIT;
+  synapse_desc.n_inputs = count(stage.inputs);
+  synapse_desc.n_outputs = count(stage.neurons);
+  synapse_desc.bias = 1;
+  synapse_desc.seed = seed_of_weights + index;
+  synapse_desc.gain = 6;  // so that neurons fire behind an input of 5 %
+  synfire_synapse synapse = nullptr;
+  check(synfire_synapse_create(machine_.context(), &synapse_desc, &synapse), "synfire_synapse_create");
+  stage.synapse.reset(synapse);
+  auto layer_desc = with_shape<synfire_layer_desc>(SYNFIRE_LAYER_DESC_INIT, shape_);
+  layer_desc.n_neurons = count(stage.neurons);
+  synfire_layer layer = nullptr;
+  check(synfire_layer_create(machine_.context(), &layer_desc, &layer), "synfire_layer_create");
+  stage.layer.reset(layer);
+  const std::uint64_t elements = shape_.rows() * stage.neurons;
+  stage.x = new_buffer(SYNFIRE_DTYPE_F32, elements);
+  stage.spikes = new_buffer(SYNFIRE_DTYPE_BITS, shape_.rows() * words(stage.neurons));
+  if (!training_) return;
+  stage.grad_x = new_buffer(SYNFIRE_DTYPE_F32, elements);
+  stage.grad_spikes = new_buffer(SYNFIRE_DTYPE_F32, elements);
+}
+
+void Network::add(std::string name, std::vector<Product> products, bool backward,
+                  std::function<void(synfire_graph)> record) {
+  operations_.push_back({std::move(name), std::move(products), std::move(record), backward});
+}
+
+void Network::add_forward(std::size_t index) {
+  const Stage& stage = stages_[index];
+  const std::string number = std::to_string(index + 1);
+  auto product = with_shape<synfire_synapse_forward_desc>(SYNFIRE_SYNAPSE_FORWARD_DESC_INIT, shape_);
+  product.input = index == 0 ? input_ : stages_[index - 1].spikes;
+  product.output = stage.x;
+  add("synapse " + number, {{Product::Operands::forward, shape_.rows(), stage.neurons, stage.inputs}}, false,
+      [synapse = stage.synapse.get(), product](synfire_graph graph) {
+        check(synfire_graph_record_synapse_forward(graph, synapse, &product), "synfire_graph_record_synapse_forward");
+      });
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+  forward.tape = training_ ? SYNFIRE_TAPE_RECOMPUTE : SYNFIRE_TAPE_NONE;
+  forward.x = stage.x;
+  forward.spikes = stage.spikes;
+  add("layer " + number, {}, false, [layer = stage.layer.get(), forward](synfire_graph graph) {
+    check(synfire_graph_record_forward(graph, layer, &forward), "synfire_graph_record_forward");
+  });
+}
+
+void Network::add_readout() {
+  const Stage& last = stages_.back();
+  const std::uint64_t scores = shape_.batch * last.neurons;
+  auto mean = with_shape<synfire_reduce_desc>(SYNFIRE_REDUCE_DESC_INIT, shape_);
+  mean.reduction = SYNFIRE_REDUCE_MEAN;
+  mean.n_neurons = count(last.neurons);
+  mean.source = last.spikes;
+  mean.destination = new_buffer(SYNFIRE_DTYPE_F32, scores);
+  add("mean rates", {}, false,
+      [mean](synfire_graph graph) { check(synfire_graph_record_reduce(graph, &mean), "synfire_graph_record_reduce"); });
+  if (!training_) return;
+  synfire_loss_desc loss = SYNFIRE_LOSS_DESC_INIT;
+  loss.n_classes = count(last.neurons);
+  loss.batch = count(shape_.batch);
+  loss.source = mean.destination;
+  loss.labels = new_buffer(SYNFIRE_DTYPE_U32, shape_.batch);
+  std::vector<std::uint32_t> labels;
+  for (const float number : random_numbers(shape_.batch, 0, static_cast<float>(last.neurons), seed_of_labels))
+    labels.push_back(static_cast<std::uint32_t>(number));
+  check(synfire_buffer_upload(loss.labels, 0, labels.data(), labels.size() * sizeof labels[0]),
+        "synfire_buffer_upload");
+  loss.loss = new_buffer(SYNFIRE_DTYPE_F32, 1);
+  loss.gradient = new_buffer(SYNFIRE_DTYPE_F32, scores);
+  add("loss", {}, false,
+      [loss](synfire_graph graph) { check(synfire_graph_record_loss(graph, &loss), "synfire_graph_record_loss"); });
+  auto spread = with_shape<synfire_reduce_backward_desc>(SYNFIRE_REDUCE_BACKWARD_DESC_INIT, shape_);
+  spread.reduction = SYNFIRE_REDUCE_MEAN;
+  spread.n_neurons = count(last.neurons);
+  spread.grad_destination = loss.gradient;
+  spread.grad_source = last.grad_spikes;
+  add("mean rates, gradient", {}, true, [spread](synfire_graph graph) {
+    check(synfire_graph_record_reduce_backward(graph, &spread), "synfire_graph_record_reduce_backward");
+  });
+}
+
+void Network::add_backward(std::size_t index) {
+  const Stage& stage = stages_[index];
+  const std::string number = std::to_string(index + 1);
+  synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
+  backward.grad_spike_seq = stage.grad_spikes;
+  backward.grad_x_seq = stage.grad_x;
+  add("layer " + number + ", gradient", {}, true, [layer = stage.layer.get(), backward](synfire_graph graph) {
+    check(synfire_graph_record_backward(graph, layer, &backward), "synfire_graph_record_backward");
+  });
+  const auto add_product = [&](const std::string& name, const Product& product, synfire_buffer input,
+                               synfire_buffer grad_input) {
+    auto desc = with_shape<synfire_synapse_backward_desc>(SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT, shape_);
+    desc.grad_output = stage.grad_x;
+    desc.input = input;
+    desc.grad_input = grad_input;
+    add("synapse " + number + name, {product}, true, [synapse = stage.synapse.get(), desc](synfire_graph graph) {
+      check(synfire_graph_record_synapse_backward(graph, synapse, &desc), "synfire_graph_record_synapse_backward");
+    });
+  };
+  add_product(", weight gradient", {Product::Operands::weights, stage.neurons, stage.inputs, shape_.rows()},
+              index == 0 ? input_ : stages_[index - 1].spikes, nullptr);
+  if (index > 0)
+    add_product(", input gradient", {Product::Operands::input, shape_.rows(), stage.inputs, stage.neurons}, nullptr,
+                stages_[index - 1].grad_spikes);
+}
+
+Owned<synfire_graph> Network::graph(const std::vector<const Operation*>& operations, std::uint64_t passes) const {
+  synfire_graph made = nullptr;
+  check(synfire_graph_create(machine_.context(), nullptr, &made), "synfire_graph_create");
+  Owned<synfire_graph> owned(made);
+  for (std::uint64_t pass = 0; pass < passes; ++pass)
+    for (const Operation* const operation : operations) operation->record(made);
+  check(synfire_graph_instantiate(made), "synfire_graph_instantiate");
+  return owned;
+}
+
+Owned<synfire_graph> Network::whole(std::uint64_t passes) const {
+  std::vector<const Operation*> all;
+  for (const Operation& operation : operations_) all.push_back(&operation);
+  return graph(all, passes);
+}
+
+double Network::spike_rate() const {
+  check(synfire_context_synchronize(machine_.context()), "synfire_context_synchronize");
+  double spikes = 0, neurons = 0;
+  for (const Stage& stage : stages_) {
+    std::vector<std::uint32_t> bits(shape_.rows() * words(stage.neurons));
+    check(synfire_buffer_download(stage.spikes, 0, bits.data(), bits.size() * sizeof bits[0]),
+          "synfire_buffer_download");
+    for (const std::uint32_t word : bits) spikes += std::popcount(word);
+    neurons += static_cast<double>(shape_.rows() * stage.neurons);
+  }
+  return spikes / neurons;
+}
+
+double Network::multiply_adds() const {
+  double sum = 0;
+  for (const Operation& operation : operations_)
+    for (const Product& product : operation.products) sum += product.multiply_adds();
+  return sum;
+}
+
+}  // namespace synfire_bench
