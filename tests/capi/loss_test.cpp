@@ -552,7 +552,8 @@ TEST_F(Loss, EqualPredictionsGiveTheLowestClass) {
     p.x[n_classes + n_classes / 2] = p.x[2 * n_classes - 1] = 3;  // the one in the middle
     p.labels = {static_cast<double>(n_classes - 1), 0, 0};
     const Results r = Rig(context, p).run();
-    EXPECT_TRUE(same_bits(r.predictions, {static_cast<double>(n_classes - 1), static_cast<double>(n_classes / 2), 0}));
+    const size_t middle = n_classes / 2;
+    EXPECT_TRUE(same_bits(r.predictions, {static_cast<double>(n_classes - 1), static_cast<double>(middle), 0}));
     EXPECT_EQ(r.n_correct, 2);
   }
 }

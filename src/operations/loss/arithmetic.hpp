@@ -117,8 +117,7 @@ SYNFIRE_MODEL_FN R squared_term(R weight, R difference) {
 // The loss of a sample that does not count: one with a label that is no class makes itself known.
 template <class R>
 SYNFIRE_MODEL_FN R uncounted_loss(const LossSample& s) {
-  constexpr R infinity = R(__builtin_huge_val());
-  return s.invalid ? infinity - infinity : R(0);
+  return s.invalid ? R(__builtin_nan("")) : R(0);
 }
 // A sample of weight 0 contributes nothing, whatever its predictions are.
 template <class R>

@@ -63,7 +63,7 @@ class SpikeWords {
     n_steps_ = static_cast<int>(std::min<int64_t>(32, extents_.n_steps - step));
     n_words_ = static_cast<int>(std::min<int64_t>(most_words, extents_.words_per_row() - first / 32));
     for (int j = 0; j < n_words_; ++j) {
-      const int64_t input = first + 32 * j;
+      const int64_t input = first + int64_t{32} * j;
       const Place at = {step, row, input, n_steps_,
                         static_cast<int>(std::min<int64_t>(32, extents_.n_neurons - input))};
       if (storage_ == SpikeStorage::bits) {
@@ -205,7 +205,7 @@ void run_exact(const SynapseForward& op, host::Launcher& launcher) {
             continue;
           }
           for (int t = 0; t < n_steps; ++t) std::fill_n(sums[t], width, 0.0);
-          for (int64_t k = 0; k < spec.n_inputs; k += 32 * SpikeWords::most_words) {
+          for (int64_t k = 0; k < spec.n_inputs; k += int64_t{32} * SpikeWords::most_words) {
             words.read(step, b, k);
             for (int t = 0; t < n_steps; ++t)
               kernels.add_listed(sums[t], table + first, spec.table_pitch(), list, words.list(t, k, list), width);

@@ -10,7 +10,7 @@ namespace {
 using namespace synfire::model;
 
 // Registers for sums: those that remain beside what is loaded.
-constexpr int sum_registers = n_registers >= 32 ? 8 : 8;
+constexpr int sum_registers = 8;
 constexpr int most_ints = sum_registers * ints;
 
 // ---- sums of integers -----------------------------------------------------------------------------------------------
@@ -22,7 +22,7 @@ SYNFIRE_MODEL_FN void sum_listed(Ints (&sums)[n], const int32_t* table, int64_t 
   for (int at = 0; at < count; ++at) {
     const int32_t* const row = table + list[at] * pitch;
 #pragma GCC unroll 8
-    for (int i = 0; i < n; ++i) sums[i] += load_ints(row + i * ints);
+    for (int i = 0; i < n; ++i) sums[i] += load_ints(row + int64_t{i} * ints);
   }
 }
 
@@ -55,13 +55,13 @@ void finish(float* output, const double* sums, const int32_t* bias, const int32_
 template <int n>
 SYNFIRE_MODEL_FN void add_where_columns(int32_t* sums, const int32_t* rows, int64_t pitch, uint32_t bits) {
   Ints now[n];
-  for (int i = 0; i < n; ++i) now[i] = load_ints(sums + i * ints);
+  for (int i = 0; i < n; ++i) now[i] = load_ints(sums + int64_t{i} * ints);
   for (; bits != 0; bits &= bits - 1) {
     const int32_t* const row = rows + __builtin_ctz(bits) * pitch;
 #pragma GCC unroll 8
-    for (int i = 0; i < n; ++i) now[i] += load_ints(row + i * ints);
+    for (int i = 0; i < n; ++i) now[i] += load_ints(row + int64_t{i} * ints);
   }
-  for (int i = 0; i < n; ++i) store_ints(sums + i * ints, now[i]);
+  for (int i = 0; i < n; ++i) store_ints(sums + int64_t{i} * ints, now[i]);
 }
 
 void add_where(int32_t* sums, const int32_t* rows, int64_t pitch, uint32_t bits, int width) {
@@ -123,7 +123,7 @@ SYNFIRE_MODEL_FN void chain(R (*sums)[product_tile], int column, const R* const*
   for (int l = 0; l < length; ++l) {
     V row[n];
 #pragma GCC unroll 8
-    for (int i = 0; i < n; ++i) row[i] = V::load(rows[l] + column + i * V::count);
+    for (int i = 0; i < n; ++i) row[i] = V::load(rows[l] + column + int64_t{i} * V::count);
 #pragma GCC unroll 4
     for (int r = 0; r < n_rows; ++r) {
       const V coefficient = V::all(coefficients[r][l]);
@@ -183,7 +183,7 @@ SYNFIRE_MODEL_FN void products(int64_t (*sums)[product_tile], int column, const 
   for (int l = 0; l < length; ++l) {
     V row[n];
 #pragma GCC unroll 8
-    for (int i = 0; i < n; ++i) row[i] = V::of_ints(rows[l] + column + i * V::count);
+    for (int i = 0; i < n; ++i) row[i] = V::of_ints(rows[l] + column + int64_t{i} * V::count);
 #pragma GCC unroll 4
     for (int r = 0; r < n_rows; ++r) {
       const V coefficient = V::all(coefficients[r][l]);

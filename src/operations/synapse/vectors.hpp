@@ -25,7 +25,8 @@ inline constexpr int vector_bytes = 16, n_registers = 16;
 #endif
 
 // 32-bit integers; the compilers' own vectors, of any alignment.
-typedef int32_t Ints __attribute__((vector_size(vector_bytes), aligned(4), may_alias));
+typedef int32_t Ints  // NOLINT(modernize-use-using): these attributes belong to a typedef
+    __attribute__((vector_size(vector_bytes), aligned(4), may_alias));
 inline constexpr int ints = vector_bytes / 4;
 
 SYNFIRE_MODEL_FN Ints load_ints(const int32_t* from) {
