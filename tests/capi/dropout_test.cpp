@@ -407,8 +407,8 @@ Rows rows_for_input(synfire_context context, const Case& c, int32_t dtype, Place
 }
 
 // A synapse, its buffers and its descriptors.
-struct Setup {
-  Setup(synfire_context context, const Case& c, const Data& d)
+struct Synaptic {
+  Synaptic(synfire_context context, const Case& c, const Data& d)
       : c_(c),
         synapse(make(context)),
         input(rows_for_input(context, c, c.input, c.placement)),
@@ -536,7 +536,7 @@ class DropoutOfSynapses : public testing::Test {
     for (size_t i = 0; i < got.size(); ++i) ASSERT_TRUE(same_bits(got[i], wanted[i])) << names[i] << " " << where;
   }
   static void run(synfire_context context, const Case& c, const Data& d, Results& results) {
-    const Setup s(context, c, d);
+    const Synaptic s(context, c, d);
     const auto forward = s.forward();
     ASSERT_OK(synfire_synapse_forward(s.synapse, &forward, nullptr));
     results.push_back(s.output.get());
@@ -547,7 +547,7 @@ class DropoutOfSynapses : public testing::Test {
     }
   }
   void run_recorded(const Case& c, const Data& d, Results& results) {
-    const Setup s(context_, c, d);
+    const Synaptic s(context_, c, d);
     for (const int32_t add : {0, 1}) {
       const Graph graph = make_graph(context_);
       const auto forward = s.forward();
@@ -629,7 +629,7 @@ TEST_F(DropoutOfSynapses, NothingIsLeft) {
   for (double& weight : d.weight) weight *= 0x1p126;
   d.scale = static_cast<float>(0x1p53);
   std::fill(d.kept.begin(), d.kept.end(), false);
-  const Setup s(context_, c, d);
+  const Synaptic s(context_, c, d);
   const auto forward = s.forward();
   ASSERT_OK(synfire_synapse_forward(s.synapse, &forward, nullptr));
   const auto y = s.output.get();
@@ -640,7 +640,7 @@ TEST_F(DropoutOfSynapses, NothingIsLeft) {
 TEST_F(DropoutOfSynapses, ATrainingStepDrawsItsMask) {
   const Case c = {20, 4, 100, 30};
   Data d(c, 5);
-  const Setup s(context_, c, d);
+  const Synaptic s(context_, c, d);
   Draw draw = {c.n_inputs, c.batch, 0.4, 99, 0};
   synfire_dropout_desc drop = SYNFIRE_DROPOUT_DESC_INIT;
   drop.n_neurons = draw.n_neurons;
@@ -677,7 +677,7 @@ TEST_F(DropoutOfSynapses, ATrainingStepDrawsItsMask) {
 TEST_F(DropoutOfSynapses, WhatIsRefused) {
   const Case c = {2, 2, 40, 3};
   const Data d(c, 1);
-  const Setup s(context_, c, d);
+  const Synaptic s(context_, c, d);
   const Graph graph = make_graph(context_);
   const auto expect_bad = [&](std::initializer_list<std::string_view> words, auto change) {
     auto forward = s.forward();
