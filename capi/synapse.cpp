@@ -25,16 +25,19 @@ class PinnedForward {
       : desc_(read_descriptor(descriptor, "desc")),
         input_(required(desc_.input, "desc.input", context)),
         output_(required(desc_.output, "desc.output", context)),
-        n_active_(optional(desc_.n_active, "desc.n_active", context)) {
+        n_active_(optional(desc_.n_active, "desc.n_active", context)),
+        input_mask_(optional(desc_.input_mask, "desc.input_mask", context)),
+        input_scale_(optional(desc_.input_scale, "desc.input_scale", context)) {
     check_reserved(desc_.reserved, "desc.reserved");
   }
   operations::SynapseForwardRequest request() const {
-    return {desc_.n_steps, desc_.batch, input_.get(), output_.get(), n_active_.get()};
+    return {desc_.n_steps,   desc_.batch,       input_.get(),      output_.get(),
+            n_active_.get(), input_mask_.get(), input_scale_.get()};
   }
 
  private:
   synfire_synapse_forward_desc desc_;
-  PinnedBuffer input_, output_, n_active_;
+  PinnedBuffer input_, output_, n_active_, input_mask_, input_scale_;
 };
 
 // The buffers of its gradients.
@@ -45,19 +48,22 @@ class PinnedBackward {
         grad_output_(required(desc_.grad_output, "desc.grad_output", context)),
         input_(optional(desc_.input, "desc.input", context)),
         grad_input_(optional(desc_.grad_input, "desc.grad_input", context)),
-        n_active_(optional(desc_.n_active, "desc.n_active", context)) {
+        n_active_(optional(desc_.n_active, "desc.n_active", context)),
+        input_mask_(optional(desc_.input_mask, "desc.input_mask", context)),
+        input_scale_(optional(desc_.input_scale, "desc.input_scale", context)) {
     check_reserved(desc_.reserved, "desc.reserved");
     check_flag(desc_.add_gradients, "desc.add_gradients");
     check_flag(desc_.add_input_gradient, "desc.add_input_gradient");
   }
   operations::SynapseBackwardRequest request() const {
     return {desc_.n_steps,     desc_.batch,     grad_output_.get(),       input_.get(),
-            grad_input_.get(), n_active_.get(), desc_.add_gradients == 1, desc_.add_input_gradient == 1};
+            grad_input_.get(), n_active_.get(), desc_.add_gradients == 1, desc_.add_input_gradient == 1,
+            input_mask_.get(), input_scale_.get()};
   }
 
  private:
   synfire_synapse_backward_desc desc_;
-  PinnedBuffer grad_output_, input_, grad_input_, n_active_;
+  PinnedBuffer grad_output_, input_, grad_input_, n_active_, input_mask_, input_scale_;
 };
 
 }  // namespace

@@ -2720,8 +2720,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_rebind(synfire_graph graph
  * @param graph     A graph, instantiated or not.
  * @param operation Its number, from synfire_graph_get_last_operation().
  * @param name      `"value"` of a fill, `"scale"` or `"keep"` of a scale-and-add, `"learning_rate"` of an update,
- *                  `"seed"` or `"offset"` of an encoding or a shuffle, `"gradient_scale"` or
- *                  `"label_smoothing"` of a loss, `"target"` or `"strength"` of a rate loss.
+ *                  `"seed"` or `"offset"` of an encoding, a shuffle or a dropout, `"probability"` of a dropout,
+ *                  `"gradient_scale"` or `"label_smoothing"` of a loss, `"target"` or `"strength"` of a rate loss.
  * @param value     A value that the operation's descriptor allows; for a seed or offset, a whole number from 0 to 2^53.
  *                  Setting the offset makes the operation begin there again, even if the value is the same as before.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_BUSY.
@@ -2954,7 +2954,13 @@ typedef struct synfire_synapse_memory {
  *
  * Values, and all products in f64: chains of 64 fused multiply-adds in the order of the inputs, each from +0; the sums of
  * the chains are added within blocks of 1,024 inputs, and the blocks in f64; then the bias is added, and the result is
- * rounded once. In f32, weights of values are rounded to the grid of their largest weight. */
+ * rounded once. In f32, weights of values are rounded to the grid of their largest weight.
+ *
+ * With `input_mask`, inputs whose bit is 0 count as +0, and the sum of the others is multiplied by c = `input_scale[0]`.
+ * Spikes in f32: y = fma(f32(S), f32(2^s * c), bias), where S is the sum of integers without the bias, which is added as
+ * it is stored (+0 if there is none); where S is 0, y = bias + 0. Otherwise, with the sum S of the blocks in f64: S * c,
+ * or fma(S, c, bias), in f64, rounded once more in f32. With a mask of ones and c = 1 the results of spikes in f32 may
+ * differ in rounding from those without a mask, because the bias is not on the grid. */
 typedef struct synfire_synapse_forward_desc {
   /** `sizeof(synfire_synapse_forward_desc)`. */
   uint32_t struct_size;
@@ -2971,11 +2977,16 @@ typedef struct synfire_synapse_forward_desc {
   /** u32, read: only this many batch rows, from the first on, are active; the outputs of others are +0. More than B
    *  count as B. Default: all rows are active. */
   synfire_buffer n_active SYNFIRE_READ("[1]") SYNFIRE_NULLABLE;
+  /** Dropout: inputs of each batch row that count in every step, `[B, ceil(K/32)]` words of ::SYNFIRE_DTYPE_BITS, as
+   *  synfire_dropout() draws them, read. Others count as +0. Default: all inputs count, and nothing is scaled. */
+  synfire_buffer input_mask SYNFIRE_READ("[B, ceil(K/32)]") SYNFIRE_NULLABLE;
+  /** The factor on W x, f32 (f64 in an f64 synapse), read. Needed with `input_mask`, and only with it. */
+  synfire_buffer input_scale SYNFIRE_READ("[1]") SYNFIRE_NULLABLE;
 } synfire_synapse_forward_desc;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_SYNAPSE_FORWARD_DESC_INIT \
-  { (uint32_t)sizeof(synfire_synapse_forward_desc), 0u, 0, 0, NULL, NULL, NULL }
+  { (uint32_t)sizeof(synfire_synapse_forward_desc), 0u, 0, 0, NULL, NULL, NULL, NULL, NULL }
 
 /** The gradients of a product, from dL/dy.
  *
@@ -2986,7 +2997,11 @@ typedef struct synfire_synapse_forward_desc {
  *
  * dL/dx is the product of dL/dy with the weights on their grid, as the forward used them. In f32, dL/dy[n] * 2^s[n] of
  * each row is rounded to a grid of 24 bits for its largest magnitude, and the products with the weights are added as
- * integers; of a row with a term that is not finite, dL/dx is NaN. In f64 they are added in the fixed order. */
+ * integers; of a row with a term that is not finite, dL/dx is NaN. In f64 they are added in the fixed order.
+ *
+ * With `input_mask`, dropped inputs count as +0 in dL/dW, and their dL/dx is +0. All other elements of dL/dW and dL/dx
+ * are multiplied by c = `input_scale[0]`: what would be rounded to f32 without a mask, the integer sum times the power
+ * of two of its grid or the sum of the blocks, is multiplied in f64 before. dL/db is not scaled. */
 typedef struct synfire_synapse_backward_desc {
   /** `sizeof(synfire_synapse_backward_desc)`. */
   uint32_t struct_size;
@@ -3008,11 +3023,51 @@ typedef struct synfire_synapse_backward_desc {
   int32_t add_input_gradient SYNFIRE_FLAG;
   /** Must be zero. */
   uint32_t reserved;
+  /** As synfire_synapse_forward_desc::input_mask, and the same as in the forward. */
+  synfire_buffer input_mask SYNFIRE_READ("[B, ceil(K/32)]") SYNFIRE_NULLABLE;
+  /** As synfire_synapse_forward_desc::input_scale, and the same as in the forward. */
+  synfire_buffer input_scale SYNFIRE_READ("[1]") SYNFIRE_NULLABLE;
 } synfire_synapse_backward_desc;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT \
-  { (uint32_t)sizeof(synfire_synapse_backward_desc), 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0u }
+  { (uint32_t)sizeof(synfire_synapse_backward_desc), 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0u, NULL, NULL }
+
+/** Draws which neurons of each batch row dropout keeps, for all steps of a sequence: a mask and a factor, which products
+ * of synapses take (synfire_synapse_forward_desc::input_mask and synfire_synapse_forward_desc::input_scale).
+ *
+ * A neuron is dropped with the probability p, independently of all others; the factor is 1 / (1 - p), computed in f64.
+ * With p = 0, as in an evaluation, all are kept and the factor is 1. Which neurons are kept depends only on p, `seed`,
+ * `offset`, the batch row b and the neuron n, and not on N, B or the backend. It is drawn with the generator of
+ * ::synfire_encode_bernoulli_desc: the key of Philox4x32-10 is `seed`, and the counter consists of the words n / 4, b,
+ * and the low and the high word of `offset`. The neuron is dropped if word n mod 4 of the result is below p * 2^32,
+ * rounded down. An encoding with the same seed draws the same numbers, so the seeds should differ. */
+typedef struct synfire_dropout_desc {
+  /** `sizeof(synfire_dropout_desc)`. */
+  uint32_t struct_size;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** Neurons N of one batch row, at least 1, at most 2^34. */
+  int64_t n_neurons;
+  /** Batch rows B, at most 2^32. Default: 1. */
+  int64_t batch;
+  /** The probability p with which a neuron is dropped, from 0 (default) to less than 1. The operation's value
+   *  `"probability"`. */
+  double probability;
+  /** Written, ::SYNFIRE_DTYPE_BITS, `[B, ceil(N/32)]` words: 1 is kept. Bits beyond N are 0. */
+  synfire_buffer mask SYNFIRE_WRITTEN("[B, ceil(N/32)]");
+  /** Written, f32 or f64: 1 / (1 - p). Must not overlap `mask`. */
+  synfire_buffer scale SYNFIRE_WRITTEN("[1]");
+  /** Any number. Different seeds give independent masks. The operation's value `"seed"`. */
+  uint64_t seed;
+  /** Number of the mask in the sequence of the seed. In a graph, this is the mask of the first replay; each replay draws
+   *  the next one. The operation's value `"offset"`. */
+  uint64_t offset;
+} synfire_dropout_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_DROPOUT_DESC_INIT \
+  { (uint32_t)sizeof(synfire_dropout_desc), 0u, 0, 0, 0.0, NULL, NULL, 0u, 0u }
 
 /**
  * Computes how much memory a synapse would take, before anything is allocated.
@@ -3162,6 +3217,43 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_synapse_backward(sy
                                                                               synfire_synapse synapse,
                                                                               const synfire_synapse_backward_desc *desc)
     SYNFIRE_NOEXCEPT;
+
+/**
+ * Draws a mask of dropout now: the same operation that synfire_graph_record_dropout() records. Calls do not advance the
+ * offset: for the next mask, increase `offset` by 1.
+ *
+ * @param context The context of both buffers.
+ * @param desc    What to write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_UNSUPPORTED (more neurons or batch rows than can be
+ *         distinguished), ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed), ::SYNFIRE_ERROR_CAPTURING (the
+ *         capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK (the
+ *         context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
+ * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream; each run of the captured graph draws the mask
+ * `offset` of this call. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_dropout(synfire_context context, const synfire_dropout_desc *desc,
+                                                        synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends a draw of a mask of dropout. The first replay draws mask synfire_dropout_desc::offset, and each later one the
+ * mask after the one before it, without involving the host. A replay in which the operation is disabled does not
+ * advance. Setting the operation's value `"offset"` makes the next launch draw that mask, even if an earlier one already
+ * did; setting `"probability"` to 0 and back changes between evaluation and training.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_UNSUPPORTED (more neurons or
+ *         batch rows than can be distinguished), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory and device memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_dropout(synfire_graph graph,
+                                                                     const synfire_dropout_desc *desc) SYNFIRE_NOEXCEPT;
 
 /** @} */
 /** @cond PLATFORM */

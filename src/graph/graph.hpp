@@ -105,6 +105,9 @@ class Recorder {
   const double* fraction(const char* name, double value) {  // from 0 to 1
     return reinterpret_cast<const double*>(this->value(name, GraphValues::Kind::fraction, SYNFIRE_DTYPE_F64, value));
   }
+  const double* probability(const char* name, double value) {  // from 0 to less than 1
+    return reinterpret_cast<const double*>(this->value(name, GraphValues::Kind::probability, SYNFIRE_DTYPE_F64, value));
+  }
   // The same for whole numbers, and for one that every replay advances.
   const uint64_t* whole(const char* name, uint64_t value);
   CountedValue counted(const char* name, uint64_t value);

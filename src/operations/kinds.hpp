@@ -2,6 +2,7 @@
 #ifndef SYNFIRE_OPERATIONS_KINDS_HPP
 #define SYNFIRE_OPERATIONS_KINDS_HPP
 
+#include "dropout/dropout.hpp"
 #include "elementwise/copy.hpp"
 #include "elementwise/fill.hpp"
 #include "elementwise/scale_add.hpp"
@@ -34,6 +35,7 @@
   KIND(ConvertSpikes)                 \
   KIND(CountSpikes)                   \
   KIND(EncodeBernoulli)               \
+  KIND(Dropout)                       \
   KIND(GatherRows)                    \
   KIND(Shuffle)                       \
   KIND(PrepareSynapse)                \

@@ -50,6 +50,7 @@ int main(void) {
   CHECK_INIT(synfire_synapse_memory, SYNFIRE_SYNAPSE_MEMORY_INIT);
   CHECK_INIT(synfire_synapse_forward_desc, SYNFIRE_SYNAPSE_FORWARD_DESC_INIT);
   CHECK_INIT(synfire_synapse_backward_desc, SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT);
+  CHECK_INIT(synfire_dropout_desc, SYNFIRE_DROPOUT_DESC_INIT);
   if (n_failed == 0) printf("every initialiser is all zeros plus struct_size\n");
   return n_failed == 0 ? 0 : 1;
 }

@@ -429,6 +429,8 @@ static void print_structs(void) {
   FIELD(synfire_synapse_forward_desc, input);
   FIELD(synfire_synapse_forward_desc, output);
   FIELD(synfire_synapse_forward_desc, n_active);
+  FIELD(synfire_synapse_forward_desc, input_mask);
+  FIELD(synfire_synapse_forward_desc, input_scale);
   end_struct();
 
   begin_struct("synfire_synapse_backward_desc", sizeof(synfire_synapse_backward_desc));
@@ -442,6 +444,20 @@ static void print_structs(void) {
   FIELD(synfire_synapse_backward_desc, n_active);
   FIELD(synfire_synapse_backward_desc, add_input_gradient);
   FIELD(synfire_synapse_backward_desc, reserved);
+  FIELD(synfire_synapse_backward_desc, input_mask);
+  FIELD(synfire_synapse_backward_desc, input_scale);
+  end_struct();
+
+  begin_struct("synfire_dropout_desc", sizeof(synfire_dropout_desc));
+  FIELD(synfire_dropout_desc, struct_size);
+  FIELD(synfire_dropout_desc, reserved);
+  FIELD(synfire_dropout_desc, n_neurons);
+  FIELD(synfire_dropout_desc, batch);
+  FIELD(synfire_dropout_desc, probability);
+  FIELD(synfire_dropout_desc, mask);
+  FIELD(synfire_dropout_desc, scale);
+  FIELD(synfire_dropout_desc, seed);
+  FIELD(synfire_dropout_desc, offset);
   end_struct();
 }
 

@@ -531,6 +531,15 @@ class Everything {
       answer(synfire_graph_record_encode_bernoulli(graph, &encode));
       int32_t encoding = 0;
       answer(synfire_graph_get_last_operation(graph, &encoding));
+      const Buffer kept = buffer(context, SYNFIRE_DTYPE_BITS, static_cast<size_t>(shape.batch) * shape.words_per_row()),
+                   kept_scale = buffer(context, dtype_of<Scalar>, 1);
+      synfire_dropout_desc dropout = SYNFIRE_DROPOUT_DESC_INIT;
+      dropout.n_neurons = shape.n_neurons;
+      dropout.batch = shape.batch;
+      dropout.probability = 0.3;
+      dropout.mask = kept;
+      dropout.scale = kept_scale;
+      answer(synfire_graph_record_dropout(graph, &dropout));
       const Buffer chosen = buffer(context, SYNFIRE_DTYPE_U32, 4), n_active = buffer(context, SYNFIRE_DTYPE_U32, 1),
                    gathered = buffer(context, dtype_of<Scalar>, 4 * shape.row());
       synfire_shuffle_desc shuffle = SYNFIRE_SHUFFLE_DESC_INIT;
@@ -577,7 +586,8 @@ class Everything {
         answer(synfire_graph_set_enabled(graph, filling, i % 2));
       }
       look_at(rig);
-      for (const Buffer* const out : {&other, &snapshot, &row, &words, &counts, &drawn, &chosen, &gathered}) look(*out);
+      for (const Buffer* const out : {&other, &snapshot, &row, &words, &counts, &drawn, &kept, &kept_scale, &chosen, &gathered})
+        look(*out);
       look(backward.parameter_gradients[0].gradient);
       for (const char* const known_as : {"tau", "reciprocal_tau"}) {
         double value = 0;

@@ -276,6 +276,14 @@ const std::vector<Kind>& kinds() {
          desc.spikes = w.packed;
          return synfire_graph_record_encode_bernoulli(w.graph, &desc);
        }},
+      {"record_dropout",
+       [](World& w) {
+         synfire_dropout_desc desc = SYNFIRE_DROPOUT_DESC_INIT;
+         desc.n_neurons = 32;
+         desc.mask = w.packed;
+         desc.scale = w.row;
+         return synfire_graph_record_dropout(w.graph, &desc);
+       }},
       {"record_gather_rows",
        [](World& w) {
          synfire_gather_rows_desc desc = SYNFIRE_GATHER_ROWS_DESC_INIT;

@@ -57,6 +57,12 @@ SYNFIRE_MODEL_FN float from_grid(s64 sum, float scale) {
   return static_cast<float>(sum) * scale;
 }
 
+// A sum of inputs that dropout kept, times its factor, and a bias that is not on the grid. +0 and the bias where the sum is
+// 0, also if the factor is infinite.
+SYNFIRE_MODEL_FN float from_grid_of_kept(float sum, float scale, float factor, float bias) {
+  return fma(sum, sum == 0.0f ? 0.0f : scale * factor, bias);
+}
+
 // ---- products of two numbers on grids --------------------------------------------------------------------------------
 
 // The magnitude of x * 2^grid, for a finite x, as an integer in the order of magnitudes; no number is below that of 0.
@@ -78,6 +84,10 @@ SYNFIRE_MODEL_FN s32 grid_of_magnitude(s64 magnitude) {
 // An exact sum of products with the scale 2^grid.
 SYNFIRE_MODEL_FN float from_wide_grid(s64 sum, s32 grid) {
   return static_cast<float>(static_cast<double>(sum) * wide_power_of_two(grid));
+}
+// The same, times a factor.
+SYNFIRE_MODEL_FN float from_wide_grid(s64 sum, s32 grid, double factor) {
+  return static_cast<float>(static_cast<double>(sum) * wide_power_of_two(grid) * factor);
 }
 
 // ---- sums in a fixed order ------------------------------------------------------------------------------------------

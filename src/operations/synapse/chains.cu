@@ -44,9 +44,14 @@ template <class R>
 __device__ __forceinline__ R number(const ToNumbersLaunch& launch, RowIndex at, int64_t k) {
   if (launch.are_spikes) return is_spike(launch, at, k) ? R(1) : R(0);
   const int64_t index = at.t * launch.input.pitch + at.b * launch.extents.n_neurons + k;
-  if (launch.dtype == SYNFIRE_DTYPE_F16)
-    return static_cast<R>(decode(static_cast<const F16*>(launch.input.data)[index]));
-  return static_cast<R>(decode(static_cast<const Bf16*>(launch.input.data)[index]));
+  switch (launch.dtype) {
+    case SYNFIRE_DTYPE_F16:
+      return static_cast<R>(decode(static_cast<const F16*>(launch.input.data)[index]));
+    case SYNFIRE_DTYPE_BF16:
+      return static_cast<R>(decode(static_cast<const Bf16*>(launch.input.data)[index]));
+    default:
+      return static_cast<const R*>(launch.input.data)[index];
+  }
 }
 
 template <class R>
@@ -55,7 +60,10 @@ __global__ void __launch_bounds__(threads_per_block) to_numbers(const __grid_con
   const core::Extents& e = launch.extents;
   for (int64_t i = first_element(); i < e.n_steps * e.row(); i += stride()) {
     const RowIndex at = row_index(i, e.n_neurons);  // of [T * B, K]
-    static_cast<R*>(launch.numbers)[i] = number<R>(launch, row_index(at.t, e.batch), at.b);
+    const RowIndex row = row_index(at.t, e.batch);
+    const bool counts =
+        !launch.kept || (launch.kept[row.b * e.words_per_row() + at.b / 32] >> (at.b % 32) & 1u) != 0;
+    static_cast<R*>(launch.numbers)[i] = counts ? number<R>(launch, row, at.b) : R(0);
   }
 }
 
@@ -101,6 +109,14 @@ template <int n>
 __device__ __forceinline__ int position(int thread, int i) {
   constexpr int group = n < 4 ? n : 4;
   return i / group * 16 * group + thread * group + i % group;
+}
+
+// A sum with what follows it: the factor of dropout and the bias.
+template <class R>
+__device__ __forceinline__ double finished(const ChainLaunch<R>& launch, double sum, int64_t column) {
+  if (!launch.scale) return launch.bias ? sum + static_cast<double>(launch.bias[column]) : sum;
+  const auto scale = static_cast<double>(*launch.scale);
+  return launch.bias ? model::fma(sum, scale, static_cast<double>(launch.bias[column])) : sum * scale;
 }
 
 // 16 x 16 threads have row_parts x column_parts results each. Tiles of 16 terms pass through shared memory; the next is
@@ -218,19 +234,22 @@ __global__ void __launch_bounds__(chain_threads) chain(const __grid_constant__ C
       R* results = launch.result + row * launch.n_columns;
       const uint32_t* const mask =
           over_rows && launch.mask ? launch.mask + row * ((launch.n_columns + 31) / 32) : nullptr;
+      const uint32_t* kept = nullptr;
       if constexpr (!over_rows) {
         const RowIndex at = row_index(row, launch.rows.batch);
         counts = at.b < active;
         results = launch.result + at.t * launch.result_pitch + at.b * launch.n_columns;
         if (!counts && launch.add) continue;
+        if (launch.kept.mask) kept = launch.kept.row(at.b);
       }
 #pragma unroll
       for (int j = 0; j < column_parts; ++j) {
         const int64_t column = first_column + position<column_parts>(x, j);
         if (column >= launch.n_columns) continue;
         const bool connected = !mask || (mask[column / 32] >> (column % 32) & 1u) != 0;
-        const double total = launch.bias ? totals[i][j] + static_cast<double>(launch.bias[column]) : totals[i][j];
-        const R result = counts && connected ? static_cast<R>(total) : R(0);
+        const bool is_kept = !kept || (kept[column / 32] >> (column % 32) & 1u) != 0;
+        const double total = finished(launch, totals[i][j], column);
+        const R result = counts && connected && is_kept ? static_cast<R>(total) : R(0);
         results[column] = launch.add ? results[column] + result : result;
       }
     }

@@ -44,6 +44,11 @@ SequenceRows rows_of(const Extents& e, const View& n_active) {
   return {e.n_steps, e.batch, data_of<const uint32_t>(n_active)};
 }
 
+template <class R>
+KeptArray<R> kept_of(const Kept& kept, const Extents& e) {
+  return {data_of<const uint32_t>(kept.mask), e.words_per_row(), data_of<const R>(kept.scale)};
+}
+
 // ---- inputs ---------------------------------------------------------------------------------------------------------
 
 void convert(const Extents& e, SpikeStorage from, const SpikeArray& source, SpikeStorage to, uint32_t* words,
@@ -66,6 +71,14 @@ RowArray<const uint32_t> as_bits(const View& input, const View& converted, const
 // as the steps of one long batch row.
 void pack_rows(const SynapseWeightGradient& op, int64_t pitch, Launcher& launcher) {
   const Extents& e = op.extents;
+  if (op.kept.mask) {
+    const SequenceRows rows = rows_of(e, op.n_active);
+    const int64_t n_words = pieces(rows.count(), 32);
+    launcher.launch(pack_kept_kernel(), one_each(n_words * pieces(e.words_per_row(), pack_threads / 32), pack_threads),
+                    PackKeptLaunch{rows, as_bits(op.input, op.converted, e, launcher), kept_of<float>(op.kept, e),
+                                   data_of<uint32_t>(op.packed), n_words, pitch});
+    return;
+  }
   const Extents folded = {e.n_steps * e.batch, 1, e.n_neurons};
   SpikeArray source = spikes_of(op.input);
   SpikeStorage storage = storage_of(op.input.dtype);
@@ -84,10 +97,11 @@ void pack_rows(const SynapseWeightGradient& op, int64_t pitch, Launcher& launche
 
 // Inputs as a sequence of numbers of type R.
 template <class R>
-RowArray<const R> as_numbers(const SynapseSpec& spec, const View& input, const View& converted, const Extents& e,
-                             Launcher& launcher) {
-  if (spec.input == InputKind::values && input.dtype == spec.dtype) return rows_of<const R>(input, e.n_neurons);
-  ToNumbersLaunch launch = {e, spec.input == InputKind::spikes, {}, {}, input.dtype, converted.data};
+RowArray<const R> as_numbers(const SynapseSpec& spec, const View& input, const View& converted, const Kept& kept,
+                             const Extents& e, Launcher& launcher) {
+  if (!converted) return rows_of<const R>(input, e.n_neurons);
+  ToNumbersLaunch launch = {e,           spec.input == InputKind::spikes,   {}, {},
+                            input.dtype, converted.data, data_of<const uint32_t>(kept.mask)};
   if (launch.are_spikes) {
     launch.storage = storage_of(input.dtype);
     launch.input = spikes_of(input);
@@ -116,14 +130,16 @@ void enqueue_chains(const SynapseForward& op, Launcher& launcher) {
   const SynapseSpec& spec = op.synapse->spec();
   launch_chain<R>(false,
                   {rows_of(op.extents, op.n_active),
-                   as_numbers<R>(spec, op.input, op.converted, op.extents, launcher),
+                   as_numbers<R>(spec, op.input, op.converted, op.kept, op.extents, launcher),
                    {data_of<const R>(op.table), spec.table_pitch(), spec.n_outputs},
                    spec.n_outputs,
                    data_of<R>(op.output),
                    op.output.pitch,
                    data_of<const R>(op.bias),
                    nullptr,
-                   false},
+                   false,
+                   data_of<const R>(op.kept.scale),
+                   {}},
                   launcher);
 }
 
@@ -133,8 +149,17 @@ void enqueue_chains(const SynapseWeightGradient& op, Launcher& launcher) {
   const SequenceRows rows = rows_of(op.extents, op.n_active);
   const auto gradients = rows_of<const R>(op.grad_output, spec.n_outputs);
   launch_chain<R>(true,
-                  {rows, gradients, as_numbers<R>(spec, op.input, op.converted, op.extents, launcher), spec.n_inputs,
-                   data_of<R>(op.weight_gradient), 0, nullptr, data_of<const uint32_t>(op.mask), op.add},
+                  {rows,
+                   gradients,
+                   as_numbers<R>(spec, op.input, op.converted, op.kept, op.extents, launcher),
+                   spec.n_inputs,
+                   data_of<R>(op.weight_gradient),
+                   0,
+                   nullptr,
+                   data_of<const uint32_t>(op.mask),
+                   op.add,
+                   data_of<const R>(op.kept.scale),
+                   {}},
                   launcher);
   if (op.bias_gradient)
     launcher.launch(column_sum_kernel<R>(), one_each(pieces(spec.n_outputs, 32), column_sum_threads),
@@ -152,7 +177,9 @@ void enqueue_chains(const SynapseInputGradient& op, Launcher& launcher) {
                         op.grad_input.pitch,
                         nullptr,
                         nullptr,
-                        op.add},
+                        op.add,
+                        data_of<const double>(op.kept.scale),
+                        kept_of<double>(op.kept, op.extents)},
                        launcher);
 }
 
@@ -177,20 +204,20 @@ void enqueue_exact(const SynapseForward& op, Launcher& launcher) {
                                      spec.table_pitch(),
                                      data_of<const int32_t>(op.grid),
                                      data_of<const int32_t>(op.bias_on_grid),
-                                     rows_of<float>(op.output, n_outputs)};
+                                     rows_of<float>(op.output, n_outputs),
+                                     kept_of<float>(op.kept, op.extents),
+                                     data_of<const float>(op.bias)};
   const SpikeProduct product = product_of(spec, n_rows, launcher);
+  const void* const kernel = spike_product_kernel(product, launch.kept.mask != nullptr);
   switch (product) {
     case SpikeProduct::gather:
-      return launcher.launch(spike_product_kernel(product),
-                             one_each(n_rows * pieces(n_outputs, gather_threads), gather_threads), launch);
+      return launcher.launch(kernel, one_each(n_rows * pieces(n_outputs, gather_threads), gather_threads), launch);
     case SpikeProduct::small:
-      return launcher.launch(spike_product_kernel(product),
-                             one_each(pieces(n_rows, small_tile) * pieces(n_outputs, small_tile), small_threads),
-                             launch);
+      return launcher.launch(
+          kernel, one_each(pieces(n_rows, small_tile) * pieces(n_outputs, small_tile), small_threads), launch);
     case SpikeProduct::tiles:
-      return launcher.launch(spike_product_kernel(product),
-                             one_each(pieces(n_rows, tile_rows) * pieces(n_outputs, tile_columns), tile_threads),
-                             launch);
+      return launcher.launch(
+          kernel, one_each(pieces(n_rows, tile_rows) * pieces(n_outputs, tile_columns), tile_threads), launch);
   }
 }
 
@@ -208,7 +235,8 @@ void enqueue_few_rows(const SynapseWeightGradient& op, Launcher& launcher) {
                                 data_of<float>(op.weight_gradient),
                                 data_of<float>(op.bias_gradient),
                                 spec.gradient_bits == 32,
-                                op.add};
+                                op.add,
+                                kept_of<float>(op.kept, op.extents)};
   launcher.launch(few_rows_kernel(), one_each(n_tiles, few_rows_threads), launch);
 }
 
@@ -250,7 +278,8 @@ void enqueue_exact(const SynapseWeightGradient& op, Launcher& launcher) {
   launcher.launch(finish_weights_kernel(), one_each(n_outputs * pieces(spec.n_inputs, finish_threads), finish_threads),
                   FinishWeightsLaunch{n_outputs, spec.n_inputs, total, bias_total, pitch, largest,
                                       data_of<const uint32_t>(op.mask), data_of<float>(op.weight_gradient),
-                                      data_of<float>(op.bias_gradient), spec.gradient_bits == 32, op.add});
+                                      data_of<float>(op.bias_gradient), spec.gradient_bits == 32, op.add,
+                                      data_of<const float>(op.kept.scale)});
 }
 
 void enqueue_exact(const SynapseInputGradient& op, Launcher& launcher) {
@@ -268,7 +297,8 @@ void enqueue_exact(const SynapseInputGradient& op, Launcher& launcher) {
                            tensor_cores ? input_product_threads : wide_product_threads),
                   InputProductLaunch{rows, spec.n_inputs, spec.n_outputs, planes, data_of<const uint8_t>(op.planes),
                                      n_words, row_groups, SynapseSpec::padded_columns(spec.n_inputs) / 8, row_grid,
-                                     rows_of<float>(op.grad_input, spec.n_inputs), op.add});
+                                     rows_of<float>(op.grad_input, spec.n_inputs), op.add,
+                                     kept_of<float>(op.kept, op.extents)});
 }
 
 // ---- weights on their grid ------------------------------------------------------------------------------------------

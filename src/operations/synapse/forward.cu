@@ -17,9 +17,22 @@ using operations::spread;
   return static_cast<s64>(planes[0]) + static_cast<s64>(planes[1]) * 0x100 + static_cast<s64>(planes[2]) * 0x10000;
 }
 
+// Without dropout, and with it.
+template <bool kept>
+__device__ __forceinline__ float result(const SpikeProductLaunch& launch, s64 sum, int64_t n) {
+  const float scale = power_of_two(launch.grid[n]);
+  if constexpr (kept) {
+    const float bias = launch.own_bias && n < launch.n_outputs ? launch.own_bias[n] : 0.0f;
+    return from_grid_of_kept(static_cast<float>(sum), scale, *launch.kept.scale, bias);
+  } else {
+    return from_grid(sum + launch.bias[n], scale);
+  }
+}
+
 // ---- gathering ------------------------------------------------------------------------------------------------------
 
 // A thread has one output of one row; all of a block read the same words.
+template <bool kept>
 __global__ void __launch_bounds__(gather_threads) gather(const __grid_constant__ SpikeProductLaunch launch) {
   wait_for_previous();
   const int64_t active = launch.rows.active();
@@ -37,15 +50,17 @@ __global__ void __launch_bounds__(gather_threads) gather(const __grid_constant__
       continue;
     }
     const uint32_t* const words = launch.bits.row(at);
-    s64 sum = launch.bias[n];
+    const uint32_t* const mask = kept ? launch.kept.row(at.b) : nullptr;
+    s64 sum = 0;
     for (int64_t i = 0; i < n_words; ++i) {
       uint32_t word = i + 1 == n_words ? words[i] & last : words[i];
+      if constexpr (kept) word &= mask[i];
       const int32_t* const rows = launch.table + i * 32 * table_row + n;
       int32_t part = 0;  // of at most 32 numbers of 24 bits
       for (; word != 0; word &= word - 1) part += rows[(__ffs(static_cast<int>(word)) - 1) * table_row];
       sum += part;
     }
-    *output = from_grid(sum, power_of_two(launch.grid[n]));
+    *output = result<kept>(launch, sum, n);
   }
 }
 
@@ -53,6 +68,7 @@ __global__ void __launch_bounds__(gather_threads) gather(const __grid_constant__
 
 // A block has 16 x 16 results. Its warps share the inputs, read the planes directly, and add what they found in shared
 // memory.
+template <bool kept>
 __global__ void __launch_bounds__(small_threads) small_tiles(const __grid_constant__ SpikeProductLaunch launch) {
   wait_for_previous();
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -66,11 +82,12 @@ __global__ void __launch_bounds__(small_threads) small_tiles(const __grid_consta
   for (int64_t piece = blockIdx.x; piece < n_pieces; piece += gridDim.x) {
     const int64_t first_row = piece / across * small_tile, first_output = piece % across * small_tile;
     __syncwarp();
-    const uint32_t* words[2];
+    const uint32_t *words[2], *masks[2] = {};
     for (int half = 0; half < 2; ++half) {
       const int64_t m = first_row + r + 8 * half;
       const RowIndex at = row_index(m, launch.rows.batch);
       words[half] = m < n_rows && at.b < active ? launch.bits.row(at) : nullptr;
+      if constexpr (kept) masks[half] = launch.kept.row(at.b);
     }
     int32_t sums[3][n_parts][4] = {};
     for (int64_t word = warp; word < launch.bits.length; word += n_warps) {
@@ -81,7 +98,11 @@ __global__ void __launch_bounds__(small_threads) small_tiles(const __grid_consta
         for (int j = 0; j < n_parts; ++j)
           weights[plane][j] = reinterpret_cast<const uint2*>(
               launch.planes)[((word * 3 + plane) * groups + first_output / 8 + j) * 32 + lane];
-      const uint32_t low = words[0] ? words[0][word] : 0, high = words[1] ? words[1][word] : 0;
+      uint32_t low = words[0] ? words[0][word] : 0, high = words[1] ? words[1][word] : 0;
+      if constexpr (kept) {
+        low &= masks[0][word];
+        high &= masks[1][word];
+      }
       const uint32_t spikes[4] = {spread(low, c, 0), spread(high, c, 0), spread(low, c, 1), spread(high, c, 1)};
 #pragma unroll
       for (int j = 0; j < n_parts; ++j) {
@@ -109,8 +130,7 @@ __global__ void __launch_bounds__(small_threads) small_tiles(const __grid_consta
 #pragma unroll
       for (int plane = 0; plane < 3; ++plane) planes[plane] += found[w][plane][warp][lane];
     const RowIndex at = row_index(m, launch.rows.batch);
-    launch.output.row(at)[n] =
-        at.b < active ? from_grid(sum_of_planes(planes) + launch.bias[n], power_of_two(launch.grid[n])) : 0.0f;
+    launch.output.row(at)[n] = at.b < active ? result<kept>(launch, sum_of_planes(planes), n) : 0.0f;
   }
 #endif
 }
@@ -119,6 +139,7 @@ __global__ void __launch_bounds__(small_threads) small_tiles(const __grid_consta
 
 // Four warps have 32 x 16 results each. The planes of 64 inputs at a time pass through shared memory, three ahead;
 // words of spikes are read one step ahead.
+template <bool kept>
 __global__ void __launch_bounds__(tile_threads, 4) tiles(const __grid_constant__ SpikeProductLaunch launch) {
   wait_for_previous();
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -132,7 +153,7 @@ __global__ void __launch_bounds__(tile_threads, 4) tiles(const __grid_constant__
   const int64_t n_steps = (launch.bits.length + words - 1) / words;
   for (int64_t tile = blockIdx.x; tile < n_tiles; tile += gridDim.x) {
     const int64_t first_row = tile / across * tile_rows + warp_row * 32, first_output = tile % across * tile_columns;
-    const uint32_t* rows[row_parts][2];
+    const uint32_t *rows[row_parts][2], *masks[row_parts][2] = {};
 #pragma unroll
     for (int i = 0; i < row_parts; ++i)
 #pragma unroll
@@ -140,6 +161,7 @@ __global__ void __launch_bounds__(tile_threads, 4) tiles(const __grid_constant__
         const int64_t m = first_row + 16 * i + 8 * half + r;
         const RowIndex at = row_index(m, launch.rows.batch);
         rows[i][half] = m < n_rows && at.b < active ? launch.bits.row(at) : nullptr;
+        if constexpr (kept) masks[i][half] = launch.kept.row(at.b);
       }
     const auto load = [&](int64_t step) {
       if (step < n_steps) {
@@ -162,7 +184,9 @@ __global__ void __launch_bounds__(tile_threads, 4) tiles(const __grid_constant__
 #pragma unroll
           for (int w = 0; w < words; ++w) {
             const int64_t word = step * words + w;
-            next[i][half][w] = rows[i][half] && word < launch.bits.length ? rows[i][half][word] : 0;
+            const bool exists = rows[i][half] && word < launch.bits.length;
+            next[i][half][w] = exists ? rows[i][half][word] : 0;
+            if constexpr (kept) next[i][half][w] &= exists ? masks[i][half][word] : 0;
           }
     };
     int32_t sums[row_parts][column_parts][4][3] = {};
@@ -226,9 +250,7 @@ __global__ void __launch_bounds__(tile_threads, 4) tiles(const __grid_constant__
           float found[2];
 #pragma unroll
           for (int q = 0; q < 2; ++q)  // the bias and the grid are padded as the table is
-            found[q] = counts ? from_grid(sum_of_planes(sums[i][j][2 * half + q]) + launch.bias[n + q],
-                                          power_of_two(launch.grid[n + q]))
-                              : 0.0f;
+            found[q] = counts ? result<kept>(launch, sum_of_planes(sums[i][j][2 * half + q]), n + q) : 0.0f;
           if (pairs && n < launch.n_outputs) {
             *reinterpret_cast<float2*>(output + n) = make_float2(found[0], found[1]);
           } else {
@@ -243,14 +265,14 @@ __global__ void __launch_bounds__(tile_threads, 4) tiles(const __grid_constant__
 
 }  // namespace
 
-const void* spike_product_kernel(SpikeProduct product) {
+const void* spike_product_kernel(SpikeProduct product, bool kept) {
   switch (product) {
     case SpikeProduct::gather:
-      return address(gather);
+      return kept ? address(gather<true>) : address(gather<false>);
     case SpikeProduct::small:
-      return address(small_tiles);
+      return kept ? address(small_tiles<true>) : address(small_tiles<false>);
     default:
-      return address(tiles);
+      return kept ? address(tiles<true>) : address(tiles<false>);
   }
 }
 

@@ -50,13 +50,38 @@ R* row_of(const View& sequence, int64_t t, int64_t b, int64_t length) {
 
 // ---- inputs ---------------------------------------------------------------------------------------------------------
 
+// Which inputs count. All of them, times 1, where there is no dropout.
+template <class R>
+class KeptInputs {
+ public:
+  KeptInputs(const Kept& kept, const Extents& extents)
+      : words_(static_cast<const uint32_t*>(kept.mask.data)),
+        n_words_(extents.words_per_row()),
+        scale_(kept.scale ? *static_cast<const R*>(kept.scale.data) : R(1)) {}
+
+  explicit operator bool() const { return words_ != nullptr; }
+  R scale() const { return scale_; }
+  uint32_t word(int64_t b, int64_t word) const { return words_ ? words_[b * n_words_ + word] : ~uint32_t{0}; }
+  bool has(int64_t b, int64_t k) const { return (word(b, k / 32) >> k % 32 & 1u) != 0; }
+  // Sets those that do not count to +0.
+  void apply(int64_t b, int64_t first, int count, R* to) const {
+    if (!words_) return;
+    for (int i = 0; i < count; ++i) to[i] = has(b, first + i) ? to[i] : R(0);
+  }
+
+ private:
+  const uint32_t* words_;
+  int64_t n_words_;
+  R scale_;
+};
+
 // Spikes [T, B, K] of any format as words of 32 inputs each, for 32 steps of one batch row.
 class SpikeWords {
  public:
   static constexpr int most_words = 32;  // at a time: 1,024 inputs
 
-  SpikeWords(const View& spikes, const Extents& extents)
-      : array_(spikes_of(spikes)), storage_(storage_of(spikes.dtype)), extents_(extents) {}
+  SpikeWords(const View& spikes, const Extents& extents, const KeptInputs<float>& kept)
+      : array_(spikes_of(spikes)), storage_(storage_of(spikes.dtype)), extents_(extents), kept_(kept) {}
 
   // The words of inputs `first`, a multiple of 32, and up.
   void read(int64_t step, int64_t row, int64_t first) {
@@ -66,13 +91,14 @@ class SpikeWords {
       const int64_t input = first + int64_t{32} * j;
       const Place at = {step, row, input, n_steps_,
                         static_cast<int>(std::min<int64_t>(32, extents_.n_neurons - input))};
+      const uint32_t counts = lowest(at.neurons) & kept_.word(row, input / 32);
       if (storage_ == SpikeStorage::bits) {
-        for (int t = 0; t < n_steps_; ++t) words_[t][j] = *bits_word(array_, extents_, at, t) & lowest(at.neurons);
+        for (int t = 0; t < n_steps_; ++t) words_[t][j] = *bits_word(array_, extents_, at, t) & counts;
         continue;
       }
       Block block = operations::read(storage_, array_, extents_, at);
       transpose(block);
-      for (int t = 0; t < n_steps_; ++t) words_[t][j] = block.words[t];
+      for (int t = 0; t < n_steps_; ++t) words_[t][j] = block.words[t] & counts;
     }
   }
   int n_steps() const { return n_steps_; }
@@ -89,6 +115,7 @@ class SpikeWords {
   SpikeArray array_;
   SpikeStorage storage_;
   const Extents& extents_;
+  const KeptInputs<float>& kept_;
   int n_steps_ = 0, n_words_ = 0;
   uint32_t words_[32][most_words];
 };
@@ -97,11 +124,17 @@ class SpikeWords {
 template <class R>
 class Numbers {
  public:
-  Numbers(const View& input, const Extents& extents, bool are_spikes)
-      : input_(input), extents_(extents), are_spikes_(are_spikes) {
+  Numbers(const View& input, const Extents& extents, bool are_spikes, const KeptInputs<R>& kept)
+      : input_(input), extents_(extents), are_spikes_(are_spikes), kept_(kept) {
     if (are_spikes) spikes_ = {spikes_of(input), storage_of(input.dtype), extents};
   }
   void read(int64_t t, int64_t b, int64_t first, int count, R* to) const {
+    read_all(t, b, first, count, to);
+    kept_.apply(b, first, count, to);
+  }
+
+ private:
+  void read_all(int64_t t, int64_t b, int64_t first, int count, R* to) const {
     if (are_spikes_) {
       for (int i = 0; i < count; ++i) to[i] = spikes_.get(t, b, first + i) ? R(1) : R(0);
       return;
@@ -116,8 +149,6 @@ class Numbers {
         std::copy_n(static_cast<const R*>(input_.data) + at, count, to);
     }
   }
-
- private:
   template <class E>
   static void decode(const E* from, int count, R* to) {
     for (int i = 0; i < count; ++i) to[i] = static_cast<R>(generic::decode(from[i]));
@@ -126,6 +157,7 @@ class Numbers {
   const View& input_;
   const Extents& extents_;
   bool are_spikes_;
+  const KeptInputs<R>& kept_;
   cuda::OneSpike spikes_ = {};
 };
 
@@ -188,9 +220,11 @@ void run_exact(const SynapseForward& op, host::Launcher& launcher) {
   const auto* const table = static_cast<const int32_t*>(op.table.data);
   const auto* const grid = static_cast<const int32_t*>(op.grid.data);
   const auto* const bias = static_cast<const int32_t*>(op.bias_on_grid.data);
+  const auto* const own_bias = static_cast<const float*>(op.bias.data);
+  const KeptInputs<float> kept(op.kept, e);
   launcher.for_each_range(
       pieces(e.n_steps, 32) * e.batch * n_tiles, wants_threads(op), [&](int64_t begin, int64_t end) {
-        SpikeWords words(op.input, e);
+        SpikeWords words(op.input, e, kept);
         double sums[32][product_tile];
         int32_t list[32 * SpikeWords::most_words];
         for (int64_t item = begin; item < end; ++item) {
@@ -210,9 +244,14 @@ void run_exact(const SynapseForward& op, host::Launcher& launcher) {
             for (int t = 0; t < n_steps; ++t)
               kernels.add_listed(sums[t], table + first, spec.table_pitch(), list, words.list(t, k, list), width);
           }
-          for (int t = 0; t < n_steps; ++t)
-            kernels.finish(row_of<float>(op.output, step + t, b, spec.n_outputs) + first, sums[t], bias + first,
-                           grid + first, count);
+          for (int t = 0; t < n_steps; ++t) {
+            float* const output = row_of<float>(op.output, step + t, b, spec.n_outputs) + first;
+            if (kept)
+              kernels.finish_kept(output, sums[t], own_bias ? own_bias + first : nullptr, grid + first, kept.scale(),
+                                  count);
+            else
+              kernels.finish(output, sums[t], bias + first, grid + first, count);
+          }
         }
       });
 }
@@ -307,7 +346,9 @@ void run_chains(const SynapseForward& op, host::Launcher& launcher) {
   const SynapseSpec& spec = op.synapse->spec();
   const Extents& e = op.extents;
   const int64_t active = active_rows(op.n_active, e.batch);
-  const Numbers<R> input(op.input, e, spec.input == InputKind::spikes);
+  const KeptInputs<R> kept(op.kept, e);
+  const Numbers<R> input(op.input, e, spec.input == InputKind::spikes, kept);
+  const auto scale = static_cast<double>(kept.scale());
   const R* const bias = op.bias ? static_cast<const R*>(op.bias.data) : nullptr;
   clear_inactive<R>(op.output, e, active, spec.n_outputs);
   multiply<R>(
@@ -317,7 +358,9 @@ void run_chains(const SynapseForward& op, host::Launcher& launcher) {
       [&](int64_t t, int64_t b, int64_t n, int count, const double* totals) {
         R* const to = row_of<R>(op.output, t, b, spec.n_outputs) + n;
         for (int i = 0; i < count; ++i)
-          to[i] = static_cast<R>(bias ? totals[i] + static_cast<double>(bias[n + i]) : totals[i]);
+          to[i] = static_cast<R>(!bias  ? totals[i] * scale
+                                 : kept ? model::fma(totals[i], scale, static_cast<double>(bias[n + i]))
+                                        : totals[i] + static_cast<double>(bias[n + i]));
       });
 }
 
@@ -330,6 +373,7 @@ void run_chains(const SynapseInputGradient& op, host::Launcher& launcher) {
   const SynapseSpec& spec = op.synapse->spec();
   const Extents& e = op.extents;
   const int64_t active = active_rows(op.n_active, e.batch);
+  const KeptInputs<double> kept(op.kept, e);
   if (!op.add) clear_inactive<double>(op.grad_input, e, active, spec.n_inputs);
   multiply<double>(
       launcher, wants_threads(op), {e, active, spec.n_outputs, spec.n_inputs, spec.rows_pitch()},
@@ -338,7 +382,8 @@ void run_chains(const SynapseInputGradient& op, host::Launcher& launcher) {
         std::copy_n(row_of<const double>(op.grad_output, t, b, spec.n_outputs) + n, count, to);
       },
       [&](int64_t t, int64_t b, int64_t k, int count, const double* totals) {
-        write_input_gradient(op, t, b, k, count, [&](int i) { return totals[i]; });
+        write_input_gradient(op, t, b, k, count,
+                             [&](int i) { return kept.has(b, k + i) ? totals[i] * kept.scale() : 0.0; });
       });
 }
 
@@ -370,6 +415,7 @@ void run_exact(const SynapseInputGradient& op, host::Launcher& launcher) {
   const Extents& e = op.extents;
   const int64_t active = active_rows(op.n_active, e.batch), n_rows = e.n_steps * active,
                 n_tiles = pieces(spec.n_inputs, product_tile);
+  const KeptInputs<float> kept(op.kept, e);
   if (!op.add) clear_inactive<float>(op.grad_input, e, active, spec.n_inputs);
   put_gradients_on_grid(op, active, launcher);
   const auto* const weights = static_cast<const int32_t*>(op.rows.data);
@@ -394,8 +440,11 @@ void run_exact(const SynapseInputGradient& op, host::Launcher& launcher) {
       }
       for (int r = 0; r < now; ++r) {
         const int32_t grid = row_grid[row + r];
-        write_input_gradient(op, (row + r) / active, (row + r) % active, first, count, [&](int i) {
-          return grid == not_finite ? std::numeric_limits<float>::quiet_NaN() : model::from_wide_grid(sums[r][i], grid);
+        const int64_t b = (row + r) % active;
+        write_input_gradient(op, (row + r) / active, b, first, count, [&](int i) {
+          if (!kept.has(b, first + i)) return 0.0f;
+          return grid == not_finite ? std::numeric_limits<float>::quiet_NaN()
+                                    : model::from_wide_grid(sums[r][i], grid, static_cast<double>(kept.scale()));
         });
       }
     }
@@ -436,7 +485,8 @@ template <class R>
 void sum_weights(const SynapseWeightGradient& op, int64_t active, int64_t first_output, int64_t first_input) {
   const SynapseSpec& spec = op.synapse->spec();
   const int64_t n_rows = op.extents.n_steps * active;
-  const Numbers<R> input(op.input, op.extents, spec.input == InputKind::spikes);
+  const KeptInputs<R> kept(op.kept, op.extents);
+  const Numbers<R> input(op.input, op.extents, spec.input == InputKind::spikes, kept);
   const int n_inputs = static_cast<int>(std::min<int64_t>(product_tile, spec.n_inputs - first_input)),
             n_outputs = static_cast<int>(std::min<int64_t>(gradient_outputs, spec.n_outputs - first_output)),
             width = static_cast<int>(SynapseSpec::padded(n_inputs));
@@ -463,7 +513,7 @@ void sum_weights(const SynapseWeightGradient& op, int64_t active, int64_t first_
       for (int i = 0; i < n_inputs; ++i) {
         const bool connected = is_connected(op.mask, spec, n, first_input + i);
         write_gradient(op.weight_gradient, n * spec.n_inputs + first_input + i,
-                       connected ? static_cast<R>(totals[i]) : R(0), op.add);
+                       connected ? static_cast<R>(totals[i] * static_cast<double>(kept.scale())) : R(0), op.add);
       }
     }
   }
@@ -546,9 +596,10 @@ class ExactGradient {
       for (int64_t first = begin; first < end; first += 32) {
         const int now = static_cast<int>(std::min<int64_t>(32, end - first));
         const Block block = read(storage, spikes, e_, {step, b, first, n_steps, now});
+        const uint32_t counted = kept_.word(b, first / 32);
         for (int i = 0; i < now; ++i) {
           const uint32_t bits = block.words[i];
-          if (bits == 0) continue;
+          if (bits == 0 || (counted >> i & 1u) == 0) continue;
           if (wide_) {
             kernels_.add_where_wide(total(first + i) + output, rows, step_pitch(), bits, width);
             continue;
@@ -578,14 +629,15 @@ class ExactGradient {
     share(spec_.n_outputs, [&](int64_t n) {
       const double scale =
           is_finite(n) ? model::wide_power_of_two(grid()[n]) : std::numeric_limits<double>::quiet_NaN();
+      const auto of_kept = static_cast<double>(kept_.scale());
       for (int64_t k = 0; k < spec_.n_inputs; ++k)
         write_gradient(op_.weight_gradient, n * spec_.n_inputs + k,
-                       is_connected(op_.mask, spec_, n, k) ? gradient(k, n, scale) : 0.0f, op_.add);
-      if (op_.bias_gradient) write_gradient(op_.bias_gradient, n, gradient(spec_.n_inputs, n, scale), op_.add);
+                       is_connected(op_.mask, spec_, n, k) ? gradient(k, n, scale, of_kept) : 0.0f, op_.add);
+      if (op_.bias_gradient) write_gradient(op_.bias_gradient, n, gradient(spec_.n_inputs, n, scale, 1), op_.add);
     });
   }
-  float gradient(int64_t k, int64_t n, double scale) const {
-    return static_cast<float>(static_cast<double>(total(k)[n]) * scale);
+  float gradient(int64_t k, int64_t n, double scale, double factor) const {
+    return static_cast<float>(static_cast<double>(total(k)[n]) * scale * factor);
   }
 
   // 32 steps, or the last ones, of an active batch row.
@@ -620,6 +672,7 @@ class ExactGradient {
   const SynapseSpec& spec_ = op_.synapse->spec();
   const Extents& e_ = op_.extents;
   const host::SynapseKernels& kernels_ = SYNFIRE_SELECT_LEVEL(synapse_kernels);
+  const KeptInputs<float> kept_{op_.kept, e_};
   const int64_t pitch_ = spec_.table_pitch();
   const bool wide_ = spec_.gradient_bits == 32;
 };

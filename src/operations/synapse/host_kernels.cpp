@@ -52,6 +52,11 @@ void finish(float* output, const double* sums, const int32_t* bias, const int32_
     output[i] = static_cast<float>(sums[i] + static_cast<double>(bias[i])) * power_of_two(grid[i]);
 }
 
+void finish_kept(float* output, const double* sums, const float* bias, const int32_t* grid, float factor, int count) {
+  for (int i = 0; i < count; ++i)
+    output[i] = from_grid_of_kept(static_cast<float>(sums[i]), power_of_two(grid[i]), factor, bias ? bias[i] : 0.0f);
+}
+
 template <int n>
 SYNFIRE_MODEL_FN void add_where_columns(int32_t* sums, const int32_t* rows, int64_t pitch, uint32_t bits) {
   Ints now[n];
@@ -229,6 +234,7 @@ constexpr ChainKernels<R> chain_kernels = {add_chain<R>, add_block<R>};
 
 extern const SynapseKernels synapse_kernels = {add_listed,
                                                finish,
+                                               finish_kept,
                                                add_where,
                                                add_where_wide,
                                                flush,

@@ -97,6 +97,9 @@ class ResultRow {
     counts_ = at.b < launch.rows.active();
     row_ = launch.grad_input.row(at);
     grid_ = counts_ ? launch.row_grid[m] : 0;
+    if (!launch.kept.mask) return;
+    mask_ = launch.kept.row(at.b);
+    scale_ = static_cast<double>(*launch.kept.scale);
   }
   __device__ __forceinline__ void write(int64_t k, s64 sum) const {
     if (k >= launch_.n_inputs) return;
@@ -104,13 +107,21 @@ class ResultRow {
       if (!launch_.add) row_[k] = 0;
       return;
     }
-    const float gradient = grid_ == not_finite ? from_bits(0x7FC00000u) : from_wide_grid(sum, grid_);
+    const float gradient = of_kept(k, sum);
     row_[k] = launch_.add ? row_[k] + gradient : gradient;
   }
 
  private:
+  __device__ __forceinline__ float of_kept(int64_t k, s64 sum) const {
+    if (mask_ && (mask_[k / 32] >> (k % 32) & 1u) == 0) return 0;
+    if (grid_ == not_finite) return from_bits(0x7FC00000u);
+    return mask_ ? from_wide_grid(sum, grid_, scale_) : from_wide_grid(sum, grid_);
+  }
+
   const InputProductLaunch& launch_;
   float* row_;
+  const uint32_t* mask_ = nullptr;  // null: all inputs count
+  double scale_ = 1;
   s32 grid_;
   bool counts_;
 };

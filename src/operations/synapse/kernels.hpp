@@ -43,6 +43,16 @@ struct RowArray {
   SYNFIRE_MODEL_FN E* row(RowIndex at) const { return data + at.t * pitch + at.b * length; }
 };
 
+// Dropout: words [B, n_words] of the inputs that count, the same in every step, and the factor on what is made of them.
+template <class R>
+struct KeptArray {
+  const uint32_t* mask;  // null: all count, and there is no factor
+  int64_t n_words;
+  const R* scale;
+
+  SYNFIRE_MODEL_FN const uint32_t* row(int64_t b) const { return mask + b * n_words; }
+};
+
 // ---- weights on their grid ------------------------------------------------------------------------------------------
 
 inline constexpr int prepare_threads = 256;
@@ -106,8 +116,11 @@ struct SpikeProductLaunch {
   int64_t table_pitch;            // also columns of the planes
   const int32_t *grid, *bias;
   RowArray<float> output;
+  KeptArray<float> kept;
+  const float* own_bias;  // as it is stored, for dropout; null: 0
 };
-const void* spike_product_kernel(SpikeProduct product);
+// `kept`: with dropout.
+const void* spike_product_kernel(SpikeProduct product, bool kept);
 
 // ---- exact gradients of weights -------------------------------------------------------------------------------------
 
@@ -134,6 +147,17 @@ struct GradientPlanesLaunch {
   int64_t* bias_total;  // null: no bias
 };
 const void* gradient_planes_kernel(int n_planes);
+
+// Spikes as words of 32 rows each, of the inputs that dropout keeps. A warp has a word of the rows and 32 inputs.
+inline constexpr int pack_threads = 256;
+struct PackKeptLaunch {
+  SequenceRows rows;
+  RowArray<const uint32_t> bits;
+  KeptArray<float> kept;
+  uint32_t* packed;  // [n_words, pitch]
+  int64_t n_words, pitch;
+};
+const void* pack_kept_kernel();
 
 // Adds to total[n * pitch + k] the gradients of the rows in which input k spikes, by tensor cores (tiles of 64 outputs
 // and 128 inputs) or by selecting (32 and 64). The rows are shared among pieces of words_per_piece words, an even
@@ -162,6 +186,7 @@ struct FinishWeightsLaunch {
   float *weight_gradient, *bias_gradient;
   bool wide;  // 32 bits
   bool add;
+  const float* scale;  // of dropout; null: none
 };
 const void* finish_weights_kernel();
 
@@ -176,6 +201,7 @@ struct FewRowsLaunch {
   float *weight_gradient, *bias_gradient;
   bool wide;  // 32 bits
   bool add;
+  KeptArray<float> kept;
 };
 const void* few_rows_kernel();
 
@@ -208,12 +234,13 @@ struct InputProductLaunch {
   const int32_t* row_grid;
   RowArray<float> grad_input;
   bool add;
+  KeptArray<float> kept;
 };
 const void* input_product_kernel(bool tensor_cores);
 
 // ---- sums in the fixed order ----------------------------------------------------------------------------------------
 
-// Inputs as numbers [T, B, K] of type R, float or double.
+// Inputs as numbers [T, B, K] of type R, float or double; +0 where they are dropped.
 struct ToNumbersLaunch {
   core::Extents extents;
   bool are_spikes;
@@ -221,6 +248,7 @@ struct ToNumbersLaunch {
   operations::SpikeArray input;      // of values too, without the last two fields
   int32_t dtype;                     // of values
   void* numbers;
+  const uint32_t* kept;  // words [B, ceil(K / 32)]; null: all
 };
 template <class R>
 const void* to_numbers_kernel();
@@ -244,6 +272,8 @@ struct ChainLaunch {
   const R* bias;         // null: none
   const uint32_t* mask;  // over rows; null: none
   bool add;              // to what the result holds
+  const R* scale;        // of dropout, on the sums; null: none
+  KeptArray<R> kept;     // dropped columns of a row are +0; not over rows
 };
 template <class R>
 const void* chain_kernel(bool over_rows, bool large);

@@ -56,6 +56,20 @@ View n_active_view(const Buffer* buffer, bool on_host) {
   return stepped(*buffer, "desc.n_active", {1, 1}, "u32 [1]", on_host);
 }
 
+Kept kept_views(const SynapseSpec& spec, const Buffer* mask, const Buffer* scale, const Extents& e, bool on_host) {
+  if (!mask != !scale)
+    fail_argument("SYN-SYNAPSE-DROPOUT", "desc.%s is null, but desc.%s is not; dropout needs both",
+                  mask ? "input_scale" : "input_mask", mask ? "input_mask" : "input_scale");
+  if (!mask) return {};
+  if (mask->dtype() != SYNFIRE_DTYPE_BITS)
+    fail_argument("SYN-BUFFER-TYPE", "desc.input_mask holds %s; bits are needed", name_of_dtype(mask->dtype()));
+  if (scale->dtype() != spec.dtype)
+    fail_argument("SYN-BUFFER-TYPE", "desc.input_scale holds %s; %s is needed", name_of_dtype(scale->dtype()),
+                  name_of_dtype(spec.dtype));
+  return {spike_view(*mask, "desc.input_mask", {1, e.batch, e.n_neurons}, on_host),
+          stepped(*scale, "desc.input_scale", {1, 1}, std::string(name_of_dtype(spec.dtype)).append(" [1]"), on_host)};
+}
+
 View scratch(int32_t dtype, int64_t count) {
   View view;
   view.dtype = dtype;
@@ -76,20 +90,21 @@ void check_rows(const Extents& e) {
 
 // ---- scratch memory on CUDA -----------------------------------------------------------------------------------------
 
-// Spikes that are not bits become bits [T, B, K], and values of another type than the synapse's numbers [T, B, K].
-View converted_input(const SynapseSpec& spec, const View& input, const Extents& e) {
+// Spikes that are not bits become bits [T, B, K], and values of another type than the synapse's, or of which some are
+// dropped, numbers [T, B, K].
+View converted_input(const SynapseSpec& spec, const View& input, const Kept& kept, const Extents& e) {
   const int64_t n_rows = e.n_steps * e.batch;
   if (spec.is_exact())
     return input.dtype == SYNFIRE_DTYPE_BITS ? View{} : scratch(SYNFIRE_DTYPE_U32, n_rows * e.words_per_row());
-  return input.dtype == spec.dtype && spec.input == InputKind::values ? View{}
-                                                                      : scratch(spec.dtype, n_rows * e.n_neurons);
+  const bool as_stored = input.dtype == spec.dtype && spec.input == InputKind::values && !kept.mask;
+  return as_stored ? View{} : scratch(spec.dtype, n_rows * e.n_neurons);
 }
 
 void plan_scratch(SynapseWeightGradient& op) {
   const SynapseSpec& spec = op.synapse->spec();
   const Extents& e = op.extents;
   if (!spec.is_exact()) {
-    op.converted = converted_input(spec, op.input, e);
+    op.converted = converted_input(spec, op.input, op.kept, e);
     return;
   }
   const int64_t n_rows = e.n_steps * e.batch, n_words = SynapseSpec::even_words(n_rows);
@@ -103,7 +118,7 @@ void plan_scratch(SynapseWeightGradient& op) {
 // ---- operations -----------------------------------------------------------------------------------------------------
 
 SynapseWeightGradient weight_gradient(Synapse& synapse, const SynapseBackwardRequest& request, const Extents& e,
-                                      const View& grad_output, const View& n_active, bool on_host) {
+                                      const View& grad_output, const View& n_active, const Kept& kept, bool on_host) {
   const SynapseSpec& spec = synapse.spec();
   const View input = input_view(spec, *request.input, e, on_host);
   synapse.prepare_gradients();
@@ -121,7 +136,8 @@ SynapseWeightGradient weight_gradient(Synapse& synapse, const SynapseBackwardReq
                               {},
                               {},
                               {},
-                              {}};
+                              {},
+                              kept};
   if (!on_host) {
     plan_scratch(op);
     return op;
@@ -137,7 +153,7 @@ SynapseWeightGradient weight_gradient(Synapse& synapse, const SynapseBackwardReq
 
 SynapseInputGradient input_gradient(Synapse& synapse, const SynapseBackwardRequest& request, const Extents& e,
                                     const View& grad_output, const View& grad_input, const View& n_active,
-                                    bool on_host) {
+                                    const Kept& kept, bool on_host) {
   SynapseInputGradient op = {&synapse,
                              e,
                              grad_output,
@@ -148,7 +164,8 @@ SynapseInputGradient input_gradient(Synapse& synapse, const SynapseBackwardReque
                              synapse.rows_planes(),
                              request.add_input_gradient,
                              {},
-                             {}};
+                             {},
+                             kept};
   if (!synapse.spec().has_grid()) return op;
   op.grad_on_grid = on_host ? scratch(SYNFIRE_DTYPE_U32, e.n_steps * e.batch * synapse.spec().table_pitch())
                             : scratch(SYNFIRE_DTYPE_U8, 3 * SynapseSpec::padded_columns(e.n_steps * e.batch) *
@@ -199,8 +216,9 @@ OperationList synapse_forward(Synapse& synapse, const SynapseForwardRequest& req
                        synapse.grid(),
                        synapse.bias_on_grid(),
                        synapse.table_planes(),
-                       {}};
-  if (!on_host) op.converted = converted_input(spec, op.input, e);
+                       {},
+                       kept_views(spec, request.input_mask, request.input_scale, e, on_host)};
+  if (!on_host) op.converted = converted_input(spec, op.input, op.kept, e);
   OperationList operations = {op};
   check_overlap(operations);
   return operations;
@@ -221,11 +239,13 @@ OperationList synapse_backward(Synapse& synapse, const SynapseBackwardRequest& r
   const Extents outputs = checked_extents({e.n_steps, e.batch, spec.n_outputs});
   const View grad_output = numbers(spec, *request.grad_output, "desc.grad_output", outputs, on_host);
   const View n_active = n_active_view(request.n_active, on_host);
+  const Kept kept = kept_views(spec, request.input_mask, request.input_scale, e, on_host);
   OperationList operations;
-  if (request.input) operations.emplace_back(weight_gradient(synapse, request, e, grad_output, n_active, on_host));
+  if (request.input)
+    operations.emplace_back(weight_gradient(synapse, request, e, grad_output, n_active, kept, on_host));
   if (request.grad_input) {
     const View grad_input = numbers(spec, *request.grad_input, "desc.grad_input", e, on_host);
-    operations.emplace_back(input_gradient(synapse, request, e, grad_output, grad_input, n_active, on_host));
+    operations.emplace_back(input_gradient(synapse, request, e, grad_output, grad_input, n_active, kept, on_host));
   }
   check_overlap(operations);
   return operations;

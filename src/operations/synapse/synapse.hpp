@@ -34,6 +34,12 @@ struct PrepareSynapse {
 };
 PrepareSynapse make_prepare(Synapse& synapse);
 
+// Dropout of the input: which of it counts, and the factor on the product. Absent: all of it, and none.
+struct Kept {
+  View mask;   // words [B, ceil(K / 32)]
+  View scale;  // [1], in the type of the synapse
+};
+
 // y = W · input + bias for every step and batch row. Rows that are not active give +0.
 struct SynapseForward {
   Synapse* synapse;
@@ -44,7 +50,8 @@ struct SynapseForward {
   View table, bias, grid, bias_on_grid;
   View planes;     // on CUDA, of an exact synapse
   View converted;  // scratch, on CUDA: spikes as bits, values in the type of the synapse; where they are stored
-                   // otherwise
+                   // otherwise, or values are dropped
+  Kept kept = {};
 
   static constexpr const char* name = "synapse";
   static void operands(SynapseForward& op, OperandVisitor visit) {
@@ -57,6 +64,8 @@ struct SynapseForward {
     visit({"the synapse's bias on its grid", op.bias_on_grid, Access::read});
     visit({"the synapse's byte planes", op.planes, Access::read});
     visit({"scratch memory", op.converted, Access::scratch});
+    visit({"desc.input_mask", op.kept.mask, Access::read});
+    visit({"desc.input_scale", op.kept.scale, Access::read});
   }
 };
 
@@ -76,6 +85,7 @@ struct SynapseWeightGradient {
   View gradient_grid;  // likewise: u32 [N], padded: the largest magnitudes as bits, then the grids; absent on CUDA
   View converted;      // scratch, on CUDA: as in SynapseForward
   View packed;         // scratch of an exact synapse, on CUDA: words [M / 32, K] of 32 rows (t, b) each, rows padded
+  Kept kept = {};
 
   static constexpr const char* name = "synapse gradient";
   static void operands(SynapseWeightGradient& op, OperandVisitor visit) {
@@ -92,6 +102,8 @@ struct SynapseWeightGradient {
     visit({"scratch memory", op.gradient_grid, Access::scratch});
     visit({"scratch memory", op.converted, Access::scratch});
     visit({"scratch memory", op.packed, Access::scratch});
+    visit({"desc.input_mask", op.kept.mask, Access::read});
+    visit({"desc.input_scale", op.kept.scale, Access::read});
   }
 };
 
@@ -107,6 +119,7 @@ struct SynapseInputGradient {
   bool add;           // to what grad_input holds
   View grad_on_grid;  // scratch, but in f64: i32 [T, B, N], rows padded; byte planes on CUDA
   View row_grid;      // likewise: the grid of each row [T, B], as an exponent
+  Kept kept = {};
 
   static constexpr const char* name = "synapse input gradient";
   static void operands(SynapseInputGradient& op, OperandVisitor visit) {
@@ -118,6 +131,8 @@ struct SynapseInputGradient {
     visit({"the synapse's byte planes", op.planes, Access::read});
     visit({"scratch memory", op.grad_on_grid, Access::scratch});
     visit({"scratch memory", op.row_grid, Access::scratch});
+    visit({"desc.input_mask", op.kept.mask, Access::read});
+    visit({"desc.input_scale", op.kept.scale, Access::read});
   }
 };
 
@@ -144,7 +159,8 @@ void write_synapse(Synapse& synapse, const char* name, const void* values, uint6
 
 struct SynapseForwardRequest {
   int64_t n_steps, batch;
-  core::Buffer *input, *output, *n_active;  // n_active may be null
+  core::Buffer *input, *output, *n_active;   // n_active may be null
+  core::Buffer *input_mask, *input_scale;  // may be null
 };
 core::OperationList synapse_forward(Synapse& synapse, const SynapseForwardRequest& request, bool on_host);
 void record_synapse_forward(core::Graph& graph, Synapse& synapse, const SynapseForwardRequest& request);
@@ -153,6 +169,7 @@ struct SynapseBackwardRequest {
   int64_t n_steps, batch;
   core::Buffer *grad_output, *input, *grad_input, *n_active;  // all but the first may be null
   bool add_gradients, add_input_gradient;
+  core::Buffer *input_mask, *input_scale;  // may be null
 };
 core::OperationList synapse_backward(Synapse& synapse, const SynapseBackwardRequest& request, bool on_host);
 void record_synapse_backward(core::Graph& graph, Synapse& synapse, const SynapseBackwardRequest& request);

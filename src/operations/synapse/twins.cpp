@@ -28,6 +28,14 @@ bool is_set(const uint32_t* words, int64_t bit) {
 bool is_connected(const uint32_t* mask, int64_t n, int64_t k, int64_t n_inputs) {
   return !mask || is_set(mask + n * ((n_inputs + 31) / 32), k);
 }
+template <class R>
+bool is_kept(const KeptArray<R>& kept, int64_t b, int64_t k) {
+  return !kept.mask || is_set(kept.row(b), k);
+}
+template <class R>
+double factor_of(const R* scale) {
+  return scale ? static_cast<double>(*scale) : 1.0;
+}
 bool is_finite(float x) {
   return (model::bits_of(x) & 0x7F800000u) != 0x7F800000u;
 }
@@ -137,21 +145,24 @@ const void* prepare_planes_kernel() {
 
 // ---- exact products with spikes -------------------------------------------------------------------------------------
 
-const void* spike_product_kernel(SpikeProduct product) {
-  return twin<SpikeProductLaunch>({static_cast<int64_t>(product)}, [=](const SpikeProductLaunch& launch) {
+const void* spike_product_kernel(SpikeProduct product, bool kept) {
+  return twin<SpikeProductLaunch>({static_cast<int64_t>(product), kept}, [=](const SpikeProductLaunch& launch) {
     for (int64_t m = 0; m < launch.rows.count(); ++m) {
       const RowIndex at = row_index(m, launch.rows.batch);
       for (int64_t n = 0; n < launch.n_outputs; ++n) {
         float& output = launch.output.row(at)[n];
         output = 0;
         if (at.b >= launch.rows.active()) continue;
-        int64_t sum = launch.bias[n];
+        int64_t sum = 0;
         for (int64_t k = 0; k < launch.n_inputs; ++k) {
-          if (!is_set(launch.bits.row(at), k)) continue;
+          if (!is_set(launch.bits.row(at), k) || !is_kept(launch.kept, at.b, k)) continue;
           sum += product == SpikeProduct::gather ? launch.table[k * launch.table_pitch + n]
                                                  : right_value(launch.planes, k, n, launch.table_pitch / 8);
         }
-        output = model::from_grid(sum, model::power_of_two(launch.grid[n]));
+        const float scale = model::power_of_two(launch.grid[n]);
+        output = kept ? model::from_grid_of_kept(static_cast<float>(sum), scale, *launch.kept.scale,
+                                                 launch.own_bias ? launch.own_bias[n] : 0.0f)
+                      : model::from_grid(sum + launch.bias[n], scale);
       }
     }
   });
@@ -186,6 +197,20 @@ const void* gradient_planes_kernel(int n_planes) {
   });
 }
 
+const void* pack_kept_kernel() {
+  return twin<PackKeptLaunch>({}, [](const PackKeptLaunch& launch) {
+    for (int64_t word = 0; word < launch.n_words; ++word)
+      for (int64_t k = 0; k < launch.bits.length * 32; ++k) {
+        uint32_t found = 0;
+        for (int i = 0; i < 32 && word * 32 + i < launch.rows.count(); ++i) {
+          const RowIndex at = row_index(word * 32 + i, launch.rows.batch);
+          found |= static_cast<uint32_t>(is_set(launch.bits.row(at), k) && is_kept(launch.kept, at.b, k)) << i;
+        }
+        launch.packed[word * launch.pitch + k] = found;
+      }
+  });
+}
+
 const void* weight_product_kernel(bool tensor_cores, int n_planes) {
   return twin<WeightProductLaunch>({tensor_cores, n_planes}, [=](const WeightProductLaunch& launch) {
     std::vector<int32_t> values(static_cast<size_t>(launch.n_words * 32));
@@ -203,15 +228,18 @@ const void* weight_product_kernel(bool tensor_cores, int n_planes) {
 const void* finish_weights_kernel() {
   return twin<FinishWeightsLaunch>({}, [](const FinishWeightsLaunch& launch) {
     for (int64_t n = 0; n < launch.n_outputs; ++n) {
-      const auto gradient = [&](int64_t total) {
-        return counts(launch.largest[n]) ? model::from_wide_grid(total, gradient_grid(launch.largest[n], launch.wide))
-                                         : nan;
+      const auto gradient = [&](int64_t total, double factor) {
+        return counts(launch.largest[n])
+                   ? model::from_wide_grid(total, gradient_grid(launch.largest[n], launch.wide), factor)
+                   : nan;
       };
       for (int64_t k = 0; k < launch.n_inputs; ++k)
         write(launch.weight_gradient[n * launch.n_inputs + k],
-              is_connected(launch.mask, n, k, launch.n_inputs) ? gradient(launch.total[n * launch.pitch + k]) : 0.0f,
+              is_connected(launch.mask, n, k, launch.n_inputs)
+                  ? gradient(launch.total[n * launch.pitch + k], factor_of(launch.scale))
+                  : 0.0f,
               launch.add);
-      if (launch.bias_gradient) write(launch.bias_gradient[n], gradient(launch.bias_total[n]), launch.add);
+      if (launch.bias_gradient) write(launch.bias_gradient[n], gradient(launch.bias_total[n], 1), launch.add);
     }
   });
 }
@@ -225,20 +253,23 @@ const void* few_rows_kernel() {
       });
       const bool finite = counts(largest);
       const int32_t grid = finite ? gradient_grid(largest, launch.wide) : 0;
-      const auto gradient = [&](auto spikes) {
+      const auto gradient = [&](double factor, auto spikes) {
         int64_t sum = 0;
         for_each_row(launch.rows, [&](RowIndex at, int64_t) {
           if (finite && spikes(at)) sum += model::on_grid(launch.gradients.row(at)[n], grid);
         });
-        return finite ? model::from_wide_grid(sum, grid) : nan;
+        return finite ? model::from_wide_grid(sum, grid, factor) : nan;
       };
       for (int64_t k = 0; k < launch.n_inputs; ++k)
         write(launch.weight_gradient[n * launch.n_inputs + k],
               is_connected(launch.mask, n, k, launch.n_inputs)
-                  ? gradient([&](RowIndex at) { return is_set(launch.bits.row(at), k); })
+                  ? gradient(factor_of(launch.kept.scale),
+                             [&](RowIndex at) {
+                               return is_set(launch.bits.row(at), k) && is_kept(launch.kept, at.b, k);
+                             })
                   : 0.0f,
               launch.add);
-      if (launch.bias_gradient) write(launch.bias_gradient[n], gradient([](RowIndex) { return true; }), launch.add);
+      if (launch.bias_gradient) write(launch.bias_gradient[n], gradient(1, [](RowIndex) { return true; }), launch.add);
     }
   });
 }
@@ -284,10 +315,11 @@ const void* input_product_kernel(bool tensor_cores) {
       }
       for (int64_t k = 0; k < launch.n_inputs; ++k)
         write(launch.grad_input.row(at)[k],
-              !active ? 0.0f
+              !active || !is_kept(launch.kept, at.b, k) ? 0.0f
               : launch.row_grid[m] == not_finite
                   ? nan
-                  : model::from_wide_grid(sums[static_cast<size_t>(k)], launch.row_grid[m]),
+                  : model::from_wide_grid(sums[static_cast<size_t>(k)], launch.row_grid[m],
+                                          factor_of(launch.kept.scale)),
               launch.add);
     }
   });
@@ -302,12 +334,16 @@ const void* to_numbers_kernel() {
     auto* to = static_cast<R*>(launch.numbers);
     for_each_spike(launch.extents, [&](int64_t t, int64_t b, int64_t k) {
       const int64_t at = t * launch.input.pitch + b * launch.extents.n_neurons + k;
-      if (launch.are_spikes)
+      if (launch.kept && !is_set(launch.kept + b * launch.extents.words_per_row(), k))
+        *to++ = R(0);
+      else if (launch.are_spikes)
         *to++ = spikes.get(t, b, k) ? R(1) : R(0);
       else if (launch.dtype == SYNFIRE_DTYPE_F16)
         *to++ = static_cast<R>(generic::decode(static_cast<const generic::F16*>(launch.input.data)[at]));
-      else
+      else if (launch.dtype == SYNFIRE_DTYPE_BF16)
         *to++ = static_cast<R>(generic::decode(static_cast<const generic::Bf16*>(launch.input.data)[at]));
+      else
+        *to++ = static_cast<const R*>(launch.input.data)[at];
     });
   });
 }
@@ -322,10 +358,11 @@ const void* chain_kernel(bool over_rows, bool large) {
       const int64_t length = launch.rows.n_steps * active;
       for (int64_t n = 0; n < launch.left.length; ++n)
         for (int64_t k = 0; k < launch.n_columns; ++k) {
-          const R sum = static_cast<R>(ordered<R>(length, [&](int64_t l, R chain) {
+          const double total = ordered<R>(length, [&](int64_t l, R chain) {
             const RowIndex at = row_index(l, active);
             return model::fma(launch.left.row(at)[n], launch.right.row(at)[k], chain);
-          }));
+          });
+          const R sum = static_cast<R>(total * factor_of(launch.scale));
           write(launch.result[n * launch.n_columns + k], is_connected(launch.mask, n, k, launch.n_columns) ? sum : R(0),
                 launch.add);
         }
@@ -344,8 +381,9 @@ const void* chain_kernel(bool over_rows, bool large) {
         double total = ordered<R>(launch.left.length, [&](int64_t l, R chain) {
           return model::fma(row[l], launch.right.data[l * launch.right.pitch + n], chain);
         });
-        if (launch.bias) total += static_cast<double>(launch.bias[n]);
-        write(result, static_cast<R>(total), launch.add);
+        const double factor = factor_of(launch.scale);
+        total = launch.bias ? model::fma(total, factor, static_cast<double>(launch.bias[n])) : total * factor;
+        write(result, is_kept(launch.kept, at.b, n) ? static_cast<R>(total) : R(0), launch.add);
       }
     }
   });

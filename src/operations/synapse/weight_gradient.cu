@@ -4,6 +4,7 @@
 #include "tensor.cuh"
 
 #include <cuda/storage.cuh>
+#include <operations/spikes/blocks.cuh>
 
 #include <synfire/model/grid.hpp>
 
@@ -123,6 +124,22 @@ __global__ void __launch_bounds__(planes_threads) gradient_planes(const __grid_c
       reinterpret_cast<uint2*>(
           launch.planes)[(((word * n_planes + plane) * launch.row_groups + first / 16 + group) * 32 + lane) * 2 + h] =
           make_uint2(bytes[plane][0], bytes[plane][1]);
+  }
+}
+
+// ---- spikes that dropout keeps --------------------------------------------------------------------------------------
+
+__global__ void __launch_bounds__(pack_threads) pack_kept(const __grid_constant__ PackKeptLaunch launch) {
+  wait_for_previous();
+  constexpr int n_warps = pack_threads / 32;
+  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
+  const int64_t across = (launch.bits.length + n_warps - 1) / n_warps, n_rows = launch.rows.count();
+  for (int64_t piece = blockIdx.x; piece < launch.n_words * across; piece += gridDim.x) {
+    const int64_t word = piece / across, column = piece % across * n_warps + warp, m = word * 32 + lane;
+    if (column >= launch.bits.length) continue;  // all of the warp
+    const RowIndex at = row_index(m, launch.rows.batch);
+    const uint32_t found = m < n_rows ? launch.bits.row(at)[column] & launch.kept.row(at.b)[column] : 0;
+    launch.packed[word * launch.pitch + column * 32 + lane] = transposed(found);
   }
 }
 
@@ -277,14 +294,17 @@ __global__ void __launch_bounds__(finish_threads) finish_weights(const __grid_co
     const uint32_t largest = launch.largest[n];
     const bool finite = largest < 0x7F800000u;
     const s32 grid = finite ? grid_of(from_bits(largest), launch.wide ? largest_on_grid_32 : largest_on_grid_24) : 0;
-    const auto write = [&](float& to, s64 total, bool connected) {
-      const float gradient = !connected ? 0.0f : finite ? from_wide_grid(total, grid) : from_bits(0x7FC00000u);
+    const auto write = [&](float& to, s64 total, const float* scale, bool connected) {
+      const float gradient = !connected ? 0.0f
+                             : !finite  ? from_bits(0x7FC00000u)
+                             : scale    ? from_wide_grid(total, grid, static_cast<double>(*scale))
+                                        : from_wide_grid(total, grid);
       to = launch.add ? to + gradient : gradient;
     };
     if (k < launch.n_inputs)
-      write(launch.weight_gradient[n * launch.n_inputs + k], launch.total[n * launch.pitch + k],
+      write(launch.weight_gradient[n * launch.n_inputs + k], launch.total[n * launch.pitch + k], launch.scale,
             !launch.mask || (launch.mask[n * mask_words + k / 32] >> (k % 32) & 1u) != 0);
-    if (k == 0 && launch.bias_gradient) write(launch.bias_gradient[n], launch.bias_total[n], true);
+    if (k == 0 && launch.bias_gradient) write(launch.bias_gradient[n], launch.bias_total[n], nullptr, true);
   }
 }
 
@@ -329,7 +349,9 @@ __global__ void __launch_bounds__(few_rows_threads) few_rows(const __grid_consta
         const int i = static_cast<int>(threadIdx.x) / words, w = static_cast<int>(threadIdx.x) % words;
         const int64_t m = first + i, word = first_input / 32 + w;
         const RowIndex at = row_index(m, launch.rows.batch);
-        spikes[i][w] = m < n_rows && at.b < active && word < launch.bits.length ? launch.bits.row(at)[word] : 0;
+        const bool counts = m < n_rows && at.b < active && word < launch.bits.length;
+        const uint32_t found = counts ? launch.bits.row(at)[word] : 0;
+        spikes[i][w] = counts && launch.kept.mask ? found & launch.kept.row(at.b)[word] : found;
       }
       __syncthreads();
       for (int i = 0; i < 32; ++i) {
@@ -342,7 +364,10 @@ __global__ void __launch_bounds__(few_rows_threads) few_rows(const __grid_consta
     }
     const auto gradient = [&](s64 sum) { return finite ? from_wide_grid(sum, grid) : from_bits(0x7FC00000u); };
 #pragma unroll
-    for (int q = 0; q < inputs; ++q) results[warp * inputs + q][lane] = gradient(sums[q]);
+    for (int q = 0; q < inputs; ++q)
+      results[warp * inputs + q][lane] =
+          launch.kept.mask && finite ? from_wide_grid(sums[q], grid, static_cast<double>(*launch.kept.scale))
+                                     : gradient(sums[q]);
     if (launch.bias_gradient && first_input == 0 && warp == 0 && n < n_outputs)
       launch.bias_gradient[n] = launch.add ? launch.bias_gradient[n] + gradient(bias) : gradient(bias);
     __syncthreads();
@@ -360,6 +385,9 @@ __global__ void __launch_bounds__(few_rows_threads) few_rows(const __grid_consta
 
 }  // namespace
 
+const void* pack_kept_kernel() {
+  return address(pack_kept);
+}
 const void* few_rows_kernel() {
   return address(few_rows);
 }

@@ -17,6 +17,7 @@ class ForgedHandles : public Errors {
   const synfire_backward_desc backward = rig.backward_desc();
   const synfire_state_desc rows = SYNFIRE_STATE_DESC_INIT;
   const Buffer number = make_buffer(context, SYNFIRE_DTYPE_F32, 1);
+  const Buffer mask = make_buffer(context, SYNFIRE_DTYPE_BITS, 1);
   const Buffer words = make_buffer(context, SYNFIRE_DTYPE_U32, shape.sequence());
   double value = 1;
   float element = 1;
@@ -58,6 +59,13 @@ class ForgedHandles : public Errors {
     desc.indices = words;
     desc.n_active = words;
     desc.destination = rig.spikes;
+    return desc;
+  }
+  synfire_dropout_desc dropout() const {
+    synfire_dropout_desc desc = SYNFIRE_DROPOUT_DESC_INIT;
+    desc.n_neurons = 1;
+    desc.mask = mask;
+    desc.scale = rig.v_final;
     return desc;
   }
   synfire_shuffle_desc shuffle() const {
@@ -191,6 +199,11 @@ class ForgedHandles : public Errors {
              [this](auto bad) {
                const auto desc = gather();
                return synfire_gather_rows(bad, &desc, nullptr);
+             }},
+            {"dropout",
+             [this](auto bad) {
+               const auto desc = dropout();
+               return synfire_dropout(bad, &desc, nullptr);
              }},
             {"shuffle",
              [this](auto bad) {
@@ -327,6 +340,10 @@ class ForgedHandles : public Errors {
       add_field(
           calls, gather(), field, [=](const auto* desc) { return synfire_gather_rows(owner, desc, nullptr); },
           [=](const auto* desc) { return synfire_graph_record_gather_rows(recording, desc); });
+    for (const auto field : {&synfire_dropout_desc::mask, &synfire_dropout_desc::scale})
+      add_field(
+          calls, dropout(), field, [=](const auto* desc) { return synfire_dropout(owner, desc, nullptr); },
+          [=](const auto* desc) { return synfire_graph_record_dropout(recording, desc); });
     for (const auto field : {&synfire_shuffle_desc::indices, &synfire_shuffle_desc::n_active})
       add_field(
           calls, shuffle(), field, [=](const auto* desc) { return synfire_shuffle(owner, desc, nullptr); },
@@ -451,6 +468,11 @@ class ForgedHandles : public Errors {
              [this](auto bad) {
                const auto desc = gather();
                return synfire_graph_record_gather_rows(bad, &desc);
+             }},
+            {"record_dropout",
+             [this](auto bad) {
+               const auto desc = dropout();
+               return synfire_graph_record_dropout(bad, &desc);
              }},
             {"record_shuffle",
              [this](auto bad) {

@@ -136,6 +136,16 @@ class World {
     return synfire_gather_rows(context, &desc, nullptr);
   }
   template <typename Change>
+  synfire_status dropout(Change change) const {
+    const Buffer mask = make(SYNFIRE_DTYPE_BITS, 1), scale = make_buffer(context, SYNFIRE_DTYPE_F32, 1);
+    synfire_dropout_desc desc = SYNFIRE_DROPOUT_DESC_INIT;
+    desc.n_neurons = 1;
+    desc.mask = mask;
+    desc.scale = scale;
+    change(desc);
+    return synfire_dropout(context, &desc, nullptr);
+  }
+  template <typename Change>
   synfire_status shuffle(Change change) const {
     const Buffer indices = make(SYNFIRE_DTYPE_U32, 1);
     synfire_shuffle_desc desc = SYNFIRE_SHUFFLE_DESC_INIT;
@@ -573,6 +583,10 @@ const Rule of_passes[] = {
     {"SYN-ENCODE-RATES", argument, [](World& w) { return w.encode([](auto& desc) { desc.rates_per_step = 2; }); }},
     {"SYN-ENCODE-SHAPE", SYNFIRE_ERROR_UNSUPPORTED,
      [](World& w) { return w.encode([](auto& desc) { desc.n_neurons = int64_t{1} << 35; }); }},
+    {"SYN-DROPOUT-SHAPE", unsupported,
+     [](World& w) { return w.dropout([](auto& desc) { desc.n_neurons = int64_t{1} << 35; }); }},
+    {"SYN-DROPOUT-PROBABILITY", argument,
+     [](World& w) { return w.dropout([](auto& desc) { desc.probability = 1; }); }},
     {"SYN-GATHER-SHAPE", argument, [](World& w) { return w.gather([](auto& desc) { desc.n_rows = 0; }); }},
     {"SYN-GATHER-OVERFLOW", memory,
      [](World& w) { return w.gather([](auto& desc) { desc.n_steps = int64_t{1} << 60; }); }},

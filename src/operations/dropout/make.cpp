@@ -1,0 +1,70 @@
+#include "dropout.hpp"
+
+#include <base/error.hpp>
+#include <base/view_checks.hpp>
+#include <graph/operands.hpp>
+#include <operations/spikes/spike_views.hpp>
+
+#include <cstdio>
+
+namespace synfire::operations {
+
+using namespace synfire::core;
+
+namespace {
+
+// The largest numbers that a counter's words for the neuron and the batch row can hold.
+void check_range(const Extents& e) {
+  constexpr int64_t most_neurons = int64_t{1} << 34, most_rows = int64_t{1} << 32;
+  if (e.n_neurons > most_neurons || e.batch > most_rows)
+    fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-DROPOUT-SHAPE",
+         "desc.n_neurons is %lld and desc.batch %lld; a mask has at most 2^34 neurons and 2^32 batch rows",
+         static_cast<long long>(e.n_neurons), static_cast<long long>(e.batch));
+}
+
+View mask_view(const Buffer& buffer, const Extents& e, bool on_host) {
+  if (buffer.dtype() != SYNFIRE_DTYPE_BITS)
+    fail_argument("SYN-BUFFER-TYPE", "desc.mask holds %s; bits are needed", name_of_dtype(buffer.dtype()));
+  return spike_view(buffer, "desc.mask", e, on_host);
+}
+
+View scale_view(const Buffer& buffer, bool on_host) {
+  const int32_t dtype = buffer.dtype();
+  if (dtype != SYNFIRE_DTYPE_F32 && dtype != SYNFIRE_DTYPE_F64)
+    fail_argument("SYN-BUFFER-TYPE", "desc.scale holds %s; f32 or f64 is needed", name_of_dtype(dtype));
+  return stepped(buffer, "desc.scale", {1, 1}, std::string(name_of_dtype(dtype)).append(" [1]"), on_host);
+}
+
+}  // namespace
+
+OperationLabel label(const Dropout& op) {
+  char text[96];
+  std::snprintf(text, sizeof text, "%g of [%lld, %lld]", op.probability, static_cast<long long>(op.extents.batch),
+                static_cast<long long>(op.extents.n_neurons));
+  return {nullptr, text};
+}
+
+OperationList dropout(const DropoutRequest& request, bool on_host) {
+  const Extents e = checked_extents({1, request.batch, request.n_neurons});
+  check_range(e);
+  if (!(request.probability >= 0 && request.probability < 1))
+    fail_argument("SYN-DROPOUT-PROBABILITY", "desc.probability is %g; a number from 0 to less than 1 is needed",
+                  request.probability);
+  OperationList operations = {Dropout{e, mask_view(*request.mask, e, on_host), scale_view(*request.scale, on_host),
+                                      request.probability, request.seed, request.offset}};
+  check_overlap(operations);
+  return operations;
+}
+
+void record_dropout(Graph& graph, const DropoutRequest& request) {
+  graph.record([&](Recorder& recorder) {
+    const OperationList operations = dropout(request, recorder.on_host());
+    Dropout op = *operations.front().as<Dropout>();
+    op.probability_value = recorder.probability("probability", request.probability);
+    op.seed_value = recorder.whole("seed", request.seed);
+    op.offset_value = recorder.counted("offset", request.offset);
+    return OperationList{op};
+  });
+}
+
+}  // namespace synfire::operations
