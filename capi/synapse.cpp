@@ -56,8 +56,8 @@ class PinnedBackward {
     check_flag(desc_.add_input_gradient, "desc.add_input_gradient");
   }
   operations::SynapseBackwardRequest request() const {
-    return {desc_.n_steps,     desc_.batch,     grad_output_.get(),       input_.get(),
-            grad_input_.get(), n_active_.get(), desc_.add_gradients == 1, desc_.add_input_gradient == 1,
+    return {desc_.n_steps,     desc_.batch,       grad_output_.get(),       input_.get(),
+            grad_input_.get(), n_active_.get(),   desc_.add_gradients == 1, desc_.add_input_gradient == 1,
             input_mask_.get(), input_scale_.get()};
   }
 

@@ -2977,9 +2977,9 @@ typedef struct synfire_synapse_forward_desc {
   /** u32, read: only this many batch rows, from the first on, are active; the outputs of others are +0. More than B
    *  count as B. Default: all rows are active. */
   synfire_buffer n_active SYNFIRE_READ("[1]") SYNFIRE_NULLABLE;
-  /** Dropout: inputs of each batch row that count in every step, `[B, ceil(K/32)]` words of ::SYNFIRE_DTYPE_BITS, as
+  /** Dropout: inputs `[B, K]` that count in every step, ::SYNFIRE_DTYPE_BITS (`[B, ceil(K/32)]` words), as
    *  synfire_dropout() draws them, read. Others count as +0. Default: all inputs count, and nothing is scaled. */
-  synfire_buffer input_mask SYNFIRE_READ("[B, ceil(K/32)]") SYNFIRE_NULLABLE;
+  synfire_buffer input_mask SYNFIRE_READ("[B, K]") SYNFIRE_NULLABLE;
   /** The factor on W x, f32 (f64 in an f64 synapse), read. Needed with `input_mask`, and only with it. */
   synfire_buffer input_scale SYNFIRE_READ("[1]") SYNFIRE_NULLABLE;
 } synfire_synapse_forward_desc;
@@ -3024,7 +3024,7 @@ typedef struct synfire_synapse_backward_desc {
   /** Must be zero. */
   uint32_t reserved;
   /** As synfire_synapse_forward_desc::input_mask, and the same as in the forward. */
-  synfire_buffer input_mask SYNFIRE_READ("[B, ceil(K/32)]") SYNFIRE_NULLABLE;
+  synfire_buffer input_mask SYNFIRE_READ("[B, K]") SYNFIRE_NULLABLE;
   /** As synfire_synapse_forward_desc::input_scale, and the same as in the forward. */
   synfire_buffer input_scale SYNFIRE_READ("[1]") SYNFIRE_NULLABLE;
 } synfire_synapse_backward_desc;
@@ -3054,8 +3054,8 @@ typedef struct synfire_dropout_desc {
   /** The probability p with which a neuron is dropped, from 0 (default) to less than 1. The operation's value
    *  `"probability"`. */
   double probability;
-  /** Written, ::SYNFIRE_DTYPE_BITS, `[B, ceil(N/32)]` words: 1 is kept. Bits beyond N are 0. */
-  synfire_buffer mask SYNFIRE_WRITTEN("[B, ceil(N/32)]");
+  /** Written: `[B, N]` of ::SYNFIRE_DTYPE_BITS, `[B, ceil(N/32)]` words: 1 is kept. Bits beyond N are 0. */
+  synfire_buffer mask SYNFIRE_WRITTEN("[B, N]");
   /** Written, f32 or f64: 1 / (1 - p). Must not overlap `mask`. */
   synfire_buffer scale SYNFIRE_WRITTEN("[1]");
   /** Any number. Different seeds give independent masks. The operation's value `"seed"`. */

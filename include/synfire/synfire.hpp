@@ -1296,24 +1296,32 @@ constexpr synfire_copy_rows_desc copy_rows_desc(synfire_layer source, std::int64
  *
  * The product of a synapse with its input: y = W x + b for every step and batch row.
  *
- * @param input    Read. Spikes in any format, or values: f32, f16 or bf16 (f64 in an f64 synapse). Shape: `[T, B, K]`,
- *                 dense or packed.
- * @param output   Written: f32 (f64 in an f64 synapse). Must not overlap `input`. Shape: `[T, B, N]`.
- * @param n_steps  Steps T, at least 1.
- * @param batch    Batch rows B. Default: 1.
- * @param n_active u32, read: only this many batch rows, from the first on, are active; the outputs of others are +0.
- *                 More than B count as B. Default: all rows are active. Shape: `[1]`.
+ * @param input       Read. Spikes in any format, or values: f32, f16 or bf16 (f64 in an f64 synapse). Shape:
+ *                    `[T, B, K]`, dense or packed.
+ * @param output      Written: f32 (f64 in an f64 synapse). Must not overlap `input`. Shape: `[T, B, N]`.
+ * @param n_steps     Steps T, at least 1.
+ * @param batch       Batch rows B. Default: 1.
+ * @param n_active    u32, read: only this many batch rows, from the first on, are active; the outputs of others are +0.
+ *                    More than B count as B. Default: all rows are active. Shape: `[1]`.
+ * @param input_mask  Dropout: inputs `[B, K]` that count in every step, ::SYNFIRE_DTYPE_BITS (`[B, ceil(K/32)]` words),
+ *                    as synfire_dropout() draws them, read. Others count as +0. Default: all inputs count, and nothing
+ *                    is scaled.
+ * @param input_scale The factor on W x, f32 (f64 in an f64 synapse), read. Needed with `input_mask`, and only with it.
+ *                    Shape: `[1]`.
  * @return The descriptor.
  */
 constexpr synfire_synapse_forward_desc synapse_forward_desc(synfire_buffer input, synfire_buffer output, steps n_steps,
-                                                            std::int64_t batch = 1,
-                                                            synfire_buffer n_active = nullptr) noexcept {
+                                                            std::int64_t batch = 1, synfire_buffer n_active = nullptr,
+                                                            synfire_buffer input_mask = nullptr,
+                                                            synfire_buffer input_scale = nullptr) noexcept {
   auto desc = detail::empty<synfire_synapse_forward_desc>();
   desc.input = input;
   desc.output = output;
   desc.n_steps = n_steps.count;
   desc.batch = batch;
   desc.n_active = n_active;
+  desc.input_mask = input_mask;
+  desc.input_scale = input_scale;
   return desc;
 }
 
@@ -1331,12 +1339,16 @@ constexpr synfire_synapse_forward_desc synapse_forward_desc(synfire_buffer input
  *                    needed. Shape: `[T, B, K]`.
  * @param n_active    As synfire_synapse_forward_desc::n_active: other rows count nowhere, and their dL/dx is +0. Shape:
  *                    `[1]`.
+ * @param input_mask  As synfire_synapse_forward_desc::input_mask, and the same as in the forward. Shape: `[B, K]`.
+ * @param input_scale As synfire_synapse_forward_desc::input_scale, and the same as in the forward. Shape: `[1]`.
  * @return The descriptor; `add_gradients` and `add_input_gradient` may be set in it.
  */
 constexpr synfire_synapse_backward_desc synapse_backward_desc(synfire_buffer grad_output, steps n_steps,
                                                               std::int64_t batch = 1, synfire_buffer input = nullptr,
                                                               synfire_buffer grad_input = nullptr,
-                                                              synfire_buffer n_active = nullptr) noexcept {
+                                                              synfire_buffer n_active = nullptr,
+                                                              synfire_buffer input_mask = nullptr,
+                                                              synfire_buffer input_scale = nullptr) noexcept {
   auto desc = detail::empty<synfire_synapse_backward_desc>();
   desc.grad_output = grad_output;
   desc.n_steps = n_steps.count;
@@ -1344,6 +1356,40 @@ constexpr synfire_synapse_backward_desc synapse_backward_desc(synfire_buffer gra
   desc.input = input;
   desc.grad_input = grad_input;
   desc.n_active = n_active;
+  desc.input_mask = input_mask;
+  desc.input_scale = input_scale;
+  return desc;
+}
+
+/**
+ * Fills in a ::synfire_dropout_desc.
+ *
+ * Draws which neurons of each batch row dropout keeps, for all steps of a sequence: a mask and a factor, which products
+ * of synapses take (synfire_synapse_forward_desc::input_mask and synfire_synapse_forward_desc::input_scale).
+ *
+ * @param mask        Written: `[B, N]` of ::SYNFIRE_DTYPE_BITS, `[B, ceil(N/32)]` words: 1 is kept. Bits beyond N are
+ *                    0.
+ * @param scale       Written, f32 or f64: 1 / (1 - p). Must not overlap `mask`. Shape: `[1]`.
+ * @param n_neurons   Neurons N of one batch row, at least 1, at most 2^34.
+ * @param batch       Batch rows B, at most 2^32. Default: 1.
+ * @param probability The probability p with which a neuron is dropped, from 0 (default) to less than 1. The operation's
+ *                    value `"probability"`.
+ * @param seed        Any number. Different seeds give independent masks. The operation's value `"seed"`.
+ * @param offset      Number of the mask in the sequence of the seed. In a graph, this is the mask of the first replay;
+ *                    each replay draws the next one. The operation's value `"offset"`.
+ * @return The descriptor.
+ */
+constexpr synfire_dropout_desc dropout_desc(synfire_buffer mask, synfire_buffer scale, neurons n_neurons,
+                                            std::int64_t batch = 1, double probability = 0, std::uint64_t seed = 0,
+                                            std::uint64_t offset = 0) noexcept {
+  auto desc = detail::empty<synfire_dropout_desc>();
+  desc.mask = mask;
+  desc.scale = scale;
+  desc.n_neurons = n_neurons.count;
+  desc.batch = batch;
+  desc.probability = probability;
+  desc.seed = seed;
+  desc.offset = offset;
   return desc;
 }
 
@@ -2488,6 +2534,22 @@ inline void scale_add(const Context& context, const synfire_scale_add_desc& desc
   check(synfire_scale_add(context, &sized, stream));
 }
 
+/**
+ * Draws a mask of dropout now: the same operation that synfire_graph_record_dropout() records. Calls do not advance the
+ * offset: for the next mask, increase `offset` by 1.
+ *
+ * Calls synfire_dropout(). Writes `mask` (`[B, N]`) and `scale` (`[1]`).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; dropout_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void dropout(const Context& context, const synfire_dropout_desc& desc, synfire_stream stream = nullptr) {
+  const synfire_dropout_desc sized = detail::sized(desc);
+  check(synfire_dropout(context, &sized, stream));
+}
+
 // ---- generated from synfire.h by bindings/cpp/generate.py: end context
 
 // ---- Graphs ---------------------------------------------------------------------------------------------------------
@@ -2920,7 +2982,7 @@ class Graph : public Owner<synfire_graph> {
    * Appends the product of a synapse with its input.
    *
    * Calls synfire_graph_record_synapse_forward(). Reads `input` (`[T, B, K]`, dense or packed). Reads, where given,
-   * `n_active` (`[1]`). Writes `output` (`[T, B, N]`).
+   * `n_active` (`[1]`), `input_mask` (`[B, K]`) and `input_scale` (`[1]`). Writes `output` (`[T, B, N]`).
    *
    * @param synapse A synapse of the same context.
    * @param desc    What to do; synapse_forward_desc() helps.
@@ -2936,7 +2998,8 @@ class Graph : public Owner<synfire_graph> {
    * synfire_synapse_backward_desc::add_gradients its gradients add up.
    *
    * Calls synfire_graph_record_synapse_backward(). Reads `grad_output` (`[T, B, N]`). Reads, where given, `input`
-   * (`[T, B, K]`, dense or packed) and `n_active` (`[1]`). Reads and writes, where given, `grad_input` (`[T, B, K]`).
+   * (`[T, B, K]`, dense or packed), `n_active` (`[1]`), `input_mask` (`[B, K]`) and `input_scale` (`[1]`). Reads and
+   * writes, where given, `grad_input` (`[T, B, K]`).
    *
    * @param synapse A synapse of the same context.
    * @param desc    What to do; synapse_backward_desc() helps.
@@ -2945,6 +3008,22 @@ class Graph : public Owner<synfire_graph> {
   void record_synapse_backward(const Synapse& synapse, const synfire_synapse_backward_desc& desc) {
     const synfire_synapse_backward_desc sized = detail::sized(desc);
     check(synfire_graph_record_synapse_backward(handle_, synapse, &sized));
+  }
+
+  /**
+   * Appends a draw of a mask of dropout. The first replay draws mask synfire_dropout_desc::offset, and each later one
+   * the mask after the one before it, without involving the host. A replay in which the operation is disabled does not
+   * advance. Setting the operation's value `"offset"` makes the next launch draw that mask, even if an earlier one
+   * already did; setting `"probability"` to 0 and back changes between evaluation and training.
+   *
+   * Calls synfire_graph_record_dropout(). Writes `mask` (`[B, N]`) and `scale` (`[1]`).
+   *
+   * @param desc What to do; dropout_desc() helps.
+   * @throws error
+   */
+  void record_dropout(const synfire_dropout_desc& desc) {
+    const synfire_dropout_desc sized = detail::sized(desc);
+    check(synfire_graph_record_dropout(handle_, &sized));
   }
 
   // ---- generated from synfire.h by bindings/cpp/generate.py: end graph

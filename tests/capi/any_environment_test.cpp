@@ -586,7 +586,8 @@ class Everything {
         answer(synfire_graph_set_enabled(graph, filling, i % 2));
       }
       look_at(rig);
-      for (const Buffer* const out : {&other, &snapshot, &row, &words, &counts, &drawn, &kept, &kept_scale, &chosen, &gathered})
+      for (const Buffer* const out :
+           {&other, &snapshot, &row, &words, &counts, &drawn, &kept, &kept_scale, &chosen, &gathered})
         look(*out);
       look(backward.parameter_gradients[0].gradient);
       for (const char* const known_as : {"tau", "reciprocal_tau"}) {

@@ -155,7 +155,7 @@ TEST_F(DropoutTest, ReplaysAdvanceAndValuesChange) {
   ASSERT_OK(synfire_graph_set_enabled(graph, operation, 1));
   expect_next();
   for (const double bad : {-0.1, 1.0, 2.0, nan})
-    EXPECT_FAILS(refused, WORDS("SYN-SCALAR"), synfire_graph_set_value(graph, operation, "probability", bad));
+    EXPECT_FAILS(refused, WORDS("SYN-SCALAR-RANGE"), synfire_graph_set_value(graph, operation, "probability", bad));
   expect_next();
 }
 
@@ -325,10 +325,9 @@ Results expected(const Case& c, const Data& d) {
     if (!c.is_exact()) {
       for (size_t k = 0; k < inputs; ++k)
         dw[n * inputs + k] = static_cast<R>(d.scale * ordered_sum<R>(active.size(), [&](size_t i) {
-          return std::pair(gradient(i), d.input(c, active[i], k));
-        }));
-      db[n] = static_cast<R>(
-          ordered_sum<R>(active.size(), [&](size_t i) { return std::pair(gradient(i), 1.0); }));
+                                              return std::pair(gradient(i), d.input(c, active[i], k));
+                                            }));
+      db[n] = static_cast<R>(ordered_sum<R>(active.size(), [&](size_t i) { return std::pair(gradient(i), 1.0); }));
       continue;
     }
     double largest = 0;
@@ -530,8 +529,8 @@ class DropoutOfSynapses : public testing::Test {
 
  private:
   static void expect_same(const Results& got, const Results& wanted, const char* where) {
-    const char* const names[] = {"y",  "weight gradient", "bias gradient", "dx", "added weight gradient",
-                                 "added bias gradient", "added dx"};
+    const char* const names[] = {
+        "y", "weight gradient", "bias gradient", "dx", "added weight gradient", "added bias gradient", "added dx"};
     ASSERT_EQ(got.size(), wanted.size());
     for (size_t i = 0; i < got.size(); ++i) ASSERT_TRUE(same_bits(got[i], wanted[i])) << names[i] << " " << where;
   }

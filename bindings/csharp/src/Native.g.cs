@@ -1590,6 +1590,16 @@ namespace Synfire.Raw
         /// More than B count as B. Default: all rows are active.
         /// </summary>
         public synfire_buffer n_active;
+        /// <summary>
+        /// Dropout: inputs <c>[B, K]</c> that count in every step, SYNFIRE_DTYPE_BITS (<c>[B, ceil(K/32)]</c>
+        /// words), as synfire_dropout() draws them, read. Others count as +0. Default: all inputs count, and
+        /// nothing is scaled.
+        /// </summary>
+        public synfire_buffer input_mask;
+        /// <summary>
+        /// The factor on W x, f32 (f64 in an f64 synapse), read. Needed with <c>input_mask</c>, and only with it.
+        /// </summary>
+        public synfire_buffer input_scale;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_synapse_forward_desc Init
@@ -1636,6 +1646,10 @@ namespace Synfire.Raw
         public int add_input_gradient;
         /// <summary>Must be zero.</summary>
         public uint reserved;
+        /// <summary>As synfire_synapse_forward_desc.input_mask, and the same as in the forward.</summary>
+        public synfire_buffer input_mask;
+        /// <summary>As synfire_synapse_forward_desc.input_scale, and the same as in the forward.</summary>
+        public synfire_buffer input_scale;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_synapse_backward_desc Init
@@ -1644,6 +1658,54 @@ namespace Synfire.Raw
             {
                 synfire_synapse_backward_desc made = default(synfire_synapse_backward_desc);
                 made.struct_size = (uint)sizeof(synfire_synapse_backward_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
+    /// Draws which neurons of each batch row dropout keeps, for all steps of a sequence: a mask and a factor,
+    /// which products of synapses take (synfire_synapse_forward_desc.input_mask and
+    /// synfire_synapse_forward_desc.input_scale).
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_dropout_desc
+    {
+        /// <summary><c>sizeof(synfire_dropout_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+        /// <summary>Neurons N of one batch row, at least 1, at most 2^34.</summary>
+        public long n_neurons;
+        /// <summary>Batch rows B, at most 2^32. Default: 1.</summary>
+        public long batch;
+        /// <summary>
+        /// The probability p with which a neuron is dropped, from 0 (default) to less than 1. The operation's
+        /// value <c>"probability"</c>.
+        /// </summary>
+        public double probability;
+        /// <summary>
+        /// Written: <c>[B, N]</c> of SYNFIRE_DTYPE_BITS, <c>[B, ceil(N/32)]</c> words: 1 is kept. Bits beyond N
+        /// are 0.
+        /// </summary>
+        public synfire_buffer mask;
+        /// <summary>Written, f32 or f64: 1 / (1 - p). Must not overlap <c>mask</c>.</summary>
+        public synfire_buffer scale;
+        /// <summary>Any number. Different seeds give independent masks. The operation's value <c>"seed"</c>.</summary>
+        public ulong seed;
+        /// <summary>
+        /// Number of the mask in the sequence of the seed. In a graph, this is the mask of the first replay; each
+        /// replay draws the next one. The operation's value <c>"offset"</c>.
+        /// </summary>
+        public ulong offset;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_dropout_desc Init
+        {
+            get
+            {
+                synfire_dropout_desc made = default(synfire_dropout_desc);
+                made.struct_size = (uint)sizeof(synfire_dropout_desc);
                 return made;
             }
         }
@@ -2623,5 +2685,23 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_record_synapse_backward(
             synfire_graph graph, synfire_synapse synapse, synfire_synapse_backward_desc* desc);
+
+        /// <summary>
+        /// Draws a mask of dropout now: the same operation that synfire_graph_record_dropout() records. Calls do
+        /// not advance the offset: for the next mask, increase <c>offset</c> by 1.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_dropout(
+            synfire_context context, synfire_dropout_desc* desc, synfire_stream stream);
+
+        /// <summary>
+        /// Appends a draw of a mask of dropout. The first replay draws mask synfire_dropout_desc.offset, and each
+        /// later one the mask after the one before it, without involving the host. A replay in which the
+        /// operation is disabled does not advance. Setting the operation's value <c>"offset"</c> makes the next
+        /// launch draw that mask, even if an earlier one already did; setting <c>"probability"</c> to 0 and back
+        /// changes between evaluation and training.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_dropout(synfire_graph graph, synfire_dropout_desc* desc);
     }
 }

@@ -1160,6 +1160,19 @@ namespace Synfire
         /// </summary>
         public BufferBase Active { get; set; }
 
+        /// <summary>
+        /// Dropout: inputs <c>[B, K]</c> that count in every step, <see cref="DType.Bits"/>
+        /// (<c>[B, ceil(K/32)]</c> words), as <see cref="Context.Dropout(DropoutArguments, IntPtr)"/> draws them,
+        /// read. Others count as +0. Default: all inputs count, and nothing is scaled. Optional.
+        /// </summary>
+        public BufferBase InputMask { get; set; }
+
+        /// <summary>
+        /// The factor on W x, f32 (f64 in an f64 synapse), read. Needed with <see cref="InputMask"/>, and only
+        /// with it. Its shape is <c>[1]</c>. Optional.
+        /// </summary>
+        public BufferBase InputScale { get; set; }
+
         internal synfire_synapse_forward_desc Desc(Call call)
         {
             synfire_synapse_forward_desc desc = synfire_synapse_forward_desc.Init;
@@ -1168,6 +1181,8 @@ namespace Synfire
             desc.input = call.Use(Errors.Given(Input, "Input"));
             desc.output = call.Use(Errors.Given(Output, "Output"));
             desc.n_active = call.Use(Active);
+            desc.input_mask = call.Use(InputMask);
+            desc.input_scale = call.Use(InputScale);
             return desc;
         }
     }
@@ -1214,6 +1229,18 @@ namespace Synfire
         /// </summary>
         public bool AddInputGradient { get; set; }
 
+        /// <summary>
+        /// As <see cref="SynapseForwardArguments.InputMask"/>, and the same as in the forward. Read. Its shape is
+        /// <c>[B, K]</c>. Optional.
+        /// </summary>
+        public BufferBase InputMask { get; set; }
+
+        /// <summary>
+        /// As <see cref="SynapseForwardArguments.InputScale"/>, and the same as in the forward. Read. Its shape
+        /// is <c>[1]</c>. Optional.
+        /// </summary>
+        public BufferBase InputScale { get; set; }
+
         internal synfire_synapse_backward_desc Desc(Call call)
         {
             synfire_synapse_backward_desc desc = synfire_synapse_backward_desc.Init;
@@ -1225,6 +1252,60 @@ namespace Synfire
             desc.grad_input = call.Use(GradInput);
             desc.n_active = call.Use(Active);
             desc.add_input_gradient = AddInputGradient ? 1 : 0;
+            desc.input_mask = call.Use(InputMask);
+            desc.input_scale = call.Use(InputScale);
+            return desc;
+        }
+    }
+
+    /// <summary>
+    /// What <see cref="Graph.Dropout(DropoutArguments)"/> records and
+    /// <see cref="Context.Dropout(DropoutArguments, IntPtr)"/> runs.
+    /// </summary>
+    public sealed class DropoutArguments
+    {
+        /// <summary>Neurons N of one batch row, at least 1, at most 2^34.</summary>
+        public long Neurons { get; set; }
+
+        /// <summary>Batch rows B, at most 2^32. Default: 1.</summary>
+        public long Batch { get; set; }
+
+        /// <summary>
+        /// The probability p with which a neuron is dropped, from 0 (default) to less than 1. The operation's
+        /// value <c>"probability"</c>.
+        /// </summary>
+        public double Probability { get; set; }
+
+        /// <summary>
+        /// Written: <c>[B, N]</c> of <see cref="DType.Bits"/>, <c>[B, ceil(N/32)]</c> words: 1 is kept. Bits
+        /// beyond N are 0.
+        /// </summary>
+        public BufferBase Mask { get; set; }
+
+        /// <summary>
+        /// Written, f32 or f64: 1 / (1 - p). Must not overlap <see cref="Mask"/>. Its shape is <c>[1]</c>.
+        /// </summary>
+        public BufferBase Scale { get; set; }
+
+        /// <summary>Any number. Different seeds give independent masks. The operation's value <c>"seed"</c>.</summary>
+        public ulong Seed { get; set; }
+
+        /// <summary>
+        /// Number of the mask in the sequence of the seed. In a graph, this is the mask of the first replay; each
+        /// replay draws the next one. The operation's value <c>"offset"</c>.
+        /// </summary>
+        public ulong Offset { get; set; }
+
+        internal synfire_dropout_desc Desc(Call call)
+        {
+            synfire_dropout_desc desc = synfire_dropout_desc.Init;
+            desc.n_neurons = Neurons;
+            desc.batch = Batch;
+            desc.probability = Probability;
+            desc.mask = call.Use(Errors.Given(Mask, "Mask"));
+            desc.scale = call.Use(Errors.Given(Scale, "Scale"));
+            desc.seed = Seed;
+            desc.offset = Offset;
             return desc;
         }
     }
@@ -1651,6 +1732,27 @@ namespace Synfire
             }
             return this;
         }
+
+        /// <summary>
+        /// Appends a draw of a mask of dropout. The first replay draws mask
+        /// <see cref="DropoutArguments.Offset"/>, and each later one the mask after the one before it, without
+        /// involving the host. A replay in which the operation is disabled does not advance. Setting the
+        /// operation's value <c>"offset"</c> makes the next launch draw that mask, even if an earlier one already
+        /// did; setting <c>"probability"</c> to 0 and back changes between evaluation and training.
+        /// </summary>
+        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <returns>This graph.</returns>
+        public Graph Dropout(DropoutArguments arguments)
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_dropout_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_graph_record_dropout(Raw, &desc));
+                Keep(call.Used);
+            }
+            return this;
+        }
     }
 
     public sealed unsafe partial class Context
@@ -1814,6 +1916,23 @@ namespace Synfire
             {
                 synfire_scale_add_desc desc = arguments.Desc(call);
                 Errors.Check(Native.synfire_scale_add(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+
+        /// <summary>
+        /// Draws a mask of dropout now: the same operation that <see cref="Graph.Dropout(DropoutArguments)"/>
+        /// records. Calls do not advance the offset: for the next mask, increase
+        /// <see cref="DropoutArguments.Offset"/> by 1.
+        /// </summary>
+        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void Dropout(DropoutArguments arguments, IntPtr stream = default(IntPtr))
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_dropout_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_dropout(Raw, &desc, new synfire_stream(stream)));
             }
         }
     }

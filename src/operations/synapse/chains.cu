@@ -61,8 +61,7 @@ __global__ void __launch_bounds__(threads_per_block) to_numbers(const __grid_con
   for (int64_t i = first_element(); i < e.n_steps * e.row(); i += stride()) {
     const RowIndex at = row_index(i, e.n_neurons);  // of [T * B, K]
     const RowIndex row = row_index(at.t, e.batch);
-    const bool counts =
-        !launch.kept || (launch.kept[row.b * e.words_per_row() + at.b / 32] >> (at.b % 32) & 1u) != 0;
+    const bool counts = !launch.kept || (launch.kept[row.b * e.words_per_row() + at.b / 32] >> (at.b % 32) & 1u) != 0;
     static_cast<R*>(launch.numbers)[i] = counts ? number<R>(launch, row, at.b) : R(0);
   }
 }

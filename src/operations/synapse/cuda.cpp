@@ -100,8 +100,8 @@ template <class R>
 RowArray<const R> as_numbers(const SynapseSpec& spec, const View& input, const View& converted, const Kept& kept,
                              const Extents& e, Launcher& launcher) {
   if (!converted) return rows_of<const R>(input, e.n_neurons);
-  ToNumbersLaunch launch = {e,           spec.input == InputKind::spikes,   {}, {},
-                            input.dtype, converted.data, data_of<const uint32_t>(kept.mask)};
+  ToNumbersLaunch launch = {
+      e, spec.input == InputKind::spikes, {}, {}, input.dtype, converted.data, data_of<const uint32_t>(kept.mask)};
   if (launch.are_spikes) {
     launch.storage = storage_of(input.dtype);
     launch.input = spikes_of(input);
@@ -275,11 +275,11 @@ void enqueue_exact(const SynapseWeightGradient& op, Launcher& launcher) {
                   one_each(n_tiles * pieces(n_words, words_per_piece), weight_product_threads),
                   WeightProductLaunch{n_outputs, spec.n_inputs, planes, padded_outputs / 16, n_words,
                                       data_of<const uint32_t>(op.packed), pitch, words_per_piece, total});
-  launcher.launch(finish_weights_kernel(), one_each(n_outputs * pieces(spec.n_inputs, finish_threads), finish_threads),
-                  FinishWeightsLaunch{n_outputs, spec.n_inputs, total, bias_total, pitch, largest,
-                                      data_of<const uint32_t>(op.mask), data_of<float>(op.weight_gradient),
-                                      data_of<float>(op.bias_gradient), spec.gradient_bits == 32, op.add,
-                                      data_of<const float>(op.kept.scale)});
+  launcher.launch(
+      finish_weights_kernel(), one_each(n_outputs * pieces(spec.n_inputs, finish_threads), finish_threads),
+      FinishWeightsLaunch{n_outputs, spec.n_inputs, total, bias_total, pitch, largest, data_of<const uint32_t>(op.mask),
+                          data_of<float>(op.weight_gradient), data_of<float>(op.bias_gradient),
+                          spec.gradient_bits == 32, op.add, data_of<const float>(op.kept.scale)});
 }
 
 void enqueue_exact(const SynapseInputGradient& op, Launcher& launcher) {
@@ -292,13 +292,13 @@ void enqueue_exact(const SynapseInputGradient& op, Launcher& launcher) {
                   InputPlanesLaunch{rows, rows_of<const float>(op.grad_output, spec.n_outputs),
                                     data_of<const int32_t>(op.grid), row_grid, planes, n_words, row_groups});
   const bool tensor_cores = has_tensor_cores(launcher) && spec.n_outputs <= most_tensor_outputs;
-  launcher.launch(input_product_kernel(tensor_cores),
-                  one_each(pieces(rows.count(), input_tile) * pieces(spec.n_inputs, input_tile),
-                           tensor_cores ? input_product_threads : wide_product_threads),
-                  InputProductLaunch{rows, spec.n_inputs, spec.n_outputs, planes, data_of<const uint8_t>(op.planes),
-                                     n_words, row_groups, SynapseSpec::padded_columns(spec.n_inputs) / 8, row_grid,
-                                     rows_of<float>(op.grad_input, spec.n_inputs), op.add,
-                                     kept_of<float>(op.kept, op.extents)});
+  launcher.launch(
+      input_product_kernel(tensor_cores),
+      one_each(pieces(rows.count(), input_tile) * pieces(spec.n_inputs, input_tile),
+               tensor_cores ? input_product_threads : wide_product_threads),
+      InputProductLaunch{rows, spec.n_inputs, spec.n_outputs, planes, data_of<const uint8_t>(op.planes), n_words,
+                         row_groups, SynapseSpec::padded_columns(spec.n_inputs) / 8, row_grid,
+                         rows_of<float>(op.grad_input, spec.n_inputs), op.add, kept_of<float>(op.kept, op.extents)});
 }
 
 // ---- weights on their grid ------------------------------------------------------------------------------------------

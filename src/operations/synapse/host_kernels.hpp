@@ -34,7 +34,8 @@ struct SynapseKernels {
   // output[i] = (sums[i] + bias[i]) * 2^grid[i], for `count` outputs.
   void (*finish)(float* output, const double* sums, const int32_t* bias, const int32_t* grid, int count);
   // With dropout: output[i] = (sums[i] * factor) * 2^grid[i] + bias[i], as from_grid_of_kept() does; bias may be null.
-  void (*finish_kept)(float* output, const double* sums, const float* bias, const int32_t* grid, float factor, int count);
+  void (*finish_kept)(float* output, const double* sums, const float* bias, const int32_t* grid, float factor,
+                      int count);
   // sums[i] += the sum over the set bits t of rows[t * pitch + i].
   void (*add_where)(int32_t* sums, const int32_t* rows, int64_t pitch, uint32_t bits, int width);
   void (*add_where_wide)(int64_t* sums, const int32_t* rows, int64_t pitch, uint32_t bits, int width);

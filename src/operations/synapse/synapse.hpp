@@ -159,8 +159,8 @@ void write_synapse(Synapse& synapse, const char* name, const void* values, uint6
 
 struct SynapseForwardRequest {
   int64_t n_steps, batch;
-  core::Buffer *input, *output, *n_active;   // n_active may be null
-  core::Buffer *input_mask, *input_scale;  // may be null
+  core::Buffer *input, *output, *n_active;  // n_active may be null
+  core::Buffer *input_mask, *input_scale;   // may be null
 };
 core::OperationList synapse_forward(Synapse& synapse, const SynapseForwardRequest& request, bool on_host);
 void record_synapse_forward(core::Graph& graph, Synapse& synapse, const SynapseForwardRequest& request);

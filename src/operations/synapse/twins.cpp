@@ -261,14 +261,13 @@ const void* few_rows_kernel() {
         return finite ? model::from_wide_grid(sum, grid, factor) : nan;
       };
       for (int64_t k = 0; k < launch.n_inputs; ++k)
-        write(launch.weight_gradient[n * launch.n_inputs + k],
-              is_connected(launch.mask, n, k, launch.n_inputs)
-                  ? gradient(factor_of(launch.kept.scale),
-                             [&](RowIndex at) {
-                               return is_set(launch.bits.row(at), k) && is_kept(launch.kept, at.b, k);
-                             })
-                  : 0.0f,
-              launch.add);
+        write(
+            launch.weight_gradient[n * launch.n_inputs + k],
+            is_connected(launch.mask, n, k, launch.n_inputs)
+                ? gradient(factor_of(launch.kept.scale),
+                           [&](RowIndex at) { return is_set(launch.bits.row(at), k) && is_kept(launch.kept, at.b, k); })
+                : 0.0f,
+            launch.add);
       if (launch.bias_gradient) write(launch.bias_gradient[n], gradient(1, [](RowIndex) { return true; }), launch.add);
     }
   });
@@ -314,13 +313,13 @@ const void* input_product_kernel(bool tensor_cores) {
           sums[static_cast<size_t>(k)] += value * weights[static_cast<size_t>(n * launch.n_inputs + k)];
       }
       for (int64_t k = 0; k < launch.n_inputs; ++k)
-        write(launch.grad_input.row(at)[k],
-              !active || !is_kept(launch.kept, at.b, k) ? 0.0f
-              : launch.row_grid[m] == not_finite
-                  ? nan
-                  : model::from_wide_grid(sums[static_cast<size_t>(k)], launch.row_grid[m],
-                                          factor_of(launch.kept.scale)),
-              launch.add);
+        write(
+            launch.grad_input.row(at)[k],
+            !active || !is_kept(launch.kept, at.b, k) ? 0.0f
+            : launch.row_grid[m] == not_finite
+                ? nan
+                : model::from_wide_grid(sums[static_cast<size_t>(k)], launch.row_grid[m], factor_of(launch.kept.scale)),
+            launch.add);
     }
   });
 }

@@ -365,9 +365,9 @@ __global__ void __launch_bounds__(few_rows_threads) few_rows(const __grid_consta
     const auto gradient = [&](s64 sum) { return finite ? from_wide_grid(sum, grid) : from_bits(0x7FC00000u); };
 #pragma unroll
     for (int q = 0; q < inputs; ++q)
-      results[warp * inputs + q][lane] =
-          launch.kept.mask && finite ? from_wide_grid(sums[q], grid, static_cast<double>(*launch.kept.scale))
-                                     : gradient(sums[q]);
+      results[warp * inputs + q][lane] = launch.kept.mask && finite
+                                             ? from_wide_grid(sums[q], grid, static_cast<double>(*launch.kept.scale))
+                                             : gradient(sums[q]);
     if (launch.bias_gradient && first_input == 0 && warp == 0 && n < n_outputs)
       launch.bias_gradient[n] = launch.add ? launch.bias_gradient[n] + gradient(bias) : gradient(bias);
     __syncthreads();

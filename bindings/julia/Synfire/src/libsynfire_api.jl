@@ -749,9 +749,11 @@ struct synfire_synapse_forward_desc
     input::synfire_buffer
     output::synfire_buffer
     n_active::synfire_buffer
+    input_mask::synfire_buffer
+    input_scale::synfire_buffer
 end
-synfire_synapse_forward_desc(; reserved=0, n_steps=0, batch=0, input=C_NULL, output=C_NULL, n_active=C_NULL) =
-    synfire_synapse_forward_desc(sizeof(synfire_synapse_forward_desc), reserved, n_steps, batch, input, output, n_active)
+synfire_synapse_forward_desc(; reserved=0, n_steps=0, batch=0, input=C_NULL, output=C_NULL, n_active=C_NULL, input_mask=C_NULL, input_scale=C_NULL) =
+    synfire_synapse_forward_desc(sizeof(synfire_synapse_forward_desc), reserved, n_steps, batch, input, output, n_active, input_mask, input_scale)
 
 """
 The gradients of a product, from dL/dy.
@@ -767,9 +769,28 @@ struct synfire_synapse_backward_desc
     n_active::synfire_buffer
     add_input_gradient::Int32
     reserved::UInt32
+    input_mask::synfire_buffer
+    input_scale::synfire_buffer
 end
-synfire_synapse_backward_desc(; add_gradients=0, n_steps=0, batch=0, grad_output=C_NULL, input=C_NULL, grad_input=C_NULL, n_active=C_NULL, add_input_gradient=0, reserved=0) =
-    synfire_synapse_backward_desc(sizeof(synfire_synapse_backward_desc), add_gradients, n_steps, batch, grad_output, input, grad_input, n_active, add_input_gradient, reserved)
+synfire_synapse_backward_desc(; add_gradients=0, n_steps=0, batch=0, grad_output=C_NULL, input=C_NULL, grad_input=C_NULL, n_active=C_NULL, add_input_gradient=0, reserved=0, input_mask=C_NULL, input_scale=C_NULL) =
+    synfire_synapse_backward_desc(sizeof(synfire_synapse_backward_desc), add_gradients, n_steps, batch, grad_output, input, grad_input, n_active, add_input_gradient, reserved, input_mask, input_scale)
+
+"""
+Draws which neurons of each batch row dropout keeps, for all steps of a sequence: a mask and a factor, which products of synapses take (synfire_synapse_forward_desc::input_mask and synfire_synapse_forward_desc::input_scale).
+"""
+struct synfire_dropout_desc
+    struct_size::UInt32
+    reserved::UInt32
+    n_neurons::Int64
+    batch::Int64
+    probability::Float64
+    mask::synfire_buffer
+    scale::synfire_buffer
+    seed::UInt64
+    offset::UInt64
+end
+synfire_dropout_desc(; reserved=0, n_neurons=0, batch=0, probability=0, mask=C_NULL, scale=C_NULL, seed=0, offset=0) =
+    synfire_dropout_desc(sizeof(synfire_dropout_desc), reserved, n_neurons, batch, probability, mask, scale, seed, offset)
 
 # ---- Functions ---------------------------------------------------------------------------------------------------------
 
@@ -867,7 +888,9 @@ mutable struct FunctionTable
     synfire_synapse_backward::Ptr{Cvoid}
     synfire_graph_record_synapse_forward::Ptr{Cvoid}
     synfire_graph_record_synapse_backward::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    synfire_dropout::Ptr{Cvoid}
+    synfire_graph_record_dropout::Ptr{Cvoid}
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -1881,4 +1904,26 @@ Appends the gradients of a product of a synapse with its input. A synapse may oc
     address = functions.synfire_graph_record_synapse_backward
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_graph, synfire_synapse, Ptr{synfire_synapse_backward_desc}), graph, synapse, desc)
+end
+
+"""
+    synfire_dropout(context, desc, stream)
+
+Draws a mask of dropout now: the same operation that synfire_graph_record_dropout() records. Calls do not advance the offset: for the next mask, increase `offset` by 1.
+"""
+@inline function synfire_dropout(context, desc, stream)
+    address = functions.synfire_dropout
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_dropout_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
+    synfire_graph_record_dropout(graph, desc)
+
+Appends a draw of a mask of dropout. The first replay draws mask synfire_dropout_desc::offset, and each later one the mask after the one before it, without involving the host. A replay in which the operation is disabled does not advance. Setting the operation's value `\"offset\"` makes the next launch draw that mask, even if an earlier one already did; setting `\"probability\"` to 0 and back changes between evaluation and training.
+"""
+@inline function synfire_graph_record_dropout(graph, desc)
+    address = functions.synfire_graph_record_dropout
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_dropout_desc}), graph, desc)
 end

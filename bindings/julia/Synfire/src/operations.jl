@@ -7,7 +7,7 @@
 
 export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, gather_rows!, shuffle!, reduce!,
        reduce_backward!, rate_loss!, loss!, scale_add!, update_parameter!, reset_rows!, read_rows!, write_rows!,
-       copy_rows!, snapshot!, restore!, synapse_forward!, synapse_backward!, Synapse
+       copy_rows!, snapshot!, restore!, synapse_forward!, synapse_backward!, dropout!, Synapse
 
 # ---- Synapse ---------------------------------------------------------------------------------------------------------
 
@@ -1097,19 +1097,23 @@ restore!(graph::Graph, layer::Layer; arguments...) =
 
 # ---- synapse_forward! ------------------------------------------------------------------------------------------------
 
-function synapse_forward_request(context::Context; input, output, active=nothing, steps, batch=1, unknown...)
-    isempty(unknown) || throw_unknown(unknown, (:input, :output, :active, :steps, :batch))
+function synapse_forward_request(context::Context; input, output, active=nothing, input_mask=nothing,
+                                 input_scale=nothing, steps, batch=1, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:input, :output, :active, :input_mask, :input_scale, :steps, :batch))
     operands = Operands(context)
     return Request(operands, LibSynfire.synfire_synapse_forward_desc(
         input=buffer!(operands, input),
         output=buffer!(operands, output),
         n_active=buffer!(operands, active),
+        input_mask=buffer!(operands, input_mask),
+        input_scale=buffer!(operands, input_scale),
         n_steps=whole_size("steps", steps),
         batch=whole_size("batch", batch)))
 end
 
 """
-    synapse_forward!(graph, synapse; input, output, active=nothing, steps, batch=1)
+    synapse_forward!(graph, synapse; input, output, active=nothing, input_mask=nothing, input_scale=nothing, steps,
+                     batch=1)
 
 Appends the product of a synapse with its input.
 
@@ -1121,6 +1125,9 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 - `output`: Written: f32 (f64 in an f64 synapse). Must not overlap `input`.
 - `active`: u32, read: only this many batch rows, from the first on, are active; the outputs of others are +0. More than
   B count as B. Default: all rows are active.
+- `input_mask`: Dropout: inputs `[K, B]` that count in every step, `:bits` (`[cld(K, 32), B]` words), as
+  [`dropout!`](@ref) draws them, read. Others count as +0. Default: all inputs count, and nothing is scaled.
+- `input_scale`: The factor on W x, f32 (f64 in an f64 synapse), read. Needed with `input_mask`, and only with it.
 - `steps`: Steps T, at least 1.
 - `batch`: Batch rows B. Default: 1.
 """
@@ -1131,15 +1138,18 @@ synapse_forward!(graph::Graph, synapse::Synapse; arguments...) =
 # ---- synapse_backward! -----------------------------------------------------------------------------------------------
 
 function synapse_backward_request(context::Context; grad_output, input=nothing, grad_input=nothing, active=nothing,
-                                  add_gradients::Bool=false, steps, batch=1, add_input_gradient::Bool=false, unknown...)
-    isempty(unknown) || throw_unknown(unknown, (:grad_output, :input, :grad_input, :active, :add_gradients, :steps,
-                                                :batch, :add_input_gradient))
+                                  input_mask=nothing, input_scale=nothing, add_gradients::Bool=false, steps, batch=1,
+                                  add_input_gradient::Bool=false, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:grad_output, :input, :grad_input, :active, :input_mask, :input_scale,
+                                                :add_gradients, :steps, :batch, :add_input_gradient))
     operands = Operands(context)
     return Request(operands, LibSynfire.synfire_synapse_backward_desc(
         grad_output=buffer!(operands, grad_output),
         input=buffer!(operands, input),
         grad_input=buffer!(operands, grad_input),
         n_active=buffer!(operands, active),
+        input_mask=buffer!(operands, input_mask),
+        input_scale=buffer!(operands, input_scale),
         add_gradients=add_gradients,
         n_steps=whole_size("steps", steps),
         batch=whole_size("batch", batch),
@@ -1148,7 +1158,8 @@ end
 
 """
     synapse_backward!(graph, synapse; grad_output, input=nothing, grad_input=nothing, active=nothing,
-                      add_gradients=false, steps, batch=1, add_input_gradient=false)
+                      input_mask=nothing, input_scale=nothing, add_gradients=false, steps, batch=1,
+                      add_input_gradient=false)
 
 Appends the gradients of a product of a synapse with its input. A synapse may occur several times in a graph; with
 `add_gradients` its gradients add up.
@@ -1162,6 +1173,8 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 - `grad_input`: dL/dx, written: f32 (f64 in an f64 synapse). `nothing`: it is not computed. At least one of the two is
   needed.
 - `active`: As `active` of [`synapse_forward!`](@ref): other rows count nowhere, and their dL/dx is +0.
+- `input_mask`: As `input_mask` of [`synapse_forward!`](@ref), and the same as in the forward.
+- `input_scale`: As `input_scale` of [`synapse_forward!`](@ref), and the same as in the forward.
 - `add_gradients`: `true`: gradients of weights and bias are added to what the synapse holds. Default `false`: they
   replace it.
 - `steps`: Steps T, at least 1.
@@ -1171,3 +1184,53 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 synapse_backward!(graph::Graph, synapse::Synapse; arguments...) =
     record!(LibSynfire.synfire_graph_record_synapse_backward,
             synapse_backward_request(graph.context; arguments...), graph, synapse)
+
+# ---- dropout! --------------------------------------------------------------------------------------------------------
+
+function dropout_request(context::Context; mask, scale, neurons, batch=1, probability, seed=0, offset=0, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:mask, :scale, :neurons, :batch, :probability, :seed, :offset))
+    operands = Operands(context, neurons)
+    return Request(operands, LibSynfire.synfire_dropout_desc(
+        mask=buffer!(operands, mask),
+        scale=buffer!(operands, scale),
+        n_neurons=whole_size("neurons", neurons),
+        batch=whole_size("batch", batch),
+        probability=probability,
+        seed=seed,
+        offset=offset))
+end
+
+"""
+    dropout!(graph; mask, scale, neurons, batch=1, probability, seed=0, offset=0)
+
+Appends a draw of a mask of dropout. The first replay draws mask `offset`, and each later one the mask after the one
+before it, without involving the host. A replay in which the operation is disabled does not advance. Setting the
+operation's value `:offset` makes the next launch draw that mask, even if an earlier one already did; setting
+`:probability` to 0 and back changes between evaluation and training.
+
+Draws which neurons of each batch row dropout keeps, for all steps of a sequence: a mask and a factor, which products of
+synapses take (`input_mask` of [`synapse_forward!`](@ref) and `input_scale` of [`synapse_forward!`](@ref)).
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `mask`: Written: `[N, B]` of `:bits`, `[cld(N, 32), B]` words: 1 is kept. Bits beyond N are 0.
+- `scale`: Written, f32 or f64: 1 / (1 - p). Must not overlap `mask`.
+- `neurons`: Neurons N of one batch row, at least 1, at most 2^34.
+- `batch`: Batch rows B, at most 2^32. Default: 1.
+- `probability`: The probability p with which a neuron is dropped, from 0 (default) to less than 1. The operation's
+  value `:probability`.
+- `seed`: Any number. Different seeds give independent masks. The operation's value `:seed`.
+- `offset`: Number of the mask in the sequence of the seed. In a graph, this is the mask of the first replay; each
+  replay draws the next one. The operation's value `:offset`.
+"""
+dropout!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_dropout, dropout_request(graph.context; arguments...), graph)
+
+"""
+    dropout!(context; stream=nothing, ...)
+
+Draws a mask of dropout now. Calls do not advance the offset: for the next mask, increase `offset` by 1. The keywords
+are those of `dropout!(graph; ...)`; `stream` is the CUDA stream to run on, by default the context's own.
+"""
+dropout!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_dropout, dropout_request(context; arguments...), stream, context)

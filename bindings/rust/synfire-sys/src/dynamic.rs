@@ -100,6 +100,8 @@ pub(crate) struct Table {
     pub synfire_synapse_backward: unsafe extern "C" fn(synfire_synapse, *const synfire_synapse_backward_desc, synfire_stream) -> synfire_status,
     pub synfire_graph_record_synapse_forward: unsafe extern "C" fn(synfire_graph, synfire_synapse, *const synfire_synapse_forward_desc) -> synfire_status,
     pub synfire_graph_record_synapse_backward: unsafe extern "C" fn(synfire_graph, synfire_synapse, *const synfire_synapse_backward_desc) -> synfire_status,
+    pub synfire_dropout: unsafe extern "C" fn(synfire_context, *const synfire_dropout_desc, synfire_stream) -> synfire_status,
+    pub synfire_graph_record_dropout: unsafe extern "C" fn(synfire_graph, *const synfire_dropout_desc) -> synfire_status,
 }
 
 impl Table {
@@ -197,6 +199,8 @@ impl Table {
             synfire_synapse_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, *const synfire_synapse_backward_desc, synfire_stream) -> synfire_status>(find("synfire_synapse_backward\0")?),
             synfire_graph_record_synapse_forward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, synfire_synapse, *const synfire_synapse_forward_desc) -> synfire_status>(find("synfire_graph_record_synapse_forward\0")?),
             synfire_graph_record_synapse_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, synfire_synapse, *const synfire_synapse_backward_desc) -> synfire_status>(find("synfire_graph_record_synapse_backward\0")?),
+            synfire_dropout: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_dropout_desc, synfire_stream) -> synfire_status>(find("synfire_dropout\0")?),
+            synfire_graph_record_dropout: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_dropout_desc) -> synfire_status>(find("synfire_graph_record_dropout\0")?),
         })
     }
 }
@@ -935,4 +939,20 @@ pub unsafe fn synfire_graph_record_synapse_forward(graph: synfire_graph, synapse
 #[inline]
 pub unsafe fn synfire_graph_record_synapse_backward(graph: synfire_graph, synapse: synfire_synapse, desc: *const synfire_synapse_backward_desc) -> synfire_status {
     (crate::load::table().synfire_graph_record_synapse_backward)(graph, synapse, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_dropout` in synfire.h.
+#[inline]
+pub unsafe fn synfire_dropout(context: synfire_context, desc: *const synfire_dropout_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_dropout)(context, desc, stream)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_dropout` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_dropout(graph: synfire_graph, desc: *const synfire_dropout_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_dropout)(graph, desc)
 }

@@ -2060,6 +2060,8 @@ pub struct SynapseForward<'a> {
     input: &'a Arc<BufferCore>,
     output: &'a Arc<BufferCore>,
     n_active: Option<&'a Arc<BufferCore>>,
+    input_mask: Option<&'a Arc<BufferCore>>,
+    input_scale: Option<&'a Arc<BufferCore>>,
 }
 impl<'a> SynapseForward<'a> {
     /// With what it needs; everything else has its default.
@@ -2068,7 +2070,15 @@ impl<'a> SynapseForward<'a> {
     ///   `[T, B, K]`.
     /// - `output`: Written: f32 (f64 in an f64 synapse). Must not overlap `input`. Its shape: `[T, B, N]`.
     pub fn new<I: Element, O: Element>(input: &'a Buffer<I>, output: &'a Buffer<O>) -> Self {
-        SynapseForward { n_steps: 0, batch: 0, input: &input.core, output: &output.core, n_active: None }
+        SynapseForward {
+            n_steps: 0,
+            batch: 0,
+            input: &input.core,
+            output: &output.core,
+            n_active: None,
+            input_mask: None,
+            input_scale: None,
+        }
     }
     /// Steps T, at least 1.
     pub fn n_steps(mut self, n_steps: i64) -> Self {
@@ -2086,6 +2096,18 @@ impl<'a> SynapseForward<'a> {
         self.n_active = Some(&n_active.core);
         self
     }
+    /// Dropout: inputs `[B, K]` that count in every step, [`DType::Bits`](crate::DType::Bits) (`[B, ceil(K/32)]` words),
+    /// as [`Dropout::run`] draws them, read. Others count as +0. Default: all inputs count, and nothing is scaled.
+    pub fn input_mask<T: Element>(mut self, input_mask: &'a Buffer<T>) -> Self {
+        self.input_mask = Some(&input_mask.core);
+        self
+    }
+    /// The factor on W x, f32 (f64 in an f64 synapse), read. Needed with `input_mask`, and only with it. Its shape:
+    /// `[1]`.
+    pub fn input_scale<T: Element>(mut self, input_scale: &'a Buffer<T>) -> Self {
+        self.input_scale = Some(&input_scale.core);
+        self
+    }
     /// Appends the product of a synapse with its input.
     pub fn record(self, graph: &mut Graph, synapse: &Synapse) -> Result<Operation> {
         let desc = self.desc();
@@ -2097,7 +2119,7 @@ impl<'a> SynapseForward<'a> {
         graph.appended()
     }
     fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
-        [Some(self.input), Some(self.output), self.n_active].into_iter().flatten()
+        [Some(self.input), Some(self.output), self.n_active, self.input_mask, self.input_scale].into_iter().flatten()
     }
     fn desc(&self) -> sys::synfire_synapse_forward_desc {
         sys::synfire_synapse_forward_desc {
@@ -2108,6 +2130,8 @@ impl<'a> SynapseForward<'a> {
             input: self.input.raw,
             output: self.output.raw,
             n_active: self.n_active.map_or(null_mut(), |core| core.raw),
+            input_mask: self.input_mask.map_or(null_mut(), |core| core.raw),
+            input_scale: self.input_scale.map_or(null_mut(), |core| core.raw),
         }
     }
 }
@@ -2124,6 +2148,8 @@ pub struct SynapseBackward<'a> {
     grad_input: Option<&'a Arc<BufferCore>>,
     n_active: Option<&'a Arc<BufferCore>>,
     add_input_gradient: bool,
+    input_mask: Option<&'a Arc<BufferCore>>,
+    input_scale: Option<&'a Arc<BufferCore>>,
 }
 impl<'a> SynapseBackward<'a> {
     /// With what it needs; everything else has its default.
@@ -2139,6 +2165,8 @@ impl<'a> SynapseBackward<'a> {
             grad_input: None,
             n_active: None,
             add_input_gradient: false,
+            input_mask: None,
+            input_scale: None,
         }
     }
     /// `true`: gradients of weights and bias are added to what the synapse holds. `false` (default): they replace it.
@@ -2178,6 +2206,16 @@ impl<'a> SynapseBackward<'a> {
         self.add_input_gradient = add_input_gradient;
         self
     }
+    /// As [`SynapseForward::input_mask`], and the same as in the forward. Its shape: `[B, K]`.
+    pub fn input_mask<T: Element>(mut self, input_mask: &'a Buffer<T>) -> Self {
+        self.input_mask = Some(&input_mask.core);
+        self
+    }
+    /// As [`SynapseForward::input_scale`], and the same as in the forward. Its shape: `[1]`.
+    pub fn input_scale<T: Element>(mut self, input_scale: &'a Buffer<T>) -> Self {
+        self.input_scale = Some(&input_scale.core);
+        self
+    }
     /// Appends the gradients of a product of a synapse with its input. A synapse may occur several times in a graph;
     /// with [`SynapseBackward::add_gradients`] its gradients add up.
     pub fn record(self, graph: &mut Graph, synapse: &Synapse) -> Result<Operation> {
@@ -2190,7 +2228,9 @@ impl<'a> SynapseBackward<'a> {
         graph.appended()
     }
     fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
-        [Some(self.grad_output), self.input, self.grad_input, self.n_active].into_iter().flatten()
+        [Some(self.grad_output), self.input, self.grad_input, self.n_active, self.input_mask, self.input_scale]
+            .into_iter()
+            .flatten()
     }
     fn desc(&self) -> sys::synfire_synapse_backward_desc {
         sys::synfire_synapse_backward_desc {
@@ -2204,6 +2244,93 @@ impl<'a> SynapseBackward<'a> {
             n_active: self.n_active.map_or(null_mut(), |core| core.raw),
             add_input_gradient: self.add_input_gradient.into(),
             reserved: 0,
+            input_mask: self.input_mask.map_or(null_mut(), |core| core.raw),
+            input_scale: self.input_scale.map_or(null_mut(), |core| core.raw),
+        }
+    }
+}
+
+/// Draws which neurons of each batch row dropout keeps, for all steps of a sequence: a mask and a factor, which products
+/// of synapses take ([`SynapseForward::input_mask`] and [`SynapseForward::input_scale`]).
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct Dropout<'a> {
+    n_neurons: i64,
+    batch: i64,
+    probability: f64,
+    mask: &'a Arc<BufferCore>,
+    scale: &'a Arc<BufferCore>,
+    seed: u64,
+    offset: u64,
+}
+impl<'a> Dropout<'a> {
+    /// With what it needs; everything else has its default.
+    ///
+    /// - `mask`: Written: `[B, N]` of [`DType::Bits`](crate::DType::Bits), `[B, ceil(N/32)]` words: 1 is kept. Bits
+    ///   beyond N are 0.
+    /// - `scale`: Written, f32 or f64: 1 / (1 - p). Must not overlap `mask`. Its shape: `[1]`.
+    pub fn new<M: Element, S: Element>(mask: &'a Buffer<M>, scale: &'a Buffer<S>) -> Self {
+        Dropout { n_neurons: 0, batch: 0, probability: 0.0, mask: &mask.core, scale: &scale.core, seed: 0, offset: 0 }
+    }
+    /// Neurons N of one batch row, at least 1, at most 2^34.
+    pub fn n_neurons(mut self, n_neurons: i64) -> Self {
+        self.n_neurons = n_neurons;
+        self
+    }
+    /// Batch rows B, at most 2^32. Default: 1.
+    pub fn batch(mut self, batch: i64) -> Self {
+        self.batch = batch;
+        self
+    }
+    /// The probability p with which a neuron is dropped, from 0 (default) to less than 1. The operation's value
+    /// `"probability"`.
+    pub fn probability(mut self, probability: f64) -> Self {
+        self.probability = probability;
+        self
+    }
+    /// Any number. Different seeds give independent masks. The operation's value `"seed"`.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+    /// Number of the mask in the sequence of the seed. In a graph, this is the mask of the first replay; each replay
+    /// draws the next one. The operation's value `"offset"`.
+    pub fn offset(mut self, offset: u64) -> Self {
+        self.offset = offset;
+        self
+    }
+    /// Appends a draw of a mask of dropout. The first replay draws mask [`Dropout::offset`], and each later one the mask
+    /// after the one before it, without involving the host. A replay in which the operation is disabled does not
+    /// advance. Setting the operation's value `"offset"` makes the next launch draw that mask, even if an earlier one
+    /// already did; setting `"probability"` to 0 and back changes between evaluation and training.
+    pub fn record(self, graph: &mut Graph) -> Result<Operation> {
+        let desc = self.desc();
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_graph_record_dropout(graph.as_raw(), &desc) })?;
+        graph.keep(self.mask);
+        graph.keep(self.scale);
+        graph.appended()
+    }
+    /// Draws a mask of dropout now: the same operation that [`Dropout::record`] records. Calls do not advance the
+    /// offset: for the next mask, increase `offset` by 1. Returns when it is done.
+    pub fn run(self, context: &Context) -> Result<()> {
+        let desc = self.desc();
+        // SAFETY: live handles, held for the call; the descriptor lives for it.
+        context.now([&self.mask.held, &self.scale.held], || unsafe {
+            sys::synfire_dropout(context.raw, &desc, null_mut())
+        })
+    }
+    fn desc(&self) -> sys::synfire_dropout_desc {
+        sys::synfire_dropout_desc {
+            struct_size: size_of::<sys::synfire_dropout_desc>() as u32,
+            reserved: 0,
+            n_neurons: self.n_neurons,
+            batch: self.batch,
+            probability: self.probability,
+            mask: self.mask.raw,
+            scale: self.scale.raw,
+            seed: self.seed,
+            offset: self.offset,
         }
     }
 }

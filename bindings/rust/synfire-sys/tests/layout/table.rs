@@ -38,8 +38,9 @@ pub fn table() -> Vec<String> {
     structure!(lines, synfire_update_parameter_desc { struct_size, bounds, name, gradient, learning_rate, lower, upper });
     structure!(lines, synfire_synapse_desc { struct_size, input_kind, n_inputs, n_outputs, dtype, bias, frozen, gradient_bits, initialization, reserved, gain, seed, mask, mask_length });
     structure!(lines, synfire_synapse_memory { struct_size, reserved, weight_bytes, derived_bytes, gradient_bytes });
-    structure!(lines, synfire_synapse_forward_desc { struct_size, reserved, n_steps, batch, input, output, n_active });
-    structure!(lines, synfire_synapse_backward_desc { struct_size, add_gradients, n_steps, batch, grad_output, input, grad_input, n_active, add_input_gradient, reserved });
+    structure!(lines, synfire_synapse_forward_desc { struct_size, reserved, n_steps, batch, input, output, n_active, input_mask, input_scale });
+    structure!(lines, synfire_synapse_backward_desc { struct_size, add_gradients, n_steps, batch, grad_output, input, grad_input, n_active, add_input_gradient, reserved, input_mask, input_scale });
+    structure!(lines, synfire_dropout_desc { struct_size, reserved, n_neurons, batch, probability, mask, scale, seed, offset });
     lines.push(format!("type\tsynfire_status\t{}", size_of::<synfire_status>()));
     lines.push(format!("type\tsynfire_stream\t{}", size_of::<synfire_stream>()));
     lines.push(format!("type\tsynfire_context\t{}", size_of::<synfire_context>()));
