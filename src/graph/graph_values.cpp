@@ -22,7 +22,9 @@ uint64_t GraphValues::bits_of(Kind kind, int32_t dtype, double value, const char
   check_scalar(value, name);
   if (kind == Kind::fraction && !(value >= 0 && value <= 1))
     fail_argument("SYN-SCALAR-RANGE", "%s is %g; a number from 0 to 1 is needed", name, value);
-  if (kind != Kind::number && kind != Kind::fraction) {
+  if (kind == Kind::magnitude && value < 0)
+    fail_argument("SYN-SCALAR-RANGE", "%s is %g; a number of at least 0 is needed", name, value);
+  if (kind != Kind::number && kind != Kind::magnitude && kind != Kind::fraction) {
     if (!(value >= 0 && value <= 0x1p53 && value == std::floor(value)))
       fail_argument("SYN-SCALAR-RANGE", "%s is %g; a whole number from 0 to 2^53 is needed", name, value);
     return static_cast<uint64_t>(value);

@@ -12,6 +12,7 @@
 #include "native/native.hpp"
 #include "neuron/backward.hpp"
 #include "neuron/forward.hpp"
+#include "optimizer/optimizer.hpp"
 #include "parameters/set_parameters.hpp"
 #include "parameters/update_parameter.hpp"
 #include "shuffle/shuffle.hpp"
@@ -49,6 +50,7 @@
   KIND(GuardedCopy)                   \
   KIND(SetParameters)                 \
   KIND(UpdateParameter)               \
+  KIND(OptimizerStep)                 \
   KIND(Native)
 // clang-format on
 
