@@ -77,6 +77,7 @@ struct SynapseMembers {
   void* table;
   int64_t table_pitch;
   uint8_t *table_planes, *rows_planes;
+  int64_t table_words, table_groups, rows_words, rows_groups;  // of the planes
   int32_t is_f64, is_exact;
 };
 

@@ -197,6 +197,10 @@ void Optimizer::list_synapse(Synapse& synapse) {
   s.table_pitch = spec.table_pitch();
   s.table_planes = static_cast<uint8_t*>(synapse.table_planes().data);
   s.rows_planes = static_cast<uint8_t*>(synapse.rows_planes().data);
+  s.table_words = SynapseSpec::even_words(spec.n_inputs);
+  s.table_groups = spec.table_pitch() / 8;
+  s.rows_words = spec.table_pitch() / 32;
+  s.rows_groups = SynapseSpec::padded_columns(spec.n_inputs) / 8;
   s.is_f64 = spec.dtype == SYNFIRE_DTYPE_F64 ? 1 : 0;
   s.is_exact = spec.is_exact() ? 1 : 0;
   s.first_row = n_rows_;
@@ -205,8 +209,8 @@ void Optimizer::list_synapse(Synapse& synapse) {
   n_rows_ += spec.n_outputs;
   n_tiles_ += (spec.n_inputs + 31) / 32 * ((spec.n_outputs + 31) / 32);
   // As in prepare_planes: 8 bytes of each plane.
-  if (s.table_planes) n_units_ += SynapseSpec::even_words(spec.n_inputs) * (spec.table_pitch() / 8) * 32;
-  if (s.rows_planes) n_units_ += spec.table_pitch() / 32 * (SynapseSpec::padded_columns(spec.n_inputs) / 8) * 32;
+  if (s.table_planes) n_units_ += s.table_words * s.table_groups * 32;
+  if (s.rows_planes) n_units_ += s.rows_words * s.rows_groups * 32;
   synapses_.push_back(s);
   owners_.push_back(&synapse);
 }
