@@ -7,6 +7,7 @@
 
 #include <synfire/model/reduction.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -182,9 +183,9 @@ void Optimizer::list_synapse(Synapse& synapse) {
   for (const OptimizerMember& member : members_) {
     if (member.synapse.get() != &synapse) continue;
     const bool weights = member.part == OptimizerMember::Part::weights;
-    (weights ? s.weights : s.bias) = {weights ? synapse.weights().data : synapse.bias().data,
-                                      weights ? synapse.weight_gradient().data : synapse.bias_gradient().data,
-                                      member.moments[0], member.moments[1], member.factors};
+    const View values = weights ? synapse.weights() : synapse.bias();
+    const View gradient = weights ? synapse.weight_gradient() : synapse.bias_gradient();
+    (weights ? s.weights : s.bias) = {values.data, gradient.data, member.moments[0], member.moments[1], member.factors};
   }
   s.weights.values = synapse.weights().data;
   s.any_bias = spec.is_exact() ? static_cast<float*>(synapse.bias().data) : nullptr;
@@ -227,11 +228,12 @@ void Optimizer::seal() {
   int32_t n_parameters = 0;
   for (const OptimizerMember& member : members_) {
     const bool is_parameter = member.part == OptimizerMember::Part::parameter;
-    const void* const data = is_parameter                                    ? nullptr
-                             : member.part == OptimizerMember::Part::weights ? member.synapse->weight_gradient().data
-                                                                             : member.synapse->bias_gradient().data;
-    gradients_.push_back(
-        {data, member.count, n_chunks_, is_parameter ? n_parameters++ : -1, member.dtype == SYNFIRE_DTYPE_F64 ? 1 : 0});
+    View gradient;
+    if (!is_parameter)
+      gradient = member.part == OptimizerMember::Part::weights ? member.synapse->weight_gradient()
+                                                               : member.synapse->bias_gradient();
+    gradients_.push_back({gradient.data, member.count, n_chunks_, is_parameter ? n_parameters++ : -1,
+                          member.dtype == SYNFIRE_DTYPE_F64 ? 1 : 0});
     n_chunks_ += (member.count + model::reduction_chunk - 1) / model::reduction_chunk;
     n_elements_ += member.count;
     Synapse* const synapse = member.synapse.get();
