@@ -28,6 +28,8 @@ const char* type_name(core::ObjectType type) {
       return "graph";
     case core::ObjectType::synapse:
       return "synapse";
+    case core::ObjectType::optimizer:
+      return "optimizer";
     case core::ObjectType::tape:  // has no handle
       break;
   }

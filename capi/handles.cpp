@@ -20,7 +20,7 @@ constexpr uint32_t no_slot = 0xFFFFFFFFu;
 constexpr uint64_t alive_bit = uint64_t{1} << 31;
 constexpr int type_shift = 28;
 constexpr uint64_t pin_mask = (uint64_t{1} << type_shift) - 1;
-static_assert(static_cast<uint64_t>(core::ObjectType::synapse) < 8, "a type has three bits of a slot's state");
+static_assert(static_cast<uint64_t>(core::ObjectType::optimizer) < 8, "a type has three bits of a slot's state");
 
 struct alignas(32) Slot {  // never across two cache lines
   std::atomic<uint64_t> state{uint64_t{1} << 32};

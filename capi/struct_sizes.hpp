@@ -57,9 +57,12 @@ SYNFIRE_STRUCT_SIZES(synfire_scale_add_desc, 40);
 SYNFIRE_STRUCT_SIZES(synfire_update_parameter_desc, 48);
 SYNFIRE_STRUCT_SIZES(synfire_synapse_desc, 80);
 SYNFIRE_STRUCT_SIZES(synfire_synapse_memory, 32);
-SYNFIRE_STRUCT_SIZES(synfire_synapse_forward_desc, 48, 64);
-SYNFIRE_STRUCT_SIZES(synfire_synapse_backward_desc, 64, 80);
+SYNFIRE_STRUCT_SIZES(synfire_synapse_forward_desc, 64);
+SYNFIRE_STRUCT_SIZES(synfire_synapse_backward_desc, 80);
 SYNFIRE_STRUCT_SIZES(synfire_dropout_desc, 64);
+SYNFIRE_STRUCT_SIZES(synfire_optimizer_desc, 72);
+SYNFIRE_STRUCT_SIZES(synfire_optimizer_step_desc, 32);
+SYNFIRE_STRUCT_SIZES(synfire_optimizer_memory, 24);
 
 #undef SYNFIRE_STRUCT_SIZES
 

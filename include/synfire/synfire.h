@@ -59,6 +59,9 @@
 /** @defgroup graph Graphs */
 /** @defgroup synapse Synapses
  * Weights between layers: products with spikes or values, and their gradients; immediately, or recorded into a graph. */
+/** @defgroup optimizer Optimisers
+ * Steps of stochastic gradient descent and Adam over synapses and parameters of layers: immediately, or recorded into a
+ * graph. */
 
 /** @addtogroup version
  * @{ */
@@ -3254,6 +3257,282 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_dropout(synfire_context context,
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_dropout(synfire_graph graph,
                                                                      const synfire_dropout_desc *desc) SYNFIRE_NOEXCEPT;
+
+/** @} */
+/** @addtogroup optimizer
+ * @{ */
+
+/** Takes steps against gradients: its members are weights and biases of synapses, and parameters of layers. */
+typedef struct synfire_optimizer_s *synfire_optimizer;
+
+/** What a step does: synfire_optimizer_desc::kind. The formulas are those of PyTorch, element by element. */
+enum {
+  /** Stochastic gradient descent: d = g + decay * w, u = momentum * u + d, w = w - rate * u. With
+   *  synfire_optimizer_desc::nesterov, w = w - rate * (d + momentum * u). Without momentum there is no u: w = w - rate * d.
+   */
+  SYNFIRE_OPTIMIZER_SGD = 0,
+  /** Adam: d = g + decay * w, m = m + (1 - beta1) * (d - m), v = beta2 * v + (1 - beta2) * (d * d) and
+   *  w = w - (rate / (1 - beta1^t)) * (m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon)), where t counts the steps from 1. */
+  SYNFIRE_OPTIMIZER_ADAM = 1,
+  /** Adam with decoupled decay: w is first multiplied by 1 - rate * decay, and d = g. */
+  SYNFIRE_OPTIMIZER_ADAMW = 2
+};
+
+/** How to create an optimiser. Zero means the default in every field except `struct_size`. */
+typedef struct synfire_optimizer_desc {
+  /** `sizeof(synfire_optimizer_desc)`. */
+  uint32_t struct_size;
+  /** One of `SYNFIRE_OPTIMIZER_*`. Default: stochastic gradient descent. */
+  int32_t kind SYNFIRE_ONE_OF(SYNFIRE_OPTIMIZER);
+  /** 1: Nesterov's momentum; `momentum` must be positive. Default 0: without. Ignored by Adam. */
+  int32_t nesterov SYNFIRE_FLAG;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** Positive and finite. Default: 1e-3. */
+  double learning_rate;
+  /** Finite, at least 0. Default: 0; 1e-2 of ::SYNFIRE_OPTIMIZER_ADAMW. */
+  double weight_decay;
+  /** Finite, at least 0. Default: 0, which allocates nothing. Ignored by Adam. */
+  double momentum;
+  /** Of Adam: at least 0 and below 1. Default: 0.9. */
+  double beta1;
+  /** Of Adam: at least 0 and below 1. Default: 0.999. */
+  double beta2;
+  /** Of Adam: finite, at least 0. Default: 1e-8. */
+  double epsilon;
+  /** All members' gradients are multiplied by clip_norm / (norm + 1e-6) where that is below 1; the norm is that of all of
+   *  them together. Finite, at least 0. Default 0: never. */
+  double clip_norm;
+} synfire_optimizer_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_OPTIMIZER_DESC_INIT \
+  { (uint32_t)sizeof(synfire_optimizer_desc), 0, 0, 0u, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0 }
+
+/** A step of an optimiser. Zero means the default in every field except `struct_size`. */
+typedef struct synfire_optimizer_step_desc {
+  /** `sizeof(synfire_optimizer_step_desc)`. */
+  uint32_t struct_size;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** Positive and finite. Default: that of the optimiser. The operation's value `"learning_rate"`. */
+  double learning_rate;
+  /** Finite, at least 0. Default: that of the optimiser. The operation's value `"weight_decay"`. */
+  double weight_decay;
+  /** Finite, at least 0. Default: that of the optimiser. The operation's value `"clip_norm"`. */
+  double clip_norm;
+} synfire_optimizer_step_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_OPTIMIZER_STEP_DESC_INIT \
+  { (uint32_t)sizeof(synfire_optimizer_step_desc), 0u, 0.0, 0.0, 0.0 }
+
+/** What synfire_optimizer_query_memory() answers, in bytes of device memory. */
+typedef struct synfire_optimizer_memory {
+  /** `sizeof(synfire_optimizer_memory)`; set before the call. */
+  uint32_t struct_size;
+  /** Always 0. */
+  uint32_t reserved;
+  /** Momentum, or the two moments of Adam, of all members so far. */
+  uint64_t moment_bytes;
+  /** The counters, a list of the members, and 8 bytes for every 1,024 elements. */
+  uint64_t state_bytes;
+} synfire_optimizer_memory;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_OPTIMIZER_MEMORY_INIT \
+  { (uint32_t)sizeof(synfire_optimizer_memory), 0u, 0u, 0u }
+
+/**
+ * Creates an optimiser without members.
+ *
+ * @param context        The context it belongs to.
+ * @param desc           What to create.
+ * @param[out] optimizer Receives the handle, or null on failure.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks yes. @allocates yes. @enqueues a copy, and waits for it. @capture legal (it does not become part of a capture).
+ * @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_create(synfire_context context,
+                                                                 const synfire_optimizer_desc *desc,
+                                                                 synfire_optimizer *optimizer) SYNFIRE_NOEXCEPT;
+
+/**
+ * Destroys an optimiser. Graphs that use it keep it until they are destroyed too, and it keeps its synapses, layers and
+ * buffers.
+ *
+ * @param optimizer An optimiser, or null (nothing happens). A stale handle is ignored.
+ * @blocks no (it queues). @allocates no. @enqueues no. @capture legal. @threads any, also finalizers. @since ABI 0.1
+ */
+SYNFIRE_API void SYNFIRE_CALL synfire_optimizer_destroy(synfire_optimizer optimizer SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Adds the weights of a synapse. Members are numbered in the order in which they are added, from 0 on.
+ *
+ * A step uses `"weight_gradient"`, as backwards leave it; weights without a connection stay 0. All members must be added
+ * before the first step is taken or recorded.
+ *
+ * @param optimizer            An optimiser.
+ * @param synapse              A synapse of the same context that is not frozen.
+ * @param learning_rate_factor What the learning rate is multiplied by for this member: 1 unless there is a reason. Finite,
+ *                             at least 0.
+ * @param weight_decay_factor  The same for the weight decay: usually 1 for weights, and 0, for none, for everything else.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER (the
+ *         synapse is frozen; a step was taken or recorded), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST,
+ *         ::SYNFIRE_ERROR_CUDA.
+ * @blocks yes. @allocates moments, and the gradients of the synapse. @enqueues no. @capture legal.
+ * @threads one at a time per optimiser. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_add_weights(synfire_optimizer optimizer,
+                                                                      synfire_synapse synapse,
+                                                                      double learning_rate_factor,
+                                                                      double weight_decay_factor) SYNFIRE_NOEXCEPT;
+
+/**
+ * Adds the bias of a synapse, as synfire_optimizer_add_weights() adds the weights. A step uses `"bias_gradient"`.
+ *
+ * @param optimizer            An optimiser.
+ * @param synapse              A synapse of the same context that is not frozen and has a bias.
+ * @param learning_rate_factor As in synfire_optimizer_add_weights().
+ * @param weight_decay_factor  As in synfire_optimizer_add_weights(); 0 unless there is a reason.
+ * @return As synfire_optimizer_add_weights().
+ * @blocks yes. @allocates moments, and the gradients of the synapse. @enqueues no. @capture legal.
+ * @threads one at a time per optimiser. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_add_bias(synfire_optimizer optimizer, synfire_synapse synapse,
+                                                                   double learning_rate_factor,
+                                                                   double weight_decay_factor) SYNFIRE_NOEXCEPT;
+
+/**
+ * Adds a parameter of a layer.
+ *
+ * The gradient, the moments and the direction of a step are in the layer's arithmetic, but the parameter and its step are
+ * f64: p = clamp(p - rate * u), where u is the direction, or for Adam (m / (...)) / (1 - beta1^t); decoupled decay adds
+ * decay * p to it. The clamp and the derived constants are those of synfire_graph_record_update_parameter(). As long as the
+ * optimiser exists, the parameter cannot change between one number and one number per neuron.
+ *
+ * @param optimizer            An optimiser.
+ * @param layer                A layer of the same context.
+ * @param name                 As synfire_update_parameter_desc::name.
+ * @param gradient             dL/dp, read in each step: f32 (f64 in an f64 layer), one element, or N if the parameter is
+ *                             one number per neuron; on a CUDA context a device or pinned buffer.
+ * @param learning_rate_factor As in synfire_optimizer_add_weights().
+ * @param weight_decay_factor  As in synfire_optimizer_add_weights(); 0 unless there is a reason.
+ * @param lower                The smallest value that the parameter may take, in addition to its own range; minus infinity
+ *                             for none.
+ * @param upper                The largest value; infinity for none.
+ * @return As synfire_optimizer_add_weights().
+ * @blocks yes. @allocates moments. @enqueues no. @capture legal. @threads one at a time per optimiser. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_add_parameter(
+    synfire_optimizer optimizer, synfire_layer layer, const char *name, synfire_buffer gradient,
+    double learning_rate_factor, double weight_decay_factor, double lower, double upper) SYNFIRE_NOEXCEPT;
+
+/**
+ * Says how much memory an optimiser takes with the members that it has.
+ *
+ * @param optimizer      An optimiser.
+ * @param[in,out] memory In: `struct_size`. Out: everything else.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE.
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads one at a time per optimiser. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_query_memory(synfire_optimizer optimizer,
+                                                                       synfire_optimizer_memory *memory)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Reads a number or an array of an optimiser, after every replay that uses it and was launched before.
+ *
+ * Of the optimiser itself: `"step_count"` and `"skipped"` (u64: steps taken, and steps left out because a gradient was not
+ * finite), `"beta1_power"` and `"beta2_power"` (f64: beta^t, as products), and `"gradient_norm"` (f64: of the last step,
+ * before clipping). Of a member: `"momentum"`, or `"moment1"` and `"moment2"` of Adam, in the type of its gradient.
+ *
+ * @param optimizer   An optimiser.
+ * @param member      The number of the member; -1 for the optimiser itself.
+ * @param name        What to read.
+ * @param[out] values Receives it, in host memory.
+ * @param bytes       Size of `values` in bytes: exactly that of the number or array.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_DEVICE_LOST,
+ *         ::SYNFIRE_ERROR_CUDA.
+ * @blocks until done. @allocates no. @enqueues a copy on the context's own stream. @capture legal (it does not become part
+ * of a capture). @threads one at a time per optimiser. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_read(synfire_optimizer optimizer, int32_t member,
+                                                               const char *name, void *values, uint64_t bytes)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Writes what synfire_optimizer_read() reads, so that training continues to the bit where it stopped; also after every
+ * replay that uses the optimiser and was launched before.
+ *
+ * @param optimizer An optimiser.
+ * @param member    The number of the member; -1 for the optimiser itself.
+ * @param name      As in synfire_optimizer_read().
+ * @param values    Finite, in host memory; `"moment2"` and `"gradient_norm"` at least 0, powers from 0 to 1.
+ * @param bytes     Size of `values` in bytes: exactly that of the number or array.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT (nothing is changed),
+ *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks until done. @allocates no. @enqueues a copy on the context's own stream. @capture legal (it does not become part
+ * of a capture). @threads one at a time per optimiser, and while no other thread launches a graph with it.
+ * @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_write(synfire_optimizer optimizer, int32_t member,
+                                                                const char *name, const void *values, uint64_t bytes)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Takes a step now: the same operation that synfire_graph_record_optimizer_step() records.
+ *
+ * @param optimizer An optimiser with at least one member.
+ * @param desc      The values of this step.
+ * @param stream    The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                  done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_WRONG_ORDER (no members; a replay that uses a member is in
+ *         flight on another stream), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_CAPTURING (the capture is invalid),
+ *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, except where it allocates; until done on the host. @allocates the list of members, at the first
+ * call. @enqueues three kernels on `stream`, and one for each parameter. @capture legal: on a captured stream it becomes
+ * part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream.
+ * @threads one at a time per optimiser, synapse and layer. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_step(synfire_optimizer optimizer,
+                                                               const synfire_optimizer_step_desc *desc,
+                                                               synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends a step of an optimiser, with the values `"learning_rate"`, `"weight_decay"` and `"clip_norm"` (at least 0).
+ *
+ * Weights, moments and directions are in the type of the gradient, f32 or f64, with correctly rounded division and square
+ * root. Of the formulas of `SYNFIRE_OPTIMIZER_*`, g + decay * w, momentum * u + d, d + momentum * u, m + (...) * (d - m),
+ * (1 - beta2) * (d * d) + beta2 * v and w - (...) * (...) are fused multiply-adds; every other operation is rounded. All
+ * that is the same for a whole member is computed in f64 and then rounded, beta^t as a product of t factors. The norm is
+ * the square root of a sum in f64: 128 running sums in each 1,024 elements of a member, joined by a binary tree; then the
+ * same over those sums, in the order of the members. Host and GPU give the same bits.
+ *
+ * If a gradient of any member is not finite, or the sum of the squares is not, weights, moments and the number of steps
+ * stay as they are, and `"skipped"` grows by one. Moments never exceed the largest number of their type. A weight of which
+ * the new value would not be finite keeps its old one.
+ *
+ * Operations after this one see the new weights, and all that is derived from them. For parameters of layers, tapes and
+ * values that the host sets are as in synfire_graph_record_update_parameter(). A replay must be ordered with all other work
+ * that uses the optimiser or one of its synapses; a launch that is not returns ::SYNFIRE_ERROR_WRONG_ORDER.
+ *
+ * @param graph     A graph that is not instantiated.
+ * @param optimizer An optimiser of the same context with at least one member.
+ * @param desc      The values of the step, which can change between replays.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated; no members), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no, except where it allocates. @allocates host memory; the list of members, at the first call; device memory for
+ * the first values of a graph. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY; one at a time per optimiser. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_optimizer_step(synfire_graph graph,
+                                                                            synfire_optimizer optimizer,
+                                                                            const synfire_optimizer_step_desc *desc)
+    SYNFIRE_NOEXCEPT;
 
 /** @} */
 /** @cond PLATFORM */

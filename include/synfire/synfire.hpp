@@ -1394,6 +1394,25 @@ constexpr synfire_dropout_desc dropout_desc(synfire_buffer mask, synfire_buffer 
 }
 
 /**
+ * Fills in a ::synfire_optimizer_step_desc.
+ *
+ * A step of an optimiser. Zero means the default in every field except `struct_size`.
+ *
+ * @param learning_rate Positive and finite. Default: that of the optimiser. The operation's value `"learning_rate"`.
+ * @param weight_decay  Finite, at least 0. Default: that of the optimiser. The operation's value `"weight_decay"`.
+ * @param clip_norm     Finite, at least 0. Default: that of the optimiser. The operation's value `"clip_norm"`.
+ * @return The descriptor.
+ */
+constexpr synfire_optimizer_step_desc optimizer_step_desc(double learning_rate = 0, double weight_decay = 0,
+                                                          double clip_norm = 0) noexcept {
+  auto desc = detail::empty<synfire_optimizer_step_desc>();
+  desc.learning_rate = learning_rate;
+  desc.weight_decay = weight_decay;
+  desc.clip_norm = clip_norm;
+  return desc;
+}
+
+/**
  * Fills in a ::synfire_synapse_desc.
  *
  * How to create a synapse. Zero means the default in every field except `struct_size` and the two lengths.
@@ -1427,6 +1446,37 @@ constexpr synfire_synapse_desc synapse_desc(std::int32_t input_kind, std::int32_
   return desc;
 }
 
+/**
+ * Fills in a ::synfire_optimizer_desc.
+ *
+ * How to create an optimiser. Zero means the default in every field except `struct_size`.
+ *
+ * @param kind          One of `SYNFIRE_OPTIMIZER_*`. Default: stochastic gradient descent.
+ * @param learning_rate Positive and finite. Default: 1e-3.
+ * @param weight_decay  Finite, at least 0. Default: 0; 1e-2 of ::SYNFIRE_OPTIMIZER_ADAMW.
+ * @param momentum      Finite, at least 0. Default: 0, which allocates nothing. Ignored by Adam.
+ * @param beta1         Of Adam: at least 0 and below 1. Default: 0.9.
+ * @param beta2         Of Adam: at least 0 and below 1. Default: 0.999.
+ * @param epsilon       Of Adam: finite, at least 0. Default: 1e-8.
+ * @param clip_norm     All members' gradients are multiplied by clip_norm / (norm + 1e-6) where that is below 1; the
+ *                      norm is that of all of them together. Finite, at least 0. Default 0: never.
+ * @return The descriptor; `nesterov` may be set in it.
+ */
+constexpr synfire_optimizer_desc optimizer_desc(std::int32_t kind = SYNFIRE_OPTIMIZER_SGD, double learning_rate = 0,
+                                                double weight_decay = 0, double momentum = 0, double beta1 = 0,
+                                                double beta2 = 0, double epsilon = 0, double clip_norm = 0) noexcept {
+  auto desc = detail::empty<synfire_optimizer_desc>();
+  desc.kind = kind;
+  desc.learning_rate = learning_rate;
+  desc.weight_decay = weight_decay;
+  desc.momentum = momentum;
+  desc.beta1 = beta1;
+  desc.beta2 = beta2;
+  desc.epsilon = epsilon;
+  desc.clip_norm = clip_norm;
+  return desc;
+}
+
 // ---- generated from synfire.h by bindings/cpp/generate.py: end descriptors
 
 // ---- Owning a handle ------------------------------------------------------------------------------------------------
@@ -1450,6 +1500,9 @@ inline void destroy(synfire_graph handle) noexcept {
 }
 inline void destroy(synfire_synapse handle) noexcept {
   synfire_synapse_destroy(handle);
+}
+inline void destroy(synfire_optimizer handle) noexcept {
+  synfire_optimizer_destroy(handle);
 }
 
 // ---- generated from synfire.h by bindings/cpp/generate.py: end destroy
@@ -2359,6 +2412,102 @@ class Synapse : public Owner<synfire_synapse> {
   explicit Synapse(synfire_synapse handle) noexcept : Owner(handle) {}
 };
 
+/**
+ * Takes steps against gradients: its members are weights and biases of synapses, and parameters of layers. See
+ * ::synfire_optimizer.
+ */
+class Optimizer : public Owner<synfire_optimizer> {
+ public:
+  /** No optimizer. */
+  Optimizer() noexcept = default;
+
+  /**
+   * Creates an optimiser without members.
+   *
+   * Calls synfire_optimizer_create().
+   *
+   * @param context The context it belongs to.
+   * @param desc    What to create; optimizer_desc() helps.
+   * @throws error
+   */
+  explicit Optimizer(const Context& context, const synfire_optimizer_desc& desc = optimizer_desc()) {
+    const synfire_optimizer_desc sized = detail::sized(desc);
+    check(synfire_optimizer_create(context, &sized, &handle_));
+  }
+
+  /**
+   * Takes over a handle.
+   *
+   * @param handle An optimizer that nothing else destroys, or null.
+   */
+  explicit Optimizer(synfire_optimizer handle) noexcept : Owner(handle) {}
+
+  /**
+   * Adds the weights of a synapse. Members are numbered in the order in which they are added, from 0 on.
+   *
+   * Calls synfire_optimizer_add_weights().
+   *
+   * @param synapse              A synapse of the same context.
+   * @param learning_rate_factor What the learning rate is multiplied by for this member: 1 unless there is a reason.
+   *                             Finite, at least 0.
+   * @param weight_decay_factor  The same for the weight decay: usually 1 for weights, and 0, for none, for everything
+   *                             else.
+   * @throws error
+   */
+  void add_weights(const Synapse& synapse, double learning_rate_factor, double weight_decay_factor) {
+    check(synfire_optimizer_add_weights(handle_, synapse, learning_rate_factor, weight_decay_factor));
+  }
+
+  /**
+   * Adds the bias of a synapse, as synfire_optimizer_add_weights() adds the weights. A step uses `"bias_gradient"`.
+   *
+   * Calls synfire_optimizer_add_bias().
+   *
+   * @param synapse              A synapse of the same context.
+   * @param learning_rate_factor As in synfire_optimizer_add_weights().
+   * @param weight_decay_factor  As in synfire_optimizer_add_weights(); 0 unless there is a reason.
+   * @throws error
+   */
+  void add_bias(const Synapse& synapse, double learning_rate_factor, double weight_decay_factor) {
+    check(synfire_optimizer_add_bias(handle_, synapse, learning_rate_factor, weight_decay_factor));
+  }
+
+  /**
+   * Adds a parameter of a layer.
+   *
+   * Calls synfire_optimizer_add_parameter().
+   *
+   * @param layer                A layer of the same context.
+   * @param name                 As synfire_update_parameter_desc::name.
+   * @param gradient             A buffer of the same context.
+   * @param learning_rate_factor As in synfire_optimizer_add_weights().
+   * @param weight_decay_factor  As in synfire_optimizer_add_weights(); 0 unless there is a reason.
+   * @param lower                The smallest value that the parameter may take, in addition to its own range; minus
+   *                             infinity for none.
+   * @param upper                The largest value; infinity for none.
+   * @throws error
+   */
+  void add_parameter(const Layer& layer, const char* name, const Buffer& gradient, double learning_rate_factor,
+                     double weight_decay_factor, double lower, double upper) {
+    check(synfire_optimizer_add_parameter(handle_, layer, name, gradient, learning_rate_factor, weight_decay_factor,
+                                          lower, upper));
+  }
+
+  /**
+   * Says how much memory an optimiser takes with the members that it has.
+   *
+   * Calls synfire_optimizer_query_memory().
+   *
+   * @return `memory`, as synfire_optimizer_query_memory() gives it.
+   * @throws error
+   */
+  synfire_optimizer_memory query_memory() const {
+    auto memory = detail::empty<synfire_optimizer_memory>();
+    check(synfire_optimizer_query_memory(handle_, &memory));
+    return memory;
+  }
+};
+
 // ---- generated from synfire.h by bindings/cpp/generate.py: end objects
 
 // ---- Immediate calls ------------------------------------------------------------------------------------------------
@@ -3024,6 +3173,20 @@ class Graph : public Owner<synfire_graph> {
   void record_dropout(const synfire_dropout_desc& desc) {
     const synfire_dropout_desc sized = detail::sized(desc);
     check(synfire_graph_record_dropout(handle_, &sized));
+  }
+
+  /**
+   * Appends a step of an optimiser, with the values `"learning_rate"`, `"weight_decay"` and `"clip_norm"` (at least 0).
+   *
+   * Calls synfire_graph_record_optimizer_step().
+   *
+   * @param optimizer An optimizer of the same context.
+   * @param desc      What to do; optimizer_step_desc() helps.
+   * @throws error
+   */
+  void record_optimizer_step(const Optimizer& optimizer, const synfire_optimizer_step_desc& desc) {
+    const synfire_optimizer_step_desc sized = detail::sized(desc);
+    check(synfire_graph_record_optimizer_step(handle_, optimizer, &sized));
   }
 
   // ---- generated from synfire.h by bindings/cpp/generate.py: end graph

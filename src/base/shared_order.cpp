@@ -35,16 +35,23 @@ void SharedOrder::move(const Replayer* replayer, StreamId stream, bool writes) {
     if (elsewhere && (writes || other.writes)) {
       readers_.store(readers, std::memory_order_seq_cst);
       writer_.store(writer, std::memory_order_seq_cst);
-      fail(
-          SYNFIRE_ERROR_WRONG_ORDER, "SYN-SYNAPSE-SHARED",
-          "a graph on another stream has a replay in flight that uses a synapse of this one, and one of the two writes "
-          "it, so that their order is not defined; launch both on one stream, or wait for the other one first");
+      fail(SYNFIRE_ERROR_WRONG_ORDER, name_.rule,
+           "a graph on another stream has a replay in flight that uses %s of this one, and one of the two writes it, so "
+           "that their order is not defined; launch both on one stream, or wait for the other one first",
+           name_.noun);
     }
     if (other.writes && (in_flight || launching)) written = true;
   }
   const bool shared = !writes && readers != stream && readers != &none_;
   writer_.store(written ? stream : &none_, std::memory_order_seq_cst);
   readers_.store(shared ? &many_ : stream, std::memory_order_seq_cst);
+}
+
+void SharedOrder::fail_entered() const {
+  fail(SYNFIRE_ERROR_WRONG_ORDER, name_.rule,
+       "another thread runs a replay of another graph that uses %s of this one, and one of the two writes it, so that "
+       "their order is not defined; launch both on one thread, or wait until the other launch has returned",
+       name_.noun);
 }
 
 bool SharedOrder::enter(bool writes) noexcept {

@@ -3,6 +3,7 @@
 #ifndef SYNFIRE_BASE_SHARED_ORDER_HPP
 #define SYNFIRE_BASE_SHARED_ORDER_HPP
 
+#include "context.hpp"
 #include "mutex.hpp"
 #include "replayer.hpp"
 
@@ -11,8 +12,18 @@
 
 namespace synfire::core {
 
+// What an object that replays share is called in errors.
+struct SharedName {
+  const char* rule;
+  const char* noun;
+};
+
 class SharedOrder {
  public:
+  explicit SharedOrder(const SharedName& name) noexcept : name_(name) {}
+  // Throws WRONG_ORDER for a launch that found another thread in the way.
+  [[noreturn]] void fail_entered() const;
+
   // Allocates: called when a graph is instantiated.
   void add(Replayer& replayer, bool writes);
   void remove(Replayer& replayer) noexcept;
@@ -49,6 +60,7 @@ class SharedOrder {
     return &here;
   }
 
+  const SharedName name_;
   static constexpr int none_ = 0, many_ = 0, nowhere_ = 0;  // addresses that are no stream
 
   std::atomic<StreamId> readers_{&none_};    // the stream of all replays in flight that use the object
@@ -58,6 +70,19 @@ class SharedOrder {
   int depth_ = 0;                            // of the owner
   mutable Mutex mutex_;                      // the list, and changes of the streams
   std::vector<Entry> entries_;
+};
+
+// An object that replays share, such as a synapse.
+class SharedObject : public Child {
+ public:
+  SharedOrder& order() noexcept { return order_; }
+
+ protected:
+  SharedObject(ObjectType type, Context& context, const SharedName& name) noexcept
+      : Child(type, context), order_(name) {}
+
+ private:
+  SharedOrder order_;
 };
 
 }  // namespace synfire::core

@@ -4,8 +4,8 @@
 #include "scratch.hpp"
 
 #include <base/buffer.hpp>
+#include <base/shared_order.hpp>
 #include <layer/layer.hpp>
-#include <synapse/synapse.hpp>
 
 namespace synfire::core {
 
@@ -53,8 +53,8 @@ bool EagerCall::run_placed(std::span<const Operation> operations, FunctionRef<vo
   }
   for_each_layer([&](Layer& layer) { layer.order_on(nullptr, stream_id(stream_)); });
   for_each_operand(operations, [&](const Operand<const View>& operand) {
-    if (Synapse* const synapse = synapse_of(operand.view))
-      synapse->order().use_on(nullptr, stream_id(stream_), operand.is_written());
+    if (SharedObject* const object = shared_of(operand.view))
+      object->order().use_on(nullptr, stream_id(stream_), operand.is_written());
   });
   for_each_layer([&](Layer& layer) { layer.refresh(stream_); });
   try {

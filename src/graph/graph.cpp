@@ -27,7 +27,7 @@ Graph::~Graph() {
 
 void Graph::remove_from_objects() noexcept {
   for (const Ref<Layer>& layer : layers_) layer->remove_replayer(*this);
-  for (const UsedSynapse& used : synapses_) used.synapse->order().remove(*this);
+  for (const UsedObject& used : shared_) used.object->order().remove(*this);
 }
 
 // ---- instantiating --------------------------------------------------------------------------------------------------
@@ -78,7 +78,7 @@ void Graph::instantiate() {
   replay_ = device().instantiate(plan(operations_, *slots));
   try {
     for (const Ref<Layer>& layer : layers_) layer->add_replayer(*this);
-    for (const UsedSynapse& used : synapses_) used.synapse->order().add(*this, used.written);
+    for (const UsedObject& used : shared_) used.object->order().add(*this, used.written);
   } catch (...) {
     remove_from_objects();
     replay_.reset();  // destroyed before the slots that it uses

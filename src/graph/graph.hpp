@@ -10,7 +10,7 @@
 
 #include <base/error.hpp>
 #include <layer/layer.hpp>
-#include <synapse/synapse.hpp>
+#include <base/shared_order.hpp>
 
 #include <optional>
 
@@ -69,9 +69,9 @@ struct RecordedUpdate {
   uint32_t parameter;
 };
 
-// A synapse that operations of the graph use.
-struct UsedSynapse {
-  Ref<Synapse> synapse;
+// A synapse or another shared object that operations of the graph use.
+struct UsedObject {
+  Ref<SharedObject> object;
   bool written;  // by one of them
 };
 
@@ -102,6 +102,9 @@ class Recorder {
   const double* number(const char* name, double value) {
     return reinterpret_cast<const double*>(this->value(name, GraphValues::Kind::number, SYNFIRE_DTYPE_F64, value));
   }
+  const double* magnitude(const char* name, double value) {  // at least 0
+    return reinterpret_cast<const double*>(this->value(name, GraphValues::Kind::magnitude, SYNFIRE_DTYPE_F64, value));
+  }
   const double* fraction(const char* name, double value) {  // from 0 to 1
     return reinterpret_cast<const double*>(this->value(name, GraphValues::Kind::fraction, SYNFIRE_DTYPE_F64, value));
   }
@@ -111,7 +114,7 @@ class Recorder {
   // The same for whole numbers, and for one that every replay advances.
   const uint64_t* whole(const char* name, uint64_t value);
   CountedValue counted(const char* name, uint64_t value);
-  // The operation updates a parameter of a layer, which counts such operations (Layer::add_update()).
+  // Under Layer::lock_parameters(): the operation updates this parameter of a layer too, which counts such operations.
   void updates(Layer& layer, uint32_t parameter);
   // The operation is a forward that leaves a tape of this shape. Returns the tape, or null for inference.
   Tape* leaves(Layer& layer, const TapeShape& shape);
@@ -128,7 +131,7 @@ class Recorder {
   const uint32_t number_;
   std::optional<RecordedForward> forward_;
   std::optional<RecordedBackward> backward_;
-  std::optional<RecordedUpdate> update_;
+  std::vector<RecordedUpdate> updates_;
   Ref<Buffer> kept_;  // must live as long as the graph, although it is no operand
 };
 
@@ -189,7 +192,7 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
   void check_recording() const;
   void check_instantiated() const;
   void use(Layer& layer) noexcept;
-  void use(Synapse& synapse, bool writes) noexcept;
+  void use(SharedObject& object, bool writes) noexcept;
   void remove_from_objects() noexcept;
   void keep(Buffer& buffer) noexcept;
   void note_written(Buffer& buffer) noexcept;
@@ -254,7 +257,7 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
   std::atomic<uint64_t> launched_{0};
   std::unique_ptr<Replay> replay_;
   std::vector<Ref<Layer>> layers_;
-  std::vector<UsedSynapse> synapses_;
+  std::vector<UsedObject> shared_;
   std::vector<TapeNeed> needs_;
   std::vector<Written> written_;
   std::vector<Updated> updated_;

@@ -38,13 +38,13 @@ void Graph::use(Layer& layer) noexcept {
   layers_.emplace_back(&layer);
 }
 
-void Graph::use(Synapse& synapse, bool writes) noexcept {
-  for (UsedSynapse& known : synapses_)
-    if (known.synapse.get() == &synapse) {
+void Graph::use(SharedObject& object, bool writes) noexcept {
+  for (UsedObject& known : shared_)
+    if (known.object.get() == &object) {
       known.written |= writes;
       return;
     }
-  synapses_.push_back({Ref<Synapse>(&synapse), writes});
+  shared_.push_back({Ref<SharedObject>(&object), writes});
 }
 
 void Graph::keep(Buffer& buffer) noexcept {
@@ -70,15 +70,15 @@ void Graph::append(OperationList&& operations, const Recorder& recorder) {
   make_room(owners_, operations.size());
   make_room(enabled_, 1);
   make_room(layers_, n_operands);
-  make_room(synapses_, n_operands);
+  make_room(shared_, n_operands);
   make_room(buffers_, n_operands + 1);
   make_room(written_, n_operands);
   make_room(forwards_, 1);
   make_room(backwards_, 1);
-  make_room(updates_, 1);
+  make_room(updates_, recorder.updates_.size());
   for_each_operand(operations, [&](const Operand<const View>& operand) {
     if (Layer* const layer = layer_of(operand.view)) use(*layer);
-    if (Synapse* const synapse = synapse_of(operand.view)) use(*synapse, operand.is_written());
+    if (SharedObject* const object = shared_of(operand.view)) use(*object, operand.is_written());
     if (Buffer* const buffer = buffer_of(operand.view)) {
       keep(*buffer);
       if (operand.is_written()) note_written(*buffer);
@@ -93,12 +93,12 @@ void Graph::append(OperationList&& operations, const Recorder& recorder) {
     if (Tape* const tape = recorder.forward_->tape.get()) recorder.forward_->layer->expect_tape(*tape);
   }
   if (recorder.backward_) backwards_.push_back(*recorder.backward_);
-  if (recorder.update_) updates_.push_back(*recorder.update_);
+  updates_.insert(updates_.end(), recorder.updates_.begin(), recorder.updates_.end());
 }
 
 void Graph::give_up(const Recorder& recorder) noexcept {
   values_.drop_from(recorder.number());
-  if (recorder.update_) recorder.update_->layer->drop_update(recorder.update_->parameter);
+  for (const RecordedUpdate& update : recorder.updates_) update.layer->drop_update(update.parameter);
 }
 
 void Graph::record(FunctionRef<OperationList(Recorder&)> make) {
@@ -134,7 +134,9 @@ CountedValue Recorder::counted(const char* name, uint64_t value) {
 }
 
 void Recorder::updates(Layer& layer, uint32_t parameter) {
-  update_ = {&layer, number_, parameter};
+  updates_.reserve(updates_.size() + 1);
+  layer.add_update(parameter);
+  updates_.push_back({&layer, number_, parameter});
 }
 
 Tape* Recorder::leaves(Layer& layer, const TapeShape& shape) {

@@ -121,41 +121,39 @@ void Graph::refresh_for_capture() {
 
 namespace {
 
-// Enters the layers and synapses of a replay that runs on the launching thread, so that no other thread runs or writes
-// one of them meanwhile.
+// Enters the layers and shared objects of a replay that runs on the launching thread, so that no other thread runs or
+// writes one of them meanwhile.
 class Entered {
  public:
-  Entered(std::span<const Ref<Layer>> layers, std::span<const UsedSynapse> synapses)
-      : layers_(layers), synapses_(synapses) {
+  Entered(std::span<const Ref<Layer>> layers, std::span<const UsedObject> shared) : layers_(layers), shared_(shared) {
     for (; n_entered_ < layers_.size(); ++n_entered_)
       if (!layers_[n_entered_]->enter())
-        give_up("SYN-LAYER-SHARED",
-                "another thread runs a replay of another graph that uses a layer of this one, so that their order is "
-                "not defined; launch both on one thread, or wait until the other launch has returned");
-    for (; n_synapses_ < synapses_.size(); ++n_synapses_)
-      if (!synapses_[n_synapses_].synapse->order().enter(synapses_[n_synapses_].written))
-        give_up("SYN-SYNAPSE-SHARED",
-                "another thread runs a replay of another graph that uses a synapse of this one, and one of the two "
-                "writes it, so that their order is not defined; launch both on one thread, or wait until the other "
-                "launch has returned");
+        give_up([] {
+          fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-LAYER-SHARED",
+               "another thread runs a replay of another graph that uses a layer of this one, so that their order is "
+               "not defined; launch both on one thread, or wait until the other launch has returned");
+        });
+    for (; n_shared_ < shared_.size(); ++n_shared_)
+      if (const UsedObject& used = shared_[n_shared_]; !used.object->order().enter(used.written))
+        give_up([&] { used.object->order().fail_entered(); });
   }
   ~Entered() { leave(); }
   Entered(const Entered&) = delete;
   Entered& operator=(const Entered&) = delete;
 
  private:
-  [[noreturn]] void give_up(const char* rule, const char* text) {
+  void give_up(FunctionRef<void()> report) {
     leave();
-    fail(SYNFIRE_ERROR_WRONG_ORDER, rule, "%s", text);
+    report();
   }
   void leave() noexcept {
-    for (; n_synapses_ > 0; --n_synapses_) synapses_[n_synapses_ - 1].synapse->order().leave();
+    for (; n_shared_ > 0; --n_shared_) shared_[n_shared_ - 1].object->order().leave();
     for (; n_entered_ > 0; --n_entered_) layers_[n_entered_ - 1]->leave();
   }
 
   std::span<const Ref<Layer>> layers_;
-  std::span<const UsedSynapse> synapses_;
-  size_t n_entered_ = 0, n_synapses_ = 0;
+  std::span<const UsedObject> shared_;
+  size_t n_entered_ = 0, n_shared_ = 0;
 };
 
 }  // namespace
@@ -173,7 +171,7 @@ void Graph::check_idle() const {
   const Exclusive exclusive(use_, where);
   check_instantiated();
   std::optional<Entered> entered;
-  if (on_host_) entered.emplace(layers_, synapses_);
+  if (on_host_) entered.emplace(layers_, shared_);
   const bool captured = stream && replay_->is_capturing(stream);
   // Asked once per stream. If a stream of another device later has the same address, a replay still runs on its own
   // device, in the order of that stream.
@@ -196,7 +194,7 @@ void Graph::check_idle() const {
   const int64_t stamp = statistics_.stamp();
   if (where != last_stream()) check_idle();
   for (const Ref<Layer>& layer : layers_) layer->order_on(this, where);
-  for (const UsedSynapse& used : synapses_) used.synapse->order().use_on(this, where, used.written);
+  for (const UsedObject& used : shared_) used.object->order().use_on(this, where, used.written);
   last_stream_.store(where, std::memory_order_relaxed);
   refresh(stream);
   stamp_tapes();

@@ -2,8 +2,8 @@
 
 #include <base/buffer.hpp>
 #include <base/error.hpp>
+#include <base/shared_order.hpp>
 #include <layer/layer.hpp>
-#include <synapse/synapse.hpp>
 
 #include <algorithm>
 #include <string>
@@ -18,8 +18,10 @@ Layer* layer_of(const View& view) noexcept {
   return view.owner && view.owner->type() == ObjectType::layer ? static_cast<Layer*>(view.owner) : nullptr;
 }
 
-Synapse* synapse_of(const View& view) noexcept {
-  return view.owner && view.owner->type() == ObjectType::synapse ? static_cast<Synapse*>(view.owner) : nullptr;
+SharedObject* shared_of(const View& view) noexcept {
+  const bool is_shared =
+      view.owner && (view.owner->type() == ObjectType::synapse || view.owner->type() == ObjectType::optimizer);
+  return is_shared ? static_cast<SharedObject*>(view.owner) : nullptr;
 }
 
 namespace {

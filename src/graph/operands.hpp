@@ -10,7 +10,7 @@ namespace synfire::core {
 
 class Buffer;
 class Layer;
-class Synapse;
+class SharedObject;
 
 // Calls visit(Operand<View>), or visit(Operand<const View>) where the operation is constant, for each operand that is
 // given.
@@ -37,10 +37,10 @@ inline bool overlaps(const void* a, uint64_t a_bytes, const void* b, uint64_t b_
   return a0 < b0 + b_bytes && b0 < a0 + a_bytes;
 }
 
-// The buffer, layer or synapse that the memory belongs to; null when it belongs to another object or none.
+// The buffer, layer or shared object that the memory belongs to; null when it belongs to another object or none.
 Buffer* buffer_of(const View& view) noexcept;
 Layer* layer_of(const View& view) noexcept;
-Synapse* synapse_of(const View& view) noexcept;
+SharedObject* shared_of(const View& view) noexcept;
 
 // For the entries of one recorded operation: throws INVALID_ARGUMENT if one writes a caller's memory that another
 // operand also uses, unless it may overwrite that operand.

@@ -13,6 +13,7 @@
 #include "native/native.hpp"
 #include "neuron/backward.hpp"
 #include "neuron/forward.hpp"
+#include "optimizer/optimizer.hpp"
 #include "parameters/set_parameters.hpp"
 #include "parameters/update_parameter.hpp"
 #include "rate_loss/rate_loss.hpp"
@@ -51,6 +52,7 @@
   KIND(GuardedCopy)                   \
   KIND(SetParameters)                 \
   KIND(UpdateParameter)               \
+  KIND(OptimizerStep)                 \
   KIND(Native)
 // clang-format on
 

@@ -10,7 +10,7 @@
 namespace synfire::core {
 
 Synapse::Synapse(Context& context, const SynapseSpec& spec, const uint8_t* mask)
-    : Child(ObjectType::synapse, context), spec_(spec) {
+    : SharedObject(ObjectType::synapse, context, {"SYN-SYNAPSE-SHARED", "a synapse"}), spec_(spec) {
   try {
     const bool has_planes = !device().is_host();
     device().require(SYNFIRE_MEMORY_DEVICE,
@@ -104,7 +104,7 @@ View Synapse::find(const char* name, const void* values, uint64_t bytes) {
 
 void Synapse::read(const char* name, void* values, uint64_t bytes) {
   const View found = find(name, values, bytes);
-  order_.wait();
+  order().wait();
   device().download(values, found.data, bytes);
 }
 

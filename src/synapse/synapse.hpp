@@ -13,13 +13,12 @@
 
 namespace synfire::core {
 
-class Synapse final : public Child {
+class Synapse final : public SharedObject {
  public:
   // All weights are 0. `mask` has a byte for each weight, or is null.
   Synapse(Context& context, const SynapseSpec& spec, const uint8_t* mask);
 
   const SynapseSpec& spec() const noexcept { return spec_; }
-  SharedOrder& order() noexcept { return order_; }
 
   // ---- memory, as operands
   View weights() noexcept { return own(weights_, spec_.weight_bytes(), spec_.dtype); }
@@ -62,7 +61,6 @@ class Synapse final : public Child {
   }
 
   const SynapseSpec spec_;
-  SharedOrder order_;
   void *weights_ = nullptr, *bias_ = nullptr, *mask_ = nullptr;
   void *table_ = nullptr, *rows_ = nullptr, *grid_ = nullptr, *bias_on_grid_ = nullptr;
   void *table_planes_ = nullptr, *rows_planes_ = nullptr;

@@ -51,6 +51,9 @@ int main(void) {
   CHECK_INIT(synfire_synapse_forward_desc, SYNFIRE_SYNAPSE_FORWARD_DESC_INIT);
   CHECK_INIT(synfire_synapse_backward_desc, SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT);
   CHECK_INIT(synfire_dropout_desc, SYNFIRE_DROPOUT_DESC_INIT);
+  CHECK_INIT(synfire_optimizer_desc, SYNFIRE_OPTIMIZER_DESC_INIT);
+  CHECK_INIT(synfire_optimizer_step_desc, SYNFIRE_OPTIMIZER_STEP_DESC_INIT);
+  CHECK_INIT(synfire_optimizer_memory, SYNFIRE_OPTIMIZER_MEMORY_INIT);
   if (n_failed == 0) printf("every initialiser is all zeros plus struct_size\n");
   return n_failed == 0 ? 0 : 1;
 }

@@ -459,6 +459,35 @@ static void print_structs(void) {
   FIELD(synfire_dropout_desc, seed);
   FIELD(synfire_dropout_desc, offset);
   end_struct();
+
+  begin_struct("synfire_optimizer_desc", sizeof(synfire_optimizer_desc));
+  FIELD(synfire_optimizer_desc, struct_size);
+  FIELD(synfire_optimizer_desc, kind);
+  FIELD(synfire_optimizer_desc, nesterov);
+  FIELD(synfire_optimizer_desc, reserved);
+  FIELD(synfire_optimizer_desc, learning_rate);
+  FIELD(synfire_optimizer_desc, weight_decay);
+  FIELD(synfire_optimizer_desc, momentum);
+  FIELD(synfire_optimizer_desc, beta1);
+  FIELD(synfire_optimizer_desc, beta2);
+  FIELD(synfire_optimizer_desc, epsilon);
+  FIELD(synfire_optimizer_desc, clip_norm);
+  end_struct();
+
+  begin_struct("synfire_optimizer_step_desc", sizeof(synfire_optimizer_step_desc));
+  FIELD(synfire_optimizer_step_desc, struct_size);
+  FIELD(synfire_optimizer_step_desc, reserved);
+  FIELD(synfire_optimizer_step_desc, learning_rate);
+  FIELD(synfire_optimizer_step_desc, weight_decay);
+  FIELD(synfire_optimizer_step_desc, clip_norm);
+  end_struct();
+
+  begin_struct("synfire_optimizer_memory", sizeof(synfire_optimizer_memory));
+  FIELD(synfire_optimizer_memory, struct_size);
+  FIELD(synfire_optimizer_memory, reserved);
+  FIELD(synfire_optimizer_memory, moment_bytes);
+  FIELD(synfire_optimizer_memory, state_bytes);
+  end_struct();
 }
 
 static void print_types(void) {
@@ -469,6 +498,7 @@ static void print_types(void) {
   TYPE(synfire_layer);
   TYPE(synfire_graph);
   TYPE(synfire_synapse);
+  TYPE(synfire_optimizer);
 }
 
 static void print_constants(void) {
@@ -567,6 +597,9 @@ static void print_constants(void) {
   CONSTANT(SYNFIRE_INITIALIZATION_UNIFORM);
   CONSTANT(SYNFIRE_INITIALIZATION_NORMAL);
   CONSTANT(SYNFIRE_INITIALIZATION_ZERO);
+  CONSTANT(SYNFIRE_OPTIMIZER_SGD);
+  CONSTANT(SYNFIRE_OPTIMIZER_ADAM);
+  CONSTANT(SYNFIRE_OPTIMIZER_ADAMW);
 }
 
 int main(void) {

@@ -70,6 +70,9 @@ inline void destroy(synfire_graph handle) {
 inline void destroy(synfire_synapse handle) {
   synfire_synapse_destroy(handle);
 }
+inline void destroy(synfire_optimizer handle) {
+  synfire_optimizer_destroy(handle);
+}
 
 /// A handle with one owner.
 template <typename Handle>
@@ -97,6 +100,7 @@ using Buffer = Owned<synfire_buffer>;
 using Layer = Owned<synfire_layer>;
 using Graph = Owned<synfire_graph>;
 using Synapse = Owned<synfire_synapse>;
+using Optimizer = Owned<synfire_optimizer>;
 
 /// The value of SYNFIRE_TEST_BACKEND: "host" (also if unset) or "cuda".
 int32_t backend();

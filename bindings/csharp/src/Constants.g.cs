@@ -433,4 +433,25 @@ namespace Synfire
         /// <summary>All 0.</summary>
         Zero = 2
     }
+
+    /// <summary>The constants <c>SYNFIRE_OPTIMIZER_*</c> of the C library.</summary>
+    public enum Optimizer
+    {
+        /// <summary>
+        /// Stochastic gradient descent: d = g + decay * w, u = momentum * u + d, w = w - rate * u. With
+        /// synfire_optimizer_desc.nesterov, w = w - rate * (d + momentum * u). Without momentum there is no u: w
+        /// = w - rate * d.
+        /// </summary>
+        Sgd = 0,
+
+        /// <summary>
+        /// Adam: d = g + decay * w, m = m + (1 - beta1) * (d - m), v = beta2 * v + (1 - beta2) * (d * d) and w =
+        /// w - (rate / (1 - beta1^t)) * (m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon)), where t counts the steps
+        /// from 1.
+        /// </summary>
+        Adam = 1,
+
+        /// <summary>Adam with decoupled decay: w is first multiplied by 1 - rate * decay, and d = g.</summary>
+        Adamw = 2
+    }
 }

@@ -134,6 +134,28 @@ namespace Synfire.Raw
         public override int GetHashCode() { return Value.GetHashCode(); }
     }
 
+    /// <summary>
+    /// Takes steps against gradients: its members are weights and biases of synapses, and parameters of layers.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public readonly struct synfire_optimizer : IEquatable<synfire_optimizer>
+    {
+        /// <summary>The handle as a number; zero is null.</summary>
+        public readonly IntPtr Value;
+
+        /// <summary>A handle from its number.</summary>
+        public synfire_optimizer(IntPtr value) { Value = value; }
+
+        /// <summary>Whether both are the same handle.</summary>
+        public bool Equals(synfire_optimizer other) { return Value == other.Value; }
+
+        /// <summary>Whether both are the same handle.</summary>
+        public override bool Equals(object other) { return other is synfire_optimizer && Equals((synfire_optimizer)other); }
+
+        /// <summary>A number for hash tables.</summary>
+        public override int GetHashCode() { return Value.GetHashCode(); }
+    }
+
     /// <summary>How to create a context. Zero means the default in every field except <c>struct_size</c>.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_context_desc
@@ -1711,6 +1733,108 @@ namespace Synfire.Raw
         }
     }
 
+    /// <summary>How to create an optimiser. Zero means the default in every field except <c>struct_size</c>.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_optimizer_desc
+    {
+        /// <summary><c>sizeof(synfire_optimizer_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>One of <c>SYNFIRE_OPTIMIZER_*</c>. Default: stochastic gradient descent.</summary>
+        public int kind;
+        /// <summary>
+        /// 1: Nesterov's momentum; <c>momentum</c> must be positive. Default 0: without. Ignored by Adam.
+        /// </summary>
+        public int nesterov;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+        /// <summary>Positive and finite. Default: 1e-3.</summary>
+        public double learning_rate;
+        /// <summary>Finite, at least 0. Default: 0; 1e-2 of SYNFIRE_OPTIMIZER_ADAMW.</summary>
+        public double weight_decay;
+        /// <summary>Finite, at least 0. Default: 0, which allocates nothing. Ignored by Adam.</summary>
+        public double momentum;
+        /// <summary>Of Adam: at least 0 and below 1. Default: 0.9.</summary>
+        public double beta1;
+        /// <summary>Of Adam: at least 0 and below 1. Default: 0.999.</summary>
+        public double beta2;
+        /// <summary>Of Adam: finite, at least 0. Default: 1e-8.</summary>
+        public double epsilon;
+        /// <summary>
+        /// All members' gradients are multiplied by clip_norm / (norm + 1e-6) where that is below 1; the norm is
+        /// that of all of them together. Finite, at least 0. Default 0: never.
+        /// </summary>
+        public double clip_norm;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_optimizer_desc Init
+        {
+            get
+            {
+                synfire_optimizer_desc made = default(synfire_optimizer_desc);
+                made.struct_size = (uint)sizeof(synfire_optimizer_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>A step of an optimiser. Zero means the default in every field except <c>struct_size</c>.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_optimizer_step_desc
+    {
+        /// <summary><c>sizeof(synfire_optimizer_step_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+        /// <summary>
+        /// Positive and finite. Default: that of the optimiser. The operation's value <c>"learning_rate"</c>.
+        /// </summary>
+        public double learning_rate;
+        /// <summary>
+        /// Finite, at least 0. Default: that of the optimiser. The operation's value <c>"weight_decay"</c>.
+        /// </summary>
+        public double weight_decay;
+        /// <summary>
+        /// Finite, at least 0. Default: that of the optimiser. The operation's value <c>"clip_norm"</c>.
+        /// </summary>
+        public double clip_norm;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_optimizer_step_desc Init
+        {
+            get
+            {
+                synfire_optimizer_step_desc made = default(synfire_optimizer_step_desc);
+                made.struct_size = (uint)sizeof(synfire_optimizer_step_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>What synfire_optimizer_query_memory() answers, in bytes of device memory.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_optimizer_memory
+    {
+        /// <summary><c>sizeof(synfire_optimizer_memory)</c>; set before the call.</summary>
+        public uint struct_size;
+        /// <summary>Always 0.</summary>
+        public uint reserved;
+        /// <summary>Momentum, or the two moments of Adam, of all members so far.</summary>
+        public ulong moment_bytes;
+        /// <summary>The counters, a list of the members, and 8 bytes for every 1,024 elements.</summary>
+        public ulong state_bytes;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_optimizer_memory Init
+        {
+            get
+            {
+                synfire_optimizer_memory made = default(synfire_optimizer_memory);
+                made.struct_size = (uint)sizeof(synfire_optimizer_memory);
+                return made;
+            }
+        }
+    }
+
     /// <summary>The functions and constants of synfire.h: nothing is checked and nothing is kept alive here.</summary>
     public static unsafe class Native
     {
@@ -2081,6 +2205,23 @@ namespace Synfire.Raw
 
         /// <summary>All 0.</summary>
         public const int SYNFIRE_INITIALIZATION_ZERO = 2;
+
+        /// <summary>
+        /// Stochastic gradient descent: d = g + decay * w, u = momentum * u + d, w = w - rate * u. With
+        /// synfire_optimizer_desc.nesterov, w = w - rate * (d + momentum * u). Without momentum there is no u: w
+        /// = w - rate * d.
+        /// </summary>
+        public const int SYNFIRE_OPTIMIZER_SGD = 0;
+
+        /// <summary>
+        /// Adam: d = g + decay * w, m = m + (1 - beta1) * (d - m), v = beta2 * v + (1 - beta2) * (d * d) and w =
+        /// w - (rate / (1 - beta1^t)) * (m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon)), where t counts the steps
+        /// from 1.
+        /// </summary>
+        public const int SYNFIRE_OPTIMIZER_ADAM = 1;
+
+        /// <summary>Adam with decoupled decay: w is first multiplied by 1 - rate * decay, and d = g.</summary>
+        public const int SYNFIRE_OPTIMIZER_ADAMW = 2;
 
         /// <summary>Version of the loaded library, as <c>(major &lt;&lt; 16) | minor</c>.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
@@ -2703,5 +2844,73 @@ namespace Synfire.Raw
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_record_dropout(synfire_graph graph, synfire_dropout_desc* desc);
+
+        /// <summary>Creates an optimiser without members.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_optimizer_create(
+            synfire_context context, synfire_optimizer_desc* desc, synfire_optimizer* optimizer);
+
+        /// <summary>
+        /// Destroys an optimiser. Graphs that use it keep it until they are destroyed too, and it keeps its
+        /// synapses, layers and buffers.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern void synfire_optimizer_destroy(synfire_optimizer optimizer);
+
+        /// <summary>
+        /// Adds the weights of a synapse. Members are numbered in the order in which they are added, from 0 on.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_optimizer_add_weights(
+            synfire_optimizer optimizer, synfire_synapse synapse, double learning_rate_factor, double
+            weight_decay_factor);
+
+        /// <summary>
+        /// Adds the bias of a synapse, as synfire_optimizer_add_weights() adds the weights. A step uses
+        /// <c>"bias_gradient"</c>.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_optimizer_add_bias(
+            synfire_optimizer optimizer, synfire_synapse synapse, double learning_rate_factor, double
+            weight_decay_factor);
+
+        /// <summary>Adds a parameter of a layer.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_optimizer_add_parameter(
+            synfire_optimizer optimizer, synfire_layer layer, byte* name, synfire_buffer gradient,
+            double learning_rate_factor, double weight_decay_factor, double lower, double upper);
+
+        /// <summary>Says how much memory an optimiser takes with the members that it has.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_optimizer_query_memory(
+            synfire_optimizer optimizer, synfire_optimizer_memory* memory);
+
+        /// <summary>
+        /// Reads a number or an array of an optimiser, after every replay that uses it and was launched before.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_optimizer_read(
+            synfire_optimizer optimizer, int member, byte* name, void* values, ulong bytes);
+
+        /// <summary>
+        /// Writes what synfire_optimizer_read() reads, so that training continues to the bit where it stopped;
+        /// also after every replay that uses the optimiser and was launched before.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_optimizer_write(
+            synfire_optimizer optimizer, int member, byte* name, void* values, ulong bytes);
+
+        /// <summary>Takes a step now: the same operation that synfire_graph_record_optimizer_step() records.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_optimizer_step(
+            synfire_optimizer optimizer, synfire_optimizer_step_desc* desc, synfire_stream stream);
+
+        /// <summary>
+        /// Appends a step of an optimiser, with the values <c>"learning_rate"</c>, <c>"weight_decay"</c> and
+        /// <c>"clip_norm"</c> (at least 0).
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_optimizer_step(
+            synfire_graph graph, synfire_optimizer optimizer, synfire_optimizer_step_desc* desc);
     }
 }

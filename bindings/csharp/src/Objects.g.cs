@@ -111,8 +111,168 @@ namespace Synfire
         public override string ToString() { return IsClosed ? "synapse (closed)" : "synapse"; }
     }
 
+    /// <summary>What a <see cref="Optimizer"/> is created with.</summary>
+    public sealed class OptimizerOptions
+    {
+        /// <summary>One of <see cref="Optimizer"/>. Default: stochastic gradient descent.</summary>
+        public Optimizer Kind { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: Nesterov's momentum; <see cref="Momentum"/> must be positive. Default <c>false</c>:
+        /// without. Ignored by Adam.
+        /// </summary>
+        public bool Nesterov { get; set; }
+
+        /// <summary>Positive and finite. Default: 1e-3.</summary>
+        public double LearningRate { get; set; }
+
+        /// <summary>Finite, at least 0. Default: 0; 1e-2 of <see cref="Optimizer.Adamw"/>.</summary>
+        public double WeightDecay { get; set; }
+
+        /// <summary>Finite, at least 0. Default: 0, which allocates nothing. Ignored by Adam.</summary>
+        public double Momentum { get; set; }
+
+        /// <summary>Of Adam: at least 0 and below 1. Default: 0.9.</summary>
+        public double Beta1 { get; set; }
+
+        /// <summary>Of Adam: at least 0 and below 1. Default: 0.999.</summary>
+        public double Beta2 { get; set; }
+
+        /// <summary>Of Adam: finite, at least 0. Default: 1e-8.</summary>
+        public double Epsilon { get; set; }
+
+        /// <summary>
+        /// All members' gradients are multiplied by clip_norm / (norm + 1e-6) where that is below 1; the norm is
+        /// that of all of them together. Finite, at least 0. Default 0: never.
+        /// </summary>
+        public double ClipNorm { get; set; }
+
+        internal synfire_optimizer_desc Desc(Call call)
+        {
+            synfire_optimizer_desc desc = synfire_optimizer_desc.Init;
+            desc.kind = (int)Kind;
+            desc.nesterov = Nesterov ? 1 : 0;
+            desc.learning_rate = LearningRate;
+            desc.weight_decay = WeightDecay;
+            desc.momentum = Momentum;
+            desc.beta1 = Beta1;
+            desc.beta2 = Beta2;
+            desc.epsilon = Epsilon;
+            desc.clip_norm = ClipNorm;
+            return desc;
+        }
+    }
+
+    internal sealed class OptimizerHandle : NativeHandle
+    {
+        protected override string TypeName { get { return "Optimizer"; } }
+
+        protected override void Destroy() { Native.synfire_optimizer_destroy(new synfire_optimizer(handle)); }
+    }
+
+    /// <summary>
+    /// Takes steps against gradients: its members are weights and biases of synapses, and parameters of layers.
+    /// </summary>
+    public sealed unsafe partial class Optimizer : SynfireObject
+    {
+        /// <summary>Creates an optimiser without members.</summary>
+        /// <param name="context">The context it belongs to.</param>
+        /// <param name="options">What it is created with; null means all defaults.</param>
+        public Optimizer(Context context, OptimizerOptions options = null)
+            : base(new OptimizerHandle())
+        {
+            Context = Errors.Given(context, "context");
+            using (Call call = new Call(context))
+            {
+                synfire_optimizer_desc desc = (options ?? new OptimizerOptions()).Desc(call);
+                synfire_optimizer made;
+                Errors.Check(Native.synfire_optimizer_create(context.Raw, &desc, &made));
+                Handle.Adopt(made.Value);
+            }
+        }
+
+        internal synfire_optimizer Raw { get { return new synfire_optimizer(Handle.Value); } }
+
+        /// <summary>The context it belongs to.</summary>
+        public Context Context { get; }
+
+        /// <summary>
+        /// Adds the weights of a synapse. Members are numbered in the order in which they are added, from 0 on.
+        /// </summary>
+        public void AddWeights(Synapse synapse, double learningRateFactor, double weightDecayFactor)
+        {
+            using (Call call = new Call(this))
+            {
+                Errors.Check(Native.synfire_optimizer_add_weights(Raw, call.Use(Errors.Given(synapse, "synapse")),
+                                                                  learningRateFactor, weightDecayFactor));
+            }
+        }
+
+        /// <summary>
+        /// Adds the bias of a synapse, as <see cref="Optimizer.AddWeights(Synapse, double, double)"/> adds the
+        /// weights. A step uses <c>"bias_gradient"</c>.
+        /// </summary>
+        public void AddBias(Synapse synapse, double learningRateFactor, double weightDecayFactor)
+        {
+            using (Call call = new Call(this))
+            {
+                Errors.Check(Native.synfire_optimizer_add_bias(Raw, call.Use(Errors.Given(synapse, "synapse")),
+                                                               learningRateFactor, weightDecayFactor));
+            }
+        }
+
+        /// <summary>Adds a parameter of a layer.</summary>
+        public void AddParameter(Layer layer, string name, BufferBase gradient, double learningRateFactor,
+                                 double weightDecayFactor, double lower, double upper)
+        {
+            using (Call call = new Call(this))
+            {
+                Errors.Check(Native.synfire_optimizer_add_parameter(Raw, call.Use(Errors.Given(layer, "layer")),
+                                                                    call.Text(Errors.Given(name, "name")),
+                                                                    call.Use(Errors.Given(gradient, "gradient")),
+                                                                    learningRateFactor, weightDecayFactor, lower,
+                                                                    upper));
+            }
+        }
+
+        /// <summary>Says how much memory an optimiser takes with the members that it has.</summary>
+        public OptimizerMemory QueryMemory()
+        {
+            synfire_optimizer_memory memory = synfire_optimizer_memory.Init;
+            Errors.Check(Native.synfire_optimizer_query_memory(Raw, &memory));
+            GC.KeepAlive(this);
+            return new OptimizerMemory(memory);
+        }
+
+        /// <summary>What it is, in words.</summary>
+        public override string ToString() { return IsClosed ? "optimizer (closed)" : "optimizer"; }
+    }
+
+    /// <summary>What <see cref="Optimizer.QueryMemory()"/> answers, in bytes of device memory.</summary>
+    public sealed class OptimizerMemory
+    {
+        internal OptimizerMemory(synfire_optimizer_memory raw)
+        {
+            MomentBytes = raw.moment_bytes;
+            StateBytes = raw.state_bytes;
+        }
+
+        /// <summary>Momentum, or the two moments of Adam, of all members so far.</summary>
+        public ulong MomentBytes { get; }
+
+        /// <summary>The counters, a list of the members, and 8 bytes for every 1,024 elements.</summary>
+        public ulong StateBytes { get; }
+    }
+
     internal sealed unsafe partial class Call
     {
+        public synfire_optimizer Use(Optimizer used)
+        {
+            if (used == null) return default(synfire_optimizer);
+            Hold(used);
+            return used.Raw;
+        }
+
         public synfire_synapse Use(Synapse used)
         {
             if (used == null) return default(synfire_synapse);

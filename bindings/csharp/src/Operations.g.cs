@@ -1310,6 +1310,34 @@ namespace Synfire
         }
     }
 
+    /// <summary>What <see cref="Graph.OptimizerStep(Optimizer, OptimizerStepArguments)"/> records.</summary>
+    public sealed class OptimizerStepArguments
+    {
+        /// <summary>
+        /// Positive and finite. Default: that of the optimiser. The operation's value <c>"learning_rate"</c>.
+        /// </summary>
+        public double LearningRate { get; set; }
+
+        /// <summary>
+        /// Finite, at least 0. Default: that of the optimiser. The operation's value <c>"weight_decay"</c>.
+        /// </summary>
+        public double WeightDecay { get; set; }
+
+        /// <summary>
+        /// Finite, at least 0. Default: that of the optimiser. The operation's value <c>"clip_norm"</c>.
+        /// </summary>
+        public double ClipNorm { get; set; }
+
+        internal synfire_optimizer_step_desc Desc(Call call)
+        {
+            synfire_optimizer_step_desc desc = synfire_optimizer_step_desc.Init;
+            desc.learning_rate = LearningRate;
+            desc.weight_decay = WeightDecay;
+            desc.clip_norm = ClipNorm;
+            return desc;
+        }
+    }
+
     public sealed unsafe partial class Graph
     {
         /// <summary>
@@ -1749,6 +1777,26 @@ namespace Synfire
             {
                 synfire_dropout_desc desc = arguments.Desc(call);
                 Errors.Check(Native.synfire_graph_record_dropout(Raw, &desc));
+                Keep(call.Used);
+            }
+            return this;
+        }
+
+        /// <summary>
+        /// Appends a step of an optimiser, with the values <c>"learning_rate"</c>, <c>"weight_decay"</c> and
+        /// <c>"clip_norm"</c> (at least 0).
+        /// </summary>
+        /// <param name="optimizer">The optimizer.</param>
+        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <returns>This graph.</returns>
+        public Graph OptimizerStep(Optimizer optimizer, OptimizerStepArguments arguments)
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                call.Use(Errors.Given(optimizer, "optimizer"));
+                synfire_optimizer_step_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_graph_record_optimizer_step(Raw, optimizer.Raw, &desc));
                 Keep(call.Used);
             }
             return this;

@@ -81,20 +81,21 @@ SYNFIRE_MODEL_FN void set_parameters_of(const SetParametersArguments<R>& a, int6
 }
 
 // The update of a number that all neurons share, with the other parameters as neuron 0 has them.
-template <class Model, class R>
-SYNFIRE_MODEL_FN double shared_step(const UpdateParameterArguments<R>& a) {
+template <class Model, class R, class Gradient>
+SYNFIRE_MODEL_FN double shared_step(const UpdateParameterArguments<R>& a, double rate, Gradient gradient) {
   const ParameterMaster& master = *a.target.master;
   double parameters[model::max_parameters];
   for (int p = 0; p < Model::n_parameters + model::n_firing_parameters<Model>; ++p)
     parameters[p] = master.rows[p] ? master.rows[p][0] : master.shared[p];
-  return model::descend<Model, R>(parameters, a.parameter, a.descent, static_cast<double>(a.gradient[0]), *a.rate,
+  return model::descend<Model, R>(parameters, a.parameter, a.descent, gradient(0, parameters[a.parameter]), rate,
                                   a.target.undecayed_input);
 }
 
 // The work of UpdateParameterArguments for neuron i, or only for neuron 0 if nothing is per neuron. Returns the new
 // value. The caller stores a shared value once every neuron has read the old one.
-template <class R>
-SYNFIRE_MODEL_FN double update_parameter_of(const UpdateParameterArguments<R>& a, int64_t i) {
+template <class R, class Gradient>
+SYNFIRE_MODEL_FN double update_parameter_of(const UpdateParameterArguments<R>& a, int64_t i, double rate,
+                                            Gradient gradient) {
   ParameterMaster& master = *a.target.master;
   double* const row = master.rows[a.parameter];
   double next = 0;
@@ -104,11 +105,11 @@ SYNFIRE_MODEL_FN double update_parameter_of(const UpdateParameterArguments<R>& a
     for (int p = 0; p < Model::n_parameters + model::n_firing_parameters<Model>; ++p)
       parameters[p] = master.rows[p] ? master.rows[p][i] : master.shared[p];
     if (row) {
-      const auto gradient = static_cast<double>(a.gradient[a.gradient_per_neuron ? i : 0]);
-      next = model::descend<Model, R>(parameters, a.parameter, a.descent, gradient, *a.rate, a.target.undecayed_input);
+      next = model::descend<Model, R>(parameters, a.parameter, a.descent, gradient(i, parameters[a.parameter]), rate,
+                                      a.target.undecayed_input);
       row[i] = next;
     } else {
-      next = shared_step<Model>(a);
+      next = shared_step<Model>(a, rate, gradient);
       parameters[a.parameter] = next;
     }
     write_own_constants<Model>(parameters, a.target.undecayed_input, i, a.target.n_neurons, a.block,
@@ -118,12 +119,24 @@ SYNFIRE_MODEL_FN double update_parameter_of(const UpdateParameterArguments<R>& a
 }
 
 // The shared value that update_parameter_of() returns, for threads without a neuron.
-template <class R>
-SYNFIRE_MODEL_FN double shared_value_of(const UpdateParameterArguments<R>& a) {
+template <class R, class Gradient>
+SYNFIRE_MODEL_FN double shared_value_of(const UpdateParameterArguments<R>& a, double rate, Gradient gradient) {
   double next = 0;
   model::visit_anywhere(model::Models{}, a.target.model,
-                        [&](auto found) { next = shared_step<typename decltype(found)::type>(a); });
+                        [&](auto found) { next = shared_step<typename decltype(found)::type>(a, rate, gradient); });
   return next;
+}
+
+// Both along the gradient that the arguments name.
+template <class R>
+SYNFIRE_MODEL_FN double update_parameter_of(const UpdateParameterArguments<R>& a, int64_t i) {
+  return update_parameter_of(a, i, *a.rate, [&](int64_t at, double) {
+    return static_cast<double>(a.gradient[a.gradient_per_neuron ? at : 0]);
+  });
+}
+template <class R>
+SYNFIRE_MODEL_FN double shared_value_of(const UpdateParameterArguments<R>& a) {
+  return shared_value_of(a, *a.rate, [&](int64_t, double) { return static_cast<double>(a.gradient[0]); });
 }
 
 }  // namespace SYNFIRE_MODEL_LEVEL

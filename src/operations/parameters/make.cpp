@@ -29,28 +29,27 @@ OperationLabel label(const UpdateParameter& op) {
   return {op.layer, op.layer->parameters().spec(op.parameter).name};
 }
 
-namespace {
-
-UpdateParameter make_update(Recorder& recorder, Layer& layer, const UpdateRequest& request, double learning_rate) {
-  const auto lock = layer.lock_parameters();
+model::Descent checked_descent(const Layer& layer, const UpdateRequest& request, const char* place) {
   const auto& spec = layer.parameters().spec(request.parameter.index);
   const bool reciprocal = request.parameter.reciprocal;
   const char* const known_as = reciprocal ? spec.reciprocal_name : spec.name;
-  layer.parameters().gradient_row(request.parameter, "desc.name");  // refuses the surrogate's
+  const std::string name = std::string(place).append("gradient");
+  layer.parameters().gradient_row(request.parameter,
+                                  std::string(place).append("name").c_str());  // refuses the surrogate's
   const Buffer& gradient = *request.gradient;
   if (gradient.dtype() != layer.spec().arithmetic())
-    fail_argument("SYN-BUFFER-TYPE", "desc.gradient holds %s; %s is needed", name_of_dtype(gradient.dtype()),
+    fail_argument("SYN-BUFFER-TYPE", "%s holds %s; %s is needed", name.c_str(), name_of_dtype(gradient.dtype()),
                   name_of_dtype(layer.spec().arithmetic()));
   const uint64_t held = gradient.view().bytes / layer.spec().element_bytes(),
                  length = layer.parameters().values(request.parameter.index).size();
   if (held != length)
-    fail_argument("SYN-UPDATE-LENGTH",
-                  "desc.gradient holds %llu elements; \"%s\" holds %llu, and both must be the same",
-                  static_cast<unsigned long long>(held), known_as, static_cast<unsigned long long>(length));
+    fail_argument("SYN-UPDATE-LENGTH", "%s holds %llu elements; \"%s\" holds %llu, and both must be the same",
+                  name.c_str(), static_cast<unsigned long long>(held), known_as,
+                  static_cast<unsigned long long>(length));
   const int64_t lengths[] = {static_cast<int64_t>(held)};
-  check_shape(gradient, "desc.gradient", lengths,
+  check_shape(gradient, name.c_str(), lengths,
               std::string(name_of_dtype(gradient.dtype())).append(" ").append(lengths_text(lengths)));
-  check_memory(gradient, "desc.gradient", layer.context()->device().is_host());
+  check_memory(gradient, name.c_str(), layer.context()->device().is_host());
 
   model::Descent descent = {};
   descent.reciprocal = reciprocal;
@@ -62,18 +61,31 @@ UpdateParameter make_update(Recorder& recorder, Layer& layer, const UpdateReques
   descent.upper = reciprocal ? std::min(largest, 1.0 / descent.minimum) : descent.maximum;
   for (const double* const bound : {request.lower, request.upper})
     if (bound && !std::isfinite(*bound))
-      fail_argument("SYN-UPDATE-BOUNDS", "desc.%s is %g; it must be finite", bound == request.lower ? "lower" : "upper",
-                    *bound);
+      fail_argument("SYN-UPDATE-BOUNDS", "%s%s is %g; it must be finite", place,
+                    bound == request.lower ? "lower" : "upper", *bound);
   if (request.lower) descent.lower = std::max(descent.lower, *request.lower);
   if (request.upper) descent.upper = std::min(descent.upper, *request.upper);
   if (descent.lower > descent.upper)
     fail_argument("SYN-UPDATE-BOUNDS",
-                  "from desc.lower to desc.upper, and in the range of \"%s\", there is no value: %g to %g", known_as,
-                  descent.lower, descent.upper);
+                  "from %slower to %supper, and in the range of \"%s\", there is no value: %g to %g", place, place,
+                  known_as, descent.lower, descent.upper);
+  return descent;
+}
+
+namespace {
+
+UpdateParameter make_update(Recorder& recorder, Layer& layer, const UpdateRequest& request, double learning_rate) {
+  const auto lock = layer.lock_parameters();
+  const model::Descent descent = checked_descent(layer, request, "desc.");
   const double* const rate = recorder.number("learning_rate", learning_rate);
-  layer.add_update(request.parameter.index);
   recorder.updates(layer, request.parameter.index);
-  return {&layer, request.parameter.index, descent, gradient.view(), length > 1, rate, layer.parameter_memory()};
+  return {&layer,
+          request.parameter.index,
+          descent,
+          request.gradient->view(),
+          layer.parameters().values(request.parameter.index).size() > 1,
+          rate,
+          layer.parameter_memory()};
 }
 
 }  // namespace

@@ -42,6 +42,12 @@ Weights `[N, K]` from K inputs to N outputs, and a bias `[N]`.
 """
 const synfire_synapse = Ptr{synfire_synapse_s}
 
+mutable struct synfire_optimizer_s end
+"""
+Takes steps against gradients: its members are weights and biases of synapses, and parameters of layers.
+"""
+const synfire_optimizer = Ptr{synfire_optimizer_s}
+
 """
 Runs part of a task that the library gave to a job system: the items [first, end).
 
@@ -175,6 +181,9 @@ const SYNFIRE_INPUT_VALUES = Int32(1)
 const SYNFIRE_INITIALIZATION_UNIFORM = Int32(0)
 const SYNFIRE_INITIALIZATION_NORMAL = Int32(1)
 const SYNFIRE_INITIALIZATION_ZERO = Int32(2)
+const SYNFIRE_OPTIMIZER_SGD = Int32(0)
+const SYNFIRE_OPTIMIZER_ADAM = Int32(1)
+const SYNFIRE_OPTIMIZER_ADAMW = Int32(2)
 
 # The names of each group as a user of the idiomatic layer writes them: `:izhikevich`.
 const status_names = (Symbol("ok") => SYNFIRE_OK, Symbol("pending") => SYNFIRE_PENDING, Symbol("host_fallback") => SYNFIRE_HOST_FALLBACK, Symbol("captured") => SYNFIRE_CAPTURED, Symbol("error_invalid_argument") => SYNFIRE_ERROR_INVALID_ARGUMENT, Symbol("error_invalid_handle") => SYNFIRE_ERROR_INVALID_HANDLE, Symbol("error_struct_size") => SYNFIRE_ERROR_STRUCT_SIZE, Symbol("error_out_of_memory") => SYNFIRE_ERROR_OUT_OF_MEMORY, Symbol("error_no_device") => SYNFIRE_ERROR_NO_DEVICE, Symbol("error_busy") => SYNFIRE_ERROR_BUSY, Symbol("error_capturing") => SYNFIRE_ERROR_CAPTURING, Symbol("error_stale_tape") => SYNFIRE_ERROR_STALE_TAPE, Symbol("error_wrong_order") => SYNFIRE_ERROR_WRONG_ORDER, Symbol("error_device_lost") => SYNFIRE_ERROR_DEVICE_LOST, Symbol("error_unsupported") => SYNFIRE_ERROR_UNSUPPORTED, Symbol("error_cuda") => SYNFIRE_ERROR_CUDA, Symbol("error_callback") => SYNFIRE_ERROR_CALLBACK, Symbol("error_internal") => SYNFIRE_ERROR_INTERNAL,)
@@ -195,6 +204,7 @@ const slots_names = (Symbol("shared") => SYNFIRE_SLOTS_SHARED,)
 const bound_names = (Symbol("lower") => SYNFIRE_BOUND_LOWER, Symbol("upper") => SYNFIRE_BOUND_UPPER,)
 const input_names = (Symbol("spikes") => SYNFIRE_INPUT_SPIKES, Symbol("values") => SYNFIRE_INPUT_VALUES,)
 const initialization_names = (Symbol("uniform") => SYNFIRE_INITIALIZATION_UNIFORM, Symbol("normal") => SYNFIRE_INITIALIZATION_NORMAL, Symbol("zero") => SYNFIRE_INITIALIZATION_ZERO,)
+const optimizer_names = (Symbol("sgd") => SYNFIRE_OPTIMIZER_SGD, Symbol("adam") => SYNFIRE_OPTIMIZER_ADAM, Symbol("adamw") => SYNFIRE_OPTIMIZER_ADAMW,)
 
 # ---- Structures --------------------------------------------------------------------------------------------------------
 
@@ -792,6 +802,50 @@ end
 synfire_dropout_desc(; reserved=0, n_neurons=0, batch=0, probability=0, mask=C_NULL, scale=C_NULL, seed=0, offset=0) =
     synfire_dropout_desc(sizeof(synfire_dropout_desc), reserved, n_neurons, batch, probability, mask, scale, seed, offset)
 
+"""
+How to create an optimiser. Zero means the default in every field except `struct_size`.
+"""
+struct synfire_optimizer_desc
+    struct_size::UInt32
+    kind::Int32
+    nesterov::Int32
+    reserved::UInt32
+    learning_rate::Float64
+    weight_decay::Float64
+    momentum::Float64
+    beta1::Float64
+    beta2::Float64
+    epsilon::Float64
+    clip_norm::Float64
+end
+synfire_optimizer_desc(; kind=0, nesterov=0, reserved=0, learning_rate=0, weight_decay=0, momentum=0, beta1=0, beta2=0, epsilon=0, clip_norm=0) =
+    synfire_optimizer_desc(sizeof(synfire_optimizer_desc), kind, nesterov, reserved, learning_rate, weight_decay, momentum, beta1, beta2, epsilon, clip_norm)
+
+"""
+A step of an optimiser. Zero means the default in every field except `struct_size`.
+"""
+struct synfire_optimizer_step_desc
+    struct_size::UInt32
+    reserved::UInt32
+    learning_rate::Float64
+    weight_decay::Float64
+    clip_norm::Float64
+end
+synfire_optimizer_step_desc(; reserved=0, learning_rate=0, weight_decay=0, clip_norm=0) =
+    synfire_optimizer_step_desc(sizeof(synfire_optimizer_step_desc), reserved, learning_rate, weight_decay, clip_norm)
+
+"""
+What synfire_optimizer_query_memory() answers, in bytes of device memory.
+"""
+struct synfire_optimizer_memory
+    struct_size::UInt32
+    reserved::UInt32
+    moment_bytes::UInt64
+    state_bytes::UInt64
+end
+synfire_optimizer_memory(; reserved=0, moment_bytes=0, state_bytes=0) =
+    synfire_optimizer_memory(sizeof(synfire_optimizer_memory), reserved, moment_bytes, state_bytes)
+
 # ---- Functions ---------------------------------------------------------------------------------------------------------
 
 # The addresses of the functions, filled in when the library is loaded.
@@ -890,7 +944,17 @@ mutable struct FunctionTable
     synfire_graph_record_synapse_backward::Ptr{Cvoid}
     synfire_dropout::Ptr{Cvoid}
     synfire_graph_record_dropout::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    synfire_optimizer_create::Ptr{Cvoid}
+    synfire_optimizer_destroy::Ptr{Cvoid}
+    synfire_optimizer_add_weights::Ptr{Cvoid}
+    synfire_optimizer_add_bias::Ptr{Cvoid}
+    synfire_optimizer_add_parameter::Ptr{Cvoid}
+    synfire_optimizer_query_memory::Ptr{Cvoid}
+    synfire_optimizer_read::Ptr{Cvoid}
+    synfire_optimizer_write::Ptr{Cvoid}
+    synfire_optimizer_step::Ptr{Cvoid}
+    synfire_graph_record_optimizer_step::Ptr{Cvoid}
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -1926,4 +1990,114 @@ Appends a draw of a mask of dropout. The first replay draws mask synfire_dropout
     address = functions.synfire_graph_record_dropout
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_graph, Ptr{synfire_dropout_desc}), graph, desc)
+end
+
+"""
+    synfire_optimizer_create(context, desc, optimizer)
+
+Creates an optimiser without members.
+"""
+@inline function synfire_optimizer_create(context, desc, optimizer)
+    address = functions.synfire_optimizer_create
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_optimizer_desc}, Ptr{synfire_optimizer}), context, desc, optimizer)
+end
+
+"""
+    synfire_optimizer_destroy(optimizer)
+
+Destroys an optimiser. Graphs that use it keep it until they are destroyed too, and it keeps its synapses, layers and buffers.
+"""
+@inline function synfire_optimizer_destroy(optimizer)
+    address = functions.synfire_optimizer_destroy
+    address == C_NULL && not_loaded()
+    return ccall(address, Cvoid, (synfire_optimizer,), optimizer)
+end
+
+"""
+    synfire_optimizer_add_weights(optimizer, synapse, learning_rate_factor, weight_decay_factor)
+
+Adds the weights of a synapse. Members are numbered in the order in which they are added, from 0 on.
+"""
+@inline function synfire_optimizer_add_weights(optimizer, synapse, learning_rate_factor, weight_decay_factor)
+    address = functions.synfire_optimizer_add_weights
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_optimizer, synfire_synapse, Float64, Float64), optimizer, synapse, learning_rate_factor, weight_decay_factor)
+end
+
+"""
+    synfire_optimizer_add_bias(optimizer, synapse, learning_rate_factor, weight_decay_factor)
+
+Adds the bias of a synapse, as synfire_optimizer_add_weights() adds the weights. A step uses `\"bias_gradient\"`.
+"""
+@inline function synfire_optimizer_add_bias(optimizer, synapse, learning_rate_factor, weight_decay_factor)
+    address = functions.synfire_optimizer_add_bias
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_optimizer, synfire_synapse, Float64, Float64), optimizer, synapse, learning_rate_factor, weight_decay_factor)
+end
+
+"""
+    synfire_optimizer_add_parameter(optimizer, layer, name, gradient, learning_rate_factor, weight_decay_factor, lower, upper)
+
+Adds a parameter of a layer.
+"""
+@inline function synfire_optimizer_add_parameter(optimizer, layer, name, gradient, learning_rate_factor, weight_decay_factor, lower, upper)
+    address = functions.synfire_optimizer_add_parameter
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_optimizer, synfire_layer, Cstring, synfire_buffer, Float64, Float64, Float64, Float64), optimizer, layer, name, gradient, learning_rate_factor, weight_decay_factor, lower, upper)
+end
+
+"""
+    synfire_optimizer_query_memory(optimizer, memory)
+
+Says how much memory an optimiser takes with the members that it has.
+"""
+@inline function synfire_optimizer_query_memory(optimizer, memory)
+    address = functions.synfire_optimizer_query_memory
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_optimizer, Ptr{synfire_optimizer_memory}), optimizer, memory)
+end
+
+"""
+    synfire_optimizer_read(optimizer, member, name, values, bytes)
+
+Reads a number or an array of an optimiser, after every replay that uses it and was launched before.
+"""
+@inline function synfire_optimizer_read(optimizer, member, name, values, bytes)
+    address = functions.synfire_optimizer_read
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_optimizer, Int32, Cstring, Ptr{Cvoid}, UInt64), optimizer, member, name, values, bytes)
+end
+
+"""
+    synfire_optimizer_write(optimizer, member, name, values, bytes)
+
+Writes what synfire_optimizer_read() reads, so that training continues to the bit where it stopped; also after every replay that uses the optimiser and was launched before.
+"""
+@inline function synfire_optimizer_write(optimizer, member, name, values, bytes)
+    address = functions.synfire_optimizer_write
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_optimizer, Int32, Cstring, Ptr{Cvoid}, UInt64), optimizer, member, name, values, bytes)
+end
+
+"""
+    synfire_optimizer_step(optimizer, desc, stream)
+
+Takes a step now: the same operation that synfire_graph_record_optimizer_step() records.
+"""
+@inline function synfire_optimizer_step(optimizer, desc, stream)
+    address = functions.synfire_optimizer_step
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_optimizer, Ptr{synfire_optimizer_step_desc}, synfire_stream), optimizer, desc, stream)
+end
+
+"""
+    synfire_graph_record_optimizer_step(graph, optimizer, desc)
+
+Appends a step of an optimiser, with the values `\"learning_rate\"`, `\"weight_decay\"` and `\"clip_norm\"` (at least 0).
+"""
+@inline function synfire_graph_record_optimizer_step(graph, optimizer, desc)
+    address = functions.synfire_graph_record_optimizer_step
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, synfire_optimizer, Ptr{synfire_optimizer_step_desc}), graph, optimizer, desc)
 end

@@ -7,7 +7,8 @@
 
 export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, gather_rows!, shuffle!, reduce!,
        reduce_backward!, rate_loss!, loss!, scale_add!, update_parameter!, reset_rows!, read_rows!, write_rows!,
-       copy_rows!, snapshot!, restore!, synapse_forward!, synapse_backward!, dropout!, Synapse
+       copy_rows!, snapshot!, restore!, synapse_forward!, synapse_backward!, dropout!, optimizer_step!, Synapse,
+       Optimizer, add_weights!, add_bias!, add_parameter!
 
 # ---- Synapse ---------------------------------------------------------------------------------------------------------
 
@@ -75,6 +76,66 @@ function synapse_request(context::Context; mask=(), input_kind=:spikes, inputs=0
         initialization=constant("initialization", LibSynfire.initialization_names, initialization),
         gain=gain,
         seed=seed))
+end
+
+# ---- Optimizer -------------------------------------------------------------------------------------------------------
+
+"""
+    Optimizer(context; kind=:sgd, nesterov=false, learning_rate, weight_decay, momentum, beta1=0, beta2=0, epsilon,
+              clip_norm)
+    Optimizer(f, context; ...)
+
+Takes steps against gradients: its members are weights and biases of synapses, and parameters of layers.
+
+How to create an optimiser. Zero means the default in every field except `struct_size`.
+
+- `kind`: One of `:sgd`, `:adam`, `:adamw`. Default: stochastic gradient descent.
+- `nesterov`: `true`: Nesterov's momentum; `momentum` must be positive. Default `false`: without. Ignored by Adam.
+- `learning_rate`: Positive and finite. Default: 1e-3.
+- `weight_decay`: Finite, at least 0. Default: 0; 1e-2 of `:adamw`.
+- `momentum`: Finite, at least 0. Default: 0, which allocates nothing. Ignored by Adam.
+- `beta1`: Of Adam: at least 0 and below 1. Default: 0.9.
+- `beta2`: Of Adam: at least 0 and below 1. Default: 0.999.
+- `epsilon`: Of Adam: finite, at least 0. Default: 1e-8.
+- `clip_norm`: All members' gradients are multiplied by clip_norm / (norm + 1e-6) where that is below 1; the norm is
+  that of all of them together. Finite, at least 0. Default 0: never.
+"""
+mutable struct Optimizer <: Handle
+    handle::LibSynfire.synfire_optimizer
+    is_open::Threads.Atomic{Int}
+    context::Context
+    keeps::Vector{Any}    # what it uses
+
+    function Optimizer(context::Context; arguments...)
+        request = optimizer_request(context; arguments...)
+        handle = Ref(LibSynfire.synfire_optimizer(C_NULL))
+        check(LibSynfire.synfire_optimizer_create(context, request, handle))
+        optimizer = adopt(new(handle[], Threads.Atomic{Int}(1), context, Any[]))
+        return keep!(optimizer, request.operands.handles...)
+    end
+end
+
+Optimizer(f, context::Context; arguments...) = with_handle(f, Optimizer(context; arguments...))
+
+destroy(::Optimizer, handle) = LibSynfire.synfire_optimizer_destroy(handle)
+
+Base.show(io::IO, optimizer::Optimizer) = print(io, "Optimizer", isopen(optimizer) ? "" : " (closed)")
+
+function optimizer_request(context::Context; kind=:sgd, nesterov::Bool=false, learning_rate, weight_decay, momentum,
+                           beta1=0, beta2=0, epsilon, clip_norm, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:kind, :nesterov, :learning_rate, :weight_decay, :momentum, :beta1,
+                                                :beta2, :epsilon, :clip_norm))
+    operands = Operands(context)
+    return Request(operands, LibSynfire.synfire_optimizer_desc(
+        kind=constant("kind", LibSynfire.optimizer_names, kind),
+        nesterov=nesterov,
+        learning_rate=learning_rate,
+        weight_decay=weight_decay,
+        momentum=momentum,
+        beta1=beta1,
+        beta2=beta2,
+        epsilon=epsilon,
+        clip_norm=clip_norm))
 end
 
 # ---- forward! --------------------------------------------------------------------------------------------------------
@@ -1234,3 +1295,93 @@ are those of `dropout!(graph; ...)`; `stream` is the CUDA stream to run on, by d
 """
 dropout!(context::Context; stream=nothing, arguments...) =
     run!(LibSynfire.synfire_dropout, dropout_request(context; arguments...), stream, context)
+
+# ---- optimizer_step! -------------------------------------------------------------------------------------------------
+
+function optimizer_step_request(context::Context; learning_rate, weight_decay, clip_norm, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:learning_rate, :weight_decay, :clip_norm))
+    operands = Operands(context)
+    return Request(operands, LibSynfire.synfire_optimizer_step_desc(
+        learning_rate=learning_rate,
+        weight_decay=weight_decay,
+        clip_norm=clip_norm))
+end
+
+"""
+    optimizer_step!(graph, optimizer; learning_rate, weight_decay, clip_norm)
+
+Appends a step of an optimiser, with the values `:learning_rate`, `:weight_decay` and `:clip_norm` (at least 0).
+
+A step of an optimiser. Zero means the default in every field except `struct_size`.
+
+- `learning_rate`: Positive and finite. Default: that of the optimiser. The operation's value `:learning_rate`.
+- `weight_decay`: Finite, at least 0. Default: that of the optimiser. The operation's value `:weight_decay`.
+- `clip_norm`: Finite, at least 0. Default: that of the optimiser. The operation's value `:clip_norm`.
+"""
+optimizer_step!(graph::Graph, optimizer::Optimizer; arguments...) =
+    record!(LibSynfire.synfire_graph_record_optimizer_step,
+            optimizer_step_request(graph.context; arguments...), graph, optimizer)
+
+# ---- optimizer: add_weights! -----------------------------------------------------------------------------------------
+
+"""
+    add_weights!(optimizer, synapse, learning_rate_factor, weight_decay_factor)
+
+Adds the weights of a synapse. Members are numbered in the order in which they are added, from 0 on.
+"""
+function add_weights!(optimizer::Optimizer, synapse::Synapse, learning_rate_factor::Real, weight_decay_factor::Real)
+    operands = Operands(optimizer.context)
+    GC.@preserve operands check(LibSynfire.synfire_optimizer_add_weights(optimizer, handle!(operands, synapse),
+                                                                         learning_rate_factor, weight_decay_factor))
+    keep!(optimizer, operands.handles...)
+    return optimizer
+end
+
+# ---- optimizer: add_bias! --------------------------------------------------------------------------------------------
+
+"""
+    add_bias!(optimizer, synapse, learning_rate_factor, weight_decay_factor)
+
+Adds the bias of a synapse, as [`add_weights!`](@ref) adds the weights. A step uses `:bias_gradient`.
+"""
+function add_bias!(optimizer::Optimizer, synapse::Synapse, learning_rate_factor::Real, weight_decay_factor::Real)
+    operands = Operands(optimizer.context)
+    GC.@preserve operands check(LibSynfire.synfire_optimizer_add_bias(optimizer, handle!(operands, synapse),
+                                                                      learning_rate_factor, weight_decay_factor))
+    keep!(optimizer, operands.handles...)
+    return optimizer
+end
+
+# ---- optimizer: add_parameter! ---------------------------------------------------------------------------------------
+
+"""
+    add_parameter!(optimizer, layer, name, gradient, learning_rate_factor, weight_decay_factor, lower, upper)
+
+Adds a parameter of a layer.
+"""
+function add_parameter!(optimizer::Optimizer, layer::Layer, name::Union{Symbol,AbstractString}, gradient::Buffer,
+                        learning_rate_factor::Real, weight_decay_factor::Real, lower::Real, upper::Real)
+    operands = Operands(optimizer.context)
+    GC.@preserve operands check(LibSynfire.synfire_optimizer_add_parameter(optimizer, handle!(operands, layer),
+                                                                           String(name), handle!(operands, gradient),
+                                                                           learning_rate_factor, weight_decay_factor,
+                                                                           lower, upper))
+    keep!(optimizer, operands.handles...)
+    return optimizer
+end
+
+# ---- optimizer: query_memory -----------------------------------------------------------------------------------------
+
+"""
+    query_memory(optimizer) -> NamedTuple
+
+Says how much memory an optimiser takes with the members that it has.
+
+- `moment_bytes`: Momentum, or the two moments of Adam, of all members so far.
+- `state_bytes`: The counters, a list of the members, and 8 bytes for every 1,024 elements.
+"""
+function query_memory(optimizer::Optimizer)
+    memory = Ref(LibSynfire.synfire_optimizer_memory())
+    check(LibSynfire.synfire_optimizer_query_memory(optimizer, memory))
+    return (moment_bytes=Int(memory[].moment_bytes), state_bytes=Int(memory[].state_bytes))
+end

@@ -102,6 +102,16 @@ pub(crate) struct Table {
     pub synfire_graph_record_synapse_backward: unsafe extern "C" fn(synfire_graph, synfire_synapse, *const synfire_synapse_backward_desc) -> synfire_status,
     pub synfire_dropout: unsafe extern "C" fn(synfire_context, *const synfire_dropout_desc, synfire_stream) -> synfire_status,
     pub synfire_graph_record_dropout: unsafe extern "C" fn(synfire_graph, *const synfire_dropout_desc) -> synfire_status,
+    pub synfire_optimizer_create: unsafe extern "C" fn(synfire_context, *const synfire_optimizer_desc, *mut synfire_optimizer) -> synfire_status,
+    pub synfire_optimizer_destroy: unsafe extern "C" fn(synfire_optimizer),
+    pub synfire_optimizer_add_weights: unsafe extern "C" fn(synfire_optimizer, synfire_synapse, f64, f64) -> synfire_status,
+    pub synfire_optimizer_add_bias: unsafe extern "C" fn(synfire_optimizer, synfire_synapse, f64, f64) -> synfire_status,
+    pub synfire_optimizer_add_parameter: unsafe extern "C" fn(synfire_optimizer, synfire_layer, *const c_char, synfire_buffer, f64, f64, f64, f64) -> synfire_status,
+    pub synfire_optimizer_query_memory: unsafe extern "C" fn(synfire_optimizer, *mut synfire_optimizer_memory) -> synfire_status,
+    pub synfire_optimizer_read: unsafe extern "C" fn(synfire_optimizer, i32, *const c_char, *mut c_void, u64) -> synfire_status,
+    pub synfire_optimizer_write: unsafe extern "C" fn(synfire_optimizer, i32, *const c_char, *const c_void, u64) -> synfire_status,
+    pub synfire_optimizer_step: unsafe extern "C" fn(synfire_optimizer, *const synfire_optimizer_step_desc, synfire_stream) -> synfire_status,
+    pub synfire_graph_record_optimizer_step: unsafe extern "C" fn(synfire_graph, synfire_optimizer, *const synfire_optimizer_step_desc) -> synfire_status,
 }
 
 impl Table {
@@ -201,6 +211,16 @@ impl Table {
             synfire_graph_record_synapse_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, synfire_synapse, *const synfire_synapse_backward_desc) -> synfire_status>(find("synfire_graph_record_synapse_backward\0")?),
             synfire_dropout: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_dropout_desc, synfire_stream) -> synfire_status>(find("synfire_dropout\0")?),
             synfire_graph_record_dropout: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_dropout_desc) -> synfire_status>(find("synfire_graph_record_dropout\0")?),
+            synfire_optimizer_create: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_optimizer_desc, *mut synfire_optimizer) -> synfire_status>(find("synfire_optimizer_create\0")?),
+            synfire_optimizer_destroy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_optimizer)>(find("synfire_optimizer_destroy\0")?),
+            synfire_optimizer_add_weights: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_optimizer, synfire_synapse, f64, f64) -> synfire_status>(find("synfire_optimizer_add_weights\0")?),
+            synfire_optimizer_add_bias: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_optimizer, synfire_synapse, f64, f64) -> synfire_status>(find("synfire_optimizer_add_bias\0")?),
+            synfire_optimizer_add_parameter: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_optimizer, synfire_layer, *const c_char, synfire_buffer, f64, f64, f64, f64) -> synfire_status>(find("synfire_optimizer_add_parameter\0")?),
+            synfire_optimizer_query_memory: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_optimizer, *mut synfire_optimizer_memory) -> synfire_status>(find("synfire_optimizer_query_memory\0")?),
+            synfire_optimizer_read: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_optimizer, i32, *const c_char, *mut c_void, u64) -> synfire_status>(find("synfire_optimizer_read\0")?),
+            synfire_optimizer_write: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_optimizer, i32, *const c_char, *const c_void, u64) -> synfire_status>(find("synfire_optimizer_write\0")?),
+            synfire_optimizer_step: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_optimizer, *const synfire_optimizer_step_desc, synfire_stream) -> synfire_status>(find("synfire_optimizer_step\0")?),
+            synfire_graph_record_optimizer_step: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, synfire_optimizer, *const synfire_optimizer_step_desc) -> synfire_status>(find("synfire_graph_record_optimizer_step\0")?),
         })
     }
 }
@@ -955,4 +975,85 @@ pub unsafe fn synfire_dropout(context: synfire_context, desc: *const synfire_dro
 #[inline]
 pub unsafe fn synfire_graph_record_dropout(graph: synfire_graph, desc: *const synfire_dropout_desc) -> synfire_status {
     (crate::load::table().synfire_graph_record_dropout)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_optimizer_create` in synfire.h.
+#[inline]
+pub unsafe fn synfire_optimizer_create(context: synfire_context, desc: *const synfire_optimizer_desc, optimizer: *mut synfire_optimizer) -> synfire_status {
+    (crate::load::table().synfire_optimizer_create)(context, desc, optimizer)
+}
+
+/// # Safety
+///
+/// As `synfire_optimizer_destroy` in synfire.h.
+#[inline]
+pub unsafe fn synfire_optimizer_destroy(optimizer: synfire_optimizer) {
+    (crate::load::table().synfire_optimizer_destroy)(optimizer)
+}
+
+/// # Safety
+///
+/// As `synfire_optimizer_add_weights` in synfire.h.
+#[inline]
+pub unsafe fn synfire_optimizer_add_weights(optimizer: synfire_optimizer, synapse: synfire_synapse, learning_rate_factor: f64, weight_decay_factor: f64) -> synfire_status {
+    (crate::load::table().synfire_optimizer_add_weights)(optimizer, synapse, learning_rate_factor, weight_decay_factor)
+}
+
+/// # Safety
+///
+/// As `synfire_optimizer_add_bias` in synfire.h.
+#[inline]
+pub unsafe fn synfire_optimizer_add_bias(optimizer: synfire_optimizer, synapse: synfire_synapse, learning_rate_factor: f64, weight_decay_factor: f64) -> synfire_status {
+    (crate::load::table().synfire_optimizer_add_bias)(optimizer, synapse, learning_rate_factor, weight_decay_factor)
+}
+
+/// # Safety
+///
+/// As `synfire_optimizer_add_parameter` in synfire.h.
+#[inline]
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn synfire_optimizer_add_parameter(optimizer: synfire_optimizer, layer: synfire_layer, name: *const c_char, gradient: synfire_buffer, learning_rate_factor: f64, weight_decay_factor: f64, lower: f64, upper: f64) -> synfire_status {
+    (crate::load::table().synfire_optimizer_add_parameter)(optimizer, layer, name, gradient, learning_rate_factor, weight_decay_factor, lower, upper)
+}
+
+/// # Safety
+///
+/// As `synfire_optimizer_query_memory` in synfire.h.
+#[inline]
+pub unsafe fn synfire_optimizer_query_memory(optimizer: synfire_optimizer, memory: *mut synfire_optimizer_memory) -> synfire_status {
+    (crate::load::table().synfire_optimizer_query_memory)(optimizer, memory)
+}
+
+/// # Safety
+///
+/// As `synfire_optimizer_read` in synfire.h.
+#[inline]
+pub unsafe fn synfire_optimizer_read(optimizer: synfire_optimizer, member: i32, name: *const c_char, values: *mut c_void, bytes: u64) -> synfire_status {
+    (crate::load::table().synfire_optimizer_read)(optimizer, member, name, values, bytes)
+}
+
+/// # Safety
+///
+/// As `synfire_optimizer_write` in synfire.h.
+#[inline]
+pub unsafe fn synfire_optimizer_write(optimizer: synfire_optimizer, member: i32, name: *const c_char, values: *const c_void, bytes: u64) -> synfire_status {
+    (crate::load::table().synfire_optimizer_write)(optimizer, member, name, values, bytes)
+}
+
+/// # Safety
+///
+/// As `synfire_optimizer_step` in synfire.h.
+#[inline]
+pub unsafe fn synfire_optimizer_step(optimizer: synfire_optimizer, desc: *const synfire_optimizer_step_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_optimizer_step)(optimizer, desc, stream)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_optimizer_step` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_optimizer_step(graph: synfire_graph, optimizer: synfire_optimizer, desc: *const synfire_optimizer_step_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_optimizer_step)(graph, optimizer, desc)
 }

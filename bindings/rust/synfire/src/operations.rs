@@ -41,8 +41,8 @@ use crate::error::{check, Name, Result};
 use crate::graph::{Graph, Operation};
 use crate::held::{hold_all, Held};
 use crate::layer::Layer;
-use crate::objects::Synapse;
-use crate::{Count, Tape};
+use crate::objects::{Optimizer, Synapse};
+use crate::{Count, Optimizer, Tape};
 use std::mem::size_of;
 use std::ptr::{null, null_mut};
 use std::sync::Arc;
@@ -2332,5 +2332,59 @@ impl<'a> Dropout<'a> {
             seed: self.seed,
             offset: self.offset,
         }
+    }
+}
+
+/// A step of an optimiser. Zero means the default in every field except `struct_size`.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct OptimizerStep {
+    learning_rate: f64,
+    weight_decay: f64,
+    clip_norm: f64,
+}
+impl OptimizerStep {
+    /// With everything at its default.
+    pub fn new() -> Self {
+        OptimizerStep { learning_rate: 0.0, weight_decay: 0.0, clip_norm: 0.0 }
+    }
+    /// Positive and finite. Default: that of the optimiser. The operation's value `"learning_rate"`.
+    pub fn learning_rate(mut self, learning_rate: f64) -> Self {
+        self.learning_rate = learning_rate;
+        self
+    }
+    /// Finite, at least 0. Default: that of the optimiser. The operation's value `"weight_decay"`.
+    pub fn weight_decay(mut self, weight_decay: f64) -> Self {
+        self.weight_decay = weight_decay;
+        self
+    }
+    /// Finite, at least 0. Default: that of the optimiser. The operation's value `"clip_norm"`.
+    pub fn clip_norm(mut self, clip_norm: f64) -> Self {
+        self.clip_norm = clip_norm;
+        self
+    }
+    /// Appends a step of an optimiser, with the values `"learning_rate"`, `"weight_decay"` and `"clip_norm"` (at least
+    /// 0).
+    pub fn record(self, graph: &mut Graph, optimizer: &Optimizer) -> Result<Operation> {
+        let desc = self.desc();
+        let _held = hold_all([&optimizer.core.held])?;
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_graph_record_optimizer_step(graph.as_raw(), optimizer.core.raw, &desc) })?;
+        graph.keep_object(optimizer.core.clone());
+        graph.appended()
+    }
+    fn desc(&self) -> sys::synfire_optimizer_step_desc {
+        sys::synfire_optimizer_step_desc {
+            struct_size: size_of::<sys::synfire_optimizer_step_desc>() as u32,
+            reserved: 0,
+            learning_rate: self.learning_rate,
+            weight_decay: self.weight_decay,
+            clip_norm: self.clip_norm,
+        }
+    }
+}
+impl Default for OptimizerStep {
+    fn default() -> Self {
+        Self::new()
     }
 }

@@ -41,6 +41,9 @@ pub fn table() -> Vec<String> {
     structure!(lines, synfire_synapse_forward_desc { struct_size, reserved, n_steps, batch, input, output, n_active, input_mask, input_scale });
     structure!(lines, synfire_synapse_backward_desc { struct_size, add_gradients, n_steps, batch, grad_output, input, grad_input, n_active, add_input_gradient, reserved, input_mask, input_scale });
     structure!(lines, synfire_dropout_desc { struct_size, reserved, n_neurons, batch, probability, mask, scale, seed, offset });
+    structure!(lines, synfire_optimizer_desc { struct_size, kind, nesterov, reserved, learning_rate, weight_decay, momentum, beta1, beta2, epsilon, clip_norm });
+    structure!(lines, synfire_optimizer_step_desc { struct_size, reserved, learning_rate, weight_decay, clip_norm });
+    structure!(lines, synfire_optimizer_memory { struct_size, reserved, moment_bytes, state_bytes });
     lines.push(format!("type\tsynfire_status\t{}", size_of::<synfire_status>()));
     lines.push(format!("type\tsynfire_stream\t{}", size_of::<synfire_stream>()));
     lines.push(format!("type\tsynfire_context\t{}", size_of::<synfire_context>()));
@@ -48,6 +51,7 @@ pub fn table() -> Vec<String> {
     lines.push(format!("type\tsynfire_layer\t{}", size_of::<synfire_layer>()));
     lines.push(format!("type\tsynfire_graph\t{}", size_of::<synfire_graph>()));
     lines.push(format!("type\tsynfire_synapse\t{}", size_of::<synfire_synapse>()));
+    lines.push(format!("type\tsynfire_optimizer\t{}", size_of::<synfire_optimizer>()));
     lines.push(format!("constant\tSYNFIRE_OK\t{}", SYNFIRE_OK));
     lines.push(format!("constant\tSYNFIRE_PENDING\t{}", SYNFIRE_PENDING));
     lines.push(format!("constant\tSYNFIRE_HOST_FALLBACK\t{}", SYNFIRE_HOST_FALLBACK));
@@ -140,6 +144,9 @@ pub fn table() -> Vec<String> {
     lines.push(format!("constant\tSYNFIRE_INITIALIZATION_UNIFORM\t{}", SYNFIRE_INITIALIZATION_UNIFORM));
     lines.push(format!("constant\tSYNFIRE_INITIALIZATION_NORMAL\t{}", SYNFIRE_INITIALIZATION_NORMAL));
     lines.push(format!("constant\tSYNFIRE_INITIALIZATION_ZERO\t{}", SYNFIRE_INITIALIZATION_ZERO));
+    lines.push(format!("constant\tSYNFIRE_OPTIMIZER_SGD\t{}", SYNFIRE_OPTIMIZER_SGD));
+    lines.push(format!("constant\tSYNFIRE_OPTIMIZER_ADAM\t{}", SYNFIRE_OPTIMIZER_ADAM));
+    lines.push(format!("constant\tSYNFIRE_OPTIMIZER_ADAMW\t{}", SYNFIRE_OPTIMIZER_ADAMW));
     lines.push(format!("constant\tSYNFIRE_ABI_MAJOR\t{}", SYNFIRE_ABI_MAJOR));
     lines.push(format!("constant\tSYNFIRE_ABI_MINOR\t{}", SYNFIRE_ABI_MINOR));
     lines.push(format!("constant\tSYNFIRE_ABI_VERSION\t{}", SYNFIRE_ABI_VERSION));

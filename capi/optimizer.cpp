@@ -1,0 +1,137 @@
+// The functions of synfire.h for optimisers. As in synfire.cpp: check, look up, call, translate.
+#include "pins.hpp"
+
+#include <operations/optimizer/optimizer.hpp>
+
+namespace {
+
+using namespace synfire;
+using namespace synfire::capi;
+
+using PinnedOptimizer = Pinned<operations::Optimizer>;
+
+PinnedOptimizer pinned_optimizer(synfire_optimizer handle) {
+  return {value_of(handle), "optimizer", core::ObjectType::optimizer};
+}
+
+operations::OptimizerStepRequest request_of(const synfire_optimizer_step_desc* desc) {
+  const synfire_optimizer_step_desc checked = read_descriptor(desc, "desc");
+  check_reserved(checked.reserved, "desc.reserved");
+  return {checked.learning_rate, checked.weight_decay, checked.clip_norm};
+}
+
+void add_array(synfire_optimizer optimizer, operations::OptimizerMember::Part part, synfire_synapse synapse,
+               const operations::MemberFactors& factors) {
+  const auto found = pinned_optimizer(optimizer);
+  const auto added = required(synapse, "synapse", *found->context());
+  found->add_array(part, *added, factors);
+}
+
+}  // namespace
+
+extern "C" {
+
+synfire_status SYNFIRE_CALL synfire_optimizer_create(synfire_context context, const synfire_optimizer_desc* desc,
+                                                     synfire_optimizer* optimizer) noexcept {
+  return guarded(__func__, [&] {
+    check_pointer(optimizer, "optimizer");
+    *optimizer = nullptr;
+    core::drain();
+    const auto owner = pinned(context);
+    const synfire_optimizer_desc checked = read_descriptor(desc, "desc");
+    check_reserved(checked.reserved, "desc.reserved");
+    *optimizer = registered<synfire_optimizer>(new operations::Optimizer(*owner, operations::OptimizerSpec(checked)));
+    return SYNFIRE_OK;
+  });
+}
+
+void SYNFIRE_CALL synfire_optimizer_destroy(synfire_optimizer optimizer) noexcept {
+  capi::remove(value_of(optimizer), core::ObjectType::optimizer);
+}
+
+synfire_status SYNFIRE_CALL synfire_optimizer_add_weights(synfire_optimizer optimizer, synfire_synapse synapse,
+                                                          double learning_rate_factor,
+                                                          double weight_decay_factor) noexcept {
+  return guarded(__func__, [&] {
+    add_array(optimizer, operations::OptimizerMember::Part::weights, synapse,
+              {learning_rate_factor, weight_decay_factor});
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_optimizer_add_bias(synfire_optimizer optimizer, synfire_synapse synapse,
+                                                       double learning_rate_factor,
+                                                       double weight_decay_factor) noexcept {
+  return guarded(__func__, [&] {
+    add_array(optimizer, operations::OptimizerMember::Part::bias, synapse, {learning_rate_factor, weight_decay_factor});
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_optimizer_add_parameter(synfire_optimizer optimizer, synfire_layer layer,
+                                                            const char* name, synfire_buffer gradient,
+                                                            double learning_rate_factor, double weight_decay_factor,
+                                                            double lower, double upper) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned_optimizer(optimizer);
+    const auto owner = required(layer, "layer", *found->context());
+    check_pointer(name, "name");
+    const auto buffer = required(gradient, "gradient", *found->context());
+    found->add_parameter(*owner, owner->parameters().find(name, "name"), *buffer,
+                         {learning_rate_factor, weight_decay_factor}, lower, upper);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_optimizer_query_memory(synfire_optimizer optimizer,
+                                                           synfire_optimizer_memory* memory) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned_optimizer(optimizer);
+    const Answer out(memory, "memory");
+    synfire_optimizer_memory answer = SYNFIRE_OPTIMIZER_MEMORY_INIT;
+    found->query_memory(answer);
+    out.write(answer);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_optimizer_read(synfire_optimizer optimizer, int32_t member, const char* name,
+                                                   void* values, uint64_t bytes) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned_optimizer(optimizer);
+    check_pointer(name, "name");
+    found->read(member, name, values, bytes);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_optimizer_write(synfire_optimizer optimizer, int32_t member, const char* name,
+                                                    const void* values, uint64_t bytes) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned_optimizer(optimizer);
+    check_pointer(name, "name");
+    found->write(member, name, values, bytes);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_optimizer_step(synfire_optimizer optimizer, const synfire_optimizer_step_desc* desc,
+                                                   synfire_stream stream) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned_optimizer(optimizer);
+    return run_or_captured(operations::step_now(*found, request_of(desc), stream));
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_graph_record_optimizer_step(synfire_graph graph, synfire_optimizer optimizer,
+                                                                const synfire_optimizer_step_desc* desc) noexcept {
+  return guarded(__func__, [&] {
+    const auto target = pinned(graph);
+    const auto found = pinned_optimizer(optimizer);
+    check_same_context(*found, *target->context(), "optimizer");
+    operations::record_optimizer_step(*target, *found, request_of(desc));
+    return SYNFIRE_OK;
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,86 @@
+// What a step of an optimiser works on, as host code and kernels see it.
+#ifndef SYNFIRE_OPERATIONS_OPTIMIZER_ARGUMENTS_HPP
+#define SYNFIRE_OPERATIONS_OPTIMIZER_ARGUMENTS_HPP
+
+#include <synfire/model/platform.hpp>
+
+#include <cstdint>
+
+namespace synfire::operations {
+
+// The rule of a step: without a moment, with one, with two.
+enum class OptimizerRule : int32_t { descent, momentum, adam };
+
+// What does not change after creation.
+struct OptimizerRates {
+  OptimizerRule rule;
+  bool nesterov, decoupled;
+  double momentum, beta1, beta2, epsilon;
+};
+
+// In device memory.
+struct OptimizerState {
+  uint64_t step_count, skipped;
+  double beta1_power, beta2_power;
+  double gradient_norm;  // of the last step
+  // Of the step that is running:
+  double rate, decay, scale;        // scale: what gradients are multiplied by
+  double correction1, correction2;  // 1 - beta1^t and sqrt(1 - beta2^t)
+  uint32_t takes_step;              // 0: the gradients are not finite
+  uint32_t arrived;                 // blocks
+};
+
+// A value of a step: a number, or where it is in device memory.
+struct StepValue {
+  const double* where;  // null: the number
+  double number;
+
+  SYNFIRE_MODEL_FN double get() const { return where ? *where : number; }
+};
+
+struct StepValues {
+  StepValue rate, decay, clip;
+};
+
+// The gradients of a member.
+struct MemberGradient {
+  const void* data;  // null: a parameter's
+  int64_t count;
+  int64_t first_chunk;  // among the chunks of all members
+  int32_t parameter;    // its number among the parameters, or -1
+  int32_t is_f64;
+};
+
+// What belongs to one member.
+struct MemberFactors {
+  double rate, decay;
+};
+
+// An array that a step updates, with its moments; absent: `gradient` is null.
+struct MemberArray {
+  void* values;
+  const void* gradient;
+  void *moment1, *moment2;
+  MemberFactors factors;
+};
+
+// A synapse of which weights or bias are members, and what is derived from them.
+struct SynapseMembers {
+  int64_t n_inputs, n_outputs;
+  int64_t first_row, first_tile, first_unit;  // among those of all synapses
+  MemberArray weights, bias;
+  float* any_bias;       // of an exact synapse, also if it is no member; null: none
+  const uint32_t* mask;  // null: all are connected
+  void* rows;
+  int64_t rows_pitch;
+  int32_t *grid, *bias_on_grid;
+  void* table;
+  int64_t table_pitch;
+  uint8_t *table_planes, *rows_planes;
+  int64_t table_words, table_groups, rows_words, rows_groups;  // of the planes
+  int32_t is_f64, is_exact;
+};
+
+}  // namespace synfire::operations
+
+#endif

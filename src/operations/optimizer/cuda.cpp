@@ -1,0 +1,79 @@
+#include "kernels.hpp"
+#include "optimizer.hpp"
+#include "parameter_arguments.hpp"
+
+#include <cuda/launcher.hpp>
+
+#include <algorithm>
+
+namespace synfire::operations {
+
+using namespace synfire::core;
+using namespace synfire::cuda;
+
+namespace {
+
+void enqueue_norm(const OptimizerStep& op, Launcher& launcher) {
+  const Optimizer& optimizer = *op.optimizer;
+  NormLaunch launch = {optimizer.gradients_on_device(),
+                       static_cast<int32_t>(optimizer.gradients().size()),
+                       0,
+                       {},
+                       optimizer.n_chunks(),
+                       optimizer.chunk_sums(),
+                       optimizer.state(),
+                       optimizer.spec().rates,
+                       op.values,
+                       false};
+  constexpr int chunks_per_block = norm_threads / 32;
+  const Grid grid = launcher.over_pieces((optimizer.n_chunks() + chunks_per_block - 1) / chunks_per_block,
+                                         static_cast<uint32_t>(norm_threads));
+  do {
+    const size_t first = static_cast<size_t>(launch.first_parameter),
+                 count = std::min<size_t>(op.parameters.size() - first, norm_parameters);
+    for (size_t i = 0; i < count; ++i) launch.parameters[i] = op.parameters[first + i].gradient.data;
+    launch.begins_step = first + count == op.parameters.size();
+    launcher.launch(norm_kernel(), grid, launch);
+    launch.first_parameter += norm_parameters;
+  } while (!launch.begins_step);
+}
+
+template <class R>
+void enqueue_parameter(const OptimizerStep& op, const ParameterStep& step, Launcher& launcher) {
+  // If constants become per neuron later, the same grid covers all of them.
+  const Layer& layer = *op.optimizer->members()[step.member].layer;
+  const int64_t count = layer.has_neuron_constants() ? layer.spec().extents.n_neurons : 1;
+  launcher.launch(parameter_step_kernel<R>(), launcher.over_elements(count),
+                  ParameterStepLaunch<R>{arguments_of<R>(op, step)});
+}
+
+}  // namespace
+
+Hints hints(const OptimizerStep&, const GpuShape&) {
+  return {};
+}
+
+void enqueue(const OptimizerStep& op, Launcher& launcher) {
+  const Optimizer& optimizer = *op.optimizer;
+  enqueue_norm(op, launcher);
+  if (!optimizer.synapses().empty()) {
+    const SynapsesLaunch launch = {optimizer.synapses_on_device(),
+                                   static_cast<int32_t>(optimizer.synapses().size()),
+                                   optimizer.n_rows(),
+                                   optimizer.n_tiles(),
+                                   optimizer.n_units(),
+                                   optimizer.state(),
+                                   optimizer.spec().rates};
+    constexpr auto threads = static_cast<uint32_t>(prepare_threads);
+    launcher.launch(step_rows_kernel(launch.rates.rule), launcher.over_pieces(launch.n_rows, threads), launch);
+    const int64_t of_units = (launch.n_units + prepare_threads - 1) / prepare_threads;
+    launcher.launch(derive_kernel(), launcher.over_pieces(launch.n_tiles + of_units, threads), launch);
+  }
+  for (const ParameterStep& step : op.parameters)
+    if (optimizer.members()[step.member].dtype == SYNFIRE_DTYPE_F64)
+      enqueue_parameter<double>(op, step, launcher);
+    else
+      enqueue_parameter<float>(op, step, launcher);
+}
+
+}  // namespace synfire::operations

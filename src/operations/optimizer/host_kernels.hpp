@@ -1,0 +1,28 @@
+// The inner loops of a step on the host.
+#ifndef SYNFIRE_OPERATIONS_OPTIMIZER_HOST_KERNELS_HPP
+#define SYNFIRE_OPERATIONS_OPTIMIZER_HOST_KERNELS_HPP
+
+#include "arguments.hpp"
+
+#include <host/level.hpp>
+
+namespace synfire::host {
+
+template <class R>
+struct StepKernels {
+  // The sum of the squares of up to reduction_chunk numbers, in lanes.
+  double (*squares)(const R* values, int64_t count);
+  // Updates elements `first` and up of an array.
+  void (*step)(const operations::MemberArray& array, const operations::OptimizerState& state,
+               const operations::OptimizerRates& rates, int64_t first, int64_t count);
+};
+
+struct OptimizerKernels {
+  StepKernels<float> f32;
+  StepKernels<double> f64;
+};
+SYNFIRE_LEVEL_TABLES(OptimizerKernels, optimizer_kernels)
+
+}  // namespace synfire::host
+
+#endif

@@ -1,0 +1,149 @@
+// Optimisers: the object, and the operation that takes one step. A step reads the gradients of all members, and changes
+// nothing if one is not finite; otherwise it updates weights, biases and parameters, and what is derived from them.
+#ifndef SYNFIRE_OPERATIONS_OPTIMIZER_OPTIMIZER_HPP
+#define SYNFIRE_OPERATIONS_OPTIMIZER_OPTIMIZER_HPP
+
+#include "arguments.hpp"
+
+#include <graph/graph.hpp>
+#include <operations/kind.hpp>
+#include <synapse/synapse.hpp>
+
+#include <synfire/model/layout.hpp>
+
+namespace synfire::operations {
+
+using core::Synapse;
+
+// ---- the object -----------------------------------------------------------------------------------------------------
+
+// An optimiser's descriptor with its defaults filled in and every field checked.
+struct OptimizerSpec {
+  OptimizerRates rates;
+  double learning_rate, weight_decay, clip_norm;
+
+  explicit OptimizerSpec(const synfire_optimizer_desc& desc);
+  int n_moments() const {
+    return rates.rule == OptimizerRule::adam ? 2 : rates.rule == OptimizerRule::momentum ? 1 : 0;
+  }
+};
+
+struct OptimizerMember {
+  enum class Part { weights, bias, parameter };
+  Part part;
+  core::Ref<Synapse> synapse;    // of weights and bias
+  core::Ref<core::Layer> layer;  // of a parameter
+  core::Ref<core::Buffer> gradient;
+  uint32_t parameter;
+  model::Descent descent;
+  int32_t dtype;
+  int64_t count;
+  MemberFactors factors;
+  void* moments[2];
+};
+
+class Optimizer final : public core::SharedObject {
+ public:
+  Optimizer(core::Context& context, const OptimizerSpec& spec);
+
+  const OptimizerSpec& spec() const noexcept { return spec_; }
+  const std::vector<OptimizerMember>& members() const noexcept { return members_; }
+  // Synapses of members, on the host and in device memory.
+  const std::vector<SynapseMembers>& synapses() const noexcept { return synapses_; }
+  const SynapseMembers* synapses_on_device() const noexcept { return static_cast<const SynapseMembers*>(table_); }
+  Synapse& synapse(size_t index) const noexcept { return *owners_[index]; }
+  const std::vector<MemberGradient>& gradients() const noexcept { return gradients_; }
+  const MemberGradient* gradients_on_device() const noexcept { return static_cast<const MemberGradient*>(list_); }
+  OptimizerState* state() const noexcept { return static_cast<OptimizerState*>(state_); }
+  int64_t n_elements() const noexcept { return n_elements_; }
+  int64_t n_chunks() const noexcept { return n_chunks_; }
+  double* chunk_sums() const noexcept { return static_cast<double*>(sums_); }
+  int64_t n_rows() const noexcept { return n_rows_; }
+  int64_t n_tiles() const noexcept { return n_tiles_; }
+  int64_t n_units() const noexcept { return n_units_; }
+  core::View state_memory() noexcept;
+
+  // All throw INVALID_ARGUMENT or WRONG_ORDER.
+  void add_array(OptimizerMember::Part part, Synapse& synapse, const MemberFactors& factors);
+  void add_parameter(core::Layer& layer, core::ParameterName name, core::Buffer& gradient, const MemberFactors& factors,
+                     double lower, double upper);
+  // No member can be added any more: prepares what a step needs.
+  void seal();
+  void query_memory(synfire_optimizer_memory& memory) const noexcept;
+  void read(int32_t member, const char* name, void* values, uint64_t bytes);
+  void write(int32_t member, const char* name, const void* values, uint64_t bytes);
+  // A step was enqueued: the host's copies of parameters are old.
+  void note_updated(bool captured) noexcept;
+
+ private:
+  struct Found {
+    void* data;
+    uint64_t bytes;
+    int32_t dtype;
+    double lower, upper;
+  };
+  ~Optimizer() override;
+  void release_memory() noexcept;
+  void check_addable(const MemberFactors& factors) const;
+  void add(OptimizerMember&& member);
+  void list_synapse(Synapse& synapse);
+  Found find(int32_t member, const char* name) const;
+  Found find_checked(int32_t member, const char* name, const void* values, uint64_t bytes) const;
+
+  const OptimizerSpec spec_;
+  std::vector<OptimizerMember> members_;
+  bool sealed_ = false;
+  std::vector<SynapseMembers> synapses_;
+  std::vector<Synapse*> owners_;
+  std::vector<MemberGradient> gradients_;
+  void *state_ = nullptr, *table_ = nullptr, *list_ = nullptr, *sums_ = nullptr;
+  int64_t n_elements_ = 0, n_chunks_ = 0, n_rows_ = 0, n_tiles_ = 0, n_units_ = 0;
+};
+
+// ---- the operation --------------------------------------------------------------------------------------------------
+
+// A parameter's part of a step.
+struct ParameterStep {
+  size_t member;
+  View gradient, parameters;
+};
+
+struct OptimizerStep {
+  Optimizer* optimizer;
+  StepValues values;
+  View state;                 // of the optimiser
+  std::vector<View> updated;  // of synapses: weights and bias, and what is derived from them
+  std::vector<View> read;     // of synapses: gradients and masks
+  std::vector<ParameterStep> parameters;
+
+  static constexpr const char* name = "optimizer step";
+  static void operands(OptimizerStep& op, OperandVisitor visit) {
+    visit({"the optimiser's memory", op.state, Access::update});
+    for (View& view : op.updated) visit({"a synapse's weights", view, Access::update});
+    for (View& view : op.read) visit({"a synapse's gradient", view, Access::read});
+    for (ParameterStep& step : op.parameters) {
+      visit({"a parameter's gradient", step.gradient, Access::read});
+      visit({"the layer's parameters", step.parameters, Access::update});
+    }
+  }
+};
+OperationLabel label(const OptimizerStep& op);
+bool wants_threads(const OptimizerStep& op);
+void run(const OptimizerStep& op, host::Launcher& launcher);
+cuda::Hints hints(const OptimizerStep& op, const cuda::GpuShape& gpu);
+void enqueue(const OptimizerStep& op, cuda::Launcher& launcher);
+
+// ---- requests -------------------------------------------------------------------------------------------------------
+
+struct OptimizerStepRequest {
+  double learning_rate, weight_decay, clip_norm;  // 0: the optimiser's
+};
+// Takes a step now. Returns whether it became part of the caller's capture.
+bool step_now(Optimizer& optimizer, const OptimizerStepRequest& request, synfire_stream stream);
+void record_optimizer_step(core::Graph& graph, Optimizer& optimizer, const OptimizerStepRequest& request);
+
+}  // namespace synfire::operations
+
+SYNFIRE_DECLARE_KIND(OptimizerStep);
+
+#endif
