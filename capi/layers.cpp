@@ -47,6 +47,7 @@ synfire_status SYNFIRE_CALL synfire_layer_query_memory(const synfire_layer_desc*
     answer.parameter_bytes = spec.parameter_bytes();
     answer.per_neuron_parameter_bytes = spec.per_neuron_bytes();
     answer.per_neuron_value_bytes = spec.value_bytes();
+    answer.synapse_tape_bytes = spec.model->never_fires ? 0 : spec.stored_tape_bytes();
     answer.tape_bytes = spec.tape_bytes();
     answer.gradient_bytes = spec.gradient_bytes();
     answer.per_neuron_gradient_bytes = spec.slope_bytes();

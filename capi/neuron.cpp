@@ -22,7 +22,7 @@ class PinnedForward {
  public:
   PinnedForward(const synfire_forward_desc* descriptor, const core::Context& context)
       : desc_(read_descriptor(descriptor, "desc")),
-        x_(required(desc_.x, "desc.x", context)),
+        x_(desc_.synapse ? optional(desc_.x, "desc.x", context) : required(desc_.x, "desc.x", context)),
         spikes_(optional(desc_.spikes, "desc.spikes", context)),
         v_init_(optional(desc_.v_init, "desc.v_init", context)),
         v_final_(optional(desc_.v_final, "desc.v_final", context)),
@@ -30,7 +30,10 @@ class PinnedForward {
         h_seq_(optional(desc_.h_seq, "desc.h_seq", context)),
         w_init_(optional(desc_.w_init, "desc.w_init", context)),
         w_final_(optional(desc_.w_final, "desc.w_final", context)),
-        w_seq_(optional(desc_.w_seq, "desc.w_seq", context)) {
+        w_seq_(optional(desc_.w_seq, "desc.w_seq", context)),
+        synapse_(optional(desc_.synapse, "desc.synapse", context)),
+        synapse_input_(optional(desc_.synapse_input, "desc.synapse_input", context)),
+        n_active_(optional(desc_.n_active, "desc.n_active", context)) {
     check_reserved(desc_.reserved, "desc.reserved");
     if (desc_.tape < SYNFIRE_TAPE_RECOMPUTE || desc_.tape > SYNFIRE_TAPE_STORE_NARROW)
       core::fail_argument("SYN-FORWARD-TAPE",
@@ -50,12 +53,17 @@ class PinnedForward {
             h_seq_.get(),
             w_init_.get(),
             w_final_.get(),
-            w_seq_.get()};
+            w_seq_.get(),
+            synapse_.get(),
+            synapse_input_.get(),
+            n_active_.get()};
   }
 
  private:
   synfire_forward_desc desc_;
   PinnedBuffer x_, spikes_, v_init_, v_final_, v_seq_, h_seq_, w_init_, w_final_, w_seq_;
+  PinnedSynapse synapse_;
+  PinnedBuffer synapse_input_, n_active_;
 };
 
 // The buffers of a backward.
@@ -70,8 +78,13 @@ class PinnedBackward {
         grad_v_init_(optional(desc_.grad_v_init, "desc.grad_v_init", context)),
         grad_w_seq_(optional(desc_.grad_w_seq, "desc.grad_w_seq", context)),
         grad_w_final_(optional(desc_.grad_w_final, "desc.grad_w_final", context)),
-        grad_w_init_(optional(desc_.grad_w_init, "desc.grad_w_init", context)) {
+        grad_w_init_(optional(desc_.grad_w_init, "desc.grad_w_init", context)),
+        grad_synapse_input_(optional(desc_.grad_synapse_input, "desc.grad_synapse_input", context)) {
+    check_reserved(desc_.reserved, "desc.reserved");
     check_in_place(desc_.in_place);
+    check_synapse_flag(desc_.add_synapse_gradients, "desc.add_synapse_gradients");
+    check_synapse_flag(desc_.add_input_gradient, "desc.add_input_gradient");
+    check_synapse_flag(desc_.skip_synapse_gradients, "desc.skip_synapse_gradients");
     if (desc_.add_parameter_gradients != 0 && desc_.add_parameter_gradients != 1)
       core::fail_argument("SYN-GRADIENT-ADD", "desc.add_parameter_gradients is %d; allowed are 0 and 1",
                           desc_.add_parameter_gradients);
@@ -113,12 +126,16 @@ class PinnedBackward {
             {},
             desc_.in_place == 1,
             desc_.add_parameter_gradients == 1,
-            desc_.forward == 0 ? std::nullopt : std::optional<uint32_t>(desc_.forward - 1)};
+            desc_.forward == 0 ? std::nullopt : std::optional<uint32_t>(desc_.forward - 1),
+            grad_synapse_input_.get(),
+            desc_.add_synapse_gradients == 1,
+            desc_.add_input_gradient == 1,
+            desc_.skip_synapse_gradients == 1};
   }
 
   synfire_backward_desc desc_;
   PinnedBuffer grad_spike_seq_, grad_v_seq_, grad_v_final_, grad_x_seq_, grad_v_init_, grad_w_seq_, grad_w_final_,
-      grad_w_init_;
+      grad_w_init_, grad_synapse_input_;
   std::vector<PinnedBuffer> gradients_;
 };
 

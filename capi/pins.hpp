@@ -75,6 +75,16 @@ inline PinnedSynapse required(synfire_synapse handle, const char* name, const co
   return synapse;
 }
 
+// A synapse argument that may be null.
+inline PinnedSynapse optional(synfire_synapse handle, const char* name, const core::Context& context) {
+  if (!handle) return {};
+  return required(handle, name, context);
+}
+
+inline void check_synapse_flag(int32_t value, const char* name) {
+  if (value != 0 && value != 1) core::fail_argument("SYN-SYNAPSE-FLAG", "%s is %d; allowed are 0 and 1", name, value);
+}
+
 }  // namespace synfire::capi
 
 #endif

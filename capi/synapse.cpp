@@ -8,10 +8,6 @@ namespace {
 using namespace synfire;
 using namespace synfire::capi;
 
-void check_flag(int32_t value, const char* name) {
-  if (value != 0 && value != 1) core::fail_argument("SYN-SYNAPSE-FLAG", "%s is %d; allowed are 0 and 1", name, value);
-}
-
 synfire_synapse_desc read_synapse(const synfire_synapse_desc* desc) {
   const synfire_synapse_desc checked = read_descriptor(desc, "desc");
   check_reserved(checked.reserved, "desc.reserved");
@@ -52,8 +48,8 @@ class PinnedBackward {
         input_mask_(optional(desc_.input_mask, "desc.input_mask", context)),
         input_scale_(optional(desc_.input_scale, "desc.input_scale", context)) {
     check_reserved(desc_.reserved, "desc.reserved");
-    check_flag(desc_.add_gradients, "desc.add_gradients");
-    check_flag(desc_.add_input_gradient, "desc.add_input_gradient");
+    check_synapse_flag(desc_.add_gradients, "desc.add_gradients");
+    check_synapse_flag(desc_.add_input_gradient, "desc.add_input_gradient");
   }
   operations::SynapseBackwardRequest request() const {
     return {desc_.n_steps,     desc_.batch,       grad_output_.get(),       input_.get(),

@@ -823,11 +823,13 @@ typedef struct synfire_layer_memory {
   /** Values in f64; added with each parameter that becomes one number per neuron. Each change of the parameter that is
    *  in flight takes the same amount of page-locked host memory, at most eight times in all. */
   uint64_t per_neuron_value_bytes;
+  /** X of a synapse; added to the tape of a forward with a synapse and ::SYNFIRE_TAPE_RECOMPUTE. 0 in LI. */
+  uint64_t synapse_tape_bytes;
 } synfire_layer_memory;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_LAYER_MEMORY_INIT \
-  { (uint32_t)sizeof(synfire_layer_memory), 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u }
+  { (uint32_t)sizeof(synfire_layer_memory), 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u }
 
 /** One parameter of a layer. */
 typedef struct synfire_parameter_info {
@@ -851,14 +853,23 @@ typedef struct synfire_parameter_info {
 #define SYNFIRE_PARAMETER_INFO_INIT \
   { (uint32_t)sizeof(synfire_parameter_info), 0, 0u, 0.0, 0.0, 0.0, NULL }
 
+/** Weights `[N, K]` from K inputs to N outputs, and a bias `[N]`. */
+typedef struct synfire_synapse_s *synfire_synapse;
+
 /** One forward pass through time. Buffers marked optional may be null. Sequences `[T, B, N]` have the layer's dtype; in
- *  a 16-bit layer, each sequence may also be f32. States `[B, N]` are f32, or f64 in an f64 layer. */
+ *  a 16-bit layer, each sequence may also be f32. States `[B, N]` are f32, or f64 in an f64 layer.
+ *
+ * With `synapse`, X is the product of the synapse with `synapse_input` and needs no buffer. It is f32 (f64 in an f64
+ * layer), in 16-bit layers too, and all results have the bits of synfire_graph_record_synapse_forward() before a forward
+ * of that X. X is memory of the tape if every backward of the tape reads it: with ::SYNFIRE_TAPE_RECOMPUTE, except in LI.
+ * Otherwise it is memory that the operations of a graph share; a backward that reads X for gradients of parameters then
+ * computes it again. */
 typedef struct synfire_forward_desc {
   /** `sizeof(synfire_forward_desc)`. */
   uint32_t struct_size;
   /** One of `SYNFIRE_TAPE_*`. Default: recompute. */
   int32_t tape SYNFIRE_ONE_OF(SYNFIRE_TAPE);
-  /** X `[T, B, N]`, read. */
+  /** X `[T, B, N]`, read. Null exactly if `synapse` is given. */
   synfire_buffer x SYNFIRE_READ("[T, B, N]");
   /** S, written: dense `[T, B, N]` of 0 and 1 (of the type of other sequences, or ::SYNFIRE_DTYPE_U8),
    *  ::SYNFIRE_DTYPE_BITS `[T, B, ceil(N/32)]`, or ::SYNFIRE_DTYPE_TIME_BITS `[ceil(T/32), B, N]`. Optional; LI has
@@ -881,15 +892,26 @@ typedef struct synfire_forward_desc {
   /** W after every step `[T, B, N]`, written. Optional. */
   synfire_buffer w_seq SYNFIRE_WRITTEN("[T, B, N]") SYNFIRE_NULLABLE;
   /** 1: a tape mode that stores H writes it over X, which must have the type in which H is stored. Gradients of
-   *  parameters cannot then be computed. Default 0: H has memory of its own. */
+   *  parameters cannot then be computed, except behind a synapse. Default 0: H has memory of its own. */
   int32_t in_place SYNFIRE_FLAG;
   /** Must be zero. */
   uint32_t reserved;
+  /** A synapse with N outputs that makes X: an f32 one, or f64 for an f64 layer. Default: null, `x` is X. */
+  synfire_synapse synapse SYNFIRE_NULLABLE;
+  /** What the synapse reads, as synfire_synapse_forward_desc::input. Given exactly if `synapse` is. The backward reads
+   *  it again for gradients of weights, so it must not change until then. */
+  synfire_buffer synapse_input SYNFIRE_READ("spikes [T, B, K]") SYNFIRE_NULLABLE;
+  /** As synfire_synapse_forward_desc::n_active: X of other rows is +0, and they count in no gradient of the synapse, nor
+   *  do rows that are not active in the layer (synfire_layer_set_n_active()). Only with `synapse`. */
+  synfire_buffer n_active SYNFIRE_READ("[1]") SYNFIRE_NULLABLE;
 } synfire_forward_desc;
 
 /** All zeros except for `struct_size`. */
-#define SYNFIRE_FORWARD_DESC_INIT \
-  { (uint32_t)sizeof(synfire_forward_desc), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0u }
+#define SYNFIRE_FORWARD_DESC_INIT                                                                                 \
+  {                                                                                                               \
+    (uint32_t)sizeof(synfire_forward_desc), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0u, NULL, \
+        NULL, NULL                                                                                                \
+  }
 
 /** A parameter whose gradient a backward computes. */
 typedef struct synfire_parameter_gradient {
@@ -904,7 +926,12 @@ typedef struct synfire_parameter_gradient {
 } synfire_parameter_gradient;
 
 /** One backward pass through time, for one forward with a tape. A null input gradient counts as zero. Types are those
- *  of ::synfire_forward_desc. */
+ *  of ::synfire_forward_desc.
+ *
+ * If the forward had a synapse, gradients of its weights and bias are computed too, unless it is frozen or
+ * `skip_synapse_gradients` is 1. They become its `"weight_gradient"` and `"bias_gradient"`, with the bits of
+ * synfire_graph_record_synapse_backward() behind a backward with a `grad_x_seq` of f32 (f64). The synapse's weights and
+ * its input must be as in the forward. */
 typedef struct synfire_backward_desc {
   /** `sizeof(synfire_backward_desc)`. */
   uint32_t struct_size;
@@ -918,7 +945,8 @@ typedef struct synfire_backward_desc {
   /** dL/dV of the final state `[B, N]`, read; added to that of the last step. It is the `grad_v_init` of the window
    *  that follows. Optional. */
   synfire_buffer grad_v_final SYNFIRE_READ("[B, N]") SYNFIRE_NULLABLE;
-  /** dL/dX `[T, B, N]`, written. Optional; at least one output is needed. */
+  /** dL/dX `[T, B, N]`, written. Optional; at least one output is needed. Behind a synapse, it is f32 in 16-bit layers,
+   *  and gradients of the synapse need no buffer here. */
   synfire_buffer grad_x_seq SYNFIRE_WRITTEN("[T, B, N]") SYNFIRE_NULLABLE;
   /** dL/dV_init `[B, N]`, written. Optional; at least one output is needed. */
   synfire_buffer grad_v_init SYNFIRE_WRITTEN("[B, N]") SYNFIRE_NULLABLE;
@@ -941,11 +969,24 @@ typedef struct synfire_backward_desc {
   /** 1: gradients of parameters are added to the contents of their buffers, in f64, and rounded once. Default 0: they
    *  replace the contents. */
   int32_t add_parameter_gradients SYNFIRE_FLAG;
+  /** dL/d(input) of the forward's synapse, written: f32 (f64 in an f64 layer). Optional. */
+  synfire_buffer grad_synapse_input SYNFIRE_UPDATED("[T, B, K]") SYNFIRE_NULLABLE;
+  /** 1: gradients of weights and bias are added to what the synapse holds. Default 0: they replace it. */
+  int32_t add_synapse_gradients SYNFIRE_FLAG;
+  /** 1: dL/d(input) is added to what `grad_synapse_input` holds. Default 0: it replaces it. */
+  int32_t add_input_gradient SYNFIRE_FLAG;
+  /** 1: gradients of weights and bias are not computed, and the synapse's are left as they are. Default 0. */
+  int32_t skip_synapse_gradients SYNFIRE_FLAG;
+  /** Must be zero. */
+  uint32_t reserved;
 } synfire_backward_desc;
 
 /** All zeros except for `struct_size`. */
-#define SYNFIRE_BACKWARD_DESC_INIT \
-  { (uint32_t)sizeof(synfire_backward_desc), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0u, 0u, 0 }
+#define SYNFIRE_BACKWARD_DESC_INIT                                                                                     \
+  {                                                                                                                    \
+    (uint32_t)sizeof(synfire_backward_desc), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0u, 0u, 0, NULL, \
+        0, 0, 0, 0u                                                                                                    \
+  }
 
 /**
  * Computes how much memory a layer would take, before anything is allocated.
@@ -2866,9 +2907,6 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_reset_statistics(synfire_g
 /** @} */
 /** @addtogroup synapse
  * @{ */
-
-/** Weights `[N, K]` from K inputs to N outputs, and a bias `[N]`. */
-typedef struct synfire_synapse_s *synfire_synapse;
 
 /** What a synapse reads. */
 enum {

@@ -1495,11 +1495,11 @@ inline void destroy(synfire_buffer handle) noexcept {
 inline void destroy(synfire_layer handle) noexcept {
   synfire_layer_destroy(handle);
 }
-inline void destroy(synfire_graph handle) noexcept {
-  synfire_graph_destroy(handle);
-}
 inline void destroy(synfire_synapse handle) noexcept {
   synfire_synapse_destroy(handle);
+}
+inline void destroy(synfire_graph handle) noexcept {
+  synfire_graph_destroy(handle);
 }
 inline void destroy(synfire_optimizer handle) noexcept {
   synfire_optimizer_destroy(handle);
@@ -2246,9 +2246,10 @@ class Layer : public Owner<synfire_layer> {
   /**
    * Runs one forward now: the same operation that synfire_graph_record_forward() records.
    *
-   * Calls synfire_layer_forward(). Reads `x` (`[T, B, N]`). Reads, where given, `v_init` (`[B, N]`) and `w_init`
-   * (`[B, N]`). Writes, where given, `spikes` (`[T, B, N]`, dense or packed), `v_final` (`[B, N]`), `v_seq`
-   * (`[T, B, N]`), `h_seq` (`[T, B, N]`), `w_final` (`[B, N]`) and `w_seq` (`[T, B, N]`).
+   * Calls synfire_layer_forward(). Reads `x` (`[T, B, N]`). Reads, where given, `v_init` (`[B, N]`), `w_init`
+   * (`[B, N]`), `synapse_input` (`[T, B, K]`, dense or packed) and `n_active` (`[1]`). Writes, where given, `spikes`
+   * (`[T, B, N]`, dense or packed), `v_final` (`[B, N]`), `v_seq` (`[T, B, N]`), `h_seq` (`[T, B, N]`), `w_final`
+   * (`[B, N]`) and `w_seq` (`[T, B, N]`).
    *
    * @param desc   What to do; forward_desc() helps.
    * @param stream The CUDA stream; null is the context's own.
@@ -2263,8 +2264,9 @@ class Layer : public Owner<synfire_layer> {
    * Runs one backward pass through time now, for the layer's latest forward, which must have left a tape.
    *
    * Calls synfire_layer_backward(). Reads, where given, `grad_spike_seq` (`[T, B, N]`), `grad_v_seq` (`[T, B, N]`),
-   * `grad_v_final` (`[B, N]`), `grad_w_seq` (`[T, B, N]`) and `grad_w_final` (`[B, N]`). Writes, where given,
-   * `grad_x_seq` (`[T, B, N]`), `grad_v_init` (`[B, N]`) and `grad_w_init` (`[B, N]`).
+   * `grad_v_final` (`[B, N]`), `grad_w_seq` (`[T, B, N]`) and `grad_w_final` (`[B, N]`). Reads and writes, where given,
+   * `grad_synapse_input` (`[T, B, K]`). Writes, where given, `grad_x_seq` (`[T, B, N]`), `grad_v_init` (`[B, N]`) and
+   * `grad_w_init` (`[B, N]`).
    *
    * @param desc   What to do; backward_desc() helps.
    * @param stream The CUDA stream; null is the context's own.
@@ -2820,9 +2822,10 @@ class Graph : public Owner<synfire_graph> {
    * Appends a forward pass. All checks happen here, none at launch. A layer may occur in a graph any number of times:
    * each forward that starts from the layer's state continues from the state that the previous one left.
    *
-   * Calls synfire_graph_record_forward(). Reads `x` (`[T, B, N]`). Reads, where given, `v_init` (`[B, N]`) and `w_init`
-   * (`[B, N]`). Writes, where given, `spikes` (`[T, B, N]`, dense or packed), `v_final` (`[B, N]`), `v_seq`
-   * (`[T, B, N]`), `h_seq` (`[T, B, N]`), `w_final` (`[B, N]`) and `w_seq` (`[T, B, N]`).
+   * Calls synfire_graph_record_forward(). Reads `x` (`[T, B, N]`). Reads, where given, `v_init` (`[B, N]`), `w_init`
+   * (`[B, N]`), `synapse_input` (`[T, B, K]`, dense or packed) and `n_active` (`[1]`). Writes, where given, `spikes`
+   * (`[T, B, N]`, dense or packed), `v_final` (`[B, N]`), `v_seq` (`[T, B, N]`), `h_seq` (`[T, B, N]`), `w_final`
+   * (`[B, N]`) and `w_seq` (`[T, B, N]`).
    *
    * @param layer A layer of the same context.
    * @param desc  What to do; forward_desc() helps.
@@ -2839,8 +2842,9 @@ class Graph : public Owner<synfire_graph> {
    * the same replay, because it is not in the graph or is disabled, each launch checks that its tape is still valid.
    *
    * Calls synfire_graph_record_backward(). Reads, where given, `grad_spike_seq` (`[T, B, N]`), `grad_v_seq`
-   * (`[T, B, N]`), `grad_v_final` (`[B, N]`), `grad_w_seq` (`[T, B, N]`) and `grad_w_final` (`[B, N]`). Writes, where
-   * given, `grad_x_seq` (`[T, B, N]`), `grad_v_init` (`[B, N]`) and `grad_w_init` (`[B, N]`).
+   * (`[T, B, N]`), `grad_v_final` (`[B, N]`), `grad_w_seq` (`[T, B, N]`) and `grad_w_final` (`[B, N]`). Reads and
+   * writes, where given, `grad_synapse_input` (`[T, B, K]`). Writes, where given, `grad_x_seq` (`[T, B, N]`),
+   * `grad_v_init` (`[B, N]`) and `grad_w_init` (`[B, N]`).
    *
    * @param layer A layer of the same context.
    * @param desc  What to do; backward_desc() helps.

@@ -14,6 +14,7 @@ class Object;
 
 struct View {
   static constexpr int max_rank = 4;
+  static constexpr int32_t most_shared = 2;
 
   void* data = nullptr;  // null: not given
   int64_t pitch = 0;     // elements (words) from one step to the next: the stride of the first dimension
@@ -24,9 +25,13 @@ struct View {
   // Lengths, in elements or packed words. With rank 0, only the number of bytes is known. All dimensions but the first
   // are contiguous.
   int32_t rank = 0;
+  // From 1 on: the entries of an operation that have this number see the same memory here. If nobody owns it, it is
+  // scratch memory that keeps its contents from entry to entry. 0: the view is of one entry.
+  int32_t shared = 0;
   int64_t shape[max_rank] = {};
 
   explicit operator bool() const noexcept { return data != nullptr; }
+  bool is_shared_scratch() const noexcept { return shared > 0 && !owner; }
   // Elements of one step.
   int64_t row() const noexcept {
     int64_t elements = 1;

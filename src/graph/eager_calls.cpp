@@ -4,8 +4,8 @@
 #include "scratch.hpp"
 
 #include <base/buffer.hpp>
-#include <base/shared_order.hpp>
 #include <layer/layer.hpp>
+#include <synapse/synapse.hpp>
 
 namespace synfire::core {
 
@@ -20,12 +20,12 @@ bool EagerCall::run(std::span<const Operation> operations, FunctionRef<void()> f
   OperationList placed(operations.begin(), operations.end());
   if (captured_) {
     // Replays of the caller's graph may use it for as long as that graph exists, which the library cannot know.
-    place_scratch(placed, context_.allocate_kept(bytes));
+    place_scratch(placed, {}, context_.allocate_kept(bytes));
     return run_placed(placed, failed);
   }
   Scratch scratch;  // freeing waits for the device
   scratch.provide(context_.device(), bytes);
-  place_scratch(placed, scratch.get());
+  place_scratch(placed, {}, scratch.get());
   return run_placed(placed, failed);
 }
 
@@ -40,6 +40,8 @@ bool EagerCall::run_placed(std::span<const Operation> operations, FunctionRef<vo
     for_each_operand(operations, [](const Operand<const View>& operand) {
       Buffer* const buffer = buffer_of(operand.view);
       if (buffer && operand.is_written()) buffer->mark_written();
+      Synapse* const synapse = synapse_of(operand.view);
+      if (synapse && operand.is_written() && synapse->holds_weights(operand.view)) synapse->mark_written();
     });
   };
   if (captured_) {

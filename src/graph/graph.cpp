@@ -37,7 +37,7 @@ ReplayPlan Graph::plan(const OperationList& operations, const Slots& slots) {
   for (uint32_t slot = 0; slot < slot_count(); ++slot) {
     plan.slots.push_back(slots.relocated(operations, slot));
     // One for all slots, because replays of one graph run one after the other.
-    place_scratch(plan.slots.back(), scratch_.get());
+    place_scratch(plan.slots.back(), owners_, scratch_.get());
   }
   return plan;
 }
@@ -45,7 +45,9 @@ ReplayPlan Graph::plan(const OperationList& operations, const Slots& slots) {
 void Graph::check_slots_and_tapes() const {
   if (slot_count() < 2) return;
   for (const RecordedBackward& backward : backwards_)
-    if (!backward.forward && backward.reads_input && backward.shape.x->view().memory == SYNFIRE_MEMORY_PINNED)
+    if (!backward.forward && backward.reads_input &&
+        (backward.shape.x->view().memory == SYNFIRE_MEMORY_PINNED ||
+         (backward.shape.n_active && backward.shape.n_active->view().memory == SYNFIRE_MEMORY_PINNED)))
       fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-GRAPH-SLOT-TAPE",
            "desc.n_slots is %u; operation %u is a backward that reads the x of a forward outside this graph again, "
            "from a pinned buffer, of which this graph has several copies; use a device buffer for x, or let the "
@@ -69,12 +71,13 @@ void Graph::instantiate() {
   needs_.reserve(backwards_.size());
   leaves_.reserve(forwards_.size());
   updated_.reserve(updates_.size());
+  rewritten_.reserve(rewrites_.size());
   const char* const value = std::getenv("SYNFIRE_GRAPH");
   eager_ = value && std::string_view(value) == "0";
   observed_ = std::any_of(operations_.begin(), operations_.end(),
                           [](const Operation& operation) { return operation.kind().calls_back; });
   auto slots = std::make_unique<Slots>(device(), buffers_with_slots(operations_, buffers_), slot_count());
-  scratch_.provide(device(), scratch_bytes(operations_));
+  scratch_.provide(device(), scratch_bytes(operations_, owners_));
   replay_ = device().instantiate(plan(operations_, *slots));
   try {
     for (const Ref<Layer>& layer : layers_) layer->add_replayer(*this);
@@ -93,6 +96,14 @@ void Graph::instantiate() {
 
 // ---- tapes ----------------------------------------------------------------------------------------------------------
 
+// Whether an enabled operation with a number in [from, to) writes the synapse's weights.
+bool Graph::is_rewritten(const Synapse* synapse, uint32_t from, uint32_t to) const noexcept {
+  return std::any_of(rewrites_.begin(), rewrites_.end(), [&](const RecordedRewrite& rewrite) {
+    return rewrite.synapse == synapse && rewrite.operation >= from && rewrite.operation < to &&
+           enabled_[rewrite.operation] != 0;
+  });
+}
+
 // Computes what a launch must check and what it leaves. Too slow for the path of a launch. Stays within the capacity
 // that instantiate() reserved.
 void Graph::plan_tapes() {
@@ -106,26 +117,35 @@ void Graph::plan_tapes() {
     const bool updated = std::any_of(updates_.begin(), updates_.end(), [&](const RecordedUpdate& update) {
       return update.layer == backward.layer && update.operation < backward.operation && runs(update.operation);
     });
-    needs_.push_back({backward.layer, backward.tape.get(), backward.shape, backward.reads_input, updated});
+    const bool rewritten = is_rewritten(backward.shape.synapse, 0, backward.operation);
+    needs_.push_back({backward.layer, backward.tape.get(), backward.shape, backward.reads_input, updated || rewritten});
   }
   for (const RecordedForward& forward : forwards_) {
     if (!runs(forward.operation)) continue;
     for (TapeLeft& before : leaves_)
       if (before.layer == forward.layer) before.last = false;
     // A later replay may use another slot, which holds another X.
-    const bool moved = slot_count() > 1 && forward.left.x && forward.left.x->view().memory == SYNFIRE_MEMORY_PINNED;
+    const TapeShape& left = forward.left;
+    const bool moved = slot_count() > 1 && left.x &&
+                       (left.x->view().memory == SYNFIRE_MEMORY_PINNED ||
+                        (left.n_active && left.n_active->view().memory == SYNFIRE_MEMORY_PINNED));
     const auto updates = [&](bool after) {
       return std::any_of(updates_.begin(), updates_.end(), [&](const RecordedUpdate& update) {
         return update.layer == forward.layer && (!after || update.operation > forward.operation) &&
                runs(update.operation);
       });
     };
-    const bool written = std::any_of(written_.begin(), written_.end(),
-                                     [&](const Written& other) { return other.buffer == forward.left.x; });
-    leaves_.push_back({forward.layer, forward.tape.get(), forward.left,
-                       static_cast<size_t>(&forward - forwards_.data()), true, forward.overwritten || moved, written,
-                       updates(true), updates(false)});
+    const auto n_written =
+        std::count_if(written_.begin(), written_.end(), [&](const Written& other) { return left.reads(other.buffer); });
+    leaves_.push_back({forward.layer, forward.tape.get(), left, static_cast<size_t>(&forward - forwards_.data()), true,
+                       forward.n_overwritten + (moved ? 1 : 0), static_cast<int>(n_written), updates(true),
+                       updates(false), is_rewritten(left.synapse, forward.operation + 1, UINT32_MAX),
+                       is_rewritten(left.synapse, 0, UINT32_MAX)});
   }
+  rewritten_.clear();
+  for (const RecordedRewrite& rewrite : rewrites_)
+    if (runs(rewrite.operation) && std::find(rewritten_.begin(), rewritten_.end(), rewrite.synapse) == rewritten_.end())
+      rewritten_.push_back(rewrite.synapse);
   updated_.clear();
   for (const RecordedUpdate& update : updates_) {
     if (!runs(update.operation)) continue;

@@ -10,7 +10,7 @@
 
 #include <base/error.hpp>
 #include <layer/layer.hpp>
-#include <base/shared_order.hpp>
+#include <synapse/synapse.hpp>
 
 #include <optional>
 
@@ -24,8 +24,8 @@ struct RecordedForward {
   uint32_t operation;
   Ref<Tape> tape;  // null for inference
   TapeShape left;
-  bool overwritten = false;  // a later operation of the replay overwrites its X
-  TapeStamp stamp = {};      // in the launch that runs its list on this thread now
+  int n_overwritten = 0;  // of X and n_active: how many a later operation of the replay overwrites
+  TapeStamp stamp = {};   // in the launch that runs its list on this thread now
 };
 
 // A recorded backward, and the recorded forward whose tape it reads: none if that forward runs outside the graph.
@@ -60,6 +60,12 @@ class Exclusive {
 
  private:
   std::atomic<GraphUse>& use_;
+};
+
+// An operation that writes the weights of a synapse.
+struct RecordedRewrite {
+  Synapse* synapse;
+  uint32_t operation;
 };
 
 // An update of a parameter.
@@ -121,7 +127,7 @@ class Recorder {
   // The operation is a backward of the forward with this number, or of the newest. Returns the tape that it reads.
   // Throws STALE_TAPE if there is none, and INVALID_ARGUMENT if the number is not that of a forward of this layer in
   // this graph.
-  Tape& reads_tape(Layer& layer, std::optional<uint32_t> forward, bool with_gradients);
+  Tape& reads_tape(Layer& layer, std::optional<uint32_t> forward, const TapeUse& use);
 
  private:
   friend class Graph;
@@ -132,7 +138,7 @@ class Recorder {
   std::optional<RecordedForward> forward_;
   std::optional<RecordedBackward> backward_;
   std::vector<RecordedUpdate> updates_;
-  Ref<Buffer> kept_;  // must live as long as the graph, although it is no operand
+  TapeInputs kept_;  // must live as long as the graph, although they are no operands
 };
 
 class Graph final : public Child, private Replayer, private ReplayObserver {
@@ -196,6 +202,7 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
   void remove_from_objects() noexcept;
   void keep(Buffer& buffer) noexcept;
   void note_written(Buffer& buffer) noexcept;
+  void note_rewritten(Synapse& synapse, uint32_t operation) noexcept;
   void append(OperationList&& operations, const Recorder& recorder);
   void give_up(const Recorder& recorder) noexcept;
   void check_operation(int32_t operation) const;
@@ -204,6 +211,7 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
   void stamp_tapes() noexcept;
   void leave_tapes(bool captured);
   void count_writes() noexcept;
+  bool is_rewritten(const Synapse* synapse, uint32_t from, uint32_t to) const noexcept;
   void leave_part() noexcept;
   void drop_updates_from(uint32_t operation) noexcept;
   void refresh(synfire_stream stream);
@@ -231,12 +239,14 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
     Layer* layer;
     Tape* tape;  // null: for inference
     TapeShape shape;
-    size_t forward;      // that leaves it
-    bool last;           // of the replay's forwards of the layer
-    bool x_overwritten;  // after it was read
-    bool x_written;      // by any operation of the replay, of which the count is known at its end
-    bool outdated;       // a parameter is updated after the forward
-    bool updated;        // or before it, likewise
+    size_t forward;     // that leaves it
+    bool last;          // of the replay's forwards of the layer
+    int n_overwritten;  // of X and n_active, after they were read
+    int n_written;      // by any operation of the replay, of which the count is known at its end
+    bool outdated;      // a parameter is updated after the forward
+    bool updated;       // or before it, likewise
+    bool reweighted;    // the weights of its synapse are written after it
+    bool weighted;      // or by any operation, likewise
     TapeStamp stamp = {};
   };
   struct Updated {
@@ -261,6 +271,7 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
   std::vector<TapeNeed> needs_;
   std::vector<Written> written_;
   std::vector<Updated> updated_;
+  std::vector<Synapse*> rewritten_;  // each once
   std::vector<TapeLeft> leaves_;
   GraphValues values_;
   GraphStatistics statistics_;
@@ -273,6 +284,7 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
   std::vector<RecordedForward> forwards_;
   std::vector<RecordedBackward> backwards_;
   std::vector<RecordedUpdate> updates_;
+  std::vector<RecordedRewrite> rewrites_;
   Mutex slots_mutex_;  // held by slot_memory() and rebind(), never by a launch
   std::unique_ptr<Slots> slots_;
   std::atomic<int64_t> last_check_ns_{0};  // when the device was last checked

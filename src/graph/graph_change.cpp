@@ -108,12 +108,11 @@ void Graph::rebind(Buffer& before, Buffer& now) {
     written = {&now, instantiated_.load(std::memory_order_relaxed) && now.writes().claim(this)};
   }
   for (RecordedForward& forward : forwards_) {
-    if (forward.left.x != &before) continue;
-    forward.left.x = &now;
+    if (!forward.left.reads(&before)) continue;
+    forward.left.rebind(before, now);
     if (forward.tape) forward.tape->expect(forward.left);
   }
-  for (RecordedBackward& backward : backwards_)
-    if (backward.shape.x == &before) backward.shape.x = &now;
+  for (RecordedBackward& backward : backwards_) backward.shape.rebind(before, now);
   if (instantiated_.load(std::memory_order_relaxed)) plan_tapes();
 }
 

@@ -66,7 +66,7 @@ void add_touches(const Operation& entry, std::vector<Touch>& touches) {
   const size_t n_before = touches.size();
   for_each_operand(entry, [&](const Operand<const View>& operand) {
     const View& array = operand.view;
-    if (operand.is_scratch()) return;
+    if (operand.is_scratch() || array.is_shared_scratch()) return;
     const bool own =
         std::any_of(touches.begin(), touches.begin() + static_cast<std::ptrdiff_t>(n_before), [&](const Touch& touch) {
           return touch.written && overlaps(touch.begin, touch.bytes, array.data, array.bytes);
@@ -91,10 +91,14 @@ std::string Graph::dot() {
   // One node for each recorded operation, which may be several entries of the list.
   std::vector<std::vector<Touch>> touches(enabled_.size());
   std::vector<std::string> labels(enabled_.size());
+  std::vector<uint8_t> of_layer(enabled_.size());
   for (size_t i = 0; i < operations_.size(); ++i) {
-    add_touches(operations_[i], touches[owners_[i]]);
-    const std::string label = drawing.label(operations_[i]);
-    if (labels[owners_[i]].empty()) labels[owners_[i]] = label;
+    const uint32_t owner = owners_[i];
+    add_touches(operations_[i], touches[owner]);
+    // The first entry that belongs to a layer, or the first.
+    const bool has_layer = operations_[i].label().layer != nullptr;
+    if (labels[owner].empty() || (has_layer && !of_layer[owner])) labels[owner] = drawing.label(operations_[i]);
+    of_layer[owner] |= has_layer ? 1 : 0;
   }
   std::string text = "digraph synfire {\n  node [shape=box, fontname=\"sans-serif\"];\n";
   for (size_t i = 0; i < labels.size(); ++i) {

@@ -56,9 +56,14 @@ void Graph::keep(Buffer& buffer) noexcept {
 // A tape that was made from it is invalid afterwards.
 void Graph::note_written(Buffer& buffer) noexcept {
   for (RecordedForward& forward : forwards_)
-    if (forward.left.x == &buffer) forward.overwritten = true;
+    if (forward.left.reads(&buffer)) ++forward.n_overwritten;
   const auto same = [&](const Written& written) { return written.buffer == &buffer; };
   if (std::none_of(written_.begin(), written_.end(), same)) written_.push_back({&buffer, false});
+}
+
+void Graph::note_rewritten(Synapse& synapse, uint32_t operation) noexcept {
+  if (rewrites_.empty() || rewrites_.back().synapse != &synapse || rewrites_.back().operation != operation)
+    rewrites_.push_back({&synapse, operation});
 }
 
 // The only place where the list grows. It derives from the operands what an operation keeps alive and what it writes.
@@ -70,21 +75,26 @@ void Graph::append(OperationList&& operations, const Recorder& recorder) {
   make_room(owners_, operations.size());
   make_room(enabled_, 1);
   make_room(layers_, n_operands);
-  make_room(shared_, n_operands);
-  make_room(buffers_, n_operands + 1);
+  make_room(shared_, n_operands + 1);
+  make_room(buffers_, n_operands + 2);
   make_room(written_, n_operands);
   make_room(forwards_, 1);
   make_room(backwards_, 1);
   make_room(updates_, recorder.updates_.size());
+  make_room(rewrites_, n_operands);
   for_each_operand(operations, [&](const Operand<const View>& operand) {
     if (Layer* const layer = layer_of(operand.view)) use(*layer);
     if (SharedObject* const object = shared_of(operand.view)) use(*object, operand.is_written());
+    if (Synapse* const synapse = synapse_of(operand.view); synapse && operand.is_written())
+      if (synapse->holds_weights(operand.view)) note_rewritten(*synapse, recorder.number());
     if (Buffer* const buffer = buffer_of(operand.view)) {
       keep(*buffer);
       if (operand.is_written()) note_written(*buffer);
     }
   });
-  if (recorder.kept_) keep(*recorder.kept_);
+  if (recorder.kept_.x) keep(*recorder.kept_.x);
+  if (recorder.kept_.n_active) keep(*recorder.kept_.n_active);
+  if (recorder.kept_.synapse) use(*recorder.kept_.synapse, false);
   std::move(operations.begin(), operations.end(), std::back_inserter(operations_));
   owners_.resize(operations_.size(), recorder.number());
   enabled_.push_back(1);
@@ -149,7 +159,7 @@ Tape* Recorder::leaves(Layer& layer, const TapeShape& shape) {
   return tape.get();
 }
 
-Tape& Recorder::reads_tape(Layer& layer, std::optional<uint32_t> forward, bool with_gradients) {
+Tape& Recorder::reads_tape(Layer& layer, std::optional<uint32_t> forward, const TapeUse& use) {
   const RecordedForward* inside = nullptr;
   for (const RecordedForward& recorded : graph_.forwards_)
     if (recorded.layer == &layer && (!forward || recorded.operation == *forward)) inside = &recorded;
@@ -170,10 +180,17 @@ Tape& Recorder::reads_tape(Layer& layer, std::optional<uint32_t> forward, bool w
   TapeShape shape;
   std::tie(shape, kept_) = tape->expected();
   if (!shape.x) fail_no_tape();
-  const bool reads_input = layer.reads_input(shape, with_gradients) || shape.in_place;
-  if (inside && inside->overwritten && reads_input)
+  for (const RecordedRewrite& rewrite : graph_.rewrites_)
+    if (rewrite.synapse == shape.synapse && (!inside || rewrite.operation > inside->operation))
+      fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-WEIGHTS",
+           "operation %u of this graph writes the weights of the synapse after the forward whose tape this backward "
+           "would read",
+           rewrite.operation);
+  const bool reads_input = layer.reads_input(shape, use);
+  if (inside && inside->n_overwritten > 0 && reads_input)
     fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-WRITTEN",
-         "an operation of this graph writes x after the forward that read it, and this backward reads it again");
+         "an operation of this graph writes %s after the forward that read it, and this backward reads it again",
+         shape.synapse ? "the synapse's input, or n_active," : "x");
   const auto index = inside ? std::optional<size_t>(inside - graph_.forwards_.data()) : std::nullopt;
   // The tape belongs to the forward of this x, so the graph keeps x even if the backward reads only H.
   backward_ = {&layer, number_, index, tape, shape, reads_input};

@@ -20,9 +20,10 @@ namespace synfire::core {
 void Graph::check_tapes() const {
   for (const TapeNeed& need : needs_) {
     if (need.never)
-      fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-DISABLED",
-           "an operation that is enabled reads the tape of a forward that is disabled, and an update of the same layer "
-           "runs before it");
+      fail(
+          SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-DISABLED",
+          "an operation that is enabled reads the tape of a forward that is disabled, and an update of the same layer, "
+          "or of its synapse, runs before it");
     need.tape->check(*need.layer, need.shape, need.reads_input);
   }
 }
@@ -39,36 +40,35 @@ void Graph::count_writes() noexcept {
 namespace {
 
 // For a forward with or without a tape.
-TapeStamp stamp_of(const Layer& layer, const Tape* tape, const Buffer* x) noexcept {
-  return tape ? tape->stamp(layer, x) : TapeStamp{0, 0, 0, layer.n_forwards()};
+TapeStamp stamp_of(const Layer& layer, const Tape* tape, const TapeShape& shape) noexcept {
+  return tape ? tape->stamp(layer, shape) : TapeStamp{0, 0, 0, 0, layer.n_forwards()};
 }
 
 }  // namespace
 
 // After the parameters have been brought up to date, before the list runs.
 [[gnu::hot]] void Graph::stamp_tapes() noexcept {
-  for (TapeLeft& left : leaves_) left.stamp = stamp_of(*left.layer, left.tape, left.shape.x);
+  for (TapeLeft& left : leaves_) left.stamp = stamp_of(*left.layer, left.tape, left.shape);
   if (!observed_) return;
-  for (RecordedForward& forward : forwards_)
-    forward.stamp = stamp_of(*forward.layer, forward.tape.get(), forward.left.x);
-  for (RecordedBackward& backward : backwards_)
-    backward.stamp = backward.tape->stamp(*backward.layer, backward.shape.x);
+  for (RecordedForward& forward : forwards_) forward.stamp = stamp_of(*forward.layer, forward.tape.get(), forward.left);
+  for (RecordedBackward& backward : backwards_) backward.stamp = backward.tape->stamp(*backward.layer, backward.shape);
 }
 
 // A callback of the replay may have set a parameter, run a layer or written an X since the forward.
 void Graph::before(uint32_t operation) {
   for (RecordedForward& forward : forwards_) {
     if (forward.operation != operation) continue;
-    forward.stamp = stamp_of(*forward.layer, forward.tape.get(), forward.left.x);
+    forward.stamp = stamp_of(*forward.layer, forward.tape.get(), forward.left);
     for (TapeLeft& left : leaves_)
       if (&forwards_[left.forward] == &forward) left.stamp = forward.stamp;
   }
   for (const RecordedBackward& backward : backwards_) {
     if (backward.operation != operation) continue;
     const TapeStamp made_of = backward.from_before ? backward.stamp : forwards_[*backward.forward].stamp;
-    const TapeStamp now = backward.tape->stamp(*backward.layer, backward.shape.x);
+    const TapeStamp now = backward.tape->stamp(*backward.layer, backward.shape);
     const char* const what = now.n_left != made_of.n_left                 ? "ran the layer"
                              : now.parameters != made_of.parameters       ? "set a parameter of the layer"
+                             : now.weights != made_of.weights             ? "wrote the weights of the synapse"
                              : backward.reads_input && now.x != made_of.x ? "wrote x"
                                                                           : nullptr;
     if (what)
@@ -80,11 +80,13 @@ void Graph::before(uint32_t operation) {
 
 [[gnu::hot]] void Graph::leave_tapes(bool captured) {
   count_writes();
+  for (Synapse* const synapse : rewritten_) synapse->mark_written();
   for (const Updated& updated : updated_) updated.layer->note_updated(updated.parameters, captured);
   for (const TapeLeft& left : leaves_) {
     TapeStamp stamp = left.stamp;
     // Only now count what this replay itself writes and updates.
-    stamp.x += (left.x_written ? 1 : 0) - (left.x_overwritten ? 1 : 0);
+    stamp.x += static_cast<uint64_t>(left.n_written) - static_cast<uint64_t>(left.n_overwritten);
+    stamp.weights += (left.weighted ? 1 : 0) - (left.reweighted ? 1 : 0);
     stamp.parameters += (left.updated ? 1 : 0) - (left.outdated ? 1 : 0);
     if (left.tape) left.tape->leave(left.shape, stamp);
     if (left.last &&
@@ -96,6 +98,7 @@ void Graph::before(uint32_t operation) {
 // A failed replay may have run in part: its outputs may be written, earlier tapes overwritten and parameters updated.
 void Graph::leave_part() noexcept {
   count_writes();
+  for (Synapse* const synapse : rewritten_) synapse->mark_written();
   for (const Updated& updated : updated_) updated.layer->note_updated(updated.parameters, false);
   for (const TapeLeft& left : leaves_) {
     if (left.tape) left.tape->spoil();

@@ -2,8 +2,8 @@
 
 #include <base/buffer.hpp>
 #include <base/error.hpp>
-#include <base/shared_order.hpp>
 #include <layer/layer.hpp>
+#include <synapse/synapse.hpp>
 
 #include <algorithm>
 #include <string>
@@ -18,6 +18,9 @@ Layer* layer_of(const View& view) noexcept {
   return view.owner && view.owner->type() == ObjectType::layer ? static_cast<Layer*>(view.owner) : nullptr;
 }
 
+Synapse* synapse_of(const View& view) noexcept {
+  return view.owner && view.owner->type() == ObjectType::synapse ? static_cast<Synapse*>(view.owner) : nullptr;
+}
 SharedObject* shared_of(const View& view) noexcept {
   const bool is_shared =
       view.owner && (view.owner->type() == ObjectType::synapse || view.owner->type() == ObjectType::optimizer);
@@ -64,7 +67,8 @@ void check_overlap(std::span<const Operation> operations) {
     // Memory of layers and tapes is not checked: one entry may write there what the next one reads.
     if (!a.is_written() || a.may_overlap || !buffer_of(a.view)) return;
     for_each_operand(operations, [&](const ConstOperand& b) {
-      if (&a.view == &b.view || b.is_scratch() || !buffer_of(b.view) || takes_its_place(a, b) || takes_its_place(b, a))
+      if (&a.view == &b.view || b.is_scratch() || !buffer_of(b.view) || takes_its_place(a, b) ||
+          takes_its_place(b, a) || (a.view.shared > 0 && a.view.shared == b.view.shared))
         return;
       if (overlaps(a.view.data, a.view.bytes, b.view.data, b.view.bytes) && !interleaved(a.view, b.view))
         fail_argument("SYN-BUFFER-OVERLAP", "%s is written and overlaps %s; each output needs memory of its own",
@@ -85,27 +89,75 @@ uint64_t aligned(uint64_t bytes) {
 
 }  // namespace
 
-uint64_t scratch_bytes(std::span<const Operation> operations) {
-  uint64_t most = 0;
-  for (const Operation& operation : operations) {
-    uint64_t bytes = 0;
-    for_each_operand(operation, [&](const ConstOperand& operand) {
-      if (operand.is_scratch()) bytes += aligned(operand.view.bytes);
-    });
-    most = std::max(most, bytes);
+namespace {
+
+// Calls visit(first, count) for the entries of each recorded operation.
+template <class Visit>
+void for_each_recorded(size_t n_entries, std::span<const uint32_t> owners, Visit visit) {
+  size_t first = 0;
+  while (first < n_entries) {
+    size_t end = owners.empty() ? n_entries : first + 1;
+    while (end < n_entries && owners[end] == owners[first]) ++end;
+    visit(first, end - first);
+    first = end;
   }
+}
+
+// Where the memory that the entries of an operation share begins, by its number, and where it ends.
+struct SharedScratch {
+  uint64_t offsets[View::most_shared + 1] = {};
+  uint64_t end = 0;
+
+  explicit SharedScratch(std::span<const Operation> entries) {
+    uint64_t bytes[View::most_shared + 1] = {};
+    for_each_operand(entries, [&](const ConstOperand& operand) {
+      const View& view = operand.view;
+      if (view.is_shared_scratch()) bytes[view.shared] = std::max(bytes[view.shared], aligned(view.bytes));
+    });
+    for (int32_t i = 1; i <= View::most_shared; ++i) {
+      offsets[i] = end;
+      end += bytes[i];
+    }
+  }
+};
+
+uint64_t own_scratch_bytes(const Operation& entry) {
+  uint64_t bytes = 0;
+  for_each_operand(entry, [&](const ConstOperand& operand) {
+    if (operand.is_scratch()) bytes += aligned(operand.view.bytes);
+  });
+  return bytes;
+}
+
+}  // namespace
+
+uint64_t scratch_bytes(std::span<const Operation> operations, std::span<const uint32_t> owners) {
+  uint64_t most = 0;
+  for_each_recorded(operations.size(), owners, [&](size_t first, size_t count) {
+    const auto entries = operations.subspan(first, count);
+    uint64_t most_own = 0;
+    for (const Operation& entry : entries) most_own = std::max(most_own, own_scratch_bytes(entry));
+    most = std::max(most, SharedScratch(entries).end + most_own);
+  });
   return most;
 }
 
-void place_scratch(std::span<Operation> operations, void* memory) {
-  for (Operation& operation : operations) {
-    char* next = static_cast<char*>(memory);
-    for_each_operand(operation, [&](const Operand<View>& operand) {
-      if (!operand.is_scratch()) return;
-      operand.view.data = next;
-      next += aligned(operand.view.bytes);
-    });
-  }
+void place_scratch(std::span<Operation> operations, std::span<const uint32_t> owners, void* memory) {
+  for_each_recorded(operations.size(), owners, [&](size_t first, size_t count) {
+    const auto entries = operations.subspan(first, count);
+    const SharedScratch shared(entries);
+    char* const begin = static_cast<char*>(memory);
+    for (Operation& entry : entries) {
+      char* next = begin + shared.end;
+      for_each_operand(entry, [&](const Operand<View>& operand) {
+        View& view = operand.view;
+        if (view.is_shared_scratch()) view.data = begin + shared.offsets[view.shared];
+        if (!operand.is_scratch()) return;
+        view.data = next;
+        next += aligned(view.bytes);
+      });
+    }
+  });
 }
 
 }  // namespace synfire::core

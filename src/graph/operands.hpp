@@ -11,6 +11,7 @@ namespace synfire::core {
 class Buffer;
 class Layer;
 class SharedObject;
+class Synapse;
 
 // Calls visit(Operand<View>), or visit(Operand<const View>) where the operation is constant, for each operand that is
 // given.
@@ -40,16 +41,21 @@ inline bool overlaps(const void* a, uint64_t a_bytes, const void* b, uint64_t b_
 // The buffer, layer or shared object that the memory belongs to; null when it belongs to another object or none.
 Buffer* buffer_of(const View& view) noexcept;
 Layer* layer_of(const View& view) noexcept;
+Synapse* synapse_of(const View& view) noexcept;
 SharedObject* shared_of(const View& view) noexcept;
 
 // For the entries of one recorded operation: throws INVALID_ARGUMENT if one writes a caller's memory that another
 // operand also uses, unless it may overwrite that operand.
 void check_overlap(std::span<const Operation> operations);
 
-// The largest number of bytes of scratch memory that one operation needs, or 0.
-uint64_t scratch_bytes(std::span<const Operation> operations);
-// Assigns scratch memory to every scratch operand. Operations use it one after the other.
-void place_scratch(std::span<Operation> operations, void* memory);
+// The largest number of bytes of scratch memory that one recorded operation needs, or 0. `owners` has the number of the
+// recorded operation for each entry of the list; without it, all entries are one operation.
+//
+// Scratch memory of an operation begins with what its entries share (View::shared), which keeps its contents from entry
+// to entry. The scratch operands of the entries lie behind it, one entry's over the other's.
+uint64_t scratch_bytes(std::span<const Operation> operations, std::span<const uint32_t> owners = {});
+// Assigns scratch memory to every view that needs it. Operations use it one after the other.
+void place_scratch(std::span<Operation> operations, std::span<const uint32_t> owners, void* memory);
 
 }  // namespace synfire::core
 

@@ -139,7 +139,7 @@ Ref<Tape> Layer::latest_tape() const {
   const auto lock = lock_parameters();
   Ref<Tape> tape = latest_.lock();
   if (!tape) tape = left_;
-  if (!tape || !tape->expected().second)
+  if (!tape || !tape->expected().second.x)
     fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-NONE",
          "the layer has no tape: no forward with a tape was recorded or run before, or its x is gone");
   return tape;

@@ -155,9 +155,24 @@ class Layer final : public Child {
   // The tape of eager forwards, each of which overwrites it. Valid until another forward of the layer runs.
   Tape& eager_tape();
   // Whether a backward of this tape reads X again.
-  bool reads_input(const TapeShape& tape, bool with_gradients) const noexcept {
+  bool reads_x(const TapeShape& tape, bool with_gradients) const noexcept {
     return with_gradients ||
            (!spec_.model->never_fires && (tape.mode == TapeMode::recompute || spec_.model->slope_reads_input));
+  }
+  // Whether the tape keeps X of a synapse: if every backward reads it.
+  bool keeps_x(const TapeShape& tape) const noexcept { return tape.synapse && tape.x && reads_x(tape, false); }
+  // Whether a backward computes X of a synapse again.
+  bool repeats_product(const TapeShape& tape, const TapeUse& use) const noexcept {
+    return tape.synapse && reads_x(tape, use.parameter_gradients) && !keeps_x(tape);
+  }
+  // Whether it computes gradients of weights.
+  bool trains_synapse(const TapeShape& tape, const TapeUse& use) const noexcept {
+    return tape.synapse && use.synapse_gradients && !tape.synapse->spec().frozen;
+  }
+  // Whether it reads the input again that the forward read: X, or that of the synapse.
+  bool reads_input(const TapeShape& tape, const TapeUse& use) const noexcept {
+    if (tape.synapse) return trains_synapse(tape, use) || repeats_product(tape, use);
+    return reads_x(tape, use.parameter_gradients) || tape.in_place;
   }
 
   // ---- state

@@ -11,13 +11,25 @@ void fail_no_tape() {
        "the layer has no tape: no forward ran yet, or the latest one ran for inference (SYNFIRE_TAPE_NONE)");
 }
 
+namespace {
+
+uint64_t version_of(const Buffer* x, const Buffer* n_active) noexcept {
+  return (x ? x->version() : 0) + (n_active ? n_active->version() : 0);
+}
+
+}  // namespace
+
 // ---- memory ---------------------------------------------------------------------------------------------------------
 
-void Tape::provide(TapeMode mode, bool in_place) {
+void Tape::provide(const TapeShape& shape, bool keeps_x) {
+  const TapeMode mode = shape.mode;
+  // H of a tape lies over X of its synapse in memory of the tape.
+  const bool in_place = shape.in_place && !shape.synapse;
   const auto provide = [&](void*& memory, uint64_t bytes) {
     if (!memory) memory = device().allocate(SYNFIRE_MEMORY_DEVICE, bytes);
   };
   provide(checkpoints_, spec_.tape_bytes());
+  if (keeps_x) provide(kept_x_, spec_.stored_tape_bytes());
   if (mode == TapeMode::store && !in_place) provide(stored_h_, spec_.stored_tape_bytes());
   if (mode == TapeMode::store_narrow) {
     if (!in_place) provide(narrow_h_, spec_.narrow_tape_bytes());
@@ -26,9 +38,9 @@ void Tape::provide(TapeMode mode, bool in_place) {
 }
 
 void Tape::dispose() noexcept {
-  for (void* const memory : {checkpoints_, stored_h_, narrow_h_, narrow_spikes_})
+  for (void* const memory : {checkpoints_, stored_h_, narrow_h_, narrow_spikes_, kept_x_})
     if (memory) device().release(SYNFIRE_MEMORY_DEVICE, memory);
-  left_x_ = {};
+  left_inputs_ = {};
 }
 
 View Tape::own(void* data, std::initializer_list<int64_t> lengths, int32_t dtype) noexcept {
@@ -49,12 +61,18 @@ View Tape::checkpoints() noexcept {
              spec_.arithmetic());
 }
 
-View Tape::stored_h(TapeMode mode, bool in_place, const View& x) noexcept {
+View Tape::stored_h(const TapeShape& shape, const View& x) noexcept {
+  const TapeMode mode = shape.mode;
   if (mode != TapeMode::store && mode != TapeMode::store_narrow) return {};
-  if (in_place) return x;
+  if (shape.in_place && !shape.synapse) return x;
   const Extents& e = spec_.extents;
   return mode == TapeMode::store_narrow ? own(narrow_h_, {e.n_steps, e.batch, e.n_neurons}, spec_.dtype)
                                         : own(stored_h_, {e.n_steps, e.batch, e.n_neurons}, spec_.arithmetic());
+}
+
+View Tape::kept_x() noexcept {
+  const Extents& e = spec_.extents;
+  return own(kept_x_, {e.n_steps, e.batch, e.n_neurons}, spec_.arithmetic());
 }
 
 View Tape::spikes(TapeMode mode) noexcept {
@@ -65,32 +83,44 @@ View Tape::spikes(TapeMode mode) noexcept {
 
 // ---- what it was made of --------------------------------------------------------------------------------------------
 
-TapeStamp Tape::stamp(const Layer& layer, const Buffer* x) const noexcept {
-  return {layer.computing_version(), x ? x->version() : 0, n_left_.load(std::memory_order_relaxed), layer.n_forwards()};
+TapeStamp Tape::stamp(const Layer& layer, const TapeShape& shape) const noexcept {
+  return {layer.computing_version(), version_of(shape.x, shape.n_active), shape.synapse ? shape.synapse->version() : 0,
+          n_left_.load(std::memory_order_relaxed), layer.n_forwards()};
 }
 
 void Tape::expect(const TapeShape& shape) noexcept {
   const EnteredScope scope(mutex_);
   if (!scope) return;
+  expect_locked(shape);
+}
+
+void Tape::expect_locked(const TapeShape& shape) noexcept {
   expected_ = shape;
   expected_x_ = WeakRef<Buffer>(shape.x);
+  expected_synapse_ = WeakRef<Synapse>(shape.synapse);
+  expected_n_active_ = WeakRef<Buffer>(shape.n_active);
 }
 
 void Tape::leave(const TapeShape& shape, const TapeStamp& made_of) {
   n_left_.store(n_left_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   parameters_.store(made_of.parameters, std::memory_order_relaxed);
-  if (x_.load(std::memory_order_relaxed) != shape.x || kind_.load(std::memory_order_relaxed) != shape.kind())
+  if (x_.load(std::memory_order_relaxed) != shape.x || kind_.load(std::memory_order_relaxed) != shape.kind() ||
+      synapse_.load(std::memory_order_relaxed) != shape.synapse ||
+      n_active_.load(std::memory_order_relaxed) != shape.n_active)
     replace(shape);
   x_version_.store(made_of.x, std::memory_order_relaxed);
+  weights_.store(made_of.weights, std::memory_order_relaxed);
 }
 
 void Tape::replace(const TapeShape& shape) {
   const EnteredScope scope(mutex_);
   if (!scope)
     return x_.store(nullptr, std::memory_order_release);  // the lock is abandoned after a fork: no tape is known
-  left_ = expected_ = shape;
-  left_x_ = Ref<Buffer>(shape.x);
-  expected_x_ = WeakRef<Buffer>(shape.x);
+  left_ = shape;
+  left_inputs_ = TapeInputs(shape);
+  expect_locked(shape);
+  synapse_.store(shape.synapse, std::memory_order_relaxed);
+  n_active_.store(shape.n_active, std::memory_order_relaxed);
   kind_.store(shape.kind(), std::memory_order_relaxed);
   x_.store(shape.x, std::memory_order_release);
 }
@@ -99,23 +129,25 @@ void Tape::spoil() noexcept {
   n_left_.store(n_left_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   const EnteredScope scope(mutex_);
   x_.store(nullptr, std::memory_order_release);
-  if (scope) left_x_ = {};
+  if (scope) left_inputs_ = {};
 }
 
 Tape::Held Tape::left() const {
   const EnteredScope scope(mutex_);
-  if (!scope || !left_x_) return {};
-  return {left_, left_x_};
+  if (!scope || !left_inputs_.x) return {};
+  return {left_, TapeInputs(left_)};
 }
 
 Tape::Held Tape::expected() const {
   const EnteredScope scope(mutex_);
   if (!scope) return {};
-  Ref<Buffer> x = expected_x_.lock();
-  if (!x) return left_x_ ? Held{left_, left_x_} : Held{};
-  TapeShape shape = expected_;
-  shape.x = x.get();
-  return {shape, std::move(x)};
+  TapeInputs inputs;
+  inputs.x = expected_x_.lock();
+  inputs.synapse = expected_synapse_.lock();
+  inputs.n_active = expected_n_active_.lock();
+  if (inputs.x && inputs.synapse.get() == expected_.synapse && inputs.n_active.get() == expected_.n_active)
+    return {expected_, std::move(inputs)};
+  return left_inputs_.x ? Held{left_, TapeInputs(left_)} : Held{};
 }
 
 void Tape::check(const Layer& layer, bool reads_input) const {
@@ -124,18 +156,27 @@ void Tape::check(const Layer& layer, bool reads_input) const {
   if (parameters_.load(std::memory_order_relaxed) != layer.parameter_version())
     fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-PARAMETERS",
          "a parameter of the layer changed after the forward that left the tape; run a forward first");
-  if (reads_input && x_version_.load(std::memory_order_relaxed) != x->version())
+  const Synapse* const synapse = synapse_.load(std::memory_order_relaxed);
+  if (synapse && weights_.load(std::memory_order_relaxed) != synapse->version())
+    fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-WEIGHTS",
+         "weights or bias of the forward's synapse changed after the forward that left the tape; run a forward first");
+  if (reads_input && x_version_.load(std::memory_order_relaxed) !=
+                         version_of(x, n_active_.load(std::memory_order_relaxed)))
     fail(
         SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-WRITTEN",
-        "x was written after the forward that left the tape, and this backward reads it again; run a forward first, or "
-        "let the forward store H (SYNFIRE_TAPE_STORE)");
+        "%s was written after the forward that left the tape, and this backward reads it again; run a forward first%s",
+        synapse ? "the input of the synapse, or its n_active," : "x",
+        synapse ? "" : ", or let the forward store H (SYNFIRE_TAPE_STORE)");
 }
 
 void Tape::check(const Layer& layer, const TapeShape& wanted, bool reads_input) const {
   const Buffer* const x = x_.load(std::memory_order_acquire);
-  if (x && x != wanted.x)
+  const TapeShape left = {const_cast<Buffer*>(x), TapeMode::none, false, synapse_.load(std::memory_order_relaxed),
+                          n_active_.load(std::memory_order_relaxed)};
+  if (x && !left.same_input(wanted))
     fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-INPUT",
-         "the forward that left the tape read another x than the one this graph was recorded for");
+         "the forward that left the tape read another x, or another synapse's product, than the one this graph was "
+         "recorded for");
   if (x && kind_.load(std::memory_order_relaxed) != wanted.kind())
     fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-MODE",
          "the forward left its tape in another mode than the one this graph was recorded for");

@@ -7,6 +7,7 @@
 
 #include <base/buffer.hpp>
 #include <base/mutex.hpp>
+#include <synapse/synapse.hpp>
 
 namespace synfire::core {
 
@@ -21,19 +22,47 @@ enum class TapeMode : int32_t {
 
 // What a backward must know of a tape: its input, and how to obtain H.
 struct TapeShape {
-  Buffer* x = nullptr;  // null: there is none
+  Buffer* x = nullptr;  // or the input of the synapse; null: there is no tape
   TapeMode mode = TapeMode::none;
-  bool in_place = false;  // H lies over X
+  bool in_place = false;       // H lies over X
+  Synapse* synapse = nullptr;  // that makes X of its input, or null
+  Buffer* n_active = nullptr;  // of the synapse, or null
 
+  bool reads(const Buffer* buffer) const noexcept { return buffer && (x == buffer || n_active == buffer); }
+  void rebind(Buffer& before, Buffer& now) noexcept {
+    if (x == &before) x = &now;
+    if (n_active == &before) n_active = &now;
+  }
+  bool same_input(const TapeShape& other) const noexcept {
+    return x == other.x && synapse == other.synapse && n_active == other.n_active;
+  }
   int32_t kind() const noexcept { return static_cast<int32_t>(mode) | (in_place ? 256 : 0); }
+};
+
+// What a backward needs beside dL/dX.
+struct TapeUse {
+  bool parameter_gradients = false;
+  bool synapse_gradients = false;  // of weights and bias, unless the synapse is frozen
 };
 
 // The versions that a tape was made from: a backward is refused if they have changed.
 struct TapeStamp {
   uint64_t parameters = 0;  // the version that the forward used
-  uint64_t x = 0;           // the version of the input's contents that it read
+  uint64_t x = 0;           // the version of the input's contents that it read, and of n_active
+  uint64_t weights = 0;     // the version of the synapse's weights
   uint32_t n_left = 0;      // how often the tape had been left before
   uint32_t n_forwards = 0;  // of the layer before
+};
+
+// References to the objects of a tape's shape.
+struct TapeInputs {
+  Ref<Buffer> x;
+  Ref<Synapse> synapse;
+  Ref<Buffer> n_active;
+
+  TapeInputs() = default;
+  explicit TapeInputs(const TapeShape& shape) noexcept
+      : x(shape.x), synapse(shape.synapse), n_active(shape.n_active) {}
 };
 
 // Throws STALE_TAPE.
@@ -45,15 +74,17 @@ class Tape final : public Child {
 
   // ---- memory
   // Allocates what a mode needs and is not there yet. Throws OUT_OF_MEMORY.
-  void provide(TapeMode mode, bool in_place);
+  void provide(const TapeShape& shape, bool keeps_x);
   View checkpoints() noexcept;
-  // H of all steps: memory of the tape, or X itself; empty in modes that do not store H.
-  View stored_h(TapeMode mode, bool in_place, const View& x) noexcept;
+  // H of all steps: memory of the tape, or the caller's X itself; empty in modes that do not store H.
+  View stored_h(const TapeShape& shape, const View& x) noexcept;
   View spikes(TapeMode mode) noexcept;
+  // X of a synapse, where a tape keeps it.
+  View kept_x() noexcept;
 
   // ---- what it was made of
   // For a forward or backward that is enqueued now with this X.
-  TapeStamp stamp(const Layer& layer, const Buffer* x) const noexcept;
+  TapeStamp stamp(const Layer& layer, const TapeShape& shape) const noexcept;
   // A forward will leave the tape in this shape, so a backward can be recorded. Keeps no reference to X.
   void expect(const TapeShape& shape) noexcept;
   // A forward has left the tape. Lock-free as long as X and the mode stay the same.
@@ -61,7 +92,7 @@ class Tape final : public Child {
   // Invalidates the tape, which may be partly written or is no longer needed, and drops the reference to X.
   void spoil() noexcept;
   // The shape in which the tape was left, with a reference to X; none if it was never left or is invalidated.
-  using Held = std::pair<TapeShape, Ref<Buffer>>;
+  using Held = std::pair<TapeShape, TapeInputs>;
   Held left() const;
   // The shape in which the next forward will leave it; if the X of that forward is gone, the shape in which it was
   // left.
@@ -75,21 +106,27 @@ class Tape final : public Child {
   ~Tape() override = default;
   void dispose() noexcept override;
   void replace(const TapeShape& shape);
+  void expect_locked(const TapeShape& shape) noexcept;
   View own(void* data, std::initializer_list<int64_t> lengths, int32_t dtype) noexcept;
 
   // Read by launches.
   std::atomic<Buffer*> x_{nullptr};  // null: never left, or invalidated
+  std::atomic<Synapse*> synapse_{nullptr};
+  std::atomic<Buffer*> n_active_{nullptr};
   std::atomic<uint64_t> parameters_{0};
   std::atomic<uint64_t> x_version_{0};
+  std::atomic<uint64_t> weights_{0};
   std::atomic<int32_t> kind_{-1};
   std::atomic<uint32_t> n_left_{0};
 
   const LayerSpec spec_;
   void *checkpoints_ = nullptr, *stored_h_ = nullptr, *narrow_h_ = nullptr, *narrow_spikes_ = nullptr;
+  void* kept_x_ = nullptr;
   mutable Mutex mutex_;  // what follows
   TapeShape left_, expected_;
-  Ref<Buffer> left_x_;
-  WeakRef<Buffer> expected_x_;
+  TapeInputs left_inputs_;
+  WeakRef<Buffer> expected_x_, expected_n_active_;
+  WeakRef<Synapse> expected_synapse_;
 };
 
 }  // namespace synfire::core

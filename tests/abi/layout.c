@@ -109,6 +109,7 @@ static void print_structs(void) {
   FIELD(synfire_layer_memory, narrow_tape_bytes);
   FIELD(synfire_layer_memory, narrow_tape_spike_bytes);
   FIELD(synfire_layer_memory, per_neuron_value_bytes);
+  FIELD(synfire_layer_memory, synapse_tape_bytes);
   end_struct();
 
   begin_struct("synfire_parameter_info", sizeof(synfire_parameter_info));
@@ -135,6 +136,9 @@ static void print_structs(void) {
   FIELD(synfire_forward_desc, w_seq);
   FIELD(synfire_forward_desc, in_place);
   FIELD(synfire_forward_desc, reserved);
+  FIELD(synfire_forward_desc, synapse);
+  FIELD(synfire_forward_desc, synapse_input);
+  FIELD(synfire_forward_desc, n_active);
   end_struct();
 
   begin_struct("synfire_parameter_gradient", sizeof(synfire_parameter_gradient));
@@ -157,6 +161,11 @@ static void print_structs(void) {
   FIELD(synfire_backward_desc, n_parameter_gradients);
   FIELD(synfire_backward_desc, forward);
   FIELD(synfire_backward_desc, add_parameter_gradients);
+  FIELD(synfire_backward_desc, grad_synapse_input);
+  FIELD(synfire_backward_desc, add_synapse_gradients);
+  FIELD(synfire_backward_desc, add_input_gradient);
+  FIELD(synfire_backward_desc, skip_synapse_gradients);
+  FIELD(synfire_backward_desc, reserved);
   end_struct();
 
   begin_struct("synfire_convert_spikes_desc", sizeof(synfire_convert_spikes_desc));

@@ -94,26 +94,6 @@ namespace Synfire.Raw
         public override int GetHashCode() { return Value.GetHashCode(); }
     }
 
-    /// <summary>An ordered list of operations, recorded once, instantiated once, replayed many times.</summary>
-    [StructLayout(LayoutKind.Sequential)]
-    public readonly struct synfire_graph : IEquatable<synfire_graph>
-    {
-        /// <summary>The handle as a number; zero is null.</summary>
-        public readonly IntPtr Value;
-
-        /// <summary>A handle from its number.</summary>
-        public synfire_graph(IntPtr value) { Value = value; }
-
-        /// <summary>Whether both are the same handle.</summary>
-        public bool Equals(synfire_graph other) { return Value == other.Value; }
-
-        /// <summary>Whether both are the same handle.</summary>
-        public override bool Equals(object other) { return other is synfire_graph && Equals((synfire_graph)other); }
-
-        /// <summary>A number for hash tables.</summary>
-        public override int GetHashCode() { return Value.GetHashCode(); }
-    }
-
     /// <summary>Weights <c>[N, K]</c> from K inputs to N outputs, and a bias <c>[N]</c>.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public readonly struct synfire_synapse : IEquatable<synfire_synapse>
@@ -129,6 +109,26 @@ namespace Synfire.Raw
 
         /// <summary>Whether both are the same handle.</summary>
         public override bool Equals(object other) { return other is synfire_synapse && Equals((synfire_synapse)other); }
+
+        /// <summary>A number for hash tables.</summary>
+        public override int GetHashCode() { return Value.GetHashCode(); }
+    }
+
+    /// <summary>An ordered list of operations, recorded once, instantiated once, replayed many times.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public readonly struct synfire_graph : IEquatable<synfire_graph>
+    {
+        /// <summary>The handle as a number; zero is null.</summary>
+        public readonly IntPtr Value;
+
+        /// <summary>A handle from its number.</summary>
+        public synfire_graph(IntPtr value) { Value = value; }
+
+        /// <summary>Whether both are the same handle.</summary>
+        public bool Equals(synfire_graph other) { return Value == other.Value; }
+
+        /// <summary>Whether both are the same handle.</summary>
+        public override bool Equals(object other) { return other is synfire_graph && Equals((synfire_graph)other); }
 
         /// <summary>A number for hash tables.</summary>
         public override int GetHashCode() { return Value.GetHashCode(); }
@@ -432,6 +432,10 @@ namespace Synfire.Raw
         /// all.
         /// </summary>
         public ulong per_neuron_value_bytes;
+        /// <summary>
+        /// X of a synapse; added to the tape of a forward with a synapse and SYNFIRE_TAPE_RECOMPUTE. 0 in LI.
+        /// </summary>
+        public ulong synapse_tape_bytes;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_layer_memory Init
@@ -488,7 +492,7 @@ namespace Synfire.Raw
         public uint struct_size;
         /// <summary>One of <c>SYNFIRE_TAPE_*</c>. Default: recompute.</summary>
         public int tape;
-        /// <summary>X <c>[T, B, N]</c>, read.</summary>
+        /// <summary>X <c>[T, B, N]</c>, read. Null exactly if <c>synapse</c> is given.</summary>
         public synfire_buffer x;
         /// <summary>
         /// S, written: dense <c>[T, B, N]</c> of 0 and 1 (of the type of other sequences, or SYNFIRE_DTYPE_U8),
@@ -519,11 +523,28 @@ namespace Synfire.Raw
         public synfire_buffer w_seq;
         /// <summary>
         /// 1: a tape mode that stores H writes it over X, which must have the type in which H is stored.
-        /// Gradients of parameters cannot then be computed. Default 0: H has memory of its own.
+        /// Gradients of parameters cannot then be computed, except behind a synapse. Default 0: H has memory of
+        /// its own.
         /// </summary>
         public int in_place;
         /// <summary>Must be zero.</summary>
         public uint reserved;
+        /// <summary>
+        /// A synapse with N outputs that makes X: an f32 one, or f64 for an f64 layer. Default: null, <c>x</c> is
+        /// X.
+        /// </summary>
+        public synfire_synapse synapse;
+        /// <summary>
+        /// What the synapse reads, as synfire_synapse_forward_desc.input. Given exactly if <c>synapse</c> is. The
+        /// backward reads it again for gradients of weights, so it must not change until then.
+        /// </summary>
+        public synfire_buffer synapse_input;
+        /// <summary>
+        /// As synfire_synapse_forward_desc.n_active: X of other rows is +0, and they count in no gradient of the
+        /// synapse, nor do rows that are not active in the layer (synfire_layer_set_n_active()). Only with
+        /// <c>synapse</c>.
+        /// </summary>
+        public synfire_buffer n_active;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_forward_desc Init
@@ -578,7 +599,10 @@ namespace Synfire.Raw
         /// <c>grad_v_init</c> of the window that follows. Optional.
         /// </summary>
         public synfire_buffer grad_v_final;
-        /// <summary>dL/dX <c>[T, B, N]</c>, written. Optional; at least one output is needed.</summary>
+        /// <summary>
+        /// dL/dX <c>[T, B, N]</c>, written. Optional; at least one output is needed. Behind a synapse, it is f32
+        /// in 16-bit layers, and gradients of the synapse need no buffer here.
+        /// </summary>
         public synfire_buffer grad_x_seq;
         /// <summary>dL/dV_init <c>[B, N]</c>, written. Optional; at least one output is needed.</summary>
         public synfire_buffer grad_v_init;
@@ -611,6 +635,22 @@ namespace Synfire.Raw
         /// Default 0: they replace the contents.
         /// </summary>
         public int add_parameter_gradients;
+        /// <summary>dL/d(input) of the forward's synapse, written: f32 (f64 in an f64 layer). Optional.</summary>
+        public synfire_buffer grad_synapse_input;
+        /// <summary>
+        /// 1: gradients of weights and bias are added to what the synapse holds. Default 0: they replace it.
+        /// </summary>
+        public int add_synapse_gradients;
+        /// <summary>
+        /// 1: dL/d(input) is added to what <c>grad_synapse_input</c> holds. Default 0: it replaces it.
+        /// </summary>
+        public int add_input_gradient;
+        /// <summary>
+        /// 1: gradients of weights and bias are not computed, and the synapse's are left as they are. Default 0.
+        /// </summary>
+        public int skip_synapse_gradients;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_backward_desc Init

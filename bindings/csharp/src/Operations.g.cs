@@ -18,7 +18,7 @@ namespace Synfire
         /// <summary>One of <see cref="Synfire.Tape"/>. Default: recompute.</summary>
         public Tape Tape { get; set; }
 
-        /// <summary>X <c>[T, B, N]</c>, read.</summary>
+        /// <summary>X <c>[T, B, N]</c>, read. Null exactly if <see cref="Synapse"/> is given.</summary>
         public BufferBase X { get; set; }
 
         /// <summary>
@@ -58,10 +58,31 @@ namespace Synfire
 
         /// <summary>
         /// <c>true</c>: a tape mode that stores H writes it over X, which must have the type in which H is
-        /// stored. Gradients of parameters cannot then be computed. Default <c>false</c>: H has memory of its
-        /// own.
+        /// stored. Gradients of parameters cannot then be computed, except behind a synapse. Default
+        /// <c>false</c>: H has memory of its own.
         /// </summary>
         public bool InPlace { get; set; }
+
+        /// <summary>
+        /// A synapse with N outputs that makes X: an f32 one, or f64 for an f64 layer. Default: null,
+        /// <see cref="X"/> is X.
+        /// </summary>
+        public Synapse Synapse { get; set; }
+
+        /// <summary>
+        /// What the synapse reads, as <see cref="SynapseForwardArguments.Input"/>. Given exactly if
+        /// <see cref="Synapse"/> is. The backward reads it again for gradients of weights, so it must not change
+        /// until then. Read. Its shape is <c>[T, B, K]</c>, or that of the packed format. Optional.
+        /// </summary>
+        public BufferBase SynapseInput { get; set; }
+
+        /// <summary>
+        /// As <see cref="SynapseForwardArguments.Active"/>: X of other rows is +0, and they count in no gradient
+        /// of the synapse, nor do rows that are not active in the layer
+        /// (<see cref="Native.synfire_layer_set_n_active"/>). Only with <see cref="Synapse"/>. Read. Its shape is
+        /// <c>[1]</c>. Optional.
+        /// </summary>
+        public BufferBase Active { get; set; }
 
         internal synfire_forward_desc Desc(Call call)
         {
@@ -77,6 +98,9 @@ namespace Synfire
             desc.w_final = call.Use(WFinal);
             desc.w_seq = call.Use(WSeq);
             desc.in_place = InPlace ? 1 : 0;
+            desc.synapse = call.Use(Synapse);
+            desc.synapse_input = call.Use(SynapseInput);
+            desc.n_active = call.Use(Active);
             return desc;
         }
     }
@@ -105,7 +129,10 @@ namespace Synfire
         /// </summary>
         public BufferBase GradVFinal { get; set; }
 
-        /// <summary>dL/dX <c>[T, B, N]</c>, written. Optional; at least one output is needed.</summary>
+        /// <summary>
+        /// dL/dX <c>[T, B, N]</c>, written. Optional; at least one output is needed. Behind a synapse, it is f32
+        /// in 16-bit layers, and gradients of the synapse need no buffer here.
+        /// </summary>
         public BufferBase GradXSeq { get; set; }
 
         /// <summary>dL/dV_init <c>[B, N]</c>, written. Optional; at least one output is needed.</summary>
@@ -142,6 +169,30 @@ namespace Synfire
         /// </summary>
         public bool AddParameterGradients { get; set; }
 
+        /// <summary>
+        /// dL/d(input) of the forward's synapse, written: f32 (f64 in an f64 layer). Optional. Read and written.
+        /// Its shape is <c>[T, B, K]</c>.
+        /// </summary>
+        public BufferBase GradSynapseInput { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: gradients of weights and bias are added to what the synapse holds. Default <c>false</c>:
+        /// they replace it.
+        /// </summary>
+        public bool AddSynapseGradients { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: dL/d(input) is added to what <see cref="GradSynapseInput"/> holds. Default <c>false</c>:
+        /// it replaces it.
+        /// </summary>
+        public bool AddInputGradient { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: gradients of weights and bias are not computed, and the synapse's are left as they are.
+        /// Default <c>false</c>.
+        /// </summary>
+        public bool SkipSynapseGradients { get; set; }
+
         internal unsafe synfire_backward_desc Desc(Call call)
         {
             synfire_backward_desc desc = synfire_backward_desc.Init;
@@ -166,6 +217,10 @@ namespace Synfire
             desc.parameter_gradients = parameterGradients;
             desc.forward = Forward.HasValue ? unchecked((uint)Forward.Value + 1) : 0;
             desc.add_parameter_gradients = AddParameterGradients ? 1 : 0;
+            desc.grad_synapse_input = call.Use(GradSynapseInput);
+            desc.add_synapse_gradients = AddSynapseGradients ? 1 : 0;
+            desc.add_input_gradient = AddInputGradient ? 1 : 0;
+            desc.skip_synapse_gradients = SkipSynapseGradients ? 1 : 0;
             return desc;
         }
     }

@@ -30,13 +30,12 @@ struct Backward {
   View grad_w_init;   // [B, N]
   GradientRows gradients;
   View gradient_partials;  // f64 [gradients.count, B, N]
+  const core::Synapse* synapse;  // that made X, or null
 
   static constexpr const char* name = "backward";
   static void operands(Backward& op, OperandVisitor visit);
 };
-inline OperationLabel label(const Backward& op) {
-  return {op.layer};
-}
+OperationLabel label(const Backward& op);
 bool wants_threads(const Backward& op);
 void run(const Backward& op, host::Launcher& launcher);
 cuda::Hints hints(const Backward& op, const cuda::GpuShape& gpu);
@@ -54,8 +53,13 @@ struct BackwardRequest {
   bool in_place;
   bool add_gradients;               // to what their buffers hold
   std::optional<uint32_t> forward;  // the forward's operation number in the graph; if not given, the newest
+  core::Buffer* grad_synapse_input;
+  bool add_synapse_gradients, add_input_gradient, skip_synapse_gradients;
+
+  core::TapeUse use() const { return {!gradients.empty(), !skip_synapse_gradients}; }
 };
-// A checked backward of the forward that left this tape, and the sums that gradients of parameters need.
+// A checked backward of the forward that left this tape, with the sums that gradients of parameters need and what
+// belongs to the forward's synapse.
 core::OperationList make_backward(core::Layer& layer, const BackwardRequest& request, core::Tape& tape,
                                   const core::TapeShape& shape);
 // Runs a backward of the forward that ran last. Throws INVALID_ARGUMENT, STALE_TAPE and OUT_OF_MEMORY. Returns true if

@@ -27,13 +27,12 @@ struct Forward {
   View tape_h;       // [T, B, N] in tape modes that store H; x itself when H goes over it
   View tape_spikes;  // words [ceil(T/32), B, N] beside an H of 16 bits
   View parameters;   // of the layer
+  const core::Synapse* synapse;  // that makes X before, or null
 
   static constexpr const char* name = "forward";
   static void operands(Forward& op, OperandVisitor visit);
 };
-inline OperationLabel label(const Forward& op) {
-  return {op.layer};
-}
+OperationLabel label(const Forward& op);
 bool wants_threads(const Forward& op);
 void run(const Forward& op, host::Launcher& launcher);
 cuda::Hints hints(const Forward& op, const cuda::GpuShape& gpu);
@@ -44,8 +43,10 @@ struct ForwardRequest {
   core::TapeMode tape;
   bool in_place;
   core::Buffer *x, *spikes, *v_init, *v_final, *v_seq, *h_seq, *w_init, *w_final, *w_seq;
+  core::Synapse* synapse;  // in place of x
+  core::Buffer *synapse_input, *n_active;
 };
-// A checked forward that leaves this tape, or none.
+// A checked forward that leaves this tape, or none. The product of its synapse is an operation of its own.
 Forward make_forward(core::Layer& layer, const ForwardRequest& request, core::Tape* tape);
 // Both throw INVALID_ARGUMENT, UNSUPPORTED and OUT_OF_MEMORY. run_forward() returns true if the work became part of the
 // caller's capture.

@@ -8,6 +8,7 @@
 #include <graph/eager_calls.hpp>
 #include <graph/operands.hpp>
 #include <operations/gradients/sum_gradient.hpp>
+#include <operations/synapse/synapse.hpp>
 
 #include <synfire/model/reduction.hpp>
 
@@ -58,6 +59,21 @@ void Backward::operands(Backward& op, OperandVisitor visit) {
   say("desc.grad_v_init", op.grad_v_init, Access::write);
   say("desc.grad_w_init", op.grad_w_init, Access::write);
   say("the layer's sums of gradients", op.gradient_partials, Access::write);
+}
+
+namespace {
+
+std::string synapse_text(const Synapse* synapse) {
+  return synapse ? std::string("synapse of ").append(std::to_string(synapse->spec().n_inputs)).append(" inputs") : "";
+}
+
+}  // namespace
+
+OperationLabel label(const Forward& op) {
+  return {op.layer, synapse_text(op.synapse)};
+}
+OperationLabel label(const Backward& op) {
+  return {op.layer, synapse_text(op.synapse)};
 }
 
 // ---- checks ---------------------------------------------------------------------------------------------------------
@@ -152,10 +168,11 @@ void check_tape_request(const Layer& layer, const ForwardRequest& request) {
   if (request.tape != TapeMode::store && request.tape != TapeMode::store_narrow)
     fail_argument("SYN-FORWARD-IN-PLACE", "desc.in_place is 1; desc.tape must be one that stores H");
   const int32_t stored = request.tape == TapeMode::store ? spec.arithmetic() : spec.dtype;
-  if (request.x->dtype() != stored)
-    fail_argument("SYN-FORWARD-IN-PLACE", "desc.in_place is 1; desc.x holds %s, and H would be stored in %s",
-                  name_of_dtype(request.x->dtype()), name_of_dtype(stored));
-  if (!layer.context()->device().is_host() && request.x->view().memory != SYNFIRE_MEMORY_DEVICE)
+  const int32_t given = request.synapse ? spec.arithmetic() : request.x->dtype();
+  if (given != stored)
+    fail_argument("SYN-FORWARD-IN-PLACE", "desc.in_place is 1; %s holds %s, and H would be stored in %s",
+                  request.synapse ? "X of the synapse" : "desc.x", name_of_dtype(given), name_of_dtype(stored));
+  if (!request.synapse && !layer.context()->device().is_host() && request.x->view().memory != SYNFIRE_MEMORY_DEVICE)
     fail_argument("SYN-FORWARD-IN-PLACE",
                   "desc.in_place is 1; desc.x is a buffer of %s memory, device memory is needed",
                   name_of_memory(request.x->view().memory));
@@ -164,15 +181,62 @@ void check_tape_request(const Layer& layer, const ForwardRequest& request) {
          "desc.in_place is 1; the backward of model \"%s\" needs X beside H", spec.model->name);
 }
 
+void check_synapse_request(const Layer& layer, const ForwardRequest& request) {
+  if (!request.synapse) {
+    if (request.synapse_input || request.n_active)
+      fail_argument("SYN-FORWARD-SYNAPSE", "%s is given and desc.synapse is null",
+                    request.synapse_input ? "desc.synapse_input" : "desc.n_active");
+    return;
+  }
+  if (request.x)
+    fail_argument("SYN-FORWARD-SYNAPSE", "desc.x and desc.synapse are given; a forward reads X or makes it");
+  if (!request.synapse_input)
+    fail_argument("SYN-FORWARD-SYNAPSE", "desc.synapse is given and desc.synapse_input is null");
+  check_chain(*request.synapse, layer.spec().extents, layer.spec().arithmetic());
+}
+
+// ---- what a synapse and its layer share -----------------------------------------------------------------------------
+
+// Numbers of the memory that the entries of a pass share (View::shared).
+constexpr int32_t shared_x = 1, shared_grad_x = 2;
+
+View shared_sequence(const LayerSpec& spec, int32_t number) {
+  View view;
+  view.dtype = spec.arithmetic();
+  view.shared = number;
+  view = view.shaped({spec.extents.n_steps, spec.extents.batch, spec.extents.n_neurons});
+  view.pitch = view.row();
+  view.bytes = spec.sequence_elements() * spec.element_bytes();
+  return view;
+}
+
+SynapseOfLayer synapse_of(Layer& layer, const TapeShape& shape, const char* input_name) {
+  constexpr uint64_t one = sizeof(int64_t);
+  return {*shape.synapse, layer.spec().extents, shape.x, shape.n_active, input_name,
+          layer.own(const_cast<int64_t*>(layer.active()), one, SYNFIRE_DTYPE_U64), layer.context()->device().is_host()};
+}
+
+TapeShape shape_of(const ForwardRequest& request) {
+  return {request.synapse ? request.synapse_input : request.x, request.tape, request.in_place, request.synapse,
+          request.n_active};
+}
+
+// The product of the synapse and the pass that reads it.
+OperationList with_product(Layer& layer, const ForwardRequest& request, const Forward& pass) {
+  return {product_of(synapse_of(layer, shape_of(request), "desc.synapse_input"), pass.x), pass};
+}
+
 }  // namespace
 
 Forward make_forward(Layer& layer, const ForwardRequest& request, Tape* tape) {
   const LayerSpec& spec = layer.spec();
   const Checker check(spec, layer.context()->device().is_host());
+  check_synapse_request(layer, request);
   check_tape_request(layer, request);
   Forward op = {};
   op.layer = &layer;
-  op.x = check.sequence(request.x, "desc.x");
+  op.synapse = request.synapse;
+  op.x = request.synapse ? shared_sequence(spec, shared_x) : check.sequence(request.x, "desc.x");
   check_fires(spec, request.spikes, "desc.spikes");
   op.spikes = check.spikes(request.spikes, op.spike_format);
   op.v_in = check.row(request.v_init, "desc.v_init");
@@ -196,15 +260,22 @@ Forward make_forward(Layer& layer, const ForwardRequest& request, Tape* tape) {
   op.parameters = layer.parameter_memory();
   // Invalid requests are refused before the tape allocates memory.
   if (request.in_place) op.tape_h = op.x;
-  const Operation operation = op;
-  check_overlap({&operation, 1});
+  if (request.synapse) {
+    check_overlap(with_product(layer, request, op));
+  } else {
+    const Operation operation = op;
+    check_overlap({&operation, 1});
+  }
   op.tape_h = {};
   if (tape) {
     const auto lock = layer.lock_parameters();
-    tape->provide(request.tape, request.in_place);
+    const TapeShape shape = shape_of(request);
+    tape->provide(shape, layer.keeps_x(shape));
     op.tape = tape->checkpoints();
-    op.tape_h = tape->stored_h(request.tape, request.in_place, op.x);
+    op.tape_h = tape->stored_h(shape, op.x);
     op.tape_spikes = tape->spikes(request.tape);
+    if (layer.keeps_x(shape)) op.x = tape->kept_x();
+    if (request.synapse && request.in_place) op.x = op.tape_h;
   }
   return op;
 }
@@ -217,8 +288,8 @@ int64_t chunks_of(int64_t count) {
   return (count + model::reduction_chunk - 1) / model::reduction_chunk;
 }
 
-// A backward and the sums that gradients of parameters need.
-OperationList with_gradients(Layer& layer, Backward backward, const BackwardRequest& request) {
+// Adds a backward and the sums that gradients of parameters need.
+void add_with_gradients(Layer& layer, Backward backward, const BackwardRequest& request, OperationList& operations) {
   const LayerSpec& spec = layer.spec();
   const size_t most = static_cast<size_t>(n_gradients(*spec.model));
   if (request.gradients.size() > most)
@@ -249,7 +320,6 @@ OperationList with_gradients(Layer& layer, Backward backward, const BackwardRequ
 
   backward.gradients = rows;
   const int64_t row = spec.extents.row(), n_chunks = chunks_of(row);
-  OperationList operations;
   const auto sums_at = [&](double* data, int64_t count) {
     return layer.own(data, static_cast<uint64_t>(count) * sizeof(double), SYNFIRE_DTYPE_F64);
   };
@@ -272,7 +342,31 @@ OperationList with_gradients(Layer& layer, Backward backward, const BackwardRequ
                                           spec.extents.n_neurons, out, number, layer.active(), request.add_gradients});
     }
   }
-  return operations;
+}
+
+void check_synapse_request(const BackwardRequest& request, const TapeShape& shape) {
+  if (shape.synapse) return;
+  const char* const given = request.grad_synapse_input       ? "desc.grad_synapse_input"
+                            : request.add_synapse_gradients  ? "desc.add_synapse_gradients"
+                            : request.add_input_gradient     ? "desc.add_input_gradient"
+                            : request.skip_synapse_gradients ? "desc.skip_synapse_gradients"
+                                                             : nullptr;
+  if (given)
+    fail_argument("SYN-BACKWARD-SYNAPSE", "%s is given; the forward to which this backward belongs had no synapse",
+                  given);
+}
+
+// dL/dX: the caller's, or shared by the backward and the operations of the synapse, which read it in f32 or f64.
+View grad_x_of(const Checker& check, const LayerSpec& spec, const BackwardRequest& request, const TapeShape& shape,
+               bool is_read) {
+  if (!request.grad_x_seq) return is_read ? shared_sequence(spec, shared_grad_x) : View{};
+  View view = check.sequence(request.grad_x_seq, "desc.grad_x_seq");
+  if (!shape.synapse) return view;
+  if (view.dtype != spec.arithmetic())
+    fail_argument("SYN-BUFFER-TYPE", "desc.grad_x_seq holds %s; behind a synapse, %s is needed",
+                  name_of_dtype(view.dtype), spec.shape_text(true, spec.arithmetic()).c_str());
+  view.shared = shared_grad_x;
+  return view;
 }
 
 }  // namespace
@@ -280,7 +374,8 @@ OperationList with_gradients(Layer& layer, Backward backward, const BackwardRequ
 OperationList make_backward(Layer& layer, const BackwardRequest& request, Tape& tape, const TapeShape& shape) {
   const LayerSpec& spec = layer.spec();
   const Checker check(spec, layer.context()->device().is_host());
-  if (shape.in_place && !request.gradients.empty())
+  check_synapse_request(request, shape);
+  if (shape.in_place && !shape.synapse && !request.gradients.empty())
     fail_argument(
         "SYN-GRADIENT-IN-PLACE",
         "desc.n_parameter_gradients is %zu; the forward wrote H over X (in_place), which gradients of parameters "
@@ -288,20 +383,25 @@ OperationList make_backward(Layer& layer, const BackwardRequest& request, Tape& 
         request.gradients.size());
   Backward op = {};
   op.layer = &layer;
-  const View x = check.sequence(shape.x, "the forward's x");
-  if (layer.reads_input(shape, !request.gradients.empty())) op.x = x;
+  op.synapse = shape.synapse;
+  const TapeUse use = request.use();
+  const bool trains = layer.trains_synapse(shape, use), repeats = layer.repeats_product(shape, use);
+  const View x = !shape.synapse          ? check.sequence(shape.x, "the forward's x")
+                 : layer.keeps_x(shape) ? tape.kept_x()
+                                        : shared_sequence(spec, shared_x);
+  if (layer.reads_x(shape, use.parameter_gradients)) op.x = x;
   op.in_place = request.in_place;
   op.parameters = layer.parameter_memory();
   if (!spec.model->never_fires || !request.gradients.empty()) {
     op.tape = tape.checkpoints();
-    op.tape_h = tape.stored_h(shape.mode, shape.in_place, x);
+    op.tape_h = tape.stored_h(shape, x);
     op.tape_spikes = tape.spikes(shape.mode);
   }
   check_fires(spec, request.grad_spike_seq, "desc.grad_spike_seq");
   op.grad_spike = check.sequence(request.grad_spike_seq, "desc.grad_spike_seq");
   op.grad_v_seq = check.sequence(request.grad_v_seq, "desc.grad_v_seq");
   op.grad_v_final = check.row(request.grad_v_final, "desc.grad_v_final");
-  op.grad_x = check.sequence(request.grad_x_seq, "desc.grad_x_seq");
+  op.grad_x = grad_x_of(check, spec, request, shape, trains || request.grad_synapse_input);
   op.grad_v_init = check.row(request.grad_v_init, "desc.grad_v_init");
   check_second_variable(spec, {{request.grad_w_seq, "desc.grad_w_seq"},
                                {request.grad_w_final, "desc.grad_w_final"},
@@ -309,16 +409,23 @@ OperationList make_backward(Layer& layer, const BackwardRequest& request, Tape& 
   op.grad_w_seq = check.sequence(request.grad_w_seq, "desc.grad_w_seq");
   op.grad_w_final = check.row(request.grad_w_final, "desc.grad_w_final");
   op.grad_w_init = check.row(request.grad_w_init, "desc.grad_w_init");
-  if (!op.grad_x.data && !op.grad_v_init.data && !op.grad_w_init.data && request.gradients.empty())
+  if (op.grad_x.bytes == 0 && !op.grad_v_init.data && !op.grad_w_init.data && request.gradients.empty())
     fail_argument(
         "SYN-BACKWARD-OUTPUT",
-        "desc.grad_x_seq, desc.grad_v_init and desc.grad_w_init are all null and desc.n_parameter_gradients is "
-        "0; at least one output is needed");
+        "desc.grad_x_seq, desc.grad_v_init and desc.grad_w_init are all null, desc.n_parameter_gradients is 0 and "
+        "there are no gradients of a synapse to compute; at least one output is needed");
   OperationList operations;
+  if (repeats) operations.emplace_back(product_of(synapse_of(layer, shape, "the forward's synapse_input"), op.x));
   if (request.gradients.empty())
     operations.emplace_back(op);
   else
-    operations = with_gradients(layer, op, request);
+    add_with_gradients(layer, op, request, operations);
+  if (trains)
+    operations.emplace_back(weight_gradient_of(synapse_of(layer, shape, "the forward's synapse_input"), op.grad_x,
+                                               request.add_synapse_gradients));
+  if (request.grad_synapse_input)
+    operations.emplace_back(input_gradient_of(synapse_of(layer, shape, "the forward's synapse_input"), op.grad_x,
+                                              *request.grad_synapse_input, request.add_input_gradient));
   check_overlap(operations);
   return operations;
 }
@@ -326,7 +433,7 @@ OperationList make_backward(Layer& layer, const BackwardRequest& request, Tape& 
 namespace {
 
 TapeShape tape_left_by(const ForwardRequest& request) {
-  return request.tape == TapeMode::none ? TapeShape{} : TapeShape{request.x, request.tape, request.in_place};
+  return request.tape == TapeMode::none ? TapeShape{} : shape_of(request);
 }
 
 }  // namespace
@@ -337,14 +444,21 @@ bool run_forward(Layer& layer, const ForwardRequest& request, synfire_stream str
   const EagerCall call(*layer.context(), stream);
   const TapeShape left = tape_left_by(request);
   Tape* const tape = left.x ? &layer.eager_tape() : nullptr;
-  const Operation operation =
-      make_forward(layer, request, tape);  // not in a list, because an eager forward must not allocate
-  const bool captured = call.run({&operation, 1}, [&] {
+  const Forward pass = make_forward(layer, request, tape);
+  const auto spoil = [&] {
     if (tape) tape->spoil();
     layer.leave_tape(nullptr);
-  });
+  };
+  // Not in a list without a synapse, because an eager forward must not allocate then.
+  bool captured = false;
+  if (request.synapse) {
+    captured = call.run(with_product(layer, request, pass), spoil);
+  } else {
+    const Operation operation = pass;
+    captured = call.run({&operation, 1}, spoil);
+  }
   if (tape) {
-    tape->leave(left, tape->stamp(layer, left.x));
+    tape->leave(left, tape->stamp(layer, left));
     layer.expect_tape(*tape);
   }
   layer.leave_tape(tape);
@@ -354,7 +468,8 @@ bool run_forward(Layer& layer, const ForwardRequest& request, synfire_stream str
 void record_forward(Graph& graph, Layer& layer, const ForwardRequest& request) {
   graph.record([&](Recorder& recorder) {
     Tape* const tape = recorder.leaves(layer, tape_left_by(request));
-    return OperationList{make_forward(layer, request, tape)};
+    const Forward pass = make_forward(layer, request, tape);
+    return request.synapse ? with_product(layer, request, pass) : OperationList{pass};
   });
 }
 
@@ -364,16 +479,16 @@ bool run_backward(Layer& layer, const BackwardRequest& request, synfire_stream s
     fail_argument("SYN-BACKWARD-FORWARD",
                   "desc.forward names operation %u of a graph; a backward that runs now uses the forward that ran last",
                   *request.forward);
-  const bool with_gradients = !request.gradients.empty();
   const Ref<Tape> tape = layer.left_tape();
   const auto [shape, input] = tape->left();
-  tape->check(layer, layer.reads_input(shape, with_gradients) || shape.in_place);
+  if (!shape.x) fail_no_tape();
+  tape->check(layer, layer.reads_input(shape, request.use()));
   return call.run(make_backward(layer, request, *tape, shape));
 }
 
 void record_backward(Graph& graph, Layer& layer, const BackwardRequest& request) {
   graph.record([&](Recorder& recorder) {
-    Tape& tape = recorder.reads_tape(layer, request.forward, !request.gradients.empty());
+    Tape& tape = recorder.reads_tape(layer, request.forward, request.use());
     return make_backward(layer, request, tape, tape.expected().first);
   });
 }

@@ -40,8 +40,10 @@ RowArray<E> rows_of(const View& sequence, int64_t length) {
   return {data_of<E>(sequence), sequence.pitch, length};
 }
 
-SequenceRows rows_of(const Extents& e, const View& n_active) {
-  return {e.n_steps, e.batch, data_of<const uint32_t>(n_active)};
+template <class Op>
+SequenceRows rows_of(const Op& op) {
+  return {op.extents.n_steps, op.extents.batch, data_of<const uint32_t>(op.n_active),
+          data_of<const int64_t>(op.layer_active), op.synapse->spec().n_outputs};
 }
 
 template <class R>
@@ -129,7 +131,7 @@ template <class R>
 void enqueue_chains(const SynapseForward& op, Launcher& launcher) {
   const SynapseSpec& spec = op.synapse->spec();
   launch_chain<R>(false,
-                  {rows_of(op.extents, op.n_active),
+                  {rows_of(op),
                    as_numbers<R>(spec, op.input, op.converted, op.kept, op.extents, launcher),
                    {data_of<const R>(op.table), spec.table_pitch(), spec.n_outputs},
                    spec.n_outputs,
@@ -146,7 +148,7 @@ void enqueue_chains(const SynapseForward& op, Launcher& launcher) {
 template <class R>
 void enqueue_chains(const SynapseWeightGradient& op, Launcher& launcher) {
   const SynapseSpec& spec = op.synapse->spec();
-  const SequenceRows rows = rows_of(op.extents, op.n_active);
+  const SequenceRows rows = rows_of(op);
   const auto gradients = rows_of<const R>(op.grad_output, spec.n_outputs);
   launch_chain<R>(true,
                   {rows,
@@ -169,7 +171,7 @@ void enqueue_chains(const SynapseWeightGradient& op, Launcher& launcher) {
 void enqueue_chains(const SynapseInputGradient& op, Launcher& launcher) {
   const SynapseSpec& spec = op.synapse->spec();
   launch_chain<double>(false,
-                       {rows_of(op.extents, op.n_active),
+                       {rows_of(op),
                         rows_of<const double>(op.grad_output, spec.n_outputs),
                         {data_of<const double>(op.rows), spec.rows_pitch(), spec.n_inputs},
                         spec.n_inputs,
@@ -195,7 +197,7 @@ SpikeProduct product_of(const SynapseSpec& spec, int64_t n_rows, const Launcher&
 void enqueue_exact(const SynapseForward& op, Launcher& launcher) {
   const SynapseSpec& spec = op.synapse->spec();
   const int64_t n_rows = op.extents.n_steps * op.extents.batch, n_outputs = spec.n_outputs;
-  const SpikeProductLaunch launch = {rows_of(op.extents, op.n_active),
+  const SpikeProductLaunch launch = {rows_of(op),
                                      spec.n_inputs,
                                      n_outputs,
                                      as_bits(op.input, op.converted, op.extents, launcher),
@@ -227,7 +229,7 @@ constexpr int64_t few_rows = 256;
 void enqueue_few_rows(const SynapseWeightGradient& op, Launcher& launcher) {
   const SynapseSpec& spec = op.synapse->spec();
   const int64_t n_tiles = pieces(spec.n_outputs, few_rows_outputs) * pieces(spec.n_inputs, few_rows_inputs);
-  const FewRowsLaunch launch = {rows_of(op.extents, op.n_active),
+  const FewRowsLaunch launch = {rows_of(op),
                                 spec.n_inputs,
                                 rows_of<const float>(op.grad_output, spec.n_outputs),
                                 as_bits(op.input, op.converted, op.extents, launcher),
@@ -242,7 +244,7 @@ void enqueue_few_rows(const SynapseWeightGradient& op, Launcher& launcher) {
 
 void enqueue_exact(const SynapseWeightGradient& op, Launcher& launcher) {
   const SynapseSpec& spec = op.synapse->spec();
-  const SequenceRows rows = rows_of(op.extents, op.n_active);
+  const SequenceRows rows = rows_of(op);
   if (rows.count() <= few_rows) return enqueue_few_rows(op, launcher);
   const auto gradients = rows_of<const float>(op.grad_output, spec.n_outputs);
   const int n_planes = spec.gradient_bits / 8;
@@ -284,7 +286,7 @@ void enqueue_exact(const SynapseWeightGradient& op, Launcher& launcher) {
 
 void enqueue_exact(const SynapseInputGradient& op, Launcher& launcher) {
   const SynapseSpec& spec = op.synapse->spec();
-  const SequenceRows rows = rows_of(op.extents, op.n_active);
+  const SequenceRows rows = rows_of(op);
   const int64_t n_words = spec.table_pitch() / 32, row_groups = SynapseSpec::padded_columns(rows.count()) / 16;
   auto* const planes = data_of<uint8_t>(op.grad_on_grid);
   auto* const row_grid = data_of<int32_t>(op.row_grid);

@@ -35,8 +35,13 @@ bool is_long(const Extents& e, int64_t n_outputs) {
          static_cast<double>(parallel_threshold);
 }
 
-int64_t active_rows(const View& n_active, int64_t batch) {
-  return n_active ? std::min<int64_t>(*static_cast<const uint32_t*>(n_active.data), batch) : batch;
+template <class Op>
+int64_t active_rows(const Op& op) {
+  const int64_t batch = op.extents.batch;
+  const int64_t active =
+      op.n_active ? std::min<int64_t>(*static_cast<const uint32_t*>(op.n_active.data), batch) : batch;
+  if (!op.layer_active) return active;
+  return std::min(active, *static_cast<const int64_t*>(op.layer_active.data) / op.synapse->spec().n_outputs);
 }
 
 int64_t pieces(int64_t count, int64_t length) {
@@ -216,7 +221,7 @@ void run_exact(const SynapseForward& op, host::Launcher& launcher) {
   const host::SynapseKernels& kernels = SYNFIRE_SELECT_LEVEL(synapse_kernels);
   const SynapseSpec& spec = op.synapse->spec();
   const Extents& e = op.extents;
-  const int64_t active = active_rows(op.n_active, e.batch), n_tiles = pieces(spec.n_outputs, product_tile);
+  const int64_t active = active_rows(op), n_tiles = pieces(spec.n_outputs, product_tile);
   const auto* const table = static_cast<const int32_t*>(op.table.data);
   const auto* const grid = static_cast<const int32_t*>(op.grid.data);
   const auto* const bias = static_cast<const int32_t*>(op.bias_on_grid.data);
@@ -345,7 +350,7 @@ template <class R>
 void run_chains(const SynapseForward& op, host::Launcher& launcher) {
   const SynapseSpec& spec = op.synapse->spec();
   const Extents& e = op.extents;
-  const int64_t active = active_rows(op.n_active, e.batch);
+  const int64_t active = active_rows(op);
   const KeptInputs<R> kept(op.kept, e);
   const Numbers<R> input(op.input, e, spec.input == InputKind::spikes, kept);
   const auto scale = static_cast<double>(kept.scale());
@@ -372,7 +377,7 @@ void write_input_gradient(const SynapseInputGradient& op, int64_t t, int64_t b, 
 void run_chains(const SynapseInputGradient& op, host::Launcher& launcher) {
   const SynapseSpec& spec = op.synapse->spec();
   const Extents& e = op.extents;
-  const int64_t active = active_rows(op.n_active, e.batch);
+  const int64_t active = active_rows(op);
   const KeptInputs<double> kept(op.kept, e);
   if (!op.add) clear_inactive<double>(op.grad_input, e, active, spec.n_inputs);
   multiply<double>(
@@ -413,8 +418,7 @@ void run_exact(const SynapseInputGradient& op, host::Launcher& launcher) {
   const host::SynapseKernels& kernels = SYNFIRE_SELECT_LEVEL(synapse_kernels);
   const SynapseSpec& spec = op.synapse->spec();
   const Extents& e = op.extents;
-  const int64_t active = active_rows(op.n_active, e.batch), n_rows = e.n_steps * active,
-                n_tiles = pieces(spec.n_inputs, product_tile);
+  const int64_t active = active_rows(op), n_rows = e.n_steps * active, n_tiles = pieces(spec.n_inputs, product_tile);
   const KeptInputs<float> kept(op.kept, e);
   if (!op.add) clear_inactive<float>(op.grad_input, e, active, spec.n_inputs);
   put_gradients_on_grid(op, active, launcher);
@@ -522,7 +526,7 @@ void sum_weights(const SynapseWeightGradient& op, int64_t active, int64_t first_
 template <class R>
 void run_chains(const SynapseWeightGradient& op, host::Launcher& launcher) {
   const SynapseSpec& spec = op.synapse->spec();
-  const int64_t active = active_rows(op.n_active, op.extents.batch);
+  const int64_t active = active_rows(op);
   const int64_t n_tiles = pieces(spec.n_inputs, product_tile);
   launcher.for_each_range(
       pieces(spec.n_outputs, gradient_outputs) * n_tiles, wants_threads(op), [&](int64_t begin, int64_t end) {
@@ -538,7 +542,7 @@ void run_chains(const SynapseWeightGradient& op, host::Launcher& launcher) {
 class ExactGradient {
  public:
   ExactGradient(const SynapseWeightGradient& op, host::Launcher& launcher)
-      : op_(op), launcher_(launcher), active_(active_rows(op.n_active, op.extents.batch)) {}
+      : op_(op), launcher_(launcher), active_(active_rows(op)) {}
 
   void run() {
     find_grids();

@@ -37,16 +37,16 @@ View numbers(const SynapseSpec& spec, const Buffer& buffer, const char* name, co
   return stepped(buffer, name, {e.n_steps, e.batch, e.n_neurons}, text_of(spec.dtype, e), on_host);
 }
 
-View input_view(const SynapseSpec& spec, const Buffer& buffer, const Extents& e, bool on_host) {
-  if (spec.input == InputKind::spikes) return spike_view(buffer, "desc.input", e, on_host);
+View input_view(const SynapseSpec& spec, const Buffer& buffer, const char* name, const Extents& e, bool on_host) {
+  if (spec.input == InputKind::spikes) return spike_view(buffer, name, e, on_host);
   const int32_t dtype = buffer.dtype();
   const bool fits = spec.dtype == SYNFIRE_DTYPE_F64
                         ? dtype == SYNFIRE_DTYPE_F64
                         : dtype == SYNFIRE_DTYPE_F32 || dtype == SYNFIRE_DTYPE_F16 || dtype == SYNFIRE_DTYPE_BF16;
   if (!fits)
-    fail_argument("SYN-BUFFER-TYPE", "desc.input holds %s; %s is needed", name_of_dtype(dtype),
+    fail_argument("SYN-BUFFER-TYPE", "%s holds %s; %s is needed", name, name_of_dtype(dtype),
                   spec.dtype == SYNFIRE_DTYPE_F64 ? "f64" : "f32, f16 or bf16");
-  return stepped(buffer, "desc.input", {e.n_steps, e.batch, e.n_neurons}, text_of(dtype, e), on_host);
+  return stepped(buffer, name, {e.n_steps, e.batch, e.n_neurons}, text_of(dtype, e), on_host);
 }
 
 View n_active_view(const Buffer* buffer, bool on_host) {
@@ -117,10 +117,27 @@ void plan_scratch(SynapseWeightGradient& op) {
 
 // ---- operations -----------------------------------------------------------------------------------------------------
 
-SynapseWeightGradient weight_gradient(Synapse& synapse, const SynapseBackwardRequest& request, const Extents& e,
-                                      const View& grad_output, const View& n_active, const Kept& kept, bool on_host) {
+SynapseForward product(Synapse& synapse, const Extents& e, const View& input, const View& output, const View& n_active,
+                       const Kept& kept, bool on_host) {
+  SynapseForward op = {&synapse,
+                       e,
+                       input,
+                       output,
+                       n_active,
+                       synapse.table(),
+                       synapse.bias(),
+                       synapse.grid(),
+                       synapse.bias_on_grid(),
+                       synapse.table_planes(),
+                       {},
+                       kept};
+  if (!on_host) op.converted = converted_input(synapse.spec(), op.input, op.kept, e);
+  return op;
+}
+
+SynapseWeightGradient weight_gradient(Synapse& synapse, const Extents& e, const View& grad_output, const View& input,
+                                      const View& n_active, const Kept& kept, bool add, bool on_host) {
   const SynapseSpec& spec = synapse.spec();
-  const View input = input_view(spec, *request.input, e, on_host);
   synapse.prepare_gradients();
   SynapseWeightGradient op = {&synapse,
                               e,
@@ -130,7 +147,7 @@ SynapseWeightGradient weight_gradient(Synapse& synapse, const SynapseBackwardReq
                               synapse.weight_gradient(),
                               synapse.bias_gradient(),
                               synapse.mask(),
-                              request.add_gradients,
+                              add,
                               {},
                               {},
                               {},
@@ -151,21 +168,11 @@ SynapseWeightGradient weight_gradient(Synapse& synapse, const SynapseBackwardReq
   return op;
 }
 
-SynapseInputGradient input_gradient(Synapse& synapse, const SynapseBackwardRequest& request, const Extents& e,
-                                    const View& grad_output, const View& grad_input, const View& n_active,
-                                    const Kept& kept, bool on_host) {
-  SynapseInputGradient op = {&synapse,
-                             e,
-                             grad_output,
-                             grad_input,
-                             n_active,
-                             synapse.rows(),
-                             synapse.grid(),
-                             synapse.rows_planes(),
-                             request.add_input_gradient,
-                             {},
-                             {},
-                             kept};
+SynapseInputGradient input_gradient(Synapse& synapse, const Extents& e, const View& grad_output, const View& grad_input,
+                                    const View& n_active, const Kept& kept, bool add, bool on_host) {
+  SynapseInputGradient op = {
+      &synapse, e,  grad_output, grad_input, n_active, synapse.rows(), synapse.grid(), synapse.rows_planes(),
+      add,      {}, {},          kept};
   if (!synapse.spec().has_grid()) return op;
   op.grad_on_grid = on_host ? scratch(SYNFIRE_DTYPE_U32, e.n_steps * e.batch * synapse.spec().table_pitch())
                             : scratch(SYNFIRE_DTYPE_U8, 3 * SynapseSpec::padded_columns(e.n_steps * e.batch) *
@@ -206,20 +213,11 @@ OperationList synapse_forward(Synapse& synapse, const SynapseForwardRequest& req
   const SynapseSpec& spec = synapse.spec();
   const Extents e = input_extents(spec, request.n_steps, request.batch);
   const Extents outputs = checked_extents({e.n_steps, e.batch, spec.n_outputs});
-  SynapseForward op = {&synapse,
-                       e,
-                       input_view(spec, *request.input, e, on_host),
-                       numbers(spec, *request.output, "desc.output", outputs, on_host),
-                       n_active_view(request.n_active, on_host),
-                       synapse.table(),
-                       synapse.bias(),
-                       synapse.grid(),
-                       synapse.bias_on_grid(),
-                       synapse.table_planes(),
-                       {},
-                       kept_views(spec, request.input_mask, request.input_scale, e, on_host)};
-  if (!on_host) op.converted = converted_input(spec, op.input, op.kept, e);
-  OperationList operations = {op};
+  const View input = input_view(spec, *request.input, "desc.input", e, on_host);
+  const View output = numbers(spec, *request.output, "desc.output", outputs, on_host);
+  const Kept kept = kept_views(spec, request.input_mask, request.input_scale, e, on_host);
+  OperationList operations = {
+      product(synapse, e, input, output, n_active_view(request.n_active, on_host), kept, on_host)};
   check_overlap(operations);
   return operations;
 }
@@ -241,11 +239,15 @@ OperationList synapse_backward(Synapse& synapse, const SynapseBackwardRequest& r
   const View n_active = n_active_view(request.n_active, on_host);
   const Kept kept = kept_views(spec, request.input_mask, request.input_scale, e, on_host);
   OperationList operations;
-  if (request.input)
-    operations.emplace_back(weight_gradient(synapse, request, e, grad_output, n_active, kept, on_host));
+  if (request.input) {
+    const View input = input_view(spec, *request.input, "desc.input", e, on_host);
+    operations.emplace_back(
+        weight_gradient(synapse, e, grad_output, input, n_active, kept, request.add_gradients, on_host));
+  }
   if (request.grad_input) {
     const View grad_input = numbers(spec, *request.grad_input, "desc.grad_input", e, on_host);
-    operations.emplace_back(input_gradient(synapse, request, e, grad_output, grad_input, n_active, kept, on_host));
+    operations.emplace_back(
+        input_gradient(synapse, e, grad_output, grad_input, n_active, kept, request.add_input_gradient, on_host));
   }
   check_overlap(operations);
   return operations;
@@ -253,6 +255,57 @@ OperationList synapse_backward(Synapse& synapse, const SynapseBackwardRequest& r
 
 void record_synapse_backward(Graph& graph, Synapse& synapse, const SynapseBackwardRequest& request) {
   graph.record([&](Recorder& recorder) { return synapse_backward(synapse, request, recorder.on_host()); });
+}
+
+// ---- as a part of a layer's passes ----------------------------------------------------------------------------------
+
+void check_chain(const Synapse& synapse, const Extents& extents, int32_t arithmetic) {
+  const SynapseSpec& spec = synapse.spec();
+  if (spec.n_outputs != extents.n_neurons)
+    fail_argument("SYN-SYNAPSE-CHAIN", "desc.synapse has %lld outputs; the layer has %lld neurons",
+                  static_cast<long long>(spec.n_outputs), static_cast<long long>(extents.n_neurons));
+  if (spec.dtype != arithmetic)
+    fail_argument("SYN-SYNAPSE-CHAIN", "desc.synapse is of %s; %s is needed, the type of the layer's arithmetic",
+                  name_of_dtype(spec.dtype), name_of_dtype(arithmetic));
+}
+
+namespace {
+
+Extents input_extents(const SynapseOfLayer& part) {
+  return input_extents(part.synapse.spec(), part.extents.n_steps, part.extents.batch);
+}
+
+View input_view(const SynapseOfLayer& part, const Extents& e) {
+  return input_view(part.synapse.spec(), *part.input, part.input_name, e, part.on_host);
+}
+
+}  // namespace
+
+SynapseForward product_of(const SynapseOfLayer& part, const View& x) {
+  const Extents e = input_extents(part);
+  SynapseForward op =
+      product(part.synapse, e, input_view(part, e), x, n_active_view(part.n_active, part.on_host), {}, part.on_host);
+  op.layer_active = part.layer_active;
+  return op;
+}
+
+SynapseWeightGradient weight_gradient_of(const SynapseOfLayer& part, const View& grad_x, bool add) {
+  const Extents e = input_extents(part);
+  check_rows(e);
+  SynapseWeightGradient op = weight_gradient(part.synapse, e, grad_x, input_view(part, e),
+                                             n_active_view(part.n_active, part.on_host), {}, add, part.on_host);
+  op.layer_active = part.layer_active;
+  return op;
+}
+
+SynapseInputGradient input_gradient_of(const SynapseOfLayer& part, const View& grad_x, const Buffer& grad_input,
+                                       bool add) {
+  const Extents e = input_extents(part);
+  const View out = numbers(part.synapse.spec(), grad_input, "desc.grad_synapse_input", e, part.on_host);
+  SynapseInputGradient op =
+      input_gradient(part.synapse, e, grad_x, out, n_active_view(part.n_active, part.on_host), {}, add, part.on_host);
+  op.layer_active = part.layer_active;
+  return op;
 }
 
 // ---- objects --------------------------------------------------------------------------------------------------------
@@ -306,6 +359,7 @@ void write_synapse(Synapse& synapse, const char* name, const void* values, uint6
   else
     check_finite<float>(name, values, bytes);
   synapse.order().wait();
+  if (synapse.holds_weights(found)) synapse.mark_written();
   synapse.context()->device().upload(found.data, values, bytes);
   prepare(synapse);
 }

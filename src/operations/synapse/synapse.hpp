@@ -52,12 +52,14 @@ struct SynapseForward {
   View converted;  // scratch, on CUDA: spikes as bits, values in the type of the synapse; where they are stored
                    // otherwise, or values are dropped
   Kept kept = {};
+  View layer_active = {};  // of the layer whose X the output is: i64 [1], the active elements of a row [B, N]
 
   static constexpr const char* name = "synapse";
   static void operands(SynapseForward& op, OperandVisitor visit) {
-    visit({"desc.input", op.input, Access::read});
-    visit({"desc.output", op.output, Access::write});
+    visit({op.layer_active ? "desc.synapse_input" : "desc.input", op.input, Access::read});
+    visit({op.layer_active ? "the layer's X" : "desc.output", op.output, Access::write});
     visit({"desc.n_active", op.n_active, Access::read});
+    visit({"the layer's active rows", op.layer_active, Access::read});
     visit({"the synapse's weights on their grid", op.table, Access::read});
     visit({"the synapse's bias", op.bias, Access::read});
     visit({"the synapse's grid", op.grid, Access::read});
@@ -86,13 +88,15 @@ struct SynapseWeightGradient {
   View converted;      // scratch, on CUDA: as in SynapseForward
   View packed;         // scratch of an exact synapse, on CUDA: words [M / 32, K] of 32 rows (t, b) each, rows padded
   Kept kept = {};
+  View layer_active = {};  // as in SynapseForward
 
   static constexpr const char* name = "synapse gradient";
   static void operands(SynapseWeightGradient& op, OperandVisitor visit) {
     const Access access = op.add ? Access::update : Access::write;
-    visit({"desc.grad_output", op.grad_output, Access::read});
-    visit({"desc.input", op.input, Access::read});
-    visit({"desc.n_active", op.n_active, Access::read});
+    visit({op.layer_active ? "desc.grad_x_seq" : "desc.grad_output", op.grad_output, Access::read});
+    visit({op.layer_active ? "the forward's synapse_input" : "desc.input", op.input, Access::read});
+    visit({op.layer_active ? "the forward's n_active" : "desc.n_active", op.n_active, Access::read});
+    visit({"the layer's active rows", op.layer_active, Access::read});
     visit({"the synapse's mask", op.mask, Access::read});
     visit({"the synapse's weight gradient", op.weight_gradient, access});
     visit({"the synapse's bias gradient", op.bias_gradient, access});
@@ -120,12 +124,15 @@ struct SynapseInputGradient {
   View grad_on_grid;  // scratch, but in f64: i32 [T, B, N], rows padded; byte planes on CUDA
   View row_grid;      // likewise: the grid of each row [T, B], as an exponent
   Kept kept = {};
+  View layer_active = {};  // as in SynapseForward
 
   static constexpr const char* name = "synapse input gradient";
   static void operands(SynapseInputGradient& op, OperandVisitor visit) {
-    visit({"desc.grad_output", op.grad_output, Access::read});
-    visit({"desc.grad_input", op.grad_input, op.add ? Access::update : Access::write});
-    visit({"desc.n_active", op.n_active, Access::read});
+    visit({op.layer_active ? "desc.grad_x_seq" : "desc.grad_output", op.grad_output, Access::read});
+    visit({op.layer_active ? "desc.grad_synapse_input" : "desc.grad_input", op.grad_input,
+           op.add ? Access::update : Access::write});
+    visit({op.layer_active ? "the forward's n_active" : "desc.n_active", op.n_active, Access::read});
+    visit({"the layer's active rows", op.layer_active, Access::read});
     visit({"the synapse's weights on their grid", op.rows, Access::read});
     visit({"the synapse's grid", op.grid, Access::read});
     visit({"the synapse's byte planes", op.planes, Access::read});
@@ -173,6 +180,25 @@ struct SynapseBackwardRequest {
 };
 core::OperationList synapse_backward(Synapse& synapse, const SynapseBackwardRequest& request, bool on_host);
 void record_synapse_backward(core::Graph& graph, Synapse& synapse, const SynapseBackwardRequest& request);
+
+// ---- as a part of a layer's passes ----------------------------------------------------------------------------------
+
+// What makes the X of a layer, and the rows that the layer computes.
+struct SynapseOfLayer {
+  Synapse& synapse;
+  core::Extents extents;           // of X
+  core::Buffer *input, *n_active;  // n_active may be null
+  const char* input_name;          // for error texts
+  View layer_active;
+  bool on_host;
+};
+// Checks that the synapse makes X of such a layer.
+void check_chain(const Synapse& synapse, const core::Extents& extents, int32_t arithmetic);
+SynapseForward product_of(const SynapseOfLayer& part, const View& x);
+// Allocates the gradients of the synapse.
+SynapseWeightGradient weight_gradient_of(const SynapseOfLayer& part, const View& grad_x, bool add);
+SynapseInputGradient input_gradient_of(const SynapseOfLayer& part, const View& grad_x, const core::Buffer& grad_input,
+                                       bool add);
 
 }  // namespace synfire::operations
 

@@ -30,17 +30,17 @@ A neuron model with a fixed shape, its parameters, its state and its tape.
 """
 const synfire_layer = Ptr{synfire_layer_s}
 
-mutable struct synfire_graph_s end
-"""
-An ordered list of operations, recorded once, instantiated once, replayed many times.
-"""
-const synfire_graph = Ptr{synfire_graph_s}
-
 mutable struct synfire_synapse_s end
 """
 Weights `[N, K]` from K inputs to N outputs, and a bias `[N]`.
 """
 const synfire_synapse = Ptr{synfire_synapse_s}
+
+mutable struct synfire_graph_s end
+"""
+An ordered list of operations, recorded once, instantiated once, replayed many times.
+"""
+const synfire_graph = Ptr{synfire_graph_s}
 
 mutable struct synfire_optimizer_s end
 """
@@ -299,9 +299,10 @@ struct synfire_layer_memory
     narrow_tape_bytes::UInt64
     narrow_tape_spike_bytes::UInt64
     per_neuron_value_bytes::UInt64
+    synapse_tape_bytes::UInt64
 end
-synfire_layer_memory(; checkpoint_interval=0, state_bytes=0, parameter_bytes=0, per_neuron_parameter_bytes=0, tape_bytes=0, gradient_bytes=0, per_neuron_gradient_bytes=0, stored_tape_bytes=0, narrow_tape_bytes=0, narrow_tape_spike_bytes=0, per_neuron_value_bytes=0) =
-    synfire_layer_memory(sizeof(synfire_layer_memory), checkpoint_interval, state_bytes, parameter_bytes, per_neuron_parameter_bytes, tape_bytes, gradient_bytes, per_neuron_gradient_bytes, stored_tape_bytes, narrow_tape_bytes, narrow_tape_spike_bytes, per_neuron_value_bytes)
+synfire_layer_memory(; checkpoint_interval=0, state_bytes=0, parameter_bytes=0, per_neuron_parameter_bytes=0, tape_bytes=0, gradient_bytes=0, per_neuron_gradient_bytes=0, stored_tape_bytes=0, narrow_tape_bytes=0, narrow_tape_spike_bytes=0, per_neuron_value_bytes=0, synapse_tape_bytes=0) =
+    synfire_layer_memory(sizeof(synfire_layer_memory), checkpoint_interval, state_bytes, parameter_bytes, per_neuron_parameter_bytes, tape_bytes, gradient_bytes, per_neuron_gradient_bytes, stored_tape_bytes, narrow_tape_bytes, narrow_tape_spike_bytes, per_neuron_value_bytes, synapse_tape_bytes)
 
 """
 One parameter of a layer.
@@ -335,9 +336,12 @@ struct synfire_forward_desc
     w_seq::synfire_buffer
     in_place::Int32
     reserved::UInt32
+    synapse::synfire_synapse
+    synapse_input::synfire_buffer
+    n_active::synfire_buffer
 end
-synfire_forward_desc(; tape=0, x=C_NULL, spikes=C_NULL, v_init=C_NULL, v_final=C_NULL, v_seq=C_NULL, h_seq=C_NULL, w_init=C_NULL, w_final=C_NULL, w_seq=C_NULL, in_place=0, reserved=0) =
-    synfire_forward_desc(sizeof(synfire_forward_desc), tape, x, spikes, v_init, v_final, v_seq, h_seq, w_init, w_final, w_seq, in_place, reserved)
+synfire_forward_desc(; tape=0, x=C_NULL, spikes=C_NULL, v_init=C_NULL, v_final=C_NULL, v_seq=C_NULL, h_seq=C_NULL, w_init=C_NULL, w_final=C_NULL, w_seq=C_NULL, in_place=0, reserved=0, synapse=C_NULL, synapse_input=C_NULL, n_active=C_NULL) =
+    synfire_forward_desc(sizeof(synfire_forward_desc), tape, x, spikes, v_init, v_final, v_seq, h_seq, w_init, w_final, w_seq, in_place, reserved, synapse, synapse_input, n_active)
 
 """
 A parameter whose gradient a backward computes.
@@ -367,9 +371,14 @@ struct synfire_backward_desc
     n_parameter_gradients::UInt64
     forward::UInt32
     add_parameter_gradients::Int32
+    grad_synapse_input::synfire_buffer
+    add_synapse_gradients::Int32
+    add_input_gradient::Int32
+    skip_synapse_gradients::Int32
+    reserved::UInt32
 end
-synfire_backward_desc(; in_place=0, grad_spike_seq=C_NULL, grad_v_seq=C_NULL, grad_v_final=C_NULL, grad_x_seq=C_NULL, grad_v_init=C_NULL, grad_w_seq=C_NULL, grad_w_final=C_NULL, grad_w_init=C_NULL, parameter_gradients=C_NULL, n_parameter_gradients=0, forward=0, add_parameter_gradients=0) =
-    synfire_backward_desc(sizeof(synfire_backward_desc), in_place, grad_spike_seq, grad_v_seq, grad_v_final, grad_x_seq, grad_v_init, grad_w_seq, grad_w_final, grad_w_init, parameter_gradients, n_parameter_gradients, forward, add_parameter_gradients)
+synfire_backward_desc(; in_place=0, grad_spike_seq=C_NULL, grad_v_seq=C_NULL, grad_v_final=C_NULL, grad_x_seq=C_NULL, grad_v_init=C_NULL, grad_w_seq=C_NULL, grad_w_final=C_NULL, grad_w_init=C_NULL, parameter_gradients=C_NULL, n_parameter_gradients=0, forward=0, add_parameter_gradients=0, grad_synapse_input=C_NULL, add_synapse_gradients=0, add_input_gradient=0, skip_synapse_gradients=0, reserved=0) =
+    synfire_backward_desc(sizeof(synfire_backward_desc), in_place, grad_spike_seq, grad_v_seq, grad_v_final, grad_x_seq, grad_v_init, grad_w_seq, grad_w_final, grad_w_init, parameter_gradients, n_parameter_gradients, forward, add_parameter_gradients, grad_synapse_input, add_synapse_gradients, add_input_gradient, skip_synapse_gradients, reserved)
 
 """
 Values for one parameter: an element of the list that synfire_layer_set_parameters() takes.

@@ -141,10 +141,11 @@ end
 # ---- forward! --------------------------------------------------------------------------------------------------------
 
 function forward_request(context::Context, layer::Layer; x, spikes=nothing, v_init=nothing, v_final=nothing,
-                         v_seq=nothing, h_seq=nothing, w_init=nothing, w_final=nothing, w_seq=nothing, tape=:recompute,
-                         in_place::Bool=false, unknown...)
+                         v_seq=nothing, h_seq=nothing, w_init=nothing, w_final=nothing, w_seq=nothing,
+                         synapse::Union{Synapse,Nothing}=nothing, synapse_input=nothing, active=nothing,
+                         tape=:recompute, in_place::Bool=false, unknown...)
     isempty(unknown) || throw_unknown(unknown, (:x, :spikes, :v_init, :v_final, :v_seq, :h_seq, :w_init, :w_final,
-                                                :w_seq, :tape, :in_place))
+                                                :w_seq, :synapse, :synapse_input, :active, :tape, :in_place))
     operands = Operands(context, layer.neurons)
     return Request(operands, LibSynfire.synfire_forward_desc(
         x=buffer!(operands, x),
@@ -156,13 +157,17 @@ function forward_request(context::Context, layer::Layer; x, spikes=nothing, v_in
         w_init=buffer!(operands, w_init),
         w_final=buffer!(operands, w_final),
         w_seq=buffer!(operands, w_seq),
+        synapse=handle!(operands, synapse),
+        synapse_input=buffer!(operands, synapse_input),
+        n_active=buffer!(operands, active),
         tape=constant("tape", LibSynfire.tape_names, tape),
         in_place=in_place))
 end
 
 """
     forward!(graph, layer; x, spikes=nothing, v_init=nothing, v_final=nothing, v_seq=nothing, h_seq=nothing,
-             w_init=nothing, w_final=nothing, w_seq=nothing, tape=:recompute, in_place=false)
+             w_init=nothing, w_final=nothing, w_seq=nothing, synapse=nothing, synapse_input=nothing, active=nothing,
+             tape=:recompute, in_place=false)
 
 Appends a forward pass. All checks happen here, none at launch. A layer may occur in a graph any number of times: each
 forward that starts from the layer's state continues from the state that the previous one left.
@@ -172,7 +177,7 @@ in a 16-bit layer, each sequence may also be f32. States `[N, B]` are f32, or f6
 
 Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 
-- `x`: X `[N, B, T]`, read.
+- `x`: X `[N, B, T]`, read. `nothing` exactly if `synapse` is given.
 - `spikes`: S, written: dense `[N, B, T]` of 0 and 1 (of the type of other sequences, or `:u8`), `:bits` `[cld(N, 32),
   B, T]`, or `:time_bits` `[N, B, cld(T, 32)]`. Optional; LI has none.
 - `v_init`: V before the first step `[N, B]`, read. `nothing` (default): the forward starts from the layer's own state
@@ -185,9 +190,14 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
   for models with a second variable only.
 - `w_final`: W after the last step `[N, B]`, written. Optional.
 - `w_seq`: W after every step `[N, B, T]`, written. Optional.
+- `synapse`: A synapse with N outputs that makes X: an f32 one, or f64 for an f64 layer. Default: `nothing`, `x` is X.
+- `synapse_input`: What the synapse reads, as `input` of [`synapse_forward!`](@ref). Given exactly if `synapse` is. The
+  backward reads it again for gradients of weights, so it must not change until then.
+- `active`: As `active` of [`synapse_forward!`](@ref): X of other rows is +0, and they count in no gradient of the
+  synapse, nor do rows that are not active in the layer (`LibSynfire.synfire_layer_set_n_active`). Only with `synapse`.
 - `tape`: One of `:recompute`, `:none`, `:store`, `:store_narrow`. Default: recompute.
 - `in_place`: `true`: a tape mode that stores H writes it over X, which must have the type in which H is stored.
-  Gradients of parameters cannot then be computed. Default `false`: H has memory of its own.
+  Gradients of parameters cannot then be computed, except behind a synapse. Default `false`: H has memory of its own.
 """
 forward!(graph::Graph, layer::Layer; arguments...) =
     record!(LibSynfire.synfire_graph_record_forward, forward_request(graph.context, layer; arguments...), graph, layer)
@@ -205,11 +215,14 @@ forward!(layer::Layer; stream=nothing, arguments...) =
 
 function backward_request(context::Context, layer::Layer; grad_spike_seq=nothing, grad_v_seq=nothing,
                           grad_v_final=nothing, grad_x_seq=nothing, grad_v_init=nothing, grad_w_seq=nothing,
-                          grad_w_final=nothing, grad_w_init=nothing, parameter_gradients=(), in_place::Bool=false,
-                          of=nothing, add_parameter_gradients::Bool=false, unknown...)
+                          grad_w_final=nothing, grad_w_init=nothing, parameter_gradients=(), grad_synapse_input=nothing,
+                          in_place::Bool=false, of=nothing, add_parameter_gradients::Bool=false,
+                          add_synapse_gradients::Bool=false, add_input_gradient::Bool=false,
+                          skip_synapse_gradients::Bool=false, unknown...)
     isempty(unknown) || throw_unknown(unknown, (:grad_spike_seq, :grad_v_seq, :grad_v_final, :grad_x_seq, :grad_v_init,
                                                 :grad_w_seq, :grad_w_final, :grad_w_init, :parameter_gradients,
-                                                :in_place, :of, :add_parameter_gradients))
+                                                :grad_synapse_input, :in_place, :of, :add_parameter_gradients,
+                                                :add_synapse_gradients, :add_input_gradient, :skip_synapse_gradients))
     operands = Operands(context, layer.neurons)
     parameter_gradients_list = named_buffers!(operands, LibSynfire.synfire_parameter_gradient, parameter_gradients)
     return Request(operands, LibSynfire.synfire_backward_desc(
@@ -223,15 +236,21 @@ function backward_request(context::Context, layer::Layer; grad_spike_seq=nothing
         grad_w_init=buffer!(operands, grad_w_init),
         parameter_gradients=pointer_or_null(parameter_gradients_list),
         n_parameter_gradients=length(parameter_gradients_list),
+        grad_synapse_input=buffer!(operands, grad_synapse_input),
         in_place=in_place,
         forward=of === nothing ? 0 : whole_size("of", of) + 1,
-        add_parameter_gradients=add_parameter_gradients))
+        add_parameter_gradients=add_parameter_gradients,
+        add_synapse_gradients=add_synapse_gradients,
+        add_input_gradient=add_input_gradient,
+        skip_synapse_gradients=skip_synapse_gradients))
 end
 
 """
     backward!(graph, layer; grad_spike_seq=nothing, grad_v_seq=nothing, grad_v_final=nothing, grad_x_seq=nothing,
               grad_v_init=nothing, grad_w_seq=nothing, grad_w_final=nothing, grad_w_init=nothing,
-              parameter_gradients=(), in_place=false, of=nothing, add_parameter_gradients=false)
+              parameter_gradients=(), grad_synapse_input=nothing, in_place=false, of=nothing,
+              add_parameter_gradients=false, add_synapse_gradients=false, add_input_gradient=false,
+              skip_synapse_gradients=false)
 
 Appends a backward pass through time for a forward of the layer: the one that `of` names, else the one recorded last in
 this graph, else the one that was recorded or run last anywhere. If that forward does not run in the same replay,
@@ -246,7 +265,8 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 - `grad_v_seq`: dL/dV of every step `[N, B, T]`, read. Optional.
 - `grad_v_final`: dL/dV of the final state `[N, B]`, read; added to that of the last step. It is the `grad_v_init` of
   the window that follows. Optional.
-- `grad_x_seq`: dL/dX `[N, B, T]`, written. Optional; at least one output is needed.
+- `grad_x_seq`: dL/dX `[N, B, T]`, written. Optional; at least one output is needed. Behind a synapse, it is f32 in
+  16-bit layers, and gradients of the synapse need no buffer here.
 - `grad_v_init`: dL/dV_init `[N, B]`, written. Optional; at least one output is needed.
 - `grad_w_seq`: dL/dW of every step `[N, B, T]`, read. Optional. The w fields are for models with a second variable
   only.
@@ -259,12 +279,19 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
   with one element, the sum over all neurons, batch rows and steps, or with N elements, the sum over batch rows and
   steps for each neuron. Sums are computed in f64 in a fixed order, so that every run and every machine gives the same
   bits.
+- `grad_synapse_input`: dL/d(input) of the forward's synapse, written: f32 (f64 in an f64 layer). Optional.
 - `in_place`: `true`: `grad_x_seq` may use the memory of `grad_spike_seq`, with the same type and pitch. Default
   `false`: this is refused.
 - `of`: In a graph: which forward of the layer, by the number that [`last_operation`](@ref) gave for it. Default: the
   newest forward of the layer in the graph or, where it has none, the forward that was recorded or run last anywhere.
 - `add_parameter_gradients`: `true`: gradients of parameters are added to the contents of their buffers, in f64, and
   rounded once. Default `false`: they replace the contents.
+- `add_synapse_gradients`: `true`: gradients of weights and bias are added to what the synapse holds. Default `false`:
+  they replace it.
+- `add_input_gradient`: `true`: dL/d(input) is added to what `grad_synapse_input` holds. Default `false`: it replaces
+  it.
+- `skip_synapse_gradients`: `true`: gradients of weights and bias are not computed, and the synapse's are left as they
+  are. Default 0.
 """
 backward!(graph::Graph, layer::Layer; arguments...) =
     record!(LibSynfire.synfire_graph_record_backward,

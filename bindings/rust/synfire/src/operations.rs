@@ -105,11 +105,14 @@ pub struct Forward<'a> {
     pub(crate) w_final: Option<&'a Arc<BufferCore>>,
     pub(crate) w_seq: Option<&'a Arc<BufferCore>>,
     pub(crate) in_place: bool,
+    pub(crate) synapse: Option<&'a Synapse>,
+    pub(crate) synapse_input: Option<&'a Arc<BufferCore>>,
+    pub(crate) n_active: Option<&'a Arc<BufferCore>>,
 }
 impl<'a> Forward<'a> {
     /// With what it needs; everything else has its default.
     ///
-    /// - `x`: X `[T, B, N]`, read.
+    /// - `x`: X `[T, B, N]`, read. Null exactly if `synapse` is given.
     pub fn new<T: Element>(x: &'a Buffer<T>) -> Self {
         Forward {
             tape: Tape::Recompute,
@@ -123,6 +126,9 @@ impl<'a> Forward<'a> {
             w_final: None,
             w_seq: None,
             in_place: false,
+            synapse: None,
+            synapse_input: None,
+            n_active: None,
         }
     }
     /// One of [`Tape`]. Default: recompute.
@@ -175,6 +181,23 @@ impl<'a> Forward<'a> {
         self.w_seq = Some(&w_seq.core);
         self
     }
+    /// A synapse with N outputs that makes X: an f32 one, or f64 for an f64 layer. Default: null, `x` is X.
+    pub fn synapse(mut self, synapse: &'a Synapse) -> Self {
+        self.synapse = Some(synapse);
+        self
+    }
+    /// What the synapse reads, as `input` of [`SynapseForward`]. Given exactly if `synapse` is. The backward reads it
+    /// again for gradients of weights, so it must not change until then. Its shape: spikes `[T, B, K]`.
+    pub fn synapse_input<T: Element>(mut self, synapse_input: &'a Buffer<T>) -> Self {
+        self.synapse_input = Some(&synapse_input.core);
+        self
+    }
+    /// As [`SynapseForward::n_active`]: X of other rows is +0, and they count in no gradient of the synapse, nor do rows
+    /// that are not active in the layer ([`Layer::set_n_active`]). Only with `synapse`. Its shape: `[1]`.
+    pub fn n_active<T: Element>(mut self, n_active: &'a Buffer<T>) -> Self {
+        self.n_active = Some(&n_active.core);
+        self
+    }
     pub(crate) fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
         [
             Some(self.x),
@@ -186,6 +209,8 @@ impl<'a> Forward<'a> {
             self.w_init,
             self.w_final,
             self.w_seq,
+            self.synapse_input,
+            self.n_active,
         ]
         .into_iter()
         .flatten()
@@ -205,6 +230,9 @@ impl<'a> Forward<'a> {
             w_seq: self.w_seq.map_or(null_mut(), |core| core.raw),
             in_place: self.in_place.into(),
             reserved: 0,
+            synapse: self.synapse.map_or(null_mut(), |synapse| synapse.core.raw),
+            synapse_input: self.synapse_input.map_or(null_mut(), |core| core.raw),
+            n_active: self.n_active.map_or(null_mut(), |core| core.raw),
         }
     }
 }
@@ -226,6 +254,10 @@ pub struct Backward<'a> {
     pub(crate) parameter_gradients: Vec<(String, &'a Arc<BufferCore>)>,
     pub(crate) forward: u32,
     pub(crate) add_parameter_gradients: bool,
+    pub(crate) grad_synapse_input: Option<&'a Arc<BufferCore>>,
+    pub(crate) add_synapse_gradients: bool,
+    pub(crate) add_input_gradient: bool,
+    pub(crate) skip_synapse_gradients: bool,
 }
 impl<'a> Backward<'a> {
     /// With everything at its default.
@@ -243,6 +275,10 @@ impl<'a> Backward<'a> {
             parameter_gradients: Vec::new(),
             forward: 0,
             add_parameter_gradients: false,
+            grad_synapse_input: None,
+            add_synapse_gradients: false,
+            add_input_gradient: false,
+            skip_synapse_gradients: false,
         }
     }
     /// dL/dS `[T, B, N]`, read. LI has none.
@@ -261,7 +297,8 @@ impl<'a> Backward<'a> {
         self.grad_v_final = Some(&grad_v_final.core);
         self
     }
-    /// dL/dX `[T, B, N]`, written. At least one output is needed.
+    /// dL/dX `[T, B, N]`, written. At least one output is needed. Behind a synapse, it is f32 in 16-bit layers, and
+    /// gradients of the synapse need no buffer here.
     pub fn grad_x_seq<T: Element>(mut self, grad_x_seq: &'a Buffer<T>) -> Self {
         self.grad_x_seq = Some(&grad_x_seq.core);
         self
@@ -286,6 +323,26 @@ impl<'a> Backward<'a> {
         self.grad_w_init = Some(&grad_w_init.core);
         self
     }
+    /// dL/d(input) of the forward's synapse, written: f32 (f64 in an f64 layer). Its shape: `[T, B, K]`.
+    pub fn grad_synapse_input<T: Element>(mut self, grad_synapse_input: &'a Buffer<T>) -> Self {
+        self.grad_synapse_input = Some(&grad_synapse_input.core);
+        self
+    }
+    /// `true`: gradients of weights and bias are added to what the synapse holds. `false` (default): they replace it.
+    pub fn add_synapse_gradients(mut self, add_synapse_gradients: bool) -> Self {
+        self.add_synapse_gradients = add_synapse_gradients;
+        self
+    }
+    /// `true`: dL/d(input) is added to what `grad_synapse_input` holds. `false` (default): it replaces it.
+    pub fn add_input_gradient(mut self, add_input_gradient: bool) -> Self {
+        self.add_input_gradient = add_input_gradient;
+        self
+    }
+    /// `true`: gradients of weights and bias are not computed, and the synapse's are left as they are. Default 0.
+    pub fn skip_synapse_gradients(mut self, skip_synapse_gradients: bool) -> Self {
+        self.skip_synapse_gradients = skip_synapse_gradients;
+        self
+    }
     pub(crate) fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
         [
             self.grad_spike_seq,
@@ -296,6 +353,7 @@ impl<'a> Backward<'a> {
             self.grad_w_seq,
             self.grad_w_final,
             self.grad_w_init,
+            self.grad_synapse_input,
         ]
         .into_iter()
         .flatten()
@@ -327,6 +385,11 @@ impl<'a> Backward<'a> {
             n_parameter_gradients: parameter_gradients.len() as u64,
             forward: self.forward,
             add_parameter_gradients: self.add_parameter_gradients.into(),
+            grad_synapse_input: self.grad_synapse_input.map_or(null_mut(), |core| core.raw),
+            add_synapse_gradients: self.add_synapse_gradients.into(),
+            add_input_gradient: self.add_input_gradient.into(),
+            skip_synapse_gradients: self.skip_synapse_gradients.into(),
+            reserved: 0,
         }
     }
 }

@@ -10,11 +10,11 @@ pub fn table() -> Vec<String> {
     structure!(lines, synfire_context_properties { struct_size, backend, device, fallback_reason, n_threads, compute_major, compute_minor, n_multiprocessors, driver_version, runtime_version, memory_bytes, name });
     structure!(lines, synfire_buffer_desc { struct_size, memory, dtype, reserved, n_elements, data, row_pitch, release, release_user, release_flag, shape });
     structure!(lines, synfire_layer_desc { struct_size, model, n_steps, n_neurons, batch, dtype, reset, surrogate, detach_reset, undecayed_input, threads_per_block });
-    structure!(lines, synfire_layer_memory { struct_size, checkpoint_interval, state_bytes, parameter_bytes, per_neuron_parameter_bytes, tape_bytes, gradient_bytes, per_neuron_gradient_bytes, stored_tape_bytes, narrow_tape_bytes, narrow_tape_spike_bytes, per_neuron_value_bytes });
+    structure!(lines, synfire_layer_memory { struct_size, checkpoint_interval, state_bytes, parameter_bytes, per_neuron_parameter_bytes, tape_bytes, gradient_bytes, per_neuron_gradient_bytes, stored_tape_bytes, narrow_tape_bytes, narrow_tape_spike_bytes, per_neuron_value_bytes, synapse_tape_bytes });
     structure!(lines, synfire_parameter_info { struct_size, open_range, length, default_value, minimum, maximum, name });
-    structure!(lines, synfire_forward_desc { struct_size, tape, x, spikes, v_init, v_final, v_seq, h_seq, w_init, w_final, w_seq, in_place, reserved });
+    structure!(lines, synfire_forward_desc { struct_size, tape, x, spikes, v_init, v_final, v_seq, h_seq, w_init, w_final, w_seq, in_place, reserved, synapse, synapse_input, n_active });
     structure!(lines, synfire_parameter_gradient { name, gradient });
-    structure!(lines, synfire_backward_desc { struct_size, in_place, grad_spike_seq, grad_v_seq, grad_v_final, grad_x_seq, grad_v_init, grad_w_seq, grad_w_final, grad_w_init, parameter_gradients, n_parameter_gradients, forward, add_parameter_gradients });
+    structure!(lines, synfire_backward_desc { struct_size, in_place, grad_spike_seq, grad_v_seq, grad_v_final, grad_x_seq, grad_v_init, grad_w_seq, grad_w_final, grad_w_init, parameter_gradients, n_parameter_gradients, forward, add_parameter_gradients, grad_synapse_input, add_synapse_gradients, add_input_gradient, skip_synapse_gradients, reserved });
     structure!(lines, synfire_parameter_values { name, values, count });
     structure!(lines, synfire_state_desc { struct_size, reserved, first_row, n_rows, name, buffer });
     structure!(lines, synfire_copy_rows_desc { struct_size, reserved, source, first_row, n_rows, destination_row });
@@ -49,8 +49,8 @@ pub fn table() -> Vec<String> {
     lines.push(format!("type\tsynfire_context\t{}", size_of::<synfire_context>()));
     lines.push(format!("type\tsynfire_buffer\t{}", size_of::<synfire_buffer>()));
     lines.push(format!("type\tsynfire_layer\t{}", size_of::<synfire_layer>()));
-    lines.push(format!("type\tsynfire_graph\t{}", size_of::<synfire_graph>()));
     lines.push(format!("type\tsynfire_synapse\t{}", size_of::<synfire_synapse>()));
+    lines.push(format!("type\tsynfire_graph\t{}", size_of::<synfire_graph>()));
     lines.push(format!("type\tsynfire_optimizer\t{}", size_of::<synfire_optimizer>()));
     lines.push(format!("constant\tSYNFIRE_OK\t{}", SYNFIRE_OK));
     lines.push(format!("constant\tSYNFIRE_PENDING\t{}", SYNFIRE_PENDING));
