@@ -135,8 +135,8 @@ void Graph::plan_tapes() {
                runs(update.operation);
       });
     };
-    const auto n_written = std::count_if(written_.begin(), written_.end(),
-                                         [&](const Written& other) { return left.reads(other.buffer); });
+    const auto n_written =
+        std::count_if(written_.begin(), written_.end(), [&](const Written& other) { return left.reads(other.buffer); });
     leaves_.push_back({forward.layer, forward.tape.get(), left, static_cast<size_t>(&forward - forwards_.data()), true,
                        forward.n_overwritten + (moved ? 1 : 0), static_cast<int>(n_written), updates(true),
                        updates(false), is_rewritten(left.synapse, forward.operation + 1, UINT32_MAX),
@@ -144,8 +144,7 @@ void Graph::plan_tapes() {
   }
   rewritten_.clear();
   for (const RecordedRewrite& rewrite : rewrites_)
-    if (runs(rewrite.operation) &&
-        std::find(rewritten_.begin(), rewritten_.end(), rewrite.synapse) == rewritten_.end())
+    if (runs(rewrite.operation) && std::find(rewritten_.begin(), rewritten_.end(), rewrite.synapse) == rewritten_.end())
       rewritten_.push_back(rewrite.synapse);
   updated_.clear();
   for (const RecordedUpdate& update : updates_) {

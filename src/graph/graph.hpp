@@ -25,7 +25,7 @@ struct RecordedForward {
   Ref<Tape> tape;  // null for inference
   TapeShape left;
   int n_overwritten = 0;  // of X and n_active: how many a later operation of the replay overwrites
-  TapeStamp stamp = {};      // in the launch that runs its list on this thread now
+  TapeStamp stamp = {};   // in the launch that runs its list on this thread now
 };
 
 // A recorded backward, and the recorded forward whose tape it reads: none if that forward runs outside the graph.
@@ -233,14 +233,14 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
     Layer* layer;
     Tape* tape;  // null: for inference
     TapeShape shape;
-    size_t forward;      // that leaves it
-    bool last;           // of the replay's forwards of the layer
-    int n_overwritten;   // of X and n_active, after they were read
-    int n_written;       // by any operation of the replay, of which the count is known at its end
-    bool outdated;       // a parameter is updated after the forward
-    bool updated;        // or before it, likewise
-    bool reweighted;     // the weights of its synapse are written after it
-    bool weighted;       // or by any operation, likewise
+    size_t forward;     // that leaves it
+    bool last;          // of the replay's forwards of the layer
+    int n_overwritten;  // of X and n_active, after they were read
+    int n_written;      // by any operation of the replay, of which the count is known at its end
+    bool outdated;      // a parameter is updated after the forward
+    bool updated;       // or before it, likewise
+    bool reweighted;    // the weights of its synapse are written after it
+    bool weighted;      // or by any operation, likewise
     TapeStamp stamp = {};
   };
   struct Updated {

@@ -20,9 +20,10 @@ namespace synfire::core {
 void Graph::check_tapes() const {
   for (const TapeNeed& need : needs_) {
     if (need.never)
-      fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-DISABLED",
-           "an operation that is enabled reads the tape of a forward that is disabled, and an update of the same layer, "
-           "or of its synapse, runs before it");
+      fail(
+          SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-DISABLED",
+          "an operation that is enabled reads the tape of a forward that is disabled, and an update of the same layer, "
+          "or of its synapse, runs before it");
     need.tape->check(*need.layer, need.shape, need.reads_input);
   }
 }
@@ -49,10 +50,8 @@ TapeStamp stamp_of(const Layer& layer, const Tape* tape, const TapeShape& shape)
 [[gnu::hot]] void Graph::stamp_tapes() noexcept {
   for (TapeLeft& left : leaves_) left.stamp = stamp_of(*left.layer, left.tape, left.shape);
   if (!observed_) return;
-  for (RecordedForward& forward : forwards_)
-    forward.stamp = stamp_of(*forward.layer, forward.tape.get(), forward.left);
-  for (RecordedBackward& backward : backwards_)
-    backward.stamp = backward.tape->stamp(*backward.layer, backward.shape);
+  for (RecordedForward& forward : forwards_) forward.stamp = stamp_of(*forward.layer, forward.tape.get(), forward.left);
+  for (RecordedBackward& backward : backwards_) backward.stamp = backward.tape->stamp(*backward.layer, backward.shape);
 }
 
 // A callback of the replay may have set a parameter, run a layer or written an X since the forward.

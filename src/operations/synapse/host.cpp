@@ -373,8 +373,7 @@ void run_exact(const SynapseInputGradient& op, host::Launcher& launcher) {
   const host::SynapseKernels& kernels = SYNFIRE_SELECT_LEVEL(synapse_kernels);
   const SynapseSpec& spec = op.synapse->spec();
   const Extents& e = op.extents;
-  const int64_t active = active_rows(op), n_rows = e.n_steps * active,
-                n_tiles = pieces(spec.n_inputs, product_tile);
+  const int64_t active = active_rows(op), n_rows = e.n_steps * active, n_tiles = pieces(spec.n_inputs, product_tile);
   if (!op.add) clear_inactive<float>(op.grad_input, e, active, spec.n_inputs);
   put_gradients_on_grid(op, active, launcher);
   const auto* const weights = static_cast<const int32_t*>(op.rows.data);

@@ -151,19 +151,11 @@ SynapseWeightGradient weight_gradient(Synapse& synapse, const Extents& e, const 
   return op;
 }
 
-SynapseInputGradient input_gradient(Synapse& synapse, const Extents& e, const View& grad_output,
-                                    const View& grad_input, const View& n_active, bool add, bool on_host) {
-  SynapseInputGradient op = {&synapse,
-                             e,
-                             grad_output,
-                             grad_input,
-                             n_active,
-                             synapse.rows(),
-                             synapse.grid(),
-                             synapse.rows_planes(),
-                             add,
-                             {},
-                             {}};
+SynapseInputGradient input_gradient(Synapse& synapse, const Extents& e, const View& grad_output, const View& grad_input,
+                                    const View& n_active, bool add, bool on_host) {
+  SynapseInputGradient op = {
+      &synapse, e,  grad_output, grad_input, n_active, synapse.rows(), synapse.grid(), synapse.rows_planes(),
+      add,      {}, {}};
   if (!synapse.spec().has_grid()) return op;
   op.grad_on_grid = on_host ? scratch(SYNFIRE_DTYPE_U32, e.n_steps * e.batch * synapse.spec().table_pitch())
                             : scratch(SYNFIRE_DTYPE_U8, 3 * SynapseSpec::padded_columns(e.n_steps * e.batch) *
@@ -229,8 +221,7 @@ OperationList synapse_backward(Synapse& synapse, const SynapseBackwardRequest& r
   OperationList operations;
   if (request.input) {
     const View input = input_view(spec, *request.input, "desc.input", e, on_host);
-    operations.emplace_back(
-        weight_gradient(synapse, e, grad_output, input, n_active, request.add_gradients, on_host));
+    operations.emplace_back(weight_gradient(synapse, e, grad_output, input, n_active, request.add_gradients, on_host));
   }
   if (request.grad_input) {
     const View grad_input = numbers(spec, *request.grad_input, "desc.grad_input", e, on_host);
@@ -290,8 +281,8 @@ SynapseInputGradient input_gradient_of(const SynapseOfLayer& part, const View& g
                                        bool add) {
   const Extents e = input_extents(part);
   const View out = numbers(part.synapse.spec(), grad_input, "desc.grad_synapse_input", e, part.on_host);
-  SynapseInputGradient op = input_gradient(part.synapse, e, grad_x, out, n_active_view(part.n_active, part.on_host),
-                                           add, part.on_host);
+  SynapseInputGradient op =
+      input_gradient(part.synapse, e, grad_x, out, n_active_view(part.n_active, part.on_host), add, part.on_host);
   op.layer_active = part.layer_active;
   return op;
 }

@@ -42,9 +42,9 @@ struct SynapseForward {
   View output;            // [T, B, N]
   View n_active;          // u32 [1], or absent
   View table, bias, grid, bias_on_grid;
-  View planes;     // on CUDA, of an exact synapse
-  View converted;  // scratch, on CUDA: spikes as bits, values in the type of the synapse; where they are stored
-                   // otherwise
+  View planes;             // on CUDA, of an exact synapse
+  View converted;          // scratch, on CUDA: spikes as bits, values in the type of the synapse; where they are stored
+                           // otherwise
   View layer_active = {};  // of the layer whose X the output is: i64 [1], the active elements of a row [B, N]
 
   static constexpr const char* name = "synapse";
@@ -107,10 +107,10 @@ struct SynapseInputGradient {
   View grad_input;   // [T, B, K]
   View n_active;
   View rows, grid;
-  View planes;        // on CUDA, but in f64
-  bool add;           // to what grad_input holds
-  View grad_on_grid;  // scratch, but in f64: i32 [T, B, N], rows padded; byte planes on CUDA
-  View row_grid;      // likewise: the grid of each row [T, B], as an exponent
+  View planes;             // on CUDA, but in f64
+  bool add;                // to what grad_input holds
+  View grad_on_grid;       // scratch, but in f64: i32 [T, B, N], rows padded; byte planes on CUDA
+  View row_grid;           // likewise: the grid of each row [T, B], as an exponent
   View layer_active = {};  // as in SynapseForward
 
   static constexpr const char* name = "synapse input gradient";
