@@ -160,13 +160,12 @@ void Tape::check(const Layer& layer, bool reads_input) const {
   if (synapse && weights_.load(std::memory_order_relaxed) != synapse->version())
     fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-WEIGHTS",
          "weights or bias of the forward's synapse changed after the forward that left the tape; run a forward first");
-  if (reads_input && x_version_.load(std::memory_order_relaxed) !=
-                         version_of(x, n_active_.load(std::memory_order_relaxed)))
-    fail(
-        SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-WRITTEN",
-        "%s was written after the forward that left the tape, and this backward reads it again; run a forward first%s",
-        synapse ? "the input of the synapse, or its n_active," : "x",
-        synapse ? "" : ", or let the forward store H (SYNFIRE_TAPE_STORE)");
+  if (reads_input &&
+      x_version_.load(std::memory_order_relaxed) != version_of(x, n_active_.load(std::memory_order_relaxed)))
+    fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-WRITTEN",
+         "%s was written after the forward that left the tape, and this backward reads it again; run a forward first%s",
+         synapse ? "the input of the synapse, or its n_active," : "x",
+         synapse ? "" : ", or let the forward store H (SYNFIRE_TAPE_STORE)");
 }
 
 void Tape::check(const Layer& layer, const TapeShape& wanted, bool reads_input) const {

@@ -61,8 +61,7 @@ struct TapeInputs {
   Ref<Buffer> n_active;
 
   TapeInputs() = default;
-  explicit TapeInputs(const TapeShape& shape) noexcept
-      : x(shape.x), synapse(shape.synapse), n_active(shape.n_active) {}
+  explicit TapeInputs(const TapeShape& shape) noexcept : x(shape.x), synapse(shape.synapse), n_active(shape.n_active) {}
 };
 
 // Throws STALE_TAPE.

@@ -574,6 +574,38 @@ TEST_F(LayerSynapse, InputsThatChangedMakeTheTapeStale) {
   EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("SYN-TAPE-INPUT"), synfire_graph_launch(graph, nullptr, &ticket));
 }
 
+// A count of rows that each replay writes, as a sampler does: before the forward, but not between it and its backward.
+TEST_F(LayerSynapse, ActiveRowsWrittenInTheGraph) {
+  Case c;
+  c.active = 3;
+  Stage stage(context_, c);
+  Case fewer = c;
+  fewer.active = 2;
+  Stage apart(context_, fewer);
+  const Graph graph = make_graph(context_), wrong = make_graph(context_);
+  synfire_fill_desc fill = SYNFIRE_FILL_DESC_INIT;
+  fill.buffer = stage.n_active;
+  fill.value = 2;
+  ASSERT_OK(synfire_graph_record_fill(graph, &fill));
+  ASSERT_NO_FATAL_FAILURE(stage.record(graph));
+  ASSERT_OK(synfire_graph_instantiate(graph));
+  for (int i = 0; i < 2; ++i) {
+    replay(graph);
+    const synfire_backward_desc bd = stage.backward();
+    EXPECT_OK(synfire_layer_backward(stage.layer, &bd, nullptr));
+  }
+  ASSERT_NO_FATAL_FAILURE(apart.run_apart());
+  const auto a = stage.results(), b = apart.results();
+  for (size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(same_bits(a[i], b[i])) << "result " << i;
+
+  const synfire_forward_desc fd = stage.forward();
+  ASSERT_OK(synfire_graph_record_forward(wrong, stage.layer, &fd));
+  ASSERT_OK(synfire_graph_record_fill(wrong, &fill));
+  const synfire_backward_desc bd = stage.backward();
+  EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("SYN-TAPE-WRITTEN"),
+               synfire_graph_record_backward(wrong, stage.layer, &bd));
+}
+
 TEST_F(LayerSynapse, ATapeKeepsItsSynapseAndInput) {
   Case c;
   Stage stage(context_, c), apart(context_, c);

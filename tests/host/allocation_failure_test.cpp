@@ -91,7 +91,8 @@ constexpr uint64_t n_row = batch * n_neurons, n_sequence = n_steps * n_row;
 
 struct World {
   synfire_context context = nullptr;
-  synfire_layer layer = nullptr, second = nullptr;
+  synfire_layer layer = nullptr, second = nullptr, third = nullptr;  // the third runs behind the synapse
+  synfire_synapse synapse = nullptr;
   synfire_graph graph = nullptr;
   std::vector<synfire_buffer> buffers;
   synfire_buffer x, spikes, packed, v_seq, grad_spike, grad_x, grad_tau, count, row, snapshot, marker, spare, indices;
@@ -118,6 +119,10 @@ struct World {
     ld.n_neurons = n_neurons;
     require(synfire_layer_create(context, &ld, &layer), "layer");
     require(synfire_layer_create(context, &ld, &second), "layer");
+    require(synfire_layer_create(context, &ld, &third), "layer");
+    synfire_synapse_desc sd = SYNFIRE_SYNAPSE_DESC_INIT;
+    sd.n_inputs = sd.n_outputs = n_neurons;
+    require(synfire_synapse_create(context, &sd, &synapse), "synapse");
     x = make(SYNFIRE_DTYPE_F32, n_sequence);
     spikes = make(SYNFIRE_DTYPE_F32, n_sequence);
     packed = make(SYNFIRE_DTYPE_BITS, n_steps * batch * 2);
@@ -137,6 +142,8 @@ struct World {
       require(synfire_buffer_upload(buffer, 0, input.data(), input.size() * sizeof(float)), "upload");
     synfire_forward_desc fd = forward();
     require(synfire_layer_forward(layer, &fd, nullptr), "forward");  // a tape for backwards
+    fd = behind_synapse();
+    require(synfire_layer_forward(third, &fd, nullptr), "forward");
     synfire_state_desc rows = SYNFIRE_STATE_DESC_INIT;
     rows.buffer = snapshot;
     new_graph();
@@ -149,10 +156,20 @@ struct World {
     for (synfire_buffer buffer : buffers) synfire_buffer_destroy(buffer);
     synfire_layer_destroy(layer);
     synfire_layer_destroy(second);
+    synfire_layer_destroy(third);
+    synfire_synapse_destroy(synapse);
     synfire_context_destroy(context);
   }
   World(const World&) = delete;
   World& operator=(const World&) = delete;
+
+  synfire_forward_desc behind_synapse() const {
+    synfire_forward_desc desc = SYNFIRE_FORWARD_DESC_INIT;
+    desc.synapse = synapse;
+    desc.synapse_input = x;
+    desc.spikes = spikes;
+    return desc;
+  }
 
   // With two slots, and a fill that shows whether it ran.
   void new_graph() {
@@ -227,6 +244,18 @@ const std::vector<Kind>& kinds() {
          synfire_forward_desc desc = w.forward();
          desc.tape = SYNFIRE_TAPE_STORE;
          return synfire_graph_record_forward(w.graph, w.second, &desc);
+       }},
+      {"record_forward behind a synapse",
+       [](World& w) {
+         const synfire_forward_desc desc = w.behind_synapse();
+         return synfire_graph_record_forward(w.graph, w.second, &desc);
+       }},
+      {"record_backward behind a synapse",
+       [](World& w) {
+         synfire_backward_desc desc = SYNFIRE_BACKWARD_DESC_INIT;
+         desc.grad_spike_seq = w.grad_spike;
+         desc.grad_synapse_input = w.grad_x;
+         return synfire_graph_record_backward(w.graph, w.third, &desc);
        }},
       {"record_backward with gradients of parameters",
        [](World& w) {

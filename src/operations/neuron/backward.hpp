@@ -29,7 +29,7 @@ struct Backward {
   View grad_w_final;  // [B, N]
   View grad_w_init;   // [B, N]
   GradientRows gradients;
-  View gradient_partials;  // f64 [gradients.count, B, N]
+  View gradient_partials;        // f64 [gradients.count, B, N]
   const core::Synapse* synapse;  // that made X, or null
 
   static constexpr const char* name = "backward";

@@ -12,21 +12,21 @@ enum class SpikeFormat : int32_t { none, dense, bits, time_bits };
 struct Forward {
   core::Layer* layer;
   SpikeFormat spike_format;
-  View x;            // [T, B, N]
-  View spikes;       // [T, B, N], words [T, B, ceil(N/32)] or words [ceil(T/32), B, N]
-  View v_in;         // [B, N]
-  View v_out;        // [B, N], the layer's state when v_in is; else not given
-  View v_final;      // [B, N]
-  View v_seq;        // [T, B, N]
-  View h_seq;        // [T, B, N]
-  View w_in;         // [B, N], as V; models with two variables only
-  View w_out;        // [B, N]
-  View w_final;      // [B, N]
-  View w_seq;        // [T, B, N]
-  View tape;         // [ceil(T/checkpoint_interval), n_states, B, N]; not given for inference
-  View tape_h;       // [T, B, N] in tape modes that store H; x itself when H goes over it
-  View tape_spikes;  // words [ceil(T/32), B, N] beside an H of 16 bits
-  View parameters;   // of the layer
+  View x;                        // [T, B, N]
+  View spikes;                   // [T, B, N], words [T, B, ceil(N/32)] or words [ceil(T/32), B, N]
+  View v_in;                     // [B, N]
+  View v_out;                    // [B, N], the layer's state when v_in is; else not given
+  View v_final;                  // [B, N]
+  View v_seq;                    // [T, B, N]
+  View h_seq;                    // [T, B, N]
+  View w_in;                     // [B, N], as V; models with two variables only
+  View w_out;                    // [B, N]
+  View w_final;                  // [B, N]
+  View w_seq;                    // [T, B, N]
+  View tape;                     // [ceil(T/checkpoint_interval), n_states, B, N]; not given for inference
+  View tape_h;                   // [T, B, N] in tape modes that store H; x itself when H goes over it
+  View tape_spikes;              // words [ceil(T/32), B, N] beside an H of 16 bits
+  View parameters;               // of the layer
   const core::Synapse* synapse;  // that makes X before, or null
 
   static constexpr const char* name = "forward";

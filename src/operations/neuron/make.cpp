@@ -212,8 +212,13 @@ View shared_sequence(const LayerSpec& spec, int32_t number) {
 
 SynapseOfLayer synapse_of(Layer& layer, const TapeShape& shape, const char* input_name) {
   constexpr uint64_t one = sizeof(int64_t);
-  return {*shape.synapse, layer.spec().extents, shape.x, shape.n_active, input_name,
-          layer.own(const_cast<int64_t*>(layer.active()), one, SYNFIRE_DTYPE_U64), layer.context()->device().is_host()};
+  return {*shape.synapse,
+          layer.spec().extents,
+          shape.x,
+          shape.n_active,
+          input_name,
+          layer.own(const_cast<int64_t*>(layer.active()), one, SYNFIRE_DTYPE_U64),
+          layer.context()->device().is_host()};
 }
 
 TapeShape shape_of(const ForwardRequest& request) {
@@ -386,7 +391,7 @@ OperationList make_backward(Layer& layer, const BackwardRequest& request, Tape& 
   op.synapse = shape.synapse;
   const TapeUse use = request.use();
   const bool trains = layer.trains_synapse(shape, use), repeats = layer.repeats_product(shape, use);
-  const View x = !shape.synapse          ? check.sequence(shape.x, "the forward's x")
+  const View x = !shape.synapse         ? check.sequence(shape.x, "the forward's x")
                  : layer.keeps_x(shape) ? tape.kept_x()
                                         : shared_sequence(spec, shared_x);
   if (layer.reads_x(shape, use.parameter_gradients)) op.x = x;
