@@ -60,8 +60,8 @@ struct Counters {
       return false;
     }
     ++steps;
-    power1 *= rates.kind == SYNFIRE_OPTIMIZER_SGD ? 0 : rates.beta1;
-    power2 *= rates.kind == SYNFIRE_OPTIMIZER_SGD ? 0 : rates.beta2;
+    power1 *= rates.kind == SYNFIRE_OPTIMIZER_KIND_SGD ? 0 : rates.beta1;
+    power2 *= rates.kind == SYNFIRE_OPTIMIZER_KIND_SGD ? 0 : rates.beta2;
     scale = rates.clip > 0 ? std::min(1.0, rates.clip / (norm + 1e-6)) : 1.0;
     return true;
   }
@@ -75,9 +75,9 @@ R finite(R x) {
 // A direction, and what Adam's is divided by.
 template <typename R>
 R direction(const Rates& rates, const Counters& now, double decay, R gradient, R weight, R& m, R& v) {
-  const bool decoupled = rates.kind == SYNFIRE_OPTIMIZER_ADAMW;
+  const bool decoupled = rates.kind == SYNFIRE_OPTIMIZER_KIND_ADAMW;
   const R d = std::fma(static_cast<R>(decoupled ? 0.0 : decay), weight, gradient * static_cast<R>(now.scale));
-  if (rates.kind == SYNFIRE_OPTIMIZER_SGD) {
+  if (rates.kind == SYNFIRE_OPTIMIZER_KIND_SGD) {
     if (rates.momentum == 0) return d;
     const R momentum = static_cast<R>(rates.momentum);
     m = finite(std::fma(momentum, m, d));
@@ -92,8 +92,8 @@ template <typename R>
 void step(const Rates& rates, const Counters& now, double rate_factor, double decay_factor,
           const std::vector<R>& gradients, std::vector<R>& weights, std::vector<R>& m, std::vector<R>& v) {
   const double rate = rates.rate * rate_factor, decay = rates.decay * decay_factor;
-  const R size = static_cast<R>(rates.kind == SYNFIRE_OPTIMIZER_SGD ? rate : rate / (1 - now.power1));
-  const R keep = static_cast<R>(rates.kind == SYNFIRE_OPTIMIZER_ADAMW ? 1 - rate * decay : 1.0);
+  const R size = static_cast<R>(rates.kind == SYNFIRE_OPTIMIZER_KIND_SGD ? rate : rate / (1 - now.power1));
+  const R keep = static_cast<R>(rates.kind == SYNFIRE_OPTIMIZER_KIND_ADAMW ? 1 - rate * decay : 1.0);
   for (size_t i = 0; i < weights.size(); ++i) {
     const R along = direction(rates, now, decay, gradients[i], weights[i], m[i], v[i]);
     const R next = std::fma(-size, along, weights[i] * keep);
@@ -314,7 +314,7 @@ class Training {
     if (counters_.skipped == 0 && counters_.steps > 0) {
       EXPECT_EQ(read<double>(optimizer_, -1, "gradient_norm", 1)[0], norm_);
     }
-    if (rates_.kind != SYNFIRE_OPTIMIZER_SGD) {
+    if (rates_.kind != SYNFIRE_OPTIMIZER_KIND_SGD) {
       EXPECT_EQ(read<double>(optimizer_, -1, "beta1_power", 1)[0], counters_.power1);
       EXPECT_EQ(read<double>(optimizer_, -1, "beta2_power", 1)[0], counters_.power2);
     }
@@ -322,7 +322,7 @@ class Training {
 
  private:
   void expect_moments(int32_t index, const std::vector<R>& m, const std::vector<R>& v) {
-    if (rates_.kind != SYNFIRE_OPTIMIZER_SGD) {
+    if (rates_.kind != SYNFIRE_OPTIMIZER_KIND_SGD) {
       ASSERT_TRUE(same_bits(read<R>(optimizer_, index, "moment1", m.size()), m));
       ASSERT_TRUE(same_bits(read<R>(optimizer_, index, "moment2", v.size()), v));
     } else if (rates_.momentum > 0) {
@@ -340,9 +340,9 @@ class Training {
 };
 
 const Rates every_rule[] = {
-    {SYNFIRE_OPTIMIZER_SGD, 0.1, 0.01, 0, 0, false},     {SYNFIRE_OPTIMIZER_SGD, 0.1, 0.01, 0.9, 0, false},
-    {SYNFIRE_OPTIMIZER_SGD, 0.1, 0.01, 0.9, 2.5, true},  {SYNFIRE_OPTIMIZER_ADAM, 1e-2, 0.01, 0, 0, false},
-    {SYNFIRE_OPTIMIZER_ADAM, 1e-2, 0.01, 0, 1.5, false}, {SYNFIRE_OPTIMIZER_ADAMW, 1e-2, 0.03, 0, 0, false}};
+    {SYNFIRE_OPTIMIZER_KIND_SGD, 0.1, 0.01, 0, 0, false},     {SYNFIRE_OPTIMIZER_KIND_SGD, 0.1, 0.01, 0.9, 0, false},
+    {SYNFIRE_OPTIMIZER_KIND_SGD, 0.1, 0.01, 0.9, 2.5, true},  {SYNFIRE_OPTIMIZER_KIND_ADAM, 1e-2, 0.01, 0, 0, false},
+    {SYNFIRE_OPTIMIZER_KIND_ADAM, 1e-2, 0.01, 0, 1.5, false}, {SYNFIRE_OPTIMIZER_KIND_ADAMW, 1e-2, 0.03, 0, 0, false}};
 const std::vector<Size> sizes = {{1, 1},
                                  {37, 13, true, SYNFIRE_INPUT_SPIKES, true},
                                  {64, 33, false},
@@ -540,8 +540,8 @@ TYPED_TEST(OptimizerOf, ParametersTakeStepsAndStayInRange) {
                                 double high) {
           double along = static_cast<double>(
               direction(rates, counters, rates.decay * decay_factor, gradient, static_cast<R>(p), m[at], v[at]));
-          if (rates.kind != SYNFIRE_OPTIMIZER_SGD) along /= 1 - counters.power1;
-          if (rates.kind == SYNFIRE_OPTIMIZER_ADAMW) along = std::fma(rates.decay * decay_factor, p, along);
+          if (rates.kind != SYNFIRE_OPTIMIZER_KIND_SGD) along /= 1 - counters.power1;
+          if (rates.kind == SYNFIRE_OPTIMIZER_KIND_ADAMW) along = std::fma(rates.decay * decay_factor, p, along);
           p = std::clamp(std::fma(-(rates.rate * rate_factor), along, p), low, high);
         };
         for (size_t k = 0; k < length; ++k) follow(tau[k], g[k], k, 4, 0.5, 1.25, 1e300);
@@ -549,8 +549,8 @@ TYPED_TEST(OptimizerOf, ParametersTakeStepsAndStayInRange) {
         ASSERT_TRUE(same_bits(get_parameter(layer, "tau", length), tau)) << i;
         ASSERT_TRUE(same_bits(get_parameter(layer, "v_threshold"), threshold)) << i;
       }
-      const char* const name = rates.kind != SYNFIRE_OPTIMIZER_SGD ? "moment1" : "momentum";
-      if (rates.kind != SYNFIRE_OPTIMIZER_SGD || rates.momentum > 0) {
+      const char* const name = rates.kind != SYNFIRE_OPTIMIZER_KIND_SGD ? "moment1" : "momentum";
+      if (rates.kind != SYNFIRE_OPTIMIZER_KIND_SGD || rates.momentum > 0) {
         EXPECT_TRUE(same_bits(read<R>(optimizer, 0, name, length), slice(m, 0, length)));
         EXPECT_TRUE(same_bits(read<R>(optimizer, 1, name, 1), slice(m, length, 1)));
       }
@@ -575,7 +575,7 @@ TYPED_TEST(OptimizerOf, ParametersTakeStepsAndStayInRange) {
 
 TEST(Optimizers, MoreParametersThanOneLaunchTakes) {
   const Context context = make_context();
-  const Optimizer optimizer = make_optimizer(context, describe({SYNFIRE_OPTIMIZER_SGD, 0.5, 0, 0, 0, false}));
+  const Optimizer optimizer = make_optimizer(context, describe({SYNFIRE_OPTIMIZER_KIND_SGD, 0.5, 0, 0, 0, false}));
   std::vector<Layer> layers;
   std::vector<Buffer> gradients;
   std::vector<double> chunks;
@@ -667,7 +667,7 @@ TEST(Optimizers, GradientsInSlotsAndReboundOnes) {
   const Context context = make_context();
   const Layer layer = make_layer(context, describe(Shape{2, 1, 4}, SYNFIRE_DTYPE_F32));
   const Buffer pinned = make_frame(context, 1), other = make_frame(context, 1);
-  const Optimizer optimizer = make_optimizer(context, describe({SYNFIRE_OPTIMIZER_SGD, 0.5, 0, 0, 0, false}));
+  const Optimizer optimizer = make_optimizer(context, describe({SYNFIRE_OPTIMIZER_KIND_SGD, 0.5, 0, 0, 0, false}));
   EXPECT_OK(synfire_optimizer_add_parameter(optimizer, layer, "tau", pinned, 1, 0, -infinity, infinity));
   const Graph graph = make_slotted_graph(context, 2);
   const synfire_optimizer_step_desc desc = SYNFIRE_OPTIMIZER_STEP_DESC_INIT;

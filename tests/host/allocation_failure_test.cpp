@@ -167,7 +167,7 @@ struct World {
     sd.n_outputs = 3;
     require(synfire_synapse_create(context, &sd, &synapse), "synapse");
     synfire_optimizer_desc od = SYNFIRE_OPTIMIZER_DESC_INIT;
-    od.kind = SYNFIRE_OPTIMIZER_ADAM;
+    od.kind = SYNFIRE_OPTIMIZER_KIND_ADAM;
     require(synfire_optimizer_create(context, &od, &optimizer), "optimizer");
     require(synfire_optimizer_add_weights(optimizer, synapse, 1, 1), "weights");
     for (const char* name : {"tau", "v_threshold"})
