@@ -160,7 +160,7 @@ int main(void) {
   backward.grad_x_seq = make_buffer(context, SYNFIRE_DTYPE_F32, STEPS * BATCH * HIDDEN);
   write_samples(data_of(encode.rates), data_of(loss.labels));
 
-  adam_desc.kind = SYNFIRE_OPTIMIZER_ADAM;
+  adam_desc.kind = SYNFIRE_OPTIMIZER_KIND_ADAM;
   adam_desc.learning_rate = 0.02;
   check(synfire_optimizer_create(context, &adam_desc, &adam));
   check(synfire_optimizer_add_weights(adam, first, 1.0, 1.0));

@@ -3306,29 +3306,30 @@ typedef struct synfire_optimizer_s *synfire_optimizer;
 /** What a step does: synfire_optimizer_desc::kind. The formulas are those of PyTorch, element by element. */
 enum {
   /** Stochastic gradient descent: d = g + decay * w, u = momentum * u + d, w = w - rate * u. With
-   *  synfire_optimizer_desc::nesterov, w = w - rate * (d + momentum * u). Without momentum there is no u: w = w - rate * d.
-   */
-  SYNFIRE_OPTIMIZER_SGD = 0,
+   *  synfire_optimizer_desc::nesterov, w = w - rate * (d + momentum * u). Without momentum there is no u:
+   *  w = w - rate * d. */
+  SYNFIRE_OPTIMIZER_KIND_SGD = 0,
   /** Adam: d = g + decay * w, m = m + (1 - beta1) * (d - m), v = beta2 * v + (1 - beta2) * (d * d) and
-   *  w = w - (rate / (1 - beta1^t)) * (m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon)), where t counts the steps from 1. */
-  SYNFIRE_OPTIMIZER_ADAM = 1,
+   *  w = w - (rate / (1 - beta1^t)) * (m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon)), where t counts the steps from 1.
+   */
+  SYNFIRE_OPTIMIZER_KIND_ADAM = 1,
   /** Adam with decoupled decay: w is first multiplied by 1 - rate * decay, and d = g. */
-  SYNFIRE_OPTIMIZER_ADAMW = 2
+  SYNFIRE_OPTIMIZER_KIND_ADAMW = 2
 };
 
 /** How to create an optimiser. Zero means the default in every field except `struct_size`. */
 typedef struct synfire_optimizer_desc {
   /** `sizeof(synfire_optimizer_desc)`. */
   uint32_t struct_size;
-  /** One of `SYNFIRE_OPTIMIZER_*`. Default: stochastic gradient descent. */
-  int32_t kind SYNFIRE_ONE_OF(SYNFIRE_OPTIMIZER);
+  /** One of `SYNFIRE_OPTIMIZER_KIND_*`. Default: stochastic gradient descent. */
+  int32_t kind SYNFIRE_ONE_OF(SYNFIRE_OPTIMIZER_KIND);
   /** 1: Nesterov's momentum; `momentum` must be positive. Default 0: without. Ignored by Adam. */
   int32_t nesterov SYNFIRE_FLAG;
   /** Must be zero. */
   uint32_t reserved;
   /** Positive and finite. Default: 1e-3. */
   double learning_rate;
-  /** Finite, at least 0. Default: 0; 1e-2 of ::SYNFIRE_OPTIMIZER_ADAMW. */
+  /** Finite, at least 0. Default: 0; 1e-2 of ::SYNFIRE_OPTIMIZER_KIND_ADAMW. */
   double weight_decay;
   /** Finite, at least 0. Default: 0, which allocates nothing. Ignored by Adam. */
   double momentum;
@@ -3482,9 +3483,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_query_memory(synfire_o
 /**
  * Reads a number or an array of an optimiser, after every replay that uses it and was launched before.
  *
- * Of the optimiser itself: `"step_count"` and `"skipped"` (u64: steps taken, and steps left out because a gradient was not
- * finite), `"beta1_power"` and `"beta2_power"` (f64: beta^t, as products), and `"gradient_norm"` (f64: of the last step,
- * before clipping). Of a member: `"momentum"`, or `"moment1"` and `"moment2"` of Adam, in the type of its gradient.
+ * Of the optimiser itself: `"step_count"` and `"skipped"` (u64: steps taken, and steps left out because a gradient was
+ * not finite), `"beta1_power"` and `"beta2_power"` (f64: beta^t, as products), and `"gradient_norm"` (f64: of the last
+ * step, before clipping). Of a member: `"momentum"`, or `"moment1"` and `"moment2"` of Adam, in the type of its gradient.
  *
  * @param optimizer   An optimiser.
  * @param member      The number of the member; -1 for the optimiser itself.
@@ -3543,11 +3544,12 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_step(synfire_optimizer
  * Appends a step of an optimiser, with the values `"learning_rate"`, `"weight_decay"` and `"clip_norm"` (at least 0).
  *
  * Weights, moments and directions are in the type of the gradient, f32 or f64, with correctly rounded division and square
- * root. Of the formulas of `SYNFIRE_OPTIMIZER_*`, g + decay * w, momentum * u + d, d + momentum * u, m + (...) * (d - m),
- * (1 - beta2) * (d * d) + beta2 * v and w - (...) * (...) are fused multiply-adds; every other operation is rounded. All
- * that is the same for a whole member is computed in f64 and then rounded, beta^t as a product of t factors. The norm is
- * the square root of a sum in f64: 128 running sums in each 1,024 elements of a member, joined by a binary tree; then the
- * same over those sums, in the order of the members. Host and GPU give the same bits.
+ * root. Of the formulas of `SYNFIRE_OPTIMIZER_KIND_*`, g + decay * w, momentum * u + d, d + momentum * u,
+ * m + (...) * (d - m), (1 - beta2) * (d * d) + beta2 * v and w - (...) * (...) are fused multiply-adds; every
+ * other operation is rounded. All that is the same for a whole member is computed in f64 and then rounded, beta^t as a
+ * product of t factors. The norm is the square root of a sum in f64: 128 running sums in each 1,024 elements of a
+ * member, joined by a binary tree; then the same over those sums, in the order of the members. Host and GPU give the
+ * same bits.
  *
  * If a gradient of any member is not finite, or the sum of the squares is not, weights, moments and the number of steps
  * stay as they are, and `"skipped"` grows by one. Moments never exceed the largest number of their type. A weight of which

@@ -1451,9 +1451,9 @@ constexpr synfire_synapse_desc synapse_desc(std::int32_t input_kind, std::int32_
  *
  * How to create an optimiser. Zero means the default in every field except `struct_size`.
  *
- * @param kind          One of `SYNFIRE_OPTIMIZER_*`. Default: stochastic gradient descent.
+ * @param kind          One of `SYNFIRE_OPTIMIZER_KIND_*`. Default: stochastic gradient descent.
  * @param learning_rate Positive and finite. Default: 1e-3.
- * @param weight_decay  Finite, at least 0. Default: 0; 1e-2 of ::SYNFIRE_OPTIMIZER_ADAMW.
+ * @param weight_decay  Finite, at least 0. Default: 0; 1e-2 of ::SYNFIRE_OPTIMIZER_KIND_ADAMW.
  * @param momentum      Finite, at least 0. Default: 0, which allocates nothing. Ignored by Adam.
  * @param beta1         Of Adam: at least 0 and below 1. Default: 0.9.
  * @param beta2         Of Adam: at least 0 and below 1. Default: 0.999.
@@ -1462,9 +1462,10 @@ constexpr synfire_synapse_desc synapse_desc(std::int32_t input_kind, std::int32_
  *                      norm is that of all of them together. Finite, at least 0. Default 0: never.
  * @return The descriptor; `nesterov` may be set in it.
  */
-constexpr synfire_optimizer_desc optimizer_desc(std::int32_t kind = SYNFIRE_OPTIMIZER_SGD, double learning_rate = 0,
-                                                double weight_decay = 0, double momentum = 0, double beta1 = 0,
-                                                double beta2 = 0, double epsilon = 0, double clip_norm = 0) noexcept {
+constexpr synfire_optimizer_desc optimizer_desc(std::int32_t kind = SYNFIRE_OPTIMIZER_KIND_SGD,
+                                                double learning_rate = 0, double weight_decay = 0, double momentum = 0,
+                                                double beta1 = 0, double beta2 = 0, double epsilon = 0,
+                                                double clip_norm = 0) noexcept {
   auto desc = detail::empty<synfire_optimizer_desc>();
   desc.kind = kind;
   desc.learning_rate = learning_rate;

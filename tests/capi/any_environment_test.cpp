@@ -429,6 +429,38 @@ class Everything {
       look(gradient);
     }
     compute_losses(context, dense);
+    take_steps(context);
+  }
+
+  // Over weights and gradients that are subnormal or huge among them.
+  void take_steps(synfire_context context) {
+    synfire_synapse_desc of_synapse = SYNFIRE_SYNAPSE_DESC_INIT;
+    of_synapse.n_inputs = 19;
+    of_synapse.n_outputs = 7;
+    of_synapse.seed = 3;
+    synfire_optimizer_desc of_optimizer = SYNFIRE_OPTIMIZER_DESC_INIT;
+    of_optimizer.kind = SYNFIRE_OPTIMIZER_KIND_ADAMW;
+    of_optimizer.clip_norm = 1;
+    synfire_synapse synapse = nullptr;
+    synfire_optimizer optimizer = nullptr;
+    answer(synfire_synapse_create(context, &of_synapse, &synapse));
+    answer(synfire_optimizer_create(context, &of_optimizer, &optimizer));
+    answer(synfire_optimizer_add_weights(optimizer, synapse, 0.3, 1));
+    const synfire_optimizer_step_desc step = SYNFIRE_OPTIMIZER_STEP_DESC_INIT;
+    std::vector<float> values(19 * 7);
+    const uint64_t bytes = values.size() * sizeof(float);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(x_[i]);
+    answer(synfire_synapse_write(synapse, "weight_gradient", values.data(), bytes));
+    for (int i = 0; i < 3; ++i) answer(synfire_optimizer_step(optimizer, &step, nullptr));
+    answer(synfire_context_synchronize(context));
+    for (const char* const name : {"moment1", "moment2"}) {
+      answer(synfire_optimizer_read(optimizer, 0, name, values.data(), bytes));
+      add(values.data(), bytes);
+    }
+    answer(synfire_synapse_read(synapse, "weight", values.data(), bytes));
+    add(values.data(), bytes);
+    synfire_optimizer_destroy(optimizer);
+    synfire_synapse_destroy(synapse);
   }
 
   // Predictions that are subnormal or huge among them.

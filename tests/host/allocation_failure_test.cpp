@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -94,6 +95,8 @@ struct World {
   synfire_layer layer = nullptr, second = nullptr, third = nullptr;  // the third runs behind the synapse
   synfire_synapse synapse = nullptr;
   synfire_graph graph = nullptr;
+  synfire_synapse learned = nullptr;
+  synfire_optimizer optimizer = nullptr;
   std::vector<synfire_buffer> buffers;
   synfire_buffer x, spikes, packed, v_seq, grad_spike, grad_x, grad_tau, count, row, snapshot, marker, spare, indices;
 
@@ -144,6 +147,7 @@ struct World {
     require(synfire_layer_forward(layer, &fd, nullptr), "forward");  // a tape for backwards
     fd = behind_synapse();
     require(synfire_layer_forward(third, &fd, nullptr), "forward");
+    make_optimizer();
     synfire_state_desc rows = SYNFIRE_STATE_DESC_INIT;
     rows.buffer = snapshot;
     new_graph();
@@ -154,6 +158,8 @@ struct World {
   ~World() {
     synfire_graph_destroy(graph);
     for (synfire_buffer buffer : buffers) synfire_buffer_destroy(buffer);
+    synfire_optimizer_destroy(optimizer);
+    synfire_synapse_destroy(learned);
     synfire_layer_destroy(layer);
     synfire_layer_destroy(second);
     synfire_layer_destroy(third);
@@ -169,6 +175,20 @@ struct World {
     desc.synapse_input = x;
     desc.spikes = spikes;
     return desc;
+  }
+
+  // Over the weights of a synapse and two parameters of a layer.
+  void make_optimizer() {
+    synfire_synapse_desc sd = SYNFIRE_SYNAPSE_DESC_INIT;
+    sd.n_inputs = 5;
+    sd.n_outputs = 3;
+    require(synfire_synapse_create(context, &sd, &learned), "synapse");
+    synfire_optimizer_desc od = SYNFIRE_OPTIMIZER_DESC_INIT;
+    od.kind = SYNFIRE_OPTIMIZER_KIND_ADAM;
+    require(synfire_optimizer_create(context, &od, &optimizer), "optimizer");
+    require(synfire_optimizer_add_weights(optimizer, learned, 1, 1), "weights");
+    for (const char* name : {"tau", "v_threshold"})
+      require(synfire_optimizer_add_parameter(optimizer, second, name, grad_tau, 1, 0, -HUGE_VAL, HUGE_VAL), name);
   }
 
   // With two slots, and a fill that shows whether it ran.
@@ -408,6 +428,11 @@ const std::vector<Kind>& kinds() {
          desc.gradient = w.grad_tau;
          desc.learning_rate = 0.5;
          return synfire_graph_record_update_parameter(w.graph, w.second, &desc);
+       }},
+      {"record_optimizer_step",
+       [](World& w) {
+         const synfire_optimizer_step_desc desc = SYNFIRE_OPTIMIZER_STEP_DESC_INIT;
+         return synfire_graph_record_optimizer_step(w.graph, w.optimizer, &desc);
        }},
       {"record_reset_rows",
        [](World& w) {

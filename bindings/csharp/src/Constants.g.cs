@@ -434,8 +434,8 @@ namespace Synfire
         Zero = 2
     }
 
-    /// <summary>The constants <c>SYNFIRE_OPTIMIZER_*</c> of the C library.</summary>
-    public enum Optimizer
+    /// <summary>The constants <c>SYNFIRE_OPTIMIZER_KIND_*</c> of the C library.</summary>
+    public enum OptimizerKind
     {
         /// <summary>
         /// Stochastic gradient descent: d = g + decay * w, u = momentum * u + d, w = w - rate * u. With

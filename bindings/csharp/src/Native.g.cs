@@ -1779,7 +1779,7 @@ namespace Synfire.Raw
     {
         /// <summary><c>sizeof(synfire_optimizer_desc)</c>.</summary>
         public uint struct_size;
-        /// <summary>One of <c>SYNFIRE_OPTIMIZER_*</c>. Default: stochastic gradient descent.</summary>
+        /// <summary>One of <c>SYNFIRE_OPTIMIZER_KIND_*</c>. Default: stochastic gradient descent.</summary>
         public int kind;
         /// <summary>
         /// 1: Nesterov's momentum; <c>momentum</c> must be positive. Default 0: without. Ignored by Adam.
@@ -1789,7 +1789,7 @@ namespace Synfire.Raw
         public uint reserved;
         /// <summary>Positive and finite. Default: 1e-3.</summary>
         public double learning_rate;
-        /// <summary>Finite, at least 0. Default: 0; 1e-2 of SYNFIRE_OPTIMIZER_ADAMW.</summary>
+        /// <summary>Finite, at least 0. Default: 0; 1e-2 of SYNFIRE_OPTIMIZER_KIND_ADAMW.</summary>
         public double weight_decay;
         /// <summary>Finite, at least 0. Default: 0, which allocates nothing. Ignored by Adam.</summary>
         public double momentum;
@@ -2251,17 +2251,17 @@ namespace Synfire.Raw
         /// synfire_optimizer_desc.nesterov, w = w - rate * (d + momentum * u). Without momentum there is no u: w
         /// = w - rate * d.
         /// </summary>
-        public const int SYNFIRE_OPTIMIZER_SGD = 0;
+        public const int SYNFIRE_OPTIMIZER_KIND_SGD = 0;
 
         /// <summary>
         /// Adam: d = g + decay * w, m = m + (1 - beta1) * (d - m), v = beta2 * v + (1 - beta2) * (d * d) and w =
         /// w - (rate / (1 - beta1^t)) * (m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon)), where t counts the steps
         /// from 1.
         /// </summary>
-        public const int SYNFIRE_OPTIMIZER_ADAM = 1;
+        public const int SYNFIRE_OPTIMIZER_KIND_ADAM = 1;
 
         /// <summary>Adam with decoupled decay: w is first multiplied by 1 - rate * decay, and d = g.</summary>
-        public const int SYNFIRE_OPTIMIZER_ADAMW = 2;
+        public const int SYNFIRE_OPTIMIZER_KIND_ADAMW = 2;
 
         /// <summary>Version of the loaded library, as <c>(major &lt;&lt; 16) | minor</c>.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]

@@ -114,8 +114,8 @@ namespace Synfire
     /// <summary>What a <see cref="Optimizer"/> is created with.</summary>
     public sealed class OptimizerOptions
     {
-        /// <summary>One of <see cref="Optimizer"/>. Default: stochastic gradient descent.</summary>
-        public Optimizer Kind { get; set; }
+        /// <summary>One of <see cref="OptimizerKind"/>. Default: stochastic gradient descent.</summary>
+        public OptimizerKind Kind { get; set; }
 
         /// <summary>
         /// <c>true</c>: Nesterov's momentum; <see cref="Momentum"/> must be positive. Default <c>false</c>:
@@ -126,7 +126,7 @@ namespace Synfire
         /// <summary>Positive and finite. Default: 1e-3.</summary>
         public double LearningRate { get; set; }
 
-        /// <summary>Finite, at least 0. Default: 0; 1e-2 of <see cref="Optimizer.Adamw"/>.</summary>
+        /// <summary>Finite, at least 0. Default: 0; 1e-2 of <see cref="OptimizerKind.Adamw"/>.</summary>
         public double WeightDecay { get; set; }
 
         /// <summary>Finite, at least 0. Default: 0, which allocates nothing. Ignored by Adam.</summary>

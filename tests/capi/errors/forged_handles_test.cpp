@@ -1,6 +1,7 @@
 // A handle of one type that names the live slot of another type's object, with the right generation. Every function
 // refuses it as any argument, and destroys nothing. Other invalid handles are in handles_test.cpp.
 #include <atomic>
+#include <cmath>
 #include <thread>
 
 #include "errors.hpp"
@@ -580,6 +581,49 @@ TEST_F(ForgedHandles, AreRefusedByEveryFunction) {
                                 [](auto bad) { synfire_graph_destroy(bad); });
   EXPECT_OK(synfire_context_synchronize(context));
   expect_usable();  // nothing was destroyed
+}
+
+TEST_F(ForgedHandles, OfOptimizersAreRefused) {
+  const synfire_optimizer_desc desc = SYNFIRE_OPTIMIZER_DESC_INIT;
+  synfire_optimizer optimizer = nullptr;
+  ASSERT_OK(synfire_optimizer_create(context, &desc, &optimizer));
+  synfire_synapse_desc of_synapse = SYNFIRE_SYNAPSE_DESC_INIT;
+  of_synapse.n_inputs = of_synapse.n_outputs = 2;
+  synfire_synapse synapse = nullptr;
+  ASSERT_OK(synfire_synapse_create(context, &of_synapse, &synapse));
+  const synfire_layer layer = rig.layer;
+  const synfire_graph recording = graph;
+  const synfire_optimizer_step_desc step = SYNFIRE_OPTIMIZER_STEP_DESC_INIT;
+  const double unbounded = HUGE_VAL;
+  const auto parameter = [&](synfire_optimizer to, synfire_layer of, synfire_buffer gradient) {
+    return synfire_optimizer_add_parameter(to, of, "tau", gradient, 1, 0, -unbounded, unbounded);
+  };
+  const Calls<synfire_optimizer> calls = {
+      {"add_weights", [&](auto bad) { return synfire_optimizer_add_weights(bad, synapse, 1, 1); }},
+      {"add_bias", [&](auto bad) { return synfire_optimizer_add_bias(bad, synapse, 1, 0); }},
+      {"add_parameter", [&](auto bad) { return parameter(bad, layer, number); }},
+      {"query_memory",
+       [](auto bad) {
+         synfire_optimizer_memory memory = SYNFIRE_OPTIMIZER_MEMORY_INIT;
+         return synfire_optimizer_query_memory(bad, &memory);
+       }},
+      {"read", [&](auto bad) { return synfire_optimizer_read(bad, -1, "step_count", &value, sizeof value); }},
+      {"write", [&](auto bad) { return synfire_optimizer_write(bad, -1, "step_count", &value, sizeof value); }},
+      {"step", [&](auto bad) { return synfire_optimizer_step(bad, &step, nullptr); }},
+      {"record", [&](auto bad) { return synfire_graph_record_optimizer_step(recording, bad, &step); }}};
+  const uintptr_t a_buffer = value_of(rig.x), a_layer = value_of(rig.layer), a_synapse = value_of(synapse);
+  expect_refused<synfire_optimizer>(optimizer, {value_of(context), a_buffer, a_layer, value_of(graph), a_synapse},
+                                    calls, [](auto bad) { synfire_optimizer_destroy(bad); });
+  const uintptr_t an_optimizer = value_of(optimizer);
+  const auto expect_stale = [](synfire_status status) { EXPECT_EQ(status, SYNFIRE_ERROR_INVALID_HANDLE); };
+  expect_stale(synfire_optimizer_add_weights(optimizer, forged(synapse, an_optimizer), 1, 1));
+  expect_stale(synfire_optimizer_add_bias(optimizer, forged(synapse, a_buffer), 1, 1));
+  expect_stale(parameter(optimizer, forged(layer, an_optimizer), number));
+  expect_stale(parameter(optimizer, layer, forged(number.get(), a_synapse)));
+  expect_stale(synfire_graph_record_optimizer_step(forged(recording, an_optimizer), optimizer, &step));
+  synfire_optimizer_destroy(optimizer);
+  synfire_synapse_destroy(synapse);
+  expect_usable();
 }
 
 // Slots get other objects, and objects of other types, while forged handles are looked up.

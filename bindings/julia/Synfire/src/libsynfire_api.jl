@@ -181,9 +181,9 @@ const SYNFIRE_INPUT_VALUES = Int32(1)
 const SYNFIRE_INITIALIZATION_UNIFORM = Int32(0)
 const SYNFIRE_INITIALIZATION_NORMAL = Int32(1)
 const SYNFIRE_INITIALIZATION_ZERO = Int32(2)
-const SYNFIRE_OPTIMIZER_SGD = Int32(0)
-const SYNFIRE_OPTIMIZER_ADAM = Int32(1)
-const SYNFIRE_OPTIMIZER_ADAMW = Int32(2)
+const SYNFIRE_OPTIMIZER_KIND_SGD = Int32(0)
+const SYNFIRE_OPTIMIZER_KIND_ADAM = Int32(1)
+const SYNFIRE_OPTIMIZER_KIND_ADAMW = Int32(2)
 
 # The names of each group as a user of the idiomatic layer writes them: `:izhikevich`.
 const status_names = (Symbol("ok") => SYNFIRE_OK, Symbol("pending") => SYNFIRE_PENDING, Symbol("host_fallback") => SYNFIRE_HOST_FALLBACK, Symbol("captured") => SYNFIRE_CAPTURED, Symbol("error_invalid_argument") => SYNFIRE_ERROR_INVALID_ARGUMENT, Symbol("error_invalid_handle") => SYNFIRE_ERROR_INVALID_HANDLE, Symbol("error_struct_size") => SYNFIRE_ERROR_STRUCT_SIZE, Symbol("error_out_of_memory") => SYNFIRE_ERROR_OUT_OF_MEMORY, Symbol("error_no_device") => SYNFIRE_ERROR_NO_DEVICE, Symbol("error_busy") => SYNFIRE_ERROR_BUSY, Symbol("error_capturing") => SYNFIRE_ERROR_CAPTURING, Symbol("error_stale_tape") => SYNFIRE_ERROR_STALE_TAPE, Symbol("error_wrong_order") => SYNFIRE_ERROR_WRONG_ORDER, Symbol("error_device_lost") => SYNFIRE_ERROR_DEVICE_LOST, Symbol("error_unsupported") => SYNFIRE_ERROR_UNSUPPORTED, Symbol("error_cuda") => SYNFIRE_ERROR_CUDA, Symbol("error_callback") => SYNFIRE_ERROR_CALLBACK, Symbol("error_internal") => SYNFIRE_ERROR_INTERNAL,)
@@ -204,7 +204,7 @@ const slots_names = (Symbol("shared") => SYNFIRE_SLOTS_SHARED,)
 const bound_names = (Symbol("lower") => SYNFIRE_BOUND_LOWER, Symbol("upper") => SYNFIRE_BOUND_UPPER,)
 const input_names = (Symbol("spikes") => SYNFIRE_INPUT_SPIKES, Symbol("values") => SYNFIRE_INPUT_VALUES,)
 const initialization_names = (Symbol("uniform") => SYNFIRE_INITIALIZATION_UNIFORM, Symbol("normal") => SYNFIRE_INITIALIZATION_NORMAL, Symbol("zero") => SYNFIRE_INITIALIZATION_ZERO,)
-const optimizer_names = (Symbol("sgd") => SYNFIRE_OPTIMIZER_SGD, Symbol("adam") => SYNFIRE_OPTIMIZER_ADAM, Symbol("adamw") => SYNFIRE_OPTIMIZER_ADAMW,)
+const optimizer_kind_names = (Symbol("sgd") => SYNFIRE_OPTIMIZER_KIND_SGD, Symbol("adam") => SYNFIRE_OPTIMIZER_KIND_ADAM, Symbol("adamw") => SYNFIRE_OPTIMIZER_KIND_ADAMW,)
 
 # ---- Structures --------------------------------------------------------------------------------------------------------
 

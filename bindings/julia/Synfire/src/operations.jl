@@ -127,7 +127,7 @@ function optimizer_request(context::Context; kind=:sgd, nesterov::Bool=false, le
                                                 :beta2, :epsilon, :clip_norm))
     operands = Operands(context)
     return Request(operands, LibSynfire.synfire_optimizer_desc(
-        kind=constant("kind", LibSynfire.optimizer_names, kind),
+        kind=constant("kind", LibSynfire.optimizer_kind_names, kind),
         nesterov=nesterov,
         learning_rate=learning_rate,
         weight_decay=weight_decay,

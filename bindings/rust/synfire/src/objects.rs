@@ -37,17 +37,17 @@ crate::values::values! {
     }
 }
 crate::values::values! {
-    /// Values of `SYNFIRE_OPTIMIZER_*`.
-    Optimizer {
+    /// Values of `SYNFIRE_OPTIMIZER_KIND_*`.
+    OptimizerKind {
         /// Stochastic gradient descent: d = g + decay * w, u = momentum * u + d, w = w - rate * u. With
         /// [`OptimizerBuilder::nesterov`], w = w - rate * (d + momentum * u). Without momentum there is no u: w = w -
         /// rate * d.
-        Sgd = SYNFIRE_OPTIMIZER_SGD,
+        Sgd = SYNFIRE_OPTIMIZER_KIND_SGD,
         /// Adam: d = g + decay * w, m = m + (1 - beta1) * (d - m), v = beta2 * v + (1 - beta2) * (d * d) and w = w -
         /// (rate / (1 - beta1^t)) * (m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon)), where t counts the steps from 1.
-        Adam = SYNFIRE_OPTIMIZER_ADAM,
+        Adam = SYNFIRE_OPTIMIZER_KIND_ADAM,
         /// Adam with decoupled decay: w is first multiplied by 1 - rate * decay, and d = g.
-        Adamw = SYNFIRE_OPTIMIZER_ADAMW,
+        Adamw = SYNFIRE_OPTIMIZER_KIND_ADAMW,
     }
 }
 
@@ -224,7 +224,7 @@ impl fmt::Debug for Optimizer {
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct OptimizerBuilder {
-    kind: Optimizer,
+    kind: OptimizerKind,
     nesterov: bool,
     learning_rate: f64,
     weight_decay: f64,
@@ -235,8 +235,8 @@ pub struct OptimizerBuilder {
     clip_norm: f64,
 }
 impl OptimizerBuilder {
-    /// One of [`Optimizer`]. Default: stochastic gradient descent.
-    pub fn kind(mut self, kind: Optimizer) -> Self {
+    /// One of [`OptimizerKind`]. Default: stochastic gradient descent.
+    pub fn kind(mut self, kind: OptimizerKind) -> Self {
         self.kind = kind;
         self
     }
@@ -250,7 +250,7 @@ impl OptimizerBuilder {
         self.learning_rate = learning_rate;
         self
     }
-    /// Finite, at least 0. Default: 0; 1e-2 of [`Optimizer::Adamw`].
+    /// Finite, at least 0. Default: 0; 1e-2 of [`OptimizerKind::Adamw`].
     pub fn weight_decay(mut self, weight_decay: f64) -> Self {
         self.weight_decay = weight_decay;
         self
@@ -311,7 +311,7 @@ impl Optimizer {
     /// Options, each with its default.
     pub fn builder() -> OptimizerBuilder {
         OptimizerBuilder {
-            kind: Optimizer::Sgd,
+            kind: OptimizerKind::Sgd,
             nesterov: false,
             learning_rate: 0.0,
             weight_decay: 0.0,

@@ -42,7 +42,7 @@ use crate::graph::{Graph, Operation};
 use crate::held::{hold_all, Held};
 use crate::layer::Layer;
 use crate::objects::{Optimizer, Synapse};
-use crate::{Count, Optimizer, Tape};
+use crate::{Count, Tape};
 use std::mem::size_of;
 use std::ptr::{null, null_mut};
 use std::sync::Arc;

@@ -144,9 +144,9 @@ pub fn table() -> Vec<String> {
     lines.push(format!("constant\tSYNFIRE_INITIALIZATION_UNIFORM\t{}", SYNFIRE_INITIALIZATION_UNIFORM));
     lines.push(format!("constant\tSYNFIRE_INITIALIZATION_NORMAL\t{}", SYNFIRE_INITIALIZATION_NORMAL));
     lines.push(format!("constant\tSYNFIRE_INITIALIZATION_ZERO\t{}", SYNFIRE_INITIALIZATION_ZERO));
-    lines.push(format!("constant\tSYNFIRE_OPTIMIZER_SGD\t{}", SYNFIRE_OPTIMIZER_SGD));
-    lines.push(format!("constant\tSYNFIRE_OPTIMIZER_ADAM\t{}", SYNFIRE_OPTIMIZER_ADAM));
-    lines.push(format!("constant\tSYNFIRE_OPTIMIZER_ADAMW\t{}", SYNFIRE_OPTIMIZER_ADAMW));
+    lines.push(format!("constant\tSYNFIRE_OPTIMIZER_KIND_SGD\t{}", SYNFIRE_OPTIMIZER_KIND_SGD));
+    lines.push(format!("constant\tSYNFIRE_OPTIMIZER_KIND_ADAM\t{}", SYNFIRE_OPTIMIZER_KIND_ADAM));
+    lines.push(format!("constant\tSYNFIRE_OPTIMIZER_KIND_ADAMW\t{}", SYNFIRE_OPTIMIZER_KIND_ADAMW));
     lines.push(format!("constant\tSYNFIRE_ABI_MAJOR\t{}", SYNFIRE_ABI_MAJOR));
     lines.push(format!("constant\tSYNFIRE_ABI_MINOR\t{}", SYNFIRE_ABI_MINOR));
     lines.push(format!("constant\tSYNFIRE_ABI_VERSION\t{}", SYNFIRE_ABI_VERSION));
