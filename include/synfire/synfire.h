@@ -3339,8 +3339,8 @@ typedef struct synfire_optimizer_desc {
   double beta2;
   /** Of Adam: finite, at least 0. Default: 1e-8. */
   double epsilon;
-  /** All members' gradients are multiplied by clip_norm / (norm + 1e-6) where that is below 1; the norm is that of all of
-   *  them together. Finite, at least 0. Default 0: never. */
+  /** All members' gradients are multiplied by clip_norm / (norm + 1e-6) where that is below 1; the norm is that of all
+   *  of them together. Finite, at least 0. Default 0: never. */
   double clip_norm;
 } synfire_optimizer_desc;
 
@@ -3390,7 +3390,8 @@ typedef struct synfire_optimizer_memory {
  * @param[out] optimizer Receives the handle, or null on failure.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
  *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
- * @blocks yes. @allocates yes. @enqueues a copy, and waits for it. @capture legal (it does not become part of a capture).
+ * @blocks yes. @allocates yes. @enqueues a copy, and waits for it. @capture legal (it does not become part of a
+ * capture).
  * @threads any. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_create(synfire_context context,
@@ -3409,17 +3410,18 @@ SYNFIRE_API void SYNFIRE_CALL synfire_optimizer_destroy(synfire_optimizer optimi
 /**
  * Adds the weights of a synapse. Members are numbered in the order in which they are added, from 0 on.
  *
- * A step uses `"weight_gradient"`, as backwards leave it; weights without a connection stay 0. All members must be added
- * before the first step is taken or recorded.
+ * A step uses `"weight_gradient"`, as backwards leave it; weights without a connection stay 0. All members must be
+ * added before the first step is taken or recorded.
  *
  * @param optimizer            An optimiser.
  * @param synapse              A synapse of the same context that is not frozen.
- * @param learning_rate_factor What the learning rate is multiplied by for this member: 1 unless there is a reason. Finite,
- *                             at least 0.
- * @param weight_decay_factor  The same for the weight decay: usually 1 for weights, and 0, for none, for everything else.
- * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER (the
- *         synapse is frozen; a step was taken or recorded), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST,
- *         ::SYNFIRE_ERROR_CUDA.
+ * @param learning_rate_factor What the learning rate is multiplied by for this member: 1 unless there is a reason.
+ *                             Finite, at least 0.
+ * @param weight_decay_factor  The same for the weight decay: usually 1 for weights, and 0, for none, for everything
+ *                             else.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
+ *         (the synapse is frozen; a step was taken or recorded), ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
  * @blocks yes. @allocates moments, and the gradients of the synapse. @enqueues no. @capture legal.
  * @threads one at a time per optimiser. @since ABI 0.1
  */
@@ -3446,20 +3448,20 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_add_bias(synfire_optim
 /**
  * Adds a parameter of a layer.
  *
- * The gradient, the moments and the direction of a step are in the layer's arithmetic, but the parameter and its step are
- * f64: p = clamp(p - rate * u), where u is the direction, or for Adam (m / (...)) / (1 - beta1^t); decoupled decay adds
- * decay * p to it. The clamp and the derived constants are those of synfire_graph_record_update_parameter(). As long as the
- * optimiser exists, the parameter cannot change between one number and one number per neuron.
+ * The gradient, the moments and the direction of a step are in the layer's arithmetic, but the parameter and its step
+ * are f64: p = clamp(p - rate * u), where u is the direction, or for Adam (m / (...)) / (1 - beta1^t); decoupled decay
+ * adds decay * p to it. The clamp and the derived constants are those of synfire_graph_record_update_parameter(). As
+ * long as the optimiser exists, the parameter cannot change between one number and one number per neuron.
  *
  * @param optimizer            An optimiser.
  * @param layer                A layer of the same context.
  * @param name                 As synfire_update_parameter_desc::name.
- * @param gradient             dL/dp, read in each step: f32 (f64 in an f64 layer), one element, or N if the parameter is
- *                             one number per neuron; on a CUDA context a device or pinned buffer.
+ * @param gradient             dL/dp, read in each step: f32 (f64 in an f64 layer), one element, or N if the parameter
+ *                             is one number per neuron; on a CUDA context a device or pinned buffer.
  * @param learning_rate_factor As in synfire_optimizer_add_weights().
  * @param weight_decay_factor  As in synfire_optimizer_add_weights(); 0 unless there is a reason.
- * @param lower                The smallest value that the parameter may take, in addition to its own range; minus infinity
- *                             for none.
+ * @param lower                The smallest value that the parameter may take, in addition to its own range; minus
+ *                             infinity for none.
  * @param upper                The largest value; infinity for none.
  * @return As synfire_optimizer_add_weights().
  * @blocks yes. @allocates moments. @enqueues no. @capture legal. @threads one at a time per optimiser. @since ABI 0.1
@@ -3485,7 +3487,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_query_memory(synfire_o
  *
  * Of the optimiser itself: `"step_count"` and `"skipped"` (u64: steps taken, and steps left out because a gradient was
  * not finite), `"beta1_power"` and `"beta2_power"` (f64: beta^t, as products), and `"gradient_norm"` (f64: of the last
- * step, before clipping). Of a member: `"momentum"`, or `"moment1"` and `"moment2"` of Adam, in the type of its gradient.
+ * step, before clipping). Of a member: `"momentum"`, or `"moment1"` and `"moment2"` of Adam, in the type of its
+ * gradient.
  *
  * @param optimizer   An optimiser.
  * @param member      The number of the member; -1 for the optimiser itself.
@@ -3494,8 +3497,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_query_memory(synfire_o
  * @param bytes       Size of `values` in bytes: exactly that of the number or array.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_DEVICE_LOST,
  *         ::SYNFIRE_ERROR_CUDA.
- * @blocks until done. @allocates no. @enqueues a copy on the context's own stream. @capture legal (it does not become part
- * of a capture). @threads one at a time per optimiser. @since ABI 0.1
+ * @blocks until done. @allocates no. @enqueues a copy on the context's own stream. @capture legal (it does not become
+ * part of a capture). @threads one at a time per optimiser. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_read(synfire_optimizer optimizer, int32_t member,
                                                                const char *name, void *values, uint64_t bytes)
@@ -3512,8 +3515,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_read(synfire_optimizer
  * @param bytes     Size of `values` in bytes: exactly that of the number or array.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT (nothing is changed),
  *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
- * @blocks until done. @allocates no. @enqueues a copy on the context's own stream. @capture legal (it does not become part
- * of a capture). @threads one at a time per optimiser, and while no other thread launches a graph with it.
+ * @blocks until done. @allocates no. @enqueues a copy on the context's own stream. @capture legal (it does not become
+ * part of a capture). @threads one at a time per optimiser, and while no other thread launches a graph with it.
  * @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_write(synfire_optimizer optimizer, int32_t member,
@@ -3532,8 +3535,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_write(synfire_optimize
  *         flight on another stream), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_CAPTURING (the capture is invalid),
  *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK (the context's job system).
  * @blocks no on CUDA, except where it allocates; until done on the host. @allocates the list of members, at the first
- * call. @enqueues three kernels on `stream`, and one for each parameter. @capture legal: on a captured stream it becomes
- * part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream.
+ * call. @enqueues three kernels on `stream`, and one for each parameter. @capture legal: on a captured stream it
+ * becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream.
  * @threads one at a time per optimiser, synapse and layer. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_step(synfire_optimizer optimizer,
@@ -3543,8 +3546,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_step(synfire_optimizer
 /**
  * Appends a step of an optimiser, with the values `"learning_rate"`, `"weight_decay"` and `"clip_norm"` (at least 0).
  *
- * Weights, moments and directions are in the type of the gradient, f32 or f64, with correctly rounded division and square
- * root. Of the formulas of `SYNFIRE_OPTIMIZER_KIND_*`, g + decay * w, momentum * u + d, d + momentum * u,
+ * Weights, moments and directions are in the type of the gradient, f32 or f64, with correctly rounded division and
+ * square root. Of the formulas of `SYNFIRE_OPTIMIZER_KIND_*`, g + decay * w, momentum * u + d, d + momentum * u,
  * m + (...) * (d - m), (1 - beta2) * (d * d) + beta2 * v and w - (...) * (...) are fused multiply-adds; every
  * other operation is rounded. All that is the same for a whole member is computed in f64 and then rounded, beta^t as a
  * product of t factors. The norm is the square root of a sum in f64: 128 running sums in each 1,024 elements of a
@@ -3552,12 +3555,12 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_step(synfire_optimizer
  * same bits.
  *
  * If a gradient of any member is not finite, or the sum of the squares is not, weights, moments and the number of steps
- * stay as they are, and `"skipped"` grows by one. Moments never exceed the largest number of their type. A weight of which
- * the new value would not be finite keeps its old one.
+ * stay as they are, and `"skipped"` grows by one. Moments never exceed the largest number of their type. A weight of
+ * which the new value would not be finite keeps its old one.
  *
  * Operations after this one see the new weights, and all that is derived from them. For parameters of layers, tapes and
- * values that the host sets are as in synfire_graph_record_update_parameter(). A replay must be ordered with all other work
- * that uses the optimiser or one of its synapses; a launch that is not returns ::SYNFIRE_ERROR_WRONG_ORDER.
+ * values that the host sets are as in synfire_graph_record_update_parameter(). A replay must be ordered with all other
+ * work that uses the optimiser or one of its synapses; a launch that is not returns ::SYNFIRE_ERROR_WRONG_ORDER.
  *
  * @param graph     A graph that is not instantiated.
  * @param optimizer An optimiser of the same context with at least one member.
@@ -3565,8 +3568,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_step(synfire_optimizer
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated; no members), ::SYNFIRE_ERROR_INVALID_HANDLE,
  *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
  *         ::SYNFIRE_ERROR_BUSY.
- * @blocks no, except where it allocates. @allocates host memory; the list of members, at the first call; device memory for
- * the first values of a graph. @enqueues no. @capture legal.
+ * @blocks no, except where it allocates. @allocates host memory; the list of members, at the first call; device memory
+ * for the first values of a graph. @enqueues no. @capture legal.
  * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY; one at a time per optimiser. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_optimizer_step(synfire_graph graph,
