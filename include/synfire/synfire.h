@@ -2763,8 +2763,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_rebind(synfire_graph graph
  *
  * @param graph     A graph, instantiated or not.
  * @param operation Its number, from synfire_graph_get_last_operation().
- * @param name      `"value"` of a fill, `"scale"` or `"keep"` of a scale-and-add, `"learning_rate"` of an update,
- *                  `"seed"` or `"offset"` of an encoding, a shuffle or a dropout, `"probability"` of a dropout,
+ * @param name      `"value"` of a fill, `"scale"` or `"keep"` of a scale-and-add, `"learning_rate"` of an update or
+ *                  of a step of an optimiser, `"weight_decay"` or `"clip_norm"` of such a step, `"seed"` or `"offset"` of an encoding, a shuffle or a dropout, `"probability"` of a dropout,
  *                  `"gradient_scale"` or `"label_smoothing"` of a loss, `"target"` or `"strength"` of a rate loss.
  * @param value     A value that the operation's descriptor allows; for a seed or offset, a whole number from 0 to 2^53.
  *                  Setting the offset makes the operation begin there again, even if the value is the same as before.
