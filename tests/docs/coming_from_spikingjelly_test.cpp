@@ -850,5 +850,297 @@ TEST_F(ComingFromSpikingJelly, ReproducibleGradient) {
   }
 }
 
+// ---- Networks -------------------------------------------------------------------------------------------------------
+
+// Random numbers from -1 to 1, the same in every run.
+std::vector<double> numbers(size_t count, uint32_t seed) {
+  std::vector<double> result(count);
+  for (double& number : result) {
+    seed = seed * 1664525u + 1013904223u;
+    number = seed / 2147483648.0 - 1;
+  }
+  return result;
+}
+
+Buffer filled(synfire_context context, const std::vector<double>& values) {
+  Buffer buffer = make_buffer(context, SYNFIRE_DTYPE_F64, values.size());
+  EXPECT_OK(synfire_buffer_upload(buffer, 0, values.data(), values.size() * sizeof(double)));
+  return buffer;
+}
+
+// In f64, of values, with a bias and weights from numbers().
+struct Linear {
+  size_t inputs, outputs;
+  std::vector<double> weight, bias;
+  Synapse synapse;
+
+  Linear(synfire_context context, size_t n_inputs, size_t n_outputs)
+      : inputs(n_inputs), outputs(n_outputs), weight(numbers(n_inputs * n_outputs, 21)), bias(numbers(n_outputs, 22)) {
+    synfire_synapse_desc desc = SYNFIRE_SYNAPSE_DESC_INIT;
+    desc.input_kind = SYNFIRE_INPUT_VALUES;
+    desc.dtype = SYNFIRE_DTYPE_F64;
+    desc.n_inputs = static_cast<int64_t>(inputs);
+    desc.n_outputs = static_cast<int64_t>(outputs);
+    desc.bias = 1;
+    synfire_synapse made = nullptr;
+    EXPECT_OK(synfire_synapse_create(context, &desc, &made));
+    synapse = Synapse(made);
+    EXPECT_OK(synfire_synapse_write(synapse, "weight", weight.data(), weight.size() * sizeof(double)));
+    EXPECT_OK(synfire_synapse_write(synapse, "bias", bias.data(), bias.size() * sizeof(double)));
+  }
+  std::vector<double> read(const char* name, size_t count) const {
+    std::vector<double> values(count);
+    EXPECT_OK(synfire_synapse_read(synapse, name, values.data(), count * sizeof(double)));
+    return values;
+  }
+};
+
+// y = x W^T + b for every step at once, and the gradients that autograd gives.
+TEST_F(ComingFromSpikingJelly, LinearLayer) {
+  const size_t n_steps = 3, batch = 2, rows = n_steps * batch;
+  const Linear linear(context, 5, 4);
+  const std::vector<double> x = numbers(rows * 5, 23), g = numbers(rows * 4, 24);
+  const Buffer input = filled(context, x), grad_output = filled(context, g),
+               output = make_buffer(context, SYNFIRE_DTYPE_F64, rows * 4),
+               grad_input = make_buffer(context, SYNFIRE_DTYPE_F64, rows * 5);
+  synfire_synapse_forward_desc forward = SYNFIRE_SYNAPSE_FORWARD_DESC_INIT;
+  forward.n_steps = n_steps;
+  forward.batch = batch;
+  forward.input = input;
+  forward.output = output;
+  ASSERT_OK(synfire_synapse_forward(linear.synapse, &forward, nullptr));
+  synfire_synapse_backward_desc backward = SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT;
+  backward.n_steps = n_steps;
+  backward.batch = batch;
+  backward.grad_output = grad_output;
+  backward.input = input;
+  backward.grad_input = grad_input;
+  ASSERT_OK(synfire_synapse_backward(linear.synapse, &backward, nullptr));
+  std::vector<double> y(rows * 4), grad_weight(20), grad_bias(4), grad_x(rows * 5);
+  for (size_t m = 0; m < rows; ++m)
+    for (size_t n = 0; n < 4; ++n) {
+      y[m * 4 + n] = linear.bias[n];
+      grad_bias[n] += g[m * 4 + n];
+      for (size_t k = 0; k < 5; ++k) {
+        y[m * 4 + n] += linear.weight[n * 5 + k] * x[m * 5 + k];
+        grad_weight[n * 5 + k] += g[m * 4 + n] * x[m * 5 + k];
+        grad_x[m * 5 + k] += g[m * 4 + n] * linear.weight[n * 5 + k];
+      }
+    }
+  EXPECT_TRUE(close(download<double>(output, y.size()), y));
+  EXPECT_TRUE(close(linear.read("weight_gradient", 20), grad_weight));
+  EXPECT_TRUE(close(linear.read("bias_gradient", 4), grad_bias));
+  EXPECT_TRUE(close(download<double>(grad_input, grad_x.size()), grad_x));
+}
+
+// One mask for all steps of a row; what is kept is divided by 1 - p.
+TEST_F(ComingFromSpikingJelly, DropoutLayer) {
+  const size_t n_steps = 3, batch = 2, inputs = 40;
+  const Linear linear(context, inputs, inputs);
+  std::vector<double> identity(inputs * inputs), zeros(inputs);
+  for (size_t i = 0; i < inputs; ++i) identity[i * inputs + i] = 1;
+  ASSERT_OK(synfire_synapse_write(linear.synapse, "weight", identity.data(), identity.size() * sizeof(double)));
+  ASSERT_OK(synfire_synapse_write(linear.synapse, "bias", zeros.data(), zeros.size() * sizeof(double)));
+  const Buffer mask = make_buffer(context, SYNFIRE_DTYPE_BITS, batch * 2),
+               scale = make_buffer(context, SYNFIRE_DTYPE_F64, 1),
+               output = make_buffer(context, SYNFIRE_DTYPE_F64, n_steps * batch * inputs);
+  const std::vector<double> x = numbers(n_steps * batch * inputs, 25);
+  const Buffer input = filled(context, x);
+  synfire_dropout_desc dropout = SYNFIRE_DROPOUT_DESC_INIT;
+  dropout.n_neurons = inputs;
+  dropout.batch = batch;
+  dropout.mask = mask;
+  dropout.scale = scale;
+  for (const double p : {0.25, 0.0}) {  // 0: net.eval()
+    dropout.probability = p;
+    ASSERT_OK(synfire_dropout(context, &dropout, nullptr));
+    synfire_synapse_forward_desc forward = SYNFIRE_SYNAPSE_FORWARD_DESC_INIT;
+    forward.n_steps = n_steps;
+    forward.batch = batch;
+    forward.input = input;
+    forward.output = output;
+    forward.input_mask = mask;
+    forward.input_scale = scale;
+    ASSERT_OK(synfire_synapse_forward(linear.synapse, &forward, nullptr));
+    const std::vector<double> y = download<double>(output, x.size());
+    size_t dropped = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+      const bool kept = y[i % (batch * inputs)] != 0;
+      EXPECT_NEAR(y[i], kept ? x[i] / (1 - p) : 0, 1e-15);
+      dropped += !kept;
+    }
+    EXPECT_EQ(dropped > 0, p > 0);
+    EXPECT_LT(dropped, x.size() / 2);
+  }
+}
+
+TEST_F(ComingFromSpikingJelly, PoissonEncoder) {
+  const int64_t n_steps = 4000;
+  const std::vector<float> probability = {0, 0.1F, 0.75F, 1};
+  const Buffer rates = make_buffer(context, SYNFIRE_DTYPE_F32, 4),
+               spikes = make_buffer(context, SYNFIRE_DTYPE_F32, static_cast<size_t>(n_steps) * 4);
+  ASSERT_OK(synfire_buffer_upload(rates, 0, probability.data(), 16));
+  synfire_encode_bernoulli_desc encode = SYNFIRE_ENCODE_BERNOULLI_DESC_INIT;
+  encode.n_steps = n_steps;
+  encode.n_neurons = 4;
+  encode.rates = rates;
+  encode.spikes = spikes;
+  ASSERT_OK(synfire_encode_bernoulli(context, &encode, nullptr));
+  const std::vector<float> drawn = download<float>(spikes, static_cast<size_t>(n_steps) * 4);
+  for (size_t n = 0; n < 4; ++n) {
+    double count = 0;
+    for (size_t t = 0; t < static_cast<size_t>(n_steps); ++t) count += drawn[t * 4 + n];
+    const double p = static_cast<double>(probability[n]), deviation = std::sqrt(n_steps * p * (1 - p));
+    EXPECT_NEAR(count, n_steps * p, 5 * deviation) << "p " << p;
+  }
+}
+
+// A loss of the mean over the steps, its gradient for every step.
+struct MeanLoss {
+  static constexpr size_t n_steps = 3, batch = 2, classes = 4;
+  std::vector<double> x = numbers(n_steps * batch * classes, 26), mean = std::vector<double>(batch * classes),
+                      gradient = std::vector<double>(batch * classes), spread;
+  double loss = 0;
+
+  void run(synfire_context context, synfire_loss_desc desc) {
+    const Buffer source = filled(context, x), means = make_buffer(context, SYNFIRE_DTYPE_F64, mean.size()),
+                 of_mean = make_buffer(context, SYNFIRE_DTYPE_F64, mean.size()),
+                 of_source = make_buffer(context, SYNFIRE_DTYPE_F64, x.size()),
+                 total = make_buffer(context, SYNFIRE_DTYPE_F64, 1);
+    synfire_reduce_desc reduce = SYNFIRE_REDUCE_DESC_INIT;
+    reduce.reduction = SYNFIRE_REDUCE_MEAN;
+    reduce.n_steps = n_steps;
+    reduce.batch = batch;
+    reduce.n_neurons = classes;
+    reduce.source = source;
+    reduce.destination = means;
+    ASSERT_OK(synfire_reduce(context, &reduce, nullptr));
+    desc.batch = batch;
+    desc.n_classes = classes;
+    desc.source = means;
+    desc.gradient = of_mean;
+    desc.loss = total;
+    ASSERT_OK(synfire_loss(context, &desc, nullptr));
+    synfire_reduce_backward_desc back = SYNFIRE_REDUCE_BACKWARD_DESC_INIT;
+    back.reduction = SYNFIRE_REDUCE_MEAN;
+    back.n_steps = n_steps;
+    back.batch = batch;
+    back.n_neurons = classes;
+    back.grad_destination = of_mean;
+    back.grad_source = of_source;
+    ASSERT_OK(synfire_reduce_backward(context, &back, nullptr));
+    loss = download<double>(total, 1)[0];
+    mean = download<double>(means, mean.size());
+    gradient = download<double>(of_mean, gradient.size());
+    spread = download<double>(of_source, x.size());
+  }
+  double expected_mean(size_t i) const {
+    double sum = 0;
+    for (size_t t = 0; t < n_steps; ++t) sum += x[t * batch * classes + i];
+    return sum / n_steps;
+  }
+  void expect(double expected_loss, const std::vector<double>& expected_gradient) const {
+    EXPECT_NEAR(loss, expected_loss, 1e-12);
+    for (size_t i = 0; i < x.size(); ++i) {
+      EXPECT_NEAR(gradient[i % gradient.size()], expected_gradient[i % gradient.size()], 1e-12);
+      EXPECT_NEAR(spread[i], expected_gradient[i % gradient.size()] / n_steps, 1e-12);
+    }
+  }
+};
+
+TEST_F(ComingFromSpikingJelly, CrossEntropy) {
+  const std::vector<uint32_t> label = {2, 0};
+  const Buffer labels = make_buffer(context, SYNFIRE_DTYPE_U32, 2);
+  ASSERT_OK(synfire_buffer_upload(labels, 0, label.data(), 8));
+  synfire_loss_desc desc = SYNFIRE_LOSS_DESC_INIT;
+  desc.labels = labels;
+  MeanLoss mean;
+  mean.run(context, desc);
+  double loss = 0;
+  std::vector<double> gradient;
+  for (size_t b = 0; b < MeanLoss::batch; ++b) {
+    double sum = 0;
+    for (size_t c = 0; c < MeanLoss::classes; ++c) sum += std::exp(mean.expected_mean(b * MeanLoss::classes + c));
+    loss -= std::log(std::exp(mean.expected_mean(b * MeanLoss::classes + label[b])) / sum) / MeanLoss::batch;
+    for (size_t c = 0; c < MeanLoss::classes; ++c)
+      gradient.push_back((std::exp(mean.expected_mean(b * MeanLoss::classes + c)) / sum - (c == label[b] ? 1 : 0)) /
+                         MeanLoss::batch);
+  }
+  mean.expect(loss, gradient);
+}
+
+TEST_F(ComingFromSpikingJelly, MeanSquaredError) {
+  const std::vector<uint32_t> label = {2, 0};  // F.one_hot(label)
+  const Buffer labels = make_buffer(context, SYNFIRE_DTYPE_U32, 2);
+  ASSERT_OK(synfire_buffer_upload(labels, 0, label.data(), 8));
+  synfire_loss_desc desc = SYNFIRE_LOSS_DESC_INIT;
+  desc.kind = SYNFIRE_LOSS_MEAN_SQUARED_ERROR;
+  desc.labels = labels;
+  MeanLoss mean;
+  mean.run(context, desc);
+  double loss = 0;
+  std::vector<double> gradient;
+  const double count = MeanLoss::batch * MeanLoss::classes;
+  for (size_t i = 0; i < MeanLoss::batch * MeanLoss::classes; ++i) {
+    const double wanted = i % MeanLoss::classes == label[i / MeanLoss::classes] ? 1 : 0,
+                 difference = mean.expected_mean(i) - wanted;
+    loss += difference * difference / count;
+    gradient.push_back(2 * difference / count);
+  }
+  mean.expect(loss, gradient);
+}
+
+// Steps of an optimiser over the weights and bias of a Linear, against a formula for one number. `next` gets the
+// weight, its gradient and the number of the step, from 1 on.
+template <class Next>
+void expect_steps(synfire_context context, synfire_optimizer_desc desc, Next next) {
+  Linear linear(context, 3, 2);
+  synfire_optimizer made = nullptr;
+  ASSERT_OK(synfire_optimizer_create(context, &desc, &made));
+  const Optimizer optimizer(made);
+  ASSERT_OK(synfire_optimizer_add_weights(optimizer, linear.synapse, 1, 1));
+  ASSERT_OK(synfire_optimizer_add_bias(optimizer, linear.synapse, 1, 1));
+  const Buffer input = filled(context, numbers(6, 27)), grad_output = filled(context, numbers(4, 28));
+  synfire_synapse_backward_desc backward = SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT;
+  backward.n_steps = 2;
+  backward.grad_output = grad_output;
+  backward.input = input;
+  ASSERT_OK(synfire_synapse_backward(linear.synapse, &backward, nullptr));
+  const std::vector<double> grad_weight = linear.read("weight_gradient", 6),
+                            grad_bias = linear.read("bias_gradient", 2);
+  const synfire_optimizer_step_desc step = SYNFIRE_OPTIMIZER_STEP_DESC_INIT;
+  std::vector<double> weight = linear.weight, bias = linear.bias;
+  for (int t = 1; t <= 5; ++t) {
+    ASSERT_OK(synfire_optimizer_step(optimizer, &step, nullptr));
+    for (size_t i = 0; i < 6; ++i) weight[i] = next(i, weight[i], grad_weight[i], t);
+    for (size_t i = 0; i < 2; ++i) bias[i] = next(6 + i, bias[i], grad_bias[i], t);
+    EXPECT_TRUE(close(linear.read("weight", 6), weight)) << "step " << t;
+    EXPECT_TRUE(close(linear.read("bias", 2), bias)) << "step " << t;
+  }
+}
+
+TEST_F(ComingFromSpikingJelly, StochasticGradientDescent) {
+  synfire_optimizer_desc desc = SYNFIRE_OPTIMIZER_DESC_INIT;
+  desc.learning_rate = 0.1;
+  desc.momentum = 0.9;
+  std::vector<double> momentum(8);
+  expect_steps(context, desc, [&](size_t i, double weight, double gradient, int) {
+    momentum[i] = 0.9 * momentum[i] + gradient;
+    return weight - 0.1 * momentum[i];
+  });
+}
+
+TEST_F(ComingFromSpikingJelly, Adam) {
+  synfire_optimizer_desc desc = SYNFIRE_OPTIMIZER_DESC_INIT;
+  desc.kind = SYNFIRE_OPTIMIZER_KIND_ADAM;  // its learning rate is 1e-3, unless given
+  std::vector<double> first(8), second(8);
+  expect_steps(context, desc, [&](size_t i, double weight, double gradient, int t) {
+    first[i] = 0.9 * first[i] + 0.1 * gradient;
+    second[i] = 0.999 * second[i] + 0.001 * gradient * gradient;
+    return weight -
+           1e-3 * (first[i] / (1 - std::pow(0.9, t))) / (std::sqrt(second[i] / (1 - std::pow(0.999, t))) + 1e-8);
+  });
+}
+
 }  // namespace
 }  // namespace synfire_test
