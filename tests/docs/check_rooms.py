@@ -10,7 +10,7 @@ import sys
 
 MAY_INCLUDE = {
     "base": {"base"},
-    "layer": {"base", "layer"},
+    "layer": {"base", "synapse", "layer"},
     "synapse": {"base", "synapse"},
     "graph": {"base", "layer", "synapse", "graph"},
     "host": {"base", "graph", "host"},
