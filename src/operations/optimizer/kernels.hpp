@@ -56,17 +56,19 @@ const void* parameter_step_kernel();
 namespace synfire::operations {
 inline namespace SYNFIRE_MODEL_LEVEL {
 
-SYNFIRE_MODEL_FN cuda::PrepareTableLaunch table_of(const SynapseMembers& s) {
+SYNFIRE_MODEL_FN synfire::cuda::PrepareTableLaunch table_of(const SynapseMembers& s) {
   return {s.n_inputs, s.n_outputs, s.rows, s.rows_pitch, s.table, s.table_pitch, s.grid};
 }
-SYNFIRE_MODEL_FN cuda::PreparePlanesLaunch planes_of(const SynapseMembers& s) {
+SYNFIRE_MODEL_FN synfire::cuda::PreparePlanesLaunch planes_of(const SynapseMembers& s) {
   return {s.n_inputs,     s.n_outputs,    static_cast<const int32_t*>(s.rows),
           s.rows_pitch,   s.table_planes, s.table_words,
           s.table_groups, s.rows_planes,  s.rows_words,
           s.rows_groups};
 }
-SYNFIRE_MODEL_FN cuda::TableKind table_kind_of(const SynapseMembers& s) {
-  return s.is_f64 ? cuda::TableKind::f64 : s.is_exact ? cuda::TableKind::integers : cuda::TableKind::f32;
+SYNFIRE_MODEL_FN synfire::cuda::TableKind table_kind_of(const SynapseMembers& s) {
+  return s.is_f64     ? synfire::cuda::TableKind::f64
+         : s.is_exact ? synfire::cuda::TableKind::integers
+                      : synfire::cuda::TableKind::f32;
 }
 
 }  // namespace SYNFIRE_MODEL_LEVEL
