@@ -60,6 +60,7 @@ Network::Network(const Machine& machine, const NetworkShape& shape, bool trainin
   for (std::size_t i = 0; i < stages_.size(); ++i) add_forward(i);
   add_readout();
   for (std::size_t i = stages_.size(); training && i-- > 0;) add_backward(i);
+  if (training) add_optimizer();
 }
 
 void Network::make_input(double rate) {
@@ -184,6 +185,23 @@ void Network::add_backward(std::size_t index) {
   if (index > 0)
     add_product(", input gradient", {Product::Operands::input, shape_.rows(), stage.inputs, stage.neurons}, nullptr,
                 stages_[index - 1].grad_spikes);
+}
+
+void Network::add_optimizer() {
+  synfire_optimizer_desc desc = SYNFIRE_OPTIMIZER_DESC_INIT;
+  desc.kind = SYNFIRE_OPTIMIZER_KIND_ADAM;
+  desc.learning_rate = 1e-6;  // the labels mean nothing; the rates of spikes stay as they are
+  synfire_optimizer optimizer = nullptr;
+  check(synfire_optimizer_create(machine_.context(), &desc, &optimizer), "synfire_optimizer_create");
+  optimizer_.reset(optimizer);
+  for (const Stage& stage : stages_) {
+    check(synfire_optimizer_add_weights(optimizer, stage.synapse.get(), 1, 1), "synfire_optimizer_add_weights");
+    check(synfire_optimizer_add_bias(optimizer, stage.synapse.get(), 1, 0), "synfire_optimizer_add_bias");
+  }
+  add("Adam", {}, true, [optimizer](synfire_graph graph) {
+    const synfire_optimizer_step_desc step = SYNFIRE_OPTIMIZER_STEP_DESC_INIT;
+    check(synfire_graph_record_optimizer_step(graph, optimizer, &step), "synfire_graph_record_optimizer_step");
+  });
 }
 
 Owned<synfire_graph> Network::graph(const std::vector<const Operation*>& operations, std::uint64_t passes) const {

@@ -68,12 +68,14 @@ class Network {
   void add_forward(std::size_t index);
   void add_backward(std::size_t index);
   void add_readout();
+  void add_optimizer();
 
   const Machine& machine_;
   const NetworkShape shape_;
   const bool training_;
   std::vector<Owned<synfire_buffer>> buffers_;
   std::vector<Stage> stages_;
+  Owned<synfire_optimizer> optimizer_;
   std::vector<Operation> operations_;
   synfire_buffer input_ = nullptr;
 };
