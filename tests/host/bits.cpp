@@ -1,12 +1,15 @@
 // Hashes the results of forward and backward through the C ABI, over models, resets, surrogates, input modes, dtypes
 // and shapes. The inputs come from an integer generator, so that they are the same everywhere. For one shape the other
 // spike formats and tapes run as well. Their hash must be the same; otherwise the line names the one that differs.
+// Networks that were trained for some steps follow.
 //
 //   synfire-bits [--backend host|cuda] [--threads N] [--compare FILE] [--model NAME --surrogate NAME]
 //
 // With the names of a model and a surrogate that were added to the library: the model with the common surrogates and
 // the added one, and LIF with the added one.
 #include <synfire/synfire.hpp>
+
+#include "../capi/trained_network.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -344,6 +347,37 @@ std::string all_hashes(synfire_context context, const Choice& choice) {
   return out.str();
 }
 
+// Networks after ten steps of training.
+std::string network_hashes(synfire_context context) {
+  std::ostringstream out;
+  for (const int32_t optimizer :
+       {SYNFIRE_OPTIMIZER_KIND_SGD, SYNFIRE_OPTIMIZER_KIND_ADAM, SYNFIRE_OPTIMIZER_KIND_ADAMW})
+    for (const bool of_layers : {false, true}) {
+      synfire_test::NetworkPlan plan;
+      plan.sizes =
+          optimizer == SYNFIRE_OPTIMIZER_KIND_SGD ? std::vector<int64_t>{65, 7} : std::vector<int64_t>{77, 130, 33, 5};
+      plan.n_steps = 19;
+      plan.batch = 7;
+      plan.active = 6;
+      plan.rate = 0.6;
+      plan.optimizer = optimizer;
+      plan.gradient_bits = of_layers ? 32 : 24;
+      plan.synapses_of_layers = of_layers;
+      plan.dropout = !of_layers;
+      synfire_test::TrainedNetwork network(context, plan, [](synfire_status status) { REQUIRE(status); });
+      network.train(10);
+      const std::vector<float> results = network.results();
+      std::vector<unsigned char> bytes(results.size() * sizeof results[0]);
+      std::memcpy(bytes.data(), results.data(), bytes.size());
+      Hash hash;
+      hash.add<uint32_t>(bytes, 0x7F800000u);
+      char text[32];
+      std::snprintf(text, sizeof text, " %016llx", static_cast<unsigned long long>(hash.value()));
+      out << "network " << plan << text << "\n";
+    }
+  return out.str();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -373,7 +407,7 @@ int main(int argc, char** argv) {
   REQUIRE(synfire_context_create(&desc, &context));
   const Choice choice = model.empty() && surrogate.empty() ? built_in() : added(model, surrogate);
   std::string hashes = all_hashes(context, choice);
-  if (model.empty() && surrogate.empty()) hashes += all_hashes(context, without_spikes());
+  if (model.empty() && surrogate.empty()) hashes += all_hashes(context, without_spikes()) + network_hashes(context);
   synfire_context_destroy(context);
   REQUIRE(synfire_context_reclaim(nullptr, nullptr));
   if (compare.empty()) {
