@@ -897,20 +897,20 @@ struct Linear {
 
 // y = x W^T + b for every step at once, and the gradients that autograd gives.
 TEST_F(ComingFromSpikingJelly, LinearLayer) {
-  const size_t n_steps = 3, batch = 2, rows = n_steps * batch;
+  const size_t steps = 3, batch = 2, rows = steps * batch;
   const Linear linear(context, 5, 4);
   const std::vector<double> x = numbers(rows * 5, 23), g = numbers(rows * 4, 24);
   const Buffer input = filled(context, x), grad_output = filled(context, g),
                output = make_buffer(context, SYNFIRE_DTYPE_F64, rows * 4),
                grad_input = make_buffer(context, SYNFIRE_DTYPE_F64, rows * 5);
   synfire_synapse_forward_desc forward = SYNFIRE_SYNAPSE_FORWARD_DESC_INIT;
-  forward.n_steps = n_steps;
+  forward.n_steps = steps;
   forward.batch = batch;
   forward.input = input;
   forward.output = output;
   ASSERT_OK(synfire_synapse_forward(linear.synapse, &forward, nullptr));
   synfire_synapse_backward_desc backward = SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT;
-  backward.n_steps = n_steps;
+  backward.n_steps = steps;
   backward.batch = batch;
   backward.grad_output = grad_output;
   backward.input = input;
@@ -935,7 +935,7 @@ TEST_F(ComingFromSpikingJelly, LinearLayer) {
 
 // One mask for all steps of a row; what is kept is divided by 1 - p.
 TEST_F(ComingFromSpikingJelly, DropoutLayer) {
-  const size_t n_steps = 3, batch = 2, inputs = 40;
+  const size_t steps = 3, batch = 2, inputs = 40;
   const Linear linear(context, inputs, inputs);
   std::vector<double> identity(inputs * inputs), zeros(inputs);
   for (size_t i = 0; i < inputs; ++i) identity[i * inputs + i] = 1;
@@ -943,8 +943,8 @@ TEST_F(ComingFromSpikingJelly, DropoutLayer) {
   ASSERT_OK(synfire_synapse_write(linear.synapse, "bias", zeros.data(), zeros.size() * sizeof(double)));
   const Buffer mask = make_buffer(context, SYNFIRE_DTYPE_BITS, batch * 2),
                scale = make_buffer(context, SYNFIRE_DTYPE_F64, 1),
-               output = make_buffer(context, SYNFIRE_DTYPE_F64, n_steps * batch * inputs);
-  const std::vector<double> x = numbers(n_steps * batch * inputs, 25);
+               output = make_buffer(context, SYNFIRE_DTYPE_F64, steps * batch * inputs);
+  const std::vector<double> x = numbers(steps * batch * inputs, 25);
   const Buffer input = filled(context, x);
   synfire_dropout_desc dropout = SYNFIRE_DROPOUT_DESC_INIT;
   dropout.n_neurons = inputs;
@@ -955,7 +955,7 @@ TEST_F(ComingFromSpikingJelly, DropoutLayer) {
     dropout.probability = p;
     ASSERT_OK(synfire_dropout(context, &dropout, nullptr));
     synfire_synapse_forward_desc forward = SYNFIRE_SYNAPSE_FORWARD_DESC_INIT;
-    forward.n_steps = n_steps;
+    forward.n_steps = steps;
     forward.batch = batch;
     forward.input = input;
     forward.output = output;
@@ -975,30 +975,30 @@ TEST_F(ComingFromSpikingJelly, DropoutLayer) {
 }
 
 TEST_F(ComingFromSpikingJelly, PoissonEncoder) {
-  const int64_t n_steps = 4000;
+  const int64_t steps = 4000;
   const std::vector<float> probability = {0, 0.1F, 0.75F, 1};
   const Buffer rates = make_buffer(context, SYNFIRE_DTYPE_F32, 4),
-               spikes = make_buffer(context, SYNFIRE_DTYPE_F32, static_cast<size_t>(n_steps) * 4);
+               spikes = make_buffer(context, SYNFIRE_DTYPE_F32, static_cast<size_t>(steps) * 4);
   ASSERT_OK(synfire_buffer_upload(rates, 0, probability.data(), 16));
   synfire_encode_bernoulli_desc encode = SYNFIRE_ENCODE_BERNOULLI_DESC_INIT;
-  encode.n_steps = n_steps;
+  encode.n_steps = steps;
   encode.n_neurons = 4;
   encode.rates = rates;
   encode.spikes = spikes;
   ASSERT_OK(synfire_encode_bernoulli(context, &encode, nullptr));
-  const std::vector<float> drawn = download<float>(spikes, static_cast<size_t>(n_steps) * 4);
+  const std::vector<float> drawn = download<float>(spikes, static_cast<size_t>(steps) * 4);
   for (size_t n = 0; n < 4; ++n) {
     double count = 0;
-    for (size_t t = 0; t < static_cast<size_t>(n_steps); ++t) count += drawn[t * 4 + n];
-    const double p = static_cast<double>(probability[n]), deviation = std::sqrt(n_steps * p * (1 - p));
-    EXPECT_NEAR(count, n_steps * p, 5 * deviation) << "p " << p;
+    for (size_t t = 0; t < static_cast<size_t>(steps); ++t) count += drawn[t * 4 + n];
+    const double p = static_cast<double>(probability[n]), deviation = std::sqrt(steps * p * (1 - p));
+    EXPECT_NEAR(count, steps * p, 5 * deviation) << "p " << p;
   }
 }
 
 // A loss of the mean over the steps, its gradient for every step.
 struct MeanLoss {
-  static constexpr size_t n_steps = 3, batch = 2, classes = 4;
-  std::vector<double> x = numbers(n_steps * batch * classes, 26), mean = std::vector<double>(batch * classes),
+  static constexpr size_t steps = 3, batch = 2, classes = 4;
+  std::vector<double> x = numbers(steps * batch * classes, 26), mean = std::vector<double>(batch * classes),
                       gradient = std::vector<double>(batch * classes), spread;
   double loss = 0;
 
@@ -1009,7 +1009,7 @@ struct MeanLoss {
                  total = make_buffer(context, SYNFIRE_DTYPE_F64, 1);
     synfire_reduce_desc reduce = SYNFIRE_REDUCE_DESC_INIT;
     reduce.reduction = SYNFIRE_REDUCE_MEAN;
-    reduce.n_steps = n_steps;
+    reduce.n_steps = steps;
     reduce.batch = batch;
     reduce.n_neurons = classes;
     reduce.source = source;
@@ -1023,7 +1023,7 @@ struct MeanLoss {
     ASSERT_OK(synfire_loss(context, &desc, nullptr));
     synfire_reduce_backward_desc back = SYNFIRE_REDUCE_BACKWARD_DESC_INIT;
     back.reduction = SYNFIRE_REDUCE_MEAN;
-    back.n_steps = n_steps;
+    back.n_steps = steps;
     back.batch = batch;
     back.n_neurons = classes;
     back.grad_destination = of_mean;
@@ -1036,14 +1036,14 @@ struct MeanLoss {
   }
   double expected_mean(size_t i) const {
     double sum = 0;
-    for (size_t t = 0; t < n_steps; ++t) sum += x[t * batch * classes + i];
-    return sum / n_steps;
+    for (size_t t = 0; t < steps; ++t) sum += x[t * batch * classes + i];
+    return sum / steps;
   }
   void expect(double expected_loss, const std::vector<double>& expected_gradient) const {
     EXPECT_NEAR(loss, expected_loss, 1e-12);
     for (size_t i = 0; i < x.size(); ++i) {
       EXPECT_NEAR(gradient[i % gradient.size()], expected_gradient[i % gradient.size()], 1e-12);
-      EXPECT_NEAR(spread[i], expected_gradient[i % gradient.size()] / n_steps, 1e-12);
+      EXPECT_NEAR(spread[i], expected_gradient[i % gradient.size()] / steps, 1e-12);
     }
   }
 };

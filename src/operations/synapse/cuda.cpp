@@ -74,7 +74,7 @@ RowArray<const uint32_t> as_bits(const View& input, const View& converted, const
 void pack_rows(const SynapseWeightGradient& op, int64_t pitch, Launcher& launcher) {
   const Extents& e = op.extents;
   if (op.kept.mask) {
-    const SequenceRows rows = rows_of(e, op.n_active);
+    const SequenceRows rows = rows_of(op);
     const int64_t n_words = pieces(rows.count(), 32);
     launcher.launch(pack_kept_kernel(), one_each(n_words * pieces(e.words_per_row(), pack_threads / 32), pack_threads),
                     PackKeptLaunch{rows, as_bits(op.input, op.converted, e, launcher), kept_of<float>(op.kept, e),

@@ -611,10 +611,11 @@ TEST_F(ForgedHandles, OfOptimizersAreRefused) {
       {"write", [&](auto bad) { return synfire_optimizer_write(bad, -1, "step_count", &value, sizeof value); }},
       {"step", [&](auto bad) { return synfire_optimizer_step(bad, &step, nullptr); }},
       {"record", [&](auto bad) { return synfire_graph_record_optimizer_step(recording, bad, &step); }}};
-  const uintptr_t a_buffer = value_of(rig.x), a_layer = value_of(rig.layer), a_synapse = value_of(synapse);
+  const uintptr_t a_buffer = value_of(rig.x), a_layer = value_of(rig.layer),
+                  a_synapse = reinterpret_cast<uintptr_t>(synapse);
   expect_refused<synfire_optimizer>(optimizer, {value_of(context), a_buffer, a_layer, value_of(graph), a_synapse},
                                     calls, [](auto bad) { synfire_optimizer_destroy(bad); });
-  const uintptr_t an_optimizer = value_of(optimizer);
+  const uintptr_t an_optimizer = reinterpret_cast<uintptr_t>(optimizer);
   const auto expect_stale = [](synfire_status status) { EXPECT_EQ(status, SYNFIRE_ERROR_INVALID_HANDLE); };
   expect_stale(synfire_optimizer_add_weights(optimizer, forged(synapse, an_optimizer), 1, 1));
   expect_stale(synfire_optimizer_add_bias(optimizer, forged(synapse, a_buffer), 1, 1));
