@@ -24,6 +24,7 @@ LIKE = {
     "tests/hpp/positional.cpp": "tests/hpp/wrapper_test.cpp",
     "tests/install/consumer/main.c": "tests/abi/init_macros.c",
     "tools/bench/bare_none.cpp": "tools/bench/main.cpp",
+    "tools/bench/cublas_none.cpp": "tools/bench/main.cpp",
 }
 
 

@@ -35,10 +35,11 @@ void SharedOrder::move(const Replayer* replayer, StreamId stream, bool writes) {
     if (elsewhere && (writes || other.writes)) {
       readers_.store(readers, std::memory_order_seq_cst);
       writer_.store(writer, std::memory_order_seq_cst);
-      fail(SYNFIRE_ERROR_WRONG_ORDER, name_.rule,
-           "a graph on another stream has a replay in flight that uses %s of this one, and one of the two writes it, so "
-           "that their order is not defined; launch both on one stream, or wait for the other one first",
-           name_.noun);
+      fail(
+          SYNFIRE_ERROR_WRONG_ORDER, name_.rule,
+          "a graph on another stream has a replay in flight that uses %s of this one, and one of the two writes it, so "
+          "that their order is not defined; launch both on one stream, or wait for the other one first",
+          name_.noun);
     }
     if (other.writes && (in_flight || launching)) written = true;
   }

@@ -14,7 +14,7 @@ uint32_t kept(uint64_t seed, uint64_t offset, uint32_t row, int64_t word, uint32
   for (int g = 0; g < groups; ++g)
     bits[g] = kept_of_group(draw(seed, offset, row, static_cast<uint32_t>(word * groups + g)), below) << (4 * g);
   uint32_t all = 0;
-  for (int g = 0; g < groups; ++g) all |= bits[g];
+  for (const uint32_t group : bits) all |= group;
   return all;
 }
 
