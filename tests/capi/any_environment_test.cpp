@@ -447,9 +447,8 @@ class Everything {
     answer(synfire_optimizer_create(context, &of_optimizer, &optimizer));
     answer(synfire_optimizer_add_weights(optimizer, synapse, 0.3, 1));
     const synfire_optimizer_step_desc step = SYNFIRE_OPTIMIZER_STEP_DESC_INIT;
-    std::vector<float> values(19 * 7);
+    std::vector<float> values(narrow_x_.begin(), narrow_x_.begin() + 19 * 7);
     const uint64_t bytes = values.size() * sizeof(float);
-    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(x_[i]);
     answer(synfire_synapse_write(synapse, "weight_gradient", values.data(), bytes));
     for (int i = 0; i < 3; ++i) answer(synfire_optimizer_step(optimizer, &step, nullptr));
     answer(synfire_context_synchronize(context));

@@ -75,15 +75,17 @@ struct Bar {
   std::vector<std::pair<std::string, double>> parts;  // microseconds
 };
 
+constexpr std::size_t legend_columns = 4;
+
+double legend_height(const Bar& bar, double row) {
+  const std::size_t lines = (bar.parts.size() + legend_columns - 1) / legend_columns;
+  return row * static_cast<double>(lines);
+}
+
 std::string draw(const std::string& title, const std::vector<Bar>& bars) {
   constexpr double left = 24, width = 1000, height = 26, row = 16;
-  double longest = 0, total_height = 72;
-  for (const Bar& bar : bars) {
-    double sum = 0;
-    for (const auto& part : bar.parts) sum += part.second;
-    longest = std::max(longest, sum);
-    total_height += 40 + height + row * (1 + static_cast<double>((bar.parts.size() + 3) / 4));
-  }
+  double total_height = 72;
+  for (const Bar& bar : bars) total_height += 40 + height + row + legend_height(bar, row);
   std::ostringstream out;
   svg::begin(out, width + 2 * left, total_height);
   out << "<text x=\"" << svg::fixed(left) << "\" y=\"30\" class=\"title\">Time of each operation of a replay</text>\n"
@@ -106,14 +108,15 @@ std::string draw(const std::string& title, const std::vector<Bar>& bars) {
     }
     y += height + row;
     for (std::size_t i = 0; i < bar.parts.size(); ++i) {
-      const double legend_x = left + static_cast<double>(i % 4) * width / 4;
-      const double legend_y = y + static_cast<double>(i / 4) * row;
+      const double legend_x = left + static_cast<double>(i % legend_columns) * width / legend_columns;
+      const std::size_t line = i / legend_columns;
+      const double legend_y = y + static_cast<double>(line) * row;
       out << "<rect x=\"" << svg::fixed(legend_x) << "\" y=\"" << svg::fixed(legend_y - 9)
           << "\" width=\"10\" height=\"10\" fill=\"" << svg::color_of(i, bar.parts.size()) << "\"/>\n<text x=\""
           << svg::fixed(legend_x + 15) << "\" y=\"" << svg::fixed(legend_y) << "\">" << svg::escaped(bar.parts[i].first)
           << ": " << svg::fixed(bar.parts[i].second) << " us</text>\n";
     }
-    y += row * static_cast<double>((bar.parts.size() + 3) / 4) + 20;
+    y += legend_height(bar, row) + 20;
   }
   svg::end(out);
   return out.str();
