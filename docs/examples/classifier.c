@@ -6,7 +6,7 @@
  * whose mean over time is the prediction. The rest of the step is the cross-entropy, all gradients, and Adam. The host
  * only launches, and prints the loss and the number of correct predictions.
  *
- * The bindings' programs must print exactly the same numbers.
+ * classifier.cpp prints exactly the same numbers.
  *
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>
