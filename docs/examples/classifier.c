@@ -1,5 +1,5 @@
-/* classifier.c - a classifier of two layers, trained by operations that are recorded one by one: the example of
- * synapses, losses and optimisers in every binding, in C.
+/* classifier.c - a classifier of two layers, trained by operations that are recorded one by one: synapses,
+ * losses and an optimiser in one replay.
  *
  * Three classes of 40 firing rates each, 30 samples in a batch. In every replay the rates become new spikes; a synapse
  * and LIF neurons make 50 spike trains of them, another synapse and three leaky integrators the scores of the classes,
