@@ -52,7 +52,7 @@ static void write_samples(float *rates, uint32_t *labels) {
   }
   for (b = 0; b < BATCH; ++b) {
     labels[b] = (uint32_t)(b % CLASSES);
-    memcpy(rates + b * INPUTS, of_class + b % CLASSES * INPUTS, INPUTS * sizeof *rates);
+    for (i = 0; i < INPUTS; ++i) rates[b * INPUTS + i] = of_class[b % CLASSES * INPUTS + i];
   }
 }
 
@@ -222,8 +222,9 @@ int main(void) {
                                       spread.grad_source,
                                       readout_backward.grad_x_seq,
                                       backward.grad_spike_seq,
-                                      backward.grad_x_seq};
-    for (i = 0; i < (int)(sizeof buffers / sizeof *buffers); ++i) synfire_buffer_destroy(buffers[i]);
+                                      backward.grad_x_seq,
+                                      NULL};
+    for (i = 0; buffers[i] != NULL; ++i) synfire_buffer_destroy(buffers[i]);
   }
   synfire_context_destroy(context);
   check(synfire_context_reclaim(NULL, NULL));
