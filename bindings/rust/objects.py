@@ -407,7 +407,7 @@ class Objects:
             out.append("    fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {\n"
                        f"{base.buffers(fields)}\n    }}\n")
         out += [base.list_of_structs(field, "") for field in fields if field.kind == "structs"]
-        out += [base.descriptor(made, fields, ""), f"}}\nimpl {name} {{\n",
+        out += [base.descriptor(made, fields, "pub(crate) "), f"}}\nimpl {name} {{\n",
                 base.new(builder, fields, "builder", lifetime),
                 comment("The C handle, for [`sys`](crate::sys); it is good for as long as the object is."),
                 f"    pub fn as_raw(&self) -> {handle} {{\n        self.core.raw\n    }}\n",

@@ -389,13 +389,13 @@ Number ordered_sum(const std::vector<Number>& values) {
 }
 
 TEST_F(Loss, SumsAreInTheDocumentedOrder) {
-  for (const size_t batch : {200, 1024, 5000, 140000}) {
+  for (const size_t batch : std::initializer_list<size_t>{200, 1024, 5000, 140000}) {
     const Problem p = make_problem(1, batch, batch > 100000 ? 1 : 3, SYNFIRE_DTYPE_F32, 1 + 8 + 128);  // squared errors
     const Results r = Rig(context, p).run();
     EXPECT_EQ(r.loss, static_cast<double>(static_cast<float>(
                           ordered_sum(r.losses) / (ordered_sum(p.sample_weights) * static_cast<double>(p.n_classes)))));
   }
-  for (const size_t n_classes : {3, 100, 1024, 2500, 140000}) {
+  for (const size_t n_classes : std::initializer_list<size_t>{3, 100, 1024, 2500, 140000}) {
     const Problem p = make_problem(1, 2, n_classes, SYNFIRE_DTYPE_F32, 1 + 8);
     const Results r = Rig(context, p).run();
     for (size_t b = 0; b < 2; ++b) {
@@ -426,7 +426,7 @@ TEST_F(Loss, AnyNumberOfThreadsGivesTheSame) {
 
 TEST_F(Loss, NothingCounts) {
   for (const bool squared : {false, true})
-    for (const size_t batch : {3, 2000}) {
+    for (const size_t batch : std::initializer_list<size_t>{3, 2000}) {
       Problem p = make_problem(2, batch, 5, SYNFIRE_DTYPE_F32, squared ? 1 : 0);
       p.n_active = 0;
       p.x.assign(p.x.size(), nan);
@@ -451,7 +451,7 @@ TEST_F(Loss, GarbageInRowsBeyondTheBatch) {
 
 TEST_F(Loss, ALabelThatIsNoClassMakesTheLossNan) {
   for (const bool squared : {false, true})
-    for (const size_t batch : {4, 1500})
+    for (const size_t batch : std::initializer_list<size_t>{4, 1500})
       for (const double bad : {5.0, 6.0, 2147483648.0, 4294967295.0}) {
         Problem p = make_problem(1, batch, 5, SYNFIRE_DTYPE_F32, squared ? 1 : 0);
         p.labels[2] = bad;
@@ -545,7 +545,7 @@ TEST_F(Loss, AClassOfNoProbabilityThatIsNoTarget) {
 }
 
 TEST_F(Loss, EqualPredictionsGiveTheLowestClass) {
-  for (const size_t n_classes : {2, 5, 31, 64, 130, 3000}) {
+  for (const size_t n_classes : std::initializer_list<size_t>{2, 5, 31, 64, 130, 3000}) {
     Problem p = {1, 3, n_classes};
     p.x.assign(p.n_elements(), 1);
     p.x[n_classes - 1] = 2;                                       // the last one
@@ -562,7 +562,7 @@ TEST_F(Loss, EqualPredictionsGiveTheLowestClass) {
 
 TEST_F(Loss, EachOutputByItself) {
   for (const uint64_t choice : {0u, 1u, 128u + 256u + 512u})
-    for (const size_t batch : {6, 1200}) {
+    for (const size_t batch : std::initializer_list<size_t>{6, 1200}) {
       const Problem p = make_problem(2, batch, 5, SYNFIRE_DTYPE_F32, choice);
       const Results all = Rig(context, p).run();
       using Output = std::unique_ptr<Rows> Rig::*;
@@ -591,7 +591,7 @@ TEST_F(Loss, EachOutputByItself) {
 }
 
 TEST_F(Loss, Accumulates) {
-  for (const size_t batch : {5, 3000}) {
+  for (const size_t batch : std::initializer_list<size_t>{5, 3000}) {
     const Problem p = make_problem(1, batch, 4, SYNFIRE_DTYPE_F32, 4);  // sums
     Rig rig(context, p);
     const Results once = rig.run();
@@ -697,7 +697,7 @@ TEST_F(LossReplays, ASquaredErrorHasNoSmoothing) {
 }
 
 TEST_F(LossReplays, EpochsAreSummedOnTheDevice) {
-  for (const size_t batch : {4, 2000}) {
+  for (const size_t batch : std::initializer_list<size_t>{4, 2000}) {
     Problem sums = make_problem(1, batch, 5, SYNFIRE_DTYPE_F32, 4);
     Rig summed(context, sums);
     const Results once = summed.run();

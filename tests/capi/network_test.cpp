@@ -20,6 +20,10 @@ std::vector<float> trained(synfire_context context, const NetworkPlan& plan, int
   return network.results();
 }
 
+int32_t one_of(Random& random, const std::vector<int32_t>& values) {
+  return values[static_cast<size_t>(random.whole(0, static_cast<int64_t>(values.size()) - 1))];
+}
+
 NetworkPlan random_plan(uint64_t seed) {
   Random random(seed);
   NetworkPlan plan;
@@ -31,9 +35,8 @@ NetworkPlan random_plan(uint64_t seed) {
   plan.batch = random.whole(1, 12);
   plan.active = random.whole(0, 2) == 0 ? random.whole(1, plan.batch) : plan.batch;
   plan.rate = random.uniform(0.02, 1);
-  plan.hidden = std::vector<int32_t>{SYNFIRE_MODEL_LIF, SYNFIRE_MODEL_PLIF, SYNFIRE_MODEL_IF}[random.whole(0, 2)];
-  plan.spikes = std::vector<int32_t>{SYNFIRE_DTYPE_BITS, SYNFIRE_DTYPE_TIME_BITS, SYNFIRE_DTYPE_U8,
-                                     SYNFIRE_DTYPE_F32}[random.whole(0, 3)];
+  plan.hidden = one_of(random, {SYNFIRE_MODEL_LIF, SYNFIRE_MODEL_PLIF, SYNFIRE_MODEL_IF});
+  plan.spikes = one_of(random, {SYNFIRE_DTYPE_BITS, SYNFIRE_DTYPE_TIME_BITS, SYNFIRE_DTYPE_U8, SYNFIRE_DTYPE_F32});
   plan.tape = random.whole(0, 1) == 0 ? SYNFIRE_TAPE_RECOMPUTE : SYNFIRE_TAPE_STORE;
   plan.optimizer = static_cast<int32_t>(random.whole(0, 2));
   plan.gradient_bits = random.whole(0, 1) == 0 ? 24 : 32;

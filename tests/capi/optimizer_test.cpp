@@ -506,7 +506,7 @@ TYPED_TEST(OptimizerOf, ParametersTakeStepsAndStayInRange) {
   using R = TypeParam;
   for (const Rates& rates : every_rule) {
     SCOPED_TRACE(testing::Message() << "kind " << rates.kind << " momentum " << rates.momentum);
-    for (const size_t length : {size_t{1}, size_t{5}}) {
+    for (const size_t length : std::initializer_list<size_t>{size_t{1}, size_t{5}}) {
       const Layer layer = make_layer(this->context_, describe(Shape{3, 2, 5}, dtype_of<R>));
       if (length > 1) set_parameter(layer, "tau", {2, 3, 4, 1.5, 9});
       Random random(length);
@@ -842,9 +842,9 @@ struct OtherThread {
     auto& other = *static_cast<OtherThread*>(user);
     std::thread([&] {
       other.status = synfire_graph_launch(other.graph, nullptr, nullptr);
-      char text[512] = "";
-      synfire_last_error(text, sizeof text, nullptr);
-      other.text = text;
+      char found[512] = "";
+      synfire_last_error(found, sizeof found, nullptr);
+      other.text = found;
     }).join();
     return SYNFIRE_OK;
   }

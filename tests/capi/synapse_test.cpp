@@ -584,7 +584,8 @@ TEST_F(SynapseTest, ValuesOf16Bits) {
     void TestBody() override {}
   } rig;
   for (const int32_t dtype : {SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16})
-    for (const uint64_t seed : {1, 2, 3}) rig.expect_product({5, 3, 130, 70, 2}, seed, SYNFIRE_INPUT_VALUES, dtype);
+    for (const uint64_t seed : std::initializer_list<uint64_t>{1, 2, 3})
+      rig.expect_product({5, 3, 130, 70, 2}, seed, SYNFIRE_INPUT_VALUES, dtype);
 }
 
 TEST_F(SynapseTest, SpikesInF64AreAddedInTheStatedOrder) {
@@ -960,9 +961,9 @@ struct Meanwhile {
     std::thread([&] {
       for (const synfire_graph graph : {meanwhile.reader, meanwhile.writer})
         meanwhile.statuses.push_back(synfire_graph_launch(graph, nullptr, nullptr));
-      char text[512] = "";
-      synfire_last_error(text, sizeof text, nullptr);
-      meanwhile.text = text;
+      char found[512] = "";
+      synfire_last_error(found, sizeof found, nullptr);
+      meanwhile.text = found;
     }).join();
     return SYNFIRE_OK;
   }

@@ -88,6 +88,7 @@ namespace Synfire
             NarrowTapeBytes = raw.narrow_tape_bytes;
             NarrowTapeSpikeBytes = raw.narrow_tape_spike_bytes;
             PerNeuronValueBytes = raw.per_neuron_value_bytes;
+            SynapseTapeBytes = raw.synapse_tape_bytes;
         }
 
         /// <summary>Steps between two checkpoints of V on the tape.</summary>
@@ -121,6 +122,9 @@ namespace Synfire
 
         /// <summary>Spikes beside the H of <see cref="Tape.StoreNarrow"/>.</summary>
         public ulong NarrowTapeSpikeBytes { get; }
+
+        /// <summary>X of a synapse; added to the tape of a forward with a synapse and <see cref="Tape.Recompute"/>.</summary>
+        public ulong SynapseTapeBytes { get; }
 
         /// <summary>Values; added with each parameter that becomes one number per neuron.</summary>
         public ulong PerNeuronValueBytes { get; }

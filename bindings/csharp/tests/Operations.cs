@@ -87,6 +87,34 @@ namespace Synfire.Tests
             return context_.CreateBuffer<byte>(MemoryKind.Device, layer.Snapshot().Length);
         }
 
+        public static void SynapsesAndOptimisersRunNow()
+        {
+            SynapseOptions options = new SynapseOptions { Inputs = 4, Outputs = 3, Bias = true, Seed = 7 };
+            using (Synapse synapse = new Synapse(context_, options))
+            using (Optimizer optimizer = new Optimizer(context_, new OptimizerOptions { Kind = OptimizerKind.Adam }))
+            using (Buffer<float> output = new Buffer<float>(context_, 6))
+            using (Buffer<byte> input = new Buffer<byte>(context_, 8))
+            {
+                float[] weight = Enumerable.Range(1, 12).Select(i => (float)i).ToArray(), read = new float[12];
+                synapse.Write<float>("weight", weight);
+                synapse.Read<float>("weight", read);
+                Same(read, weight, "weights");
+                synapse.Write<float>("bias", new float[3]);
+                input.Upload(new byte[] { 1, 1, 1, 1, 0, 1, 0, 0 });
+                synapse.Forward(new SynapseForwardArguments { Steps = 1, Batch = 2, Input = input, Output = output });
+                Same(Elements(output), new float[] { 10, 26, 42, 2, 6, 10 }, "y");
+                synapse.Backward(new SynapseBackwardArguments { Steps = 1, Batch = 2, GradOutput = output, Input = input });
+                optimizer.AddWeights(synapse, 1, 1);
+                optimizer.Step();
+                ulong[] count = new ulong[1];
+                optimizer.Read<ulong>(Optimizer.Itself, "step_count", count);
+                Check.That(count[0] == 1, "one step");
+                optimizer.Read<float>(0, "moment1", read);
+                optimizer.Write<float>(0, "moment1", read);
+                Check.That(Synapse.QueryMemory(context_, options).WeightBytes == 60, "bytes of weights and bias");
+            }
+        }
+
         public static void AGraphKeepsWhatArgumentsName()
         {
             using (Buffer<float> gradient = context_.CreateBuffer<float>(MemoryKind.Device, 1))

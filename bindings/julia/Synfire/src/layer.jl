@@ -93,9 +93,9 @@ destroy(::Layer, handle) = LibSynfire.synfire_layer_destroy(handle)
 
 The bytes a [`Layer`](@ref) with these arguments takes on its device, before anything is allocated: `state_bytes`,
 `parameter_bytes` and `tape_bytes`; added when first needed, `per_neuron_parameter_bytes`, `gradient_bytes`,
-`per_neuron_gradient_bytes`, `stored_tape_bytes`, `narrow_tape_bytes` and `narrow_tape_spike_bytes`; added with each
-parameter that becomes one number per neuron, `per_neuron_value_bytes`. And `checkpoint_interval`, the steps between two
-checkpoints of V on the tape.
+`per_neuron_gradient_bytes`, `stored_tape_bytes`, `narrow_tape_bytes`, `narrow_tape_spike_bytes` and
+`synapse_tape_bytes`; added with each parameter that becomes one number per neuron, `per_neuron_value_bytes`. And
+`checkpoint_interval`, the steps between two checkpoints of V on the tape.
 """
 function query_memory(; steps::Integer, neurons, batch::Integer=1, model=:lif, dtype=:f32, reset=:hard,
                       surrogate=:default, detach_reset::Bool=false, undecayed_input::Bool=false,

@@ -11,8 +11,10 @@ documented_methods(f) = keys(Base.Docs.meta(Synfire)[Base.Docs.Binding(parentmod
     for c in recordable
         short = replace(c, "synfire_graph_record_" => "")
         f = short == "copy" ? copyto! : short == "fill" ? fill! : getfield(Synfire, Symbol(short, "!"))
-        @test Tuple{Graph} in documented_methods(f) || Tuple{Graph,Layer} in documented_methods(f)
+        @test any(Tuple{Graph,T...} in documented_methods(f) for T in ((), (Layer,), (Synapse,), (Optimizer,)))
         for (owner, now) in ((Context, "synfire_$short"), (Layer, "synfire_layer_$short"))
+            startswith(short, "synapse_") && (owner = Synapse)
+            startswith(short, "optimizer_") && (owner = Optimizer)
             # An immediate snapshot is an array of the program's, not an operation.
             hasfield(Synfire.LibSynfire.FunctionTable, Symbol(now)) && !(short in ("snapshot", "restore")) || continue
             @test hasmethod(f, Tuple{owner}) && Tuple{owner} in documented_methods(f)
@@ -111,4 +113,21 @@ Context(backend=:host) do context
         @test_throws InexactError copyto!(Graph(context); source=given.counts, destination=given.counts, bytes=-8)
         @test failure(() -> forward!(layer; x=nothing)).status == Synfire.LibSynfire.SYNFIRE_ERROR_INVALID_HANDLE
     end
+end
+
+@testset "arrays of synapses and optimisers, and calls on them" begin
+    context = Context(backend=:host)
+    s = Synapse(context; inputs=4, outputs=3, bias=true, seed=7)
+    w = zeros(Float32, 4, 3); read!(s, :weight, w)
+    write(s, :weight, w .* 2); v = similar(w); read!(s, :weight, v); @test v == 2w
+    x = ones(UInt8, 4, 2, 1); y = zeros(Float32, 3, 2, 1)
+    synapse_forward!(s; input=x, output=y, steps=1, batch=2)
+    b = zeros(Float32, 3); read!(s, :bias, b)
+    @test y[:, 1, 1] ≈ vec(sum(v; dims=1)) + b
+    synapse_backward!(s; grad_output=y, input=x, steps=1, batch=2)
+    o = Optimizer(context; kind=:adam, learning_rate=0, weight_decay=0, momentum=0, epsilon=0, clip_norm=0)
+    add_weights!(o, s, 1, 1)
+    optimizer_step!(o; learning_rate=0, weight_decay=0, clip_norm=0)
+    n = UInt64[0]; read!(o, nothing, :step_count, n); @test n[1] == 1
+    m = zeros(Float32, 4, 3); read!(o, 0, :moment1, m); write(o, 0, :moment1, m)
 end

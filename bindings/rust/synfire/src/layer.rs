@@ -81,6 +81,8 @@ pub struct LayerMemory {
     pub narrow_tape_spike_bytes: u64,
     /// Values; added with each parameter that becomes one number per neuron.
     pub per_neuron_value_bytes: u64,
+    /// X of a synapse; added to the tape of a forward with a synapse and [`Tape::Recompute`](crate::Tape::Recompute).
+    pub synapse_tape_bytes: u64,
 }
 
 /// A parameter of a layer.
@@ -162,6 +164,7 @@ impl LayerBuilder {
             narrow_tape_bytes: m.narrow_tape_bytes,
             narrow_tape_spike_bytes: m.narrow_tape_spike_bytes,
             per_neuron_value_bytes: m.per_neuron_value_bytes,
+            synapse_tape_bytes: m.synapse_tape_bytes,
         })
     }
     /// Creates the layer.

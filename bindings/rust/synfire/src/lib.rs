@@ -107,6 +107,7 @@ mod graph;
 mod held;
 mod jobs;
 mod layer;
+mod learning;
 mod native;
 mod objects;
 pub mod operations;
@@ -124,6 +125,7 @@ pub use error::{Error, Result, Status};
 pub use graph::{Graph, GraphBuilder, Operation, Statistics, Stream, Wait};
 pub use jobs::{JobSystem, Task};
 pub use layer::{Layer, LayerBuilder, LayerMemory, ParameterInfo};
+pub use learning::SynapseMemory;
 pub use native::{Native, NativeCall, Outcome};
 #[allow(unused_imports)] // it may be empty
 pub use objects::*;

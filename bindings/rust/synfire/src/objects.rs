@@ -146,7 +146,7 @@ impl<'a> SynapseBuilder<'a> {
         let core = SynapseCore { raw, held: Held::default(), _context: context.handle.clone() };
         Ok(Synapse { core: Arc::new(core) })
     }
-    fn desc(&self) -> sys::synfire_synapse_desc {
+    pub(crate) fn desc(&self) -> sys::synfire_synapse_desc {
         sys::synfire_synapse_desc {
             struct_size: size_of::<sys::synfire_synapse_desc>() as u32,
             input_kind: self.input_kind.to_raw(),
@@ -291,7 +291,7 @@ impl OptimizerBuilder {
         let core = OptimizerCore { raw, held: Held::default(), _context: context.handle.clone() };
         Ok(Optimizer { core: Arc::new(core) })
     }
-    fn desc(&self) -> sys::synfire_optimizer_desc {
+    pub(crate) fn desc(&self) -> sys::synfire_optimizer_desc {
         sys::synfire_optimizer_desc {
             struct_size: size_of::<sys::synfire_optimizer_desc>() as u32,
             kind: self.kind.to_raw(),

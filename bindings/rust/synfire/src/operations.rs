@@ -447,7 +447,7 @@ impl<'a> CopyBuffer<'a> {
         graph.keep(self.destination);
         graph.appended()
     }
-    fn desc(&self) -> sys::synfire_copy_desc {
+    pub(crate) fn desc(&self) -> sys::synfire_copy_desc {
         sys::synfire_copy_desc {
             struct_size: size_of::<sys::synfire_copy_desc>() as u32,
             reserved: 0,
@@ -1592,7 +1592,7 @@ impl<'a> Fill<'a> {
         graph.keep(self.buffer);
         graph.appended()
     }
-    fn desc(&self) -> sys::synfire_fill_desc {
+    pub(crate) fn desc(&self) -> sys::synfire_fill_desc {
         sys::synfire_fill_desc {
             struct_size: size_of::<sys::synfire_fill_desc>() as u32,
             reserved: 0,
@@ -1721,7 +1721,7 @@ impl<'a> UpdateParameter<'a> {
         graph.keep(self.gradient);
         graph.appended()
     }
-    fn desc(&self, name: &Name) -> sys::synfire_update_parameter_desc {
+    pub(crate) fn desc(&self, name: &Name) -> sys::synfire_update_parameter_desc {
         sys::synfire_update_parameter_desc {
             struct_size: size_of::<sys::synfire_update_parameter_desc>() as u32,
             bounds: self.bounds.to_raw(),
@@ -2045,7 +2045,7 @@ impl<'a> Snapshot<'a> {
         graph.keep(self.buffer);
         graph.appended()
     }
-    fn desc(&self, name: Option<&Name>) -> sys::synfire_state_desc {
+    pub(crate) fn desc(&self, name: Option<&Name>) -> sys::synfire_state_desc {
         sys::synfire_state_desc {
             struct_size: size_of::<sys::synfire_state_desc>() as u32,
             reserved: 0,
@@ -2102,7 +2102,7 @@ impl<'a> Restore<'a> {
         graph.keep(self.buffer);
         graph.appended()
     }
-    fn desc(&self, name: Option<&Name>) -> sys::synfire_state_desc {
+    pub(crate) fn desc(&self, name: Option<&Name>) -> sys::synfire_state_desc {
         sys::synfire_state_desc {
             struct_size: size_of::<sys::synfire_state_desc>() as u32,
             reserved: 0,
@@ -2181,10 +2181,10 @@ impl<'a> SynapseForward<'a> {
         self.buffers().for_each(|core| graph.keep(core));
         graph.appended()
     }
-    fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
+    pub(crate) fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
         [Some(self.input), Some(self.output), self.n_active, self.input_mask, self.input_scale].into_iter().flatten()
     }
-    fn desc(&self) -> sys::synfire_synapse_forward_desc {
+    pub(crate) fn desc(&self) -> sys::synfire_synapse_forward_desc {
         sys::synfire_synapse_forward_desc {
             struct_size: size_of::<sys::synfire_synapse_forward_desc>() as u32,
             reserved: 0,
@@ -2290,12 +2290,12 @@ impl<'a> SynapseBackward<'a> {
         self.buffers().for_each(|core| graph.keep(core));
         graph.appended()
     }
-    fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
+    pub(crate) fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
         [Some(self.grad_output), self.input, self.grad_input, self.n_active, self.input_mask, self.input_scale]
             .into_iter()
             .flatten()
     }
-    fn desc(&self) -> sys::synfire_synapse_backward_desc {
+    pub(crate) fn desc(&self) -> sys::synfire_synapse_backward_desc {
         sys::synfire_synapse_backward_desc {
             struct_size: size_of::<sys::synfire_synapse_backward_desc>() as u32,
             add_gradients: self.add_gradients.into(),
@@ -2436,7 +2436,7 @@ impl OptimizerStep {
         graph.keep_object(optimizer.core.clone());
         graph.appended()
     }
-    fn desc(&self) -> sys::synfire_optimizer_step_desc {
+    pub(crate) fn desc(&self) -> sys::synfire_optimizer_step_desc {
         sys::synfire_optimizer_step_desc {
             struct_size: size_of::<sys::synfire_optimizer_step_desc>() as u32,
             reserved: 0,

@@ -1,0 +1,92 @@
+# What synapses and optimisers do beside being recorded: arrays read and written by name, and calls that run now.
+#
+# SPDX-License-Identifier: MIT
+
+"""
+    query_memory(Synapse, context; ...) -> NamedTuple
+
+The bytes a [`Synapse`](@ref) with these arguments takes on its device, before anything is allocated: `weight_bytes`,
+`derived_bytes` (what products use), and `gradient_bytes`, added with the first backward that needs them. A layer behind
+a synapse adds `synapse_tape_bytes` to its tape.
+"""
+function query_memory(::Type{Synapse}, context::Context; arguments...)
+    request = synapse_request(context; arguments...)
+    memory = Ref(LibSynfire.synfire_synapse_memory())
+    GC.@preserve request check(LibSynfire.synfire_synapse_query_memory(request.desc, memory))
+    return (weight_bytes=Int(memory[].weight_bytes), derived_bytes=Int(memory[].derived_bytes),
+            gradient_bytes=Int(memory[].gradient_bytes))
+end
+
+"""
+    read!(synapse, name, values) -> values
+
+Reads `:weight` or `:weight_gradient` `[K, N]`, or `:bias` or `:bias_gradient` `[N]`, into an array of `Float32`
+(`Float64` in a synapse of that type), after every replay that was launched before.
+"""
+function Base.read!(synapse::Synapse, name::Union{Symbol,AbstractString}, values::DenseArray)
+    GC.@preserve values check(LibSynfire.synfire_synapse_read(synapse, String(name), pointer(values), sizeof(values)))
+    return values
+end
+
+"""
+    write(synapse, name, values)
+
+Writes what `read!(synapse, name, values)` reads. Values must be finite.
+"""
+function Base.write(synapse::Synapse, name::Union{Symbol,AbstractString}, values::DenseArray)
+    GC.@preserve values check(LibSynfire.synfire_synapse_write(synapse, String(name), pointer(values), sizeof(values)))
+    return synapse
+end
+
+"""
+    read!(optimizer, member, name, values) -> values
+
+Reads a number of the optimiser, with `nothing` as the member, into an array of one: `:step_count` or `:skipped`
+(`UInt64`), `:beta1_power`, `:beta2_power` or `:gradient_norm` (`Float64`); or an array of a member, which are numbered
+from 0 on in the order in which they were added: `:momentum`, `:moment1` or `:moment2`.
+"""
+function Base.read!(optimizer::Optimizer, member::Union{Integer,Nothing}, name::Union{Symbol,AbstractString},
+                    values::DenseArray)
+    GC.@preserve values check(LibSynfire.synfire_optimizer_read(optimizer, member === nothing ? -1 : member,
+                                                                String(name), pointer(values), sizeof(values)))
+    return values
+end
+
+"""
+    write(optimizer, member, name, values)
+
+Writes what `read!(optimizer, member, name, values)` reads, so that training continues to the bit where it stopped.
+"""
+function Base.write(optimizer::Optimizer, member::Union{Integer,Nothing}, name::Union{Symbol,AbstractString},
+                    values::DenseArray)
+    GC.@preserve values check(LibSynfire.synfire_optimizer_write(optimizer, member === nothing ? -1 : member,
+                                                                 String(name), pointer(values), sizeof(values)))
+    return optimizer
+end
+
+"""
+    synapse_forward!(synapse; stream=nothing, ...)
+
+Computes the product now. The keywords are those of `synapse_forward!(graph, synapse; ...)`; `stream` is the CUDA stream
+to run on, by default the context's own.
+"""
+synapse_forward!(synapse::Synapse; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_synapse_forward, synapse_forward_request(synapse.context; arguments...), stream, synapse)
+
+"""
+    synapse_backward!(synapse; stream=nothing, ...)
+
+Computes the gradients now. The keywords are those of `synapse_backward!(graph, synapse; ...)`; `stream` is the CUDA
+stream to run on, by default the context's own.
+"""
+synapse_backward!(synapse::Synapse; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_synapse_backward, synapse_backward_request(synapse.context; arguments...), stream, synapse)
+
+"""
+    optimizer_step!(optimizer; stream=nothing, ...)
+
+Takes a step now. The keywords are those of `optimizer_step!(graph, optimizer; ...)`; `stream` is the CUDA stream to run
+on, by default the context's own.
+"""
+optimizer_step!(optimizer::Optimizer; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_optimizer_step, optimizer_step_request(optimizer.context; arguments...), stream, optimizer)
