@@ -92,8 +92,8 @@ namespace Synfire.Tests
             SynapseOptions options = new SynapseOptions { Inputs = 4, Outputs = 3, Bias = true, Seed = 7 };
             using (Synapse synapse = new Synapse(context_, options))
             using (Optimizer optimizer = new Optimizer(context_, new OptimizerOptions { Kind = OptimizerKind.Adam }))
-            using (Buffer<float> output = new Buffer<float>(context_, 6))
-            using (Buffer<byte> input = new Buffer<byte>(context_, 8))
+            using (Buffer<float> output = context_.CreateBuffer<float>(MemoryKind.Device, 6))
+            using (Buffer<byte> input = context_.CreateBuffer<byte>(MemoryKind.Device, 8))
             {
                 float[] weight = Enumerable.Range(1, 12).Select(i => (float)i).ToArray(), read = new float[12];
                 synapse.Write<float>("weight", weight);
