@@ -9,6 +9,11 @@ namespace synfire_test {
 namespace {
 
 constexpr int n_replays = 100;
+#ifdef SYNFIRE_TEST_SANITIZED
+constexpr uint64_t n_plans = 5;  // much slower
+#else
+constexpr uint64_t n_plans = 25;
+#endif
 
 void require(synfire_status status) {
   if (status < 0) throw std::runtime_error(last_error_text());
@@ -50,7 +55,7 @@ class Networks : public testing::Test {
 };
 
 TEST_F(Networks, AHundredStepsAreTheSameOnBothBackends) {
-  for (uint64_t seed = 1; seed <= 25; ++seed) {
+  for (uint64_t seed = 1; seed <= n_plans; ++seed) {
     const NetworkPlan plan = random_plan(seed);
     SCOPED_TRACE(testing::Message() << plan);
     const std::vector<float> expected = trained(host, plan);
@@ -72,7 +77,7 @@ TEST_F(Networks, Learn) {
 }
 
 TEST_F(Networks, SynapsesOfLayersAreTheSameAsOperationsOfTheirOwn) {
-  for (uint64_t seed = 101; seed <= 112; ++seed) {
+  for (uint64_t seed = 101; seed <= 100 + n_plans / 2; ++seed) {
     NetworkPlan plan = random_plan(seed);
     plan.dropout = false;
     SCOPED_TRACE(testing::Message() << plan);
