@@ -289,10 +289,11 @@ class Header:
                 fail(f"{function['name']} takes more than one object; others are fields of its descriptor")
             run, on = None, None
             for owner in ("context", *owners):
-                candidate = f"synfire_{match[1]}" if owner == "context" else f"synfire_{owner}_{match[1]}"
-                types = [parameter["type"] for parameter in self.functions.get(candidate, {"parameters": []})["parameters"]]
-                if types == [f"synfire_{owner}", desc["type"], "synfire_stream"]:
-                    run, on = candidate, owner
+                # The operation of an object may have its name in front, as the call has: "synapse_forward".
+                for candidate in (f"synfire_{match[1]}", f"synfire_{owner}_{match[1]}"):
+                    called = self.functions.get(candidate, {"parameters": []})["parameters"]
+                    if [parameter["type"] for parameter in called] == [f"synfire_{owner}", desc["type"], "synfire_stream"]:
+                        run, on = candidate, owner
             self.result["operations"].append({
                 "name": match[1], "doc": function["doc"], "record": function["name"], "run": run, "on": on,
                 "layer": owners == ["layer"], "object": owners[0] if owners else None, "desc": struct["name"],

@@ -480,6 +480,8 @@ class Generator:
             return f"[{', '.join(own)}]", ""
         own += [f"&self.{field.name}.core.held" for field in layers if not field.optional]
         if owner in self.generated:
+            if not own and not objects and not buffers:
+                return f"all_held(&*{owner}.core)", ""
             lines = f"let mut held = all_held(&*{owner}.core);\n"
             lines += f"held.extend([{', '.join(own)}]);\n" if own else ""
         else:
@@ -550,8 +552,6 @@ class Generator:
         name, fields = self.types[operation["name"]], self.fields[operation["name"]]
         taped = operation["name"] in TAPED
         visibility = "pub(crate) " if taped else ""
-        # Calls that run now and are not generated are in learning.rs.
-        of_calls = "" if operation["run"] and not taped else "pub(crate) "
         stored = [field for field in fields if field.kind != "length"]
         generics = "<'a>" if any("'a" in field.type for field in stored) else ""
         derives = ["Clone", "Debug"]
@@ -570,9 +570,9 @@ class Generator:
             out.append(self.run(operation, fields) if operation["run"] else "")
         buffers = self.buffers(fields)
         if buffers:
-            out.append(f"    {of_calls}fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {{\n{buffers}\n    }}\n")
+            out.append(f"    {visibility}fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {{\n{buffers}\n    }}\n")
         out += [self.list_of_structs(field, visibility) for field in fields if field.kind == "structs"]
-        out.append(self.descriptor(operation, fields, of_calls))
+        out.append(self.descriptor(operation, fields, visibility))
         out.append("}\n")
         if not any(field.is_argument for field in fields):
             out.append(f"impl Default for {name}{generics.replace('a', '_')} {{\n    fn default() -> Self {{\n        Self::new()\n    }}\n}}\n")

@@ -140,7 +140,7 @@ void run() {
                 static_cast<unsigned>(correct.data<std::uint32_t>()[0]));
   }
   std::vector<float> weights(std::size_t{classes} * hidden_neurons);
-  synfire::check(synfire_synapse_read(second, "weight", weights.data(), weights.size() * sizeof weights[0]));
+  synfire::read(second, "weight", weights);
   for (const float weight : weights) std::printf("%08x\n", static_cast<unsigned>(bits_of(weight)));
 }
 

@@ -2413,6 +2413,37 @@ class Synapse : public Owner<synfire_synapse> {
    * @param handle A synapse that nothing else destroys, or null.
    */
   explicit Synapse(synfire_synapse handle) noexcept : Owner(handle) {}
+
+  /**
+   * Computes a product now: the same operation that synfire_graph_record_synapse_forward() records.
+   *
+   * Calls synfire_synapse_forward(). Reads `input` (`[T, B, K]`, dense or packed). Reads, where given, `n_active`
+   * (`[1]`), `input_mask` (`[B, K]`) and `input_scale` (`[1]`). Writes `output` (`[T, B, N]`).
+   *
+   * @param desc   What to do; synapse_forward_desc() helps.
+   * @param stream The CUDA stream; null is the context's own.
+   * @throws error
+   */
+  void synapse_forward(const synfire_synapse_forward_desc& desc, synfire_stream stream = nullptr) {
+    const synfire_synapse_forward_desc sized = detail::sized(desc);
+    check(synfire_synapse_forward(handle_, &sized, stream));
+  }
+
+  /**
+   * Computes the gradients of a product now: the same operation that synfire_graph_record_synapse_backward() records.
+   *
+   * Calls synfire_synapse_backward(). Reads `grad_output` (`[T, B, N]`). Reads, where given, `input` (`[T, B, K]`,
+   * dense or packed), `n_active` (`[1]`), `input_mask` (`[B, K]`) and `input_scale` (`[1]`). Reads and writes, where
+   * given, `grad_input` (`[T, B, K]`).
+   *
+   * @param desc   What to do; synapse_backward_desc() helps.
+   * @param stream The CUDA stream; null is the context's own.
+   * @throws error
+   */
+  void synapse_backward(const synfire_synapse_backward_desc& desc, synfire_stream stream = nullptr) {
+    const synfire_synapse_backward_desc sized = detail::sized(desc);
+    check(synfire_synapse_backward(handle_, &sized, stream));
+  }
 };
 
 /**
@@ -2444,6 +2475,20 @@ class Optimizer : public Owner<synfire_optimizer> {
    * @param handle An optimizer that nothing else destroys, or null.
    */
   explicit Optimizer(synfire_optimizer handle) noexcept : Owner(handle) {}
+
+  /**
+   * Takes a step now: the same operation that synfire_graph_record_optimizer_step() records.
+   *
+   * Calls synfire_optimizer_step().
+   *
+   * @param desc   What to do; optimizer_step_desc() helps.
+   * @param stream The CUDA stream; null is the context's own.
+   * @throws error
+   */
+  void optimizer_step(const synfire_optimizer_step_desc& desc, synfire_stream stream = nullptr) {
+    const synfire_optimizer_step_desc sized = detail::sized(desc);
+    check(synfire_optimizer_step(handle_, &sized, stream));
+  }
 
   /**
    * Adds the weights of a synapse. Members are numbered in the order in which they are added, from 0 on.
@@ -2512,6 +2557,62 @@ class Optimizer : public Owner<synfire_optimizer> {
 };
 
 // ---- generated from synfire.h by bindings/cpp/generate.py: end objects
+
+// ---- Arrays of synapses and optimisers ------------------------------------------------------------------------------
+
+/**
+ * Reads an array of a synapse, after every replay that was launched before. Calls synfire_synapse_read().
+ *
+ * @param synapse     A synapse.
+ * @param name        `"weight"`, `"bias"`, `"weight_gradient"` or `"bias_gradient"`.
+ * @param[out] values As many elements as the array has, of its type.
+ * @throws error
+ */
+template <class T>
+void read(const Synapse& synapse, const char* name, std::vector<T>& values) {
+  check(synfire_synapse_read(synapse, name, values.data(), values.size() * sizeof(T)));
+}
+
+/**
+ * Writes what read() reads. Calls synfire_synapse_write().
+ *
+ * @param synapse A synapse.
+ * @param name    As in read().
+ * @param values  As many finite elements as the array has, of its type.
+ * @throws error
+ */
+template <class T>
+void write(const Synapse& synapse, const char* name, const std::vector<T>& values) {
+  check(synfire_synapse_write(synapse, name, values.data(), values.size() * sizeof(T)));
+}
+
+/**
+ * Reads an array of a member of an optimiser, or a number of the optimiser itself. Calls synfire_optimizer_read().
+ *
+ * @param optimizer   An optimiser.
+ * @param member      The number of the member; -1 for the optimiser itself.
+ * @param name        As in synfire_optimizer_read().
+ * @param[out] values As many elements as there are, of their type.
+ * @throws error
+ */
+template <class T>
+void read(const Optimizer& optimizer, std::int32_t member, const char* name, std::vector<T>& values) {
+  check(synfire_optimizer_read(optimizer, member, name, values.data(), values.size() * sizeof(T)));
+}
+
+/**
+ * Writes what read() reads. Calls synfire_optimizer_write().
+ *
+ * @param optimizer An optimiser.
+ * @param member    The number of the member; -1 for the optimiser itself.
+ * @param name      As in synfire_optimizer_read().
+ * @param values    As many elements as there are, of their type.
+ * @throws error
+ */
+template <class T>
+void write(const Optimizer& optimizer, std::int32_t member, const char* name, const std::vector<T>& values) {
+  check(synfire_optimizer_write(optimizer, member, name, values.data(), values.size() * sizeof(T)));
+}
 
 // ---- Immediate calls ------------------------------------------------------------------------------------------------
 

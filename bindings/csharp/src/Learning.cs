@@ -1,5 +1,5 @@
-// Learning.cs - what synapses and optimisers do beside being recorded: arrays read and written by name, and calls that
-// run now.
+// Learning.cs - what synapses and optimisers do beside being recorded: arrays read and written by name, and the memory
+// of a synapse.
 //
 // SPDX-License-Identifier: MIT
 using System;
@@ -71,32 +71,6 @@ namespace Synfire
                 Errors.Check(Native.synfire_synapse_write(Raw, text, data, (ulong)bytes.Length));
             GC.KeepAlive(this);
         }
-
-        /// <summary>Computes the product now.</summary>
-        /// <param name="arguments">What it reads and writes.</param>
-        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
-        public void Forward(SynapseForwardArguments arguments, IntPtr stream = default(IntPtr))
-        {
-            Errors.Given(arguments, "arguments");
-            using (Call call = new Call(this))
-            {
-                synfire_synapse_forward_desc desc = arguments.Desc(call);
-                Errors.Check(Native.synfire_synapse_forward(Raw, &desc, new synfire_stream(stream)));
-            }
-        }
-
-        /// <summary>Computes the gradients of a product now.</summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
-        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
-        public void Backward(SynapseBackwardArguments arguments, IntPtr stream = default(IntPtr))
-        {
-            Errors.Given(arguments, "arguments");
-            using (Call call = new Call(this))
-            {
-                synfire_synapse_backward_desc desc = arguments.Desc(call);
-                Errors.Check(Native.synfire_synapse_backward(Raw, &desc, new synfire_stream(stream)));
-            }
-        }
     }
 
     public sealed unsafe partial class Optimizer
@@ -135,18 +109,6 @@ namespace Synfire
             fixed (byte* data = &MemoryMarshal.GetReference(bytes))
                 Errors.Check(Native.synfire_optimizer_write(Raw, member, text, data, (ulong)bytes.Length));
             GC.KeepAlive(this);
-        }
-
-        /// <summary>Takes a step now.</summary>
-        /// <param name="arguments">The values of the step; null means those of the optimiser.</param>
-        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
-        public void Step(OptimizerStepArguments arguments = null, IntPtr stream = default(IntPtr))
-        {
-            using (Call call = new Call(this))
-            {
-                synfire_optimizer_step_desc desc = (arguments ?? new OptimizerStepArguments()).Desc(call);
-                Errors.Check(Native.synfire_optimizer_step(Raw, &desc, new synfire_stream(stream)));
-            }
         }
     }
 }

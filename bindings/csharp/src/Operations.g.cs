@@ -1188,7 +1188,10 @@ namespace Synfire
         }
     }
 
-    /// <summary>What <see cref="Graph.SynapseForward(Synapse, SynapseForwardArguments)"/> records.</summary>
+    /// <summary>
+    /// What <see cref="Graph.SynapseForward(Synapse, SynapseForwardArguments)"/> records and
+    /// <see cref="Synapse.SynapseForward(SynapseForwardArguments, IntPtr)"/> runs.
+    /// </summary>
     public sealed class SynapseForwardArguments
     {
         /// <summary>Steps T, at least 1.</summary>
@@ -1242,7 +1245,10 @@ namespace Synfire
         }
     }
 
-    /// <summary>What <see cref="Graph.SynapseBackward(Synapse, SynapseBackwardArguments)"/> records.</summary>
+    /// <summary>
+    /// What <see cref="Graph.SynapseBackward(Synapse, SynapseBackwardArguments)"/> records and
+    /// <see cref="Synapse.SynapseBackward(SynapseBackwardArguments, IntPtr)"/> runs.
+    /// </summary>
     public sealed class SynapseBackwardArguments
     {
         /// <summary>
@@ -1365,7 +1371,10 @@ namespace Synfire
         }
     }
 
-    /// <summary>What <see cref="Graph.OptimizerStep(Optimizer, OptimizerStepArguments)"/> records.</summary>
+    /// <summary>
+    /// What <see cref="Graph.OptimizerStep(Optimizer, OptimizerStepArguments)"/> records and
+    /// <see cref="Optimizer.OptimizerStep(OptimizerStepArguments, IntPtr)"/> runs.
+    /// </summary>
     public sealed class OptimizerStepArguments
     {
         /// <summary>
@@ -2125,6 +2134,60 @@ namespace Synfire
             {
                 synfire_copy_rows_desc desc = arguments.Desc(call);
                 Errors.Check(Native.synfire_layer_copy_rows(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+    }
+
+    public sealed unsafe partial class Synapse
+    {
+        /// <summary>
+        /// Computes a product now: the same operation that
+        /// <see cref="Graph.SynapseForward(Synapse, SynapseForwardArguments)"/> records.
+        /// </summary>
+        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void SynapseForward(SynapseForwardArguments arguments, IntPtr stream = default(IntPtr))
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_synapse_forward_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_synapse_forward(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+
+        /// <summary>
+        /// Computes the gradients of a product now: the same operation that
+        /// <see cref="Graph.SynapseBackward(Synapse, SynapseBackwardArguments)"/> records.
+        /// </summary>
+        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void SynapseBackward(SynapseBackwardArguments arguments, IntPtr stream = default(IntPtr))
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_synapse_backward_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_synapse_backward(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+    }
+
+    public sealed unsafe partial class Optimizer
+    {
+        /// <summary>
+        /// Takes a step now: the same operation that
+        /// <see cref="Graph.OptimizerStep(Optimizer, OptimizerStepArguments)"/> records.
+        /// </summary>
+        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void OptimizerStep(OptimizerStepArguments arguments, IntPtr stream = default(IntPtr))
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_optimizer_step_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_optimizer_step(Raw, &desc, new synfire_stream(stream)));
             }
         }
     }

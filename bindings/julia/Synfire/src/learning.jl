@@ -1,4 +1,4 @@
-# What synapses and optimisers do beside being recorded: arrays read and written by name, and calls that run now.
+# What synapses and optimisers do beside being recorded: arrays read and written by name, and the memory of a synapse.
 #
 # SPDX-License-Identifier: MIT
 
@@ -63,30 +63,3 @@ function Base.write(optimizer::Optimizer, member::Union{Integer,Nothing}, name::
                                                                  String(name), pointer(values), sizeof(values)))
     return optimizer
 end
-
-"""
-    synapse_forward!(synapse; stream=nothing, ...)
-
-Computes the product now. The keywords are those of `synapse_forward!(graph, synapse; ...)`; `stream` is the CUDA stream
-to run on, by default the context's own.
-"""
-synapse_forward!(synapse::Synapse; stream=nothing, arguments...) =
-    run!(LibSynfire.synfire_synapse_forward, synapse_forward_request(synapse.context; arguments...), stream, synapse)
-
-"""
-    synapse_backward!(synapse; stream=nothing, ...)
-
-Computes the gradients now. The keywords are those of `synapse_backward!(graph, synapse; ...)`; `stream` is the CUDA
-stream to run on, by default the context's own.
-"""
-synapse_backward!(synapse::Synapse; stream=nothing, arguments...) =
-    run!(LibSynfire.synfire_synapse_backward, synapse_backward_request(synapse.context; arguments...), stream, synapse)
-
-"""
-    optimizer_step!(optimizer; stream=nothing, ...)
-
-Takes a step now. The keywords are those of `optimizer_step!(graph, optimizer; ...)`; `stream` is the CUDA stream to run
-on, by default the context's own.
-"""
-optimizer_step!(optimizer::Optimizer; stream=nothing, arguments...) =
-    run!(LibSynfire.synfire_optimizer_step, optimizer_step_request(optimizer.context; arguments...), stream, optimizer)

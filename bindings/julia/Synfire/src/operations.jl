@@ -1223,6 +1223,15 @@ synapse_forward!(graph::Graph, synapse::Synapse; arguments...) =
     record!(LibSynfire.synfire_graph_record_synapse_forward,
             synapse_forward_request(graph.context; arguments...), graph, synapse)
 
+"""
+    synapse_forward!(synapse; stream=nothing, ...)
+
+Computes a product now. The keywords are those of `synapse_forward!(graph, synapse; ...)`; `stream` is the CUDA stream
+to run on, by default the context's own.
+"""
+synapse_forward!(synapse::Synapse; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_synapse_forward, synapse_forward_request(synapse.context; arguments...), stream, synapse)
+
 # ---- synapse_backward! -----------------------------------------------------------------------------------------------
 
 function synapse_backward_request(context::Context; grad_output, input=nothing, grad_input=nothing, active=nothing,
@@ -1272,6 +1281,15 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 synapse_backward!(graph::Graph, synapse::Synapse; arguments...) =
     record!(LibSynfire.synfire_graph_record_synapse_backward,
             synapse_backward_request(graph.context; arguments...), graph, synapse)
+
+"""
+    synapse_backward!(synapse; stream=nothing, ...)
+
+Computes the gradients of a product now. The keywords are those of `synapse_backward!(graph, synapse; ...)`; `stream` is
+the CUDA stream to run on, by default the context's own.
+"""
+synapse_backward!(synapse::Synapse; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_synapse_backward, synapse_backward_request(synapse.context; arguments...), stream, synapse)
 
 # ---- dropout! --------------------------------------------------------------------------------------------------------
 
@@ -1348,6 +1366,15 @@ A step of an optimiser. Zero means the default in every field except `struct_siz
 optimizer_step!(graph::Graph, optimizer::Optimizer; arguments...) =
     record!(LibSynfire.synfire_graph_record_optimizer_step,
             optimizer_step_request(graph.context; arguments...), graph, optimizer)
+
+"""
+    optimizer_step!(optimizer; stream=nothing, ...)
+
+Takes a step now. The keywords are those of `optimizer_step!(graph, optimizer; ...)`; `stream` is the CUDA stream to run
+on, by default the context's own.
+"""
+optimizer_step!(optimizer::Optimizer; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_optimizer_step, optimizer_step_request(optimizer.context; arguments...), stream, optimizer)
 
 # ---- optimizer: add_weights! -----------------------------------------------------------------------------------------
 

@@ -1,12 +1,10 @@
-// learning.rs - what synapses and optimisers do beside being recorded: arrays read and written by name, and calls that
-// run now.
+// learning.rs - what synapses and optimisers do beside being recorded: arrays read and written by name, and the memory of
+// a synapse.
 use crate::buffer::Element;
 use crate::error::{check, loaded, Name, Result};
 use crate::held::hold_all;
 use crate::objects::{all_held, Optimizer, Synapse, SynapseBuilder};
-use crate::operations::{OptimizerStep, SynapseBackward, SynapseForward};
 use std::mem::{size_of, size_of_val, zeroed};
-use std::ptr::null_mut;
 use synfire_sys as sys;
 
 /// Bytes of device memory that a synapse will take.
@@ -106,38 +104,4 @@ impl Optimizer {
 // -1 stands for the optimiser itself.
 fn number(member: Option<u32>) -> i32 {
     member.map_or(-1, |member| i32::try_from(member).unwrap_or(i32::MAX))
-}
-
-impl SynapseForward<'_> {
-    /// Computes the product now, and waits for it.
-    pub fn run(self, synapse: &Synapse) -> Result<()> {
-        let desc = self.desc();
-        let mut held = all_held(&*synapse.core);
-        held.extend(self.buffers().map(|core| &core.held));
-        let _held = hold_all(held)?;
-        // SAFETY: live handles, held for the call; the descriptor lives for it.
-        check(unsafe { sys::synfire_synapse_forward(synapse.core.raw, &desc, null_mut()) }).map(drop)
-    }
-}
-
-impl SynapseBackward<'_> {
-    /// Computes the gradients now, and waits for them.
-    pub fn run(self, synapse: &Synapse) -> Result<()> {
-        let desc = self.desc();
-        let mut held = all_held(&*synapse.core);
-        held.extend(self.buffers().map(|core| &core.held));
-        let _held = hold_all(held)?;
-        // SAFETY: live handles, held for the call; the descriptor lives for it.
-        check(unsafe { sys::synfire_synapse_backward(synapse.core.raw, &desc, null_mut()) }).map(drop)
-    }
-}
-
-impl OptimizerStep {
-    /// Takes the step now.
-    pub fn run(self, optimizer: &Optimizer) -> Result<()> {
-        let desc = self.desc();
-        let _held = hold_all(all_held(&*optimizer.core))?;
-        // SAFETY: live handles, held for the call; the descriptor lives for it.
-        check(unsafe { sys::synfire_optimizer_step(optimizer.core.raw, &desc, null_mut()) }).map(drop)
-    }
 }

@@ -143,7 +143,8 @@ impl<'a> SynapseBuilder<'a> {
         // SAFETY: live handles; the descriptor lives for the call.
         check(unsafe { sys::synfire_synapse_create(context.raw, &desc, &mut raw) })?;
         born();
-        let core = SynapseCore { raw, held: Held::default(), _context: context.handle.clone() };
+        let core =
+            SynapseCore { raw, held: Held::default(), context: context.handle.clone(), on_host: context.on_host };
         Ok(Synapse { core: Arc::new(core) })
     }
     pub(crate) fn desc(&self) -> sys::synfire_synapse_desc {
@@ -192,7 +193,8 @@ impl Synapse {
 pub(crate) struct SynapseCore {
     pub(crate) raw: sys::synfire_synapse,
     pub(crate) held: Held,
-    _context: Arc<ContextHandle>,
+    context: Arc<ContextHandle>,
+    on_host: bool,
 }
 // SAFETY: the C library wants one call at a time per object, which `held` sees to.
 unsafe impl Send for SynapseCore {}
@@ -200,6 +202,18 @@ unsafe impl Sync for SynapseCore {}
 impl Object for SynapseCore {
     fn held(&self) -> &Held {
         &self.held
+    }
+}
+impl SynapseCore {
+    // Calls while these are held, and waits for it.
+    pub(crate) fn now<'h>(&self, held: impl AsRef<[&'h Held]>, call: impl FnOnce() -> i32) -> Result<()> {
+        let _held = hold_all(held)?;
+        check(call())?;
+        if self.on_host {
+            return Ok(());
+        }
+        // SAFETY: the object keeps the context's handle alive.
+        check(unsafe { sys::synfire_context_synchronize(self.context.0) }).map(drop)
     }
 }
 impl Drop for SynapseCore {
@@ -288,7 +302,8 @@ impl OptimizerBuilder {
         // SAFETY: live handles; the descriptor lives for the call.
         check(unsafe { sys::synfire_optimizer_create(context.raw, &desc, &mut raw) })?;
         born();
-        let core = OptimizerCore { raw, held: Held::default(), _context: context.handle.clone() };
+        let core =
+            OptimizerCore { raw, held: Held::default(), context: context.handle.clone(), on_host: context.on_host };
         Ok(Optimizer { core: Arc::new(core) })
     }
     pub(crate) fn desc(&self) -> sys::synfire_optimizer_desc {
@@ -401,7 +416,8 @@ impl Optimizer {
 pub(crate) struct OptimizerCore {
     pub(crate) raw: sys::synfire_optimizer,
     pub(crate) held: Held,
-    _context: Arc<ContextHandle>,
+    context: Arc<ContextHandle>,
+    on_host: bool,
 }
 // SAFETY: the C library wants one call at a time per object, which `held` sees to.
 unsafe impl Send for OptimizerCore {}
@@ -409,6 +425,18 @@ unsafe impl Sync for OptimizerCore {}
 impl Object for OptimizerCore {
     fn held(&self) -> &Held {
         &self.held
+    }
+}
+impl OptimizerCore {
+    // Calls while these are held, and waits for it.
+    pub(crate) fn now<'h>(&self, held: impl AsRef<[&'h Held]>, call: impl FnOnce() -> i32) -> Result<()> {
+        let _held = hold_all(held)?;
+        check(call())?;
+        if self.on_host {
+            return Ok(());
+        }
+        // SAFETY: the object keeps the context's handle alive.
+        check(unsafe { sys::synfire_context_synchronize(self.context.0) }).map(drop)
     }
 }
 impl Drop for OptimizerCore {

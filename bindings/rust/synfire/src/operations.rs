@@ -41,7 +41,7 @@ use crate::error::{check, Name, Result};
 use crate::graph::{Graph, Operation};
 use crate::held::{hold_all, Held};
 use crate::layer::Layer;
-use crate::objects::{Optimizer, Synapse};
+use crate::objects::{all_held, Optimizer, Synapse};
 use crate::{Count, Tape};
 use std::mem::size_of;
 use std::ptr::{null, null_mut};
@@ -447,7 +447,7 @@ impl<'a> CopyBuffer<'a> {
         graph.keep(self.destination);
         graph.appended()
     }
-    pub(crate) fn desc(&self) -> sys::synfire_copy_desc {
+    fn desc(&self) -> sys::synfire_copy_desc {
         sys::synfire_copy_desc {
             struct_size: size_of::<sys::synfire_copy_desc>() as u32,
             reserved: 0,
@@ -1592,7 +1592,7 @@ impl<'a> Fill<'a> {
         graph.keep(self.buffer);
         graph.appended()
     }
-    pub(crate) fn desc(&self) -> sys::synfire_fill_desc {
+    fn desc(&self) -> sys::synfire_fill_desc {
         sys::synfire_fill_desc {
             struct_size: size_of::<sys::synfire_fill_desc>() as u32,
             reserved: 0,
@@ -1721,7 +1721,7 @@ impl<'a> UpdateParameter<'a> {
         graph.keep(self.gradient);
         graph.appended()
     }
-    pub(crate) fn desc(&self, name: &Name) -> sys::synfire_update_parameter_desc {
+    fn desc(&self, name: &Name) -> sys::synfire_update_parameter_desc {
         sys::synfire_update_parameter_desc {
             struct_size: size_of::<sys::synfire_update_parameter_desc>() as u32,
             bounds: self.bounds.to_raw(),
@@ -2045,7 +2045,7 @@ impl<'a> Snapshot<'a> {
         graph.keep(self.buffer);
         graph.appended()
     }
-    pub(crate) fn desc(&self, name: Option<&Name>) -> sys::synfire_state_desc {
+    fn desc(&self, name: Option<&Name>) -> sys::synfire_state_desc {
         sys::synfire_state_desc {
             struct_size: size_of::<sys::synfire_state_desc>() as u32,
             reserved: 0,
@@ -2102,7 +2102,7 @@ impl<'a> Restore<'a> {
         graph.keep(self.buffer);
         graph.appended()
     }
-    pub(crate) fn desc(&self, name: Option<&Name>) -> sys::synfire_state_desc {
+    fn desc(&self, name: Option<&Name>) -> sys::synfire_state_desc {
         sys::synfire_state_desc {
             struct_size: size_of::<sys::synfire_state_desc>() as u32,
             reserved: 0,
@@ -2181,10 +2181,18 @@ impl<'a> SynapseForward<'a> {
         self.buffers().for_each(|core| graph.keep(core));
         graph.appended()
     }
-    pub(crate) fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
+    /// Computes a product now: the same operation that [`SynapseForward::record`] records. Returns when it is done.
+    pub fn run(self, synapse: &Synapse) -> Result<()> {
+        let desc = self.desc();
+        let mut held = all_held(&*synapse.core);
+        held.extend(self.buffers().map(|core| &core.held));
+        // SAFETY: live handles, held for the call; the descriptor lives for it.
+        synapse.core.now(held, || unsafe { sys::synfire_synapse_forward(synapse.core.raw, &desc, null_mut()) })
+    }
+    fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
         [Some(self.input), Some(self.output), self.n_active, self.input_mask, self.input_scale].into_iter().flatten()
     }
-    pub(crate) fn desc(&self) -> sys::synfire_synapse_forward_desc {
+    fn desc(&self) -> sys::synfire_synapse_forward_desc {
         sys::synfire_synapse_forward_desc {
             struct_size: size_of::<sys::synfire_synapse_forward_desc>() as u32,
             reserved: 0,
@@ -2290,12 +2298,21 @@ impl<'a> SynapseBackward<'a> {
         self.buffers().for_each(|core| graph.keep(core));
         graph.appended()
     }
-    pub(crate) fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
+    /// Computes the gradients of a product now: the same operation that [`SynapseBackward::record`] records. Returns
+    /// when it is done.
+    pub fn run(self, synapse: &Synapse) -> Result<()> {
+        let desc = self.desc();
+        let mut held = all_held(&*synapse.core);
+        held.extend(self.buffers().map(|core| &core.held));
+        // SAFETY: live handles, held for the call; the descriptor lives for it.
+        synapse.core.now(held, || unsafe { sys::synfire_synapse_backward(synapse.core.raw, &desc, null_mut()) })
+    }
+    fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
         [Some(self.grad_output), self.input, self.grad_input, self.n_active, self.input_mask, self.input_scale]
             .into_iter()
             .flatten()
     }
-    pub(crate) fn desc(&self) -> sys::synfire_synapse_backward_desc {
+    fn desc(&self) -> sys::synfire_synapse_backward_desc {
         sys::synfire_synapse_backward_desc {
             struct_size: size_of::<sys::synfire_synapse_backward_desc>() as u32,
             add_gradients: self.add_gradients.into(),
@@ -2436,7 +2453,15 @@ impl OptimizerStep {
         graph.keep_object(optimizer.core.clone());
         graph.appended()
     }
-    pub(crate) fn desc(&self) -> sys::synfire_optimizer_step_desc {
+    /// Takes a step now: the same operation that [`OptimizerStep::record`] records. Returns when it is done.
+    pub fn run(self, optimizer: &Optimizer) -> Result<()> {
+        let desc = self.desc();
+        // SAFETY: live handles, held for the call; the descriptor lives for it.
+        optimizer.core.now(all_held(&*optimizer.core), || unsafe {
+            sys::synfire_optimizer_step(optimizer.core.raw, &desc, null_mut())
+        })
+    }
+    fn desc(&self) -> sys::synfire_optimizer_step_desc {
         sys::synfire_optimizer_step_desc {
             struct_size: size_of::<sys::synfire_optimizer_step_desc>() as u32,
             reserved: 0,
