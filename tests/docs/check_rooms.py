@@ -12,6 +12,7 @@ MAY_INCLUDE = {
     "base": {"base"},
     "layer": {"base", "synapse", "layer"},
     "synapse": {"base", "synapse"},
+    "files": {"base", "files"},
     "graph": {"base", "layer", "synapse", "graph"},
     "host": {"base", "graph", "host"},
     "cuda": {"base", "layer", "graph", "cuda"},
