@@ -39,7 +39,7 @@ struct SafetensorsWriter::Layout {
   std::vector<const Tensor*> tensors;
 };
 
-void SafetensorsWriter::add(std::string_view name, Tensor tensor) {
+void SafetensorsWriter::insert(std::string_view name, Tensor tensor) {
   check_text("the tensor's name", name);
   if (name == metadata_name)
     core::fail_argument("SYN-FILE-NAME", "a tensor is named %s, which the format keeps for metadata",
@@ -68,11 +68,11 @@ void SafetensorsWriter::add(std::string_view name, Tensor tensor) {
 
 void SafetensorsWriter::add(std::string_view name, Dtype dtype, std::span<const int64_t> shape,
                             std::span<const std::byte> bytes) {
-  add(name, Tensor{dtype, {shape.begin(), shape.end()}, 0, bytes, nullptr});
+  insert(name, Tensor{dtype, {shape.begin(), shape.end()}, 0, bytes, nullptr});
 }
 
-void SafetensorsWriter::add(std::string_view name, Dtype dtype, std::span<const int64_t> shape, Fill fill) {
-  add(name, Tensor{dtype, {shape.begin(), shape.end()}, 0, {}, std::move(fill)});
+void SafetensorsWriter::add_filled(std::string_view name, Dtype dtype, std::span<const int64_t> shape, Fill fill) {
+  insert(name, Tensor{dtype, {shape.begin(), shape.end()}, 0, {}, std::move(fill)});
 }
 
 void SafetensorsWriter::set_metadata(std::string_view key, std::string_view value) {

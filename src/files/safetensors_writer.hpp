@@ -29,7 +29,7 @@ class SafetensorsWriter {
   // passed canonicalize_nans().
   void add(std::string_view name, Dtype dtype, std::span<const int64_t> shape, std::span<const std::byte> bytes);
   // For tensors that lie elsewhere: `fill` is called whenever the file is written. What it throws is passed on.
-  void add(std::string_view name, Dtype dtype, std::span<const int64_t> shape, Fill fill);
+  void add_filled(std::string_view name, Dtype dtype, std::span<const int64_t> shape, Fill fill);
   void set_metadata(std::string_view key, std::string_view value);
 
   // Of the file, in bytes. Needs no tensor's bytes.
@@ -50,7 +50,7 @@ class SafetensorsWriter {
   };
   struct Layout;
 
-  void add(std::string_view name, Tensor tensor);
+  void insert(std::string_view name, Tensor tensor);
   Layout layout() const;
 
   std::map<std::string, Tensor, std::less<>> tensors_;

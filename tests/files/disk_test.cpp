@@ -90,7 +90,8 @@ class FilesOnDisk : public testing::Test {
     folder_ = ::mkdtemp(pattern.data());
     for (int i = 0; i < 100; ++i) values_.push_back(static_cast<float>(i));
     writer_.add("w", Dtype::f32, Shape{4, 25}, bytes_of_values(values_));
-    writer_.add("filled", Dtype::u8, Shape{3}, [](std::span<std::byte> to) { std::ranges::fill(to, std::byte{9}); });
+    writer_.add_filled("filled", Dtype::u8, Shape{3},
+                       [](std::span<std::byte> to) { std::ranges::fill(to, std::byte{9}); });
     writer_.set_metadata("format", "synfire");
   }
   ~FilesOnDisk() override { fs::remove_all(folder_); }
@@ -322,7 +323,7 @@ TEST_F(FilesOnDisk, AFileThatBecomesShorterIsRefused) {
 
 TEST_F(FilesOnDisk, AFillThatFailsLeavesTheOldFile) {
   put(path(), "old");
-  writer_.add("failing", Dtype::u8, Shape{1}, [](std::span<std::byte>) { throw 7; });
+  writer_.add_filled("failing", Dtype::u8, Shape{1}, [](std::span<std::byte>) { throw 7; });
   EXPECT_THROW(writer_.write_file(path().c_str()), int);
   EXPECT_EQ(text_at(path()), "old");
   EXPECT_EQ(n_files(), 1u);
@@ -331,7 +332,7 @@ TEST_F(FilesOnDisk, AFillThatFailsLeavesTheOldFile) {
 // What a killed process leaves is in nobody's way.
 TEST_F(FilesOnDisk, AProcessKilledHalfWayLeavesTheOldFile) {
   put(path(), "old");
-  writer_.add("deadly", Dtype::u8, Shape{1}, [](std::span<std::byte>) { ::raise(SIGKILL); });
+  writer_.add_filled("deadly", Dtype::u8, Shape{1}, [](std::span<std::byte>) { ::raise(SIGKILL); });
   const pid_t child = ::fork();
   if (child == 0) {
     writer_.write_file(path().c_str());

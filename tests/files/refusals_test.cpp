@@ -268,9 +268,10 @@ TEST(FileRefusals, WhatCannotBeWritten) {
 TEST(FileRefusals, MoreBytesThanAFileCanHave) {
   SafetensorsWriter writer;
   const auto fill = [](std::span<std::byte>) {};
-  writer.add("a", Dtype::u8, Shape{int64_t{1} << 61}, fill);
-  writer.add("b", Dtype::u8, Shape{int64_t{1} << 61}, fill);
-  EXPECT_TRUE(refuses("[SYN-FILE-OVERFLOW]", {"\"c\"", "2^62"}, [&] { writer.add("c", Dtype::u8, Shape{1}, fill); }));
+  writer.add_filled("a", Dtype::u8, Shape{int64_t{1} << 61}, fill);
+  writer.add_filled("b", Dtype::u8, Shape{int64_t{1} << 61}, fill);
+  EXPECT_TRUE(
+      refuses("[SYN-FILE-OVERFLOW]", {"\"c\"", "2^62"}, [&] { writer.add_filled("c", Dtype::u8, Shape{1}, fill); }));
   EXPECT_GT(writer.size(), uint64_t{1} << 62);
 }
 

@@ -33,7 +33,7 @@ TEST(FileRoundTrip, TheBytesAreOnRecord) {
   other.set_metadata("a \"quoted\" key\\", "line\nbreak\x01");
   other.set_metadata("format", "synfire");
   other.add("z", Dtype::f32, Shape{1, 2}, bytes_of_values(numbers));
-  other.add("b", Dtype::u8, Shape{3}, [&](std::span<std::byte> to) { std::ranges::copy(letters, to.begin()); });
+  other.add_filled("b", Dtype::u8, Shape{3}, [&](std::span<std::byte> to) { std::ranges::copy(letters, to.begin()); });
 
   std::string header = R"({"__metadata__":{"a \"quoted\" key\\":"line\u000abreak\u0001","format":"synfire"},)"
                        R"("step":{"dtype":"U64","shape":[],"data_offsets":[0,8]},)"
@@ -132,7 +132,7 @@ TEST(FileRoundTrip, NamesOfAnyCharacters) {
 // What fill throws is passed on.
 TEST(FileRoundTrip, AFillMayFail) {
   SafetensorsWriter writer;
-  writer.add("w", Dtype::u8, Shape{1}, [](std::span<std::byte>) { throw 7; });
+  writer.add_filled("w", Dtype::u8, Shape{1}, [](std::span<std::byte>) { throw 7; });
   EXPECT_THROW(writer.bytes(), int);
   EXPECT_GT(writer.size(), 0u) << "the size needs no bytes";
 }
