@@ -38,27 +38,23 @@ std::string many(size_t n, std::string_view start, const std::function<std::stri
 }
 
 TEST(FileAllocation, IsBoundedByTheBytesThatAreThere) {
-  const auto number = [](size_t i) { return std::to_string(i); };
   const auto tensor = [](size_t i) {
     return std::to_string(i).insert(0, 1, '"').append(R"(":{"dtype":"","shape":[],"data_offsets":[0,0]})");
   };
+  const auto key = [](size_t i) { return std::to_string(i).insert(0, 1, '"').append("\":\"\""); };
+  const auto zero = [](size_t) { return std::string("0"); };
+  const auto escape = [](size_t) { return std::string("\\u20ac"); };
   const struct {
     const char* what;
     std::string header;
   } cases[] = {
       {"tensors", many(20'000, "{", tensor, "}")},
       {"tensors without end", many(20'000, "{", tensor, "")},
-      {"metadata", many(
-                       100'000, R"({"__metadata__":{)",
-                       [&](size_t i) { return number(i).insert(0, 1, '"').append("\":\"\""); }, "}}")},
-      {"lengths", many(
-                      500'000, R"({"w":{"dtype":"U8","data_offsets":[0,0],"shape":[)",
-                      [](size_t) { return std::string("0"); }, "]}}")},
-      {"offsets", many(
-                      500'000, R"({"w":{"data_offsets":[)", [](size_t) { return std::string("0"); }, "]}}")},
+      {"metadata", many(100'000, R"({"__metadata__":{)", key, "}}")},
+      {"lengths", many(500'000, R"({"w":{"dtype":"U8","data_offsets":[0,0],"shape":[)", zero, "]}}")},
+      {"offsets", many(500'000, R"({"w":{"data_offsets":[)", zero, "]}}")},
       {"a name", "{\"" + std::string(1'000'000, 'n') + "\":{\"dtype\":1}}"},
-      {"escapes", many(
-                      100'000, "{\"", [](size_t) { return std::string("\\u20ac"); }, "")},
+      {"escapes", many(100'000, "{\"", escape, "")},
       {"a type", R"({"w":{"shape":[],"data_offsets":[0,0],"dtype":")" + std::string(1'000'000, 'n') + "\"}}"},
       {"brackets", std::string(1'000'000, '{')},
       {"claims", R"({"w":{"dtype":"U8","shape":[4611686018427387904],"data_offsets":[0,4611686018427387904]}})"},
