@@ -43,6 +43,9 @@ void* operator new(size_t size) {
   if (void* const data = synfire::files::allocate(size)) return data;
   throw std::bad_alloc();
 }
+void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  return synfire::files::allocate(size);
+}
 void operator delete(void* data) noexcept {
   synfire::files::release(data);
 }
