@@ -7,7 +7,7 @@ namespace {
 
 struct Row {
   Dtype dtype;
-  std::string_view name;
+  const char* name;
   uint64_t bytes;
 };
 constexpr Row rows[] = {
@@ -30,7 +30,7 @@ void canonicalize(std::span<std::byte> elements, Bits infinity, Bits quiet_nan) 
 
 }  // namespace
 
-std::string_view name_of(Dtype dtype) noexcept {
+const char* name_of(Dtype dtype) noexcept {
   for (const Row& row : rows)
     if (row.dtype == dtype) return row.name;
   return "unknown";
@@ -38,7 +38,7 @@ std::string_view name_of(Dtype dtype) noexcept {
 
 Dtype dtype_named(std::string_view name) noexcept {
   for (const Row& row : rows)
-    if (row.name == name) return row.dtype;
+    if (name == row.name) return row.dtype;
   return Dtype::unknown;
 }
 

@@ -11,7 +11,7 @@ namespace synfire::files {
 
 enum class Dtype : int32_t { unknown, boolean, u8, i8, u16, i16, f16, bf16, u32, i32, f32, u64, i64, f64 };
 
-std::string_view name_of(Dtype dtype) noexcept;
+const char* name_of(Dtype dtype) noexcept;  // "F32"
 Dtype dtype_named(std::string_view name) noexcept;
 // Of one element; 0 for Dtype::unknown.
 uint64_t bytes_of(Dtype dtype) noexcept;

@@ -101,7 +101,7 @@ void HeaderReader::read_metadata(Metadata& metadata) {
 }
 
 void HeaderReader::read_tensor(Tensor& tensor) {
-  static constexpr std::string_view needed[] = {"dtype", "shape", "data_offsets"};
+  static constexpr const char* needed[] = {"dtype", "shape", "data_offsets"};
   bool seen[std::size(needed)] = {};
   json_.object([&](const std::string& member) {
     const auto which = static_cast<size_t>(std::ranges::find(needed, member) - needed);
@@ -122,7 +122,7 @@ void HeaderReader::read_tensor(Tensor& tensor) {
   for (size_t i = 0; i < std::size(needed); ++i)
     if (!seen[i])
       core::fail_argument("SYN-FILE-ENTRY", "%s\"%s\" is missing; \"dtype\", \"shape\" and \"data_offsets\" are needed",
-                          within_.c_str(), std::string(needed[i]).c_str());
+                          within_.c_str(), needed[i]);
   tensor.dtype = dtype_named(tensor.dtype_name);
 }
 
@@ -146,10 +146,13 @@ void SafetensorsFile::Release::operator()(std::byte* data) const noexcept {
 }
 
 // Tensors lie end to end, from the first byte to the last.
-void SafetensorsFile::check_offsets(uint64_t data_size) {
-  std::ranges::sort(tensors_, {}, [](const Tensor& tensor) { return std::pair(tensor.begin, tensor.end); });
+void SafetensorsFile::check_offsets(uint64_t data_size) const {
+  std::vector<const Tensor*> in_place;
+  for (const Tensor& tensor : tensors_) in_place.push_back(&tensor);
+  std::ranges::sort(in_place, {}, [](const Tensor* tensor) { return std::pair(tensor->begin, tensor->end); });
   uint64_t at = 0;
-  for (const Tensor& tensor : tensors_) {
+  for (const Tensor* const one : in_place) {
+    const Tensor& tensor = *one;
     const auto fail = [&](const char* why) {
       core::fail_argument("SYN-FILE-OFFSETS",
                           "tensor %s has the offsets [%llu, %llu], and the tensors before it end at %llu, those of the "
@@ -170,6 +173,10 @@ void SafetensorsFile::check_offsets(uint64_t data_size) {
 
 void SafetensorsFile::read_header(std::string_view header, uint64_t data_size) {
   HeaderReader(header).read(tensors_, metadata_);
+  std::ranges::sort(tensors_, {}, &Tensor::name);
+  const auto twice = std::ranges::adjacent_find(tensors_, {}, &Tensor::name);
+  if (twice != tensors_.end())
+    core::fail_argument("SYN-FILE-TWICE", "tensor %s is there twice", shown(twice->name).c_str());
   check_offsets(data_size);
   for (const Tensor& tensor : tensors_) {
     const uint64_t size = checked_size(tensor.name, tensor.dtype, tensor.shape);
@@ -178,10 +185,6 @@ void SafetensorsFile::read_header(std::string_view header, uint64_t data_size) {
                           shown(tensor.name).c_str(), number(tensor.end - tensor.begin), tensor.dtype_name.c_str(),
                           shown(tensor.shape).c_str(), number(size));
   }
-  std::ranges::sort(tensors_, {}, &Tensor::name);
-  const auto twice = std::ranges::adjacent_find(tensors_, {}, &Tensor::name);
-  if (twice != tensors_.end())
-    core::fail_argument("SYN-FILE-TWICE", "tensor %s is there twice", shown(twice->name).c_str());
 }
 
 void SafetensorsFile::attach(std::span<const std::byte> data) noexcept {
@@ -230,7 +233,7 @@ std::span<const std::byte> SafetensorsFile::bytes(std::string_view name, Dtype d
                         number(tensors_.size()));
   if (dtype == Dtype::unknown || tensor->dtype != dtype)
     core::fail_argument("SYN-FILE-DTYPE", "tensor %s has the type %s; %s is needed", shown(name).c_str(),
-                        shown(tensor->dtype_name).c_str(), std::string(name_of(dtype)).c_str());
+                        shown(tensor->dtype_name).c_str(), name_of(dtype));
   if (!std::ranges::equal(tensor->shape, shape))
     core::fail_argument("SYN-FILE-SHAPE", "tensor %s has the shape %s; %s is needed", shown(name).c_str(),
                         shown(tensor->shape).c_str(), shown(shape).c_str());

@@ -47,7 +47,7 @@ class SafetensorsFile {
   SafetensorsFile() = default;
   // The header of a file with `data_size` bytes behind it.
   void read_header(std::string_view header, uint64_t data_size);
-  void check_offsets(uint64_t data_size);
+  void check_offsets(uint64_t data_size) const;
   void attach(std::span<const std::byte> data) noexcept;
 
   std::vector<Tensor> tensors_;

@@ -55,7 +55,7 @@ void SafetensorsWriter::insert(std::string_view name, Tensor tensor) {
   if (!tensor.fill && tensor.bytes.size() != tensor.size)
     core::fail_argument("SYN-FILE-SIZE", "tensor %s has %llu bytes; its type %s and shape %s need %llu",
                         shown(name).c_str(), static_cast<unsigned long long>(tensor.bytes.size()),
-                        std::string(name_of(tensor.dtype)).c_str(), shown(tensor.shape).c_str(),
+                        name_of(tensor.dtype), shown(tensor.shape).c_str(),
                         static_cast<unsigned long long>(tensor.size));
   constexpr uint64_t most = uint64_t{1} << 62;  // leaves room for the header
   if (tensor.size > most - total_)

@@ -6,8 +6,6 @@
 
 #include "dtype.hpp"
 
-#include <base/function_ref.hpp>
-
 #include <cstddef>
 #include <cstdint>
 #include <functional>

@@ -158,6 +158,7 @@ TEST(FileRefusals, NamesThatAreThereTwice) {
   const std::string entry = R"({"dtype":"U8","shape":[1],"data_offsets":[0,1]})";
   const std::string next = R"({"dtype":"U8","shape":[1],"data_offsets":[1,2]})";
   EXPECT_FILE_REFUSED("[SYN-FILE-TWICE]", "{\"a\":" + entry + ",\"a\":" + next + "}", "12", "tensor \"a\"");
+  EXPECT_FILE_REFUSED("[SYN-FILE-TWICE]", "{\"a\":" + entry + ",\"a\":" + entry + "}", "1", "tensor \"a\"");
   EXPECT_FILE_REFUSED("[SYN-FILE-TWICE]", "{\"a\":" + entry + ",\"\\u0061\":" + next + "}", "12", "tensor \"a\"");
   EXPECT_FILE_REFUSED("[SYN-FILE-TWICE]", R"({"a":{"dtype":"U8","dtype":"U8"}})", "", "tensor \"a\"", "\"dtype\"");
   EXPECT_FILE_REFUSED("[SYN-FILE-TWICE]", R"({"a":{"shape":[1],"shape":[1]}})", "", "tensor \"a\"", "\"shape\"");

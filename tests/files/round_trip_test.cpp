@@ -70,7 +70,7 @@ TEST(FileRoundTrip, EveryTypeAndShape) {
   const SafetensorsFile read = SafetensorsFile::from_memory(file);
   ASSERT_EQ(read.tensors().size(), contents.size());
   for (const auto& tensor : read.tensors()) {
-    EXPECT_EQ(name_of(tensor.dtype), tensor.dtype_name);
+    EXPECT_EQ(tensor.dtype_name, name_of(tensor.dtype));
     EXPECT_EQ(dtype_named(tensor.dtype_name), tensor.dtype);
     EXPECT_TRUE(std::ranges::equal(read.bytes(tensor.name, tensor.dtype, tensor.shape), contents.at(tensor.name)));
     if (!tensor.bytes.empty()) {
