@@ -13,8 +13,11 @@ inline constexpr u32 largest_on_grid_24 = 0x7F7F7Fu;
 inline constexpr u32 largest_on_grid_32 = 0x7FFFFFFFu;
 // No grid is finer: 2^-149 is the smallest positive f32.
 inline constexpr s32 finest_grid = -149;
+// On this grid every number is 0, also infinities and NaN.
+inline constexpr s32 grid_of_zeros = 131;
 
-// x / 2^grid, rounded to nearest, ties to even. |x| / 2^grid must be below 2^31.
+// x / 2^grid, rounded to nearest, ties to even. |x| / 2^grid, 2^128 and more for a number that is not finite, must be
+// below 2^31.
 SYNFIRE_MODEL_FN s32 on_grid(float x, s32 grid) {
   const u32 bits = bits_of(x), stored = bits >> 23 & 0xFFu;
   const u32 mantissa = (bits & 0x7FFFFFu) | (stored == 0 ? 0u : 0x800000u);
