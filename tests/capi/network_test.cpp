@@ -1,5 +1,5 @@
 // Whole networks, trained: the same bits on every backend, for any number of threads, and for synapses as operations of
-// their own and of layers; and gradients against differences of the loss.
+// their own and of layers.
 #include <cmath>
 
 #include "support.hpp"
