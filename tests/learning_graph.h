@@ -8,6 +8,9 @@
 #include <synfire/synfire.h>
 
 #include <stddef.h>
+#include <string.h>
+
+enum { most_learning_buffers = 32 };
 
 /* Rows of the data set, steps, rows of a batch, inputs, neurons, classes. Batches are not all full. */
 struct learning_sizes {
@@ -19,17 +22,28 @@ struct learning {
   synfire_synapse first, second;
   synfire_layer hidden, readout;
   synfire_optimizer optimizer;
-  synfire_buffer images, loss, n_correct;           /* pinned */
+  synfire_buffer images, labels;  /* of the data set; images are pinned */
+  synfire_buffer loss, n_correct; /* pinned */
+  synfire_buffer buffers[most_learning_buffers];
+  int n_buffers;
   int32_t dropout, loss_operation, rate_loss, step; /* operations */
 };
 
-static inline synfire_buffer learning_buffer(synfire_context context, int32_t memory, int32_t dtype, int64_t n) {
+static inline struct learning empty_learning(void) {
+  struct learning l;
+  memset(&l, 0, sizeof l);
+  return l;
+}
+
+static inline synfire_buffer learning_buffer(struct learning *l, synfire_context context, int32_t memory, int32_t dtype,
+                                             int64_t n) {
   synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
   synfire_buffer buffer = NULL;
   desc.memory = memory;
   desc.dtype = dtype;
   desc.n_elements = (uint64_t)n;
   require(synfire_buffer_create(context, &desc, &buffer), "buffer");
+  l->buffers[l->n_buffers++] = buffer;
   return buffer;
 }
 
@@ -66,26 +80,26 @@ static inline synfire_layer learning_layer(synfire_context context, int32_t mode
 static inline struct learning make_learning(synfire_context context, struct learning_sizes sizes, uint32_t n_slots) {
   const int32_t device = SYNFIRE_MEMORY_DEVICE, pinned = SYNFIRE_MEMORY_PINNED, f32 = SYNFIRE_DTYPE_F32,
                 u32 = SYNFIRE_DTYPE_U32, bits = SYNFIRE_DTYPE_BITS;
+  struct learning l = empty_learning();
   const int64_t rows = sizes.steps * sizes.batch, input_words = (sizes.inputs + 31) / 32,
                 words = (sizes.neurons + 31) / 32;
-  const synfire_buffer all_labels = learning_buffer(context, device, u32, sizes.rows),
-                       indices = learning_buffer(context, device, u32, sizes.batch),
-                       n_active = learning_buffer(context, device, u32, 1),
-                       labels = learning_buffer(context, device, u32, sizes.batch),
-                       rates = learning_buffer(context, device, f32, sizes.batch * sizes.inputs),
-                       input = learning_buffer(context, device, bits, rows * input_words),
-                       mask = learning_buffer(context, device, bits, sizes.batch * input_words),
-                       scale = learning_buffer(context, device, f32, 1),
-                       x = learning_buffer(context, device, f32, rows * sizes.neurons),
-                       spikes = learning_buffer(context, device, bits, rows * words),
-                       v_seq = learning_buffer(context, device, f32, rows * sizes.classes),
-                       mean = learning_buffer(context, device, f32, sizes.batch * sizes.classes),
-                       grad_mean = learning_buffer(context, device, f32, sizes.batch * sizes.classes),
-                       grad_v_seq = learning_buffer(context, device, f32, rows * sizes.classes),
-                       grad_spikes = learning_buffer(context, device, f32, rows * sizes.neurons),
-                       grad_x = learning_buffer(context, device, f32, rows * sizes.neurons),
-                       grad_input = learning_buffer(context, device, f32, rows * sizes.inputs),
-                       grad_tau = learning_buffer(context, device, f32, 1);
+  const synfire_buffer indices = learning_buffer(&l, context, device, u32, sizes.batch),
+                       n_active = learning_buffer(&l, context, device, u32, 1),
+                       labels = learning_buffer(&l, context, device, u32, sizes.batch),
+                       rates = learning_buffer(&l, context, device, f32, sizes.batch * sizes.inputs),
+                       input = learning_buffer(&l, context, device, bits, rows * input_words),
+                       mask = learning_buffer(&l, context, device, bits, sizes.batch * input_words),
+                       scale = learning_buffer(&l, context, device, f32, 1),
+                       x = learning_buffer(&l, context, device, f32, rows * sizes.neurons),
+                       spikes = learning_buffer(&l, context, device, bits, rows * words),
+                       v_seq = learning_buffer(&l, context, device, f32, rows * sizes.classes),
+                       mean = learning_buffer(&l, context, device, f32, sizes.batch * sizes.classes),
+                       grad_mean = learning_buffer(&l, context, device, f32, sizes.batch * sizes.classes),
+                       grad_v_seq = learning_buffer(&l, context, device, f32, rows * sizes.classes),
+                       grad_spikes = learning_buffer(&l, context, device, f32, rows * sizes.neurons),
+                       grad_x = learning_buffer(&l, context, device, f32, rows * sizes.neurons),
+                       grad_input = learning_buffer(&l, context, device, f32, rows * sizes.inputs),
+                       grad_tau = learning_buffer(&l, context, device, f32, 1);
   synfire_shuffle_desc shuffle = SYNFIRE_SHUFFLE_DESC_INIT;
   synfire_gather_rows_desc gather = SYNFIRE_GATHER_ROWS_DESC_INIT;
   synfire_encode_bernoulli_desc encode = SYNFIRE_ENCODE_BERNOULLI_DESC_INIT;
@@ -102,18 +116,19 @@ static inline struct learning make_learning(synfire_context context, struct lear
   const synfire_optimizer_step_desc step = SYNFIRE_OPTIMIZER_STEP_DESC_INIT;
   synfire_graph_desc gd = SYNFIRE_GRAPH_DESC_INIT;
   synfire_parameter_gradient gradient;
-  struct learning l;
   synfire_graph graph = NULL;
 
-  l.images = learning_buffer(context, pinned, f32, sizes.rows * sizes.inputs);
-  l.loss = learning_buffer(context, pinned, f32, 1);
-  l.n_correct = learning_buffer(context, pinned, u32, 1);
+  l.images = learning_buffer(&l, context, pinned, f32, sizes.rows * sizes.inputs);
+  l.loss = learning_buffer(&l, context, pinned, f32, 1);
+  l.n_correct = learning_buffer(&l, context, pinned, u32, 1);
   require(synfire_buffer_fill(l.images, 0.5), "fill");
-  require(synfire_buffer_fill(all_labels, 1), "fill");
+  l.labels = learning_buffer(&l, context, device, u32, sizes.rows);
+  require(synfire_buffer_fill(l.labels, 1), "fill");
   l.first = learning_synapse(context, sizes.inputs, sizes.neurons);
   l.second = learning_synapse(context, sizes.neurons, sizes.classes);
   l.hidden = learning_layer(context, SYNFIRE_MODEL_LIF, &sizes, sizes.neurons);
   l.readout = learning_layer(context, SYNFIRE_MODEL_LI, &sizes, sizes.classes);
+  od.kind = SYNFIRE_OPTIMIZER_KIND_ADAM;
   od.clip_norm = 1;
   require(synfire_optimizer_create(context, &od, &l.optimizer), "optimizer");
   require(synfire_optimizer_add_weights(l.optimizer, l.first, 1, 1), "weights");
@@ -135,7 +150,7 @@ static inline struct learning make_learning(synfire_context context, struct lear
   gather.indices = indices;
   gather.n_active = n_active;
   gather.n_elements = 1;
-  gather.source = all_labels;
+  gather.source = l.labels;
   gather.destination = labels;
   require(synfire_graph_record_gather_rows(graph, &gather), "gather");
   gather.n_elements = sizes.inputs;
@@ -236,6 +251,16 @@ static inline struct learning make_learning(synfire_context context, struct lear
   l.step = learning_operation(graph);
   require(synfire_graph_instantiate(graph), "instantiate");
   return l;
+}
+
+static inline void destroy_learning(struct learning *l) {
+  synfire_graph_destroy(l->graph);
+  synfire_optimizer_destroy(l->optimizer);
+  synfire_layer_destroy(l->hidden);
+  synfire_layer_destroy(l->readout);
+  synfire_synapse_destroy(l->first);
+  synfire_synapse_destroy(l->second);
+  while (l->n_buffers > 0) synfire_buffer_destroy(l->buffers[--l->n_buffers]);
 }
 
 /* Everything between two replays that is documented not to allocate. */
