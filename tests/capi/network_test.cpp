@@ -100,6 +100,19 @@ TEST_F(Networks, AnyNumberOfThreadsIsTheSame) {
   }
 }
 
+// A batch of which not all rows are active is a batch of as many rows, whatever the others hold.
+TEST_F(Networks, ASmallerBatchIsABatchOfThatSize) {
+  for (uint64_t seed = 201; seed <= 200 + n_plans; ++seed) {
+    NetworkPlan plan = random_plan(seed);
+    plan.synapses_of_layers = !plan.dropout && seed % 2 == 0;
+    plan.active = Random(seed).whole(1, plan.batch);
+    SCOPED_TRACE(testing::Message() << plan);
+    const std::vector<float> padded = trained(context, plan, 10);
+    plan.batch = plan.active;
+    ASSERT_TRUE(same_bits(trained(context, plan, 10), padded));
+  }
+}
+
 // The formats of spikes change nothing.
 TEST_F(Networks, AnyFormatOfSpikesIsTheSame) {
   NetworkPlan plan = random_plan(7);

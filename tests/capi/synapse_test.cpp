@@ -560,7 +560,8 @@ TEST_F(SynapseErrors, Arrays) {
   };
   EXPECT_FAILS(refused, WORDS("SYN-SYNAPSE-NAME", "weights"), write_bytes("weights", 1600));
   EXPECT_FAILS(refused, WORDS("SYN-SYNAPSE-NAME", "no bias"), write_bytes("bias", 40));
-  EXPECT_FAILS(refused, WORDS("SYN-SYNAPSE-SIZE", "1599", "f32 [10, 40]"), write_bytes("weight", 1599));
+  for (const uint64_t bytes : {uint64_t{0}, uint64_t{1599}, uint64_t{1604}, ~uint64_t{0}})
+    EXPECT_FAILS(refused, WORDS("SYN-SYNAPSE-SIZE", "f32 [10, 40]"), write_bytes("weight", bytes));
   EXPECT_FAILS(refused, WORDS("SYN-ARGUMENT-NULL", "values"), synfire_synapse_write(synapse, "weight", nullptr, 1600));
   EXPECT_FAILS(refused, WORDS("SYN-ARGUMENT-NULL", "name"),
                synfire_synapse_write(synapse, nullptr, values.data(), 1600));
@@ -606,7 +607,14 @@ TEST_F(SynapseErrors, Buffers) {
   bad.input = bad.output = x;
   expect("SYN-BUFFER-OVERLAP", "desc.output");
   bad.n_steps = 0;
-  EXPECT_FAILS(refused, WORDS("n_steps"), synfire_synapse_forward(synapse, &bad, nullptr));
+  expect("SYN-SPIKES-SHAPE", "desc.n_steps is 0");
+  bad.n_steps = -1;
+  expect("SYN-SPIKES-SHAPE", "desc.n_steps is -1");
+  bad.batch = -1;
+  expect("SYN-SPIKES-SHAPE", "desc.batch is -1");
+  bad.struct_size = 4;
+  EXPECT_FAILS(SYNFIRE_ERROR_STRUCT_SIZE, WORDS("SYN-STRUCT-SMALL"), synfire_synapse_forward(synapse, &bad, nullptr));
+  EXPECT_FAILS(refused, WORDS("SYN-ARGUMENT-NULL", "desc"), synfire_synapse_forward(synapse, nullptr, nullptr));
   bad = good;
   bad.input = nullptr;
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("desc.input"), synfire_synapse_forward(synapse, &bad, nullptr));
@@ -614,6 +622,10 @@ TEST_F(SynapseErrors, Buffers) {
 
   auto back = backward(p, y, nullptr, nullptr, nullptr);
   EXPECT_FAILS(refused, WORDS("SYN-SYNAPSE-NOTHING"), synfire_synapse_backward(synapse, &back, nullptr));
+  back = backward(p, y, spikes, nullptr, nullptr);
+  back.n_steps = 0;
+  EXPECT_FAILS(refused, WORDS("SYN-SPIKES-SHAPE", "desc.n_steps"), synfire_synapse_backward(synapse, &back, nullptr));
+  EXPECT_FAILS(refused, WORDS("SYN-ARGUMENT-NULL", "desc"), synfire_synapse_backward(synapse, nullptr, nullptr));
   back = backward(p, y, spikes, y, nullptr);
   EXPECT_FAILS(refused, WORDS("desc.grad_input"), synfire_synapse_backward(synapse, &back, nullptr));
   back = backward(p, y, spikes, nullptr, nullptr);
