@@ -484,6 +484,72 @@ TEST_F(SynapseTest, GraphsKeepItAndSeeNewWeights) {
   EXPECT_TRUE(same_bits(output.get(), as_doubles(exact_product(p, w, spikes))));
 }
 
+// Pinned arrays with a copy in each slot; then other buffers in their place, and the operations left out.
+TEST_F(SynapseTest, SlotsReboundBuffersAndDisabledOperations) {
+  const Product p = {3, 2, 40, 20};
+  const Weights w = random_weights(p, false, 1);
+  const Synapse synapse = make_synapse(context, describe(p, false, SYNFIRE_DTYPE_F32, SYNFIRE_INPUT_VALUES));
+  set(synapse, w);
+  const size_t n_in = p.rows() * p.inputs(), n_out = p.rows() * p.outputs();
+  const Buffer x = make_frame(context, n_in), y = make_frame(context, n_out), grad = make_frame(context, n_out),
+               dx = make_frame(context, n_in);
+  const Graph graph = make_slotted_graph(context, 3);
+  const auto forward_desc = forward(p, x, y, nullptr);
+  const auto backward_desc = backward(p, grad, x, dx, nullptr);
+  ASSERT_OK(synfire_graph_record_synapse_forward(graph, synapse, &forward_desc));
+  ASSERT_OK(synfire_graph_record_synapse_backward(graph, synapse, &backward_desc));
+  ASSERT_OK(synfire_graph_instantiate(graph));
+  struct Arrays {
+    std::vector<float> x, grad;
+  };
+  const auto draw = [&](uint64_t seed) {
+    Random random(seed);
+    return Arrays{random.values<float>(n_in, -1, 1), random.values<float>(n_out, -1, 1)};
+  };
+  const auto expect = [&](uint64_t ticket, const Arrays& of, synfire_buffer output, synfire_buffer grad_input) {
+    const float *const got = slot_of(graph, ticket, output), *const got_dx = slot_of(graph, ticket, grad_input);
+    EXPECT_TRUE(
+        same_bits(std::vector<float>(got, got + n_out), ordered_product<float>(p, w.weight, {}, as_doubles(of.x))));
+    EXPECT_TRUE(same_bits(std::vector<float>(got_dx, got_dx + n_in), exact_input_gradient(p, w, of.grad)));
+  };
+  const auto run = [&](uint64_t seed, synfire_buffer input, synfire_buffer grad_output) {
+    const Arrays arrays = draw(seed);
+    std::copy(arrays.x.begin(), arrays.x.end(), slot_of(graph, 0, input));
+    std::copy(arrays.grad.begin(), arrays.grad.end(), slot_of(graph, 0, grad_output));
+    const uint64_t ticket = launch(graph);
+    wait(graph, ticket);
+    return ticket;
+  };
+  for (uint64_t seed = 1; seed <= 6; ++seed) expect(run(seed, x, grad), draw(seed), y, dx);
+  const uint64_t last = run(7, x, grad), next = run(8, x, grad);
+  expect(last, draw(7), y, dx);
+  expect(next, draw(8), y, dx);
+
+  const Buffer other_x = make_frame(context, n_in), other_y = make_frame(context, n_out),
+               other_grad = make_frame(context, n_out), other_dx = make_frame(context, n_in);
+  ASSERT_OK(synfire_graph_rebind(graph, x, other_x));
+  ASSERT_OK(synfire_graph_rebind(graph, y, other_y));
+  ASSERT_OK(synfire_graph_rebind(graph, grad, other_grad));
+  ASSERT_OK(synfire_graph_rebind(graph, dx, other_dx));
+  expect(run(9, other_x, other_grad), draw(9), other_y, other_dx);
+  const Buffer small = make_frame(context, n_in - 1);
+  EXPECT_FAILS(refused, WORDS("SYN-REBIND-SHAPE", "new_buffer"), synfire_graph_rebind(graph, other_x, small));
+
+  // Left out, the product and the gradients stay as the same slot has them.
+  const std::vector<float> held = read<float>(synapse, "weight_gradient", w.weight.size());
+  for (const int32_t operation : {0, 1}) ASSERT_OK(synfire_graph_set_enabled(graph, operation, 0));
+  for (uint64_t seed = 20; seed < 23; ++seed) run(seed, other_x, other_grad);
+  EXPECT_TRUE(same_bits(read<float>(synapse, "weight_gradient", w.weight.size()), held));
+  for (const int32_t operation : {0, 1}) ASSERT_OK(synfire_graph_set_enabled(graph, operation, 1));
+  expect(run(23, other_x, other_grad), draw(23), other_y, other_dx);
+  uint64_t bytes = 0;
+  ASSERT_OK(synfire_graph_write_dot(graph, nullptr, &bytes));
+  std::string dot(bytes, '\0');
+  ASSERT_OK(synfire_graph_write_dot(graph, dot.data(), &bytes));
+  for (const char* part : {"0: synapse", "1: synapse gradient", "[3, 2, 40] to 20"})
+    EXPECT_NE(dot.find(part), std::string::npos) << part << " is not in\n" << dot;
+}
+
 // ---- What is refused ------------------------------------------------------------------------------------------------
 
 class SynapseErrors : public SynapseTest {
