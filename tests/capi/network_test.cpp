@@ -1,5 +1,5 @@
 // Whole networks, trained: the same bits on every backend, for any number of threads, and for synapses as operations of
-// their own and of layers; and gradients against differences of the loss.
+// their own and of layers.
 #include <cmath>
 
 #include "support.hpp"
@@ -97,6 +97,19 @@ TEST_F(Networks, AnyNumberOfThreadsIsTheSame) {
   for (const int32_t n_threads : {1, 2, 5}) {
     const Context threaded = make_context(n_threads);
     EXPECT_TRUE(same_bits(trained(threaded, plan, 3), expected)) << n_threads << " threads";
+  }
+}
+
+// A batch of which not all rows are active is a batch of as many rows, whatever the others hold.
+TEST_F(Networks, ASmallerBatchIsABatchOfThatSize) {
+  for (uint64_t seed = 201; seed <= 200 + n_plans; ++seed) {
+    NetworkPlan plan = random_plan(seed);
+    plan.synapses_of_layers = !plan.dropout && seed % 2 == 0;
+    plan.active = Random(seed).whole(1, plan.batch);
+    SCOPED_TRACE(testing::Message() << plan);
+    const std::vector<float> padded = trained(context, plan, 10);
+    plan.batch = plan.active;
+    ASSERT_TRUE(same_bits(trained(context, plan, 10), padded));
   }
 }
 

@@ -788,6 +788,18 @@ TEST(OptimizerErrors, Members) {
   EXPECT_FAILS(refused, WORDS("SYN-UPDATE-BOUNDS", "upper"), add("tau", one, 3, 2));
   EXPECT_OK(add("tau", one));
   EXPECT_FAILS(refused, WORDS("SYN-OPTIMIZER-MEMBER", "already"), add("tau", one));
+  // What was destroyed before cannot be added.
+  Synapse gone = make_synapse<float>(context, {4, 3}, 1);
+  Layer gone_layer = make_layer(context, describe(Shape{2, 1, 4}, SYNFIRE_DTYPE_F32));
+  const synfire_synapse stale = gone;
+  const synfire_layer stale_layer = gone_layer;
+  gone.reset();
+  gone_layer.reset();
+  constexpr auto invalid = SYNFIRE_ERROR_INVALID_HANDLE;
+  EXPECT_FAILS(invalid, WORDS("SYN-HANDLE-STALE", "synapse"), synfire_optimizer_add_weights(optimizer, stale, 1, 1));
+  EXPECT_FAILS(invalid, WORDS("SYN-HANDLE-STALE", "synapse"), synfire_optimizer_add_bias(optimizer, stale, 1, 1));
+  EXPECT_FAILS(invalid, WORDS("SYN-HANDLE-STALE", "layer"),
+               synfire_optimizer_add_parameter(optimizer, stale_layer, "tau", one, 1, 0, -infinity, infinity));
   const double values[4] = {2, 2, 2, 2};
   EXPECT_FAILS(refused, WORDS("SYN-UPDATE-LENGTH"), synfire_layer_set_parameter(layer, "tau", values, 4));
   synfire_optimizer_step_desc bad = desc;

@@ -1,5 +1,5 @@
-// Synapses, against references written out here: exact sums by integers of 64 bits, ordered sums by loops. Every format
-// of spikes, lengths of all kinds, both kinds of input, and the gradients.
+// Synapses, against the references of their rig. Every format of spikes, lengths of all kinds, both kinds of input, and
+// the gradients.
 #include <cfenv>
 #include <cmath>
 #include <limits>
@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "graph_support.hpp"
-#include "storage_rig.hpp"
+#include "synapse_rig.hpp"
 
 namespace synfire_test {
 namespace {
@@ -18,323 +18,6 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std:
 const int32_t every_format[] = {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64,  SYNFIRE_DTYPE_F16,      SYNFIRE_DTYPE_BF16,
                                 SYNFIRE_DTYPE_U8,  SYNFIRE_DTYPE_BITS, SYNFIRE_DTYPE_TIME_BITS};
 const Placement placements[] = {{0, 0}, {1, 0}, {0, 3}, {1, 5}, {3, 32}};
-
-// ---- The reference --------------------------------------------------------------------------------------------------
-
-// A product: M = T * B rows.
-struct Product {
-  int64_t n_steps, batch, n_inputs, n_outputs;
-  int64_t active = -1;  // batch rows; -1: all
-
-  size_t inputs() const { return static_cast<size_t>(n_inputs); }
-  size_t outputs() const { return static_cast<size_t>(n_outputs); }
-  size_t rows() const { return static_cast<size_t>(n_steps * batch); }
-  size_t rows_per_step() const { return static_cast<size_t>(batch); }
-  bool is_active(size_t row) const {
-    return active < 0 || static_cast<int64_t>(row % static_cast<size_t>(batch)) < active;
-  }
-  Shape shape() const { return {n_steps, batch, n_inputs}; }
-};
-std::ostream& operator<<(std::ostream& out, const Product& p) {
-  return out << "T " << p.n_steps << " B " << p.batch << " K " << p.n_inputs << " N " << p.n_outputs << " active "
-             << p.active;
-}
-
-int64_t on_grid(double value, int grid) {
-  return static_cast<int64_t>(std::nearbyint(std::ldexp(value, -grid)));  // to even; ldexp is exact here
-}
-// The finest grid, found by trying them all.
-int grid_of(double magnitude, int64_t largest) {
-  int grid = -149;
-  while (std::fabs(std::ldexp(magnitude, -grid)) > 4e18 || on_grid(magnitude, grid) > largest) ++grid;
-  return grid;
-}
-constexpr int64_t largest_24 = 0x7F7F7F, largest_32 = 0x7FFFFFFF;
-
-struct Weights {
-  std::vector<float> weight, bias;  // [N, K], [N]; bias may be empty
-};
-
-float largest_of(const std::vector<float>& values, size_t first, size_t count) {
-  float largest = 0;
-  for (size_t i = 0; i < count; ++i) largest = std::max(largest, std::fabs(values[first + i]));
-  return largest;
-}
-int grid_of_row(const Product& p, const Weights& w, size_t n) {
-  const int own = grid_of(largest_of(w.weight, n * p.inputs(), p.inputs()), largest_24);
-  return w.bias.empty() ? own : std::max(own, grid_of(std::fabs(w.bias[n]), largest_32));
-}
-
-std::vector<float> exact_product(const Product& p, const Weights& w, const std::vector<double>& spikes) {
-  std::vector<float> y(p.rows() * p.outputs());
-  for (size_t n = 0; n < p.outputs(); ++n) {
-    const int grid = grid_of_row(p, w, n);
-    std::vector<int64_t> q(p.inputs());
-    for (size_t k = 0; k < q.size(); ++k) q[k] = on_grid(w.weight[n * p.inputs() + k], grid);
-    for (size_t m = 0; m < p.rows(); ++m) {
-      if (!p.is_active(m)) continue;
-      int64_t sum = w.bias.empty() ? 0 : on_grid(w.bias[n], grid);
-      for (size_t k = 0; k < q.size(); ++k) sum += spikes[m * p.inputs() + k] != 0 ? q[k] : 0;
-      y[m * p.outputs() + n] = std::ldexp(static_cast<float>(sum), grid);
-    }
-  }
-  return y;
-}
-
-// The sum of `count` products in the fixed order; `at(i)` gives the two factors.
-template <typename R, typename At>
-double ordered_sum(size_t count, At at) {
-  double total = 0;
-  for (size_t block = 0; block < count; block += 1024) {
-    R sum = 0;
-    for (size_t chain = block; chain < std::min(block + 1024, count); chain += 64) {
-      R link = 0;
-      for (size_t i = chain; i < std::min({chain + 64, block + 1024, count}); ++i) {
-        const auto [a, b] = at(i);
-        link = std::fma(a, b, link);
-      }
-      sum += link;
-    }
-    total += static_cast<double>(sum);
-  }
-  return total;
-}
-
-// Weights as values and gradients of inputs see them.
-template <typename R>
-std::vector<R> rounded_weights(const Product& p, const std::vector<R>& weight, const std::vector<R>* bias) {
-  if constexpr (sizeof(R) == 8) return weight;
-  std::vector<R> rounded(weight.size());
-  for (size_t n = 0; n < p.outputs(); ++n) {
-    const Weights w = {std::vector<float>(weight.begin(), weight.end()),
-                       bias ? std::vector<float>(bias->begin(), bias->end()) : std::vector<float>()};
-    const int grid = grid_of_row(p, w, n);
-    for (size_t k = 0; k < p.inputs(); ++k)
-      rounded[n * p.inputs() + k] =
-          static_cast<R>(std::ldexp(static_cast<double>(on_grid(weight[n * p.inputs() + k], grid)), grid));
-  }
-  return rounded;
-}
-
-template <typename R>
-std::vector<R> ordered_product(const Product& p, const std::vector<R>& weight, const std::vector<R>& bias,
-                               const std::vector<double>& x) {
-  const std::vector<R> w = rounded_weights<R>(p, weight, nullptr);
-  std::vector<R> y(p.rows() * p.outputs());
-  for (size_t m = 0; m < p.rows(); ++m)
-    for (size_t n = 0; n < p.outputs() && p.is_active(m); ++n) {
-      const double total = ordered_sum<R>(p.inputs(), [&](size_t k) {
-        return std::pair(static_cast<R>(x[m * p.inputs() + k]), w[n * p.inputs() + k]);
-      });
-      y[m * p.outputs() + n] = static_cast<R>(bias.empty() ? total : total + static_cast<double>(bias[n]));
-    }
-  return y;
-}
-
-template <typename R>
-std::vector<R> input_gradient(const Product& p, const std::vector<R>& rounded, const std::vector<R>& grad) {
-  std::vector<R> dx(p.rows() * p.inputs());
-  for (size_t m = 0; m < p.rows(); ++m)
-    for (size_t k = 0; k < p.inputs() && p.is_active(m); ++k)
-      dx[m * p.inputs() + k] = static_cast<R>(ordered_sum<R>(
-          p.outputs(), [&](size_t n) { return std::pair(grad[m * p.outputs() + n], rounded[n * p.inputs() + k]); }));
-  return dx;
-}
-
-// Exactly, in integers of 128 bits; every product with its own scale.
-std::vector<float> exact_input_gradient(const Product& p, const Weights& w, const std::vector<float>& grad) {
-  std::vector<float> dx(p.rows() * p.inputs());
-  std::vector<int> grids(p.outputs());
-  for (size_t n = 0; n < p.outputs(); ++n) grids[n] = grid_of_row(p, w, n);
-  for (size_t m = 0; m < p.rows(); ++m) {
-    if (!p.is_active(m)) continue;
-    const float* const g = grad.data() + m * p.outputs();
-    const bool finite = std::all_of(g, g + p.outputs(), [](float value) { return std::isfinite(value); });
-    // f64 holds every float times a power of two; a grid is found by trying them all.
-    double largest = 0;
-    for (size_t n = 0; n < p.outputs() && finite; ++n)
-      largest = std::max(largest, std::fabs(std::ldexp(static_cast<double>(g[n]), grids[n])));
-    int row = -340;
-    while (std::fabs(std::ldexp(largest, -row)) > 4e18 || on_grid(largest, row) > largest_24) ++row;
-    for (size_t k = 0; k < p.inputs(); ++k) {
-      int64_t sum = 0;
-      for (size_t n = 0; n < p.outputs() && finite; ++n)
-        sum += static_cast<int64_t>(on_grid(g[n], row - grids[n])) * on_grid(w.weight[n * p.inputs() + k], grids[n]);
-      dx[m * p.inputs() + k] =
-          finite ? static_cast<float>(std::ldexp(static_cast<double>(sum), row)) : static_cast<float>(nan);
-    }
-  }
-  return dx;
-}
-
-template <typename R>
-struct Gradients {
-  std::vector<R> weight, bias;
-};
-
-Gradients<float> exact_gradients(const Product& p, const std::vector<float>& grad, const std::vector<double>& spikes,
-                                 int bits) {
-  Gradients<float> got = {std::vector<float>(p.inputs() * p.outputs()), std::vector<float>(p.outputs())};
-  for (size_t n = 0; n < p.outputs(); ++n) {
-    float largest = 0;
-    for (size_t m = 0; m < p.rows(); ++m)
-      if (p.is_active(m)) {
-        const float magnitude = std::fabs(grad[m * p.outputs() + n]);
-        largest = magnitude > largest || std::isnan(magnitude) ? magnitude : largest;
-        if (std::isnan(largest)) break;
-      }
-    const bool finite = std::isfinite(largest);
-    const int grid = finite ? grid_of(largest, bits == 24 ? largest_24 : largest_32) : 0;
-    std::vector<int64_t> sums(p.inputs() + 1);
-    for (size_t m = 0; m < p.rows() && finite; ++m) {
-      if (!p.is_active(m)) continue;
-      const int64_t g = on_grid(grad[m * p.outputs() + n], grid);
-      sums.back() += g;
-      for (size_t k = 0; k < p.inputs(); ++k) sums[k] += spikes[m * p.inputs() + k] != 0 ? g : 0;
-    }
-    const auto number = [&](int64_t sum) {
-      return finite ? static_cast<float>(std::ldexp(static_cast<double>(sum), grid)) : static_cast<float>(nan);
-    };
-    for (size_t k = 0; k < p.inputs(); ++k) got.weight[n * p.inputs() + k] = number(sums[k]);
-    got.bias[n] = number(sums.back());
-  }
-  return got;
-}
-
-template <typename R>
-Gradients<R> ordered_gradients(const Product& p, const std::vector<R>& grad, const std::vector<double>& x) {
-  std::vector<size_t> rows;
-  for (size_t m = 0; m < p.rows(); ++m)
-    if (p.is_active(m)) rows.push_back(m);
-  Gradients<R> got = {std::vector<R>(p.inputs() * p.outputs()), std::vector<R>(p.outputs())};
-  for (size_t n = 0; n < p.outputs(); ++n) {
-    for (size_t k = 0; k < p.inputs(); ++k)
-      got.weight[n * p.inputs() + k] = static_cast<R>(ordered_sum<R>(rows.size(), [&](size_t i) {
-        return std::pair(grad[rows[i] * p.outputs() + n], static_cast<R>(x[rows[i] * p.inputs() + k]));
-      }));
-    got.bias[n] = static_cast<R>(
-        ordered_sum<R>(rows.size(), [&](size_t i) { return std::pair(grad[rows[i] * p.outputs() + n], R(1)); }));
-  }
-  return got;
-}
-
-// ---- The calls ------------------------------------------------------------------------------------------------------
-
-Synapse make_synapse(synfire_context context, const synfire_synapse_desc& desc) {
-  synfire_synapse synapse = nullptr;
-  EXPECT_OK(synfire_synapse_create(context, &desc, &synapse));
-  return Synapse(synapse);
-}
-
-synfire_synapse_desc describe(const Product& p, bool with_bias, int32_t dtype = SYNFIRE_DTYPE_F32,
-                              int32_t kind = SYNFIRE_INPUT_SPIKES) {
-  synfire_synapse_desc desc = SYNFIRE_SYNAPSE_DESC_INIT;
-  desc.input_kind = kind;
-  desc.n_inputs = p.n_inputs;
-  desc.n_outputs = p.n_outputs;
-  desc.dtype = dtype;
-  desc.bias = with_bias ? 1 : 0;
-  return desc;
-}
-
-template <typename R>
-std::vector<R> read(synfire_synapse synapse, const char* name, size_t count) {
-  std::vector<R> values(count);
-  EXPECT_OK(synfire_synapse_read(synapse, name, values.data(), count * sizeof(R)));
-  return values;
-}
-template <typename R>
-void write(synfire_synapse synapse, const char* name, const std::vector<R>& values) {
-  ASSERT_OK(synfire_synapse_write(synapse, name, values.data(), values.size() * sizeof(R)));
-}
-
-Rows rows_for_input(synfire_context context, int32_t dtype, const Product& p, Placement placement = {}) {
-  const auto n_steps = static_cast<size_t>(p.n_steps), batch = static_cast<size_t>(p.batch);
-  if (dtype == SYNFIRE_DTYPE_BITS) return Rows(context, dtype, n_steps, batch * p.shape().words_per_row(), placement);
-  return Rows(context, dtype, dtype == SYNFIRE_DTYPE_TIME_BITS ? (n_steps + 31) / 32 : n_steps, batch * p.inputs(),
-              placement);
-}
-
-// Spikes in any format, made from 0 and 1 by the library's own conversion, which has its own tests.
-Rows spikes_in(synfire_context context, int32_t dtype, const Product& p, const std::vector<double>& spikes,
-               Placement placement = {}) {
-  Rows bytes = rows_for_input(context, SYNFIRE_DTYPE_U8, p);
-  bytes.put(spikes);
-  Rows rows = rows_for_input(context, dtype, p, placement);
-  synfire_convert_spikes_desc desc = SYNFIRE_CONVERT_SPIKES_DESC_INIT;
-  desc.n_steps = p.n_steps;
-  desc.n_neurons = p.n_inputs;
-  desc.batch = p.batch;
-  desc.source = bytes;
-  desc.destination = rows;
-  EXPECT_OK(synfire_convert_spikes(context, &desc, nullptr));
-  return rows;
-}
-
-Rows outputs_in(synfire_context context, int32_t dtype, const Product& p, Placement placement = {}) {
-  return Rows(context, dtype, static_cast<size_t>(p.n_steps), p.rows_per_step() * p.outputs(), placement);
-}
-
-std::vector<double> as_doubles(const std::vector<float>& values) {
-  return std::vector<double>(values.begin(), values.end());
-}
-
-class SynapseTest : public testing::Test {
- protected:
-  Buffer active_buffer(const Product& p) {
-    if (p.active < 0) return {};
-    Buffer buffer = make_buffer(context, SYNFIRE_DTYPE_U32, 1);
-    upload(buffer, std::vector<uint32_t>{static_cast<uint32_t>(p.active)});
-    return buffer;
-  }
-  synfire_synapse_forward_desc forward(const Product& p, synfire_buffer input, synfire_buffer output,
-                                       synfire_buffer n_active) {
-    synfire_synapse_forward_desc desc = SYNFIRE_SYNAPSE_FORWARD_DESC_INIT;
-    desc.n_steps = p.n_steps;
-    desc.batch = p.batch;
-    desc.input = input;
-    desc.output = output;
-    desc.n_active = n_active;
-    return desc;
-  }
-  synfire_synapse_backward_desc backward(const Product& p, synfire_buffer grad_output, synfire_buffer input,
-                                         synfire_buffer grad_input, synfire_buffer n_active) {
-    synfire_synapse_backward_desc desc = SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT;
-    desc.n_steps = p.n_steps;
-    desc.batch = p.batch;
-    desc.grad_output = grad_output;
-    desc.input = input;
-    desc.grad_input = grad_input;
-    desc.n_active = n_active;
-    return desc;
-  }
-
-  const Context context = make_context();
-};
-
-Weights random_weights(const Product& p, bool with_bias, uint64_t seed) {
-  Random random(seed);
-  Weights w = {random.values<float>(p.inputs() * p.outputs(), -1, 1), {}};
-  // Rows on different grids, with some weights far smaller than the largest.
-  for (size_t n = 0; n < p.outputs(); ++n) {
-    const auto scale = static_cast<float>(std::ldexp(1.0, static_cast<int>(random.whole(-8, 8))));
-    for (size_t k = 0; k < p.inputs(); ++k)
-      w.weight[n * p.inputs() + k] *= random.whole(0, 9) == 0 ? scale * 1e-4f : scale;
-    if (with_bias) w.bias.push_back(static_cast<float>(random.uniform(-1, 1)) * scale);
-  }
-  return w;
-}
-std::vector<double> random_spikes(const Product& p, double rate, uint64_t seed) {
-  Random random(seed);
-  std::vector<double> spikes(p.rows() * p.inputs());
-  for (double& spike : spikes) spike = random.uniform(0, 1) < rate ? 1 : 0;
-  return spikes;
-}
-
-void set(synfire_synapse synapse, const Weights& w) {
-  write(synapse, "weight", w.weight);
-  if (!w.bias.empty()) write(synapse, "bias", w.bias);
-}
 
 const Product products[] = {
     {1, 1, 1, 1},      {1, 1, 33, 2},     {5, 3, 31, 33},      {32, 1, 64, 128},   {33, 2, 90, 11},
@@ -801,6 +484,72 @@ TEST_F(SynapseTest, GraphsKeepItAndSeeNewWeights) {
   EXPECT_TRUE(same_bits(output.get(), as_doubles(exact_product(p, w, spikes))));
 }
 
+// Pinned arrays with a copy in each slot; then other buffers in their place, and the operations left out.
+TEST_F(SynapseTest, SlotsReboundBuffersAndDisabledOperations) {
+  const Product p = {3, 2, 40, 20};
+  const Weights w = random_weights(p, false, 1);
+  const Synapse synapse = make_synapse(context, describe(p, false, SYNFIRE_DTYPE_F32, SYNFIRE_INPUT_VALUES));
+  set(synapse, w);
+  const size_t n_in = p.rows() * p.inputs(), n_out = p.rows() * p.outputs();
+  const Buffer x = make_frame(context, n_in), y = make_frame(context, n_out), grad = make_frame(context, n_out),
+               dx = make_frame(context, n_in);
+  const Graph graph = make_slotted_graph(context, 3);
+  const auto forward_desc = forward(p, x, y, nullptr);
+  const auto backward_desc = backward(p, grad, x, dx, nullptr);
+  ASSERT_OK(synfire_graph_record_synapse_forward(graph, synapse, &forward_desc));
+  ASSERT_OK(synfire_graph_record_synapse_backward(graph, synapse, &backward_desc));
+  ASSERT_OK(synfire_graph_instantiate(graph));
+  struct Arrays {
+    std::vector<float> x, grad;
+  };
+  const auto draw = [&](uint64_t seed) {
+    Random random(seed);
+    return Arrays{random.values<float>(n_in, -1, 1), random.values<float>(n_out, -1, 1)};
+  };
+  const auto expect = [&](uint64_t ticket, const Arrays& of, synfire_buffer output, synfire_buffer grad_input) {
+    const float *const got = slot_of(graph, ticket, output), *const got_dx = slot_of(graph, ticket, grad_input);
+    EXPECT_TRUE(
+        same_bits(std::vector<float>(got, got + n_out), ordered_product<float>(p, w.weight, {}, as_doubles(of.x))));
+    EXPECT_TRUE(same_bits(std::vector<float>(got_dx, got_dx + n_in), exact_input_gradient(p, w, of.grad)));
+  };
+  const auto run = [&](uint64_t seed, synfire_buffer input, synfire_buffer grad_output) {
+    const Arrays arrays = draw(seed);
+    std::copy(arrays.x.begin(), arrays.x.end(), slot_of(graph, 0, input));
+    std::copy(arrays.grad.begin(), arrays.grad.end(), slot_of(graph, 0, grad_output));
+    const uint64_t ticket = launch(graph);
+    wait(graph, ticket);
+    return ticket;
+  };
+  for (uint64_t seed = 1; seed <= 6; ++seed) expect(run(seed, x, grad), draw(seed), y, dx);
+  const uint64_t last = run(7, x, grad), next = run(8, x, grad);
+  expect(last, draw(7), y, dx);
+  expect(next, draw(8), y, dx);
+
+  const Buffer other_x = make_frame(context, n_in), other_y = make_frame(context, n_out),
+               other_grad = make_frame(context, n_out), other_dx = make_frame(context, n_in);
+  ASSERT_OK(synfire_graph_rebind(graph, x, other_x));
+  ASSERT_OK(synfire_graph_rebind(graph, y, other_y));
+  ASSERT_OK(synfire_graph_rebind(graph, grad, other_grad));
+  ASSERT_OK(synfire_graph_rebind(graph, dx, other_dx));
+  expect(run(9, other_x, other_grad), draw(9), other_y, other_dx);
+  const Buffer small = make_frame(context, n_in - 1);
+  EXPECT_FAILS(refused, WORDS("SYN-REBIND-SHAPE", "new_buffer"), synfire_graph_rebind(graph, other_x, small));
+
+  // Left out, the product and the gradients stay as the same slot has them.
+  const std::vector<float> held = read<float>(synapse, "weight_gradient", w.weight.size());
+  for (const int32_t operation : {0, 1}) ASSERT_OK(synfire_graph_set_enabled(graph, operation, 0));
+  for (uint64_t seed = 20; seed < 23; ++seed) run(seed, other_x, other_grad);
+  EXPECT_TRUE(same_bits(read<float>(synapse, "weight_gradient", w.weight.size()), held));
+  for (const int32_t operation : {0, 1}) ASSERT_OK(synfire_graph_set_enabled(graph, operation, 1));
+  expect(run(23, other_x, other_grad), draw(23), other_y, other_dx);
+  uint64_t bytes = 0;
+  ASSERT_OK(synfire_graph_write_dot(graph, nullptr, &bytes));
+  std::string dot(bytes, '\0');
+  ASSERT_OK(synfire_graph_write_dot(graph, dot.data(), &bytes));
+  for (const char* part : {"0: synapse", "1: synapse gradient", "[3, 2, 40] to 20"})
+    EXPECT_NE(dot.find(part), std::string::npos) << part << " is not in\n" << dot;
+}
+
 // ---- What is refused ------------------------------------------------------------------------------------------------
 
 class SynapseErrors : public SynapseTest {
@@ -877,7 +626,8 @@ TEST_F(SynapseErrors, Arrays) {
   };
   EXPECT_FAILS(refused, WORDS("SYN-SYNAPSE-NAME", "weights"), write_bytes("weights", 1600));
   EXPECT_FAILS(refused, WORDS("SYN-SYNAPSE-NAME", "no bias"), write_bytes("bias", 40));
-  EXPECT_FAILS(refused, WORDS("SYN-SYNAPSE-SIZE", "1599", "f32 [10, 40]"), write_bytes("weight", 1599));
+  for (const uint64_t bytes : {uint64_t{0}, uint64_t{1599}, uint64_t{1604}, ~uint64_t{0}})
+    EXPECT_FAILS(refused, WORDS("SYN-SYNAPSE-SIZE", "f32 [10, 40]"), write_bytes("weight", bytes));
   EXPECT_FAILS(refused, WORDS("SYN-ARGUMENT-NULL", "values"), synfire_synapse_write(synapse, "weight", nullptr, 1600));
   EXPECT_FAILS(refused, WORDS("SYN-ARGUMENT-NULL", "name"),
                synfire_synapse_write(synapse, nullptr, values.data(), 1600));
@@ -923,7 +673,14 @@ TEST_F(SynapseErrors, Buffers) {
   bad.input = bad.output = x;
   expect("SYN-BUFFER-OVERLAP", "desc.output");
   bad.n_steps = 0;
-  EXPECT_FAILS(refused, WORDS("n_steps"), synfire_synapse_forward(synapse, &bad, nullptr));
+  expect("SYN-SPIKES-SHAPE", "desc.n_steps is 0");
+  bad.n_steps = -1;
+  expect("SYN-SPIKES-SHAPE", "desc.n_steps is -1");
+  bad.batch = -1;
+  expect("SYN-SPIKES-SHAPE", "desc.batch is -1");
+  bad.struct_size = 4;
+  EXPECT_FAILS(SYNFIRE_ERROR_STRUCT_SIZE, WORDS("SYN-STRUCT-SMALL"), synfire_synapse_forward(synapse, &bad, nullptr));
+  EXPECT_FAILS(refused, WORDS("SYN-ARGUMENT-NULL", "desc"), synfire_synapse_forward(synapse, nullptr, nullptr));
   bad = good;
   bad.input = nullptr;
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("desc.input"), synfire_synapse_forward(synapse, &bad, nullptr));
@@ -931,6 +688,10 @@ TEST_F(SynapseErrors, Buffers) {
 
   auto back = backward(p, y, nullptr, nullptr, nullptr);
   EXPECT_FAILS(refused, WORDS("SYN-SYNAPSE-NOTHING"), synfire_synapse_backward(synapse, &back, nullptr));
+  back = backward(p, y, spikes, nullptr, nullptr);
+  back.n_steps = 0;
+  EXPECT_FAILS(refused, WORDS("SYN-SPIKES-SHAPE", "desc.n_steps"), synfire_synapse_backward(synapse, &back, nullptr));
+  EXPECT_FAILS(refused, WORDS("SYN-ARGUMENT-NULL", "desc"), synfire_synapse_backward(synapse, nullptr, nullptr));
   back = backward(p, y, spikes, y, nullptr);
   EXPECT_FAILS(refused, WORDS("desc.grad_input"), synfire_synapse_backward(synapse, &back, nullptr));
   back = backward(p, y, spikes, nullptr, nullptr);

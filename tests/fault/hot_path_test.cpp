@@ -1,7 +1,8 @@
 // The path of a launch on the CUDA backend: 10,000 launches and waits of a graph with both directions and slots
-// allocate no heap memory, make no CUDA call except the launches themselves, and take no lock. The same with every
-// change in between that is documented not to allocate: no allocation, and no CUDA call that allocates or waits
-// (../counting.h counts). What the fake CUDA runtime does inside itself does not count.
+// allocate no heap memory, make no CUDA call except the launches themselves, and take no lock. The same for a graph
+// with every operation of learning (../learning_graph.h), and with every change in between that is documented not to
+// allocate: no allocation, and no CUDA call that allocates or waits (../counting.h counts). What the fake CUDA runtime
+// does inside itself does not count.
 #include "fake_cuda.hpp"
 
 #include <synfire/synfire.h>
@@ -39,6 +40,38 @@ synfire_buffer make_buffer(synfire_context context, int32_t dtype, uint64_t n) {
 
 }  // namespace
 
+#include "../learning_graph.h"
+
+namespace {
+
+struct Counts {
+  long allocations, locks;
+  uint64_t calls, launches;
+  [[nodiscard]] bool only_launches(int n) const {
+    return allocations == 0 && locks == 0 && calls == static_cast<uint64_t>(n) && launches == calls;
+  }
+};
+
+void replay(synfire_graph graph, int i) {
+  uint64_t ticket = 0;
+  require(synfire_graph_launch(graph, nullptr, &ticket), "launch");
+  require(synfire_graph_poll(graph, ticket), "poll");
+  require(synfire_graph_wait(graph, ticket, i % 3, i % 2 == 0 ? 1000000000 : -1), "wait");
+}
+
+// Of n launches and waits.
+Counts count(synfire_graph graph, int n) {
+  replay(graph, 0);  // takes the references of the tapes, once
+  n_allocations = n_locks = 0;
+  synfire_test::fake::reset_calls();
+  counting = true;
+  for (int i = 0; i < n; ++i) replay(graph, i);
+  counting = false;
+  return {n_allocations, n_locks, synfire_test::fake::calls(), synfire_test::fake::calls("cuGraphLaunch")};
+}
+
+}  // namespace
+
 int main() {
   constexpr int n_replays = 10000, n_steps = 4, n_neurons = 64;
   synfire_test::fake::install();
@@ -67,23 +100,15 @@ int main() {
   fill.buffer = make_buffer(context, SYNFIRE_DTYPE_F32, 16);
   require(synfire_graph_record_fill(graph, &fill), "fill");
   require(synfire_graph_instantiate(graph), "instantiate");
-  uint64_t ticket = 0;
-  require(synfire_graph_launch(graph, nullptr, &ticket), "first launch");  // takes the tape's references, once
+  const learning learning = make_learning(context, {23, 5, 4, 37, 20, 3}, 3);
 
   counting = true;
   if (!counters_work()) {
     std::fprintf(stderr, "the counters do not count\n");
     return 3;
   }
-  synfire_test::fake::reset_calls();
-  for (int i = 0; i < n_replays; ++i) {
-    require(synfire_graph_launch(graph, nullptr, &ticket), "launch");
-    require(synfire_graph_poll(graph, ticket), "poll");
-    require(synfire_graph_wait(graph, ticket, i % 3, i % 2 == 0 ? 1000000000 : -1), "wait");
-  }
   counting = false;
-  const uint64_t calls = synfire_test::fake::calls(), launches = synfire_test::fake::calls("cuGraphLaunch");
-  const long allocations = n_allocations, locks = n_locks;
+  const Counts one = count(graph, n_replays), step = count(learning.graph, n_replays / 10);
 
   n_allocations = 0;
   synfire_test::fake::reset_calls();
@@ -96,21 +121,23 @@ int main() {
     require(synfire_layer_set_n_active(layer, i % 2), "set_n_active");
     require(synfire_graph_get_slot(graph, 0, fd.x, &data, nullptr), "get_slot");
     require(synfire_graph_get_statistics(graph, &statistics), "get_statistics");
-    require(synfire_graph_launch(graph, nullptr, &ticket), "launch");
-    require(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_SPIN, -1), "wait");
+    replay(graph, i);
+    change_learning(&learning, i);
+    replay(learning.graph, i);
   }
   counting = false;
   uint64_t other = 0;
   for (const char* forbidden : {"cudaMalloc", "cudaFree", "cudaHostAlloc", "cudaFreeHost", "cudaMemcpyAsync",
                                 "cudaStreamSynchronize", "cudaStreamQuery", "cudaGraphInstantiateWithParams"})
     other += synfire_test::fake::calls(forbidden);
-  std::printf(
-      "%d launches: %ld allocations, %ld locks, %llu CUDA calls, %llu of them launches; with changes %ld allocations, "
-      "%llu CUDA calls that allocate or wait\n",
-      n_replays, allocations, locks, static_cast<unsigned long long>(calls), static_cast<unsigned long long>(launches),
-      n_allocations, static_cast<unsigned long long>(other));
-  return allocations == 0 && locks == 0 && calls == n_replays && launches == n_replays && n_allocations == 0 &&
-                 other == 0
-             ? 0
-             : 1;
+  const auto print = [](const char* what, const Counts& counts) {
+    std::printf("%s: %ld allocations, %ld locks, %llu CUDA calls, %llu of them launches\n", what, counts.allocations,
+                counts.locks, static_cast<unsigned long long>(counts.calls),
+                static_cast<unsigned long long>(counts.launches));
+  };
+  print("both directions", one);
+  print("learning", step);
+  std::printf("with changes: %ld allocations, %llu CUDA calls that allocate or wait\n", n_allocations,
+              static_cast<unsigned long long>(other));
+  return one.only_launches(n_replays) && step.only_launches(n_replays / 10) && n_allocations == 0 && other == 0 ? 0 : 1;
 }

@@ -1,6 +1,7 @@
-/* 10,000 launches and waits of a graph with both directions, a native node and slots allocate and lock nothing.
- * Neither do calls between replays that are documented not to allocate (../counting.h counts). The same holds with
- * several threads per replay, except for what the threads' runtime does to synchronise. */
+/* 10,000 launches and waits of a graph with both directions, a native node and slots allocate and lock nothing, and
+ * neither does a graph with every operation of learning (../learning_graph.h). Nor do calls between replays that are
+ * documented not to allocate (../counting.h counts). The same holds with several threads per replay, except for what
+ * the threads' runtime does to synchronise. */
 #define _GNU_SOURCE
 #include <synfire/synfire.h>
 
@@ -19,6 +20,17 @@ static void require(synfire_status status, const char *what) {
   synfire_last_error(text, sizeof text, NULL);
   fprintf(stderr, "%s: %s\n", what, text);
   exit(2);
+}
+
+#include "../learning_graph.h"
+
+static synfire_context make_context(int32_t n_threads) {
+  synfire_context_desc desc = SYNFIRE_CONTEXT_DESC_INIT;
+  synfire_context context = NULL;
+  desc.backend = SYNFIRE_BACKEND_HOST;
+  desc.n_threads = n_threads;
+  require(synfire_context_create(&desc, &context), "context");
+  return context;
 }
 
 static synfire_buffer make_buffer(synfire_context context, int32_t dtype, uint64_t n) {
@@ -44,7 +56,6 @@ struct replayed {
 };
 
 static struct replayed make_replayed(int32_t n_threads, int64_t steps, int64_t neurons) {
-  synfire_context_desc cd = SYNFIRE_CONTEXT_DESC_INIT;
   synfire_layer_desc ld = SYNFIRE_LAYER_DESC_INIT;
   synfire_forward_desc fd = SYNFIRE_FORWARD_DESC_INIT;
   synfire_backward_desc bd = SYNFIRE_BACKWARD_DESC_INIT;
@@ -52,12 +63,9 @@ static struct replayed make_replayed(int32_t n_threads, int64_t steps, int64_t n
   synfire_native_desc node = SYNFIRE_NATIVE_DESC_INIT;
   synfire_graph_desc gd = SYNFIRE_GRAPH_DESC_INIT;
   static uint64_t n_arrays = 0;
-  synfire_context context = NULL;
+  const synfire_context context = make_context(n_threads);
   struct replayed replayed = {NULL, NULL, NULL};
 
-  cd.backend = SYNFIRE_BACKEND_HOST;
-  cd.n_threads = n_threads;
-  require(synfire_context_create(&cd, &context), "context");
   ld.n_steps = steps;
   ld.n_neurons = neurons;
   require(synfire_layer_create(context, &ld, &replayed.layer), "layer");
@@ -86,11 +94,27 @@ static struct replayed make_replayed(int32_t n_threads, int64_t steps, int64_t n
   return replayed;
 }
 
-static void replay(const struct replayed *replayed, int i) {
+static void replay(synfire_graph graph, int i) {
   uint64_t ticket = 0;
-  require(synfire_graph_launch(replayed->graph, NULL, &ticket), "launch");
-  require(synfire_graph_poll(replayed->graph, ticket), "poll");
-  require(synfire_graph_wait(replayed->graph, ticket, i % 3, i % 2 == 0 ? 1000000000 : -1), "wait");
+  require(synfire_graph_launch(graph, NULL, &ticket), "launch");
+  require(synfire_graph_poll(graph, ticket), "poll");
+  require(synfire_graph_wait(graph, ticket, i % 3, i % 2 == 0 ? 1000000000 : -1), "wait");
+}
+
+/* Allocations and locks of so many launches of a graph. */
+struct counts {
+  long allocations, locks;
+};
+static struct counts count(synfire_graph graph, int n) {
+  struct counts found;
+  int i;
+  n_allocations = n_locks = 0;
+  counting = 1;
+  for (i = 0; i < n; ++i) replay(graph, i);
+  counting = 0;
+  found.allocations = n_allocations;
+  found.locks = n_locks;
+  return found;
 }
 
 /* Everything between two replays that is documented not to allocate. */
@@ -117,35 +141,44 @@ static int library_counts(void) {
 }
 
 int main(void) {
+  const struct learning_sizes few = {23, 5, 4, 37, 20, 3}, many = {200, 33, 70, 90, 140, 11};
   const struct replayed small = make_replayed(1, n_steps, n_neurons);
   const struct replayed large = make_replayed(2, 8, 131072); /* work for two threads */
-  long allocations, locks, changing, parallel;
+  const struct learning learning = make_learning(make_context(1), few, 3);
+  const struct learning threads_learning = make_learning(make_context(2), many, 1);
+  struct counts one, step;
+  long changing, parallel;
   int i;
 
   if (!library_counts()) return 4;
   counting = 1;
   if (!counters_work()) return 3;
-  for (i = 0; i < n_replays; ++i) replay(&small, i);
   counting = 0;
-  allocations = n_allocations, locks = n_locks;
+  one = count(small.graph, n_replays);
+  replay(learning.graph, 0); /* takes the references of the tapes, once */
+  step = count(learning.graph, n_replays / 10);
 
   n_allocations = 0;
   counting = 1;
   for (i = 0; i < n_replays / 10; ++i) {
     change(&small, i);
-    replay(&small, i);
+    replay(small.graph, i);
+    change_learning(&learning, i);
+    replay(learning.graph, i);
   }
   counting = 0;
   changing = n_allocations;
 
-  replay(&large, 0); /* creates the threads */
-  n_allocations = 0;
-  counting = 1;
-  for (i = 0; i < 200; ++i) replay(&large, i);
-  counting = 0;
-  parallel = n_allocations;
+  replay(large.graph, 0); /* creates the threads */
+  replay(threads_learning.graph, 0);
+  parallel = count(large.graph, 200).allocations + count(threads_learning.graph, 20).allocations;
 
-  printf("%d launches, %ld allocations, %ld locks; %ld allocations with changes, %ld with two threads\n", n_replays,
-         allocations, locks, changing, parallel);
-  return allocations == 0 && locks == 0 && changing == 0 && parallel == 0 ? 0 : 1;
+  printf(
+      "%d launches, %ld allocations, %ld locks; learning %ld allocations, %ld locks; %ld allocations with changes, "
+      "%ld with two threads\n",
+      n_replays, one.allocations, one.locks, step.allocations, step.locks, changing, parallel);
+  return one.allocations == 0 && one.locks == 0 && step.allocations == 0 && step.locks == 0 && changing == 0 &&
+                 parallel == 0
+             ? 0
+             : 1;
 }

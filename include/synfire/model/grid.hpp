@@ -13,8 +13,11 @@ inline constexpr u32 largest_on_grid_24 = 0x7F7F7Fu;
 inline constexpr u32 largest_on_grid_32 = 0x7FFFFFFFu;
 // No grid is finer: 2^-149 is the smallest positive f32.
 inline constexpr s32 finest_grid = -149;
+// On this grid every number is 0, also infinities and NaN.
+inline constexpr s32 grid_of_zeros = 131;
 
-// x / 2^grid, rounded to nearest, ties to even. |x| / 2^grid must be below 2^31.
+// x / 2^grid, rounded to nearest, ties to even. |x| / 2^grid, 2^128 and more for a number that is not finite, must be
+// below 2^31.
 SYNFIRE_MODEL_FN s32 on_grid(float x, s32 grid) {
   const u32 bits = bits_of(x), stored = bits >> 23 & 0xFFu;
   const u32 mantissa = (bits & 0x7FFFFFu) | (stored == 0 ? 0u : 0x800000u);
@@ -65,11 +68,12 @@ SYNFIRE_MODEL_FN float from_grid_of_kept(float sum, float scale, float factor, f
 
 // ---- products of two numbers on grids --------------------------------------------------------------------------------
 
-// The magnitude of x * 2^grid, for a finite x, as an integer in the order of magnitudes; no number is below that of 0.
+// The magnitude of x * 2^grid, for a finite x, as an integer in the order of magnitudes. That of 0 is below those of all
+// products, the smallest of which is 2^-298, and its grid is one that wide_power_of_two() has: sums of zeros are +0.
 SYNFIRE_MODEL_FN s64 magnitude_of(float x, s32 grid) {
   const bool subnormal = (bits_of(x) & 0x7F800000u) == 0;
   const u32 bits = bits_of(subnormal ? x * 16777216.0f : x) & 0x7FFFFFFFu;  // 2^24 normalises it
-  if (bits == 0) return -1024ll << 24;
+  if (bits == 0) return -1000ll * 0x1000000;
   const s32 exponent = static_cast<s32>(bits >> 23) - 127 - (subnormal ? 24 : 0) + grid;
   return static_cast<s64>(exponent) * 0x1000000 + static_cast<s64>((bits & 0x7FFFFFu) | 0x800000u);
 }

@@ -554,7 +554,8 @@ class ExactGradient {
  private:
   static constexpr int columns = 256;  // of outputs, and inputs, that an item of the third step has
 
-  // The largest magnitude of each output, and the grid that it needs.
+  // The largest magnitude of each output, and the grid that it needs. Those of an output whose largest is not finite
+  // must not be added up: they could overflow.
   void find_grids() {
     share(pieces(pitch_, product_tile), [&](int64_t item) {
       const int64_t first = item * product_tile, count = std::min<int64_t>(product_tile, spec_.n_outputs - first);
@@ -564,7 +565,7 @@ class ExactGradient {
       for (int64_t n = first; n < std::min(first + product_tile, pitch_); ++n)
         grid()[n] = is_finite(n) ? model::grid_of(model::from_bits(largest()[n]),
                                                   wide_ ? model::largest_on_grid_32 : model::largest_on_grid_24)
-                                 : 0;
+                                 : model::grid_of_zeros;
     });
   }
 

@@ -627,6 +627,84 @@ TEST_F(ForgedHandles, OfOptimizersAreRefused) {
   expect_usable();
 }
 
+TEST_F(ForgedHandles, OfSynapsesAreRefused) {
+  synfire_synapse_desc desc = SYNFIRE_SYNAPSE_DESC_INIT;
+  desc.n_inputs = desc.n_outputs = shape.n_neurons;
+  synfire_synapse synapse = nullptr;
+  ASSERT_OK(synfire_synapse_create(context, &desc, &synapse));
+  const auto shaped = [](auto of) {
+    of.n_steps = shape.n_steps;
+    of.batch = shape.batch;
+    return of;
+  };
+  auto product = shaped(synfire_synapse_forward_desc(SYNFIRE_SYNAPSE_FORWARD_DESC_INIT));
+  product.input = rig.x;
+  product.output = rig.spikes;
+  product.n_active = words;
+  auto gradients = shaped(synfire_synapse_backward_desc(SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT));
+  gradients.grad_output = rig.x;
+  gradients.input = rig.spikes;
+  gradients.grad_input = rig.grad_x_seq;
+  gradients.n_active = words;
+  const synfire_layer layer = rig.layer;
+  const synfire_graph recording = graph;
+  const auto with_synapse = [&](synfire_synapse bad, synfire_buffer input) {
+    synfire_forward_desc of = forward;
+    of.x = nullptr;
+    of.synapse = bad;
+    of.synapse_input = input;
+    return of;
+  };
+  std::vector<float> weights(static_cast<size_t>(shape.n_neurons * shape.n_neurons));
+  const uint64_t size = weights.size() * sizeof(float);
+  const Calls<synfire_synapse> calls = {
+      {"read", [&](auto bad) { return synfire_synapse_read(bad, "weight", weights.data(), size); }},
+      {"write", [&](auto bad) { return synfire_synapse_write(bad, "weight", weights.data(), size); }},
+      {"forward", [&](auto bad) { return synfire_synapse_forward(bad, &product, nullptr); }},
+      {"backward", [&](auto bad) { return synfire_synapse_backward(bad, &gradients, nullptr); }},
+      {"record forward", [&](auto bad) { return synfire_graph_record_synapse_forward(recording, bad, &product); }},
+      {"record backward", [&](auto bad) { return synfire_graph_record_synapse_backward(recording, bad, &gradients); }},
+      {"of a layer",
+       [&](auto bad) {
+         const synfire_forward_desc of = with_synapse(bad, rig.x);
+         return synfire_layer_forward(layer, &of, nullptr);
+       }},
+      {"of a recorded layer", [&](auto bad) {
+         const synfire_forward_desc of = with_synapse(bad, rig.x);
+         return synfire_graph_record_forward(recording, layer, &of);
+       }}};
+  const uintptr_t a_context = value_of(context), a_buffer = value_of(rig.x), a_layer = value_of(rig.layer),
+                  a_synapse = reinterpret_cast<uintptr_t>(synapse);
+  expect_refused<synfire_synapse>(synapse, {a_context, a_buffer, a_layer, value_of(graph)}, calls,
+                                  [](auto bad) { synfire_synapse_destroy(bad); });
+  // Each of their buffers.
+  const auto expect_stale = [](synfire_status status) { EXPECT_EQ(status, SYNFIRE_ERROR_INVALID_HANDLE); };
+  for (const auto member : {&synfire_synapse_forward_desc::input, &synfire_synapse_forward_desc::output,
+                            &synfire_synapse_forward_desc::n_active, &synfire_synapse_forward_desc::input_mask,
+                            &synfire_synapse_forward_desc::input_scale})
+    for (const uintptr_t bad : {a_synapse, a_layer}) {
+      synfire_synapse_forward_desc of = product;
+      of.*member = forged(number.get(), bad);
+      expect_stale(synfire_synapse_forward(synapse, &of, nullptr));
+      expect_stale(synfire_graph_record_synapse_forward(recording, synapse, &of));
+    }
+  for (const auto member : {&synfire_synapse_backward_desc::grad_output, &synfire_synapse_backward_desc::input,
+                            &synfire_synapse_backward_desc::grad_input, &synfire_synapse_backward_desc::n_active,
+                            &synfire_synapse_backward_desc::input_mask, &synfire_synapse_backward_desc::input_scale})
+    for (const uintptr_t bad : {a_synapse, a_context}) {
+      synfire_synapse_backward_desc of = gradients;
+      of.*member = forged(number.get(), bad);
+      expect_stale(synfire_synapse_backward(synapse, &of, nullptr));
+      expect_stale(synfire_graph_record_synapse_backward(recording, synapse, &of));
+    }
+  const synfire_forward_desc bad_input = with_synapse(synapse, forged(number.get(), a_synapse));
+  expect_stale(synfire_layer_forward(layer, &bad_input, nullptr));
+  synfire_synapse created = nullptr;
+  expect_stale(synfire_synapse_create(forged(synfire_context(context), a_synapse), &desc, &created));
+  synfire_synapse_destroy(synapse);
+  expect_usable();
+}
+
 // Slots get other objects, and objects of other types, while forged handles are looked up.
 TEST_F(ForgedHandles, AreRefusedWhileTheirSlotChangesHands) {
   std::atomic<uintptr_t> newest{value_of(rig.x)};
