@@ -25,6 +25,11 @@ if(SYNFIRE_HAVE_CUDA)
   endif()
 endif()
 
+# The printf functions of C99 in the place of those in Microsoft's library.
+if(MINGW)
+  target_compile_definitions(synfire_compile_options INTERFACE __USE_MINGW_ANSI_STDIO=1)
+endif()
+
 if(SYNFIRE_WARNINGS_AS_ERRORS)
   target_compile_options(synfire_compile_options INTERFACE
     "$<$<COMPILE_LANGUAGE:C,CXX>:-Werror>"

@@ -6,7 +6,7 @@
 namespace synfire::core {
 namespace {
 
-[[gnu::format(printf, 1, 0)]] std::string formatted(const char* format, va_list arguments) {
+[[SYNFIRE_PRINTF(1, 0)]] std::string formatted(const char* format, va_list arguments) {
   char text[1024];
   std::vsnprintf(text, sizeof text, format, arguments);
   return text;

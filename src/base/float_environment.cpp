@@ -25,6 +25,23 @@ void set_ieee([[maybe_unused]] const FloatControl& now) noexcept {
 
 }  // namespace
 
+#if defined(__MINGW32__)
+void FloatControl::restore_x87_flags() const noexcept {
+  constexpr uint16_t flags = 0xFF;
+  uint16_t now = 0;
+  asm volatile("fnstsw %0" : "=m"(now));
+  if (((now ^ x87_status) & flags) == 0) return;
+  struct {
+    uint16_t control, unused, status;
+    char rest[22];
+  } environment;
+  static_assert(sizeof environment == 28);
+  asm volatile("fnstenv %0" : "=m"(environment));
+  environment.status = static_cast<uint16_t>((environment.status & ~flags) | (x87_status & flags));
+  asm volatile("fldenv %0" : : "m"(environment));
+}
+#endif
+
 void FloatEnvironment::enter() noexcept {
 #if defined(__x86_64__)
   if (!before_.x87_is_ieee()) asm volatile("fnstenv %0" : "=m"(x87_));
@@ -41,7 +58,10 @@ void FloatEnvironment::leave() noexcept {
 
 void FloatEnvironment::put_back() const noexcept {
 #if defined(__x86_64__)
-  if (!before_.x87_is_ieee()) asm volatile("fldenv %0" : : "m"(x87_));
+  if (!before_.x87_is_ieee())
+    asm volatile("fldenv %0" : : "m"(x87_));
+  else
+    before_.restore_x87_flags();
   _mm_setcsr(before_.sse);
 #else
   asm volatile("msr fpcr, %0" : : "r"(before_.control));

@@ -19,11 +19,17 @@ namespace synfire::core {
 struct FloatControl {
   uint32_t sse;  // with the flags
   uint16_t x87;  // nothing here computes in x87 registers, but the C library reads the rounding mode from them
+#if defined(__MINGW32__)
+  uint16_t x87_status;  // with the flags: mingw-w64's C library does compute there
+#endif
 
   static FloatControl read() noexcept {
     FloatControl now;
     now.sse = _mm_getcsr();
     asm volatile("fnstcw %0" : "=m"(now.x87));
+#if defined(__MINGW32__)
+    asm volatile("fnstsw %0" : "=m"(now.x87_status));
+#endif
     return now;
   }
   // Ignores the precision, which matters only to x87 arithmetic. Mono sets 53 bits on each of its threads, and changing
@@ -39,7 +45,13 @@ struct FloatControl {
   // The sticky flags, given that the rest of the control word is IEEE.
   void restore_flags() const noexcept {
     if (_mm_getcsr() != sse) _mm_setcsr(sse);
+    restore_x87_flags();
   }
+#if defined(__MINGW32__)
+  void restore_x87_flags() const noexcept;
+#else
+  void restore_x87_flags() const noexcept {}
+#endif
 };
 #elif defined(__aarch64__)
 struct FloatControl {

@@ -53,7 +53,7 @@ void Mutex::take_over() noexcept {
     if (process_of(state) == process ||
         !state_.compare_exchange_strong(state, process | renewing | 1, std::memory_order_acquire))
       continue;
-    new (&mutex_) std::mutex;
+    new (&mutex_) NativeMutex;
     mutex_.lock();
     state_.fetch_and(~renewing, std::memory_order_release);
     return;

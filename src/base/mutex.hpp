@@ -4,9 +4,10 @@
 #ifndef SYNFIRE_BASE_MUTEX_HPP
 #define SYNFIRE_BASE_MUTEX_HPP
 
+#include "native_mutex.hpp"
+
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 
 namespace synfire::core {
 
@@ -26,7 +27,7 @@ class Mutex {
 
  private:
   std::atomic<uint64_t> state_{0};  // whose it is
-  std::mutex mutex_;
+  NativeMutex mutex_;
 };
 
 // Holds the lock for a scope, in code that must not throw; does not lock if the lock is abandoned.

@@ -3,10 +3,10 @@
 #include "ranges.hpp"
 
 #include <base/error.hpp>
+#include <base/native_mutex.hpp>
 
 #include <algorithm>
 #include <cstdlib>
-#include <mutex>
 #include <string>
 
 namespace synfire::cuda {
@@ -17,7 +17,7 @@ namespace {
 
 // Only one capture at a time in this library, and none inside another: a native node's callback runs inside one.
 // Trivially destructible on this platform, so nothing runs at exit.
-constinit std::mutex capture_mutex;
+constinit NativeMutex capture_mutex;
 thread_local constinit bool capturing_here = false;
 
 class CaptureLock {

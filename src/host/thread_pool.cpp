@@ -7,6 +7,7 @@
 
 #include "host_device.hpp"
 #include "processors.hpp"
+#include "word_wait.hpp"
 #include "worker_thread.hpp"
 
 #include <base/fork.hpp>
@@ -102,7 +103,7 @@ struct ThreadPool::Job {
       const int at = next_sleeping.fetch_add(1, std::memory_order_relaxed);
       if (at >= n_sleeping) return;
       std::atomic<uint32_t>& word = sleeping[at]->word;
-      if (word.fetch_and(~asleep, std::memory_order_relaxed) & asleep) word.notify_all();
+      if (word.fetch_and(~asleep, std::memory_order_relaxed) & asleep) wake_all(word);
     }
   }
 
@@ -137,7 +138,7 @@ ThreadPool::~ThreadPool() {
   }
   for (int i = 0; i < n; ++i) {
     worker_at(i).word.store(ending, std::memory_order_release);
-    worker_at(i).word.notify_all();
+    wake_all(worker_at(i).word);
   }
   for (int i = 0; i < n; ++i) worker_at(i).thread.join();
 }
@@ -170,7 +171,7 @@ void ThreadPool::work(void* worker) {
       // begins.
       if (!(word & asleep) && !self.word.compare_exchange_strong(word, word | asleep, std::memory_order_relaxed))
         continue;
-      self.word.wait(word | asleep, std::memory_order_relaxed);
+      wait_while(self.word, word | asleep);
     }
     uint32_t word = self.word.load(std::memory_order_relaxed);
     if ((word & doing) == ending) return;
@@ -179,7 +180,7 @@ void ThreadPool::work(void* worker) {
         !self.word.compare_exchange_strong(word, working, std::memory_order_acquire, std::memory_order_relaxed))
       continue;
     self.job->take_part(self.place);
-    if (self.word.exchange(finished, std::memory_order_release) & awaited) self.word.notify_all();
+    if (self.word.exchange(finished, std::memory_order_release) & awaited) wake_all(self.word);
   }
 }
 
@@ -213,7 +214,7 @@ void ThreadPool::let_go(Worker& worker) const noexcept {
     now = word.load(std::memory_order_relaxed);
     if ((now & doing) != working) continue;
     if (!(now & awaited) && !word.compare_exchange_strong(now, now | awaited, std::memory_order_relaxed)) continue;
-    word.wait(now | awaited, std::memory_order_relaxed);
+    wait_while(word, now | awaited);
   }
   word.fetch_and(asleep, std::memory_order_release);
 }

@@ -9,6 +9,9 @@
 #include <new>
 #include <system_error>
 #endif
+#if defined(_WIN32)
+#include <windows.h>
+#endif
 
 namespace synfire::host {
 
@@ -70,7 +73,23 @@ void WorkerThread::forget() noexcept {}
 
 #else
 
+namespace {
+
+// The threads of a context that was not destroyed must not lose the code that they run: on Windows, the library stays
+// loaded once it has started a thread. (Elsewhere the linker's "nodelete" sees to that.)
+void stay_loaded() noexcept {
+#if defined(_WIN32)
+  static const char here = 0;
+  HMODULE module = nullptr;
+  GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_PIN,
+                     reinterpret_cast<const wchar_t*>(&here), &module);
+#endif
+}
+
+}  // namespace
+
 bool WorkerThread::start(Main main, void* argument, int) noexcept {
+  stay_loaded();
   try {
     thread_ = std::thread(main, argument);
     return true;

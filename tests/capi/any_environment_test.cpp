@@ -78,12 +78,18 @@ class Entered {
   }
   ~Entered() {
     std::fesetenv(&saved_);
+#if defined(_WIN32)
+    _mm_setcsr(sse_);  // mingw-w64's fesetenv() leaves flush-to-zero on
+#endif
   }
   Entered(const Entered&) = delete;
   Entered& operator=(const Entered&) = delete;
 
  private:
   std::fenv_t saved_;
+#if defined(_WIN32)
+  const unsigned sse_ = _mm_getcsr();
+#endif
 };
 
 constexpr Shape shape{35, 2, 19};

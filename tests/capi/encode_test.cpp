@@ -330,9 +330,9 @@ TEST_F(EncodeReplays, GoOnWhereTheOneBeforeEnded) {
   for (const char* const by_itself : {"", "0"}) {
     const Graph graph = make_graph(context);
     record(graph, describe(start, rates, spikes));
-    ASSERT_EQ(setenv("SYNFIRE_GRAPH", by_itself, 1), 0);
+    ASSERT_TRUE(set_environment("SYNFIRE_GRAPH", by_itself));
     ASSERT_OK(synfire_graph_instantiate(graph));
-    ASSERT_EQ(unsetenv("SYNFIRE_GRAPH"), 0);
+    ASSERT_TRUE(set_environment("SYNFIRE_GRAPH", nullptr));
     std::vector<double> got;
     for (int i = 0; i < 3; ++i) {
       replay(graph);

@@ -40,7 +40,12 @@ class Mode {
     std::fesetround(rounding);
     if (flush) set_flush();
   }
-  ~Mode() { std::fesetenv(&saved_); }
+  ~Mode() {
+    std::fesetenv(&saved_);
+#if defined(_WIN32)
+    _mm_setcsr(sse_);  // mingw-w64's fesetenv() leaves flush-to-zero on
+#endif
+  }
   Mode(const Mode&) = delete;
   Mode& operator=(const Mode&) = delete;
 
@@ -53,6 +58,9 @@ class Mode {
 #endif
   }
   std::fenv_t saved_;
+#if defined(_WIN32)
+  const unsigned sse_ = _mm_getcsr();
+#endif
 };
 
 template <typename Scalar>

@@ -199,11 +199,11 @@ TEST_F(Inside, WithoutAGraphTheBitsAreTheSame) {
   }
   EXPECT_FALSE(same_bits(forward[0], forward[1])) << "the state goes on";
   EXPECT_OK(synfire_layer_reset_state(rig.layer, nullptr));
-  ASSERT_EQ(setenv("SYNFIRE_GRAPH", "0", 1), 0);
+  ASSERT_TRUE(set_environment("SYNFIRE_GRAPH", "0"));
   const Graph eager = make_graph(context);
   record(eager);
   EXPECT_OK(synfire_graph_instantiate(eager));
-  ASSERT_EQ(unsetenv("SYNFIRE_GRAPH"), 0);
+  ASSERT_TRUE(set_environment("SYNFIRE_GRAPH", nullptr));
   for (size_t i = 0; i < 3; ++i) {
     rig.poison();
     replay(eager);
@@ -274,9 +274,9 @@ TEST_F(Inside, EveryOperationGivesTheSameBitsWithoutAGraph) {
     copy.source = twin;
     EXPECT_OK(synfire_graph_record_copy_rows(list, rig.layer, &copy));
     EXPECT_OK(synfire_graph_record_reset_rows(list, rig.layer, &masked));
-    ASSERT_EQ(setenv("SYNFIRE_GRAPH", eager ? "0" : "", 1), 0);
+    ASSERT_TRUE(set_environment("SYNFIRE_GRAPH", eager ? "0" : ""));
     EXPECT_OK(synfire_graph_instantiate(list));
-    ASSERT_EQ(unsetenv("SYNFIRE_GRAPH"), 0);
+    ASSERT_TRUE(set_environment("SYNFIRE_GRAPH", nullptr));
     for (int step = 0; step < 4; ++step) {
       EXPECT_OK(synfire_buffer_fill(mask, step == 2 ? 1 : 0));
       EXPECT_OK(synfire_graph_set_value(list, fill, "value", step + 0.5));

@@ -355,9 +355,9 @@ TEST_F(ShuffleReplays, EpochAfterEpoch) {
   for (const char* const by_itself : {"", "0"}) {
     const Graph graph = make_graph(context);
     record(graph, describe(start, chosen.indices, chosen.n_active));
-    ASSERT_EQ(setenv("SYNFIRE_GRAPH", by_itself, 1), 0);
+    ASSERT_TRUE(set_environment("SYNFIRE_GRAPH", by_itself));
     ASSERT_OK(synfire_graph_instantiate(graph));
-    ASSERT_EQ(unsetenv("SYNFIRE_GRAPH"), 0);
+    ASSERT_TRUE(set_environment("SYNFIRE_GRAPH", nullptr));
     for (uint64_t i = 0; i < 12; ++i) expect_next(graph, start.at(1 + i), by_itself);
   }
 }

@@ -97,6 +97,14 @@ testing::AssertionResult fails_with(synfire_status status, synfire_status expect
   return testing::AssertionSuccess();
 }
 
+bool set_environment(const char* name, const char* value) {
+#if defined(_WIN32)
+  return _putenv_s(name, value ? value : "") == 0;
+#else
+  return (value ? setenv(name, value, 1) : unsetenv(name)) == 0;
+#endif
+}
+
 int32_t backend() {
   const char* const name = std::getenv("SYNFIRE_TEST_BACKEND");
   if (name == nullptr || std::string_view(name) == "host") return SYNFIRE_BACKEND_HOST;

@@ -104,6 +104,9 @@ using Optimizer = Owned<synfire_optimizer>;
 
 /// The value of SYNFIRE_TEST_BACKEND: "host" (also if unset) or "cuda".
 int32_t backend();
+
+// Sets an environment variable of this process, or removes it (null).
+bool set_environment(const char* name, const char* value);
 inline bool on_host() {
   return backend() == SYNFIRE_BACKEND_HOST;
 }

@@ -1,7 +1,7 @@
 /* clock.h - monotonic time in nanoseconds.
  *
- * Reads the clock, sleeps until a given time, and counts preemptions of the thread. The only file that needs POSIX for
- * time.
+ * Reads the clock, sleeps until a given time, and counts preemptions of the thread. The only file that depends on the
+ * system for time.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef HEAR_CLOCK_H

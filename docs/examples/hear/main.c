@@ -2,12 +2,14 @@
  *
  * This file connects the parts and releases them. ear.c shows how to use Synfire; the loop is in listen.c.
  *
- * Needs POSIX for a clock (clock.c), a terminal (progress.c) and folders (output.c), and otherwise only C99.
+ * C99, and what differs between POSIX and Windows: time (clock.c), files and the command line (files.c), the terminal
+ * (progress.c).
  *
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 
+#include "files.h"
 #include "listen.h"
 #include "message.h"
 #include "output.h"
@@ -105,6 +107,11 @@ int main(int argc, char **argv) {
   static parts all; /* all zero; too large for some stacks */
   options chosen;
   bool good;
+  argv = files_arguments(argc, argv);
+  if (argv == NULL) {
+    complain("the command line cannot be read");
+    return EXIT_FAILURE;
+  }
   switch (options_read(&chosen, argc, argv)) {
     case OPTIONS_HELP:
       return EXIT_SUCCESS;

@@ -7,7 +7,9 @@
 
 #include <stdbool.h>
 
-#if defined(__GNUC__)
+#if defined(__MINGW32__) && !defined(__clang__)
+#define HEAR_PRINTF __attribute__((format(gnu_printf, 1, 2))) /* C's formats, %zu among them */
+#elif defined(__GNUC__)
 #define HEAR_PRINTF __attribute__((format(printf, 1, 2)))
 #else
 #define HEAR_PRINTF

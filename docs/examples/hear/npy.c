@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "files.h"
 #include "message.h"
 
 enum { PREFIX_BYTES = 10, ALIGNMENT = 64, HEADER_BYTES = 2 * ALIGNMENT };
@@ -24,7 +25,7 @@ bool npy_open(npy *self, const char *path, uint64_t n_steps, uint64_t n_words) {
   self->path = path;
   self->words_left = n_steps * n_words;
   errno = 0;
-  self->file = fopen(path, "wb");
+  self->file = files_open(path, "wb");
   if (self->file == NULL) return cannot_write(path);
   memset(header, ' ', sizeof header);
   memcpy(header, prefix, sizeof prefix);

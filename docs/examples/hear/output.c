@@ -1,23 +1,20 @@
 /* output.c - see output.h.
  *
  * SPDX-License-Identifier: MIT */
-#define _POSIX_C_SOURCE 200809L
-
 #include "output.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "files.h"
 #include "message.h"
 
 bool output_make_folder(const char *folder) {
-  struct stat found;
-  if (mkdir(folder, 0777) == 0) return true;
+  if (files_make_folder(folder)) return true;
   if (errno != EEXIST) return complain("--output %s: cannot be created: %s", folder, strerror(errno));
-  if (stat(folder, &found) == 0 && S_ISDIR(found.st_mode)) return true;
+  if (files_is_folder(folder)) return true;
   return complain("--output %s: is not a folder", folder);
 }
 
@@ -32,6 +29,8 @@ char *output_path(const char *folder, const char *name) {
 }
 
 const char *output_base_name(const char *path) {
-  const char *const slash = strrchr(path, '/');
-  return slash != NULL ? slash + 1 : path;
+  const char *name = path;
+  for (; *path != '\0'; ++path)
+    if (files_is_separator(*path)) name = path + 1;
+  return name;
 }

@@ -1,5 +1,4 @@
-/* output.h - the folder for the results: creates it and names the files in it. The only file that needs POSIX for
- * folders.
+/* output.h - the folder for the results: creates it and names the files in it.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef HEAR_OUTPUT_H

@@ -7,12 +7,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "files.h"
 #include "message.h"
 
 FILE *svg_open(const char *path, int width, int height, const char *title) {
   FILE *out;
   errno = 0;
-  out = fopen(path, "wb");
+  out = files_open(path, "wb");
   if (out == NULL) {
     complain("%s: cannot be written: %s", path, strerror(errno));
     return NULL;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "files.h"
 #include "message.h"
 #include "svg.h"
 
@@ -64,7 +65,7 @@ void timeline_print_missed(const timeline *self, FILE *out, size_t most) {
 static FILE *open_file(const char *path) {
   FILE *out;
   errno = 0;
-  out = fopen(path, "wb");
+  out = files_open(path, "wb");
   if (out == NULL) complain("%s: cannot be written: %s", path, strerror(errno));
   return out;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "files.h"
 #include "message.h"
 
 enum {
@@ -222,7 +223,7 @@ bool wav_read(const char *path, wav *sound) {
   memset(sound, 0, sizeof *sound);
   from.path = path;
   errno = 0;
-  from.file = fopen(path, "rb");
+  from.file = files_open(path, "rb");
   if (from.file == NULL) return complain("%s: cannot be opened: %s", path, strerror(errno));
   good = read_riff_header(&from) && read_chunks(&from, sound);
   fclose(from.file);

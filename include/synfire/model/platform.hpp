@@ -34,6 +34,16 @@ using s64 = long long;
 static_assert(sizeof(u32) == 4 && sizeof(u64) == 8, "the bit tricks of model/ need 32- and 64-bit integers");
 
 // a·b + c with one rounding, on every platform. Synfire has no other contraction.
+#if defined(__MINGW32__) && !defined(__FMA__)
+inline float exact_fma(float a, float b, float c);
+inline double exact_fma(double a, double b, double c);
+SYNFIRE_MODEL_FN float fma(float a, float b, float c) {
+  return exact_fma(a, b, c);
+}
+SYNFIRE_MODEL_FN double fma(double a, double b, double c) {
+  return exact_fma(a, b, c);
+}
+#else
 SYNFIRE_MODEL_FN float fma(float a, float b, float c) {
 #if defined(__CUDA_ARCH__)
   return __fmaf_rn(a, b, c);
@@ -49,6 +59,7 @@ SYNFIRE_MODEL_FN double fma(double a, double b, double c) {
   return __builtin_fma(a, b, c);
 #endif
 }
+#endif
 
 // |x|; a NaN stays a NaN.
 SYNFIRE_MODEL_FN float absolute(float x) {
@@ -121,5 +132,9 @@ SYNFIRE_MODEL_FN R choose(bool uniform, R a, R b) {
 }
 
 SYNFIRE_MODEL_END
+
+#if defined(__MINGW32__) && !defined(__FMA__)
+#include "exact_fma.hpp"
+#endif
 
 #endif
