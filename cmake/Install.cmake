@@ -25,6 +25,10 @@ install(TARGETS synfire EXPORT synfire-targets
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT development
   RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT runtime
   INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+# For Microsoft's lib, which makes an import library of it.
+if(SYNFIRE_DEF_FILE)
+  install(FILES "${SYNFIRE_DEF_FILE}" DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development)
+endif()
 install(EXPORT synfire-targets NAMESPACE synfire:: DESTINATION "${synfire_cmake_dir}" COMPONENT development)
 
 # Only the C ABI and its C++ wrapper: the mathematics in include/synfire/model is internal and may change.

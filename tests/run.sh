@@ -21,16 +21,17 @@ failed=0
 skips=()      # what was not tested, reported before the last line
 warnings=()
 
-step_names=(setup scripts dev clang thrust openmp serial aarch64 bits asan tsan docs install bindings demo evidence)
+step_names=(setup scripts dev clang thrust openmp serial aarch64 windows bits asan tsan docs install bindings demo evidence)
 declare -A step_text=(
   [setup]="installs what the other steps need (Debian packages, as root), or lists what is missing"
   [scripts]="shell and Python scripts pass their linters; C, C++ and CUDA code passes clang-format, C and C++ code in every folder clang-tidy"
   [dev]="g++ build with warnings as errors, with CUDA if a toolkit is found; every test"
   [clang]="clang build, host only; every test"
-  [thrust]="host-only build, thread pool through Thrust's algorithms; every test"
-  [openmp]="host-only build with OpenMP instead of the thread pool; every test"
-  [serial]="host-only build with one thread; every test"
+  [thrust]="host-only build, thread pool through Thrust's algorithms; the tests of what runs on threads"
+  [openmp]="host-only build with OpenMP instead of the thread pool; the tests of what runs on threads"
+  [serial]="host-only build with one thread; the tests of what runs on threads"
   [aarch64]="cross-compiled for 64-bit Arm and run under QEMU: the same bits, the golden cases, the mathematics"
+  [windows]="cross-compiled for 64-bit Windows and run under Wine: the same bits, the C ABI, the golden cases, synfire.hpp, hear"
   [bits]="all builds above print the same hashes of spikes, potentials and gradients"
   [asan]="AddressSanitizer and UndefinedBehaviorSanitizer; every test"
   [tsan]="ThreadSanitizer; every test"
@@ -158,6 +159,29 @@ build_and_test_variant() {
   build_preset dev "$name" -DSYNFIRE_CUDA=OFF "$@" && run_ctest "build/$name" -LE '^(install|docs)$'
 }
 
+# build_and_test_threads NAME CMAKE_ARGUMENTS...: the same build, of the programs whose results could depend on how the
+# library's threads are made; their tests. The rest of the code is that of dev and clang.
+build_and_test_threads() {
+  local name=$1
+  shift
+  local -a programs=(synfire-bits synfire-golden synfire-core-tests synfire-capi-tests synfire-capi-c89 synfire-fork-test)
+  check "build build/$name" build_programs "$name" "${programs[@]}" -- "$@" &&
+    run_ctest "build/$name" -R '^(host\.(bits_|fork$)|core\.|capi\.|golden\.(f|b))'
+}
+# build_programs NAME PROGRAM... -- CMAKE_ARGUMENTS...
+build_programs() {
+  local name=$1 dir=build/$1
+  local -a programs=()
+  shift
+  while [ "$1" != -- ]; do
+    programs+=("$1")
+    shift
+  done
+  shift
+  cmake -G "$(generator_of "$dir")" --preset dev -B "$dir" -DSYNFIRE_CUDA=OFF "$@" &&
+    cmake --build "$dir" --parallel "$jobs" --target "${programs[@]}"
+}
+
 have_cuda_toolkit() { command -v nvcc >/dev/null 2>&1 || [ -x /usr/local/cuda/bin/nvcc ]; }
 
 # ---- Steps -----------------------------------------------------------------------------------------------------------
@@ -191,6 +215,9 @@ step_setup() {
   need clang-tidy command -v clang-tidy
   need g++-aarch64-linux-gnu command -v aarch64-linux-gnu-g++
   need qemu-user command -v qemu-aarch64
+  need g++-mingw-w64-x86-64-posix command -v x86_64-w64-mingw32-g++-posix
+  need wine command -v wine
+  need wine64 test -x /usr/lib/wine/wine64
   need googletest test -e /usr/src/googletest/CMakeLists.txt
   if ! have_cuda_toolkit; then need libthrust-dev test -d /usr/include/thrust; fi
   need bindgen command -v bindgen
@@ -302,10 +329,10 @@ step_clang() {
 
 step_thrust() {
   if ! have_cuda_toolkit && [ ! -d /usr/include/thrust ]; then skip "no Thrust: neither a CUDA toolkit nor libthrust-dev"; return; fi
-  build_and_test_variant thrust -DSYNFIRE_HOST_PARALLEL=THRUST
+  build_and_test_threads thrust -DSYNFIRE_HOST_PARALLEL=THRUST
 }
-step_openmp() { build_and_test_variant openmp -DSYNFIRE_HOST_PARALLEL=OPENMP; }
-step_serial() { build_and_test_variant serial -DSYNFIRE_HOST_PARALLEL=NONE; }
+step_openmp() { build_and_test_threads openmp -DSYNFIRE_HOST_PARALLEL=OPENMP; }
+step_serial() { build_and_test_threads serial -DSYNFIRE_HOST_PARALLEL=NONE; }
 
 # Emulation is slow, so the presets build and run only what depends on the architecture: bits, mathematics, golden
 # cases, the floating-point control register, and gradients and graphs through the ABI.
@@ -319,6 +346,19 @@ step_aarch64() {
     return
   fi
   check "build build/aarch64" build_aarch64 && run_ctest build/aarch64 --preset aarch64
+}
+
+# The whole library as shipped; of the tests, those that a program for Windows can run by itself.
+build_windows() {
+  cmake -G "$(generator_of build/windows)" --preset windows && cmake --build --preset windows --parallel "$jobs" &&
+    WINEDEBUG=-all WINEDLLOVERRIDES="mscoree,mshtml=" WINEPREFIX="$root/build/windows/wine" wine wineboot --init
+}
+step_windows() {
+  if ! command -v x86_64-w64-mingw32-g++-posix >/dev/null 2>&1 || ! command -v wine >/dev/null 2>&1; then
+    skip "g++-mingw-w64-x86-64-posix or wine is not installed"
+    return
+  fi
+  check "build build/windows" build_windows && run_ctest build/windows --preset windows
 }
 
 # synfire-bits prints one hash per case. CTest compares it with the record at every instruction level and thread count,

@@ -1,5 +1,5 @@
-// What reading and writing whole files needs of an operating system. file_io_posix.cpp has it for POSIX; nothing else
-// in this room calls a system.
+// What reading and writing whole files needs of an operating system. file_io_posix.cpp has it for POSIX and
+// file_io_windows.cpp for Windows; nothing else in this room calls a system.
 #ifndef SYNFIRE_FILES_FILE_IO_HPP
 #define SYNFIRE_FILES_FILE_IO_HPP
 

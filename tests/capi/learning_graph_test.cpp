@@ -138,9 +138,9 @@ TEST_F(LearningGraph, HoweverItIsLaunchedItLearnsTheSame) {
   expect(context, 5, "five slots");
   expect(host, 1, "on the host");
   expect(make_context(3), 1, "three threads");
-  ASSERT_EQ(setenv("SYNFIRE_GRAPH", "0", 1), 0);
+  ASSERT_TRUE(set_environment("SYNFIRE_GRAPH", "0"));
   expect(context, 1, "without a graph");
-  ASSERT_EQ(unsetenv("SYNFIRE_GRAPH"), 0);
+  ASSERT_TRUE(set_environment("SYNFIRE_GRAPH", nullptr));
 }
 
 TEST_F(LearningGraph, TheDotTextNamesEveryOperation) {

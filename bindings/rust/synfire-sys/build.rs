@@ -47,7 +47,7 @@ fn main() {
         let folder = PathBuf::from(folder);
         let is_there = |name: &str| folder.join(name).exists();
         assert!(
-            ["libsynfire0.so", "libsynfire0.dylib", "synfire0.lib"].into_iter().any(is_there),
+            ["libsynfire0.so", "libsynfire0.dylib", "synfire0.lib", "libsynfire0.dll.a"].into_iter().any(is_there),
             "SYNFIRE_LIB_DIR is {}, where no libsynfire0 is",
             folder.display()
         );
