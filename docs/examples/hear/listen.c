@@ -110,11 +110,24 @@ static void note_times(listener *self, int64_t due, int64_t awake, bool late) {
   timeline_add(self->times, &noted);
 }
 
+/* Without --realtime a frame begins when the program is ready for it, so it can be late by its replay or because the
+ * system ran something else meanwhile. The latter is counted apart. Returns whether it was that. */
+static bool was_held_up(listener *self, int64_t begin, int64_t preemptions) {
+  const ear *const ears = self->ears;
+  const int64_t length = plan_time(self->course, self->sound->rate, 1), whole = ears->done - begin;
+  if (self->chosen->realtime || ears->done - ears->launched > length) return false;
+  ++self->held_up;
+  if (preemptions >= 0 && clock_preemptions() > preemptions) ++self->held_up_preempted;
+  if (whole > self->longest_held_up) self->longest_held_up = whole;
+  return true;
+}
+
 static bool listen_to_frame(listener *self, uint64_t frame, int64_t begin, float *samples, float *response,
                             progress *shown) {
   ear *const ears = self->ears;
   const int64_t length = plan_time(self->course, self->sound->rate, 1);
   uint32_t counts[COCHLEA_CHANNELS];
+  const int64_t preemptions = self->chosen->realtime ? -1 : clock_preemptions();
   const int64_t awake = clock_now();
   bool late = false;
   cut_frame(self, frame, samples);
@@ -129,8 +142,9 @@ static bool listen_to_frame(listener *self, uint64_t frame, int64_t begin, float
 
   latency_add(self->replays, ears->done - ears->launched);
   if (late) {
-    ++self->missed;
     count(ears, ears->spikes, counts);
+    late = !was_held_up(self, begin, preemptions);
+    self->missed += late;
   }
   if (self->times != NULL) note_times(self, begin, awake, late);
   if (self->teacher != NULL) learn(self, frame, counts, shown);

@@ -48,12 +48,15 @@ typedef struct listener {
   npy *file;
   timeline *times; /* null if not wanted */
 
-  uint64_t spikes, missed; /* results */
-  int64_t elapsed;         /* nanoseconds */
-  int64_t first_due;       /* when the first frame was due */
-  int64_t busy_until;      /* when the loop was ready to sleep until the latest frame */
-  int64_t preemptions;     /* clock_preemptions() after the latest frame */
-  double before, after;    /* mean |rate - target| over the first and the last pass */
+  uint64_t spikes, missed;    /* results */
+  uint64_t held_up;           /* frames that the system made late: without --realtime only */
+  uint64_t held_up_preempted; /* of these, those in which it preempted the program */
+  int64_t longest_held_up;    /* nanoseconds from the beginning of such a frame to its end */
+  int64_t elapsed;            /* nanoseconds */
+  int64_t first_due;          /* when the first frame was due */
+  int64_t busy_until;         /* when the loop was ready to sleep until the latest frame */
+  int64_t preemptions;        /* clock_preemptions() after the latest frame */
+  double before, after;       /* mean |rate - target| over the first and the last pass */
 } listener;
 
 /* Runs all frames. On failure, reports the error and returns false. */

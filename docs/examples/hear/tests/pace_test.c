@@ -27,7 +27,8 @@ static void expect(int good, const char *what, double found) {
 
 static int64_t now = 5000, slept;
 static int64_t preemptions;
-static uint64_t frame; /* the number of sleeps so far, minus one */
+static uint64_t frame; /* the number of sleeps so far, minus one; of inputs where nothing sleeps */
+static bool paced = true;
 static uint64_t waited_for_ever;
 static uint32_t spikes[4];
 
@@ -48,6 +49,7 @@ void clock_sleep_until(int64_t until) {
 void cochlea_hear(cochlea *self, const float *samples, size_t n_samples, float *response) {
   (void)self, (void)samples;
   memset(response, 0, n_samples * COCHLEA_CHANNELS * sizeof *response);
+  if (!paced) ++frame;
   now += 10 * MICROSECOND;
   if (frame == 200) {
     now += 990 * MICROSECOND;
@@ -179,6 +181,19 @@ static void check_files(const timeline *times, const char *folder) {
   expect(timeline_can_write(NULL), "nothing is wanted", 0);
 }
 
+/* Without --realtime, frame 200 is late because the system ran something else, and frame 300 by its replay. */
+static void check_unpaced(listener *heard, options *chosen) {
+  chosen->realtime = false;
+  heard->times = NULL;
+  heard->missed = 0;
+  frame = (uint64_t)-1;
+  paced = false;
+  expect(listen(heard), "the loop runs", 0);
+  expect(heard->missed == 1, "a slow replay misses its deadline", (double)heard->missed);
+  expect(heard->held_up == 1 && heard->held_up_preempted == 1, "what the system made late", (double)heard->held_up);
+  expect(heard->longest_held_up == 1005 * MICROSECOND, "how long it took", (double)heard->longest_held_up);
+}
+
 int main(int argc, char **argv) {
   static float sound_samples[16 * 250], x[16 * COCHLEA_CHANNELS];
   static cochlea basilar;
@@ -242,8 +257,10 @@ int main(int argc, char **argv) {
   latency_sort(&replays);
   expect(latency_percentile(&replays, 0.5) == 5.0 && latency_percentile(&replays, 1.0) == 1500.0, "percentiles",
          latency_percentile(&replays, 1.0));
+  expect(heard.held_up == 0, "in real time every late frame is a missed one", (double)heard.held_up);
   times.moments[FRAMES - 1].missed = true; /* one more than is printed */
   check_files(&times, argv[1]);
+  check_unpaced(&heard, &chosen);
   timeline_free(&times);
   latency_free(&replays);
   expect(!timeline_init(&times, (size_t)-1 / 8, 1) && times.moments == NULL, "no memory is said", 0);
