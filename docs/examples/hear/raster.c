@@ -171,7 +171,13 @@ static void write_title(const raster *self, FILE *out, const char *name, const w
   size_t i;
   for (i = 0; i < self->n_channels * self->n_moments; ++i) spikes += self->spikes[i];
   fprintf(out, "<text x=\"%d\" y=\"40\" font-size=\"21\" font-weight=\"600\">", (int)LEFT);
-  svg_text(out, name);
+  if (sound->title[0] != '\0') {
+    fputs("\xe2\x80\x9c", out); /* quotation marks, in UTF-8 */
+    svg_text(out, sound->title);
+    fputs("\xe2\x80\x9d", out);
+  } else {
+    svg_text(out, name);
+  }
   fprintf(out, ", heard by %lu ", (unsigned long)self->n_channels);
   if (self->population > 1) fprintf(out, "x %lu ", (unsigned long)self->population);
   fprintf(out, "spiking neurons</text>\n<text x=\"%d\" y=\"40\" text-anchor=\"end\" fill=\"" SVG_FAINT "\">",

@@ -75,8 +75,10 @@ bool report_print(const listener *heard) {
   const double sound_s = (double)course->frames * frame_ms / 1000.0;
   const double elapsed_s = (double)heard->elapsed / 1e9;
   print_device(&ears->properties);
-  printf("sound             %s: %lu Hz, %s, %.3f s\n", heard->chosen->sound, (unsigned long)heard->sound->rate,
-         heard->sound->channels == 1 ? "mono" : "stereo", (double)heard->sound->n_samples / heard->sound->rate);
+  printf("sound             %s%s%s%s: %lu Hz, %s, %.3f s\n", heard->chosen->sound,
+         heard->sound->title[0] != '\0' ? ", \"" : "", heard->sound->title, heard->sound->title[0] != '\0' ? "\"" : "",
+         (unsigned long)heard->sound->rate, heard->sound->channels == 1 ? "mono" : "stereo",
+         (double)heard->sound->n_samples / heard->sound->rate);
   printf("layer             LIF, %lu channels x %lu = %lu neurons, %lu steps a frame%s\n",
          (unsigned long)ears->n_channels, (unsigned long)ears->population, (unsigned long)ears->n_neurons,
          (unsigned long)ears->n_steps, heard->teacher != NULL ? ", forward and backward" : "");

@@ -140,6 +140,32 @@ static bool read_format(const reader *from, uint32_t size, wav *sound) {
   return true;
 }
 
+/* The title in a 'LIST' chunk of type 'INFO', which has chunks of its own. A title behind the first 512 bytes is
+ * ignored, as is anything that is not as it should be: sound needs no title. */
+static bool read_list(const reader *from, uint32_t size, wav *sound) {
+  unsigned char list[512];
+  const size_t known = size < sizeof list ? (size_t)size : sizeof list;
+  uint64_t at = 4;
+  if (!read_all(from, list, known, "the 'LIST' chunk")) return false;
+  if (!skip(from, (uint64_t)size - known + (size & 1u), "the 'LIST' chunk")) return false;
+  if (known < 4 || memcmp(list, "INFO", 4) != 0) return true;
+  while (at + 8 <= known) {
+    const uint32_t length = u32(list + at + 4);
+    if (memcmp(list + at, "INAM", 4) == 0) {
+      size_t i;
+      for (i = 0; i < length && at + 8 + i < known && i + 1 < sizeof sound->title; ++i) {
+        const unsigned char letter = list[at + 8 + i];
+        if (letter == '\0') break;
+        sound->title[i] = (char)(letter >= 0x20 && letter < 0x7F ? letter : '?');
+      }
+      sound->title[i] = '\0';
+      return true;
+    }
+    at += 8 + (uint64_t)length + (length & 1u);
+  }
+  return true;
+}
+
 static void append(wav *sound, const unsigned char *bytes, size_t n_frames) {
   float *out = sound->samples + sound->n_samples;
   size_t i;
@@ -206,6 +232,8 @@ static bool read_chunks(const reader *from, wav *sound) {
     if (memcmp(header, "fmt ", 4) == 0) {
       if (!read_format(from, size, sound)) return false;
       format_known = true;
+    } else if (memcmp(header, "LIST", 4) == 0) {
+      if (!read_list(from, size, sound)) return false;
     } else if (memcmp(header, "data", 4) == 0) {
       if (!format_known) return complain("%s: its 'data' chunk comes before any 'fmt ' chunk", from->path);
       return read_samples(from, size, sound);

@@ -17,6 +17,7 @@ typedef struct wav {
   size_t n_samples;
   uint32_t rate;     /* samples per second */
   uint32_t channels; /* in the file: 1 or 2 */
+  char title[128];   /* the file's own ('INAM' of its 'LIST' chunk), what is spoken in it; empty if there is none */
 } wav;
 
 /* Reads the file. On failure, reports the error, returns false and leaves nothing to free. */

@@ -150,6 +150,8 @@ static void write_bad_headers(void) {
       bad("bad_format_cut", "truncated: the 'fmt ' chunk ends after 10 of 16");
   begin(), put("fmt ", 4), put_u32(14), put("\1\0\1\0\0\0\0\0\0\0\0\0\0\0", 14);
   bad("bad_format_short", "14 bytes; allowed: 16 or more");
+  begin(), put("LIST", 4), put_u32(10), put("INFOINAM", 8), put_u16(0), format(1, 1, RATE, 16), put("LIST", 4),
+      put_u32(600), bad("bad_list_cut", "truncated: the 'LIST' chunk ends after 0 of 512");
   begin(), put("LIST", 4), put_u32(0xFFFFFFF0u), put("INFO", 4), bad("bad_chunk_size", "truncated: the 'LIST' chunk");
   begin(), put("fmt ", 4), put_u32(0xFFFFFFFFu), format(1, 1, RATE, 16), bad("bad_format_size", "truncated");
 }
