@@ -1,5 +1,5 @@
-/* files.h - files, folders and the command line by UTF-8 names on every system. Windows' own C functions take names in a
- * code page, which cannot name every file there.
+/* files.h - files, folders and the command line by UTF-8 names on every system. Windows' own C functions take names in
+ * a code page, which cannot name every file there.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef HEAR_FILES_H
