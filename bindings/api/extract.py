@@ -17,17 +17,21 @@ The description has
     functions  name, returns, parameters (name, type, nullable, doc, and the parameter's marks), group, since, doc
     objects    name, handle, create, destroy, desc, fields, doc: handles with a function that creates one on a context from a
                descriptor and one that destroys it; fields as those of operations
-    operations name, doc, record, run (null: it cannot run on its own), on ("context" or "layer": what the immediate call
-               takes; null without one), layer (whether recording takes a layer), object (the name of the object that
-               recording takes beside the graph; null without one), desc, fields: those of the descriptor without
+    operations name, doc, record, run (null: it cannot run on its own), on (what the immediate call takes: "context" or
+               the name of an object; null without one), method (what the immediate call is called there: "forward" of
+               a synapse; null without one), layer (whether recording takes a layer), object (the name of the object
+               that recording takes beside the graph; null without one), desc, fields: those of the descriptor without
                struct_size and reserved, with the marks that they have in this operation
     methods    name, function, object, doc, parameters: functions of an object that answer a status and are none of the
                above, where the role of each further parameter is known: name, type, nullable, marks, and
                role       "number", "text", "object" (the handle of one), "stream", "list" (with length_of in another
                           parameter), "length" (of that list), "result" (a number that the call gives), "answer" (a
-                          structure that it fills in)
+                          structure that it fills in); "string", "capacity" and "size" (memory for a text that the call
+                          gives, the bytes of that memory, and those of the whole text)
 in the order of the header. Types are C's, with single spaces and without the markers. The marks are
     access     "read", "written" or "updated", of a buffer, and shape, its text
+    with       the field with which it is given; unless: the field without which it is. Both are nullable.
+    required   true: a number that has no default
     one_of     the group of constants that the field takes one of; any_of: that it takes a sum of
     flag       true: 0 or 1
     length_of  the field whose entries are counted
@@ -63,7 +67,7 @@ def brief(text):
     return " ".join(head.split())
 
 
-MARK = re.compile(r'SYNFIRE_(?:(READ|WRITTEN|UPDATED)\("([^"]*)"\)|(ONE_OF|ANY_OF|LENGTH_OF)\((\w+)\)|(FLAG|NULLABLE)\b)')
+MARK = re.compile(r'SYNFIRE_(?:(READ|WRITTEN|UPDATED)\("([^"]*)"\)|(ONE_OF|ANY_OF|LENGTH_OF|WITH|UNLESS)\((\w+)\)|(FLAG|NULLABLE|REQUIRED)\b)')
 FIELD_MARKS = re.compile(r"SYNFIRE_FIELD\((\w+), ((?:[^()]|\([^()]*\))*)\)")
 
 
@@ -76,6 +80,8 @@ def take_marks(text):
             marks.update(access=access.lower(), shape=shape)
         elif of == "LENGTH_OF":
             marks["length_of"] = name
+        elif of in ("WITH", "UNLESS"):
+            marks.update({of.lower(): name, "nullable": True})
         elif of:
             marks[of.lower()] = name[len("SYNFIRE_"):].lower()
         else:
@@ -240,8 +246,26 @@ class Header:
             if kind in ("synfire_buffer", "const synfire_buffer *") and "access" not in fields[-1]:
                 fail(f"{name}.{field} does not say whether the buffer is read, written or updated")
             offset += size * max(array, 1)
+        self.check_marks(name, fields)
         size = -(-offset // alignment) * alignment
         self.result["structs"].append({"name": name, "size": size, "doc": brief(doc), "fields": fields})
+
+    def check_marks(self, name, fields):
+        """Marks that a field does not fit stop the generator here, with its name."""
+        of = {field["name"]: field for field in fields}
+        lists = {field["length_of"] for field in fields if "length_of" in field}
+        for field in fields:
+            where, pointer = f"{name}.{field['name']}", field["type"] not in SIZES
+            if field.get("required") and (pointer or field["array"] or "length_of" in field or "flag" in field):
+                fail(f"{where} is required, but is no number that a caller gives")
+            for other in (field.get("with"), field.get("unless")):
+                if other is None:
+                    continue
+                if not pointer or field["name"] in lists:
+                    fail(f"{where} is given with or without {other}, but is no object and no text")
+                if other not in of or other in lists or not of[other]["nullable"] or \
+                        {"with", "unless"} & of[other].keys():
+                    fail(f"{where} is given with or without {other}, which is no field that may simply be null")
 
     def fields_of(self, struct, own):
         """The fields of a descriptor that a caller fills in; `own` are marks that replace a field's."""
@@ -287,16 +311,18 @@ class Header:
             owners = [names[handle["type"]] for handle in handles[1:]]
             if len(owners) > 1:
                 fail(f"{function['name']} takes more than one object; others are fields of its descriptor")
-            run, on = None, None
+            run, on, method = None, None, None
             for owner in ("context", *owners):
                 # The operation of an object may have its name in front, as the call has: "synapse_forward".
                 for candidate in (f"synfire_{match[1]}", f"synfire_{owner}_{match[1]}"):
                     called = self.functions.get(candidate, {"parameters": []})["parameters"]
                     if [parameter["type"] for parameter in called] == [f"synfire_{owner}", desc["type"], "synfire_stream"]:
-                        run, on = candidate, owner
+                        run, on, method = candidate, owner, candidate[len("synfire_"):]
+            if run and on != "context":
+                method = method[len(on) + 1:]
             self.result["operations"].append({
                 "name": match[1], "doc": function["doc"], "record": function["name"], "run": run, "on": on,
-                "layer": owners == ["layer"], "object": owners[0] if owners else None, "desc": struct["name"],
+                "method": method, "layer": owners == ["layer"], "object": owners[0] if owners else None, "desc": struct["name"],
                 "fields": self.fields_of(struct, own)})
 
     def role(self, parameter, lists):
@@ -322,6 +348,16 @@ class Header:
         numbers = set(SIZES) - {"char"}
         return "result" if kind == f"{target} *" and target in numbers else None
 
+    @staticmethod
+    def text_roles(parameters, roles):
+        """A text that the call gives: `char *text, uint64_t capacity, uint64_t *length`, marked as a list or not."""
+        for i in range(len(parameters) - 2):
+            three = parameters[i:i + 3]
+            if [parameter["type"] for parameter in three] == ["char *", "uint64_t", "uint64_t *"] and \
+                    three[1].get("length_of", three[0]["name"]) == three[0]["name"]:
+                roles[i:i + 3] = ["string", "capacity", "size"]
+        return roles
+
     def methods(self):
         """Functions of an object whose parameters all have a role."""
         known = {name for operation in self.result["operations"] for name in (operation["record"], operation["run"])}
@@ -335,7 +371,7 @@ class Header:
             if owner is None or first["type"] != owner:
                 continue
             lists = {parameter["length_of"] for parameter in others if "length_of" in parameter}
-            roles = [self.role(parameter, lists) for parameter in others]
+            roles = self.text_roles(others, [self.role(parameter, lists) for parameter in others])
             if None in roles:
                 continue
             self.result["methods"].append({

@@ -16,19 +16,20 @@ the difference shown. The blocks are
 
 A function of an object becomes a member function of its class, without `get_` unless the class has another member of
 that name; where the whole name is taken, such as `reset`, the object's name is appended. A result, a structure that the
-call fills in and a list of a length that the caller gives are returned, several of them as a tuple; a list that the
-call reads is a vector. Functions that get or query are const. Where a function takes an object whose class comes later
+call fills in, a text and a list of a length that the caller gives are returned, several of them as a tuple; a list that
+the call reads is a vector. Functions that get, query or give a text are const. Where a function takes an object whose class comes later
 in the header, its parameter is the handle, to which the object converts.
 
-What an xxx_desc() takes: first what has no default (buffers, layers and names that may not be null; then the constants
-that choose a kind; then numbers), then what has one, each in the order of the header. An integer has a default, 0 where
-the header names no other, unless it is to be "at least 1"; a double has one where the header says so. Flags, sums of
-constants, bounds, arrays and optional lists are left to the caller, who sets them in the descriptor. Steps and neurons
-are types of their own, so that two integers cannot be swapped.
+What an xxx_desc() takes: first what must be given (buffers, objects and names that may not be null; then required
+numbers), then what has a default (the constants that choose a kind; then all else), each in the order of the header.
+Flags, sums of constants, bounds, arrays and optional lists are left to the caller, who sets them in the descriptor.
+Steps and neurons are types of their own, so that two integers cannot be swapped. Where a field is given exactly unless
+another one is, there is a second function that takes that one, and what is given with it, in its place: of the same
+name or, where the types would not tell them apart, xxx_desc_with_other().
 
 Written by hand, in synfire.hpp:
 
-    forward_desc, backward_desc  take the two buffers that most passes have; the others, all optional, are too many
+    forward_desc, backward_desc  take what most passes have; the others, all optional, are too many
     native_desc                  is not there: most of the descriptor is lists, which the caller fills in by name
     record_native                wraps the callback, so that it may throw
     CLASSES_BY_HAND              the classes of these objects
@@ -142,17 +143,18 @@ def signature(head, parameters, tail, indent):
     line = f"{indent}{head}({', '.join(parameters)}){tail}"
     if len(line) <= COLUMNS:
         return [line]
-    lines, hanging = [f"{indent}{head}("], " " * len(f"{indent}{head}(")
+    behind, below = [f"{indent}{head}("], [f"{indent}{head}(", indent + "   "]
+    hanging = " " * len(behind[0])
     for number, parameter in enumerate(parameters):
-        last = number == len(parameters) - 1
-        text = parameter + (")" + tail if last else ",")
-        if lines[-1].endswith("("):
-            lines[-1] += text
-        elif len(lines[-1]) + 1 + len(text) <= COLUMNS:
-            lines[-1] += " " + text
-        else:
-            lines.append(hanging + text)
-    return lines
+        text = parameter + (")" + tail if number == len(parameters) - 1 else ",")
+        for lines, start in ((behind, hanging), (below, indent + "    ")):
+            if lines[-1].endswith("("):
+                lines[-1] += text
+            elif len(lines[-1]) + 1 + len(text) <= COLUMNS:
+                lines[-1] += " " + text
+            else:
+                lines.append(start + text)
+    return below if len(behind) - len(below) >= 3 else behind
 
 
 def function(head, parameters, tail, body, indent):
@@ -190,7 +192,9 @@ def listed(parts):
 
 def names(fields):
     """Fields with their shapes: `a` (`[B, N]`), `b` and `c`."""
-    shapes = [shape_words(field["shape"]).replace("that of", "the shape of") for field in fields]
+    shapes = ["; ".join(text for text in (shape_words(field["shape"]).replace("that of", "the shape of"),
+                                          f"unless `{field['unless']}` is given" if "unless" in field else "") if text)
+              for field in fields]
     return listed([f"`{field['name']}`" + (f" ({shape})" if shape else "") for field, shape in zip(fields, shapes)])
 
 
@@ -199,8 +203,8 @@ def accesses(operation):
     sentences = []
     for access, verb in (("read", "Reads"), ("updated", "Reads and writes"), ("written", "Writes")):
         fields = [field for field in operation["fields"] if field.get("access") == access]
-        needed = [field for field in fields if not field["nullable"]]
-        optional = [field for field in fields if field["nullable"]]
+        needed = [field for field in fields if not field["nullable"] or "unless" in field]
+        optional = [field for field in fields if field not in needed]
         if needed:
             sentences.append(f"{verb} {names(needed)}.")
         if optional:
@@ -241,37 +245,39 @@ class Generator:
 
     # ---- Descriptors ------------------------------------------------------------------------------------------------
 
-    def sort(self, fields):
-        """The fields of a descriptor: those without a default, those with one, and those left to the caller."""
+    def sort(self, fields, instead=None):
+        """The fields of a descriptor: those that must be given, those with a default, as pairs, and those left to the
+        caller. `instead` is the field that stands, with its companions, for the one that is given unless it is."""
         lengths = {field["length_of"]: field for field in fields if "length_of" in field}
         bounds = set().union(*(self.sums[field["any_of"]] for field in fields if "any_of" in field))
-        first, kinds, numbers, optional, left = [], [], [], [], []
+        exclusive = {field["unless"] for field in fields if "unless" in field}
+        first, required, kinds, optional, left = [], [], [], [], []
         for field in fields:
-            pointer = field["type"] not in NUMBERS
-            if "flag" in field or "any_of" in field or field["array"] or field["name"] in bounds:
+            name = field["name"]
+            if "unless" in field:
+                first += [field] if field["unless"] != instead else \
+                    [other for other in fields if instead in (other["name"], other.get("with"))]
+            elif name in exclusive or field.get("with") in exclusive:
+                continue
+            elif field.get("required"):
+                required.append(field)
+            elif "flag" in field or "any_of" in field or field["array"] or name in bounds:
                 left.append(field)
             elif "length_of" in field:
                 if any(f["name"] == field["length_of"] and f["nullable"] for f in fields):
                     left.append(field)
-            elif field["name"] in lengths and field["nullable"]:
+            elif name in lengths and field["nullable"]:
                 left.append(field)
-            elif pointer and not field["nullable"]:
-                first += [field] + ([lengths[field["name"]]] if field["name"] in lengths else [])
-            elif pointer:
+            elif field["type"] not in NUMBERS and not field["nullable"]:
+                first += [field] + ([lengths[name]] if name in lengths else [])
+            elif field["type"] not in NUMBERS:
                 optional.append((field, "nullptr"))
             elif "one_of" in field:
-                kinds.append(field)
-            elif field["type"] in ("double", "float") and "efault" not in field["doc"]:
-                numbers.append(field)
-            elif "at least 1" in field["doc"] and "efault" not in field["doc"]:
-                numbers.append(field)
+                kinds.append((field, self.zero.get(field["one_of"], "0")))
             else:
                 default = re.search(r"Default: (-?\d+)\b", field["doc"])
                 optional.append((field, default[1] if default else "0"))
-        if not numbers:
-            optional = [(field, self.zero.get(field["one_of"], "0")) for field in kinds] + optional
-            kinds = []
-        return first + kinds + numbers, optional, left
+        return first + required, kinds + optional, left
 
     def field_doc(self, desc, field, default):
         """The text of a field; where several operations share the descriptor, what each of them does with a buffer."""
@@ -291,9 +297,20 @@ class Generator:
         return text + (f" Shape: {shape}." if shape and "[" not in text else "")
 
     def descriptor(self, desc):
+        """The functions that fill it in: one, and one for each field that stands in the place of another."""
+        fields = [field for field in self.structs[desc]["fields"] if field["name"] not in ("struct_size", "reserved")]
+        types = [field["type"] for field in self.sort(fields)[0]]
+        functions = [self.filled_in(desc, self.helper(desc), *self.sort(fields))]
+        for instead in dict.fromkeys(field["unless"] for field in fields if "unless" in field):
+            others = self.sort(fields, instead)
+            name = self.helper(desc)
+            if [field["type"] for field in others[0]][:len(types)] == types[:len(others[0])]:
+                name += f"_with_{instead}"
+            functions.append(self.filled_in(desc, name, *others))
+        return functions
+
+    def filled_in(self, desc, name, needed, optional, left):
         struct = self.structs[desc]
-        fields = [field for field in struct["fields"] if field["name"] not in ("struct_size", "reserved")]
-        needed, optional, left = self.sort(fields)
         spelled, docs, body = [], [], []
         for field, default in [(field, None) for field in needed] + optional:
             kind = NAMED.get(field["name"], cpp_type(field["type"]))
@@ -303,7 +320,7 @@ class Generator:
             body.append(f"  desc.{field['name']} = {field['name']}{'.count' if field['name'] in NAMED else ''};")
         rest = [f"`{field['name']}`" for field in left]
         answer = "@return The descriptor" + (f"; {listed(rest)} may be set in it." if rest else ".")
-        head = f"constexpr {desc} {self.helper(desc)}"
+        head = f"constexpr {desc} {name}"
         return comment([f"Fills in a ::{desc}.", struct["doc"],
                         parameters_doc(docs) + [(answer, "")]], "") + \
             signature(head, spelled, " noexcept {", "") + \
@@ -315,7 +332,7 @@ class Generator:
             if operation["desc"] not in seen and self.helper(operation["desc"]) not in BY_HAND:
                 seen.append(operation["desc"])
         seen += [made["desc"] for made in self.generated if made["desc"] not in seen]
-        return [self.descriptor(desc) for desc in seen]
+        return [function for desc in seen for function in self.descriptor(desc)]
 
     # ---- Calls ------------------------------------------------------------------------------------------------------
 
@@ -416,7 +433,8 @@ class Generator:
     def passed(self, method, parameter):
         """What becomes of a parameter of the C function: "argument", the expression that it is given; "taken", the
         type, name, default and text of the member function's own parameter; "before", a variable; "result", the type
-        and the expression that is returned."""
+        and the expression that is returned. For a text: "measured", the expression in the call that asks for its size,
+        and "between" and "after", what follows that call and the second one."""
         symbol, role, name, kind = method["function"], parameter["role"], parameter["name"], parameter["type"]
         if role == "number":
             return self.number(symbol, parameter)
@@ -437,6 +455,15 @@ class Generator:
             text = f"{article(self.owner_of[kind]).capitalize()} of the same context{may_be_null}"
             return {"argument": name,
                     "taken": (kind if default else self.object_type(method["object"], kind), name, default, text)}
+        if role in ("string", "capacity", "size"):
+            roles, names = ["string", "capacity", "size"], [other["name"] for other in method["parameters"]]
+            begin = names.index(name) - roles.index(role)
+            text, _, size = names[begin:begin + 3]
+            return {"string": {"argument": f"{text}.data()", "measured": "nullptr", "result": ("std::string", text),
+                               "between": f"std::string {text}(static_cast<std::size_t>({size}) + 1, '\\0');",
+                               "after": f"{text}.resize(std::char_traits<char>::length({text}.c_str()));"},
+                    "capacity": {"argument": f"{text}.size()", "measured": "0"},
+                    "size": {"argument": f"&{size}", "before": f"std::uint64_t {size} = 0;"}}[role]
         target = cpp_type(pointee(kind)[0])
         if role == "answer":
             return {"argument": f"&{name}", "before": f"auto {name} = detail::empty<{target}>();",
@@ -452,12 +479,16 @@ class Generator:
         passed = [(parameter["name"], self.passed(method, parameter)) for parameter in method["parameters"]]
         taken = [how["taken"] for _, how in passed if "taken" in how]
         taken = [one for one in taken if not one[2]] + [one for one in taken if one[2]]
-        const = re.match(r"(get|query)(_|$)", method["name"])
-        call = f"{symbol}({', '.join(['handle_'] + [how['argument'] for _, how in passed])})"
+        measures = any("measured" in how for _, how in passed)
+        const = measures or re.match(r"(get|query)(_|$)", method["name"])
         # Where native nodes may run, what they throw comes out of the call.
         nodes = method["object"] == "graph" and not const
         body = [how["before"] for _, how in passed if "before" in how]
-        body.append(f"check_nodes([&] {{ return {call}; }});" if nodes else f"check({call});")
+        for key in ["measured"] * measures + ["argument"]:
+            call = f"{symbol}({', '.join(['handle_'] + [how.get(key, how['argument']) for _, how in passed])})"
+            body.append(f"check_nodes([&] {{ return {call}; }});" if nodes else f"check({call});")
+            place = "between" if key == "measured" else "after"
+            body += [how[place] for _, how in passed if place in how]
         results = [how["result"] for _, how in passed if "result" in how]
         names = [f"`{name}`" for name, how in passed if "result" in how]
         returned, answer = "void", []

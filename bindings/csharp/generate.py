@@ -11,7 +11,8 @@ shown.
 
 The classes of arguments, and those of the options that create an object, follow from the marks in the header. A field
 becomes one property:
-    an object                    its class (BufferBase for a buffer); null is refused where the C library takes none
+    an object                    its class (BufferBase for a buffer); null is refused where the C library takes none,
+                                 also where that depends on whether another field is given
     `one_of`, `any_of`           the enumeration of Constants.g.cs
     `flag`                       bool
     const char *                 string
@@ -21,6 +22,7 @@ A method has the parameters of its function; what the function gives is returned
     numbers, objects, text       as those of fields; a CUDA stream is an IntPtr
     a list, and its length       ReadOnlySpan, or Span where the function fills it in; IList of objects; IDictionary
     a structure that it fills in a class with a property for each field
+    a text that it gives         string: the function is asked for its size first
     steps beside neurons         NamedLength, and an overload that asks for the names
 get_x() that gives one thing and takes none is the property X.
 
@@ -377,7 +379,8 @@ class Operations:
             shapes = re.findall(r"\[.*?\]", field["shape"])
             if field["shape"] != "any" and (not shapes or not set(shapes) <= set(re.findall(r"\[.*?\]", text))):
                 text += f" Its shape is {self.shape_text(field['shape'], operation)}."
-            if field["nullable"] and not re.search(r"\b(optional|null)\b", text, re.I):
+            depends = "with" in field or "unless" in field
+            if field["nullable"] and not depends and not re.search(r"\b(optional|null)\b", text, re.I):
                 text += " Optional."
         return self.words(text, operation, inside=True)
 
@@ -430,7 +433,7 @@ class Operations:
         """The property, and the lines that fill in the field."""
         name, prop = field["name"], property_name(field)
         special = SPECIAL.get(f"{operation['desc']}.{name}")
-        given = prop if field["nullable"] else f'Errors.Given({prop}, "{prop}")'
+        given = self.where_needed(field, operation, prop)
         length, kind = self.lists(operation).get(name), None
         text = special[2] if special else self.field_text(field, operation)
         if special:
@@ -447,6 +450,16 @@ class Operations:
             stop(f"{operation['desc']}.{name}", f"no rule makes a property of '{field['type']}'")
         return (comment("summary", text, " " * 8) + f"        public {kind} {prop} {{ get; set; }}\n",
                 [f"desc.{identifier(name)} = {value};"])
+
+    @staticmethod
+    def where_needed(field, operation, prop):
+        """A property that may be null only where the field may be."""
+        given = f'Errors.Given({prop}, "{prop}")'
+        other = field.get("with") or field.get("unless")
+        if other:
+            other = property_name(next(each for each in operation["fields"] if each["name"] == other))
+            return f"{other} == null ? {prop if 'with' in field else given} : {given if 'with' in field else prop}"
+        return prop if field["nullable"] else given
 
     def list_member(self, field, length, prop, text):
         kind, name, count = element(field["type"]), identifier(field["name"]), identifier(length["name"])
@@ -564,8 +577,9 @@ class Method:
         self.owner = operations.classes[method["object"]]
         self.lengths = {p["length_of"]: p for p in method["parameters"] if p["role"] == "length"}
         self.names = {p["name"]: camel(property_name(p)) for p in method["parameters"]}
-        self.inputs = [p for p in method["parameters"] if p["role"] not in ("length", "result", "answer")]
-        self.outputs = [p for p in method["parameters"] if p["role"] in ("result", "answer")]
+        given = ("length", "result", "answer", "string", "capacity", "size")
+        self.inputs = [p for p in method["parameters"] if p["role"] not in given]
+        self.outputs = [p for p in method["parameters"] if p["role"] in ("result", "answer", "string")]
         if len({self.names[p["name"]] for p in self.inputs + self.outputs}) < len(self.inputs + self.outputs):
             self.stop("two parameters have the same name")
         self.is_property = method["name"].startswith("get_") and not self.inputs and len(self.outputs) == 1
@@ -646,8 +660,9 @@ class Method:
         if role == "text" and self.has_call:
             return [], "", f"call.Text({name if p['nullable'] else given})"
         if role == "text":
-            return ([f"byte* {bare}Text = stackalloc byte[Name.Capacity];",
-                     f'Name.Write({name}, {bare}Text, "{bare}");'], "", f"{bare}Text")
+            # In full, because an object may have a property called Name.
+            return ([f"byte* {bare}Text = stackalloc byte[Synfire.Name.Capacity];",
+                     f'Synfire.Name.Write({name}, {bare}Text, "{bare}");'], "", f"{bare}Text")
         rule, entry = self.list_kind(p)
         if rule == "numbers":
             kind = "void" if element(p["type"]) == "void" else entry
@@ -682,6 +697,8 @@ class Method:
     def result(self, p):
         """What a result is in C#: its type, the local variable, its start, the value that is returned."""
         target, name = p["type"].rstrip(" *"), self.names[p["name"]]
+        if p["role"] == "string":
+            return "string", "", f"Encoding.UTF8.GetString({name}, 0, Array.IndexOf({name}, (byte)0))"
         if p["role"] == "answer":
             made = answer_class(target)
             return made, f"{target} {name} = {target}.Init;", f"new {made}({name})"
@@ -696,26 +713,45 @@ class Method:
 
     def body(self, indent):
         before, fixed, arguments = [], [], ["Raw"]
+        asked, made, pinned_texts, text = {}, [], [], ""  # of the call that asks for the sizes of texts
         for p in self.method["parameters"]:
-            if p in self.outputs:
+            name = self.names[p["name"]]
+            if p["role"] == "string":
+                text, asked[len(arguments)] = name, "null"
+                pinned_texts.append(f"fixed (byte* {name.lstrip('@')}Data = {name})")
+                arguments.append(f"{name.lstrip('@')}Data")
+            elif p["role"] == "capacity":
+                asked[len(arguments)] = "0"
+                arguments.append(f"(ulong){text}.Length")
+            elif p["role"] == "size":
+                before.append(f"ulong {name};")
+                made.append(f"byte[] {text} = new byte[checked((int){name} + 1)];")
+                arguments.append(f"&{name}")
+            elif p in self.outputs:
                 before.append(self.result(p)[1])
-                arguments.append(f"&{self.names[p['name']]}")
-                continue
-            lines, pinned, value = self.passed(p)
-            before += lines
-            fixed += [pinned] * bool(pinned)
-            arguments.append(value)
+                arguments.append(f"&{name}")
+            else:
+                lines, pinned, value = self.passed(p)
+                before += lines
+                fixed += [pinned] * bool(pinned)
+                arguments.append(value)
         values = [self.result(p)[2] for p in self.outputs]
         answer = ["return " + (values[0] if len(values) == 1 else f"({', '.join(values)})") + ";"] if values else []
         inner = indent + "    " * self.has_call
-        check = "Checked" if self.owner == "Graph" else "Errors.Check"
-        call = wrapped(f"{check}(Native.{self.method['function']}(", arguments, "));", inner + "    " * bool(fixed))
-        text = indented(before, inner) + indented(fixed, inner) + call
+        text = indented(before, inner)
+        if asked:
+            text += self.called(fixed, [asked.get(i, value) for i, value in enumerate(arguments)], inner)
+        text += indented(made, inner) + self.called(fixed + pinned_texts, arguments, inner)
         if not self.has_call:
             return text + indented(["GC.KeepAlive(this);", *answer], indent)
         keep = ["Keep(call.Used);"] if self.owner == "Graph" else []
         return (indented(["using (Call call = new Call(this))", "{"], indent) + text + indented(keep + answer, inner) +
                 f"{indent}}}\n")
+
+    def called(self, fixed, arguments, inner):
+        check = "Checked" if self.owner == "Graph" else "Errors.Check"
+        return indented(fixed, inner) + wrapped(f"{check}(Native.{self.method['function']}(", arguments, "));",
+                                                inner + "    " * bool(fixed))
 
     def text(self):
         scope = {"name": self.name, "class": self.owner, "fields": [],
@@ -847,7 +883,7 @@ def objects(operations):
         parts.append("    internal sealed unsafe partial class Call\n    {\n" + "\n".join(uses) + "    }\n")
     return (banner("Objects.g.cs", "the objects that no class written by hand wraps, and methods of all objects.") +
             "using System;\nusing System.Collections.Generic;\nusing System.ComponentModel;\n"
-            "using System.Runtime.InteropServices;\nusing Synfire.Raw;\n\nnamespace Synfire\n{\n" +
+            "using System.Runtime.InteropServices;\nusing System.Text;\nusing Synfire.Raw;\n\nnamespace Synfire\n{\n" +
             blocks(parts) + "}\n")
 
 

@@ -9,6 +9,7 @@ fields of its descriptor, as those of operations are. A function of an object be
     streams                   the keyword stream
     lists that C reads        one collection
     lists that C fills in     returned as an array; their length is positional
+    texts that C gives        returned as a String; their size is asked for first
     results                   returned: a number, a Bool, a symbol
     structures filled in      returned as a named tuple
 
@@ -125,7 +126,7 @@ class Objects(Operations):
 
     @staticmethod
     def answers(method):
-        return [parameter for parameter in method["parameters"] if parameter["role"] in ("result", "answer")
+        return [parameter for parameter in method["parameters"] if parameter["role"] in ("result", "answer", "string")
                 or parameter["role"] == "list" and not parameter["type"].startswith("const ")]
 
     def named(self, method):
@@ -218,10 +219,11 @@ class Objects(Operations):
         defined = f"Base.{name}" if name in BASE | BASE_QUESTIONS else name
         names = {parameter["name"] for parameter in method["parameters"]}
         local = {own, "operands", "status", "check", "fail", "constant", "raw"}
-        local |= {"length"} if any(parameter["role"] == "length" for parameter in method["parameters"]) else set()
+        local |= {"length"} if any(parameter["role"] in ("length", "size") for parameter in method["parameters"]) else set()
         counted = {parameter["length_of"]: parameter["name"] for parameter in method["parameters"]
                    if "length_of" in parameter}
         positional, keywords, before, given, after, items = [], [], [], [], [], []
+        asked, sized = {}, []  # what asks for the size of a text, by position, and what is made of that size
 
         def own_name(c):
             short = c[2:] if c.startswith("n_") and c[2:] not in names else c
@@ -297,6 +299,17 @@ class Objects(Operations):
                     length = own_name(c) if c[2:] != listed["name"] else c
                     positional.append(f"{length}::Integer")
                     given.append(f"length({own_name(listed['name'])})")
+            elif role == "string":
+                text, asked[len(given)] = x, "C_NULL"
+                given.append(x)
+                after.append((c, f"text_of({x})", "String"))
+            elif role == "capacity":
+                asked[len(given)] = "0"
+                given.append(f"sizeof({text})")
+            elif role == "size":
+                before.append(f"    {x} = Ref(UInt64(0))")
+                given.append(x)
+                sized.append(f"    {text} = zeros(UInt8, {x}[] + 1)")
             elif role == "result":
                 before.append(f"    {x} = Ref{{{NUMBERS.get(kind, 'Int32')}}}(0)")
                 given.append(x)
@@ -312,7 +325,7 @@ class Objects(Operations):
                 items += [(member, self.answer_doc(field, method)) for member, field in members]
         return (f"# ---- {own}: {name} ".ljust(WIDTH, "-") + "\n\n" +
                 docstring(self.function_doc(method, positional, keywords, after, items)) +
-                self.body(method, defined, positional, keywords, before, given, after))
+                self.body(method, defined, positional, keywords, before, given, after, asked, sized))
 
     def read_list(self, parameter, kind, x):
         """A list that the C library reads, and what it is made of."""
@@ -351,7 +364,7 @@ class Objects(Operations):
             paragraphs.append(f"Returns {', '.join(names[:-1])} and {names[-1]}.")
         return "\n".join([f"    {method['julia']}({target}){answer}", *self.text(paragraphs, items)])
 
-    def body(self, method, defined, positional, keywords, before, given, after):
+    def body(self, method, defined, positional, keywords, before, given, after, asked, sized):
         own = method["object"]
         head = f"function {defined}("
         signature = [f"{own}::{class_name(own)}", *positional]
@@ -362,13 +375,9 @@ class Objects(Operations):
         if uses:
             lines.append(f"    operands = Operands({own if own == 'context' else f'{own}.context'})")
         lines += before
-        preserve = "GC.@preserve operands " if uses else ""
-        if own == "graph":
-            call = f"    status = {preserve}LibSynfire.{method['function']}("
-            lines += [self.wrapped(call, [own, *given], ")", len(call)), "    status < 0 && fail(graph, status)"]
-        else:
-            call = f"    {preserve}check(LibSynfire.{method['function']}("
-            lines.append(self.wrapped(call, [own, *given], "))", len(call)))
+        if asked:
+            lines += self.called(method, [asked.get(i, value) for i, value in enumerate(given)], uses)
+        lines += sized + self.called(method, given, uses)
         if any(re.search(r"\bbuffers?!\(operands", text) for text in before + given):
             lines.append("    close_borrowed(operands)")
         if uses and own in self.keepers:
@@ -382,6 +391,14 @@ class Objects(Operations):
         else:
             lines.append(f"    return {own}")
         return "\n".join(lines) + "\nend\n"
+
+    def called(self, method, given, uses):
+        own, preserve = method["object"], "GC.@preserve operands " if uses else ""
+        if own == "graph":
+            call = f"    status = {preserve}LibSynfire.{method['function']}("
+            return [self.wrapped(call, [own, *given], ")", len(call)), "    status < 0 && fail(graph, status)"]
+        call = f"    {preserve}check(LibSynfire.{method['function']}("
+        return [self.wrapped(call, [own, *given], "))", len(call))]
 
     @staticmethod
     def tuple_of(items):

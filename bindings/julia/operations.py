@@ -16,7 +16,10 @@ field's type, name and marks:
     n_steps, n_neurons        steps, neurons
     first_row with n_rows     rows: a number, a range counted from 1, or `:`
     sums of constants         one keyword for each constant that a field is named after (`lower`), else a collection
-    other numbers             required where the header says what they must be at least, or where they are real numbers
+    other numbers             required where they are marked so; by default what the header says, else 0, which stands
+                              for the default of the C library
+
+A field that is given exactly with or without another one is optional, and the call says which one is missing.
 
 OWN_NAMES and OWN_FIELDS hold the few names that Julia programs used before the methods were generated. A new operation
 needs no entry there.
@@ -247,8 +250,8 @@ class Operations:
         if name.endswith("_row"):
             return Field(f"{keyword}::Integer=1", f'row_index("{keyword}", {keyword})',
                          re.sub(r"\s*Default: 0\.", "", doc).rstrip(".") + ", counted from 1. Default: 1.")
-        default = re.search(r"Default: (\d+)\.", doc)
-        default = f"={default[1]}" if default else "" if "at least 1" in doc or kind in ("float", "double") else "=0"
+        default = re.search(r"Default: (-?\d+(?:\.\d+)?(?:e-?\d+)?)\.(?=\s|$)", doc)
+        default = "" if field.get("required") else f"={default[1]}" if default else "=0"
         size = kind == "int64_t" and (name.startswith("n_") or re.search(r"Default: 1\.|at least", doc))
         return Field(keyword + default, f'whole_size("{keyword}", {keyword})' if size else keyword, doc)
 
@@ -294,6 +297,7 @@ class Operations:
         lines = [self.wrapped(head, items, ")", head.index("(") + 1)]
         text = "    isempty(unknown) || throw_unknown(unknown, ("
         lines.append(self.wrapped(text, [f":{n}" for n in names] + ([""] if len(names) == 1 else []), "))", len(text)))
+        lines += self.missing(of, dict(keywords))
         lines.append(f"    operands = Operands({context}{neurons})")
         values = []
         for c, field in keywords:
@@ -318,6 +322,18 @@ class Operations:
         lines.append(f"    return Request(operands, LibSynfire.{operation['desc']}(" + ("" if values else "))"))
         lines += [f"        {value}{',' if value is not values[-1] else '))'}" for value in values]
         return "\n".join(lines) + "\nend\n"
+
+    @staticmethod
+    def missing(of, keywords):
+        """The lines that refuse a call without a keyword that another one, or its absence, makes necessary."""
+        lines = []
+        for c, field in of.items():
+            for mark, absent in (("with", "!=="), ("unless", "===")):
+                if mark in field:
+                    name = keywords[c].name
+                    lines.append(f"    {keywords[field[mark]].name} {absent} nothing && {name} === nothing && "
+                                 f"throw(UndefKeywordError(:{name}))")
+        return lines
 
     def docs(self, operation):
         """The documentation of the method for graphs, and of the one that runs now."""

@@ -1,9 +1,11 @@
 """Objects and methods of the safe layer that no hand-written file has, from the marks in synfire.h (see generate.py).
 
 An object that a context creates from a descriptor becomes a type with a builder, like Layer. What the descriptor needs
-are the arguments of `builder`; every other field has a setter. The object keeps the context, and the buffers and
+are the arguments of `builder`, as those of an operation's `new`; every other field has a setter. The object keeps the context, and the buffers and
 objects that it was created with. A graph that records it keeps all of them. Dropping destroys it. A function of an
 object becomes a method. All of it follows from `objects` and `methods` in bindings/api/synfire.json.
+
+A text that a method gives is a String: the function is asked for its size first.
 
 A method holds what it uses as the hand-written ones do. One that takes numbers, names and lists may be called while
 replays are in flight, but not while one is launched. One that takes buffers, other objects or a stream, and every
@@ -15,7 +17,7 @@ SPDX-License-Identifier: MIT
 """
 import re
 
-from operations import BANNER, PRELUDE, RESERVED, SCALARS, Generator, camel, fail, formatted
+from operations import BANNER, NAMED, PRELUDE, RESERVED, SCALARS, Generator, camel, fail, formatted
 
 # What is written by hand: objects with all of their life, and methods.
 OBJECTS_BY_HAND = {"buffer", "layer", "graph"}
@@ -42,6 +44,7 @@ class Method:
         self.before, self.held, self.more_held, self.kept = [], [], [], []  # statements; expressions; statements
         self.outputs, self.types = [], []
         self.has_stream = self.has_text = False
+        self.measured, self.sized = {}, []  # what asks for the size of a text, by position; statements that follow
 
 
 class Objects:
@@ -61,7 +64,7 @@ class Objects:
                                  made["desc"]: f"{name}Builder", made["handle"]: name})
             base.written.update({f"{made['desc']}::{field.name}": f"{name}Builder::{field.name}"
                                  for field in self.fields[made["name"]]
-                                 if not field.is_argument and field.kind != "length"})
+                                 if base.has_setter(field, self.fields[made["name"]])})
         taken = set(base.sources.methods) | {(base.objects[o["name"]], own) for o in self.objects
                                              for own in ("builder", "as_raw", "close")}
         for method in self.api["methods"]:
@@ -234,7 +237,7 @@ class Objects:
         return f"{name}_list"
 
     def analysed(self, method):
-        out = Method()
+        out, string = Method(), ""
         for parameter in method["parameters"]:
             name = parameter["name"] + "_" * (parameter["name"] in RESERVED)
             role, kind, optional = parameter["role"], parameter["type"], parameter["nullable"]
@@ -269,6 +272,21 @@ class Objects:
                 of = next(p for p in method["parameters"] if p["name"] == parameter["length_of"])
                 listed = of["name"] + "_" * (of["name"] in RESERVED)
                 out.arguments.append(f"{listed}.len() as {SCALARS[kind]}")
+            elif role == "string":
+                string = name
+                out.before.append(f"let mut {name} = Vec::<u8>::new();")
+                out.measured[len(out.arguments)] = "null_mut()"
+                out.arguments.append(f"{name}.as_mut_ptr().cast()")
+            elif role == "capacity":
+                out.measured[len(out.arguments)] = "0"
+                out.arguments.append(f"{string}.len() as u64")
+            elif role == "size":
+                out.before.append(f"let mut {name} = 0u64;")
+                out.arguments.append(f"&mut {name}")
+                out.sized.append(f"{string}.resize({name} as usize + 1, 0);")
+                out.types.append("String")
+                whole = f"{string}.split(|byte| *byte == 0).next().unwrap_or_default()"
+                out.outputs.append(f"String::from_utf8_lossy({whole}).into_owned()")
             elif role == "result":
                 target = kind.rstrip(" *")
                 number, read, _ = self.number(parameter, target)
@@ -296,13 +314,17 @@ class Objects:
         out, handle = self.analysed(method), method["object"]
         raw = {"context": "self.raw", "graph": "self.as_raw()"}.get(handle, "self.core.raw")
         call = f"unsafe {{ sys::{method['function']}({', '.join([raw] + out.arguments)}) }}"
+        if out.measured:
+            asked = [out.measured.get(i, argument) for i, argument in enumerate(out.arguments)]
+            call = "\n".join([f"{{ match unsafe {{ sys::{method['function']}({', '.join([raw] + asked)}) }} {{",
+                              "status if status < 0 => status,", "_ => {", *out.sized, "// SAFETY: as above.", call, "}}}"])
         on_stream = out.has_stream and handle in ("buffer", "graph")
         waits = out.has_stream and not on_stream
         returned = out.types[0] if len(out.types) == 1 else f"({', '.join(out.types)})"
         value = out.outputs[0] if len(out.outputs) == 1 else f"({', '.join(out.outputs)})"
         answer = ["// SAFETY: texts of the library are null-terminated."] * out.has_text + [f"Ok({value})"]
         safety = "// SAFETY: live handles; what is pointed to lives for the call."
-        is_shared = handle != "graph" or method["name"].startswith(("get_", "query"))
+        is_shared = handle != "graph" or bool(out.measured) or method["name"].startswith(("get_", "query"))
         shared = bool(out.held or out.more_held or out.has_stream or handle == "buffer")
 
         own = {"context": [], "graph": []}.get(handle, ["&self.core.held"])
@@ -400,7 +422,7 @@ class Objects:
                f"#[derive(Clone, {copied}Debug)]\n#[must_use]\npub struct {builder}{generics} {{\n"]
         out += [f"    {field.name}: {f'Option<{field.type}>' if field.optional else field.type},\n" for field in stored]
         out.append(f"}}\nimpl{generics} {builder}{generics} {{\n")
-        out += [base.setter(field) for field in stored if not field.is_argument]
+        out += base.setters(fields)
         out.append(comment("Creates it.")
                    + f"    pub fn create(self, context: &Context) -> Result<{name}> {{\n{create}    }}\n")
         if base.buffers(fields):
@@ -477,7 +499,7 @@ class Objects:
                    ("crate::context", ["born", "gone", "Context", "ContextHandle"]),
                    ("crate::error", ["check", "Name", "Result"]), ("crate::graph", ["Graph", "Operation", "Stream"]),
                    ("crate::held", ["hold_all", "Held", "Object"]), ("crate::layer", ["Layer"]),
-                   ("crate::operations", [name for name in values if name in other]),
+                   ("crate::shape", sorted(NAMED.values())), ("crate::operations", [name for name in values if name in other]),
                    ("crate", [name for name in values if name not in other]), ("std", ["fmt"]), ("std::ffi", ["CStr"]),
                    ("std::mem", ["size_of", "zeroed"]), ("std::ptr", ["null", "null_mut"]), ("std::sync", ["Arc"])]
         return MODULE + BANNER + base.with_imports(own, imports, self.body)

@@ -1,7 +1,8 @@
 """The operations of the safe layer: one builder for each, written from the marks in synfire.h (see generate.py).
 
-A descriptor becomes a type. The buffers, objects and names that it needs are the arguments of `new`; every other field has a
-setter. `record` appends the operation to a graph, which keeps the buffers and objects; `run`, where C has an immediate call,
+A descriptor becomes a type. The buffers, objects and names that it needs, then the numbers without a default, are the
+arguments of `new`; every other field has a setter. Where a field is given unless another one is, `with_` and the name of that
+one take its place. What is given together has one setter. `record` appends the operation to a graph, which keeps the buffers and objects; `run`, where C has an immediate call,
 holds them until it is done. All of it follows from `operations` in bindings/api/synfire.json.
 
 Three things are written by hand. Native nodes take a function of the program (native.rs). `record` and `run` of a forward
@@ -19,6 +20,7 @@ SCALARS = {"int8_t": "i8", "uint8_t": "u8", "int16_t": "i16", "uint16_t": "u16",
            "int64_t": "i64", "uint64_t": "u64", "float": "f32", "double": "f64"}
 PRELUDE = {"Box", "Clone", "Copy", "Drop", "Eq", "Err", "Fn", "Into", "Iterator", "None", "Ok", "Option", "Ord", "Result",
            "Send", "Some", "String", "Sync", "Vec"}
+NAMED = {"n_steps": "Steps", "n_neurons": "Neurons"}  # the types of these numbers, as arguments
 RESERVED = {"type", "match", "ref", "move", "in", "fn", "mod", "loop", "use", "where", "self", "impl", "box", "trait"}
 TAPED = {"forward", "backward"}
 # Fields whose setters are in pass.rs.
@@ -29,18 +31,18 @@ ACCESS = {"read": "Read", "written": "Written", "updated": "Read and written"}
 MODULE = """\
 //! Every operation of a graph as a type of its own: filled in, then recorded, or run at once.
 //!
-//! `new` takes the buffers, layers and names that the operation needs; everything else has a default and a setter. `record`
-//! appends the operation to a graph, which keeps its buffers and layers alive. `run` holds them until it is done: meanwhile
-//! mapping or launching them elsewhere is an error of [`Status::Busy`](crate::Status::Busy).
+//! `new` takes the buffers, layers, names and numbers that the operation needs; everything else has a default and a setter.
+//! `record` appends the operation to a graph, which keeps its buffers and layers alive. `run` holds them until it is done:
+//! meanwhile mapping or launching them elsewhere is an error of [`Status::Busy`](crate::Status::Busy).
 //!
 //! ```
 //! use synfire::operations::CountSpikes;
-//! use synfire::{Backend, Buffer, Context, Count, DType, Graph, Memory, Wait};
+//! use synfire::{Backend, Buffer, Context, Count, DType, Graph, Memory, Neurons, Steps, Wait};
 //!
 //! let context = Context::builder().backend(Backend::Host).create()?;
 //! let spikes = Buffer::from_array(&context, Memory::Pinned, &[[1u8, 0, 1], [0, 0, 1]])?;
 //! let counts = Buffer::<u32>::with_dtype(&context, Memory::Pinned, DType::U32, 3)?;
-//! let count = CountSpikes::new(&spikes, &counts).kind(Count::PerNeuron).n_steps(2).n_neurons(3);
+//! let count = CountSpikes::new(&spikes, &counts, Steps(2), Neurons(3)).kind(Count::PerNeuron);
 //! count.run(&context)?; // now
 //! assert_eq!(counts.to_vec()?, [1, 0, 2]);
 //! let mut graph = Graph::record(&context, |graph| count.record(graph))?; // in each replay
@@ -54,7 +56,7 @@ MODULE = """\
 //! ```compile_fail,E0505
 //! use synfire::{operations::Fill, Buffer, Graph, Operation, Result};
 //! fn fill(graph: &mut Graph, buffer: Buffer<f32>) -> Result<Operation> {
-//!     let fill = Fill::new(&buffer);
+//!     let fill = Fill::new(&buffer, 1.0);
 //!     buffer.close();
 //!     fill.record(graph)
 //! }
@@ -97,7 +99,13 @@ class Field:
 
     @property
     def is_argument(self):
-        return self.kind in ("buffer", "object", "string") and not self.optional
+        """Whether `new` takes it."""
+        needed = self.kind in ("buffer", "object", "string") and (not self.optional or "unless" in self.json)
+        return needed or bool(self.json.get("required"))
+
+    @property
+    def is_pointer(self):
+        return self.kind in ("buffer", "object", "string")
 
     @property
     def object(self):
@@ -188,9 +196,28 @@ class Generator:
             return Field(json, "number", f"[{number}; {json['array']}]" if json["array"] else number)
         return fail(f"{operation['name']}: no Rust for the field '{json['name']}' of the type '{kind}'")
 
-    def initial(self, field):
-        if field.is_argument:
-            return f"&{field.name}.core" if field.kind == "buffer" else field.name
+    @staticmethod
+    def exclusive(fields):
+        """The fields that stand in the place of others, each with what is given together with it."""
+        names = dict.fromkeys(field.json["unless"] for field in fields if "unless" in field.json)
+        return {name: [field for field in fields if name in (field.name, field.json.get("with"))] for name in names}
+
+    def has_setter(self, field, fields):
+        together = field.json.get("with")
+        return not (field.is_argument or field.kind == "length" or together
+                    or any(field in group for group in self.exclusive(fields).values()))
+
+    @staticmethod
+    def stored(field):
+        """An argument as the field that keeps it."""
+        value = f"&{field.name}.core" if field.kind == "buffer" else field.name
+        if field.name in NAMED and field.json.get("required"):
+            value += ".0"
+        return f"Some({value})" if field.optional else value
+
+    def initial(self, field, arguments=()):
+        if field in arguments:
+            return self.stored(field)
         if field.optional:
             return "None"
         if field.kind in ("buffers", "structs"):
@@ -260,7 +287,7 @@ class Generator:
             if not field:
                 return self.link(name)
             own = next(f for f in self.fields[of[0]["name"]] if f.name == field)
-            is_setter = not own.is_argument and (of[0]["name"], field) not in SPELLED
+            is_setter = self.has_setter(own, self.fields[of[0]["name"]]) and (of[0]["name"], field) not in SPELLED
             return self.link(f"{name}::{field}") if is_setter else f"`{field}` of {self.link(name)}"
 
         def answered(match):
@@ -342,32 +369,48 @@ class Generator:
         """The generics and parameters of a function that takes these."""
         letters = self.letters(fields)
         generics = ", ".join([lifetime] * bool(lifetime) + [f"{letter}: Element" for letter in letters.values()])
-        parameters = [f"{f.name}: &'a Buffer<{letters[f.name]}>" if f.kind == "buffer" else f"{f.name}: {f.type}"
-                      for f in fields]
+        types = [f"&'a Buffer<{letters[f.name]}>" if f.kind == "buffer" else
+                 NAMED[f.name] if f.name in NAMED and f.json.get("required") else f.type for f in fields]
+        parameters = [f"{f.name}: {type}" for f, type in zip(fields, types)]
         return f"<{generics}>" if generics else "", parameters
 
     def new(self, name, fields, function="new", lifetime=""):
-        """The function that makes the type of these fields: of the type itself, or of the object that it builds."""
+        """The functions that make the type of these fields: of the type itself, or of the object that it builds."""
         arguments = [field for field in fields if field.is_argument]
+        arguments.sort(key=lambda field: not field.is_pointer)  # the order is that of the header otherwise
+        out = self.made_from(name, fields, arguments, function, lifetime)
+        for other, group in self.exclusive(fields).items():
+            instead = [new for field in arguments for new in (group if field.json.get("unless") == other else [field])]
+            called = f"with_{other}" if function == "new" else f"{function}_with_{other}"
+            out += self.made_from(name, fields, instead, called, lifetime, function)
+        return out
+
+    def made_from(self, name, fields, arguments, function, lifetime, as_function=None):
         generics, parameters = self.signature(arguments, lifetime)
-        returned = "Self" if function == "new" else name + (f"<{lifetime}>" if lifetime else "")
+        is_own = (as_function or function) == "new"
+        returned = "Self" if is_own else name + (f"<{lifetime}>" if lifetime else "")
         out = []
         if arguments:
-            what = "With" if function == "new" else "Options, with"
+            what = "With" if is_own else "Options, with"
             out.append(f"    /// {what} what it needs; everything else has its default.\n    ///\n")
-            out += [self.comment(f"`{f.name}`: {self.field_doc(f)}", bullet="- ") for f in arguments]
+            docs = [re.sub(r"\s*Default: [^.]*\.", "", self.field_doc(f)) for f in arguments]
+            out += [self.comment(f"`{f.name}`: {doc}", bullet="- ") for f, doc in zip(arguments, docs)]
         else:
-            what = "With everything at its default." if function == "new" else "Options, each with its default."
+            what = "With everything at its default." if is_own else "Options, each with its default."
             out.append(f"    /// {what}\n")
         values = []
         for field in fields:
-            value = self.initial(field)
+            value = self.initial(field, arguments)
             if field.kind != "length":
                 values.append(field.name if value == field.name else f"{field.name}: {value}")
         out.append(f"    pub fn {function}{generics}({', '.join(parameters)}) -> {returned} {{\n        {name} {{ {', '.join(values)} }}\n    }}\n")
         return "".join(out)
 
-    def setter(self, field):
+    def setters(self, fields, spelled=()):
+        return [self.setter(field, [other for other in fields if other.json.get("with") == field.name])
+                for field in fields if self.has_setter(field, fields) and field.name not in spelled]
+
+    def setter(self, field, together=()):
         doc = self.comment(self.field_doc(field))
         if field.kind == "buffers":
             return (f"{doc}    ///\n    /// Each call adds one.\n    pub fn {field.name}<T: Element>(mut self, buffer: &'a Buffer<T>) -> Self {{\n"
@@ -379,10 +422,11 @@ class Generator:
             parameters = [parameter.replace("&'a str", "&str") for parameter in parameters]
             return (f"{doc}    ///\n    /// Each call adds one.\n    ///\n{entries}    pub fn {field.name}{generics}(mut self, {', '.join(parameters)}) -> Self {{\n"
                     f"        self.{field.name}.push(({', '.join(values)}));\n        self\n    }}\n")
-        generics, (parameter,) = self.signature([field])
-        value = f"&{field.name}.core" if field.kind == "buffer" else field.name
-        value = f"Some({value})" if field.optional else value
-        return f"{doc}    pub fn {field.name}{generics}(mut self, {parameter}) -> Self {{\n        self.{field.name} = {value};\n        self\n    }}\n"
+        if together:
+            doc += "    ///\n" + "".join(self.comment(f"`{f.name}`: {self.field_doc(f)}", bullet="- ") for f in together)
+        generics, parameters = self.signature([field, *together])
+        values = "".join(f"        self.{f.name} = {self.stored(f)};\n" for f in (field, *together))
+        return f"{doc}    pub fn {field.name}{generics}(mut self, {', '.join(parameters)}) -> Self {{\n{values}        self\n    }}\n"
 
     def buffers(self, fields):
         """An expression for all buffers, or None when each is there: then they are named one by one."""
@@ -391,8 +435,7 @@ class Generator:
         lists += [field for field in fields if field.kind == "structs" and any(e.kind == "buffer" for e in field.entries)]
         if not lists and not any(field.optional for field in single):
             return None
-        mixed = any(field.is_argument for field in single)
-        names = [f"Some(self.{f.name})" if f.is_argument and mixed else f"self.{f.name}" for f in single]
+        names = [f"self.{f.name}" if f.optional else f"Some(self.{f.name})" for f in single]
         optional = any(field.optional for field in single)
         parts = []
         if len(single) == 1 and optional:
@@ -563,8 +606,7 @@ class Generator:
             out.append(f"    {visibility}{field.name}: {f'Option<{field.type}>' if field.optional else field.type},\n")
         out.append(f"}}\nimpl{generics} {name}{generics} {{\n")
         out.append(self.new(name, fields))
-        out += [self.setter(field) for field in stored
-                if not field.is_argument and (operation["name"], field.name) not in SPELLED]
+        out += self.setters(fields, [name for of, name in SPELLED if of == operation["name"]])
         if not taped:
             out.append(self.record(operation, fields))
             out.append(self.run(operation, fields) if operation["run"] else "")
@@ -602,7 +644,7 @@ class Generator:
         imports = [("crate::buffer", ["Buffer", "Core as BufferCore", "Element"]), ("crate::context", ["Context"]),
                    ("crate::error", ["check", "Name", "Result"]), ("crate::graph", ["Graph", "Operation"]),
                    ("crate::held", ["hold_all", "Held"]), ("crate::layer", ["Layer"]), ("crate::objects", ["all_held", *objects]),
-                   ("crate", values),
+                   ("crate::shape", sorted(NAMED.values())), ("crate", values),
                    ("std::mem", ["size_of"]), ("std::ptr", ["null", "null_mut"]), ("std::sync", ["Arc"])]
         return MODULE + BANNER + self.with_imports(own, imports, self.body)
 

@@ -37,9 +37,7 @@ std::uint32_t bits_of(float number) {
 }
 
 synfire::Synapse make_synapse(const synfire::Context& context, int n_inputs, int n_outputs, std::uint64_t seed) {
-  synfire_synapse_desc desc = SYNFIRE_SYNAPSE_DESC_INIT;
-  desc.n_inputs = n_inputs;
-  desc.n_outputs = n_outputs;
+  synfire_synapse_desc desc = synfire::synapse_desc(n_inputs, n_outputs);
   desc.bias = 1;
   desc.gain = 2;
   desc.seed = seed;
@@ -47,18 +45,13 @@ synfire::Synapse make_synapse(const synfire::Context& context, int n_inputs, int
 }
 
 void run() {
-  synfire_context_desc host = SYNFIRE_CONTEXT_DESC_INIT;
-  host.backend = SYNFIRE_BACKEND_HOST;
-  const synfire::Context context(host);
-  const auto layer_desc = [](std::int32_t model, int neurons) {
-    synfire_layer_desc desc = synfire::layer_desc(model, synfire::steps{steps}, synfire::neurons{neurons});
-    desc.batch = batch;
-    return desc;
-  };
+  const synfire::Context context(synfire::context_desc(SYNFIRE_BACKEND_HOST));
+  constexpr synfire::steps t{steps};
   const synfire::Synapse first = make_synapse(context, inputs, hidden_neurons, 1),
                          second = make_synapse(context, hidden_neurons, classes, 2);
-  const synfire::Layer hidden(context, layer_desc(SYNFIRE_MODEL_LIF, hidden_neurons)),
-      readout(context, layer_desc(SYNFIRE_MODEL_LI, classes));
+  const synfire::Layer hidden(context,
+                              synfire::layer_desc(SYNFIRE_MODEL_LIF, t, synfire::neurons{hidden_neurons}, batch)),
+      readout(context, synfire::layer_desc(SYNFIRE_MODEL_LI, t, synfire::neurons{classes}, batch));
 
   const auto buffer = [&context](std::int32_t dtype, int count) {
     synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
@@ -81,55 +74,38 @@ void run() {
                         grad_x = sequence(hidden_neurons);
   write_samples(rates.data<float>(), labels.data<std::uint32_t>());
 
-  synfire_optimizer_desc adam_desc = synfire::optimizer_desc(SYNFIRE_OPTIMIZER_KIND_ADAM, 0.02);
-  synfire::Optimizer adam(context, adam_desc);
+  synfire::Optimizer adam(context, synfire::optimizer_desc(SYNFIRE_OPTIMIZER_KIND_ADAM, 0.02));
   for (const synfire::Synapse* const synapse : {&first, &second}) {
     adam.add_weights(*synapse, 1, 1);
     adam.add_bias(*synapse, 1, 0);
   }
 
-  synfire_encode_bernoulli_desc encode = SYNFIRE_ENCODE_BERNOULLI_DESC_INIT;
-  encode.n_steps = steps;
-  encode.n_neurons = inputs;
-  encode.batch = batch;
-  encode.rates = rates;
-  encode.spikes = samples;
-  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT, readout_forward = SYNFIRE_FORWARD_DESC_INIT;
-  forward.x = x;
-  forward.spikes = spikes;
+  synfire_forward_desc forward = synfire::forward_desc(x, spikes), readout_forward = synfire::forward_desc(readout_x);
   forward.v_init = hidden_rest;  // 0: every replay starts at rest
-  readout_forward.x = readout_x;
   readout_forward.v_init = readout_rest;
   readout_forward.v_seq = v;
-  synfire_loss_desc entropy = SYNFIRE_LOSS_DESC_INIT;
-  entropy.n_classes = classes;
+  synfire_loss_desc entropy = synfire::loss_desc(scores, labels, classes);
   entropy.batch = batch;
-  entropy.source = scores;
-  entropy.labels = labels;
   entropy.loss = loss;
   entropy.n_correct = correct;
   entropy.gradient = grad_scores;
-  synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT, readout_backward = SYNFIRE_BACKWARD_DESC_INIT;
+  synfire_backward_desc readout_backward = synfire::backward_desc(nullptr, grad_readout_x);
   readout_backward.grad_v_seq = grad_v;
-  readout_backward.grad_x_seq = grad_readout_x;
-  backward.grad_spike_seq = grad_spikes;
-  backward.grad_x_seq = grad_x;
 
-  const synfire::steps t{steps};
   synfire::Graph step(context);
-  step.record_encode_bernoulli(encode);
+  step.record_encode_bernoulli(synfire::encode_bernoulli_desc(rates, samples, t, synfire::neurons{inputs}, batch));
   step.record_synapse_forward(first, synfire::synapse_forward_desc(samples, x, t, batch));
   step.record_forward(hidden, forward);
   step.record_synapse_forward(second, synfire::synapse_forward_desc(spikes, readout_x, t, batch));
   step.record_forward(readout, readout_forward);
   step.record_reduce(
-      synfire::reduce_desc(v, scores, SYNFIRE_REDUCE_MEAN, SYNFIRE_AXIS_STEPS, t, synfire::neurons{classes}, batch));
+      synfire::reduce_desc(v, scores, t, synfire::neurons{classes}, SYNFIRE_REDUCE_MEAN, SYNFIRE_AXIS_STEPS, batch));
   step.record_loss(entropy);
-  step.record_reduce_backward(synfire::reduce_backward_desc(grad_scores, grad_v, SYNFIRE_REDUCE_MEAN,
-                                                            SYNFIRE_AXIS_STEPS, t, synfire::neurons{classes}, batch));
+  step.record_reduce_backward(synfire::reduce_backward_desc(grad_scores, grad_v, t, synfire::neurons{classes},
+                                                            SYNFIRE_REDUCE_MEAN, SYNFIRE_AXIS_STEPS, batch));
   step.record_backward(readout, readout_backward);
   step.record_synapse_backward(second, synfire::synapse_backward_desc(grad_readout_x, t, batch, spikes, grad_spikes));
-  step.record_backward(hidden, backward);
+  step.record_backward(hidden, synfire::backward_desc(grad_spikes, grad_x));
   step.record_synapse_backward(first, synfire::synapse_backward_desc(grad_x, t, batch, samples));
   step.record_optimizer_step(adam, synfire::optimizer_step_desc());
   step.instantiate();

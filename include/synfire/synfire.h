@@ -103,6 +103,9 @@
 /* Marks for tools that read this header, such as the generators of the bindings; they expand to nothing.
  *
  * SYNFIRE_NULLABLE        a pointer or handle that may be null
+ * SYNFIRE_WITH(other)     one that is given exactly if another field, which may be null, is given
+ * SYNFIRE_UNLESS(other)   one that is given exactly if that field is null
+ * SYNFIRE_REQUIRED        a number that has no default
  * SYNFIRE_READ(shape)     a buffer that the operation reads, with its shape as written in the documentation
  * SYNFIRE_WRITTEN(shape)  a buffer that it writes
  * SYNFIRE_UPDATED(shape)  a buffer that it reads and writes
@@ -113,6 +116,9 @@
  * SYNFIRE_FIELD(field, marks) on the descriptor that a function takes: the marks of a field in this function */
 #ifndef SYNFIRE_NULLABLE
 #define SYNFIRE_NULLABLE
+#define SYNFIRE_WITH(other)
+#define SYNFIRE_UNLESS(other)
+#define SYNFIRE_REQUIRED
 #define SYNFIRE_READ(shape)
 #define SYNFIRE_WRITTEN(shape)
 #define SYNFIRE_UPDATED(shape)
@@ -767,9 +773,9 @@ typedef struct synfire_layer_desc {
   /** One of `SYNFIRE_MODEL_*`, or an id from synfire_model_id(). Default: LIF. */
   int32_t model SYNFIRE_ONE_OF(SYNFIRE_MODEL);
   /** Steps T of one forward, at least 1. */
-  int64_t n_steps;
+  int64_t n_steps SYNFIRE_REQUIRED;
   /** Neurons N of one batch row, at least 1. */
-  int64_t n_neurons;
+  int64_t n_neurons SYNFIRE_REQUIRED;
   /** Batch rows B that share the parameters. Default: 1. */
   int64_t batch;
   /** Storage type of the sequences `[T, B, N]`: one of `SYNFIRE_DTYPE_F32` (default), `SYNFIRE_DTYPE_F16`,
@@ -869,8 +875,8 @@ typedef struct synfire_forward_desc {
   uint32_t struct_size;
   /** One of `SYNFIRE_TAPE_*`. Default: recompute. */
   int32_t tape SYNFIRE_ONE_OF(SYNFIRE_TAPE);
-  /** X `[T, B, N]`, read. Null exactly if `synapse` is given. */
-  synfire_buffer x SYNFIRE_READ("[T, B, N]");
+  /** X `[T, B, N]`, read. Given exactly if `synapse` is not. */
+  synfire_buffer x SYNFIRE_READ("[T, B, N]") SYNFIRE_UNLESS(synapse);
   /** S, written: dense `[T, B, N]` of 0 and 1 (of the type of other sequences, or ::SYNFIRE_DTYPE_U8),
    *  ::SYNFIRE_DTYPE_BITS `[T, B, ceil(N/32)]`, or ::SYNFIRE_DTYPE_TIME_BITS `[ceil(T/32), B, N]`. Optional; LI has
    *  none. */
@@ -900,7 +906,7 @@ typedef struct synfire_forward_desc {
   synfire_synapse synapse SYNFIRE_NULLABLE;
   /** What the synapse reads, as synfire_synapse_forward_desc::input. Given exactly if `synapse` is. The backward reads
    *  it again for gradients of weights, so it must not change until then. */
-  synfire_buffer synapse_input SYNFIRE_READ("spikes [T, B, K]") SYNFIRE_NULLABLE;
+  synfire_buffer synapse_input SYNFIRE_READ("spikes [T, B, K]") SYNFIRE_WITH(synapse);
   /** As synfire_synapse_forward_desc::n_active: X of other rows is +0, and they count in no gradient of the synapse, nor
    *  do rows that are not active in the layer (synfire_layer_set_n_active()). Only with `synapse`. */
   synfire_buffer n_active SYNFIRE_READ("[1]") SYNFIRE_NULLABLE;
@@ -1393,9 +1399,9 @@ typedef struct synfire_convert_spikes_desc {
   /** Must be zero. */
   uint32_t reserved;
   /** Steps T, at least 1. */
-  int64_t n_steps;
+  int64_t n_steps SYNFIRE_REQUIRED;
   /** Neurons N of one batch row, at least 1. */
-  int64_t n_neurons;
+  int64_t n_neurons SYNFIRE_REQUIRED;
   /** Batch rows B. Default: 1. */
   int64_t batch;
   /** Read. Dense `[T, B, N]` in f32, f64, f16, bf16 or u8, where every non-zero element is a spike: NaNs and subnormal
@@ -1428,9 +1434,9 @@ typedef struct synfire_count_spikes_desc {
   /** One of `SYNFIRE_COUNT_*`. Default: per neuron. */
   int32_t kind SYNFIRE_ONE_OF(SYNFIRE_COUNT);
   /** Steps T, at least 1. */
-  int64_t n_steps;
+  int64_t n_steps SYNFIRE_REQUIRED;
   /** Neurons N of one batch row, at least 1. */
-  int64_t n_neurons;
+  int64_t n_neurons SYNFIRE_REQUIRED;
   /** Batch rows B. Default: 1. */
   int64_t batch;
   /** Read, in any format that synfire_convert_spikes_desc::source may have. */
@@ -1459,9 +1465,9 @@ typedef struct synfire_encode_bernoulli_desc {
   /** 0 (default): `rates` is `[B, N]`, the same in every step. 1: `rates` is `[T, B, N]`. */
   int32_t rates_per_step SYNFIRE_FLAG;
   /** Steps T, at least 1. */
-  int64_t n_steps;
+  int64_t n_steps SYNFIRE_REQUIRED;
   /** Neurons N of one batch row, at least 1, at most 2^34. */
-  int64_t n_neurons;
+  int64_t n_neurons SYNFIRE_REQUIRED;
   /** Batch rows B, at most 2^32. Default: 1. */
   int64_t batch;
   /** Read: f32, f16 or bf16. */
@@ -1561,11 +1567,11 @@ typedef struct synfire_gather_rows_desc {
   /** Must be zero. */
   uint32_t reserved;
   /** Rows R of the data set, at least 1. */
-  int64_t n_rows;
+  int64_t n_rows SYNFIRE_REQUIRED;
   /** Steps T of a row. Default: 1. */
   int64_t n_steps;
   /** Elements N of one step of a row, at least 1. */
-  int64_t n_elements;
+  int64_t n_elements SYNFIRE_REQUIRED;
   /** Batch rows B. Default: 1. */
   int64_t batch;
   /** Read, of any type. A `row_pitch` is the distance from one row to the next. On a CUDA context, device memory or,
@@ -1611,7 +1617,7 @@ typedef struct synfire_shuffle_desc {
   /** 1: rows are not permuted, as for an evaluation. Default: 0. */
   int32_t in_order SYNFIRE_FLAG;
   /** Rows R of the data set, at least 1, at most 2^32 - 1. */
-  int64_t n_rows;
+  int64_t n_rows SYNFIRE_REQUIRED;
   /** Rows B of a batch, at most 2^32 - 1. Default: 1. */
   int64_t batch;
   /** 1: every batch is full, and an epoch leaves out the R mod B rows that come last in its order; B must not exceed R.
@@ -1724,9 +1730,9 @@ typedef struct synfire_reduce_desc {
   /** Must be zero. */
   uint32_t reserved;
   /** Steps T, at least 1. */
-  int64_t n_steps;
+  int64_t n_steps SYNFIRE_REQUIRED;
   /** Neurons N of one batch row, at least 1. */
-  int64_t n_neurons;
+  int64_t n_neurons SYNFIRE_REQUIRED;
   /** Batch rows B. Default: 1. */
   int64_t batch;
   /** Read: numbers `[T, B, N]` in f32, f64, f16, bf16 or u32 (counts), or spikes `[T, B, N]` in ::SYNFIRE_DTYPE_U8,
@@ -1765,9 +1771,9 @@ typedef struct synfire_reduce_backward_desc {
    *  elements are written. */
   int32_t accumulate SYNFIRE_FLAG;
   /** Steps T, at least 1. */
-  int64_t n_steps;
+  int64_t n_steps SYNFIRE_REQUIRED;
   /** Neurons N of one batch row, at least 1. */
-  int64_t n_neurons;
+  int64_t n_neurons SYNFIRE_REQUIRED;
   /** Batch rows B. Default: 1. */
   int64_t batch;
   /** Read: dL/d(destination), `[B, N]` over the steps, `[T, N]` over the batch; f32 or f64. */
@@ -1813,15 +1819,15 @@ typedef struct synfire_rate_loss_desc {
   /** 0 (default): the rate of each neuron is drawn to the target. 1: the mean rate of the layer is. */
   int32_t whole_layer SYNFIRE_FLAG;
   /** Steps T, at least 1. */
-  int64_t n_steps;
+  int64_t n_steps SYNFIRE_REQUIRED;
   /** Neurons N of one batch row, at least 1. */
-  int64_t n_neurons;
+  int64_t n_neurons SYNFIRE_REQUIRED;
   /** Batch rows B. Default: 1. */
   int64_t batch;
   /** Spikes per step, finite. The operation's value `"target"`. */
-  double target;
+  double target SYNFIRE_REQUIRED;
   /** Factor of the loss, finite. The operation's value `"strength"`. */
-  double strength;
+  double strength SYNFIRE_REQUIRED;
   /** Read, in any format that synfire_convert_spikes_desc::source may have. */
   synfire_buffer spikes SYNFIRE_READ("spikes [T, B, N]");
   /** How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as T. Null
@@ -1903,14 +1909,14 @@ typedef struct synfire_loss_desc {
   /** Steps T. Default: 1. T * B must be below 2^32. */
   int64_t n_steps;
   /** Classes C, or outputs, at least 1 and below 2^31. */
-  int64_t n_classes;
+  int64_t n_classes SYNFIRE_REQUIRED;
   /** Batch rows B. Default: 1. */
   int64_t batch;
   /** Predictions (for a cross-entropy: logits), read: f32, f64, f16, bf16 or u32 (counts of spikes, rounded to f32). */
   synfire_buffer source SYNFIRE_READ("[T, B, C]");
-  /** The class of each row, or of each step with `targets_per_step`, read: u32. Either `labels` or `targets` is
-   *  needed. */
-  synfire_buffer labels SYNFIRE_READ("[B] or [T, B]") SYNFIRE_NULLABLE;
+  /** The class of each row, or of each step with `targets_per_step`, read: u32. Given exactly if `targets` are
+   *  not. */
+  synfire_buffer labels SYNFIRE_READ("[B] or [T, B]") SYNFIRE_UNLESS(targets);
   /** The target of each element, or with `targets_per_step` of each step, read: f32, or f64 with an f64 source. For a
    *  cross-entropy they are the probabilities of the classes. */
   synfire_buffer targets SYNFIRE_READ("[B, C] or [T, B, C]") SYNFIRE_NULLABLE;
@@ -2227,7 +2233,7 @@ typedef struct synfire_fill_desc {
   synfire_buffer buffer SYNFIRE_WRITTEN("any");
   /** The new value of every element, rounded to the buffer's type as by synfire_buffer_fill(). The operation's value
    *  `"value"`. */
-  double value;
+  double value SYNFIRE_REQUIRED;
 } synfire_fill_desc;
 
 /** All zeros except for `struct_size`. */
@@ -2247,10 +2253,10 @@ typedef struct synfire_scale_add_desc {
    *  otherwise. */
   synfire_buffer destination SYNFIRE_UPDATED("that of source");
   /** Finite; rounded to the type of the arithmetic. The operation's value `"scale"`. */
-  double scale;
+  double scale SYNFIRE_REQUIRED;
   /** Finite; rounded to the type of the arithmetic. With 0, `destination` is not read, so that a NaN in it does not
    *  persist. The operation's value `"keep"`. */
-  double keep;
+  double keep SYNFIRE_REQUIRED;
 } synfire_scale_add_desc;
 
 /** All zeros except for `struct_size`. */
@@ -2277,7 +2283,7 @@ typedef struct synfire_update_parameter_desc {
   /** dL/dp, read: f32 (f64 in an f64 layer), one element, or N if the parameter is one number per neuron. */
   synfire_buffer gradient SYNFIRE_READ("[1] or [N]");
   /** Finite. The operation's value `"learning_rate"`. */
-  double learning_rate;
+  double learning_rate SYNFIRE_REQUIRED;
   /** The smallest value that the parameter may take, in addition to its own range. */
   double lower;
   /** The largest value that the parameter may take, in addition to its own range. */
@@ -2934,9 +2940,9 @@ typedef struct synfire_synapse_desc {
   /** One of `SYNFIRE_INPUT_*`. Default: spikes. */
   int32_t input_kind SYNFIRE_ONE_OF(SYNFIRE_INPUT);
   /** Inputs K, 1 to 2^29. */
-  int64_t n_inputs;
+  int64_t n_inputs SYNFIRE_REQUIRED;
   /** Outputs N, at least 1. */
-  int64_t n_outputs;
+  int64_t n_outputs SYNFIRE_REQUIRED;
   /** Type of weights, bias, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`. */
   int32_t dtype SYNFIRE_ONE_OF(SYNFIRE_DTYPE);
   /** 1: with a bias. Default 0: without. */
@@ -3008,7 +3014,7 @@ typedef struct synfire_synapse_forward_desc {
   /** Must be zero. */
   uint32_t reserved;
   /** Steps T, at least 1. */
-  int64_t n_steps;
+  int64_t n_steps SYNFIRE_REQUIRED;
   /** Batch rows B. Default: 1. */
   int64_t batch;
   /** Read. Spikes in any format, or values: f32, f16 or bf16 (f64 in an f64 synapse). */
@@ -3022,7 +3028,7 @@ typedef struct synfire_synapse_forward_desc {
    *  synfire_dropout() draws them, read. Others count as +0. Default: all inputs count, and nothing is scaled. */
   synfire_buffer input_mask SYNFIRE_READ("[B, K]") SYNFIRE_NULLABLE;
   /** The factor on W x, f32 (f64 in an f64 synapse), read. Needed with `input_mask`, and only with it. */
-  synfire_buffer input_scale SYNFIRE_READ("[1]") SYNFIRE_NULLABLE;
+  synfire_buffer input_scale SYNFIRE_READ("[1]") SYNFIRE_WITH(input_mask);
 } synfire_synapse_forward_desc;
 
 /** All zeros except for `struct_size`. */
@@ -3049,7 +3055,7 @@ typedef struct synfire_synapse_backward_desc {
   /** 1: gradients of weights and bias are added to what the synapse holds. Default 0: they replace it. */
   int32_t add_gradients SYNFIRE_FLAG;
   /** Steps T, at least 1. */
-  int64_t n_steps;
+  int64_t n_steps SYNFIRE_REQUIRED;
   /** Batch rows B. Default: 1. */
   int64_t batch;
   /** dL/dy, read: f32 (f64 in an f64 synapse). */
@@ -3067,7 +3073,7 @@ typedef struct synfire_synapse_backward_desc {
   /** As synfire_synapse_forward_desc::input_mask, and the same as in the forward. */
   synfire_buffer input_mask SYNFIRE_READ("[B, K]") SYNFIRE_NULLABLE;
   /** As synfire_synapse_forward_desc::input_scale, and the same as in the forward. */
-  synfire_buffer input_scale SYNFIRE_READ("[1]") SYNFIRE_NULLABLE;
+  synfire_buffer input_scale SYNFIRE_READ("[1]") SYNFIRE_WITH(input_mask);
 } synfire_synapse_backward_desc;
 
 /** All zeros except for `struct_size`. */
@@ -3089,7 +3095,7 @@ typedef struct synfire_dropout_desc {
   /** Must be zero. */
   uint32_t reserved;
   /** Neurons N of one batch row, at least 1, at most 2^34. */
-  int64_t n_neurons;
+  int64_t n_neurons SYNFIRE_REQUIRED;
   /** Batch rows B, at most 2^32. Default: 1. */
   int64_t batch;
   /** The probability p with which a neuron is dropped, from 0 (default) to less than 1. The operation's value

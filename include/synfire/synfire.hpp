@@ -785,6 +785,26 @@ inline synfire_forward_desc forward_desc(synfire_buffer x, synfire_buffer spikes
 }
 
 /**
+ * Describes a forward pass whose X a synapse makes.
+ *
+ * @param synapse       The synapse in the place of X.
+ * @param synapse_input What the synapse reads.
+ * @param spikes        S, written; may be null.
+ * @param tape          One of `SYNFIRE_TAPE_*`.
+ * @return The descriptor, with defaults for everything else.
+ */
+inline synfire_forward_desc forward_desc(synfire_synapse synapse, synfire_buffer synapse_input,
+                                         synfire_buffer spikes = nullptr,
+                                         std::int32_t tape = SYNFIRE_TAPE_RECOMPUTE) noexcept {
+  auto desc = detail::empty<synfire_forward_desc>();
+  desc.tape = tape;
+  desc.synapse = synapse;
+  desc.synapse_input = synapse_input;
+  desc.spikes = spikes;
+  return desc;
+}
+
+/**
  * Describes a backward pass.
  *
  * @param grad_spike_seq dL/dS, read; null means zero.
@@ -862,21 +882,21 @@ constexpr synfire_convert_spikes_desc convert_spikes_desc(synfire_buffer source,
  *                  packed.
  * @param counts    Written, not added to: ::SYNFIRE_DTYPE_U32 or ::SYNFIRE_DTYPE_U64. The type must be able to hold the
  *                  largest count that the shape allows. Must not overlap `spikes`. Shape: `[B, N]`, `[T]` or `[1]`.
- * @param kind      One of `SYNFIRE_COUNT_*`.
  * @param n_steps   Steps T, at least 1.
  * @param n_neurons Neurons N of one batch row, at least 1.
+ * @param kind      One of `SYNFIRE_COUNT_*`. Default: per neuron.
  * @param batch     Batch rows B. Default: 1.
  * @return The descriptor.
  */
-constexpr synfire_count_spikes_desc count_spikes_desc(synfire_buffer spikes, synfire_buffer counts, std::int32_t kind,
-                                                      steps n_steps, neurons n_neurons,
+constexpr synfire_count_spikes_desc count_spikes_desc(synfire_buffer spikes, synfire_buffer counts, steps n_steps,
+                                                      neurons n_neurons, std::int32_t kind = SYNFIRE_COUNT_PER_NEURON,
                                                       std::int64_t batch = 1) noexcept {
   auto desc = detail::empty<synfire_count_spikes_desc>();
   desc.spikes = spikes;
   desc.counts = counts;
-  desc.kind = kind;
   desc.n_steps = n_steps.count;
   desc.n_neurons = n_neurons.count;
+  desc.kind = kind;
   desc.batch = batch;
   return desc;
 }
@@ -995,10 +1015,10 @@ constexpr synfire_shuffle_desc shuffle_desc(synfire_buffer indices, std::int64_t
  * @param destination Written: `[B, N]` over the steps, `[T, N]` over the batch. f64 for an f64 source, f32 for f32, f16
  *                    and bf16, either one for u32 and packed or u8 spikes. Must not overlap another buffer of the
  *                    operation.
- * @param reduction   One of `SYNFIRE_REDUCE_*`.
- * @param axis        One of `SYNFIRE_AXIS_*`.
  * @param n_steps     Steps T, at least 1.
  * @param n_neurons   Neurons N of one batch row, at least 1.
+ * @param reduction   One of `SYNFIRE_REDUCE_*`. Default: the sum.
+ * @param axis        One of `SYNFIRE_AXIS_*`. Default: the steps.
  * @param batch       Batch rows B. Default: 1.
  * @param lengths     How many steps of each batch row count, from the first on: u32, read in every run. Above T counts
  *                    as T. Null (default): all T. Shape: `[B]`.
@@ -1006,17 +1026,18 @@ constexpr synfire_shuffle_desc shuffle_desc(synfire_buffer indices, std::int64_t
  *                    (default): all B. Shape: `[1]`.
  * @return The descriptor.
  */
-constexpr synfire_reduce_desc reduce_desc(synfire_buffer source, synfire_buffer destination, std::int32_t reduction,
-                                          std::int32_t axis, steps n_steps, neurons n_neurons, std::int64_t batch = 1,
+constexpr synfire_reduce_desc reduce_desc(synfire_buffer source, synfire_buffer destination, steps n_steps,
+                                          neurons n_neurons, std::int32_t reduction = SYNFIRE_REDUCE_SUM,
+                                          std::int32_t axis = SYNFIRE_AXIS_STEPS, std::int64_t batch = 1,
                                           synfire_buffer lengths = nullptr,
                                           synfire_buffer n_active = nullptr) noexcept {
   auto desc = detail::empty<synfire_reduce_desc>();
   desc.source = source;
   desc.destination = destination;
-  desc.reduction = reduction;
-  desc.axis = axis;
   desc.n_steps = n_steps.count;
   desc.n_neurons = n_neurons.count;
+  desc.reduction = reduction;
+  desc.axis = axis;
   desc.batch = batch;
   desc.lengths = lengths;
   desc.n_active = n_active;
@@ -1033,10 +1054,10 @@ constexpr synfire_reduce_desc reduce_desc(synfire_buffer source, synfire_buffer 
  * @param grad_source      Written, or added to: dL/d(source) `[T, B, N]`, such as synfire_backward_desc::grad_spike_seq
  *                         or synfire_backward_desc::grad_v_seq. f64 if `grad_destination` is f64, otherwise f32, f16 or
  *                         bf16. Must not overlap another buffer of the operation.
- * @param reduction        One of `SYNFIRE_REDUCE_*`.
- * @param axis             One of `SYNFIRE_AXIS_*`.
  * @param n_steps          Steps T, at least 1.
  * @param n_neurons        Neurons N of one batch row, at least 1.
+ * @param reduction        One of `SYNFIRE_REDUCE_*`. Default: the sum.
+ * @param axis             One of `SYNFIRE_AXIS_*`. Default: the steps.
  * @param batch            Batch rows B. Default: 1.
  * @param source           Read: synfire_reduce_desc::source, for a maximum, which needs it. Other reductions do not use
  *                         it. Shape: `[T, B, N]`, dense or packed.
@@ -1044,19 +1065,17 @@ constexpr synfire_reduce_desc reduce_desc(synfire_buffer source, synfire_buffer 
  * @param n_active         As in the reduction. Shape: `[1]`.
  * @return The descriptor; `accumulate` may be set in it.
  */
-constexpr synfire_reduce_backward_desc reduce_backward_desc(synfire_buffer grad_destination, synfire_buffer grad_source,
-                                                            std::int32_t reduction, std::int32_t axis, steps n_steps,
-                                                            neurons n_neurons, std::int64_t batch = 1,
-                                                            synfire_buffer source = nullptr,
-                                                            synfire_buffer lengths = nullptr,
-                                                            synfire_buffer n_active = nullptr) noexcept {
+constexpr synfire_reduce_backward_desc reduce_backward_desc(
+    synfire_buffer grad_destination, synfire_buffer grad_source, steps n_steps, neurons n_neurons,
+    std::int32_t reduction = SYNFIRE_REDUCE_SUM, std::int32_t axis = SYNFIRE_AXIS_STEPS, std::int64_t batch = 1,
+    synfire_buffer source = nullptr, synfire_buffer lengths = nullptr, synfire_buffer n_active = nullptr) noexcept {
   auto desc = detail::empty<synfire_reduce_backward_desc>();
   desc.grad_destination = grad_destination;
   desc.grad_source = grad_source;
-  desc.reduction = reduction;
-  desc.axis = axis;
   desc.n_steps = n_steps.count;
   desc.n_neurons = n_neurons.count;
+  desc.reduction = reduction;
+  desc.axis = axis;
   desc.batch = batch;
   desc.source = source;
   desc.lengths = lengths;
@@ -1115,15 +1134,12 @@ constexpr synfire_rate_loss_desc rate_loss_desc(synfire_buffer spikes, steps n_s
  *
  * @param source          Predictions (for a cross-entropy: logits), read: f32, f64, f16, bf16 or u32 (counts of spikes,
  *                        rounded to f32). Shape: `[T, B, C]`.
- * @param kind            One of `SYNFIRE_LOSS_*`.
+ * @param labels          The class of each row, or of each step with `targets_per_step`, read: u32. Given exactly if
+ *                        `targets` are not. Shape: `[B]` or `[T, B]`.
  * @param n_classes       Classes C, or outputs, at least 1 and below 2^31.
+ * @param kind            One of `SYNFIRE_LOSS_*`. Default: cross-entropy.
  * @param n_steps         Steps T. Default: 1. T * B must be below 2^32.
  * @param batch           Batch rows B. Default: 1.
- * @param labels          The class of each row, or of each step with `targets_per_step`, read: u32. Either `labels` or
- *                        `targets` is needed. Shape: `[B]` or `[T, B]`.
- * @param targets         The target of each element, or with `targets_per_step` of each step, read: f32, or f64 with an
- *                        f64 source. For a cross-entropy they are the probabilities of the classes. Shape: `[B, C]` or
- *                        `[T, B, C]`.
  * @param lengths         How many steps of each batch row count, from the first on, read: u32. Above T counts as T.
  *                        Null (default): all T. Shape: `[B]`.
  * @param n_active        How many batch rows count, from the first on, read: u32. Above B counts as B. Null (default):
@@ -1150,9 +1166,9 @@ constexpr synfire_rate_loss_desc rate_loss_desc(synfire_buffer spikes, steps n_s
  * @param ignored_label   Any number, a class or not; used with `ignores_label`.
  * @return The descriptor; `targets_per_step`, `ignores_label`, `sum`, `accumulate` and `add_gradient` may be set in it.
  */
-constexpr synfire_loss_desc loss_desc(synfire_buffer source, std::int32_t kind, std::int64_t n_classes,
-                                      steps n_steps = steps{1}, std::int64_t batch = 1, synfire_buffer labels = nullptr,
-                                      synfire_buffer targets = nullptr, synfire_buffer lengths = nullptr,
+constexpr synfire_loss_desc loss_desc(synfire_buffer source, synfire_buffer labels, std::int64_t n_classes,
+                                      std::int32_t kind = SYNFIRE_LOSS_CROSS_ENTROPY, steps n_steps = steps{1},
+                                      std::int64_t batch = 1, synfire_buffer lengths = nullptr,
                                       synfire_buffer n_active = nullptr, synfire_buffer sample_weights = nullptr,
                                       synfire_buffer class_weights = nullptr, synfire_buffer loss = nullptr,
                                       synfire_buffer losses = nullptr, synfire_buffer n_correct = nullptr,
@@ -1161,12 +1177,84 @@ constexpr synfire_loss_desc loss_desc(synfire_buffer source, std::int32_t kind, 
                                       double gradient_scale = 0, std::uint32_t ignored_label = 0) noexcept {
   auto desc = detail::empty<synfire_loss_desc>();
   desc.source = source;
-  desc.kind = kind;
+  desc.labels = labels;
   desc.n_classes = n_classes;
+  desc.kind = kind;
   desc.n_steps = n_steps.count;
   desc.batch = batch;
-  desc.labels = labels;
+  desc.lengths = lengths;
+  desc.n_active = n_active;
+  desc.sample_weights = sample_weights;
+  desc.class_weights = class_weights;
+  desc.loss = loss;
+  desc.losses = losses;
+  desc.n_correct = n_correct;
+  desc.n_counted = n_counted;
+  desc.predictions = predictions;
+  desc.gradient = gradient;
+  desc.label_smoothing = label_smoothing;
+  desc.gradient_scale = gradient_scale;
+  desc.ignored_label = ignored_label;
+  return desc;
+}
+
+/**
+ * Fills in a ::synfire_loss_desc.
+ *
+ * A loss of predictions x `[T, B, C]` against labels or targets, with its gradient and the number of correct
+ * predictions. Each step t of each batch row b is one sample. The definitions are those of PyTorch's `CrossEntropyLoss`
+ * and `MSELoss`; what differs from them says so.
+ *
+ * @param source          Predictions (for a cross-entropy: logits), read: f32, f64, f16, bf16 or u32 (counts of spikes,
+ *                        rounded to f32). Shape: `[T, B, C]`.
+ * @param targets         The target of each element, or with `targets_per_step` of each step, read: f32, or f64 with an
+ *                        f64 source. For a cross-entropy they are the probabilities of the classes. Shape: `[B, C]` or
+ *                        `[T, B, C]`.
+ * @param n_classes       Classes C, or outputs, at least 1 and below 2^31.
+ * @param kind            One of `SYNFIRE_LOSS_*`. Default: cross-entropy.
+ * @param n_steps         Steps T. Default: 1. T * B must be below 2^32.
+ * @param batch           Batch rows B. Default: 1.
+ * @param lengths         How many steps of each batch row count, from the first on, read: u32. Above T counts as T.
+ *                        Null (default): all T. Shape: `[B]`.
+ * @param n_active        How many batch rows count, from the first on, read: u32. Above B counts as B. Null (default):
+ *                        all B. Shape: `[1]`.
+ * @param sample_weights  The weight of each batch row, read: f32. Null (default): all 1. Shape: `[B]`.
+ * @param class_weights   The weight of each class, read: f32. Null (default): all 1. Shape: `[C]`.
+ * @param loss            The loss, written, or added to with `accumulate`: f32 or f64. It is computed in f64 and
+ *                        rounded once. Optional, as are all outputs; at least one is needed. Shape: `[1]`.
+ * @param losses          The loss of each sample, as above, not divided by anything, written: f32, or f64 with an f64
+ *                        source. Shape: `[T, B]`.
+ * @param n_correct       How many samples that count have a prediction equal to their label, written, or added to with
+ *                        `accumulate`: u32, which stays at the largest number once it is reached. Needs `labels`.
+ *                        Shape: `[1]`.
+ * @param n_counted       How many samples count, likewise. Shape: `[1]`.
+ * @param predictions     The class with the largest prediction, written: u32. Of several, the lowest one; a NaN is
+ *                        above every number, as in PyTorch. 0 for steps beyond `lengths` and rows beyond `n_active`.
+ *                        Shape: `[T, B]`.
+ * @param gradient        dL/dx, written, or added to with `add_gradient`: f32, or f64 with an f64 source. It may be
+ *                        synfire_backward_desc::grad_v_seq or synfire_backward_desc::grad_spike_seq of the layer that
+ *                        made `source`. Shape: `[T, B, C]`.
+ * @param label_smoothing From 0 (default) to 1; cross-entropy only. The operation's value `"label_smoothing"`.
+ * @param gradient_scale  A finite factor of the gradient, not of the loss, such as for 16-bit layers. 0 (default): 1.
+ *                        The operation's value `"gradient_scale"`, for which 0 is 0.
+ * @param ignored_label   Any number, a class or not; used with `ignores_label`.
+ * @return The descriptor; `targets_per_step`, `ignores_label`, `sum`, `accumulate` and `add_gradient` may be set in it.
+ */
+constexpr synfire_loss_desc loss_desc_with_targets(
+    synfire_buffer source, synfire_buffer targets, std::int64_t n_classes,
+    std::int32_t kind = SYNFIRE_LOSS_CROSS_ENTROPY, steps n_steps = steps{1}, std::int64_t batch = 1,
+    synfire_buffer lengths = nullptr, synfire_buffer n_active = nullptr, synfire_buffer sample_weights = nullptr,
+    synfire_buffer class_weights = nullptr, synfire_buffer loss = nullptr, synfire_buffer losses = nullptr,
+    synfire_buffer n_correct = nullptr, synfire_buffer n_counted = nullptr, synfire_buffer predictions = nullptr,
+    synfire_buffer gradient = nullptr, double label_smoothing = 0, double gradient_scale = 0,
+    std::uint32_t ignored_label = 0) noexcept {
+  auto desc = detail::empty<synfire_loss_desc>();
+  desc.source = source;
   desc.targets = targets;
+  desc.n_classes = n_classes;
+  desc.kind = kind;
+  desc.n_steps = n_steps.count;
+  desc.batch = batch;
   desc.lengths = lengths;
   desc.n_active = n_active;
   desc.sample_weights = sample_weights;
@@ -1417,12 +1505,12 @@ constexpr synfire_optimizer_step_desc optimizer_step_desc(double learning_rate =
  *
  * How to create a synapse. Zero means the default in every field except `struct_size` and the two lengths.
  *
- * @param input_kind     One of `SYNFIRE_INPUT_*`.
+ * @param n_inputs       Inputs K, 1 to 2^29.
+ * @param n_outputs      Outputs N, at least 1.
+ * @param input_kind     One of `SYNFIRE_INPUT_*`. Default: spikes.
  * @param dtype          Type of weights, bias, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or
  *                       `SYNFIRE_DTYPE_F64`.
- * @param initialization One of `SYNFIRE_INITIALIZATION_*`.
- * @param n_outputs      Outputs N, at least 1.
- * @param n_inputs       Inputs K, 1 to 2^29.
+ * @param initialization One of `SYNFIRE_INITIALIZATION_*`. Default: uniform.
  * @param gradient_bits  Bits of the grid on which dL/dy is rounded for the gradients of weights and bias of spikes in
  *                       f32: 24 (default) or 32. With 24, a weight whose input fires only where the gradient is below
  *                       2^-24 of its output's largest gets exactly 0. Ignored in other synapses.
@@ -1430,16 +1518,18 @@ constexpr synfire_optimizer_step_desc optimizer_step_desc(double learning_rate =
  * @param seed           Any number. Different seeds give independent weights.
  * @return The descriptor; `bias`, `frozen`, `mask` and `mask_length` may be set in it.
  */
-constexpr synfire_synapse_desc synapse_desc(std::int32_t input_kind, std::int32_t dtype, std::int32_t initialization,
-                                            std::int64_t n_outputs, std::int64_t n_inputs = 0,
+constexpr synfire_synapse_desc synapse_desc(std::int64_t n_inputs, std::int64_t n_outputs,
+                                            std::int32_t input_kind = SYNFIRE_INPUT_SPIKES,
+                                            std::int32_t dtype = SYNFIRE_DTYPE_F32,
+                                            std::int32_t initialization = SYNFIRE_INITIALIZATION_UNIFORM,
                                             std::int32_t gradient_bits = 0, double gain = 1,
                                             std::uint64_t seed = 0) noexcept {
   auto desc = detail::empty<synfire_synapse_desc>();
+  desc.n_inputs = n_inputs;
+  desc.n_outputs = n_outputs;
   desc.input_kind = input_kind;
   desc.dtype = dtype;
   desc.initialization = initialization;
-  desc.n_outputs = n_outputs;
-  desc.n_inputs = n_inputs;
   desc.gradient_bits = gradient_bits;
   desc.gain = gain;
   desc.seed = seed;
@@ -2247,10 +2337,10 @@ class Layer : public Owner<synfire_layer> {
   /**
    * Runs one forward now: the same operation that synfire_graph_record_forward() records.
    *
-   * Calls synfire_layer_forward(). Reads `x` (`[T, B, N]`). Reads, where given, `v_init` (`[B, N]`), `w_init`
-   * (`[B, N]`), `synapse_input` (`[T, B, K]`, dense or packed) and `n_active` (`[1]`). Writes, where given, `spikes`
-   * (`[T, B, N]`, dense or packed), `v_final` (`[B, N]`), `v_seq` (`[T, B, N]`), `h_seq` (`[T, B, N]`), `w_final`
-   * (`[B, N]`) and `w_seq` (`[T, B, N]`).
+   * Calls synfire_layer_forward(). Reads `x` (`[T, B, N]`; unless `synapse` is given). Reads, where given, `v_init`
+   * (`[B, N]`), `w_init` (`[B, N]`), `synapse_input` (`[T, B, K]`, dense or packed) and `n_active` (`[1]`). Writes,
+   * where given, `spikes` (`[T, B, N]`, dense or packed), `v_final` (`[B, N]`), `v_seq` (`[T, B, N]`), `h_seq`
+   * (`[T, B, N]`), `w_final` (`[B, N]`) and `w_seq` (`[T, B, N]`).
    *
    * @param desc   What to do; forward_desc() helps.
    * @param stream The CUDA stream; null is the context's own.
@@ -2756,10 +2846,10 @@ inline void rate_loss(const Context& context, const synfire_rate_loss_desc& desc
 /**
  * Computes a loss now: the same operation that synfire_graph_record_loss() records.
  *
- * Calls synfire_loss(). Reads `source` (`[T, B, C]`). Reads, where given, `labels` (`[B]` or `[T, B]`), `targets`
- * (`[B, C]` or `[T, B, C]`), `lengths` (`[B]`), `n_active` (`[1]`), `sample_weights` (`[B]`) and `class_weights`
- * (`[C]`). Reads and writes, where given, `loss` (`[1]`), `n_correct` (`[1]`), `n_counted` (`[1]`) and `gradient`
- * (`[T, B, C]`). Writes, where given, `losses` (`[T, B]`) and `predictions` (`[T, B]`).
+ * Calls synfire_loss(). Reads `source` (`[T, B, C]`) and `labels` (`[B]` or `[T, B]`; unless `targets` is given).
+ * Reads, where given, `targets` (`[B, C]` or `[T, B, C]`), `lengths` (`[B]`), `n_active` (`[1]`), `sample_weights`
+ * (`[B]`) and `class_weights` (`[C]`). Reads and writes, where given, `loss` (`[1]`), `n_correct` (`[1]`), `n_counted`
+ * (`[1]`) and `gradient` (`[T, B, C]`). Writes, where given, `losses` (`[T, B]`) and `predictions` (`[T, B]`).
  *
  * @param context The context of the buffers.
  * @param desc    What to do; loss_desc() helps.
@@ -2924,10 +3014,10 @@ class Graph : public Owner<synfire_graph> {
    * Appends a forward pass. All checks happen here, none at launch. A layer may occur in a graph any number of times:
    * each forward that starts from the layer's state continues from the state that the previous one left.
    *
-   * Calls synfire_graph_record_forward(). Reads `x` (`[T, B, N]`). Reads, where given, `v_init` (`[B, N]`), `w_init`
-   * (`[B, N]`), `synapse_input` (`[T, B, K]`, dense or packed) and `n_active` (`[1]`). Writes, where given, `spikes`
-   * (`[T, B, N]`, dense or packed), `v_final` (`[B, N]`), `v_seq` (`[T, B, N]`), `h_seq` (`[T, B, N]`), `w_final`
-   * (`[B, N]`) and `w_seq` (`[T, B, N]`).
+   * Calls synfire_graph_record_forward(). Reads `x` (`[T, B, N]`; unless `synapse` is given). Reads, where given,
+   * `v_init` (`[B, N]`), `w_init` (`[B, N]`), `synapse_input` (`[T, B, K]`, dense or packed) and `n_active` (`[1]`).
+   * Writes, where given, `spikes` (`[T, B, N]`, dense or packed), `v_final` (`[B, N]`), `v_seq` (`[T, B, N]`), `h_seq`
+   * (`[T, B, N]`), `w_final` (`[B, N]`) and `w_seq` (`[T, B, N]`).
    *
    * @param layer A layer of the same context.
    * @param desc  What to do; forward_desc() helps.
@@ -3094,10 +3184,11 @@ class Graph : public Owner<synfire_graph> {
    * Appends a loss; synfire_loss_desc says what is computed. The operation's values are `"gradient_scale"` and, of a
    * cross-entropy, `"label_smoothing"`.
    *
-   * Calls synfire_graph_record_loss(). Reads `source` (`[T, B, C]`). Reads, where given, `labels` (`[B]` or `[T, B]`),
-   * `targets` (`[B, C]` or `[T, B, C]`), `lengths` (`[B]`), `n_active` (`[1]`), `sample_weights` (`[B]`) and
-   * `class_weights` (`[C]`). Reads and writes, where given, `loss` (`[1]`), `n_correct` (`[1]`), `n_counted` (`[1]`)
-   * and `gradient` (`[T, B, C]`). Writes, where given, `losses` (`[T, B]`) and `predictions` (`[T, B]`).
+   * Calls synfire_graph_record_loss(). Reads `source` (`[T, B, C]`) and `labels` (`[B]` or `[T, B]`; unless `targets`
+   * is given). Reads, where given, `targets` (`[B, C]` or `[T, B, C]`), `lengths` (`[B]`), `n_active` (`[1]`),
+   * `sample_weights` (`[B]`) and `class_weights` (`[C]`). Reads and writes, where given, `loss` (`[1]`), `n_correct`
+   * (`[1]`), `n_counted` (`[1]`) and `gradient` (`[T, B, C]`). Writes, where given, `losses` (`[T, B]`) and
+   * `predictions` (`[T, B]`).
    *
    * @param desc What to do; loss_desc() helps.
    * @throws error

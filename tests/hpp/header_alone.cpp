@@ -103,12 +103,12 @@ std::size_t use_everything(std::chrono::nanoseconds timeout) {
   graph.record_copy(synfire::copy_desc(buffer, buffer));
   graph.record_convert_spikes(synfire::convert_spikes_desc(buffer, buffer, synfire::steps{1}, synfire::neurons{1}));
   graph.record_count_spikes(
-      synfire::count_spikes_desc(buffer, buffer, SYNFIRE_COUNT_TOTAL, synfire::steps{1}, synfire::neurons{1}));
+      synfire::count_spikes_desc(buffer, buffer, synfire::steps{1}, synfire::neurons{1}, SYNFIRE_COUNT_TOTAL));
   graph.record_encode_bernoulli(synfire::encode_bernoulli_desc(buffer, buffer, synfire::steps{1}, synfire::neurons{1}));
   synfire::convert_spikes(context,
                           synfire::convert_spikes_desc(buffer, buffer, synfire::steps{1}, synfire::neurons{1}));
   synfire::count_spikes(
-      context, synfire::count_spikes_desc(buffer, buffer, SYNFIRE_COUNT_TOTAL, synfire::steps{1}, synfire::neurons{1}));
+      context, synfire::count_spikes_desc(buffer, buffer, synfire::steps{1}, synfire::neurons{1}, SYNFIRE_COUNT_TOTAL));
   synfire::encode_bernoulli(context,
                             synfire::encode_bernoulli_desc(buffer, buffer, synfire::steps{1}, synfire::neurons{1}));
   const synfire::Ticket ticket = graph.launch();

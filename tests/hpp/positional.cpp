@@ -18,7 +18,7 @@ namespace {
 #elif CASE == 4
   static_cast<void>(synfire::convert_spikes_desc(a, b, 20, 64));
 #elif CASE == 5
-  static_cast<void>(synfire::count_spikes_desc(a, b, SYNFIRE_COUNT_TOTAL, 20, 64, 2));
+  static_cast<void>(synfire::count_spikes_desc(a, b, 20, 64, SYNFIRE_COUNT_TOTAL, 2));
 #elif CASE == 6
   static_cast<void>(synfire::encode_bernoulli_desc(a, b, 64, 20, 2, 7));
 #else

@@ -169,7 +169,7 @@ TEST(NamedNumbers, GoWhereTheirFieldsAre) {
   EXPECT_EQ(converted.n_steps, 20);
   EXPECT_EQ(converted.n_neurons, 64);
   EXPECT_EQ(converted.batch, 1);
-  const auto counted = synfire::count_spikes_desc(nullptr, nullptr, SYNFIRE_COUNT_PER_STEP, n_steps, n_neurons, 3);
+  const auto counted = synfire::count_spikes_desc(nullptr, nullptr, n_steps, n_neurons, SYNFIRE_COUNT_PER_STEP, 3);
   EXPECT_EQ(counted.kind, SYNFIRE_COUNT_PER_STEP);
   EXPECT_EQ(counted.n_steps, 20);
   EXPECT_EQ(counted.n_neurons, 64);

@@ -641,10 +641,9 @@ TEST(Spikes, ConvertedAndCountedAtOnceAndInAGraph) {
   const auto pack = synfire::convert_spikes_desc(dense, bits, synfire::steps{2}, synfire::neurons{35}),
              transpose = synfire::convert_spikes_desc(bits, by_time, synfire::steps{2}, synfire::neurons{35}),
              unpack = synfire::convert_spikes_desc(by_time, bytes, synfire::steps{2}, synfire::neurons{35});
-  const auto neurons = synfire::count_spikes_desc(bytes, per_neuron, SYNFIRE_COUNT_PER_NEURON, synfire::steps{2},
-                                                  synfire::neurons{35}),
+  const auto neurons = synfire::count_spikes_desc(bytes, per_neuron, synfire::steps{2}, synfire::neurons{35}),
              all =
-                 synfire::count_spikes_desc(bits, total, SYNFIRE_COUNT_TOTAL, synfire::steps{2}, synfire::neurons{35});
+                 synfire::count_spikes_desc(bits, total, synfire::steps{2}, synfire::neurons{35}, SYNFIRE_COUNT_TOTAL);
   for (const auto& desc : {pack, transpose, unpack}) synfire::convert_spikes(context, desc);
   for (const auto& desc : {neurons, all}) synfire::count_spikes(context, desc);
   check();
@@ -656,7 +655,7 @@ TEST(Spikes, ConvertedAndCountedAtOnceAndInAGraph) {
   check();
   EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-BUFFER-TYPE", "desc.counts", [&] {
     synfire::count_spikes(
-        context, synfire::count_spikes_desc(bytes, bits, SYNFIRE_COUNT_TOTAL, synfire::steps{2}, synfire::neurons{35}));
+        context, synfire::count_spikes_desc(bytes, bits, synfire::steps{2}, synfire::neurons{35}, SYNFIRE_COUNT_TOTAL));
   }));
   EXPECT_TRUE(
       throws(SYNFIRE_ERROR_WRONG_ORDER, "SYN-GRAPH-INSTANTIATED", "graph", [&] { graph.record_convert_spikes(pack); }));

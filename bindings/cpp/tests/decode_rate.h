@@ -17,23 +17,27 @@ typedef struct synfire_decode_rate_desc {
   /** Must be zero. */
   uint32_t reserved;
   /** Steps T, at least 1. */
-  int64_t n_steps;
+  int64_t n_steps SYNFIRE_REQUIRED;
   /** Neurons N of one batch row, at least 1. */
-  int64_t n_neurons;
+  int64_t n_neurons SYNFIRE_REQUIRED;
   /** Batch rows B. Default: 1. */
   int64_t batch;
-  /** Read, in any format. */
-  synfire_buffer spikes SYNFIRE_READ("spikes [T, B, N]");
+  /** Read, in any format. Given exactly if `source` is not. */
+  synfire_buffer spikes SYNFIRE_READ("spikes [T, B, N]") SYNFIRE_UNLESS(source);
   /** Written. */
   synfire_buffer rates SYNFIRE_WRITTEN("[B, N]");
   /** Weights of the neurons. Null (default): 1. */
   synfire_buffer weights SYNFIRE_NULLABLE SYNFIRE_READ("[N]");
   /** Rate of one spike a step. */
-  double full_rate;
+  double full_rate SYNFIRE_REQUIRED;
   /** `n_delays` delays. Default: none. */
   const double *delays SYNFIRE_NULLABLE;
   /** How many. */
   uint64_t n_delays SYNFIRE_LENGTH_OF(delays);
+  /** A layer whose own spikes are decoded. Default: none. */
+  synfire_layer source SYNFIRE_NULLABLE;
+  /** What of the layer. Given exactly if `source` is. */
+  const char *state SYNFIRE_WITH(source);
 } synfire_decode_rate_desc;
 
 /**

@@ -8,7 +8,7 @@ typedef struct synfire_delay_line_desc {
   /** One of `SYNFIRE_WINDOW_*`. Default: flat. */
   int32_t window SYNFIRE_ONE_OF(SYNFIRE_WINDOW);
   /** Taps, at least 1. */
-  int64_t n_taps;
+  int64_t n_taps SYNFIRE_REQUIRED;
   /** The first signals. Null (default): zero. */
   synfire_buffer start SYNFIRE_NULLABLE SYNFIRE_READ("[N]");
 } synfire_delay_line_desc;
@@ -32,7 +32,9 @@ typedef struct synfire_delay_desc {
   /** Read. */
   synfire_buffer source SYNFIRE_READ("[N]");
   /** Written. */
-  synfire_buffer destination SYNFIRE_WRITTEN("[N]");
+  synfire_buffer destination SYNFIRE_WRITTEN("[N]") SYNFIRE_UNLESS(sum);
+  /** Added to, in the place of `destination`. */
+  synfire_buffer sum SYNFIRE_UPDATED("[N]") SYNFIRE_NULLABLE;
   /** Another line, which is copied first. Null (default): none. */
   synfire_delay_line first SYNFIRE_NULLABLE;
 } synfire_delay_desc;
@@ -109,6 +111,24 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_delay_line_get_strongest(synfire
                                                                          uint32_t count SYNFIRE_LENGTH_OF(weights),
                                                                          int64_t *tap, int32_t *alone SYNFIRE_FLAG)
     SYNFIRE_NOEXCEPT;
+
+/**
+ * Describes a tap.
+ *
+ * @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_delay_line_describe(synfire_delay_line line, const char *name,
+                                                                    char *text SYNFIRE_NULLABLE, uint64_t capacity,
+                                                                    uint64_t *length) SYNFIRE_NOEXCEPT;
+
+/**
+ * Writes the names of all operations, and how many have one.
+ *
+ * @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_write_names(synfire_graph graph, char *text SYNFIRE_NULLABLE,
+                                                                  uint64_t capacity SYNFIRE_LENGTH_OF(text),
+                                                                  uint64_t *length, int32_t *n_named) SYNFIRE_NOEXCEPT;
 
 /**
  * Takes over what another line holds.

@@ -18,11 +18,12 @@ static_assert(!std::is_copy_constructible_v<DelayLine> && std::is_nothrow_move_c
 static_assert(std::is_convertible_v<const DelayLine&, synfire_delay_line>);
 static_assert(!std::is_convertible_v<DelayLine, synfire_delay_line>, "the handle would outlive the line");
 static_assert(!std::is_convertible_v<synfire_delay_line, DelayLine>);
-static_assert(synfire::delay_line_desc(SYNFIRE_WINDOW_EXPONENTIAL, 3).n_taps == 3);
+static_assert(synfire::delay_line_desc(3, SYNFIRE_WINDOW_EXPONENTIAL).n_taps == 3);
 static_assert(std::is_same_v<decltype(&DelayLine::set_gain), void (DelayLine::*)(double)>);
 static_assert(std::is_same_v<decltype(&DelayLine::query), synfire_delay_line_state (DelayLine::*)() const>);
 static_assert(
     std::is_same_v<decltype(&DelayLine::join), void (DelayLine::*)(const DelayLine&, const char*, synfire_buffer)>);
+static_assert(std::is_same_v<decltype(&DelayLine::describe), std::string (DelayLine::*)(const char*) const>);
 static_assert(noexcept(std::declval<DelayLine&>().reset()), "reset() is still Owner's");
 static_assert(std::is_same_v<decltype(&DelayLine::reset_delay_line), void (DelayLine::*)(synfire_stream)>);
 static_assert(std::is_same_v<decltype(&synfire::Layer::mean), double (synfire::Layer::*)() const>);
@@ -106,13 +107,34 @@ synfire_status synfire_delay_line_get_strongest(synfire_delay_line, std::int64_t
   *alone = 1;
   return SYNFIRE_OK;
 }
+// A text as the C ABI gives it: its size first, with the terminating null, then as much as fits, which must be all.
+synfire_status give(const std::string& given, char* text, std::uint64_t capacity, std::uint64_t* length) {
+  *length = given.size() + 1;
+  if (text == nullptr) return capacity == 0 ? SYNFIRE_OK : SYNFIRE_ERROR_INVALID_ARGUMENT;
+  if (capacity < *length) return SYNFIRE_ERROR_INVALID_ARGUMENT;
+  std::memcpy(text, given.c_str(), given.size() + 1);
+  return SYNFIRE_OK;
+}
+synfire_status synfire_delay_line_describe(synfire_delay_line line, const char* name, char* text,
+                                           std::uint64_t capacity, std::uint64_t* length) noexcept {
+  if (line == nullptr) return SYNFIRE_ERROR_INVALID_HANDLE;
+  return give(*name == '\0' ? "" : std::string("tap ") + name, text, capacity, length);
+}
+synfire_status synfire_graph_write_names(synfire_graph, char* text, std::uint64_t capacity, std::uint64_t* length,
+                                         std::int32_t* n_named) noexcept {
+  *n_named = 2;
+  return give("fill, delay", text, capacity, length);
+}
 synfire_status synfire_delay_line_join(synfire_delay_line, synfire_delay_line other, synfire_buffer weights,
                                        const char* name) noexcept {
   return done(std::string("join ") + (other != nullptr ? "line " : "") + (weights != nullptr ? "weights " : "") + name);
 }
 synfire_status synfire_delay_line_delay(synfire_delay_line line, const synfire_delay_desc* desc,
                                         synfire_stream) noexcept {
-  return done(desc->struct_size == sizeof *desc && desc->first == line ? "delay" : "?");
+  return done(desc->struct_size != sizeof *desc ? "?"
+              : desc->sum != nullptr            ? "sum"
+              : desc->first == line             ? "delay"
+                                                : "?");
 }
 synfire_status synfire_graph_record_delay(synfire_graph graph, synfire_delay_line line,
                                           const synfire_delay_desc* desc) noexcept {
@@ -174,7 +196,7 @@ synfire_status status_of(Call call) {
 
 void test_life(const synfire::Context& context) {
   {
-    DelayLine line(context, synfire::delay_line_desc(SYNFIRE_WINDOW_FLAT, 4));
+    DelayLine line(context, synfire::delay_line_desc(4, SYNFIRE_WINDOW_FLAT));
     DelayLine other = std::move(line);
     expect(!line && other && taken() == "create;", "a line that moves");
     expect(status_of([&] { line.set_gain(2); }) == SYNFIRE_ERROR_INVALID_HANDLE, "a line that was moved from");
@@ -189,7 +211,7 @@ void test_life(const synfire::Context& context) {
 }
 
 void test_methods(const synfire::Context& context) {
-  DelayLine line(context, synfire::delay_line_desc(SYNFIRE_WINDOW_FLAT, 4));
+  DelayLine line(context, synfire::delay_line_desc(4, SYNFIRE_WINDOW_FLAT));
   line.set_gain(3);
   line.reset_delay_line();
   line.set_taps({1, 2, 3}, SYNFIRE_WINDOW_EXPONENTIAL, true);
@@ -203,7 +225,12 @@ void test_methods(const synfire::Context& context) {
   expect(weights == std::vector<double>{5, 5} && tap == 7 && alone, "several results come out");
   static_assert(std::is_same_v<decltype(line.strongest(synfire::neurons{5}, 2)),
                                std::tuple<std::vector<double>, std::int64_t, bool>>);
-  const DelayLine other(context, synfire::delay_line_desc(SYNFIRE_WINDOW_FLAT, 1));
+  expect(line.describe("first") == "tap first" && line.describe("").empty(), "a text comes out");
+  expect(status_of([] { static_cast<void>(DelayLine().describe("first")); }) == SYNFIRE_ERROR_INVALID_HANDLE,
+         "a text of no line");
+  const auto [names, n_named] = synfire::Graph(handle<synfire_graph>(40)).write_names();
+  expect(names == "fill, delay" && n_named == 2, "a text and a number come out");
+  const DelayLine other(context, synfire::delay_line_desc(1, SYNFIRE_WINDOW_FLAT));
   line.join(other, "a");
   const synfire::Buffer buffer(context, handle<synfire_buffer>(20),
                                synfire::buffer_desc<float>(1, SYNFIRE_MEMORY_HOST));
@@ -214,14 +241,15 @@ void test_methods(const synfire::Context& context) {
 }
 
 void test_operations(const synfire::Context& context) {
-  DelayLine line(context, synfire::delay_line_desc(SYNFIRE_WINDOW_FLAT, 4));
+  DelayLine line(context, synfire::delay_line_desc(4, SYNFIRE_WINDOW_FLAT));
   synfire::Graph graph(handle<synfire_graph>(40));
   synfire::Layer layer(handle<synfire_layer>(50), {});
   taken();
   line.delay(synfire::delay_desc(nullptr, nullptr, line));
+  line.delay(synfire::delay_desc_with_sum(nullptr, handle<synfire_buffer>(20)));
   graph.record_delay(line, synfire::delay_desc(nullptr, nullptr));
   layer.follow(line);
-  expect(taken() == "delay;record;follow;", "an operation of a line");
+  expect(taken() == "delay;sum;record;follow;", "an operation of a line");
   expect(std::abs(layer.mean() - 0.25) < 1e-9, "a result of a layer");
 
   synfire_native_desc throws = {};

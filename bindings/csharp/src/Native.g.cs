@@ -492,7 +492,7 @@ namespace Synfire.Raw
         public uint struct_size;
         /// <summary>One of <c>SYNFIRE_TAPE_*</c>. Default: recompute.</summary>
         public int tape;
-        /// <summary>X <c>[T, B, N]</c>, read. Null exactly if <c>synapse</c> is given.</summary>
+        /// <summary>X <c>[T, B, N]</c>, read. Given exactly if <c>synapse</c> is not.</summary>
         public synfire_buffer x;
         /// <summary>
         /// S, written: dense <c>[T, B, N]</c> of 0 and 1 (of the type of other sequences, or SYNFIRE_DTYPE_U8),
@@ -1167,8 +1167,8 @@ namespace Synfire.Raw
         /// </summary>
         public synfire_buffer source;
         /// <summary>
-        /// The class of each row, or of each step with <c>targets_per_step</c>, read: u32. Either <c>labels</c>
-        /// or <c>targets</c> is needed.
+        /// The class of each row, or of each step with <c>targets_per_step</c>, read: u32. Given exactly if
+        /// <c>targets</c> are not.
         /// </summary>
         public synfire_buffer labels;
         /// <summary>

@@ -18,7 +18,7 @@ namespace Synfire
         /// <summary>One of <see cref="Synfire.Tape"/>. Default: recompute.</summary>
         public Tape Tape { get; set; }
 
-        /// <summary>X <c>[T, B, N]</c>, read. Null exactly if <see cref="Synapse"/> is given.</summary>
+        /// <summary>X <c>[T, B, N]</c>, read. Given exactly if <see cref="Synapse"/> is not.</summary>
         public BufferBase X { get; set; }
 
         /// <summary>
@@ -72,7 +72,7 @@ namespace Synfire
         /// <summary>
         /// What the synapse reads, as <see cref="SynapseForwardArguments.Input"/>. Given exactly if
         /// <see cref="Synapse"/> is. The backward reads it again for gradients of weights, so it must not change
-        /// until then. Read. Its shape is <c>[T, B, K]</c>, or that of the packed format. Optional.
+        /// until then. Read. Its shape is <c>[T, B, K]</c>, or that of the packed format.
         /// </summary>
         public BufferBase SynapseInput { get; set; }
 
@@ -88,7 +88,7 @@ namespace Synfire
         {
             synfire_forward_desc desc = synfire_forward_desc.Init;
             desc.tape = (int)Tape;
-            desc.x = call.Use(Errors.Given(X, "X"));
+            desc.x = call.Use(Synapse == null ? Errors.Given(X, "X") : X);
             desc.spikes = call.Use(Spikes);
             desc.v_init = call.Use(VInit);
             desc.v_final = call.Use(VFinal);
@@ -99,7 +99,7 @@ namespace Synfire
             desc.w_seq = call.Use(WSeq);
             desc.in_place = InPlace ? 1 : 0;
             desc.synapse = call.Use(Synapse);
-            desc.synapse_input = call.Use(SynapseInput);
+            desc.synapse_input = call.Use(Synapse == null ? SynapseInput : Errors.Given(SynapseInput, "SynapseInput"));
             desc.n_active = call.Use(Active);
             return desc;
         }
@@ -757,9 +757,8 @@ namespace Synfire
         public BufferBase Source { get; set; }
 
         /// <summary>
-        /// The class of each row, or of each step with <see cref="TargetsPerStep"/>, read: u32. Either
-        /// <see cref="Labels"/> or <see cref="Targets"/> is needed. Its shape is <c>[B]</c> or <c>[T, B]</c>.
-        /// Optional.
+        /// The class of each row, or of each step with <see cref="TargetsPerStep"/>, read: u32. Given exactly if
+        /// <see cref="Targets"/> are not. Its shape is <c>[B]</c> or <c>[T, B]</c>.
         /// </summary>
         public BufferBase Labels { get; set; }
 
@@ -878,7 +877,7 @@ namespace Synfire
             desc.n_classes = Classes;
             desc.batch = Batch;
             desc.source = call.Use(Errors.Given(Source, "Source"));
-            desc.labels = call.Use(Labels);
+            desc.labels = call.Use(Targets == null ? Errors.Given(Labels, "Labels") : Labels);
             desc.targets = call.Use(Targets);
             desc.lengths = call.Use(Lengths);
             desc.n_active = call.Use(Active);
@@ -1227,7 +1226,7 @@ namespace Synfire
 
         /// <summary>
         /// The factor on W x, f32 (f64 in an f64 synapse), read. Needed with <see cref="InputMask"/>, and only
-        /// with it. Its shape is <c>[1]</c>. Optional.
+        /// with it. Its shape is <c>[1]</c>.
         /// </summary>
         public BufferBase InputScale { get; set; }
 
@@ -1240,7 +1239,7 @@ namespace Synfire
             desc.output = call.Use(Errors.Given(Output, "Output"));
             desc.n_active = call.Use(Active);
             desc.input_mask = call.Use(InputMask);
-            desc.input_scale = call.Use(InputScale);
+            desc.input_scale = call.Use(InputMask == null ? InputScale : Errors.Given(InputScale, "InputScale"));
             return desc;
         }
     }
@@ -1298,7 +1297,7 @@ namespace Synfire
 
         /// <summary>
         /// As <see cref="SynapseForwardArguments.InputScale"/>, and the same as in the forward. Read. Its shape
-        /// is <c>[1]</c>. Optional.
+        /// is <c>[1]</c>.
         /// </summary>
         public BufferBase InputScale { get; set; }
 
@@ -1314,7 +1313,7 @@ namespace Synfire
             desc.n_active = call.Use(Active);
             desc.add_input_gradient = AddInputGradient ? 1 : 0;
             desc.input_mask = call.Use(InputMask);
-            desc.input_scale = call.Use(InputScale);
+            desc.input_scale = call.Use(InputMask == null ? InputScale : Errors.Given(InputScale, "InputScale"));
             return desc;
         }
     }

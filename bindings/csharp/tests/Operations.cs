@@ -115,6 +115,60 @@ namespace Synfire.Tests
             }
         }
 
+        // Spikes, dL/dW and dL/d(input), which are then cleared.
+        private static float[] Results(Synapse synapse, params Buffer<float>[] written)
+        {
+            float[] gradient = new float[12], cleared = Enumerable.Repeat(-1f, 12).ToArray();
+            synapse.Read<float>("weight_gradient", gradient);
+            float[] all = written.SelectMany(Elements).Concat(gradient).ToArray();
+            synapse.Write<float>("weight_gradient", cleared);
+            foreach (Buffer<float> buffer in written) buffer.Fill(-1);
+            return all;
+        }
+
+        public static void ASynapseInThePlaceOfX()
+        {
+            using (Synapse synapse = new Synapse(context_, new SynapseOptions { Inputs = 4, Outputs = 3, Gain = 3 }))
+            using (Layer layer = new Layer(context_, steps: 2, neurons: 3))
+            using (Buffer<byte> input = context_.CreateBuffer<byte>(MemoryKind.Device, 8))
+            using (Buffer<float> x = layer.CreateSequence<float>(), spikes = layer.CreateSequence<float>())
+            using (Buffer<float> grad = layer.CreateSequence<float>(), gradX = layer.CreateSequence<float>())
+            using (Buffer<float> rest = layer.CreateState<float>())
+            using (Buffer<float> gradInput = context_.CreateBuffer<float>(MemoryKind.Device, 8))
+            using (Graph graph = new Graph(context_))
+            {
+                input.Upload(new byte[] { 1, 0, 1, 1, 0, 1, 1, 0 });
+                grad.Fill(1);
+                synapse.SynapseForward(new SynapseForwardArguments { Steps = 2, Input = input, Output = x });
+                layer.Forward(new ForwardArguments { X = x, Spikes = spikes, VInit = rest });
+                layer.Backward(new BackwardArguments { GradSpikeSeq = grad, GradXSeq = gradX });
+                synapse.SynapseBackward(new SynapseBackwardArguments
+                {
+                    Steps = 2, GradOutput = gradX, Input = input, GradInput = gradInput
+                });
+                float[] apart = Results(synapse, spikes, gradInput);
+                Check.That(apart.Distinct().Count() > 3, "gradients");
+
+                var forward = new ForwardArguments
+                {
+                    Synapse = synapse, SynapseInput = input, Spikes = spikes, VInit = rest
+                };
+                var backward = new BackwardArguments { GradSpikeSeq = grad, GradSynapseInput = gradInput };
+                layer.Forward(forward);
+                layer.Backward(backward);
+                Same(Results(synapse, spikes, gradInput), apart, "one after the other");
+                graph.Forward(layer, forward).Backward(layer, backward).Instantiate();
+                graph.Wait(graph.Launch());
+                Same(Results(synapse, spikes, gradInput), apart, "in a graph");
+
+                forward.X = x;
+                Check.Status(Status.ErrorInvalidArgument, () => layer.Forward(forward), "X and a synapse");
+                forward.X = forward.SynapseInput = null;
+                Missing(() => layer.Forward(forward), "SynapseInput");
+                Missing(() => context_.Loss(new LossArguments { Source = x, Classes = 3, Loss = rest }), "Labels");
+            }
+        }
+
         public static void AGraphKeepsWhatArgumentsName()
         {
             using (Buffer<float> gradient = context_.CreateBuffer<float>(MemoryKind.Device, 1))

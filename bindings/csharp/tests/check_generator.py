@@ -33,8 +33,8 @@ typedef struct synfire_decode_rate_desc {
   int64_t n_steps;
   /** Neurons N, at least 1. */
   int64_t n_neurons;
-  /** Read, in any format; `n_steps` steps. */
-  synfire_buffer spikes SYNFIRE_READ("spikes [T, B, N]");
+  /** Read, in any format; `n_steps` steps. Given exactly if `source` is not. */
+  synfire_buffer spikes SYNFIRE_READ("spikes [T, B, N]") SYNFIRE_UNLESS(source);
   /** The rates: ::SYNFIRE_DTYPE_F32. */
   synfire_buffer rates SYNFIRE_UPDATED("[B, N]");
   /** Which rows count. */
@@ -57,6 +57,10 @@ typedef struct synfire_decode_rate_desc {
   uint32_t reserved;
   /** The time constant in steps; the larger, the smoother. */
   double tau;
+  /** A layer whose own spikes are decoded. Default: none. */
+  synfire_layer source SYNFIRE_NULLABLE;
+  /** What of the layer. Given exactly if `source` is. */
+  const char *state SYNFIRE_WITH(source);
 FIELD} synfire_decode_rate_desc;
 
 /**
@@ -152,6 +156,15 @@ FUNCTION(synfire_delay_line_get_taps, synfire_delay_line line, double *values, u
 FUNCTION(synfire_delay_line_query, synfire_delay_line line, synfire_delay_line_status *status)
 /** Tells how much went in and came out. @since ABI 0.1 */
 FUNCTION(synfire_delay_line_get_flow, synfire_delay_line line, uint64_t *n_in, double *share)
+/** Describes a tap, or all of them. @since ABI 0.1 */
+FUNCTION(synfire_delay_line_describe, synfire_delay_line line, const char *label SYNFIRE_NULLABLE,
+         char *text SYNFIRE_NULLABLE, uint64_t capacity, uint64_t *length)
+/** Tells what a line is called. @since ABI 0.1 */
+FUNCTION(synfire_delay_line_get_name, synfire_delay_line line, char *text SYNFIRE_NULLABLE,
+         uint64_t capacity SYNFIRE_LENGTH_OF(text), uint64_t *length)
+/** Writes a sum of numbers, and how many there are. @since ABI 0.1 */
+FUNCTION(synfire_graph_write_sum, synfire_graph graph, const double *values, uint64_t count SYNFIRE_LENGTH_OF(values),
+         char *text SYNFIRE_NULLABLE, uint64_t capacity, uint64_t *length, int32_t *n_terms)
 /** Copies what another line holds, where a mask is set. @since ABI 0.1 */
 FUNCTION(synfire_delay_line_take, synfire_delay_line line, synfire_delay_line other, synfire_buffer mask
          SYNFIRE_READ("[N]") SYNFIRE_NULLABLE, synfire_stream stream SYNFIRE_NULLABLE)
@@ -249,6 +262,11 @@ static class Program
               status.Maximum == 0.5 && status.Dtype == DType.F64, "the status: " + status.Name);
         Throws<ArgumentNullException>(() => line.SetName(1, "first", null, true, Reset.Hard, 0), "unit");
 
+        Check(line.Name == status.Name && line.Describe("\u03c4") == "\u03c4 of 2" && line.Describe(null) == "", "texts");
+        (string sum, int terms) = graph.WriteSum(new[] { 1.0, 2.5 });
+        Check(sum == "3.5" && terms == 2, "a text of a graph");
+        Throws<SynfireException>(() => line.Describe("none"), "SYN-");
+
         (ulong entered, double share) = line.GetFlow();
         Check(entered == 2 && share == 0.5, "the flow");
         line.Take(other);
@@ -333,6 +351,12 @@ static class Program
         graph.DecodeRate(arguments).Fill(rates, weights[0]);
         context.DecodeRate(arguments);
         context.DecodeRate(arguments, IntPtr.Zero);
+        arguments.Spikes = null;
+        Throws<ArgumentNullException>(() => context.DecodeRate(arguments), "Spikes");
+        arguments.Source = layer;
+        Throws<ArgumentNullException>(() => context.DecodeRate(arguments), "State");
+        arguments.State = "v";
+        context.DecodeRate(arguments);
     }
 
     static void Main()
@@ -414,6 +438,31 @@ synfire_status synfire_delay_line_get_flow(synfire_delay_line line, uint64_t *n_
   *share = line->gain;
   return SYNFIRE_OK;
 }
+/* A text: its size first, with the terminating null, then all of it. */
+static synfire_status give(const char *given, char *text, uint64_t capacity, uint64_t *length) {
+  *length = strlen(given) + 1;
+  if (!text) return capacity == 0 ? SYNFIRE_OK : wrong();
+  if (capacity < *length) return wrong();
+  strcpy(text, given);
+  return SYNFIRE_OK;
+}
+synfire_status synfire_delay_line_describe(synfire_delay_line line, const char *label, char *text, uint64_t capacity,
+                                           uint64_t *length) {
+  char whole[32] = "";
+  if (label && strcmp(label, "none") == 0) return wrong();
+  if (label) snprintf(whole, sizeof whole, "%s of 2", label);
+  return line ? give(whole, text, capacity, length) : wrong();
+}
+synfire_status synfire_delay_line_get_name(synfire_delay_line line, char *text, uint64_t capacity, uint64_t *length) {
+  return give(line->name, text, capacity, length);
+}
+synfire_status synfire_graph_write_sum(synfire_graph graph, const double *values, uint64_t count, char *text,
+                                       uint64_t capacity, uint64_t *length, int32_t *n_terms) {
+  char whole[32];
+  snprintf(whole, sizeof whole, "%g", values[0] + values[1]);
+  *n_terms = (int32_t)count;
+  return graph ? give(whole, text, capacity, length) : wrong();
+}
 synfire_status synfire_delay_line_take(synfire_delay_line line, synfire_delay_line other, synfire_buffer mask,
                                        synfire_stream stream) {
   return other && other != line && !stream ? (mask ? synfire_buffer_mark_written(mask) : SYNFIRE_OK) : wrong();
@@ -464,8 +513,9 @@ void synfire_mixer_destroy(synfire_mixer mixer) { free(mixer); }
 static synfire_status decode(const synfire_decode_rate_desc *desc) {
   const int numbers = desc->kind == SYNFIRE_COUNT_PER_STEP && desc->add == 1 && desc->n_steps == 20 &&
                       desc->tau == 4.0 && desc->n_weights == 2 && desc->weights[1] == 0.5;
-  const int objects = desc->spikes && desc->rates && !desc->mask && desc->reference && desc->line &&
-                      desc->n_others == 2 && desc->others[1] == desc->spikes;
+  const int from_layer = desc->source && strcmp(desc->state, "v") == 0 && !desc->spikes;
+  const int objects = (from_layer || (desc->spikes && desc->others[1] == desc->spikes)) && desc->rates &&
+                      !desc->mask && desc->reference && desc->line && desc->n_others == 2;
   return numbers && objects && strcmp(desc->label, "rates") == 0 ? SYNFIRE_OK : wrong();
 }
 synfire_status synfire_graph_record_decode_rate(synfire_graph graph, const synfire_decode_rate_desc *desc) {
@@ -496,7 +546,9 @@ FUNCTION(synfire_layer_set_all, synfire_layer layer, const synfire_parameter_val
 
 # Lines that fill in the descriptor.
 FILLED = ["desc.kind = (int)Kind;", "desc.bounds = (uint)Bounds;", "desc.add = Add ? 1 : 0;", "desc.n_steps = Steps;",
-          'desc.spikes = call.Use(Errors.Given(Spikes, "Spikes"));',
+          'desc.spikes = call.Use(Source == null ? Errors.Given(Spikes, "Spikes") : Spikes);',
+          "desc.source = call.Use(Source);",
+          'desc.state = call.Text(Source == null ? State : Errors.Given(State, "State"));',
           'desc.rates = call.Use(Errors.Given(Rates, "Rates"));',
           "desc.mask = call.Use(Mask);", "desc.reference = call.Use(Reference);", "desc.line = call.Use(Line);",
           'desc.label = call.Text(Errors.Given(Label, "Label"));', "desc.n_weights = (ulong)Weights.Count;",
@@ -526,6 +578,8 @@ DOCUMENTED = {"T:Synfire.DecodeRateArguments": "", "P:Synfire.DecodeRateArgument
               "P:Synfire.DelayLineOptions.Initial": "What the line holds at first; values. Read.",
               "M:Synfire.DelayLine.#ctor(Synfire.Context,Synfire.DelayLineOptions)": "Creates a delay line",
               "M:Synfire.DelayLine.SetGain(System.Double)": "Sets what every tap is multiplied by",
+              "P:Synfire.DelayLine.Name": "What a line is called.",
+              "M:Synfire.DelayLine.Describe(System.String)": "Describes a tap, or all of them.",
               "M:Synfire.DelayLine.Query": "Tells what a delay line has seen.",
               "T:Synfire.DelayLineStatus": "What a delay line has seen.",
               "P:Synfire.DelayLineStatus.IsFull": "true: the line has been filled once.",

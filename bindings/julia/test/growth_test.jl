@@ -47,6 +47,25 @@ function query_line(::Ptr{Cvoid}, state::Ptr{Raw.synfire_delay_line_state})::Int
                                                       label=label))
     return Raw.SYNFIRE_OK
 end
+# A text: its size first, with the terminating null, then all of it.
+function give(given, text, capacity, size)
+    unsafe_store!(size, sizeof(given) + 1)
+    text == C_NULL && return capacity == 0 ? Raw.SYNFIRE_OK : Raw.SYNFIRE_ERROR_INVALID_ARGUMENT
+    capacity > sizeof(given) || return Raw.SYNFIRE_ERROR_INVALID_ARGUMENT
+    foreach(i -> unsafe_store!(text, codeunit(given, i), i), 1:sizeof(given))
+    unsafe_store!(text, 0x00, sizeof(given) + 1)
+    return Raw.SYNFIRE_OK
+end
+function describe_tap(::Ptr{Cvoid}, name::Ptr{UInt8}, text::Ptr{UInt8}, capacity::UInt64, size::Ptr{UInt64})::Int32
+    called = unsafe_string(name)
+    called == "none" && return Raw.SYNFIRE_ERROR_INVALID_ARGUMENT
+    return give(isempty(called) ? "" : "τ of $called", text, capacity, size)
+end
+function name_of(::Ptr{Cvoid}, operation::Int32, text::Ptr{UInt8}, capacity::UInt64, size::Ptr{UInt64},
+                 length::Ptr{UInt32})::Int32
+    unsafe_store!(length, 6)
+    return give("fill $operation", text, capacity, size)
+end
 function connect(::Ptr{Cvoid}, source::Ptr{Cvoid}, label::Ptr{UInt8}, stream::Ptr{Cvoid})::Int32
     seen[] = (source=source, label=label == C_NULL ? nothing : unsafe_string(label), stream=stream)
     return Raw.SYNFIRE_OK
@@ -87,6 +106,10 @@ Raw.functions.synfire_delay_line_set_gain = @cfunction(set_gain, Int32, (P, Floa
 Raw.functions.synfire_delay_line_get_taps = @cfunction(get_taps, Int32, (P, Ptr{Float64}, UInt64))
 Raw.functions.synfire_delay_line_set_taps = @cfunction(set_taps, Int32, (P, Ptr{Raw.synfire_tap}, UInt64))
 Raw.functions.synfire_delay_line_query = @cfunction(query_line, Int32, (P, Ptr{Raw.synfire_delay_line_state}))
+Raw.functions.synfire_delay_line_describe =
+    @cfunction(describe_tap, Int32, (P, Ptr{UInt8}, Ptr{UInt8}, UInt64, Ptr{UInt64}))
+Raw.functions.synfire_graph_write_name =
+    @cfunction(name_of, Int32, (P, Int32, Ptr{UInt8}, UInt64, Ptr{UInt64}, Ptr{UInt32}))
 Raw.functions.synfire_delay_line_connect = @cfunction(connect, Int32, (P, P, Ptr{UInt8}, P))
 Raw.functions.synfire_graph_record_delay = @cfunction(record_delay, Int32, (P, P, Ptr{Raw.synfire_delay_desc}))
 Raw.functions.synfire_delay_line_delay = @cfunction(delay_now, Int32, (P, Ptr{Raw.synfire_delay_desc}, P))
@@ -106,7 +129,8 @@ end
     documented = Base.Docs.meta(Synfire)[Base.Docs.Binding(Synfire, :decode_rate!)].docs
     text(signature) = join(documented[signature].text)
     recorded, run_at_once = text(Tuple{Graph}), text(Tuple{Context})
-    for part in ("decode_rate!(graph; spikes, rates, reliable=nothing, sums=(), weights=(), label=nothing,",
+    for part in ("decode_rate!(graph; rates, spikes=nothing, reliable=nothing, sums=(), weights=(), label=nothing,",
+                 "gain=2.5e-1, offset=0",
                  "Appends a decoding of rates.", "`[N, B, T]`", "`estimate`: One of `:mean`, `:peak`. Default: mean.",
                  "`steps`: Steps T, at least 1.", "`rates`: Written, `[N, B]`.",
                  "`source` of [`convert_spikes!`](@ref)", "`:f64`", "`true`: rates are per millisecond. `false` (default): per step.")
@@ -139,6 +163,7 @@ Context(backend=:host) do context
         @test decode_rate!(graph; spikes=spikes, rates=rates, steps=7, neurons=5, step_length=1) === graph
         desc = seen[].desc
         @test desc.estimate == 0 && desc.without == 0 && desc.batch == 1 && desc.per_millisecond == 0
+        @test desc.gain == 0.25 && desc.offset == 0 && desc.source == C_NULL && desc.state == C_NULL
         @test desc.sums == C_NULL && desc.n_sums == 0 && desc.weights == C_NULL && desc.label == C_NULL
         @test rates in graph.keeps && any(kept -> kept isa Buffer{UInt8}, graph.keeps)
     end
@@ -153,6 +178,12 @@ Context(backend=:host) do context
         @test_throws ArgumentError decode_rate!(context; given..., spikes="text")
         @test_throws ArgumentError decode_rate!(context; given..., rate=rates)
         @test_throws TypeError decode_rate!(context; given..., per_millisecond=1)
+        layer = Layer(context; steps=7, neurons=5)
+        without = (rates=rates, steps=7, neurons=5, step_length=1)
+        @test_throws UndefKeywordError(:spikes) decode_rate!(context; without...)
+        @test_throws UndefKeywordError(:state) decode_rate!(context; without..., source=layer)
+        decode_rate!(context; without..., source=layer, state=:v)
+        @test seen[].desc.source == layer.handle && seen[].desc.spikes == C_NULL && seen[].desc.state != C_NULL
         close(rates)
         @test_throws SynfireError decode_rate!(context; given...)
     end
@@ -173,6 +204,8 @@ end
         :set_gain! => ("set_gain!(delay_line, gain)", "which [`query`](@ref) tells"),
         :set_taps! => ("set_taps!(delay_line, taps)", "A collection of named tuples of `label`, `delay`, `reading`."),
         :taps => ("taps(delay_line, count) -> Vector{Float64}", "`count`: The length of the result."),
+        :describe => ("describe(delay_line, name) -> String", "Describes a tap."),
+        :write_name => ("write_name(graph, operation) -> NamedTuple", "Returns `text` and `length`."),
         :query => ("query(delay_line) -> NamedTuple", "`wraps`: `true` when it wraps around.",
                    "`taps`: Taps, as `taps` of [`DelayLine`](@ref) says.",
                    "`gain`: The gain, which [`set_gain!`](@ref) sets."),
@@ -243,6 +276,8 @@ Context(backend=:host) do context
               (reading=:linear, taps=3, gain=4.0, wraps=true, without=[:first, :last], label="line")
         @test taps(line, 3) == [0.5, 1.0, 1.5] && taps(line, 0) == Float64[]
         @test_throws ArgumentError taps(line, -1)
+        @test describe(line, :first) == "τ of first" && describe(line, "") == ""
+        @test_throws SynfireError describe(line, "none")
         @test set_taps!(line, [(label=:a, delay=1, reading=:nearest), (label="b", delay=2.5, reading=:linear)]) === line
         @test seen[] == [("a", 1.0, 0), ("b", 2.5, 1)]
         @test_throws ArgumentError set_taps!(line, [(label="a", delay=1, reading=:sharp)])
@@ -263,6 +298,7 @@ Context(backend=:host) do context
         @test_throws UndefKeywordError find_rest(layer, :linear, true; steps=7)
         @test_throws ArgumentError find_rest(layer, :linear, true; steps=-7, neurons=5)
         graph, line = Graph(context), DelayLine(context; taps=1)
+        @test write_name(graph, 3) == (text="fill 3", length=6)
         @test set_line!(graph, 2, line) === graph
         @test seen[] == (2, line_handle) && line in graph.keeps
         closed = Layer(context; steps=7, neurons=5)

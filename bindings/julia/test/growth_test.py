@@ -39,13 +39,13 @@ typedef struct synfire_decode_rate_desc {
   /** One of `SYNFIRE_ESTIMATE_*`. Default: mean. */
   int32_t estimate SYNFIRE_ONE_OF(SYNFIRE_ESTIMATE);
   /** Steps T, at least 1. */
-  int64_t n_steps;
+  int64_t n_steps SYNFIRE_REQUIRED;
   /** Neurons N, at least 1. */
-  int64_t n_neurons;
+  int64_t n_neurons SYNFIRE_REQUIRED;
   /** Batch rows B. Default: 1. */
   int64_t batch;
-  /** Read, in any format that synfire_convert_spikes_desc::source may have. */
-  synfire_buffer spikes SYNFIRE_READ("spikes [T, B, N]");
+  /** Read, in any format that synfire_convert_spikes_desc::source may have. Given exactly if `source` is not. */
+  synfire_buffer spikes SYNFIRE_READ("spikes [T, B, N]") SYNFIRE_UNLESS(source);
   /** What the function says. */
   synfire_buffer rates SYNFIRE_WRITTEN("[B, N]");
   /** 1 where a rate is reliable, written. Optional. */
@@ -65,7 +65,15 @@ typedef struct synfire_decode_rate_desc {
   /** `SYNFIRE_WITHOUT_*`, added up. Default: none. */
   uint32_t without SYNFIRE_ANY_OF(SYNFIRE_WITHOUT);
   /** The length of a step in milliseconds. */
-  double step_length;
+  double step_length SYNFIRE_REQUIRED;
+  /** What rates are multiplied by. Default: 2.5e-1. */
+  double gain;
+  /** What is added to them. */
+  double offset;
+  /** A layer whose own spikes are read. Default: none. */
+  synfire_layer source SYNFIRE_NULLABLE;
+  /** What of the layer. Given exactly if `source` is. */
+  const char *state SYNFIRE_WITH(source);
 } synfire_decode_rate_desc;
 
 /**
@@ -104,7 +112,7 @@ typedef struct synfire_delay_line_desc {
   /** One of `SYNFIRE_READING_*`. Default: nearest. */
   int32_t reading SYNFIRE_ONE_OF(SYNFIRE_READING);
   /** Taps, at least 1. */
-  int64_t n_taps;
+  int64_t n_taps SYNFIRE_REQUIRED;
   /** The buffer that it starts from, read. Null: zeros. */
   synfire_buffer start SYNFIRE_READ("[N]") SYNFIRE_NULLABLE;
   /** A line that it continues. Optional. */
@@ -210,6 +218,25 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_delay_line_set_taps(synfire_dela
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_delay_line_query(synfire_delay_line line,
                                                                  synfire_delay_line_state *state) SYNFIRE_NOEXCEPT;
+
+/**
+ * Describes a tap.
+ *
+ * @since ABI 0.2
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_delay_line_describe(synfire_delay_line line, const char *name,
+                                                                    char *text SYNFIRE_NULLABLE, uint64_t capacity,
+                                                                    uint64_t *length) SYNFIRE_NOEXCEPT;
+
+/**
+ * Writes the name of an operation, and how long it is.
+ *
+ * @since ABI 0.2
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_write_name(synfire_graph graph, int32_t operation,
+                                                                 char *text SYNFIRE_NULLABLE,
+                                                                 uint64_t capacity SYNFIRE_LENGTH_OF(text),
+                                                                 uint64_t *size, uint32_t *length) SYNFIRE_NOEXCEPT;
 
 /**
  * Chooses the buffer that a delay line reads from now on.

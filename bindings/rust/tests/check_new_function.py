@@ -20,13 +20,17 @@ ROOT = HERE.parents[2]
 EXPECTED = {"operations.rs": [
     "/// Spikes `[T, B, N]` to be decoded as rates.",
     "pub struct DecodeRate<'a> {",
-    "pub fn new<S: Element, R: Element>(spikes: &'a Buffer<S>, rates: &'a Buffer<R>) -> Self {",
-    "/// - `spikes`: Read, in any format that `source` of [`ConvertSpikes`] may have. Its shape: spikes `[T, B, N]`.",
+    "pub fn new<S: Element, R: Element>(spikes: &'a Buffer<S>, rates: &'a Buffer<R>, n_steps: Steps) -> Self {",
+    "/// - `spikes`: Read, in any format that `source` of [`ConvertSpikes`] may have. Given exactly if `layer` is not. Its\n",
+    "/// - `layer`: A layer whose own spikes are decoded.\n",
+    "pub fn with_layer<T: Element>(layer: &'a Layer, state: &'a str, rates: &'a Buffer<T>, n_steps: Steps) -> Self {",
     "/// - `rates`: Written: [`DType::F32`](crate::DType::F32). Its shape: `[B, N]`.",
     "/// One of [`Window`]. Default: all.\n    pub fn window(mut self, window: Window) -> Self {",
     "/// [`Extras`], combined with `|`. Default: none.\n    pub fn extras(mut self, extras: Extras) -> Self {",
     "/// `true`: rates are divided by the number of steps. `false` (default): they are not.",
-    "/// Added to. Its shape: `[B, N]`.\n    pub fn sums<T: Element>(mut self, sums: &'a Buffer<T>) -> Self {",
+    "/// Added to. Its shape: `[B, N]`.\n    ///\n"
+    "    /// - `n_summed`: The number of sums. Given exactly if `sums` are. Its shape: `[1]`.\n"
+    "    pub fn sums<S: Element, N: Element>(mut self, sums: &'a Buffer<S>, n_summed: &'a Buffer<N>) -> Self {",
     "/// Appends a decoding of rates.\n    pub fn record(self, graph: &mut Graph) -> Result<Operation> {",
     "that [`DecodeRate::record`] records. Returns when it is done.\n"
     "    pub fn run(self, context: &Context) -> Result<()> {",
@@ -36,14 +40,14 @@ EXPECTED = {"operations.rs": [
     "pub fn record(self, graph: &mut Graph, delay_line: &DelayLine) -> Result<Operation> {",
     "graph.keep_object(delay_line.core.clone());",
     "pub fn run(self, delay_line: &DelayLine) -> Result<()> {",
-    "/// Appends a delay; [`DelayLineBuilder::n_taps`](crate::DelayLineBuilder::n_taps) and `source` of\n",
+    "/// Appends a delay; `n_taps` of [`DelayLineBuilder`](crate::DelayLineBuilder) and `source` of\n",
 ], "objects.rs": [
     "/// A line that delays what a layer gives. Its answer is [`DelayLineState`]. Graphs that use it keep it alive, "
     "and it\n",
     "pub struct DelayLine {",
-    "pub fn builder<'a, T: Element>(source: &'a Layer, first: &'a Buffer<T>) -> DelayLineBuilder<'a> {",
+    "pub fn builder<'a, T: Element>(source: &'a Layer, first: &'a Buffer<T>, n_taps: u32) -> DelayLineBuilder<'a> {",
     "/// - `first`: What it holds at the start, read. Its shape: `[B, N]`.",
-    "/// How many taps, at least 1.\n    pub fn n_taps(mut self, n_taps: u32) -> Self {",
+    "/// - `n_taps`: How many taps, at least 1.\n",
     "/// One of [`Interpolation`]. Default: none.\n"
     "    pub fn interpolation(mut self, interpolation: Interpolation) -> Self {",
     "/// `true`: the end feeds the start. `false` (default): it does not.\n"
@@ -57,6 +61,8 @@ EXPECTED = {"operations.rs": [
     "pub fn set_taps(&self, taps: &[(&str, &[f64])]) -> Result<()> {",
     "/// Tells what a delay line holds, as [`DelayLineState`].\n    pub fn query(&self) -> Result<DelayLineState> {",
     "/// Finds a tap.\n    pub fn find(&self, name: &str, closest: bool) -> Result<(Interpolation, u64)> {",
+    "/// Describes a tap.\n    pub fn describe(&self, name: &str) -> Result<String> {",
+    "pub fn write_names(&self) -> Result<(String, i32)> {",
     "/// Empties a delay line into others. Returns when it is done.\n    pub fn drain<",
     "/// The loudest tap.\n    pub peak: f64,",
     "/// `true`: nothing is on its way. `false`: something is.\n    pub empty: bool,",

@@ -13,7 +13,7 @@ export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, g
 # ---- Synapse ---------------------------------------------------------------------------------------------------------
 
 """
-    Synapse(context; mask=(), input_kind=:spikes, inputs=0, outputs, dtype=:f32, bias=false, frozen=false,
+    Synapse(context; mask=(), input_kind=:spikes, inputs, outputs, dtype=:f32, bias=false, frozen=false,
             gradient_bits=0, initialization=:uniform, gain=1, seed=0)
     Synapse(f, context; ...)
 
@@ -57,7 +57,7 @@ destroy(::Synapse, handle) = LibSynfire.synfire_synapse_destroy(handle)
 
 Base.show(io::IO, synapse::Synapse) = print(io, "Synapse", isopen(synapse) ? "" : " (closed)")
 
-function synapse_request(context::Context; mask=(), input_kind=:spikes, inputs=0, outputs, dtype=:f32, bias::Bool=false,
+function synapse_request(context::Context; mask=(), input_kind=:spikes, inputs, outputs, dtype=:f32, bias::Bool=false,
                          frozen::Bool=false, gradient_bits=0, initialization=:uniform, gain=1, seed=0, unknown...)
     isempty(unknown) || throw_unknown(unknown, (:mask, :input_kind, :inputs, :outputs, :dtype, :bias, :frozen,
                                                 :gradient_bits, :initialization, :gain, :seed))
@@ -81,8 +81,8 @@ end
 # ---- Optimizer -------------------------------------------------------------------------------------------------------
 
 """
-    Optimizer(context; kind=:sgd, nesterov=false, learning_rate, weight_decay, momentum, beta1=0, beta2=0, epsilon,
-              clip_norm)
+    Optimizer(context; kind=:sgd, nesterov=false, learning_rate=1e-3, weight_decay=0, momentum=0, beta1=0.9,
+              beta2=0.999, epsilon=1e-8, clip_norm=0)
     Optimizer(f, context; ...)
 
 Takes steps against gradients: its members are weights and biases of synapses, and parameters of layers.
@@ -121,8 +121,8 @@ destroy(::Optimizer, handle) = LibSynfire.synfire_optimizer_destroy(handle)
 
 Base.show(io::IO, optimizer::Optimizer) = print(io, "Optimizer", isopen(optimizer) ? "" : " (closed)")
 
-function optimizer_request(context::Context; kind=:sgd, nesterov::Bool=false, learning_rate, weight_decay, momentum,
-                           beta1=0, beta2=0, epsilon, clip_norm, unknown...)
+function optimizer_request(context::Context; kind=:sgd, nesterov::Bool=false, learning_rate=1e-3, weight_decay=0,
+                           momentum=0, beta1=0.9, beta2=0.999, epsilon=1e-8, clip_norm=0, unknown...)
     isempty(unknown) || throw_unknown(unknown, (:kind, :nesterov, :learning_rate, :weight_decay, :momentum, :beta1,
                                                 :beta2, :epsilon, :clip_norm))
     operands = Operands(context)
@@ -140,12 +140,14 @@ end
 
 # ---- forward! --------------------------------------------------------------------------------------------------------
 
-function forward_request(context::Context, layer::Layer; x, spikes=nothing, v_init=nothing, v_final=nothing,
+function forward_request(context::Context, layer::Layer; x=nothing, spikes=nothing, v_init=nothing, v_final=nothing,
                          v_seq=nothing, h_seq=nothing, w_init=nothing, w_final=nothing, w_seq=nothing,
                          synapse::Union{Synapse,Nothing}=nothing, synapse_input=nothing, active=nothing,
                          tape=:recompute, in_place::Bool=false, unknown...)
     isempty(unknown) || throw_unknown(unknown, (:x, :spikes, :v_init, :v_final, :v_seq, :h_seq, :w_init, :w_final,
                                                 :w_seq, :synapse, :synapse_input, :active, :tape, :in_place))
+    synapse === nothing && x === nothing && throw(UndefKeywordError(:x))
+    synapse !== nothing && synapse_input === nothing && throw(UndefKeywordError(:synapse_input))
     operands = Operands(context, layer.neurons)
     return Request(operands, LibSynfire.synfire_forward_desc(
         x=buffer!(operands, x),
@@ -165,7 +167,7 @@ function forward_request(context::Context, layer::Layer; x, spikes=nothing, v_in
 end
 
 """
-    forward!(graph, layer; x, spikes=nothing, v_init=nothing, v_final=nothing, v_seq=nothing, h_seq=nothing,
+    forward!(graph, layer; x=nothing, spikes=nothing, v_init=nothing, v_final=nothing, v_seq=nothing, h_seq=nothing,
              w_init=nothing, w_final=nothing, w_seq=nothing, synapse=nothing, synapse_input=nothing, active=nothing,
              tape=:recompute, in_place=false)
 
@@ -177,7 +179,7 @@ in a 16-bit layer, each sequence may also be f32. States `[N, B]` are f32, or f6
 
 Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 
-- `x`: X `[N, B, T]`, read. `nothing` exactly if `synapse` is given.
+- `x`: X `[N, B, T]`, read. Given exactly if `synapse` is not.
 - `spikes`: S, written: dense `[N, B, T]` of 0 and 1 (of the type of other sequences, or `:u8`), `:bits` `[cld(N, 32),
   B, T]`, or `:time_bits` `[N, B, cld(T, 32)]`. Optional; LI has none.
 - `v_init`: V before the first step `[N, B]`, read. `nothing` (default): the forward starts from the layer's own state
@@ -777,13 +779,15 @@ rate_loss!(context::Context; stream=nothing, arguments...) =
 function loss_request(context::Context; source, labels=nothing, targets=nothing, lengths=nothing, active=nothing,
                       sample_weights=nothing, class_weights=nothing, loss=nothing, losses=nothing, correct=nothing,
                       counted=nothing, predictions=nothing, gradient=nothing, kind=:cross_entropy, steps=1, classes,
-                      batch=1, label_smoothing, gradient_scale, targets_per_step::Bool=false, ignores_label::Bool=false,
-                      ignored_label=0, sum::Bool=false, accumulate::Bool=false, add_gradient::Bool=false, unknown...)
+                      batch=1, label_smoothing=0, gradient_scale=0, targets_per_step::Bool=false,
+                      ignores_label::Bool=false, ignored_label=0, sum::Bool=false, accumulate::Bool=false,
+                      add_gradient::Bool=false, unknown...)
     isempty(unknown) || throw_unknown(unknown, (:source, :labels, :targets, :lengths, :active, :sample_weights,
                                                 :class_weights, :loss, :losses, :correct, :counted, :predictions,
                                                 :gradient, :kind, :steps, :classes, :batch, :label_smoothing,
                                                 :gradient_scale, :targets_per_step, :ignores_label, :ignored_label,
                                                 :sum, :accumulate, :add_gradient))
+    targets === nothing && labels === nothing && throw(UndefKeywordError(:labels))
     operands = Operands(context)
     return Request(operands, LibSynfire.synfire_loss_desc(
         source=buffer!(operands, source),
@@ -816,7 +820,7 @@ end
 """
     loss!(graph; source, labels=nothing, targets=nothing, lengths=nothing, active=nothing, sample_weights=nothing,
           class_weights=nothing, loss=nothing, losses=nothing, correct=nothing, counted=nothing, predictions=nothing,
-          gradient=nothing, kind=:cross_entropy, steps=1, classes, batch=1, label_smoothing, gradient_scale,
+          gradient=nothing, kind=:cross_entropy, steps=1, classes, batch=1, label_smoothing=0, gradient_scale=0,
           targets_per_step=false, ignores_label=false, ignored_label=0, sum=false, accumulate=false, add_gradient=false)
 
 Appends a loss. The operation's values are `:gradient_scale` and, of a cross-entropy, `:label_smoothing`.
@@ -829,8 +833,8 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 
 - `source`: Predictions (for a cross-entropy: logits), read: f32, f64, f16, bf16 or u32 (counts of spikes, rounded to
   f32).
-- `labels`: The class of each row, or of each step with `targets_per_step`, read: u32. Either `labels` or `targets` is
-  needed.
+- `labels`: The class of each row, or of each step with `targets_per_step`, read: u32. Given exactly if `targets` are
+  not.
 - `targets`: The target of each element, or with `targets_per_step` of each step, read: f32, or f64 with an f64 source.
   For a cross-entropy they are the probabilities of the classes.
 - `lengths`: How many steps of each batch row count, from the first on, read: u32. Above T counts as T. `nothing`
@@ -1188,6 +1192,7 @@ restore!(graph::Graph, layer::Layer; arguments...) =
 function synapse_forward_request(context::Context; input, output, active=nothing, input_mask=nothing,
                                  input_scale=nothing, steps, batch=1, unknown...)
     isempty(unknown) || throw_unknown(unknown, (:input, :output, :active, :input_mask, :input_scale, :steps, :batch))
+    input_mask !== nothing && input_scale === nothing && throw(UndefKeywordError(:input_scale))
     operands = Operands(context)
     return Request(operands, LibSynfire.synfire_synapse_forward_desc(
         input=buffer!(operands, input),
@@ -1239,6 +1244,7 @@ function synapse_backward_request(context::Context; grad_output, input=nothing, 
                                   add_input_gradient::Bool=false, unknown...)
     isempty(unknown) || throw_unknown(unknown, (:grad_output, :input, :grad_input, :active, :input_mask, :input_scale,
                                                 :add_gradients, :steps, :batch, :add_input_gradient))
+    input_mask !== nothing && input_scale === nothing && throw(UndefKeywordError(:input_scale))
     operands = Operands(context)
     return Request(operands, LibSynfire.synfire_synapse_backward_desc(
         grad_output=buffer!(operands, grad_output),
@@ -1293,7 +1299,7 @@ synapse_backward!(synapse::Synapse; stream=nothing, arguments...) =
 
 # ---- dropout! --------------------------------------------------------------------------------------------------------
 
-function dropout_request(context::Context; mask, scale, neurons, batch=1, probability, seed=0, offset=0, unknown...)
+function dropout_request(context::Context; mask, scale, neurons, batch=1, probability=0, seed=0, offset=0, unknown...)
     isempty(unknown) || throw_unknown(unknown, (:mask, :scale, :neurons, :batch, :probability, :seed, :offset))
     operands = Operands(context, neurons)
     return Request(operands, LibSynfire.synfire_dropout_desc(
@@ -1307,7 +1313,7 @@ function dropout_request(context::Context; mask, scale, neurons, batch=1, probab
 end
 
 """
-    dropout!(graph; mask, scale, neurons, batch=1, probability, seed=0, offset=0)
+    dropout!(graph; mask, scale, neurons, batch=1, probability=0, seed=0, offset=0)
 
 Appends a draw of a mask of dropout. The first replay draws mask `offset`, and each later one the mask after the one
 before it, without involving the host. A replay in which the operation is disabled does not advance. Setting the
@@ -1343,7 +1349,7 @@ dropout!(context::Context; stream=nothing, arguments...) =
 
 # ---- optimizer_step! -------------------------------------------------------------------------------------------------
 
-function optimizer_step_request(context::Context; learning_rate, weight_decay, clip_norm, unknown...)
+function optimizer_step_request(context::Context; learning_rate=0, weight_decay=0, clip_norm=0, unknown...)
     isempty(unknown) || throw_unknown(unknown, (:learning_rate, :weight_decay, :clip_norm))
     operands = Operands(context)
     return Request(operands, LibSynfire.synfire_optimizer_step_desc(
@@ -1353,7 +1359,7 @@ function optimizer_step_request(context::Context; learning_rate, weight_decay, c
 end
 
 """
-    optimizer_step!(graph, optimizer; learning_rate, weight_decay, clip_norm)
+    optimizer_step!(graph, optimizer; learning_rate=0, weight_decay=0, clip_norm=0)
 
 Appends a step of an optimiser, with the values `:learning_rate`, `:weight_decay` and `:clip_norm` (at least 0).
 

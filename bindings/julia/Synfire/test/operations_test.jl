@@ -111,7 +111,9 @@ Context(backend=:host) do context
         @test_throws ArgumentError forward!(layer; x=layer)
         @test_throws ArgumentError backward!(layer; of=-1, grad_x_seq=zeros(Float32, 3, 4))
         @test_throws InexactError copyto!(Graph(context); source=given.counts, destination=given.counts, bytes=-8)
-        @test failure(() -> forward!(layer; x=nothing)).status == Synfire.LibSynfire.SYNFIRE_ERROR_INVALID_HANDLE
+        @test_throws UndefKeywordError forward!(layer; x=nothing)
+        without = merge(given, (counts=nothing,))
+        @test failure(() -> count_spikes!(context; without...)).status == Synfire.LibSynfire.SYNFIRE_ERROR_INVALID_HANDLE
     end
 end
 
@@ -125,9 +127,42 @@ end
     b = zeros(Float32, 3); read!(s, :bias, b)
     @test y[:, 1, 1] ≈ vec(sum(v; dims=1)) + b
     synapse_backward!(s; grad_output=y, input=x, steps=1, batch=2)
-    o = Optimizer(context; kind=:adam, learning_rate=0, weight_decay=0, momentum=0, epsilon=0, clip_norm=0)
+    o = Optimizer(context; kind=:adam)
     add_weights!(o, s, 1, 1)
-    optimizer_step!(o; learning_rate=0, weight_decay=0, clip_norm=0)
+    optimizer_step!(o)
     n = UInt64[0]; read!(o, nothing, :step_count, n); @test n[1] == 1
     m = zeros(Float32, 4, 3); read!(o, 0, :moment1, m); write(o, 0, :moment1, m)
+end
+
+@testset "a synapse in the place of X" begin
+    context = Context(backend=:host)
+    synapse, layer = Synapse(context; inputs=4, outputs=3, gain=3), Layer(context; steps=2, neurons=3)
+    input, x, rest = UInt8[1 0; 0 1; 1 1; 1 0], zeros(Float32, 3, 2), zeros(Float32, 3)
+    spikes, grad, grad_x, grad_input = zeros(Float32, 3, 2), ones(Float32, 3, 2), zeros(Float32, 3, 2), zeros(Float32, 4, 2)
+    function results()    # spikes, dL/dW and dL/d(input), which are then cleared
+        gradient = read!(synapse, :weight_gradient, zeros(Float32, 4, 3))
+        all = (copy(spikes), gradient, copy(grad_input))
+        write(synapse, :weight_gradient, fill(-1.0f0, 4, 3))
+        fill!(spikes, -1); fill!(grad_input, -1)
+        return all
+    end
+    synapse_forward!(synapse; input=input, output=x, steps=2)
+    forward!(layer; x=x, spikes=spikes, v_init=rest)
+    backward!(layer; grad_spike_seq=grad, grad_x_seq=grad_x)
+    synapse_backward!(synapse; grad_output=grad_x, input=input, grad_input=grad_input, steps=2)
+    apart = results()
+    @test any(!iszero, apart[2]) && any(!iszero, apart[3])
+    forward!(layer; synapse=synapse, synapse_input=input, spikes=spikes, v_init=rest)
+    backward!(layer; grad_spike_seq=grad, grad_synapse_input=grad_input)
+    @test results() == apart
+    graph = record(context) do graph
+        forward!(graph, layer; synapse=synapse, synapse_input=input, spikes=spikes, v_init=rest)
+        backward!(graph, layer; grad_spike_seq=grad, grad_synapse_input=grad_input)
+    end
+    @test replayed(graph) && results() == apart
+    @test_throws UndefKeywordError(:x) forward!(layer; spikes=spikes)
+    @test_throws UndefKeywordError(:synapse_input) forward!(layer; synapse=synapse)
+    @test_throws SynfireError forward!(layer; x=x, synapse=synapse, synapse_input=input)
+    @test_throws UndefKeywordError(:labels) loss!(context; source=x, classes=3, loss=rest)
+    @test_throws UndefKeywordError(:classes) loss!(context; source=x, labels=UInt32[1], loss=rest)
 end

@@ -2,7 +2,7 @@
 use crate::buffer::{Buffer, Core as BufferCore, Element};
 use crate::context::{born, gone, Context};
 use crate::error::{check, Error, Result};
-use crate::held::{Flight, Held, Left, Object, TapeInput, IDLE, IN_FLIGHT, LAUNCHING};
+use crate::held::{hold_all, Flight, Held, Left, Object, TapeId, TapeInput, IDLE, IN_FLIGHT, LAUNCHING};
 use crate::layer::{Core as LayerCore, Layer};
 use crate::native::{self, Native, NativeCall, Node};
 use crate::operations::{Backward, CopyBuffer, Forward};
@@ -100,19 +100,16 @@ pub struct Statistics {
     pub max: Duration,
 }
 
-// A forward of the graph, and what it leaves of its X.
+// A forward of the graph, and what it leaves to its backward.
 struct RecordedForward {
     operation: i32,
     layer: Arc<LayerCore>,
-    left: Option<(Arc<BufferCore>, bool)>,
+    left: Option<Left>,
     tape: Arc<TapeInput>,
     enabled: bool,
     last: bool, // of those of its layer that are enabled
 }
 impl RecordedForward {
-    fn left(&self) -> Left<'_> {
-        self.left.as_ref().map(|(x, always)| (x, *always))
-    }
     // It ran in a replay that was launched.
     #[inline]
     fn ran(&self) {
@@ -120,7 +117,7 @@ impl RecordedForward {
             return;
         }
         if self.left.is_some() {
-            self.tape.set(self.left());
+            self.tape.set(self.left.as_ref());
         }
         if self.last {
             self.layer.tapes.ran(self.left.as_ref().map(|_| &self.tape));
@@ -128,11 +125,11 @@ impl RecordedForward {
     }
 }
 
-// A backward whose forward is not in the graph: it reads the X of a tape that was there before.
+// A backward whose forward is not in the graph: it uses a tape that was there before.
 struct OutsideBackward {
     tape: Arc<TapeInput>,
-    more: bool,   // it needs more than H
-    known: usize, // the tape whose X the graph keeps already
+    more: bool,    // it needs more than H
+    known: TapeId, // the tape that the graph keeps already
 }
 
 /// An ordered list of operations, recorded once, replayed many times.
@@ -202,16 +199,21 @@ impl Graph {
     /// Appends a forward.
     pub fn forward(&mut self, layer: &Layer, forward: Forward<'_>) -> Result<Operation> {
         // SAFETY: live handles; the library checks that they fit.
-        layer.core.held.during(|| {
+        let mut held = forward.held();
+        held.push(&layer.core.held);
+        hold_all(held).and_then(|_held| {
             check(unsafe { sys::synfire_graph_record_forward(self.raw, layer.core.raw, &forward.desc()) })
         })?;
         self.keep_layer(layer);
+        if let Some(synapse) = forward.synapse {
+            self.keep_object(synapse.core.clone());
+        }
         forward.buffers().for_each(|core| self.keep(core));
         let operation = self.appended()?;
         self.forwards.push(RecordedForward {
             operation: operation.0,
             layer: layer.core.clone(),
-            left: forward.left().map(|(x, always)| (x.clone(), always)),
+            left: forward.left(),
             tape: Arc::default(),
             enabled: true,
             last: true,
@@ -242,7 +244,7 @@ impl Graph {
         if !self.forwards.iter().any(|forward| Arc::ptr_eq(&forward.layer, &layer.core)) {
             let more = backward.needs_more_than_h() || layer.core.slope_reads_x;
             let tape = layer.core.tapes.latest.get().unwrap_or_default();
-            self.outside.push(OutsideBackward { tape, more, known: 0 });
+            self.outside.push(OutsideBackward { tape, more, known: TapeId::default() });
         }
         self.appended()
     }
@@ -328,12 +330,12 @@ impl Graph {
             self.buffers.swap_remove(at).held.leave(&self.flight);
         }
         self.keep(&new.core);
-        for (x, _) in self.forwards.iter_mut().filter_map(|forward| forward.left.as_mut()) {
-            if Arc::ptr_eq(x, &old.core) {
-                *x = new.core.clone();
+        for left in self.forwards.iter_mut().filter_map(|forward| forward.left.as_mut()) {
+            if Arc::ptr_eq(&left.input, &old.core) {
+                left.input = new.core.clone();
             }
         }
-        self.outside.iter_mut().for_each(|backward| backward.known = 0);
+        self.outside.iter_mut().for_each(|backward| backward.known = TapeId::default());
         Ok(())
     }
     /// The graph as text in the DOT language of Graphviz: operations, and what hands what to which.
@@ -389,14 +391,16 @@ impl Graph {
     #[inline]
     pub unsafe fn launch_on(&mut self, stream: Stream) -> Result<u64> {
         let before = self.flight.swap(LAUNCHING, SeqCst);
-        let n_kept = self.buffers.len();
+        let n_kept = (self.buffers.len(), self.objects.len());
         // Objects may be set between launches; buffers are safe as long as a replay is in flight.
         let mut refused = self.objects.iter().find_map(|core| core.held().fly(&self.flight).err());
         if refused.is_none() {
             // From here on nobody changes the tapes of the layers.
             self.keep_tapes();
-            let checked = if before == IDLE { 0 } else { n_kept };
-            refused = self.buffers[checked..].iter().find_map(|core| core.held.fly(&self.flight).err());
+            let checked = if before == IDLE { 0 } else { n_kept.0 };
+            let buffers = self.buffers[checked..].iter().map(|core| &core.held);
+            let objects = self.objects[n_kept.1..].iter().map(|core| core.held());
+            refused = buffers.chain(objects).find_map(|held| held.fly(&self.flight).err());
         }
         if let Some(error) = refused {
             self.forget_tapes(n_kept);
@@ -420,11 +424,11 @@ impl Graph {
         self.latest = ticket;
         Ok(ticket)
     }
-    // What its backwards will read of tapes that were there before is used by this graph from now on.
+    // What its backwards will use of tapes that were there before is used by this graph from now on.
     #[inline]
     fn keep_tapes(&mut self) {
         for i in 0..self.outside.len() {
-            if self.outside[i].known == 0 || self.outside[i].known != self.outside[i].tape.id() {
+            if self.outside[i].known.0 == 0 || self.outside[i].known != self.outside[i].tape.id() {
                 self.keep_tape(i);
             }
         }
@@ -432,20 +436,23 @@ impl Graph {
     #[cold]
     fn keep_tape(&mut self, i: usize) {
         let OutsideBackward { tape, more, .. } = &self.outside[i];
-        let (id, x) = (tape.id(), tape.read_by(*more));
-        // Known is what the graph keeps: an address that is kept is of one buffer alone.
-        self.outside[i].known = x.as_ref().map_or(0, |_| id);
-        if let Some(x) = x {
-            self.keep(&x);
+        let (id, used) = (tape.id(), tape.used_by(*more));
+        // Known is what the graph keeps: an address that is kept is of one buffer or synapse alone.
+        let is_whole = used.input.is_some() && used.synapse.is_some() == (id.1 != 0);
+        self.outside[i].known = if is_whole { id } else { TapeId::default() };
+        if let Some(input) = used.input {
+            self.keep(&input);
+        }
+        if let Some(synapse) = used.synapse {
+            self.keep_object(synapse);
         }
     }
     // A launch that was refused uses none that was not kept before.
     #[cold]
-    fn forget_tapes(&mut self, n_kept: usize) {
-        for core in self.buffers.drain(n_kept..) {
-            core.held.leave(&self.flight);
-        }
-        self.outside.iter_mut().for_each(|backward| backward.known = 0);
+    fn forget_tapes(&mut self, (n_buffers, n_objects): (usize, usize)) {
+        self.buffers.drain(n_buffers..).for_each(|core| core.held.leave(&self.flight));
+        self.objects.drain(n_objects..).for_each(|core| core.held().leave(&self.flight));
+        self.outside.iter_mut().for_each(|backward| backward.known = TapeId::default());
     }
     #[inline]
     fn verdict(&self, ticket: u64, status: i32) -> Result<bool> {

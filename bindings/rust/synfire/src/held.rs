@@ -1,5 +1,5 @@
-// held.rs - who uses a buffer or a layer: nobody, readers, one writer, or graphs whose replays are in flight; and which
-// buffer a backward reads that no call names, the X of the tape.
+// held.rs - who uses a buffer or a layer: nobody, readers, one writer, or graphs whose replays are in flight; and what a
+// backward uses that no call names, the X of the tape, or the synapse that made it and its input.
 //
 // A launch costs one atomic exchange, of the graph's own flag, and two loads for each buffer and layer: it raises its
 // flag, then looks for mappings; a mapping registers itself, then looks for raised flags. Whoever comes second sees the
@@ -8,6 +8,7 @@
 // Parameters are set between launches, also while replays are in flight: what sets them looks for a launch call only.
 use crate::buffer::Core as BufferCore;
 use crate::error::{Error, Result, Status};
+use crate::objects::all_held;
 use std::sync::atomic::{AtomicI64, AtomicU8, AtomicUsize, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -32,47 +33,84 @@ pub(crate) const IDLE: u8 = 0;
 pub(crate) const IN_FLIGHT: u8 = 1;
 pub(crate) const LAUNCHING: u8 = 2;
 
-/// What a forward leaves of its X: none for inference; whether every backward reads it again, or those alone that need
-/// more than H.
-pub(crate) type Left<'a> = Option<(&'a Arc<BufferCore>, bool)>;
+/// What a forward leaves to its backward.
+pub(crate) struct Left {
+    /// X, or what the synapse in its place reads.
+    pub(crate) input: Arc<BufferCore>,
+    /// Whether every backward may read it again, or those alone that need more than H.
+    pub(crate) always: bool,
+    /// The synapse, which every backward uses.
+    pub(crate) synapse: Option<Arc<dyn Object>>,
+}
 
-/// The X of a tape, as its forward left it. The C library keeps its memory; this says whose mapping a backward would meet,
-/// so a buffer that is dropped, and cannot be mapped, is forgotten. Set and read while the layer is held, or by the launch
+/// What a backward uses of a tape.
+#[derive(Default)]
+pub(crate) struct Used {
+    pub(crate) input: Option<Arc<BufferCore>>,
+    pub(crate) synapse: Option<Arc<dyn Object>>,
+}
+impl Used {
+    /// What a call holds that uses it.
+    pub(crate) fn held(&self) -> Vec<&Held> {
+        let mut held = self.synapse.as_ref().map_or_else(Vec::new, |synapse| all_held(&**synapse));
+        held.extend(self.input.iter().map(|core| &core.held));
+        held
+    }
+}
+
+/// The addresses of the input, plus one when every backward may read it, and of the synapse; 0 without.
+pub(crate) type TapeId = (usize, usize);
+
+/// What a tape has, as its forward left it. The C library keeps it; this says whose mapping or call a backward would meet,
+/// so what is dropped, and cannot be mapped or called, is forgotten. Set and read while the layer is held, or by the launch
 /// that uses it.
 #[derive(Default)]
 pub(crate) struct TapeInput {
-    id: AtomicUsize, // the address of the buffer, plus one when every backward reads it; of one alone, as `x` keeps it
-    x: Mutex<Weak<BufferCore>>,
+    id: (AtomicUsize, AtomicUsize), // addresses are of one alone, as `left` keeps them
+    left: Mutex<Kept>,
+}
+#[derive(Default)]
+struct Kept {
+    input: Weak<BufferCore>,
+    synapse: Option<Weak<dyn Object>>,
 }
 
 impl TapeInput {
-    /// The id of such a tape.
-    pub(crate) fn id_of(left: Left<'_>) -> usize {
-        left.map_or(0, |(x, always)| Arc::as_ptr(x) as usize | usize::from(always))
-    }
-    /// 0 without a tape.
-    #[inline]
-    pub(crate) fn id(&self) -> usize {
-        self.id.load(Relaxed)
+    /// The id of such a tape; none for inference.
+    pub(crate) fn id_of(left: Option<&Left>) -> TapeId {
+        left.map_or((0, 0), |left| {
+            let synapse = left.synapse.as_ref().map_or(0, |synapse| Arc::as_ptr(synapse) as *const () as usize);
+            (Arc::as_ptr(&left.input) as usize | usize::from(left.always), synapse)
+        })
     }
     #[inline]
-    pub(crate) fn set(&self, left: Left<'_>) {
+    pub(crate) fn id(&self) -> TapeId {
+        (self.id.0.load(Relaxed), self.id.1.load(Relaxed))
+    }
+    #[inline]
+    pub(crate) fn set(&self, left: Option<&Left>) {
         if self.id() != Self::id_of(left) {
             self.replace(left)
         }
     }
     #[cold]
-    fn replace(&self, left: Left<'_>) {
-        let mut x = self.x.lock().unwrap_or_else(PoisonError::into_inner);
-        *x = left.map_or_else(Weak::new, |(x, _)| Arc::downgrade(x));
-        self.id.store(Self::id_of(left), Relaxed);
+    fn replace(&self, left: Option<&Left>) {
+        let mut own = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        own.input = left.map_or_else(Weak::new, |left| Arc::downgrade(&left.input));
+        own.synapse = left.and_then(|left| left.synapse.as_ref()).map(Arc::downgrade);
+        let (input, synapse) = Self::id_of(left);
+        self.id.0.store(input, Relaxed);
+        self.id.1.store(synapse, Relaxed);
     }
-    /// What a backward reads of it: `more` when it needs more than H.
-    pub(crate) fn read_by(&self, more: bool) -> Option<Arc<BufferCore>> {
-        if !more && self.id() & 1 == 0 {
-            return None;
+    /// What a backward uses of it: `more` when it needs more than H.
+    pub(crate) fn used_by(&self, more: bool) -> Used {
+        let (input, synapse) = self.id();
+        let reads = more || input & 1 == 1;
+        if !reads && synapse == 0 {
+            return Used::default();
         }
-        self.x.lock().unwrap_or_else(PoisonError::into_inner).upgrade()
+        let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        Used { input: left.input.upgrade().filter(|_| reads), synapse: left.synapse.as_ref().and_then(Weak::upgrade) }
     }
 }
 

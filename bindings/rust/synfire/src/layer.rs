@@ -2,7 +2,7 @@
 use crate::buffer::{Buffer, Element};
 use crate::context::{born, gone, Context, ContextHandle};
 use crate::error::{check, loaded, Error, Name, Result, Status};
-use crate::held::{hold_all, Held, Object, Tapes};
+use crate::held::{hold_all, Held, Object, Tapes, Used};
 use crate::operations::{Backward, Forward};
 use crate::shape::{Neurons, Steps};
 use crate::values::{DType, Memory, Model, Reset, Surrogate};
@@ -33,7 +33,8 @@ impl Drop for Core {
     }
 }
 
-/// A layer of neurons. Graphs that use it keep it alive. It keeps the X of its latest forward, as long as that left a tape.
+/// A layer of neurons. Graphs that use it keep it alive. It keeps the X of its latest forward, or the synapse in its place and
+/// what that read, as long as that forward left a tape.
 pub struct Layer {
     pub(crate) core: Arc<Core>,
     context: Arc<ContextHandle>,
@@ -359,28 +360,30 @@ impl Layer {
     }
     /// Runs one forward now and waits for it.
     pub fn forward(&self, forward: Forward<'_>) -> Result<()> {
-        let mut held = vec![&self.core.held];
+        let mut held = forward.held();
+        held.push(&self.core.held);
         held.extend(forward.buffers().map(|core| &core.held));
+        let left = forward.left();
         self.now(held, || {
             // SAFETY: live handles, held for the call.
             let status = unsafe { sys::synfire_layer_forward(self.core.raw, &forward.desc(), std::ptr::null_mut()) };
             if status >= 0 {
                 let tapes = &self.core.tapes;
-                if forward.left().is_some() {
-                    tapes.eager.set(forward.left());
+                if left.is_some() {
+                    tapes.eager.set(left.as_ref());
                 }
-                tapes.ran(forward.left().map(|_| &tapes.eager));
+                tapes.ran(left.as_ref().map(|_| &tapes.eager));
             }
             status
         })
     }
-    /// Runs one backward now and waits for it. It reads the X of the forward again, unless that stored H: where something
-    /// holds that buffer it is refused, as if it were named here.
+    /// Runs one backward now and waits for it. It reads the X of the forward again, unless that stored H, or uses its synapse
+    /// and what that read: where something holds these it is refused, as if they were named here.
     pub fn backward(&self, backward: &Backward<'_>) -> Result<()> {
         let _layer = hold_all([&self.core.held])?;
         let more = backward.needs_more_than_h() || self.core.slope_reads_x;
-        let x = self.core.tapes.left.get().and_then(|tape| tape.read_by(more));
-        let mut held: Vec<&Held> = x.iter().map(|core| &core.held).collect();
+        let used = self.core.tapes.left.get().map_or_else(Used::default, |tape| tape.used_by(more));
+        let mut held = used.held();
         held.extend(backward.buffers().map(|core| &core.held));
         let (_names, gradients) = backward.parameter_gradients_list()?;
         // SAFETY: live handles, held for the call.

@@ -83,16 +83,6 @@ impl<'a> SynapseBuilder<'a> {
         self.input_kind = input_kind;
         self
     }
-    /// Inputs K, 1 to 2^29.
-    pub fn n_inputs(mut self, n_inputs: i64) -> Self {
-        self.n_inputs = n_inputs;
-        self
-    }
-    /// Outputs N, at least 1.
-    pub fn n_outputs(mut self, n_outputs: i64) -> Self {
-        self.n_outputs = n_outputs;
-        self
-    }
     /// Type of weights, bias, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
     pub fn dtype(mut self, dtype: DType) -> Self {
         self.dtype = dtype;
@@ -167,12 +157,15 @@ impl<'a> SynapseBuilder<'a> {
     }
 }
 impl Synapse {
-    /// Options, each with its default.
-    pub fn builder<'a>() -> SynapseBuilder<'a> {
+    /// Options, with what it needs; everything else has its default.
+    ///
+    /// - `n_inputs`: Inputs K, 1 to 2^29.
+    /// - `n_outputs`: Outputs N, at least 1.
+    pub fn builder<'a>(n_inputs: i64, n_outputs: i64) -> SynapseBuilder<'a> {
         SynapseBuilder {
             input_kind: Input::Spikes,
-            n_inputs: 0,
-            n_outputs: 0,
+            n_inputs,
+            n_outputs,
             dtype: DType::F32,
             bias: false,
             frozen: false,

@@ -1,17 +1,17 @@
 //! Every operation of a graph as a type of its own: filled in, then recorded, or run at once.
 //!
-//! `new` takes the buffers, layers and names that the operation needs; everything else has a default and a setter. `record`
-//! appends the operation to a graph, which keeps its buffers and layers alive. `run` holds them until it is done: meanwhile
-//! mapping or launching them elsewhere is an error of [`Status::Busy`](crate::Status::Busy).
+//! `new` takes the buffers, layers, names and numbers that the operation needs; everything else has a default and a setter.
+//! `record` appends the operation to a graph, which keeps its buffers and layers alive. `run` holds them until it is done:
+//! meanwhile mapping or launching them elsewhere is an error of [`Status::Busy`](crate::Status::Busy).
 //!
 //! ```
 //! use synfire::operations::CountSpikes;
-//! use synfire::{Backend, Buffer, Context, Count, DType, Graph, Memory, Wait};
+//! use synfire::{Backend, Buffer, Context, Count, DType, Graph, Memory, Neurons, Steps, Wait};
 //!
 //! let context = Context::builder().backend(Backend::Host).create()?;
 //! let spikes = Buffer::from_array(&context, Memory::Pinned, &[[1u8, 0, 1], [0, 0, 1]])?;
 //! let counts = Buffer::<u32>::with_dtype(&context, Memory::Pinned, DType::U32, 3)?;
-//! let count = CountSpikes::new(&spikes, &counts).kind(Count::PerNeuron).n_steps(2).n_neurons(3);
+//! let count = CountSpikes::new(&spikes, &counts, Steps(2), Neurons(3)).kind(Count::PerNeuron);
 //! count.run(&context)?; // now
 //! assert_eq!(counts.to_vec()?, [1, 0, 2]);
 //! let mut graph = Graph::record(&context, |graph| count.record(graph))?; // in each replay
@@ -25,7 +25,7 @@
 //! ```compile_fail,E0505
 //! use synfire::{operations::Fill, Buffer, Graph, Operation, Result};
 //! fn fill(graph: &mut Graph, buffer: Buffer<f32>) -> Result<Operation> {
-//!     let fill = Fill::new(&buffer);
+//!     let fill = Fill::new(&buffer, 1.0);
 //!     buffer.close();
 //!     fill.record(graph)
 //! }
@@ -42,6 +42,7 @@ use crate::graph::{Graph, Operation};
 use crate::held::{hold_all, Held};
 use crate::layer::Layer;
 use crate::objects::{all_held, Optimizer, Synapse};
+use crate::shape::{Neurons, Steps};
 use crate::{Count, Tape};
 use std::mem::size_of;
 use std::ptr::{null, null_mut};
@@ -95,7 +96,7 @@ crate::values::flags! {
 #[must_use]
 pub struct Forward<'a> {
     pub(crate) tape: Tape,
-    pub(crate) x: &'a Arc<BufferCore>,
+    pub(crate) x: Option<&'a Arc<BufferCore>>,
     pub(crate) spikes: Option<&'a Arc<BufferCore>>,
     pub(crate) v_init: Option<&'a Arc<BufferCore>>,
     pub(crate) v_final: Option<&'a Arc<BufferCore>>,
@@ -112,11 +113,11 @@ pub struct Forward<'a> {
 impl<'a> Forward<'a> {
     /// With what it needs; everything else has its default.
     ///
-    /// - `x`: X `[T, B, N]`, read. Null exactly if `synapse` is given.
+    /// - `x`: X `[T, B, N]`, read. Given exactly if `synapse` is not.
     pub fn new<T: Element>(x: &'a Buffer<T>) -> Self {
         Forward {
             tape: Tape::Recompute,
-            x: &x.core,
+            x: Some(&x.core),
             spikes: None,
             v_init: None,
             v_final: None,
@@ -128,6 +129,30 @@ impl<'a> Forward<'a> {
             in_place: false,
             synapse: None,
             synapse_input: None,
+            n_active: None,
+        }
+    }
+    /// With what it needs; everything else has its default.
+    ///
+    /// - `synapse`: A synapse with N outputs that makes X: an f32 one, or f64 for an f64 layer.
+    /// - `synapse_input`: What the synapse reads, as `input` of [`SynapseForward`]. Given exactly if `synapse` is. The
+    ///   backward reads it again for gradients of weights, so it must not change until then. Its shape: spikes `[T, B,
+    ///   K]`.
+    pub fn with_synapse<T: Element>(synapse: &'a Synapse, synapse_input: &'a Buffer<T>) -> Self {
+        Forward {
+            tape: Tape::Recompute,
+            x: None,
+            spikes: None,
+            v_init: None,
+            v_final: None,
+            v_seq: None,
+            h_seq: None,
+            w_init: None,
+            w_final: None,
+            w_seq: None,
+            in_place: false,
+            synapse: Some(synapse),
+            synapse_input: Some(&synapse_input.core),
             n_active: None,
         }
     }
@@ -181,17 +206,6 @@ impl<'a> Forward<'a> {
         self.w_seq = Some(&w_seq.core);
         self
     }
-    /// A synapse with N outputs that makes X: an f32 one, or f64 for an f64 layer. Default: null, `x` is X.
-    pub fn synapse(mut self, synapse: &'a Synapse) -> Self {
-        self.synapse = Some(synapse);
-        self
-    }
-    /// What the synapse reads, as `input` of [`SynapseForward`]. Given exactly if `synapse` is. The backward reads it
-    /// again for gradients of weights, so it must not change until then. Its shape: spikes `[T, B, K]`.
-    pub fn synapse_input<T: Element>(mut self, synapse_input: &'a Buffer<T>) -> Self {
-        self.synapse_input = Some(&synapse_input.core);
-        self
-    }
     /// As [`SynapseForward::n_active`]: X of other rows is +0, and they count in no gradient of the synapse, nor do rows
     /// that are not active in the layer ([`Layer::set_n_active`]). Only with `synapse`. Its shape: `[1]`.
     pub fn n_active<T: Element>(mut self, n_active: &'a Buffer<T>) -> Self {
@@ -200,7 +214,7 @@ impl<'a> Forward<'a> {
     }
     pub(crate) fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
         [
-            Some(self.x),
+            self.x,
             self.spikes,
             self.v_init,
             self.v_final,
@@ -219,7 +233,7 @@ impl<'a> Forward<'a> {
         sys::synfire_forward_desc {
             struct_size: size_of::<sys::synfire_forward_desc>() as u32,
             tape: self.tape.to_raw(),
-            x: self.x.raw,
+            x: self.x.map_or(null_mut(), |core| core.raw),
             spikes: self.spikes.map_or(null_mut(), |core| core.raw),
             v_init: self.v_init.map_or(null_mut(), |core| core.raw),
             v_final: self.v_final.map_or(null_mut(), |core| core.raw),
@@ -479,18 +493,21 @@ impl<'a> ConvertSpikes<'a> {
     ///   [`DType::TimeBits`](crate::DType::TimeBits); tail bits are ignored.
     /// - `destination`: Written, in any of these types: 1 and 0 if dense; all words, with tail bits zero, if packed.
     ///   Must not overlap `source`. Its shape: spikes `[T, B, N]`.
-    pub fn new<S: Element, D: Element>(source: &'a Buffer<S>, destination: &'a Buffer<D>) -> Self {
-        ConvertSpikes { n_steps: 0, n_neurons: 0, batch: 0, source: &source.core, destination: &destination.core }
-    }
-    /// Steps T, at least 1.
-    pub fn n_steps(mut self, n_steps: i64) -> Self {
-        self.n_steps = n_steps;
-        self
-    }
-    /// Neurons N of one batch row, at least 1.
-    pub fn n_neurons(mut self, n_neurons: i64) -> Self {
-        self.n_neurons = n_neurons;
-        self
+    /// - `n_steps`: Steps T, at least 1.
+    /// - `n_neurons`: Neurons N of one batch row, at least 1.
+    pub fn new<S: Element, D: Element>(
+        source: &'a Buffer<S>,
+        destination: &'a Buffer<D>,
+        n_steps: Steps,
+        n_neurons: Neurons,
+    ) -> Self {
+        ConvertSpikes {
+            n_steps: n_steps.0,
+            n_neurons: n_neurons.0,
+            batch: 0,
+            source: &source.core,
+            destination: &destination.core,
+        }
     }
     /// Batch rows B. Default: 1.
     pub fn batch(mut self, batch: i64) -> Self {
@@ -546,11 +563,18 @@ impl<'a> CountSpikes<'a> {
     /// - `counts`: Written, not added to: [`DType::U32`](crate::DType::U32) or [`DType::U64`](crate::DType::U64). The
     ///   type must be able to hold the largest count that the shape allows. Must not overlap `spikes`. Its shape: `[B,
     ///   N]`, `[T]` or `[1]`.
-    pub fn new<S: Element, C: Element>(spikes: &'a Buffer<S>, counts: &'a Buffer<C>) -> Self {
+    /// - `n_steps`: Steps T, at least 1.
+    /// - `n_neurons`: Neurons N of one batch row, at least 1.
+    pub fn new<S: Element, C: Element>(
+        spikes: &'a Buffer<S>,
+        counts: &'a Buffer<C>,
+        n_steps: Steps,
+        n_neurons: Neurons,
+    ) -> Self {
         CountSpikes {
             kind: Count::PerNeuron,
-            n_steps: 0,
-            n_neurons: 0,
+            n_steps: n_steps.0,
+            n_neurons: n_neurons.0,
             batch: 0,
             spikes: &spikes.core,
             counts: &counts.core,
@@ -559,16 +583,6 @@ impl<'a> CountSpikes<'a> {
     /// One of [`Count`]. Default: per neuron.
     pub fn kind(mut self, kind: Count) -> Self {
         self.kind = kind;
-        self
-    }
-    /// Steps T, at least 1.
-    pub fn n_steps(mut self, n_steps: i64) -> Self {
-        self.n_steps = n_steps;
-        self
-    }
-    /// Neurons N of one batch row, at least 1.
-    pub fn n_neurons(mut self, n_neurons: i64) -> Self {
-        self.n_neurons = n_neurons;
         self
     }
     /// Batch rows B. Default: 1.
@@ -626,11 +640,18 @@ impl<'a> EncodeBernoulli<'a> {
     /// - `rates`: Read: f32, f16 or bf16. Its shape: `[B, N]` or `[T, B, N]`.
     /// - `spikes`: Written, in any format that `destination` of [`ConvertSpikes`] may have. Must not overlap `rates`.
     ///   Its shape: spikes `[T, B, N]`.
-    pub fn new<R: Element, S: Element>(rates: &'a Buffer<R>, spikes: &'a Buffer<S>) -> Self {
+    /// - `n_steps`: Steps T, at least 1.
+    /// - `n_neurons`: Neurons N of one batch row, at least 1, at most 2^34.
+    pub fn new<R: Element, S: Element>(
+        rates: &'a Buffer<R>,
+        spikes: &'a Buffer<S>,
+        n_steps: Steps,
+        n_neurons: Neurons,
+    ) -> Self {
         EncodeBernoulli {
             rates_per_step: false,
-            n_steps: 0,
-            n_neurons: 0,
+            n_steps: n_steps.0,
+            n_neurons: n_neurons.0,
             batch: 0,
             rates: &rates.core,
             spikes: &spikes.core,
@@ -641,16 +662,6 @@ impl<'a> EncodeBernoulli<'a> {
     /// `false` (default): `rates` is `[B, N]`, the same in every step. `true`: `rates` is `[T, B, N]`.
     pub fn rates_per_step(mut self, rates_per_step: bool) -> Self {
         self.rates_per_step = rates_per_step;
-        self
-    }
-    /// Steps T, at least 1.
-    pub fn n_steps(mut self, n_steps: i64) -> Self {
-        self.n_steps = n_steps;
-        self
-    }
-    /// Neurons N of one batch row, at least 1, at most 2^34.
-    pub fn n_neurons(mut self, n_neurons: i64) -> Self {
-        self.n_neurons = n_neurons;
         self
     }
     /// Batch rows B, at most 2^32. Default: 1.
@@ -730,15 +741,19 @@ impl<'a> GatherRows<'a> {
     /// - `indices`: Read: [`DType::U32`](crate::DType::U32). Its shape: `[B]`.
     /// - `destination`: Written, of the source's type. A `row_pitch` is the distance from one step to the next. Must not
     ///   overlap the others. Its shape: `[T, B, N]`.
+    /// - `n_rows`: Rows R of the data set, at least 1.
+    /// - `n_elements`: Elements N of one step of a row, at least 1.
     pub fn new<S: Element, I: Element, D: Element>(
         source: &'a Buffer<S>,
         indices: &'a Buffer<I>,
         destination: &'a Buffer<D>,
+        n_rows: i64,
+        n_elements: i64,
     ) -> Self {
         GatherRows {
-            n_rows: 0,
+            n_rows,
             n_steps: 0,
-            n_elements: 0,
+            n_elements,
             batch: 0,
             source: &source.core,
             indices: &indices.core,
@@ -746,19 +761,9 @@ impl<'a> GatherRows<'a> {
             destination: &destination.core,
         }
     }
-    /// Rows R of the data set, at least 1.
-    pub fn n_rows(mut self, n_rows: i64) -> Self {
-        self.n_rows = n_rows;
-        self
-    }
     /// Steps T of a row. Default: 1.
     pub fn n_steps(mut self, n_steps: i64) -> Self {
         self.n_steps = n_steps;
-        self
-    }
-    /// Elements N of one step of a row, at least 1.
-    pub fn n_elements(mut self, n_elements: i64) -> Self {
-        self.n_elements = n_elements;
         self
     }
     /// Batch rows B. Default: 1.
@@ -826,10 +831,11 @@ impl<'a> Shuffle<'a> {
     /// With what it needs; everything else has its default.
     ///
     /// - `indices`: Written: [`DType::U32`](crate::DType::U32), each less than R. Its shape: `[B]`.
-    pub fn new<T: Element>(indices: &'a Buffer<T>) -> Self {
+    /// - `n_rows`: Rows R of the data set, at least 1, at most 2^32 - 1.
+    pub fn new<T: Element>(indices: &'a Buffer<T>, n_rows: i64) -> Self {
         Shuffle {
             in_order: false,
-            n_rows: 0,
+            n_rows,
             batch: 0,
             drop_last: false,
             indices: &indices.core,
@@ -841,11 +847,6 @@ impl<'a> Shuffle<'a> {
     /// `true`: rows are not permuted, as for an evaluation. Default: 0.
     pub fn in_order(mut self, in_order: bool) -> Self {
         self.in_order = in_order;
-        self
-    }
-    /// Rows R of the data set, at least 1, at most 2^32 - 1.
-    pub fn n_rows(mut self, n_rows: i64) -> Self {
-        self.n_rows = n_rows;
         self
     }
     /// Rows B of a batch, at most 2^32 - 1. Default: 1.
@@ -940,12 +941,19 @@ impl<'a> Reduce<'a> {
     ///   and give the same results.
     /// - `destination`: Written: `[B, N]` over the steps, `[T, N]` over the batch. f64 for an f64 source, f32 for f32,
     ///   f16 and bf16, either one for u32 and packed or u8 spikes. Must not overlap another buffer of the operation.
-    pub fn new<S: Element, D: Element>(source: &'a Buffer<S>, destination: &'a Buffer<D>) -> Self {
+    /// - `n_steps`: Steps T, at least 1.
+    /// - `n_neurons`: Neurons N of one batch row, at least 1.
+    pub fn new<S: Element, D: Element>(
+        source: &'a Buffer<S>,
+        destination: &'a Buffer<D>,
+        n_steps: Steps,
+        n_neurons: Neurons,
+    ) -> Self {
         Reduce {
             reduction: ReduceKind::Sum,
             axis: Axis::Steps,
-            n_steps: 0,
-            n_neurons: 0,
+            n_steps: n_steps.0,
+            n_neurons: n_neurons.0,
             batch: 0,
             source: &source.core,
             destination: &destination.core,
@@ -961,16 +969,6 @@ impl<'a> Reduce<'a> {
     /// One of [`Axis`]. Default: the steps.
     pub fn axis(mut self, axis: Axis) -> Self {
         self.axis = axis;
-        self
-    }
-    /// Steps T, at least 1.
-    pub fn n_steps(mut self, n_steps: i64) -> Self {
-        self.n_steps = n_steps;
-        self
-    }
-    /// Neurons N of one batch row, at least 1.
-    pub fn n_neurons(mut self, n_neurons: i64) -> Self {
-        self.n_neurons = n_neurons;
         self
     }
     /// Batch rows B. Default: 1.
@@ -1050,13 +1048,20 @@ impl<'a> ReduceBackward<'a> {
     /// - `grad_source`: Written, or added to: dL/d(source) `[T, B, N]`, such as [`Backward::grad_spike_seq`] or
     ///   [`Backward::grad_v_seq`]. f64 if `grad_destination` is f64, otherwise f32, f16 or bf16. Must not overlap
     ///   another buffer of the operation.
-    pub fn new<A: Element, B: Element>(grad_destination: &'a Buffer<A>, grad_source: &'a Buffer<B>) -> Self {
+    /// - `n_steps`: Steps T, at least 1.
+    /// - `n_neurons`: Neurons N of one batch row, at least 1.
+    pub fn new<A: Element, B: Element>(
+        grad_destination: &'a Buffer<A>,
+        grad_source: &'a Buffer<B>,
+        n_steps: Steps,
+        n_neurons: Neurons,
+    ) -> Self {
         ReduceBackward {
             reduction: ReduceKind::Sum,
             axis: Axis::Steps,
             accumulate: false,
-            n_steps: 0,
-            n_neurons: 0,
+            n_steps: n_steps.0,
+            n_neurons: n_neurons.0,
             batch: 0,
             grad_destination: &grad_destination.core,
             source: None,
@@ -1079,16 +1084,6 @@ impl<'a> ReduceBackward<'a> {
     /// (default): all elements are written.
     pub fn accumulate(mut self, accumulate: bool) -> Self {
         self.accumulate = accumulate;
-        self
-    }
-    /// Steps T, at least 1.
-    pub fn n_steps(mut self, n_steps: i64) -> Self {
-        self.n_steps = n_steps;
-        self
-    }
-    /// Neurons N of one batch row, at least 1.
-    pub fn n_neurons(mut self, n_neurons: i64) -> Self {
-        self.n_neurons = n_neurons;
         self
     }
     /// Batch rows B. Default: 1.
@@ -1175,14 +1170,24 @@ impl<'a> RateLoss<'a> {
     /// With what it needs; everything else has its default.
     ///
     /// - `spikes`: Read, in any format that `source` of [`ConvertSpikes`] may have. Its shape: spikes `[T, B, N]`.
-    pub fn new<T: Element>(spikes: &'a Buffer<T>) -> Self {
+    /// - `n_steps`: Steps T, at least 1.
+    /// - `n_neurons`: Neurons N of one batch row, at least 1.
+    /// - `target`: Spikes per step, finite. The operation's value `"target"`.
+    /// - `strength`: Factor of the loss, finite. The operation's value `"strength"`.
+    pub fn new<T: Element>(
+        spikes: &'a Buffer<T>,
+        n_steps: Steps,
+        n_neurons: Neurons,
+        target: f64,
+        strength: f64,
+    ) -> Self {
         RateLoss {
             whole_layer: false,
-            n_steps: 0,
-            n_neurons: 0,
+            n_steps: n_steps.0,
+            n_neurons: n_neurons.0,
             batch: 0,
-            target: 0.0,
-            strength: 0.0,
+            target,
+            strength,
             spikes: &spikes.core,
             lengths: None,
             n_active: None,
@@ -1197,29 +1202,9 @@ impl<'a> RateLoss<'a> {
         self.whole_layer = whole_layer;
         self
     }
-    /// Steps T, at least 1.
-    pub fn n_steps(mut self, n_steps: i64) -> Self {
-        self.n_steps = n_steps;
-        self
-    }
-    /// Neurons N of one batch row, at least 1.
-    pub fn n_neurons(mut self, n_neurons: i64) -> Self {
-        self.n_neurons = n_neurons;
-        self
-    }
     /// Batch rows B. Default: 1.
     pub fn batch(mut self, batch: i64) -> Self {
         self.batch = batch;
-        self
-    }
-    /// Spikes per step, finite. The operation's value `"target"`.
-    pub fn target(mut self, target: f64) -> Self {
-        self.target = target;
-        self
-    }
-    /// Factor of the loss, finite. The operation's value `"strength"`.
-    pub fn strength(mut self, strength: f64) -> Self {
-        self.strength = strength;
         self
     }
     /// How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as T. Without
@@ -1333,15 +1318,54 @@ impl<'a> Loss<'a> {
     ///
     /// - `source`: Predictions (for a cross-entropy: logits), read: f32, f64, f16, bf16 or u32 (counts of spikes,
     ///   rounded to f32). Its shape: `[T, B, C]`.
-    pub fn new<T: Element>(source: &'a Buffer<T>) -> Self {
+    /// - `labels`: The class of each row, or of each step with `targets_per_step`, read: u32. Given exactly if `targets`
+    ///   are not. Its shape: `[B]` or `[T, B]`.
+    /// - `n_classes`: Classes C, or outputs, at least 1 and below 2^31.
+    pub fn new<S: Element, L: Element>(source: &'a Buffer<S>, labels: &'a Buffer<L>, n_classes: i64) -> Self {
         Loss {
             kind: LossKind::CrossEntropy,
             n_steps: 0,
-            n_classes: 0,
+            n_classes,
+            batch: 0,
+            source: &source.core,
+            labels: Some(&labels.core),
+            targets: None,
+            lengths: None,
+            n_active: None,
+            sample_weights: None,
+            class_weights: None,
+            loss: None,
+            losses: None,
+            n_correct: None,
+            n_counted: None,
+            predictions: None,
+            gradient: None,
+            label_smoothing: 0.0,
+            gradient_scale: 0.0,
+            targets_per_step: false,
+            ignores_label: false,
+            ignored_label: 0,
+            sum: false,
+            accumulate: false,
+            add_gradient: false,
+        }
+    }
+    /// With what it needs; everything else has its default.
+    ///
+    /// - `source`: Predictions (for a cross-entropy: logits), read: f32, f64, f16, bf16 or u32 (counts of spikes,
+    ///   rounded to f32). Its shape: `[T, B, C]`.
+    /// - `targets`: The target of each element, or with `targets_per_step` of each step, read: f32, or f64 with an f64
+    ///   source. For a cross-entropy they are the probabilities of the classes. Its shape: `[B, C]` or `[T, B, C]`.
+    /// - `n_classes`: Classes C, or outputs, at least 1 and below 2^31.
+    pub fn with_targets<S: Element, T: Element>(source: &'a Buffer<S>, targets: &'a Buffer<T>, n_classes: i64) -> Self {
+        Loss {
+            kind: LossKind::CrossEntropy,
+            n_steps: 0,
+            n_classes,
             batch: 0,
             source: &source.core,
             labels: None,
-            targets: None,
+            targets: Some(&targets.core),
             lengths: None,
             n_active: None,
             sample_weights: None,
@@ -1372,26 +1396,9 @@ impl<'a> Loss<'a> {
         self.n_steps = n_steps;
         self
     }
-    /// Classes C, or outputs, at least 1 and below 2^31.
-    pub fn n_classes(mut self, n_classes: i64) -> Self {
-        self.n_classes = n_classes;
-        self
-    }
     /// Batch rows B. Default: 1.
     pub fn batch(mut self, batch: i64) -> Self {
         self.batch = batch;
-        self
-    }
-    /// The class of each row, or of each step with `targets_per_step`, read: u32. Either `labels` or `targets` is
-    /// needed. Its shape: `[B]` or `[T, B]`.
-    pub fn labels<T: Element>(mut self, labels: &'a Buffer<T>) -> Self {
-        self.labels = Some(&labels.core);
-        self
-    }
-    /// The target of each element, or with `targets_per_step` of each step, read: f32, or f64 with an f64 source. For a
-    /// cross-entropy they are the probabilities of the classes. Its shape: `[B, C]` or `[T, B, C]`.
-    pub fn targets<T: Element>(mut self, targets: &'a Buffer<T>) -> Self {
-        self.targets = Some(&targets.core);
         self
     }
     /// How many steps of each batch row count, from the first on, read: u32. Above T counts as T. Without (default): all
@@ -1575,14 +1582,10 @@ impl<'a> Fill<'a> {
     /// With what it needs; everything else has its default.
     ///
     /// - `buffer`: Every element is written.
-    pub fn new<T: Element>(buffer: &'a Buffer<T>) -> Self {
-        Fill { buffer: &buffer.core, value: 0.0 }
-    }
-    /// The new value of every element, rounded to the buffer's type as by [`Buffer::fill`]. The operation's value
-    /// `"value"`.
-    pub fn value(mut self, value: f64) -> Self {
-        self.value = value;
-        self
+    /// - `value`: The new value of every element, rounded to the buffer's type as by [`Buffer::fill`]. The operation's
+    ///   value `"value"`.
+    pub fn new<T: Element>(buffer: &'a Buffer<T>, value: f64) -> Self {
+        Fill { buffer: &buffer.core, value }
     }
     /// Appends a fill.
     pub fn record(self, graph: &mut Graph) -> Result<Operation> {
@@ -1618,19 +1621,16 @@ impl<'a> ScaleAdd<'a> {
     /// - `destination`: Read and written: f32, f16 or bf16, not necessarily the type of `source`, or f64 with an f64
     ///   source. It has as many elements and the same row pitch as `source`. It may be the same buffer as `source`, but
     ///   must not overlap it otherwise.
-    pub fn new<S: Element, D: Element>(source: &'a Buffer<S>, destination: &'a Buffer<D>) -> Self {
-        ScaleAdd { source: &source.core, destination: &destination.core, scale: 0.0, keep: 0.0 }
-    }
-    /// Finite; rounded to the type of the arithmetic. The operation's value `"scale"`.
-    pub fn scale(mut self, scale: f64) -> Self {
-        self.scale = scale;
-        self
-    }
-    /// Finite; rounded to the type of the arithmetic. With 0, `destination` is not read, so that a NaN in it does not
-    /// persist. The operation's value `"keep"`.
-    pub fn keep(mut self, keep: f64) -> Self {
-        self.keep = keep;
-        self
+    /// - `scale`: Finite; rounded to the type of the arithmetic. The operation's value `"scale"`.
+    /// - `keep`: Finite; rounded to the type of the arithmetic. With 0, `destination` is not read, so that a NaN in it
+    ///   does not persist. The operation's value `"keep"`.
+    pub fn new<S: Element, D: Element>(
+        source: &'a Buffer<S>,
+        destination: &'a Buffer<D>,
+        scale: f64,
+        keep: f64,
+    ) -> Self {
+        ScaleAdd { source: &source.core, destination: &destination.core, scale, keep }
     }
     /// Appends a scale-and-add; [`ScaleAdd::run`] says what is computed.
     pub fn record(self, graph: &mut Graph) -> Result<Operation> {
@@ -1680,12 +1680,13 @@ impl<'a> UpdateParameter<'a> {
     ///   name (`tau` of PLIF), the step is taken in that quantity.
     /// - `gradient`: dL/dp, read: f32 (f64 in an f64 layer), one element, or N if the parameter is one number per
     ///   neuron. Its shape: `[1]` or `[N]`.
-    pub fn new<T: Element>(name: &'a str, gradient: &'a Buffer<T>) -> Self {
+    /// - `learning_rate`: Finite. The operation's value `"learning_rate"`.
+    pub fn new<T: Element>(name: &'a str, gradient: &'a Buffer<T>, learning_rate: f64) -> Self {
         UpdateParameter {
             bounds: Bounds::default(),
             name,
             gradient: &gradient.core,
-            learning_rate: 0.0,
+            learning_rate,
             lower: 0.0,
             upper: 0.0,
         }
@@ -1693,11 +1694,6 @@ impl<'a> UpdateParameter<'a> {
     /// [`Bounds`], combined with `|`. Default: none.
     pub fn bounds(mut self, bounds: Bounds) -> Self {
         self.bounds = bounds;
-        self
-    }
-    /// Finite. The operation's value `"learning_rate"`.
-    pub fn learning_rate(mut self, learning_rate: f64) -> Self {
-        self.learning_rate = learning_rate;
         self
     }
     /// The smallest value that the parameter may take, in addition to its own range.
@@ -2132,9 +2128,10 @@ impl<'a> SynapseForward<'a> {
     /// - `input`: Read. Spikes in any format, or values: f32, f16 or bf16 (f64 in an f64 synapse). Its shape: spikes
     ///   `[T, B, K]`.
     /// - `output`: Written: f32 (f64 in an f64 synapse). Must not overlap `input`. Its shape: `[T, B, N]`.
-    pub fn new<I: Element, O: Element>(input: &'a Buffer<I>, output: &'a Buffer<O>) -> Self {
+    /// - `n_steps`: Steps T, at least 1.
+    pub fn new<I: Element, O: Element>(input: &'a Buffer<I>, output: &'a Buffer<O>, n_steps: Steps) -> Self {
         SynapseForward {
-            n_steps: 0,
+            n_steps: n_steps.0,
             batch: 0,
             input: &input.core,
             output: &output.core,
@@ -2142,11 +2139,6 @@ impl<'a> SynapseForward<'a> {
             input_mask: None,
             input_scale: None,
         }
-    }
-    /// Steps T, at least 1.
-    pub fn n_steps(mut self, n_steps: i64) -> Self {
-        self.n_steps = n_steps;
-        self
     }
     /// Batch rows B. Default: 1.
     pub fn batch(mut self, batch: i64) -> Self {
@@ -2161,13 +2153,11 @@ impl<'a> SynapseForward<'a> {
     }
     /// Dropout: inputs `[B, K]` that count in every step, [`DType::Bits`](crate::DType::Bits) (`[B, ceil(K/32)]` words),
     /// as [`Dropout::run`] draws them, read. Others count as +0. Default: all inputs count, and nothing is scaled.
-    pub fn input_mask<T: Element>(mut self, input_mask: &'a Buffer<T>) -> Self {
+    ///
+    /// - `input_scale`: The factor on W x, f32 (f64 in an f64 synapse), read. Needed with `input_mask`, and only with
+    ///   it. Its shape: `[1]`.
+    pub fn input_mask<A: Element, B: Element>(mut self, input_mask: &'a Buffer<A>, input_scale: &'a Buffer<B>) -> Self {
         self.input_mask = Some(&input_mask.core);
-        self
-    }
-    /// The factor on W x, f32 (f64 in an f64 synapse), read. Needed with `input_mask`, and only with it. Its shape:
-    /// `[1]`.
-    pub fn input_scale<T: Element>(mut self, input_scale: &'a Buffer<T>) -> Self {
         self.input_scale = Some(&input_scale.core);
         self
     }
@@ -2226,10 +2216,11 @@ impl<'a> SynapseBackward<'a> {
     /// With what it needs; everything else has its default.
     ///
     /// - `grad_output`: dL/dy, read: f32 (f64 in an f64 synapse). Its shape: `[T, B, N]`.
-    pub fn new<T: Element>(grad_output: &'a Buffer<T>) -> Self {
+    /// - `n_steps`: Steps T, at least 1.
+    pub fn new<T: Element>(grad_output: &'a Buffer<T>, n_steps: Steps) -> Self {
         SynapseBackward {
             add_gradients: false,
-            n_steps: 0,
+            n_steps: n_steps.0,
             batch: 0,
             grad_output: &grad_output.core,
             input: None,
@@ -2243,11 +2234,6 @@ impl<'a> SynapseBackward<'a> {
     /// `true`: gradients of weights and bias are added to what the synapse holds. `false` (default): they replace it.
     pub fn add_gradients(mut self, add_gradients: bool) -> Self {
         self.add_gradients = add_gradients;
-        self
-    }
-    /// Steps T, at least 1.
-    pub fn n_steps(mut self, n_steps: i64) -> Self {
-        self.n_steps = n_steps;
         self
     }
     /// Batch rows B. Default: 1.
@@ -2278,12 +2264,10 @@ impl<'a> SynapseBackward<'a> {
         self
     }
     /// As [`SynapseForward::input_mask`], and the same as in the forward. Its shape: `[B, K]`.
-    pub fn input_mask<T: Element>(mut self, input_mask: &'a Buffer<T>) -> Self {
+    ///
+    /// - `input_scale`: As `input_scale` of [`SynapseForward`], and the same as in the forward. Its shape: `[1]`.
+    pub fn input_mask<A: Element, B: Element>(mut self, input_mask: &'a Buffer<A>, input_scale: &'a Buffer<B>) -> Self {
         self.input_mask = Some(&input_mask.core);
-        self
-    }
-    /// As [`SynapseForward::input_scale`], and the same as in the forward. Its shape: `[1]`.
-    pub fn input_scale<T: Element>(mut self, input_scale: &'a Buffer<T>) -> Self {
         self.input_scale = Some(&input_scale.core);
         self
     }
@@ -2331,7 +2315,7 @@ impl<'a> SynapseBackward<'a> {
 }
 
 /// Draws which neurons of each batch row dropout keeps, for all steps of a sequence: a mask and a factor, which products
-/// of synapses take ([`SynapseForward::input_mask`] and [`SynapseForward::input_scale`]).
+/// of synapses take ([`SynapseForward::input_mask`] and `input_scale` of [`SynapseForward`]).
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct Dropout<'a> {
@@ -2349,13 +2333,17 @@ impl<'a> Dropout<'a> {
     /// - `mask`: Written: `[B, N]` of [`DType::Bits`](crate::DType::Bits), `[B, ceil(N/32)]` words: 1 is kept. Bits
     ///   beyond N are 0.
     /// - `scale`: Written, f32 or f64: 1 / (1 - p). Must not overlap `mask`. Its shape: `[1]`.
-    pub fn new<M: Element, S: Element>(mask: &'a Buffer<M>, scale: &'a Buffer<S>) -> Self {
-        Dropout { n_neurons: 0, batch: 0, probability: 0.0, mask: &mask.core, scale: &scale.core, seed: 0, offset: 0 }
-    }
-    /// Neurons N of one batch row, at least 1, at most 2^34.
-    pub fn n_neurons(mut self, n_neurons: i64) -> Self {
-        self.n_neurons = n_neurons;
-        self
+    /// - `n_neurons`: Neurons N of one batch row, at least 1, at most 2^34.
+    pub fn new<M: Element, S: Element>(mask: &'a Buffer<M>, scale: &'a Buffer<S>, n_neurons: Neurons) -> Self {
+        Dropout {
+            n_neurons: n_neurons.0,
+            batch: 0,
+            probability: 0.0,
+            mask: &mask.core,
+            scale: &scale.core,
+            seed: 0,
+            offset: 0,
+        }
     }
     /// Batch rows B, at most 2^32. Default: 1.
     pub fn batch(mut self, batch: i64) -> Self {

@@ -2,10 +2,12 @@
 use crate::buffer::{Buffer, Element};
 use crate::error::Result;
 use crate::graph::{Graph, Operation};
-use crate::held::Left;
+use crate::held::{Held, Left, Object};
 use crate::layer::Layer;
+use crate::objects::all_held;
 use crate::operations::{Backward, Forward};
 use crate::values::Tape;
+use std::sync::Arc;
 
 impl<'a> Forward<'a> {
     /// Writes the H that the tape stores over X. No gradients of parameters can follow.
@@ -21,10 +23,17 @@ impl<'a> Forward<'a> {
     pub fn run(self, layer: &Layer) -> Result<()> {
         layer.forward(self)
     }
-    /// What it leaves of X.
-    pub(crate) fn left(&self) -> Left<'a> {
-        let always = self.tape == Tape::Recompute || self.in_place;
-        Some((self.x, always)).filter(|_| self.tape != Tape::None)
+    /// What it leaves to its backward: nothing for inference.
+    pub(crate) fn left(&self) -> Option<Left> {
+        // Behind a synapse, gradients of weights read the input.
+        let always = self.tape == Tape::Recompute || self.in_place || self.synapse.is_some();
+        let input = self.x.or(self.synapse_input).filter(|_| self.tape != Tape::None)?;
+        let synapse = self.synapse.map(|synapse| synapse.core.clone() as Arc<dyn Object>);
+        Some(Left { input: input.clone(), always, synapse })
+    }
+    /// What a call holds that records it or runs it.
+    pub(crate) fn held(&self) -> Vec<&Held> {
+        self.synapse.map_or_else(Vec::new, |synapse| all_held(&*synapse.core))
     }
 }
 

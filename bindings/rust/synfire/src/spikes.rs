@@ -35,7 +35,7 @@ impl SpikeShape {
         source: &'a Buffer<S>,
         destination: &'a Buffer<D>,
     ) -> ConvertSpikes<'a> {
-        ConvertSpikes::new(source, destination).n_steps(self.n_steps.0).n_neurons(self.n_neurons.0).batch(self.batch)
+        ConvertSpikes::new(source, destination, self.n_steps, self.n_neurons).batch(self.batch)
     }
     fn count<'a, S: Element, D: Element>(
         self,
@@ -43,11 +43,7 @@ impl SpikeShape {
         spikes: &'a Buffer<S>,
         counts: &'a Buffer<D>,
     ) -> CountSpikes<'a> {
-        CountSpikes::new(spikes, counts)
-            .kind(kind)
-            .n_steps(self.n_steps.0)
-            .n_neurons(self.n_neurons.0)
-            .batch(self.batch)
+        CountSpikes::new(spikes, counts, self.n_steps, self.n_neurons).kind(kind).batch(self.batch)
     }
     fn encoding<'a, R: Element, S: Element>(
         self,
@@ -55,10 +51,8 @@ impl SpikeShape {
         rates: &'a Buffer<R>,
         spikes: &'a Buffer<S>,
     ) -> EncodeBernoulli<'a> {
-        EncodeBernoulli::new(rates, spikes)
+        EncodeBernoulli::new(rates, spikes, self.n_steps, self.n_neurons)
             .rates_per_step(draw.per_step)
-            .n_steps(self.n_steps.0)
-            .n_neurons(self.n_neurons.0)
             .batch(self.batch)
             .seed(draw.seed)
             .offset(draw.offset)

