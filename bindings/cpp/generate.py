@@ -14,7 +14,8 @@ the difference shown. The blocks are
     context          the free functions that run an operation at once
     graph            member functions of Graph: those that record an operation, then the others
 
-A function of an object becomes a member function of its class, without `get_` unless the class has another member of
+An operation that runs on an object at once is a member of its class, without the object's name: Synapse::forward(). A
+function of an object becomes a member function of its class, without `get_` unless the class has another member of
 that name; where the whole name is taken, such as `reset`, the object's name is appended. A result, a structure that the
 call fills in, a text and a list of a length that the caller gives are returned, several of them as a tuple; a list that
 the call reads is a vector. Functions that get, query or give a text are const. Where a function takes an object whose class comes later
@@ -349,8 +350,12 @@ class Generator:
             [f"{indent}  const {desc} sized = detail::sized(desc);",
              f"{indent}  check({function}({', '.join(arguments)}));", f"{indent}}}"]
 
+    def run_name(self, operation):
+        """The member function that runs an operation at once; with the object's name where Owner has the other one."""
+        return operation["name"] if operation["method"] in self.common | RESERVED else operation["method"]
+
     def at_once(self, owner):
-        return [self.call(operation, operation["run"], f"void {operation['name']}", [], ["handle_"], [], True, "  ")
+        return [self.call(operation, operation["run"], f"void {self.run_name(operation)}", [], ["handle_"], [], True, "  ")
                 for operation in self.api["operations"] if operation["on"] == owner]
 
     def context(self):
@@ -383,7 +388,7 @@ class Generator:
     def method_name(self, method):
         owner, name = method["object"], method["name"]
         taken = self.members.get(owner, set()) | self.common | RESERVED
-        taken |= {operation["name"] for operation in self.api["operations"] if operation["on"] == owner}
+        taken |= {self.run_name(operation) for operation in self.api["operations"] if operation["on"] == owner}
         taken |= {other["name"] for other in self.api["methods"] if other["object"] == owner and other is not method}
         bare = name[len("get_"):] if name.startswith("get_") else name
         return next(other for other in (bare, name, f"{name}_{owner}") if other not in taken)

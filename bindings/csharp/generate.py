@@ -329,7 +329,7 @@ class Operations:
             if word == other["record"]:
                 return self.recorder(other)
             if word == other["run"]:
-                return f"{self.classes[other['on']]}.{pascal(other['name'])}({arguments}, IntPtr)"
+                return f"{self.classes[other['on']]}.{pascal(other['method'])}({arguments}, IntPtr)"
         for made in self.objects:
             name, options = pascal(made["name"]), made["class"]
             struct, _, field = word.partition("::")
@@ -495,7 +495,7 @@ class Operations:
         text = f'What <see cref="{self.recorder(operation)}"/> records'
         if operation["run"]:
             owner = self.classes[operation["on"]]
-            text += f' and <see cref="{owner}.{pascal(operation["name"])}({name}, IntPtr)"/> runs'
+            text += f' and <see cref="{owner}.{pascal(operation["method"])}({name}, IntPtr)"/> runs'
         return self.properties(operation, text + ".")
 
     def properties(self, operation, text):
@@ -534,7 +534,7 @@ class Operations:
                 "                Keep(call.Used);\n            }\n            return this;\n        }\n")
 
     def run(self, operation):
-        name, arguments = pascal(operation["name"]), arguments_class(operation)
+        name, arguments = pascal(operation["method"]), arguments_class(operation)
         return (comment("summary", self.words(self.functions[operation["run"]]["doc"], operation), " " * 8) +
                 comment('param name="arguments"', "What it reads and writes, and how.", " " * 8) +
                 comment('param name="stream"', "A CUDA stream; zero is the context's own.", " " * 8) +

@@ -21,6 +21,9 @@ field's type, name and marks:
 
 A field that is given exactly with or without another one is optional, and the call says which one is missing.
 
+The function is called as the call that runs now is on its object, without the object's name: `forward!(synapse; ...)`,
+and `forward!(graph, synapse; ...)`.
+
 OWN_NAMES and OWN_FIELDS hold the few names that Julia programs used before the methods were generated. A new operation
 needs no entry there.
 
@@ -129,7 +132,8 @@ class Operations:
 
     @staticmethod
     def function(operation):
-        return operation.get("julia") or OWN_NAMES.get(operation["name"], operation["name"] + "!")
+        short = re.sub(rf"^{operation['object']}_", "", operation["name"])
+        return operation.get("julia") or OWN_NAMES.get(operation["name"], short + "!")
 
     def function_of(self, c):
         """What a function, descriptor or object of C is called here; None where it has no name of its own."""
@@ -141,6 +145,15 @@ class Operations:
         short = re.sub(rf"^synfire_(?:(?:{'|'.join(self.owners)})_)?(?:get_)?", "", c)
         return next((name for name in (short, short + "!") if name in self.known), None)
 
+    def link(self, c):
+        """A reference to what a function, descriptor or object of C is called here; None where it has no name."""
+        name = self.function_of(c)
+        of = next((operation["object"] for operation in self.api["operations"] if c in
+                   (operation["record"], operation["run"], operation["desc"])
+                   and operation["name"].startswith(f"{operation['object']}_")), None)
+        owner = f" of {'an' if of[0] in 'aeiou' else 'a'} {of.replace('_', ' ')}" if of else ""
+        return f"[`{name}`](@ref){owner}" if name else None
+
     def symbols(self, group):
         prefix = f"SYNFIRE_{group.upper()}_"
         return [(constant["name"][len(prefix):].lower(), constant) for constant in self.groups[group]]
@@ -149,16 +162,12 @@ class Operations:
 
     def prose(self, text, operation, renamed=()):
         """A text of the header in Julia's words."""
-        own = self.function(operation)
-
         def function(match):
-            name = self.function_of(match[1])
-            return f"[`{name}`](@ref)" if name else f"`LibSynfire.{match[1]}`"
+            return self.link(match[1]) or f"`LibSynfire.{match[1]}`"
 
         def member(match):
-            name = self.function_of(match[1])
-            field = re.sub(r"^n_", "", match[2])
-            return f"`{field}`" if name in (None, own) else f"`{field}` of [`{name}`](@ref)"
+            link, field = self.link(match[1]), re.sub(r"^n_", "", match[2])
+            return f"`{field}`" if link is None or match[1] == operation["desc"] else f"`{field}` of {link}"
 
         def constant(match):
             group = max((g for g in self.groups if match[1].lower().startswith(g + "_")), key=len, default=None)
@@ -427,7 +436,7 @@ class Operations:
         return line
 
     def exports(self):
-        return [name for name in map(self.function, self.operations) if name not in BASE]
+        return list(dict.fromkeys(name for name in map(self.function, self.operations) if name not in BASE))
 
     def sections(self):
         return [self.methods(operation) for operation in self.operations]

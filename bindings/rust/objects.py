@@ -5,6 +5,7 @@ are the arguments of `builder`, as those of an operation's `new`; every other fi
 objects that it was created with. A graph that records it keeps all of them. Dropping destroys it. A function of an
 object becomes a method. All of it follows from `objects` and `methods` in bindings/api/synfire.json.
 
+An operation that runs on an object is a method of that object too, without its name: `Synapse::forward`.
 A text that a method gives is a String: the function is asked for its size first.
 
 A method holds what it uses as the hand-written ones do. One that takes numbers, names and lists may be called while
@@ -67,6 +68,13 @@ class Objects:
                                  if base.has_setter(field, self.fields[made["name"]])})
         taken = set(base.sources.methods) | {(base.objects[o["name"]], own) for o in self.objects
                                              for own in ("builder", "as_raw", "close")}
+        self.run_names = {}
+        for operation in base.operations:
+            if operation["on"] in base.generated:
+                of = self.types[operation["on"]]
+                is_free = (of, operation["method"]) not in taken and operation["method"] not in RESERVED
+                self.run_names[operation["name"]] = operation["method"] if is_free else operation["name"]
+                taken.add((of, self.run_names[operation["name"]]))
         for method in self.api["methods"]:
             if method["function"] in METHODS_BY_HAND:
                 continue
@@ -377,6 +385,15 @@ class Objects:
                 f"({', '.join([receiver] + out.parameters)}) -> Result<{returned if out.types else '()'}> {{\n"
                 + lines_of(*body) + "    }\n")
 
+    def run(self, operation):
+        """The short form of an operation that runs on an object."""
+        of, name = self.base.types[operation["name"]], self.run_names[operation["name"]]
+        doc = next(f["doc"] for f in self.api["functions"] if f["name"] == operation["run"])
+        doc = re.sub(r": the same operation that \w+\(\) records", "", doc).rstrip(".")
+        lifetime = "<'_>" if any("'a" in field.type for field in self.base.fields[operation["name"]]) else ""
+        return (self.base.comment(f"{self.base.spell(doc)}, as {self.base.link(of + '::run')}.")
+                + f"    pub fn {name}(&self, {name}: {of}{lifetime}) -> Result<()> {{\n        {name}.run(self)\n    }}\n")
+
     # ---- Objects -----------------------------------------------------------------------------------------------------
 
     def made(self, made, methods, uses_now):
@@ -468,7 +485,8 @@ class Objects:
         for name, method in self.methods:
             methods.setdefault(method["object"], []).append(self.method(name, method))
         for made in self.objects:
-            own = methods.get(made["name"], [])
+            own = [self.run(operation) for operation in self.base.operations if operation["on"] == made["name"]]
+            own += methods.get(made["name"], [])
             uses_now = made["name"] in runs or any("self.core.now(" in one for one in own)
             text += "\n" + self.made(made, own, uses_now)
         for handle, own in methods.items():
@@ -499,7 +517,7 @@ class Objects:
                    ("crate::context", ["born", "gone", "Context", "ContextHandle"]),
                    ("crate::error", ["check", "Name", "Result"]), ("crate::graph", ["Graph", "Operation", "Stream"]),
                    ("crate::held", ["hold_all", "Held", "Object"]), ("crate::layer", ["Layer"]),
-                   ("crate::shape", sorted(NAMED.values())), ("crate::operations", [name for name in values if name in other]),
+                   ("crate::shape", sorted(NAMED.values())), ("crate::operations", [*(base.types[name] for name in self.run_names), *(name for name in values if name in other)]),
                    ("crate", [name for name in values if name not in other]), ("std", ["fmt"]), ("std::ffi", ["CStr"]),
                    ("std::mem", ["size_of", "zeroed"]), ("std::ptr", ["null", "null_mut"]), ("std::sync", ["Arc"])]
         return MODULE + BANNER + base.with_imports(own, imports, self.body)

@@ -1,5 +1,5 @@
-// classifier.cpp - classifier.c in C++: two layers, trained by operations that are recorded one by one. It prints
-// exactly the same numbers.
+// classifier.cpp - classifier.c in C++: two layers, trained by operations that are recorded one by one, with the
+// synapses as parts of the layers' passes. It prints exactly the same numbers.
 //
 // SPDX-License-Identifier: MIT
 #include <algorithm>
@@ -53,25 +53,17 @@ void run() {
                               synfire::layer_desc(SYNFIRE_MODEL_LIF, t, synfire::neurons{hidden_neurons}, batch)),
       readout(context, synfire::layer_desc(SYNFIRE_MODEL_LI, t, synfire::neurons{classes}, batch));
 
-  const auto buffer = [&context](std::int32_t dtype, int count) {
-    synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
-    desc.dtype = dtype;
-    desc.memory = SYNFIRE_MEMORY_PINNED;
-    desc.n_elements = static_cast<std::uint64_t>(count);
-    return synfire::Buffer(context, desc);
-  };
-  const auto sequence = [&](int neurons) { return buffer(SYNFIRE_DTYPE_F32, steps * batch * neurons); };
-  const auto packed = [&](int neurons) { return buffer(SYNFIRE_DTYPE_BITS, steps * batch * ((neurons + 31) / 32)); };
-  synfire::Buffer rates = buffer(SYNFIRE_DTYPE_F32, batch * inputs), labels = buffer(SYNFIRE_DTYPE_U32, batch),
-                  loss = buffer(SYNFIRE_DTYPE_F32, 1), correct = buffer(SYNFIRE_DTYPE_U32, 1);
-  const synfire::Buffer samples = packed(inputs), x = sequence(hidden_neurons), spikes = packed(hidden_neurons),
-                        readout_x = sequence(classes), v = sequence(classes),
-                        hidden_rest = buffer(SYNFIRE_DTYPE_F32, batch * hidden_neurons),
-                        readout_rest = buffer(SYNFIRE_DTYPE_F32, batch * classes),
-                        scores = buffer(SYNFIRE_DTYPE_F32, batch * classes),
-                        grad_scores = buffer(SYNFIRE_DTYPE_F32, batch * classes), grad_v = sequence(classes),
-                        grad_readout_x = sequence(classes), grad_spikes = sequence(hidden_neurons),
-                        grad_x = sequence(hidden_neurons);
+  constexpr std::int32_t pinned = SYNFIRE_MEMORY_PINNED;
+  synfire::Buffer rates(context, synfire::buffer_desc<float>({batch, inputs}, pinned)),
+      labels(context, synfire::counts_desc(batch, pinned)), loss(context, synfire::buffer_desc<float>(1, pinned)),
+      correct(context, synfire::counts_desc(1, pinned));
+  const synfire::Buffer samples(context,
+                                synfire::buffer_desc<std::uint32_t>({steps, batch, (inputs + 31) / 32}, pinned)),
+      spikes = hidden.make_spikes(context, pinned), grad_spikes = hidden.make_sequence<float>(context, pinned),
+      v = readout.make_sequence<float>(context, pinned), grad_v = readout.make_sequence<float>(context, pinned),
+      scores = readout.make_state<float>(context, pinned), grad_scores = readout.make_state<float>(context, pinned),
+      hidden_rest = hidden.make_state<float>(context, pinned),  // 0: every replay starts at rest
+      readout_rest = readout.make_state<float>(context, pinned);
   write_samples(rates.data<float>(), labels.data<std::uint32_t>());
 
   synfire::Optimizer adam(context, synfire::optimizer_desc(SYNFIRE_OPTIMIZER_KIND_ADAM, 0.02));
@@ -80,8 +72,9 @@ void run() {
     adam.add_bias(*synapse, 1, 0);
   }
 
-  synfire_forward_desc forward = synfire::forward_desc(x, spikes), readout_forward = synfire::forward_desc(readout_x);
-  forward.v_init = hidden_rest;  // 0: every replay starts at rest
+  synfire_forward_desc forward = synfire::forward_desc(first, samples, spikes),
+                       readout_forward = synfire::forward_desc(second, spikes);
+  forward.v_init = hidden_rest;
   readout_forward.v_init = readout_rest;
   readout_forward.v_seq = v;
   synfire_loss_desc entropy = synfire::loss_desc(scores, labels, classes);
@@ -89,14 +82,13 @@ void run() {
   entropy.loss = loss;
   entropy.n_correct = correct;
   entropy.gradient = grad_scores;
-  synfire_backward_desc readout_backward = synfire::backward_desc(nullptr, grad_readout_x);
+  synfire_backward_desc readout_backward = synfire::backward_desc();
   readout_backward.grad_v_seq = grad_v;
+  readout_backward.grad_synapse_input = grad_spikes;
 
   synfire::Graph step(context);
   step.record_encode_bernoulli(synfire::encode_bernoulli_desc(rates, samples, t, synfire::neurons{inputs}, batch));
-  step.record_synapse_forward(first, synfire::synapse_forward_desc(samples, x, t, batch));
   step.record_forward(hidden, forward);
-  step.record_synapse_forward(second, synfire::synapse_forward_desc(spikes, readout_x, t, batch));
   step.record_forward(readout, readout_forward);
   step.record_reduce(
       synfire::reduce_desc(v, scores, t, synfire::neurons{classes}, SYNFIRE_REDUCE_MEAN, SYNFIRE_AXIS_STEPS, batch));
@@ -104,9 +96,7 @@ void run() {
   step.record_reduce_backward(synfire::reduce_backward_desc(grad_scores, grad_v, t, synfire::neurons{classes},
                                                             SYNFIRE_REDUCE_MEAN, SYNFIRE_AXIS_STEPS, batch));
   step.record_backward(readout, readout_backward);
-  step.record_synapse_backward(second, synfire::synapse_backward_desc(grad_readout_x, t, batch, spikes, grad_spikes));
-  step.record_backward(hidden, synfire::backward_desc(grad_spikes, grad_x));
-  step.record_synapse_backward(first, synfire::synapse_backward_desc(grad_x, t, batch, samples));
+  step.record_backward(hidden, synfire::backward_desc(grad_spikes));
   step.record_optimizer_step(adam, synfire::optimizer_step_desc());
   step.instantiate();
 

@@ -2514,7 +2514,7 @@ class Synapse : public Owner<synfire_synapse> {
    * @param stream The CUDA stream; null is the context's own.
    * @throws error
    */
-  void synapse_forward(const synfire_synapse_forward_desc& desc, synfire_stream stream = nullptr) {
+  void forward(const synfire_synapse_forward_desc& desc, synfire_stream stream = nullptr) {
     const synfire_synapse_forward_desc sized = detail::sized(desc);
     check(synfire_synapse_forward(handle_, &sized, stream));
   }
@@ -2530,7 +2530,7 @@ class Synapse : public Owner<synfire_synapse> {
    * @param stream The CUDA stream; null is the context's own.
    * @throws error
    */
-  void synapse_backward(const synfire_synapse_backward_desc& desc, synfire_stream stream = nullptr) {
+  void backward(const synfire_synapse_backward_desc& desc, synfire_stream stream = nullptr) {
     const synfire_synapse_backward_desc sized = detail::sized(desc);
     check(synfire_synapse_backward(handle_, &sized, stream));
   }
@@ -2575,7 +2575,7 @@ class Optimizer : public Owner<synfire_optimizer> {
    * @param stream The CUDA stream; null is the context's own.
    * @throws error
    */
-  void optimizer_step(const synfire_optimizer_step_desc& desc, synfire_stream stream = nullptr) {
+  void step(const synfire_optimizer_step_desc& desc, synfire_stream stream = nullptr) {
     const synfire_optimizer_step_desc sized = detail::sized(desc);
     check(synfire_optimizer_step(handle_, &sized, stream));
   }

@@ -82,12 +82,12 @@ struct Rig {
 
 TEST(SynapseOfALayer, IsTheOperationsApart) {
   Rig rig;
-  rig.synapse.synapse_forward(synfire::synapse_forward_desc(rig.input, rig.x, steps{3}, 2));
+  rig.synapse.forward(synfire::synapse_forward_desc(rig.input, rig.x, steps{3}, 2));
   synfire_forward_desc plain = synfire::forward_desc(rig.x, rig.spikes);
   plain.v_init = rig.rest;
   rig.layer.forward(plain);
   rig.layer.backward(synfire::backward_desc(rig.grad, rig.grad_x));
-  rig.synapse.synapse_backward(synfire::synapse_backward_desc(rig.grad_x, steps{3}, 2, rig.input, rig.grad_input));
+  rig.synapse.backward(synfire::synapse_backward_desc(rig.grad_x, steps{3}, 2, rig.input, rig.grad_input));
   const auto apart = rig.results();
 
   synfire_forward_desc forward = synfire::forward_desc(rig.synapse, rig.input, rig.spikes);

@@ -150,6 +150,26 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_delay_line_delay(synfire_delay_l
     SYNFIRE_NOEXCEPT;
 
 /**
+ * Releases signals now; a class that owns a handle has another release().
+ *
+ * @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_delay_line_release(synfire_delay_line line,
+                                                                   const synfire_delay_desc *desc,
+                                                                   synfire_stream stream SYNFIRE_NULLABLE)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends a release of signals.
+ *
+ * @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_delay_line_release(synfire_graph graph,
+                                                                                synfire_delay_line line,
+                                                                                const synfire_delay_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
  * Appends a delay of signals.
  *
  * @since ABI 0.1

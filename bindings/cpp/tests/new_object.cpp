@@ -23,6 +23,11 @@ static_assert(std::is_same_v<decltype(&DelayLine::set_gain), void (DelayLine::*)
 static_assert(std::is_same_v<decltype(&DelayLine::query), synfire_delay_line_state (DelayLine::*)() const>);
 static_assert(
     std::is_same_v<decltype(&DelayLine::join), void (DelayLine::*)(const DelayLine&, const char*, synfire_buffer)>);
+static_assert(
+    std::is_same_v<decltype(&DelayLine::delay), void (DelayLine::*)(const synfire_delay_desc&, synfire_stream)>,
+    "without the name of the object");
+static_assert(std::is_same_v<decltype(&DelayLine::delay_line_release), decltype(&DelayLine::delay)>,
+              "release() is still Owner's");
 static_assert(std::is_same_v<decltype(&DelayLine::describe), std::string (DelayLine::*)(const char*) const>);
 static_assert(noexcept(std::declval<DelayLine&>().reset()), "reset() is still Owner's");
 static_assert(std::is_same_v<decltype(&DelayLine::reset_delay_line), void (DelayLine::*)(synfire_stream)>);
@@ -141,6 +146,9 @@ synfire_status synfire_graph_record_delay(synfire_graph graph, synfire_delay_lin
   return done(graph != nullptr && line == handle<synfire_delay_line>(30) && desc->struct_size == sizeof *desc ? "record"
                                                                                                               : "?");
 }
+synfire_status synfire_delay_line_release(synfire_delay_line, const synfire_delay_desc*, synfire_stream) noexcept {
+  return done("release");
+}
 synfire_status synfire_layer_get_mean(synfire_layer, double* mean) noexcept {
   *mean = 0.25;
   return SYNFIRE_OK;
@@ -247,9 +255,10 @@ void test_operations(const synfire::Context& context) {
   taken();
   line.delay(synfire::delay_desc(nullptr, nullptr, line));
   line.delay(synfire::delay_desc_with_sum(nullptr, handle<synfire_buffer>(20)));
+  line.delay_line_release(synfire::delay_desc(nullptr, nullptr));
   graph.record_delay(line, synfire::delay_desc(nullptr, nullptr));
   layer.follow(line);
-  expect(taken() == "delay;sum;record;follow;", "an operation of a line");
+  expect(taken() == "delay;sum;release;record;follow;", "an operation of a line");
   expect(std::abs(layer.mean() - 0.25) < 1e-9, "a result of a layer");
 
   synfire_native_desc throws = {};

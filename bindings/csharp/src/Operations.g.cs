@@ -1189,7 +1189,7 @@ namespace Synfire
 
     /// <summary>
     /// What <see cref="Graph.SynapseForward(Synapse, SynapseForwardArguments)"/> records and
-    /// <see cref="Synapse.SynapseForward(SynapseForwardArguments, IntPtr)"/> runs.
+    /// <see cref="Synapse.Forward(SynapseForwardArguments, IntPtr)"/> runs.
     /// </summary>
     public sealed class SynapseForwardArguments
     {
@@ -1246,7 +1246,7 @@ namespace Synfire
 
     /// <summary>
     /// What <see cref="Graph.SynapseBackward(Synapse, SynapseBackwardArguments)"/> records and
-    /// <see cref="Synapse.SynapseBackward(SynapseBackwardArguments, IntPtr)"/> runs.
+    /// <see cref="Synapse.Backward(SynapseBackwardArguments, IntPtr)"/> runs.
     /// </summary>
     public sealed class SynapseBackwardArguments
     {
@@ -1372,7 +1372,7 @@ namespace Synfire
 
     /// <summary>
     /// What <see cref="Graph.OptimizerStep(Optimizer, OptimizerStepArguments)"/> records and
-    /// <see cref="Optimizer.OptimizerStep(OptimizerStepArguments, IntPtr)"/> runs.
+    /// <see cref="Optimizer.Step(OptimizerStepArguments, IntPtr)"/> runs.
     /// </summary>
     public sealed class OptimizerStepArguments
     {
@@ -2145,7 +2145,7 @@ namespace Synfire
         /// </summary>
         /// <param name="arguments">What it reads and writes, and how.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
-        public void SynapseForward(SynapseForwardArguments arguments, IntPtr stream = default(IntPtr))
+        public void Forward(SynapseForwardArguments arguments, IntPtr stream = default(IntPtr))
         {
             Errors.Given(arguments, "arguments");
             using (Call call = new Call(this))
@@ -2161,7 +2161,7 @@ namespace Synfire
         /// </summary>
         /// <param name="arguments">What it reads and writes, and how.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
-        public void SynapseBackward(SynapseBackwardArguments arguments, IntPtr stream = default(IntPtr))
+        public void Backward(SynapseBackwardArguments arguments, IntPtr stream = default(IntPtr))
         {
             Errors.Given(arguments, "arguments");
             using (Call call = new Call(this))
@@ -2180,7 +2180,7 @@ namespace Synfire
         /// </summary>
         /// <param name="arguments">What it reads and writes, and how.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
-        public void OptimizerStep(OptimizerStepArguments arguments, IntPtr stream = default(IntPtr))
+        public void Step(OptimizerStepArguments arguments, IntPtr stream = default(IntPtr))
         {
             Errors.Given(arguments, "arguments");
             using (Call call = new Call(this))

@@ -101,11 +101,11 @@ namespace Synfire.Tests
                 Same(read, weight, "weights");
                 synapse.Write<float>("bias", new float[3]);
                 input.Upload(new byte[] { 1, 1, 1, 1, 0, 1, 0, 0 });
-                synapse.SynapseForward(new SynapseForwardArguments { Steps = 1, Batch = 2, Input = input, Output = output });
+                synapse.Forward(new SynapseForwardArguments { Steps = 1, Batch = 2, Input = input, Output = output });
                 Same(Elements(output), new float[] { 10, 26, 42, 2, 6, 10 }, "y");
-                synapse.SynapseBackward(new SynapseBackwardArguments { Steps = 1, Batch = 2, GradOutput = output, Input = input });
+                synapse.Backward(new SynapseBackwardArguments { Steps = 1, Batch = 2, GradOutput = output, Input = input });
                 optimizer.AddWeights(synapse, 1, 1);
-                optimizer.OptimizerStep(new OptimizerStepArguments());
+                optimizer.Step(new OptimizerStepArguments());
                 ulong[] count = new ulong[1];
                 optimizer.Read<ulong>(Optimizer.Itself, "step_count", count);
                 Check.That(count[0] == 1, "one step");
@@ -139,10 +139,10 @@ namespace Synfire.Tests
             {
                 input.Upload(new byte[] { 1, 0, 1, 1, 0, 1, 1, 0 });
                 grad.Fill(1);
-                synapse.SynapseForward(new SynapseForwardArguments { Steps = 2, Input = input, Output = x });
+                synapse.Forward(new SynapseForwardArguments { Steps = 2, Input = input, Output = x });
                 layer.Forward(new ForwardArguments { X = x, Spikes = spikes, VInit = rest });
                 layer.Backward(new BackwardArguments { GradSpikeSeq = grad, GradXSeq = gradX });
-                synapse.SynapseBackward(new SynapseBackwardArguments
+                synapse.Backward(new SynapseBackwardArguments
                 {
                     Steps = 2, GradOutput = gradX, Input = input, GradInput = gradInput
                 });

@@ -185,6 +185,14 @@ namespace Synfire.Tests
                        "the loss falls 10 times");
         }
 
+        public static void Classifier()
+        {
+            Output output = Program.Managed("Classifier", "");
+            Check.That(output.Status == 0 && output.Text == Program.C("classifier"), "the numbers of the C program");
+            Check.That(Regex.IsMatch(output.Text, @"^39 [0-9a-f]{8} 30$", RegexOptions.Multiline),
+                       "all thirty samples are right at the end");
+        }
+
         public static void RealTime()
         {
             Output output = Program.Managed("RealTime", "500");

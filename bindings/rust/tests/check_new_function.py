@@ -61,6 +61,8 @@ EXPECTED = {"operations.rs": [
     "pub fn set_taps(&self, taps: &[(&str, &[f64])]) -> Result<()> {",
     "/// Tells what a delay line holds, as [`DelayLineState`].\n    pub fn query(&self) -> Result<DelayLineState> {",
     "/// Finds a tap.\n    pub fn find(&self, name: &str, closest: bool) -> Result<(Interpolation, u64)> {",
+    "/// Delays now, as [`Delay::run`].\n",
+    "pub fn delay(&self, delay: Delay<'_>) -> Result<()> {",
     "/// Describes a tap.\n    pub fn describe(&self, name: &str) -> Result<String> {",
     "pub fn write_names(&self) -> Result<(String, i32)> {",
     "/// Empties a delay line into others. Returns when it is done.\n    pub fn drain<",

@@ -7,8 +7,7 @@
 
 export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, gather_rows!, shuffle!, reduce!,
        reduce_backward!, rate_loss!, loss!, scale_add!, update_parameter!, reset_rows!, read_rows!, write_rows!,
-       copy_rows!, snapshot!, restore!, synapse_forward!, synapse_backward!, dropout!, optimizer_step!, Synapse,
-       Optimizer, add_weights!, add_bias!, add_parameter!
+       copy_rows!, snapshot!, restore!, dropout!, step!, Synapse, Optimizer, add_weights!, add_bias!, add_parameter!
 
 # ---- Synapse ---------------------------------------------------------------------------------------------------------
 
@@ -193,9 +192,9 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 - `w_final`: W after the last step `[N, B]`, written. Optional.
 - `w_seq`: W after every step `[N, B, T]`, written. Optional.
 - `synapse`: A synapse with N outputs that makes X: an f32 one, or f64 for an f64 layer. Default: `nothing`, `x` is X.
-- `synapse_input`: What the synapse reads, as `input` of [`synapse_forward!`](@ref). Given exactly if `synapse` is. The
-  backward reads it again for gradients of weights, so it must not change until then.
-- `active`: As `active` of [`synapse_forward!`](@ref): X of other rows is +0, and they count in no gradient of the
+- `synapse_input`: What the synapse reads, as `input` of [`forward!`](@ref) of a synapse. Given exactly if `synapse` is.
+  The backward reads it again for gradients of weights, so it must not change until then.
+- `active`: As `active` of [`forward!`](@ref) of a synapse: X of other rows is +0, and they count in no gradient of the
   synapse, nor do rows that are not active in the layer (`LibSynfire.synfire_layer_set_n_active`). Only with `synapse`.
 - `tape`: One of `:recompute`, `:none`, `:store`, `:store_narrow`. Default: recompute.
 - `in_place`: `true`: a tape mode that stores H writes it over X, which must have the type in which H is stored.
@@ -1187,7 +1186,7 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 restore!(graph::Graph, layer::Layer; arguments...) =
     record!(LibSynfire.synfire_graph_record_restore, restore_request(graph.context, layer; arguments...), graph, layer)
 
-# ---- synapse_forward! ------------------------------------------------------------------------------------------------
+# ---- forward! --------------------------------------------------------------------------------------------------------
 
 function synapse_forward_request(context::Context; input, output, active=nothing, input_mask=nothing,
                                  input_scale=nothing, steps, batch=1, unknown...)
@@ -1205,8 +1204,7 @@ function synapse_forward_request(context::Context; input, output, active=nothing
 end
 
 """
-    synapse_forward!(graph, synapse; input, output, active=nothing, input_mask=nothing, input_scale=nothing, steps,
-                     batch=1)
+    forward!(graph, synapse; input, output, active=nothing, input_mask=nothing, input_scale=nothing, steps, batch=1)
 
 Appends the product of a synapse with its input.
 
@@ -1224,20 +1222,20 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 - `steps`: Steps T, at least 1.
 - `batch`: Batch rows B. Default: 1.
 """
-synapse_forward!(graph::Graph, synapse::Synapse; arguments...) =
+forward!(graph::Graph, synapse::Synapse; arguments...) =
     record!(LibSynfire.synfire_graph_record_synapse_forward,
             synapse_forward_request(graph.context; arguments...), graph, synapse)
 
 """
-    synapse_forward!(synapse; stream=nothing, ...)
+    forward!(synapse; stream=nothing, ...)
 
-Computes a product now. The keywords are those of `synapse_forward!(graph, synapse; ...)`; `stream` is the CUDA stream
-to run on, by default the context's own.
+Computes a product now. The keywords are those of `forward!(graph, synapse; ...)`; `stream` is the CUDA stream to run
+on, by default the context's own.
 """
-synapse_forward!(synapse::Synapse; stream=nothing, arguments...) =
+forward!(synapse::Synapse; stream=nothing, arguments...) =
     run!(LibSynfire.synfire_synapse_forward, synapse_forward_request(synapse.context; arguments...), stream, synapse)
 
-# ---- synapse_backward! -----------------------------------------------------------------------------------------------
+# ---- backward! -------------------------------------------------------------------------------------------------------
 
 function synapse_backward_request(context::Context; grad_output, input=nothing, grad_input=nothing, active=nothing,
                                   input_mask=nothing, input_scale=nothing, add_gradients::Bool=false, steps, batch=1,
@@ -1260,9 +1258,8 @@ function synapse_backward_request(context::Context; grad_output, input=nothing, 
 end
 
 """
-    synapse_backward!(graph, synapse; grad_output, input=nothing, grad_input=nothing, active=nothing,
-                      input_mask=nothing, input_scale=nothing, add_gradients=false, steps, batch=1,
-                      add_input_gradient=false)
+    backward!(graph, synapse; grad_output, input=nothing, grad_input=nothing, active=nothing, input_mask=nothing,
+              input_scale=nothing, add_gradients=false, steps, batch=1, add_input_gradient=false)
 
 Appends the gradients of a product of a synapse with its input. A synapse may occur several times in a graph; with
 `add_gradients` its gradients add up.
@@ -1275,26 +1272,26 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 - `input`: The input of the forward, read, for the gradients of weights and bias. `nothing`: these are not computed.
 - `grad_input`: dL/dx, written: f32 (f64 in an f64 synapse). `nothing`: it is not computed. At least one of the two is
   needed.
-- `active`: As `active` of [`synapse_forward!`](@ref): other rows count nowhere, and their dL/dx is +0.
-- `input_mask`: As `input_mask` of [`synapse_forward!`](@ref), and the same as in the forward.
-- `input_scale`: As `input_scale` of [`synapse_forward!`](@ref), and the same as in the forward.
+- `active`: As `active` of [`forward!`](@ref) of a synapse: other rows count nowhere, and their dL/dx is +0.
+- `input_mask`: As `input_mask` of [`forward!`](@ref) of a synapse, and the same as in the forward.
+- `input_scale`: As `input_scale` of [`forward!`](@ref) of a synapse, and the same as in the forward.
 - `add_gradients`: `true`: gradients of weights and bias are added to what the synapse holds. Default `false`: they
   replace it.
 - `steps`: Steps T, at least 1.
 - `batch`: Batch rows B. Default: 1.
 - `add_input_gradient`: `true`: dL/dx is added to what `grad_input` holds. Default `false`: it replaces it.
 """
-synapse_backward!(graph::Graph, synapse::Synapse; arguments...) =
+backward!(graph::Graph, synapse::Synapse; arguments...) =
     record!(LibSynfire.synfire_graph_record_synapse_backward,
             synapse_backward_request(graph.context; arguments...), graph, synapse)
 
 """
-    synapse_backward!(synapse; stream=nothing, ...)
+    backward!(synapse; stream=nothing, ...)
 
-Computes the gradients of a product now. The keywords are those of `synapse_backward!(graph, synapse; ...)`; `stream` is
-the CUDA stream to run on, by default the context's own.
+Computes the gradients of a product now. The keywords are those of `backward!(graph, synapse; ...)`; `stream` is the
+CUDA stream to run on, by default the context's own.
 """
-synapse_backward!(synapse::Synapse; stream=nothing, arguments...) =
+backward!(synapse::Synapse; stream=nothing, arguments...) =
     run!(LibSynfire.synfire_synapse_backward, synapse_backward_request(synapse.context; arguments...), stream, synapse)
 
 # ---- dropout! --------------------------------------------------------------------------------------------------------
@@ -1321,7 +1318,7 @@ operation's value `:offset` makes the next launch draw that mask, even if an ear
 `:probability` to 0 and back changes between evaluation and training.
 
 Draws which neurons of each batch row dropout keeps, for all steps of a sequence: a mask and a factor, which products of
-synapses take (`input_mask` of [`synapse_forward!`](@ref) and `input_scale` of [`synapse_forward!`](@ref)).
+synapses take (`input_mask` of [`forward!`](@ref) of a synapse and `input_scale` of [`forward!`](@ref) of a synapse).
 
 Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 
@@ -1347,7 +1344,7 @@ are those of `dropout!(graph; ...)`; `stream` is the CUDA stream to run on, by d
 dropout!(context::Context; stream=nothing, arguments...) =
     run!(LibSynfire.synfire_dropout, dropout_request(context; arguments...), stream, context)
 
-# ---- optimizer_step! -------------------------------------------------------------------------------------------------
+# ---- step! -----------------------------------------------------------------------------------------------------------
 
 function optimizer_step_request(context::Context; learning_rate=0, weight_decay=0, clip_norm=0, unknown...)
     isempty(unknown) || throw_unknown(unknown, (:learning_rate, :weight_decay, :clip_norm))
@@ -1359,7 +1356,7 @@ function optimizer_step_request(context::Context; learning_rate=0, weight_decay=
 end
 
 """
-    optimizer_step!(graph, optimizer; learning_rate=0, weight_decay=0, clip_norm=0)
+    step!(graph, optimizer; learning_rate=0, weight_decay=0, clip_norm=0)
 
 Appends a step of an optimiser, with the values `:learning_rate`, `:weight_decay` and `:clip_norm` (at least 0).
 
@@ -1369,17 +1366,17 @@ A step of an optimiser. Zero means the default in every field except `struct_siz
 - `weight_decay`: Finite, at least 0. Default: that of the optimiser. The operation's value `:weight_decay`.
 - `clip_norm`: Finite, at least 0. Default: that of the optimiser. The operation's value `:clip_norm`.
 """
-optimizer_step!(graph::Graph, optimizer::Optimizer; arguments...) =
+step!(graph::Graph, optimizer::Optimizer; arguments...) =
     record!(LibSynfire.synfire_graph_record_optimizer_step,
             optimizer_step_request(graph.context; arguments...), graph, optimizer)
 
 """
-    optimizer_step!(optimizer; stream=nothing, ...)
+    step!(optimizer; stream=nothing, ...)
 
-Takes a step now. The keywords are those of `optimizer_step!(graph, optimizer; ...)`; `stream` is the CUDA stream to run
-on, by default the context's own.
+Takes a step now. The keywords are those of `step!(graph, optimizer; ...)`; `stream` is the CUDA stream to run on, by
+default the context's own.
 """
-optimizer_step!(optimizer::Optimizer; stream=nothing, arguments...) =
+step!(optimizer::Optimizer; stream=nothing, arguments...) =
     run!(LibSynfire.synfire_optimizer_step, optimizer_step_request(optimizer.context; arguments...), stream, optimizer)
 
 # ---- optimizer: add_weights! -----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-# The four programs print and write what their twins in C do.
+# The five programs print and write what their twins in C do.
 #
 # SPDX-License-Identifier: MIT
 example(name, arguments...) = run_julia(joinpath(@__DIR__, "..", "examples", "$name.jl"), arguments...)
@@ -37,6 +37,12 @@ end
     losses = [parse(Int, split(line)[2]) for line in lines_of(output) if occursin(' ', line)]
     println("train: the loss falls from $(losses[1]) to $(losses[end])")
     @test length(losses) == 60 && losses[1] >= 10 * losses[end]
+end
+
+@testset "classifier" begin
+    output, good = example("classifier")
+    @test good && output == program("classifier")
+    @test occursin(r"^39 [0-9a-f]{8} 30$"m, output)    # all thirty samples are right at the end
 end
 
 @testset "realtime" begin

@@ -10,7 +10,8 @@ documented_methods(f) = keys(Base.Docs.meta(Synfire)[Base.Docs.Binding(parentmod
     @test length(recordable) >= 14
     for c in recordable
         short = replace(c, "synfire_graph_record_" => "")
-        f = short == "copy" ? copyto! : short == "fill" ? fill! : getfield(Synfire, Symbol(short, "!"))
+        name = replace(short, r"^(synapse|optimizer)_" => "")    # an operation of an object is called without its name
+        f = short == "copy" ? copyto! : short == "fill" ? fill! : getfield(Synfire, Symbol(name, "!"))
         @test any(Tuple{Graph,T...} in documented_methods(f) for T in ((), (Layer,), (Synapse,), (Optimizer,)))
         for (owner, now) in ((Context, "synfire_$short"), (Layer, "synfire_layer_$short"))
             startswith(short, "synapse_") && (owner = Synapse)
@@ -123,13 +124,13 @@ end
     w = zeros(Float32, 4, 3); read!(s, :weight, w)
     write(s, :weight, w .* 2); v = similar(w); read!(s, :weight, v); @test v == 2w
     x = ones(UInt8, 4, 2, 1); y = zeros(Float32, 3, 2, 1)
-    synapse_forward!(s; input=x, output=y, steps=1, batch=2)
+    forward!(s; input=x, output=y, steps=1, batch=2)
     b = zeros(Float32, 3); read!(s, :bias, b)
     @test y[:, 1, 1] ≈ vec(sum(v; dims=1)) + b
-    synapse_backward!(s; grad_output=y, input=x, steps=1, batch=2)
+    backward!(s; grad_output=y, input=x, steps=1, batch=2)
     o = Optimizer(context; kind=:adam)
     add_weights!(o, s, 1, 1)
-    optimizer_step!(o)
+    step!(o)
     n = UInt64[0]; read!(o, nothing, :step_count, n); @test n[1] == 1
     m = zeros(Float32, 4, 3); read!(o, 0, :moment1, m); write(o, 0, :moment1, m)
 end
@@ -146,10 +147,10 @@ end
         fill!(spikes, -1); fill!(grad_input, -1)
         return all
     end
-    synapse_forward!(synapse; input=input, output=x, steps=2)
+    forward!(synapse; input=input, output=x, steps=2)
     forward!(layer; x=x, spikes=spikes, v_init=rest)
     backward!(layer; grad_spike_seq=grad, grad_x_seq=grad_x)
-    synapse_backward!(synapse; grad_output=grad_x, input=input, grad_input=grad_input, steps=2)
+    backward!(synapse; grad_output=grad_x, input=input, grad_input=grad_input, steps=2)
     apart = results()
     @test any(!iszero, apart[2]) && any(!iszero, apart[3])
     forward!(layer; synapse=synapse, synapse_input=input, spikes=spikes, v_init=rest)

@@ -7,6 +7,7 @@ use crate::context::{born, gone, Context, ContextHandle};
 use crate::error::{check, Name, Result};
 use crate::held::{hold_all, Held, Object};
 use crate::layer::Layer;
+use crate::operations::{OptimizerStep, SynapseBackward, SynapseForward};
 use crate::DType;
 use std::fmt;
 use std::mem::{size_of, zeroed};
@@ -182,6 +183,14 @@ impl Synapse {
     }
     /// Closes it now; dropping does the same.
     pub fn close(self) {}
+    /// Computes a product now, as [`SynapseForward::run`].
+    pub fn forward(&self, forward: SynapseForward<'_>) -> Result<()> {
+        forward.run(self)
+    }
+    /// Computes the gradients of a product now, as [`SynapseBackward::run`].
+    pub fn backward(&self, backward: SynapseBackward<'_>) -> Result<()> {
+        backward.run(self)
+    }
 }
 pub(crate) struct SynapseCore {
     pub(crate) raw: sys::synfire_synapse,
@@ -336,6 +345,10 @@ impl Optimizer {
     }
     /// Closes it now; dropping does the same.
     pub fn close(self) {}
+    /// Takes a step now, as [`OptimizerStep::run`].
+    pub fn step(&self, step: OptimizerStep) -> Result<()> {
+        step.run(self)
+    }
     /// Adds the weights of a synapse. Members are numbered in the order in which they are added, from 0 on.
     pub fn add_weights(&self, synapse: &Synapse, learning_rate_factor: f64, weight_decay_factor: f64) -> Result<()> {
         let mut held = all_held(&*self.core);

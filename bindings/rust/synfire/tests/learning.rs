@@ -21,15 +21,15 @@ fn synapses_and_optimisers_run_now() -> Result<()> {
     let input = Buffer::<u8>::builder(8).create(&context)?;
     let output = Buffer::<f32>::builder(6).create(&context)?;
     input.write(&[1, 1, 1, 1, 0, 1, 0, 0])?;
-    SynapseForward::new(&input, &output, Steps(1)).batch(2).run(&synapse)?;
+    synapse.forward(SynapseForward::new(&input, &output, Steps(1)).batch(2))?;
     let mut y = [0.0f32; 6];
     output.read(&mut y)?;
     assert_eq!(y, [10.0, 26.0, 42.0, 2.0, 6.0, 10.0]);
-    SynapseBackward::new(&output, Steps(1)).batch(2).input(&input).run(&synapse)?;
+    synapse.backward(SynapseBackward::new(&output, Steps(1)).batch(2).input(&input))?;
 
     let optimizer = Optimizer::builder().kind(OptimizerKind::Adam).create(&context)?;
     optimizer.add_weights(&synapse, 1.0, 1.0)?;
-    OptimizerStep::new().run(&optimizer)?;
+    optimizer.step(OptimizerStep::new())?;
     let mut count = [0u64];
     optimizer.read(None, "step_count", &mut count)?;
     assert_eq!(count, [1]);

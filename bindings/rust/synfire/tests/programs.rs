@@ -46,6 +46,15 @@ fn train() {
 
 #[test]
 #[ignore = "needs the C programs"]
+fn classifier() {
+    let text = example("classifier", &[]);
+    assert_eq!(text, c("classifier", &[]));
+    let last = text.lines().find(|line| line.starts_with("39 "));
+    assert!(last.map_or(false, |line| line.ends_with(" 30")), "all thirty samples are right at the end: {last:?}");
+}
+
+#[test]
+#[ignore = "needs the C programs"]
 fn realtime() {
     let (rust, c) = (example("realtime", &["500"]), c("bindings-realtime", &["500"]));
     println!("realtime, Rust and C:\n{rust}{c}");

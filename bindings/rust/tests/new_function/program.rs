@@ -68,7 +68,7 @@ fn an_object_and_its_operation() {
 
     // A call holds what it uses, and what the object was created with.
     let y = pair(&context);
-    Delay::new(&y).other(&first).run(&line).unwrap();
+    line.delay(Delay::new(&y).other(&first)).unwrap();
     assert_eq!((y.to_vec().unwrap(), first.query().unwrap().peak), (vec![4.0; 2], 4.0));
     line.drain(&y, Some(&first)).unwrap();
     assert_eq!(y.to_vec().unwrap(), [-4.0; 2]);
