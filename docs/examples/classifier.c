@@ -7,7 +7,8 @@
  * only launches, and prints the loss and the number of correct predictions.
  *
  * classifier.cpp, and the examples of the bindings for Rust, C# and Julia, print exactly the same numbers. There the
- * synapses are parts of the layers' passes, which need no buffers of X and dL/dX; here they are operations of their own.
+ * synapses are parts of the layers' passes, which need no buffers of X and dL/dX; here they are operations of their
+ * own.
  *
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>
