@@ -1,9 +1,10 @@
 """The operations of the safe layer: one builder for each, written from the marks in synfire.h (see generate.py).
 
 A descriptor becomes a type. The buffers, objects and names that it needs, then the numbers without a default, are the
-arguments of `new`; every other field has a setter. Where a field is given unless another one is, `with_` and the name of that
-one take its place. What is given together has one setter. `record` appends the operation to a graph, which keeps the buffers and objects; `run`, where C has an immediate call,
-holds them until it is done. All of it follows from `operations` in bindings/api/synfire.json.
+arguments of `new`; every other field has a setter. Where a field is given unless another one is, `with_` and the name
+of that one take its place. What is given together has one setter. `record` appends the operation to a graph, which
+keeps the buffers and objects; `run`, where C has an immediate call, holds them until it is done. All of it follows
+from `operations` in bindings/api/synfire.json.
 
 Three things are written by hand. Native nodes take a function of the program (native.rs). `record` and `run` of a forward
 and a backward are in pass.rs: which tape a forward leaves and a backward reads is known to no mark. So are the setters of

@@ -331,9 +331,8 @@ impl Graph {
         }
         self.keep(&new.core);
         for left in self.forwards.iter_mut().filter_map(|forward| forward.left.as_mut()) {
-            if Arc::ptr_eq(&left.input, &old.core) {
-                left.input = new.core.clone();
-            }
+            let inputs = std::iter::once(&mut left.input).chain(left.n_active.as_mut());
+            inputs.filter(|core| same(core)).for_each(|core| *core = new.core.clone());
         }
         self.outside.iter_mut().for_each(|backward| backward.known = TapeId::default());
         Ok(())
@@ -438,11 +437,10 @@ impl Graph {
         let OutsideBackward { tape, more, .. } = &self.outside[i];
         let (id, used) = (tape.id(), tape.used_by(*more));
         // Known is what the graph keeps: an address that is kept is of one buffer or synapse alone.
-        let is_whole = used.input.is_some() && used.synapse.is_some() == (id.1 != 0);
+        let is_whole =
+            used.input.is_some() && used.synapse.is_some() == (id.1 != 0) && used.n_active.is_some() == (id.2 != 0);
         self.outside[i].known = if is_whole { id } else { TapeId::default() };
-        if let Some(input) = used.input {
-            self.keep(&input);
-        }
+        used.buffers().for_each(|core| self.keep(core));
         if let Some(synapse) = used.synapse {
             self.keep_object(synapse);
         }

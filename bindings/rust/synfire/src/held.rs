@@ -1,5 +1,5 @@
 // held.rs - who uses a buffer or a layer: nobody, readers, one writer, or graphs whose replays are in flight; and what a
-// backward uses that no call names, the X of the tape, or the synapse that made it and its input.
+// backward uses that no call names, the X of the tape, or the synapse that made it and its inputs.
 //
 // A launch costs one atomic exchange, of the graph's own flag, and two loads for each buffer and layer: it raises its
 // flag, then looks for mappings; a mapping registers itself, then looks for raised flags. Whoever comes second sees the
@@ -39,8 +39,9 @@ pub(crate) struct Left {
     pub(crate) input: Arc<BufferCore>,
     /// Whether every backward may read it again, or those alone that need more than H.
     pub(crate) always: bool,
-    /// The synapse, which every backward uses.
+    /// The synapse, and how many rows count in it; every backward uses both.
     pub(crate) synapse: Option<Arc<dyn Object>>,
+    pub(crate) n_active: Option<Arc<BufferCore>>,
 }
 
 /// What a backward uses of a tape.
@@ -48,44 +49,51 @@ pub(crate) struct Left {
 pub(crate) struct Used {
     pub(crate) input: Option<Arc<BufferCore>>,
     pub(crate) synapse: Option<Arc<dyn Object>>,
+    pub(crate) n_active: Option<Arc<BufferCore>>,
 }
 impl Used {
+    /// The buffers among it.
+    pub(crate) fn buffers(&self) -> impl Iterator<Item = &Arc<BufferCore>> {
+        self.input.iter().chain(&self.n_active)
+    }
     /// What a call holds that uses it.
     pub(crate) fn held(&self) -> Vec<&Held> {
         let mut held = self.synapse.as_ref().map_or_else(Vec::new, |synapse| all_held(&**synapse));
-        held.extend(self.input.iter().map(|core| &core.held));
+        held.extend(self.buffers().map(|core| &core.held));
         held
     }
 }
 
-/// The addresses of the input, plus one when every backward may read it, and of the synapse; 0 without.
-pub(crate) type TapeId = (usize, usize);
+/// The addresses of the input, plus one when every backward may read it, of the synapse and of its n_active; 0 without.
+pub(crate) type TapeId = (usize, usize, usize);
 
 /// What a tape has, as its forward left it. The C library keeps it; this says whose mapping or call a backward would meet,
 /// so what is dropped, and cannot be mapped or called, is forgotten. Set and read while the layer is held, or by the launch
 /// that uses it.
 #[derive(Default)]
 pub(crate) struct TapeInput {
-    id: (AtomicUsize, AtomicUsize), // addresses are of one alone, as `left` keeps them
+    id: (AtomicUsize, AtomicUsize, AtomicUsize), // addresses are of one alone, as `left` keeps them
     left: Mutex<Kept>,
 }
 #[derive(Default)]
 struct Kept {
     input: Weak<BufferCore>,
     synapse: Option<Weak<dyn Object>>,
+    n_active: Weak<BufferCore>,
 }
 
 impl TapeInput {
     /// The id of such a tape; none for inference.
     pub(crate) fn id_of(left: Option<&Left>) -> TapeId {
-        left.map_or((0, 0), |left| {
+        left.map_or((0, 0, 0), |left| {
             let synapse = left.synapse.as_ref().map_or(0, |synapse| Arc::as_ptr(synapse) as *const () as usize);
-            (Arc::as_ptr(&left.input) as usize | usize::from(left.always), synapse)
+            let n_active = left.n_active.as_ref().map_or(0, |core| Arc::as_ptr(core) as usize);
+            (Arc::as_ptr(&left.input) as usize | usize::from(left.always), synapse, n_active)
         })
     }
     #[inline]
     pub(crate) fn id(&self) -> TapeId {
-        (self.id.0.load(Relaxed), self.id.1.load(Relaxed))
+        (self.id.0.load(Relaxed), self.id.1.load(Relaxed), self.id.2.load(Relaxed))
     }
     #[inline]
     pub(crate) fn set(&self, left: Option<&Left>) {
@@ -98,19 +106,25 @@ impl TapeInput {
         let mut own = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         own.input = left.map_or_else(Weak::new, |left| Arc::downgrade(&left.input));
         own.synapse = left.and_then(|left| left.synapse.as_ref()).map(Arc::downgrade);
-        let (input, synapse) = Self::id_of(left);
+        own.n_active = left.and_then(|left| left.n_active.as_ref()).map_or_else(Weak::new, Arc::downgrade);
+        let (input, synapse, n_active) = Self::id_of(left);
         self.id.0.store(input, Relaxed);
         self.id.1.store(synapse, Relaxed);
+        self.id.2.store(n_active, Relaxed);
     }
     /// What a backward uses of it: `more` when it needs more than H.
     pub(crate) fn used_by(&self, more: bool) -> Used {
-        let (input, synapse) = self.id();
+        let (input, synapse, _) = self.id();
         let reads = more || input & 1 == 1;
         if !reads && synapse == 0 {
             return Used::default();
         }
         let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        Used { input: left.input.upgrade().filter(|_| reads), synapse: left.synapse.as_ref().and_then(Weak::upgrade) }
+        Used {
+            input: left.input.upgrade().filter(|_| reads),
+            synapse: left.synapse.as_ref().and_then(Weak::upgrade),
+            n_active: left.n_active.upgrade(),
+        }
     }
 }
 

@@ -29,7 +29,7 @@ impl<'a> Forward<'a> {
         let always = self.tape == Tape::Recompute || self.in_place || self.synapse.is_some();
         let input = self.x.or(self.synapse_input).filter(|_| self.tape != Tape::None)?;
         let synapse = self.synapse.map(|synapse| synapse.core.clone() as Arc<dyn Object>);
-        Some(Left { input: input.clone(), always, synapse })
+        Some(Left { input: input.clone(), always, synapse, n_active: self.n_active.cloned() })
     }
     /// What a call holds that records it or runs it.
     pub(crate) fn held(&self) -> Vec<&Held> {

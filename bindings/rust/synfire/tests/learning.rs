@@ -120,7 +120,7 @@ fn a_synapse_in_the_place_of_x() {
     assert_eq!(spikes.to_vec().unwrap(), expected.0);
 }
 
-/// What a backward uses of the tape is held, though no call names it: the input, and the synapse itself.
+/// What a backward uses of the tape is held, though no call names it: the inputs, and the synapse itself.
 #[test]
 fn a_tape_holds_its_synapse() {
     let rig = Rig::new();
@@ -146,9 +146,42 @@ fn a_tape_holds_its_synapse() {
     assert!(alone.wait(ticket, Wait::Spin, None).unwrap());
     rig.spikes.write(&expected.0).unwrap();
     assert_eq!(rig.results(), expected);
-    // A forward of a plain X lets go of both.
+    // The number of rows that count is read again too.
+    let n_active = Buffer::<u32>::with_dtype(&rig.context, Memory::Pinned, DType::U32, 1).unwrap();
+    n_active.write(&[1]).unwrap();
+    rig.layer.forward(rig.forward().n_active(&n_active)).unwrap();
+    let mut alone = Graph::record(&rig.context, |graph| graph.backward(&rig.layer, &rig.backward())).unwrap();
+    {
+        let _map = n_active.map().unwrap();
+        busy(rig.layer.backward(&rig.backward()).unwrap_err());
+        busy(alone.launch().unwrap_err());
+    }
+    rig.layer.backward(&rig.backward()).unwrap();
+    let ticket = alone.launch().unwrap();
+    busy(n_active.map_mut().unwrap_err());
+    assert!(alone.wait(ticket, Wait::Spin, None).unwrap());
+    drop(n_active.map_mut().unwrap());
+    // A forward of a plain X lets go of all of it.
     let x = rig.layer.sequence::<f32>(&rig.context, Memory::Pinned).unwrap();
     rig.layer.forward(Forward::new(&x)).unwrap();
     let _map = rig.input.map_mut().unwrap();
     rig.layer.backward(&Backward::new().grad_spike_seq(&rig.grad).grad_x_seq(&rig.spikes)).unwrap();
+}
+
+/// A rebinding replaces what the tapes of a graph hold.
+#[test]
+fn a_tape_holds_what_was_bound_last() {
+    let rig = Rig::new();
+    let rows = || Buffer::<u32>::with_dtype(&rig.context, Memory::Pinned, DType::U32, 1).unwrap();
+    let (old, new) = (rows(), rows());
+    let record = |graph: &mut Graph| graph.forward(&rig.layer, rig.forward().n_active(&old));
+    let mut graph = Graph::record(&rig.context, record).unwrap();
+    graph.rebind(&old, &new).unwrap();
+    replay(&mut graph);
+    {
+        let _map = new.map().unwrap();
+        busy(rig.layer.backward(&rig.backward()).unwrap_err());
+    }
+    let _map = old.map().unwrap();
+    rig.layer.backward(&rig.backward()).unwrap();
 }
