@@ -5,23 +5,40 @@
 #include <vector>
 
 namespace synfire::core {
-namespace {
 
-// The length in bytes of the character that `text` begins with; 0 for an invalid or a control character.
-size_t character(std::string_view text) noexcept {
+size_t utf8_length(std::string_view text) noexcept {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned lead = byte(0);
-  if (lead < 0x80) return lead >= 0x20 && lead != 0x7F ? 1 : 0;
+  if (lead < 0x80) return 1;
   const size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
   if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return 0;
   for (size_t i = 1; i < length; ++i)
     if ((byte(i) & 0xC0) != 0x80) return 0;
   const unsigned second = byte(1);
-  const bool control = lead == 0xC2 && second < 0xA0;
   const bool overlong = (lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90);
   const bool surrogate = lead == 0xED && second >= 0xA0;
   const bool too_large = lead == 0xF4 && second >= 0x90;
-  return control || overlong || surrogate || too_large ? 0 : length;
+  return overlong || surrogate || too_large ? 0 : length;
+}
+
+bool is_utf8(std::string_view text) noexcept {
+  while (!text.empty()) {
+    const size_t length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+namespace {
+
+// The length in bytes of the character that `text` begins with; 0 for an invalid or a control character.
+size_t character(std::string_view text) noexcept {
+  const auto lead = static_cast<unsigned char>(text[0]);
+  if (lead < 0x20 || lead == 0x7F) return 0;
+  const size_t length = utf8_length(text);
+  const bool control = length == 2 && lead == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0;
+  return control ? 0 : length;
 }
 
 // Calls put(piece) for each piece of the printable text, until it returns false.
@@ -57,6 +74,12 @@ std::string printable(std::string_view text) {
     return true;
   });
   return shown;
+}
+
+std::string quoted(std::string_view text, size_t longest) {
+  std::string shown = "\"";
+  shown.append(printable(text.substr(0, longest)));
+  return shown.append(text.size() > longest ? "...\"" : "\"");
 }
 
 namespace {

@@ -15,6 +15,13 @@ namespace synfire::core {
 void copy_printable(std::string_view text, char* out, size_t capacity) noexcept;
 std::string printable(std::string_view text);
 
+// Printable and in quotes, without what is beyond the first `longest` bytes.
+std::string quoted(std::string_view text, size_t longest);
+
+// The length in bytes of the UTF-8 character that `text`, which is not empty, begins with; 0 if it is invalid.
+size_t utf8_length(std::string_view text) noexcept;
+bool is_utf8(std::string_view text) noexcept;
+
 // The known name that a misspelt one is closest to: by letters inserted, left out, replaced or swapped, whatever their
 // case. Empty if none is close.
 std::string_view closest_name(std::string_view name, std::span<const std::string_view> known);

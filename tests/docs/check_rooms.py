@@ -12,11 +12,12 @@ MAY_INCLUDE = {
     "base": {"base"},
     "layer": {"base", "synapse", "layer"},
     "synapse": {"base", "synapse"},
+    "files": {"base", "files"},
     "graph": {"base", "layer", "synapse", "graph"},
     "host": {"base", "graph", "host"},
     "cuda": {"base", "layer", "graph", "cuda"},
     "operations": {"base", "layer", "synapse", "graph", "host", "cuda", "operations"},
-    "network": {"base", "layer", "synapse", "graph", "operations", "network"},
+    "network": {"base", "files", "layer", "synapse", "graph", "operations", "network"},
 }
 INCLUDE = re.compile(r'^#include [<"]([^>"]+)[>"]', re.MULTILINE)
 KIND = re.compile(r"SYNFIRE_DECLARE_KIND\((\w+)\)")

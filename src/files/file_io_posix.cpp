@@ -1,0 +1,133 @@
+#include "file_io.hpp"
+
+#include <base/error.hpp>
+#include <base/text.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <system_error>
+
+namespace synfire::files {
+namespace {
+
+constexpr size_t most_bytes = size_t{1} << 30;  // in one call; systems have limits just above
+
+std::string shown(const std::string& path) {
+  return core::quoted(path, 400);
+}
+
+[[noreturn]] void fail_system(const char* rule, const std::string& path, const char* what, int error) {
+  core::fail_argument(rule, "%s cannot be %s: %s", shown(path).c_str(), what,
+                      std::generic_category().message(error).c_str());
+}
+
+[[noreturn]] void fail_kind(const char* rule, const std::string& path) {
+  core::fail_argument(rule, "%s is a folder or a device; a regular file is needed", shown(path).c_str());
+}
+
+// Calls a function of the system again if a signal interrupted it.
+template <class Call>
+auto repeated(Call call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
+
+void close_file(intptr_t file) noexcept {
+  if (file >= 0) ::close(static_cast<int>(file));
+}
+
+}  // namespace
+
+InputFile::InputFile(const char* path) : path_(path) {
+  // Without O_NONBLOCK a named pipe that nobody writes to would be waited for.
+  const int file = repeated([&] { return ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); });
+  if (file < 0) fail_system("SYN-FILE-OPEN", path_, "opened", errno);
+  struct stat status = {};
+  const int error = ::fstat(file, &status) == 0 ? 0 : errno;
+  if (error == 0 && S_ISREG(status.st_mode)) {
+    file_ = file;
+    size_ = static_cast<uint64_t>(status.st_size);
+    return;
+  }
+  ::close(file);
+  if (error != 0) fail_system("SYN-FILE-OPEN", path_, "opened", error);
+  fail_kind("SYN-FILE-OPEN", path_);
+}
+
+InputFile::~InputFile() {
+  close_file(file_);
+}
+
+void InputFile::read(std::span<std::byte> to) {
+  while (!to.empty()) {
+    const size_t n = std::min(to.size(), most_bytes);
+    const ssize_t n_read = repeated([&] { return ::read(static_cast<int>(file_), to.data(), n); });
+    if (n_read < 0) fail_system("SYN-FILE-READ", path_, "read", errno);
+    if (n_read == 0)
+      core::fail_argument("SYN-FILE-READ", "%s became shorter than its %llu bytes while it was read",
+                          shown(path_).c_str(), static_cast<unsigned long long>(size_));
+    to = to.subspan(static_cast<size_t>(n_read));
+  }
+}
+
+ReplacementFile::ReplacementFile(const char* path) : path_(path), target_(path) {
+  // What a symbolic link refers to is replaced, not the link.
+  const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path, nullptr), &std::free);
+  if (resolved) target_ = resolved.get();
+  mode_t mode = 0666;
+  struct stat status = {};
+  if (::stat(target_.c_str(), &status) == 0) {
+    if (!S_ISREG(status.st_mode)) fail_kind("SYN-FILE-WRITE", path_);
+    // Renaming would replace a file that is protected from writing.
+    if (::faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0)
+      fail_system("SYN-FILE-WRITE", path_, "written", errno);
+    mode = status.st_mode & 0777;  // nobody gets access to the new bytes who had none to the old ones
+  }
+  const std::string folder = target_.substr(0, target_.rfind('/') + 1);
+  constexpr int most_tries = 1000;  // files that earlier processes of this number left when they were killed
+  for (int i = 0; file_ < 0; ++i) {
+    std::string name = folder + ".synfire-" + std::to_string(::getpid()) + "-" + std::to_string(i) + ".tmp";
+    file_ = repeated([&] { return ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode); });
+    if (file_ >= 0)
+      temporary_ = std::move(name);
+    else if (errno != EEXIST || i == most_tries)
+      fail_system("SYN-FILE-WRITE", path_, "written, because its folder takes no temporary file", errno);
+  }
+}
+
+ReplacementFile::~ReplacementFile() {
+  close_file(file_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void ReplacementFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const size_t n = std::min(bytes.size(), most_bytes);
+    const ssize_t written = repeated([&] { return ::write(static_cast<int>(file_), bytes.data(), n); });
+    if (written <= 0) fail_system("SYN-FILE-WRITE", path_, "written", written < 0 ? errno : ENOSPC);
+    bytes = bytes.subspan(static_cast<size_t>(written));
+  }
+}
+
+void ReplacementFile::commit() {
+  if (repeated([&] { return ::fsync(static_cast<int>(file_)); }) != 0)
+    fail_system("SYN-FILE-WRITE", path_, "written", errno);
+  if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail_system("SYN-FILE-WRITE", path_, "replaced", errno);
+  temporary_.clear();
+  // The new name, too, should outlast a loss of power. Not every file system can be told so, and the file is in place.
+  const std::string folder = target_.substr(0, target_.rfind('/') + 1);
+  const int opened = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (opened < 0) return;
+  ::fsync(opened);
+  ::close(opened);
+}
+
+}  // namespace synfire::files

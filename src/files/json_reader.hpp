@@ -1,0 +1,48 @@
+// Reads JSON from memory, value by value: the caller says what comes next and gets it, or a JsonError. Nothing is
+// built, so what is allocated is what the caller keeps, and one string at a time.
+#ifndef SYNFIRE_FILES_JSON_READER_HPP
+#define SYNFIRE_FILES_JSON_READER_HPP
+
+#include <base/function_ref.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace synfire::files {
+
+struct JsonError {
+  size_t at;             // byte of the text; its size if it ended too early
+  const char* expected;  // "a string"
+};
+
+class JsonReader {
+ public:
+  // The text must remain. Every function throws a JsonError if something else follows.
+  explicit JsonReader(std::string_view text) noexcept : text_(text) {}
+
+  // Calls member(name) for each member; it must read the member's value.
+  void object(core::FunctionRef<void(std::string)> member);
+  // Calls element() for each element; it must read it.
+  void array(core::FunctionRef<void()> element);
+  std::string string();
+  int64_t length();  // a whole number from 0 to 2^63 - 1
+  void end();        // only white space follows
+
+ private:
+  [[noreturn]] void fail(const char* expected) const { throw JsonError{at_, expected}; }
+  void skip_space() noexcept;
+  // Whether the next character after white space is this one, which is then read.
+  bool take(char character) noexcept;
+  void require(char character, const char* expected);
+  void append_escape(std::string& text);
+  unsigned hexadecimal();
+
+  std::string_view text_;
+  size_t at_ = 0;
+};
+
+}  // namespace synfire::files
+
+#endif
