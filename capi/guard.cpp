@@ -30,6 +30,8 @@ const char* type_name(core::ObjectType type) {
       return "synapse";
     case core::ObjectType::optimizer:
       return "optimizer";
+    case core::ObjectType::network:
+      return "network";
     case core::ObjectType::tape:  // has no handle
       break;
   }

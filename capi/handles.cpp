@@ -15,12 +15,12 @@ constexpr uint32_t slots_per_chunk = 4096;
 constexpr uint32_t n_chunks = 4096;
 constexpr uint32_t no_slot = 0xFFFFFFFFu;
 
-// Slot state: bits 63..32 generation, bit 31 alive, bits 30..28 the object's type, bits 27..0 pins. In one word, so
+// Slot state: bits 63..32 generation, bit 31 alive, bits 30..27 the object's type, bits 26..0 pins. In one word, so
 // that a lookup is atomic: a handle with another type's tag pins nothing.
 constexpr uint64_t alive_bit = uint64_t{1} << 31;
-constexpr int type_shift = 28;
+constexpr int type_shift = 27;
 constexpr uint64_t pin_mask = (uint64_t{1} << type_shift) - 1;
-static_assert(static_cast<uint64_t>(core::ObjectType::optimizer) < 8, "a type has three bits of a slot's state");
+static_assert(static_cast<uint64_t>(core::ObjectType::network) < 16, "a type has four bits of a slot's state");
 
 struct alignas(32) Slot {  // never across two cache lines
   std::atomic<uint64_t> state{uint64_t{1} << 32};

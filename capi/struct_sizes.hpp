@@ -63,6 +63,9 @@ SYNFIRE_STRUCT_SIZES(synfire_dropout_desc, 64);
 SYNFIRE_STRUCT_SIZES(synfire_optimizer_desc, 72);
 SYNFIRE_STRUCT_SIZES(synfire_optimizer_step_desc, 32);
 SYNFIRE_STRUCT_SIZES(synfire_optimizer_memory, 24);
+SYNFIRE_STRUCT_SIZES(synfire_network_desc, 40);
+SYNFIRE_STRUCT_SIZES(synfire_network_memory, 72);
+SYNFIRE_STRUCT_SIZES(synfire_network_result, 64);
 
 #undef SYNFIRE_STRUCT_SIZES
 

@@ -62,6 +62,8 @@
 /** @defgroup optimizer Optimisers
  * Steps of stochastic gradient descent and Adam over synapses and parameters of layers: immediately, or recorded into a
  * graph. */
+/** @defgroup network Networks
+ * The short way: stages that are added by name, and everything between them made, recorded and run. */
 
 /** @addtogroup version
  * @{ */
@@ -3582,6 +3584,609 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_optimizer_step(synf
                                                                             synfire_optimizer optimizer,
                                                                             const synfire_optimizer_step_desc *desc)
     SYNFIRE_NOEXCEPT;
+
+/** @} */
+/** @addtogroup network
+ * @{ */
+
+/** Stages from an input to a readout, a loss and an optimiser, and all that they need: synapses, layers, buffers and
+ * graphs. It uses nothing but the functions above, so its results have the bits of what they would give by hand. */
+typedef struct synfire_network_s *synfire_network;
+
+/** What a network reads: synfire_network_add_input(). */
+enum {
+  /** Spikes `[T, B, K]`, by default as ::SYNFIRE_DTYPE_BITS. */
+  SYNFIRE_NETWORK_INPUT_SPIKES = 0,
+  /** Numbers `[T, B, K]`, by default f32 (f64 in an f64 network). */
+  SYNFIRE_NETWORK_INPUT_VALUES = 1,
+  /** Rates `[B, K]`, by default f32, which become new spikes in every replay as by synfire_encode_bernoulli(). */
+  SYNFIRE_NETWORK_INPUT_RATES = 2
+};
+
+/** What a readout makes of the last neurons: synfire_network_add_readout(). The first four are `SYNFIRE_REDUCE_*` over
+ *  the steps. */
+enum {
+  /** The sum over the steps, `[B, C]`. */
+  SYNFIRE_READOUT_SUM = 0,
+  /** The mean over the steps, `[B, C]`. */
+  SYNFIRE_READOUT_MEAN = 1,
+  /** The largest over the steps, `[B, C]`. */
+  SYNFIRE_READOUT_MAX = 2,
+  /** That of the last step, `[B, C]`. */
+  SYNFIRE_READOUT_LAST = 3,
+  /** Every step, `[T, B, C]`. In the loss, each step is a sample. */
+  SYNFIRE_READOUT_STEPS = 4
+};
+
+/** The data sets of a network: synfire_network_set_data(). */
+enum {
+  /** The rows that are learnt. */
+  SYNFIRE_DATA_TRAINING = 0,
+  /** The rows on which synfire_network_evaluate() tests. */
+  SYNFIRE_DATA_EVALUATION = 1
+};
+
+/** The graphs of a network: synfire_network_get_graph(). */
+enum {
+  /** From the buffer `"input"` to the buffer `"output"`, both page-locked: all B rows, without data sets. The state of
+   *  the neurons continues from replay to replay. */
+  SYNFIRE_NETWORK_GRAPH_INFERENCE = 0,
+  /** One training step: the next batch of the training data, forward, backward, and a step of the optimiser. */
+  SYNFIRE_NETWORK_GRAPH_TRAINING = 1,
+  /** One batch of the evaluation data, in order, and what the loss makes of it. */
+  SYNFIRE_NETWORK_GRAPH_EVALUATION = 2
+};
+
+/** How to create a network. Zero means the default in every field except `struct_size` and `n_steps`. */
+typedef struct synfire_network_desc {
+  /** `sizeof(synfire_network_desc)`. */
+  uint32_t struct_size;
+  /** Type of weights, states and arithmetic: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`. */
+  int32_t dtype SYNFIRE_ONE_OF(SYNFIRE_DTYPE);
+  /** Steps T of one replay, at least 1. */
+  int64_t n_steps;
+  /** Batch rows B, at most 2^32 - 1. Default: 1. */
+  int64_t batch;
+  /** Any number. The order of training rows is drawn from it, and stage number i, from 0 on, draws from `seed` + i
+   *  unless its value `"seed"` says otherwise. */
+  uint64_t seed;
+  /** 1: an epoch of the training leaves out the rows behind its last full batch. Default 0: the last batch is
+   *  smaller. */
+  int32_t drop_last SYNFIRE_FLAG;
+  /** As synfire_graph_desc::n_slots, of the inference graph. Default: 0. */
+  uint32_t n_slots;
+} synfire_network_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_NETWORK_DESC_INIT \
+  { (uint32_t)sizeof(synfire_network_desc), 0, 0, 0, 0u, 0, 0u }
+
+/** What synfire_network_query_memory() answers, in bytes. On a host context, device memory is ordinary memory. */
+typedef struct synfire_network_memory {
+  /** `sizeof(synfire_network_memory)`; set before the call. */
+  uint32_t struct_size;
+  /** Always 0. */
+  uint32_t reserved;
+  /** Device memory of the synapses: weights, and what is derived from them. */
+  uint64_t synapse_bytes;
+  /** Device memory of the layers: states and parameters. */
+  uint64_t layer_bytes;
+  /** Device memory between the stages: spikes, potentials and their gradients. */
+  uint64_t buffer_bytes;
+  /** Device memory of the optimiser, with the gradients of synapses. */
+  uint64_t optimizer_bytes;
+  /** Device memory of the graphs: tapes, a batch of the data, scratch memory. Without the executable CUDA graphs, which
+   *  the driver decides. */
+  uint64_t graph_bytes;
+  /** The sum of these. */
+  uint64_t device_bytes;
+  /** Page-locked memory: input and output of the inference graph. */
+  uint64_t pinned_bytes;
+  /** The data sets that the network has now, in device memory, or in page-locked memory with the input's value
+   *  `"pinned"`. */
+  uint64_t data_bytes;
+} synfire_network_memory;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_NETWORK_MEMORY_INIT \
+  { (uint32_t)sizeof(synfire_network_memory), 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u }
+
+/** What a call of synfire_network_train() or synfire_network_evaluate() has come to. */
+typedef struct synfire_network_result {
+  /** `sizeof(synfire_network_result)`; set before the call. */
+  uint32_t struct_size;
+  /** Always 0. */
+  uint32_t reserved;
+  /** The sum of the losses of all samples that count, divided by their number, and of squared errors by the number of
+   *  classes too: without weights, the mean over all samples of the call. In training, each batch is computed with the
+   *  weights before its step. */
+  double loss;
+  /** How many samples counted, as synfire_loss_desc::n_counted. */
+  uint64_t n_counted;
+  /** How many of them had a prediction equal to their label; 0 with targets. */
+  uint64_t n_correct;
+  /** How many batches there were. */
+  uint64_t n_batches;
+  /** How many of them changed nothing, because a gradient was not finite. */
+  uint64_t n_skipped;
+  /** The epoch in which the training goes on, from 0 on. */
+  uint64_t epoch;
+  /** The batch of that epoch with which it goes on, from 0 on. */
+  uint64_t batch;
+} synfire_network_result;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_NETWORK_RESULT_INIT \
+  { (uint32_t)sizeof(synfire_network_result), 0u, 0.0, 0u, 0u, 0u, 0u, 0u, 0u }
+
+/**
+ * Creates a network without stages.
+ *
+ * Stages are added one by one in the order in which data passes them: an input; then synapses and neurons, each synapse
+ * possibly behind a dropout; a readout; a loss; an optimiser. A network for inference may end with neurons or a
+ * readout. Each stage has a name of 1 to 64 letters, digits, dots, underscores and hyphens, and values, which
+ * synfire_network_set_value() sets by name.
+ *
+ * @param context      The context it belongs to.
+ * @param desc         What to create.
+ * @param[out] network Receives the handle, or null on failure.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST.
+ * @blocks yes. @allocates host memory. @enqueues no. @capture legal. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_create(synfire_context context,
+                                                               const synfire_network_desc *desc,
+                                                               synfire_network *network) SYNFIRE_NOEXCEPT;
+
+/**
+ * Destroys a network. Its parts live on as long as handles of them, or graphs.
+ *
+ * @param network A network, or null (nothing happens). A stale handle is ignored.
+ * @blocks no (it queues). @allocates no. @enqueues no. @capture legal. @threads any, also finalizers. @since ABI 0.1
+ */
+SYNFIRE_API void SYNFIRE_CALL synfire_network_destroy(synfire_network network SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Adds the input. Its values:
+ *
+ * - `"dtype"`: one of `SYNFIRE_DTYPE_*`, the type of the data: any format of spikes; of values f32, f16 or bf16 (f64 in
+ *   an f64 network); of rates f32, f16 or bf16.
+ * - `"seed"`: from which rates are encoded.
+ * - `"per_step"`: 1 for rates `[T, B, K]`, a rate of its own for each step. Default: 0.
+ * - `"pinned"`: 1 to keep the data sets in page-locked memory, of which a replay transfers only a batch. Default: 0.
+ *
+ * @param network    A network without stages.
+ * @param name       The name of the stage.
+ * @param kind       One of `SYNFIRE_NETWORK_INPUT_*`.
+ * @param n_features Inputs K, at least 1.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
+ *         (such a stage cannot be added now), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_input(synfire_network network, const char *name,
+                                                                  int32_t kind SYNFIRE_ONE_OF(SYNFIRE_NETWORK_INPUT),
+                                                                  int64_t n_features) SYNFIRE_NOEXCEPT;
+
+/**
+ * Adds dropout of what the next synapse reads, as by synfire_dropout(): in the training each replay draws a new mask, in
+ * evaluation and inference all inputs are kept. Its values: `"probability"`, which can change between replays, and
+ * `"seed"`.
+ *
+ * @param network     A network that ends with an input or with neurons that fire.
+ * @param name        The name of the stage.
+ * @param probability From 0 to less than 1.
+ * @return As synfire_network_add_input().
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_dropout(synfire_network network, const char *name,
+                                                                    double probability) SYNFIRE_NOEXCEPT;
+
+/**
+ * Adds a synapse. What it reads follows from the stages before. Its values:
+ *
+ * - `"bias"`: 1 (default) or 0.
+ * - `"frozen"`: 1 if it is not trained. Default: 0.
+ * - `"gradient_bits"`, `"initialization"`, `"gain"` and `"seed"`, as in ::synfire_synapse_desc.
+ * - `"learning_rate_factor"` and `"weight_decay_factor"` of the weights, both 1 by default, and
+ *   `"bias_learning_rate_factor"` and `"bias_weight_decay_factor"` of the bias, 1 and 0.
+ *
+ * @param network   A network that ends with an input, a dropout or neurons that fire.
+ * @param name      The name of the stage.
+ * @param n_outputs Outputs N, at least 1.
+ * @return As synfire_network_add_input().
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_synapse(synfire_network network, const char *name,
+                                                                    int64_t n_outputs) SYNFIRE_NOEXCEPT;
+
+/**
+ * Adds neurons, one for each output of the synapse. Each replay of training and evaluation begins with a reset state.
+ * Their values:
+ *
+ * - `"dtype"`, `"reset"`, `"surrogate"`, `"detach_reset"` and `"undecayed_input"`, as in ::synfire_layer_desc.
+ * - `"tape"`: as synfire_forward_desc::tape, of the training; not ::SYNFIRE_TAPE_NONE.
+ * - Each parameter by its name, such as `"tau"`: one number for all neurons, which can change between replays.
+ * - `"rate_target"` and `"rate_strength"`: with a strength other than 0 when the network is built, the training draws
+ *   the rates of the neurons towards the target, as synfire_rate_loss() does. Both can change between replays.
+ * - `"rate_of_layer"`: 1 to draw the mean rate of the layer. Default 0: that of each neuron.
+ *
+ * @param network A network that ends with a synapse.
+ * @param name    The name of the stage.
+ * @param model   One of `SYNFIRE_MODEL_*`, or an id from synfire_model_id().
+ * @return As synfire_network_add_input().
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_neurons(synfire_network network, const char *name,
+                                                                    int32_t model SYNFIRE_ONE_OF(SYNFIRE_MODEL))
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Adds the readout. It has no values.
+ *
+ * @param network   A network that ends with neurons.
+ * @param name      The name of the stage.
+ * @param reduction One of `SYNFIRE_READOUT_*`.
+ * @param of_spikes 0: of V. 1: of spikes; the neurons must fire.
+ * @return As synfire_network_add_input().
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_readout(synfire_network network, const char *name,
+                                                                    int32_t reduction SYNFIRE_ONE_OF(SYNFIRE_READOUT),
+                                                                    int32_t of_spikes SYNFIRE_FLAG) SYNFIRE_NOEXCEPT;
+
+/**
+ * Adds the loss of what the readout gives, as by synfire_loss(): the mean over the samples of a batch. Its values:
+ *
+ * - `"targets"`: 0 for labels, the default of a cross-entropy; 1 for targets, the default of squared errors.
+ * - `"per_step"`: 1 for labels or targets of every step. Default 0: the same in all steps.
+ * - `"ignores_label"` and `"ignored_label"`, as in ::synfire_loss_desc.
+ * - `"label_smoothing"` and `"gradient_scale"` (default 1), which can change between replays.
+ *
+ * @param network A network that ends with a readout.
+ * @param name    The name of the stage.
+ * @param kind    One of `SYNFIRE_LOSS_*`.
+ * @return As synfire_network_add_input().
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_loss(synfire_network network, const char *name,
+                                                                 int32_t kind SYNFIRE_ONE_OF(SYNFIRE_LOSS))
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Adds the optimiser. Its members are the weights and biases of all synapses that are not frozen, and the parameters of
+ * synfire_network_train_parameter(), pair after pair of synapse and neurons. Its values are the fields of
+ * ::synfire_optimizer_desc from `"nesterov"` on, with the same defaults; here, a weight decay of 0 is none.
+ * `"learning_rate"`, `"weight_decay"` and `"clip_norm"` can change between replays.
+ *
+ * @param network       A network that ends with a loss.
+ * @param name          The name of the stage.
+ * @param kind          One of `SYNFIRE_OPTIMIZER_KIND_*`.
+ * @param learning_rate Finite, at least 0. 0: 1e-3.
+ * @return As synfire_network_add_input().
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_optimizer(
+    synfire_network network, const char *name, int32_t kind SYNFIRE_ONE_OF(SYNFIRE_OPTIMIZER_KIND),
+    double learning_rate) SYNFIRE_NOEXCEPT;
+
+/**
+ * Sets a value of a stage; the function that adds the stage says which there are.
+ *
+ * @param network A network. Once it is built, only values that can change between replays; they take effect with the
+ *                next launch of a graph.
+ * @param stage   The name of the stage.
+ * @param name    The name of the value.
+ * @param value   A number that the value may have. Constants such as `SYNFIRE_DTYPE_*` and flags are numbers too.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
+ *         (the network is built), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_set_value(synfire_network network, const char *stage,
+                                                                  const char *name, double value) SYNFIRE_NOEXCEPT;
+
+/**
+ * Reads a value of a stage.
+ *
+ * @param network    A network.
+ * @param stage      The name of the stage.
+ * @param name       The name of the value.
+ * @param[out] value Receives it; untouched on failure.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_value(synfire_network network, const char *stage,
+                                                                  const char *name, double *value) SYNFIRE_NOEXCEPT;
+
+/**
+ * Lets the optimiser train a parameter of neurons, as synfire_optimizer_add_parameter() does.
+ *
+ * @param network              A network that is not built.
+ * @param stage                The name of the neurons' stage.
+ * @param parameter            As synfire_update_parameter_desc::name.
+ * @param per_neuron           1: one number for each neuron. 0: one for all.
+ * @param learning_rate_factor What the learning rate is multiplied by: 1 unless there is a reason. Finite, at least 0.
+ * @param weight_decay_factor  The same for the weight decay: 0 unless there is a reason.
+ * @param lower                The smallest value that the parameter may take, in addition to its own range; minus
+ *                             infinity for none.
+ * @param upper                The largest value; infinity for none.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
+ *         (the network is built), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_train_parameter(
+    synfire_network network, const char *stage, const char *parameter, int32_t per_neuron SYNFIRE_FLAG,
+    double learning_rate_factor, double weight_decay_factor, double lower, double upper) SYNFIRE_NOEXCEPT;
+
+/**
+ * Sets the connections of a synapse, as synfire_synapse_desc::mask.
+ *
+ * @param network A network that is not built.
+ * @param stage   The name of the synapse's stage.
+ * @param mask    `[N, K]`: 1 where there is a connection. Copied.
+ * @param length  How many bytes `mask` has: N * K.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
+ *         (the network is built), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_set_mask(synfire_network network, const char *stage,
+                                                                 const uint8_t *mask,
+                                                                 uint64_t length SYNFIRE_LENGTH_OF(mask))
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Sets the weights of the classes in a loss, as synfire_loss_desc::class_weights.
+ *
+ * @param network   A network that is not built.
+ * @param stage     The name of the loss's stage.
+ * @param weights   `[C]`, finite. Copied.
+ * @param n_weights How many: C.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
+ *         (the network is built), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_set_class_weights(synfire_network network, const char *stage,
+                                                                          const float *weights,
+                                                                          uint64_t n_weights SYNFIRE_LENGTH_OF(weights))
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Computes how much memory a network takes, before anything of it is allocated: all parts are made and all graphs
+ * recorded, for data without lengths and sample weights, on a device that only counts.
+ *
+ * @param network        A network with neurons at least.
+ * @param[in,out] memory In: `struct_size`. Out: everything else.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
+ *         ::SYNFIRE_ERROR_WRONG_ORDER (stages are missing), ::SYNFIRE_ERROR_OUT_OF_MEMORY (a size that cannot be
+ *         represented), ::SYNFIRE_ERROR_UNSUPPORTED, ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory for the time of the call. @enqueues no. @capture legal.
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_query_memory(synfire_network network,
+                                                                     synfire_network_memory *memory) SYNFIRE_NOEXCEPT;
+
+/**
+ * Writes a table of the stages, with their shapes and how many numbers each of them has to learn, and the bytes that
+ * the parts of the network take.
+ *
+ * @param network       A network.
+ * @param[out] text     Receives the text, null-terminated; null to get only its size.
+ * @param[in,out] bytes In: the size of `text`. Out: the size of the whole text, including its terminating null;
+ *                      untouched on failure.
+ * @return ::SYNFIRE_OK; ::SYNFIRE_ERROR_INVALID_ARGUMENT if `text` is too small; nothing is then written;
+ *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_WRONG_ORDER, ::SYNFIRE_ERROR_UNSUPPORTED,
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_write_summary(synfire_network network,
+                                                                      char *text SYNFIRE_NULLABLE, uint64_t *bytes)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Writes the stages as text in the DOT language of Graphviz. synfire_graph_write_dot() draws the operations of a graph.
+ *
+ * @param network       A network.
+ * @param[out] text     Receives the text, null-terminated; null to get only its size.
+ * @param[in,out] bytes In: the size of `text`. Out: the size of the whole text, including its terminating null;
+ *                      untouched on failure.
+ * @return ::SYNFIRE_OK; ::SYNFIRE_ERROR_INVALID_ARGUMENT if `text` is too small; nothing is then written;
+ *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_write_dot(synfire_network network, char *text SYNFIRE_NULLABLE,
+                                                                  uint64_t *bytes) SYNFIRE_NOEXCEPT;
+
+/**
+ * Makes all parts of a network: synapses, layers, buffers, the optimiser and the inference graph. The other graphs are
+ * recorded with their data. Everything is made on a device that only counts first, so that what cannot work is refused before
+ * anything is allocated.
+ *
+ * @param network A network with neurons at least, that is not built.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_WRONG_ORDER (stages are missing, nothing is to be
+ *         trained, or the network is built), ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_UNSUPPORTED,
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_BUSY.
+ * @blocks yes. @allocates yes. @enqueues copies and kernels, and waits for them. @capture legal (they do not become part
+ * of a capture). @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_build(synfire_network network) SYNFIRE_NOEXCEPT;
+
+/**
+ * Sets a data set of R rows. The arrays are copied; they may be in memory of any kind. Their rows follow each other
+ * without gaps. The graph of the data is recorded by the first call, and again if the number of rows or the arrays given
+ * differ from before. With another number of rows, the training begins with batch 0 of epoch 0.
+ *
+ * @param network        A built network with a loss, and for training data with an optimiser.
+ * @param set            One of `SYNFIRE_DATA_*`.
+ * @param n_rows         Rows R, 1 to 2^32 - 1.
+ * @param inputs         Of the input's `"dtype"`: `[R, T, K]`, or rates `[R, K]`. Packed spikes are as in
+ *                       ::synfire_gather_rows_desc.
+ * @param labels         u32 `[R]`, or `[R, T]` with the loss's `"per_step"`. Given exactly if the loss's `"targets"` is 0.
+ * @param targets        f32 (f64 in an f64 network) `[R, C]`, or `[R, T, C]` with `"per_step"`. Given exactly if
+ *                       `"targets"` is 1.
+ * @param lengths        u32 `[R]`: how many steps of each row count in the readout, the loss and the rates of neurons.
+ *                       Null: all.
+ * @param sample_weights f32 `[R]`: the weight of each row in the loss. Null: all 1.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
+ *         (not built, no loss, no optimiser), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks yes. @allocates yes. @enqueues copies, and waits for them. @capture legal (they do not become part of a
+ * capture). @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_set_data(
+    synfire_network network, int32_t set SYNFIRE_ONE_OF(SYNFIRE_DATA), int64_t n_rows, synfire_buffer inputs,
+    synfire_buffer labels SYNFIRE_NULLABLE, synfire_buffer targets SYNFIRE_NULLABLE,
+    synfire_buffer lengths SYNFIRE_NULLABLE, synfire_buffer sample_weights SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Trains: launches the training graph once for each batch, and waits at the end. Each epoch has an order of its own, as
+ * synfire_shuffle_desc says; its last batch may be smaller. Afterwards the state of the neurons is reset.
+ *
+ * @param network        A built network with an optimiser and training data.
+ * @param n_batches      How many batches, also beyond the end of an epoch. 0: those that are left of the epoch.
+ * @param[in,out] result In: `struct_size`. Out: everything else.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
+ *         ::SYNFIRE_ERROR_WRONG_ORDER (not built, no optimiser, no data, or a replay with a part of the network is in
+ *         flight on another stream), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK,
+ *         ::SYNFIRE_ERROR_BUSY. After an error of the device, some batches may have been learnt.
+ * @blocks until done. @allocates host memory. @enqueues the graph, once for each batch, on the context's own stream.
+ * @capture refused by CUDA while this thread captures. @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY.
+ * @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_train(synfire_network network, int64_t n_batches,
+                                                              synfire_network_result *result) SYNFIRE_NOEXCEPT;
+
+/**
+ * Evaluates: computes the loss of all rows of the evaluation data, in order, without dropout. Rates are encoded from the
+ * same random numbers in every call. Afterwards the state of the neurons is reset.
+ *
+ * @param network        A built network with a loss and evaluation data.
+ * @param[in,out] result In: `struct_size`. Out: everything else.
+ * @return As synfire_network_train().
+ * @blocks until done. @allocates host memory. @enqueues the graph, once for each batch, on the context's own stream.
+ * @capture refused by CUDA while this thread captures. @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY.
+ * @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_evaluate(synfire_network network,
+                                                                 synfire_network_result *result) SYNFIRE_NOEXCEPT;
+
+/**
+ * Computes the output for rows of inputs, B at a time, with the inference graph. The state of the neurons is reset
+ * before each batch and afterwards, so that rows do not depend on each other; rates are encoded from the same random
+ * numbers in every call. A loop that continues from frame to frame launches the graph itself
+ * (synfire_network_get_graph()).
+ *
+ * @param network A built network.
+ * @param inputs  R rows, as in synfire_network_set_data(), in memory of any kind.
+ * @param n_rows  Rows R, at least 1.
+ * @param outputs Receives R rows, in memory of any kind: `[R, C]` of f32 (f64 in an f64 network), or `[R, T, C]` with a
+ *                readout of every step. Without a readout: spikes `[R, T, N]` as ::SYNFIRE_DTYPE_BITS, or V of neurons
+ *                that never fire.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
+ *         (not built), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK, ::SYNFIRE_ERROR_BUSY.
+ * @blocks until done. @allocates host memory. @enqueues the graph, once for each B rows, on the context's own stream.
+ * @capture refused by CUDA while this thread captures. @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY.
+ * @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_infer(synfire_network network, synfire_buffer inputs,
+                                                              int64_t n_rows, synfire_buffer outputs) SYNFIRE_NOEXCEPT;
+
+/**
+ * Resets the state of all neurons, as synfire_layer_reset_state().
+ *
+ * @param network A built network.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_WRONG_ORDER (not built, or a replay with a layer
+ *         of the network is in flight on another stream), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks until done. @allocates host memory. @enqueues fills on the context's own stream. @capture refused by CUDA while this
+ * thread captures. @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_reset_state(synfire_network network) SYNFIRE_NOEXCEPT;
+
+/**
+ * Returns the synapse of a stage: a handle of its own, which keeps the synapse alive, also beyond the network, until it
+ * is destroyed.
+ *
+ * @param network      A built network.
+ * @param stage        The name of a synapse's stage.
+ * @param[out] synapse Receives the handle, or null on failure.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
+ *         (not built), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_synapse(synfire_network network, const char *stage,
+                                                                    synfire_synapse *synapse) SYNFIRE_NOEXCEPT;
+
+/**
+ * Returns the layer of a stage, as synfire_network_get_synapse() returns a synapse.
+ *
+ * @param network    A built network.
+ * @param stage      The name of a stage of neurons.
+ * @param[out] layer Receives the handle, or null on failure.
+ * @return As synfire_network_get_synapse().
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_layer(synfire_network network, const char *stage,
+                                                                  synfire_layer *layer) SYNFIRE_NOEXCEPT;
+
+/**
+ * Returns the optimiser, as synfire_network_get_synapse() returns a synapse.
+ *
+ * @param network        A built network.
+ * @param stage          The name of the optimiser's stage.
+ * @param[out] optimizer Receives the handle, or null on failure.
+ * @return As synfire_network_get_synapse().
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_optimizer(synfire_network network, const char *stage,
+                                                                      synfire_optimizer *optimizer) SYNFIRE_NOEXCEPT;
+
+/**
+ * Returns a graph, as synfire_network_get_synapse() returns a synapse. Data of another shape
+ * (synfire_network_set_data()) gives the network another graph; this one then continues with the old data.
+ *
+ * @param network    A built network.
+ * @param kind       One of `SYNFIRE_NETWORK_GRAPH_*`.
+ * @param[out] graph Receives the handle, or null on failure.
+ * @return As synfire_network_get_synapse(); ::SYNFIRE_ERROR_WRONG_ORDER also if the network has no data for the graph.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_graph(synfire_network network,
+                                                                  int32_t kind SYNFIRE_ONE_OF(SYNFIRE_NETWORK_GRAPH),
+                                                                  synfire_graph *graph) SYNFIRE_NOEXCEPT;
+
+/**
+ * Returns a buffer, as synfire_network_get_synapse() returns a synapse.
+ *
+ * @param network     A built network.
+ * @param name        `"input"` or `"output"` of the inference graph, both page-locked and of B rows, time-major: inputs
+ *                    `[T, B, K]` or rates `[B, K]`, outputs `[B, C]` or `[T, B, C]`. Or what training and evaluation
+ *                    leave in device memory: the name of a stage of neurons and `".spikes"`, `".v"`, `".grad_spikes"`
+ *                    or `".grad_v"`, as far as the network has it.
+ * @param[out] buffer Receives the handle, or null on failure.
+ * @return As synfire_network_get_synapse().
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_buffer(synfire_network network, const char *name,
+                                                                   synfire_buffer *buffer) SYNFIRE_NOEXCEPT;
 
 /** @} */
 /** @cond PLATFORM */

@@ -1568,6 +1568,31 @@ constexpr synfire_optimizer_desc optimizer_desc(std::int32_t kind = SYNFIRE_OPTI
   return desc;
 }
 
+/**
+ * Fills in a ::synfire_network_desc.
+ *
+ * How to create a network. Zero means the default in every field except `struct_size` and `n_steps`.
+ *
+ * @param dtype   Type of weights, states and arithmetic: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
+ * @param n_steps Steps T of one replay, at least 1.
+ * @param batch   Batch rows B, at most 2^32 - 1. Default: 1.
+ * @param seed    Any number. The order of training rows is drawn from it, and stage number i, from 0 on, draws from
+ *                `seed` + i unless its value `"seed"` says otherwise.
+ * @param n_slots As synfire_graph_desc::n_slots, of the inference graph. Default: 0.
+ * @return The descriptor; `drop_last` may be set in it.
+ */
+constexpr synfire_network_desc network_desc(std::int32_t dtype = SYNFIRE_DTYPE_F32, steps n_steps = steps{0},
+                                            std::int64_t batch = 1, std::uint64_t seed = 0,
+                                            std::uint32_t n_slots = 0) noexcept {
+  auto desc = detail::empty<synfire_network_desc>();
+  desc.dtype = dtype;
+  desc.n_steps = n_steps.count;
+  desc.batch = batch;
+  desc.seed = seed;
+  desc.n_slots = n_slots;
+  return desc;
+}
+
 // ---- generated from synfire.h by bindings/cpp/generate.py: end descriptors
 
 // ---- Owning a handle ------------------------------------------------------------------------------------------------
@@ -1594,6 +1619,9 @@ inline void destroy(synfire_graph handle) noexcept {
 }
 inline void destroy(synfire_optimizer handle) noexcept {
   synfire_optimizer_destroy(handle);
+}
+inline void destroy(synfire_network handle) noexcept {
+  synfire_network_destroy(handle);
 }
 
 // ---- generated from synfire.h by bindings/cpp/generate.py: end destroy
@@ -2646,6 +2674,317 @@ class Optimizer : public Owner<synfire_optimizer> {
   }
 };
 
+/**
+ * Stages from an input to a readout, a loss and an optimiser, and all that they need: synapses, layers, buffers and
+ * graphs. It uses nothing but the functions above, so its results have the bits of what they would give by hand. See
+ * ::synfire_network.
+ */
+class Network : public Owner<synfire_network> {
+ public:
+  /** No network. */
+  Network() noexcept = default;
+
+  /**
+   * Creates a network without stages.
+   *
+   * Calls synfire_network_create().
+   *
+   * @param context The context it belongs to.
+   * @param desc    What to create; network_desc() helps.
+   * @throws error
+   */
+  explicit Network(const Context& context, const synfire_network_desc& desc = network_desc()) {
+    const synfire_network_desc sized = detail::sized(desc);
+    check(synfire_network_create(context, &sized, &handle_));
+  }
+
+  /**
+   * Takes over a handle.
+   *
+   * @param handle A network that nothing else destroys, or null.
+   */
+  explicit Network(synfire_network handle) noexcept : Owner(handle) {}
+
+  /**
+   * Adds the input. Its values:
+   *
+   * Calls synfire_network_add_input().
+   *
+   * @param name       The name of the stage.
+   * @param kind       One of `SYNFIRE_NETWORK_INPUT_*`.
+   * @param n_features Inputs K, at least 1.
+   * @throws error
+   */
+  void add_input(const char* name, std::int32_t kind, std::int64_t n_features) {
+    check(synfire_network_add_input(handle_, name, kind, n_features));
+  }
+
+  /**
+   * Adds dropout of what the next synapse reads, as by synfire_dropout(): in the training each replay draws a new mask,
+   * in evaluation and inference all inputs are kept. Its values: `"probability"`, which can change between replays, and
+   * `"seed"`.
+   *
+   * Calls synfire_network_add_dropout().
+   *
+   * @param name        The name of the stage.
+   * @param probability From 0 to less than 1.
+   * @throws error
+   */
+  void add_dropout(const char* name, double probability) {
+    check(synfire_network_add_dropout(handle_, name, probability));
+  }
+
+  /**
+   * Adds a synapse. What it reads follows from the stages before. Its values:
+   *
+   * Calls synfire_network_add_synapse().
+   *
+   * @param name      The name of the stage.
+   * @param n_outputs Outputs N, at least 1.
+   * @throws error
+   */
+  void add_synapse(const char* name, std::int64_t n_outputs) {
+    check(synfire_network_add_synapse(handle_, name, n_outputs));
+  }
+
+  /**
+   * Adds neurons, one for each output of the synapse. Each replay of training and evaluation begins with a reset state.
+   * Their values:
+   *
+   * Calls synfire_network_add_neurons().
+   *
+   * @param name  The name of the stage.
+   * @param model One of `SYNFIRE_MODEL_*`, or an id from synfire_model_id().
+   * @throws error
+   */
+  void add_neurons(const char* name, std::int32_t model) { check(synfire_network_add_neurons(handle_, name, model)); }
+
+  /**
+   * Adds the readout. It has no values.
+   *
+   * Calls synfire_network_add_readout().
+   *
+   * @param name      The name of the stage.
+   * @param reduction One of `SYNFIRE_READOUT_*`.
+   * @param of_spikes False: of V. True: of spikes; the neurons must fire.
+   * @throws error
+   */
+  void add_readout(const char* name, std::int32_t reduction, bool of_spikes) {
+    check(synfire_network_add_readout(handle_, name, reduction, of_spikes ? 1 : 0));
+  }
+
+  /**
+   * Adds the loss of what the readout gives, as by synfire_loss(): the mean over the samples of a batch. Its values:
+   *
+   * Calls synfire_network_add_loss().
+   *
+   * @param name The name of the stage.
+   * @param kind One of `SYNFIRE_LOSS_*`.
+   * @throws error
+   */
+  void add_loss(const char* name, std::int32_t kind) { check(synfire_network_add_loss(handle_, name, kind)); }
+
+  /**
+   * Adds the optimiser. Its members are the weights and biases of all synapses that are not frozen, and the parameters
+   * of synfire_network_train_parameter(), pair after pair of synapse and neurons. Its values are the fields of
+   * ::synfire_optimizer_desc from `"nesterov"` on, with the same defaults; here, a weight decay of 0 is none.
+   * `"learning_rate"`, `"weight_decay"` and `"clip_norm"` can change between replays.
+   *
+   * Calls synfire_network_add_optimizer().
+   *
+   * @param name          The name of the stage.
+   * @param kind          One of `SYNFIRE_OPTIMIZER_KIND_*`.
+   * @param learning_rate Finite, at least 0. 0: 1e-3.
+   * @throws error
+   */
+  void add_optimizer(const char* name, std::int32_t kind, double learning_rate) {
+    check(synfire_network_add_optimizer(handle_, name, kind, learning_rate));
+  }
+
+  /**
+   * Sets a value of a stage; the function that adds the stage says which there are.
+   *
+   * Calls synfire_network_set_value().
+   *
+   * @param stage The name of the stage.
+   * @param name  The name of the value.
+   * @param value A number that the value may have. Constants such as `SYNFIRE_DTYPE_*` and flags are numbers too.
+   * @throws error
+   */
+  void set_value(const char* stage, const char* name, double value) {
+    check(synfire_network_set_value(handle_, stage, name, value));
+  }
+
+  /**
+   * Reads a value of a stage.
+   *
+   * Calls synfire_network_get_value().
+   *
+   * @param stage The name of the stage.
+   * @param name  The name of the value.
+   * @return `value`, as synfire_network_get_value() gives it.
+   * @throws error
+   */
+  double value(const char* stage, const char* name) const {
+    double value = 0;
+    check(synfire_network_get_value(handle_, stage, name, &value));
+    return value;
+  }
+
+  /**
+   * Lets the optimiser train a parameter of neurons, as synfire_optimizer_add_parameter() does.
+   *
+   * Calls synfire_network_train_parameter().
+   *
+   * @param stage                The name of the neurons' stage.
+   * @param parameter            As synfire_update_parameter_desc::name.
+   * @param per_neuron           True: one number for each neuron. False: one for all.
+   * @param learning_rate_factor What the learning rate is multiplied by: 1 unless there is a reason. Finite, at least
+   *                             0.
+   * @param weight_decay_factor  The same for the weight decay: 0 unless there is a reason.
+   * @param lower                The smallest value that the parameter may take, in addition to its own range; minus
+   *                             infinity for none.
+   * @param upper                The largest value; infinity for none.
+   * @throws error
+   */
+  void train_parameter(const char* stage, const char* parameter, bool per_neuron, double learning_rate_factor,
+                       double weight_decay_factor, double lower, double upper) {
+    check(synfire_network_train_parameter(handle_, stage, parameter, per_neuron ? 1 : 0, learning_rate_factor,
+                                          weight_decay_factor, lower, upper));
+  }
+
+  /**
+   * Sets the connections of a synapse, as synfire_synapse_desc::mask.
+   *
+   * Calls synfire_network_set_mask().
+   *
+   * @param stage The name of the synapse's stage.
+   * @param mask  `[N, K]`: 1 where there is a connection. Copied.
+   * @throws error
+   */
+  void set_mask(const char* stage, const std::vector<std::uint8_t>& mask) {
+    check(synfire_network_set_mask(handle_, stage, mask.data(), mask.size()));
+  }
+
+  /**
+   * Sets the weights of the classes in a loss, as synfire_loss_desc::class_weights.
+   *
+   * Calls synfire_network_set_class_weights().
+   *
+   * @param stage   The name of the loss's stage.
+   * @param weights `[C]`, finite. Copied.
+   * @throws error
+   */
+  void set_class_weights(const char* stage, const std::vector<float>& weights) {
+    check(synfire_network_set_class_weights(handle_, stage, weights.data(), weights.size()));
+  }
+
+  /**
+   * Computes how much memory a network takes, before anything of it is allocated: all parts are made and all graphs
+   * recorded, for data without lengths and sample weights, on a device that only counts.
+   *
+   * Calls synfire_network_query_memory().
+   *
+   * @return `memory`, as synfire_network_query_memory() gives it.
+   * @throws error
+   */
+  synfire_network_memory query_memory() const {
+    auto memory = detail::empty<synfire_network_memory>();
+    check(synfire_network_query_memory(handle_, &memory));
+    return memory;
+  }
+
+  /**
+   * Makes all parts of a network: synapses, layers, buffers, the optimiser and the inference graph. The other graphs
+   * are recorded with their data. Everything is made on a device that only counts first, so that what cannot work is
+   * refused before anything is allocated.
+   *
+   * Calls synfire_network_build().
+   *
+   * @throws error
+   */
+  void build() { check(synfire_network_build(handle_)); }
+
+  /**
+   * Sets a data set of R rows. The arrays are copied; they may be in memory of any kind. Their rows follow each other
+   * without gaps. The graph of the data is recorded by the first call, and again if the number of rows or the arrays
+   * given differ from before. With another number of rows, the training begins with batch 0 of epoch 0.
+   *
+   * Calls synfire_network_set_data().
+   *
+   * @param set            One of `SYNFIRE_DATA_*`.
+   * @param n_rows         Rows R, 1 to 2^32 - 1.
+   * @param inputs         A buffer of the same context.
+   * @param labels         A buffer of the same context; may be null.
+   * @param targets        A buffer of the same context; may be null.
+   * @param lengths        A buffer of the same context; may be null.
+   * @param sample_weights A buffer of the same context; may be null.
+   * @throws error
+   */
+  void set_data(std::int32_t set, std::int64_t n_rows, const Buffer& inputs, synfire_buffer labels = nullptr,
+                synfire_buffer targets = nullptr, synfire_buffer lengths = nullptr,
+                synfire_buffer sample_weights = nullptr) {
+    check(synfire_network_set_data(handle_, set, n_rows, inputs, labels, targets, lengths, sample_weights));
+  }
+
+  /**
+   * Trains: launches the training graph once for each batch, and waits at the end. Each epoch has an order of its own,
+   * as synfire_shuffle_desc says; its last batch may be smaller. Afterwards the state of the neurons is reset.
+   *
+   * Calls synfire_network_train().
+   *
+   * @param n_batches How many batches, also beyond the end of an epoch. 0: those that are left of the epoch.
+   * @return `result`, as synfire_network_train() gives it.
+   * @throws error
+   */
+  synfire_network_result train(std::int64_t n_batches) {
+    auto result = detail::empty<synfire_network_result>();
+    check(synfire_network_train(handle_, n_batches, &result));
+    return result;
+  }
+
+  /**
+   * Evaluates: computes the loss of all rows of the evaluation data, in order, without dropout. Rates are encoded from
+   * the same random numbers in every call. Afterwards the state of the neurons is reset.
+   *
+   * Calls synfire_network_evaluate().
+   *
+   * @return `result`, as synfire_network_evaluate() gives it.
+   * @throws error
+   */
+  synfire_network_result evaluate() {
+    auto result = detail::empty<synfire_network_result>();
+    check(synfire_network_evaluate(handle_, &result));
+    return result;
+  }
+
+  /**
+   * Computes the output for rows of inputs, B at a time, with the inference graph. The state of the neurons is reset
+   * before each batch and afterwards, so that rows do not depend on each other; rates are encoded from the same random
+   * numbers in every call. A loop that continues from frame to frame launches the graph itself
+   * (synfire_network_get_graph()).
+   *
+   * Calls synfire_network_infer().
+   *
+   * @param inputs  A buffer of the same context.
+   * @param n_rows  Rows R, at least 1.
+   * @param outputs A buffer of the same context.
+   * @throws error
+   */
+  void infer(const Buffer& inputs, std::int64_t n_rows, const Buffer& outputs) {
+    check(synfire_network_infer(handle_, inputs, n_rows, outputs));
+  }
+
+  /**
+   * Resets the state of all neurons, as synfire_layer_reset_state().
+   *
+   * Calls synfire_network_reset_state().
+   *
+   * @throws error
+   */
+  void reset_state() { check(synfire_network_reset_state(handle_)); }
+};
+
 // ---- generated from synfire.h by bindings/cpp/generate.py: end objects
 
 // ---- Arrays of synapses and optimisers ------------------------------------------------------------------------------
@@ -2702,6 +3041,49 @@ void read(const Optimizer& optimizer, std::int32_t member, const char* name, std
 template <class T>
 void write(const Optimizer& optimizer, std::int32_t member, const char* name, const std::vector<T>& values) {
   check(synfire_optimizer_write(optimizer, member, name, values.data(), values.size() * sizeof(T)));
+}
+
+// ---- Texts about networks -------------------------------------------------------------------------------------------
+
+// The parts of a network have handles of C: synfire_network_get_synapse(), synfire_network_get_layer(),
+// synfire_network_get_optimizer(), synfire_network_get_buffer(), synfire_network_get_graph().
+
+/** @cond DETAIL */
+namespace detail {
+template <class Write>
+std::string written(Write write) {
+  std::uint64_t bytes = 0;
+  check(write(nullptr, &bytes));
+  std::string text(static_cast<std::size_t>(bytes), '\0');
+  check(write(text.data(), &bytes));
+  text.resize(text.size() - 1);
+  return text;
+}
+}  // namespace detail
+/** @endcond */
+
+/**
+ * A table of a network's stages, and the bytes that its parts take. Calls synfire_network_write_summary().
+ *
+ * @param network A network.
+ * @return The whole text.
+ * @throws error
+ */
+inline std::string summary(const Network& network) {
+  return detail::written(
+      [&](char* text, std::uint64_t* bytes) { return synfire_network_write_summary(network, text, bytes); });
+}
+
+/**
+ * The stages of a network as text in the DOT language. Calls synfire_network_write_dot().
+ *
+ * @param network A network.
+ * @return The whole text.
+ * @throws error
+ */
+inline std::string dot(const Network& network) {
+  return detail::written(
+      [&](char* text, std::uint64_t* bytes) { return synfire_network_write_dot(network, text, bytes); });
 }
 
 // ---- Immediate calls ------------------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ void Object::unwatch() noexcept {
 void Object::abandon() noexcept {
   n_abandoned.fetch_add(1, std::memory_order_relaxed);
   context_->count_abandoned(1);
-  abandoned_.store(true, std::memory_order_release);
+  abandoned_.fetch_add(1, std::memory_order_release);
 }
 
 void Object::free(Object* object) noexcept {
@@ -49,15 +49,15 @@ void Object::free(Object* object) noexcept {
     delete object;
     return;
   }
-  const bool abandoned = object->abandoned_.load(std::memory_order_acquire);
+  const uint32_t abandoned = object->abandoned_.load(std::memory_order_acquire);
   const Ref<Context> context(object->context_ == object ? nullptr : object->context_);
   object->disposed_ = true;
   object->dispose();
   if (object->watchers_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete object;
   // Counted down last, so that a caller who reads 0 may rely on it.
-  if (!abandoned) return;
-  if (context) context->count_abandoned(-1);
-  n_abandoned.fetch_sub(1, std::memory_order_release);
+  if (abandoned == 0) return;
+  if (context) context->count_abandoned(-int64_t{abandoned});
+  n_abandoned.fetch_sub(abandoned, std::memory_order_release);
 }
 
 uint64_t drain() noexcept {

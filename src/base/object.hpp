@@ -13,7 +13,7 @@ namespace synfire::core {
 
 class Context;
 
-enum class ObjectType : uint8_t { context = 1, buffer = 2, layer = 3, graph = 4, tape = 5, synapse = 6, optimizer = 7 };
+enum class ObjectType : uint8_t { context = 1, buffer = 2, layer = 3, graph = 4, tape = 5, synapse = 6, optimizer = 7, network = 8 };
 
 class Object {
  public:
@@ -32,7 +32,8 @@ class Object {
   // Adds or drops a weak reference.
   void watch() noexcept { watchers_.fetch_add(1, std::memory_order_relaxed); }
   void unwatch() noexcept;
-  // Its handle is destroyed, though others may still refer to it. It counts as "still queued" until it is freed.
+  // A handle of it is destroyed, though others may still refer to it. Until it is freed, it counts as "still queued",
+  // once for each such handle.
   void abandon() noexcept;
 
  protected:
@@ -48,7 +49,7 @@ class Object {
   static void free(Object* object) noexcept;
 
   const ObjectType type_;
-  std::atomic<bool> abandoned_{false};
+  std::atomic<uint32_t> abandoned_{0};
   std::atomic<uint32_t> references_{1};
   std::atomic<uint32_t> watchers_{1};  // all strong references together count as one
   bool disposed_ = false;

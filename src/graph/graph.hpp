@@ -167,6 +167,8 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
   void set_enabled(int32_t operation, bool enabled);
   // Takes effect with the next launch; replays in flight keep the value they were launched with.
   void set_value(int32_t operation, const char* name, double value);
+  // A number that replays advance, after every replay that was launched before.
+  uint64_t counted(int32_t operation, const char* name);
   // From the next launch on, the graph uses `now` in place of `before`.
   void rebind(Buffer& before, Buffer& now);
 

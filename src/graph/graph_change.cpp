@@ -20,6 +20,13 @@ void Graph::set_value(int32_t operation, const char* name, double value) {
   values_.set(static_cast<uint32_t>(operation), name, value);
 }
 
+uint64_t Graph::counted(int32_t operation, const char* name) {
+  const Exclusive exclusive(use_);
+  check_operation(operation);
+  if (instantiated_.load(std::memory_order_relaxed)) finish();
+  return values_.counted(static_cast<uint32_t>(operation), name);
+}
+
 void Graph::set_enabled(int32_t operation, bool enabled) {
   const Exclusive exclusive(use_);
   check_operation(operation);

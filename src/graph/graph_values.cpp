@@ -49,7 +49,7 @@ CountedValue GraphValues::add_counted(uint32_t operation, const char* name, uint
   constexpr uint64_t state_bytes = 64;
   auto* const state = static_cast<uint64_t*>(device_.allocate(SYNFIRE_MEMORY_DEVICE, state_bytes));  // zeros
   states_.push_back(state);
-  const uint64_t* const set = add_bits(operation, name, Kind::counted, SYNFIRE_DTYPE_U64, value);
+  const uint64_t* const set = add_bits(operation, name, Kind::counted, SYNFIRE_DTYPE_U64, value, state);
   add_bits(operation, "", Kind::times_set, SYNFIRE_DTYPE_U64, 0);
   return {set, state};
 }
@@ -60,7 +60,8 @@ uint64_t& GraphValues::bits_at(size_t index) noexcept {
   return chunk.values[index % chunk_values];
 }
 
-const uint64_t* GraphValues::add_bits(uint32_t operation, const char* name, Kind kind, int32_t dtype, uint64_t bits) {
+const uint64_t* GraphValues::add_bits(uint32_t operation, const char* name, Kind kind, int32_t dtype, uint64_t bits,
+                                      const uint64_t* state) {
   const auto index = static_cast<uint32_t>(named_.size());
   named_.reserve(named_.size() + 1);
   if (index / chunk_values == chunks_.size()) {
@@ -70,7 +71,7 @@ const uint64_t* GraphValues::add_bits(uint32_t operation, const char* name, Kind
     chunks_.push_back(std::move(chunk));
   }
   bits_at(index) = bits;
-  named_.push_back({operation, name, kind, dtype});
+  named_.push_back({operation, name, kind, dtype, state});
   return chunks_[index / chunk_values]->device + index % chunk_values;
 }
 
@@ -90,6 +91,18 @@ void GraphValues::set(uint32_t operation, std::string_view name, double value) {
       return;
     bits_at(i) = bits;
     return;
+  }
+  fail_unknown(operation, name);
+}
+
+uint64_t GraphValues::counted(uint32_t operation, std::string_view name) const {
+  for (size_t i = 0; i < named_.size(); ++i) {
+    const Named& one = named_[i];
+    if (one.operation != operation || !one.state || name != one.name) continue;
+    const auto bits = [&](size_t index) { return chunks_[index / chunk_values]->values[index % chunk_values]; };
+    uint64_t state[2];  // of which setting it is, and how far replays have come since
+    device_.download(state, one.state, sizeof state);
+    return bits(i) + (state[0] == bits(i + 1) ? state[1] : 0);
   }
   fail_unknown(operation, name);
 }

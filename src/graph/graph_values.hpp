@@ -39,6 +39,8 @@ class GraphValues {
   void drop_from(uint32_t operation) noexcept;
   // Throws INVALID_ARGUMENT for an unknown name and for an invalid value.
   void set(uint32_t operation, std::string_view name, double value);
+  // Where replays that are done have brought a counted number. Throws INVALID_ARGUMENT for a name that is none.
+  uint64_t counted(uint32_t operation, std::string_view name) const;
   bool has_changed() const noexcept { return changed_; }
   // Updates the device in stream order. Neither allocates nor locks. Does nothing if no value has changed.
   void refresh(synfire_stream stream) {
@@ -57,8 +59,10 @@ class GraphValues {
     const char* name;
     Kind kind;
     int32_t dtype;
+    const uint64_t* state;  // of a counted number
   };
-  const uint64_t* add_bits(uint32_t operation, const char* name, Kind kind, int32_t dtype, uint64_t bits);
+  const uint64_t* add_bits(uint32_t operation, const char* name, Kind kind, int32_t dtype, uint64_t bits,
+                           const uint64_t* state = nullptr);
   uint64_t& bits_at(size_t index) noexcept;
   static uint64_t bits_of(Kind kind, int32_t dtype, double value, const char* name);
   void upload(synfire_stream stream);

@@ -497,6 +497,41 @@ static void print_structs(void) {
   FIELD(synfire_optimizer_memory, moment_bytes);
   FIELD(synfire_optimizer_memory, state_bytes);
   end_struct();
+
+  begin_struct("synfire_network_desc", sizeof(synfire_network_desc));
+  FIELD(synfire_network_desc, struct_size);
+  FIELD(synfire_network_desc, dtype);
+  FIELD(synfire_network_desc, n_steps);
+  FIELD(synfire_network_desc, batch);
+  FIELD(synfire_network_desc, seed);
+  FIELD(synfire_network_desc, drop_last);
+  FIELD(synfire_network_desc, n_slots);
+  end_struct();
+
+  begin_struct("synfire_network_memory", sizeof(synfire_network_memory));
+  FIELD(synfire_network_memory, struct_size);
+  FIELD(synfire_network_memory, reserved);
+  FIELD(synfire_network_memory, synapse_bytes);
+  FIELD(synfire_network_memory, layer_bytes);
+  FIELD(synfire_network_memory, buffer_bytes);
+  FIELD(synfire_network_memory, optimizer_bytes);
+  FIELD(synfire_network_memory, graph_bytes);
+  FIELD(synfire_network_memory, device_bytes);
+  FIELD(synfire_network_memory, pinned_bytes);
+  FIELD(synfire_network_memory, data_bytes);
+  end_struct();
+
+  begin_struct("synfire_network_result", sizeof(synfire_network_result));
+  FIELD(synfire_network_result, struct_size);
+  FIELD(synfire_network_result, reserved);
+  FIELD(synfire_network_result, loss);
+  FIELD(synfire_network_result, n_counted);
+  FIELD(synfire_network_result, n_correct);
+  FIELD(synfire_network_result, n_batches);
+  FIELD(synfire_network_result, n_skipped);
+  FIELD(synfire_network_result, epoch);
+  FIELD(synfire_network_result, batch);
+  end_struct();
 }
 
 static void print_types(void) {
@@ -508,6 +543,7 @@ static void print_types(void) {
   TYPE(synfire_graph);
   TYPE(synfire_synapse);
   TYPE(synfire_optimizer);
+  TYPE(synfire_network);
 }
 
 static void print_constants(void) {
@@ -609,6 +645,19 @@ static void print_constants(void) {
   CONSTANT(SYNFIRE_OPTIMIZER_KIND_SGD);
   CONSTANT(SYNFIRE_OPTIMIZER_KIND_ADAM);
   CONSTANT(SYNFIRE_OPTIMIZER_KIND_ADAMW);
+  CONSTANT(SYNFIRE_NETWORK_INPUT_SPIKES);
+  CONSTANT(SYNFIRE_NETWORK_INPUT_VALUES);
+  CONSTANT(SYNFIRE_NETWORK_INPUT_RATES);
+  CONSTANT(SYNFIRE_READOUT_SUM);
+  CONSTANT(SYNFIRE_READOUT_MEAN);
+  CONSTANT(SYNFIRE_READOUT_MAX);
+  CONSTANT(SYNFIRE_READOUT_LAST);
+  CONSTANT(SYNFIRE_READOUT_STEPS);
+  CONSTANT(SYNFIRE_DATA_TRAINING);
+  CONSTANT(SYNFIRE_DATA_EVALUATION);
+  CONSTANT(SYNFIRE_NETWORK_GRAPH_INFERENCE);
+  CONSTANT(SYNFIRE_NETWORK_GRAPH_TRAINING);
+  CONSTANT(SYNFIRE_NETWORK_GRAPH_EVALUATION);
 }
 
 int main(void) {

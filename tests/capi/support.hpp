@@ -73,6 +73,9 @@ inline void destroy(synfire_synapse handle) {
 inline void destroy(synfire_optimizer handle) {
   synfire_optimizer_destroy(handle);
 }
+inline void destroy(synfire_network handle) {
+  synfire_network_destroy(handle);
+}
 
 /// A handle with one owner.
 template <typename Handle>
@@ -101,6 +104,7 @@ using Layer = Owned<synfire_layer>;
 using Graph = Owned<synfire_graph>;
 using Synapse = Owned<synfire_synapse>;
 using Optimizer = Owned<synfire_optimizer>;
+using Network = Owned<synfire_network>;
 
 /// The value of SYNFIRE_TEST_BACKEND: "host" (also if unset) or "cuda".
 int32_t backend();

@@ -454,4 +454,68 @@ namespace Synfire
         /// <summary>Adam with decoupled decay: w is first multiplied by 1 - rate * decay, and d = g.</summary>
         Adamw = 2
     }
+
+    /// <summary>The constants <c>SYNFIRE_NETWORK_INPUT_*</c> of the C library.</summary>
+    public enum NetworkInput
+    {
+        /// <summary>Spikes <c>[T, B, K]</c>, by default as SYNFIRE_DTYPE_BITS.</summary>
+        Spikes = 0,
+
+        /// <summary>Numbers <c>[T, B, K]</c>, by default f32 (f64 in an f64 network).</summary>
+        Values = 1,
+
+        /// <summary>
+        /// Rates <c>[B, K]</c>, by default f32, which become new spikes in every replay as by
+        /// synfire_encode_bernoulli().
+        /// </summary>
+        Rates = 2
+    }
+
+    /// <summary>The constants <c>SYNFIRE_READOUT_*</c> of the C library.</summary>
+    public enum Readout
+    {
+        /// <summary>The sum over the steps, <c>[B, C]</c>.</summary>
+        Sum = 0,
+
+        /// <summary>The mean over the steps, <c>[B, C]</c>.</summary>
+        Mean = 1,
+
+        /// <summary>The largest over the steps, <c>[B, C]</c>.</summary>
+        Max = 2,
+
+        /// <summary>That of the last step, <c>[B, C]</c>.</summary>
+        Last = 3,
+
+        /// <summary>Every step, <c>[T, B, C]</c>. In the loss, each step is a sample.</summary>
+        Steps = 4
+    }
+
+    /// <summary>The constants <c>SYNFIRE_DATA_*</c> of the C library.</summary>
+    public enum Data
+    {
+        /// <summary>The rows that are learnt.</summary>
+        Training = 0,
+
+        /// <summary>The rows on which synfire_network_evaluate() tests.</summary>
+        Evaluation = 1
+    }
+
+    /// <summary>The constants <c>SYNFIRE_NETWORK_GRAPH_*</c> of the C library.</summary>
+    public enum NetworkGraph
+    {
+        /// <summary>
+        /// From the buffer <c>"input"</c> to the buffer <c>"output"</c>, both page-locked: all B rows, without
+        /// data sets. The state of the neurons continues from replay to replay.
+        /// </summary>
+        Inference = 0,
+
+        /// <summary>
+        /// One training step: the next batch of the training data, forward, backward, and a step of the
+        /// optimiser.
+        /// </summary>
+        Training = 1,
+
+        /// <summary>One batch of the evaluation data, in order, and what the loss makes of it.</summary>
+        Evaluation = 2
+    }
 }

@@ -156,6 +156,30 @@ namespace Synfire.Raw
         public override int GetHashCode() { return Value.GetHashCode(); }
     }
 
+    /// <summary>
+    /// Stages from an input to a readout, a loss and an optimiser, and all that they need: synapses, layers,
+    /// buffers and graphs. It uses nothing but the functions above, so its results have the bits of what they
+    /// would give by hand.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public readonly struct synfire_network : IEquatable<synfire_network>
+    {
+        /// <summary>The handle as a number; zero is null.</summary>
+        public readonly IntPtr Value;
+
+        /// <summary>A handle from its number.</summary>
+        public synfire_network(IntPtr value) { Value = value; }
+
+        /// <summary>Whether both are the same handle.</summary>
+        public bool Equals(synfire_network other) { return Value == other.Value; }
+
+        /// <summary>Whether both are the same handle.</summary>
+        public override bool Equals(object other) { return other is synfire_network && Equals((synfire_network)other); }
+
+        /// <summary>A number for hash tables.</summary>
+        public override int GetHashCode() { return Value.GetHashCode(); }
+    }
+
     /// <summary>How to create a context. Zero means the default in every field except <c>struct_size</c>.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_context_desc
@@ -1875,6 +1899,134 @@ namespace Synfire.Raw
         }
     }
 
+    /// <summary>
+    /// How to create a network. Zero means the default in every field except <c>struct_size</c> and
+    /// <c>n_steps</c>.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_network_desc
+    {
+        /// <summary><c>sizeof(synfire_network_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>
+        /// Type of weights, states and arithmetic: <c>SYNFIRE_DTYPE_F32</c> (default) or
+        /// <c>SYNFIRE_DTYPE_F64</c>.
+        /// </summary>
+        public int dtype;
+        /// <summary>Steps T of one replay, at least 1.</summary>
+        public long n_steps;
+        /// <summary>Batch rows B, at most 2^32 - 1. Default: 1.</summary>
+        public long batch;
+        /// <summary>
+        /// Any number. The order of training rows is drawn from it, and stage number i, from 0 on, draws from
+        /// <c>seed</c> + i unless its value <c>"seed"</c> says otherwise.
+        /// </summary>
+        public ulong seed;
+        /// <summary>
+        /// 1: an epoch of the training leaves out the rows behind its last full batch. Default 0: the last batch
+        /// is smaller.
+        /// </summary>
+        public int drop_last;
+        /// <summary>As synfire_graph_desc.n_slots, of the inference graph. Default: 0.</summary>
+        public uint n_slots;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_network_desc Init
+        {
+            get
+            {
+                synfire_network_desc made = default(synfire_network_desc);
+                made.struct_size = (uint)sizeof(synfire_network_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
+    /// What synfire_network_query_memory() answers, in bytes. On a host context, device memory is ordinary
+    /// memory.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_network_memory
+    {
+        /// <summary><c>sizeof(synfire_network_memory)</c>; set before the call.</summary>
+        public uint struct_size;
+        /// <summary>Always 0.</summary>
+        public uint reserved;
+        /// <summary>Device memory of the synapses: weights, and what is derived from them.</summary>
+        public ulong synapse_bytes;
+        /// <summary>Device memory of the layers: states and parameters.</summary>
+        public ulong layer_bytes;
+        /// <summary>Device memory between the stages: spikes, potentials and their gradients.</summary>
+        public ulong buffer_bytes;
+        /// <summary>Device memory of the optimiser, with the gradients of synapses.</summary>
+        public ulong optimizer_bytes;
+        /// <summary>
+        /// Device memory of the graphs: tapes, a batch of the data, scratch memory. Without the executable CUDA
+        /// graphs, which the driver decides.
+        /// </summary>
+        public ulong graph_bytes;
+        /// <summary>The sum of these.</summary>
+        public ulong device_bytes;
+        /// <summary>Page-locked memory: input and output of the inference graph.</summary>
+        public ulong pinned_bytes;
+        /// <summary>
+        /// The data sets that the network has now, in device memory, or in page-locked memory with the input's
+        /// value <c>"pinned"</c>.
+        /// </summary>
+        public ulong data_bytes;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_network_memory Init
+        {
+            get
+            {
+                synfire_network_memory made = default(synfire_network_memory);
+                made.struct_size = (uint)sizeof(synfire_network_memory);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>What a call of synfire_network_train() or synfire_network_evaluate() has come to.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_network_result
+    {
+        /// <summary><c>sizeof(synfire_network_result)</c>; set before the call.</summary>
+        public uint struct_size;
+        /// <summary>Always 0.</summary>
+        public uint reserved;
+        /// <summary>
+        /// The sum of the losses of all samples that count, divided by their number, and of squared errors by the
+        /// number of classes too: without weights, the mean over all samples of the call. In training, each batch
+        /// is computed with the weights before its step.
+        /// </summary>
+        public double loss;
+        /// <summary>How many samples counted, as synfire_loss_desc.n_counted.</summary>
+        public ulong n_counted;
+        /// <summary>How many of them had a prediction equal to their label; 0 with targets.</summary>
+        public ulong n_correct;
+        /// <summary>How many batches there were.</summary>
+        public ulong n_batches;
+        /// <summary>How many of them changed nothing, because a gradient was not finite.</summary>
+        public ulong n_skipped;
+        /// <summary>The epoch in which the training goes on, from 0 on.</summary>
+        public ulong epoch;
+        /// <summary>The batch of that epoch with which it goes on, from 0 on.</summary>
+        public ulong batch;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_network_result Init
+        {
+            get
+            {
+                synfire_network_result made = default(synfire_network_result);
+                made.struct_size = (uint)sizeof(synfire_network_result);
+                return made;
+            }
+        }
+    }
+
     /// <summary>The functions and constants of synfire.h: nothing is checked and nothing is kept alive here.</summary>
     public static unsafe class Native
     {
@@ -2262,6 +2414,54 @@ namespace Synfire.Raw
 
         /// <summary>Adam with decoupled decay: w is first multiplied by 1 - rate * decay, and d = g.</summary>
         public const int SYNFIRE_OPTIMIZER_KIND_ADAMW = 2;
+
+        /// <summary>Spikes <c>[T, B, K]</c>, by default as SYNFIRE_DTYPE_BITS.</summary>
+        public const int SYNFIRE_NETWORK_INPUT_SPIKES = 0;
+
+        /// <summary>Numbers <c>[T, B, K]</c>, by default f32 (f64 in an f64 network).</summary>
+        public const int SYNFIRE_NETWORK_INPUT_VALUES = 1;
+
+        /// <summary>
+        /// Rates <c>[B, K]</c>, by default f32, which become new spikes in every replay as by
+        /// synfire_encode_bernoulli().
+        /// </summary>
+        public const int SYNFIRE_NETWORK_INPUT_RATES = 2;
+
+        /// <summary>The sum over the steps, <c>[B, C]</c>.</summary>
+        public const int SYNFIRE_READOUT_SUM = 0;
+
+        /// <summary>The mean over the steps, <c>[B, C]</c>.</summary>
+        public const int SYNFIRE_READOUT_MEAN = 1;
+
+        /// <summary>The largest over the steps, <c>[B, C]</c>.</summary>
+        public const int SYNFIRE_READOUT_MAX = 2;
+
+        /// <summary>That of the last step, <c>[B, C]</c>.</summary>
+        public const int SYNFIRE_READOUT_LAST = 3;
+
+        /// <summary>Every step, <c>[T, B, C]</c>. In the loss, each step is a sample.</summary>
+        public const int SYNFIRE_READOUT_STEPS = 4;
+
+        /// <summary>The rows that are learnt.</summary>
+        public const int SYNFIRE_DATA_TRAINING = 0;
+
+        /// <summary>The rows on which synfire_network_evaluate() tests.</summary>
+        public const int SYNFIRE_DATA_EVALUATION = 1;
+
+        /// <summary>
+        /// From the buffer <c>"input"</c> to the buffer <c>"output"</c>, both page-locked: all B rows, without
+        /// data sets. The state of the neurons continues from replay to replay.
+        /// </summary>
+        public const int SYNFIRE_NETWORK_GRAPH_INFERENCE = 0;
+
+        /// <summary>
+        /// One training step: the next batch of the training data, forward, backward, and a step of the
+        /// optimiser.
+        /// </summary>
+        public const int SYNFIRE_NETWORK_GRAPH_TRAINING = 1;
+
+        /// <summary>One batch of the evaluation data, in order, and what the loss makes of it.</summary>
+        public const int SYNFIRE_NETWORK_GRAPH_EVALUATION = 2;
 
         /// <summary>Version of the loaded library, as <c>(major &lt;&lt; 16) | minor</c>.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
@@ -2952,5 +3152,189 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_record_optimizer_step(
             synfire_graph graph, synfire_optimizer optimizer, synfire_optimizer_step_desc* desc);
+
+        /// <summary>Creates a network without stages.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_create(
+            synfire_context context, synfire_network_desc* desc, synfire_network* network);
+
+        /// <summary>Destroys a network. Its parts live on as long as handles of them, or graphs.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern void synfire_network_destroy(synfire_network network);
+
+        /// <summary>Adds the input. Its values:</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_add_input(
+            synfire_network network, byte* name, int kind, long n_features);
+
+        /// <summary>
+        /// Adds dropout of what the next synapse reads, as by synfire_dropout(): in the training each replay
+        /// draws a new mask, in evaluation and inference all inputs are kept. Its values: <c>"probability"</c>,
+        /// which can change between replays, and <c>"seed"</c>.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_add_dropout(synfire_network network, byte* name, double probability);
+
+        /// <summary>Adds a synapse. What it reads follows from the stages before. Its values:</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_add_synapse(synfire_network network, byte* name, long n_outputs);
+
+        /// <summary>
+        /// Adds neurons, one for each output of the synapse. Each replay of training and evaluation begins with a
+        /// reset state. Their values:
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_add_neurons(synfire_network network, byte* name, int model);
+
+        /// <summary>Adds the readout. It has no values.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_add_readout(
+            synfire_network network, byte* name, int reduction, int of_spikes);
+
+        /// <summary>
+        /// Adds the loss of what the readout gives, as by synfire_loss(): the mean over the samples of a batch.
+        /// Its values:
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_add_loss(synfire_network network, byte* name, int kind);
+
+        /// <summary>
+        /// Adds the optimiser. Its members are the weights and biases of all synapses that are not frozen, and
+        /// the parameters of synfire_network_train_parameter(), pair after pair of synapse and neurons. Its
+        /// values are the fields of synfire_optimizer_desc from <c>"nesterov"</c> on, with the same defaults;
+        /// here, a weight decay of 0 is none. <c>"learning_rate"</c>, <c>"weight_decay"</c> and
+        /// <c>"clip_norm"</c> can change between replays.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_add_optimizer(
+            synfire_network network, byte* name, int kind, double learning_rate);
+
+        /// <summary>Sets a value of a stage; the function that adds the stage says which there are.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_set_value(
+            synfire_network network, byte* stage, byte* name, double value);
+
+        /// <summary>Reads a value of a stage.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_get_value(
+            synfire_network network, byte* stage, byte* name, double* value);
+
+        /// <summary>
+        /// Lets the optimiser train a parameter of neurons, as synfire_optimizer_add_parameter() does.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_train_parameter(
+            synfire_network network, byte* stage, byte* parameter, int per_neuron, double
+            learning_rate_factor, double weight_decay_factor, double lower, double upper);
+
+        /// <summary>Sets the connections of a synapse, as synfire_synapse_desc.mask.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_set_mask(
+            synfire_network network, byte* stage, byte* mask, ulong length);
+
+        /// <summary>Sets the weights of the classes in a loss, as synfire_loss_desc.class_weights.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_set_class_weights(
+            synfire_network network, byte* stage, float* weights, ulong n_weights);
+
+        /// <summary>
+        /// Computes how much memory a network takes, before anything of it is allocated: all parts are made and
+        /// all graphs recorded, for data without lengths and sample weights, on a device that only counts.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_query_memory(synfire_network network, synfire_network_memory* memory);
+
+        /// <summary>
+        /// Writes a table of the stages, with their shapes and how many numbers each of them has to learn, and
+        /// the bytes that the parts of the network take.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_write_summary(synfire_network network, byte* text, ulong* bytes);
+
+        /// <summary>
+        /// Writes the stages as text in the DOT language of Graphviz. synfire_graph_write_dot() draws the
+        /// operations of a graph.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_write_dot(synfire_network network, byte* text, ulong* bytes);
+
+        /// <summary>
+        /// Makes all parts of a network: synapses, layers, buffers, the optimiser and the inference graph. The
+        /// other graphs are recorded with their data. Everything is made on a device that only counts first, so
+        /// that what cannot work is refused before anything is allocated.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_build(synfire_network network);
+
+        /// <summary>
+        /// Sets a data set of R rows. The arrays are copied; they may be in memory of any kind. Their rows follow
+        /// each other without gaps. The graph of the data is recorded by the first call, and again if the number
+        /// of rows or the arrays given differ from before. With another number of rows, the training begins with
+        /// batch 0 of epoch 0.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_set_data(
+            synfire_network network, int set, long n_rows, synfire_buffer inputs, synfire_buffer labels,
+            synfire_buffer targets, synfire_buffer lengths, synfire_buffer sample_weights);
+
+        /// <summary>
+        /// Trains: launches the training graph once for each batch, and waits at the end. Each epoch has an order
+        /// of its own, as synfire_shuffle_desc says; its last batch may be smaller. Afterwards the state of the
+        /// neurons is reset.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_train(
+            synfire_network network, long n_batches, synfire_network_result* result);
+
+        /// <summary>
+        /// Evaluates: computes the loss of all rows of the evaluation data, in order, without dropout. Rates are
+        /// encoded from the same random numbers in every call. Afterwards the state of the neurons is reset.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_evaluate(synfire_network network, synfire_network_result* result);
+
+        /// <summary>
+        /// Computes the output for rows of inputs, B at a time, with the inference graph. The state of the
+        /// neurons is reset before each batch and afterwards, so that rows do not depend on each other; rates are
+        /// encoded from the same random numbers in every call. A loop that continues from frame to frame launches
+        /// the graph itself (synfire_network_get_graph()).
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_infer(
+            synfire_network network, synfire_buffer inputs, long n_rows, synfire_buffer outputs);
+
+        /// <summary>Resets the state of all neurons, as synfire_layer_reset_state().</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_reset_state(synfire_network network);
+
+        /// <summary>
+        /// Returns the synapse of a stage: a handle of its own, which keeps the synapse alive, also beyond the
+        /// network, until it is destroyed.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_get_synapse(
+            synfire_network network, byte* stage, synfire_synapse* synapse);
+
+        /// <summary>Returns the layer of a stage, as synfire_network_get_synapse() returns a synapse.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_get_layer(synfire_network network, byte* stage, synfire_layer* layer);
+
+        /// <summary>Returns the optimiser, as synfire_network_get_synapse() returns a synapse.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_get_optimizer(
+            synfire_network network, byte* stage, synfire_optimizer* optimizer);
+
+        /// <summary>
+        /// Returns a graph, as synfire_network_get_synapse() returns a synapse. Data of another shape
+        /// (synfire_network_set_data()) gives the network another graph; this one then continues with the old
+        /// data.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_get_graph(synfire_network network, int kind, synfire_graph* graph);
+
+        /// <summary>Returns a buffer, as synfire_network_get_synapse() returns a synapse.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_get_buffer(
+            synfire_network network, byte* name, synfire_buffer* buffer);
     }
 }

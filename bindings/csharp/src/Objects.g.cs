@@ -249,6 +249,317 @@ namespace Synfire
         public override string ToString() { return IsClosed ? "optimizer (closed)" : "optimizer"; }
     }
 
+    /// <summary>What a <see cref="Network"/> is created with.</summary>
+    public sealed class NetworkOptions
+    {
+        /// <summary>
+        /// Type of weights, states and arithmetic: <see cref="DType.F32"/> (default) or <see cref="DType.F64"/>.
+        /// </summary>
+        public DType Dtype { get; set; }
+
+        /// <summary>Steps T of one replay, at least 1.</summary>
+        public long Steps { get; set; }
+
+        /// <summary>Batch rows B, at most 2^32 - 1. Default: 1.</summary>
+        public long Batch { get; set; }
+
+        /// <summary>
+        /// Any number. The order of training rows is drawn from it, and stage number i, from 0 on, draws from
+        /// <see cref="Seed"/> + i unless its value <c>"seed"</c> says otherwise.
+        /// </summary>
+        public ulong Seed { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: an epoch of the training leaves out the rows behind its last full batch. Default
+        /// <c>false</c>: the last batch is smaller.
+        /// </summary>
+        public bool DropLast { get; set; }
+
+        /// <summary>As synfire_graph_desc.n_slots, of the inference graph. Default: 0.</summary>
+        public uint Slots { get; set; }
+
+        internal synfire_network_desc Desc(Call call)
+        {
+            synfire_network_desc desc = synfire_network_desc.Init;
+            desc.dtype = (int)Dtype;
+            desc.n_steps = Steps;
+            desc.batch = Batch;
+            desc.seed = Seed;
+            desc.drop_last = DropLast ? 1 : 0;
+            desc.n_slots = Slots;
+            return desc;
+        }
+    }
+
+    internal sealed class NetworkHandle : NativeHandle
+    {
+        protected override string TypeName { get { return "Network"; } }
+
+        protected override void Destroy() { Native.synfire_network_destroy(new synfire_network(handle)); }
+    }
+
+    /// <summary>
+    /// Stages from an input to a readout, a loss and an optimiser, and all that they need: synapses, layers,
+    /// buffers and graphs. It uses nothing but the functions above, so its results have the bits of what they
+    /// would give by hand.
+    /// </summary>
+    public sealed unsafe partial class Network : SynfireObject
+    {
+        /// <summary>Creates a network without stages.</summary>
+        /// <param name="context">The context it belongs to.</param>
+        /// <param name="options">What it is created with; null means all defaults.</param>
+        public Network(Context context, NetworkOptions options = null)
+            : base(new NetworkHandle())
+        {
+            Context = Errors.Given(context, "context");
+            using (Call call = new Call(context))
+            {
+                synfire_network_desc desc = (options ?? new NetworkOptions()).Desc(call);
+                synfire_network made;
+                Errors.Check(Native.synfire_network_create(context.Raw, &desc, &made));
+                Handle.Adopt(made.Value);
+            }
+        }
+
+        internal synfire_network Raw { get { return new synfire_network(Handle.Value); } }
+
+        /// <summary>The context it belongs to.</summary>
+        public Context Context { get; }
+
+        /// <summary>Adds the input. Its values:</summary>
+        public void AddInput(string name, NetworkInput kind, long features)
+        {
+            byte* nameText = stackalloc byte[Synfire.Name.Capacity];
+            Synfire.Name.Write(name, nameText, "name");
+            Errors.Check(Native.synfire_network_add_input(Raw, nameText, (int)kind, features));
+            GC.KeepAlive(this);
+        }
+
+        /// <summary>
+        /// Adds dropout of what the next synapse reads, as by
+        /// <see cref="Context.Dropout(DropoutArguments, IntPtr)"/>: in the training each replay draws a new mask,
+        /// in evaluation and inference all inputs are kept. Its values: <c>"probability"</c>, which can change
+        /// between replays, and <c>"seed"</c>.
+        /// </summary>
+        public void AddDropout(string name, double probability)
+        {
+            byte* nameText = stackalloc byte[Synfire.Name.Capacity];
+            Synfire.Name.Write(name, nameText, "name");
+            Errors.Check(Native.synfire_network_add_dropout(Raw, nameText, probability));
+            GC.KeepAlive(this);
+        }
+
+        /// <summary>Adds a synapse. What it reads follows from the stages before. Its values:</summary>
+        public void AddSynapse(string name, long outputs)
+        {
+            byte* nameText = stackalloc byte[Synfire.Name.Capacity];
+            Synfire.Name.Write(name, nameText, "name");
+            Errors.Check(Native.synfire_network_add_synapse(Raw, nameText, outputs));
+            GC.KeepAlive(this);
+        }
+
+        /// <summary>
+        /// Adds neurons, one for each output of the synapse. Each replay of training and evaluation begins with a
+        /// reset state. Their values:
+        /// </summary>
+        public void AddNeurons(string name, Model model)
+        {
+            byte* nameText = stackalloc byte[Synfire.Name.Capacity];
+            Synfire.Name.Write(name, nameText, "name");
+            Errors.Check(Native.synfire_network_add_neurons(Raw, nameText, (int)model));
+            GC.KeepAlive(this);
+        }
+
+        /// <summary>Adds the readout. It has no values.</summary>
+        public void AddReadout(string name, Readout reduction, bool ofSpikes)
+        {
+            byte* nameText = stackalloc byte[Synfire.Name.Capacity];
+            Synfire.Name.Write(name, nameText, "name");
+            Errors.Check(Native.synfire_network_add_readout(Raw, nameText, (int)reduction, ofSpikes ? 1 : 0));
+            GC.KeepAlive(this);
+        }
+
+        /// <summary>
+        /// Adds the loss of what the readout gives, as by <see cref="Context.Loss(LossArguments, IntPtr)"/>: the
+        /// mean over the samples of a batch. Its values:
+        /// </summary>
+        public void AddLoss(string name, LossKind kind)
+        {
+            byte* nameText = stackalloc byte[Synfire.Name.Capacity];
+            Synfire.Name.Write(name, nameText, "name");
+            Errors.Check(Native.synfire_network_add_loss(Raw, nameText, (int)kind));
+            GC.KeepAlive(this);
+        }
+
+        /// <summary>
+        /// Adds the optimiser. Its members are the weights and biases of all synapses that are not frozen, and
+        /// the parameters of
+        /// <see cref="Network.TrainParameter(string, string, bool, double, double, double, double)"/>, pair after
+        /// pair of synapse and neurons. Its values are the fields of <see cref="OptimizerOptions"/> from
+        /// <c>"nesterov"</c> on, with the same defaults; here, a weight decay of 0 is none.
+        /// <c>"learning_rate"</c>, <c>"weight_decay"</c> and <c>"clip_norm"</c> can change between replays.
+        /// </summary>
+        public void AddOptimizer(string name, OptimizerKind kind, double learningRate)
+        {
+            byte* nameText = stackalloc byte[Synfire.Name.Capacity];
+            Synfire.Name.Write(name, nameText, "name");
+            Errors.Check(Native.synfire_network_add_optimizer(Raw, nameText, (int)kind, learningRate));
+            GC.KeepAlive(this);
+        }
+
+        /// <summary>Sets a value of a stage; the function that adds the stage says which there are.</summary>
+        public void SetValue(string stage, string name, double value)
+        {
+            byte* stageText = stackalloc byte[Synfire.Name.Capacity];
+            Synfire.Name.Write(stage, stageText, "stage");
+            byte* nameText = stackalloc byte[Synfire.Name.Capacity];
+            Synfire.Name.Write(name, nameText, "name");
+            Errors.Check(Native.synfire_network_set_value(Raw, stageText, nameText, value));
+            GC.KeepAlive(this);
+        }
+
+        /// <summary>Reads a value of a stage.</summary>
+        public double GetValue(string stage, string name)
+        {
+            byte* stageText = stackalloc byte[Synfire.Name.Capacity];
+            Synfire.Name.Write(stage, stageText, "stage");
+            byte* nameText = stackalloc byte[Synfire.Name.Capacity];
+            Synfire.Name.Write(name, nameText, "name");
+            double value;
+            Errors.Check(Native.synfire_network_get_value(Raw, stageText, nameText, &value));
+            GC.KeepAlive(this);
+            return value;
+        }
+
+        /// <summary>
+        /// Lets the optimiser train a parameter of neurons, as
+        /// <see cref="Optimizer.AddParameter(Layer, string, BufferBase, double, double, double, double)"/> does.
+        /// </summary>
+        public void TrainParameter(string stage, string parameter, bool perNeuron, double learningRateFactor,
+                                   double weightDecayFactor, double lower, double upper)
+        {
+            byte* stageText = stackalloc byte[Synfire.Name.Capacity];
+            Synfire.Name.Write(stage, stageText, "stage");
+            byte* parameterText = stackalloc byte[Synfire.Name.Capacity];
+            Synfire.Name.Write(parameter, parameterText, "parameter");
+            Errors.Check(Native.synfire_network_train_parameter(Raw, stageText, parameterText, perNeuron ? 1 : 0,
+                                                                learningRateFactor, weightDecayFactor, lower, upper));
+            GC.KeepAlive(this);
+        }
+
+        /// <summary>Sets the connections of a synapse, as <see cref="SynapseOptions.Mask"/>.</summary>
+        public void SetMask(string stage, ReadOnlySpan<byte> mask)
+        {
+            byte* stageText = stackalloc byte[Synfire.Name.Capacity];
+            Synfire.Name.Write(stage, stageText, "stage");
+            fixed (byte* maskData = &MemoryMarshal.GetReference(mask))
+                Errors.Check(Native.synfire_network_set_mask(Raw, stageText, maskData, (ulong)mask.Length));
+            GC.KeepAlive(this);
+        }
+
+        /// <summary>Sets the weights of the classes in a loss, as <see cref="LossArguments.ClassWeights"/>.</summary>
+        public void SetClassWeights(string stage, ReadOnlySpan<float> weights)
+        {
+            byte* stageText = stackalloc byte[Synfire.Name.Capacity];
+            Synfire.Name.Write(stage, stageText, "stage");
+            fixed (float* weightsData = &MemoryMarshal.GetReference(weights))
+                Errors.Check(Native.synfire_network_set_class_weights(Raw, stageText, weightsData,
+                                                                      (ulong)weights.Length));
+            GC.KeepAlive(this);
+        }
+
+        /// <summary>
+        /// Computes how much memory a network takes, before anything of it is allocated: all parts are made and
+        /// all graphs recorded, for data without lengths and sample weights, on a device that only counts.
+        /// </summary>
+        public NetworkMemory QueryMemory()
+        {
+            synfire_network_memory memory = synfire_network_memory.Init;
+            Errors.Check(Native.synfire_network_query_memory(Raw, &memory));
+            GC.KeepAlive(this);
+            return new NetworkMemory(memory);
+        }
+
+        /// <summary>
+        /// Makes all parts of a network: synapses, layers, buffers, the optimiser and the inference graph. The
+        /// other graphs are recorded with their data. Everything is made on a device that only counts first, so
+        /// that what cannot work is refused before anything is allocated.
+        /// </summary>
+        public void Build()
+        {
+            Errors.Check(Native.synfire_network_build(Raw));
+            GC.KeepAlive(this);
+        }
+
+        /// <summary>
+        /// Sets a data set of R rows. The arrays are copied; they may be in memory of any kind. Their rows follow
+        /// each other without gaps. The graph of the data is recorded by the first call, and again if the number
+        /// of rows or the arrays given differ from before. With another number of rows, the training begins with
+        /// batch 0 of epoch 0.
+        /// </summary>
+        public void SetData(Data set, long rows, BufferBase inputs, BufferBase labels = null, BufferBase targets = null,
+                            BufferBase lengths = null, BufferBase sampleWeights = null)
+        {
+            using (Call call = new Call(this))
+            {
+                Errors.Check(Native.synfire_network_set_data(Raw, (int)set, rows,
+                                                             call.Use(Errors.Given(inputs, "inputs")), call.Use(labels),
+                                                             call.Use(targets), call.Use(lengths),
+                                                             call.Use(sampleWeights)));
+            }
+        }
+
+        /// <summary>
+        /// Trains: launches the training graph once for each batch, and waits at the end. Each epoch has an order
+        /// of its own, as <see cref="ShuffleArguments"/> says; its last batch may be smaller. Afterwards the
+        /// state of the neurons is reset.
+        /// </summary>
+        public NetworkResult Train(long batches)
+        {
+            synfire_network_result result = synfire_network_result.Init;
+            Errors.Check(Native.synfire_network_train(Raw, batches, &result));
+            GC.KeepAlive(this);
+            return new NetworkResult(result);
+        }
+
+        /// <summary>
+        /// Evaluates: computes the loss of all rows of the evaluation data, in order, without dropout. Rates are
+        /// encoded from the same random numbers in every call. Afterwards the state of the neurons is reset.
+        /// </summary>
+        public NetworkResult Evaluate()
+        {
+            synfire_network_result result = synfire_network_result.Init;
+            Errors.Check(Native.synfire_network_evaluate(Raw, &result));
+            GC.KeepAlive(this);
+            return new NetworkResult(result);
+        }
+
+        /// <summary>
+        /// Computes the output for rows of inputs, B at a time, with the inference graph. The state of the
+        /// neurons is reset before each batch and afterwards, so that rows do not depend on each other; rates are
+        /// encoded from the same random numbers in every call. A loop that continues from frame to frame launches
+        /// the graph itself (<see cref="Native.synfire_network_get_graph"/>).
+        /// </summary>
+        public void Infer(BufferBase inputs, long rows, BufferBase outputs)
+        {
+            using (Call call = new Call(this))
+            {
+                Errors.Check(Native.synfire_network_infer(Raw, call.Use(Errors.Given(inputs, "inputs")), rows,
+                                                          call.Use(Errors.Given(outputs, "outputs"))));
+            }
+        }
+
+        /// <summary>Resets the state of all neurons, as <see cref="Native.synfire_layer_reset_state"/>.</summary>
+        public void ResetState()
+        {
+            Errors.Check(Native.synfire_network_reset_state(Raw));
+            GC.KeepAlive(this);
+        }
+
+        /// <summary>What it is, in words.</summary>
+        public override string ToString() { return IsClosed ? "network (closed)" : "network"; }
+    }
+
     /// <summary>What <see cref="Optimizer.QueryMemory()"/> answers, in bytes of device memory.</summary>
     public sealed class OptimizerMemory
     {
@@ -263,6 +574,97 @@ namespace Synfire
 
         /// <summary>The counters, a list of the members, and 8 bytes for every 1,024 elements.</summary>
         public ulong StateBytes { get; }
+    }
+
+    /// <summary>
+    /// What <see cref="Network.QueryMemory()"/> answers, in bytes. On a host context, device memory is ordinary
+    /// memory.
+    /// </summary>
+    public sealed class NetworkMemory
+    {
+        internal NetworkMemory(synfire_network_memory raw)
+        {
+            SynapseBytes = raw.synapse_bytes;
+            LayerBytes = raw.layer_bytes;
+            BufferBytes = raw.buffer_bytes;
+            OptimizerBytes = raw.optimizer_bytes;
+            GraphBytes = raw.graph_bytes;
+            DeviceBytes = raw.device_bytes;
+            PinnedBytes = raw.pinned_bytes;
+            DataBytes = raw.data_bytes;
+        }
+
+        /// <summary>Device memory of the synapses: weights, and what is derived from them.</summary>
+        public ulong SynapseBytes { get; }
+
+        /// <summary>Device memory of the layers: states and parameters.</summary>
+        public ulong LayerBytes { get; }
+
+        /// <summary>Device memory between the stages: spikes, potentials and their gradients.</summary>
+        public ulong BufferBytes { get; }
+
+        /// <summary>Device memory of the optimiser, with the gradients of synapses.</summary>
+        public ulong OptimizerBytes { get; }
+
+        /// <summary>
+        /// Device memory of the graphs: tapes, a batch of the data, scratch memory. Without the executable CUDA
+        /// graphs, which the driver decides.
+        /// </summary>
+        public ulong GraphBytes { get; }
+
+        /// <summary>The sum of these.</summary>
+        public ulong DeviceBytes { get; }
+
+        /// <summary>Page-locked memory: input and output of the inference graph.</summary>
+        public ulong PinnedBytes { get; }
+
+        /// <summary>
+        /// The data sets that the network has now, in device memory, or in page-locked memory with the input's
+        /// value <c>"pinned"</c>.
+        /// </summary>
+        public ulong DataBytes { get; }
+    }
+
+    /// <summary>
+    /// What a call of <see cref="Network.Train(long)"/> or <see cref="Network.Evaluate()"/> has come to.
+    /// </summary>
+    public sealed class NetworkResult
+    {
+        internal NetworkResult(synfire_network_result raw)
+        {
+            Loss = raw.loss;
+            Counted = raw.n_counted;
+            Correct = raw.n_correct;
+            Batches = raw.n_batches;
+            Skipped = raw.n_skipped;
+            Epoch = raw.epoch;
+            Batch = raw.batch;
+        }
+
+        /// <summary>
+        /// The sum of the losses of all samples that count, divided by their number, and of squared errors by the
+        /// number of classes too: without weights, the mean over all samples of the call. In training, each batch
+        /// is computed with the weights before its step.
+        /// </summary>
+        public double Loss { get; }
+
+        /// <summary>How many samples counted, as <see cref="LossArguments.Counted"/>.</summary>
+        public ulong Counted { get; }
+
+        /// <summary>How many of them had a prediction equal to their label; 0 with targets.</summary>
+        public ulong Correct { get; }
+
+        /// <summary>How many batches there were.</summary>
+        public ulong Batches { get; }
+
+        /// <summary>How many of them changed nothing, because a gradient was not finite.</summary>
+        public ulong Skipped { get; }
+
+        /// <summary>The epoch in which the training goes on, from 0 on.</summary>
+        public ulong Epoch { get; }
+
+        /// <summary>The batch of that epoch with which it goes on, from 0 on.</summary>
+        public ulong Batch { get; }
     }
 
     internal sealed unsafe partial class Call

@@ -33,7 +33,7 @@ export model_id, surrogate_id
 export record, instantiate!, launch!, isdone
 export last_operation, set_enabled!, set_value!, rebind!, slot, statistics, reset_statistics!, dot
 export native!, NativeCall, set_parameters!, set_active_rows!, snapshot
-export abi_version, version_string, library_path, status_name, live_handles, extension_file
+export summary_of, abi_version, version_string, library_path, status_name, live_handles, extension_file
 
 include("LibSynfire.jl")
 include("errors.jl")
@@ -46,6 +46,7 @@ include("graph.jl")
 include("operation.jl")
 include("operations.jl")
 include("learning.jl")
+include("network.jl")
 include("changes.jl")
 include("native.jl")
 include("spikes.jl")

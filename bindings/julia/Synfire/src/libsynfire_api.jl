@@ -48,6 +48,12 @@ Takes steps against gradients: its members are weights and biases of synapses, a
 """
 const synfire_optimizer = Ptr{synfire_optimizer_s}
 
+mutable struct synfire_network_s end
+"""
+Stages from an input to a readout, a loss and an optimiser, and all that they need: synapses, layers, buffers and graphs. It uses nothing but the functions above, so its results have the bits of what they would give by hand.
+"""
+const synfire_network = Ptr{synfire_network_s}
+
 """
 Runs part of a task that the library gave to a job system: the items [first, end).
 
@@ -184,6 +190,19 @@ const SYNFIRE_INITIALIZATION_ZERO = Int32(2)
 const SYNFIRE_OPTIMIZER_KIND_SGD = Int32(0)
 const SYNFIRE_OPTIMIZER_KIND_ADAM = Int32(1)
 const SYNFIRE_OPTIMIZER_KIND_ADAMW = Int32(2)
+const SYNFIRE_NETWORK_INPUT_SPIKES = Int32(0)
+const SYNFIRE_NETWORK_INPUT_VALUES = Int32(1)
+const SYNFIRE_NETWORK_INPUT_RATES = Int32(2)
+const SYNFIRE_READOUT_SUM = Int32(0)
+const SYNFIRE_READOUT_MEAN = Int32(1)
+const SYNFIRE_READOUT_MAX = Int32(2)
+const SYNFIRE_READOUT_LAST = Int32(3)
+const SYNFIRE_READOUT_STEPS = Int32(4)
+const SYNFIRE_DATA_TRAINING = Int32(0)
+const SYNFIRE_DATA_EVALUATION = Int32(1)
+const SYNFIRE_NETWORK_GRAPH_INFERENCE = Int32(0)
+const SYNFIRE_NETWORK_GRAPH_TRAINING = Int32(1)
+const SYNFIRE_NETWORK_GRAPH_EVALUATION = Int32(2)
 
 # The names of each group as a user of the idiomatic layer writes them: `:izhikevich`.
 const status_names = (Symbol("ok") => SYNFIRE_OK, Symbol("pending") => SYNFIRE_PENDING, Symbol("host_fallback") => SYNFIRE_HOST_FALLBACK, Symbol("captured") => SYNFIRE_CAPTURED, Symbol("error_invalid_argument") => SYNFIRE_ERROR_INVALID_ARGUMENT, Symbol("error_invalid_handle") => SYNFIRE_ERROR_INVALID_HANDLE, Symbol("error_struct_size") => SYNFIRE_ERROR_STRUCT_SIZE, Symbol("error_out_of_memory") => SYNFIRE_ERROR_OUT_OF_MEMORY, Symbol("error_no_device") => SYNFIRE_ERROR_NO_DEVICE, Symbol("error_busy") => SYNFIRE_ERROR_BUSY, Symbol("error_capturing") => SYNFIRE_ERROR_CAPTURING, Symbol("error_stale_tape") => SYNFIRE_ERROR_STALE_TAPE, Symbol("error_wrong_order") => SYNFIRE_ERROR_WRONG_ORDER, Symbol("error_device_lost") => SYNFIRE_ERROR_DEVICE_LOST, Symbol("error_unsupported") => SYNFIRE_ERROR_UNSUPPORTED, Symbol("error_cuda") => SYNFIRE_ERROR_CUDA, Symbol("error_callback") => SYNFIRE_ERROR_CALLBACK, Symbol("error_internal") => SYNFIRE_ERROR_INTERNAL,)
@@ -205,6 +224,10 @@ const bound_names = (Symbol("lower") => SYNFIRE_BOUND_LOWER, Symbol("upper") => 
 const input_names = (Symbol("spikes") => SYNFIRE_INPUT_SPIKES, Symbol("values") => SYNFIRE_INPUT_VALUES,)
 const initialization_names = (Symbol("uniform") => SYNFIRE_INITIALIZATION_UNIFORM, Symbol("normal") => SYNFIRE_INITIALIZATION_NORMAL, Symbol("zero") => SYNFIRE_INITIALIZATION_ZERO,)
 const optimizer_kind_names = (Symbol("sgd") => SYNFIRE_OPTIMIZER_KIND_SGD, Symbol("adam") => SYNFIRE_OPTIMIZER_KIND_ADAM, Symbol("adamw") => SYNFIRE_OPTIMIZER_KIND_ADAMW,)
+const network_input_names = (Symbol("spikes") => SYNFIRE_NETWORK_INPUT_SPIKES, Symbol("values") => SYNFIRE_NETWORK_INPUT_VALUES, Symbol("rates") => SYNFIRE_NETWORK_INPUT_RATES,)
+const readout_names = (Symbol("sum") => SYNFIRE_READOUT_SUM, Symbol("mean") => SYNFIRE_READOUT_MEAN, Symbol("max") => SYNFIRE_READOUT_MAX, Symbol("last") => SYNFIRE_READOUT_LAST, Symbol("steps") => SYNFIRE_READOUT_STEPS,)
+const data_names = (Symbol("training") => SYNFIRE_DATA_TRAINING, Symbol("evaluation") => SYNFIRE_DATA_EVALUATION,)
+const network_graph_names = (Symbol("inference") => SYNFIRE_NETWORK_GRAPH_INFERENCE, Symbol("training") => SYNFIRE_NETWORK_GRAPH_TRAINING, Symbol("evaluation") => SYNFIRE_NETWORK_GRAPH_EVALUATION,)
 
 # ---- Structures --------------------------------------------------------------------------------------------------------
 
@@ -855,6 +878,56 @@ end
 synfire_optimizer_memory(; reserved=0, moment_bytes=0, state_bytes=0) =
     synfire_optimizer_memory(sizeof(synfire_optimizer_memory), reserved, moment_bytes, state_bytes)
 
+"""
+How to create a network. Zero means the default in every field except `struct_size` and `n_steps`.
+"""
+struct synfire_network_desc
+    struct_size::UInt32
+    dtype::Int32
+    n_steps::Int64
+    batch::Int64
+    seed::UInt64
+    drop_last::Int32
+    n_slots::UInt32
+end
+synfire_network_desc(; dtype=0, n_steps=0, batch=0, seed=0, drop_last=0, n_slots=0) =
+    synfire_network_desc(sizeof(synfire_network_desc), dtype, n_steps, batch, seed, drop_last, n_slots)
+
+"""
+What synfire_network_query_memory() answers, in bytes. On a host context, device memory is ordinary memory.
+"""
+struct synfire_network_memory
+    struct_size::UInt32
+    reserved::UInt32
+    synapse_bytes::UInt64
+    layer_bytes::UInt64
+    buffer_bytes::UInt64
+    optimizer_bytes::UInt64
+    graph_bytes::UInt64
+    device_bytes::UInt64
+    pinned_bytes::UInt64
+    data_bytes::UInt64
+end
+synfire_network_memory(; reserved=0, synapse_bytes=0, layer_bytes=0, buffer_bytes=0, optimizer_bytes=0, graph_bytes=0, device_bytes=0, pinned_bytes=0, data_bytes=0) =
+    synfire_network_memory(sizeof(synfire_network_memory), reserved, synapse_bytes, layer_bytes, buffer_bytes, optimizer_bytes, graph_bytes, device_bytes, pinned_bytes, data_bytes)
+
+"""
+What a call of synfire_network_train() or synfire_network_evaluate() has come to.
+"""
+struct synfire_network_result
+    struct_size::UInt32
+    reserved::UInt32
+    loss::Float64
+    n_counted::UInt64
+    n_correct::UInt64
+    n_batches::UInt64
+    n_skipped::UInt64
+    epoch::UInt64
+    batch::UInt64
+end
+synfire_network_result(; reserved=0, loss=0, n_counted=0, n_correct=0, n_batches=0, n_skipped=0, epoch=0, batch=0) =
+    synfire_network_result(sizeof(synfire_network_result), reserved, loss, n_counted, n_correct, n_batches, n_skipped, epoch, batch)
+
 # ---- Functions ---------------------------------------------------------------------------------------------------------
 
 # The addresses of the functions, filled in when the library is loaded.
@@ -963,7 +1036,35 @@ mutable struct FunctionTable
     synfire_optimizer_write::Ptr{Cvoid}
     synfire_optimizer_step::Ptr{Cvoid}
     synfire_graph_record_optimizer_step::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    synfire_network_create::Ptr{Cvoid}
+    synfire_network_destroy::Ptr{Cvoid}
+    synfire_network_add_input::Ptr{Cvoid}
+    synfire_network_add_dropout::Ptr{Cvoid}
+    synfire_network_add_synapse::Ptr{Cvoid}
+    synfire_network_add_neurons::Ptr{Cvoid}
+    synfire_network_add_readout::Ptr{Cvoid}
+    synfire_network_add_loss::Ptr{Cvoid}
+    synfire_network_add_optimizer::Ptr{Cvoid}
+    synfire_network_set_value::Ptr{Cvoid}
+    synfire_network_get_value::Ptr{Cvoid}
+    synfire_network_train_parameter::Ptr{Cvoid}
+    synfire_network_set_mask::Ptr{Cvoid}
+    synfire_network_set_class_weights::Ptr{Cvoid}
+    synfire_network_query_memory::Ptr{Cvoid}
+    synfire_network_write_summary::Ptr{Cvoid}
+    synfire_network_write_dot::Ptr{Cvoid}
+    synfire_network_build::Ptr{Cvoid}
+    synfire_network_set_data::Ptr{Cvoid}
+    synfire_network_train::Ptr{Cvoid}
+    synfire_network_evaluate::Ptr{Cvoid}
+    synfire_network_infer::Ptr{Cvoid}
+    synfire_network_reset_state::Ptr{Cvoid}
+    synfire_network_get_synapse::Ptr{Cvoid}
+    synfire_network_get_layer::Ptr{Cvoid}
+    synfire_network_get_optimizer::Ptr{Cvoid}
+    synfire_network_get_graph::Ptr{Cvoid}
+    synfire_network_get_buffer::Ptr{Cvoid}
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -2109,4 +2210,312 @@ Appends a step of an optimiser, with the values `\"learning_rate\"`, `\"weight_d
     address = functions.synfire_graph_record_optimizer_step
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_graph, synfire_optimizer, Ptr{synfire_optimizer_step_desc}), graph, optimizer, desc)
+end
+
+"""
+    synfire_network_create(context, desc, network)
+
+Creates a network without stages.
+"""
+@inline function synfire_network_create(context, desc, network)
+    address = functions.synfire_network_create
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_network_desc}, Ptr{synfire_network}), context, desc, network)
+end
+
+"""
+    synfire_network_destroy(network)
+
+Destroys a network. Its parts live on as long as handles of them, or graphs.
+"""
+@inline function synfire_network_destroy(network)
+    address = functions.synfire_network_destroy
+    address == C_NULL && not_loaded()
+    return ccall(address, Cvoid, (synfire_network,), network)
+end
+
+"""
+    synfire_network_add_input(network, name, kind, n_features)
+
+Adds the input. Its values:
+"""
+@inline function synfire_network_add_input(network, name, kind, n_features)
+    address = functions.synfire_network_add_input
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Cstring, Int32, Int64), network, name, kind, n_features)
+end
+
+"""
+    synfire_network_add_dropout(network, name, probability)
+
+Adds dropout of what the next synapse reads, as by synfire_dropout(): in the training each replay draws a new mask, in evaluation and inference all inputs are kept. Its values: `\"probability\"`, which can change between replays, and `\"seed\"`.
+"""
+@inline function synfire_network_add_dropout(network, name, probability)
+    address = functions.synfire_network_add_dropout
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Cstring, Float64), network, name, probability)
+end
+
+"""
+    synfire_network_add_synapse(network, name, n_outputs)
+
+Adds a synapse. What it reads follows from the stages before. Its values:
+"""
+@inline function synfire_network_add_synapse(network, name, n_outputs)
+    address = functions.synfire_network_add_synapse
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Cstring, Int64), network, name, n_outputs)
+end
+
+"""
+    synfire_network_add_neurons(network, name, model)
+
+Adds neurons, one for each output of the synapse. Each replay of training and evaluation begins with a reset state. Their values:
+"""
+@inline function synfire_network_add_neurons(network, name, model)
+    address = functions.synfire_network_add_neurons
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Cstring, Int32), network, name, model)
+end
+
+"""
+    synfire_network_add_readout(network, name, reduction, of_spikes)
+
+Adds the readout. It has no values.
+"""
+@inline function synfire_network_add_readout(network, name, reduction, of_spikes)
+    address = functions.synfire_network_add_readout
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Cstring, Int32, Int32), network, name, reduction, of_spikes)
+end
+
+"""
+    synfire_network_add_loss(network, name, kind)
+
+Adds the loss of what the readout gives, as by synfire_loss(): the mean over the samples of a batch. Its values:
+"""
+@inline function synfire_network_add_loss(network, name, kind)
+    address = functions.synfire_network_add_loss
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Cstring, Int32), network, name, kind)
+end
+
+"""
+    synfire_network_add_optimizer(network, name, kind, learning_rate)
+
+Adds the optimiser. Its members are the weights and biases of all synapses that are not frozen, and the parameters of synfire_network_train_parameter(), pair after pair of synapse and neurons. Its values are the fields of synfire_optimizer_desc from `\"nesterov\"` on, with the same defaults; here, a weight decay of 0 is none. `\"learning_rate\"`, `\"weight_decay\"` and `\"clip_norm\"` can change between replays.
+"""
+@inline function synfire_network_add_optimizer(network, name, kind, learning_rate)
+    address = functions.synfire_network_add_optimizer
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Cstring, Int32, Float64), network, name, kind, learning_rate)
+end
+
+"""
+    synfire_network_set_value(network, stage, name, value)
+
+Sets a value of a stage; the function that adds the stage says which there are.
+"""
+@inline function synfire_network_set_value(network, stage, name, value)
+    address = functions.synfire_network_set_value
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Cstring, Cstring, Float64), network, stage, name, value)
+end
+
+"""
+    synfire_network_get_value(network, stage, name, value)
+
+Reads a value of a stage.
+"""
+@inline function synfire_network_get_value(network, stage, name, value)
+    address = functions.synfire_network_get_value
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Cstring, Cstring, Ptr{Float64}), network, stage, name, value)
+end
+
+"""
+    synfire_network_train_parameter(network, stage, parameter, per_neuron, learning_rate_factor, weight_decay_factor, lower, upper)
+
+Lets the optimiser train a parameter of neurons, as synfire_optimizer_add_parameter() does.
+"""
+@inline function synfire_network_train_parameter(network, stage, parameter, per_neuron, learning_rate_factor, weight_decay_factor, lower, upper)
+    address = functions.synfire_network_train_parameter
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Cstring, Cstring, Int32, Float64, Float64, Float64, Float64), network, stage, parameter, per_neuron, learning_rate_factor, weight_decay_factor, lower, upper)
+end
+
+"""
+    synfire_network_set_mask(network, stage, mask, length)
+
+Sets the connections of a synapse, as synfire_synapse_desc::mask.
+"""
+@inline function synfire_network_set_mask(network, stage, mask, length)
+    address = functions.synfire_network_set_mask
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Cstring, Ptr{UInt8}, UInt64), network, stage, mask, length)
+end
+
+"""
+    synfire_network_set_class_weights(network, stage, weights, n_weights)
+
+Sets the weights of the classes in a loss, as synfire_loss_desc::class_weights.
+"""
+@inline function synfire_network_set_class_weights(network, stage, weights, n_weights)
+    address = functions.synfire_network_set_class_weights
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Cstring, Ptr{Float32}, UInt64), network, stage, weights, n_weights)
+end
+
+"""
+    synfire_network_query_memory(network, memory)
+
+Computes how much memory a network takes, before anything of it is allocated: all parts are made and all graphs recorded, for data without lengths and sample weights, on a device that only counts.
+"""
+@inline function synfire_network_query_memory(network, memory)
+    address = functions.synfire_network_query_memory
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Ptr{synfire_network_memory}), network, memory)
+end
+
+"""
+    synfire_network_write_summary(network, text, bytes)
+
+Writes a table of the stages, with their shapes and how many numbers each of them has to learn, and the bytes that the parts of the network take.
+"""
+@inline function synfire_network_write_summary(network, text, bytes)
+    address = functions.synfire_network_write_summary
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Ptr{UInt8}, Ptr{UInt64}), network, text, bytes)
+end
+
+"""
+    synfire_network_write_dot(network, text, bytes)
+
+Writes the stages as text in the DOT language of Graphviz. synfire_graph_write_dot() draws the operations of a graph.
+"""
+@inline function synfire_network_write_dot(network, text, bytes)
+    address = functions.synfire_network_write_dot
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Ptr{UInt8}, Ptr{UInt64}), network, text, bytes)
+end
+
+"""
+    synfire_network_build(network)
+
+Makes all parts of a network: synapses, layers, buffers, the optimiser and the inference graph. The other graphs are recorded with their data. Everything is made on a device that only counts first, so that what cannot work is refused before anything is allocated.
+"""
+@inline function synfire_network_build(network)
+    address = functions.synfire_network_build
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network,), network)
+end
+
+"""
+    synfire_network_set_data(network, set, n_rows, inputs, labels, targets, lengths, sample_weights)
+
+Sets a data set of R rows. The arrays are copied; they may be in memory of any kind. Their rows follow each other without gaps. The graph of the data is recorded by the first call, and again if the number of rows or the arrays given differ from before. With another number of rows, the training begins with batch 0 of epoch 0.
+"""
+@inline function synfire_network_set_data(network, set, n_rows, inputs, labels, targets, lengths, sample_weights)
+    address = functions.synfire_network_set_data
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Int32, Int64, synfire_buffer, synfire_buffer, synfire_buffer, synfire_buffer, synfire_buffer), network, set, n_rows, inputs, labels, targets, lengths, sample_weights)
+end
+
+"""
+    synfire_network_train(network, n_batches, result)
+
+Trains: launches the training graph once for each batch, and waits at the end. Each epoch has an order of its own, as synfire_shuffle_desc says; its last batch may be smaller. Afterwards the state of the neurons is reset.
+"""
+@inline function synfire_network_train(network, n_batches, result)
+    address = functions.synfire_network_train
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Int64, Ptr{synfire_network_result}), network, n_batches, result)
+end
+
+"""
+    synfire_network_evaluate(network, result)
+
+Evaluates: computes the loss of all rows of the evaluation data, in order, without dropout. Rates are encoded from the same random numbers in every call. Afterwards the state of the neurons is reset.
+"""
+@inline function synfire_network_evaluate(network, result)
+    address = functions.synfire_network_evaluate
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Ptr{synfire_network_result}), network, result)
+end
+
+"""
+    synfire_network_infer(network, inputs, n_rows, outputs)
+
+Computes the output for rows of inputs, B at a time, with the inference graph. The state of the neurons is reset before each batch and afterwards, so that rows do not depend on each other; rates are encoded from the same random numbers in every call. A loop that continues from frame to frame launches the graph itself (synfire_network_get_graph()).
+"""
+@inline function synfire_network_infer(network, inputs, n_rows, outputs)
+    address = functions.synfire_network_infer
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, synfire_buffer, Int64, synfire_buffer), network, inputs, n_rows, outputs)
+end
+
+"""
+    synfire_network_reset_state(network)
+
+Resets the state of all neurons, as synfire_layer_reset_state().
+"""
+@inline function synfire_network_reset_state(network)
+    address = functions.synfire_network_reset_state
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network,), network)
+end
+
+"""
+    synfire_network_get_synapse(network, stage, synapse)
+
+Returns the synapse of a stage: a handle of its own, which keeps the synapse alive, also beyond the network, until it is destroyed.
+"""
+@inline function synfire_network_get_synapse(network, stage, synapse)
+    address = functions.synfire_network_get_synapse
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Cstring, Ptr{synfire_synapse}), network, stage, synapse)
+end
+
+"""
+    synfire_network_get_layer(network, stage, layer)
+
+Returns the layer of a stage, as synfire_network_get_synapse() returns a synapse.
+"""
+@inline function synfire_network_get_layer(network, stage, layer)
+    address = functions.synfire_network_get_layer
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Cstring, Ptr{synfire_layer}), network, stage, layer)
+end
+
+"""
+    synfire_network_get_optimizer(network, stage, optimizer)
+
+Returns the optimiser, as synfire_network_get_synapse() returns a synapse.
+"""
+@inline function synfire_network_get_optimizer(network, stage, optimizer)
+    address = functions.synfire_network_get_optimizer
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Cstring, Ptr{synfire_optimizer}), network, stage, optimizer)
+end
+
+"""
+    synfire_network_get_graph(network, kind, graph)
+
+Returns a graph, as synfire_network_get_synapse() returns a synapse. Data of another shape (synfire_network_set_data()) gives the network another graph; this one then continues with the old data.
+"""
+@inline function synfire_network_get_graph(network, kind, graph)
+    address = functions.synfire_network_get_graph
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Int32, Ptr{synfire_graph}), network, kind, graph)
+end
+
+"""
+    synfire_network_get_buffer(network, name, buffer)
+
+Returns a buffer, as synfire_network_get_synapse() returns a synapse.
+"""
+@inline function synfire_network_get_buffer(network, name, buffer)
+    address = functions.synfire_network_get_buffer
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Cstring, Ptr{synfire_buffer}), network, name, buffer)
 end

@@ -7,7 +7,9 @@
 
 export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, gather_rows!, shuffle!, reduce!,
        reduce_backward!, rate_loss!, loss!, scale_add!, update_parameter!, reset_rows!, read_rows!, write_rows!,
-       copy_rows!, snapshot!, restore!, dropout!, step!, Synapse, Optimizer, add_weights!, add_bias!, add_parameter!
+       copy_rows!, snapshot!, restore!, dropout!, step!, Synapse, Optimizer, Network, add_weights!, add_bias!,
+       add_parameter!, add_input!, add_dropout!, add_synapse!, add_neurons!, add_readout!, add_loss!, add_optimizer!,
+       value, train_parameter!, set_mask!, set_class_weights!, build!, set_data!, train, evaluate, infer!
 
 # ---- Synapse ---------------------------------------------------------------------------------------------------------
 
@@ -135,6 +137,60 @@ function optimizer_request(context::Context; kind=:sgd, nesterov::Bool=false, le
         beta2=beta2,
         epsilon=epsilon,
         clip_norm=clip_norm))
+end
+
+# ---- Network ---------------------------------------------------------------------------------------------------------
+
+"""
+    Network(context; dtype=:f32, steps=0, batch=1, seed=0, drop_last=false, slots=0)
+    Network(f, context; ...)
+
+Stages from an input to a readout, a loss and an optimiser, and all that they need: synapses, layers, buffers and
+graphs. It uses nothing but the functions above, so its results have the bits of what they would give by hand.
+
+How to create a network. Zero means the default in every field except `struct_size` and `steps`.
+
+- `dtype`: Type of weights, states and arithmetic: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
+- `steps`: Steps T of one replay, at least 1.
+- `batch`: Batch rows B, at most 2^32 - 1. Default: 1.
+- `seed`: Any number. The order of training rows is drawn from it, and stage number i, from 0 on, draws from `seed` + i
+  unless its value `:seed` says otherwise.
+- `drop_last`: `true`: an epoch of the training leaves out the rows behind its last full batch. Default `false`: the
+  last batch is smaller.
+- `slots`: As `slots`, of the inference graph. Default: 0.
+"""
+mutable struct Network <: Handle
+    handle::LibSynfire.synfire_network
+    is_open::Threads.Atomic{Int}
+    context::Context
+    keeps::Vector{Any}    # what it uses
+
+    function Network(context::Context; arguments...)
+        request = network_request(context; arguments...)
+        handle = Ref(LibSynfire.synfire_network(C_NULL))
+        check(LibSynfire.synfire_network_create(context, request, handle))
+        network = adopt(new(handle[], Threads.Atomic{Int}(1), context, Any[]))
+        return keep!(network, request.operands.handles...)
+    end
+end
+
+Network(f, context::Context; arguments...) = with_handle(f, Network(context; arguments...))
+
+destroy(::Network, handle) = LibSynfire.synfire_network_destroy(handle)
+
+Base.show(io::IO, network::Network) = print(io, "Network", isopen(network) ? "" : " (closed)")
+
+function network_request(context::Context; dtype=:f32, steps=0, batch=1, seed=0, drop_last::Bool=false, slots=0,
+                         unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:dtype, :steps, :batch, :seed, :drop_last, :slots))
+    operands = Operands(context)
+    return Request(operands, LibSynfire.synfire_network_desc(
+        dtype=constant("dtype", LibSynfire.dtype_names, dtype),
+        n_steps=whole_size("steps", steps),
+        batch=whole_size("batch", batch),
+        seed=seed,
+        drop_last=drop_last,
+        n_slots=slots))
 end
 
 # ---- forward! --------------------------------------------------------------------------------------------------------
@@ -1441,4 +1497,336 @@ function query_memory(optimizer::Optimizer)
     memory = Ref(LibSynfire.synfire_optimizer_memory())
     check(LibSynfire.synfire_optimizer_query_memory(optimizer, memory))
     return (moment_bytes=Int(memory[].moment_bytes), state_bytes=Int(memory[].state_bytes))
+end
+
+# ---- network: add_input! ---------------------------------------------------------------------------------------------
+
+"""
+    add_input!(network, name, kind, features)
+
+Adds the input. Its values:
+
+- `kind`: One of `:spikes`, `:values`, `:rates`.
+"""
+function add_input!(network::Network, name::Union{Symbol,AbstractString}, kind, features::Integer)
+    check(LibSynfire.synfire_network_add_input(network, String(name),
+                                               constant("kind", LibSynfire.network_input_names, kind),
+                                               whole_size("features", features)))
+    return network
+end
+
+# ---- network: add_dropout! -------------------------------------------------------------------------------------------
+
+"""
+    add_dropout!(network, name, probability)
+
+Adds dropout of what the next synapse reads, as by [`dropout!`](@ref): in the training each replay draws a new mask, in
+evaluation and inference all inputs are kept. Its values: `:probability`, which can change between replays, and `:seed`.
+"""
+function add_dropout!(network::Network, name::Union{Symbol,AbstractString}, probability::Real)
+    check(LibSynfire.synfire_network_add_dropout(network, String(name), probability))
+    return network
+end
+
+# ---- network: add_synapse! -------------------------------------------------------------------------------------------
+
+"""
+    add_synapse!(network, name, outputs)
+
+Adds a synapse. What it reads follows from the stages before. Its values:
+"""
+function add_synapse!(network::Network, name::Union{Symbol,AbstractString}, outputs::Integer)
+    check(LibSynfire.synfire_network_add_synapse(network, String(name), whole_size("outputs", outputs)))
+    return network
+end
+
+# ---- network: add_neurons! -------------------------------------------------------------------------------------------
+
+"""
+    add_neurons!(network, name, model)
+
+Adds neurons, one for each output of the synapse. Each replay of training and evaluation begins with a reset state.
+Their values:
+
+- `model`: One of `:default`, `:if`, `:lif`, `:plif`, `:qif`, `:eif`, `:izhikevich`, `:li`.
+"""
+function add_neurons!(network::Network, name::Union{Symbol,AbstractString}, model)
+    check(LibSynfire.synfire_network_add_neurons(network, String(name),
+                                                 constant("model", LibSynfire.model_names, model)))
+    return network
+end
+
+# ---- network: add_readout! -------------------------------------------------------------------------------------------
+
+"""
+    add_readout!(network, name, reduction, of_spikes)
+
+Adds the readout. It has no values.
+
+- `reduction`: One of `:sum`, `:mean`, `:max`, `:last`, `:steps`.
+"""
+function add_readout!(network::Network, name::Union{Symbol,AbstractString}, reduction, of_spikes::Bool)
+    check(LibSynfire.synfire_network_add_readout(network, String(name),
+                                                 constant("reduction", LibSynfire.readout_names, reduction), of_spikes))
+    return network
+end
+
+# ---- network: add_loss! ----------------------------------------------------------------------------------------------
+
+"""
+    add_loss!(network, name, kind)
+
+Adds the loss of what the readout gives, as by [`loss!`](@ref): the mean over the samples of a batch. Its values:
+
+- `kind`: One of `:cross_entropy`, `:mean_squared_error`.
+"""
+function add_loss!(network::Network, name::Union{Symbol,AbstractString}, kind)
+    check(LibSynfire.synfire_network_add_loss(network, String(name), constant("kind", LibSynfire.loss_names, kind)))
+    return network
+end
+
+# ---- network: add_optimizer! -----------------------------------------------------------------------------------------
+
+"""
+    add_optimizer!(network, name, kind, learning_rate)
+
+Adds the optimiser. Its members are the weights and biases of all synapses that are not frozen, and the parameters of
+[`train_parameter!`](@ref), pair after pair of synapse and neurons. Its values are the fields of [`Optimizer`](@ref)
+from `:nesterov` on, with the same defaults; here, a weight decay of 0 is none. `:learning_rate`, `:weight_decay` and
+`:clip_norm` can change between replays.
+
+- `kind`: One of `:sgd`, `:adam`, `:adamw`.
+"""
+function add_optimizer!(network::Network, name::Union{Symbol,AbstractString}, kind, learning_rate::Real)
+    check(LibSynfire.synfire_network_add_optimizer(network, String(name),
+                                                   constant("kind", LibSynfire.optimizer_kind_names, kind),
+                                                   learning_rate))
+    return network
+end
+
+# ---- network: set_value! ---------------------------------------------------------------------------------------------
+
+"""
+    set_value!(network, stage, name, value)
+
+Sets a value of a stage; the function that adds the stage says which there are.
+"""
+function set_value!(network::Network, stage::Union{Symbol,AbstractString}, name::Union{Symbol,AbstractString},
+                    value::Real)
+    check(LibSynfire.synfire_network_set_value(network, String(stage), String(name), value))
+    return network
+end
+
+# ---- network: value --------------------------------------------------------------------------------------------------
+
+"""
+    value(network, stage, name) -> Float64
+
+Reads a value of a stage.
+"""
+function value(network::Network, stage::Union{Symbol,AbstractString}, name::Union{Symbol,AbstractString})
+    value = Ref{Float64}(0)
+    check(LibSynfire.synfire_network_get_value(network, String(stage), String(name), value))
+    return value[]
+end
+
+# ---- network: train_parameter! ---------------------------------------------------------------------------------------
+
+"""
+    train_parameter!(network, stage, parameter, per_neuron, learning_rate_factor, weight_decay_factor, lower, upper)
+
+Lets the optimiser train a parameter of neurons, as [`add_parameter!`](@ref) does.
+"""
+function train_parameter!(network::Network, stage::Union{Symbol,AbstractString},
+                          parameter::Union{Symbol,AbstractString}, per_neuron::Bool, learning_rate_factor::Real,
+                          weight_decay_factor::Real, lower::Real, upper::Real)
+    check(LibSynfire.synfire_network_train_parameter(network, String(stage), String(parameter), per_neuron,
+                                                     learning_rate_factor, weight_decay_factor, lower, upper))
+    return network
+end
+
+# ---- network: set_mask! ----------------------------------------------------------------------------------------------
+
+"""
+    set_mask!(network, stage, mask)
+
+Sets the connections of a synapse, as `mask` of [`Synapse`](@ref).
+
+- `mask`: A collection of numbers.
+"""
+function set_mask!(network::Network, stage::Union{Symbol,AbstractString}, mask)
+    operands = Operands(network.context)
+    mask_list = list!(operands, UInt8, mask)
+    GC.@preserve operands check(LibSynfire.synfire_network_set_mask(network, String(stage), mask_list,
+                                                                    length(mask_list)))
+    keep!(network, operands.handles...)
+    return network
+end
+
+# ---- network: set_class_weights! -------------------------------------------------------------------------------------
+
+"""
+    set_class_weights!(network, stage, weights)
+
+Sets the weights of the classes in a loss, as `class_weights` of [`loss!`](@ref).
+
+- `weights`: A collection of numbers.
+"""
+function set_class_weights!(network::Network, stage::Union{Symbol,AbstractString}, weights)
+    operands = Operands(network.context)
+    weights_list = list!(operands, Float32, weights)
+    GC.@preserve operands check(LibSynfire.synfire_network_set_class_weights(network, String(stage), weights_list,
+                                                                             length(weights_list)))
+    keep!(network, operands.handles...)
+    return network
+end
+
+# ---- network: query_memory -------------------------------------------------------------------------------------------
+
+"""
+    query_memory(network) -> NamedTuple
+
+Computes how much memory a network takes, before anything of it is allocated: all parts are made and all graphs
+recorded, for data without lengths and sample weights, on a device that only counts.
+
+- `synapse_bytes`: Device memory of the synapses: weights, and what is derived from them.
+- `layer_bytes`: Device memory of the layers: states and parameters.
+- `buffer_bytes`: Device memory between the stages: spikes, potentials and their gradients.
+- `optimizer_bytes`: Device memory of the optimiser, with the gradients of synapses.
+- `graph_bytes`: Device memory of the graphs: tapes, a batch of the data, scratch memory. Without the executable CUDA
+  graphs, which the driver decides.
+- `device_bytes`: The sum of these.
+- `pinned_bytes`: Page-locked memory: input and output of the inference graph.
+- `data_bytes`: The data sets that the network has now, in device memory, or in page-locked memory with the input's
+  value `:pinned`.
+"""
+function query_memory(network::Network)
+    memory = Ref(LibSynfire.synfire_network_memory())
+    check(LibSynfire.synfire_network_query_memory(network, memory))
+    return (synapse_bytes=Int(memory[].synapse_bytes), layer_bytes=Int(memory[].layer_bytes),
+            buffer_bytes=Int(memory[].buffer_bytes), optimizer_bytes=Int(memory[].optimizer_bytes),
+            graph_bytes=Int(memory[].graph_bytes), device_bytes=Int(memory[].device_bytes),
+            pinned_bytes=Int(memory[].pinned_bytes), data_bytes=Int(memory[].data_bytes))
+end
+
+# ---- network: build! -------------------------------------------------------------------------------------------------
+
+"""
+    build!(network)
+
+Makes all parts of a network: synapses, layers, buffers, the optimiser and the inference graph. The other graphs are
+recorded with their data. Everything is made on a device that only counts first, so that what cannot work is refused
+before anything is allocated.
+"""
+function build!(network::Network)
+    check(LibSynfire.synfire_network_build(network))
+    return network
+end
+
+# ---- network: set_data! ----------------------------------------------------------------------------------------------
+
+"""
+    set_data!(network, set, rows, inputs; labels=nothing, targets=nothing, lengths=nothing, sample_weights=nothing)
+
+Sets a data set of R rows. The arrays are copied; they may be in memory of any kind. Their rows follow each other
+without gaps. The graph of the data is recorded by the first call, and again if the number of rows or the arrays given
+differ from before. With another number of rows, the training begins with batch 0 of epoch 0.
+
+- `set`: One of `:training`, `:evaluation`.
+"""
+function set_data!(network::Network, set, rows::Integer, inputs::Buffer; labels::Union{Buffer,Nothing}=nothing,
+                   targets::Union{Buffer,Nothing}=nothing, lengths::Union{Buffer,Nothing}=nothing,
+                   sample_weights::Union{Buffer,Nothing}=nothing)
+    operands = Operands(network.context)
+    GC.@preserve operands check(LibSynfire.synfire_network_set_data(network,
+                                                                    constant("set", LibSynfire.data_names, set),
+                                                                    whole_size("rows", rows), handle!(operands, inputs),
+                                                                    handle!(operands, labels),
+                                                                    handle!(operands, targets),
+                                                                    handle!(operands, lengths),
+                                                                    handle!(operands, sample_weights)))
+    keep!(network, operands.handles...)
+    return network
+end
+
+# ---- network: train --------------------------------------------------------------------------------------------------
+
+"""
+    train(network, batches) -> NamedTuple
+
+Trains: launches the training graph once for each batch, and waits at the end. Each epoch has an order of its own, as
+[`shuffle!`](@ref) says; its last batch may be smaller. Afterwards the state of the neurons is reset.
+
+- `loss`: The sum of the losses of all samples that count, divided by their number, and of squared errors by the number
+  of classes too: without weights, the mean over all samples of the call. In training, each batch is computed with the
+  weights before its step.
+- `counted`: How many samples counted, as `counted` of [`loss!`](@ref).
+- `correct`: How many of them had a prediction equal to their label; 0 with targets.
+- `batches`: How many batches there were.
+- `skipped`: How many of them changed nothing, because a gradient was not finite.
+- `epoch`: The epoch in which the training goes on, from 0 on.
+- `batch`: The batch of that epoch with which it goes on, from 0 on.
+"""
+function train(network::Network, batches::Integer)
+    result = Ref(LibSynfire.synfire_network_result())
+    check(LibSynfire.synfire_network_train(network, whole_size("batches", batches), result))
+    return (loss=result[].loss, counted=Int(result[].n_counted), correct=Int(result[].n_correct),
+            batches=Int(result[].n_batches), skipped=Int(result[].n_skipped), epoch=Int(result[].epoch),
+            batch=Int(result[].batch))
+end
+
+# ---- network: evaluate -----------------------------------------------------------------------------------------------
+
+"""
+    evaluate(network) -> NamedTuple
+
+Evaluates: computes the loss of all rows of the evaluation data, in order, without dropout. Rates are encoded from the
+same random numbers in every call. Afterwards the state of the neurons is reset.
+
+- `loss`: The sum of the losses of all samples that count, divided by their number, and of squared errors by the number
+  of classes too: without weights, the mean over all samples of the call. In training, each batch is computed with the
+  weights before its step.
+- `counted`: How many samples counted, as `counted` of [`loss!`](@ref).
+- `correct`: How many of them had a prediction equal to their label; 0 with targets.
+- `batches`: How many batches there were.
+- `skipped`: How many of them changed nothing, because a gradient was not finite.
+- `epoch`: The epoch in which the training goes on, from 0 on.
+- `batch`: The batch of that epoch with which it goes on, from 0 on.
+"""
+function evaluate(network::Network)
+    result = Ref(LibSynfire.synfire_network_result())
+    check(LibSynfire.synfire_network_evaluate(network, result))
+    return (loss=result[].loss, counted=Int(result[].n_counted), correct=Int(result[].n_correct),
+            batches=Int(result[].n_batches), skipped=Int(result[].n_skipped), epoch=Int(result[].epoch),
+            batch=Int(result[].batch))
+end
+
+# ---- network: infer! -------------------------------------------------------------------------------------------------
+
+"""
+    infer!(network, inputs, rows, outputs)
+
+Computes the output for rows of inputs, B at a time, with the inference graph. The state of the neurons is reset before
+each batch and afterwards, so that rows do not depend on each other; rates are encoded from the same random numbers in
+every call. A loop that continues from frame to frame launches the graph itself
+(`LibSynfire.synfire_network_get_graph`).
+"""
+function infer!(network::Network, inputs::Buffer, rows::Integer, outputs::Buffer)
+    operands = Operands(network.context)
+    GC.@preserve operands check(LibSynfire.synfire_network_infer(network, handle!(operands, inputs),
+                                                                 whole_size("rows", rows), handle!(operands, outputs)))
+    keep!(network, operands.handles...)
+    return network
+end
+
+# ---- network: reset_state! -------------------------------------------------------------------------------------------
+
+"""
+    reset_state!(network)
+
+Resets the state of all neurons, as [`reset_state!`](@ref).
+"""
+function reset_state!(network::Network)
+    check(LibSynfire.synfire_network_reset_state(network))
+    return network
 end

@@ -112,6 +112,34 @@ pub(crate) struct Table {
     pub synfire_optimizer_write: unsafe extern "C" fn(synfire_optimizer, i32, *const c_char, *const c_void, u64) -> synfire_status,
     pub synfire_optimizer_step: unsafe extern "C" fn(synfire_optimizer, *const synfire_optimizer_step_desc, synfire_stream) -> synfire_status,
     pub synfire_graph_record_optimizer_step: unsafe extern "C" fn(synfire_graph, synfire_optimizer, *const synfire_optimizer_step_desc) -> synfire_status,
+    pub synfire_network_create: unsafe extern "C" fn(synfire_context, *const synfire_network_desc, *mut synfire_network) -> synfire_status,
+    pub synfire_network_destroy: unsafe extern "C" fn(synfire_network),
+    pub synfire_network_add_input: unsafe extern "C" fn(synfire_network, *const c_char, i32, i64) -> synfire_status,
+    pub synfire_network_add_dropout: unsafe extern "C" fn(synfire_network, *const c_char, f64) -> synfire_status,
+    pub synfire_network_add_synapse: unsafe extern "C" fn(synfire_network, *const c_char, i64) -> synfire_status,
+    pub synfire_network_add_neurons: unsafe extern "C" fn(synfire_network, *const c_char, i32) -> synfire_status,
+    pub synfire_network_add_readout: unsafe extern "C" fn(synfire_network, *const c_char, i32, i32) -> synfire_status,
+    pub synfire_network_add_loss: unsafe extern "C" fn(synfire_network, *const c_char, i32) -> synfire_status,
+    pub synfire_network_add_optimizer: unsafe extern "C" fn(synfire_network, *const c_char, i32, f64) -> synfire_status,
+    pub synfire_network_set_value: unsafe extern "C" fn(synfire_network, *const c_char, *const c_char, f64) -> synfire_status,
+    pub synfire_network_get_value: unsafe extern "C" fn(synfire_network, *const c_char, *const c_char, *mut f64) -> synfire_status,
+    pub synfire_network_train_parameter: unsafe extern "C" fn(synfire_network, *const c_char, *const c_char, i32, f64, f64, f64, f64) -> synfire_status,
+    pub synfire_network_set_mask: unsafe extern "C" fn(synfire_network, *const c_char, *const u8, u64) -> synfire_status,
+    pub synfire_network_set_class_weights: unsafe extern "C" fn(synfire_network, *const c_char, *const f32, u64) -> synfire_status,
+    pub synfire_network_query_memory: unsafe extern "C" fn(synfire_network, *mut synfire_network_memory) -> synfire_status,
+    pub synfire_network_write_summary: unsafe extern "C" fn(synfire_network, *mut c_char, *mut u64) -> synfire_status,
+    pub synfire_network_write_dot: unsafe extern "C" fn(synfire_network, *mut c_char, *mut u64) -> synfire_status,
+    pub synfire_network_build: unsafe extern "C" fn(synfire_network) -> synfire_status,
+    pub synfire_network_set_data: unsafe extern "C" fn(synfire_network, i32, i64, synfire_buffer, synfire_buffer, synfire_buffer, synfire_buffer, synfire_buffer) -> synfire_status,
+    pub synfire_network_train: unsafe extern "C" fn(synfire_network, i64, *mut synfire_network_result) -> synfire_status,
+    pub synfire_network_evaluate: unsafe extern "C" fn(synfire_network, *mut synfire_network_result) -> synfire_status,
+    pub synfire_network_infer: unsafe extern "C" fn(synfire_network, synfire_buffer, i64, synfire_buffer) -> synfire_status,
+    pub synfire_network_reset_state: unsafe extern "C" fn(synfire_network) -> synfire_status,
+    pub synfire_network_get_synapse: unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_synapse) -> synfire_status,
+    pub synfire_network_get_layer: unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_layer) -> synfire_status,
+    pub synfire_network_get_optimizer: unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_optimizer) -> synfire_status,
+    pub synfire_network_get_graph: unsafe extern "C" fn(synfire_network, i32, *mut synfire_graph) -> synfire_status,
+    pub synfire_network_get_buffer: unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_buffer) -> synfire_status,
 }
 
 impl Table {
@@ -221,6 +249,34 @@ impl Table {
             synfire_optimizer_write: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_optimizer, i32, *const c_char, *const c_void, u64) -> synfire_status>(find("synfire_optimizer_write\0")?),
             synfire_optimizer_step: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_optimizer, *const synfire_optimizer_step_desc, synfire_stream) -> synfire_status>(find("synfire_optimizer_step\0")?),
             synfire_graph_record_optimizer_step: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, synfire_optimizer, *const synfire_optimizer_step_desc) -> synfire_status>(find("synfire_graph_record_optimizer_step\0")?),
+            synfire_network_create: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_network_desc, *mut synfire_network) -> synfire_status>(find("synfire_network_create\0")?),
+            synfire_network_destroy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network)>(find("synfire_network_destroy\0")?),
+            synfire_network_add_input: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, i32, i64) -> synfire_status>(find("synfire_network_add_input\0")?),
+            synfire_network_add_dropout: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, f64) -> synfire_status>(find("synfire_network_add_dropout\0")?),
+            synfire_network_add_synapse: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, i64) -> synfire_status>(find("synfire_network_add_synapse\0")?),
+            synfire_network_add_neurons: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, i32) -> synfire_status>(find("synfire_network_add_neurons\0")?),
+            synfire_network_add_readout: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, i32, i32) -> synfire_status>(find("synfire_network_add_readout\0")?),
+            synfire_network_add_loss: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, i32) -> synfire_status>(find("synfire_network_add_loss\0")?),
+            synfire_network_add_optimizer: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, i32, f64) -> synfire_status>(find("synfire_network_add_optimizer\0")?),
+            synfire_network_set_value: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *const c_char, f64) -> synfire_status>(find("synfire_network_set_value\0")?),
+            synfire_network_get_value: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *const c_char, *mut f64) -> synfire_status>(find("synfire_network_get_value\0")?),
+            synfire_network_train_parameter: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *const c_char, i32, f64, f64, f64, f64) -> synfire_status>(find("synfire_network_train_parameter\0")?),
+            synfire_network_set_mask: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *const u8, u64) -> synfire_status>(find("synfire_network_set_mask\0")?),
+            synfire_network_set_class_weights: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *const f32, u64) -> synfire_status>(find("synfire_network_set_class_weights\0")?),
+            synfire_network_query_memory: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *mut synfire_network_memory) -> synfire_status>(find("synfire_network_query_memory\0")?),
+            synfire_network_write_summary: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *mut c_char, *mut u64) -> synfire_status>(find("synfire_network_write_summary\0")?),
+            synfire_network_write_dot: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *mut c_char, *mut u64) -> synfire_status>(find("synfire_network_write_dot\0")?),
+            synfire_network_build: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network) -> synfire_status>(find("synfire_network_build\0")?),
+            synfire_network_set_data: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, i32, i64, synfire_buffer, synfire_buffer, synfire_buffer, synfire_buffer, synfire_buffer) -> synfire_status>(find("synfire_network_set_data\0")?),
+            synfire_network_train: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, i64, *mut synfire_network_result) -> synfire_status>(find("synfire_network_train\0")?),
+            synfire_network_evaluate: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *mut synfire_network_result) -> synfire_status>(find("synfire_network_evaluate\0")?),
+            synfire_network_infer: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, synfire_buffer, i64, synfire_buffer) -> synfire_status>(find("synfire_network_infer\0")?),
+            synfire_network_reset_state: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network) -> synfire_status>(find("synfire_network_reset_state\0")?),
+            synfire_network_get_synapse: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_synapse) -> synfire_status>(find("synfire_network_get_synapse\0")?),
+            synfire_network_get_layer: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_layer) -> synfire_status>(find("synfire_network_get_layer\0")?),
+            synfire_network_get_optimizer: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_optimizer) -> synfire_status>(find("synfire_network_get_optimizer\0")?),
+            synfire_network_get_graph: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, i32, *mut synfire_graph) -> synfire_status>(find("synfire_network_get_graph\0")?),
+            synfire_network_get_buffer: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_buffer) -> synfire_status>(find("synfire_network_get_buffer\0")?),
         })
     }
 }
@@ -1056,4 +1112,230 @@ pub unsafe fn synfire_optimizer_step(optimizer: synfire_optimizer, desc: *const 
 #[inline]
 pub unsafe fn synfire_graph_record_optimizer_step(graph: synfire_graph, optimizer: synfire_optimizer, desc: *const synfire_optimizer_step_desc) -> synfire_status {
     (crate::load::table().synfire_graph_record_optimizer_step)(graph, optimizer, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_network_create` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_create(context: synfire_context, desc: *const synfire_network_desc, network: *mut synfire_network) -> synfire_status {
+    (crate::load::table().synfire_network_create)(context, desc, network)
+}
+
+/// # Safety
+///
+/// As `synfire_network_destroy` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_destroy(network: synfire_network) {
+    (crate::load::table().synfire_network_destroy)(network)
+}
+
+/// # Safety
+///
+/// As `synfire_network_add_input` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_add_input(network: synfire_network, name: *const c_char, kind: i32, n_features: i64) -> synfire_status {
+    (crate::load::table().synfire_network_add_input)(network, name, kind, n_features)
+}
+
+/// # Safety
+///
+/// As `synfire_network_add_dropout` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_add_dropout(network: synfire_network, name: *const c_char, probability: f64) -> synfire_status {
+    (crate::load::table().synfire_network_add_dropout)(network, name, probability)
+}
+
+/// # Safety
+///
+/// As `synfire_network_add_synapse` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_add_synapse(network: synfire_network, name: *const c_char, n_outputs: i64) -> synfire_status {
+    (crate::load::table().synfire_network_add_synapse)(network, name, n_outputs)
+}
+
+/// # Safety
+///
+/// As `synfire_network_add_neurons` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_add_neurons(network: synfire_network, name: *const c_char, model: i32) -> synfire_status {
+    (crate::load::table().synfire_network_add_neurons)(network, name, model)
+}
+
+/// # Safety
+///
+/// As `synfire_network_add_readout` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_add_readout(network: synfire_network, name: *const c_char, reduction: i32, of_spikes: i32) -> synfire_status {
+    (crate::load::table().synfire_network_add_readout)(network, name, reduction, of_spikes)
+}
+
+/// # Safety
+///
+/// As `synfire_network_add_loss` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_add_loss(network: synfire_network, name: *const c_char, kind: i32) -> synfire_status {
+    (crate::load::table().synfire_network_add_loss)(network, name, kind)
+}
+
+/// # Safety
+///
+/// As `synfire_network_add_optimizer` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_add_optimizer(network: synfire_network, name: *const c_char, kind: i32, learning_rate: f64) -> synfire_status {
+    (crate::load::table().synfire_network_add_optimizer)(network, name, kind, learning_rate)
+}
+
+/// # Safety
+///
+/// As `synfire_network_set_value` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_set_value(network: synfire_network, stage: *const c_char, name: *const c_char, value: f64) -> synfire_status {
+    (crate::load::table().synfire_network_set_value)(network, stage, name, value)
+}
+
+/// # Safety
+///
+/// As `synfire_network_get_value` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_get_value(network: synfire_network, stage: *const c_char, name: *const c_char, value: *mut f64) -> synfire_status {
+    (crate::load::table().synfire_network_get_value)(network, stage, name, value)
+}
+
+/// # Safety
+///
+/// As `synfire_network_train_parameter` in synfire.h.
+#[inline]
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn synfire_network_train_parameter(network: synfire_network, stage: *const c_char, parameter: *const c_char, per_neuron: i32, learning_rate_factor: f64, weight_decay_factor: f64, lower: f64, upper: f64) -> synfire_status {
+    (crate::load::table().synfire_network_train_parameter)(network, stage, parameter, per_neuron, learning_rate_factor, weight_decay_factor, lower, upper)
+}
+
+/// # Safety
+///
+/// As `synfire_network_set_mask` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_set_mask(network: synfire_network, stage: *const c_char, mask: *const u8, length: u64) -> synfire_status {
+    (crate::load::table().synfire_network_set_mask)(network, stage, mask, length)
+}
+
+/// # Safety
+///
+/// As `synfire_network_set_class_weights` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_set_class_weights(network: synfire_network, stage: *const c_char, weights: *const f32, n_weights: u64) -> synfire_status {
+    (crate::load::table().synfire_network_set_class_weights)(network, stage, weights, n_weights)
+}
+
+/// # Safety
+///
+/// As `synfire_network_query_memory` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_query_memory(network: synfire_network, memory: *mut synfire_network_memory) -> synfire_status {
+    (crate::load::table().synfire_network_query_memory)(network, memory)
+}
+
+/// # Safety
+///
+/// As `synfire_network_write_summary` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_write_summary(network: synfire_network, text: *mut c_char, bytes: *mut u64) -> synfire_status {
+    (crate::load::table().synfire_network_write_summary)(network, text, bytes)
+}
+
+/// # Safety
+///
+/// As `synfire_network_write_dot` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_write_dot(network: synfire_network, text: *mut c_char, bytes: *mut u64) -> synfire_status {
+    (crate::load::table().synfire_network_write_dot)(network, text, bytes)
+}
+
+/// # Safety
+///
+/// As `synfire_network_build` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_build(network: synfire_network) -> synfire_status {
+    (crate::load::table().synfire_network_build)(network)
+}
+
+/// # Safety
+///
+/// As `synfire_network_set_data` in synfire.h.
+#[inline]
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn synfire_network_set_data(network: synfire_network, set: i32, n_rows: i64, inputs: synfire_buffer, labels: synfire_buffer, targets: synfire_buffer, lengths: synfire_buffer, sample_weights: synfire_buffer) -> synfire_status {
+    (crate::load::table().synfire_network_set_data)(network, set, n_rows, inputs, labels, targets, lengths, sample_weights)
+}
+
+/// # Safety
+///
+/// As `synfire_network_train` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_train(network: synfire_network, n_batches: i64, result: *mut synfire_network_result) -> synfire_status {
+    (crate::load::table().synfire_network_train)(network, n_batches, result)
+}
+
+/// # Safety
+///
+/// As `synfire_network_evaluate` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_evaluate(network: synfire_network, result: *mut synfire_network_result) -> synfire_status {
+    (crate::load::table().synfire_network_evaluate)(network, result)
+}
+
+/// # Safety
+///
+/// As `synfire_network_infer` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_infer(network: synfire_network, inputs: synfire_buffer, n_rows: i64, outputs: synfire_buffer) -> synfire_status {
+    (crate::load::table().synfire_network_infer)(network, inputs, n_rows, outputs)
+}
+
+/// # Safety
+///
+/// As `synfire_network_reset_state` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_reset_state(network: synfire_network) -> synfire_status {
+    (crate::load::table().synfire_network_reset_state)(network)
+}
+
+/// # Safety
+///
+/// As `synfire_network_get_synapse` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_get_synapse(network: synfire_network, stage: *const c_char, synapse: *mut synfire_synapse) -> synfire_status {
+    (crate::load::table().synfire_network_get_synapse)(network, stage, synapse)
+}
+
+/// # Safety
+///
+/// As `synfire_network_get_layer` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_get_layer(network: synfire_network, stage: *const c_char, layer: *mut synfire_layer) -> synfire_status {
+    (crate::load::table().synfire_network_get_layer)(network, stage, layer)
+}
+
+/// # Safety
+///
+/// As `synfire_network_get_optimizer` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_get_optimizer(network: synfire_network, stage: *const c_char, optimizer: *mut synfire_optimizer) -> synfire_status {
+    (crate::load::table().synfire_network_get_optimizer)(network, stage, optimizer)
+}
+
+/// # Safety
+///
+/// As `synfire_network_get_graph` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_get_graph(network: synfire_network, kind: i32, graph: *mut synfire_graph) -> synfire_status {
+    (crate::load::table().synfire_network_get_graph)(network, kind, graph)
+}
+
+/// # Safety
+///
+/// As `synfire_network_get_buffer` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_get_buffer(network: synfire_network, name: *const c_char, buffer: *mut synfire_buffer) -> synfire_status {
+    (crate::load::table().synfire_network_get_buffer)(network, name, buffer)
 }

@@ -109,6 +109,7 @@ mod jobs;
 mod layer;
 mod learning;
 mod native;
+mod network;
 mod objects;
 pub mod operations;
 mod pass;

@@ -7,8 +7,9 @@ use crate::context::{born, gone, Context, ContextHandle};
 use crate::error::{check, Name, Result};
 use crate::held::{hold_all, Held, Object};
 use crate::layer::Layer;
-use crate::operations::{OptimizerStep, SynapseBackward, SynapseForward};
-use crate::DType;
+use crate::operations::{LossKind, OptimizerStep, SynapseBackward, SynapseForward};
+use crate::shape::Steps;
+use crate::{DType, Model};
 use std::fmt;
 use std::mem::{size_of, zeroed};
 use std::ptr::{null, null_mut};
@@ -49,6 +50,42 @@ crate::values::values! {
         Adam = SYNFIRE_OPTIMIZER_KIND_ADAM,
         /// Adam with decoupled decay: w is first multiplied by 1 - rate * decay, and d = g.
         Adamw = SYNFIRE_OPTIMIZER_KIND_ADAMW,
+    }
+}
+crate::values::values! {
+    /// Values of `SYNFIRE_NETWORK_INPUT_*`.
+    NetworkInput {
+        /// Spikes `[T, B, K]`, by default as [`DType::Bits`].
+        Spikes = SYNFIRE_NETWORK_INPUT_SPIKES,
+        /// Numbers `[T, B, K]`, by default f32 (f64 in an f64 network).
+        Values = SYNFIRE_NETWORK_INPUT_VALUES,
+        /// Rates `[B, K]`, by default f32, which become new spikes in every replay as by
+        /// [`EncodeBernoulli::run`](crate::operations::EncodeBernoulli::run).
+        Rates = SYNFIRE_NETWORK_INPUT_RATES,
+    }
+}
+crate::values::values! {
+    /// Values of `SYNFIRE_READOUT_*`.
+    Readout {
+        /// The sum over the steps, `[B, C]`.
+        Sum = SYNFIRE_READOUT_SUM,
+        /// The mean over the steps, `[B, C]`.
+        Mean = SYNFIRE_READOUT_MEAN,
+        /// The largest over the steps, `[B, C]`.
+        Max = SYNFIRE_READOUT_MAX,
+        /// That of the last step, `[B, C]`.
+        Last = SYNFIRE_READOUT_LAST,
+        /// Every step, `[T, B, C]`. In the loss, each step is a sample.
+        Steps = SYNFIRE_READOUT_STEPS,
+    }
+}
+crate::values::values! {
+    /// Values of `SYNFIRE_DATA_*`.
+    Data {
+        /// The rows that are learnt.
+        Training = SYNFIRE_DATA_TRAINING,
+        /// The rows on which [`Network::evaluate`] tests.
+        Evaluation = SYNFIRE_DATA_EVALUATION,
     }
 }
 
@@ -453,6 +490,361 @@ impl Drop for OptimizerCore {
     }
 }
 
+/// Stages from an input to a readout, a loss and an optimiser, and all that they need: synapses, layers, buffers and
+/// graphs. It uses nothing but the functions above, so its results have the bits of what they would give by hand. It
+/// keeps its context.
+pub struct Network {
+    pub(crate) core: Arc<NetworkCore>,
+}
+impl fmt::Debug for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Network at {:?}", self.core.raw)
+    }
+}
+/// Options for [`Network`]; each has the library's default.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct NetworkBuilder {
+    dtype: DType,
+    n_steps: i64,
+    batch: i64,
+    seed: u64,
+    drop_last: bool,
+    n_slots: u32,
+}
+impl NetworkBuilder {
+    /// Type of weights, states and arithmetic: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
+    pub fn dtype(mut self, dtype: DType) -> Self {
+        self.dtype = dtype;
+        self
+    }
+    /// Steps T of one replay, at least 1.
+    pub fn n_steps(mut self, n_steps: i64) -> Self {
+        self.n_steps = n_steps;
+        self
+    }
+    /// Batch rows B, at most 2^32 - 1. Default: 1.
+    pub fn batch(mut self, batch: i64) -> Self {
+        self.batch = batch;
+        self
+    }
+    /// Any number. The order of training rows is drawn from it, and stage number i, from 0 on, draws from `seed` + i
+    /// unless its value `"seed"` says otherwise.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+    /// `true`: an epoch of the training leaves out the rows behind its last full batch. `false` (default): the last
+    /// batch is smaller.
+    pub fn drop_last(mut self, drop_last: bool) -> Self {
+        self.drop_last = drop_last;
+        self
+    }
+    /// As `synfire_graph_desc::n_slots`, of the inference graph. Default: 0.
+    pub fn n_slots(mut self, n_slots: u32) -> Self {
+        self.n_slots = n_slots;
+        self
+    }
+    /// Creates it.
+    pub fn create(self, context: &Context) -> Result<Network> {
+        let desc = self.desc();
+        let mut raw = null_mut();
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_network_create(context.raw, &desc, &mut raw) })?;
+        born();
+        let core = NetworkCore { raw, held: Held::default(), _context: context.handle.clone() };
+        Ok(Network { core: Arc::new(core) })
+    }
+    pub(crate) fn desc(&self) -> sys::synfire_network_desc {
+        sys::synfire_network_desc {
+            struct_size: size_of::<sys::synfire_network_desc>() as u32,
+            dtype: self.dtype.to_raw(),
+            n_steps: self.n_steps,
+            batch: self.batch,
+            seed: self.seed,
+            drop_last: self.drop_last.into(),
+            n_slots: self.n_slots,
+        }
+    }
+}
+impl Network {
+    /// Options, each with its default.
+    pub fn builder() -> NetworkBuilder {
+        NetworkBuilder { dtype: DType::F32, n_steps: 0, batch: 0, seed: 0, drop_last: false, n_slots: 0 }
+    }
+    /// The C handle, for [`sys`](crate::sys); it is good for as long as the object is.
+    pub fn as_raw(&self) -> sys::synfire_network {
+        self.core.raw
+    }
+    /// Closes it now; dropping does the same.
+    pub fn close(self) {}
+    /// Adds the input. Its values:
+    pub fn add_input(&self, name: &str, kind: NetworkInput, n_features: i64) -> Result<()> {
+        let name = Name::new(name)?;
+        // SAFETY: live handles; what is pointed to lives for the call.
+        self.core.held.between_launches(|| {
+            check(unsafe { sys::synfire_network_add_input(self.core.raw, name.as_ptr(), kind.to_raw(), n_features) })
+                .map(drop)
+        })
+    }
+    /// Adds dropout of what the next synapse reads, as by [`Dropout::run`](crate::operations::Dropout::run): in the
+    /// training each replay draws a new mask, in evaluation and inference all inputs are kept. Its values:
+    /// `"probability"`, which can change between replays, and `"seed"`.
+    pub fn add_dropout(&self, name: &str, probability: f64) -> Result<()> {
+        let name = Name::new(name)?;
+        // SAFETY: live handles; what is pointed to lives for the call.
+        self.core.held.between_launches(|| {
+            check(unsafe { sys::synfire_network_add_dropout(self.core.raw, name.as_ptr(), probability) }).map(drop)
+        })
+    }
+    /// Adds a synapse. What it reads follows from the stages before. Its values:
+    pub fn add_synapse(&self, name: &str, n_outputs: i64) -> Result<()> {
+        let name = Name::new(name)?;
+        // SAFETY: live handles; what is pointed to lives for the call.
+        self.core.held.between_launches(|| {
+            check(unsafe { sys::synfire_network_add_synapse(self.core.raw, name.as_ptr(), n_outputs) }).map(drop)
+        })
+    }
+    /// Adds neurons, one for each output of the synapse. Each replay of training and evaluation begins with a reset
+    /// state. Their values:
+    pub fn add_neurons(&self, name: &str, model: Model) -> Result<()> {
+        let name = Name::new(name)?;
+        // SAFETY: live handles; what is pointed to lives for the call.
+        self.core.held.between_launches(|| {
+            check(unsafe { sys::synfire_network_add_neurons(self.core.raw, name.as_ptr(), model.to_raw()) }).map(drop)
+        })
+    }
+    /// Adds the readout. It has no values.
+    pub fn add_readout(&self, name: &str, reduction: Readout, of_spikes: bool) -> Result<()> {
+        let name = Name::new(name)?;
+        // SAFETY: live handles; what is pointed to lives for the call.
+        self.core.held.between_launches(|| {
+            check(unsafe {
+                sys::synfire_network_add_readout(self.core.raw, name.as_ptr(), reduction.to_raw(), of_spikes.into())
+            })
+            .map(drop)
+        })
+    }
+    /// Adds the loss of what the readout gives, as by [`Loss::run`](crate::operations::Loss::run): the mean over the
+    /// samples of a batch. Its values:
+    pub fn add_loss(&self, name: &str, kind: LossKind) -> Result<()> {
+        let name = Name::new(name)?;
+        // SAFETY: live handles; what is pointed to lives for the call.
+        self.core.held.between_launches(|| {
+            check(unsafe { sys::synfire_network_add_loss(self.core.raw, name.as_ptr(), kind.to_raw()) }).map(drop)
+        })
+    }
+    /// Adds the optimiser. Its members are the weights and biases of all synapses that are not frozen, and the
+    /// parameters of [`Network::train_parameter`], pair after pair of synapse and neurons. Its values are the fields of
+    /// [`OptimizerBuilder`] from `"nesterov"` on, with the same defaults; here, a weight decay of 0 is none.
+    /// `"learning_rate"`, `"weight_decay"` and `"clip_norm"` can change between replays.
+    pub fn add_optimizer(&self, name: &str, kind: OptimizerKind, learning_rate: f64) -> Result<()> {
+        let name = Name::new(name)?;
+        // SAFETY: live handles; what is pointed to lives for the call.
+        self.core.held.between_launches(|| {
+            check(unsafe {
+                sys::synfire_network_add_optimizer(self.core.raw, name.as_ptr(), kind.to_raw(), learning_rate)
+            })
+            .map(drop)
+        })
+    }
+    /// Sets a value of a stage; the function that adds the stage says which there are.
+    pub fn set_value(&self, stage: &str, name: &str, value: f64) -> Result<()> {
+        let stage = Name::new(stage)?;
+        let name = Name::new(name)?;
+        // SAFETY: live handles; what is pointed to lives for the call.
+        self.core.held.between_launches(|| {
+            check(unsafe { sys::synfire_network_set_value(self.core.raw, stage.as_ptr(), name.as_ptr(), value) })
+                .map(drop)
+        })
+    }
+    /// Reads a value of a stage.
+    pub fn value(&self, stage: &str, name: &str) -> Result<f64> {
+        let stage = Name::new(stage)?;
+        let name = Name::new(name)?;
+        let mut value = 0.0;
+        self.core.held.between_launches(|| {
+            // SAFETY: live handles; what is pointed to lives for the call.
+            check(unsafe { sys::synfire_network_get_value(self.core.raw, stage.as_ptr(), name.as_ptr(), &mut value) })?;
+            Ok(value)
+        })
+    }
+    /// Lets the optimiser train a parameter of neurons, as [`Optimizer::add_parameter`] does.
+    #[allow(clippy::too_many_arguments)]
+    pub fn train_parameter(
+        &self,
+        stage: &str,
+        parameter: &str,
+        per_neuron: bool,
+        learning_rate_factor: f64,
+        weight_decay_factor: f64,
+        lower: f64,
+        upper: f64,
+    ) -> Result<()> {
+        let stage = Name::new(stage)?;
+        let parameter = Name::new(parameter)?;
+        // SAFETY: live handles; what is pointed to lives for the call.
+        self.core.held.between_launches(|| {
+            check(unsafe {
+                sys::synfire_network_train_parameter(
+                    self.core.raw,
+                    stage.as_ptr(),
+                    parameter.as_ptr(),
+                    per_neuron.into(),
+                    learning_rate_factor,
+                    weight_decay_factor,
+                    lower,
+                    upper,
+                )
+            })
+            .map(drop)
+        })
+    }
+    /// Sets the connections of a synapse, as [`SynapseBuilder::mask`].
+    pub fn set_mask(&self, stage: &str, mask: &[u8]) -> Result<()> {
+        let stage = Name::new(stage)?;
+        // SAFETY: live handles; what is pointed to lives for the call.
+        self.core.held.between_launches(|| {
+            check(unsafe {
+                sys::synfire_network_set_mask(self.core.raw, stage.as_ptr(), mask.as_ptr(), mask.len() as u64)
+            })
+            .map(drop)
+        })
+    }
+    /// Sets the weights of the classes in a loss, as [`Loss::class_weights`](crate::operations::Loss::class_weights).
+    pub fn set_class_weights(&self, stage: &str, weights: &[f32]) -> Result<()> {
+        let stage = Name::new(stage)?;
+        // SAFETY: live handles; what is pointed to lives for the call.
+        self.core.held.between_launches(|| {
+            check(unsafe {
+                sys::synfire_network_set_class_weights(
+                    self.core.raw,
+                    stage.as_ptr(),
+                    weights.as_ptr(),
+                    weights.len() as u64,
+                )
+            })
+            .map(drop)
+        })
+    }
+    /// Computes how much memory a network takes, before anything of it is allocated: all parts are made and all graphs
+    /// recorded, for data without lengths and sample weights, on a device that only counts.
+    pub fn query_memory(&self) -> Result<NetworkMemory> {
+        // SAFETY: zeros plus the size is how C initialises it.
+        let mut memory: sys::synfire_network_memory = unsafe { zeroed() };
+        memory.struct_size = size_of::<sys::synfire_network_memory>() as u32;
+        self.core.held.between_launches(|| {
+            // SAFETY: live handles; what is pointed to lives for the call.
+            check(unsafe { sys::synfire_network_query_memory(self.core.raw, &mut memory) })?;
+            Ok(NetworkMemory::from_c(&memory))
+        })
+    }
+    /// Makes all parts of a network: synapses, layers, buffers, the optimiser and the inference graph. The other graphs
+    /// are recorded with their data. Everything is made on a device that only counts first, so that what cannot work is
+    /// refused before anything is allocated.
+    pub fn build(&self) -> Result<()> {
+        // SAFETY: live handles; what is pointed to lives for the call.
+        self.core.held.between_launches(|| check(unsafe { sys::synfire_network_build(self.core.raw) }).map(drop))
+    }
+    /// Sets a data set of R rows. The arrays are copied; they may be in memory of any kind. Their rows follow each other
+    /// without gaps. The graph of the data is recorded by the first call, and again if the number of rows or the arrays
+    /// given differ from before. With another number of rows, the training begins with batch 0 of epoch 0.
+    #[allow(clippy::too_many_arguments)]
+    pub fn set_data<A: Element, B: Element, C: Element, D: Element, E: Element>(
+        &self,
+        set: Data,
+        n_rows: i64,
+        inputs: &Buffer<A>,
+        labels: Option<&Buffer<B>>,
+        targets: Option<&Buffer<C>>,
+        lengths: Option<&Buffer<D>>,
+        sample_weights: Option<&Buffer<E>>,
+    ) -> Result<()> {
+        let mut held = all_held(&*self.core);
+        held.extend([&inputs.core.held]);
+        held.extend(labels.iter().map(|buffer| &buffer.core.held));
+        held.extend(targets.iter().map(|buffer| &buffer.core.held));
+        held.extend(lengths.iter().map(|buffer| &buffer.core.held));
+        held.extend(sample_weights.iter().map(|buffer| &buffer.core.held));
+        let _held = hold_all(held)?;
+        // SAFETY: live handles; what is pointed to lives for the call.
+        check(unsafe {
+            sys::synfire_network_set_data(
+                self.core.raw,
+                set.to_raw(),
+                n_rows,
+                inputs.core.raw,
+                labels.map_or(null_mut(), |one| one.core.raw),
+                targets.map_or(null_mut(), |one| one.core.raw),
+                lengths.map_or(null_mut(), |one| one.core.raw),
+                sample_weights.map_or(null_mut(), |one| one.core.raw),
+            )
+        })
+        .map(drop)
+    }
+    /// Trains: launches the training graph once for each batch, and waits at the end. Each epoch has an order of its
+    /// own, as [`Shuffle`](crate::operations::Shuffle) says; its last batch may be smaller. Afterwards the state of the
+    /// neurons is reset.
+    pub fn train(&self, n_batches: i64) -> Result<NetworkResult> {
+        // SAFETY: zeros plus the size is how C initialises it.
+        let mut result: sys::synfire_network_result = unsafe { zeroed() };
+        result.struct_size = size_of::<sys::synfire_network_result>() as u32;
+        self.core.held.between_launches(|| {
+            // SAFETY: live handles; what is pointed to lives for the call.
+            check(unsafe { sys::synfire_network_train(self.core.raw, n_batches, &mut result) })?;
+            Ok(NetworkResult::from_c(&result))
+        })
+    }
+    /// Evaluates: computes the loss of all rows of the evaluation data, in order, without dropout. Rates are encoded
+    /// from the same random numbers in every call. Afterwards the state of the neurons is reset.
+    pub fn evaluate(&self) -> Result<NetworkResult> {
+        // SAFETY: zeros plus the size is how C initialises it.
+        let mut result: sys::synfire_network_result = unsafe { zeroed() };
+        result.struct_size = size_of::<sys::synfire_network_result>() as u32;
+        self.core.held.between_launches(|| {
+            // SAFETY: live handles; what is pointed to lives for the call.
+            check(unsafe { sys::synfire_network_evaluate(self.core.raw, &mut result) })?;
+            Ok(NetworkResult::from_c(&result))
+        })
+    }
+    /// Computes the output for rows of inputs, B at a time, with the inference graph. The state of the neurons is reset
+    /// before each batch and afterwards, so that rows do not depend on each other; rates are encoded from the same
+    /// random numbers in every call. A loop that continues from frame to frame launches the graph itself
+    /// (`synfire_network_get_graph()`).
+    pub fn infer<A: Element, B: Element>(&self, inputs: &Buffer<A>, n_rows: i64, outputs: &Buffer<B>) -> Result<()> {
+        let mut held = all_held(&*self.core);
+        held.extend([&inputs.core.held, &outputs.core.held]);
+        let _held = hold_all(held)?;
+        // SAFETY: live handles; what is pointed to lives for the call.
+        check(unsafe { sys::synfire_network_infer(self.core.raw, inputs.core.raw, n_rows, outputs.core.raw) }).map(drop)
+    }
+    /// Resets the state of all neurons, as [`Layer::reset_state`].
+    pub fn reset_state(&self) -> Result<()> {
+        // SAFETY: live handles; what is pointed to lives for the call.
+        self.core.held.between_launches(|| check(unsafe { sys::synfire_network_reset_state(self.core.raw) }).map(drop))
+    }
+}
+pub(crate) struct NetworkCore {
+    pub(crate) raw: sys::synfire_network,
+    pub(crate) held: Held,
+    _context: Arc<ContextHandle>,
+}
+// SAFETY: the C library wants one call at a time per object, which `held` sees to.
+unsafe impl Send for NetworkCore {}
+unsafe impl Sync for NetworkCore {}
+impl Object for NetworkCore {
+    fn held(&self) -> &Held {
+        &self.held
+    }
+}
+impl Drop for NetworkCore {
+    fn drop(&mut self) {
+        // SAFETY: our own handle, destroyed once.
+        unsafe { sys::synfire_network_destroy(self.raw) };
+        gone();
+    }
+}
+
 /// What [`Optimizer::query_memory`] answers, in bytes of device memory.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -465,6 +857,79 @@ pub struct OptimizerMemory {
 impl OptimizerMemory {
     fn from_c(c: &sys::synfire_optimizer_memory) -> Self {
         OptimizerMemory { moment_bytes: c.moment_bytes, state_bytes: c.state_bytes }
+    }
+}
+
+/// What [`Network::query_memory`] answers, in bytes. On a host context, device memory is ordinary memory.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct NetworkMemory {
+    /// Device memory of the synapses: weights, and what is derived from them.
+    pub synapse_bytes: u64,
+    /// Device memory of the layers: states and parameters.
+    pub layer_bytes: u64,
+    /// Device memory between the stages: spikes, potentials and their gradients.
+    pub buffer_bytes: u64,
+    /// Device memory of the optimiser, with the gradients of synapses.
+    pub optimizer_bytes: u64,
+    /// Device memory of the graphs: tapes, a batch of the data, scratch memory. Without the executable CUDA graphs,
+    /// which the driver decides.
+    pub graph_bytes: u64,
+    /// The sum of these.
+    pub device_bytes: u64,
+    /// Page-locked memory: input and output of the inference graph.
+    pub pinned_bytes: u64,
+    /// The data sets that the network has now, in device memory, or in page-locked memory with the input's value
+    /// `"pinned"`.
+    pub data_bytes: u64,
+}
+impl NetworkMemory {
+    fn from_c(c: &sys::synfire_network_memory) -> Self {
+        NetworkMemory {
+            synapse_bytes: c.synapse_bytes,
+            layer_bytes: c.layer_bytes,
+            buffer_bytes: c.buffer_bytes,
+            optimizer_bytes: c.optimizer_bytes,
+            graph_bytes: c.graph_bytes,
+            device_bytes: c.device_bytes,
+            pinned_bytes: c.pinned_bytes,
+            data_bytes: c.data_bytes,
+        }
+    }
+}
+
+/// What a call of [`Network::train`] or [`Network::evaluate`] has come to.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct NetworkResult {
+    /// The sum of the losses of all samples that count, divided by their number, and of squared errors by the number of
+    /// classes too: without weights, the mean over all samples of the call. In training, each batch is computed with the
+    /// weights before its step.
+    pub loss: f64,
+    /// How many samples counted, as [`Loss::n_counted`](crate::operations::Loss::n_counted).
+    pub n_counted: u64,
+    /// How many of them had a prediction equal to their label; 0 with targets.
+    pub n_correct: u64,
+    /// How many batches there were.
+    pub n_batches: u64,
+    /// How many of them changed nothing, because a gradient was not finite.
+    pub n_skipped: u64,
+    /// The epoch in which the training goes on, from 0 on.
+    pub epoch: u64,
+    /// The batch of that epoch with which it goes on, from 0 on.
+    pub batch: u64,
+}
+impl NetworkResult {
+    fn from_c(c: &sys::synfire_network_result) -> Self {
+        NetworkResult {
+            loss: c.loss,
+            n_counted: c.n_counted,
+            n_correct: c.n_correct,
+            n_batches: c.n_batches,
+            n_skipped: c.n_skipped,
+            epoch: c.epoch,
+            batch: c.batch,
+        }
     }
 }
 

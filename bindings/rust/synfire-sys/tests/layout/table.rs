@@ -44,6 +44,9 @@ pub fn table() -> Vec<String> {
     structure!(lines, synfire_optimizer_desc { struct_size, kind, nesterov, reserved, learning_rate, weight_decay, momentum, beta1, beta2, epsilon, clip_norm });
     structure!(lines, synfire_optimizer_step_desc { struct_size, reserved, learning_rate, weight_decay, clip_norm });
     structure!(lines, synfire_optimizer_memory { struct_size, reserved, moment_bytes, state_bytes });
+    structure!(lines, synfire_network_desc { struct_size, dtype, n_steps, batch, seed, drop_last, n_slots });
+    structure!(lines, synfire_network_memory { struct_size, reserved, synapse_bytes, layer_bytes, buffer_bytes, optimizer_bytes, graph_bytes, device_bytes, pinned_bytes, data_bytes });
+    structure!(lines, synfire_network_result { struct_size, reserved, loss, n_counted, n_correct, n_batches, n_skipped, epoch, batch });
     lines.push(format!("type\tsynfire_status\t{}", size_of::<synfire_status>()));
     lines.push(format!("type\tsynfire_stream\t{}", size_of::<synfire_stream>()));
     lines.push(format!("type\tsynfire_context\t{}", size_of::<synfire_context>()));
@@ -52,6 +55,7 @@ pub fn table() -> Vec<String> {
     lines.push(format!("type\tsynfire_synapse\t{}", size_of::<synfire_synapse>()));
     lines.push(format!("type\tsynfire_graph\t{}", size_of::<synfire_graph>()));
     lines.push(format!("type\tsynfire_optimizer\t{}", size_of::<synfire_optimizer>()));
+    lines.push(format!("type\tsynfire_network\t{}", size_of::<synfire_network>()));
     lines.push(format!("constant\tSYNFIRE_OK\t{}", SYNFIRE_OK));
     lines.push(format!("constant\tSYNFIRE_PENDING\t{}", SYNFIRE_PENDING));
     lines.push(format!("constant\tSYNFIRE_HOST_FALLBACK\t{}", SYNFIRE_HOST_FALLBACK));
@@ -147,6 +151,19 @@ pub fn table() -> Vec<String> {
     lines.push(format!("constant\tSYNFIRE_OPTIMIZER_KIND_SGD\t{}", SYNFIRE_OPTIMIZER_KIND_SGD));
     lines.push(format!("constant\tSYNFIRE_OPTIMIZER_KIND_ADAM\t{}", SYNFIRE_OPTIMIZER_KIND_ADAM));
     lines.push(format!("constant\tSYNFIRE_OPTIMIZER_KIND_ADAMW\t{}", SYNFIRE_OPTIMIZER_KIND_ADAMW));
+    lines.push(format!("constant\tSYNFIRE_NETWORK_INPUT_SPIKES\t{}", SYNFIRE_NETWORK_INPUT_SPIKES));
+    lines.push(format!("constant\tSYNFIRE_NETWORK_INPUT_VALUES\t{}", SYNFIRE_NETWORK_INPUT_VALUES));
+    lines.push(format!("constant\tSYNFIRE_NETWORK_INPUT_RATES\t{}", SYNFIRE_NETWORK_INPUT_RATES));
+    lines.push(format!("constant\tSYNFIRE_READOUT_SUM\t{}", SYNFIRE_READOUT_SUM));
+    lines.push(format!("constant\tSYNFIRE_READOUT_MEAN\t{}", SYNFIRE_READOUT_MEAN));
+    lines.push(format!("constant\tSYNFIRE_READOUT_MAX\t{}", SYNFIRE_READOUT_MAX));
+    lines.push(format!("constant\tSYNFIRE_READOUT_LAST\t{}", SYNFIRE_READOUT_LAST));
+    lines.push(format!("constant\tSYNFIRE_READOUT_STEPS\t{}", SYNFIRE_READOUT_STEPS));
+    lines.push(format!("constant\tSYNFIRE_DATA_TRAINING\t{}", SYNFIRE_DATA_TRAINING));
+    lines.push(format!("constant\tSYNFIRE_DATA_EVALUATION\t{}", SYNFIRE_DATA_EVALUATION));
+    lines.push(format!("constant\tSYNFIRE_NETWORK_GRAPH_INFERENCE\t{}", SYNFIRE_NETWORK_GRAPH_INFERENCE));
+    lines.push(format!("constant\tSYNFIRE_NETWORK_GRAPH_TRAINING\t{}", SYNFIRE_NETWORK_GRAPH_TRAINING));
+    lines.push(format!("constant\tSYNFIRE_NETWORK_GRAPH_EVALUATION\t{}", SYNFIRE_NETWORK_GRAPH_EVALUATION));
     lines.push(format!("constant\tSYNFIRE_ABI_MAJOR\t{}", SYNFIRE_ABI_MAJOR));
     lines.push(format!("constant\tSYNFIRE_ABI_MINOR\t{}", SYNFIRE_ABI_MINOR));
     lines.push(format!("constant\tSYNFIRE_ABI_VERSION\t{}", SYNFIRE_ABI_VERSION));

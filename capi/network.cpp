@@ -1,0 +1,316 @@
+// The functions of synfire.h for networks. As in synfire.cpp: check, look up, call, translate.
+#include "pins.hpp"
+
+#include <network/network.hpp>
+
+#include <cstring>
+#include <string>
+
+namespace {
+
+using namespace synfire;
+using namespace synfire::capi;
+
+using PinnedNetwork = Pinned<network::Network>;
+
+PinnedNetwork pinned_network(synfire_network handle) {
+  return {value_of(handle), "network", core::ObjectType::network};
+}
+
+bool checked_flag(int32_t value, const char* name) {
+  if (value != 0 && value != 1) core::fail_argument("SYN-NETWORK-FLAG", "%s is %d; allowed are 0 and 1", name, value);
+  return value == 1;
+}
+
+// Changes the design of a network that is not built.
+template <class Change>
+synfire_status change(const char* function, synfire_network network, const char* name, const char* argument,
+                      Change body) noexcept {
+  return guarded(function, [&] {
+    const auto found = pinned_network(network);
+    check_pointer(name, argument);
+    found->change([&](network::Design& design) { body(design); });
+    return SYNFIRE_OK;
+  });
+}
+
+// A handle of a part, which keeps it alive.
+template <class Handle, class Find>
+synfire_status get(const char* function, synfire_network network, const char* name, const char* argument, Handle* part,
+                   const char* part_name, Find find) noexcept {
+  return guarded(function, [&] {
+    check_pointer(part, part_name);
+    *part = nullptr;
+    const auto found = pinned_network(network);
+    check_pointer(name, argument);
+    const auto object = find(*found);
+    object->retain();
+    *part = registered<Handle>(object.get());
+    return SYNFIRE_OK;
+  });
+}
+
+// Copies a text to the caller, or says how long it is.
+synfire_status write_text(const std::string& made, char* text, uint64_t* bytes) {
+  const uint64_t needed = made.size() + 1;
+  if (text && *bytes < needed)
+    core::fail_argument("SYN-TEXT-SIZE", "bytes is %llu; the text needs %llu", static_cast<unsigned long long>(*bytes),
+                        static_cast<unsigned long long>(needed));
+  if (text) std::memcpy(text, made.c_str(), needed);
+  *bytes = needed;
+  return SYNFIRE_OK;
+}
+
+}  // namespace
+
+extern "C" {
+
+synfire_status SYNFIRE_CALL synfire_network_create(synfire_context context, const synfire_network_desc* desc,
+                                                   synfire_network* network) noexcept {
+  return guarded(__func__, [&] {
+    check_pointer(network, "network");
+    *network = nullptr;
+    core::drain();
+    const auto owner = pinned(context);
+    const synfire_network_desc checked = read_descriptor(desc, "desc");
+    *network = registered<synfire_network>(new network::Network(*owner, network::NetworkRules(checked)));
+    return SYNFIRE_OK;
+  });
+}
+
+void SYNFIRE_CALL synfire_network_destroy(synfire_network network) noexcept {
+  capi::remove(value_of(network), core::ObjectType::network);
+}
+
+// ---- stages ---------------------------------------------------------------------------------------------------------
+
+synfire_status SYNFIRE_CALL synfire_network_add_input(synfire_network network, const char* name, int32_t kind,
+                                                      int64_t n_features) noexcept {
+  return change(__func__, network, name, "name",
+                [&](network::Design& design) { design.add_input(name, kind, n_features); });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_add_dropout(synfire_network network, const char* name,
+                                                        double probability) noexcept {
+  return change(__func__, network, name, "name",
+                [&](network::Design& design) { design.add_dropout(name, probability); });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_add_synapse(synfire_network network, const char* name,
+                                                        int64_t n_outputs) noexcept {
+  return change(__func__, network, name, "name", [&](network::Design& design) { design.add_synapse(name, n_outputs); });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_add_neurons(synfire_network network, const char* name,
+                                                        int32_t model) noexcept {
+  return change(__func__, network, name, "name", [&](network::Design& design) { design.add_neurons(name, model); });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_add_readout(synfire_network network, const char* name, int32_t reduction,
+                                                        int32_t of_spikes) noexcept {
+  return change(__func__, network, name, "name", [&](network::Design& design) {
+    design.add_readout(name, reduction, checked_flag(of_spikes, "of_spikes"));
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_add_loss(synfire_network network, const char* name, int32_t kind) noexcept {
+  return change(__func__, network, name, "name", [&](network::Design& design) { design.add_loss(name, kind); });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_add_optimizer(synfire_network network, const char* name, int32_t kind,
+                                                          double learning_rate) noexcept {
+  return change(__func__, network, name, "name",
+                [&](network::Design& design) { design.add_optimizer(name, kind, learning_rate); });
+}
+
+// ---- what a stage is like -------------------------------------------------------------------------------------------
+
+synfire_status SYNFIRE_CALL synfire_network_set_value(synfire_network network, const char* stage, const char* name,
+                                                      double value) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned_network(network);
+    check_pointer(stage, "stage");
+    check_pointer(name, "name");
+    found->set_value(stage, name, value);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_get_value(synfire_network network, const char* stage, const char* name,
+                                                      double* value) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned_network(network);
+    check_pointer(stage, "stage");
+    check_pointer(name, "name");
+    check_pointer(value, "value");
+    *value = found->get_value(stage, name);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_train_parameter(synfire_network network, const char* stage,
+                                                            const char* parameter, int32_t per_neuron,
+                                                            double learning_rate_factor, double weight_decay_factor,
+                                                            double lower, double upper) noexcept {
+  return change(__func__, network, stage, "stage", [&](network::Design& design) {
+    check_pointer(parameter, "parameter");
+    design.train_parameter(stage, {parameter, checked_flag(per_neuron, "per_neuron"), learning_rate_factor,
+                                   weight_decay_factor, lower, upper});
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_set_mask(synfire_network network, const char* stage, const uint8_t* mask,
+                                                     uint64_t length) noexcept {
+  return change(__func__, network, stage, "stage", [&](network::Design& design) {
+    check_pointer(mask, "mask");
+    design.set_mask(stage, mask, length);
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_set_class_weights(synfire_network network, const char* stage,
+                                                              const float* weights, uint64_t n_weights) noexcept {
+  return change(__func__, network, stage, "stage", [&](network::Design& design) {
+    check_pointer(weights, "weights");
+    design.set_class_weights(stage, weights, n_weights);
+  });
+}
+
+// ---- seeing inside --------------------------------------------------------------------------------------------------
+
+synfire_status SYNFIRE_CALL synfire_network_query_memory(synfire_network network,
+                                                         synfire_network_memory* memory) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned_network(network);
+    const Answer out(memory, "memory");
+    synfire_network_memory answer = SYNFIRE_NETWORK_MEMORY_INIT;
+    found->query_memory(answer);
+    out.write(answer);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_write_summary(synfire_network network, char* text,
+                                                          uint64_t* bytes) noexcept {
+  return guarded(__func__, [&] {
+    check_pointer(bytes, "bytes");
+    return write_text(pinned_network(network)->summary(), text, bytes);
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_write_dot(synfire_network network, char* text, uint64_t* bytes) noexcept {
+  return guarded(__func__, [&] {
+    check_pointer(bytes, "bytes");
+    return write_text(pinned_network(network)->dot(), text, bytes);
+  });
+}
+
+// ---- building and running -------------------------------------------------------------------------------------------
+
+synfire_status SYNFIRE_CALL synfire_network_build(synfire_network network) noexcept {
+  return guarded(__func__, [&] {
+    core::drain();
+    pinned_network(network)->build();
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_set_data(synfire_network network, int32_t set, int64_t n_rows,
+                                                     synfire_buffer inputs, synfire_buffer labels,
+                                                     synfire_buffer targets, synfire_buffer lengths,
+                                                     synfire_buffer sample_weights) noexcept {
+  return guarded(__func__, [&] {
+    core::drain();
+    const auto found = pinned_network(network);
+    const core::Context& context = *found->context();
+    const PinnedBuffer in = required(inputs, "inputs", context);
+    const PinnedBuffer label = optional(labels, "labels", context), target = optional(targets, "targets", context);
+    const PinnedBuffer length = optional(lengths, "lengths", context);
+    const PinnedBuffer weight = optional(sample_weights, "sample_weights", context);
+    if (set != SYNFIRE_DATA_TRAINING && set != SYNFIRE_DATA_EVALUATION)
+      core::fail_argument("SYN-NETWORK-KIND",
+                          "set is %d; allowed are SYNFIRE_DATA_TRAINING (0) and SYNFIRE_DATA_EVALUATION (1)", set);
+    found->set_data(static_cast<network::DataKind>(set), n_rows,
+                    {in.get(), label.get(), target.get(), length.get(), weight.get()});
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_train(synfire_network network, int64_t n_batches,
+                                                  synfire_network_result* result) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned_network(network);
+    const Answer out(result, "result");
+    synfire_network_result answer = SYNFIRE_NETWORK_RESULT_INIT;
+    found->train(n_batches, answer);
+    out.write(answer);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_evaluate(synfire_network network, synfire_network_result* result) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned_network(network);
+    const Answer out(result, "result");
+    synfire_network_result answer = SYNFIRE_NETWORK_RESULT_INIT;
+    found->evaluate(answer);
+    out.write(answer);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_infer(synfire_network network, synfire_buffer inputs, int64_t n_rows,
+                                                  synfire_buffer outputs) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned_network(network);
+    const PinnedBuffer from = required(inputs, "inputs", *found->context());
+    const PinnedBuffer to = required(outputs, "outputs", *found->context());
+    found->infer(*from, n_rows, *to);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_reset_state(synfire_network network) noexcept {
+  return guarded(__func__, [&] {
+    pinned_network(network)->reset_state();
+    return SYNFIRE_OK;
+  });
+}
+
+// ---- parts ----------------------------------------------------------------------------------------------------------
+
+synfire_status SYNFIRE_CALL synfire_network_get_synapse(synfire_network network, const char* stage,
+                                                        synfire_synapse* synapse) noexcept {
+  return get(__func__, network, stage, "stage", synapse, "synapse",
+             [&](network::Network& found) { return found.synapse(stage); });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_get_layer(synfire_network network, const char* stage,
+                                                      synfire_layer* layer) noexcept {
+  return get(__func__, network, stage, "stage", layer, "layer",
+             [&](network::Network& found) { return found.layer(stage); });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_get_optimizer(synfire_network network, const char* stage,
+                                                          synfire_optimizer* optimizer) noexcept {
+  return get(__func__, network, stage, "stage", optimizer, "optimizer",
+             [&](network::Network& found) { return found.optimizer(stage); });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_get_buffer(synfire_network network, const char* name,
+                                                       synfire_buffer* buffer) noexcept {
+  return get(__func__, network, name, "name", buffer, "buffer",
+             [&](network::Network& found) { return found.buffer(name); });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_get_graph(synfire_network network, int32_t kind,
+                                                      synfire_graph* graph) noexcept {
+  return get(__func__, network, "", "kind", graph, "graph", [&](network::Network& found) {
+    if (kind < SYNFIRE_NETWORK_GRAPH_INFERENCE || kind > SYNFIRE_NETWORK_GRAPH_EVALUATION)
+      core::fail_argument(
+          "SYN-NETWORK-KIND",
+          "kind is %d; allowed are SYNFIRE_NETWORK_GRAPH_INFERENCE (0), _TRAINING (1) and _EVALUATION (2)", kind);
+    return found.graph(static_cast<network::GraphKind>(kind));
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,149 @@
+#include "data_set.hpp"
+
+#include <base/error.hpp>
+#include <base/view_checks.hpp>
+#include <graph/eager_calls.hpp>
+#include <operations/elementwise/copy.hpp>
+
+namespace synfire::network {
+
+using namespace synfire::core;
+
+// ---- shapes ---------------------------------------------------------------------------------------------------------
+
+uint64_t RowShape::bytes() const noexcept {
+  return static_cast<uint64_t>(stored_steps() * stored_width()) * bytes_of_dtype(dtype);
+}
+
+RowShape input_row(const Design& design) {
+  const Stage& input = design.input();
+  const bool is_one_step = input.choice == SYNFIRE_NETWORK_INPUT_RATES && !input.flag("per_step");
+  return {input.whole("dtype"), is_one_step ? 1 : design.rules().n_steps, input.width};
+}
+
+namespace {
+
+int64_t target_steps(const Design& design) {
+  return design.only(StageKind::loss)->flag("per_step") ? design.rules().n_steps : 1;
+}
+
+}  // namespace
+
+RowShape label_row(const Design& design) {
+  return {SYNFIRE_DTYPE_U32, target_steps(design), 1};
+}
+
+RowShape target_row(const Design& design) {
+  return {design.rules().dtype, target_steps(design), design.only(StageKind::readout)->width};
+}
+
+RowShape length_row() {
+  return {SYNFIRE_DTYPE_U32, 1, 1};
+}
+
+RowShape weight_row() {
+  return {SYNFIRE_DTYPE_F32, 1, 1};
+}
+
+// ---- copying --------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// An array of the caller's that becomes one of the network.
+struct Array {
+  const char* name;
+  Buffer* source;
+  RowShape row;
+  const Ref<Buffer>* before;
+  Ref<Buffer>* after;
+};
+
+void check_rows(int64_t n_rows, const RowShape& widest) {
+  constexpr int64_t most_rows = 0xFFFFFFFF;
+  constexpr uint64_t most_bytes = uint64_t{1} << 62;
+  if (n_rows < 1 || n_rows > most_rows)
+    fail_argument("SYN-NETWORK-DATA", "n_rows is %lld; 1 to 2^32 - 1 are allowed", static_cast<long long>(n_rows));
+  uint64_t bytes = 0;
+  if (__builtin_mul_overflow(static_cast<uint64_t>(n_rows), widest.bytes(), &bytes) || bytes > most_bytes)
+    fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-NETWORK-OVERFLOW", "n_rows is %lld; as many rows cannot be addressed",
+         static_cast<long long>(n_rows));
+}
+
+void check_given(const Design& design, const DataArrays& arrays) {
+  const Stage* const loss = design.only(StageKind::loss);
+  if (!loss)
+    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-INCOMPLETE",
+         "the network has no loss, without which it has no use for data");
+  const bool wants_targets = loss->flag("targets");
+  if ((arrays.targets != nullptr) != wants_targets || (arrays.labels != nullptr) == wants_targets)
+    fail_argument("SYN-NETWORK-DATA", "labels are %s and targets %s; stage \"%s\" needs %s, by its value \"targets\"",
+                  arrays.labels ? "given" : "null", arrays.targets ? "given" : "null", loss->name.c_str(),
+                  wants_targets ? "targets" : "labels");
+}
+
+// The rows of the caller's array, which must follow each other without gaps.
+View checked_rows(const Array& array, int64_t n_rows) {
+  const Buffer& buffer = *array.source;
+  if (buffer.dtype() != array.row.dtype)
+    fail_argument("SYN-BUFFER-TYPE", "%s holds %s; %s is needed", array.name, name_of_dtype(buffer.dtype()),
+                  name_of_dtype(array.row.dtype));
+  const int64_t lengths[] = {n_rows, array.row.stored_steps(), array.row.stored_width()};
+  const std::string text = std::string(name_of_dtype(array.row.dtype)).append(" ").append(lengths_text(lengths));
+  constexpr bool any_memory = true;
+  const View view = stepped(buffer, array.name, {lengths[0], lengths[1], lengths[2]}, text, any_memory);
+  if (view.is_padded())
+    fail_argument("SYN-BUFFER-PITCH", "%s has a row_pitch of %llu; rows without gaps are needed", array.name,
+                  static_cast<unsigned long long>(buffer.row_pitch()));
+  return view;
+}
+
+Ref<Buffer> make_rows(Context& context, const RowShape& row, int64_t n_rows, int32_t memory) {
+  synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
+  desc.memory = memory;
+  desc.dtype = row.dtype;
+  desc.shape[0] = static_cast<uint64_t>(n_rows);
+  desc.shape[1] = static_cast<uint64_t>(row.stored_steps());
+  desc.shape[2] = static_cast<uint64_t>(row.stored_width());
+  return Ref<Buffer>::adopt(new Buffer(context, desc));
+}
+
+void copy_rows(const View& source, Buffer& destination, Context& context) {
+  // Host memory of any kind is copied by the processor.
+  if (context.device().is_host() || source.memory != SYNFIRE_MEMORY_DEVICE)
+    return destination.upload(0, source.data, source.bytes);
+  run_now(context, {make_copy(source, destination.view())}, nullptr);
+  context.device().synchronize();
+}
+
+}  // namespace
+
+DataSet copy_data(const Design& design, Context& context, int64_t n_rows, const DataArrays& arrays,
+                  const DataSet& before) {
+  check_given(design, arrays);
+  DataSet after;
+  after.n_rows = n_rows;
+  std::vector<Array> list = {{"inputs", arrays.inputs, input_row(design), &before.inputs, &after.inputs}};
+  if (arrays.labels) list.push_back({"labels", arrays.labels, label_row(design), &before.labels, &after.labels});
+  if (arrays.targets) list.push_back({"targets", arrays.targets, target_row(design), &before.targets, &after.targets});
+  if (arrays.lengths) list.push_back({"lengths", arrays.lengths, length_row(), &before.lengths, &after.lengths});
+  if (arrays.sample_weights)
+    list.push_back(
+        {"sample_weights", arrays.sample_weights, weight_row(), &before.sample_weights, &after.sample_weights});
+  for (const Array& array : list) check_rows(n_rows, array.row);
+  std::vector<View> sources;
+  for (const Array& array : list) sources.push_back(checked_rows(array, n_rows));
+  // Everything is allocated before anything is copied.
+  const auto given = [](const Buffer* array, const Ref<Buffer>& known) {
+    return (array != nullptr) == (known.get() != nullptr);
+  };
+  const bool is_same = before.n_rows == n_rows && given(arrays.labels, before.labels) &&
+                       given(arrays.targets, before.targets) && given(arrays.lengths, before.lengths) &&
+                       given(arrays.sample_weights, before.sample_weights);
+  const int32_t memory = design.input().flag("pinned") ? SYNFIRE_MEMORY_PINNED : SYNFIRE_MEMORY_DEVICE;
+  for (const Array& array : list)
+    *array.after = is_same ? *array.before : make_rows(context, array.row, n_rows, memory);
+  for (size_t i = 0; i < list.size(); ++i) copy_rows(sources[i], **list[i].after, context);
+  return after;
+}
+
+}  // namespace synfire::network

@@ -1,0 +1,136 @@
+// The design of a network: its stages in the order in which they were added, with their names, widths and values. It is
+// checked completely as it grows, and takes no memory of a device; parts.hpp makes the parts of it.
+#ifndef SYNFIRE_NETWORK_DESIGN_HPP
+#define SYNFIRE_NETWORK_DESIGN_HPP
+
+#include <synfire/synfire.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace synfire::network {
+
+enum class StageKind { input, dropout, synapse, neurons, readout, loss, optimizer };
+inline constexpr int n_stage_kinds = 7;
+const char* name_of(StageKind kind) noexcept;
+
+// A number of a stage that the caller may set by name.
+struct ValueSpec {
+  const char* name;
+  double initial;
+  double low, high;  // both allowed
+  bool whole;        // a whole number
+  bool changes;      // also after the network was built
+};
+
+// The value of a neuron's parameter, or of a row of ValueSpec.
+struct NamedValue {
+  std::string name;
+  double value;
+};
+
+// A parameter of neurons that the optimiser trains.
+struct TrainedParameter {
+  std::string name;
+  bool per_neuron;
+  double rate_factor, decay_factor, lower, upper;  // no bound: infinite
+};
+
+struct Stage {
+  StageKind kind = StageKind::input;
+  std::string name = {};
+  int64_t width = 0;       // inputs, outputs or neurons that it hands on; 0 of a loss and an optimiser
+  int32_t choice = 0;      // SYNFIRE_NETWORK_INPUT_*, _MODEL_*, _READOUT_*, _LOSS_* or _OPTIMIZER_KIND_*
+  bool of_spikes = false;  // a readout: of spikes, not of V
+  uint64_t seed = 0;
+  std::vector<double> values = {};          // one for each row of specs_of()
+  std::vector<NamedValue> parameters = {};  // of neurons, that were set
+  std::vector<TrainedParameter> trained = {};
+  std::vector<uint8_t> mask = {};         // of a synapse, [N, K], or empty
+  std::vector<float> class_weights = {};  // of a loss, or empty
+
+  // A value of the table, by its name.
+  double value(std::string_view of) const;
+  int32_t whole(std::string_view of) const { return static_cast<int32_t>(value(of)); }
+  bool flag(std::string_view of) const { return value(of) != 0; }
+};
+
+// The values that stages of this kind have.
+std::span<const ValueSpec> specs_of(StageKind kind) noexcept;
+
+// What holds for all stages.
+struct NetworkRules {
+  int64_t n_steps, batch;
+  uint64_t seed;
+  int32_t dtype;  // of the arithmetic: f32 or f64
+  bool drop_last;
+  uint32_t n_slots;
+
+  explicit NetworkRules(const synfire_network_desc& desc);
+};
+
+class Design {
+ public:
+  explicit Design(const NetworkRules& rules) : rules_(rules) {}
+
+  const NetworkRules& rules() const noexcept { return rules_; }
+  const std::vector<Stage>& stages() const noexcept { return stages_; }
+  // All throw INVALID_ARGUMENT or OUT_OF_MEMORY, and change nothing then.
+  void add_input(const char* name, int32_t kind, int64_t n_features);
+  void add_dropout(const char* name, double probability);
+  void add_synapse(const char* name, int64_t n_outputs);
+  void add_neurons(const char* name, int32_t model);
+  void add_readout(const char* name, int32_t reduction, bool of_spikes);
+  void add_loss(const char* name, int32_t kind);
+  void add_optimizer(const char* name, int32_t kind, double learning_rate);
+  void train_parameter(const char* stage, TrainedParameter&& parameter);
+  // The lengths are compared with the shapes before anything is read.
+  void set_mask(const char* stage, const uint8_t* mask, uint64_t length);
+  void set_class_weights(const char* stage, const float* weights, uint64_t n_weights);
+  // Returns the stage's number. Throws INVALID_ARGUMENT for unknown names too, and WRONG_ORDER for a value that a built
+  // network cannot change.
+  size_t set_value(const char* stage, const char* name, double value, bool is_built);
+  double get_value(const char* stage, const char* name) const;
+  // Whether it can be built; the second throws WRONG_ORDER if stages are missing.
+  bool is_complete() const noexcept;
+  void check_complete() const;
+
+  // ---- stages
+  size_t find(const char* name) const;
+  size_t find(const char* name, StageKind kind) const;
+  // Whether a stage has this value by its kind, and not as a parameter of its neurons.
+  bool has_value(size_t index, const char* name) const noexcept;
+  // Its only stage of a kind, or null.
+  const Stage* only(StageKind kind) const noexcept;
+  const Stage& input() const noexcept { return stages_.front(); }
+  bool is_trainable() const noexcept { return only(StageKind::optimizer) != nullptr; }
+  // The stage before, which hands on what stage `index` takes in.
+  const Stage& before(size_t index) const noexcept { return stages_[index - 1]; }
+  bool never_fires(const Stage& neurons) const;
+
+  // ---- descriptors of the parts
+  synfire_synapse_desc synapse_desc(size_t index) const;
+  synfire_layer_desc layer_desc(size_t index) const;
+  synfire_optimizer_desc optimizer_desc(const Stage& stage) const;
+
+ private:
+  Stage& add(StageKind kind, const char* name, int32_t choice, int64_t width);
+  // Runs the checks of a stage that was added or changed, and takes it back if one throws.
+  template <class Change>
+  void change(size_t index, Change change);
+  void check(size_t index) const;
+  void check_parameters(size_t index) const;
+  int64_t synapse_inputs(size_t index) const;
+  bool takes_values(size_t index) const;
+  [[noreturn]] void fail_unknown_value(const Stage& stage, const char* name) const;
+
+  NetworkRules rules_;
+  std::vector<Stage> stages_;
+};
+
+}  // namespace synfire::network
+
+#endif

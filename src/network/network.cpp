@@ -1,0 +1,213 @@
+// The object: who may use it, its design, and its building. What it runs is in run.cpp, its texts in text.cpp.
+#include "network.hpp"
+
+#include <base/error.hpp>
+
+#include <string_view>
+
+namespace synfire::network {
+
+using namespace synfire::core;
+
+Network::Use::Use(std::atomic<bool>& in_use) : in_use_(in_use) {
+  bool nobody = false;
+  if (!in_use_.compare_exchange_strong(nobody, true, std::memory_order_acquire, std::memory_order_relaxed))
+    fail(SYNFIRE_ERROR_BUSY, "SYN-NETWORK-BUSY", "the network is in use on another thread");
+}
+
+void Network::check_built() const {
+  if (!parts_)
+    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-NOT-BUILT",
+         "the network is not built; call synfire_network_build first");
+}
+
+void Network::check_not_built() const {
+  if (parts_)
+    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-BUILT",
+         "the network is built; stages are added and described before that, and it is built once");
+}
+
+// ---- the design -----------------------------------------------------------------------------------------------------
+
+void Network::change(FunctionRef<void(Design&)> body) {
+  const Use use(in_use_);
+  check_not_built();
+  body(design_);
+}
+
+// Brings a value that has changed to the parts.
+void Network::apply_value(size_t stage, const char* name, double value) {
+  for (const Pair& pair : parts_->pairs) {
+    if (pair.neurons_stage != stage) continue;
+    const std::string_view wanted = name;
+    if (wanted == "rate_target" || wanted == "rate_strength") {
+      if (!pair.has_rate)
+        fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-BUILT",
+             "\"rate_strength\" of stage \"%s\" was 0 when the network was built, so its rates have no target",
+             design_.stages()[stage].name.c_str());
+      break;
+    }
+    const ParameterValues one = {pair.layer->parameters().find(name), {&value, 1}};
+    pair.layer->set_parameters({&one, 1});
+    return;
+  }
+  parts_->training.set(stage, name, value);
+  parts_->evaluation.set(stage, name, value);
+}
+
+void Network::set_value(const char* stage, const char* name, double value) {
+  const Use use(in_use_);
+  if (!parts_) {
+    design_.set_value(stage, name, value, false);
+    return;
+  }
+  const double before = design_.get_value(stage, name);
+  const size_t index = design_.set_value(stage, name, value, true);
+  try {
+    apply_value(index, name, value);
+  } catch (...) {
+    design_.set_value(stage, name, before, true);
+    throw;
+  }
+}
+
+double Network::get_value(const char* stage, const char* name) {
+  const Use use(in_use_);
+  const double value = design_.get_value(stage, name);
+  if (!parts_) return value;
+  const size_t index = design_.find(stage);
+  for (const Pair& pair : parts_->pairs) {
+    if (pair.neurons_stage != index || design_.has_value(index, name)) continue;
+    // A parameter may have been trained, or set by the layer's own functions.
+    double now = 0;
+    pair.layer->get_parameter(pair.layer->parameters().find(name), name, {&now, 1});
+    return now;
+  }
+  return value;
+}
+
+uint64_t Network::data_bytes() const noexcept {
+  uint64_t bytes = 0;
+  for (const DataSet* const set : {&training_, &evaluation_})
+    for (const Ref<Buffer>* const array :
+         {&set->inputs, &set->labels, &set->targets, &set->lengths, &set->sample_weights})
+      if (*array) bytes += (*array)->view().bytes;
+  return bytes;
+}
+
+void Network::query_memory(synfire_network_memory& memory) {
+  const Use use(in_use_);
+  design_.check_complete();
+  const PartBytes bytes = plan(design_, device().is_host());
+  memory.synapse_bytes = bytes.synapses;
+  memory.layer_bytes = bytes.layers;
+  memory.buffer_bytes = bytes.buffers;
+  memory.optimizer_bytes = bytes.optimizer;
+  memory.graph_bytes = bytes.graphs;
+  memory.device_bytes = bytes.device();
+  memory.pinned_bytes = bytes.pinned;
+  memory.data_bytes = data_bytes();
+}
+
+// ---- building -------------------------------------------------------------------------------------------------------
+
+void Network::build() {
+  const Use use(in_use_);
+  check_not_built();
+  design_.check_complete();
+  const PartBytes bytes = plan(design_, device().is_host());
+  device().require(SYNFIRE_MEMORY_DEVICE, bytes.device());
+  device().require(SYNFIRE_MEMORY_PINNED, bytes.pinned);
+  auto parts = std::make_unique<Parts>(*context(), design_);
+  parts->record_inference();
+  parts_ = std::move(parts);
+}
+
+void Network::set_data(DataKind kind, int64_t n_rows, const DataArrays& arrays) {
+  const Use use(in_use_);
+  check_built();
+  const bool training = kind == DataKind::training;
+  if (!design_.only(training ? StageKind::optimizer : StageKind::loss))
+    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-INCOMPLETE",
+         "the network has no %s, without which it has no use for this data", training ? "optimizer" : "loss");
+  DataSet& current = training ? training_ : evaluation_;
+  DataSet next = copy_data(design_, *context(), n_rows, arrays, current);
+  // The graph that is there reads the same memory.
+  if (next.inputs.get() == current.inputs.get()) return;
+  if (training) {
+    Parts::Offsets offsets = parts_->offsets();
+    if (current.n_rows != n_rows) offsets.back() = 0;
+    parts_->record_training(next, offsets);
+  } else {
+    parts_->record_evaluation(next);
+  }
+  current = std::move(next);
+}
+
+// ---- parts ----------------------------------------------------------------------------------------------------------
+
+const Pair& Network::pair_of(const char* stage, StageKind kind) const {
+  check_built();
+  const size_t index = design_.find(stage, kind);
+  for (const Pair& pair : parts_->pairs)
+    if (pair.synapse_stage == index || pair.neurons_stage == index) return pair;
+  fail(SYNFIRE_ERROR_INTERNAL, "SYN-INTERNAL", "stage \"%s\" has no parts", stage);
+}
+
+Ref<Synapse> Network::synapse(const char* stage) {
+  const Use use(in_use_);
+  return pair_of(stage, StageKind::synapse).synapse;
+}
+
+Ref<Layer> Network::layer(const char* stage) {
+  const Use use(in_use_);
+  return pair_of(stage, StageKind::neurons).layer;
+}
+
+Ref<operations::Optimizer> Network::optimizer(const char* stage) {
+  const Use use(in_use_);
+  check_built();
+  design_.find(stage, StageKind::optimizer);
+  return parts_->optimizer;
+}
+
+const RecordedGraph& Network::checked_graph(GraphKind kind) const {
+  check_built();
+  const RecordedGraph& recorded = parts_->graph(kind);
+  if (!recorded.graph)
+    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-NO-DATA",
+         "the network has no %s data; call synfire_network_set_data first",
+         kind == GraphKind::training ? "training" : "evaluation");
+  return recorded;
+}
+
+Ref<Graph> Network::graph(GraphKind kind) {
+  const Use use(in_use_);
+  return checked_graph(kind).graph;
+}
+
+Ref<Buffer> Network::buffer(const char* name) {
+  const Use use(in_use_);
+  check_built();
+  const std::string_view wanted = name;
+  if (wanted == "input") return parts_->inference_input;
+  if (wanted == "output") return parts_->inference_output;
+  std::string known = "\"input\", \"output\"";
+  Ref<Buffer> found;
+  for (const Pair& pair : parts_->pairs) {
+    const auto offer = [&](const char* suffix, const Ref<Buffer>& array) {
+      if (!array) return;
+      const std::string full = design_.stages()[pair.neurons_stage].name + suffix;
+      if (wanted == full) found = array;
+      known.append(", \"").append(full).append("\"");
+    };
+    offer(".spikes", pair.spikes);
+    offer(".v", pair.v_seq);
+    offer(".grad_spikes", pair.grad_spikes);
+    offer(".grad_v", pair.grad_v);
+  }
+  if (!found) fail_argument("SYN-NETWORK-BUFFER", "name is \"%.140s\"; the network has %.700s", name, known.c_str());
+  return found;
+}
+
+}  // namespace synfire::network

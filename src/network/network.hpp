@@ -1,0 +1,88 @@
+// A network: a design that grows stage by stage, then its parts and graphs, and what a program does with them.
+#ifndef SYNFIRE_NETWORK_NETWORK_HPP
+#define SYNFIRE_NETWORK_NETWORK_HPP
+
+#include "parts.hpp"
+
+#include <base/context.hpp>
+#include <base/function_ref.hpp>
+
+#include <atomic>
+#include <memory>
+
+namespace synfire::network {
+
+enum class DataKind : int32_t { training = SYNFIRE_DATA_TRAINING, evaluation = SYNFIRE_DATA_EVALUATION };
+
+class Network final : public core::Child {
+ public:
+  Network(core::Context& context, const NetworkRules& rules)
+      : Child(core::ObjectType::network, context), design_(rules) {}
+
+  // All throw BUSY if another thread uses the network, WRONG_ORDER for what needs a built network or one that is not,
+  // and INVALID_ARGUMENT.
+
+  // ---- the design
+  void change(core::FunctionRef<void(Design&)> body);
+  void set_value(const char* stage, const char* name, double value);
+  double get_value(const char* stage, const char* name);
+  void query_memory(synfire_network_memory& memory);
+
+  // ---- building
+  void build();
+  void set_data(DataKind kind, int64_t n_rows, const DataArrays& arrays);
+
+  // ---- running; all block until done
+  void train(int64_t n_batches, synfire_network_result& result);
+  void evaluate(synfire_network_result& result);
+  void infer(Buffer& inputs, int64_t n_rows, Buffer& outputs);
+  void reset_state();
+
+  // ---- parts
+  Ref<core::Synapse> synapse(const char* stage);
+  Ref<core::Layer> layer(const char* stage);
+  Ref<operations::Optimizer> optimizer(const char* stage);
+  Ref<core::Graph> graph(GraphKind kind);
+  Ref<Buffer> buffer(const char* name);
+
+  // ---- seeing inside
+  std::string summary();
+  std::string dot();
+
+ private:
+  // Held by one thread at a time; a second one gets BUSY and does not wait.
+  class Use {
+   public:
+    explicit Use(std::atomic<bool>& in_use);
+    ~Use() { in_use_.store(false, std::memory_order_release); }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+
+   private:
+    std::atomic<bool>& in_use_;
+  };
+
+  ~Network() override = default;
+  void check_built() const;
+  void check_not_built() const;
+  const RecordedGraph& checked_graph(GraphKind kind) const;
+  const Pair& pair_of(const char* stage, StageKind kind) const;
+  void apply_value(size_t stage, const char* name, double value);
+  uint64_t data_bytes() const noexcept;
+  int64_t batches_per_epoch() const noexcept;
+  // Launches a graph and waits for it.
+  void replay(const RecordedGraph& recorded, int64_t n_times) const;
+  void clear_sums() const;
+  void read_sums(synfire_network_result& result) const;
+  void read_progress(synfire_network_result& result) const;
+  void reset_layers() const;
+
+  std::atomic<bool> in_use_{false};
+  Design design_;
+  DataSet training_, evaluation_;
+  std::unique_ptr<Parts> parts_;  // null: not built
+};
+
+}  // namespace synfire::network
+
+#endif

@@ -1,0 +1,50 @@
+// A device that has no memory and does no work, but counts what would be allocated. What is built on it as on a real
+// one tells how much memory that takes, and whether all of it fits together, before anything is allocated.
+#ifndef SYNFIRE_NETWORK_PLANNING_DEVICE_HPP
+#define SYNFIRE_NETWORK_PLANNING_DEVICE_HPP
+
+#include <base/device.hpp>
+
+namespace synfire::network {
+
+class PlanningDevice final : public core::Device {
+ public:
+  // In place of a device of the host or of a GPU, on which operations need different memory.
+  explicit PlanningDevice(bool is_host) noexcept : is_host_(is_host) {}
+
+  // Allocated so far: of page-locked memory, or of the device's.
+  uint64_t pinned_bytes() const noexcept { return pinned_bytes_; }
+  uint64_t device_bytes() const noexcept { return device_bytes_; }
+  // Counts memory of which nothing but the address is used, and gives it one that no other has. Throws OUT_OF_MEMORY if
+  // the sum cannot be represented.
+  void* reserve(int32_t memory, uint64_t bytes);
+
+  bool is_host() const noexcept override { return is_host_; }
+  // Page-locked memory, which code of the host writes into (ValueStaging), is ordinary memory here.
+  void* allocate(int32_t memory, uint64_t bytes) override;
+  void release(int32_t memory, void* data) noexcept override;
+  void require(int32_t, uint64_t) override {}
+  void describe(synfire_context_properties&) const override {}
+  void finish() noexcept override {}
+  void check_borrowed(int32_t, const void*) override {}
+  void upload(void*, const void*, uint64_t) override {}
+  void download(void* destination, const void* source, uint64_t bytes) override;
+  void write_small(void*, const void*, uint64_t, synfire_stream) override {}
+  void check_stream(synfire_stream) override {}
+  bool is_capturing(synfire_stream) override { return false; }
+  void load(std::span<const core::Operation>) override {}
+  void execute(std::span<const core::Operation>, synfire_stream) override {}
+  void execute_captured(std::span<const core::Operation>, synfire_stream) override {}
+  void synchronize() override {}
+  void check() override {}
+  std::unique_ptr<core::Replay> instantiate(core::ReplayPlan plan) override;
+
+ private:
+  const bool is_host_;
+  uint64_t pinned_bytes_ = 0, device_bytes_ = 0;
+  uint64_t next_address_ = uint64_t{1} << 48;  // none that a process can have
+};
+
+}  // namespace synfire::network
+
+#endif
