@@ -110,7 +110,8 @@ class CudaDevice final : public Device {
       state_.check(api().get_device_properties(&properties_, ordinal), "cudaGetDeviceProperties");
       int driver = 0;
       state_.check(api().driver_get_version(&driver), "cudaDriverGetVersion");
-      state_.shape = {properties_.multiProcessorCount, properties_.major, takes_shared_percent(driver), code_version()};
+      state_.shape = {properties_.multiProcessorCount, properties_.major, takes_shared_percent(driver), code_version(),
+                      has_warpgroups(properties_.major, properties_.minor)};
       state_.programmatic_launches = kernels_wait(state_.shape, driver);
       state_.streams_have_contexts = streams_have_contexts(driver);
       int least = 0, greatest = 0;

@@ -101,6 +101,16 @@ int code_version() {
   return std::min(attributes.ptxVersion, attributes.binaryVersion);
 }
 
+bool has_warpgroups(int compute_major, int compute_minor) {
+#if SYNFIRE_HAVE_WARPGROUPS
+  return compute_major == 9 && compute_minor == 0;
+#else
+  static_cast<void>(compute_major);
+  static_cast<void>(compute_minor);
+  return false;
+#endif
+}
+
 // Captures keep programmatic launches since CUDA 12.3.
 bool kernels_wait(const GpuShape& gpu, int driver_version) {
   return gpu.compute_major >= 9 && gpu.code_version >= 90 && driver_version >= 12030 && CUDART_VERSION >= 12030;

@@ -80,6 +80,8 @@ void load_signal();  // loads its kernel, ahead of a capture
 // The architecture for which this build's kernels were compiled, as 10 * major + minor: a device may run code of an
 // older one than its own.
 int code_version();
+// Whether a device runs kernels that are compiled for it only (GpuShape::has_warpgroups).
+bool has_warpgroups(int compute_major, int compute_minor);
 // Whether such kernels wait for the previous kernel themselves.
 bool kernels_wait(const GpuShape& gpu, int driver_version);
 // Whether a launch may choose how much shared memory a multiprocessor has (Grid::shared_percent).

@@ -187,11 +187,31 @@ void enqueue_chains(const SynapseInputGradient& op, Launcher& launcher) {
 
 // ---- exact products -------------------------------------------------------------------------------------------------
 
+// Shared memory of a block on compute capability 9.0, without what the system and the kernels' own arrays take.
+constexpr int64_t most_shared_bytes = 224 * 1024;
+
 // Tiles of 64 x 32 take 7.3 us for 12,800 rows, 512 inputs and 20 outputs, where small ones take longer; for 64 rows
-// and less, or 16 outputs, small ones are faster: 1.9 us instead of 4 (H200).
+// and less, or 16 outputs, small ones are faster: 1.9 us instead of 4 (H200). Warpgroups take half the time of tiles
+// where each multiprocessor has 64 x 64 outputs at least; with fewer, loading the planes takes longer than the
+// products.
 SpikeProduct product_of(const SynapseSpec& spec, int64_t n_rows, const Launcher& launcher) {
   if (!has_tensor_cores(launcher) || spec.n_inputs > most_tensor_inputs) return SpikeProduct::gather;
-  return n_rows <= 64 || spec.n_outputs <= small_tile ? SpikeProduct::small : SpikeProduct::tiles;
+  if (n_rows <= 64 || spec.n_outputs <= small_tile) return SpikeProduct::small;
+  const bool many = spec.n_outputs > tile_columns &&
+                    pieces(n_rows, 64) * pieces(spec.n_outputs, group_columns) >= launcher.gpu().n_multiprocessors;
+  const bool fits =
+      spike_group_bytes(SynapseSpec::even_words(spec.n_inputs)) + spike_ring_bytes + 1024 <= most_shared_bytes;
+  return launcher.gpu().has_warpgroups && many && fits ? SpikeProduct::groups : SpikeProduct::tiles;
+}
+
+// Blocks for kernels of warpgroups: one for each multiprocessor, but no more than have 64 rows for each warpgroup.
+Grid grid_of_groups(int64_t n_rows, int64_t n_columns, int n_threads, int64_t shared_bytes, const Launcher& launcher) {
+  const int64_t across = pieces(n_columns, group_columns), rows_of_block = 64 * (n_threads / 128);
+  const int64_t shares =
+      std::clamp<int64_t>(launcher.gpu().n_multiprocessors / across, 1, pieces(n_rows, rows_of_block));
+  Grid grid = one_each(across * shares, n_threads);
+  grid.shared_bytes = static_cast<uint32_t>(shared_bytes);
+  return grid;
 }
 
 void enqueue_exact(const SynapseForward& op, Launcher& launcher) {
@@ -220,6 +240,11 @@ void enqueue_exact(const SynapseForward& op, Launcher& launcher) {
     case SpikeProduct::tiles:
       return launcher.launch(
           kernel, one_each(pieces(n_rows, tile_rows) * pieces(n_outputs, tile_columns), tile_threads), launch);
+    case SpikeProduct::groups:
+      return launcher.launch(kernel,
+                             grid_of_groups(n_rows, n_outputs, spike_group_threads,
+                                            spike_group_bytes(SynapseSpec::even_words(spec.n_inputs)), launcher),
+                             launch);
   }
 }
 
@@ -263,19 +288,23 @@ void enqueue_exact(const SynapseWeightGradient& op, Launcher& launcher) {
                   LargestLaunch{rows, gradients, largest, rows_per_piece});
   launcher.launch(gradient_planes_kernel(n_planes),
                   one_each(n_words * pieces(n_outputs, planes_outputs), planes_threads),
-                  GradientPlanesLaunch{rows, gradients, largest, planes, n_words, padded_outputs / 16, bias_total});
+                  GradientPlanesLaunch{rows, gradients, largest, planes, n_words, padded_outputs / 8, bias_total});
   pack_rows(op, pitch, launcher);
 
   // Each multiprocessor has a piece of the rows; a piece of 2^22 rows cannot overflow the 32 bits of a tensor core.
-  const bool tensor_cores = has_tensor_cores(launcher);
+  const bool tensor_cores = has_tensor_cores(launcher), groups = launcher.gpu().has_warpgroups && n_planes == 3;
+  const BytesProduct product = groups         ? BytesProduct::groups
+                               : tensor_cores ? BytesProduct::warps
+                                              : BytesProduct::integers;
   const int64_t n_tiles = tensor_cores
                               ? pieces(n_outputs, weight_tile_outputs) * pieces(spec.n_inputs, weight_tile_inputs)
                               : pieces(n_outputs, select_tile_outputs) * pieces(spec.n_inputs, select_tile_inputs);
   const int64_t n_splits = std::max<int64_t>(1, n_multiprocessors / n_tiles);
   const int64_t words_per_piece = std::clamp<int64_t>(2 * pieces(n_words, 2 * n_splits), 8, int64_t{1} << 17);
-  launcher.launch(weight_product_kernel(tensor_cores, n_planes),
-                  one_each(n_tiles * pieces(n_words, words_per_piece), weight_product_threads),
-                  WeightProductLaunch{n_outputs, spec.n_inputs, planes, padded_outputs / 16, n_words,
+  Grid grid = one_each(n_tiles * pieces(n_words, words_per_piece), weight_product_threads);
+  if (groups) grid.shared_bytes = weight_group_stages * weight_group_stage_bytes;
+  launcher.launch(weight_product_kernel(product, n_planes), grid,
+                  WeightProductLaunch{n_outputs, spec.n_inputs, planes, padded_outputs / 8, n_words,
                                       data_of<const uint32_t>(op.packed), pitch, words_per_piece, total});
   launcher.launch(
       finish_weights_kernel(), one_each(n_outputs * pieces(spec.n_inputs, finish_threads), finish_threads),
@@ -294,10 +323,16 @@ void enqueue_exact(const SynapseInputGradient& op, Launcher& launcher) {
                   InputPlanesLaunch{rows, rows_of<const float>(op.grad_output, spec.n_outputs),
                                     data_of<const int32_t>(op.grid), row_grid, planes, n_words, row_groups});
   const bool tensor_cores = has_tensor_cores(launcher) && spec.n_outputs <= most_tensor_outputs;
+  const int64_t shared_bytes = group_bytes(n_words) + input_ring_bytes;
+  const bool groups = tensor_cores && launcher.gpu().has_warpgroups && shared_bytes <= most_shared_bytes;
+  const BytesProduct product = groups         ? BytesProduct::groups
+                               : tensor_cores ? BytesProduct::warps
+                                              : BytesProduct::integers;
   launcher.launch(
-      input_product_kernel(tensor_cores),
-      one_each(pieces(rows.count(), input_tile) * pieces(spec.n_inputs, input_tile),
-               tensor_cores ? input_product_threads : wide_product_threads),
+      input_product_kernel(product),
+      groups ? grid_of_groups(rows.count(), spec.n_inputs, input_group_threads, shared_bytes, launcher)
+             : one_each(pieces(rows.count(), input_tile) * pieces(spec.n_inputs, input_tile),
+                        tensor_cores ? input_product_threads : wide_product_threads),
       InputProductLaunch{rows, spec.n_inputs, spec.n_outputs, planes, data_of<const uint8_t>(op.planes), n_words,
                          row_groups, SynapseSpec::padded_columns(spec.n_inputs) / 8, row_grid,
                          rows_of<float>(op.grad_input, spec.n_inputs), op.add, kept_of<float>(op.kept, op.extents)});

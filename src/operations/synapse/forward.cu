@@ -1,6 +1,7 @@
 // Exact sums of the weights of inputs that spike.
 #include "fragments.hpp"
 #include "kernels.hpp"
+#include "results.cuh"
 #include "tensor.cuh"
 
 #include <cuda/storage.cuh>
@@ -12,22 +13,6 @@ namespace {
 
 using namespace synfire::model;
 using operations::spread;
-
-[[maybe_unused]] __device__ __forceinline__ s64 sum_of_planes(const int32_t (&planes)[3]) {
-  return static_cast<s64>(planes[0]) + static_cast<s64>(planes[1]) * 0x100 + static_cast<s64>(planes[2]) * 0x10000;
-}
-
-// Without dropout, and with it.
-template <bool kept>
-__device__ __forceinline__ float result(const SpikeProductLaunch& launch, s64 sum, int64_t n) {
-  const float scale = power_of_two(launch.grid[n]);
-  if constexpr (kept) {
-    const float bias = launch.own_bias && n < launch.n_outputs ? launch.own_bias[n] : 0.0f;
-    return from_grid_of_kept(static_cast<float>(sum), scale, *launch.kept.scale, bias);
-  } else {
-    return from_grid(sum + launch.bias[n], scale);
-  }
-}
 
 // ---- gathering ------------------------------------------------------------------------------------------------------
 
@@ -96,8 +81,8 @@ __global__ void __launch_bounds__(small_threads) small_tiles(const __grid_consta
       for (int plane = 0; plane < 3; ++plane)
 #pragma unroll
         for (int j = 0; j < n_parts; ++j)
-          weights[plane][j] = reinterpret_cast<const uint2*>(
-              launch.planes)[((word * 3 + plane) * groups + first_output / 8 + j) * 32 + lane];
+          weights[plane][j] = right_part(launch.planes + ((word * 3 + plane) * groups + first_output / 8 + j) *
+                                                             operations::right_bytes);
       uint32_t low = words[0] ? words[0][word] : 0, high = words[1] ? words[1][word] : 0;
       if constexpr (kept) {
         low &= masks[0][word];
@@ -218,7 +203,7 @@ __global__ void __launch_bounds__(tile_threads, 4) tiles(const __grid_constant__
         for (int plane = 0; plane < 3; ++plane)
 #pragma unroll
           for (int j = 0; j < column_parts; ++j) {
-            const uint2 weights = planes[w * 3 + plane][warp_column * column_parts + j][lane];
+            const uint2 weights = right_part(planes[w * 3 + plane][warp_column * column_parts + j]);
 #pragma unroll
             for (int i = 0; i < row_parts; ++i) {
               int32_t part[4];
@@ -271,8 +256,10 @@ const void* spike_product_kernel(SpikeProduct product, bool kept) {
       return kept ? address(gather<true>) : address(gather<false>);
     case SpikeProduct::small:
       return kept ? address(small_tiles<true>) : address(small_tiles<false>);
-    default:
+    case SpikeProduct::tiles:
       return kept ? address(tiles<true>) : address(tiles<false>);
+    default:
+      return spike_group_kernel(kept);
   }
 }
 

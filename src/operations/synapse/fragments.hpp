@@ -1,6 +1,8 @@
 // Where byte planes are stored: an integer of 24 bits is two unsigned bytes and a signed one, one of 32 bits three and
-// one. Each plane is in the order in which the tensor cores of a GPU take it, the fragments of mma.m16n8k32 (PTX ISA),
-// so that a thread reads its part at once. One source for kernels and twins.
+// one. Each plane is in the order in which the tensor cores of a GPU take it. Left operands are the fragments of
+// mma.m16n8k32 (PTX ISA), so that a thread reads its part at once. Right operands are the core matrices of
+// wgmma.m64n64k32, 8 columns of 16 bytes each, of which a thread of mma.m16n8k32 reads its part by two loads. One
+// source for kernels and twins.
 //
 // A product is a sum over a length l, in words of 32. The instruction takes the 32 in any order if both operands have
 // the same; here bit c + 4h + 8j of a word is byte j of lane c's register h. That makes a register of a word of spikes
@@ -28,10 +30,10 @@ SYNFIRE_MODEL_FN int64_t left_at(int64_t l, int64_t row, int plane, int n_planes
   return fragment * left_bytes + (row % 8 * 4 + bit % 4) * 16 + (bit / 4 % 2 * 2 + row / 8 % 2) * 4 + bit / 8;
 }
 
-// The right operand, of three planes: columns in groups of 8, of which there are `column_groups`.
-SYNFIRE_MODEL_FN int64_t right_at(int64_t l, int64_t column, int plane, int64_t column_groups) {
-  const int64_t bit = l % 32, fragment = (l / 32 * 3 + plane) * column_groups + column / 8;
-  return fragment * right_bytes + (column % 8 * 4 + bit % 4) * 8 + bit / 4 % 2 * 4 + bit / 8;
+// The right operand: columns in groups of 8, of which there are `column_groups`.
+SYNFIRE_MODEL_FN int64_t right_at(int64_t l, int64_t column, int plane, int n_planes, int64_t column_groups) {
+  const int64_t bit = l % 32, fragment = (l / 32 * n_planes + plane) * column_groups + column / 8;
+  return fragment * right_bytes + bit / 4 % 2 * 128 + (column % 8 * 4 + bit % 4) * 4 + bit / 8;
 }
 
 SYNFIRE_MODEL_FN uint32_t byte_of(int32_t value, int plane) {
@@ -39,18 +41,22 @@ SYNFIRE_MODEL_FN uint32_t byte_of(int32_t value, int plane) {
 }
 
 // The integers of their bytes.
-SYNFIRE_MODEL_FN int32_t left_value(const uint8_t* planes, int64_t l, int64_t row, int n_planes, int64_t row_groups) {
-  uint32_t value = 0;
-  for (int plane = 0; plane < n_planes; ++plane)
-    value |= static_cast<uint32_t>(planes[left_at(l, row, plane, n_planes, row_groups)]) << (8 * plane);
+SYNFIRE_MODEL_FN int32_t signed_value(uint32_t bytes, int n_planes) {
   const int unused = 32 - 8 * n_planes;
-  return static_cast<int32_t>(value << unused) >> unused;
+  return static_cast<int32_t>(bytes << unused) >> unused;
 }
-SYNFIRE_MODEL_FN int32_t right_value(const uint8_t* planes, int64_t l, int64_t column, int64_t column_groups) {
-  uint32_t value = 0;
-  for (int plane = 0; plane < 3; ++plane)
-    value |= static_cast<uint32_t>(planes[right_at(l, column, plane, column_groups)]) << (8 * plane);
-  return static_cast<int32_t>(value << 8) >> 8;
+SYNFIRE_MODEL_FN int32_t left_value(const uint8_t* planes, int64_t l, int64_t row, int n_planes, int64_t row_groups) {
+  uint32_t bytes = 0;
+  for (int plane = 0; plane < n_planes; ++plane)
+    bytes |= static_cast<uint32_t>(planes[left_at(l, row, plane, n_planes, row_groups)]) << (8 * plane);
+  return signed_value(bytes, n_planes);
+}
+SYNFIRE_MODEL_FN int32_t right_value(const uint8_t* planes, int64_t l, int64_t column, int n_planes,
+                                     int64_t column_groups) {
+  uint32_t bytes = 0;
+  for (int plane = 0; plane < n_planes; ++plane)
+    bytes |= static_cast<uint32_t>(planes[right_at(l, column, plane, n_planes, column_groups)]) << (8 * plane);
+  return signed_value(bytes, n_planes);
 }
 
 }  // namespace synfire::operations

@@ -1,6 +1,8 @@
 // Exact gradients of inputs.
 #include "fragments.hpp"
 #include "kernels.hpp"
+#include "planes.cuh"
+#include "results.cuh"
 #include "tensor.cuh"
 
 #include <cuda/storage.cuh>
@@ -14,117 +16,145 @@ using namespace synfire::model;
 
 // ---- byte planes ----------------------------------------------------------------------------------------------------
 
-__device__ __forceinline__ bool is_finite(float x) {
-  return (bits_of(x) & 0x7F800000u) != 0x7F800000u;
+// A product of two f32 as f64, which holds it exactly: its magnitude as bits.
+__device__ __forceinline__ u64 magnitude_of_product(u32 gradient, s32 grid) {
+  return static_cast<u64>(__double_as_longlong(static_cast<double>(from_bits(gradient)) * wide_power_of_two(grid)));
+}
+// The grid of a row of which this is the largest product.
+__device__ __forceinline__ s32 grid_of_product(u64 magnitude) {
+  if (magnitude == 0) return grid_of_magnitude(magnitude_of(0.0f, 0));
+  // The product as an f32 from 1 to 2 times a power of two.
+  const s32 exponent = static_cast<s32>(magnitude >> 52) - 1023;
+  return grid_of_magnitude(
+      magnitude_of(from_bits(0x3F800000u | (static_cast<u32>(magnitude >> 29) & 0x7FFFFFu)), exponent));
 }
 
-// The grid of a row, found by a warp.
-__device__ __forceinline__ s32 grid_of_products(const float* row, const int32_t* grid, int64_t count) {
-  const int lane = static_cast<int>(threadIdx.x % 32);
-  s64 largest = magnitude_of(0.0f, 0);
-  bool finite = true;
-  for (int64_t n = lane; n < count; n += 32) {
-    const float gradient = row[n];
-    finite = finite && is_finite(gradient);
-    const s64 magnitude = magnitude_of(gradient, grid[n]);
-    largest = magnitude > largest ? magnitude : largest;
+// 16 threads have a row: four outputs of every 64 each. Up to 512 outputs stay in their registers between the search
+// for the grid and its use.
+inline constexpr int planes_at_once = 8, planes_width = planes_at_once * 64;
+
+struct RowPart {
+  float at[planes_at_once][4];
+
+  // Outputs `first` to first + planes_width - 1 of a row, of which there are `count` in all; 0 behind them. Null:
+  // zeros.
+  __device__ __forceinline__ void load(const float* row, int64_t first, int64_t count) {
+    const int64_t begin = first + threadIdx.x % 16 * 4;
+    const bool fours = reinterpret_cast<uintptr_t>(row) % 16 == 0 && count % 4 == 0;
+#pragma unroll
+    for (int i = 0; i < planes_at_once; ++i) {
+      const int64_t n = begin + i * 64;
+#pragma unroll
+      for (int j = 0; j < 4; ++j) at[i][j] = 0;
+      if (!row || n >= count) continue;
+      if (fours) {
+        const float4 four = *reinterpret_cast<const float4*>(row + n);
+        at[i][0] = four.x;
+        at[i][1] = four.y;
+        at[i][2] = four.z;
+        at[i][3] = four.w;
+      } else {
+#pragma unroll
+        for (int j = 0; j < 4; ++j)
+          if (n + j < count) at[i][j] = row[n + j];
+      }
+    }
   }
-  for (int half = 16; half > 0; half /= 2) {
-    const s64 other = __shfl_xor_sync(0xFFFFFFFF, largest, half);
-    largest = other > largest ? other : largest;
-  }
-  return __all_sync(0xFFFFFFFF, finite) ? grid_of_magnitude(largest) : not_finite;
+};
+
+// The grids of four outputs; their array is padded to a multiple of 32.
+__device__ __forceinline__ void load_grids(const int32_t* grid, int64_t n, int64_t count, s32 (&grids)[4]) {
+  const int4 four = n < count ? *reinterpret_cast<const int4*>(grid + n) : make_int4(0, 0, 0, 0);
+  grids[0] = four.x;
+  grids[1] = four.y;
+  grids[2] = four.z;
+  grids[3] = four.w;
 }
 
 __global__ void __launch_bounds__(planes_threads) input_planes(const __grid_constant__ InputPlanesLaunch launch) {
   wait_for_previous();
-  constexpr int n_warps = planes_threads / 32, width = planes_threads;  // outputs at a time
-  __shared__ int32_t tile[16][width + 4];  // the padding keeps the reads below in different banks
-  __shared__ s32 grids[16];
-  __shared__ const float* rows[16];
-  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
+  constexpr int n_warps = planes_threads / 32;
+  static_assert(planes_threads == 16 * 16);
+  __shared__ __align__(16) int32_t tile[16][planes_width + 4];  // the padding keeps the reads below in different banks
+  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32),
+            in_tile = static_cast<int>(threadIdx.x / 16), of_row = static_cast<int>(threadIdx.x % 16) * 4;
   const int64_t active = launch.rows.active(), n_rows = launch.rows.count(), n_outputs = launch.gradients.length;
   const int64_t n_pieces = (n_rows + 15) / 16;
   for (int64_t piece = blockIdx.x; piece < n_pieces; piece += gridDim.x) {
-    __syncthreads();  // wait until the previous grids have been read
-    for (int i = warp; i < 16; i += n_warps) {
-      const int64_t m = piece * 16 + i;
-      const RowIndex at = row_index(m, launch.rows.batch);
-      const bool counts = m < n_rows && at.b < active;
-      const float* const row = counts ? launch.gradients.row(at) : nullptr;
-      const s32 grid = counts ? grid_of_products(row, launch.grid, n_outputs) : not_finite;
-      if (lane != 0) continue;
-      grids[i] = grid;
-      rows[i] = grid == not_finite ? nullptr : row;
-      if (counts) launch.row_grid[m] = grid;
-    }
-    for (int64_t first = 0; first < n_outputs; first += width) {
-      __syncthreads();
-      const int64_t n = first + threadIdx.x;
-      const s32 of_output = n < n_outputs ? launch.grid[n] : 0;
-#pragma unroll 4
-      for (int i = 0; i < 16; ++i)
-        tile[i][threadIdx.x] = rows[i] && n < n_outputs ? on_grid(rows[i][n], grids[i] - of_output) : 0;
-      __syncthreads();
-      // A warp writes the fragments of 32 outputs.
-      const int64_t word = first / 32 + warp;
-      if (word >= launch.n_words) continue;
-      const int r = lane / 4, c = lane % 4;
-      uint32_t bytes[3][4] = {};
+    const int64_t m = piece * 16 + in_tile;
+    const RowIndex at = row_index(m, launch.rows.batch);
+    const bool counts = m < n_rows && at.b < active;
+    const float* row = counts ? launch.gradients.row(at) : nullptr;
+    RowPart part;
+    u64 largest = 0;
+    u32 largest_gradient = 0;
+    for (int64_t first = 0; first < n_outputs; first += planes_width) {
+      part.load(row, first, n_outputs);
 #pragma unroll
-      for (int q = 0; q < 4; ++q)
+      for (int i = 0; i < planes_at_once; ++i) {
+        if (first + i * 64 >= n_outputs) break;
+        s32 grids[4];
+        load_grids(launch.grid, first + i * 64 + of_row, n_outputs, grids);
 #pragma unroll
         for (int j = 0; j < 4; ++j) {
-          const int32_t value = tile[r + 8 * (q % 2)][warp * 32 + c + 4 * (q / 2) + 8 * j];
+          const u32 gradient = bits_of(part.at[i][j]) & 0x7FFFFFFFu;
+          largest_gradient = gradient > largest_gradient ? gradient : largest_gradient;
+          const u64 product = magnitude_of_product(gradient, grids[j]);
+          largest = product > largest ? product : largest;
+        }
+      }
+    }
+    for (int half = 8; half > 0; half /= 2) {
+      const u64 other = __shfl_xor_sync(0xFFFFFFFF, largest, half);
+      largest = other > largest ? other : largest;
+      const u32 gradient = __shfl_xor_sync(0xFFFFFFFF, largest_gradient, half);
+      largest_gradient = gradient > largest_gradient ? gradient : largest_gradient;
+    }
+    const s32 grid = counts && largest_gradient < 0x7F800000u ? grid_of_product(largest) : not_finite;
+    if (counts && of_row == 0) launch.row_grid[m] = grid;
+    if (grid == not_finite) row = nullptr;
+    for (int64_t first = 0; first < n_outputs; first += planes_width) {
+      if (n_outputs > planes_width || !row) part.load(row, first, n_outputs);
+      __syncthreads();  // wait until the previous values have been read
 #pragma unroll
-          for (int plane = 0; plane < 3; ++plane) bytes[plane][q] |= operations::byte_of(value, plane) << (8 * j);
+      for (int i = 0; i < planes_at_once; ++i) {
+        if (first + i * 64 >= n_outputs) break;
+        s32 grids[4];
+        load_grids(launch.grid, first + i * 64 + of_row, n_outputs, grids);
+        int4 values;
+        values.x = on_grid(part.at[i][0], grid - grids[0]);
+        values.y = on_grid(part.at[i][1], grid - grids[1]);
+        values.z = on_grid(part.at[i][2], grid - grids[2]);
+        values.w = on_grid(part.at[i][3], grid - grids[3]);
+        *reinterpret_cast<int4*>(&tile[in_tile][i * 64 + of_row]) = row ? values : make_int4(0, 0, 0, 0);
+      }
+      __syncthreads();
+      // A warp writes the fragments of 32 outputs at a time.
+      const int r = lane / 4, c = lane % 4;
+      for (int in_part = warp; in_part < planes_width / 32; in_part += n_warps) {
+        const int64_t word = first / 32 + in_part;
+        if (word >= launch.n_words) break;
+        uint32_t bytes[3][4];
+#pragma unroll
+        for (int q = 0; q < 4; ++q) {
+          int32_t values[4];
+#pragma unroll
+          for (int j = 0; j < 4; ++j) values[j] = tile[r + 8 * (q % 2)][in_part * 32 + c + 4 * (q / 2) + 8 * j];
+          uint32_t of_planes[3];
+          bytes_of_planes(values, of_planes);
+#pragma unroll
+          for (int plane = 0; plane < 3; ++plane) bytes[plane][q] = of_planes[plane];
         }
 #pragma unroll
-      for (int plane = 0; plane < 3; ++plane)
-        reinterpret_cast<uint4*>(launch.planes)[((word * 3 + plane) * launch.row_groups + piece) * 32 + lane] =
-            make_uint4(bytes[plane][0], bytes[plane][1], bytes[plane][2], bytes[plane][3]);
+        for (int plane = 0; plane < 3; ++plane)
+          reinterpret_cast<uint4*>(launch.planes)[((word * 3 + plane) * launch.row_groups + piece) * 32 + lane] =
+              make_uint4(bytes[plane][0], bytes[plane][1], bytes[plane][2], bytes[plane][3]);
+      }
     }
   }
 }
 
 // ---- products -------------------------------------------------------------------------------------------------------
-
-// The results of one row.
-class ResultRow {
- public:
-  __device__ __forceinline__ ResultRow(const InputProductLaunch& launch, int64_t m) : launch_(launch) {
-    const RowIndex at = row_index(m, launch.rows.batch);
-    counts_ = at.b < launch.rows.active();
-    row_ = launch.grad_input.row(at);
-    grid_ = counts_ ? launch.row_grid[m] : 0;
-    if (!launch.kept.mask) return;
-    mask_ = launch.kept.row(at.b);
-    scale_ = static_cast<double>(*launch.kept.scale);
-  }
-  __device__ __forceinline__ void write(int64_t k, s64 sum) const {
-    if (k >= launch_.n_inputs) return;
-    if (!counts_) {
-      if (!launch_.add) row_[k] = 0;
-      return;
-    }
-    const float gradient = of_kept(k, sum);
-    row_[k] = launch_.add ? row_[k] + gradient : gradient;
-  }
-
- private:
-  __device__ __forceinline__ float of_kept(int64_t k, s64 sum) const {
-    if (mask_ && (mask_[k / 32] >> (k % 32) & 1u) == 0) return 0;
-    if (grid_ == not_finite) return from_bits(0x7FC00000u);
-    return mask_ ? from_wide_grid(sum, grid_, scale_) : from_wide_grid(sum, grid_);
-  }
-
-  const InputProductLaunch& launch_;
-  float* row_;
-  const uint32_t* mask_ = nullptr;  // null: all inputs count
-  double scale_ = 1;
-  s32 grid_;
-  bool counts_;
-};
 
 // Four warps have 32 x 32 results each. Planes of 32 outputs at a time pass through shared memory, two ahead.
 __global__ void __launch_bounds__(input_product_threads, 2)
@@ -182,7 +212,7 @@ __global__ void __launch_bounds__(input_product_threads, 2)
           for (int q = 0; q < 3; ++q)
 #pragma unroll
             for (int j = 0; j < column_parts; ++j) {
-              const uint2 right = now.right[q][warp_column * column_parts + j][lane];
+              const uint2 right = right_part(now.right[q][warp_column * column_parts + j]);
               if (p == 2 && q == 2)
                 multiply<true, true>(sums[p + q][i][j], left, right);
               else if (p == 2)
@@ -232,7 +262,7 @@ __global__ void __launch_bounds__(wide_product_threads)
       for (int i = static_cast<int>(threadIdx.x); i < depth * input_tile; i += wide_product_threads) {
         const int l = i / input_tile, at = i % input_tile;
         left[l][at] = operations::left_value(launch.left, n + l, first_row + at, 3, launch.row_groups);
-        right[l][at] = operations::right_value(launch.right, n + l, first_input + at, launch.column_groups);
+        right[l][at] = operations::right_value(launch.right, n + l, first_input + at, 3, launch.column_groups);
       }
       __syncthreads();
       for (int l = 0; l < depth; ++l)
@@ -258,8 +288,9 @@ __global__ void __launch_bounds__(wide_product_threads)
 const void* input_planes_kernel() {
   return address(input_planes);
 }
-const void* input_product_kernel(bool tensor_cores) {
-  return tensor_cores ? address(input_product) : address(wide_input_product);
+const void* input_product_kernel(BytesProduct product) {
+  if (product == BytesProduct::groups) return input_group_kernel();
+  return product == BytesProduct::warps ? address(input_product) : address(wide_input_product);
 }
 
 }  // namespace synfire::cuda

@@ -107,13 +107,28 @@ const void* prepare_planes_kernel();
 
 // ---- exact products with spikes -------------------------------------------------------------------------------------
 
-// How sums of weights are made: by adding the listed rows of the table, or by tensor cores in tiles of 16 x 16, for few
-// rows or outputs, or of 64 x 32.
-enum class SpikeProduct : int32_t { gather, small, tiles };
-inline constexpr int gather_threads = 128, small_threads = 256, tile_threads = 128;
+// How sums of weights are made: by adding the listed rows of the table; by tensor cores in tiles of 16 x 16, for few
+// rows or outputs, or of 64 x 32; or by warpgroups, which have the planes of 64 outputs in shared memory: their blocks
+// are a multiple of the tiles of outputs.
+enum class SpikeProduct : int32_t { gather, small, tiles, groups };
+inline constexpr int gather_threads = 128, small_threads = 256, tile_threads = 128, spike_group_threads = 384;
 inline constexpr int small_tile = 16, tile_rows = 64, tile_columns = 32;
 // Sums of more inputs could overflow the 32 bits of a tensor core: 255 * 2^23 < 2^31.
 inline constexpr int64_t most_tensor_inputs = int64_t{1} << 23;
+
+// In all kernels for warpgroups, three planes of 64 columns take this much shared memory.
+inline constexpr int64_t group_columns = 64;
+constexpr int64_t group_bytes(int64_t words) {
+  return words * 3 * 32 * group_columns;
+}
+// A step of spike_group_words words may pass the end of the planes. Shared memory beside them: a ring of spikes, twice
+// with dropout, and the columns.
+inline constexpr int spike_group_words = 4, spike_group_stages = 4;
+constexpr int64_t spike_group_bytes(int64_t words) {
+  return group_bytes((words + spike_group_words - 1) / spike_group_words * spike_group_words);
+}
+inline constexpr int64_t spike_ring_bytes =
+    spike_group_threads / 32 * spike_group_stages * 2 * 16 * spike_group_words * 4;
 
 struct SpikeProductLaunch {
   SequenceRows rows;
@@ -142,7 +157,7 @@ struct LargestLaunch {
 };
 const void* largest_kernel();
 
-// Gradients on the grids of their outputs as byte planes, of which there are 3 (24 bits) or 4: the left operand of a
+// Gradients on the grids of their outputs as byte planes, of which there are 3 (24 bits) or 4: the right operand of a
 // sum over rows. A block has 32 rows of 64 outputs. Adds those of the bias, which is 0 before.
 inline constexpr int planes_threads = 256;
 inline constexpr int planes_outputs = 64;
@@ -151,7 +166,7 @@ struct GradientPlanesLaunch {
   RowArray<const float> gradients;
   const uint32_t* largest;
   uint8_t* planes;
-  int64_t n_words, row_groups;
+  int64_t n_words, column_groups;
   int64_t* bias_total;  // null: no bias
 };
 const void* gradient_planes_kernel(int n_planes);
@@ -167,22 +182,27 @@ struct PackKeptLaunch {
 };
 const void* pack_kept_kernel();
 
+// How byte planes are multiplied: as integers, by the tensor cores of a warp, or by warpgroups.
+//
 // Adds to total[n * pitch + k] the gradients of the rows in which input k spikes, by tensor cores (tiles of 64 outputs
-// and 128 inputs) or by selecting (32 and 64). The rows are shared among pieces of words_per_piece words, an even
-// number.
+// and 128 inputs) or by selecting (32 and 64). Warpgroups take three planes. The rows are shared among pieces of
+// words_per_piece words, an even number.
+enum class BytesProduct : int32_t { integers, warps, groups };
 inline constexpr int weight_product_threads = 256;
 inline constexpr int weight_tile_outputs = 64, weight_tile_inputs = 128;
 inline constexpr int select_tile_outputs = 32, select_tile_inputs = 64;
 struct WeightProductLaunch {
   int64_t n_outputs, n_inputs;
   const uint8_t* planes;
-  int64_t row_groups, n_words;
+  int64_t column_groups, n_words;
   const uint32_t* packed;  // words of 32 rows, [n_words, pitch]
   int64_t pitch;
   int64_t words_per_piece;
   int64_t* total;
 };
-const void* weight_product_kernel(bool tensor_cores, int n_planes);
+// Of the warpgroups' dynamic shared memory: a ring of planes and spikes of 2 words each.
+inline constexpr int weight_group_stages = 8, weight_group_stage_bytes = 2 * (3 * 32 * 64 + 4 * weight_tile_inputs);
+const void* weight_product_kernel(BytesProduct product, int n_planes);
 
 // Scales the totals, applies the mask, and writes or adds. A block has up to 256 inputs of an output.
 inline constexpr int finish_threads = 256;
@@ -229,8 +249,9 @@ struct InputPlanesLaunch {
 };
 const void* input_planes_kernel();
 
-// The product with the weights, by tensor cores or in 64-bit integers; tiles of 64 x 64.
-inline constexpr int input_product_threads = 128, wide_product_threads = 256;
+// The product with the weights; tiles of 64 x 64. Warpgroups have the planes of 64 inputs in shared memory, and their
+// blocks are a multiple of the tiles of inputs.
+inline constexpr int input_product_threads = 128, wide_product_threads = 256, input_group_threads = 256;
 inline constexpr int input_tile = 64;
 // Sums over more outputs could overflow the 32 bits of a tensor core: three products of 255 * 255 each.
 inline constexpr int64_t most_tensor_outputs = 8192;
@@ -244,7 +265,10 @@ struct InputProductLaunch {
   bool add;
   KeptArray<float> kept;
 };
-const void* input_product_kernel(bool tensor_cores);
+// Of the warpgroups' dynamic shared memory, behind the planes: a ring of a word of the left operand for each thread.
+inline constexpr int input_group_stages = 4;
+inline constexpr int64_t input_ring_bytes = input_group_stages * 3 * 16 * input_group_threads;
+const void* input_product_kernel(BytesProduct product);
 
 // ---- sums in the fixed order ----------------------------------------------------------------------------------------
 
@@ -297,6 +321,13 @@ struct ColumnSumLaunch {
 };
 template <class R>
 const void* column_sum_kernel();
+
+// ---- kernels for warpgroups, which other kernels' functions return (warpgroup_products.cu)
+// -------------------------------
+
+const void* spike_group_kernel(bool kept);
+const void* weight_group_kernel();
+const void* input_group_kernel();
 
 }  // namespace synfire::cuda
 

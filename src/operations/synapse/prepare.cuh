@@ -5,6 +5,7 @@
 
 #include "fragments.hpp"
 #include "kernels.hpp"
+#include "planes.cuh"
 
 #include <cuda/storage.cuh>
 
@@ -88,19 +89,22 @@ template <class Weight>
 __device__ __forceinline__ void write_planes(uint8_t* planes, int64_t unit, int64_t groups, Weight weight) {
   const int lane = static_cast<int>(unit % 32), c = lane % 4;
   const int64_t group = unit / 32 % groups, word = unit / 32 / groups, column = group * 8 + lane / 4;
-  uint2 bytes[3] = {};
+  int32_t low[4], high[4];
 #pragma unroll
   for (int j = 0; j < 4; ++j) {
-    const int32_t low = weight(word * 32 + c + 8 * j, column), high = weight(word * 32 + c + 4 + 8 * j, column);
-#pragma unroll
-    for (int plane = 0; plane < 3; ++plane) {
-      bytes[plane].x |= operations::byte_of(low, plane) << (8 * j);
-      bytes[plane].y |= operations::byte_of(high, plane) << (8 * j);
-    }
+    low[j] = weight(word * 32 + c + 8 * j, column);
+    high[j] = weight(word * 32 + c + 4 + 8 * j, column);
   }
+  uint32_t low_bytes[3], high_bytes[3];
+  bytes_of_planes(low, low_bytes);
+  bytes_of_planes(high, high_bytes);
 #pragma unroll
-  for (int plane = 0; plane < 3; ++plane)
-    reinterpret_cast<uint2*>(planes)[((word * 3 + plane) * groups + group) * 32 + lane] = bytes[plane];
+  for (int plane = 0; plane < 3; ++plane) {
+    auto* const to =
+        reinterpret_cast<uint32_t*>(planes + ((word * 3 + plane) * groups + group) * operations::right_bytes);
+    to[lane] = low_bytes[plane];
+    to[32 + lane] = high_bytes[plane];
+  }
 }
 
 // A unit of the table's planes, or one of the rows' after them.

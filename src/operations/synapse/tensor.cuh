@@ -29,12 +29,25 @@ __device__ __forceinline__ void multiply(int32_t (&sums)[4], const uint32_t (&le
 #undef SYNFIRE_MMA
 }
 
+// A thread's part of a right operand of 32 x 8 bytes (fragments.hpp).
+__device__ __forceinline__ uint2 right_part(const void* fragment) {
+  const uint32_t* const words = static_cast<const uint32_t*>(fragment) + threadIdx.x % 32;
+  return make_uint2(words[0], words[32]);
+}
+
 // Copies 16 bytes to shared memory. Copies between two commits are a group; wait_copies<n>() waits until at most the
 // last n groups of this thread are not complete.
 __device__ __forceinline__ void copy16(void* shared, const void* global) {
   asm volatile(
       "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<uint32_t>(__cvta_generic_to_shared(shared))),
       "l"(global)
+      : "memory");
+}
+// Copies 4 bytes, or zeros.
+__device__ __forceinline__ void copy4(void* shared, const void* global, bool exists) {
+  asm volatile(
+      "cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(static_cast<uint32_t>(__cvta_generic_to_shared(shared))),
+      "l"(global), "r"(exists ? 4 : 0)
       : "memory");
 }
 __device__ __forceinline__ void commit_copies() {

@@ -1,6 +1,8 @@
 // Exact gradients of weights and biases.
 #include "fragments.hpp"
 #include "kernels.hpp"
+#include "planes.cuh"
+#include "results.cuh"
 #include "tensor.cuh"
 
 #include <cuda/storage.cuh>
@@ -13,10 +15,6 @@ namespace {
 
 using namespace synfire::model;
 using operations::spread;
-
-__device__ __forceinline__ void add_to(int64_t* total, s64 value) {
-  atomicAdd(reinterpret_cast<unsigned long long*>(total), static_cast<unsigned long long>(value));
-}
 
 // The first element of a row, or null if the row does not count. A sequence without gaps needs no division if all of it
 // counts.
@@ -33,6 +31,22 @@ class Rows {
     if (whole_) return array_.data + m * array_.length;
     const RowIndex at = row_index(m, rows_.batch);
     return at.b < active_ ? array_.row(at) : nullptr;
+  }
+  // Element n of every `step`th row from `first` on, or 0: all loads at once, behind all branches.
+  template <int count>
+  __device__ __forceinline__ void load(int64_t first, int step, int64_t n, float (&elements)[count]) const {
+    if (whole_ && first + (count - 1) * step < count_) {
+      const float* const from = array_.data + first * array_.length + n;
+      const int64_t apart = step * array_.length;
+#pragma unroll
+      for (int i = 0; i < count; ++i) elements[i] = from[i * apart];
+      return;
+    }
+    const float* from[count];
+#pragma unroll
+    for (int i = 0; i < count; ++i) from[i] = (*this)(first + i * step);
+#pragma unroll
+    for (int i = 0; i < count; ++i) elements[i] = from[i] ? from[i][n] : 0.0f;
   }
 
  private:
@@ -58,8 +72,18 @@ __global__ void __launch_bounds__(largest_threads) find_largest(const __grid_con
     const int64_t end = first + launch.rows_per_piece < n_rows ? first + launch.rows_per_piece : n_rows;
     uint32_t largest = 0;
     if (n < n_outputs) {
-#pragma unroll 8
-      for (int64_t m = first + warp; m < end; m += n_warps) {
+      constexpr int at_once = 8;
+      int64_t m = first + warp;
+      for (; m + (at_once - 1) * n_warps < end; m += at_once * n_warps) {
+        float gradients[at_once];
+        rows.load(m, n_warps, n, gradients);
+#pragma unroll
+        for (int i = 0; i < at_once; ++i) {
+          const uint32_t magnitude = bits_of(gradients[i]) & 0x7FFFFFFFu;
+          largest = magnitude > largest ? magnitude : largest;
+        }
+      }
+      for (; m < end; m += n_warps) {
         const float* const row = rows(m);
         const uint32_t magnitude = row ? bits_of(row[n]) & 0x7FFFFFFFu : 0;
         largest = magnitude > largest ? magnitude : largest;
@@ -94,10 +118,11 @@ __global__ void __launch_bounds__(planes_threads) gradient_planes(const __grid_c
     const s32 grid = counts ? grid_of(from_bits(largest), n_planes == 4 ? largest_on_grid_32 : largest_on_grid_24) : 0;
     __syncthreads();  // wait until the previous tile has been read
     s64 sum = 0;
+    float gradients[32 / at_once] = {};
+    if (counts) rows.load(word * 32 + part, at_once, n, gradients);
 #pragma unroll
     for (int i = 0; i < 32 / at_once; ++i) {
-      const float* const row = counts ? rows(word * 32 + part + i * at_once) : nullptr;
-      const int32_t value = row ? on_grid(row[n], grid) : 0;
+      const int32_t value = counts ? on_grid(gradients[i], grid) : 0;
       tile[part + i * at_once][column] = value;
       sum += value;
     }
@@ -107,23 +132,24 @@ __global__ void __launch_bounds__(planes_threads) gradient_planes(const __grid_c
       for (int i = 1; i < at_once; ++i) sum += sums[i][column];
       if (sum != 0) add_to(launch.bias_total + n, sum);
     }
-    // A warp writes half of the registers of 16 outputs.
+    // A warp writes half of the bytes of 16 outputs.
     static_assert(planes_threads / 32 == 2 * planes_outputs / 16);
     const int r = lane / 4, c = lane % 4, group = warp % 4, h = warp / 4;
-    uint32_t bytes[n_planes][2] = {};
+    uint32_t bytes[2][n_planes];
 #pragma unroll
-    for (int e = 0; e < 2; ++e)
+    for (int e = 0; e < 2; ++e) {
+      int32_t values[4];
 #pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        const int32_t value = tile[c + 4 * h + 8 * j][group * 16 + r + 8 * e];
-#pragma unroll
-        for (int plane = 0; plane < n_planes; ++plane) bytes[plane][e] |= operations::byte_of(value, plane) << (8 * j);
-      }
+      for (int j = 0; j < 4; ++j) values[j] = tile[c + 4 * h + 8 * j][group * 16 + r + 8 * e];
+      bytes_of_planes(values, bytes[e]);
+    }
 #pragma unroll
     for (int plane = 0; plane < n_planes; ++plane)
-      reinterpret_cast<uint2*>(
-          launch.planes)[(((word * n_planes + plane) * launch.row_groups + first / 16 + group) * 32 + lane) * 2 + h] =
-          make_uint2(bytes[plane][0], bytes[plane][1]);
+#pragma unroll
+      for (int e = 0; e < 2; ++e)
+        reinterpret_cast<uint32_t*>(launch.planes +
+                                    ((word * n_planes + plane) * launch.column_groups + first / 8 + group * 2 + e) *
+                                        operations::right_bytes)[h * 32 + lane] = bytes[e][plane];
   }
 }
 
@@ -145,7 +171,7 @@ __global__ void __launch_bounds__(pack_threads) pack_kept(const __grid_constant_
 
 // ---- products -------------------------------------------------------------------------------------------------------
 
-// Eight warps have 32 outputs x 32 inputs each. Planes and spikes of 64 rows at a time pass through shared memory, two
+// Eight warps have 32 inputs x 32 outputs each. Planes and spikes of 64 rows at a time pass through shared memory, two
 // ahead.
 template <int n_planes>
 __global__ void __launch_bounds__(weight_product_threads, 1)
@@ -153,39 +179,34 @@ __global__ void __launch_bounds__(weight_product_threads, 1)
   wait_for_previous();
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   constexpr int words = 2, n_stages = n_planes == 4 ? 2 : 3, row_parts = 2, column_parts = 4;
-  constexpr int row_groups = weight_tile_outputs / 16;
+  constexpr int column_groups = weight_tile_outputs / 8;
   struct Stage {
-    uint4 planes[words][n_planes][row_groups][32];
+    uint32_t planes[words][n_planes][column_groups][64];
     uint32_t spikes[words][weight_tile_inputs];
   };
-  __shared__ Stage stages[n_stages];
+  __shared__ __align__(16) Stage stages[n_stages];
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
-  const int r = lane / 4, c = lane % 4, warp_row = warp / 4, warp_column = warp % 4;
-  const int64_t across = (launch.n_inputs + weight_tile_inputs - 1) / weight_tile_inputs,
-                tiles = across * ((launch.n_outputs + weight_tile_outputs - 1) / weight_tile_outputs);
-  const int64_t n_pieces = tiles * ((launch.n_words + launch.words_per_piece - 1) / launch.words_per_piece);
-  for (int64_t piece = blockIdx.x; piece < n_pieces; piece += gridDim.x) {
-    const int64_t tile = piece % tiles, first_word = piece / tiles * launch.words_per_piece;
-    const int64_t first_input = tile % across * weight_tile_inputs, first_output = tile / across * weight_tile_outputs;
-    const int64_t end =
-        first_word + launch.words_per_piece < launch.n_words ? first_word + launch.words_per_piece : launch.n_words;
-    const int64_t n_steps = (end - first_word) / words;
+  const int r = lane / 4, c = lane % 4, warp_row = warp / 2, warp_column = warp % 2;
+  const int64_t n_pieces = pieces_of(launch, weight_tile_inputs);
+  for (int64_t index = blockIdx.x; index < n_pieces; index += gridDim.x) {
+    const WeightPiece piece(launch, index, weight_tile_inputs);
+    const int64_t n_steps = piece.n_words / words;
     const auto load = [&](int64_t step) {
       if (step < n_steps) {
         Stage& to = stages[step % n_stages];
-        const int64_t word = first_word + step * words;
-        constexpr int of_plane = row_groups * 32, of_planes = words * n_planes * of_plane,
+        const int64_t word = piece.first_word + step * words;
+        constexpr int of_plane = column_groups * 16, of_planes = words * n_planes * of_plane,
                       of_words = weight_tile_inputs / 4;
         for (int i = static_cast<int>(threadIdx.x); i < of_planes + words * of_words; i += weight_product_threads) {
           if (i < of_planes) {
-            copy16(&to.planes[0][0][0][0] + i,
+            copy16(&to.planes[0][0][0][0] + i * 4,
                    launch.planes +
-                       ((word * n_planes + i / of_plane) * launch.row_groups + first_output / 16) *
-                           operations::left_bytes +
+                       ((word * n_planes + i / of_plane) * launch.column_groups + piece.first_output / 8) *
+                           operations::right_bytes +
                        i % of_plane * 16);
           } else {
             const int w = (i - of_planes) / of_words, at = (i - of_planes) % of_words * 4;
-            copy16(&to.spikes[w][at], launch.packed + (word + w) * launch.pitch + first_input + at);
+            copy16(&to.spikes[w][at], launch.packed + (word + w) * launch.pitch + piece.first_input + at);
           }
         }
       }
@@ -202,24 +223,23 @@ __global__ void __launch_bounds__(weight_product_threads, 1)
       const Stage& now = stages[step % n_stages];
 #pragma unroll
       for (int w = 0; w < words; ++w) {
-        uint2 spikes[column_parts];
+        uint32_t spikes[row_parts][4];
 #pragma unroll
-        for (int j = 0; j < column_parts; ++j) {
-          const uint32_t word = now.spikes[w][(warp_column * column_parts + j) * 8 + r];
-          spikes[j] = make_uint2(spread(word, c, 0), spread(word, c, 1));
-        }
+        for (int i = 0; i < row_parts; ++i)
+#pragma unroll
+          for (int q = 0; q < 4; ++q)
+            spikes[i][q] = spread(now.spikes[w][(warp_row * row_parts + i) * 16 + q % 2 * 8 + r], c, q / 2);
 #pragma unroll
         for (int plane = 0; plane < n_planes; ++plane)
 #pragma unroll
-          for (int i = 0; i < row_parts; ++i) {
-            const uint4 loaded = now.planes[w][plane][warp_row * row_parts + i][lane];
-            const uint32_t left[4] = {loaded.x, loaded.y, loaded.z, loaded.w};
+          for (int j = 0; j < column_parts; ++j) {
+            const uint2 gradients = right_part(now.planes[w][plane][warp_column * column_parts + j]);
 #pragma unroll
-            for (int j = 0; j < column_parts; ++j)
+            for (int i = 0; i < row_parts; ++i)
               if (plane + 1 < n_planes)
-                multiply<false, false>(sums[plane][i][j], left, spikes[j]);
+                multiply<false, false>(sums[plane][i][j], spikes[i], gradients);
               else
-                multiply<true, false>(sums[plane][i][j], left, spikes[j]);
+                multiply<false, true>(sums[plane][i][j], spikes[i], gradients);
           }
       }
     }
@@ -229,14 +249,12 @@ __global__ void __launch_bounds__(weight_product_threads, 1)
       for (int j = 0; j < column_parts; ++j)
 #pragma unroll
         for (int q = 0; q < 4; ++q) {
-          const int64_t n = first_output + (warp_row * row_parts + i) * 16 + q / 2 * 8 + r,
-                        k = first_input + (warp_column * column_parts + j) * 8 + 2 * c + q % 2;
-          if (n >= launch.n_outputs || k >= launch.n_inputs) continue;
           s64 sum = 0;
 #pragma unroll
           for (int plane = 0; plane < n_planes; ++plane)
             sum += static_cast<s64>(sums[plane][i][j][q]) * (s64{1} << (8 * plane));
-          if (sum != 0) add_to(launch.total + n * launch.pitch + k, sum);
+          piece.add(launch, (warp_row * row_parts + i) * 16 + q / 2 * 8 + r,
+                    (warp_column * column_parts + j) * 8 + 2 * c + q % 2, sum);
         }
   }
 #endif
@@ -264,7 +282,7 @@ __global__ void __launch_bounds__(weight_product_threads)
       __syncthreads();  // wait until the previous values have been read
       for (int i = warp; i < 32; i += weight_product_threads / 32)
         values[i][lane] =
-            operations::left_value(launch.planes, word * 32 + i, first_output + lane, n_planes, launch.row_groups);
+            operations::right_value(launch.planes, word * 32 + i, first_output + lane, n_planes, launch.column_groups);
       __syncthreads();
       uint32_t spikes[inputs];
 #pragma unroll
@@ -397,8 +415,9 @@ const void* largest_kernel() {
 const void* gradient_planes_kernel(int n_planes) {
   return n_planes == 4 ? address(gradient_planes<4>) : address(gradient_planes<3>);
 }
-const void* weight_product_kernel(bool tensor_cores, int n_planes) {
-  if (tensor_cores) return n_planes == 4 ? address(weight_product<4>) : address(weight_product<3>);
+const void* weight_product_kernel(BytesProduct product, int n_planes) {
+  if (product == BytesProduct::groups) return weight_group_kernel();
+  if (product == BytesProduct::warps) return n_planes == 4 ? address(weight_product<4>) : address(weight_product<3>);
   return n_planes == 4 ? address(weight_select<4>) : address(weight_select<3>);
 }
 const void* finish_weights_kernel() {
