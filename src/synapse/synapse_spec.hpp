@@ -53,7 +53,7 @@ struct SynapseSpec {
 
   // Byte planes of the weights on their grid, as the tensor cores of a GPU take them
   // (operations/synapse/fragments.hpp): three bytes for each weight. Those of the table have an even number of words of
-  // 32 inputs, those of the rows a multiple of 64 inputs.
+  // 32 inputs and a multiple of 64 outputs, those of the rows a multiple of 64 inputs.
   static constexpr int64_t column_multiple = 64;
   static int64_t padded_columns(int64_t count) {
     return (count + column_multiple - 1) / column_multiple * column_multiple;
@@ -62,7 +62,7 @@ struct SynapseSpec {
   // Elements from one row to the next of arrays [.., K] in a weight gradient on CUDA.
   int64_t packed_pitch() const { return (n_inputs + 127) / 128 * 128; }
   uint64_t table_planes_bytes() const {
-    return is_exact() ? static_cast<uint64_t>(even_words(n_inputs) * table_pitch()) * 96 : 0;
+    return is_exact() ? static_cast<uint64_t>(even_words(n_inputs) * padded_columns(n_outputs)) * 96 : 0;
   }
   uint64_t rows_planes_bytes() const {
     return has_grid() ? static_cast<uint64_t>(table_pitch() * padded_columns(n_inputs)) * 3 : 0;

@@ -19,6 +19,7 @@ struct Case {
   int32_t gradient_bits = 24;
   bool masked = false, not_finite = false;
   Placement placement = {};
+  bool dropped = false;  // some inputs, by dropout
 
   bool is_wide() const { return dtype == SYNFIRE_DTYPE_F64; }
   size_t rows() const { return static_cast<size_t>(n_steps * batch); }
@@ -29,7 +30,7 @@ std::ostream& operator<<(std::ostream& out, const Case& c) {
   return out << "T " << c.n_steps << " B " << c.batch << " K " << c.n_inputs << " N " << c.n_outputs << " active "
              << c.active << " type " << c.dtype << " kind " << c.kind << " input " << c.input << " bits "
              << c.gradient_bits << " masked " << c.masked << " not finite " << c.not_finite << " lead "
-             << c.placement.lead << " padding " << c.placement.padding;
+             << c.placement.lead << " padding " << c.placement.padding << " dropped " << c.dropped;
 }
 
 // What a case leaves: y, dL/dW, dL/db and dL/dx, the last three also after a second backward that adds.
@@ -119,6 +120,16 @@ class SynapseOnBothBackends : public testing::Test {
     }
     const auto n_steps = static_cast<size_t>(c.n_steps), row = static_cast<size_t>(c.batch) * c.outputs();
     const Rows input = make_input(context, c, random);
+    Buffer kept, scale;
+    if (c.dropped) {
+      const size_t words = static_cast<size_t>(c.batch) * ((c.inputs() + 31) / 32);
+      std::vector<uint32_t> bits(words);
+      for (uint32_t& word : bits) word = static_cast<uint32_t>(random.whole(0, 0xFFFFFFFF));
+      kept = make_buffer(context, SYNFIRE_DTYPE_BITS, static_cast<int64_t>(words));
+      upload(kept, bits);
+      scale = make_buffer(context, SYNFIRE_DTYPE_F32, 1);
+      upload(scale, std::vector<float>{1.0F / 0.7F});
+    }
     const Rows output(context, c.dtype, n_steps, row, c.placement);
     Rows grad_output(context, c.dtype, n_steps, row, c.placement);
     std::vector<double> gradients(c.rows() * c.outputs());
@@ -140,6 +151,8 @@ class SynapseOnBothBackends : public testing::Test {
     forward.input = input;
     forward.output = output;
     forward.n_active = active;
+    forward.input_mask = kept;
+    forward.input_scale = scale;
     ASSERT_OK(synfire_synapse_forward(synapse, &forward, nullptr));
     results.push_back(output.get());
     results.push_back(read(synapse, "weight", c, c.inputs() * c.outputs()));
@@ -150,6 +163,8 @@ class SynapseOnBothBackends : public testing::Test {
     backward.input = input;
     backward.grad_input = grad_input;
     backward.n_active = active;
+    backward.input_mask = kept;
+    backward.input_scale = scale;
     for (const int32_t add : {0, 1}) {
       backward.add_gradients = backward.add_input_gradient = add;
       ASSERT_OK(synfire_synapse_backward(synapse, &backward, nullptr));
@@ -231,6 +246,34 @@ TEST_F(SynapseOnBothBackends, LargeProducts) {
         c.input = kind == SYNFIRE_INPUT_VALUES ? dtype : SYNFIRE_DTYPE_TIME_BITS;
         expect_same(c, ++seed);
       }
+}
+
+// Enough rows and outputs for warpgroups, whose last tiles are not full.
+TEST_F(SynapseOnBothBackends, ProductsForWarpgroups) {
+#ifdef SYNFIRE_TEST_SANITIZED
+  const int64_t batch = 5;  // much slower
+#else
+  const int64_t batch = 67;
+#endif
+  uint64_t seed = 3000;
+  for (Case c : {Case{64, batch, 97, 65}, Case{65, batch, 64, 130}, Case{63, batch, 33, 191}}) {
+    expect_same(c, ++seed);
+    c.active = batch - 3;
+    expect_same(c, ++seed);
+    c.dropped = true;
+    expect_same(c, ++seed);
+    c.placement = {1, 3};
+    c.active = -1;
+    c.not_finite = true;
+    expect_same(c, ++seed);
+  }
+  // As many inputs, and as many outputs, as fit in shared memory, and one more.
+#ifndef SYNFIRE_TEST_SANITIZED
+  expect_same({66, 128, 1024, 33}, ++seed);
+  expect_same({66, 128, 1025, 33}, ++seed);
+#endif
+  expect_same({3, 43, 33, 928}, ++seed);
+  expect_same({3, 43, 33, 929}, ++seed);
 }
 
 // More inputs than 16 bits of a plane's sum, and more outputs than a tensor core can add.

@@ -212,7 +212,8 @@ __global__ void __launch_bounds__(prepare_threads) step_rows(const __grid_consta
   for (int64_t index = blockIdx.x; index < launch.n_rows; index += gridDim.x) {
     const SynapseMembers& s = synapse_of(launch, index, [](const SynapseMembers& each) { return each.first_row; });
     const int64_t n = index - s.first_row;
-    const bool steps_bias = s.bias.gradient && threadIdx.x == 0;
+    // By a thread that has no weights if there are fewer than 1,021: the others need not wait for it.
+    const bool steps_bias = s.bias.gradient && threadIdx.x == prepare_threads - 1;
     if (s.is_f64) {
       if (steps_bias)
         step_element<rule, double>(constants_of<double>(*launch.state, launch.rates, s.bias.factors), s.bias, n);

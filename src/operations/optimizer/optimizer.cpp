@@ -199,7 +199,7 @@ void Optimizer::list_synapse(Synapse& synapse) {
   s.table_planes = static_cast<uint8_t*>(synapse.table_planes().data);
   s.rows_planes = static_cast<uint8_t*>(synapse.rows_planes().data);
   s.table_words = SynapseSpec::even_words(spec.n_inputs);
-  s.table_groups = spec.table_pitch() / 8;
+  s.table_groups = SynapseSpec::padded_columns(spec.n_outputs) / 8;
   s.rows_words = spec.table_pitch() / 32;
   s.rows_groups = SynapseSpec::padded_columns(spec.n_inputs) / 8;
   s.is_f64 = spec.dtype == SYNFIRE_DTYPE_F64 ? 1 : 0;

@@ -222,8 +222,9 @@ void enqueue_exact(const SynapseForward& op, Launcher& launcher) {
                                      n_outputs,
                                      as_bits(op.input, op.converted, op.extents, launcher),
                                      data_of<const int32_t>(op.table),
-                                     data_of<const uint8_t>(op.planes),
                                      spec.table_pitch(),
+                                     data_of<const uint8_t>(op.planes),
+                                     SynapseSpec::even_words(spec.n_inputs),
                                      data_of<const int32_t>(op.grid),
                                      data_of<const int32_t>(op.bias_on_grid),
                                      rows_of<float>(op.output, n_outputs),
@@ -282,9 +283,11 @@ void enqueue_exact(const SynapseWeightGradient& op, Launcher& launcher) {
   const int64_t n_multiprocessors = launcher.gpu().n_multiprocessors;
 
   enqueue(Fill{op.total, 0}, launcher);
-  const int64_t across = pieces(n_outputs, 32);
+  const int width =
+      (n_outputs | gradients.pitch) % 4 == 0 && reinterpret_cast<uintptr_t>(gradients.data) % 16 == 0 ? 4 : 1;
+  const int64_t across = pieces(n_outputs, 32 * width);
   const int64_t rows_per_piece = std::max<int64_t>(64, pieces(rows.count() * across, 8 * n_multiprocessors));
-  launcher.launch(largest_kernel(), one_each(across * pieces(rows.count(), rows_per_piece), largest_threads),
+  launcher.launch(largest_kernel(width), one_each(across * pieces(rows.count(), rows_per_piece), largest_threads),
                   LargestLaunch{rows, gradients, largest, rows_per_piece});
   launcher.launch(gradient_planes_kernel(n_planes),
                   one_each(n_words * pieces(n_outputs, planes_outputs), planes_threads),
@@ -301,11 +304,12 @@ void enqueue_exact(const SynapseWeightGradient& op, Launcher& launcher) {
                               : pieces(n_outputs, select_tile_outputs) * pieces(spec.n_inputs, select_tile_inputs);
   const int64_t n_splits = std::max<int64_t>(1, n_multiprocessors / n_tiles);
   const int64_t words_per_piece = std::clamp<int64_t>(2 * pieces(n_words, 2 * n_splits), 8, int64_t{1} << 17);
-  Grid grid = one_each(n_tiles * pieces(n_words, words_per_piece), weight_product_threads);
+  Grid grid =
+      one_each(n_tiles * pieces(n_words, words_per_piece), groups ? weight_group_threads : weight_product_threads);
   if (groups) grid.shared_bytes = weight_group_stages * weight_group_stage_bytes;
   launcher.launch(weight_product_kernel(product, n_planes), grid,
-                  WeightProductLaunch{n_outputs, spec.n_inputs, planes, padded_outputs / 8, n_words,
-                                      data_of<const uint32_t>(op.packed), pitch, words_per_piece, total});
+                  WeightProductLaunch{n_outputs, spec.n_inputs, planes, n_words, data_of<const uint32_t>(op.packed),
+                                      pitch, words_per_piece, total});
   launcher.launch(
       finish_weights_kernel(), one_each(n_outputs * pieces(spec.n_inputs, finish_threads), finish_threads),
       FinishWeightsLaunch{n_outputs, spec.n_inputs, total, bias_total, pitch, largest, data_of<const uint32_t>(op.mask),
@@ -328,14 +332,13 @@ void enqueue_exact(const SynapseInputGradient& op, Launcher& launcher) {
   const BytesProduct product = groups         ? BytesProduct::groups
                                : tensor_cores ? BytesProduct::warps
                                               : BytesProduct::integers;
-  launcher.launch(
-      input_product_kernel(product),
-      groups ? grid_of_groups(rows.count(), spec.n_inputs, input_group_threads, shared_bytes, launcher)
-             : one_each(pieces(rows.count(), input_tile) * pieces(spec.n_inputs, input_tile),
-                        tensor_cores ? input_product_threads : wide_product_threads),
-      InputProductLaunch{rows, spec.n_inputs, spec.n_outputs, planes, data_of<const uint8_t>(op.planes), n_words,
-                         row_groups, SynapseSpec::padded_columns(spec.n_inputs) / 8, row_grid,
-                         rows_of<float>(op.grad_input, spec.n_inputs), op.add, kept_of<float>(op.kept, op.extents)});
+  launcher.launch(input_product_kernel(product),
+                  groups ? grid_of_groups(rows.count(), spec.n_inputs, input_group_threads, shared_bytes, launcher)
+                         : one_each(pieces(rows.count(), input_tile) * pieces(spec.n_inputs, input_tile),
+                                    tensor_cores ? input_product_threads : wide_product_threads),
+                  InputProductLaunch{rows, spec.n_inputs, spec.n_outputs, planes, data_of<const uint8_t>(op.planes),
+                                     n_words, row_groups, row_grid, rows_of<float>(op.grad_input, spec.n_inputs),
+                                     op.add, kept_of<float>(op.kept, op.extents)});
 }
 
 // ---- weights on their grid ------------------------------------------------------------------------------------------
@@ -358,7 +361,7 @@ void enqueue_planes(const PrepareSynapse& op, Launcher& launcher) {
                                       spec.rows_pitch(),
                                       data_of<uint8_t>(op.table_planes),
                                       SynapseSpec::even_words(spec.n_inputs),
-                                      spec.table_pitch() / 8,
+                                      SynapseSpec::padded_columns(spec.n_outputs) / 8,
                                       data_of<uint8_t>(op.rows_planes),
                                       spec.table_pitch() / 32,
                                       SynapseSpec::padded_columns(spec.n_inputs) / 8};

@@ -61,11 +61,13 @@ __global__ void __launch_bounds__(small_threads) small_tiles(const __grid_consta
   __shared__ int32_t found[n_warps][3][n_parts * 4][32];
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
   const int r = lane / 4, c = lane % 4;
-  const int64_t active = launch.rows.active(), n_rows = launch.rows.count(), groups = launch.table_pitch / 8;
+  const int64_t active = launch.rows.active(), n_rows = launch.rows.count();
   const int64_t across = (launch.n_outputs + small_tile - 1) / small_tile,
                 n_pieces = (n_rows + small_tile - 1) / small_tile * across;
   for (int64_t piece = blockIdx.x; piece < n_pieces; piece += gridDim.x) {
     const int64_t first_row = piece / across * small_tile, first_output = piece % across * small_tile;
+    const uint8_t* const columns =
+        launch.planes + operations::right_fragment(0, first_output / 8, 0, 3, launch.plane_words);
     __syncwarp();
     const uint32_t *words[2], *masks[2] = {};
     for (int half = 0; half < 2; ++half) {
@@ -81,8 +83,7 @@ __global__ void __launch_bounds__(small_threads) small_tiles(const __grid_consta
       for (int plane = 0; plane < 3; ++plane)
 #pragma unroll
         for (int j = 0; j < n_parts; ++j)
-          weights[plane][j] = right_part(launch.planes + ((word * 3 + plane) * groups + first_output / 8 + j) *
-                                                             operations::right_bytes);
+          weights[plane][j] = right_part(columns + ((word * 3 + plane) * 8 + j) * operations::right_bytes);
       uint32_t low = words[0] ? words[0][word] : 0, high = words[1] ? words[1][word] : 0;
       if constexpr (kept) {
         low &= masks[0][word];
@@ -132,7 +133,7 @@ __global__ void __launch_bounds__(tile_threads, 4) tiles(const __grid_constant__
   __shared__ uint2 stages[n_stages][words * 3][groups][32];
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
   const int r = lane / 4, c = lane % 4, warp_row = warp / 2, warp_column = warp % 2;
-  const int64_t active = launch.rows.active(), n_rows = launch.rows.count(), all_groups = launch.table_pitch / 8;
+  const int64_t active = launch.rows.active(), n_rows = launch.rows.count();
   const int64_t across = (launch.n_outputs + tile_columns - 1) / tile_columns,
                 n_tiles = (n_rows + tile_rows - 1) / tile_rows * across;
   const int64_t n_steps = (launch.bits.length + words - 1) / words;
@@ -155,7 +156,7 @@ __global__ void __launch_bounds__(tile_threads, 4) tiles(const __grid_constant__
         for (int i = static_cast<int>(threadIdx.x); i < words * 3 * row_pieces; i += tile_threads)
           copy16(to + i,
                  launch.planes +
-                     ((step * words * 3 + i / row_pieces) * all_groups + first_output / 8) * operations::right_bytes +
+                     operations::right_fragment(step * words, first_output / 8, i / row_pieces, 3, launch.plane_words) +
                      i % row_pieces * 16);
       }
       commit_copies();

@@ -30,10 +30,15 @@ SYNFIRE_MODEL_FN int64_t left_at(int64_t l, int64_t row, int plane, int n_planes
   return fragment * left_bytes + (row % 8 * 4 + bit % 4) * 16 + (bit / 4 % 2 * 2 + row / 8 % 2) * 4 + bit / 8;
 }
 
-// The right operand: columns in groups of 8, of which there are `column_groups`.
-SYNFIRE_MODEL_FN int64_t right_at(int64_t l, int64_t column, int plane, int n_planes, int64_t column_groups) {
-  const int64_t bit = l % 32, fragment = (l / 32 * n_planes + plane) * column_groups + column / 8;
-  return fragment * right_bytes + bit / 4 % 2 * 128 + (column % 8 * 4 + bit % 4) * 4 + bit / 8;
+// The right operand: 64 columns at a time, of which all `n_words` words are together, so that a block copies its
+// columns at once. Where the fragment of a word and of a group of 8 columns begins.
+SYNFIRE_MODEL_FN int64_t right_fragment(int64_t word, int64_t group, int plane, int n_planes, int64_t n_words) {
+  return (((group / 8 * n_words + word) * n_planes + plane) * 8 + group % 8) * right_bytes;
+}
+SYNFIRE_MODEL_FN int64_t right_at(int64_t l, int64_t column, int plane, int n_planes, int64_t n_words) {
+  const int64_t bit = l % 32;
+  return right_fragment(l / 32, column / 8, plane, n_planes, n_words) + bit / 4 % 2 * 128 +
+         (column % 8 * 4 + bit % 4) * 4 + bit / 8;
 }
 
 SYNFIRE_MODEL_FN uint32_t byte_of(int32_t value, int plane) {
@@ -51,11 +56,10 @@ SYNFIRE_MODEL_FN int32_t left_value(const uint8_t* planes, int64_t l, int64_t ro
     bytes |= static_cast<uint32_t>(planes[left_at(l, row, plane, n_planes, row_groups)]) << (8 * plane);
   return signed_value(bytes, n_planes);
 }
-SYNFIRE_MODEL_FN int32_t right_value(const uint8_t* planes, int64_t l, int64_t column, int n_planes,
-                                     int64_t column_groups) {
+SYNFIRE_MODEL_FN int32_t right_value(const uint8_t* planes, int64_t l, int64_t column, int n_planes, int64_t n_words) {
   uint32_t bytes = 0;
   for (int plane = 0; plane < n_planes; ++plane)
-    bytes |= static_cast<uint32_t>(planes[right_at(l, column, plane, n_planes, column_groups)]) << (8 * plane);
+    bytes |= static_cast<uint32_t>(planes[right_at(l, column, plane, n_planes, n_words)]) << (8 * plane);
   return signed_value(bytes, n_planes);
 }
 

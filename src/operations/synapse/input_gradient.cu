@@ -122,10 +122,10 @@ __global__ void __launch_bounds__(planes_threads) input_planes(const __grid_cons
         s32 grids[4];
         load_grids(launch.grid, first + i * 64 + of_row, n_outputs, grids);
         int4 values;
-        values.x = on_grid(part.at[i][0], grid - grids[0]);
-        values.y = on_grid(part.at[i][1], grid - grids[1]);
-        values.z = on_grid(part.at[i][2], grid - grids[2]);
-        values.w = on_grid(part.at[i][3], grid - grids[3]);
+        values.x = GridScale(grid - grids[0])(part.at[i][0]);
+        values.y = GridScale(grid - grids[1])(part.at[i][1]);
+        values.z = GridScale(grid - grids[2])(part.at[i][2]);
+        values.w = GridScale(grid - grids[3])(part.at[i][3]);
         *reinterpret_cast<int4*>(&tile[in_tile][i * 64 + of_row]) = row ? values : make_int4(0, 0, 0, 0);
       }
       __syncthreads();
@@ -186,9 +186,7 @@ __global__ void __launch_bounds__(input_product_threads, 2)
                      i % of_left * 16);
         for (int i = static_cast<int>(threadIdx.x); i < 3 * of_right; i += input_product_threads)
           copy16(reinterpret_cast<uint4*>(&to.right[0][0][0]) + i,
-                 launch.right +
-                     ((step * 3 + i / of_right) * launch.column_groups + first_input / 8) * operations::right_bytes +
-                     i % of_right * 16);
+                 launch.right + operations::right_fragment(step, first_input / 8, 0, 3, n_steps) + i * 16);
       }
       commit_copies();
     };
@@ -262,7 +260,7 @@ __global__ void __launch_bounds__(wide_product_threads)
       for (int i = static_cast<int>(threadIdx.x); i < depth * input_tile; i += wide_product_threads) {
         const int l = i / input_tile, at = i % input_tile;
         left[l][at] = operations::left_value(launch.left, n + l, first_row + at, 3, launch.row_groups);
-        right[l][at] = operations::right_value(launch.right, n + l, first_input + at, 3, launch.column_groups);
+        right[l][at] = operations::right_value(launch.right, n + l, first_input + at, 3, launch.n_words);
       }
       __syncthreads();
       for (int l = 0; l < depth; ++l)

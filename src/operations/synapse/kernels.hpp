@@ -135,8 +135,9 @@ struct SpikeProductLaunch {
   int64_t n_inputs, n_outputs;
   RowArray<const uint32_t> bits;  // words; what the last of a row has beyond K is not looked at
   const int32_t* table;           // gather
-  const uint8_t* planes;          // the others
-  int64_t table_pitch;            // also columns of the planes
+  int64_t table_pitch;
+  const uint8_t* planes;  // the others
+  int64_t plane_words;
   const int32_t *grid, *bias;
   RowArray<float> output;
   KeptArray<float> kept;
@@ -147,7 +148,8 @@ const void* spike_product_kernel(SpikeProduct product, bool kept);
 
 // ---- exact gradients of weights -------------------------------------------------------------------------------------
 
-// The largest magnitude of each output, as bits; `largest` is 0 before. A block has 32 outputs and rows_per_piece rows.
+// The largest magnitude of each output, as bits; `largest` is 0 before. A block has rows_per_piece rows, and 32
+// outputs, or 128 (width 4) where all rows begin at a multiple of 16 bytes.
 inline constexpr int largest_threads = 256;
 struct LargestLaunch {
   SequenceRows rows;
@@ -155,7 +157,7 @@ struct LargestLaunch {
   uint32_t* largest;
   int64_t rows_per_piece;
 };
-const void* largest_kernel();
+const void* largest_kernel(int width);
 
 // Gradients on the grids of their outputs as byte planes, of which there are 3 (24 bits) or 4: the right operand of a
 // sum over rows. A block has 32 rows of 64 outputs. Adds those of the bias, which is 0 before.
@@ -188,13 +190,13 @@ const void* pack_kept_kernel();
 // and 128 inputs) or by selecting (32 and 64). Warpgroups take three planes. The rows are shared among pieces of
 // words_per_piece words, an even number.
 enum class BytesProduct : int32_t { integers, warps, groups };
-inline constexpr int weight_product_threads = 256;
+inline constexpr int weight_product_threads = 256, weight_group_threads = 288;
 inline constexpr int weight_tile_outputs = 64, weight_tile_inputs = 128;
 inline constexpr int select_tile_outputs = 32, select_tile_inputs = 64;
 struct WeightProductLaunch {
   int64_t n_outputs, n_inputs;
   const uint8_t* planes;
-  int64_t column_groups, n_words;
+  int64_t n_words;
   const uint32_t* packed;  // words of 32 rows, [n_words, pitch]
   int64_t pitch;
   int64_t words_per_piece;
@@ -259,7 +261,7 @@ struct InputProductLaunch {
   SequenceRows rows;
   int64_t n_inputs, n_outputs;
   const uint8_t *left, *right;
-  int64_t n_words, row_groups, column_groups;
+  int64_t n_words, row_groups;
   const int32_t* row_grid;
   RowArray<float> grad_input;
   bool add;

@@ -86,7 +86,8 @@ __device__ __forceinline__ void prepare_tile(const PrepareTableLaunch& launch, i
 
 // Writes 8 bytes of each plane: those of the unit's column and of 8 of its 32 terms.
 template <class Weight>
-__device__ __forceinline__ void write_planes(uint8_t* planes, int64_t unit, int64_t groups, Weight weight) {
+__device__ __forceinline__ void write_planes(uint8_t* planes, int64_t unit, int64_t words, int64_t groups,
+                                             Weight weight) {
   const int lane = static_cast<int>(unit % 32), c = lane % 4;
   const int64_t group = unit / 32 % groups, word = unit / 32 / groups, column = group * 8 + lane / 4;
   int32_t low[4], high[4];
@@ -100,8 +101,7 @@ __device__ __forceinline__ void write_planes(uint8_t* planes, int64_t unit, int6
   bytes_of_planes(high, high_bytes);
 #pragma unroll
   for (int plane = 0; plane < 3; ++plane) {
-    auto* const to =
-        reinterpret_cast<uint32_t*>(planes + ((word * 3 + plane) * groups + group) * operations::right_bytes);
+    auto* const to = reinterpret_cast<uint32_t*>(planes + operations::right_fragment(word, group, plane, 3, words));
     to[lane] = low_bytes[plane];
     to[32 + lane] = high_bytes[plane];
   }
@@ -114,9 +114,10 @@ __device__ __forceinline__ void prepare_unit(const PreparePlanesLaunch& launch, 
   };
   const int64_t of_table = launch.table_planes ? launch.table_words * launch.table_groups * 32 : 0;
   if (unit < of_table)
-    write_planes(launch.table_planes, unit, launch.table_groups, [&](int64_t k, int64_t n) { return weight(n, k); });
+    write_planes(launch.table_planes, unit, launch.table_words, launch.table_groups,
+                 [&](int64_t k, int64_t n) { return weight(n, k); });
   else
-    write_planes(launch.rows_planes, unit - of_table, launch.rows_groups, weight);
+    write_planes(launch.rows_planes, unit - of_table, launch.rows_words, launch.rows_groups, weight);
 }
 
 }  // namespace

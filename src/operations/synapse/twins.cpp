@@ -133,11 +133,11 @@ const void* prepare_planes_kernel() {
     for (int plane = 0; plane < 3; ++plane) {
       for (int64_t k = 0; launch.table_planes && k < launch.table_words * 32; ++k)
         for (int64_t n = 0; n < launch.table_groups * 8; ++n)
-          launch.table_planes[right_at(k, n, plane, 3, launch.table_groups)] =
+          launch.table_planes[right_at(k, n, plane, 3, launch.table_words)] =
               static_cast<uint8_t>(operations::byte_of(weight(n, k), plane));
       for (int64_t n = 0; n < launch.rows_words * 32; ++n)
         for (int64_t k = 0; k < launch.rows_groups * 8; ++k)
-          launch.rows_planes[right_at(n, k, plane, 3, launch.rows_groups)] =
+          launch.rows_planes[right_at(n, k, plane, 3, launch.rows_words)] =
               static_cast<uint8_t>(operations::byte_of(weight(n, k), plane));
     }
   });
@@ -157,7 +157,7 @@ const void* spike_product_kernel(SpikeProduct product, bool kept) {
         for (int64_t k = 0; k < launch.n_inputs; ++k) {
           if (!is_set(launch.bits.row(at), k) || !is_kept(launch.kept, at.b, k)) continue;
           sum += product == SpikeProduct::gather ? launch.table[k * launch.table_pitch + n]
-                                                 : right_value(launch.planes, k, n, 3, launch.table_pitch / 8);
+                                                 : right_value(launch.planes, k, n, 3, launch.plane_words);
         }
         const float scale = model::power_of_two(launch.grid[n]);
         output = kept ? model::from_grid_of_kept(static_cast<float>(sum), scale, *launch.kept.scale,
@@ -170,8 +170,8 @@ const void* spike_product_kernel(SpikeProduct product, bool kept) {
 
 // ---- exact gradients of weights -------------------------------------------------------------------------------------
 
-const void* largest_kernel() {
-  return twin<LargestLaunch>({}, [](const LargestLaunch& launch) {
+const void* largest_kernel(int width) {
+  return twin<LargestLaunch>({width}, [](const LargestLaunch& launch) {
     for_each_row(launch.rows, [&](RowIndex at, int64_t) {
       for (int64_t n = 0; n < launch.gradients.length; ++n)
         launch.largest[n] =
@@ -189,7 +189,7 @@ const void* gradient_planes_kernel(int n_planes) {
         const int32_t value =
             model::on_grid(launch.gradients.row(at)[n], gradient_grid(launch.largest[n], n_planes == 4));
         for (int plane = 0; plane < n_planes; ++plane)
-          launch.planes[right_at(m, n, plane, n_planes, launch.column_groups)] =
+          launch.planes[right_at(m, n, plane, n_planes, launch.n_words)] =
               static_cast<uint8_t>(operations::byte_of(value, plane));
         if (launch.bias_total) launch.bias_total[n] += value;
       }
@@ -216,7 +216,7 @@ const void* weight_product_kernel(BytesProduct product, int n_planes) {
     std::vector<int32_t> values(static_cast<size_t>(launch.n_words * 32));
     for (int64_t n = 0; n < launch.n_outputs; ++n) {
       for (int64_t m = 0; m < launch.n_words * 32; ++m)
-        values[static_cast<size_t>(m)] = right_value(launch.planes, m, n, n_planes, launch.column_groups);
+        values[static_cast<size_t>(m)] = right_value(launch.planes, m, n, n_planes, launch.n_words);
       for (int64_t k = 0; k < launch.n_inputs; ++k)
         for (int64_t m = 0; m < launch.n_words * 32; ++m)
           if ((launch.packed[m / 32 * launch.pitch + k] >> m % 32 & 1u) != 0)
@@ -300,8 +300,7 @@ const void* input_product_kernel(BytesProduct product) {
     std::vector<int64_t> weights(static_cast<size_t>(launch.n_outputs * launch.n_inputs));
     for (int64_t n = 0; n < launch.n_outputs; ++n)
       for (int64_t k = 0; k < launch.n_inputs; ++k)
-        weights[static_cast<size_t>(n * launch.n_inputs + k)] =
-            right_value(launch.right, n, k, 3, launch.column_groups);
+        weights[static_cast<size_t>(n * launch.n_inputs + k)] = right_value(launch.right, n, k, 3, launch.n_words);
     std::vector<int64_t> sums(static_cast<size_t>(launch.n_inputs));
     for (int64_t m = 0; m < launch.rows.count(); ++m) {
       const RowIndex at = row_index(m, launch.rows.batch);

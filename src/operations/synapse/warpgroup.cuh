@@ -55,8 +55,10 @@ __device__ __forceinline__ void begin_products() {
 __device__ __forceinline__ void commit_products() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
+// Waits until at most the last n commits are not complete.
+template <int n = 0>
 __device__ __forceinline__ void wait_products() {
-  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(n) : "memory");
 }
 
 __device__ __forceinline__ void keep_operand(uint32_t (&left)[4]) {

@@ -19,20 +19,16 @@ inline constexpr int plane_bytes = 32 * warpgroup_columns;  // of a word of the 
 
 extern __shared__ __align__(128) uint8_t shared[];
 
-// Copies three planes of 64 columns, of all words, to shared memory, where they stay. Groups of 8 columns that there
-// are not are left as they are: nobody reads their sums. By all threads; returns when all is there.
-__device__ __forceinline__ void load_columns(const uint8_t* planes, int64_t n_words, int64_t first_group,
-                                             int64_t n_groups) {
+// Copies three planes of 64 columns, of all words, to shared memory, where they stay. By all threads; returns when all
+// is there.
+__device__ __forceinline__ void load_columns(const uint8_t* planes, int64_t n_words, int64_t first_column) {
   __shared__ Arrivals arrivals;
   if (threadIdx.x == 0) arrivals.initialize(1);
   __syncthreads();
-  if (threadIdx.x < 32) {
-    const int64_t groups = n_groups - first_group < 8 ? n_groups - first_group : 8;
-    const auto bytes = static_cast<uint32_t>(groups * operations::right_bytes);
-    if (threadIdx.x == 0) arrivals.expect(static_cast<uint32_t>(n_words) * 3 * bytes);
-    __syncwarp();
-    for (int64_t i = threadIdx.x; i < n_words * 3; i += 32)
-      arrivals.copy(shared + i * plane_bytes, planes + (i * n_groups + first_group) * operations::right_bytes, bytes);
+  if (threadIdx.x == 0) {
+    const auto bytes = static_cast<uint32_t>(n_words) * 3 * plane_bytes;
+    arrivals.expect(bytes);
+    arrivals.copy(shared, planes + operations::right_fragment(0, first_column / 8, 0, 3, n_words), bytes);
   }
   arrivals.wait(0);
 }
@@ -74,7 +70,7 @@ __global__ void __launch_bounds__(spike_group_threads, 1)
     else
       column.bias[i % 2] = exists ? launch.bias[n] : 0;
   }
-  load_columns(launch.planes, (n_words + 1) / 2 * 2, first_output / 8, launch.table_pitch / 8);
+  load_columns(launch.planes, launch.plane_words, first_output);
   const bool pairs = (launch.output.pitch | launch.output.length) % 2 == 0 &&
                      reinterpret_cast<uintptr_t>(launch.output.data) % sizeof(float2) == 0;
   const int64_t n_tiles = (n_rows + warpgroup_rows - 1) / warpgroup_rows,
@@ -201,12 +197,12 @@ __global__ void __launch_bounds__(spike_group_threads, 1)
 // ---- spikes times gradients -----------------------------------------------------------------------------------------
 
 // Two warpgroups have 64 inputs x 64 outputs each. Planes and spikes of 64 rows at a time pass through shared memory,
-// three ahead; the first thread copies them.
-__global__ void __launch_bounds__(weight_product_threads, 1)
+// which one more warp fills.
+__global__ void __launch_bounds__(weight_group_threads, 1)
     weight_groups(const __grid_constant__ WeightProductLaunch launch) {
   wait_for_previous();
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  constexpr int words = 2, n_stages = weight_group_stages, n_groups = weight_product_threads / warpgroup_threads;
+  constexpr int words = 2, n_stages = weight_group_stages, n_groups = weight_group_threads / warpgroup_threads;
   struct Stage {
     uint8_t planes[words][3][plane_bytes];
     uint32_t spikes[words][weight_tile_inputs];
@@ -214,46 +210,44 @@ __global__ void __launch_bounds__(weight_product_threads, 1)
   static_assert(sizeof(Stage) == weight_group_stage_bytes);
   Stage* const stages = reinterpret_cast<Stage*>(shared);
   __shared__ Arrivals filled[n_stages], emptied[n_stages];
-  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
-  const int r = lane / 4, c = lane % 4;
   if (threadIdx.x == 0)
     for (int i = 0; i < n_stages; ++i) {
       filled[i].initialize(1);
-      emptied[i].initialize(n_groups);
+      emptied[i].initialize(n_groups * 4);
     }
   __syncthreads();
-  uint32_t copied = 0, used = 0;  // steps
+  uint32_t at = 0;  // steps so far
   const int64_t n_pieces = pieces_of(launch, weight_tile_inputs);
+  if (threadIdx.x >= n_groups * warpgroup_threads) {
+    if (threadIdx.x % 32 != 0) return;
+    for (int64_t index = blockIdx.x; index < n_pieces; index += gridDim.x) {
+      const WeightPiece piece(launch, index, weight_tile_inputs);
+      const uint8_t* planes =
+          launch.planes + operations::right_fragment(piece.first_word, piece.first_output / 8, 0, 3, launch.n_words);
+      const uint32_t* spikes = launch.packed + piece.first_word * launch.pitch + piece.first_input;
+      for (int64_t step = 0; step < piece.n_words / words; ++step, ++at) {
+        const uint32_t stage = at % n_stages;
+        if (at >= n_stages) emptied[stage].wait((at / n_stages - 1) % 2);
+        Stage& to = stages[stage];
+        filled[stage].expect(sizeof(Stage));
+        filled[stage].copy(to.planes, planes, sizeof to.planes);
+        planes += sizeof to.planes;
+        for (int w = 0; w < words; ++w) {
+          filled[stage].copy(to.spikes[w], spikes, sizeof to.spikes[w]);
+          spikes += launch.pitch;
+        }
+      }
+    }
+    return;
+  }
+  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
+  const int r = lane / 4, c = lane % 4;
   for (int64_t index = blockIdx.x; index < n_pieces; index += gridDim.x) {
     const WeightPiece piece(launch, index, weight_tile_inputs);
-    const int64_t n_steps = piece.n_words / words;
-    const auto load = [&](int64_t step) {
-      if (threadIdx.x != 0 || step >= n_steps) return;
-      const uint32_t stage = copied % n_stages;
-      if (copied >= n_stages) emptied[stage].wait((copied / n_stages - 1) % 2);
-      ++copied;
-      Stage& to = stages[stage];
-      const int64_t word = piece.first_word + step * words;
-      filled[stage].expect(sizeof(Stage));
-      const uint8_t* planes =
-          launch.planes + (word * 3 * launch.column_groups + piece.first_output / 8) * operations::right_bytes;
-#pragma unroll
-      for (int i = 0; i < words * 3; ++i) {
-        filled[stage].copy(to.planes[0][0] + i * plane_bytes, planes, plane_bytes);
-        planes += launch.column_groups * operations::right_bytes;
-      }
-#pragma unroll
-      for (int w = 0; w < words; ++w)
-        filled[stage].copy(to.spikes[w], launch.packed + (word + w) * launch.pitch + piece.first_input,
-                           sizeof to.spikes[w]);
-    };
     int32_t sums[3][32] = {};
-#pragma unroll
-    for (int step = 0; step < n_stages - 1; ++step) load(step);
-    for (int64_t step = 0; step < n_steps; ++step) {
-      const uint32_t stage = used % n_stages;
-      filled[stage].wait(used / n_stages % 2);
-      ++used;
+    for (int64_t step = 0; step < piece.n_words / words; ++step, ++at) {
+      const uint32_t stage = at % n_stages;
+      filled[stage].wait(at / n_stages % 2);
       const Stage& now = stages[stage];
       uint32_t spikes[words][4];
 #pragma unroll
@@ -270,12 +264,10 @@ __global__ void __launch_bounds__(weight_product_threads, 1)
         multiply<false, true>(sums[2], spikes[w], planes + (w * 3 + 2) * apart);
       }
       commit_products();
-      load(step + n_stages - 1);
-      __syncwarp();
       wait_products();
 #pragma unroll
       for (int w = 0; w < words; ++w) keep_operand(spikes[w]);
-      if (threadIdx.x % warpgroup_threads == 0) emptied[stage].arrive();
+      if (lane == 0) emptied[stage].arrive();  // every warp has read its part
     }
 #pragma unroll
     for (int i = 0; i < 32; ++i) {
@@ -301,7 +293,7 @@ __global__ void __launch_bounds__(input_group_threads, 1)
   const int64_t n_rows = launch.rows.count(), n_words = launch.n_words;
   const int64_t across = (launch.n_inputs + warpgroup_columns - 1) / warpgroup_columns,
                 first_input = blockIdx.x % across * warpgroup_columns;
-  load_columns(launch.right, n_words, first_input / 8, launch.column_groups);
+  load_columns(launch.right, n_words, first_input);
   uint4* const ring = reinterpret_cast<uint4*>(shared + n_words * 3 * plane_bytes) + threadIdx.x;
   const auto in_ring = [&](uint32_t stage, int p) -> uint4& { return ring[(stage * 3 + p) * input_group_threads]; };
   const int64_t n_tiles = (n_rows + warpgroup_rows - 1) / warpgroup_rows,
@@ -333,9 +325,8 @@ __global__ void __launch_bounds__(input_group_threads, 1)
   uint32_t stage = 0;
   for (int64_t tile = first_tile; tile < n_tiles; tile += stride) {
     int32_t sums[n_weights][32] = {};  // of the products with the weights 2^0, 2^8 .. 2^32
-    for (int64_t word = 0; word < n_words; ++word) {
+    const auto multiply_word = [&](int64_t word, uint32_t(&left)[3][4]) {
       wait_copies<n_stages - 2>();
-      uint32_t left[3][4];
 #pragma unroll
       for (int p = 0; p < 3; ++p) {
         const uint4 found = in_ring(stage, p);
@@ -348,21 +339,39 @@ __global__ void __launch_bounds__(input_group_threads, 1)
       const uint64_t planes = right_operand(shared + word * 3 * plane_bytes);
       constexpr uint64_t step = plane_bytes >> 4;
       begin_products();
+      // Products into the same sums follow each other as late as possible.
       multiply<false, false>(sums[0], left[0], planes);
       multiply<false, false>(sums[1], left[0], planes + step);
       multiply<false, true>(sums[2], left[0], planes + 2 * step);
+      multiply<false, true>(sums[3], left[1], planes + 2 * step);
       multiply<false, false>(sums[1], left[1], planes);
       multiply<false, false>(sums[2], left[1], planes + step);
-      multiply<false, true>(sums[3], left[1], planes + 2 * step);
-      multiply<true, false>(sums[2], left[2], planes);
-      multiply<true, false>(sums[3], left[2], planes + step);
       multiply<true, true>(sums[4], left[2], planes + 2 * step);
+      multiply<true, false>(sums[3], left[2], planes + step);
+      multiply<true, false>(sums[2], left[2], planes);
       commit_products();
-      copy();
-      wait_products();
+    };
+    const auto keep = [](uint32_t(&left)[3][4]) {
 #pragma unroll
       for (int p = 0; p < 3; ++p) keep_operand(left[p]);
+    };
+    // The products of a word begin before those of the word before have ended.
+    uint32_t even[3][4] = {}, odd[3][4] = {};
+    for (int64_t word = 0; word < n_words; word += 2) {
+      multiply_word(word, even);
+      wait_products<1>();
+      keep(odd);
+      copy();
+      if (word + 1 < n_words) {
+        multiply_word(word + 1, odd);
+        wait_products<1>();
+        keep(even);
+        copy();
+      }
     }
+    wait_products();
+    keep(even);
+    keep(odd);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int64_t m = tile * warpgroup_rows + warp * 16 + 8 * half + r;

@@ -32,21 +32,36 @@ class Rows {
     const RowIndex at = row_index(m, rows_.batch);
     return at.b < active_ ? array_.row(at) : nullptr;
   }
-  // Element n of every `step`th row from `first` on, or 0: all loads at once, behind all branches.
-  template <int count>
-  __device__ __forceinline__ void load(int64_t first, int step, int64_t n, float (&elements)[count]) const {
-    if (whole_ && first + (count - 1) * step < count_) {
-      const float* const from = array_.data + first * array_.length + n;
+  // `width` elements from n on of every `step`th row from `first` on, as long as it is before `end`; else 0. All loads
+  // at once, behind all branches.
+  template <int count, int width>
+  __device__ __forceinline__ void load(int64_t first, int step, int64_t end, int64_t n,
+                                       float (&elements)[count][width]) const {
+    const float* from[count];
+    if (whole_ && first + (count - 1) * step < (end < count_ ? end : count_)) {
+      from[0] = array_.data + first * array_.length + n;
       const int64_t apart = step * array_.length;
 #pragma unroll
-      for (int i = 0; i < count; ++i) elements[i] = from[i * apart];
-      return;
+      for (int i = 1; i < count; ++i) from[i] = from[i - 1] + apart;
+    } else {
+#pragma unroll
+      for (int i = 0; i < count; ++i) {
+        const float* const row = first + i * step < end ? (*this)(first + i * step) : nullptr;
+        from[i] = row ? row + n : nullptr;
+      }
     }
-    const float* from[count];
 #pragma unroll
-    for (int i = 0; i < count; ++i) from[i] = (*this)(first + i * step);
-#pragma unroll
-    for (int i = 0; i < count; ++i) elements[i] = from[i] ? from[i][n] : 0.0f;
+    for (int i = 0; i < count; ++i) {
+      if constexpr (width == 4) {
+        const float4 four = from[i] ? *reinterpret_cast<const float4*>(from[i]) : make_float4(0, 0, 0, 0);
+        elements[i][0] = four.x;
+        elements[i][1] = four.y;
+        elements[i][2] = four.z;
+        elements[i][3] = four.w;
+      } else {
+        elements[i][0] = from[i] ? *from[i] : 0.0f;
+      }
+    }
   }
 
  private:
@@ -58,43 +73,43 @@ class Rows {
 
 // ---- largest magnitudes ---------------------------------------------------------------------------------------------
 
+// A thread has `width` neighbouring outputs, and a warp 32 times as many.
+template <int width>
 __global__ void __launch_bounds__(largest_threads) find_largest(const __grid_constant__ LargestLaunch launch) {
   wait_for_previous();
-  constexpr int n_warps = largest_threads / 32;
-  __shared__ uint32_t found[n_warps][32];
+  constexpr int n_warps = largest_threads / 32, at_once = width == 4 ? 4 : 8;
+  __shared__ uint32_t found[n_warps][32 * width];
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
   const Rows rows(launch.rows, launch.gradients);
   const int64_t n_rows = launch.rows.count(), n_outputs = launch.gradients.length;
-  const int64_t across = (n_outputs + 31) / 32,
+  const int64_t across = (n_outputs + 32 * width - 1) / (32 * width),
                 n_pieces = across * ((n_rows + launch.rows_per_piece - 1) / launch.rows_per_piece);
   for (int64_t piece = blockIdx.x; piece < n_pieces; piece += gridDim.x) {
-    const int64_t n = piece % across * 32 + lane, first = piece / across * launch.rows_per_piece;
+    const int64_t n = (piece % across * 32 + lane) * width, first = piece / across * launch.rows_per_piece;
     const int64_t end = first + launch.rows_per_piece < n_rows ? first + launch.rows_per_piece : n_rows;
-    uint32_t largest = 0;
+    uint32_t largest[width] = {};
     if (n < n_outputs) {
-      constexpr int at_once = 8;
-      int64_t m = first + warp;
-      for (; m + (at_once - 1) * n_warps < end; m += at_once * n_warps) {
-        float gradients[at_once];
-        rows.load(m, n_warps, n, gradients);
+      for (int64_t m = first + warp; m < end; m += at_once * n_warps) {
+        float gradients[at_once][width];
+        rows.load(m, n_warps, end, n, gradients);
 #pragma unroll
-        for (int i = 0; i < at_once; ++i) {
-          const uint32_t magnitude = bits_of(gradients[i]) & 0x7FFFFFFFu;
-          largest = magnitude > largest ? magnitude : largest;
-        }
-      }
-      for (; m < end; m += n_warps) {
-        const float* const row = rows(m);
-        const uint32_t magnitude = row ? bits_of(row[n]) & 0x7FFFFFFFu : 0;
-        largest = magnitude > largest ? magnitude : largest;
+        for (int i = 0; i < at_once; ++i)
+#pragma unroll
+          for (int j = 0; j < width; ++j) {
+            const uint32_t magnitude = bits_of(gradients[i][j]) & 0x7FFFFFFFu;
+            largest[j] = magnitude > largest[j] ? magnitude : largest[j];
+          }
       }
     }
     __syncthreads();  // wait until the previous ones have been read
-    found[warp][lane] = largest;
+#pragma unroll
+    for (int j = 0; j < width; ++j) found[warp][lane * width + j] = largest[j];
     __syncthreads();
-    if (warp != 0) continue;
-    for (int i = 1; i < n_warps; ++i) largest = found[i][lane] > largest ? found[i][lane] : largest;
-    if (largest != 0) atomicMax(launch.largest + n, largest);
+    for (int i = static_cast<int>(threadIdx.x); i < 32 * width; i += largest_threads) {
+      uint32_t most = 0;
+      for (int w = 0; w < n_warps; ++w) most = found[w][i] > most ? found[w][i] : most;
+      if (most != 0) atomicMax(launch.largest + piece % across * 32 * width + i, most);
+    }
   }
 }
 
@@ -115,14 +130,15 @@ __global__ void __launch_bounds__(planes_threads) gradient_planes(const __grid_c
     const int64_t word = piece / across, first = piece % across * planes_outputs, n = first + column;
     const uint32_t largest = n < n_outputs ? launch.largest[n] : 0;
     const bool counts = n < n_outputs && largest < 0x7F800000u;
-    const s32 grid = counts ? grid_of(from_bits(largest), n_planes == 4 ? largest_on_grid_32 : largest_on_grid_24) : 0;
+    const GridScale on_grid(
+        counts ? grid_of(from_bits(largest), n_planes == 4 ? largest_on_grid_32 : largest_on_grid_24) : 0);
     __syncthreads();  // wait until the previous tile has been read
     s64 sum = 0;
-    float gradients[32 / at_once] = {};
-    if (counts) rows.load(word * 32 + part, at_once, n, gradients);
+    float gradients[32 / at_once][1] = {};
+    if (counts) rows.load(word * 32 + part, at_once, word * 32 + 32, n, gradients);
 #pragma unroll
     for (int i = 0; i < 32 / at_once; ++i) {
-      const int32_t value = counts ? on_grid(gradients[i], grid) : 0;
+      const int32_t value = on_grid(gradients[i][0]);  // of 0 where nothing counts
       tile[part + i * at_once][column] = value;
       sum += value;
     }
@@ -148,8 +164,8 @@ __global__ void __launch_bounds__(planes_threads) gradient_planes(const __grid_c
 #pragma unroll
       for (int e = 0; e < 2; ++e)
         reinterpret_cast<uint32_t*>(launch.planes +
-                                    ((word * n_planes + plane) * launch.column_groups + first / 8 + group * 2 + e) *
-                                        operations::right_bytes)[h * 32 + lane] = bytes[e][plane];
+                                    operations::right_fragment(word, first / 8 + group * 2 + e, plane, n_planes,
+                                                               launch.n_words))[h * 32 + lane] = bytes[e][plane];
   }
 }
 
@@ -201,9 +217,7 @@ __global__ void __launch_bounds__(weight_product_threads, 1)
           if (i < of_planes) {
             copy16(&to.planes[0][0][0][0] + i * 4,
                    launch.planes +
-                       ((word * n_planes + i / of_plane) * launch.column_groups + piece.first_output / 8) *
-                           operations::right_bytes +
-                       i % of_plane * 16);
+                       operations::right_fragment(word, piece.first_output / 8, 0, n_planes, launch.n_words) + i * 16);
           } else {
             const int w = (i - of_planes) / of_words, at = (i - of_planes) % of_words * 4;
             copy16(&to.spikes[w][at], launch.packed + (word + w) * launch.pitch + piece.first_input + at);
@@ -282,7 +296,7 @@ __global__ void __launch_bounds__(weight_product_threads)
       __syncthreads();  // wait until the previous values have been read
       for (int i = warp; i < 32; i += weight_product_threads / 32)
         values[i][lane] =
-            operations::right_value(launch.planes, word * 32 + i, first_output + lane, n_planes, launch.column_groups);
+            operations::right_value(launch.planes, word * 32 + i, first_output + lane, n_planes, launch.n_words);
       __syncthreads();
       uint32_t spikes[inputs];
 #pragma unroll
@@ -409,8 +423,8 @@ const void* pack_kept_kernel() {
 const void* few_rows_kernel() {
   return address(few_rows);
 }
-const void* largest_kernel() {
-  return address(find_largest);
+const void* largest_kernel(int width) {
+  return width == 4 ? address(find_largest<4>) : address(find_largest<1>);
 }
 const void* gradient_planes_kernel(int n_planes) {
   return n_planes == 4 ? address(gradient_planes<4>) : address(gradient_planes<3>);
