@@ -1,4 +1,4 @@
-#include "lane_sum.hpp"
+#include <synfire/model/lane_sum.hpp>
 #include "sum_gradient.hpp"
 
 #include <algorithm>
@@ -25,10 +25,10 @@ void sum(const SumGradient& op) {
     case SumKind::chunks:
       for (int64_t first = 0, chunk = 0; first < op.count; first += model::reduction_chunk, ++chunk)
         static_cast<double*>(op.output.data)[chunk] =
-            lane_sum(in + first, std::clamp<int64_t>(active - first, 0, model::reduction_chunk));
+            model::lane_sum(in + first, std::clamp<int64_t>(active - first, 0, model::reduction_chunk));
       return;
     case SumKind::total:
-      store(op, 0, lane_sum(in, op.count));
+      store(op, 0, model::lane_sum(in, op.count));
       return;
   }
 }

@@ -1,13 +1,11 @@
+#include <synfire/model/lane_sum.hpp>
 #include "kernels.hpp"
-#include "lane_sum.hpp"
 
 #include <cuda/twin.hpp>
 
 #include <algorithm>
 
 namespace synfire::cuda {
-
-using operations::lane_sum;
 
 template <class R>
 const void* reduce_batch_kernel() {
@@ -26,14 +24,14 @@ const void* reduce_chunks_kernel() {
     const int64_t active = launch.active ? *launch.active : launch.count;
     for (int64_t first = 0, chunk = 0; first < launch.count; first += model::reduction_chunk, ++chunk)
       launch.output[chunk] =
-          lane_sum(launch.input + first, std::clamp<int64_t>(active - first, 0, model::reduction_chunk));
+          model::lane_sum(launch.input + first, std::clamp<int64_t>(active - first, 0, model::reduction_chunk));
   });
 }
 
 template <class R>
 const void* reduce_total_kernel() {
   return twin<ReduceLaunch<R>>({}, [](const ReduceLaunch<R>& launch) {
-    const double sum = lane_sum(launch.input, launch.count);
+    const double sum = model::lane_sum(launch.input, launch.count);
     *launch.output = static_cast<R>(launch.add ? static_cast<double>(*launch.output) + sum : sum);
   });
 }

@@ -32,8 +32,8 @@ void run_as(const Loss& op, host::Launcher& launcher) {
   launcher.for_each_range(n_chunks, share, [&](int64_t begin, int64_t end) {
     for (int64_t chunk = begin; chunk < end; ++chunk) weigh_chunk(a, chunk, weights[chunk], counts[chunk]);
   });
-  const double count = lane_sum(counts, n_chunks);
-  const double divisor = divisor_of(a, lane_sum(weights, n_chunks), count, all_class_weights(a));
+  const double count = model::lane_sum(counts, n_chunks);
+  const double divisor = divisor_of(a, model::lane_sum(weights, n_chunks), count, all_class_weights(a));
 
   const host::LossKernels& kernels = SYNFIRE_SELECT_LEVEL(loss_kernels);
   std::atomic<uint64_t> n_correct{0};
@@ -45,7 +45,7 @@ void run_as(const Loss& op, host::Launcher& launcher) {
   launcher.for_each_range(n_chunks, share, [&](int64_t begin, int64_t end) {
     for (int64_t chunk = begin; chunk < end; ++chunk) sums[chunk] = sum_chunk(a, losses, chunk);
   });
-  write_results(a, lane_sum(sums, n_chunks), divisor, n_correct, static_cast<uint64_t>(count));
+  write_results(a, model::lane_sum(sums, n_chunks), divisor, n_correct, static_cast<uint64_t>(count));
 }
 
 }  // namespace

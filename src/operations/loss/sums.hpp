@@ -4,7 +4,7 @@
 
 #include "arithmetic.hpp"
 
-#include <operations/gradients/lane_sum.hpp>
+#include <synfire/model/lane_sum.hpp>
 
 #include <algorithm>
 
@@ -21,8 +21,8 @@ inline void weigh_chunk(const LossArguments& a, int64_t chunk, double& weight, d
     shares[i] = divisor_share(a, s);
     ones[i] = s.counts ? 1 : 0;
   }
-  weight = lane_sum(shares, length);
-  count = lane_sum(ones, length);
+  weight = model::lane_sum(shares, length);
+  count = model::lane_sum(ones, length);
 }
 
 template <class R>
@@ -31,7 +31,7 @@ double sum_chunk(const LossArguments& a, const R* losses, int64_t chunk) {
   const int64_t first = chunk * model::reduction_chunk;
   const int64_t length = std::min<int64_t>(a.n_samples - first, model::reduction_chunk);
   for (int64_t i = 0; i < length; ++i) values[i] = static_cast<double>(losses[first + i]);
-  return lane_sum(values, length);
+  return model::lane_sum(values, length);
 }
 
 // The weights of all classes, for the mean of squared errors.
@@ -41,9 +41,9 @@ inline double all_class_weights(const LossArguments& a) {
   for (uint64_t first = 0, chunk = 0; first < a.n_classes; first += model::reduction_chunk, ++chunk) {
     const auto length = std::min<uint64_t>(a.n_classes - first, model::reduction_chunk);
     for (uint64_t i = 0; i < length; ++i) values[i] = static_cast<double>(a.class_weights[first + i]);
-    chunks[chunk % model::reduction_lanes] += lane_sum(values, static_cast<int64_t>(length));
+    chunks[chunk % model::reduction_lanes] += model::lane_sum(values, static_cast<int64_t>(length));
   }
-  return lane_sum(chunks, model::reduction_lanes);
+  return model::lane_sum(chunks, model::reduction_lanes);
 }
 
 }  // namespace SYNFIRE_MODEL_LEVEL

@@ -115,8 +115,8 @@ Outcome<R> sample(const LossArguments& a, int32_t dtype, const LossConstants<R>&
 template <class R>
 void samples(const LossArguments& a, int32_t dtype, const double* weights, const double* counts) {
   const int64_t n_chunks = loss_chunks(a.n_samples);
-  const double count = lane_sum(counts, n_chunks);
-  const double divisor = divisor_of(a, lane_sum(weights, n_chunks), count, all_class_weights(a));
+  const double count = model::lane_sum(counts, n_chunks);
+  const double divisor = divisor_of(a, model::lane_sum(weights, n_chunks), count, all_class_weights(a));
   const LossConstants<R> k = constants_of<R>(a, factor_of(a, divisor));
   std::vector<R> losses(static_cast<size_t>(a.n_samples));
   uint64_t n_correct = 0;
@@ -128,7 +128,7 @@ void samples(const LossArguments& a, int32_t dtype, const double* weights, const
   std::vector<double> sums(static_cast<size_t>(n_chunks));
   for (int64_t chunk = 0; chunk < n_chunks; ++chunk)
     sums[static_cast<size_t>(chunk)] = sum_chunk(a, losses.data(), chunk);
-  write_results(a, lane_sum(sums.data(), n_chunks), divisor, n_correct, static_cast<uint64_t>(count));
+  write_results(a, model::lane_sum(sums.data(), n_chunks), divisor, n_correct, static_cast<uint64_t>(count));
 }
 
 void samples_of(const LossArguments& a, int32_t dtype, const double* weights, const double* counts) {

@@ -5,8 +5,8 @@
 #include "parameter_arguments.hpp"
 
 #include <host/launcher.hpp>
-#include <operations/gradients/lane_sum.hpp>
 #include <operations/synapse/synapse.hpp>
+#include <synfire/model/lane_sum.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -41,7 +41,7 @@ double squares_of_all(const OptimizerStep& op, const host::Launcher& launcher) {
   launcher.for_each_range(n_chunks, wants_threads(op), [&](int64_t begin, int64_t end) {
     for (int64_t chunk = begin; chunk < end; ++chunk) sums[chunk] = squares_of_chunk(op, chunk);
   });
-  return lane_sum(sums, n_chunks);
+  return model::lane_sum(sums, n_chunks);
 }
 
 void update_array(const OptimizerStep& op, const MemberArray& array, int64_t count, bool is_f64,

@@ -1,7 +1,7 @@
 #include "kernels.hpp"
 
 #include <cuda/twin.hpp>
-#include <operations/gradients/lane_sum.hpp>
+#include <synfire/model/lane_sum.hpp>
 
 #include <algorithm>
 
@@ -18,7 +18,7 @@ double squares(const void* data, int64_t first, int64_t count) {
     const auto value = static_cast<double>(static_cast<const R*>(data)[first + i]);
     values[i] = value * value;
   }
-  return lane_sum(values, count);
+  return model::lane_sum(values, count);
 }
 
 void sum_member(const NormLaunch& launch, const MemberGradient& member) {
@@ -64,7 +64,7 @@ const void* norm_kernel() {
   return twin<NormLaunch>({}, [](const NormLaunch& launch) {
     for (int32_t i = 0; i < launch.n_members; ++i) sum_member(launch, launch.members[i]);
     if (launch.begins_step)
-      begin_step(*launch.state, launch.rates, launch.values, lane_sum(launch.sums, launch.n_chunks));
+      begin_step(*launch.state, launch.rates, launch.values, model::lane_sum(launch.sums, launch.n_chunks));
   });
 }
 

@@ -71,7 +71,7 @@ double sum_squares(const RateLoss& op, const Rates& rates, const Launcher& launc
       work.squares[chunk] = squares.sum();
     }
   });
-  return n_chunks == 1 ? work.squares[0] : lane_sum(work.squares, n_chunks);
+  return n_chunks == 1 ? work.squares[0] : model::lane_sum(work.squares, n_chunks);
 }
 
 template <class R>

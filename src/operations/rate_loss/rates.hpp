@@ -2,8 +2,8 @@
 #ifndef SYNFIRE_OPERATIONS_RATE_LOSS_RATES_HPP
 #define SYNFIRE_OPERATIONS_RATE_LOSS_RATES_HPP
 
-#include <operations/gradients/lane_sum.hpp>
 #include <operations/reduce/counting.hpp>
+#include <synfire/model/lane_sum.hpp>
 
 #include <synfire/model/reduction.hpp>
 
@@ -60,7 +60,7 @@ struct LaneSquares {
     double& lane = lanes[neuron % model::reduction_lanes];
     lane = model::fma(value, value, lane);
   }
-  double sum() const { return lane_sum(lanes, model::reduction_lanes); }
+  double sum() const { return model::lane_sum(lanes, model::reduction_lanes); }
 };
 
 }  // namespace synfire::operations

@@ -129,7 +129,7 @@ const void* rate_total_kernel() {
     const RateWork work(launch.work, n_neurons);
     uint64_t total = 0;
     for (int64_t chunk = 0; chunk < n_chunks; ++chunk) total += work.totals[chunk];
-    finish(launch, operations::lane_sum(work.squares, n_chunks), total);
+    finish(launch, model::lane_sum(work.squares, n_chunks), total);
   });
 }
 
