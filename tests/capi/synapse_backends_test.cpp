@@ -276,6 +276,13 @@ TEST_F(SynapseOnBothBackends, ProductsForWarpgroups) {
   expect_same({3, 43, 33, 929}, ++seed);
 }
 
+// All of their kernels, for tools that slow them down.
+TEST_F(SynapseOnBothBackends, OnceByWarpgroups) {
+  Case c = {64, 67, 97, 65};
+  c.dropped = true;
+  expect_same(c, 1);
+}
+
 // More inputs than 16 bits of a plane's sum, and more outputs than a tensor core can add.
 TEST_F(SynapseOnBothBackends, LongSums) {
   expect_same({3, 2, 70001, 3}, 1);

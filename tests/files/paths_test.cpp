@@ -13,8 +13,12 @@ namespace fs = std::filesystem;
 class Paths : public testing::Test {
  protected:
   Paths() : folder_(fs::temp_directory_path() / fs::u8path(u8"synfire é 音 test")) {
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
+    // Tests run beside each other, each in a process of its own.
+    const fs::path base = folder_;
+    for (int i = 0; !fs::create_directory(folder_); ++i) {
+      folder_ = base;
+      folder_ += std::string(" ").append(std::to_string(i));
+    }
   }
   ~Paths() override {
     std::error_code ignored;
@@ -40,7 +44,7 @@ class Paths : public testing::Test {
     return static_cast<size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
   }
 
-  const fs::path folder_;
+  fs::path folder_;
 };
 
 TEST_F(Paths, AnyNameIsWrittenReadAndReplaced) {

@@ -41,7 +41,7 @@ SANITIZER_TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 # compute-sanitizer slows a test down a hundredfold, so it runs only tests that together launch every kind of kernel,
 # copy and replay: random layers, vectorised rows, ends of rows, a stream of the caller's, destruction in flight,
 # 16-bit storage, stored tapes, every spike format with conversions and counts, filled waves, rows of the state,
-# updates, values per neuron, disabled operations.
+# updates, values per neuron, disabled operations, products of synapses.
 SANITIZED = ":".join([
     "Seeds/BitEquality.RandomLayersF32/0",
     "Seeds/BitEquality.RandomLayersF64/0",
@@ -64,6 +64,8 @@ SANITIZED = ":".join([
     "ParameterUpdate/0.OneNumberPerNeuron",
     "ChangesTogether.ValuesPerNeuronOfManyLaunches",
     "ChangesOfTapes.ABackwardIsOneOperationWithItsSums",
+    "SynapseOnBothBackends.ManyRowsInEveryFormat",
+    "SynapseOnBothBackends.OnceByWarpgroups",
 ])
 # Tests with time limits run alone, and their measurements are recorded.
 MEASURING = "LaunchOverhead.*"

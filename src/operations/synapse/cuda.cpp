@@ -204,13 +204,16 @@ SpikeProduct product_of(const SynapseSpec& spec, int64_t n_rows, const Launcher&
   return launcher.gpu().has_warpgroups && many && fits ? SpikeProduct::groups : SpikeProduct::tiles;
 }
 
-// Blocks for kernels of warpgroups: one for each multiprocessor, but no more than have 64 rows for each warpgroup.
+// Blocks for kernels of warpgroups: one for each multiprocessor, but no more than have 64 rows for each warpgroup. They
+// have arrays of their own beside this shared memory, so that the sum may pass 48 KiB, for which a launch must ask: it
+// asks for more, which costs nothing.
 Grid grid_of_groups(int64_t n_rows, int64_t n_columns, int n_threads, int64_t shared_bytes, const Launcher& launcher) {
   const int64_t across = pieces(n_columns, group_columns), rows_of_block = 64 * (n_threads / 128);
   const int64_t shares =
       std::clamp<int64_t>(launcher.gpu().n_multiprocessors / across, 1, pieces(n_rows, rows_of_block));
   Grid grid = one_each(across * shares, n_threads);
-  grid.shared_bytes = static_cast<uint32_t>(shared_bytes);
+  constexpr int64_t unasked = 48 * 1024;
+  grid.shared_bytes = static_cast<uint32_t>(std::max(shared_bytes, unasked + 16));
   return grid;
 }
 
