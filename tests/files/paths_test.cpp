@@ -15,7 +15,8 @@ class Paths : public testing::Test {
   Paths() : folder_(fs::temp_directory_path() / fs::u8path(u8"synfire é 音 test")) {
     // Tests run beside each other, each in a process of its own.
     const fs::path base = folder_;
-    for (int i = 0; !fs::create_directory(folder_); ++i) {
+    std::error_code exists;
+    for (int i = 0; i < 1000 && !fs::create_directory(folder_, exists); ++i) {
       folder_ = base;
       folder_ += std::string(" ").append(std::to_string(i));
     }
