@@ -1,4 +1,5 @@
-"""Checks the built documentation: it shows only compiled code, has its pictures, and loads nothing from a network.
+"""Checks the built documentation: it shows only compiled code, has its pictures, its links lead somewhere, and it loads
+nothing from a network.
 
 Usage: check_pages.py SOURCE_DIRECTORY HTML_DIRECTORY
 """
@@ -22,8 +23,16 @@ def main():
         problems.append("no page shows a snippet")
     shown = sorted(html.glob("*.html"))
     pictures = 0
+    targets = {}  # file: what may follow a # in a link to it
+    for path in shown:
+        targets[path.name] = set(re.findall(r"\b(?:id|name)=\"([^\"]+)\"", path.read_text(encoding="utf-8")))
     for path in shown:
         text = path.read_text(encoding="utf-8")
+        for name, anchor in re.findall(r"<a\b[^>]*?\bhref=\"([^\"#:]*)(?:#([^\"]*))?\"", text):
+            if name and not (html / name).is_file():
+                problems.append(f"{path.name}: the link to {name} leads nowhere")
+            elif anchor and (name or path.name) in targets and anchor not in targets[name or path.name]:
+                problems.append(f"{path.name}: the link to {name}#{anchor} leads nowhere")
         for address in re.findall(r"<(?:script|link|img|object|iframe)\b[^>]*?\b(?:src|href|data)=\"(https?:[^\"]+)\"", text):
             problems.append(f"{path.name}: loads {address}")
         if "\\ilinebr" in text:
