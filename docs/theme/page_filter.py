@@ -2,6 +2,7 @@
 makes the same links work in the built documentation:
 
 - a link to a heading, page.md#some-heading or #some-heading: every heading gets that name as its label;
+- a link whose text is code, which Doxygen shows with its backticks: its text becomes plain;
 - a picture, a program that draws pictures, a file of evidence: all of them lie beside the built pages.
 
 Usage: page_filter.py PAGE.md          # lines stay lines, so that Doxygen's messages have the right numbers
@@ -13,6 +14,7 @@ import sys
 
 HEADING = re.compile(r"^(##+) (.*?)(?: \{#([\w-]+)\})?$")
 LINK = re.compile(r"\]\(([^)\s#]*)#([\w-]+)\)")
+CODE = re.compile(r"\[`([^`\]]+)`\]\(")
 BESIDE = re.compile(r"\]\((?:\.\./)?(?:images|pictures|evidence)/")
 
 
@@ -66,7 +68,7 @@ def main():
             heading = HEADING.match(line)
             line = f"{heading.group(1)} {heading.group(2)} {{#{label}}}"
         elif is_text:
-            line = LINK.sub(reference, BESIDE.sub("](", line))
+            line = LINK.sub(reference, BESIDE.sub("](", CODE.sub(r"[\1](", line)))
         lines.append(line)
     sys.stdout.write("\n".join(lines))
 
