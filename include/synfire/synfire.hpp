@@ -2116,7 +2116,7 @@ class Layer : public Owner<synfire_layer> {
    * @param desc    What to create; see layer_desc().
    * @throws error
    */
-  Layer(const Context& context, const synfire_layer_desc& desc) : desc_(detail::sized(desc)) {
+  Layer(const Context& context, const synfire_layer_desc& desc) : desc_(detail::sized(desc)), context_(context) {
     check(synfire_layer_create(context, &desc_, &handle_));
   }
 
@@ -2176,6 +2176,19 @@ class Layer : public Owner<synfire_layer> {
    * Creates a buffer for a sequence of the layer: X, H or V of every step, or a gradient. Calls
    * synfire_buffer_create().
    *
+   * @tparam T     Element type: the layer's own or, in a 16-bit layer, also `float`.
+   * @param memory One of `SYNFIRE_MEMORY_*`.
+   * @return A buffer of sequence_shape().
+   * @throws error, also if the layer was not created with a Context, or that one is destroyed.
+   */
+  template <class T>
+  Buffer make_sequence(std::int32_t memory = SYNFIRE_MEMORY_DEVICE) const {
+    return make(buffer_desc<T>(sequence_shape(), memory));
+  }
+
+  /**
+   * Creates a buffer for a sequence of a layer that was made from a handle. Calls synfire_buffer_create().
+   *
    * @tparam T      Element type: the layer's own or, in a 16-bit layer, also `float`.
    * @param context The layer's context.
    * @param memory  One of `SYNFIRE_MEMORY_*`.
@@ -2191,6 +2204,19 @@ class Layer : public Owner<synfire_layer> {
    * Creates a buffer for a state of the layer: V or W before the first or after the last step, or a gradient. Calls
    * synfire_buffer_create().
    *
+   * @tparam T     Element type: `double` in f64 layers, `float` in all others.
+   * @param memory One of `SYNFIRE_MEMORY_*`.
+   * @return A buffer of state_shape().
+   * @throws error, also if the layer was not created with a Context, or that one is destroyed.
+   */
+  template <class T>
+  Buffer make_state(std::int32_t memory = SYNFIRE_MEMORY_DEVICE) const {
+    return make(buffer_desc<T>(state_shape(), memory));
+  }
+
+  /**
+   * Creates a buffer for a state of a layer that was made from a handle. Calls synfire_buffer_create().
+   *
    * @tparam T      Element type: `double` in f64 layers, `float` in all others.
    * @param context The layer's context.
    * @param memory  One of `SYNFIRE_MEMORY_*`.
@@ -2204,6 +2230,19 @@ class Layer : public Owner<synfire_layer> {
 
   /**
    * Creates a buffer for the layer's spikes. Calls synfire_buffer_create().
+   *
+   * @tparam T     Element type: `std::uint32_t` for packed spikes, any other for dense ones.
+   * @param memory One of `SYNFIRE_MEMORY_*`.
+   * @return A buffer of bits_shape() when T is `std::uint32_t`, else of sequence_shape().
+   * @throws error, also if the layer was not created with a Context, or that one is destroyed.
+   */
+  template <class T = std::uint32_t>
+  Buffer make_spikes(std::int32_t memory = SYNFIRE_MEMORY_DEVICE) const {
+    return make(buffer_desc<T>(dtype_of<T> == SYNFIRE_DTYPE_BITS ? bits_shape() : sequence_shape(), memory));
+  }
+
+  /**
+   * Creates a buffer for the spikes of a layer that was made from a handle. Calls synfire_buffer_create().
    *
    * @tparam T      Element type: `std::uint32_t` for packed spikes, any other for dense ones.
    * @param context The layer's context.
@@ -2219,6 +2258,17 @@ class Layer : public Owner<synfire_layer> {
   /**
    * Creates a buffer for the layer's time-packed spikes; its elements are `std::uint32_t`. Calls
    * synfire_buffer_create().
+   *
+   * @param memory One of `SYNFIRE_MEMORY_*`.
+   * @return A buffer of time_bits_shape().
+   * @throws error, also if the layer was not created with a Context, or that one is destroyed.
+   */
+  Buffer make_time_bits(std::int32_t memory = SYNFIRE_MEMORY_DEVICE) const {
+    return make(time_bits_desc(time_bits_shape(), memory));
+  }
+
+  /**
+   * Creates a buffer for the time-packed spikes of a layer that was made from a handle. Calls synfire_buffer_create().
    *
    * @param context The layer's context.
    * @param memory  One of `SYNFIRE_MEMORY_*`.
@@ -2498,7 +2548,21 @@ class Layer : public Owner<synfire_layer> {
                                                       "; the layer's state is " + detail::dtype_name(held));
   }
 
+  // A buffer of the context with which the layer was created; stale handles are the library's to refuse.
+  Buffer make(const synfire_buffer_desc& desc) const {
+    struct Lent {
+      explicit Lent(synfire_context handle) noexcept : context(handle) {}
+      Lent(const Lent&) = delete;
+      Lent& operator=(const Lent&) = delete;
+      ~Lent() { static_cast<void>(context.release()); }
+      Context context;
+    };
+    const Lent lent(context_);
+    return Buffer(lent.context, desc);
+  }
+
   synfire_layer_desc desc_ = detail::empty<synfire_layer_desc>();
+  synfire_context context_ = nullptr;
 };
 
 // ---- Other objects --------------------------------------------------------------------------------------------------

@@ -50,15 +50,28 @@ mutable struct Layer <: Handle
                           constant_name(LibSynfire.model_names, desc[].model),
                           constant_name(LibSynfire.dtype_names, desc[].dtype), 0, nothing))
         try
-            for (name, value) in pairs(parameters)
-                layer[name] = value
-            end
+            set_keywords!(layer, parameters)
             isempty(parameters) || reset_state!(layer)    # a v_reset given here is where V starts
         catch
             close(layer)
             rethrow()
         end
         return layer
+    end
+end
+
+const layer_options = (:steps, :neurons, :batch, :model, :dtype, :reset, :surrogate, :detach_reset, :undecayed_input,
+                       :threads_per_block)
+
+# Every keyword that is no option is a parameter; one that is neither is answered with both.
+function set_keywords!(layer::Layer, parameters)
+    for (name, value) in pairs(parameters)
+        try
+            layer[name] = value
+        catch thrown
+            thrown isa SynfireError && thrown.rule == "SYN-PARAMETER-NAME" || rethrow()
+            throw_unknown((; name => value), (layer_options..., keys(layer)...))
+        end
     end
 end
 

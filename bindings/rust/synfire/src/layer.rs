@@ -225,27 +225,31 @@ impl Layer {
     pub fn as_raw(&self) -> sys::synfire_layer {
         self.core.raw
     }
+    // What it was created on, which it keeps.
+    fn context(&self) -> Context {
+        Context { raw: self.context.0, handle: self.context.clone(), on_host: self.on_host }
+    }
     // [first, (B,) last]: the batch is left out when there is one row.
     fn with_batch(&self, first: Option<i64>, last: i64) -> Vec<usize> {
         let batch = Some(self.batch()).filter(|batch| *batch > 1);
         first.into_iter().chain(batch).chain([last]).map(|length| length as usize).collect()
     }
-    /// A buffer `[T, N]`, or `[T, B, N]`: X, potentials, gradients, dense spikes.
-    pub fn sequence<T: Element>(&self, context: &Context, memory: Memory) -> Result<Buffer<T>> {
-        Buffer::zeros(context, memory, self.with_batch(Some(self.n_steps()), self.n_neurons()))
+    /// A buffer of the layer's context, `[T, N]`, or `[T, B, N]`: X, potentials, gradients, dense spikes.
+    pub fn sequence<T: Element>(&self, memory: Memory) -> Result<Buffer<T>> {
+        Buffer::zeros(&self.context(), memory, self.with_batch(Some(self.n_steps()), self.n_neurons()))
     }
     /// A buffer `[N]`, or `[B, N]`: a state, or its gradient.
-    pub fn state<T: Element>(&self, context: &Context, memory: Memory) -> Result<Buffer<T>> {
-        Buffer::zeros(context, memory, self.with_batch(None, self.n_neurons()))
+    pub fn state<T: Element>(&self, memory: Memory) -> Result<Buffer<T>> {
+        Buffer::zeros(&self.context(), memory, self.with_batch(None, self.n_neurons()))
     }
     /// A buffer for spikes, 32 neurons a word: `[T, ceil(N/32)]`, or `[T, B, ceil(N/32)]`.
-    pub fn spikes(&self, context: &Context, memory: Memory) -> Result<Buffer<u32>> {
-        Buffer::zeros(context, memory, self.with_batch(Some(self.n_steps()), (self.n_neurons() + 31) / 32))
+    pub fn spikes(&self, memory: Memory) -> Result<Buffer<u32>> {
+        Buffer::zeros(&self.context(), memory, self.with_batch(Some(self.n_steps()), (self.n_neurons() + 31) / 32))
     }
     /// A buffer for spikes, 32 steps a word: `[ceil(T/32), N]`, or `[ceil(T/32), B, N]`.
-    pub fn time_packed_spikes(&self, context: &Context, memory: Memory) -> Result<Buffer<u32>> {
+    pub fn time_packed_spikes(&self, memory: Memory) -> Result<Buffer<u32>> {
         let shape = self.with_batch(Some((self.n_steps() + 31) / 32), self.n_neurons());
-        Buffer::with_dtype(context, memory, DType::TimeBits, shape)
+        Buffer::with_dtype(&self.context(), memory, DType::TimeBits, shape)
     }
     /// Sets a parameter: one value, or one per neuron. The next launch sees it, replays in flight do not.
     pub fn set_parameter(&self, name: &str, values: &[f64]) -> Result<()> {
