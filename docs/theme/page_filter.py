@@ -5,16 +5,22 @@ makes the same links work in the built documentation:
 - a link whose text is code, which Doxygen shows with its backticks: its text becomes plain;
 - a picture, a program that draws pictures, a file of evidence: all of them lie beside the built pages.
 
-Usage: page_filter.py PAGE.md          # lines stay lines, so that Doxygen's messages have the right numbers
+With --programs, it writes copies of programs of which the parts that pages show, between two marks such as [quickstart],
+begin at the left margin.
+
+Usage: page_filter.py PAGE.md                    # lines stay lines, so that Doxygen's messages have the right numbers
+       page_filter.py --programs OUTPUT FOLDER...
 """
 
 import pathlib
 import re
 import sys
+import textwrap
 
 HEADING = re.compile(r"^(##+) (.*?)(?: \{#([\w-]+)\})?$")
 LINK = re.compile(r"\]\(([^)\s#]*)#([\w-]+)\)")
 CODE = re.compile(r"\[`([^`\]]+)`\]\(")
+MARK = re.compile(r"^\s*(?://|/\*|#)\S*\s*\[([\w ]+)\](?: \*/)?$")
 BESIDE = re.compile(r"\]\((?:\.\./)?(?:images|pictures|evidence)/")
 
 
@@ -47,7 +53,33 @@ def labels(page):
     return found
 
 
+def program(path):
+    """The program with each marked part moved to the left. Parts may not overlap; one that does stays where it is."""
+    lines = path.read_text(encoding="utf-8").split("\n")
+    begin, name = 0, None
+    for number, line in enumerate(lines):
+        mark = MARK.match(line)
+        if mark and name is None:
+            begin, name = number + 1, mark.group(1)
+        elif mark and mark.group(1) == name:
+            lines[begin:number] = textwrap.dedent("\n".join(lines[begin:number])).split("\n")
+            name = None
+    return "\n".join(lines)
+
+
+def copy_programs(output, folders):
+    for folder in map(pathlib.Path, folders):
+        for path in folder.rglob("*"):
+            if path.suffix in (".c", ".h", ".cpp", ".hpp", ".rs", ".cs", ".jl"):
+                copy = output / folder.parent.name / folder.name / path.relative_to(folder)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                copy.write_text(program(path), encoding="utf-8")
+
+
 def main():
+    if sys.argv[1] == "--programs":
+        copy_programs(pathlib.Path(sys.argv[2]), sys.argv[3:])
+        return
     page = pathlib.Path(sys.argv[1])
     own = labels(page)
     headings = iter(own.items())
