@@ -22,7 +22,7 @@ def main():
     if not snippets:
         problems.append("no page shows a snippet")
     shown = sorted(html.glob("*.html"))
-    pictures = 0
+    pictures = tabs = 0
     targets = {}  # file: what may follow a # in a link to it
     for path in shown:
         targets[path.name] = set(re.findall(r"\b(?:id|name)=\"([^\"]+)\"", path.read_text(encoding="utf-8")))
@@ -37,6 +37,16 @@ def main():
             problems.append(f"{path.name}: loads {address}")
         if "\\ilinebr" in text:
             problems.append(f"{path.name}: a cell of a table ran into the next: Doxygen ends code at an apostrophe")
+        buttons = re.findall(r"<input type=\"radio\" name=\"([^\"]+)\" (checked )?id=\"([^\"]+)\"", text)
+        tabs += len(buttons)
+        for group in {group for group, _, _ in buttons}:
+            if sum(bool(checked) for name, checked, _ in buttons if name == group) != 1:
+                problems.append(f"{path.name}: not one tab of {group} is shown at first; is the name of the group unique?")
+        for identity in {identity for _, _, identity in buttons}:
+            if text.count(f" id=\"{identity}\"") != 1 or text.count(f"<label for=\"{identity}\">") != 1:
+                problems.append(f"{path.name}: the tab {identity} occurs twice, or has no label")
+        if text.count("<div class=\"tab\">") != len(buttons) or text.count("<div") != text.count("</div"):
+            problems.append(f"{path.name}: tabs or other blocks are not closed")
         for name in re.findall(r"<(?:img|object)\b[^>]*?\b(?:src|data)=\"([^\":]+)\"", text):
             pictures += 1
             if not (html / name).is_file() or ".." in name:
@@ -45,7 +55,7 @@ def main():
         if not (html / needed).exists():
             problems.append(f"{needed} is missing")
     print("\n".join(problems))
-    print(f"{len(pages)} pages, {snippets} snippets, {len(shown)} HTML files, {pictures} pictures, {len(problems)} problems")
+    print(f"{len(pages)} pages, {snippets} snippets, {len(shown)} HTML files, {pictures} pictures, {tabs} tabs, {len(problems)} problems")
     return 1 if problems else 0
 
 
