@@ -2,7 +2,7 @@
 use crate::buffer::{Buffer, Element};
 use crate::context::{born, gone, Context, ContextHandle};
 use crate::error::{check, loaded, Error, Name, Result, Status};
-use crate::held::{hold_all, Held, Object, Tapes, Used};
+use crate::held::{hold_all, Held, Object, PartOf, Tapes, Used};
 use crate::operations::{Backward, Forward};
 use crate::shape::{Neurons, Steps};
 use crate::values::{DType, Memory, Model, Reset, Surrogate};
@@ -204,6 +204,18 @@ impl Layer {
         desc.n_steps = n_steps.0;
         desc.n_neurons = n_neurons.0;
         LayerBuilder(desc)
+    }
+    // Takes over a handle that another object gave.
+    pub(crate) fn from_part(raw: sys::synfire_layer, of: PartOf<'_>) -> Result<Self> {
+        born();
+        let mut core = Core { raw, held: of.held.clone(), tapes: Tapes::default(), slope_reads_x: false };
+        // SAFETY: zeros plus the size is how C initialises it.
+        let mut desc: sys::synfire_layer_desc = unsafe { std::mem::zeroed() };
+        desc.struct_size = std::mem::size_of_val(&desc) as u32;
+        // SAFETY: a live handle.
+        check(unsafe { sys::synfire_layer_get_desc(raw, &mut desc) })?;
+        core.slope_reads_x = desc.model > sys::SYNFIRE_MODEL_LI;
+        Ok(Layer { core: Arc::new(core), context: of.context.clone(), on_host: of.on_host, desc })
     }
     /// Steps T of one forward.
     pub fn n_steps(&self) -> i64 {
