@@ -3,6 +3,8 @@
 
 #include <operations/elementwise/fill.hpp>
 
+#include <algorithm>
+
 using namespace synfire;
 using namespace synfire::capi;
 
@@ -40,6 +42,23 @@ synfire_status SYNFIRE_CALL synfire_buffer_get_data(synfire_buffer buffer, void*
     const auto found = pinned(buffer);
     if (data) *data = found->view().data;
     if (bytes) *bytes = found->view().bytes;
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_buffer_get_desc(synfire_buffer buffer, synfire_buffer_desc* desc) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned(buffer);
+    const Answer out(desc, "desc");
+    synfire_buffer_desc answer = SYNFIRE_BUFFER_DESC_INIT;
+    answer.memory = found->view().memory;
+    answer.dtype = found->dtype();
+    answer.n_elements = found->view().bytes / core::bytes_of_dtype(found->dtype());
+    answer.row_pitch = found->row_pitch();
+    if (answer.memory != SYNFIRE_MEMORY_DEVICE || found->context()->device().is_host())
+      answer.data = found->view().data;
+    std::ranges::copy(found->shape().all(), answer.shape);
+    out.write(answer);
     return SYNFIRE_OK;
   });
 }

@@ -76,4 +76,25 @@ void SYNFIRE_CALL synfire_layer_destroy(synfire_layer layer) noexcept {
   capi::remove(value_of(layer), core::ObjectType::layer);
 }
 
+synfire_status SYNFIRE_CALL synfire_layer_get_desc(synfire_layer layer, synfire_layer_desc* desc) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned(layer);
+    const Answer out(desc, "desc");
+    const core::LayerSpec& spec = found->spec();
+    synfire_layer_desc answer = SYNFIRE_LAYER_DESC_INIT;
+    answer.model = spec.model->id;
+    answer.n_steps = spec.extents.n_steps;
+    answer.n_neurons = spec.extents.n_neurons;
+    answer.batch = spec.extents.batch;
+    answer.dtype = spec.dtype;
+    answer.reset = spec.rules.soft_reset ? SYNFIRE_RESET_SOFT : SYNFIRE_RESET_HARD;
+    answer.surrogate = spec.model->never_fires ? SYNFIRE_SURROGATE_DEFAULT : spec.surrogate->id;
+    answer.detach_reset = spec.rules.detach_reset;
+    answer.undecayed_input = spec.undecayed_input;
+    answer.threads_per_block = static_cast<uint32_t>(spec.threads_per_block);
+    out.write(answer);
+    return SYNFIRE_OK;
+  });
+}
+
 }  // extern "C"

@@ -26,12 +26,13 @@ The description has
                above, where the role of each further parameter is known: name, type, nullable, marks, and
                role       "number", "text", "object" (the handle of one), "stream", "list" (with length_of in another
                           parameter), "length" (of that list), "result" (a number that the call gives), "answer" (a
-                          structure that it fills in); "string", "capacity" and "size" (memory for a text that the call
+                          structure that it fills in), "part" (a handle of its own that it gives, of another object); "string", "capacity" and "size" (memory for a text that the call
                           gives, the bytes of that memory, and those of the whole text)
 in the order of the header. Types are C's, with single spaces and without the markers. The marks are
     access     "read", "written" or "updated", of a buffer, and shape, its text
     with       the field with which it is given; unless: the field without which it is. Both are nullable.
     required   true: a number that has no default
+    optional   true: a number of a function that may be left out, as all behind it that the caller gives: it is then 0
     one_of     the group of constants that the field takes one of; any_of: that it takes a sum of
     flag       true: 0 or 1
     length_of  the field whose entries are counted
@@ -64,10 +65,11 @@ def plain(comment):
 def brief(text):
     """The text before the first command or empty line, as one line."""
     head = re.split(r"\n\s*\n|\n@", "\n" + text.strip())[0] if not text.startswith("@") else ""
-    return " ".join(head.split())
+    # What ends with a colon announces a list, which is left to the header.
+    return re.sub(r"\. [^.]*:$", ".", " ".join(head.split()))
 
 
-MARK = re.compile(r'SYNFIRE_(?:(READ|WRITTEN|UPDATED)\("([^"]*)"\)|(ONE_OF|ANY_OF|LENGTH_OF|WITH|UNLESS)\((\w+)\)|(FLAG|NULLABLE|REQUIRED)\b)')
+MARK = re.compile(r'SYNFIRE_(?:(READ|WRITTEN|UPDATED)\("([^"]*)"\)|(ONE_OF|ANY_OF|LENGTH_OF|WITH|UNLESS)\((\w+)\)|(FLAG|NULLABLE|REQUIRED|OPTIONAL)\b)')
 FIELD_MARKS = re.compile(r"SYNFIRE_FIELD\((\w+), ((?:[^()]|\([^()]*\))*)\)")
 
 
@@ -341,6 +343,8 @@ class Header:
             return "object"
         if kind == "const char *":
             return "text"
+        if kind.endswith("*") and any(target == handle["name"] for handle in self.result["handles"]):
+            return "part" if kind == f"{target} *" else None
         if not kind.endswith("*"):
             return "number" if scalar else None
         if kind == f"{target} *" and target in self.structs:

@@ -13,11 +13,12 @@ the difference shown. The blocks are
     objects          the classes of the objects that have none written by hand
     context          the free functions that run an operation at once
     graph            member functions of Graph: those that record an operation, then the others
+    later members    the bodies of member functions that return an object whose class comes after theirs
 
 An operation that runs on an object at once is a member of its class, without the object's name: Synapse::forward(). A
 function of an object becomes a member function of its class, without `get_` unless the class has another member of
 that name; where the whole name is taken, such as `reset`, the object's name is appended. A result, a structure that the
-call fills in, a text and a list of a length that the caller gives are returned, several of them as a tuple; a list that
+call fills in, an object, a text and a list of a length that the caller gives are returned, several of them as a tuple; a list that
 the call reads is a vector. Functions that get, query or give a text are const. Where a function takes an object whose class comes later
 in the header, its parameter is the handle, to which the object converts.
 
@@ -51,7 +52,7 @@ BY_HAND = {"forward_desc", "backward_desc", "native_desc", "record_native"}
 CLASSES_BY_HAND = ["context", "buffer", "layer", "graph"]
 METHODS_BY_HAND = {
     "synfire_context_reclaim", "synfire_context_synchronize", "synfire_context_get_properties", "synfire_buffer_fill",
-    "synfire_buffer_mark_written", "synfire_layer_set_parameter", "synfire_layer_get_parameter",
+    "synfire_buffer_mark_written", "synfire_buffer_get_desc", "synfire_layer_get_desc", "synfire_layer_set_parameter", "synfire_layer_get_parameter",
     "synfire_layer_set_parameters", "synfire_layer_set_n_active", "synfire_layer_get_parameter_info",
     "synfire_layer_reset_state", "synfire_graph_get_last_operation", "synfire_graph_instantiate",
     "synfire_graph_set_enabled", "synfire_graph_rebind", "synfire_graph_set_value", "synfire_graph_launch",
@@ -225,7 +226,7 @@ class Generator:
         self.structs = {struct["name"]: struct for struct in api["structs"]}
         self.functions = {function["name"]: function for function in api["functions"]}
         self.zero = {constant["group"]: constant["name"] for constant in api["constants"] if constant["value"] == 0}
-        self.sums = {}
+        self.sums, self.bodies = {}, []
         for constant in api["constants"]:
             self.sums.setdefault(constant["group"], set()).add(constant["name"].lower().split("_")[-1])
 
@@ -402,12 +403,14 @@ class Generator:
         name, kind, doc = parameter["name"], parameter["type"], self.said(symbol, parameter)
         if parameter.get("flag"):
             doc = re.sub(r"\b0:", "False:", re.sub(r"\b1:", "True:", doc))
-            return {"argument": f"{name} ? 1 : 0", "taken": ("bool", name, "", doc)}
+            return {"argument": f"{name} ? 1 : 0",
+                    "taken": ("bool", name, "false" if parameter.get("optional") else "", doc)}
         if ("one_of" in parameter or "any_of" in parameter) and not parameter.get("doc"):
             group = (parameter.get("one_of") or parameter["any_of"]).upper()
             doc = f"{'One' if 'one_of' in parameter else 'A sum'} of `SYNFIRE_{group}_*`."
+        default = "0" if parameter.get("optional") else ""
         return {"argument": f"{name}{'.count' * (name in NAMED)}",
-                "taken": (NAMED.get(name, cpp_type(kind)), name, "", doc)}
+                "taken": (NAMED.get(name, cpp_type(kind)), name, default, doc)}
 
     def length(self, counted, parameter):
         """The length of a list: a vector knows its own; for one that is returned, the caller says it."""
@@ -473,6 +476,9 @@ class Generator:
         if role == "answer":
             return {"argument": f"&{name}", "before": f"auto {name} = detail::empty<{target}>();",
                     "result": (target, name)}
+        if role == "part":
+            made = class_name(self.owner_of[target])
+            return {"argument": f"&{name}", "before": f"{target} {name} = nullptr;", "result": (made, f"{made}({name})")}
         if role == "result":
             return {"argument": f"&{name}", "before": f"{target} {name} = 0;",
                     "result": ("bool", f"{name} != 0") if parameter.get("flag") else (target, name)}
@@ -509,8 +515,19 @@ class Generator:
             answer = [(f"@return {listed(names)}, as {symbol}() gives them.", "")]
         docs = parameters_doc([(name, text) for _, name, _, text in taken]) + answer + [("@throws error", "")]
         spelled = [f"{kind} {name}" + (f" = {default}" if default else "") for kind, name, default, _ in taken]
-        return comment([method["doc"], f"Calls {symbol}().", docs], "  ") + \
-            function(f"{returned} {self.method_name(method)}", spelled, " const" if const else "", body, "  ")
+        text = comment([method["doc"], f"Calls {symbol}().", docs], "  ")
+        name, end = self.method_name(method), " const" if const else ""
+        if not self.returns_later(method):
+            return text + function(f"{returned} {name}", spelled, end, body, "  ")
+        plain = [one.split(" = ")[0] for one in spelled]
+        self.bodies.append(function(f"inline {returned} {class_name(method['object'])}::{name}", plain, end, body, ""))
+        return text + signature(f"{returned} {name}", spelled, f"{end};", "  ")
+
+    def returns_later(self, method):
+        """Whether it returns an object whose class comes after its own."""
+        return any(parameter["role"] == "part" and
+                   self.classes.index(self.owner_of[pointee(parameter["type"])[0]]) >
+                   self.classes.index(method["object"]) for parameter in method["parameters"])
 
     def methods(self, owner):
         return [self.method(method) for method in self.api["methods"]
@@ -556,7 +573,8 @@ class Generator:
         blocks = {"descriptors": self.descriptors(), "destroy": self.destroy(),
                   "context members": self.methods("context"),
                   "buffer members": self.at_once("buffer") + self.methods("buffer"),
-                  "layer": self.layer(), "objects": self.objects(), "context": self.context(), "graph": self.graph()}
+                  "layer": self.layer(), "objects": self.objects(), "context": self.context(), "graph": self.graph(),
+                  "later members": self.bodies}
         found = [match["block"] for match in BLOCK.finditer(text)]
         if sorted(found) != sorted(blocks):
             fail(f"the header has the blocks {found}; expected: {list(blocks)}")

@@ -23,6 +23,7 @@ A method has the parameters of its function; what the function gives is returned
     a list, and its length       ReadOnlySpan, or Span where the function fills it in; IList of objects; IDictionary
     a structure that it fills in a class with a property for each field
     a text that it gives         string: the function is asked for its size first
+    an object that it gives      its class, on the context of the one that is asked; Buffer<T> with T stated
     steps beside neurons         NamedLength, and an overload that asks for the names
 get_x() that gives one thing and takes none is the property X.
 
@@ -208,7 +209,7 @@ OBJECTS_BY_HAND = {"buffer", "layer", "graph"}
 # The functions of objects that classes written by hand wrap, and the structures that they answer with.
 METHODS_BY_HAND = {
     "synfire_context_reclaim", "synfire_context_synchronize", "synfire_context_get_properties", "synfire_buffer_fill",
-    "synfire_buffer_mark_written", "synfire_layer_set_parameter", "synfire_layer_get_parameter",
+    "synfire_buffer_get_desc", "synfire_buffer_mark_written", "synfire_layer_get_desc", "synfire_layer_set_parameter", "synfire_layer_get_parameter",
     "synfire_layer_set_parameters", "synfire_layer_set_n_active", "synfire_layer_get_parameter_info",
     "synfire_layer_reset_state", "synfire_graph_get_last_operation", "synfire_graph_instantiate",
     "synfire_graph_set_enabled", "synfire_graph_rebind", "synfire_graph_set_value", "synfire_graph_launch",
@@ -291,6 +292,8 @@ class Operations:
                         if made["name"] not in OBJECTS_BY_HAND]
         self.methods = [method for method in api["methods"] if method["function"] not in METHODS_BY_HAND]
         self.classes = {**CLASSES, **{made["name"]: pascal(made["name"]) for made in self.objects}}
+        self.parts = {p["type"][len("synfire_"):].rstrip(" *") for method in self.methods for p in method["parameters"]
+                      if p["role"] == "part"}
         self.taken = set()
         for method in self.methods:
             if method["object"] not in self.classes:
@@ -577,9 +580,10 @@ class Method:
         self.owner = operations.classes[method["object"]]
         self.lengths = {p["length_of"]: p for p in method["parameters"] if p["role"] == "length"}
         self.names = {p["name"]: camel(property_name(p)) for p in method["parameters"]}
-        given = ("length", "result", "answer", "string", "capacity", "size")
+        given = ("length", "result", "answer", "string", "capacity", "size", "part")
         self.inputs = [p for p in method["parameters"] if p["role"] not in given]
-        self.outputs = [p for p in method["parameters"] if p["role"] in ("result", "answer", "string")]
+        self.outputs = [p for p in method["parameters"] if p["role"] in ("result", "answer", "string", "part")]
+        self.is_generic = any(p["type"] == "synfire_buffer *" for p in self.outputs)
         if len({self.names[p["name"]] for p in self.inputs + self.outputs}) < len(self.inputs + self.outputs):
             self.stop("two parameters have the same name")
         self.is_property = method["name"].startswith("get_") and not self.inputs and len(self.outputs) == 1
@@ -623,16 +627,18 @@ class Method:
         if self.is_property:
             return f"{self.owner}.{self.name}"
         kinds = ", ".join(self.kind(p).replace("<", "{").replace(">", "}") for p in self.inputs)
-        return f"{self.owner}.{self.name}({kinds})"
+        return f"{self.owner}.{self.name}{'{T}' * self.is_generic}({kinds})"
 
     def signature(self):
         """The parameters; the last ones have defaults, as long as null is one."""
         parts, defaults = [], True
         for p in reversed(self.inputs):
             kind, name = self.kind(p), self.names[p["name"]]
-            defaults = defaults and (p["role"] == "stream" or
+            defaults = defaults and (p["role"] == "stream" or p.get("optional") or
                                      p["nullable"] and (p["role"] in ("object", "text") or kind.startswith("I")))
             default = "default(IntPtr)" if p["role"] == "stream" else "null"
+            if p.get("optional"):
+                default = "false" if kind == "bool" else "0"
             parts.insert(0, f"{kind} {name}" + (f" = {default}" if defaults else ""))
         return parts
 
@@ -702,6 +708,9 @@ class Method:
         if p["role"] == "answer":
             made = answer_class(target)
             return made, f"{target} {name} = {target}.Init;", f"new {made}({name})"
+        if p["role"] == "part":
+            made = "Buffer<T>" if target == "synfire_buffer" else self.operations.class_of(target)
+            return made, f"{target} {name};", f"new {made}(Context, {name})"
         kind, value = self.operations.answered(p, SCALARS[target], name)
         return kind, f"{SCALARS[target]} {name};", value
 
@@ -767,8 +776,8 @@ class Method:
         if all(texts):
             summary_text += "".join(comment(f'param name="{self.names[p["name"]].lstrip("@")}"', text, " " * 8)
                                     for p, text in zip(self.inputs, texts))
-        head = f"public {self.returned()} {self.name}("
-        return (summary_text + wrapped(head, self.signature(), ")", " " * 8) +
+        head = f"public {self.returned()} {self.name}{'<T>' * self.is_generic}("
+        return (summary_text + wrapped(head, self.signature(), ")" + " where T : struct" * self.is_generic, " " * 8) +
                 f"        {{\n{self.body(' ' * 12)}        }}\n" + self.unnamed(head))
 
     def parameter_text(self, p):
@@ -816,7 +825,7 @@ def answer(operations, struct):
     if len({property_name(field) for field in fields}) < len(fields):
         stop(struct["name"], "two fields become the same property")
     return (comment("summary", operations.words(struct["doc"], scope), "    ") +
-            f"    public sealed class {name}\n    {{\n"
+            f"    public sealed partial class {name}\n    {{\n"
             f"        internal {'unsafe ' if pointers else ''}{name}({struct['name']} raw)\n        {{\n" +
             indented(lines, " " * 12) + "        }\n\n" + "\n".join(members) + "    }\n")
 
@@ -852,6 +861,11 @@ def new_object(operations, made, methods):
             '        {\n            Context = Errors.Given(context, "context");\n' +
             ('            Errors.Given(options, "options");\n' if needs else "") +
             "            using (Call call = new Call(context))\n            {\n" + make + "            }\n        }\n\n"
+                        + ("        // Takes over a handle that another object gave.\n"
+               f"        internal {name}(Context context, {handle} made) : base(new {name}Handle())\n        {{\n"
+               "            Context = context;\n            Handle.Adopt(made.Value);\n" +
+               ("            Uses = new SynfireObject[0];\n" if holds else "") + "        }\n\n"
+               if made["name"] in operations.parts else "") +
             f"        internal {handle} Raw {{ get {{ return new {handle}(Handle.Value); }} }}\n\n" +
             (kept if holds else "") +
             "        /// <summary>The context it belongs to.</summary>\n        public Context Context { get; }\n\n" +

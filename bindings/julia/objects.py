@@ -12,9 +12,10 @@ fields of its descriptor, as those of operations are. A function of an object be
     texts that C gives        returned as a String; their size is asked for first
     results                   returned: a number, a Bool, a symbol
     structures filled in      returned as a named tuple
+    an object that it gives   the function is a constructor of that class: Synapse(network, stage)
 
 Several results are a named tuple. A function without a result ends in `!` and returns its object. A graph, and an
-object of a generated class, keeps the objects that it was given.
+object of a generated class but those in COPIES, keeps the objects that it was given.
 
 HAND_OBJECTS and HAND_FUNCTIONS are wrapped by hand in the other files. What is new in the header needs no entry.
 
@@ -28,11 +29,18 @@ HAND_OBJECTS = {"buffer", "layer", "graph"}
 
 HAND_FUNCTIONS = {f"synfire_{name}" for name in (
     "context_reclaim context_synchronize context_get_properties "
-    "buffer_fill buffer_mark_written "
+    "buffer_fill buffer_mark_written buffer_get_desc layer_get_desc "
     "layer_set_parameter layer_get_parameter layer_set_parameters layer_set_n_active layer_get_parameter_info "
     "layer_reset_state "
     "graph_get_last_operation graph_instantiate graph_set_enabled graph_rebind graph_set_value graph_launch graph_wait "
     "graph_poll graph_get_statistics graph_reset_statistics").split()}
+
+# Those that change their object, although they give something.
+CHANGING = {"synfire_network_train"}
+# Those of whose Julia function the other files have another method.
+OVERLOADED = {"synfire_network_set_data"}
+# Objects that copy what their functions are given.
+COPIES = {"network"}
 
 # Exported functions of Base that ask for something: a function of such a name is a method of that function.
 BASE_QUESTIONS = set((
@@ -63,7 +71,8 @@ class Objects(Operations):
         self.functions_of = [self.named(method) for method in api["methods"]
                              if method["function"] not in HAND_FUNCTIONS and self.is_known(method)]
         self.known |= {method["julia"] for method in self.functions_of}
-        self.keepers = {"graph"} | made
+        self.keepers = {"graph"} | (made - COPIES)
+        self.parts = {self.part(method) for method in self.functions_of if self.part(method)}
         for made in self.objects:
             self.names.update(dict.fromkeys((made["handle"], made["record"], made["desc"]), made["julia"]))
             self.names[made["destroy"]] = "close"
@@ -118,6 +127,11 @@ class Objects(Operations):
                     return False
         return f"synfire_{method['object']}" in self.classes
 
+    @staticmethod
+    def part(method):
+        """The handle of the object that a function gives."""
+        return next((target_of(p["type"]) for p in method["parameters"] if p["role"] == "part"), None)
+
     def is_plain(self, struct):
         """Whether the entries of a list of structures are made of numbers, texts and objects."""
         return struct in self.structs and all(
@@ -126,15 +140,18 @@ class Objects(Operations):
 
     @staticmethod
     def answers(method):
-        return [parameter for parameter in method["parameters"] if parameter["role"] in ("result", "answer", "string")
+        return [parameter for parameter in method["parameters"] if parameter["role"] in ("result", "answer", "string", "part")
                 or parameter["role"] == "list" and not parameter["type"].startswith("const ")]
 
     def named(self, method):
         """A function in the form of an operation, with its name in Julia."""
         name, owner = re.sub(r"^get_", "", method["name"]), class_name(method["object"])
-        if not self.answers(method) and name not in self.exported:
+        if self.part(method):
+            return {**method, "julia": class_name(name), "record": method["function"], "run": None,
+                    "desc": method["function"]}
+        if (not self.answers(method) or method["function"] in CHANGING) and name not in self.exported:
             name += "!"
-        if name in self.internal or (name, owner) in self.taken:
+        if method["function"] not in OVERLOADED and (name in self.internal or (name, owner) in self.taken):
             name = f"{method['object']}_{name}"
         self.taken.add((name, owner))
         return {**method, "julia": name, "record": method["function"], "run": None, "desc": method["function"]}
@@ -166,7 +183,10 @@ class Objects(Operations):
                 f"        check(LibSynfire.{made['create']}(context, request, handle))\n"
                 f"        {own} = adopt(new(handle[], Threads.Atomic{{Int}}(1), context, Any[]))\n"
                 f"        return keep!({own}, request.operands.handles...)\n"
-                "    end\n"
+                "    end\n" +
+                ("    # Takes over a handle that another object gave.\n"
+                 f"    {name}(context::Context, handle::LibSynfire.{handle}) =\n"
+                 "        adopt(new(handle, Threads.Atomic{Int}(1), context, Any[]))\n" if handle in self.parts else "") +
                 "end\n\n"
                 f"{name}(f, context::Context; arguments...) = with_handle(f, {name}(context; arguments...))\n\n"
                 f"destroy(::{name}, handle) = LibSynfire.{made['destroy']}(handle)\n\n"
@@ -244,7 +264,7 @@ class Objects(Operations):
                     symbols = ", ".join(f"`:{symbol}`" for symbol, _ in self.symbols(parameter["any_of"]))
                     items.append((x, f"Any of {symbols}, as a collection."))
                 elif parameter.get("flag"):
-                    positional.append(f"{x}::Bool")
+                    positional.append(f"{x}::Bool" + "=false" * parameter.get("optional", False))
                     given.append(x)
                 elif c in ("n_steps", "n_neurons"):
                     keywords.append(f"{x}::Integer")
@@ -255,7 +275,8 @@ class Objects(Operations):
                     items.append((x, "A batch row, counted from 1."))
                 else:
                     items += [(x, "Counted from 0.")] if re.fullmatch(r"(\w+_)?index", c) else []
-                    positional.append(f"{x}::{'Real' if kind in ('float', 'double') else 'Integer'}")
+                    positional.append(f"{x}::{'Real' if kind in ('float', 'double') else 'Integer'}" +
+                                      "=0" * parameter.get("optional", False))
                     given.append(f'whole_size("{x}", {x})' if c.startswith("n_") else x)
             elif role == "text":
                 keywords += [f"{x}=nothing"] if optional else []
@@ -310,6 +331,10 @@ class Objects(Operations):
                 before.append(f"    {x} = Ref(UInt64(0))")
                 given.append(x)
                 sized.append(f"    {text} = zeros(UInt8, {x}[] + 1)")
+            elif role == "part":
+                before.append(f"    {x} = Ref(LibSynfire.{kind}(C_NULL))")
+                given.append(x)
+                after.append((c, f"{self.classes[kind]}({own}.context, {x}[])", self.classes[kind]))
             elif role == "result":
                 before.append(f"    {x} = Ref{{{NUMBERS.get(kind, 'Int32')}}}(0)")
                 given.append(x)
@@ -408,7 +433,7 @@ class Objects(Operations):
 
     def exports(self):
         more = [made["julia"] for made in self.objects]
-        more += [method["julia"] for method in self.functions_of if method["julia"] not in BASE | BASE_QUESTIONS]
+        more += [method["julia"] for method in self.functions_of if method["julia"] not in BASE | BASE_QUESTIONS and not self.part(method)]
         exported = super().exports()
         return exported + [name for name in dict.fromkeys(more) if name not in {*exported, *self.exported}]
 

@@ -6,7 +6,8 @@ objects that it was created with. A graph that records it keeps all of them. Dro
 object becomes a method. All of it follows from `objects` and `methods` in bindings/api/synfire.json.
 
 An operation that runs on an object is a method of that object too, without its name: `Synapse::forward`.
-A text that a method gives is a String: the function is asked for its size first.
+A text that a method gives is a String: the function is asked for its size first. An object that a method gives is a
+part of the object that gave it: the parts of one object are held together, so that no call of one meets another.
 
 A method holds what it uses as the hand-written ones do. One that takes numbers, names and lists may be called while
 replays are in flight, but not while one is launched. One that takes buffers, other objects or a stream, and every
@@ -23,11 +24,11 @@ from operations import BANNER, NAMED, PRELUDE, RESERVED, SCALARS, Generator, cam
 # What is written by hand: objects with all of their life, and methods.
 OBJECTS_BY_HAND = {"buffer", "layer", "graph"}
 METHODS_BY_HAND = {
-    "synfire_buffer_fill", "synfire_buffer_mark_written", "synfire_context_get_properties", "synfire_context_reclaim",
+    "synfire_buffer_fill", "synfire_buffer_get_desc", "synfire_buffer_mark_written", "synfire_context_get_properties", "synfire_context_reclaim",
     "synfire_context_synchronize", "synfire_graph_get_last_operation", "synfire_graph_get_statistics",
     "synfire_graph_instantiate", "synfire_graph_launch", "synfire_graph_poll", "synfire_graph_rebind",
     "synfire_graph_reset_statistics", "synfire_graph_set_enabled", "synfire_graph_set_value", "synfire_graph_wait",
-    "synfire_layer_get_parameter", "synfire_layer_get_parameter_info", "synfire_layer_reset_state",
+    "synfire_layer_get_desc", "synfire_layer_get_parameter", "synfire_layer_get_parameter_info", "synfire_layer_reset_state",
     "synfire_layer_set_n_active", "synfire_layer_set_parameter", "synfire_layer_set_parameters"}
 
 MODULE = "//! Objects and methods that follow from the C ABI alone. The types are at the root of the crate.\n"
@@ -68,6 +69,9 @@ class Objects:
                                  if base.has_setter(field, self.fields[made["name"]])})
         taken = set(base.sources.methods) | {(base.objects[o["name"]], own) for o in self.objects
                                              for own in ("builder", "as_raw", "close")}
+        given = [(method["object"], parameter["type"][len("synfire_"):].rstrip(" *"))
+                 for method in self.api["methods"] for parameter in method["parameters"] if parameter["role"] == "part"]
+        self.wholes, self.parts = {whole for whole, _ in given}, {part for _, part in given}
         self.run_names = {}
         for operation in base.operations:
             if operation["on"] in base.generated:
@@ -295,6 +299,13 @@ class Objects:
                 out.types.append("String")
                 whole = f"{string}.split(|byte| *byte == 0).next().unwrap_or_default()"
                 out.outputs.append(f"String::from_utf8_lossy({whole}).into_owned()")
+            elif role == "part":
+                handle = kind[len("synfire_"):].rstrip(" *")
+                of = self.type_of(out, handle)
+                out.before.append(f"let mut {name} = null_mut();")
+                out.arguments.append(f"&mut {name}")
+                out.types.append(of)
+                out.outputs.append(f"{of.split('<')[0]}::from_part({name}, self.core.part_of())?")
             elif role == "result":
                 target = kind.rstrip(" *")
                 number, read, _ = self.number(parameter, target)
@@ -399,11 +410,13 @@ class Objects:
     def made(self, made, methods, uses_now):
         base, comment = self.base, self.base.comment
         name, fields, handle = base.objects[made["name"]], self.fields[made["name"]], f"sys::{made['handle']}"
+        has_parts, is_part = made["name"] in self.wholes, made["name"] in self.parts
+        keeps_context = uses_now or has_parts
         stored = [field for field in fields if field.kind != "length"]
         lifetime = "'a" if any("'a" in field.type for field in stored) else ""
         generics = f"<{lifetime}>" if lifetime else ""
         copied = "" if any(field.kind in ("buffers", "structs") for field in stored) else "Copy, "
-        builder, context = f"{name}Builder", "context" if uses_now else "_context"
+        builder, context = f"{name}Builder", "context" if keeps_context else "_context"
         statements, arguments, _ = base.temporaries(fields)
         objects = [field for field in fields if field.kind == "object"]
         held, gathered = base.held(made, fields, None)
@@ -424,7 +437,7 @@ class Objects:
             "// SAFETY: live handles; the descriptor lives for the call.",
             f"check(unsafe {{ sys::{made['create']}(context.raw, &desc, &mut raw) }})?;", "born();",
             f"let core = {name}Core {{ raw, held: Held::default(), {context}: context.handle.clone(), "
-            + ("on_host: context.on_host, " if uses_now else "")
+            + ("on_host: context.on_host, " if keeps_context else "")
             + (f"buffers: {buffers}, " if has_buffers else "") + ("objects " if objects else "") + "};",
             f"Ok({name} {{ core: Arc::new(core) }})")
         doc = base.spell(made["doc"]).rstrip(".") + "."
@@ -452,8 +465,8 @@ class Objects:
                 f"    pub fn as_raw(&self) -> {handle} {{\n        self.core.raw\n    }}\n",
                 comment("Closes it now; dropping does the same."), "    pub fn close(self) {}\n", *methods, "}\n",
                 f"pub(crate) struct {name}Core {{\n    pub(crate) raw: {handle},\n    pub(crate) held: Held,\n",
-                f"    {context}: Arc<ContextHandle>,\n",
-                "    on_host: bool,\n" if uses_now else "",
+                f"    {'pub(crate) ' * has_parts}{context}: Arc<ContextHandle>,\n",
+                f"    {'pub(crate) ' * has_parts}on_host: bool,\n" if keeps_context else "",
                 "    buffers: Vec<Arc<BufferCore>>,\n" if has_buffers else "",
                 "    objects: Vec<Arc<dyn Object>>,\n" if objects else "", "}\n",
                 "// SAFETY: the C library wants one call at a time per object, which `held` sees to.\n",
@@ -462,6 +475,17 @@ class Objects:
                 "    fn buffers(&self) -> &[Arc<BufferCore>] {\n        &self.buffers\n    }\n" if has_buffers else "",
                 "    fn objects(&self) -> &[Arc<dyn Object>] {\n        &self.objects\n    }\n" if objects else "",
                 "}\n"]
+        if has_parts:
+            out.append(f"impl {name}Core {{\n    pub(crate) fn part_of(&self) -> PartOf<'_> {{\n"
+                       "        PartOf { held: &self.held, context: &self.context, on_host: self.on_host }\n"
+                       "    }\n}\n")
+        if is_part:
+            own = ["raw", "held: of.held.clone()", f"{context}: of.context.clone()"]
+            own += ["on_host: of.on_host"] * keeps_context + ["buffers: vec![]"] * bool(has_buffers)
+            own += ["objects: vec![]"] * bool(objects)
+            out.append(f"impl {name} {{\n    // Takes over a handle that another object gave.\n"
+                       f"    fn from_part(raw: {handle}, of: PartOf<'_>) -> Result<Self> {{\n        born();\n"
+                       f"        Ok({name} {{ core: Arc::new({name}Core {{ {', '.join(own)} }}) }})\n    }}\n}}\n")
         if uses_now:
             out.append(f"impl {name}Core {{\n    // Calls while these are held, and waits for it.\n"
                        "    pub(crate) fn now<'h>(&self, held: impl AsRef<[&'h Held]>, call: impl FnOnce() -> i32) "
@@ -516,7 +540,7 @@ class Objects:
         imports = [("crate::buffer", ["Buffer", "Core as BufferCore", "Element"]),
                    ("crate::context", ["born", "gone", "Context", "ContextHandle"]),
                    ("crate::error", ["check", "Name", "Result"]), ("crate::graph", ["Graph", "Operation", "Stream"]),
-                   ("crate::held", ["hold_all", "Held", "Object"]), ("crate::layer", ["Layer"]),
+                   ("crate::held", ["hold_all", "Held", "Object", "PartOf"]), ("crate::layer", ["Layer"]),
                    ("crate::shape", sorted(NAMED.values())), ("crate::operations", [*(base.types[name] for name in self.run_names), *(name for name in values if name in other)]),
                    ("crate", [name for name in values if name not in other]), ("std", ["fmt"]), ("std::ffi", ["CStr"]),
                    ("std::mem", ["size_of", "zeroed"]), ("std::ptr", ["null", "null_mut"]), ("std::sync", ["Arc"])]

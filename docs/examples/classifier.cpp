@@ -59,11 +59,11 @@ void run() {
       correct(context, synfire::counts_desc(1, pinned));
   const synfire::Buffer samples(context,
                                 synfire::buffer_desc<std::uint32_t>({steps, batch, (inputs + 31) / 32}, pinned)),
-      spikes = hidden.make_spikes(context, pinned), grad_spikes = hidden.make_sequence<float>(context, pinned),
-      v = readout.make_sequence<float>(context, pinned), grad_v = readout.make_sequence<float>(context, pinned),
-      scores = readout.make_state<float>(context, pinned), grad_scores = readout.make_state<float>(context, pinned),
-      hidden_rest = hidden.make_state<float>(context, pinned),  // 0: every replay starts at rest
-      readout_rest = readout.make_state<float>(context, pinned);
+      spikes = hidden.make_spikes(pinned), grad_spikes = hidden.make_sequence<float>(pinned),
+      v = readout.make_sequence<float>(pinned), grad_v = readout.make_sequence<float>(pinned),
+      scores = readout.make_state<float>(pinned), grad_scores = readout.make_state<float>(pinned),
+      hidden_rest = hidden.make_state<float>(pinned),  // 0: every replay starts at rest
+      readout_rest = readout.make_state<float>(pinned);
   write_samples(rates.data<float>(), labels.data<std::uint32_t>());
 
   synfire::Optimizer adam(context, synfire::optimizer_desc(SYNFIRE_OPTIMIZER_KIND_ADAM, 0.02));

@@ -51,8 +51,8 @@ void run(int frames) {
   synfire::Context context;  // while the level loads
   synfire::Layer minds(
       context, synfire::layer_desc(SYNFIRE_MODEL_LIF, synfire::steps{steps}, synfire::neurons{neurons}, most_agents));
-  synfire::Buffer x = minds.make_sequence<float>(context, SYNFIRE_MEMORY_PINNED);
-  synfire::Buffer spikes = minds.make_spikes<float>(context, SYNFIRE_MEMORY_PINNED);
+  synfire::Buffer x = minds.make_sequence<float>(SYNFIRE_MEMORY_PINNED);
+  synfire::Buffer spikes = minds.make_spikes<float>(SYNFIRE_MEMORY_PINNED);
   synfire::Buffer respawn(context, synfire::buffer_desc<std::uint8_t>(most_agents, SYNFIRE_MEMORY_PINNED));
 
   synfire_graph_desc desc = SYNFIRE_GRAPH_DESC_INIT;

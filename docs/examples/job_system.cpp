@@ -110,8 +110,8 @@ long count_spikes(const synfire::Context& context) {
   constexpr int steps = 16, neurons = 200'000;
   synfire::Layer layer(context,
                        synfire::layer_desc(SYNFIRE_MODEL_LIF, synfire::steps{steps}, synfire::neurons{neurons}));
-  synfire::Buffer x = layer.make_sequence<float>(context, SYNFIRE_MEMORY_PINNED);
-  const synfire::Buffer spikes = layer.make_spikes<float>(context, SYNFIRE_MEMORY_PINNED);
+  synfire::Buffer x = layer.make_sequence<float>(SYNFIRE_MEMORY_PINNED);
+  const synfire::Buffer spikes = layer.make_spikes<float>(SYNFIRE_MEMORY_PINNED);
   float value = 0;
   for (float& element : x.data<float>()) element = value = value > 2 ? 0 : value + 0.01F;
   synfire::Graph graph(context);

@@ -42,8 +42,8 @@ void run() {
   synfire::Layer lif(context, synfire::layer_desc(SYNFIRE_MODEL_LIF, synfire::steps{steps}, synfire::neurons{neurons}));
   lif.set_parameter("tau", 20.0);  // in steps: one value, or one per neuron
 
-  synfire::Buffer x = lif.make_sequence<float>(context, SYNFIRE_MEMORY_PINNED);  // x [16, 1, 128]
-  synfire::Buffer spikes = lif.make_spikes(context, SYNFIRE_MEMORY_PINNED);      // spikes [16, 1, 4], 32 a word
+  synfire::Buffer x = lif.make_sequence<float>(SYNFIRE_MEMORY_PINNED);  // x [16, 1, 128]
+  synfire::Buffer spikes = lif.make_spikes(SYNFIRE_MEMORY_PINNED);      // spikes [16, 1, 4], 32 a word
 
   synfire::Graph step(context);
   step.record_forward(lif, synfire::forward_desc(x, spikes));  // the state continues from replay to replay

@@ -108,6 +108,7 @@
  * SYNFIRE_WITH(other)     one that is given exactly if another field, which may be null, is given
  * SYNFIRE_UNLESS(other)   one that is given exactly if that field is null
  * SYNFIRE_REQUIRED        a number that has no default
+ * SYNFIRE_OPTIONAL        a number at the end of a function's parameters whose default is 0
  * SYNFIRE_READ(shape)     a buffer that the operation reads, with its shape as written in the documentation
  * SYNFIRE_WRITTEN(shape)  a buffer that it writes
  * SYNFIRE_UPDATED(shape)  a buffer that it reads and writes
@@ -121,6 +122,7 @@
 #define SYNFIRE_WITH(other)
 #define SYNFIRE_UNLESS(other)
 #define SYNFIRE_REQUIRED
+#define SYNFIRE_OPTIONAL
 #define SYNFIRE_READ(shape)
 #define SYNFIRE_WRITTEN(shape)
 #define SYNFIRE_UPDATED(shape)
@@ -587,6 +589,19 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_buffer_get_data(synfire_buffer b
                                                                 uint64_t *bytes SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
 /**
+ * Describes a buffer: what a program needs that has only its handle, such as that of a part of a network. With `data`
+ * set to null, another buffer like it can be created from the answer.
+ *
+ * @param buffer       A buffer.
+ * @param[in,out] desc In: `struct_size`. Out: everything else, defaults filled in. `data` is the address if the host can
+ *                     access the memory, else null; what would report the release of borrowed memory is null.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE.
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_buffer_get_desc(synfire_buffer buffer, synfire_buffer_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
  * Copies host memory into a buffer, after everything already enqueued on the context's own stream.
  *
  * @param buffer A buffer of any kind.
@@ -1029,6 +1044,19 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_create(synfire_context con
  * @blocks no (it queues). @allocates no. @enqueues no. @capture legal. @threads any, also finalizers. @since ABI 0.1
  */
 SYNFIRE_API void SYNFIRE_CALL synfire_layer_destroy(synfire_layer layer SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Describes a layer: what a program needs that has only its handle, such as that of a part of a network. Another layer
+ * like it can be created with the answer; parameters and state are not part of it.
+ *
+ * @param layer        A layer.
+ * @param[in,out] desc In: `struct_size`. Out: everything else, defaults filled in. A model that never fires has no
+ *                     surrogate: ::SYNFIRE_SURROGATE_DEFAULT.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE.
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_get_desc(synfire_layer layer, synfire_layer_desc *desc)
+    SYNFIRE_NOEXCEPT;
 
 /**
  * Sets a parameter: one number for the whole layer, or one per neuron (shared across the batch).
@@ -3644,7 +3672,7 @@ typedef struct synfire_network_desc {
   /** Type of weights, states and arithmetic: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`. */
   int32_t dtype SYNFIRE_ONE_OF(SYNFIRE_DTYPE);
   /** Steps T of one replay, at least 1. */
-  int64_t n_steps;
+  int64_t n_steps SYNFIRE_REQUIRED;
   /** Batch rows B, at most 2^32 - 1. Default: 1. */
   int64_t batch;
   /** Any number. The order of training rows is drawn from it, and stage number i, from 0 on, draws from `seed` + i
@@ -3837,7 +3865,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_neurons(synfire_netw
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_readout(synfire_network network, const char *name,
                                                                     int32_t reduction SYNFIRE_ONE_OF(SYNFIRE_READOUT),
-                                                                    int32_t of_spikes SYNFIRE_FLAG) SYNFIRE_NOEXCEPT;
+                                                                    int32_t of_spikes SYNFIRE_FLAG SYNFIRE_OPTIONAL)
+    SYNFIRE_NOEXCEPT;
 
 /**
  * Adds the loss of what the readout gives, as by synfire_loss(): the mean over the samples of a batch. Its values:
@@ -3874,7 +3903,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_loss(synfire_network
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_optimizer(
     synfire_network network, const char *name, int32_t kind SYNFIRE_ONE_OF(SYNFIRE_OPTIMIZER_KIND),
-    double learning_rate) SYNFIRE_NOEXCEPT;
+    double learning_rate SYNFIRE_OPTIONAL) SYNFIRE_NOEXCEPT;
 
 /**
  * Sets a value of a stage; the function that adds the stage says which there are.
@@ -4065,7 +4094,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_set_data(
  * @capture refused by CUDA while this thread captures. @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY.
  * @since ABI 0.1
  */
-SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_train(synfire_network network, int64_t n_batches,
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_train(synfire_network network,
+                                                              int64_t n_batches SYNFIRE_OPTIONAL,
                                                               synfire_network_result *result) SYNFIRE_NOEXCEPT;
 
 /**

@@ -1573,20 +1573,20 @@ constexpr synfire_optimizer_desc optimizer_desc(std::int32_t kind = SYNFIRE_OPTI
  *
  * How to create a network. Zero means the default in every field except `struct_size` and `n_steps`.
  *
- * @param dtype   Type of weights, states and arithmetic: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
  * @param n_steps Steps T of one replay, at least 1.
+ * @param dtype   Type of weights, states and arithmetic: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
  * @param batch   Batch rows B, at most 2^32 - 1. Default: 1.
  * @param seed    Any number. The order of training rows is drawn from it, and stage number i, from 0 on, draws from
  *                `seed` + i unless its value `"seed"` says otherwise.
  * @param n_slots As synfire_graph_desc::n_slots, of the inference graph. Default: 0.
  * @return The descriptor; `drop_last` may be set in it.
  */
-constexpr synfire_network_desc network_desc(std::int32_t dtype = SYNFIRE_DTYPE_F32, steps n_steps = steps{0},
+constexpr synfire_network_desc network_desc(steps n_steps, std::int32_t dtype = SYNFIRE_DTYPE_F32,
                                             std::int64_t batch = 1, std::uint64_t seed = 0,
                                             std::uint32_t n_slots = 0) noexcept {
   auto desc = detail::empty<synfire_network_desc>();
-  desc.dtype = dtype;
   desc.n_steps = n_steps.count;
+  desc.dtype = dtype;
   desc.batch = batch;
   desc.seed = seed;
   desc.n_slots = n_slots;
@@ -1841,6 +1841,20 @@ class Buffer : public Owner<synfire_buffer> {
   Buffer(const Context& context, synfire_buffer handle, const synfire_buffer_desc& desc)
       : dtype_(desc.dtype), shape_(shape_of(desc)), host_visible_(is_host_visible(context, desc)) {
     handle_ = handle;
+  }
+
+  /**
+   * Takes ownership of a handle whose descriptor is not known. Calls synfire_buffer_get_desc().
+   *
+   * @param handle A buffer that nothing else destroys.
+   * @throws error; the handle is then destroyed.
+   */
+  explicit Buffer(synfire_buffer handle) : Owner(handle) {
+    auto desc = detail::empty<synfire_buffer_desc>();
+    check(synfire_buffer_get_desc(handle_, &desc));
+    dtype_ = desc.dtype;
+    shape_ = shape_of(desc);
+    host_visible_ = desc.data != nullptr;
   }
 
   /**
@@ -2116,7 +2130,7 @@ class Layer : public Owner<synfire_layer> {
    * @param desc    What to create; see layer_desc().
    * @throws error
    */
-  Layer(const Context& context, const synfire_layer_desc& desc) : desc_(detail::sized(desc)) {
+  Layer(const Context& context, const synfire_layer_desc& desc) : desc_(detail::sized(desc)), context_(context) {
     check(synfire_layer_create(context, &desc_, &handle_));
   }
 
@@ -2127,6 +2141,14 @@ class Layer : public Owner<synfire_layer> {
    * @param desc   The descriptor with which it was created.
    */
   Layer(synfire_layer handle, const synfire_layer_desc& desc) noexcept : Owner(handle), desc_(detail::sized(desc)) {}
+
+  /**
+   * Takes ownership of a handle whose descriptor is not known. Calls synfire_layer_get_desc().
+   *
+   * @param handle A layer that nothing else destroys.
+   * @throws error; the handle is then destroyed.
+   */
+  explicit Layer(synfire_layer handle) : Owner(handle) { check(synfire_layer_get_desc(handle_, &desc_)); }
 
   /**
    * The descriptor with which it was created.
@@ -2176,6 +2198,19 @@ class Layer : public Owner<synfire_layer> {
    * Creates a buffer for a sequence of the layer: X, H or V of every step, or a gradient. Calls
    * synfire_buffer_create().
    *
+   * @tparam T     Element type: the layer's own or, in a 16-bit layer, also `float`.
+   * @param memory One of `SYNFIRE_MEMORY_*`.
+   * @return A buffer of sequence_shape().
+   * @throws error, also if the layer was not created with a Context, or that one is destroyed.
+   */
+  template <class T>
+  Buffer make_sequence(std::int32_t memory = SYNFIRE_MEMORY_DEVICE) const {
+    return make(buffer_desc<T>(sequence_shape(), memory));
+  }
+
+  /**
+   * Creates a buffer for a sequence of a layer that was made from a handle. Calls synfire_buffer_create().
+   *
    * @tparam T      Element type: the layer's own or, in a 16-bit layer, also `float`.
    * @param context The layer's context.
    * @param memory  One of `SYNFIRE_MEMORY_*`.
@@ -2191,6 +2226,19 @@ class Layer : public Owner<synfire_layer> {
    * Creates a buffer for a state of the layer: V or W before the first or after the last step, or a gradient. Calls
    * synfire_buffer_create().
    *
+   * @tparam T     Element type: `double` in f64 layers, `float` in all others.
+   * @param memory One of `SYNFIRE_MEMORY_*`.
+   * @return A buffer of state_shape().
+   * @throws error, also if the layer was not created with a Context, or that one is destroyed.
+   */
+  template <class T>
+  Buffer make_state(std::int32_t memory = SYNFIRE_MEMORY_DEVICE) const {
+    return make(buffer_desc<T>(state_shape(), memory));
+  }
+
+  /**
+   * Creates a buffer for a state of a layer that was made from a handle. Calls synfire_buffer_create().
+   *
    * @tparam T      Element type: `double` in f64 layers, `float` in all others.
    * @param context The layer's context.
    * @param memory  One of `SYNFIRE_MEMORY_*`.
@@ -2204,6 +2252,19 @@ class Layer : public Owner<synfire_layer> {
 
   /**
    * Creates a buffer for the layer's spikes. Calls synfire_buffer_create().
+   *
+   * @tparam T     Element type: `std::uint32_t` for packed spikes, any other for dense ones.
+   * @param memory One of `SYNFIRE_MEMORY_*`.
+   * @return A buffer of bits_shape() when T is `std::uint32_t`, else of sequence_shape().
+   * @throws error, also if the layer was not created with a Context, or that one is destroyed.
+   */
+  template <class T = std::uint32_t>
+  Buffer make_spikes(std::int32_t memory = SYNFIRE_MEMORY_DEVICE) const {
+    return make(buffer_desc<T>(dtype_of<T> == SYNFIRE_DTYPE_BITS ? bits_shape() : sequence_shape(), memory));
+  }
+
+  /**
+   * Creates a buffer for the spikes of a layer that was made from a handle. Calls synfire_buffer_create().
    *
    * @tparam T      Element type: `std::uint32_t` for packed spikes, any other for dense ones.
    * @param context The layer's context.
@@ -2219,6 +2280,17 @@ class Layer : public Owner<synfire_layer> {
   /**
    * Creates a buffer for the layer's time-packed spikes; its elements are `std::uint32_t`. Calls
    * synfire_buffer_create().
+   *
+   * @param memory One of `SYNFIRE_MEMORY_*`.
+   * @return A buffer of time_bits_shape().
+   * @throws error, also if the layer was not created with a Context, or that one is destroyed.
+   */
+  Buffer make_time_bits(std::int32_t memory = SYNFIRE_MEMORY_DEVICE) const {
+    return make(time_bits_desc(time_bits_shape(), memory));
+  }
+
+  /**
+   * Creates a buffer for the time-packed spikes of a layer that was made from a handle. Calls synfire_buffer_create().
    *
    * @param context The layer's context.
    * @param memory  One of `SYNFIRE_MEMORY_*`.
@@ -2498,10 +2570,26 @@ class Layer : public Owner<synfire_layer> {
                                                       "; the layer's state is " + detail::dtype_name(held));
   }
 
+  // A buffer of the context with which the layer was created; stale handles are the library's to refuse.
+  Buffer make(const synfire_buffer_desc& desc) const {
+    struct Lent {
+      explicit Lent(synfire_context handle) noexcept : context(handle) {}
+      Lent(const Lent&) = delete;
+      Lent& operator=(const Lent&) = delete;
+      ~Lent() { static_cast<void>(context.release()); }
+      Context context;
+    };
+    const Lent lent(context_);
+    return Buffer(lent.context, desc);
+  }
+
   synfire_layer_desc desc_ = detail::empty<synfire_layer_desc>();
+  synfire_context context_ = nullptr;
 };
 
 // ---- Other objects --------------------------------------------------------------------------------------------------
+
+class Graph;
 
 // ---- generated from synfire.h by bindings/cpp/generate.py: begin objects
 
@@ -2693,7 +2781,7 @@ class Network : public Owner<synfire_network> {
    * @param desc    What to create; network_desc() helps.
    * @throws error
    */
-  explicit Network(const Context& context, const synfire_network_desc& desc = network_desc()) {
+  Network(const Context& context, const synfire_network_desc& desc) {
     const synfire_network_desc sized = detail::sized(desc);
     check(synfire_network_create(context, &sized, &handle_));
   }
@@ -2706,7 +2794,7 @@ class Network : public Owner<synfire_network> {
   explicit Network(synfire_network handle) noexcept : Owner(handle) {}
 
   /**
-   * Adds the input. Its values:
+   * Adds the input.
    *
    * Calls synfire_network_add_input().
    *
@@ -2735,7 +2823,7 @@ class Network : public Owner<synfire_network> {
   }
 
   /**
-   * Adds a synapse. What it reads follows from the stages before. Its values:
+   * Adds a synapse. What it reads follows from the stages before.
    *
    * Calls synfire_network_add_synapse().
    *
@@ -2749,7 +2837,6 @@ class Network : public Owner<synfire_network> {
 
   /**
    * Adds neurons, one for each output of the synapse. Each replay of training and evaluation begins with a reset state.
-   * Their values:
    *
    * Calls synfire_network_add_neurons().
    *
@@ -2769,12 +2856,12 @@ class Network : public Owner<synfire_network> {
    * @param of_spikes False: of V. True: of spikes; the neurons must fire.
    * @throws error
    */
-  void add_readout(const char* name, std::int32_t reduction, bool of_spikes) {
+  void add_readout(const char* name, std::int32_t reduction, bool of_spikes = false) {
     check(synfire_network_add_readout(handle_, name, reduction, of_spikes ? 1 : 0));
   }
 
   /**
-   * Adds the loss of what the readout gives, as by synfire_loss(): the mean over the samples of a batch. Its values:
+   * Adds the loss of what the readout gives, as by synfire_loss(): the mean over the samples of a batch.
    *
    * Calls synfire_network_add_loss().
    *
@@ -2797,7 +2884,7 @@ class Network : public Owner<synfire_network> {
    * @param learning_rate Finite, at least 0. 0: 1e-3.
    * @throws error
    */
-  void add_optimizer(const char* name, std::int32_t kind, double learning_rate) {
+  void add_optimizer(const char* name, std::int32_t kind, double learning_rate = 0) {
     check(synfire_network_add_optimizer(handle_, name, kind, learning_rate));
   }
 
@@ -2937,7 +3024,7 @@ class Network : public Owner<synfire_network> {
    * @return `result`, as synfire_network_train() gives it.
    * @throws error
    */
-  synfire_network_result train(std::int64_t n_batches) {
+  synfire_network_result train(std::int64_t n_batches = 0) {
     auto result = detail::empty<synfire_network_result>();
     check(synfire_network_train(handle_, n_batches, &result));
     return result;
@@ -2983,6 +3070,82 @@ class Network : public Owner<synfire_network> {
    * @throws error
    */
   void reset_state() { check(synfire_network_reset_state(handle_)); }
+
+  /**
+   * Returns the synapse of a stage: a handle of its own, which keeps the synapse alive, also beyond the network, until
+   * it is destroyed.
+   *
+   * Calls synfire_network_get_synapse().
+   *
+   * @param stage The name of a synapse's stage.
+   * @return `synapse`, as synfire_network_get_synapse() gives it.
+   * @throws error
+   */
+  Synapse synapse(const char* stage) const {
+    synfire_synapse synapse = nullptr;
+    check(synfire_network_get_synapse(handle_, stage, &synapse));
+    return Synapse(synapse);
+  }
+
+  /**
+   * Returns the layer of a stage, as synfire_network_get_synapse() returns a synapse.
+   *
+   * Calls synfire_network_get_layer().
+   *
+   * @param stage The name of a stage of neurons.
+   * @return `layer`, as synfire_network_get_layer() gives it.
+   * @throws error
+   */
+  Layer layer(const char* stage) const {
+    synfire_layer layer = nullptr;
+    check(synfire_network_get_layer(handle_, stage, &layer));
+    return Layer(layer);
+  }
+
+  /**
+   * Returns the optimiser, as synfire_network_get_synapse() returns a synapse.
+   *
+   * Calls synfire_network_get_optimizer().
+   *
+   * @param stage The name of the optimiser's stage.
+   * @return `optimizer`, as synfire_network_get_optimizer() gives it.
+   * @throws error
+   */
+  Optimizer optimizer(const char* stage) const {
+    synfire_optimizer optimizer = nullptr;
+    check(synfire_network_get_optimizer(handle_, stage, &optimizer));
+    return Optimizer(optimizer);
+  }
+
+  /**
+   * Returns a graph, as synfire_network_get_synapse() returns a synapse. Data of another shape
+   * (synfire_network_set_data()) gives the network another graph; this one then continues with the old data.
+   *
+   * Calls synfire_network_get_graph().
+   *
+   * @param kind One of `SYNFIRE_NETWORK_GRAPH_*`.
+   * @return `graph`, as synfire_network_get_graph() gives it.
+   * @throws error
+   */
+  Graph graph(std::int32_t kind) const;
+
+  /**
+   * Returns a buffer, as synfire_network_get_synapse() returns a synapse.
+   *
+   * Calls synfire_network_get_buffer().
+   *
+   * @param name `"input"` or `"output"` of the inference graph, both page-locked and of B rows, time-major: inputs
+   *             `[T, B, K]` or rates `[B, K]`, outputs `[B, C]` or `[T, B, C]`. Or what training and evaluation leave
+   *             in device memory: the name of a stage of neurons and `".spikes"`, `".v"`, `".grad_spikes"` or
+   *             `".grad_v"`, as far as the network has it.
+   * @return `buffer`, as synfire_network_get_buffer() gives it.
+   * @throws error
+   */
+  Buffer buffer(const char* name) const {
+    synfire_buffer buffer = nullptr;
+    check(synfire_network_get_buffer(handle_, name, &buffer));
+    return Buffer(buffer);
+  }
 };
 
 // ---- generated from synfire.h by bindings/cpp/generate.py: end objects
@@ -3043,10 +3206,7 @@ void write(const Optimizer& optimizer, std::int32_t member, const char* name, co
   check(synfire_optimizer_write(optimizer, member, name, values.data(), values.size() * sizeof(T)));
 }
 
-// ---- Texts about networks -------------------------------------------------------------------------------------------
-
-// The parts of a network have handles of C: synfire_network_get_synapse(), synfire_network_get_layer(),
-// synfire_network_get_optimizer(), synfire_network_get_buffer(), synfire_network_get_graph().
+// ---- Networks -------------------------------------------------------------------------------------------------------
 
 /** @cond DETAIL */
 namespace detail {
@@ -3084,6 +3244,41 @@ inline std::string summary(const Network& network) {
 inline std::string dot(const Network& network) {
   return detail::written(
       [&](char* text, std::uint64_t* bytes) { return synfire_network_write_dot(network, text, bytes); });
+}
+
+/**
+ * The part of the samples that were predicted right.
+ *
+ * @param result What Network::train() or Network::evaluate() returned, with labels.
+ * @return From 0 to 1; 0 if no sample counted.
+ */
+constexpr double accuracy(const synfire_network_result& result) noexcept {
+  return result.n_counted == 0 ? 0.0 : static_cast<double>(result.n_correct) / static_cast<double>(result.n_counted);
+}
+
+/**
+ * Sets a data set with labels from memory of the program, as many rows as there are labels. Calls
+ * synfire_network_set_data(), which copies both.
+ *
+ * @param context The context of the network.
+ * @param network A built network, whose loss has one label per row.
+ * @param set     One of `SYNFIRE_DATA_*`.
+ * @param inputs  All rows, one behind the other.
+ * @param labels  The label of each row.
+ * @param dtype   The input's `"dtype"`: one of `SYNFIRE_DTYPE_*` whose elements are of type T.
+ * @throws error
+ */
+template <class T>
+void set_data(const Context& context, Network& network, std::int32_t set, const std::vector<T>& inputs,
+              const std::vector<std::uint32_t>& labels, std::int32_t dtype = dtype_of<T>) {
+  // Both are only read.
+  auto desc = borrowed_desc(const_cast<T*>(inputs.data()), inputs.size(), SYNFIRE_MEMORY_HOST);
+  desc.dtype = dtype;
+  const Buffer rows(context, desc);
+  auto counts = borrowed_desc(const_cast<std::uint32_t*>(labels.data()), labels.size(), SYNFIRE_MEMORY_HOST);
+  counts.dtype = SYNFIRE_DTYPE_U32;
+  const Buffer row_labels(context, counts);
+  network.set_data(set, static_cast<std::int64_t>(labels.size()), rows, row_labels);
 }
 
 // ---- Immediate calls ------------------------------------------------------------------------------------------------
@@ -3958,6 +4153,16 @@ class Graph : public Owner<synfire_graph> {
 
   std::vector<std::unique_ptr<detail::NativeNode>> nodes_;
 };
+
+// ---- generated from synfire.h by bindings/cpp/generate.py: begin later members
+
+inline Graph Network::graph(std::int32_t kind) const {
+  synfire_graph graph = nullptr;
+  check(synfire_network_get_graph(handle_, kind, &graph));
+  return Graph(graph);
+}
+
+// ---- generated from synfire.h by bindings/cpp/generate.py: end later members
 
 /** @} */
 

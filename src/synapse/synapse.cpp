@@ -83,10 +83,12 @@ View Synapse::find(const char* name, const void* values, uint64_t bytes) {
   const std::string_view wanted = name;
   const bool of_weights = wanted == "weight" || wanted == "weight_gradient";
   const bool is_gradient = wanted == "weight_gradient" || wanted == "bias_gradient";
-  if (!of_weights && wanted != "bias" && wanted != "bias_gradient")
+  if (!of_weights && wanted != "bias" && wanted != "bias_gradient") {
+    constexpr std::string_view known[] = {"weight", "bias", "weight_gradient", "bias_gradient"};
     fail_argument("SYN-SYNAPSE-NAME",
-                  "name is \"%.64s\"; a synapse has \"weight\", \"bias\", \"weight_gradient\" and \"bias_gradient\"",
-                  name);
+                  "name is \"%.64s\"%s; a synapse has \"weight\", \"bias\", \"weight_gradient\" and \"bias_gradient\"",
+                  name, suggestion(wanted, known).c_str());
+  }
   if (!of_weights && !spec_.has_bias)
     fail_argument("SYN-SYNAPSE-NAME", "name is \"%.64s\"; this synapse has no bias (desc.bias was 0)", name);
   if (is_gradient) prepare_gradients();

@@ -829,6 +829,8 @@ TEST(OptimizerErrors, ReadingAndWriting) {
   EXPECT_FAILS(refused, WORDS("SYN-OPTIMIZER-MEMBER", "-2"), write(-2, "moment1"));
   EXPECT_FAILS(refused, WORDS("SYN-OPTIMIZER-NAME", "step_count"), write(-1, "moment1"));
   EXPECT_FAILS(refused, WORDS("SYN-OPTIMIZER-NAME", "moment2"), write(0, "momentum"));
+  EXPECT_FAILS(refused, WORDS("SYN-OPTIMIZER-NAME", "did you mean \"step_count\"?"), write(-1, "stepcount"));
+  EXPECT_FAILS(refused, WORDS("SYN-OPTIMIZER-NAME", "did you mean \"moment1\"?"), write(0, "moment_1"));
   EXPECT_FAILS(refused, WORDS("SYN-OPTIMIZER-NAME", "nothing"), synfire_optimizer_read(sgd, 0, "momentum", values, 48));
   EXPECT_FAILS(refused, WORDS("SYN-OPTIMIZER-SIZE", "47", "48"), write(0, "moment1", 47));
   EXPECT_FAILS(refused, WORDS("SYN-ARGUMENT-NULL", "values"), synfire_optimizer_read(adam, 0, "moment1", nullptr, 48));

@@ -1,5 +1,5 @@
 """Checks links: every file that README.md, CHANGELOG.md or a page of docs/ or bindings/ links to exists; every page of
-docs/ is built and can be reached from the README and from the main page of the built documentation.
+docs/ is built, is in the menu, and can be reached from the README and from the main page of the built documentation.
 
 Usage: check_links.py SOURCE_DIRECTORY
 """
@@ -45,6 +45,10 @@ def main():
                      and page.name != "mainpage.md"]
     problems += [f"{page.relative_to(root)}: not in docs/Doxyfile.in"
                  for page in pages if page.parent == root / "docs" / "pages" and f"/docs/pages/{page.name}\"" not in built]
+    menu = (root / "docs" / "theme" / "layout.xml").read_text(encoding="utf-8")
+    problems += [f"{page.relative_to(root)}: not in the menu, docs/theme/layout.xml" for page in pages
+                 if page.parent == root / "docs" / "pages" and page.name != "mainpage.md"
+                 and f"\"@ref md_docs_pages_{page.stem.replace('-', '_')}\"" not in menu]
     links = sum(len(some) for some in targets.values())
     print("\n".join(problems))
     print(f"{len(pages)} pages, {links} links to files, {len(problems)} problems")

@@ -1,4 +1,5 @@
-"""Checks the built documentation: it shows only compiled code, has its pictures, and loads nothing from a network.
+"""Checks the built documentation: it shows only compiled code, has its pictures, its links lead somewhere, and it loads
+nothing from a network.
 
 Usage: check_pages.py SOURCE_DIRECTORY HTML_DIRECTORY
 """
@@ -21,13 +22,31 @@ def main():
     if not snippets:
         problems.append("no page shows a snippet")
     shown = sorted(html.glob("*.html"))
-    pictures = 0
+    pictures = tabs = 0
+    targets = {}  # file: what may follow a # in a link to it
+    for path in shown:
+        targets[path.name] = set(re.findall(r"\b(?:id|name)=\"([^\"]+)\"", path.read_text(encoding="utf-8")))
     for path in shown:
         text = path.read_text(encoding="utf-8")
+        for name, anchor in re.findall(r"<a\b[^>]*?\bhref=\"([^\"#:]*)(?:#([^\"]*))?\"", text):
+            if name and not (html / name).is_file():
+                problems.append(f"{path.name}: the link to {name} leads nowhere")
+            elif anchor and (name or path.name) in targets and anchor not in targets[name or path.name]:
+                problems.append(f"{path.name}: the link to {name}#{anchor} leads nowhere")
         for address in re.findall(r"<(?:script|link|img|object|iframe)\b[^>]*?\b(?:src|href|data)=\"(https?:[^\"]+)\"", text):
             problems.append(f"{path.name}: loads {address}")
         if "\\ilinebr" in text:
             problems.append(f"{path.name}: a cell of a table ran into the next: Doxygen ends code at an apostrophe")
+        buttons = re.findall(r"<input type=\"radio\" name=\"([^\"]+)\" (checked )?id=\"([^\"]+)\"", text)
+        tabs += len(buttons)
+        for group in {group for group, _, _ in buttons}:
+            if sum(bool(checked) for name, checked, _ in buttons if name == group) != 1:
+                problems.append(f"{path.name}: not one tab of {group} is shown at first; is the name of the group unique?")
+        for identity in {identity for _, _, identity in buttons}:
+            if text.count(f" id=\"{identity}\"") != 1 or text.count(f"<label for=\"{identity}\">") != 1:
+                problems.append(f"{path.name}: the tab {identity} occurs twice, or has no label")
+        if text.count("<div class=\"tab\">") != len(buttons) or text.count("<div") != text.count("</div"):
+            problems.append(f"{path.name}: tabs or other blocks are not closed")
         for name in re.findall(r"<(?:img|object)\b[^>]*?\b(?:src|data)=\"([^\":]+)\"", text):
             pictures += 1
             if not (html / name).is_file() or ".." in name:
@@ -36,7 +55,7 @@ def main():
         if not (html / needed).exists():
             problems.append(f"{needed} is missing")
     print("\n".join(problems))
-    print(f"{len(pages)} pages, {snippets} snippets, {len(shown)} HTML files, {pictures} pictures, {len(problems)} problems")
+    print(f"{len(pages)} pages, {snippets} snippets, {len(shown)} HTML files, {pictures} pictures, {tabs} tabs, {len(problems)} problems")
     return 1 if problems else 0
 
 

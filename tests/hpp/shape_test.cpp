@@ -89,6 +89,35 @@ TEST(Shapes, OfWhatALayerMakes) {
   }
 }
 
+TEST(Shapes, ALayerKnowsItsContext) {
+  Context context = make_context();
+  Layer layer(context, synfire::layer_desc(SYNFIRE_MODEL_LIF, steps{40}, neurons{70}, 3));
+  const Buffer x = layer.make_sequence<float>(SYNFIRE_MEMORY_PINNED), v = layer.make_state<float>();
+  const Buffer dense = layer.make_spikes<std::uint8_t>(), bits = layer.make_spikes(), by_time = layer.make_time_bits();
+  EXPECT_EQ(x.shape(), Shape(40, 3, 70));
+  EXPECT_TRUE(x.host_visible());
+  EXPECT_EQ(v.shape(), Shape(3, 70));
+  EXPECT_EQ(dense.dtype(), SYNFIRE_DTYPE_U8);
+  EXPECT_EQ(bits.shape(), Shape(40, 3, 3));
+  EXPECT_EQ(by_time.shape(), Shape(2, 3, 70));
+  synfire_forward_desc desc = synfire::forward_desc(x, bits);
+  desc.v_init = v;
+  layer.forward(desc);
+  EXPECT_TRUE(context.properties().struct_size > 0) << "the context is still the program's";
+
+  // Where the layer moves, what it knows moves too.
+  Layer moved = std::move(layer);
+  EXPECT_EQ(moved.make_state<float>().shape(), Shape(3, 70));
+  // A layer that was made from a handle does not know its context, and a context that is destroyed makes nothing.
+  const Layer adopted(moved.release(), synfire::layer_desc(SYNFIRE_MODEL_LIF, steps{40}, neurons{70}, 3));
+  EXPECT_TRUE(
+      throws(SYNFIRE_ERROR_INVALID_HANDLE, "SYN-HANDLE-NULL", "context", [&] { return adopted.make_spikes(); }));
+  EXPECT_EQ(adopted.make_spikes(context).shape(), Shape(40, 3, 3));
+  const Layer left(context, synfire::layer_desc(SYNFIRE_MODEL_LIF, steps{2}, neurons{3}));
+  context.reset();
+  EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_HANDLE, "SYN-HANDLE-STALE", "context", [&] { return left.make_spikes(); }));
+}
+
 TEST(Shapes, ATransposedBufferIsRefused) {
   const Context context = make_context();
   Layer layer(context, synfire::layer_desc(SYNFIRE_MODEL_LIF, steps{20}, neurons{64}));

@@ -62,6 +62,39 @@ namespace Synfire
             Bytes = (long)bytes;
         }
 
+        // Takes over a handle that another object gave.
+        internal BufferBase(Context context, synfire_buffer made, Type element) : base(new BufferHandle())
+        {
+            Context = context;
+            Handle.Adopt(made.Value);
+            synfire_buffer_desc desc = synfire_buffer_desc.Init;
+            Errors.Check(Native.synfire_buffer_get_desc(made, &desc));
+            int rank = 0;
+            while (rank < 4 && desc.shape[rank] != 0) ++rank;
+            shape_ = new long[Math.Max(rank, 1)];
+            for (int i = 0; i < rank; ++i) shape_[i] = (long)desc.shape[i];
+            if (rank == 0) shape_[0] = (long)desc.n_elements;
+            Length = Shapes.Count(shape_);
+            RowLength = Length / shape_[0];
+            RowPitch = desc.row_pitch == 0 ? RowLength : (long)desc.row_pitch;
+            DType = (DType)desc.dtype;
+            MemoryKind = (MemoryKind)desc.memory;
+            void* address;
+            ulong bytes;
+            Errors.Check(Native.synfire_buffer_get_data(made, &address, &bytes));
+            Address = (IntPtr)address;
+            Bytes = (long)bytes;
+            try
+            {
+                ElementTypes.Require(element, DType);
+            }
+            catch
+            {
+                Dispose();
+                throw;
+            }
+        }
+
         internal IntPtr Address { get; }
 
         // The type of one element in C#.
@@ -179,6 +212,8 @@ namespace Synfire
             : base(context, memory, Checked(dtype), rowPitch, shape, data, owner)
         {
         }
+
+        internal Buffer(Context context, synfire_buffer made) : base(context, made, typeof(T)) { }
 
         private static DType Checked(DType dtype)
         {

@@ -34,6 +34,13 @@ namespace Synfire
             GC.KeepAlive(context);
         }
 
+        // Takes over a handle that another object gave.
+        internal Graph(Context context, synfire_graph made) : base(new GraphHandle())
+        {
+            Context = context;
+            Handle.Adopt(made.Value);
+        }
+
         /// <summary>
         /// A graph that is ready to be replayed: <paramref name="record"/> gets an empty graph and records into it.
         /// </summary>

@@ -156,6 +156,19 @@ namespace Synfire
             dtype_ = (DType)desc.dtype;
         }
 
+        // Takes over a handle that another object gave.
+        internal Layer(Context context, synfire_layer made) : base(new LayerHandle())
+        {
+            Context = context;
+            Handle.Adopt(made.Value);
+            synfire_layer_desc desc = synfire_layer_desc.Init;
+            Errors.Check(Native.synfire_layer_get_desc(made, &desc));
+            Steps = desc.n_steps;
+            Neurons = desc.n_neurons;
+            Batch = desc.batch;
+            dtype_ = (DType)desc.dtype;
+        }
+
         private static synfire_layer_desc Desc(NamedLength steps, NamedLength neurons, LayerOptions options)
         {
             LayerOptions chosen = options ?? new LayerOptions();

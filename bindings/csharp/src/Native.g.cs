@@ -2539,6 +2539,13 @@ namespace Synfire.Raw
         public static extern int synfire_buffer_get_data(synfire_buffer buffer, void** data, ulong* bytes);
 
         /// <summary>
+        /// Describes a buffer: what a program needs that has only its handle, such as that of a part of a
+        /// network. With <c>data</c> set to null, another buffer like it can be created from the answer.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_buffer_get_desc(synfire_buffer buffer, synfire_buffer_desc* desc);
+
+        /// <summary>
         /// Copies host memory into a buffer, after everything already enqueued on the context's own stream.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
@@ -2593,6 +2600,13 @@ namespace Synfire.Raw
         /// <summary>Destroys a layer. Graphs that use it keep it until they are destroyed too.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern void synfire_layer_destroy(synfire_layer layer);
+
+        /// <summary>
+        /// Describes a layer: what a program needs that has only its handle, such as that of a part of a network.
+        /// Another layer like it can be created with the answer; parameters and state are not part of it.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_layer_get_desc(synfire_layer layer, synfire_layer_desc* desc);
 
         /// <summary>
         /// Sets a parameter: one number for the whole layer, or one per neuron (shared across the batch).
@@ -3162,7 +3176,7 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern void synfire_network_destroy(synfire_network network);
 
-        /// <summary>Adds the input. Its values:</summary>
+        /// <summary>Adds the input.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_network_add_input(
             synfire_network network, byte* name, int kind, long n_features);
@@ -3175,13 +3189,13 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_network_add_dropout(synfire_network network, byte* name, double probability);
 
-        /// <summary>Adds a synapse. What it reads follows from the stages before. Its values:</summary>
+        /// <summary>Adds a synapse. What it reads follows from the stages before.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_network_add_synapse(synfire_network network, byte* name, long n_outputs);
 
         /// <summary>
         /// Adds neurons, one for each output of the synapse. Each replay of training and evaluation begins with a
-        /// reset state. Their values:
+        /// reset state.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_network_add_neurons(synfire_network network, byte* name, int model);
@@ -3193,7 +3207,6 @@ namespace Synfire.Raw
 
         /// <summary>
         /// Adds the loss of what the readout gives, as by synfire_loss(): the mean over the samples of a batch.
-        /// Its values:
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_network_add_loss(synfire_network network, byte* name, int kind);

@@ -1,15 +1,41 @@
-// Network.cs - texts about networks.
+// Network.cs - what networks have beside the functions of the C library: data from arrays, results as fractions, texts.
 //
 // SPDX-License-Identifier: MIT
+using System;
 using System.Text;
 using Synfire.Raw;
 
 namespace Synfire
 {
-    // The parts of a network have handles in the raw layer: synfire_network_get_synapse, synfire_network_get_layer,
-    // synfire_network_get_optimizer, synfire_network_get_buffer and synfire_network_get_graph.
+    public sealed partial class NetworkResult
+    {
+        /// <summary>
+        /// The part of the samples that were predicted right, from 0 to 1; 0 if no sample counted.
+        /// </summary>
+        public double Accuracy { get { return Counted == 0 ? 0 : (double)Correct / Counted; } }
+    }
+
     public sealed unsafe partial class Network
     {
+        /// <summary>
+        /// Sets a data set of rows with one label each, from arrays of the program. Both are copied.
+        /// </summary>
+        /// <param name="set">Which of the network's data sets.</param>
+        /// <param name="inputs">All rows, one behind the other; uint stands for packed spikes.</param>
+        /// <param name="labels">The label of each row.</param>
+        public void SetData<T>(Data set, T[] inputs, uint[] labels) where T : struct
+        {
+            Errors.Given(inputs, "inputs");
+            Errors.Given(labels, "labels");
+            using (Buffer<T> rows = Context.CreateBuffer<T>(MemoryKind.Host, inputs.LongLength))
+            using (Buffer<uint> numbers = Context.CreateBuffer<uint>(MemoryKind.Host, DType.U32, 0, labels.LongLength))
+            {
+                new ReadOnlySpan<T>(inputs).CopyTo(rows.Span);
+                new ReadOnlySpan<uint>(labels).CopyTo(numbers.Span);
+                SetData(set, labels.LongLength, rows, numbers);
+            }
+        }
+
         /// <summary>A table of the stages, and the bytes that the parts of the network take.</summary>
         public string Summary()
         {

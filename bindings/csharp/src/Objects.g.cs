@@ -103,6 +103,13 @@ namespace Synfire
             }
         }
 
+        // Takes over a handle that another object gave.
+        internal Synapse(Context context, synfire_synapse made) : base(new SynapseHandle())
+        {
+            Context = context;
+            Handle.Adopt(made.Value);
+        }
+
         internal synfire_synapse Raw { get { return new synfire_synapse(Handle.Value); } }
 
         /// <summary>The context it belongs to.</summary>
@@ -190,6 +197,13 @@ namespace Synfire
                 Errors.Check(Native.synfire_optimizer_create(context.Raw, &desc, &made));
                 Handle.Adopt(made.Value);
             }
+        }
+
+        // Takes over a handle that another object gave.
+        internal Optimizer(Context context, synfire_optimizer made) : base(new OptimizerHandle())
+        {
+            Context = context;
+            Handle.Adopt(made.Value);
         }
 
         internal synfire_optimizer Raw { get { return new synfire_optimizer(Handle.Value); } }
@@ -326,7 +340,7 @@ namespace Synfire
         /// <summary>The context it belongs to.</summary>
         public Context Context { get; }
 
-        /// <summary>Adds the input. Its values:</summary>
+        /// <summary>Adds the input.</summary>
         public void AddInput(string name, NetworkInput kind, long features)
         {
             byte* nameText = stackalloc byte[Synfire.Name.Capacity];
@@ -349,7 +363,7 @@ namespace Synfire
             GC.KeepAlive(this);
         }
 
-        /// <summary>Adds a synapse. What it reads follows from the stages before. Its values:</summary>
+        /// <summary>Adds a synapse. What it reads follows from the stages before.</summary>
         public void AddSynapse(string name, long outputs)
         {
             byte* nameText = stackalloc byte[Synfire.Name.Capacity];
@@ -360,7 +374,7 @@ namespace Synfire
 
         /// <summary>
         /// Adds neurons, one for each output of the synapse. Each replay of training and evaluation begins with a
-        /// reset state. Their values:
+        /// reset state.
         /// </summary>
         public void AddNeurons(string name, Model model)
         {
@@ -371,7 +385,7 @@ namespace Synfire
         }
 
         /// <summary>Adds the readout. It has no values.</summary>
-        public void AddReadout(string name, Readout reduction, bool ofSpikes)
+        public void AddReadout(string name, Readout reduction, bool ofSpikes = false)
         {
             byte* nameText = stackalloc byte[Synfire.Name.Capacity];
             Synfire.Name.Write(name, nameText, "name");
@@ -381,7 +395,7 @@ namespace Synfire
 
         /// <summary>
         /// Adds the loss of what the readout gives, as by <see cref="Context.Loss(LossArguments, IntPtr)"/>: the
-        /// mean over the samples of a batch. Its values:
+        /// mean over the samples of a batch.
         /// </summary>
         public void AddLoss(string name, LossKind kind)
         {
@@ -399,7 +413,7 @@ namespace Synfire
         /// <c>"nesterov"</c> on, with the same defaults; here, a weight decay of 0 is none.
         /// <c>"learning_rate"</c>, <c>"weight_decay"</c> and <c>"clip_norm"</c> can change between replays.
         /// </summary>
-        public void AddOptimizer(string name, OptimizerKind kind, double learningRate)
+        public void AddOptimizer(string name, OptimizerKind kind, double learningRate = 0)
         {
             byte* nameText = stackalloc byte[Synfire.Name.Capacity];
             Synfire.Name.Write(name, nameText, "name");
@@ -514,7 +528,7 @@ namespace Synfire
         /// of its own, as <see cref="ShuffleArguments"/> says; its last batch may be smaller. Afterwards the
         /// state of the neurons is reset.
         /// </summary>
-        public NetworkResult Train(long batches)
+        public NetworkResult Train(long batches = 0)
         {
             synfire_network_result result = synfire_network_result.Init;
             Errors.Check(Native.synfire_network_train(Raw, batches, &result));
@@ -538,7 +552,7 @@ namespace Synfire
         /// Computes the output for rows of inputs, B at a time, with the inference graph. The state of the
         /// neurons is reset before each batch and afterwards, so that rows do not depend on each other; rates are
         /// encoded from the same random numbers in every call. A loop that continues from frame to frame launches
-        /// the graph itself (<see cref="Native.synfire_network_get_graph"/>).
+        /// the graph itself (<see cref="Network.GetGraph(NetworkGraph)"/>).
         /// </summary>
         public void Infer(BufferBase inputs, long rows, BufferBase outputs)
         {
@@ -556,12 +570,74 @@ namespace Synfire
             GC.KeepAlive(this);
         }
 
+        /// <summary>
+        /// Returns the synapse of a stage: a handle of its own, which keeps the synapse alive, also beyond the
+        /// network, until it is destroyed.
+        /// </summary>
+        public Synapse GetSynapse(string stage)
+        {
+            byte* stageText = stackalloc byte[Synfire.Name.Capacity];
+            Synfire.Name.Write(stage, stageText, "stage");
+            synfire_synapse synapse;
+            Errors.Check(Native.synfire_network_get_synapse(Raw, stageText, &synapse));
+            GC.KeepAlive(this);
+            return new Synapse(Context, synapse);
+        }
+
+        /// <summary>
+        /// Returns the layer of a stage, as <see cref="Network.GetSynapse(string)"/> returns a synapse.
+        /// </summary>
+        public Layer GetLayer(string stage)
+        {
+            byte* stageText = stackalloc byte[Synfire.Name.Capacity];
+            Synfire.Name.Write(stage, stageText, "stage");
+            synfire_layer layer;
+            Errors.Check(Native.synfire_network_get_layer(Raw, stageText, &layer));
+            GC.KeepAlive(this);
+            return new Layer(Context, layer);
+        }
+
+        /// <summary>Returns the optimiser, as <see cref="Network.GetSynapse(string)"/> returns a synapse.</summary>
+        public Optimizer GetOptimizer(string stage)
+        {
+            byte* stageText = stackalloc byte[Synfire.Name.Capacity];
+            Synfire.Name.Write(stage, stageText, "stage");
+            synfire_optimizer optimizer;
+            Errors.Check(Native.synfire_network_get_optimizer(Raw, stageText, &optimizer));
+            GC.KeepAlive(this);
+            return new Optimizer(Context, optimizer);
+        }
+
+        /// <summary>
+        /// Returns a graph, as <see cref="Network.GetSynapse(string)"/> returns a synapse. Data of another shape
+        /// (<see cref="Network.SetData(Data, long, BufferBase, BufferBase, BufferBase, BufferBase, BufferBase)"/>)
+        /// gives the network another graph; this one then continues with the old data.
+        /// </summary>
+        public Graph GetGraph(NetworkGraph kind)
+        {
+            synfire_graph graph;
+            Errors.Check(Native.synfire_network_get_graph(Raw, (int)kind, &graph));
+            GC.KeepAlive(this);
+            return new Graph(Context, graph);
+        }
+
+        /// <summary>Returns a buffer, as <see cref="Network.GetSynapse(string)"/> returns a synapse.</summary>
+        public Buffer<T> GetBuffer<T>(string name) where T : struct
+        {
+            byte* nameText = stackalloc byte[Synfire.Name.Capacity];
+            Synfire.Name.Write(name, nameText, "name");
+            synfire_buffer buffer;
+            Errors.Check(Native.synfire_network_get_buffer(Raw, nameText, &buffer));
+            GC.KeepAlive(this);
+            return new Buffer<T>(Context, buffer);
+        }
+
         /// <summary>What it is, in words.</summary>
         public override string ToString() { return IsClosed ? "network (closed)" : "network"; }
     }
 
     /// <summary>What <see cref="Optimizer.QueryMemory()"/> answers, in bytes of device memory.</summary>
-    public sealed class OptimizerMemory
+    public sealed partial class OptimizerMemory
     {
         internal OptimizerMemory(synfire_optimizer_memory raw)
         {
@@ -580,7 +656,7 @@ namespace Synfire
     /// What <see cref="Network.QueryMemory()"/> answers, in bytes. On a host context, device memory is ordinary
     /// memory.
     /// </summary>
-    public sealed class NetworkMemory
+    public sealed partial class NetworkMemory
     {
         internal NetworkMemory(synfire_network_memory raw)
         {
@@ -628,7 +704,7 @@ namespace Synfire
     /// <summary>
     /// What a call of <see cref="Network.Train(long)"/> or <see cref="Network.Evaluate()"/> has come to.
     /// </summary>
-    public sealed class NetworkResult
+    public sealed partial class NetworkResult
     {
         internal NetworkResult(synfire_network_result raw)
         {

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <string_view>
 
 namespace synfire::operations {
@@ -286,18 +287,22 @@ Optimizer::Found Optimizer::find(int32_t member, const char* name) const {
     if (wanted == "beta1_power") return {&s->beta1_power, 8, SYNFIRE_DTYPE_F64, 0, 1};
     if (wanted == "beta2_power") return {&s->beta2_power, 8, SYNFIRE_DTYPE_F64, 0, 1};
     if (wanted == "gradient_norm") return {&s->gradient_norm, 8, SYNFIRE_DTYPE_F64, 0, largest};
+    constexpr std::string_view known[] = {"step_count", "skipped", "beta1_power", "beta2_power", "gradient_norm"};
     fail_argument(
         "SYN-OPTIMIZER-NAME",
-        "name is \"%.64s\"; an optimiser has \"step_count\", \"skipped\", \"beta1_power\", \"beta2_power\" and "
+        "name is \"%.64s\"%s; an optimiser has \"step_count\", \"skipped\", \"beta1_power\", \"beta2_power\" and "
         "\"gradient_norm\"",
-        name);
+        name, suggestion(wanted, known).c_str());
   }
   const OptimizerMember& found = members_[static_cast<size_t>(member)];
   const uint64_t bytes = static_cast<uint64_t>(found.count) * bytes_of_dtype(found.dtype);
   if (spec_.n_moments() == 1 && wanted == "momentum") return {found.moments[0], bytes, found.dtype, -largest, largest};
   if (spec_.n_moments() == 2 && wanted == "moment1") return {found.moments[0], bytes, found.dtype, -largest, largest};
   if (spec_.n_moments() == 2 && wanted == "moment2") return {found.moments[1], bytes, found.dtype, 0, largest};
-  fail_argument("SYN-OPTIMIZER-NAME", "name is \"%.64s\"; a member of this optimiser has %s", name,
+  constexpr std::string_view moments[] = {"momentum", "moment1", "moment2"};
+  const size_t first = spec_.n_moments() == 1 ? 0 : 1, count = static_cast<size_t>(spec_.n_moments());
+  fail_argument("SYN-OPTIMIZER-NAME", "name is \"%.64s\"%s; a member of this optimiser has %s", name,
+                suggestion(wanted, std::span(moments).subspan(first, count)).c_str(),
                 spec_.n_moments() == 2   ? "\"moment1\" and \"moment2\""
                 : spec_.n_moments() == 1 ? "\"momentum\""
                                          : "nothing");

@@ -79,6 +79,10 @@ TEST_F(Errors, StructSizes) {
   check_struct_size<synfire_parameter_info>(SYNFIRE_PARAMETER_INFO_INIT, [&](synfire_parameter_info* info) {
     return synfire_layer_get_parameter_info(rig.layer, 0, info);
   });
+  check_struct_size<synfire_buffer_desc>(
+      SYNFIRE_BUFFER_DESC_INIT, [&](synfire_buffer_desc* desc) { return synfire_buffer_get_desc(rig.x, desc); });
+  check_struct_size<synfire_layer_desc>(
+      SYNFIRE_LAYER_DESC_INIT, [&](synfire_layer_desc* desc) { return synfire_layer_get_desc(rig.layer, desc); });
   check_struct_size<synfire_forward_desc>(
       rig.forward_desc(), [&](synfire_forward_desc* desc) { return synfire_layer_forward(rig.layer, desc, nullptr); });
   check_struct_size<synfire_backward_desc>(rig.backward_desc(), [&](synfire_backward_desc* desc) {

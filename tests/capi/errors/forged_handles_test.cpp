@@ -258,6 +258,11 @@ class ForgedHandles : public Errors {
     const synfire_context owner = context;
     Calls<synfire_buffer> calls = {
         {"get_data", [](auto bad) { return synfire_buffer_get_data(bad, nullptr, nullptr); }},
+        {"get_desc",
+         [](auto bad) {
+           synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
+           return synfire_buffer_get_desc(bad, &desc);
+         }},
         {"upload", [this](auto bad) { return synfire_buffer_upload(bad, 0, &element, bytes); }},
         {"download", [this](auto bad) { return synfire_buffer_download(bad, 0, &element, bytes); }},
         {"fill", [](auto bad) { return synfire_buffer_fill(bad, 1); }},
@@ -391,6 +396,11 @@ class ForgedHandles : public Errors {
              [this](auto bad) {
                const synfire_parameter_values list = {"tau", &value, 1};
                return synfire_layer_set_parameters(bad, &list, 1);
+             }},
+            {"get_desc",
+             [](auto bad) {
+               synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
+               return synfire_layer_get_desc(bad, &desc);
              }},
             {"set_n_active", [](auto bad) { return synfire_layer_set_n_active(bad, 1); }},
             {"get_parameter", [this](auto bad) { return synfire_layer_get_parameter(bad, "tau", &value, 1); }},

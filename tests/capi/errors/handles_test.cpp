@@ -48,6 +48,9 @@ TEST_F(Errors, EveryFunctionRefusesABadBuffer) {
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("buffer"), synfire_buffer_get_data(bad, &data, &bytes));
     EXPECT_EQ(data, this);
     EXPECT_EQ(bytes, 77u);
+    synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("buffer"), synfire_buffer_get_desc(bad, &desc));
+    EXPECT_EQ(desc.n_elements, 0u);
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("buffer"), synfire_buffer_upload(bad, 0, &value, 4));
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("buffer"), synfire_buffer_download(bad, 0, &value, 4));
     EXPECT_EQ(value, 5);
@@ -77,6 +80,9 @@ TEST_F(Errors, EveryFunctionRefusesABadLayer) {
     EXPECT_EQ(value, 5);
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_layer_get_parameter_info(bad, 0, &info));
     EXPECT_EQ(info.name, nullptr);
+    synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_layer_get_desc(bad, &desc));
+    EXPECT_EQ(desc.n_neurons, 0);
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_layer_reset_state(bad, nullptr));
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_layer_read_state(bad, "v", state.data(), bytes));
     EXPECT_TRUE(all_are(state, 5.0f));

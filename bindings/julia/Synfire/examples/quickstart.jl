@@ -12,6 +12,7 @@ read_sensor!(x) = x .= 2.0f0 .* (0:127) ./ 128
 act(words) = sum(count_ones, words)
 
 function main(frames)
+    # [quickstart]
     context = Context()                                   # a GPU when one answers, else the host
     lif = Layer(context; steps=16, neurons=128, tau=20.0) # tau in steps: one value, or one per neuron
     x = sequence_buffer(lif; memory=:pinned)              # Float32 [128, 16]
@@ -30,6 +31,7 @@ function main(frames)
         copyto!(previous, words)
         late_frames += late
     end
+    # [quickstart]
     println("$frames frames of 16 steps: $seen spikes, $late_frames late frames")
 end
 

@@ -84,6 +84,12 @@ mutable struct Buffer{E,D} <: Handle
         return adopt(new{E,D}(handle[], Threads.Atomic{Int}(1), context, dims, row_pitch, dtype, Ptr{E}(address[]),
                               on_host, false, C_NULL))
     end
+
+    # Takes over a handle that another object gave.
+    Buffer{E,D}(context::Context, handle::LibSynfire.synfire_buffer, dims::NTuple{D,Int}, row_pitch, dtype::Symbol,
+                data::Ptr, on_host::Bool) where {E,D} =
+        adopt(new{E,D}(handle, Threads.Atomic{Int}(1), context, dims, row_pitch, dtype, Ptr{E}(data), on_host, false,
+                       C_NULL))
 end
 
 """
@@ -191,6 +197,17 @@ function Buffer{E}(context::Context, dims::Integer...; memory=:device, dtype=not
                                   declared_shape(dims, neurons))
 end
 Buffer{E}(context::Context, dims::Tuple; keywords...) where {E} = Buffer{E}(context, dims...; keywords...)
+
+function Buffer(context::Context, handle::LibSynfire.synfire_buffer)
+    desc, address = Ref(LibSynfire.synfire_buffer_desc()), Ref{Ptr{Cvoid}}(C_NULL)
+    check(LibSynfire.synfire_buffer_get_desc(handle, desc))
+    check(LibSynfire.synfire_buffer_get_data(handle, address, C_NULL))
+    dtype = constant_name(LibSynfire.dtype_names, desc[].dtype)
+    lengths = reverse(Int[length for length in desc[].shape if length > 0])
+    dims = isempty(lengths) ? (Int(desc[].n_elements),) : Tuple(lengths)
+    return Buffer{element_type(dtype),length(dims)}(context, handle, dims, Int(desc[].row_pitch), dtype, address[],
+                                                    desc[].data != C_NULL)
+end
 
 function Buffer(context::Context, array::AbstractArray; memory=default_memory(array), dtype=nothing, neurons=nothing)
     kind = checked_dtype(eltype(array), dtype)

@@ -47,6 +47,7 @@ end
 
 # The spikes, and which forward made them.
 function call(layer::Layer, x::AbstractArray, parameters::NamedTuple)
+    layer.is_part && throw(ArgumentError("layer(x) of a layer whose tape is a network's; allowed: forward!"))
     require_sequence(layer, "x", x)
     space = workspace(layer)
     E = eltype(space.x)

@@ -63,7 +63,33 @@ function constant(what::String, names::Tuple, value::Symbol)
     for (name, number) in names
         name === value && return number
     end
-    throw(ArgumentError("$what = :$value; allowed: $(join((string(':', name) for (name, _) in names), ", "))"))
+    suggested = suggestion(value, (name for (name, _) in names); mark=":")
+    throw(ArgumentError("$what = :$value$suggested; allowed: $(join((string(':', name) for (name, _) in names), ", "))"))
+end
+
+# " (did you mean ...?)" with the closest of the known names, or nothing where none is close: one letter of a short name,
+# one of every three of a longer one, as in the texts of the C library.
+function suggestion(name, known; mark="")
+    closest, least = nothing, typemax(Int)
+    for one in known
+        apart = edits(lowercase(string(name)), string(one))
+        if apart < least && apart <= max(1, min(length(string(name)), length(string(one))) ÷ 3)
+            closest, least = one, apart
+        end
+    end
+    return closest === nothing ? "" : " (did you mean $mark$closest?)"
+end
+
+# How many letters must be inserted, left out, replaced or swapped with their neighbour to turn one name into the other.
+function edits(from::String, to::String)
+    a, b = collect(from), collect(to)
+    cost = [i == 0 ? j : i for i in 0:length(a), j in 0:length(b)]
+    for i in 1:length(a), j in 1:length(b)
+        least = min(cost[i, j + 1] + 1, cost[i + 1, j] + 1, cost[i, j] + (a[i] != b[j]))
+        is_swapped = i > 1 && j > 1 && a[i] == b[j - 1] && a[i - 1] == b[j]
+        cost[i + 1, j + 1] = is_swapped ? min(least, cost[i - 1, j - 1] + 1) : least
+    end
+    return cost[end, end]
 end
 
 # The symbol of a number; the number itself when this package does not know it.

@@ -31,6 +31,9 @@ mutable struct Graph <: Handle
         check(LibSynfire.synfire_graph_create(context, desc, handle))
         return adopt(new(handle[], Threads.Atomic{Int}(1), context, 0, Layer[], Any[], false, C_NULL))
     end
+    # Takes over a handle that another object gave.
+    Graph(context::Context, handle::LibSynfire.synfire_graph) =
+        adopt(new(handle, Threads.Atomic{Int}(1), context, 0, Layer[], Any[], false, C_NULL))
 end
 
 Graph(f, context::Context; keywords...) = with_handle(f, Graph(context; keywords...))

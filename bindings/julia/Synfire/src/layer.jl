@@ -38,6 +38,7 @@ mutable struct Layer <: Handle
     dtype::Symbol
     n_forwards::Int     # changes with each forward that this package starts: tells whose tape it is
     workspace::Any      # of call.jl; nothing before the first call
+    is_part::Bool       # of another object, whose graphs run it too
 
     function Layer(context::Context; steps::Integer, neurons, batch::Integer=1, model=:lif, dtype=:f32, reset=:hard,
                    surrogate=:default, detach_reset::Bool=false, undecayed_input::Bool=false,
@@ -48,17 +49,39 @@ mutable struct Layer <: Handle
         check(LibSynfire.synfire_layer_create(context, desc, handle))
         layer = adopt(new(handle[], Threads.Atomic{Int}(1), context, prod(neurons), steps, batch,
                           constant_name(LibSynfire.model_names, desc[].model),
-                          constant_name(LibSynfire.dtype_names, desc[].dtype), 0, nothing))
+                          constant_name(LibSynfire.dtype_names, desc[].dtype), 0, nothing, false))
         try
-            for (name, value) in pairs(parameters)
-                layer[name] = value
-            end
+            set_keywords!(layer, parameters)
             isempty(parameters) || reset_state!(layer)    # a v_reset given here is where V starts
         catch
             close(layer)
             rethrow()
         end
         return layer
+    end
+
+    # Takes over a handle that another object gave.
+    function Layer(context::Context, handle::LibSynfire.synfire_layer)
+        desc = Ref(LibSynfire.synfire_layer_desc())
+        check(LibSynfire.synfire_layer_get_desc(handle, desc))
+        return adopt(new(handle, Threads.Atomic{Int}(1), context, desc[].n_neurons, desc[].n_steps, desc[].batch,
+                         constant_name(LibSynfire.model_names, desc[].model),
+                         constant_name(LibSynfire.dtype_names, desc[].dtype), 0, nothing, true))
+    end
+end
+
+const layer_options = (:steps, :neurons, :batch, :model, :dtype, :reset, :surrogate, :detach_reset, :undecayed_input,
+                       :threads_per_block)
+
+# Every keyword that is no option is a parameter; one that is neither is answered with both.
+function set_keywords!(layer::Layer, parameters)
+    for (name, value) in pairs(parameters)
+        try
+            layer[name] = value
+        catch thrown
+            thrown isa SynfireError && thrown.rule == "SYN-PARAMETER-NAME" || rethrow()
+            throw_unknown((; name => value), (layer_options..., keys(layer)...))
+        end
     end
 end
 

@@ -944,6 +944,7 @@ mutable struct FunctionTable
     synfire_buffer_create::Ptr{Cvoid}
     synfire_buffer_destroy::Ptr{Cvoid}
     synfire_buffer_get_data::Ptr{Cvoid}
+    synfire_buffer_get_desc::Ptr{Cvoid}
     synfire_buffer_upload::Ptr{Cvoid}
     synfire_buffer_download::Ptr{Cvoid}
     synfire_buffer_fill::Ptr{Cvoid}
@@ -953,6 +954,7 @@ mutable struct FunctionTable
     synfire_layer_query_memory::Ptr{Cvoid}
     synfire_layer_create::Ptr{Cvoid}
     synfire_layer_destroy::Ptr{Cvoid}
+    synfire_layer_get_desc::Ptr{Cvoid}
     synfire_layer_set_parameter::Ptr{Cvoid}
     synfire_layer_get_parameter::Ptr{Cvoid}
     synfire_layer_set_parameters::Ptr{Cvoid}
@@ -1064,7 +1066,7 @@ mutable struct FunctionTable
     synfire_network_get_optimizer::Ptr{Cvoid}
     synfire_network_get_graph::Ptr{Cvoid}
     synfire_network_get_buffer::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -1201,6 +1203,17 @@ The address and size of a buffer's memory. The host may read and write pinned an
 end
 
 """
+    synfire_buffer_get_desc(buffer, desc)
+
+Describes a buffer: what a program needs that has only its handle, such as that of a part of a network. With `data` set to null, another buffer like it can be created from the answer.
+"""
+@inline function synfire_buffer_get_desc(buffer, desc)
+    address = functions.synfire_buffer_get_desc
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_buffer, Ptr{synfire_buffer_desc}), buffer, desc)
+end
+
+"""
     synfire_buffer_upload(buffer, offset, source, bytes)
 
 Copies host memory into a buffer, after everything already enqueued on the context's own stream.
@@ -1297,6 +1310,17 @@ Destroys a layer. Graphs that use it keep it until they are destroyed too.
     address = functions.synfire_layer_destroy
     address == C_NULL && not_loaded()
     return ccall(address, Cvoid, (synfire_layer,), layer)
+end
+
+"""
+    synfire_layer_get_desc(layer, desc)
+
+Describes a layer: what a program needs that has only its handle, such as that of a part of a network. Another layer like it can be created with the answer; parameters and state are not part of it.
+"""
+@inline function synfire_layer_get_desc(layer, desc)
+    address = functions.synfire_layer_get_desc
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_layer, Ptr{synfire_layer_desc}), layer, desc)
 end
 
 """
@@ -2237,7 +2261,7 @@ end
 """
     synfire_network_add_input(network, name, kind, n_features)
 
-Adds the input. Its values:
+Adds the input.
 """
 @inline function synfire_network_add_input(network, name, kind, n_features)
     address = functions.synfire_network_add_input
@@ -2259,7 +2283,7 @@ end
 """
     synfire_network_add_synapse(network, name, n_outputs)
 
-Adds a synapse. What it reads follows from the stages before. Its values:
+Adds a synapse. What it reads follows from the stages before.
 """
 @inline function synfire_network_add_synapse(network, name, n_outputs)
     address = functions.synfire_network_add_synapse
@@ -2270,7 +2294,7 @@ end
 """
     synfire_network_add_neurons(network, name, model)
 
-Adds neurons, one for each output of the synapse. Each replay of training and evaluation begins with a reset state. Their values:
+Adds neurons, one for each output of the synapse. Each replay of training and evaluation begins with a reset state.
 """
 @inline function synfire_network_add_neurons(network, name, model)
     address = functions.synfire_network_add_neurons
@@ -2292,7 +2316,7 @@ end
 """
     synfire_network_add_loss(network, name, kind)
 
-Adds the loss of what the readout gives, as by synfire_loss(): the mean over the samples of a batch. Its values:
+Adds the loss of what the readout gives, as by synfire_loss(): the mean over the samples of a batch.
 """
 @inline function synfire_network_add_loss(network, name, kind)
     address = functions.synfire_network_add_loss

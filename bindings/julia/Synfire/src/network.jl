@@ -1,9 +1,33 @@
-# Texts about networks.
-#
-# The parts of a network have handles in LibSynfire: synfire_network_get_synapse, synfire_network_get_layer,
-# synfire_network_get_optimizer, synfire_network_get_buffer and synfire_network_get_graph.
+# network.jl - what networks have beside the functions of the C library: data from arrays, results as fractions, texts.
 #
 # SPDX-License-Identifier: MIT
+
+"""
+    set_data!(network, set, inputs, labels)
+
+Sets the `:training` or `:evaluation` data from arrays with rows as their last dimension: `inputs` `[K, R]` of rates, or
+`[K, T, R]`; one label for each row, or `[T, R]`. Both are copied. Packed spikes are `UInt32`.
+"""
+function set_data!(network::Network, set, inputs::AbstractArray, labels::AbstractArray{<:Integer})
+    n_rows = size(inputs, ndims(inputs))
+    size(labels, ndims(labels)) == n_rows ||
+        throw(DimensionMismatch("inputs of size $(size(inputs)) and labels of size $(size(labels)); allowed: as many " *
+                                "rows, which are the last dimension"))
+    Buffer(network.context, inputs; memory=:host) do rows
+        Buffer(network.context, convert(Array{UInt32}, labels); memory=:host, dtype=:u32) do numbers
+            set_data!(network, set, n_rows, rows; labels=numbers)
+        end
+    end
+    return network
+end
+
+"""
+    accuracy(result) -> Float64
+
+The part of the samples that were predicted right, from what [`train!`](@ref) or [`evaluate`](@ref) returned; 0 if no
+sample counted.
+"""
+accuracy(result::NamedTuple) = result.counted == 0 ? 0.0 : result.correct / result.counted
 
 function network_text(write, network::Network)
     bytes = Ref{UInt64}(0)

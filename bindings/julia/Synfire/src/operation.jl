@@ -122,5 +122,7 @@ function row_index(what::String, row::Integer)
     return row - 1
 end
 
-@noinline throw_unknown(unknown, allowed) =
-    throw(ArgumentError("$(first(keys(unknown))); allowed: $(join(allowed, ", "))"))
+@noinline function throw_unknown(unknown, allowed)
+    name = first(keys(unknown))
+    throw(ArgumentError("keyword $name$(suggestion(name, allowed)); allowed: $(join(allowed, ", "))"))
+end

@@ -9,7 +9,7 @@ export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, g
        reduce_backward!, rate_loss!, loss!, scale_add!, update_parameter!, reset_rows!, read_rows!, write_rows!,
        copy_rows!, snapshot!, restore!, dropout!, step!, Synapse, Optimizer, Network, add_weights!, add_bias!,
        add_parameter!, add_input!, add_dropout!, add_synapse!, add_neurons!, add_readout!, add_loss!, add_optimizer!,
-       value, train_parameter!, set_mask!, set_class_weights!, build!, set_data!, train, evaluate, infer!
+       value, train_parameter!, set_mask!, set_class_weights!, build!, set_data!, train!, evaluate, infer!
 
 # ---- Synapse ---------------------------------------------------------------------------------------------------------
 
@@ -50,6 +50,9 @@ mutable struct Synapse <: Handle
         synapse = adopt(new(handle[], Threads.Atomic{Int}(1), context, Any[]))
         return keep!(synapse, request.operands.handles...)
     end
+    # Takes over a handle that another object gave.
+    Synapse(context::Context, handle::LibSynfire.synfire_synapse) =
+        adopt(new(handle, Threads.Atomic{Int}(1), context, Any[]))
 end
 
 Synapse(f, context::Context; arguments...) = with_handle(f, Synapse(context; arguments...))
@@ -114,6 +117,9 @@ mutable struct Optimizer <: Handle
         optimizer = adopt(new(handle[], Threads.Atomic{Int}(1), context, Any[]))
         return keep!(optimizer, request.operands.handles...)
     end
+    # Takes over a handle that another object gave.
+    Optimizer(context::Context, handle::LibSynfire.synfire_optimizer) =
+        adopt(new(handle, Threads.Atomic{Int}(1), context, Any[]))
 end
 
 Optimizer(f, context::Context; arguments...) = with_handle(f, Optimizer(context; arguments...))
@@ -142,7 +148,7 @@ end
 # ---- Network ---------------------------------------------------------------------------------------------------------
 
 """
-    Network(context; dtype=:f32, steps=0, batch=1, seed=0, drop_last=false, slots=0)
+    Network(context; dtype=:f32, steps, batch=1, seed=0, drop_last=false, slots=0)
     Network(f, context; ...)
 
 Stages from an input to a readout, a loss and an optimiser, and all that they need: synapses, layers, buffers and
@@ -180,7 +186,7 @@ destroy(::Network, handle) = LibSynfire.synfire_network_destroy(handle)
 
 Base.show(io::IO, network::Network) = print(io, "Network", isopen(network) ? "" : " (closed)")
 
-function network_request(context::Context; dtype=:f32, steps=0, batch=1, seed=0, drop_last::Bool=false, slots=0,
+function network_request(context::Context; dtype=:f32, steps, batch=1, seed=0, drop_last::Bool=false, slots=0,
                          unknown...)
     isempty(unknown) || throw_unknown(unknown, (:dtype, :steps, :batch, :seed, :drop_last, :slots))
     operands = Operands(context)
@@ -1504,7 +1510,7 @@ end
 """
     add_input!(network, name, kind, features)
 
-Adds the input. Its values:
+Adds the input.
 
 - `kind`: One of `:spikes`, `:values`, `:rates`.
 """
@@ -1533,7 +1539,7 @@ end
 """
     add_synapse!(network, name, outputs)
 
-Adds a synapse. What it reads follows from the stages before. Its values:
+Adds a synapse. What it reads follows from the stages before.
 """
 function add_synapse!(network::Network, name::Union{Symbol,AbstractString}, outputs::Integer)
     check(LibSynfire.synfire_network_add_synapse(network, String(name), whole_size("outputs", outputs)))
@@ -1546,7 +1552,6 @@ end
     add_neurons!(network, name, model)
 
 Adds neurons, one for each output of the synapse. Each replay of training and evaluation begins with a reset state.
-Their values:
 
 - `model`: One of `:default`, `:if`, `:lif`, `:plif`, `:qif`, `:eif`, `:izhikevich`, `:li`.
 """
@@ -1559,13 +1564,13 @@ end
 # ---- network: add_readout! -------------------------------------------------------------------------------------------
 
 """
-    add_readout!(network, name, reduction, of_spikes)
+    add_readout!(network, name, reduction, of_spikes=false)
 
 Adds the readout. It has no values.
 
 - `reduction`: One of `:sum`, `:mean`, `:max`, `:last`, `:steps`.
 """
-function add_readout!(network::Network, name::Union{Symbol,AbstractString}, reduction, of_spikes::Bool)
+function add_readout!(network::Network, name::Union{Symbol,AbstractString}, reduction, of_spikes::Bool=false)
     check(LibSynfire.synfire_network_add_readout(network, String(name),
                                                  constant("reduction", LibSynfire.readout_names, reduction), of_spikes))
     return network
@@ -1576,7 +1581,7 @@ end
 """
     add_loss!(network, name, kind)
 
-Adds the loss of what the readout gives, as by [`loss!`](@ref): the mean over the samples of a batch. Its values:
+Adds the loss of what the readout gives, as by [`loss!`](@ref): the mean over the samples of a batch.
 
 - `kind`: One of `:cross_entropy`, `:mean_squared_error`.
 """
@@ -1588,7 +1593,7 @@ end
 # ---- network: add_optimizer! -----------------------------------------------------------------------------------------
 
 """
-    add_optimizer!(network, name, kind, learning_rate)
+    add_optimizer!(network, name, kind, learning_rate=0)
 
 Adds the optimiser. Its members are the weights and biases of all synapses that are not frozen, and the parameters of
 [`train_parameter!`](@ref), pair after pair of synapse and neurons. Its values are the fields of [`Optimizer`](@ref)
@@ -1597,7 +1602,7 @@ from `:nesterov` on, with the same defaults; here, a weight decay of 0 is none. 
 
 - `kind`: One of `:sgd`, `:adam`, `:adamw`.
 """
-function add_optimizer!(network::Network, name::Union{Symbol,AbstractString}, kind, learning_rate::Real)
+function add_optimizer!(network::Network, name::Union{Symbol,AbstractString}, kind, learning_rate::Real=0)
     check(LibSynfire.synfire_network_add_optimizer(network, String(name),
                                                    constant("kind", LibSynfire.optimizer_kind_names, kind),
                                                    learning_rate))
@@ -1659,7 +1664,6 @@ function set_mask!(network::Network, stage::Union{Symbol,AbstractString}, mask)
     mask_list = list!(operands, UInt8, mask)
     GC.@preserve operands check(LibSynfire.synfire_network_set_mask(network, String(stage), mask_list,
                                                                     length(mask_list)))
-    keep!(network, operands.handles...)
     return network
 end
 
@@ -1677,7 +1681,6 @@ function set_class_weights!(network::Network, stage::Union{Symbol,AbstractString
     weights_list = list!(operands, Float32, weights)
     GC.@preserve operands check(LibSynfire.synfire_network_set_class_weights(network, String(stage), weights_list,
                                                                              length(weights_list)))
-    keep!(network, operands.handles...)
     return network
 end
 
@@ -1745,14 +1748,13 @@ function set_data!(network::Network, set, rows::Integer, inputs::Buffer; labels:
                                                                     handle!(operands, targets),
                                                                     handle!(operands, lengths),
                                                                     handle!(operands, sample_weights)))
-    keep!(network, operands.handles...)
     return network
 end
 
-# ---- network: train --------------------------------------------------------------------------------------------------
+# ---- network: train! -------------------------------------------------------------------------------------------------
 
 """
-    train(network, batches) -> NamedTuple
+    train!(network, batches=0) -> NamedTuple
 
 Trains: launches the training graph once for each batch, and waits at the end. Each epoch has an order of its own, as
 [`shuffle!`](@ref) says; its last batch may be smaller. Afterwards the state of the neurons is reset.
@@ -1767,7 +1769,7 @@ Trains: launches the training graph once for each batch, and waits at the end. E
 - `epoch`: The epoch in which the training goes on, from 0 on.
 - `batch`: The batch of that epoch with which it goes on, from 0 on.
 """
-function train(network::Network, batches::Integer)
+function train!(network::Network, batches::Integer=0)
     result = Ref(LibSynfire.synfire_network_result())
     check(LibSynfire.synfire_network_train(network, whole_size("batches", batches), result))
     return (loss=result[].loss, counted=Int(result[].n_counted), correct=Int(result[].n_correct),
@@ -1808,14 +1810,12 @@ end
 
 Computes the output for rows of inputs, B at a time, with the inference graph. The state of the neurons is reset before
 each batch and afterwards, so that rows do not depend on each other; rates are encoded from the same random numbers in
-every call. A loop that continues from frame to frame launches the graph itself
-(`LibSynfire.synfire_network_get_graph`).
+every call. A loop that continues from frame to frame launches the graph itself ([`Graph`](@ref)).
 """
 function infer!(network::Network, inputs::Buffer, rows::Integer, outputs::Buffer)
     operands = Operands(network.context)
     GC.@preserve operands check(LibSynfire.synfire_network_infer(network, handle!(operands, inputs),
                                                                  whole_size("rows", rows), handle!(operands, outputs)))
-    keep!(network, operands.handles...)
     return network
 end
 
@@ -1829,4 +1829,73 @@ Resets the state of all neurons, as [`reset_state!`](@ref).
 function reset_state!(network::Network)
     check(LibSynfire.synfire_network_reset_state(network))
     return network
+end
+
+# ---- network: Synapse ------------------------------------------------------------------------------------------------
+
+"""
+    Synapse(network, stage) -> Synapse
+
+Returns the synapse of a stage: a handle of its own, which keeps the synapse alive, also beyond the network, until it is
+destroyed.
+"""
+function Synapse(network::Network, stage::Union{Symbol,AbstractString})
+    synapse = Ref(LibSynfire.synfire_synapse(C_NULL))
+    check(LibSynfire.synfire_network_get_synapse(network, String(stage), synapse))
+    return Synapse(network.context, synapse[])
+end
+
+# ---- network: Layer --------------------------------------------------------------------------------------------------
+
+"""
+    Layer(network, stage) -> Layer
+
+Returns the layer of a stage, as [`Synapse`](@ref) returns a synapse.
+"""
+function Layer(network::Network, stage::Union{Symbol,AbstractString})
+    layer = Ref(LibSynfire.synfire_layer(C_NULL))
+    check(LibSynfire.synfire_network_get_layer(network, String(stage), layer))
+    return Layer(network.context, layer[])
+end
+
+# ---- network: Optimizer ----------------------------------------------------------------------------------------------
+
+"""
+    Optimizer(network, stage) -> Optimizer
+
+Returns the optimiser, as [`Synapse`](@ref) returns a synapse.
+"""
+function Optimizer(network::Network, stage::Union{Symbol,AbstractString})
+    optimizer = Ref(LibSynfire.synfire_optimizer(C_NULL))
+    check(LibSynfire.synfire_network_get_optimizer(network, String(stage), optimizer))
+    return Optimizer(network.context, optimizer[])
+end
+
+# ---- network: Graph --------------------------------------------------------------------------------------------------
+
+"""
+    Graph(network, kind) -> Graph
+
+Returns a graph, as [`Synapse`](@ref) returns a synapse. Data of another shape ([`set_data!`](@ref)) gives the network
+another graph; this one then continues with the old data.
+
+- `kind`: One of `:inference`, `:training`, `:evaluation`.
+"""
+function Graph(network::Network, kind)
+    graph = Ref(LibSynfire.synfire_graph(C_NULL))
+    check(LibSynfire.synfire_network_get_graph(network, constant("kind", LibSynfire.network_graph_names, kind), graph))
+    return Graph(network.context, graph[])
+end
+
+# ---- network: Buffer -------------------------------------------------------------------------------------------------
+
+"""
+    Buffer(network, name) -> Buffer
+
+Returns a buffer, as [`Synapse`](@ref) returns a synapse.
+"""
+function Buffer(network::Network, name::Union{Symbol,AbstractString})
+    buffer = Ref(LibSynfire.synfire_buffer(C_NULL))
+    check(LibSynfire.synfire_network_get_buffer(network, String(name), buffer))
+    return Buffer(network.context, buffer[])
 end

@@ -23,5 +23,5 @@ end
 
 readme = read(joinpath(@__DIR__, "..", "README.md"), String)
 program_text = read(joinpath(@__DIR__, "..", "examples", "quickstart.jl"), String)
-body = match(r"function main\(frames\)\n(.*?)\n    println"s, program_text).captures[1]
+body = match(r"    # \[quickstart\]\n(.*?)\n    # \[quickstart\]"s, program_text).captures[1]
 @test occursin(replace(body, r"^    "m => ""), readme)

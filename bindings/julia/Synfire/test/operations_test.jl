@@ -101,7 +101,7 @@ Context(backend=:host) do context
         layer = Layer(context; steps=4, neurons=3)
         message(f) = try f(); "nothing was thrown" catch problem; sprint(showerror, problem) end
         given = (spikes=zeros(UInt8, 3, 4), counts=Buffer{UInt64}(context, 3), steps=4, neurons=3)
-        @test occursin("ArgumentError: spike; allowed: spikes, counts, kind, steps, neurons, batch",
+        @test occursin("ArgumentError: keyword spike (did you mean spikes?); allowed: spikes, counts, kind, steps, neurons, batch",
                        message(() -> count_spikes!(context; spike=1, given...)))
         @test_throws UndefKeywordError count_spikes!(context; spikes=given.spikes, steps=4, neurons=3)
         @test_throws UndefKeywordError forward!(layer)

@@ -79,6 +79,8 @@ extern "C" { pub fn synfire_buffer_destroy (buffer : synfire_buffer) ; }
 #[cfg(not(feature = "load-dynamic"))]
 extern "C" { pub fn synfire_buffer_get_data (buffer : synfire_buffer , data : * mut * mut :: std :: os :: raw :: c_void , bytes : * mut u64) -> synfire_status ; }
 #[cfg(not(feature = "load-dynamic"))]
+extern "C" { pub fn synfire_buffer_get_desc (buffer : synfire_buffer , desc : * mut synfire_buffer_desc) -> synfire_status ; }
+#[cfg(not(feature = "load-dynamic"))]
 extern "C" { pub fn synfire_buffer_upload (buffer : synfire_buffer , offset : u64 , source : * const :: std :: os :: raw :: c_void , bytes : u64) -> synfire_status ; }
 #[cfg(not(feature = "load-dynamic"))]
 extern "C" { pub fn synfire_buffer_download (buffer : synfire_buffer , offset : u64 , destination : * mut :: std :: os :: raw :: c_void , bytes : u64) -> synfire_status ; }
@@ -129,6 +131,8 @@ extern "C" { pub fn synfire_layer_query_memory (desc : * const synfire_layer_des
 extern "C" { pub fn synfire_layer_create (context : synfire_context , desc : * const synfire_layer_desc , layer : * mut synfire_layer) -> synfire_status ; }
 #[cfg(not(feature = "load-dynamic"))]
 extern "C" { pub fn synfire_layer_destroy (layer : synfire_layer) ; }
+#[cfg(not(feature = "load-dynamic"))]
+extern "C" { pub fn synfire_layer_get_desc (layer : synfire_layer , desc : * mut synfire_layer_desc) -> synfire_status ; }
 #[cfg(not(feature = "load-dynamic"))]
 extern "C" { pub fn synfire_layer_set_parameter (layer : synfire_layer , name : * const :: std :: os :: raw :: c_char , values : * const f64 , count : u64) -> synfire_status ; }
 #[cfg(not(feature = "load-dynamic"))]

@@ -20,6 +20,7 @@ pub(crate) struct Table {
     pub synfire_buffer_create: unsafe extern "C" fn(synfire_context, *const synfire_buffer_desc, *mut synfire_buffer) -> synfire_status,
     pub synfire_buffer_destroy: unsafe extern "C" fn(synfire_buffer),
     pub synfire_buffer_get_data: unsafe extern "C" fn(synfire_buffer, *mut *mut c_void, *mut u64) -> synfire_status,
+    pub synfire_buffer_get_desc: unsafe extern "C" fn(synfire_buffer, *mut synfire_buffer_desc) -> synfire_status,
     pub synfire_buffer_upload: unsafe extern "C" fn(synfire_buffer, u64, *const c_void, u64) -> synfire_status,
     pub synfire_buffer_download: unsafe extern "C" fn(synfire_buffer, u64, *mut c_void, u64) -> synfire_status,
     pub synfire_buffer_fill: unsafe extern "C" fn(synfire_buffer, f64) -> synfire_status,
@@ -29,6 +30,7 @@ pub(crate) struct Table {
     pub synfire_layer_query_memory: unsafe extern "C" fn(*const synfire_layer_desc, *mut synfire_layer_memory) -> synfire_status,
     pub synfire_layer_create: unsafe extern "C" fn(synfire_context, *const synfire_layer_desc, *mut synfire_layer) -> synfire_status,
     pub synfire_layer_destroy: unsafe extern "C" fn(synfire_layer),
+    pub synfire_layer_get_desc: unsafe extern "C" fn(synfire_layer, *mut synfire_layer_desc) -> synfire_status,
     pub synfire_layer_set_parameter: unsafe extern "C" fn(synfire_layer, *const c_char, *const f64, u64) -> synfire_status,
     pub synfire_layer_get_parameter: unsafe extern "C" fn(synfire_layer, *const c_char, *mut f64, u64) -> synfire_status,
     pub synfire_layer_set_parameters: unsafe extern "C" fn(synfire_layer, *const synfire_parameter_values, u64) -> synfire_status,
@@ -157,6 +159,7 @@ impl Table {
             synfire_buffer_create: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_buffer_desc, *mut synfire_buffer) -> synfire_status>(find("synfire_buffer_create\0")?),
             synfire_buffer_destroy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_buffer)>(find("synfire_buffer_destroy\0")?),
             synfire_buffer_get_data: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_buffer, *mut *mut c_void, *mut u64) -> synfire_status>(find("synfire_buffer_get_data\0")?),
+            synfire_buffer_get_desc: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_buffer, *mut synfire_buffer_desc) -> synfire_status>(find("synfire_buffer_get_desc\0")?),
             synfire_buffer_upload: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_buffer, u64, *const c_void, u64) -> synfire_status>(find("synfire_buffer_upload\0")?),
             synfire_buffer_download: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_buffer, u64, *mut c_void, u64) -> synfire_status>(find("synfire_buffer_download\0")?),
             synfire_buffer_fill: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_buffer, f64) -> synfire_status>(find("synfire_buffer_fill\0")?),
@@ -166,6 +169,7 @@ impl Table {
             synfire_layer_query_memory: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const synfire_layer_desc, *mut synfire_layer_memory) -> synfire_status>(find("synfire_layer_query_memory\0")?),
             synfire_layer_create: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_layer_desc, *mut synfire_layer) -> synfire_status>(find("synfire_layer_create\0")?),
             synfire_layer_destroy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer)>(find("synfire_layer_destroy\0")?),
+            synfire_layer_get_desc: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *mut synfire_layer_desc) -> synfire_status>(find("synfire_layer_get_desc\0")?),
             synfire_layer_set_parameter: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const c_char, *const f64, u64) -> synfire_status>(find("synfire_layer_set_parameter\0")?),
             synfire_layer_get_parameter: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const c_char, *mut f64, u64) -> synfire_status>(find("synfire_layer_get_parameter\0")?),
             synfire_layer_set_parameters: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const synfire_parameter_values, u64) -> synfire_status>(find("synfire_layer_set_parameters\0")?),
@@ -379,6 +383,14 @@ pub unsafe fn synfire_buffer_get_data(buffer: synfire_buffer, data: *mut *mut c_
 
 /// # Safety
 ///
+/// As `synfire_buffer_get_desc` in synfire.h.
+#[inline]
+pub unsafe fn synfire_buffer_get_desc(buffer: synfire_buffer, desc: *mut synfire_buffer_desc) -> synfire_status {
+    (crate::load::table().synfire_buffer_get_desc)(buffer, desc)
+}
+
+/// # Safety
+///
 /// As `synfire_buffer_upload` in synfire.h.
 #[inline]
 pub unsafe fn synfire_buffer_upload(buffer: synfire_buffer, offset: u64, source: *const c_void, bytes: u64) -> synfire_status {
@@ -447,6 +459,14 @@ pub unsafe fn synfire_layer_create(context: synfire_context, desc: *const synfir
 #[inline]
 pub unsafe fn synfire_layer_destroy(layer: synfire_layer) {
     (crate::load::table().synfire_layer_destroy)(layer)
+}
+
+/// # Safety
+///
+/// As `synfire_layer_get_desc` in synfire.h.
+#[inline]
+pub unsafe fn synfire_layer_get_desc(layer: synfire_layer, desc: *mut synfire_layer_desc) -> synfire_status {
+    (crate::load::table().synfire_layer_get_desc)(layer, desc)
 }
 
 /// # Safety

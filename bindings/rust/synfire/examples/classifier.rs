@@ -48,10 +48,9 @@ fn main() -> Result<()> {
     let labels = Buffer::<u32>::with_dtype(&context, Memory::Pinned, DType::U32, BATCH)?;
     write_samples(&mut rates.map_mut()?, &mut labels.map_mut()?);
     let samples = Buffer::<u32>::zeros(&context, Memory::Pinned, [STEPS, BATCH, (INPUTS + 31) / 32])?;
-    let (spikes, grad_spikes) =
-        (hidden.spikes(&context, Memory::Pinned)?, hidden.sequence::<f32>(&context, Memory::Pinned)?);
-    let v = || readout.sequence::<f32>(&context, Memory::Pinned);
-    let state = |layer: &Layer| layer.state::<f32>(&context, Memory::Pinned);
+    let (spikes, grad_spikes) = (hidden.spikes(Memory::Pinned)?, hidden.sequence::<f32>(Memory::Pinned)?);
+    let v = || readout.sequence::<f32>(Memory::Pinned);
+    let state = |layer: &Layer| layer.state::<f32>(Memory::Pinned);
     let (v, grad_v, scores, grad_scores) = (v()?, v()?, state(&readout)?, state(&readout)?);
     let rest = (state(&hidden)?, state(&readout)?); // 0: every replay starts at rest
     let loss = Buffer::<f32>::zeros(&context, Memory::Pinned, 1)?;

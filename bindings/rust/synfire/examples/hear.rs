@@ -38,8 +38,8 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
     let layer =
         Layer::builder(Steps(frame_samples as i64), Neurons(CHANNELS as i64)).detach_reset(true).create(&context)?;
     layer.set_parameter("tau", &[rate as f64 * 0.010; CHANNELS])?;
-    let x = layer.sequence::<f32>(&context, Memory::Pinned)?;
-    let spikes = layer.spikes(&context, Memory::Pinned)?;
+    let x = layer.sequence::<f32>(Memory::Pinned)?;
+    let spikes = layer.spikes(Memory::Pinned)?;
     let forward = Forward::new(&x).spikes(&spikes).tape(Tape::None);
     let mut step = Graph::record(&context, |graph| graph.forward(&layer, forward))?;
     let mut n_spikes = 0;

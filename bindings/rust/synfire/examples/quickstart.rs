@@ -16,8 +16,8 @@ fn main() -> Result<()> {
     let context = Context::new()?; // a GPU if one is available, otherwise the host
     let lif = Layer::builder(Steps(16), Neurons(128)).create(&context)?; // LIF, f32, hard reset: all defaults
     lif.set_parameter("tau", &[20.0])?; // in steps: one value, or one per neuron
-    let x = lif.sequence::<f32>(&context, Memory::Pinned)?; // x [16, 128]
-    let spikes = lif.spikes(&context, Memory::Pinned)?; // spikes [16, 4], 32 a word
+    let x = lif.sequence::<f32>(Memory::Pinned)?; // x [16, 128]
+    let spikes = lif.spikes(Memory::Pinned)?; // spikes [16, 4], 32 a word
     let forward = Forward::new(&x).spikes(&spikes); // the state continues from replay to replay
     let mut step = Graph::record(&context, |graph| graph.forward(&lif, forward))?; // the slow part
     for _ in 0..1000 {

@@ -8,8 +8,8 @@ fn main() -> Result<()> {
     let context = Context::builder().backend(Backend::Host).create()?;
     let layer = Layer::builder(Steps(16), Neurons(128)).create(&context)?;
     layer.set_parameter("tau", &[4.0])?;
-    let x = layer.sequence::<f32>(&context, Memory::Pinned)?;
-    let words = layer.spikes(&context, Memory::Pinned)?;
+    let x = layer.sequence::<f32>(Memory::Pinned)?;
+    let words = layer.spikes(Memory::Pinned)?;
     let forward = Forward::new(&x).spikes(&words).tape(Tape::None);
     let mut step = Graph::record(&context, |graph| graph.forward(&layer, forward))?;
 

@@ -21,10 +21,10 @@ fn main() -> Result<()> {
     let context = Context::builder().backend(Backend::Host).create()?;
     let layer = Layer::builder(Steps(T as i64), Neurons(N as i64)).detach_reset(true).create(&context)?;
     layer.set_parameters(&[("tau", &[4.0]), ("alpha", &[1.5])])?;
-    let sequence = || layer.sequence::<f32>(&context, Memory::Pinned);
+    let sequence = || layer.sequence::<f32>(Memory::Pinned);
     let (x, spikes, wanted, grad_spikes) = (sequence()?, sequence()?, sequence()?, sequence()?);
-    let rest = layer.state::<f32>(&context, Memory::Pinned)?;
-    let grad_threshold = layer.state::<f32>(&context, Memory::Pinned)?;
+    let rest = layer.state::<f32>(Memory::Pinned)?;
+    let grad_threshold = layer.state::<f32>(Memory::Pinned)?;
     let forward = Forward::new(&x).spikes(&spikes).v_init(&rest);
 
     write_noise(&mut x.map_mut()?);

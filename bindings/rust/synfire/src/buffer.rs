@@ -1,7 +1,7 @@
 // buffer.rs - typed memory of a context, in and out in its shape, and slices over it that cannot meet a replay.
 use crate::context::{born, gone, Context};
 use crate::error::{check, Error, Result, Status};
-use crate::held::Held;
+use crate::held::{Held, PartOf};
 use crate::shape::{Nested, Shape};
 use crate::values::{DType, Memory};
 use std::ffi::c_void;
@@ -172,6 +172,12 @@ impl<T: Element> BufferBuilder<T> {
         // SAFETY: null: the library allocates.
         unsafe { self.over(context, std::ptr::null_mut(), None, std::ptr::null_mut()) }
     }
+    // A copy of these elements.
+    pub(crate) fn create_from(self, context: &Context, values: &[T]) -> Result<Buffer<T>> {
+        let buffer = self.create(context)?;
+        buffer.write(values)?;
+        Ok(buffer)
+    }
     /// A buffer over memory of the caller's own, such as that of another library. [`lend`](Self::lend) tells when it is no
     /// longer needed.
     ///
@@ -329,6 +335,38 @@ impl<T: Element> Buffer<T> {
         let taken = Taken(Box::into_raw(values));
         // SAFETY: the memory has the shape's elements, and lives as long as the guard.
         unsafe { builder.lend(context, data, taken) }
+    }
+    // Takes over a handle that another object gave.
+    pub(crate) fn from_part(raw: sys::synfire_buffer, of: PartOf<'_>) -> Result<Self> {
+        born();
+        let mut core = Core { raw, held: of.held.clone(), data: std::ptr::null_mut(), visible: false };
+        // SAFETY: zeros plus the size is how C initialises it; a live handle.
+        let desc = unsafe {
+            let mut desc: sys::synfire_buffer_desc = std::mem::zeroed();
+            desc.struct_size = std::mem::size_of_val(&desc) as u32;
+            check(sys::synfire_buffer_get_desc(raw, &mut desc))?;
+            let mut address = std::ptr::null_mut();
+            check(sys::synfire_buffer_get_data(raw, &mut address, std::ptr::null_mut()))?;
+            core.data = address.cast();
+            desc
+        };
+        core.visible = !desc.data.is_null();
+        let dtype = DType::from_raw(desc.dtype);
+        if !T::DTYPES.contains(&dtype) {
+            let text = format!("{dtype:?} is not a type of {}; allowed: {:?}", std::any::type_name::<T>(), T::DTYPES);
+            return Err(Error::new(Status::InvalidArgument, "SYN-RUST-DTYPE", text));
+        }
+        let len = desc.n_elements as usize;
+        let mut shape: Vec<usize> = desc.shape.iter().take_while(|n| **n > 0).map(|n| *n as usize).collect();
+        if shape.is_empty() {
+            shape.push(len);
+        }
+        let row_pitch = match desc.row_pitch as usize {
+            0 => len / shape[0],
+            pitch => pitch,
+        };
+        let memory = Memory::from_raw(desc.memory);
+        Ok(Buffer { core: Arc::new(core), len, shape, row_pitch, memory, dtype, element: PhantomData })
     }
     /// Number of elements, with what lies between rows that are apart.
     pub fn len(&self) -> usize {

@@ -1,8 +1,8 @@
 // graph.rs - graphs: recorded, instantiated, replayed, changed between replays.
 use crate::buffer::{Buffer, Core as BufferCore, Element};
 use crate::context::{born, gone, Context};
-use crate::error::{check, Error, Result};
-use crate::held::{hold_all, Flight, Held, Left, Object, TapeId, TapeInput, IDLE, IN_FLIGHT, LAUNCHING};
+use crate::error::{check, Error, Result, Status};
+use crate::held::{hold_all, Flight, Held, Left, Object, PartOf, TapeId, TapeInput, IDLE, IN_FLIGHT, LAUNCHING};
 use crate::layer::{Core as LayerCore, Layer};
 use crate::native::{self, Native, NativeCall, Node};
 use crate::operations::{Backward, CopyBuffer, Forward};
@@ -57,18 +57,7 @@ impl GraphBuilder {
         let mut raw = std::ptr::null_mut();
         // SAFETY: a live handle.
         check(unsafe { sys::synfire_graph_create(context.raw, &self.0, &mut raw) })?;
-        born();
-        Ok(Graph {
-            raw,
-            flight: Arc::default(),
-            buffers: vec![],
-            objects: vec![],
-            forwards: vec![],
-            outside: vec![],
-            nodes: vec![],
-            latest: 0,
-            on_host: context.on_host,
-        })
+        Ok(Graph::over(raw, context.on_host))
     }
     /// A graph that is ready for replay: `record` gets an empty one and records into it.
     pub fn record<T>(self, context: &Context, record: impl FnOnce(&mut Graph) -> Result<T>) -> Result<Graph> {
@@ -125,6 +114,14 @@ impl RecordedForward {
     }
 }
 
+// What a graph uses that another object gave: all parts of that object.
+struct Whole(Held);
+impl Object for Whole {
+    fn held(&self) -> &Held {
+        &self.0
+    }
+}
+
 // A backward whose forward is not in the graph: it uses a tape that was there before.
 struct OutsideBackward {
     tape: Arc<TapeInput>,
@@ -143,6 +140,7 @@ pub struct Graph {
     nodes: Vec<*mut Node>, // from Box::into_raw: the library holds the same pointers
     latest: u64,
     on_host: bool,
+    is_part: bool, // of another object, which replays it too
 }
 // SAFETY: recording and launching take &mut, also what runs native nodes; waiting is legal on any thread.
 unsafe impl Send for Graph {}
@@ -162,6 +160,28 @@ impl Graph {
     /// An empty graph.
     pub fn new(context: &Context) -> Result<Self> {
         Self::builder().create(context)
+    }
+    // Takes over a handle that another object gave, whose parts it uses.
+    pub(crate) fn from_part(raw: sys::synfire_graph, of: PartOf<'_>) -> Result<Self> {
+        let mut graph = Graph::over(raw, of.on_host);
+        graph.keep_object(Arc::new(Whole(of.held.clone())));
+        graph.is_part = true;
+        Ok(graph)
+    }
+    fn over(raw: sys::synfire_graph, on_host: bool) -> Self {
+        born();
+        Graph {
+            raw,
+            flight: Arc::default(),
+            buffers: vec![],
+            objects: vec![],
+            forwards: vec![],
+            outside: vec![],
+            nodes: vec![],
+            latest: 0,
+            on_host,
+            is_part: false,
+        }
     }
     /// A graph that is ready for replay: `record` gets an empty one and records into it.
     pub fn record<T>(context: &Context, record: impl FnOnce(&mut Graph) -> Result<T>) -> Result<Self> {
@@ -316,8 +336,13 @@ impl Graph {
         Ok(())
     }
     /// Puts another buffer, of the same type, size and kind, in the place of one, in all operations. Slow: replays in flight
-    /// are waited for, and on a GPU the graph is captured again.
+    /// are waited for, and on a GPU the graph is captured again. The graphs of a network stay with its buffers.
     pub fn rebind<T: Element>(&mut self, old: &Buffer<T>, new: &Buffer<T>) -> Result<()> {
+        if self.is_part {
+            // The network would use memory that it does not hold.
+            let text = "a network's graph uses the network's buffers; allowed: graphs of the program's own";
+            return Err(Error::new(Status::InvalidArgument, "SYN-RUST-PART", text));
+        }
         // SAFETY: live handles.
         let status =
             new.core.held.during(|| Ok(unsafe { sys::synfire_graph_rebind(self.raw, old.core.raw, new.core.raw) }))?;

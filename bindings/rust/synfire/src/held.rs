@@ -7,6 +7,7 @@
 //
 // Parameters are set between launches, also while replays are in flight: what sets them looks for a launch call only.
 use crate::buffer::Core as BufferCore;
+use crate::context::ContextHandle;
 use crate::error::{Error, Result, Status};
 use crate::objects::all_held;
 use std::sync::atomic::{AtomicI64, AtomicU8, AtomicUsize, Ordering::*};
@@ -174,8 +175,20 @@ impl Tapes {
     }
 }
 
+/// Cloned for the parts of one object, which are held together: a call of the object uses all of them.
+#[derive(Clone, Default)]
+pub(crate) struct Held(Arc<State>);
+
+/// What an object that gives others hands to each: how they are held, and where they are.
+#[derive(Clone, Copy)]
+pub(crate) struct PartOf<'a> {
+    pub(crate) held: &'a Held,
+    pub(crate) context: &'a Arc<ContextHandle>,
+    pub(crate) on_host: bool,
+}
+
 #[derive(Default)]
-pub(crate) struct Held {
+struct State {
     mappings: AtomicI64, // how many read, or WRITER
     n_graphs: AtomicUsize,
     graphs: Mutex<Vec<Arc<Flight>>>, // those that recorded it
@@ -193,15 +206,16 @@ fn busy(mappings: i64) -> Error {
 
 impl Held {
     fn graphs(&self) -> MutexGuard<'_, Vec<Arc<Flight>>> {
-        self.graphs.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.graphs.lock().unwrap_or_else(PoisonError::into_inner)
     }
     // Whether a graph, but for one, does at least so much.
     fn is_used(&self, but: Option<&Arc<Flight>>, least: u8) -> bool {
         let other = |graph: &Arc<Flight>| but.map_or(true, |own| !Arc::ptr_eq(own, graph));
-        self.n_graphs.load(SeqCst) > 0 && self.graphs().iter().any(|graph| other(graph) && graph.load(SeqCst) >= least)
+        self.0.n_graphs.load(SeqCst) > 0
+            && self.graphs().iter().any(|graph| other(graph) && graph.load(SeqCst) >= least)
     }
     fn write_unless(&self, but: Option<&Arc<Flight>>, least: u8) -> Result<()> {
-        self.mappings.compare_exchange(0, WRITER, SeqCst, SeqCst).map_err(busy)?;
+        self.0.mappings.compare_exchange(0, WRITER, SeqCst, SeqCst).map_err(busy)?;
         if self.is_used(but, least) {
             self.end_write();
             return Err(busy(0));
@@ -209,7 +223,7 @@ impl Held {
         Ok(())
     }
     pub(crate) fn read(&self) -> Result<()> {
-        self.mappings.fetch_update(SeqCst, SeqCst, |n| (n >= 0).then(|| n + 1)).map_err(busy)?;
+        self.0.mappings.fetch_update(SeqCst, SeqCst, |n| (n >= 0).then(|| n + 1)).map_err(busy)?;
         if self.is_used(None, IN_FLIGHT) {
             self.end_read();
             return Err(busy(0));
@@ -217,7 +231,7 @@ impl Held {
         Ok(())
     }
     pub(crate) fn end_read(&self) {
-        self.mappings.fetch_sub(1, Release);
+        self.0.mappings.fetch_sub(1, Release);
     }
     pub(crate) fn write(&self) -> Result<()> {
         self.write_unless(None, IN_FLIGHT)
@@ -227,7 +241,7 @@ impl Held {
         self.write_unless(Some(graph), IN_FLIGHT)
     }
     pub(crate) fn end_write(&self) {
-        self.mappings.store(0, Release);
+        self.0.mappings.store(0, Release);
     }
     /// Holds for the length of a call, shared with nobody.
     pub(crate) fn during<T>(&self, call: impl FnOnce() -> Result<T>) -> Result<T> {
@@ -244,18 +258,22 @@ impl Held {
     /// A graph has recorded it.
     pub(crate) fn enter(&self, graph: &Arc<Flight>) {
         self.graphs().push(graph.clone());
-        self.n_graphs.fetch_add(1, SeqCst);
+        self.0.n_graphs.fetch_add(1, SeqCst);
     }
     /// The graph is gone.
     pub(crate) fn leave(&self, graph: &Arc<Flight>) {
-        self.graphs().retain(|one| !Arc::ptr_eq(one, graph));
-        self.n_graphs.fetch_sub(1, SeqCst);
+        let mut graphs = self.graphs();
+        // Once for each part that it recorded.
+        if let Some(at) = graphs.iter().position(|one| Arc::ptr_eq(one, graph)) {
+            graphs.swap_remove(at);
+        }
+        self.0.n_graphs.fetch_sub(1, SeqCst);
     }
     /// Whether a graph that has raised its flag may go on.
     #[inline]
     pub(crate) fn fly(&self, graph: &Arc<Flight>) -> Result<()> {
-        let mappings = self.mappings.load(SeqCst);
-        if mappings != 0 || (self.n_graphs.load(SeqCst) > 1 && self.is_used(Some(graph), IN_FLIGHT)) {
+        let mappings = self.0.mappings.load(SeqCst);
+        if mappings != 0 || (self.0.n_graphs.load(SeqCst) > 1 && self.is_used(Some(graph), IN_FLIGHT)) {
             return Err(busy(mappings));
         }
         Ok(())
@@ -267,7 +285,7 @@ pub(crate) struct HoldAll<'a, H: AsRef<[&'a Held]>>(H, usize, std::marker::Phant
 pub(crate) fn hold_all<'a, H: AsRef<[&'a Held]>>(all: H) -> Result<HoldAll<'a, H>> {
     let mut held = HoldAll(all, 0, std::marker::PhantomData);
     while let Some(one) = held.0.as_ref().get(held.1) {
-        if !held.0.as_ref()[..held.1].iter().any(|before| std::ptr::eq(*before, *one)) {
+        if !held.0.as_ref()[..held.1].iter().any(|before| Arc::ptr_eq(&before.0, &one.0)) {
             one.write()?;
         }
         held.1 += 1;

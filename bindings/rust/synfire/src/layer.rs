@@ -2,7 +2,7 @@
 use crate::buffer::{Buffer, Element};
 use crate::context::{born, gone, Context, ContextHandle};
 use crate::error::{check, loaded, Error, Name, Result, Status};
-use crate::held::{hold_all, Held, Object, Tapes, Used};
+use crate::held::{hold_all, Held, Object, PartOf, Tapes, Used};
 use crate::operations::{Backward, Forward};
 use crate::shape::{Neurons, Steps};
 use crate::values::{DType, Memory, Model, Reset, Surrogate};
@@ -205,6 +205,18 @@ impl Layer {
         desc.n_neurons = n_neurons.0;
         LayerBuilder(desc)
     }
+    // Takes over a handle that another object gave.
+    pub(crate) fn from_part(raw: sys::synfire_layer, of: PartOf<'_>) -> Result<Self> {
+        born();
+        let mut core = Core { raw, held: of.held.clone(), tapes: Tapes::default(), slope_reads_x: false };
+        // SAFETY: zeros plus the size is how C initialises it.
+        let mut desc: sys::synfire_layer_desc = unsafe { std::mem::zeroed() };
+        desc.struct_size = std::mem::size_of_val(&desc) as u32;
+        // SAFETY: a live handle.
+        check(unsafe { sys::synfire_layer_get_desc(raw, &mut desc) })?;
+        core.slope_reads_x = desc.model > sys::SYNFIRE_MODEL_LI;
+        Ok(Layer { core: Arc::new(core), context: of.context.clone(), on_host: of.on_host, desc })
+    }
     /// Steps T of one forward.
     pub fn n_steps(&self) -> i64 {
         self.desc.n_steps
@@ -225,27 +237,31 @@ impl Layer {
     pub fn as_raw(&self) -> sys::synfire_layer {
         self.core.raw
     }
+    // What it was created on, which it keeps.
+    fn context(&self) -> Context {
+        Context { raw: self.context.0, handle: self.context.clone(), on_host: self.on_host }
+    }
     // [first, (B,) last]: the batch is left out when there is one row.
     fn with_batch(&self, first: Option<i64>, last: i64) -> Vec<usize> {
         let batch = Some(self.batch()).filter(|batch| *batch > 1);
         first.into_iter().chain(batch).chain([last]).map(|length| length as usize).collect()
     }
-    /// A buffer `[T, N]`, or `[T, B, N]`: X, potentials, gradients, dense spikes.
-    pub fn sequence<T: Element>(&self, context: &Context, memory: Memory) -> Result<Buffer<T>> {
-        Buffer::zeros(context, memory, self.with_batch(Some(self.n_steps()), self.n_neurons()))
+    /// A buffer of the layer's context, `[T, N]`, or `[T, B, N]`: X, potentials, gradients, dense spikes.
+    pub fn sequence<T: Element>(&self, memory: Memory) -> Result<Buffer<T>> {
+        Buffer::zeros(&self.context(), memory, self.with_batch(Some(self.n_steps()), self.n_neurons()))
     }
     /// A buffer `[N]`, or `[B, N]`: a state, or its gradient.
-    pub fn state<T: Element>(&self, context: &Context, memory: Memory) -> Result<Buffer<T>> {
-        Buffer::zeros(context, memory, self.with_batch(None, self.n_neurons()))
+    pub fn state<T: Element>(&self, memory: Memory) -> Result<Buffer<T>> {
+        Buffer::zeros(&self.context(), memory, self.with_batch(None, self.n_neurons()))
     }
     /// A buffer for spikes, 32 neurons a word: `[T, ceil(N/32)]`, or `[T, B, ceil(N/32)]`.
-    pub fn spikes(&self, context: &Context, memory: Memory) -> Result<Buffer<u32>> {
-        Buffer::zeros(context, memory, self.with_batch(Some(self.n_steps()), (self.n_neurons() + 31) / 32))
+    pub fn spikes(&self, memory: Memory) -> Result<Buffer<u32>> {
+        Buffer::zeros(&self.context(), memory, self.with_batch(Some(self.n_steps()), (self.n_neurons() + 31) / 32))
     }
     /// A buffer for spikes, 32 steps a word: `[ceil(T/32), N]`, or `[ceil(T/32), B, N]`.
-    pub fn time_packed_spikes(&self, context: &Context, memory: Memory) -> Result<Buffer<u32>> {
+    pub fn time_packed_spikes(&self, memory: Memory) -> Result<Buffer<u32>> {
         let shape = self.with_batch(Some((self.n_steps() + 31) / 32), self.n_neurons());
-        Buffer::with_dtype(context, memory, DType::TimeBits, shape)
+        Buffer::with_dtype(&self.context(), memory, DType::TimeBits, shape)
     }
     /// Sets a parameter: one value, or one per neuron. The next launch sees it, replays in flight do not.
     pub fn set_parameter(&self, name: &str, values: &[f64]) -> Result<()> {

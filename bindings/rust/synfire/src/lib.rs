@@ -6,8 +6,8 @@
 //! let context = Context::builder().backend(Backend::Host).create()?;
 //! let layer = Layer::builder(Steps(16), Neurons(128)).create(&context)?;
 //! layer.set_parameter("tau", &[20.0])?;
-//! let x = layer.sequence::<f32>(&context, Memory::Pinned)?; // [16, 128]
-//! let spikes = layer.spikes(&context, Memory::Pinned)?; // [16, 4], 32 neurons a word
+//! let x = layer.sequence::<f32>(Memory::Pinned)?; // [16, 128]
+//! let spikes = layer.spikes(Memory::Pinned)?; // [16, 4], 32 neurons a word
 //! let mut step = Graph::record(&context, |graph| graph.forward(&layer, Forward::new(&x).spikes(&spikes)))?;
 //! x.map_mut()?.fill(2.0);
 //! let ticket = step.launch()?;

@@ -19,8 +19,19 @@ pub type Outcome = std::result::Result<(), Box<dyn std::error::Error + Send + Sy
 #[must_use]
 pub struct Native<'a> {
     name: String,
-    reads: Vec<(&'a Arc<BufferCore>, TypeId)>,
-    writes: Vec<(&'a Arc<BufferCore>, TypeId)>,
+    reads: Vec<(&'a Arc<BufferCore>, ElementType)>,
+    writes: Vec<(&'a Arc<BufferCore>, ElementType)>,
+}
+// The type of a buffer's elements.
+#[derive(Clone, Copy)]
+struct ElementType {
+    id: TypeId,
+    name: &'static str,
+}
+impl ElementType {
+    fn of<T: Element>() -> Self {
+        ElementType { id: TypeId::of::<T>(), name: std::any::type_name::<T>() }
+    }
 }
 impl fmt::Debug for Native<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -39,12 +50,12 @@ impl<'a> Native<'a> {
     }
     /// One more buffer that it reads.
     pub fn reads<T: Element>(mut self, buffer: &'a Buffer<T>) -> Self {
-        self.reads.push((&buffer.core, TypeId::of::<T>()));
+        self.reads.push((&buffer.core, ElementType::of::<T>()));
         self
     }
     /// One more buffer that it writes; it may look at what was there.
     pub fn writes<T: Element>(mut self, buffer: &'a Buffer<T>) -> Self {
-        self.writes.push((&buffer.core, TypeId::of::<T>()));
+        self.writes.push((&buffer.core, ElementType::of::<T>()));
         self
     }
     pub(crate) fn each(&self, f: impl FnMut(&'a Arc<BufferCore>)) {
@@ -55,14 +66,14 @@ impl<'a> Native<'a> {
         F: FnMut(&mut NativeCall<'_>) -> Outcome + Send + 'static,
     {
         let twice = self.writes.iter().enumerate().any(|(i, (core, _))| {
-            let same = |(other, _): &&(&Arc<BufferCore>, TypeId)| Arc::ptr_eq(core, other);
+            let same = |(other, _): &&(&Arc<BufferCore>, ElementType)| Arc::ptr_eq(core, other);
             self.reads.iter().chain(&self.writes[..i]).any(|other| same(&other))
         });
         if twice {
             let text = "a buffer is written and occurs twice; allowed: once, among the written ones";
             return Err(Error::new(Status::InvalidArgument, "SYN-RUST-NATIVE", text));
         }
-        let types = |all: &[(&Arc<BufferCore>, TypeId)]| all.iter().map(|(_, element)| *element).collect();
+        let types = |all: &[(&Arc<BufferCore>, ElementType)]| all.iter().map(|(_, element)| *element).collect();
         Ok(Box::new(Node {
             function: Box::new(function),
             on_host,
@@ -97,8 +108,8 @@ impl<'a> Native<'a> {
 pub struct NativeCall<'c> {
     raw: &'c sys::synfire_native_call,
     on_host: bool,
-    reads: &'c [TypeId],
-    writes: &'c [TypeId],
+    reads: &'c [ElementType],
+    writes: &'c [ElementType],
     given: u64, // which of the written ones were given out
 }
 impl fmt::Debug for NativeCall<'_> {
@@ -127,21 +138,51 @@ impl<'c> NativeCall<'c> {
     pub fn write_memory(&self, index: usize) -> Option<(*mut c_void, usize)> {
         memory(self.raw.writes, self.raw.n_writes, index).map(|m| (m.data, m.bytes as usize))
     }
-    /// Buffer number `index` of those that are read, on the host; `None` on a GPU, or where `T` is not its element.
-    pub fn read<T: Element>(&self, index: usize) -> Option<&'c [T]> {
-        let (data, bytes) = self.read_memory(index).filter(|_| self.on_host)?;
-        (*self.reads.get(index)? == TypeId::of::<T>()).then_some(())?;
+    /// Buffer number `index` of those that are read, on the host. An error on a GPU, or where `T` is not its element.
+    pub fn read<T: Element>(&self, index: usize) -> Result<&'c [T]> {
+        let (data, bytes) = self.of_type::<T, _>(index, "read", self.reads, self.read_memory(index))?;
         // SAFETY: memory of T, which the graph holds for this call, and which is not among the written.
-        Some(unsafe { std::slice::from_raw_parts(data.cast(), bytes / std::mem::size_of::<T>()) })
+        Ok(unsafe { std::slice::from_raw_parts(data.cast(), bytes / std::mem::size_of::<T>()) })
     }
-    /// Buffer number `index` of those that are written, on the host, once a call; `None` on a GPU, or where `T` is not its
-    /// element.
-    pub fn write<T: Element>(&mut self, index: usize) -> Option<&'c mut [T]> {
-        let (data, bytes) = self.write_memory(index).filter(|_| self.on_host && index < 64)?;
-        (*self.writes.get(index)? == TypeId::of::<T>() && self.given >> index & 1 == 0).then_some(())?;
+    /// Buffer number `index` of those that are written, on the host, once a call. An error on a GPU, or where `T` is not
+    /// its element.
+    pub fn write<T: Element>(&mut self, index: usize) -> Result<&'c mut [T]> {
+        let (data, bytes) = self.of_type::<T, _>(index, "written", self.writes, self.write_memory(index))?;
+        if self.given >> index & 1 != 0 {
+            let text = format!("buffer {index} of those that are written was given out already in this call");
+            return Err(Error::new(Status::InvalidArgument, "SYN-RUST-NATIVE", text));
+        }
         self.given |= 1 << index;
         // SAFETY: as above, given out once.
-        Some(unsafe { std::slice::from_raw_parts_mut(data.cast(), bytes / std::mem::size_of::<T>()) })
+        Ok(unsafe { std::slice::from_raw_parts_mut(data.cast(), bytes / std::mem::size_of::<T>()) })
+    }
+    // The memory, if this is a host and T the type of the elements.
+    fn of_type<T: Element, P>(
+        &self,
+        index: usize,
+        kind: &str,
+        types: &[ElementType],
+        memory: Option<(P, usize)>,
+    ) -> Result<(P, usize)> {
+        let refused = |rule, text| Err(Error::new(Status::InvalidArgument, rule, text));
+        let (element, memory) = match (types.get(index), memory) {
+            (Some(element), Some(memory)) => (element, memory),
+            _ => {
+                let text = format!("index is {index}; {} buffers are {kind}", types.len());
+                return refused("SYN-RUST-NATIVE", text);
+            }
+        };
+        if !self.on_host {
+            let text = format!("buffer {index} of those that are {kind} is memory of a GPU; its address is read_memory's or write_memory's");
+            return refused("SYN-RUST-NATIVE", text);
+        }
+        if element.id != TypeId::of::<T>() {
+            let wanted = std::any::type_name::<T>();
+            let text =
+                format!("buffer {index} of those that are {kind} has elements of {}, not {wanted}", element.name);
+            return refused("SYN-RUST-DTYPE", text);
+        }
+        Ok(memory)
     }
 }
 
@@ -153,8 +194,8 @@ type Function = dyn FnMut(&mut NativeCall<'_>) -> Outcome + Send;
 pub(crate) struct Node {
     function: Box<Function>,
     on_host: bool,
-    reads: Vec<TypeId>,
-    writes: Vec<TypeId>,
+    reads: Vec<ElementType>,
+    writes: Vec<ElementType>,
     failure: Option<Failure>,
 }
 impl Node {

@@ -1,14 +1,42 @@
-// network.rs - texts about networks.
+// network.rs - what networks have beside the C ABI's functions: data from slices, results as fractions, texts.
+use crate::buffer::{Buffer, Element};
+use crate::context::Context;
 use crate::error::{check, Result};
-use crate::objects::Network;
+use crate::objects::{Data, Network, NetworkResult};
+use crate::values::{DType, Memory};
 use std::os::raw::c_char;
 use std::ptr::null_mut;
 use synfire_sys as sys;
 
-/// What the C ABI has beside these methods: the handles of a network's parts, with [`Network::as_raw`] and
-/// `sys::synfire_network_get_synapse`, `sys::synfire_network_get_layer`, `sys::synfire_network_get_optimizer`,
-/// `sys::synfire_network_get_buffer` and `sys::synfire_network_get_graph`.
+impl NetworkResult {
+    /// The part of the samples that were predicted right, from 0 to 1; 0 if no sample counted.
+    pub fn accuracy(&self) -> f64 {
+        if self.n_counted == 0 {
+            return 0.0;
+        }
+        self.n_correct as f64 / self.n_counted as f64
+    }
+}
+
+/// The parts of a network, such as [`Network::synapse`] and [`Network::buffer`] give them, live on without it. They are
+/// held together: while one of them is mapped, used by a call, or by a replay in flight, calls of the others that would
+/// meet it are refused ([`Status::Busy`](crate::Status::Busy)).
 impl Network {
+    /// Trains for the rest of the epoch: [`Network::train`] with 0 batches.
+    pub fn train_epoch(&self) -> Result<NetworkResult> {
+        self.train(0)
+    }
+    /// Sets a data set of rows, one behind the other in `inputs`, with one label each. Both are copied. `u32` stands for
+    /// packed spikes ([`DType::Bits`]); [`Network::set_data`] takes all other data.
+    pub fn set_labelled_data<T: Element>(&self, set: Data, inputs: &[T], labels: &[u32]) -> Result<()> {
+        let (handle, on_host) = (self.core.context.clone(), self.core.on_host);
+        let context = Context { raw: handle.0, handle, on_host };
+        let inputs = Buffer::<T>::builder(inputs.len()).memory(Memory::Host).create_from(&context, inputs)?;
+        let labels =
+            Buffer::builder(labels.len()).memory(Memory::Host).dtype(DType::U32).create_from(&context, labels)?;
+        let none = None::<&Buffer<u32>>;
+        self.set_data(set, labels.len() as i64, &inputs, Some(&labels), none, none, none)
+    }
     /// A table of the stages, and the bytes that the parts of the network take.
     pub fn summary(&self) -> Result<String> {
         self.text(|raw, text, bytes| {

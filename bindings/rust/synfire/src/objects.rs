@@ -5,7 +5,8 @@
 use crate::buffer::{Buffer, Element};
 use crate::context::{born, gone, Context, ContextHandle};
 use crate::error::{check, Name, Result};
-use crate::held::{hold_all, Held, Object};
+use crate::graph::Graph;
+use crate::held::{hold_all, Held, Object, PartOf};
 use crate::layer::Layer;
 use crate::operations::{LossKind, OptimizerStep, SynapseBackward, SynapseForward};
 use crate::shape::Steps;
@@ -86,6 +87,18 @@ crate::values::values! {
         Training = SYNFIRE_DATA_TRAINING,
         /// The rows on which [`Network::evaluate`] tests.
         Evaluation = SYNFIRE_DATA_EVALUATION,
+    }
+}
+crate::values::values! {
+    /// Values of `SYNFIRE_NETWORK_GRAPH_*`.
+    NetworkGraph {
+        /// From the buffer `"input"` to the buffer `"output"`, both page-locked: all B rows, without data sets. The
+        /// state of the neurons continues from replay to replay.
+        Inference = SYNFIRE_NETWORK_GRAPH_INFERENCE,
+        /// One training step: the next batch of the training data, forward, backward, and a step of the optimiser.
+        Training = SYNFIRE_NETWORK_GRAPH_TRAINING,
+        /// One batch of the evaluation data, in order, and what the loss makes of it.
+        Evaluation = SYNFIRE_NETWORK_GRAPH_EVALUATION,
     }
 }
 
@@ -241,6 +254,20 @@ unsafe impl Sync for SynapseCore {}
 impl Object for SynapseCore {
     fn held(&self) -> &Held {
         &self.held
+    }
+}
+impl Synapse {
+    // Takes over a handle that another object gave.
+    fn from_part(raw: sys::synfire_synapse, of: PartOf<'_>) -> Result<Self> {
+        born();
+        Ok(Synapse {
+            core: Arc::new(SynapseCore {
+                raw,
+                held: of.held.clone(),
+                context: of.context.clone(),
+                on_host: of.on_host,
+            }),
+        })
     }
 }
 impl SynapseCore {
@@ -470,6 +497,20 @@ impl Object for OptimizerCore {
         &self.held
     }
 }
+impl Optimizer {
+    // Takes over a handle that another object gave.
+    fn from_part(raw: sys::synfire_optimizer, of: PartOf<'_>) -> Result<Self> {
+        born();
+        Ok(Optimizer {
+            core: Arc::new(OptimizerCore {
+                raw,
+                held: of.held.clone(),
+                context: of.context.clone(),
+                on_host: of.on_host,
+            }),
+        })
+    }
+}
 impl OptimizerCore {
     // Calls while these are held, and waits for it.
     pub(crate) fn now<'h>(&self, held: impl AsRef<[&'h Held]>, call: impl FnOnce() -> i32) -> Result<()> {
@@ -518,11 +559,6 @@ impl NetworkBuilder {
         self.dtype = dtype;
         self
     }
-    /// Steps T of one replay, at least 1.
-    pub fn n_steps(mut self, n_steps: i64) -> Self {
-        self.n_steps = n_steps;
-        self
-    }
     /// Batch rows B, at most 2^32 - 1. Default: 1.
     pub fn batch(mut self, batch: i64) -> Self {
         self.batch = batch;
@@ -552,7 +588,8 @@ impl NetworkBuilder {
         // SAFETY: live handles; the descriptor lives for the call.
         check(unsafe { sys::synfire_network_create(context.raw, &desc, &mut raw) })?;
         born();
-        let core = NetworkCore { raw, held: Held::default(), _context: context.handle.clone() };
+        let core =
+            NetworkCore { raw, held: Held::default(), context: context.handle.clone(), on_host: context.on_host };
         Ok(Network { core: Arc::new(core) })
     }
     pub(crate) fn desc(&self) -> sys::synfire_network_desc {
@@ -568,9 +605,11 @@ impl NetworkBuilder {
     }
 }
 impl Network {
-    /// Options, each with its default.
-    pub fn builder() -> NetworkBuilder {
-        NetworkBuilder { dtype: DType::F32, n_steps: 0, batch: 0, seed: 0, drop_last: false, n_slots: 0 }
+    /// Options, with what it needs; everything else has its default.
+    ///
+    /// - `n_steps`: Steps T of one replay, at least 1.
+    pub fn builder(n_steps: Steps) -> NetworkBuilder {
+        NetworkBuilder { dtype: DType::F32, n_steps: n_steps.0, batch: 0, seed: 0, drop_last: false, n_slots: 0 }
     }
     /// The C handle, for [`sys`](crate::sys); it is good for as long as the object is.
     pub fn as_raw(&self) -> sys::synfire_network {
@@ -578,7 +617,7 @@ impl Network {
     }
     /// Closes it now; dropping does the same.
     pub fn close(self) {}
-    /// Adds the input. Its values:
+    /// Adds the input.
     pub fn add_input(&self, name: &str, kind: NetworkInput, n_features: i64) -> Result<()> {
         let name = Name::new(name)?;
         // SAFETY: live handles; what is pointed to lives for the call.
@@ -597,7 +636,7 @@ impl Network {
             check(unsafe { sys::synfire_network_add_dropout(self.core.raw, name.as_ptr(), probability) }).map(drop)
         })
     }
-    /// Adds a synapse. What it reads follows from the stages before. Its values:
+    /// Adds a synapse. What it reads follows from the stages before.
     pub fn add_synapse(&self, name: &str, n_outputs: i64) -> Result<()> {
         let name = Name::new(name)?;
         // SAFETY: live handles; what is pointed to lives for the call.
@@ -606,7 +645,7 @@ impl Network {
         })
     }
     /// Adds neurons, one for each output of the synapse. Each replay of training and evaluation begins with a reset
-    /// state. Their values:
+    /// state.
     pub fn add_neurons(&self, name: &str, model: Model) -> Result<()> {
         let name = Name::new(name)?;
         // SAFETY: live handles; what is pointed to lives for the call.
@@ -626,7 +665,7 @@ impl Network {
         })
     }
     /// Adds the loss of what the readout gives, as by [`Loss::run`](crate::operations::Loss::run): the mean over the
-    /// samples of a batch. Its values:
+    /// samples of a batch.
     pub fn add_loss(&self, name: &str, kind: LossKind) -> Result<()> {
         let name = Name::new(name)?;
         // SAFETY: live handles; what is pointed to lives for the call.
@@ -810,7 +849,7 @@ impl Network {
     /// Computes the output for rows of inputs, B at a time, with the inference graph. The state of the neurons is reset
     /// before each batch and afterwards, so that rows do not depend on each other; rates are encoded from the same
     /// random numbers in every call. A loop that continues from frame to frame launches the graph itself
-    /// (`synfire_network_get_graph()`).
+    /// ([`Network::graph`]).
     pub fn infer<A: Element, B: Element>(&self, inputs: &Buffer<A>, n_rows: i64, outputs: &Buffer<B>) -> Result<()> {
         let mut held = all_held(&*self.core);
         held.extend([&inputs.core.held, &outputs.core.held]);
@@ -823,11 +862,63 @@ impl Network {
         // SAFETY: live handles; what is pointed to lives for the call.
         self.core.held.between_launches(|| check(unsafe { sys::synfire_network_reset_state(self.core.raw) }).map(drop))
     }
+    /// Returns the synapse of a stage: a handle of its own, which keeps the synapse alive, also beyond the network,
+    /// until it is destroyed.
+    pub fn synapse(&self, stage: &str) -> Result<Synapse> {
+        let stage = Name::new(stage)?;
+        let mut synapse = null_mut();
+        self.core.held.between_launches(|| {
+            // SAFETY: live handles; what is pointed to lives for the call.
+            check(unsafe { sys::synfire_network_get_synapse(self.core.raw, stage.as_ptr(), &mut synapse) })?;
+            Ok(Synapse::from_part(synapse, self.core.part_of())?)
+        })
+    }
+    /// Returns the layer of a stage, as [`Network::synapse`] returns a synapse.
+    pub fn layer(&self, stage: &str) -> Result<Layer> {
+        let stage = Name::new(stage)?;
+        let mut layer = null_mut();
+        self.core.held.between_launches(|| {
+            // SAFETY: live handles; what is pointed to lives for the call.
+            check(unsafe { sys::synfire_network_get_layer(self.core.raw, stage.as_ptr(), &mut layer) })?;
+            Ok(Layer::from_part(layer, self.core.part_of())?)
+        })
+    }
+    /// Returns the optimiser, as [`Network::synapse`] returns a synapse.
+    pub fn optimizer(&self, stage: &str) -> Result<Optimizer> {
+        let stage = Name::new(stage)?;
+        let mut optimizer = null_mut();
+        self.core.held.between_launches(|| {
+            // SAFETY: live handles; what is pointed to lives for the call.
+            check(unsafe { sys::synfire_network_get_optimizer(self.core.raw, stage.as_ptr(), &mut optimizer) })?;
+            Ok(Optimizer::from_part(optimizer, self.core.part_of())?)
+        })
+    }
+    /// Returns a graph, as [`Network::synapse`] returns a synapse. Data of another shape ([`Network::set_data`]) gives
+    /// the network another graph; this one then continues with the old data.
+    pub fn graph(&self, kind: NetworkGraph) -> Result<Graph> {
+        let mut graph = null_mut();
+        self.core.held.between_launches(|| {
+            // SAFETY: live handles; what is pointed to lives for the call.
+            check(unsafe { sys::synfire_network_get_graph(self.core.raw, kind.to_raw(), &mut graph) })?;
+            Ok(Graph::from_part(graph, self.core.part_of())?)
+        })
+    }
+    /// Returns a buffer, as [`Network::synapse`] returns a synapse.
+    pub fn buffer<A: Element>(&self, name: &str) -> Result<Buffer<A>> {
+        let name = Name::new(name)?;
+        let mut buffer = null_mut();
+        self.core.held.between_launches(|| {
+            // SAFETY: live handles; what is pointed to lives for the call.
+            check(unsafe { sys::synfire_network_get_buffer(self.core.raw, name.as_ptr(), &mut buffer) })?;
+            Ok(Buffer::from_part(buffer, self.core.part_of())?)
+        })
+    }
 }
 pub(crate) struct NetworkCore {
     pub(crate) raw: sys::synfire_network,
     pub(crate) held: Held,
-    _context: Arc<ContextHandle>,
+    pub(crate) context: Arc<ContextHandle>,
+    pub(crate) on_host: bool,
 }
 // SAFETY: the C library wants one call at a time per object, which `held` sees to.
 unsafe impl Send for NetworkCore {}
@@ -835,6 +926,11 @@ unsafe impl Sync for NetworkCore {}
 impl Object for NetworkCore {
     fn held(&self) -> &Held {
         &self.held
+    }
+}
+impl NetworkCore {
+    pub(crate) fn part_of(&self) -> PartOf<'_> {
+        PartOf { held: &self.held, context: &self.context, on_host: self.on_host }
     }
 }
 impl Drop for NetworkCore {

@@ -59,7 +59,7 @@ fn a_vector_lives_as_long_as_the_graph_that_reads_it() {
     }
     let context = context();
     let layer = Layer::builder(Steps(2), Neurons(4)).model(Model::If).create(&context).unwrap();
-    let spikes = layer.sequence::<f32>(&context, Memory::Pinned).unwrap();
+    let spikes = layer.sequence::<f32>(Memory::Pinned).unwrap();
     let x = Buffer::from_vec(&context, [2, 4], vec![2.0f32; 8]).unwrap();
     let mut graph = Graph::record(&context, |graph| graph.forward(&layer, Forward::new(&x).spikes(&spikes))).unwrap();
     x.close();
@@ -89,7 +89,7 @@ fn rows_apart() {
     let context = context();
     let layer = Layer::builder(Steps(2), Neurons(3)).model(Model::If).create(&context).unwrap();
     let x = Buffer::<f32>::builder([2, 3]).memory(Memory::Pinned).row_pitch(5).create(&context).unwrap();
-    let spikes = layer.sequence::<f32>(&context, Memory::Pinned).unwrap();
+    let spikes = layer.sequence::<f32>(Memory::Pinned).unwrap();
     assert_eq!((x.len(), x.row_pitch()), (8, 5));
     x.fill(7.0).unwrap();
     x.write_array(&[[1f32, 0.0, 0.0], [0.0, 0.0, 1.0]]).unwrap();

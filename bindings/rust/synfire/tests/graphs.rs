@@ -9,8 +9,8 @@ use synfire::*;
 
 fn firing(context: &Context) -> (Layer, Buffer<f32>, Buffer<f32>) {
     let layer = Layer::builder(Steps(2), Neurons(4)).model(Model::If).create(context).unwrap();
-    let x = layer.sequence::<f32>(context, Memory::Pinned).unwrap();
-    let spikes = layer.sequence::<f32>(context, Memory::Pinned).unwrap();
+    let x = layer.sequence::<f32>(Memory::Pinned).unwrap();
+    let spikes = layer.sequence::<f32>(Memory::Pinned).unwrap();
     (layer, x, spikes)
 }
 fn status<T: std::fmt::Debug>(result: Result<T>) -> Status {
@@ -44,7 +44,7 @@ fn slots_are_frames_of_their_own() {
     }
     assert_eq!(status(graph.slot(tickets[4], &spikes)), Status::InvalidArgument, "its slot was taken since");
     assert_eq!(status(graph.slot(1000, &spikes)), Status::InvalidArgument, "a ticket never handed out");
-    let other = layer.sequence::<f32>(&context, Memory::Pinned).unwrap();
+    let other = layer.sequence::<f32>(Memory::Pinned).unwrap();
     assert_eq!(status(graph.next_slot(&other)), Status::InvalidArgument, "a buffer of no operation");
     assert!(other.map().is_ok() && x.map().is_ok());
     assert_eq!(status(Graph::builder().slots(65).create(&context)), Status::InvalidArgument);
@@ -111,8 +111,17 @@ fn a_native_node_runs_between_operations() {
         graph.native(node, move |call| {
             let (input, output) = (call.read::<f32>(0).unwrap(), call.write::<f32>(0).unwrap());
             output.iter_mut().zip(input).for_each(|(to, from)| *to = 2.0 * from);
-            // Another type, another place, the same one again: nothing.
-            assert!(call.read::<f64>(0).is_none() && call.read::<f32>(1).is_none() && call.write::<f32>(0).is_none());
+            // Another type, another place, the same one again: errors that name the index and the type.
+            let text = |refused: Option<Error>| refused.unwrap().to_string();
+            let wrong = text(call.read::<f64>(0).err());
+            assert!(wrong.contains("buffer 0 of those that are read has elements of f32, not f64"), "{wrong}");
+            let wrong = text(call.write::<u32>(0).err());
+            assert!(wrong.contains("buffer 0 of those that are written has elements of f32, not u32"), "{wrong}");
+            let beyond = text(call.read::<f32>(1).err());
+            assert!(beyond.contains("index is 1; 1 buffers are read"), "{beyond}");
+            assert!(call.write::<f32>(usize::MAX).is_err());
+            let again = text(call.write::<f32>(0).err());
+            assert!(again.contains("buffer 0 of those that are written was given out already"), "{again}");
             assert!(call.stream().is_null() && call.slot() == 0 && call.write_memory(0).unwrap().1 == 32);
             counted.fetch_add(1, Relaxed);
             Ok(())
@@ -195,7 +204,7 @@ fn a_native_node_enqueues_on_a_gpu() {
         let mut others = Some(firing(&context));
         Graph::record(&context, |graph| {
             graph.native(Native::new().name("moody").writes(&x), move |call| {
-                assert!(!call.stream().is_null() && call.write::<f32>(0).is_none());
+                assert!(!call.stream().is_null() && call.write::<f32>(0).is_err());
                 drop(others.take()); // closed while the stream is being captured
                 match mood {
                     1 => Err("no mood for it".into()),
@@ -242,12 +251,9 @@ fn a_gpu_has_the_bits_of_the_host() {
     let host = Context::builder().backend(Backend::Host).create().unwrap();
     let results = [host, context()].map(|context| {
         let layer = Layer::builder(Steps(40), Neurons(70)).batch(2).create(&context).unwrap();
-        let x = layer.sequence::<f32>(&context, Memory::Pinned).unwrap();
-        let spikes = layer.spikes(&context, Memory::Pinned).unwrap();
-        let (seed, grad_x) = (
-            layer.sequence::<f32>(&context, Memory::Pinned).unwrap(),
-            layer.sequence(&context, Memory::Pinned).unwrap(),
-        );
+        let x = layer.sequence::<f32>(Memory::Pinned).unwrap();
+        let spikes = layer.spikes(Memory::Pinned).unwrap();
+        let (seed, grad_x) = (layer.sequence::<f32>(Memory::Pinned).unwrap(), layer.sequence(Memory::Pinned).unwrap());
         let grad_tau = Buffer::<f32>::zeros(&context, Memory::Pinned, 1).unwrap();
         let mut noise = 1u64;
         for x in x.map_mut().unwrap().iter_mut() {

@@ -54,9 +54,9 @@ fn gradients() {
     let layer = Layer::builder(Steps(1), Neurons(6)).model(Model::If).dtype(DType::F64).create(&context).unwrap();
     let values = [[0.0, 0.5, 0.9, 1.0, 1.5, 2.0]];
     let x = Buffer::<f64>::from_array(&context, Memory::Pinned, &values).unwrap();
-    let seed = layer.sequence::<f64>(&context, Memory::Pinned).unwrap();
-    let grad_x = layer.sequence::<f64>(&context, Memory::Pinned).unwrap();
-    let grad_threshold = layer.state::<f64>(&context, Memory::Pinned).unwrap();
+    let seed = layer.sequence::<f64>(Memory::Pinned).unwrap();
+    let grad_x = layer.sequence::<f64>(Memory::Pinned).unwrap();
+    let grad_threshold = layer.state::<f64>(Memory::Pinned).unwrap();
     seed.fill(1.0).unwrap();
     layer.forward(Forward::new(&x)).unwrap();
     let backward =
@@ -74,8 +74,8 @@ fn gradients() {
 
     // In a graph the layer stands twice, and each backward is of the forward that it names.
     let other = Buffer::<f64>::from_array(&context, Memory::Pinned, &[[2.0, 1.5, 1.0, 0.9, 0.5, 0.0]]).unwrap();
-    let rest = layer.state::<f64>(&context, Memory::Pinned).unwrap();
-    let grad_other = layer.sequence::<f64>(&context, Memory::Pinned).unwrap();
+    let rest = layer.state::<f64>(Memory::Pinned).unwrap();
+    let grad_other = layer.sequence::<f64>(Memory::Pinned).unwrap();
     let mut graph = Graph::record(&context, |graph| {
         let first = graph.forward(&layer, Forward::new(&x).v_init(&rest))?;
         let second = graph.forward(&layer, Forward::new(&other).v_init(&rest))?;
@@ -103,10 +103,10 @@ fn spikes_in_any_format() {
     let context = context();
     let shape = SpikeShape::new(Steps(40), Neurons(70)).batch(2);
     let layer = Layer::builder(Steps(40), Neurons(70)).batch(2).create(&context).unwrap();
-    let x = layer.sequence::<f32>(&context, Memory::Pinned).unwrap();
-    let bits = layer.spikes(&context, Memory::Pinned).unwrap();
-    let in_time = layer.time_packed_spikes(&context, Memory::Pinned).unwrap();
-    let dense = layer.sequence::<u8>(&context, Memory::Pinned).unwrap();
+    let x = layer.sequence::<f32>(Memory::Pinned).unwrap();
+    let bits = layer.spikes(Memory::Pinned).unwrap();
+    let in_time = layer.time_packed_spikes(Memory::Pinned).unwrap();
+    let dense = layer.sequence::<u8>(Memory::Pinned).unwrap();
     let total = Buffer::<u64>::zeros(&context, Memory::Pinned, 1).unwrap();
     let per_step = Buffer::<u32>::with_dtype(&context, Memory::Pinned, DType::U32, 40).unwrap();
     assert_eq!((bits.shape(), in_time.shape(), x.shape()), (&[40, 2, 3][..], &[2, 2, 70][..], &[40, 2, 70][..]));
@@ -190,10 +190,10 @@ fn replays_equal_calls() {
         Layer::builder(Steps(8), Neurons(33)).create(&context).unwrap(),
         Layer::builder(Steps(8), Neurons(33)).create(&context).unwrap(),
     );
-    let x = eager.sequence::<f32>(&context, Memory::Pinned).unwrap();
-    let spikes = || eager.spikes(&context, Memory::Pinned).unwrap();
+    let x = eager.sequence::<f32>(Memory::Pinned).unwrap();
+    let spikes = || eager.spikes(Memory::Pinned).unwrap();
     let (expected, got, copied) = (spikes(), spikes(), spikes());
-    let dense = eager.sequence::<u8>(&context, Memory::Pinned).unwrap();
+    let dense = eager.sequence::<u8>(Memory::Pinned).unwrap();
     let counts = Buffer::<u32>::with_dtype(&context, Memory::Pinned, DType::U32, 33).unwrap();
     let mut graph = Graph::record(&context, |graph| {
         graph.forward(&recorded, Forward::new(&x).spikes(&got))?;
@@ -223,7 +223,7 @@ fn what_a_graph_uses_lives() {
         let context = context();
         let layer = Layer::builder(Steps(2), Neurons(4)).model(Model::If).create(&context).unwrap();
         let x = Buffer::from_array(&context, Memory::Pinned, &[[2.0f32; 4]; 2]).unwrap();
-        let spikes = layer.sequence::<f32>(&context, Memory::Pinned).unwrap();
+        let spikes = layer.sequence::<f32>(Memory::Pinned).unwrap();
         let graph = Graph::record(&context, |graph| graph.forward(&layer, Forward::new(&x).spikes(&spikes))).unwrap();
         (graph, spikes)
     };

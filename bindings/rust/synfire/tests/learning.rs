@@ -58,10 +58,10 @@ impl Rig {
         let layer = Layer::builder(Steps(STEPS as i64), Neurons(3)).create(&context).unwrap();
         let input =
             Buffer::from_array(&context, Memory::Pinned, &[[1u8, 0, 1, 1], [0, 1, 1, 0], [1, 1, 0, 1]]).unwrap();
-        let sequence = || layer.sequence(&context, Memory::Pinned).unwrap();
+        let sequence = || layer.sequence(Memory::Pinned).unwrap();
         let (spikes, grad) = (sequence(), sequence());
         grad.fill(1.0).unwrap();
-        let rest = layer.state(&context, Memory::Pinned).unwrap();
+        let rest = layer.state(Memory::Pinned).unwrap();
         let grad_input = Buffer::zeros(&context, Memory::Pinned, [STEPS, 4]).unwrap();
         Rig { context, synapse, layer, input, spikes, rest, grad, grad_input }
     }
@@ -82,7 +82,7 @@ impl Rig {
         results
     }
     fn apart(&self) -> (Vec<f32>, [f32; 12], Vec<f32>) {
-        let (x, grad_x) = (self.layer.sequence::<f32>(&self.context, Memory::Pinned).unwrap(), &self.spikes);
+        let (x, grad_x) = (self.layer.sequence::<f32>(Memory::Pinned).unwrap(), &self.spikes);
         let steps = Steps(STEPS as i64);
         SynapseForward::new(&self.input, &x, steps).run(&self.synapse).unwrap();
         self.layer.forward(Forward::new(&x).spikes(&self.spikes).v_init(&self.rest)).unwrap();
@@ -162,7 +162,7 @@ fn a_tape_holds_its_synapse() {
     assert!(alone.wait(ticket, Wait::Spin, None).unwrap());
     drop(n_active.map_mut().unwrap());
     // A forward of a plain X lets go of all of it.
-    let x = rig.layer.sequence::<f32>(&rig.context, Memory::Pinned).unwrap();
+    let x = rig.layer.sequence::<f32>(Memory::Pinned).unwrap();
     rig.layer.forward(Forward::new(&x)).unwrap();
     let _map = rig.input.map_mut().unwrap();
     rig.layer.backward(&Backward::new().grad_spike_seq(&rig.grad).grad_x_seq(&rig.spikes)).unwrap();

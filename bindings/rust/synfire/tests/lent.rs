@@ -37,9 +37,9 @@ impl Rig {
     fn new() -> Self {
         let context = Context::builder().backend(Backend::Host).create().unwrap();
         let layer = Layer::builder(Steps(STEPS as i64), Neurons(NEURONS as i64)).create(&context).unwrap();
-        let grad = layer.sequence(&context, Memory::Device).unwrap();
+        let grad = layer.sequence(Memory::Device).unwrap();
         grad.fill(1.0).unwrap();
-        let grad_x = layer.sequence(&context, Memory::Device).unwrap();
+        let grad_x = layer.sequence(Memory::Device).unwrap();
         Rig { context, layer, grad, grad_x }
     }
     fn values() -> Vec<f32> {
@@ -56,7 +56,7 @@ impl Rig {
     }
     // From a buffer of the library's own.
     fn expected(&self) -> Vec<f32> {
-        let x = self.layer.sequence(&self.context, Memory::Device).unwrap();
+        let x = self.layer.sequence(Memory::Device).unwrap();
         x.write(&Self::values()).unwrap();
         self.layer.reset_state().unwrap();
         self.layer.forward(Forward::new(&x)).unwrap();
@@ -142,7 +142,7 @@ fn an_owner_is_dropped_once_and_nothing_is_kept_for_ever() {
     rig.layer.forward(Forward::new(&x)).unwrap();
     drop(x);
     assert_eq!(dropped(), 1, "the tape is of it");
-    let own = rig.layer.sequence::<f32>(&rig.context, Memory::Device).unwrap();
+    let own = rig.layer.sequence::<f32>(Memory::Device).unwrap();
     rig.layer.forward(Forward::new(&own).tape(Tape::None)).unwrap();
     assert_eq!(dropped(), 2);
     // A layer and a graph that go let go.

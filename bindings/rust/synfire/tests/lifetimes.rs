@@ -73,7 +73,7 @@ fn a_layer_outlives_its_context() {
     let _alone = alone();
     let context = context();
     let layer = Layer::builder(Steps(4), Neurons(32)).create(&context).unwrap();
-    let x = layer.sequence::<f32>(&context, Memory::Pinned).unwrap();
+    let x = layer.sequence::<f32>(Memory::Pinned).unwrap();
     context.close();
     layer.forward(Forward::new(&x).tape(Tape::None)).unwrap();
     layer.close();
@@ -153,8 +153,8 @@ fn a_mapping_never_meets_a_replay() {
     let _alone = alone();
     let context = context();
     let layer = Layer::builder(Steps(64), Neurons(256)).model(Model::If).create(&context).unwrap();
-    let x = layer.sequence::<f32>(&context, Memory::Pinned).unwrap();
-    let v = layer.sequence::<f32>(&context, Memory::Pinned).unwrap();
+    let x = layer.sequence::<f32>(Memory::Pinned).unwrap();
+    let v = layer.sequence::<f32>(Memory::Pinned).unwrap();
     x.fill(0.001).unwrap();
     let mut graph = Graph::record(&context, |graph| graph.forward(&layer, Forward::new(&x).v_seq(&v))).unwrap();
     let (mapped, replayed) = (AtomicU64::new(0), AtomicU64::new(0));

@@ -11,7 +11,7 @@ use Status::{InvalidArgument, InvalidHandle, OutOfMemory};
 
 fn as_input<T: Element>(context: &Context, wrong: &Buffer<T>, status: Status, what: &str) {
     let layer = Layer::builder(Steps(3), Neurons(4)).create(context).unwrap();
-    let x = layer.sequence::<f32>(context, Memory::Pinned).unwrap();
+    let x = layer.sequence::<f32>(Memory::Pinned).unwrap();
     refused(layer.forward(Forward::new(wrong)), status, what);
     refused(layer.forward(Forward::new(&x).v_seq(wrong)), status, what);
     refused(Graph::record(context, |graph| graph.forward(&layer, Forward::new(wrong))), status, what);

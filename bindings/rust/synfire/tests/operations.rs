@@ -126,7 +126,7 @@ fn bounds_are_a_sum() {
 fn passes_record_and_run_themselves() {
     let context = context();
     let layer = Layer::builder(Steps(2), Neurons(3)).create(&context).unwrap();
-    let (x, grad) = (layer.sequence::<f32>(&context, Memory::Pinned), layer.sequence::<f32>(&context, Memory::Pinned));
+    let (x, grad) = (layer.sequence::<f32>(Memory::Pinned), layer.sequence::<f32>(Memory::Pinned));
     let (x, grad) = (x.unwrap(), grad.unwrap());
     Forward::new(&x).run(&layer).unwrap();
     Backward::new().grad_spike_seq(&x).grad_x_seq(&grad).run(&layer).unwrap();

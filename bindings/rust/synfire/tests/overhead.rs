@@ -61,7 +61,7 @@ fn a_replay_costs_what_it_costs_in_c() {
     let context =
         Context::builder().backend(backend()).threads(i32::from(backend() == Backend::Host)).create().unwrap();
     let layer = Layer::builder(Steps(1), Neurons(1)).create(&context).unwrap();
-    let x = layer.sequence::<f32>(&context, Memory::Pinned).unwrap();
+    let x = layer.sequence::<f32>(Memory::Pinned).unwrap();
     let mut graph = Graph::record(&context, |graph| graph.forward(&layer, Forward::new(&x).tape(Tape::None))).unwrap();
     let raw = graph.as_raw();
     let (mut rust, mut c_calls) = (f64::MAX, f64::MAX);

@@ -84,10 +84,10 @@ fn plain_arrays() {
 fn packed_spikes_are_in_words() {
     let context = context();
     let layer = Layer::builder(Steps(40), Neurons(64)).create(&context).unwrap();
-    let x = layer.sequence::<f32>(&context, Memory::Pinned).unwrap();
+    let x = layer.sequence::<f32>(Memory::Pinned).unwrap();
     let run = |spikes: &Buffer<u32>| layer.forward(Forward::new(&x).spikes(spikes));
-    run(&layer.spikes(&context, Memory::Pinned).unwrap()).unwrap();
-    run(&layer.time_packed_spikes(&context, Memory::Pinned).unwrap()).unwrap();
+    run(&layer.spikes(Memory::Pinned).unwrap()).unwrap();
+    run(&layer.time_packed_spikes(Memory::Pinned).unwrap()).unwrap();
     run(&buffer(&context, [40, 2])).unwrap();
     refused(run(&buffer(&context, [2, 40])), "[2, 40]", "[40, 1, 2 words]");
     refused(run(&buffer(&context, [40, 64])), "[40, 64]", "[40, 1, 2 words]");
@@ -115,8 +115,8 @@ fn a_layers_own_buffers_fit() {
     for batch in [1, 3] {
         let layer =
             Layer::builder(Steps(20), Neurons(64)).model(Model::Izhikevich).batch(batch).create(&context).unwrap();
-        let sequence = || layer.sequence::<f32>(&context, Memory::Pinned).unwrap();
-        let state = || layer.state::<f32>(&context, Memory::Pinned).unwrap();
+        let sequence = || layer.sequence::<f32>(Memory::Pinned).unwrap();
+        let state = || layer.state::<f32>(Memory::Pinned).unwrap();
         let (x, v, h, w, v0, w0, v1, w1) =
             (sequence(), sequence(), sequence(), sequence(), state(), state(), state(), state());
         let forward = Forward::new(&x).v_seq(&v).h_seq(&h).w_seq(&w).v_init(&v0).w_init(&w0).v_final(&v1).w_final(&w1);

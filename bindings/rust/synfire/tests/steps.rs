@@ -87,7 +87,7 @@ fn several_parameters_or_none() {
 fn only_the_first_rows_are_active() {
     let context = context();
     let layer = Layer::builder(Steps(1), Neurons(2)).model(Model::If).batch(3).create(&context).unwrap();
-    let x = layer.sequence::<f32>(&context, Memory::Pinned).unwrap();
+    let x = layer.sequence::<f32>(Memory::Pinned).unwrap();
     x.fill(0.25).unwrap();
     let mut graph = Graph::record(&context, |graph| graph.forward(&layer, Forward::new(&x))).unwrap();
     for (n_active, after) in [(2, [0.25, 0.25, 0.0]), (0, [0.25, 0.25, 0.0]), (3, [0.5, 0.5, 0.25])] {

@@ -18,7 +18,7 @@ pub fn context() -> Context {
 /// 4 steps of 32 neurons, their input, and the graph of one forward.
 pub fn step(context: &Context) -> (Layer, Buffer<f32>, Graph) {
     let layer = Layer::builder(Steps(4), Neurons(32)).create(context).unwrap();
-    let x = layer.sequence::<f32>(context, Memory::Pinned).unwrap();
+    let x = layer.sequence::<f32>(Memory::Pinned).unwrap();
     let graph = Graph::record(context, |graph| graph.forward(&layer, Forward::new(&x).tape(Tape::None))).unwrap();
     (layer, x, graph)
 }
