@@ -13,6 +13,12 @@ namespace Synfire
         /// The part of the samples that were predicted right, from 0 to 1; 0 if no sample counted.
         /// </summary>
         public double Accuracy { get { return Counted == 0 ? 0 : (double)Correct / Counted; } }
+
+        /// <summary>Loss and accuracy in words.</summary>
+        public override string ToString()
+        {
+            return FormattableString.Invariant($"loss {Loss:F9}, accuracy {Accuracy:F4}");
+        }
     }
 
     public sealed unsafe partial class Network
@@ -23,7 +29,7 @@ namespace Synfire
         /// <param name="set">Which of the network's data sets.</param>
         /// <param name="inputs">All rows, one behind the other; uint stands for packed spikes.</param>
         /// <param name="labels">The label of each row.</param>
-        public void SetData<T>(Data set, T[] inputs, uint[] labels) where T : struct
+        public Network SetData<T>(Data set, T[] inputs, uint[] labels) where T : struct
         {
             Errors.Given(inputs, "inputs");
             Errors.Given(labels, "labels");
@@ -32,7 +38,7 @@ namespace Synfire
             {
                 new ReadOnlySpan<T>(inputs).CopyTo(rows.Span);
                 new ReadOnlySpan<uint>(labels).CopyTo(numbers.Span);
-                SetData(set, labels.LongLength, rows, numbers);
+                return SetData(set, labels.LongLength, rows, numbers);
             }
         }
 

@@ -185,6 +185,12 @@ namespace Synfire.Tests
                        "the loss falls 10 times");
         }
 
+        public static void Network()
+        {
+            Output output = Program.Managed("Network", "");
+            Check.That(output.Status == 0 && output.Text == Program.C("network"), "the numbers of the C program");
+        }
+
         public static void Classifier()
         {
             Output output = Program.Managed("Classifier", "");

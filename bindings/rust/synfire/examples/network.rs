@@ -12,10 +12,6 @@ fn rates(seed: u32) -> Vec<f32> {
     (0..ROWS * INPUTS).map(|i| (base(i) + (seed.wrapping_mul(i) >> 28)) as f32 / 128.0).collect()
 }
 
-fn print(what: &str, result: NetworkResult) {
-    println!("{what}: loss {:.9}, accuracy {:.4}", result.loss, result.accuracy());
-}
-
 fn main() -> Result<()> {
     let context = Context::new()?; // a GPU if there is one, else the host
     let network = Network::builder(Steps(20)).batch(30).create(&context)?;
@@ -32,8 +28,8 @@ fn main() -> Result<()> {
     network.set_labelled_data(Data::Training, &rates(2654435761), &labels)?;
     network.set_labelled_data(Data::Evaluation, &rates(2246822519), &labels)?;
     for _ in 0..5 {
-        print("5 epochs", network.train(20)?);
+        println!("5 epochs: {}", network.train(20)?);
     }
-    print("other rows", network.evaluate()?);
+    println!("other rows: {}", network.evaluate()?);
     Ok(())
 }

@@ -4,6 +4,7 @@ use crate::context::Context;
 use crate::error::{check, Result};
 use crate::objects::{Data, Network, NetworkResult};
 use crate::values::{DType, Memory};
+use std::fmt;
 use std::os::raw::c_char;
 use std::ptr::null_mut;
 use synfire_sys as sys;
@@ -21,6 +22,12 @@ impl NetworkResult {
 /// The parts of a network, such as [`Network::synapse`] and [`Network::buffer`] give them, live on without it. They are
 /// held together: while one of them is mapped, used by a call, or by a replay in flight, calls of the others that would
 /// meet it are refused ([`Status::Busy`](crate::Status::Busy)).
+impl fmt::Display for NetworkResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "loss {:.9}, accuracy {:.4}", self.loss, self.accuracy())
+    }
+}
+
 impl Network {
     /// Trains for the rest of the epoch: [`Network::train`] with 0 batches.
     pub fn train_epoch(&self) -> Result<NetworkResult> {

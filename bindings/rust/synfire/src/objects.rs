@@ -870,7 +870,7 @@ impl Network {
         self.core.held.between_launches(|| {
             // SAFETY: live handles; what is pointed to lives for the call.
             check(unsafe { sys::synfire_network_get_synapse(self.core.raw, stage.as_ptr(), &mut synapse) })?;
-            Ok(Synapse::from_part(synapse, self.core.part_of())?)
+            Synapse::from_part(synapse, self.core.part_of())
         })
     }
     /// Returns the layer of a stage, as [`Network::synapse`] returns a synapse.
@@ -880,7 +880,7 @@ impl Network {
         self.core.held.between_launches(|| {
             // SAFETY: live handles; what is pointed to lives for the call.
             check(unsafe { sys::synfire_network_get_layer(self.core.raw, stage.as_ptr(), &mut layer) })?;
-            Ok(Layer::from_part(layer, self.core.part_of())?)
+            Layer::from_part(layer, self.core.part_of())
         })
     }
     /// Returns the optimiser, as [`Network::synapse`] returns a synapse.
@@ -890,7 +890,7 @@ impl Network {
         self.core.held.between_launches(|| {
             // SAFETY: live handles; what is pointed to lives for the call.
             check(unsafe { sys::synfire_network_get_optimizer(self.core.raw, stage.as_ptr(), &mut optimizer) })?;
-            Ok(Optimizer::from_part(optimizer, self.core.part_of())?)
+            Optimizer::from_part(optimizer, self.core.part_of())
         })
     }
     /// Returns a graph, as [`Network::synapse`] returns a synapse. Data of another shape ([`Network::set_data`]) gives
@@ -900,7 +900,7 @@ impl Network {
         self.core.held.between_launches(|| {
             // SAFETY: live handles; what is pointed to lives for the call.
             check(unsafe { sys::synfire_network_get_graph(self.core.raw, kind.to_raw(), &mut graph) })?;
-            Ok(Graph::from_part(graph, self.core.part_of())?)
+            Graph::from_part(graph, self.core.part_of())
         })
     }
     /// Returns a buffer, as [`Network::synapse`] returns a synapse.
@@ -910,7 +910,7 @@ impl Network {
         self.core.held.between_launches(|| {
             // SAFETY: live handles; what is pointed to lives for the call.
             check(unsafe { sys::synfire_network_get_buffer(self.core.raw, name.as_ptr(), &mut buffer) })?;
-            Ok(Buffer::from_part(buffer, self.core.part_of())?)
+            Buffer::from_part(buffer, self.core.part_of())
         })
     }
 }

@@ -46,6 +46,12 @@ fn train() {
 
 #[test]
 #[ignore = "needs the C programs"]
+fn network() {
+    assert_eq!(example("network", &[]), c("network", &[]));
+}
+
+#[test]
+#[ignore = "needs the C programs"]
 fn classifier() {
     let text = example("classifier", &[]);
     assert_eq!(text, c("classifier", &[]));
