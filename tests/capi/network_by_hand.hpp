@@ -101,6 +101,11 @@ inline Data make_data(synfire_context context, const StagePlan& plan, int64_t n_
   return data;
 }
 
+// "s0", "n0", ... are the synapses and the neurons of a network.
+inline std::string numbered(char letter, size_t i) {
+  return std::string(1, letter).append(std::to_string(i));
+}
+
 inline Network make_stages(synfire_context context, const StagePlan& plan, bool with_training = true) {
   synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
   desc.dtype = plan.dtype;
@@ -117,7 +122,7 @@ inline Network make_stages(synfire_context context, const StagePlan& plan, bool 
   require_ok(synfire_network_add_input(network, "input", plan.input, plan.sizes.front()));
   if (plan.input == SYNFIRE_NETWORK_INPUT_SPIKES) set("input", "dtype", plan.input_dtype);
   for (size_t i = 0; i < plan.n_pairs(); ++i) {
-    const std::string synapse = "s" + std::to_string(i), neurons = "n" + std::to_string(i);
+    const std::string synapse = numbered('s', i), neurons = numbered('n', i);
     if (plan.drops(i))
       require_ok(synfire_network_add_dropout(network, i == 0 ? "drop" : "hidden.drop",
                                              i == 0 ? plan.dropout : plan.hidden_dropout));
@@ -201,7 +206,7 @@ inline Learnt learnt(synfire_network network, const StagePlan& plan) {
   std::vector<synfire_synapse> raw;
   for (size_t i = 0; i < plan.n_pairs(); ++i) {
     synfire_synapse synapse = nullptr;
-    require_ok(synfire_network_get_synapse(network, ("s" + std::to_string(i)).c_str(), &synapse));
+    require_ok(synfire_network_get_synapse(network, numbered('s', i).c_str(), &synapse));
     synapses.emplace_back(synapse);
     raw.push_back(synapse);
   }
