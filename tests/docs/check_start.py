@@ -5,7 +5,8 @@ Usage: check_start.py install SOURCE_DIRECTORY FOLDER          # the commands th
 
 The first form empties FOLDER, links the sources into it as `synfire`, and builds and installs the library there. The
 second form starts in the same folder, so that the library is built once for all pages. The first block of a page ends
-with the line that the page shows, but for the number of late frames.
+with the line that the page shows, but for the number of late frames. Then come the commands of docs/pages/first-network.md,
+with the `export` of the start page, and they print what that page shows.
 """
 
 import os
@@ -23,6 +24,15 @@ def blocks_of(page):
     """The blocks of shell commands of a page: lists of lines."""
     return [block.rstrip("\n").split("\n")
             for block in re.findall(r"^```sh\n(.*?)^```$", page.read_text(encoding="utf-8"), flags=re.M | re.S)]
+
+
+def network_of(page, language):
+    """The commands of a language on the page of the first network, and what they print."""
+    text = page.read_text(encoding="utf-8")
+    tab = re.search(rf"^@tabs?\{{run,{language},[^}}]*\}}\n(.*?)^@(?:end)?tabs?\b", text, flags=re.M | re.S).group(1)
+    commands = [line[4:] for line in tab.split("\n") if line.startswith("    ")]
+    printed = re.search(r"^All five print the same:\n\n((?:    .*\n)+)", text, flags=re.M).group(1)
+    return commands, "".join(line[4:] for line in printed.splitlines(keepends=True))
 
 
 def run(commands, folder, environment):
@@ -65,6 +75,12 @@ def start(page, language, folder):
             sys.exit(f"the program of your own does not print: {expected}")
         if language == "csharp" and not list((folder / "com.synfire.synfire").glob("**/libsynfire0.so")):
             sys.exit("the package for Unity has no library")
+
+
+    commands, expected = network_of(page.parent / "first-network.md", language)
+    output = run(exports + commands, folder, environment)
+    if not output.endswith(expected):
+        sys.exit(f"first-network.md promises:\n{expected}")
 
 
 def main():
