@@ -22,6 +22,12 @@ impl NetworkResult {
 /// The parts of a network, such as [`Network::synapse`] and [`Network::buffer`] give them, live on without it. They are
 /// held together: while one of them is mapped, used by a call, or by a replay in flight, calls of the others that would
 /// meet it are refused ([`Status::Busy`](crate::Status::Busy)).
+///
+/// A part's memory is mapped with its own type of elements, and a number of steps has its name:
+///
+/// ```compile_fail,E0308
+/// let network = synfire::Network::builder(20);
+/// ```
 impl fmt::Display for NetworkResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "loss {:.9}, accuracy {:.4}", self.loss, self.accuracy())
