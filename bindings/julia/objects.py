@@ -38,7 +38,7 @@ HAND_FUNCTIONS = {f"synfire_{name}" for name in (
 # Those that change their object, although they give something.
 CHANGING = {"synfire_network_train"}
 # Those of whose Julia function the other files have another method.
-OVERLOADED = {"synfire_network_set_data"}
+OVERLOADED = {"synfire_network_set_data", "synfire_network_set_value"}
 # Objects that copy what their functions are given.
 COPIES = {"network"}
 

@@ -42,6 +42,18 @@ namespace Synfire
             }
         }
 
+        /// <summary>Sets a flag of a stage.</summary>
+        public Network SetValue(string stage, string name, bool value)
+        {
+            return SetValue(stage, name, value ? 1.0 : 0.0);
+        }
+
+        /// <summary>Sets a value of a stage to a constant, such as <see cref="Surrogate.Atan"/>.</summary>
+        public Network SetValue(string stage, string name, Enum value)
+        {
+            return SetValue(stage, name, Convert.ToDouble(Errors.Given(value, "value")));
+        }
+
         /// <summary>A table of the stages, and the bytes that the parts of the network take.</summary>
         public string Summary()
         {

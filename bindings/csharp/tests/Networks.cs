@@ -157,6 +157,9 @@ namespace Synfire.Tests
                 Refused(Status.ErrorWrongOrder, "SYN-NETWORK", () => network.AddSynapse("third", 2));
                 Refused(Status.ErrorInvalidArgument, "hidden", () => network.SetValue("hiden", "tau", 3));
                 Refused(Status.ErrorInvalidArgument, "tau", () => network.SetValue("hidden", "tua", 3));
+                network.SetValue("hidden", "surrogate", Surrogate.Atan).SetValue("hidden", "detach_reset", true);
+                Check.That(network.GetValue("hidden", "surrogate") == (int)Surrogate.Atan &&
+                           network.GetValue("hidden", "detach_reset") == 1, "constants and flags are values");
                 network.Build();
                 Refused(Status.ErrorWrongOrder, "SYN-NETWORK", () => network.Build());
                 Refused(Status.ErrorInvalidArgument, "first", () => network.GetSynapse("firts"));

@@ -22,6 +22,19 @@ function set_data!(network::Network, set, inputs::AbstractArray, labels::Abstrac
 end
 
 """
+    set_value!(network, stage, name, symbol)
+
+Sets a value of a stage to a constant: `set_value!(network, :hidden, :surrogate, :atan)`.
+"""
+function set_value!(network::Network, stage, name::Union{Symbol,AbstractString}, value::Symbol)
+    names = (dtype=LibSynfire.dtype_names, reset=LibSynfire.reset_names, surrogate=LibSynfire.surrogate_names,
+             tape=LibSynfire.tape_names, initialization=LibSynfire.initialization_names)
+    haskey(names, Symbol(name)) ||
+        throw(ArgumentError("$name = :$value; allowed: a number; symbols for $(join(keys(names), ", "))"))
+    return set_value!(network, stage, name, constant(String(name), names[Symbol(name)], value))
+end
+
+"""
     accuracy(result) -> Float64
 
 The part of the samples that were predicted right, from what [`train!`](@ref) or [`evaluate`](@ref) returned; 0 if no

@@ -98,6 +98,12 @@ end
         @test says(failure(() -> add_synapse!(network, :third, 2)), early, "SYN-NETWORK")
         @test says(failure(() -> set_value!(network, :hiden, :tau, 3)), wrong, "hidden")
         @test says(failure(() -> set_value!(network, :hidden, :tua, 3)), wrong, "tau")
+        set_value!(network, :hidden, :surrogate, :atan)
+        set_value!(network, :hidden, :detach_reset, true)
+        @test value(network, :hidden, :surrogate) == Synfire.LibSynfire.SYNFIRE_SURROGATE_ATAN
+        @test value(network, :hidden, :detach_reset) == 1
+        @test_throws ArgumentError set_value!(network, :hidden, :surrogate, :atam)
+        @test_throws ArgumentError set_value!(network, :hidden, :tau, :atan)
         build!(network)
         @test says(failure(() -> build!(network)), early, "SYN-NETWORK")
         @test says(failure(() -> Synapse(network, :firts)), wrong, "first")

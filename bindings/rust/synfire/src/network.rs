@@ -2,12 +2,43 @@
 use crate::buffer::{Buffer, Element};
 use crate::context::Context;
 use crate::error::{check, Result};
-use crate::objects::{Data, Network, NetworkResult};
-use crate::values::{DType, Memory};
+use crate::objects::{Data, Initialization, Network, NetworkResult};
+use crate::values::{DType, Memory, Reset, Surrogate, Tape};
 use std::fmt;
 use std::os::raw::c_char;
 use std::ptr::null_mut;
 use synfire_sys as sys;
+
+mod sealed {
+    pub trait Sealed {}
+}
+/// What [`Network::set`] takes: a number, a flag, or a constant such as [`Surrogate::Atan`]. Sealed.
+pub trait StageValue: sealed::Sealed {
+    #[doc(hidden)]
+    fn number(self) -> f64;
+}
+macro_rules! stage_values {
+    ($($of:ty: $value:ident => $number:expr;)*) => { $(
+        impl sealed::Sealed for $of {}
+        impl StageValue for $of {
+            fn number(self) -> f64 {
+                let $value = self;
+                $number
+            }
+        }
+    )* };
+}
+stage_values! {
+    f64: value => value;
+    f32: value => value.into();
+    i32: value => value.into();
+    bool: value => f64::from(u8::from(value));
+    DType: value => value.to_raw().into();
+    Reset: value => value.to_raw().into();
+    Surrogate: value => value.to_raw().into();
+    Tape: value => value.to_raw().into();
+    Initialization: value => value.to_raw().into();
+}
 
 impl NetworkResult {
     /// The part of the samples that were predicted right, from 0 to 1; 0 if no sample counted.
@@ -35,6 +66,11 @@ impl fmt::Display for NetworkResult {
 }
 
 impl Network {
+    /// Sets a value of a stage: `network.set("hidden", "surrogate", Surrogate::Atan)`. The same as
+    /// [`Network::set_value`], for all types that values have.
+    pub fn set(&self, stage: &str, name: &str, value: impl StageValue) -> Result<()> {
+        self.set_value(stage, name, value.number())
+    }
     /// Trains for the rest of the epoch: [`Network::train`] with 0 batches.
     pub fn train_epoch(&self) -> Result<NetworkResult> {
         self.train(0)

@@ -167,6 +167,10 @@ fn wrong_names_orders_and_data() -> Result<()> {
     refused(network.add_synapse("third", 2), Status::WrongOrder, &["SYN-NETWORK"]);
     refused(network.set_value("hiden", "tau", 3.0), Status::InvalidArgument, &["hiden", "hidden"]);
     refused(network.set_value("hidden", "tua", 3.0), Status::InvalidArgument, &["tua", "tau"]);
+    network.set("hidden", "surrogate", Surrogate::Atan)?;
+    network.set("hidden", "detach_reset", true)?;
+    assert_eq!(network.value("hidden", "surrogate")?, Surrogate::Atan.to_raw().into());
+    assert_eq!(network.value("hidden", "detach_reset")?, 1.0);
     network.build()?;
     refused(network.build(), Status::WrongOrder, &["SYN-NETWORK"]);
     refused(network.synapse("firts"), Status::InvalidArgument, &["firts", "first"]);
