@@ -3082,6 +3082,35 @@ class Network : public Owner<synfire_network> {
     check(synfire_network_get_buffer(handle_, name, &buffer));
     return Buffer(buffer);
   }
+
+  /**
+   * Saves a network as a safetensors file, which replaces the one at the path as a whole or not at all. It has all that
+   * the network needs to continue to the bit, also in another process and on another backend: the stages with their
+   * values, weights, masks, parameters and states of neurons, what the optimiser remembers, the offsets of random
+   * numbers and the batch with which the training goes on. The page "Files" has its layout. Data sets are not in it,
+   * nor are gradients, which every step computes anew, nor values that were changed on a graph by its own handle. The
+   * same network gives the same bytes on every backend.
+   *
+   * Calls synfire_network_save().
+   *
+   * @param path The path of the file, in UTF-8.
+   * @throws error
+   */
+  void save(const char* path) { check(synfire_network_save(handle_, path)); }
+
+  /**
+   * Loads a file that synfire_network_save() has written, into a network with the same stages: the same names, kinds,
+   * widths, masks, class weights and values, but for those that can change between replays, which become those of the
+   * file, and those that say only where memory lies or how weights began. The network may lack the file's loss and
+   * optimiser; then nothing that concerns training needs to agree. Everything is checked before anything changes, and
+   * after a failure the network is as it was, unless the device is lost.
+   *
+   * Calls synfire_network_load().
+   *
+   * @param path The path of the file, in UTF-8.
+   * @throws error
+   */
+  void load(const char* path) { check(synfire_network_load(handle_, path)); }
 };
 
 // ---- generated from synfire.h by bindings/cpp/generate.py: end objects

@@ -647,6 +647,41 @@ namespace Synfire
             return new Buffer<T>(Context, buffer);
         }
 
+        /// <summary>
+        /// Saves a network as a safetensors file, which replaces the one at the path as a whole or not at all. It
+        /// has all that the network needs to continue to the bit, also in another process and on another backend:
+        /// the stages with their values, weights, masks, parameters and states of neurons, what the optimiser
+        /// remembers, the offsets of random numbers and the batch with which the training goes on. The page
+        /// "Files" has its layout. Data sets are not in it, nor are gradients, which every step computes anew,
+        /// nor values that were changed on a graph by its own handle. The same network gives the same bytes on
+        /// every backend.
+        /// </summary>
+        public Network Save(string path)
+        {
+            byte[] pathText = Synfire.Name.Long(path, "path");
+            fixed (byte* pathData = pathText)
+                Errors.Check(Native.synfire_network_save(Raw, pathData));
+            GC.KeepAlive(this);
+            return this;
+        }
+
+        /// <summary>
+        /// Loads a file that <see cref="Network.Save(string)"/> has written, into a network with the same stages:
+        /// the same names, kinds, widths, masks, class weights and values, but for those that can change between
+        /// replays, which become those of the file, and those that say only where memory lies or how weights
+        /// began. The network may lack the file's loss and optimiser; then nothing that concerns training needs
+        /// to agree. Everything is checked before anything changes, and after a failure the network is as it was,
+        /// unless the device is lost.
+        /// </summary>
+        public Network Load(string path)
+        {
+            byte[] pathText = Synfire.Name.Long(path, "path");
+            fixed (byte* pathData = pathText)
+                Errors.Check(Native.synfire_network_load(Raw, pathData));
+            GC.KeepAlive(this);
+            return this;
+        }
+
         /// <summary>What it is, in words.</summary>
         public override string ToString() { return IsClosed ? "network (closed)" : "network"; }
     }

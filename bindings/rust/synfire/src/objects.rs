@@ -913,6 +913,31 @@ impl Network {
             Buffer::from_part(buffer, self.core.part_of())
         })
     }
+    /// Saves a network as a safetensors file, which replaces the one at the path as a whole or not at all. It has all
+    /// that the network needs to continue to the bit, also in another process and on another backend: the stages with
+    /// their values, weights, masks, parameters and states of neurons, what the optimiser remembers, the offsets of
+    /// random numbers and the batch with which the training goes on. The page "Files" has its layout. Data sets are not
+    /// in it, nor are gradients, which every step computes anew, nor values that were changed on a graph by its own
+    /// handle. The same network gives the same bytes on every backend.
+    pub fn save(&self, path: &str) -> Result<()> {
+        let path = Name::new(path)?;
+        // SAFETY: live handles; what is pointed to lives for the call.
+        self.core
+            .held
+            .between_launches(|| check(unsafe { sys::synfire_network_save(self.core.raw, path.as_ptr()) }).map(drop))
+    }
+    /// Loads a file that [`Network::save`] has written, into a network with the same stages: the same names, kinds,
+    /// widths, masks, class weights and values, but for those that can change between replays, which become those of the
+    /// file, and those that say only where memory lies or how weights began. The network may lack the file's loss and
+    /// optimiser; then nothing that concerns training needs to agree. Everything is checked before anything changes, and
+    /// after a failure the network is as it was, unless the device is lost.
+    pub fn load(&self, path: &str) -> Result<()> {
+        let path = Name::new(path)?;
+        // SAFETY: live handles; what is pointed to lives for the call.
+        self.core
+            .held
+            .between_launches(|| check(unsafe { sys::synfire_network_load(self.core.raw, path.as_ptr()) }).map(drop))
+    }
 }
 pub(crate) struct NetworkCore {
     pub(crate) raw: sys::synfire_network,
