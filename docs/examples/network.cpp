@@ -34,4 +34,8 @@ int main() {
   synfire::set_data(context, network, SYNFIRE_DATA_EVALUATION, rates(2246822519), labels);
   for (int i = 0; i < 5; ++i) print("5 epochs", network.train(20));
   print("other rows", network.evaluate());
+  network.save("network.safetensors");
+  synfire::Network loaded = synfire::network_from_file(context, "network.safetensors");
+  synfire::set_data(context, loaded, SYNFIRE_DATA_EVALUATION, rates(2246822519), labels);
+  print("loaded", loaded.evaluate());
 }
