@@ -23,6 +23,7 @@ A method has the parameters of its function; what the function gives is returned
     a list, and its length       ReadOnlySpan, or Span where the function fills it in; IList of objects; IDictionary
     a structure that it fills in a class with a property for each field
     a text that it gives         string: the function is asked for its size first
+    the path of a file           a string of any length; names are short
     an object that it gives      its class, on the context of the one that is asked; Buffer<T> with T stated
     steps beside neurons         NamedLength, and an overload that asks for the names
 get_x() that gives one thing and takes none is the property X. A method of a class in CHAINED that gives nothing
@@ -667,6 +668,9 @@ class Method:
             return [], "", f"new synfire_stream({name})"
         if role == "object":
             return [], "", self.operations.use(p["type"], name if p["nullable"] else given)
+        if role == "text" and p["name"] == "path":
+            return [f'byte[] {bare}Text = Synfire.Name.Long({name}, "{bare}");'], \
+                f"fixed (byte* {bare}Data = {bare}Text)", f"{bare}Data"
         if role == "text" and self.has_call:
             return [], "", f"call.Text({name if p['nullable'] else given})"
         if role == "text":

@@ -3310,6 +3310,67 @@ void set_data(const Context& context, Network& network, std::int32_t set, const 
   network.set_data(set, static_cast<std::int64_t>(labels.size()), rows, row_labels);
 }
 
+/**
+ * The bytes of the file of a network. Calls synfire_network_save_to_memory().
+ *
+ * @param network A built network.
+ * @return The whole file.
+ * @throws error
+ */
+inline std::vector<unsigned char> save_to_memory(const Network& network) {
+  std::uint64_t bytes = 0;
+  check(synfire_network_save_to_memory(network, nullptr, &bytes));
+  std::vector<unsigned char> file(static_cast<std::size_t>(bytes));
+  check(synfire_network_save_to_memory(network, file.data(), &bytes));
+  return file;
+}
+
+/**
+ * Loads what save_to_memory() has returned into a network with the same stages. Calls
+ * synfire_network_load_from_memory().
+ *
+ * @param network A built network.
+ * @param file    The whole file.
+ * @throws error
+ */
+inline void load_from_memory(Network& network, const std::vector<unsigned char>& file) {
+  check(synfire_network_load_from_memory(network, file.data(), file.size()));
+}
+
+/**
+ * Creates the network of a file. Calls synfire_network_create_from_file().
+ *
+ * @param context The context it belongs to.
+ * @param path    The path of the file, in UTF-8.
+ * @param desc    What is not as in the file.
+ * @return The network, built, with all that the file has.
+ * @throws error
+ */
+inline Network network_from_file(const Context& context, const char* path,
+                                 const synfire_network_file_desc& desc = detail::empty<synfire_network_file_desc>()) {
+  const synfire_network_file_desc sized = detail::sized(desc);
+  synfire_network network = nullptr;
+  check(synfire_network_create_from_file(context, path, &sized, &network));
+  return Network(network);
+}
+
+/**
+ * Creates the network of a file that is in memory. Calls synfire_network_create_from_memory().
+ *
+ * @param context The context it belongs to.
+ * @param file    What save_to_memory() has returned.
+ * @param desc    What is not as in the file.
+ * @return The network, built, with all that the file has.
+ * @throws error
+ */
+inline Network network_from_memory(const Context& context, const std::vector<unsigned char>& file,
+                                   const synfire_network_file_desc& desc = detail::empty<synfire_network_file_desc>()) {
+  const synfire_network_file_desc sized = detail::sized(desc);
+  synfire_network network = nullptr;
+  check(synfire_network_create_from_memory(context, file.data(), file.size(), &sized, &network));
+  return Network(network);
+}
+
 // ---- Immediate calls ------------------------------------------------------------------------------------------------
 
 // ---- generated from synfire.h by bindings/cpp/generate.py: begin context

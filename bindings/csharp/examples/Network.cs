@@ -1,4 +1,5 @@
-// Network.cs - a classifier of two layers: defined, trained, evaluated. It prints what docs/examples/network.c prints.
+// Network.cs - a classifier of two layers: defined, trained, evaluated, saved and loaded. It prints what
+// docs/examples/network.c prints.
 //
 // SPDX-License-Identifier: MIT
 using System;
@@ -32,6 +33,9 @@ static class NetworkProgram
             network.SetData(Data.Evaluation, Rates(2246822519), labels);
             for (int i = 0; i < 5; ++i) Console.WriteLine("5 epochs: " + network.Train(20));
             Console.WriteLine("other rows: " + network.Evaluate());
+            network.Save("network.safetensors");
+            using (Network loaded = Network.FromFile(context, "network.safetensors"))
+                Console.WriteLine("loaded: " + loaded.SetData(Data.Evaluation, Rates(2246822519), labels).Evaluate());
         }
     }
 }

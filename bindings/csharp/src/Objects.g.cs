@@ -658,9 +658,9 @@ namespace Synfire
         /// </summary>
         public Network Save(string path)
         {
-            byte* pathText = stackalloc byte[Synfire.Name.Capacity];
-            Synfire.Name.Write(path, pathText, "path");
-            Errors.Check(Native.synfire_network_save(Raw, pathText));
+            byte[] pathText = Synfire.Name.Long(path, "path");
+            fixed (byte* pathData = pathText)
+                Errors.Check(Native.synfire_network_save(Raw, pathData));
             GC.KeepAlive(this);
             return this;
         }
@@ -675,9 +675,9 @@ namespace Synfire
         /// </summary>
         public Network Load(string path)
         {
-            byte* pathText = stackalloc byte[Synfire.Name.Capacity];
-            Synfire.Name.Write(path, pathText, "path");
-            Errors.Check(Native.synfire_network_load(Raw, pathText));
+            byte[] pathText = Synfire.Name.Long(path, "path");
+            fixed (byte* pathData = pathText)
+                Errors.Check(Native.synfire_network_load(Raw, pathData));
             GC.KeepAlive(this);
             return this;
         }

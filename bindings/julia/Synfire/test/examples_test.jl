@@ -40,8 +40,14 @@ end
 end
 
 @testset "network" begin
-    output, good = example("network")
-    @test good && output == program("network")
+    mktempdir() do folder
+        cd(folder) do
+            output, good = example("network")
+            file = read("network.safetensors")
+            @test good && output == program("network")
+            @test file == read("network.safetensors")
+        end
+    end
 end
 
 @testset "classifier" begin

@@ -1,4 +1,5 @@
-//! A classifier of two layers: defined, trained, evaluated. It prints exactly what docs/examples/network.c prints.
+//! A classifier of two layers: defined, trained, evaluated, saved and loaded. It prints exactly what
+//! docs/examples/network.c prints.
 use synfire::operations::LossKind;
 use synfire::*;
 
@@ -31,5 +32,9 @@ fn main() -> Result<()> {
         println!("5 epochs: {}", network.train(20)?);
     }
     println!("other rows: {}", network.evaluate()?);
+    network.save("network.safetensors")?;
+    let loaded = Network::from_file(&context, "network.safetensors")?;
+    loaded.set_labelled_data(Data::Evaluation, &rates(2246822519), &labels)?;
+    println!("loaded: {}", loaded.evaluate()?);
     Ok(())
 }
