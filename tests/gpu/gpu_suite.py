@@ -387,7 +387,7 @@ def main():
     parser.add_argument("--bindings", default="build/gpu-bindings")
     parser.add_argument("--only", help="one stage by its name; nothing is recorded")
     parser.add_argument("--loop-seconds", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=max(1, min(8, (os.cpu_count() or 2) // 2)))
+    parser.add_argument("--jobs", type=int, default=max(1, min(12, (os.cpu_count() or 2) * 3 // 4)))
     arguments = parser.parse_args()
     pathlib.Path(arguments.evidence).resolve().parent.mkdir(parents=True, exist_ok=True)
     suite = Suite(arguments)
