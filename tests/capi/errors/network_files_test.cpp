@@ -71,7 +71,7 @@ TEST_F(NetworkFileErrors, AFileCutAnywhereIsRefused) {
 TEST_F(NetworkFileErrors, AFileChangedAnywhereIsRefusedOrWhole) {
   const size_t length = parts().header.size();
   for (size_t at = 0; at < 8 + length; ++at)
-    for (const char to : {'0', '9', ' ', '\xFF'}) {
+    for (const char to : {'9', '\xFF'}) {
       File changed = file;
       if (changed[at] == static_cast<std::byte>(to)) continue;
       changed[at] = static_cast<std::byte>(to);
