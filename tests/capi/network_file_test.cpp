@@ -115,6 +115,26 @@ TEST_F(NetworkFile, AStoppedRunGoesOnToTheBit) {
     }
 }
 
+// From the backend under test to the host, and back.
+TEST_F(NetworkFile, ARunGoesOnOnAnotherBackend) {
+  const Context host = make_context_on(SYNFIRE_BACKEND_HOST, 3);
+  for (const StagePlan& plan : plans()) {
+    SCOPED_TRACE(testing::Message() << plan);
+    const Network through = build(plan);
+    set_training(through, plan);
+    trained(through, 3);
+    const Network on_host = created(host, saved(through));
+    EXPECT_EQ(saved(on_host), saved(through));
+    set_data(on_host, SYNFIRE_DATA_TRAINING, plan.n_rows, make_data(host, plan, plan.n_rows, 3));
+    trained(on_host, 4);
+    const Network back = created(context, saved(on_host));
+    set_training(back, plan);
+    trained(back, 2);
+    trained(through, 6);
+    EXPECT_EQ(saved(back), saved(through));
+  }
+}
+
 // ---- other numbers of steps and rows, and networks without training
 // ---------------------------------------------------
 

@@ -86,6 +86,78 @@ TEST_F(NetworkFileErrors, AFileChangedAnywhereIsRefusedOrWhole) {
   expect_unchanged();
 }
 
+// Words, numbers and braces put anywhere, pieces left out and doubled, some at once: refused, or a network that can be
+// saved again. Random, but the same in every run.
+TEST_F(NetworkFileErrors, FilesOfRandomChangesAreRefusedOrWhole) {
+  const char* const pieces[] = {"0",
+                                "1",
+                                "-1",
+                                "18446744073709551615",
+                                "9223372036854775808",
+                                "1e999",
+                                "nan",
+                                "inf",
+                                " ",
+                                "=",
+                                ",",
+                                "version=1",
+                                "name=s0",
+                                "width=5",
+                                "model=lif",
+                                "parameter.tau=2",
+                                "trained.tau=neuron,1,1,1,2",
+                                "has_mask=1",
+                                "offset=3",
+                                "\"",
+                                "\\u0000",
+                                "\\uD83D",
+                                "{",
+                                "}",
+                                "[",
+                                "]",
+                                "kind=",
+                                "synapse",
+                                "neurons",
+                                "\xC3\xA9",
+                                "\xFF",
+                                "F64",
+                                "data_offsets"};
+  Random random(17);
+  const auto below = [&](size_t n) { return static_cast<size_t>(random.whole(0, static_cast<int64_t>(n) - 1)); };
+  int n_loaded = 0;
+  for (int i = 0; i < 3000; ++i) {
+    FileParts changed(file);
+    std::string& header = changed.header;
+    for (size_t n = 1 + below(3); n-- > 0;) {
+      const size_t at = below(header.size()), length = std::min(below(12), header.size() - at);
+      const std::string piece = header.substr(at, length);
+      switch (below(4)) {
+        case 0:
+          header.replace(at, length, pieces[below(std::size(pieces))]);
+          break;
+        case 1:
+          header.insert(at, pieces[below(std::size(pieces))]);
+          break;
+        case 2:
+          header.erase(at, length);
+          break;
+        default:
+          header.insert(below(header.size()), piece);
+      }
+    }
+    const synfire_status status = load(network, changed.whole());
+    if (status == SYNFIRE_OK) {
+      ++n_loaded;
+      saved(network);
+      ASSERT_OK(load(network, file));
+    } else {
+      ASSERT_TRUE(status == argument || status == SYNFIRE_ERROR_OUT_OF_MEMORY) << last_error_text() << header;
+    }
+  }
+  EXPECT_GT(n_loaded, 0);
+  expect_unchanged();
+}
+
 TEST_F(NetworkFileErrors, FilesThatAreNoNetworks) {
   expect_refused(FileParts(file).replace("synfire.network", "synfire.netwerk").whole(),
                  WORDS("SYN-NETWORK-FILE", "synfire.network"));
