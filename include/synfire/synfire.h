@@ -4280,7 +4280,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_save_to_memory(synfire_n
  * widths, masks, class weights and values, but for those that can change between replays, which become those of the
  * file, and those that say only where memory lies or how weights began. The network may lack the file's loss and
  * optimiser; then nothing that concerns training needs to agree. Everything is checked before anything changes, and
- * after a failure the network is as it was, unless the device is lost.
+ * after a failure the network is as it was, unless the device is lost, or memory that has run out in between stays so.
  *
  * T and B may differ. With another B, the state of the neurons is reset, and the training goes on with batch 0 of the
  * file's epoch. The training data are set as before, by synfire_network_set_data(), before or after; with another number

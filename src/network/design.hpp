@@ -96,7 +96,7 @@ class Design {
   void set_mask(const char* stage, const uint8_t* mask, uint64_t length);
   void set_class_weights(const char* stage, const float* weights, uint64_t n_weights);
   // Adds a stage as it was in another design: all of it but the mask and the class weights.
-  void add_copy(const Stage& stage);
+  void add_copy(const Stage& from);
   // The network is built: rates that are drawn to a target now can be later.
   void keep_rates() noexcept;
   // Takes the values that can change, and the parameters of neurons, from a design with the same stages or more.

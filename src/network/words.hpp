@@ -46,7 +46,7 @@ class WordReader {
   // No word is left.
   void end() const;
 
-  double number(std::string_view key, std::string_view value) const;
+  double number(std::string_view key, std::string_view text) const;
   [[noreturn]] void fail(std::string_view key, std::string_view value, const char* needed) const;
 
  private:

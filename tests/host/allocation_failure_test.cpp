@@ -18,6 +18,7 @@
 namespace {
 
 thread_local long allocations_left = -1;  // on this thread until one fails; negative: unlimited
+thread_local bool only_one_fails = false;
 
 bool is_refused() {
   if (allocations_left < 0) return false;
@@ -25,6 +26,7 @@ bool is_refused() {
     --allocations_left;
     return false;
   }
+  if (only_one_fails) allocations_left = -1;
   errno = ENOMEM;
   return true;
 }
@@ -574,6 +576,93 @@ void test_changes() {
   expect_same("rebind", -1);
 }
 
+// Two pairs of synapse and neurons, of which one learns a parameter for each neuron; trained for some batches.
+synfire_network trained_network(synfire_context context, int64_t n_batches) {
+  constexpr int64_t n_rows = 5;
+  synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
+  desc.n_steps = 4;
+  desc.batch = 2;
+  synfire_network network = nullptr;
+  require(synfire_network_create(context, &desc, &network), "network");
+  require(synfire_network_add_input(network, "input", SYNFIRE_NETWORK_INPUT_RATES, 9), "input");
+  require(synfire_network_add_synapse(network, "s0", 7), "synapse");
+  require(synfire_network_add_neurons(network, "n0", SYNFIRE_MODEL_LIF), "neurons");
+  require(synfire_network_train_parameter(network, "n0", "tau", 1, 1, 0, 1.1, HUGE_VAL), "tau");
+  require(synfire_network_add_synapse(network, "s1", 3), "synapse");
+  require(synfire_network_add_neurons(network, "n1", SYNFIRE_MODEL_LI), "neurons");
+  require(synfire_network_add_readout(network, "readout", SYNFIRE_READOUT_MEAN, 0), "readout");
+  require(synfire_network_add_loss(network, "loss", SYNFIRE_LOSS_CROSS_ENTROPY), "loss");
+  require(synfire_network_add_optimizer(network, "optimizer", SYNFIRE_OPTIMIZER_KIND_ADAM, 0.01), "optimizer");
+  require(synfire_network_build(network), "build");
+  const std::vector<float> rates(n_rows * 9, 0.4F);
+  const std::vector<uint32_t> classes = {0, 1, 2, 0, 1};
+  synfire_buffer inputs = nullptr, labels = nullptr;
+  synfire_buffer_desc rows = SYNFIRE_BUFFER_DESC_INIT;
+  rows.n_elements = rates.size();
+  require(synfire_buffer_create(context, &rows, &inputs), "inputs");
+  rows.dtype = SYNFIRE_DTYPE_U32;
+  rows.n_elements = classes.size();
+  require(synfire_buffer_create(context, &rows, &labels), "labels");
+  require(synfire_buffer_upload(inputs, 0, rates.data(), rates.size() * sizeof(float)), "upload");
+  require(synfire_buffer_upload(labels, 0, classes.data(), classes.size() * sizeof(uint32_t)), "upload");
+  require(synfire_network_set_data(network, SYNFIRE_DATA_TRAINING, n_rows, inputs, labels, nullptr, nullptr, nullptr),
+          "data");
+  synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
+  require(synfire_network_train(network, n_batches, &result), "train");
+  synfire_buffer_destroy(inputs);
+  synfire_buffer_destroy(labels);
+  return network;
+}
+
+std::vector<unsigned char> file_of(synfire_network network) {
+  uint64_t bytes = 0;
+  require(synfire_network_save_to_memory(network, nullptr, &bytes), "size");
+  std::vector<unsigned char> file(bytes);
+  require(synfire_network_save_to_memory(network, file.data(), &bytes), "save");
+  return file;
+}
+
+// Saving and creating fail whole. So does a load if one allocation fails: what it has changed by then is put back, for
+// which it needs memory again.
+void test_network_files() {
+  synfire_context_desc cd = SYNFIRE_CONTEXT_DESC_INIT;
+  cd.backend = SYNFIRE_BACKEND_HOST;
+  cd.n_threads = 1;
+  synfire_context context = nullptr;
+  require(synfire_context_create(&cd, &context), "context");
+  synfire_network network = trained_network(context, 4), other = trained_network(context, 1), made = nullptr;
+  const std::vector<unsigned char> file = file_of(network), before = file_of(other);
+  std::vector<unsigned char> saved(file.size());
+  const auto unchanged = [&](const char* name) {
+    return [&, name](long n) {
+      if (file_of(network) != file || file_of(other) != before) complain(name, n, "a network has changed");
+    };
+  };
+  uint64_t bytes = saved.size();
+  run_dry(
+      "save_to_memory", [&] { return synfire_network_save_to_memory(network, saved.data(), &bytes); },
+      unchanged("save_to_memory"));
+  if (saved != file) complain("save_to_memory", -1, "the file is another");
+  run_dry(
+      "create_from_memory",
+      [&] {
+        const synfire_status status =
+            synfire_network_create_from_memory(context, file.data(), file.size(), nullptr, &made);
+        if (status < 0 && made) complain("create_from_memory", -1, "there is a handle");
+        return status;
+      },
+      unchanged("create_from_memory"));
+  if (!made || file_of(made) != file) complain("create_from_memory", -1, "the network is another");
+  only_one_fails = true;
+  run_dry(
+      "load_from_memory", [&] { return synfire_network_load_from_memory(other, file.data(), file.size()); },
+      unchanged("load_from_memory"));
+  only_one_fails = false;
+  if (file_of(other) != file) complain("load_from_memory", -1, "the network is another");
+  for (synfire_network each : {network, other, made}) synfire_network_destroy(each);
+  synfire_context_destroy(context);
+}
+
 void test_objects() {
   World world;
   synfire_buffer buffer = nullptr;
@@ -633,6 +722,7 @@ int main() {
   test_refused_records_do_not_run();
   test_changes();
   test_objects();
+  test_network_files();
   std::printf("%d failures\n", n_failures);
   return n_failures == 0 ? 0 : 1;
 }
