@@ -121,7 +121,8 @@ end
         network, other = built_network(context), built_network(context)
         train!(network, 2)
         expected, file = evaluate(network).loss, save_to_memory(network)
-        @test failure(() -> load_from_memory!(other, file[2:end])).status == Synfire.LibSynfire.SYNFIRE_ERROR_INVALID_ARGUMENT
+        wrong = Synfire.LibSynfire.SYNFIRE_ERROR_INVALID_ARGUMENT
+        @test failure(() -> load_from_memory!(other, file[2:end])).status == wrong
         @test evaluate(other).loss != expected
         @test evaluate(load_from_memory!(other, file)).loss == expected
         mktempdir() do folder
@@ -133,7 +134,7 @@ end
             @test length(Buffer(Network(context, path; inference=true, batch=1), :output)) == 2
             train!(network, 2)
             @test save_to_memory(load!(network, path)) == file
-            @test failure(() -> load!(network, path * "m")).status == Synfire.LibSynfire.SYNFIRE_ERROR_INVALID_ARGUMENT
+            @test failure(() -> load!(network, path * "m")).status == wrong
         end
     end
 end
