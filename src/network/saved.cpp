@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 namespace synfire::network {
 
@@ -217,6 +218,40 @@ void read_class_weights(const files::SafetensorsFile& file, Design& design, cons
   design.set_class_weights(name.c_str(), weights.data(), weights.size());
 }
 
+// In a file, stages in a wrong order are wrong data.
+template <class Body>
+void as_argument(Body body) {
+  try {
+    body();
+  } catch (core::Failure& failure) {
+    if (failure.status == SYNFIRE_ERROR_WRONG_ORDER) failure.status = SYNFIRE_ERROR_INVALID_ARGUMENT;
+    failure.text = "in the file, " + failure.text;
+    throw;
+  }
+}
+
+// Metadata of others have other names.
+void check_keys(const files::SafetensorsFile& file, uint64_t n_stages) {
+  constexpr std::string_view ours = "synfire.";
+  std::set<std::string, std::less<>> known = {std::string(network_key)};
+  for (size_t i = 0; i < n_stages; ++i) known.insert(key_of_stage(i));
+  for (const auto& [key, value] : file.metadata()) {
+    if (key.starts_with(ours) && !known.contains(key))
+      fail_argument("SYN-NETWORK-FILE", "the file has metadata %s, which this version of the format does not know",
+                    core::quoted(key, 80).c_str());
+  }
+}
+
+void read_into(SavedNetwork& saved, const files::SafetensorsFile& file, size_t index) {
+  const ReadStage read = read_stage(file, index);
+  as_argument([&] { saved.design.add_copy(read.stage); });
+  if (read.stage.kind == StageKind::synapse) check_weights(file, saved.design);
+  if (read.has_mask) read_mask(file, saved.design, read.stage.name);
+  if (read.has_class_weights) read_class_weights(file, saved.design, read.stage.name);
+  saved.position.training.push_back(read.offset);
+  saved.position.inference.push_back(read.inference_offset);
+}
+
 }  // namespace
 
 SavedNetwork read_metadata(const files::SafetensorsFile& file) {
@@ -232,15 +267,9 @@ SavedNetwork read_metadata(const files::SafetensorsFile& file) {
   position.n_rows = static_cast<int64_t>(words.take_whole("n_rows", most_rows));
   position.next_batch = words.take_whole("next_batch", most_counted);
   words.end();
-  for (size_t i = 0; i < n_stages; ++i) {
-    const ReadStage read = read_stage(file, i);
-    saved.design.add_copy(read.stage);
-    if (read.stage.kind == StageKind::synapse) check_weights(file, saved.design);
-    if (read.has_mask) read_mask(file, saved.design, read.stage.name);
-    if (read.has_class_weights) read_class_weights(file, saved.design, read.stage.name);
-    position.training.push_back(read.offset);
-    position.inference.push_back(read.inference_offset);
-  }
+  for (size_t i = 0; i < n_stages; ++i) read_into(saved, file, i);
+  as_argument([&] { saved.design.check_complete(); });
+  check_keys(file, n_stages);
   return saved;
 }
 

@@ -32,6 +32,48 @@ inline Network created(synfire_context context, const File& file, int64_t n_step
   return Network(made);
 }
 
+// ---- files changed by hand ------------------------------------------------------------------------------------------
+
+// A file as the format describes it: the length of the header, the header, the bytes of the tensors.
+struct FileParts {
+  std::string header, data;
+
+  explicit FileParts(const File& file) {
+    uint64_t length = 0;
+    std::memcpy(&length, file.data(), sizeof length);
+    const auto* const text = reinterpret_cast<const char*>(file.data());
+    header.assign(text + 8, length);
+    data.assign(text + 8 + length, file.size() - 8 - length);
+  }
+  File whole() const {
+    const uint64_t length = header.size();
+    File file(8 + header.size() + data.size());
+    std::memcpy(file.data(), &length, sizeof length);
+    std::memcpy(&file[8], header.data(), header.size());
+    if (!data.empty()) std::memcpy(&file[8 + header.size()], data.data(), data.size());
+    return file;
+  }
+  // Replaces the first place in the header; its length may change.
+  FileParts& replace(std::string_view before, std::string_view after) {
+    const size_t at = header.find(before);
+    EXPECT_NE(at, std::string::npos) << before;
+    if (at != std::string::npos) header.replace(at, before.size(), after);
+    return *this;
+  }
+  // Where the bytes of a tensor begin.
+  size_t offset(const std::string& tensor) const {
+    const std::string key = "\"data_offsets\":[";
+    const size_t at = header.find(key, header.find("\"" + tensor + "\":{"));
+    EXPECT_NE(at, std::string::npos) << tensor;
+    return at == std::string::npos ? 0 : std::stoull(header.substr(at + key.size()));
+  }
+  template <class T>
+  FileParts& poke(const std::string& tensor, size_t element, T value) {
+    std::memcpy(&data[offset(tensor) + element * sizeof(T)], &value, sizeof value);
+    return *this;
+  }
+};
+
 inline synfire_network_result trained(synfire_network network, int64_t n_batches) {
   synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
   require_ok(synfire_network_train(network, n_batches, &result));
