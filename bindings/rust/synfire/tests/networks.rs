@@ -206,7 +206,7 @@ fn files() -> Result<()> {
     assert_eq!(std::fs::read(path).unwrap(), file);
     assert_eq!(Network::from_file(&context, path)?.save_to_memory()?, file);
     let smaller = NetworkFile::new().inference(true).batch(1).n_steps(Steps(2)).load(&context, path)?;
-    assert_eq!(smaller.buffer::<f32>("output")?.shape(), [1, 2]);
+    assert_eq!(smaller.buffer::<f32>("output")?.len(), 2);
     assert_eq!(NetworkFile::new().load_from_memory(&context, &file)?.save_to_memory()?, file);
     network.train(2)?;
     network.load(path)?;
