@@ -685,98 +685,100 @@ struct NetworkWorld {
 
 struct NetworkCall {
   const char* name;
-  bool allocates;
+  bool learns;  // batches may have been learnt before memory ran out
   std::function<synfire_status(NetworkWorld&)> run;
 };
 
 // The calls that make, train, run and save a network, in order.
 const std::vector<NetworkCall>& network_calls() {
   static const std::vector<NetworkCall> list = {
-      {"network_create", true,
+      {"network_create", false,
        [](NetworkWorld& w) {
          synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
          desc.n_steps = n_steps;
          desc.batch = batch;
          return synfire_network_create(w.context, &desc, &w.network);
        }},
-      {"add_input", true,
+      {"add_input", false,
        [](NetworkWorld& w) {
          return synfire_network_add_input(w.network, "an-input-with-a-name-that-is-allocated",
                                           SYNFIRE_NETWORK_INPUT_RATES, n_neurons);
        }},
-      {"add_dropout", true,
+      {"add_dropout", false,
        [](NetworkWorld& w) {
          return synfire_network_add_dropout(w.network, "a-dropout-with-a-name-that-is-allocated", 0.5);
        }},
-      {"add_synapse", true,
+      {"add_synapse", false,
        [](NetworkWorld& w) { return synfire_network_add_synapse(w.network, "weights", NetworkWorld::n_classes); }},
-      {"add_neurons", true,
+      {"add_neurons", false,
        [](NetworkWorld& w) {
          return synfire_network_add_neurons(w.network, "neurons-with-a-name-that-is-allocated", SYNFIRE_MODEL_LIF);
        }},
-      {"set_value", true,
+      {"set_value", false,
        [](NetworkWorld& w) {
          return synfire_network_set_value(w.network, "neurons-with-a-name-that-is-allocated", "v_threshold", 0.5);
        }},
-      {"add_readout", true,
+      {"add_readout", false,
        [](NetworkWorld& w) {
          return synfire_network_add_readout(w.network, "a-readout-with-a-name-that-is-allocated", SYNFIRE_READOUT_SUM,
                                             0);
        }},
-      {"add_loss", true,
+      {"add_loss", false,
        [](NetworkWorld& w) {
          return synfire_network_add_loss(w.network, "a-loss-with-a-name-that-is-allocated", SYNFIRE_LOSS_CROSS_ENTROPY);
        }},
-      {"add_optimizer", true,
+      {"add_optimizer", false,
        [](NetworkWorld& w) {
          return synfire_network_add_optimizer(w.network, "an-optimizer-with-a-name-that-is-allocated",
                                               SYNFIRE_OPTIMIZER_KIND_ADAM, 0.01);
        }},
-      {"query_memory", true,
+      {"query_memory", false,
        [](NetworkWorld& w) {
          synfire_network_memory memory = SYNFIRE_NETWORK_MEMORY_INIT;
          return synfire_network_query_memory(w.network, &memory);
        }},
-      {"build", true, [](NetworkWorld& w) { return synfire_network_build(w.network); }},
-      {"set_data of the training", true, [](NetworkWorld& w) { return w.set_data(SYNFIRE_DATA_TRAINING); }},
-      {"set_data of the evaluation", true, [](NetworkWorld& w) { return w.set_data(SYNFIRE_DATA_EVALUATION); }},
+      {"build", false, [](NetworkWorld& w) { return synfire_network_build(w.network); }},
+      {"set_data of the training", false, [](NetworkWorld& w) { return w.set_data(SYNFIRE_DATA_TRAINING); }},
+      {"set_data of the evaluation", false, [](NetworkWorld& w) { return w.set_data(SYNFIRE_DATA_EVALUATION); }},
       {"train", true,
        [](NetworkWorld& w) {
          synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
          return synfire_network_train(w.network, 0, &result);
        }},
-      {"evaluate", true,
+      {"evaluate", false,
        [](NetworkWorld& w) {
          synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
          return synfire_network_evaluate(w.network, &result);
        }},
-      {"infer", true,
+      {"infer", false,
        [](NetworkWorld& w) { return synfire_network_infer(w.network, w.inputs, NetworkWorld::n_rows, w.outputs); }},
   };
   return list;
 }
 
-// A network of which every call ran dry at every point ends up as one that always had enough memory.
+// A network of which every call ran dry at every point ends up as one that always had enough memory; until it learns,
+// with the same weights.
 void test_networks() {
   NetworkWorld world, twin;
-  bool built = false;
-  for (const auto& [name, allocates, call] : network_calls()) {
+  bool built = false, has_learnt = false;
+  for (const auto& [name, learns, call] : network_calls()) {
     const std::string before = world.network ? world.drawing() : "";
     const std::vector<float> weights = built ? world.weights() : std::vector<float>();
-    const auto check = [&, name = name](long n) {
+    const auto check = [&, name = name, learns = learns](long n) {
       if (before.empty() ? world.network != nullptr : world.drawing() != before)
         complain(name, n, "the network has changed");
-      if (built && world.weights() != weights) complain(name, n, "weights have changed");
+      if (built && !learns && world.weights() != weights) complain(name, n, "weights have changed");
     };
-    if (allocates)
-      run_dry(
-          name, [&, &run = call] { return run(world); }, check);
-    else
-      require(call(world), name);
+    run_dry(
+        name, [&, &run = call] { return run(world); }, check);
     require(call(twin), name);
+    if (built && !has_learnt && !learns && world.weights() != twin.weights())
+      complain(name, -1, "the weights are not those with enough memory");
+    has_learnt = has_learnt || learns;
     built = built || std::strcmp(name, "build") == 0;
   }
-  if (world.weights() != twin.weights()) complain("networks", -1, "training has different results");
+  for (const float weight : world.weights())
+    if (!std::isfinite(weight)) complain("networks", -1, "a weight is not finite");
   if (world.drawing() != twin.drawing()) complain("networks", -1, "the drawings differ");
 }
 
