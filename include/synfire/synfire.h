@@ -4089,7 +4089,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_set_data(
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
  *         ::SYNFIRE_ERROR_WRONG_ORDER (not built, no optimiser, no data, or a replay with a part of the network is in
  *         flight on another stream), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK,
- *         ::SYNFIRE_ERROR_BUSY. After an error of the device, some batches may have been learnt.
+ *         ::SYNFIRE_ERROR_BUSY, ::SYNFIRE_ERROR_OUT_OF_MEMORY. After an error of the device, or without memory for what
+ *         follows the last batch, batches may have been learnt.
  * @blocks until done. @allocates host memory. @enqueues the graph, once for each batch, on the context's own stream.
  * @capture refused by CUDA while this thread captures. @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY.
  * @since ABI 0.1

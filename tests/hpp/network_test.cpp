@@ -3,6 +3,7 @@
 #include <synfire/synfire.hpp>
 
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <string>
@@ -127,6 +128,35 @@ TEST_F(Networks, WrongNamesAndOrders) {
   EXPECT_NE(synfire::summary(network).find("hidden"), std::string::npos);
   network.reset();
   expect_refused(SYNFIRE_ERROR_INVALID_HANDLE, {"network"}, [&] { network.evaluate(); });
+}
+
+TEST_F(Networks, AreSavedAndLoaded) {
+  synfire::Network network = built();
+  network.train(2);
+  const synfire_network_result expected = network.evaluate();
+  const std::vector<unsigned char> file = synfire::save_to_memory(network);
+  synfire::Network other = built();
+  EXPECT_NE(other.evaluate().loss, expected.loss);
+  expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, {"SYN-"},
+                 [&] { synfire::load_from_memory(other, std::vector<unsigned char>(file.begin(), file.end() - 1)); });
+  EXPECT_NE(other.evaluate().loss, expected.loss);
+  synfire::load_from_memory(other, file);
+  EXPECT_EQ(other.evaluate().loss, expected.loss);
+
+  const std::string path = testing::TempDir() + "synfire-network-" + std::to_string(std::rand()) + ".safetensors";
+  network.save(path.c_str());
+  synfire::Network from_file = synfire::network_from_file(context, path.c_str());
+  EXPECT_EQ(synfire::save_to_memory(from_file), file);
+  synfire_network_file_desc desc = SYNFIRE_NETWORK_FILE_DESC_INIT;
+  desc.inference = 1;
+  desc.batch = 1;
+  synfire::Network smaller = synfire::network_from_memory(context, file, desc);
+  EXPECT_EQ(smaller.buffer("output").size(), 2U);
+  network.train(2);
+  network.load(path.c_str());
+  EXPECT_EQ(synfire::save_to_memory(network), file);
+  std::remove(path.c_str());
+  expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, {"SYN-"}, [&] { network.load(path.c_str()); });
 }
 
 // Each call of two threads is done, or refused.

@@ -2,6 +2,7 @@
 //
 // SPDX-License-Identifier: MIT
 using System;
+using System.IO;
 using System.Linq;
 using System.Runtime.CompilerServices;
 using System.Threading;
@@ -169,6 +170,35 @@ namespace Synfire.Tests
                 Refused(Status.ErrorInvalidArgument, "SYN-",
                         () => network.SetData(Data.Training, new float[9], new uint[2]));
                 Check.That(network.Summary().Contains("hidden") && network.ToDot().StartsWith("digraph"), "texts");
+            }
+        }
+
+        public static void Files()
+        {
+            string path = Path.Combine(Path.GetTempPath(), Path.GetRandomFileName() + new string('n', 100));
+            using (Context context = new Context(Backend.Host))
+            using (Network network = Built(context))
+            using (Network other = Built(context))
+            {
+                network.Train(2);
+                double expected = network.Evaluate().Loss;
+                byte[] file = network.SaveToMemory();
+                Refused(Status.ErrorInvalidArgument, "SYN-", () => other.LoadFromMemory(file.Skip(1).ToArray()));
+                Refused(Status.ErrorInvalidArgument, "SYN-", () => other.LoadFromMemory(new byte[0]));
+                Check.That(other.Evaluate().Loss != expected, "nothing has changed");
+                Check.That(other.LoadFromMemory(file).Evaluate().Loss == expected, "loaded from memory");
+                network.Save(path);
+                Check.That(File.ReadAllBytes(path).SequenceEqual(file), "the file has the bytes");
+                using (Network loaded = Network.FromFile(context, path))
+                    Check.That(loaded.SaveToMemory().SequenceEqual(file), "a network from a file");
+                using (Network smaller = Network.FromMemory(context, file,
+                                                            new NetworkFileOptions { Inference = true, Batch = 1 }))
+                using (Buffer<float> output = smaller.GetBuffer<float>("output"))
+                    Check.That(output.Length == 2, "another batch");
+                network.Train(2);
+                Check.That(network.Load(path).SaveToMemory().SequenceEqual(file), "loaded from a file");
+                File.Delete(path);
+                Refused(Status.ErrorInvalidArgument, "SYN-", () => network.Load(path));
             }
         }
 

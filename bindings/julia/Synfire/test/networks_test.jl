@@ -116,6 +116,29 @@ end
     end
 end
 
+@testset "files" begin
+    Context(backend=:host) do context
+        network, other = built_network(context), built_network(context)
+        train!(network, 2)
+        expected, file = evaluate(network).loss, save_to_memory(network)
+        wrong = Synfire.LibSynfire.SYNFIRE_ERROR_INVALID_ARGUMENT
+        @test failure(() -> load_from_memory!(other, file[2:end])).status == wrong
+        @test evaluate(other).loss != expected
+        @test evaluate(load_from_memory!(other, file)).loss == expected
+        mktempdir() do folder
+            path = joinpath(folder, "n"^150)
+            save(network, path)
+            @test read(path) == file
+            @test save_to_memory(Network(context, path)) == file
+            @test save_to_memory(Network(context, file)) == file
+            @test length(Buffer(Network(context, path; inference=true, batch=1), :output)) == 2
+            train!(network, 2)
+            @test save_to_memory(load!(network, path)) == file
+            @test failure(() -> load!(network, path * "m")).status == wrong
+        end
+    end
+end
+
 @testset "two tasks" begin
     Context(backend=:host) do context
         network = built_network(context)

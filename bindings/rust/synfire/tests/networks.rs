@@ -186,6 +186,42 @@ fn wrong_names_orders_and_data() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn files() -> Result<()> {
+    let context = context();
+    let network = built(&context)?;
+    network.train(2)?;
+    let (expected, file) = (network.evaluate()?, network.save_to_memory()?);
+    let other = built(&context)?;
+    refused(other.load_from_memory(&file[1..]), Status::InvalidArgument, &["SYN-"]);
+    assert_ne!(other.evaluate()?.loss, expected.loss);
+    other.load_from_memory(&file)?;
+    assert_eq!(other.evaluate()?.loss, expected.loss);
+
+    // A path may be longer than names are.
+    let name = format!("synfire-{}-{}.safetensors", std::process::id(), "n".repeat(150));
+    let path = std::env::temp_dir().join(name);
+    let path = path.to_str().unwrap();
+    network.save(path)?;
+    assert_eq!(std::fs::read(path).unwrap(), file);
+    assert_eq!(Network::from_file(&context, path)?.save_to_memory()?, file);
+    let smaller = NetworkFile::new().inference(true).batch(1).n_steps(Steps(2)).load(&context, path)?;
+    assert_eq!(smaller.buffer::<f32>("output")?.len(), 2);
+    assert_eq!(NetworkFile::new().load_from_memory(&context, &file)?.save_to_memory()?, file);
+    network.train(2)?;
+    network.load(path)?;
+    assert_eq!(network.save_to_memory()?, file);
+    std::fs::remove_file(path).unwrap();
+    refused(network.load(path), Status::InvalidArgument, &["SYN-"]);
+    refused(Network::from_file(&context, "a\0b"), Status::InvalidArgument, &["SYN-RUST"]);
+    // What a mapped part would see changing is not loaded.
+    let input = network.buffer::<f32>("input")?;
+    let map = input.map()?;
+    refused(network.load_from_memory(&file), Status::Busy, &["SYN-RUST-HELD"]);
+    drop(map);
+    network.load_from_memory(&file)
+}
+
 // Calls of two threads meet nowhere: each is done, or refused.
 #[test]
 fn two_threads() -> Result<()> {
